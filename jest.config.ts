@@ -1,0 +1,21 @@
+import type { Config } from 'jest';
+
+const transform = {
+  '^.+\\.ts$': [
+    '@swc/jest',
+    { jsc: { target: 'es2024', parser: { syntax: 'typescript' } }, module: { type: 'commonjs' } },
+  ],
+} satisfies Config['transform'];
+
+const project = (name: string) => ({
+  displayName: name,
+  transform,
+  testMatch: [`<rootDir>/test/${name}/**/*.test.ts`],
+  modulePathIgnorePatterns: ['<rootDir>/cdk.out', '<rootDir>/.local'],
+});
+
+const config: Config = {
+  projects: [project('unit'), project('integration'), project('infra')],
+};
+
+export default config;
