@@ -1,0 +1,30 @@
+/** `npm run bench -- <name> [options]`: the benchmarks, by name; each one has its own --help. */
+import { Command } from 'commander';
+import { benchCodec } from './bench/codec';
+
+interface Benchmark {
+  readonly name: string;
+  readonly summary: string;
+  run(args: string[]): Promise<void>;
+}
+
+const benchmarks: readonly Benchmark[] = [
+  { name: 'codec', summary: 'size and speed of chunks, beside Gorilla and zstd', run: benchCodec },
+];
+
+const program = new Command('bench').description('Measures parts of the system. See `bench <name> --help`.');
+for (const { name, summary, run } of benchmarks) {
+  program
+    .command(name)
+    .description(summary)
+    // Everything after the name is the benchmark's own business.
+    .helpOption(false)
+    .allowUnknownOption()
+    .argument('[options...]')
+    .action((options: string[]) => run(options));
+}
+
+program.parseAsync().catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+});

@@ -1,0 +1,287 @@
+/**
+ * `npm run bench -- codec`: how small chunks are and how fast, beside textbook Gorilla and plain zstd.
+ *
+ * Measured blocks have one version each, as a backfill's have; what the versions of live data add, one for each
+ * post with Kinesis' 186-bit sequence numbers, is printed beside them.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
+import { gunzipSync, constants as zlib, zstdCompressSync } from 'node:zlib';
+import { Command } from 'commander';
+import {
+  type Block,
+  blockFromFrames,
+  type Column,
+  encodeChunk,
+  encodeVersion,
+  openChunk,
+  sampleFrameBytes,
+  type Version,
+} from '../../shared/codec';
+import { makeAgentData, type SeriesData } from './agent-data';
+import { decodeGorilla, encodeGorilla } from './gorilla';
+
+interface Result {
+  data: string;
+  block: string;
+  points: number;
+  bytesPerPoint: number;
+  encodePointsPerSecond: number;
+  decodePointsPerSecond: number;
+  gorillaBytesPerPoint: number;
+  zstdBytesPerPoint: number;
+}
+
+/** Beside the JSON's figures, for people. */
+interface Details {
+  liveBytesPerPoint: number;
+  gorillaEncodePointsPerSecond: number;
+  gorillaDecodePointsPerSecond: number;
+}
+
+const HOUR_MS = 3_600_000;
+const BLOCKS: readonly { name: string; rows?: number; windowMs?: number }[] = [
+  { name: '60', rows: 60 },
+  { name: '1h', windowMs: HOUR_MS },
+  { name: '1d', windowMs: 24 * HOUR_MS },
+  { name: '1440', rows: 1440 },
+  { name: 'whole' },
+];
+
+const DEFAULT_FOLDER = resolve(import.meta.dirname ?? __dirname, '../../../shared/data');
+const DEFAULT_FILES = ['nab-cloudwatch.ndjson.gz', 'node-metrics.ndjson.gz'];
+const LAYOUT = Uint8Array.from({ length: 16 }, (_, i) => (i * 97 + 13) & 0xff);
+const ROUND_MS = 200;
+const ROUNDS = 5;
+
+/** @param args what follows `codec` on the command line */
+export async function benchCodec(args: string[]): Promise<void> {
+  const command = new Command('bench codec')
+    .description(
+      'Bytes per point and speed of chunks, per data set and block length, beside textbook Gorilla and zstd-3 of\n' +
+        'the raw 16-byte points. Bytes count everything: header, timestamps, directory, checksum.\n' +
+        'A data set whose series share their timestamps is one group; otherwise each series is a chunk of its own.',
+    )
+    .option(
+      '--data <file...>',
+      'files of lines {"labels":{},"timestamps":[ms],"values":[]}, gzipped or not (default: what is in ' +
+        '../shared/data, and generated metrics of a host)',
+    )
+    .option('--json', 'an array of results on stdout instead of a table')
+    .addHelpText(
+      'after',
+      '\nBlock lengths: 60 and 1440 rows; 1h and 1d, aligned windows; whole.\n' +
+        'Figures are medians of five rounds on one core, the process warmed up.',
+    );
+  command.parse(args, { from: 'user' });
+  const { data, json } = command.opts<{ data?: string[]; json?: boolean }>();
+  const results: (Result & Details)[] = [];
+  for (const { name, load } of dataSets(data)) {
+    process.stderr.write(`${name}: reading\n`);
+    const groups = groupsOf(load());
+    for (const { name: block, rows, windowMs } of BLOCKS) {
+      process.stderr.write(`${name}: blocks of ${block}\n`);
+      results.push(
+        measure(
+          name,
+          block,
+          groups.flatMap((group) => cut(group, rows, windowMs)),
+        ),
+      );
+    }
+  }
+  if (json) process.stdout.write(`${JSON.stringify(results.map(asJson), undefined, 2)}\n`);
+  else process.stdout.write(`${table(results)}\n${hotBytes()}\n`);
+}
+
+function dataSets(files: string[] | undefined): { name: string; load: () => SeriesData[] }[] {
+  const present = DEFAULT_FILES.map((file) => resolve(DEFAULT_FOLDER, file)).filter(existsSync);
+  const sets = (files ?? present).map((file) => ({
+    name: basename(file).replace(/\.ndjson(\.gz)?$/, ''),
+    load: () => readSeries(file),
+  }));
+  return files === undefined ? [...sets, { name: 'agent (generated)', load: makeAgentData }] : sets;
+}
+
+function readSeries(file: string): SeriesData[] {
+  const bytes = readFileSync(file);
+  const text = (bytes[0] === 0x1f && bytes[1] === 0x8b ? gunzipSync(bytes) : bytes).toString();
+  return text
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => JSON.parse(line) as SeriesData);
+}
+
+/** Series that share their timestamps are one group. */
+function groupsOf(series: SeriesData[]): Block[] {
+  const first = JSON.stringify(series[0]?.timestamps);
+  const isGroup = series.every(({ timestamps }) => JSON.stringify(timestamps) === first);
+  return isGroup ? [blockOf(series)] : series.map((one) => blockOf([one]));
+}
+
+/** Through frames, so that what stands twice is settled as the system does. */
+function blockOf(series: SeriesData[]): Block {
+  const version: Version = { arrivalMs: 1_790_000_000_000, sequence: 0n };
+  const frames = (series[0]?.timestamps ?? []).map((timestamp, row) => {
+    const values = new Uint8Array(Float64Array.from(series, (one) => one.values[row]!).buffer);
+    return { frame: { kind: 'samples', layout: LAYOUT, timestamp, version, values } as const };
+  });
+  return blockFromFrames(LAYOUT, series.length, frames);
+}
+
+function cut(block: Block, rows: number | undefined, windowMs: number | undefined): Block[] {
+  const { timestamps } = block;
+  const blocks: Block[] = [];
+  for (let start = 0, end = 0; start < timestamps.length; start = end) {
+    if (rows !== undefined) end = Math.min(timestamps.length, start + rows);
+    else if (windowMs === undefined) end = timestamps.length;
+    else {
+      const window = Math.floor(timestamps[start]! / windowMs);
+      while (end < timestamps.length && Math.floor(timestamps[end]! / windowMs) === window) end++;
+    }
+    const columns = block.columns.map(({ values }): Column => ({ values: values.slice(start, end) }));
+    blocks.push({
+      ...block,
+      timestamps: timestamps.slice(start, end),
+      rowVersions: block.rowVersions.slice(start, end),
+      columns,
+    });
+  }
+  return blocks;
+}
+
+function measure(data: string, block: string, blocks: Block[]): Result & Details {
+  const points = sum(blocks, ({ columns }) => sum(columns, ({ values }) => values.length));
+  const chunks = blocks.map(encodeChunk);
+  const live = blocks.map(withLiveVersions);
+  const series = blocks.flatMap(({ timestamps, columns }) =>
+    columns.map(({ values }) => ({ timestamps, values, bytes: encodeGorilla(timestamps, values) })),
+  );
+  for (const { timestamps, values, bytes } of series) checkGorilla(timestamps, values, bytes);
+  const perSecond = (work: () => void) => points / medianSeconds(work);
+  return {
+    data,
+    block,
+    points,
+    bytesPerPoint: sum(chunks, ({ length }) => length) / points,
+    encodePointsPerSecond: perSecond(() => {
+      for (const one of blocks) encodeChunk(one);
+    }),
+    decodePointsPerSecond: perSecond(() => {
+      for (const chunk of chunks) openChunk(chunk).block();
+    }),
+    gorillaBytesPerPoint: sum(series, ({ bytes }) => bytes.length) / points,
+    zstdBytesPerPoint: sum(blocks, (one) => zstdOfPoints(one).length) / points,
+    liveBytesPerPoint: sum(live, (one) => encodeChunk(one).length) / points,
+    gorillaEncodePointsPerSecond: perSecond(() => {
+      for (const { timestamps, values } of series) encodeGorilla(timestamps, values);
+    }),
+    gorillaDecodePointsPerSecond: perSecond(() => {
+      for (const { bytes, values } of series) decodeGorilla(bytes, values.length);
+    }),
+  };
+}
+
+function sum<T>(items: readonly T[], of: (item: T) => number): number {
+  return items.reduce((total, item) => total + of(item), 0);
+}
+
+function checkGorilla(timestamps: Float64Array, values: Float64Array, bytes: Uint8Array): void {
+  const decoded = decodeGorilla(bytes, values.length);
+  const isSame = Buffer.from(decoded.values.buffer).equals(
+    new Uint8Array(values.buffer, values.byteOffset, values.byteLength),
+  );
+  if (!isSame || decoded.timestamps.some((ms, i) => ms !== timestamps[i]))
+    throw new Error('Gorilla is wrong');
+}
+
+/** The median of rounds that repeat the work for {@link ROUND_MS}, after one that warms up. */
+function medianSeconds(work: () => void): number {
+  const rounds: number[] = [];
+  for (let round = 0; round <= ROUNDS; round++) {
+    const start = performance.now();
+    let repeats = 0;
+    do {
+      work();
+      repeats++;
+    } while (performance.now() - start < ROUND_MS);
+    if (round > 0) rounds.push((performance.now() - start) / 1000 / repeats);
+  }
+  return rounds.sort((a, b) => a - b)[ROUNDS >> 1]!;
+}
+
+/** zstd-3 of int64 milliseconds and float64 value, point after point, series after series. */
+function zstdOfPoints({ timestamps, columns }: Block): Uint8Array {
+  const points = new DataView(new ArrayBuffer(16 * sum(columns, ({ values }) => values.length)));
+  let at = 0;
+  for (const { values } of columns) {
+    for (let row = 0; row < values.length; row++) {
+      points.setBigInt64(at, BigInt(timestamps[row]!), true);
+      points.setFloat64(at + 8, values[row]!, true);
+      at += 16;
+    }
+  }
+  return zstdCompressSync(new Uint8Array(points.buffer), {
+    params: { [zlib.ZSTD_c_compressionLevel]: 3 },
+  });
+}
+
+/** Every post with a version of its own: some delay after its timestamp, and a number as Kinesis gives it. */
+function withLiveVersions(block: Block): Block {
+  let random = 1;
+  let counter = 1_734_642_199n;
+  const versions = Array.from(block.timestamps, (ms): Version => {
+    random = Math.imul(random, 48271) >>> 0;
+    const arrivalMs = ms + 200 + (random % 2000);
+    counter += BigInt(1 + (random % 4000));
+    const seconds = BigInt(Math.floor(arrivalMs / 1000));
+    const sequence = (0x205bf4e5c26n << 144n) | (counter << 80n) | (seconds << 36n) | 0x62n;
+    return { arrivalMs, sequence };
+  });
+  return { ...block, versions, rowVersions: Uint32Array.from(versions.keys()) };
+}
+
+/** What a frame of 100 series takes in the hot tier, before the store's own overhead of a few bytes an element. */
+function hotBytes(): string {
+  const live = encodeVersion({ arrivalMs: 1_790_000_000_000, sequence: 2n ** 185n });
+  const perPoint = sampleFrameBytes(live, 100) / 100;
+  return `hot: a frame of 100 series is ${perPoint.toFixed(2)} bytes a point, Kinesis' sequence number included`;
+}
+
+function asJson(result: Result & Details): Result {
+  const { data, block, points, bytesPerPoint, encodePointsPerSecond, decodePointsPerSecond } = result;
+  const { gorillaBytesPerPoint, zstdBytesPerPoint } = result;
+  const speeds = { encodePointsPerSecond, decodePointsPerSecond };
+  return { data, block, points, bytesPerPoint, ...speeds, gorillaBytesPerPoint, zstdBytesPerPoint };
+}
+
+function table(results: readonly (Result & Details)[]): string {
+  const million = (perSecond: number) => (perSecond / 1e6).toFixed(1);
+  const lines = [
+    ['', '', '', 'bytes a point', '', '', '', 'M points/s', '', 'Gorilla', ''],
+    ['data', 'block', 'points', 'chunk', 'live', 'Gorilla', 'zstd-3', 'encode', 'decode', 'encode', 'decode'],
+    ...results.map((r) => [
+      r.data,
+      r.block,
+      String(r.points),
+      r.bytesPerPoint.toFixed(3),
+      r.liveBytesPerPoint.toFixed(3),
+      r.gorillaBytesPerPoint.toFixed(3),
+      r.zstdBytesPerPoint.toFixed(3),
+      million(r.encodePointsPerSecond),
+      million(r.decodePointsPerSecond),
+      million(r.gorillaEncodePointsPerSecond),
+      million(r.gorillaDecodePointsPerSecond),
+    ]),
+  ];
+  const widths = lines[1]!.map((_, column) =>
+    Math.max(...lines.slice(1).map((cells) => cells[column]!.length)),
+  );
+  const text = lines.map((cells) =>
+    cells
+      .map((cell, column) => (column < 2 ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!)))
+      .join('  ')
+      .trimEnd(),
+  );
+  return `${text.join('\n')}\n\nchunk: one version a chunk, as a backfill has. live: one version a post, sequence numbers as Kinesis gives them.`;
+}

@@ -1,0 +1,127 @@
+/**
+ * Bins: ranges of integers, each written as its bin's symbol and then the offset in it. Where values crowd, bins
+ * are narrow (a value that returns often has one of width 1, and needs no offset); where they are few, wide.
+ *
+ * The idea of choosing bins for numbers by dynamic programming and coding them with tANS is pcodec's
+ * (M. Loncaric, https://arxiv.org/abs/2502.06112).
+ */
+import { bitLength } from './bits';
+
+/** Into how many groups of about the same population values are put at most before bins are chosen. */
+export const MAX_RESOLUTION = 64;
+/** One group for each, and one between it and the next. */
+export const MAX_BINS = 2 * MAX_RESOLUTION + 1;
+
+/** Bins in ascending order, `count` of them. */
+export interface Bins {
+  count: number;
+  readonly lower: Float64Array;
+  /** Bits of an offset in the bin, 0 to 53. */
+  readonly offsetBits: Uint8Array;
+  /** How many of the values are in it. */
+  readonly population: Uint32Array;
+  /** The estimate by which they were chosen: bits of all values and of the bins themselves. */
+  cost: number;
+}
+
+export function newBins(): Bins {
+  return {
+    count: 0,
+    lower: new Float64Array(MAX_BINS),
+    offsetBits: new Uint8Array(MAX_BINS),
+    population: new Uint32Array(MAX_BINS),
+    cost: 0,
+  };
+}
+
+const LOG2_ENTRIES = 2048;
+const LOG2 = Float64Array.from({ length: LOG2_ENTRIES }, (_, i) => Math.log2(i));
+
+const groupLow = new Float64Array(MAX_BINS);
+const groupHigh = new Float64Array(MAX_BINS);
+const groupStart = new Uint32Array(MAX_BINS + 1);
+const bestCost = new Float64Array(MAX_BINS + 1);
+const bestStart = new Uint16Array(MAX_BINS + 1);
+
+/**
+ * Chooses bins for `sorted[0, count)`, integers in ascending order, so that the estimated size is least:
+ * neighbours in rank are put in about `resolution` groups first, a value that alone would fill one by itself;
+ * then groups are joined to bins in the best way there is.
+ *
+ * @param resolution at most {@link MAX_RESOLUTION}
+ * @param scale how many values each one of a sample stands for, 1 for all
+ */
+export function chooseBins(
+  sorted: Float64Array,
+  count: number,
+  resolution: number,
+  scale: number,
+  into: Bins,
+): void {
+  const groupCount = makeGroups(sorted, count, resolution);
+  const logTotal = Math.log2(count);
+  const perBin = 1 / scale;
+  // What a bin costs by itself: its bounds and weight.
+  const binBits = (BIN_BITS + logTotal / 2) * perBin;
+  bestCost[0] = 0;
+  for (let end = 1; end <= groupCount; end++) {
+    const high = groupHigh[end - 1]!;
+    const cumulated = groupStart[end]!;
+    let least = Number.POSITIVE_INFINITY;
+    let leastStart = 0;
+    for (let start = end - 1; start >= 0; start--) {
+      const population = cumulated - groupStart[start]!;
+      const range = high - groupLow[start]!;
+      const width = range < 0x80000000 ? 32 - Math.clz32(range) : bitLength(range);
+      const logPopulation = population < LOG2_ENTRIES ? LOG2[population]! : Math.log2(population);
+      const ownCost = population * (logTotal - logPopulation + width) + binBits + width * perBin;
+      // A bin that by itself costs more only gets worse by taking in more.
+      if (ownCost > least) break;
+      const cost = bestCost[start]! + ownCost;
+      if (cost < least) {
+        least = cost;
+        leastStart = start;
+      }
+    }
+    bestCost[end] = least;
+    bestStart[end] = leastStart;
+  }
+  let binCount = 0;
+  for (let end = groupCount; end > 0; end = bestStart[end]!) binCount++;
+  into.count = binCount;
+  into.cost = bestCost[groupCount]! * scale;
+  for (let end = groupCount, bin = binCount - 1; end > 0; bin--) {
+    const start = bestStart[end]!;
+    into.lower[bin] = groupLow[start]!;
+    into.offsetBits[bin] = bitLength(groupHigh[end - 1]! - groupLow[start]!);
+    into.population[bin] = groupStart[end]! - groupStart[start]!;
+    end = start;
+  }
+}
+
+const BIN_BITS = 11;
+
+function makeGroups(sorted: Float64Array, count: number, resolution: number): number {
+  const fill = Math.max(1, Math.ceil(count / resolution));
+  let groups = 0;
+  let start = 0;
+  for (let i = 0; i < count; ) {
+    const value = sorted[i]!;
+    const runStart = i++;
+    while (i < count && sorted[i] === value) i++;
+    if (i - runStart >= fill && runStart > start) {
+      groupStart[groups] = start;
+      groupLow[groups] = sorted[start]!;
+      groupHigh[groups++] = sorted[runStart - 1]!;
+      start = runStart;
+    }
+    if (i - start >= fill || i === count) {
+      groupStart[groups] = start;
+      groupLow[groups] = sorted[start]!;
+      groupHigh[groups++] = value;
+      start = i;
+    }
+  }
+  groupStart[groups] = count;
+  return groups;
+}

@@ -1,0 +1,382 @@
+/**
+ * What is done with blocks: gathered from frames, merged, cut, and moved to another layout. Every result is in
+ * the canonical form (canonical.ts), and every operation takes blocks in that form. Blocks are immutable;
+ * results may share arrays with what they were made from.
+ */
+import { bitsOf, type Cells, canonicalBlock } from './canonical';
+import {
+  type Block,
+  CorruptChunkError,
+  compareVersions,
+  type Frame,
+  type SampleFrame,
+  type Tombstone,
+  type TombstoneFrame,
+  type Version,
+} from './model';
+
+/** A frame, and for each series of its layout the column of the block; absent when they are the same. */
+export interface PlacedFrame {
+  readonly frame: Frame;
+  readonly positions?: Uint32Array | undefined;
+}
+
+/** In `positions` of {@link relayout}: this column is left out. */
+export const LEFT_OUT = 0xffffffff;
+
+/** How many values a block has. */
+export function sampleCount(block: Block): number {
+  let count = 0;
+  for (const column of block.columns) count += column.values.length;
+  return count;
+}
+
+/** No sample and no tombstone. */
+export function isEmptyBlock(block: Block): boolean {
+  return block.timestamps.length === 0 && block.tombstones.length === 0;
+}
+
+/**
+ * Gathers frames, in any order and standing there any number of times, into a block of `seriesCount` columns:
+ * the highest version wins for each series and time; of equal versions the value whose bits, as an unsigned
+ * integer, are higher. Tombstones delete what has a lower version and are kept.
+ *
+ * @param layout id of the block's layout
+ * @throws {CorruptChunkError} when a frame's values do not match its positions, or without positions the
+ *   block's layout
+ * @throws {RangeError} when a position is not below `seriesCount`
+ */
+export function blockFromFrames(
+  layout: Uint8Array,
+  seriesCount: number,
+  frames: Iterable<PlacedFrame>,
+): Block {
+  const samples: { frame: SampleFrame; positions: Uint32Array | undefined; version: number }[] = [];
+  const deletions: { frame: TombstoneFrame; positions: Uint32Array | undefined; version: number }[] = [];
+  const all: Version[] = [];
+  for (const { frame, positions } of frames) {
+    checkFrame(frame, positions, layout, seriesCount);
+    if (frame.kind === 'samples') samples.push({ frame, positions, version: all.length });
+    else deletions.push({ frame, positions, version: all.length });
+    all.push(frame.version);
+  }
+  const { versions, indexes } = distinctVersions(all);
+  for (const sample of samples) sample.version = indexes[sample.version]!;
+  for (const deletion of deletions) deletion.version = indexes[deletion.version]!;
+  const isBefore = (a: (typeof samples)[number], b: (typeof samples)[number]) =>
+    a.frame.timestamp - b.frame.timestamp || a.version - b.version;
+  if (samples.some((sample, i) => i > 0 && isBefore(samples[i - 1]!, sample) > 0)) samples.sort(isBefore);
+
+  const timestamps = new Float64Array(samples.length);
+  const rowVersions = new Uint32Array(samples.length);
+  let rowCount = 0;
+  const room = new Uint32Array(seriesCount);
+  let wholeFrames = 0;
+  for (const { frame, positions, version } of samples) {
+    if (rowCount === 0 || timestamps[rowCount - 1] !== frame.timestamp) {
+      timestamps[rowCount++] = frame.timestamp;
+    }
+    rowVersions[rowCount - 1] = version;
+    if (positions === undefined) wholeFrames++;
+    else for (let i = 0; i < positions.length; i++) room[positions[i]!]!++;
+  }
+
+  // A row made of several frames has values of several versions; only then does each cell bear its own.
+  const cellsBearVersions = rowCount < samples.length;
+  const gathered = room.map((count) => count + wholeFrames);
+  const columns = Array.from(gathered, (count) => ({
+    rows: new Uint32Array(count),
+    bits: new Uint32Array(2 * count),
+    versions: cellsBearVersions ? new Uint32Array(count) : undefined,
+    length: 0,
+  }));
+  let row = -1;
+  let previousMs = Number.NaN;
+  for (const { frame, positions, version } of samples) {
+    if (frame.timestamp !== previousMs) row++;
+    previousMs = frame.timestamp;
+    const bits = alignedBits(frame.values);
+    const count = bits.length >> 1;
+    for (let i = 0; i < count; i++) {
+      const column = columns[positions === undefined ? i : positions[i]!]!;
+      let at = column.length - 1;
+      const low = bits[2 * i]!;
+      const high = bits[2 * i + 1]!;
+      if (at >= 0 && column.rows[at] === row) {
+        const isSame = column.versions![at] === version;
+        if (isSame && !isHigher(low, high, column.bits[2 * at]!, column.bits[2 * at + 1]!)) continue;
+      } else {
+        column.rows[++at] = row;
+        column.length = at + 1;
+      }
+      column.bits[2 * at] = low;
+      column.bits[2 * at + 1] = high;
+      if (column.versions !== undefined) column.versions[at] = version;
+    }
+  }
+  const tombstones: Tombstone[] = [];
+  for (const { frame, positions, version } of deletions) {
+    const { fromMs, toMs } = frame;
+    for (const series of positions ?? room.keys()) tombstones.push({ series, fromMs, toMs, version });
+  }
+  return canonicalBlock({
+    layout: layout.slice(),
+    timestamps: timestamps.slice(0, rowCount),
+    versions,
+    rowVersions: rowVersions.slice(0, rowCount),
+    cells: columns.map(
+      ({ rows, bits, versions: own, length }): Cells => ({
+        rows: length === rowCount ? undefined : rows.subarray(0, length),
+        values: new Float64Array(bits.buffer, 0, length),
+        versions: own?.subarray(0, length),
+      }),
+    ),
+    tombstones,
+  });
+}
+
+function checkFrame(
+  frame: Frame,
+  positions: Uint32Array | undefined,
+  layout: Uint8Array,
+  count: number,
+): void {
+  if (positions === undefined && !sameBytes(frame.layout, layout)) {
+    throw new CorruptChunkError('frame has another layout than the block and no positions');
+  }
+  if (frame.kind === 'samples' && frame.values.length !== 8 * (positions?.length ?? count)) {
+    throw new CorruptChunkError(
+      `frame has ${frame.values.length} bytes of values for ${positions?.length ?? count} series`,
+    );
+  }
+  if (positions !== undefined) {
+    for (let i = 0; i < positions.length; i++) {
+      if (positions[i]! >= count)
+        throw new RangeError(`position ${positions[i]} in a block of ${count} series`);
+    }
+  }
+}
+
+/** The distinct versions in ascending order, and for each given one its index there. */
+function distinctVersions(all: readonly Version[]): { versions: Version[]; indexes: Uint32Array } {
+  const indexes = new Uint32Array(all.length);
+  const order = Uint32Array.from(all.keys());
+  if (all.some((version, i) => i > 0 && compareVersions(all[i - 1]!, version) > 0)) {
+    order.sort((a, b) => compareVersions(all[a]!, all[b]!));
+  }
+  const versions: Version[] = [];
+  for (const i of order) {
+    const { arrivalMs, sequence } = all[i]!;
+    const last = versions.at(-1);
+    if (last === undefined || last.arrivalMs !== arrivalMs || last.sequence !== sequence) {
+      versions.push({ arrivalMs, sequence });
+    }
+    indexes[i] = versions.length - 1;
+  }
+  return { versions, indexes };
+}
+
+/** Two 32-bit halves for each float64, a view when the bytes stand on a multiple of 4. */
+function alignedBits(values: Uint8Array): Uint32Array {
+  const aligned = values.byteOffset % 4 === 0 ? values : Uint8Array.from(values);
+  return new Uint32Array(aligned.buffer, aligned.byteOffset, aligned.length >> 2);
+}
+
+/** Whether the first float64's bits are the higher unsigned integer. */
+function isHigher(low: number, high: number, otherLow: number, otherHigh: number): boolean {
+  return high !== otherHigh ? high > otherHigh : low > otherLow;
+}
+
+function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
+
+/**
+ * Both blocks' samples and deletions by rule 2: commutative, associative and idempotent.
+ *
+ * @throws {RangeError} when the blocks' layouts differ
+ */
+export function mergeBlocks(a: Block, b: Block): Block {
+  if (!sameBytes(a.layout, b.layout) || a.columns.length !== b.columns.length) {
+    throw new RangeError(`blocks of ${a.columns.length} and ${b.columns.length} series differ in layout`);
+  }
+  if (isEmptyBlock(b)) return a;
+  if (isEmptyBlock(a)) return b;
+  const { versions, fromA: versionA, fromB: versionB } = unionOfVersions(a.versions, b.versions);
+  const { timestamps, fromA: rowA, fromB: rowB } = unionOfTimestamps(a.timestamps, b.timestamps);
+  const rowVersions = new Uint32Array(timestamps.length);
+  for (let i = 0; i < rowB.length; i++) rowVersions[rowB[i]!] = versionB[b.rowVersions[i]!]!;
+  let sharesRows = false;
+  for (let i = 0; i < rowA.length; i++) rowVersions[rowA[i]!] = versionA[a.rowVersions[i]!]!;
+  if (rowA.length + rowB.length > timestamps.length) sharesRows = true;
+  const cells = a.columns.map((columnA, series): Cells => {
+    const columnB = b.columns[series]!;
+    const bearsVersions = sharesRows || columnA.versions !== undefined || columnB.versions !== undefined;
+    const room = columnA.values.length + columnB.values.length;
+    const rows = new Uint32Array(room);
+    const values = new Float64Array(room);
+    const own = bearsVersions ? new Uint32Array(room) : undefined;
+    const bits = bitsOf(values);
+    const bitsA = bitsOf(columnA.values);
+    const bitsB = bitsOf(columnB.values);
+    const lengthA = columnA.values.length;
+    const lengthB = columnB.values.length;
+    let length = 0;
+    for (let i = 0, j = 0; i < lengthA || j < lengthB; length++) {
+      const inA = i < lengthA ? (columnA.rows === undefined ? i : columnA.rows[i]!) : -1;
+      const inB = j < lengthB ? (columnB.rows === undefined ? j : columnB.rows[j]!) : -1;
+      const atA = inA < 0 ? timestamps.length : rowA[inA]!;
+      const atB = inB < 0 ? timestamps.length : rowB[inB]!;
+      let takesA = atA <= atB;
+      if (own !== undefined) {
+        const ofA =
+          inA < 0
+            ? 0
+            : versionA[columnA.versions === undefined ? a.rowVersions[inA]! : columnA.versions[i]!]!;
+        const ofB =
+          inB < 0
+            ? 0
+            : versionB[columnB.versions === undefined ? b.rowVersions[inB]! : columnB.versions[j]!]!;
+        if (atA === atB) {
+          takesA =
+            ofA !== ofB
+              ? ofA > ofB
+              : isHigher(bitsA[2 * i]!, bitsA[2 * i + 1]!, bitsB[2 * j]!, bitsB[2 * j + 1]!);
+        }
+        own[length] = takesA ? ofA : ofB;
+      }
+      rows[length] = takesA ? atA : atB;
+      bits[2 * length] = takesA ? bitsA[2 * i]! : bitsB[2 * j]!;
+      bits[2 * length + 1] = takesA ? bitsA[2 * i + 1]! : bitsB[2 * j + 1]!;
+      if (atA <= atB) i++;
+      if (atB <= atA) j++;
+    }
+    return {
+      rows: length === timestamps.length ? undefined : rows.subarray(0, length),
+      values: values.subarray(0, length),
+      versions: own?.subarray(0, length),
+    };
+  });
+  const tombstones = [
+    ...a.tombstones.map((t) => ({ ...t, version: versionA[t.version]! })),
+    ...b.tombstones.map((t) => ({ ...t, version: versionB[t.version]! })),
+  ];
+  return canonicalBlock({ layout: a.layout, timestamps, versions, rowVersions, cells, tombstones });
+}
+
+function unionOfVersions(a: readonly Version[], b: readonly Version[]) {
+  const versions: Version[] = [];
+  const fromA = new Uint32Array(a.length);
+  const fromB = new Uint32Array(b.length);
+  for (let i = 0, j = 0; i < a.length || j < b.length; ) {
+    const order = i === a.length ? 1 : j === b.length ? -1 : compareVersions(a[i]!, b[j]!);
+    versions.push(order <= 0 ? a[i]! : b[j]!);
+    if (order <= 0) fromA[i++] = versions.length - 1;
+    if (order >= 0) fromB[j++] = versions.length - 1;
+  }
+  return { versions, fromA, fromB };
+}
+
+function unionOfTimestamps(a: Float64Array, b: Float64Array) {
+  const union = new Float64Array(a.length + b.length);
+  const fromA = new Uint32Array(a.length);
+  const fromB = new Uint32Array(b.length);
+  let length = 0;
+  for (let i = 0, j = 0; i < a.length || j < b.length; length++) {
+    const inA = i < a.length ? a[i]! : Number.POSITIVE_INFINITY;
+    const inB = j < b.length ? b[j]! : Number.POSITIVE_INFINITY;
+    union[length] = Math.min(inA, inB);
+    if (inA <= inB) fromA[i++] = length;
+    if (inB <= inA) fromB[j++] = length;
+  }
+  return { timestamps: union.subarray(0, length), fromA, fromB };
+}
+
+/**
+ * The block's columns at other places: column `i` becomes column `positions[i]` of `seriesCount`, or is left
+ * out where that is {@link LEFT_OUT}. Columns nothing moves to are empty.
+ *
+ * @throws {RangeError} when a position is not below `seriesCount`, stands twice, or one is missing
+ */
+export function relayout(
+  block: Block,
+  layout: Uint8Array,
+  seriesCount: number,
+  positions: Uint32Array,
+): Block {
+  if (positions.length !== block.columns.length) {
+    throw new RangeError(`${positions.length} positions for ${block.columns.length} columns`);
+  }
+  const noRows = block.timestamps.length === 0 ? undefined : new Uint32Array(0);
+  const cells: Cells[] = new Array(seriesCount).fill({ rows: noRows, values: new Float64Array(0) });
+  const isTaken = new Uint8Array(seriesCount);
+  for (let i = 0; i < positions.length; i++) {
+    const position = positions[i]!;
+    if (position === LEFT_OUT) continue;
+    if (position >= seriesCount || isTaken[position] === 1) {
+      throw new RangeError(`position ${position} stands twice or exceeds ${seriesCount} series`);
+    }
+    isTaken[position] = 1;
+    cells[position] = block.columns[i]!;
+  }
+  const tombstones = block.tombstones
+    .filter((t) => positions[t.series] !== LEFT_OUT)
+    .map((t) => ({ ...t, series: positions[t.series]! }));
+  return canonicalBlock({ ...block, layout, cells, tombstones });
+}
+
+/** What the block says about the half-open range `[fromMs, toMs)`; tombstones are cut to it. */
+export function sliceBlock(block: Block, fromMs: number, toMs: number): Block {
+  const { timestamps, rowVersions } = block;
+  const first = lowerBound(timestamps, fromMs);
+  const end = Math.max(first, lowerBound(timestamps, toMs));
+  const isWhole = first === 0 && end === timestamps.length;
+  const cells = isWhole ? block.columns : block.columns.map((column) => cutColumn(column, first, end));
+  const tombstones: Tombstone[] = [];
+  for (const t of block.tombstones) {
+    const cut = { ...t, fromMs: Math.max(t.fromMs, fromMs), toMs: Math.min(t.toMs, toMs) };
+    if (cut.fromMs < cut.toMs) tombstones.push(cut);
+  }
+  return canonicalBlock({
+    ...block,
+    timestamps: timestamps.subarray(first, end),
+    rowVersions: rowVersions.subarray(first, end),
+    cells,
+    tombstones,
+  });
+}
+
+/** What the block says before `atMs`, and what from then on; merged they are the block again. */
+export function splitBlock(block: Block, atMs: number): [Block, Block] {
+  return [
+    sliceBlock(block, Number.NEGATIVE_INFINITY, atMs),
+    sliceBlock(block, atMs, Number.POSITIVE_INFINITY),
+  ];
+}
+
+function cutColumn({ rows, values, versions }: Cells, firstRow: number, endRow: number): Cells {
+  if (rows === undefined) {
+    return { values: values.subarray(firstRow, endRow), versions: versions?.subarray(firstRow, endRow) };
+  }
+  const first = lowerBound(rows, firstRow);
+  const end = lowerBound(rows, endRow);
+  return {
+    rows: rows.subarray(first, end).map((row) => row - firstRow),
+    values: values.subarray(first, end),
+    versions: versions?.subarray(first, end),
+  };
+}
+
+/** Index of the first element that is not below `bound`. */
+function lowerBound(ascending: Float64Array | Uint32Array, bound: number): number {
+  let low = 0;
+  let high = ascending.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (ascending[middle]! < bound) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,280 @@
+/**
+ * The canonical form of a block: what makes two blocks of the same samples and deletions equal, field by field,
+ * and so merging commutative, associative and idempotent.
+ *
+ * - A value that a tombstone of a higher version covers is gone; a row without values is gone.
+ * - A row's version is the one most of its values have, the lowest of these when several are as frequent.
+ * - `Column.rows` stands only where a row is missing, `Column.versions` only where a value differs from its row.
+ * - A series' tombstones are disjoint, ascending and coalesced: for each time the highest version that deletes
+ *   there. Tombstones ascend by series, then time.
+ * - Only versions that are used are listed.
+ */
+import type { Block, Column, Tombstone, Version } from './model';
+
+/** A column in the making. */
+export interface Cells {
+  /** Ascending; absent when every row has a value. */
+  readonly rows?: Uint32Array | undefined;
+  readonly values: Float64Array;
+  /** Absent when each value has its row's version. */
+  readonly versions?: Uint32Array | undefined;
+}
+
+/** A block in the making: as {@link Block}, but for what the canonical form asks. */
+export interface Draft {
+  readonly layout: Uint8Array;
+  /** Ascending and distinct. */
+  readonly timestamps: Float64Array;
+  /** Ascending and distinct. */
+  readonly versions: readonly Version[];
+  /** What cells without versions of their own have. */
+  readonly rowVersions: Uint32Array;
+  readonly cells: readonly Cells[];
+  /** In any order, overlapping or not. */
+  readonly tombstones: readonly Tombstone[];
+}
+
+/** Two 32-bit halves for each value: the way to move bits that a JavaScript number might change. */
+export function bitsOf(values: Float64Array): Uint32Array {
+  return new Uint32Array(values.buffer, values.byteOffset, values.length * 2);
+}
+
+/** Brings a draft into the canonical form. Arrays of the draft may become the block's. */
+export function canonicalBlock(draft: Draft): Block {
+  const tombstones = canonicalTombstones(draft.tombstones);
+  const cells = tombstones.length === 0 ? draft.cells : withoutDeleted(draft, tombstones);
+  return withUsedVersions(withRowVersions(withoutEmptyRows({ ...draft, cells, tombstones })));
+}
+
+/** For each series and time the highest version that deletes there, as disjoint, coalesced ranges. */
+export function canonicalTombstones(tombstones: readonly Tombstone[]): Tombstone[] {
+  if (tombstones.length === 0) return [];
+  const bySeries = new Map<number, Tombstone[]>();
+  for (const tombstone of tombstones) {
+    if (tombstone.fromMs >= tombstone.toMs) continue;
+    const list = bySeries.get(tombstone.series);
+    if (list === undefined) bySeries.set(tombstone.series, [tombstone]);
+    else list.push(tombstone);
+  }
+  const result: Tombstone[] = [];
+  for (const series of [...bySeries.keys()].sort((a, b) => a - b)) {
+    const list = bySeries.get(series)!;
+    if (list.length === 1) result.push({ ...list[0]! });
+    else paintRanges(series, list, result);
+  }
+  return result;
+}
+
+/** Paints the highest version first; a stretch once painted is skipped from then on. */
+function paintRanges(series: number, list: Tombstone[], result: Tombstone[]): void {
+  const bounds = [...new Set(list.flatMap((t) => [t.fromMs, t.toMs]))].sort((a, b) => a - b);
+  const indexOf = new Map(bounds.map((ms, index) => [ms, index]));
+  const painted = new Int32Array(bounds.length).fill(-1);
+  const nextBare = Uint32Array.from(bounds.keys());
+  const findBare = (from: number): number => {
+    let bare = from;
+    while (nextBare[bare] !== bare) bare = nextBare[bare] = nextBare[nextBare[bare]!]!;
+    return bare;
+  };
+  for (const { fromMs, toMs, version } of list.toSorted((a, b) => b.version - a.version)) {
+    const end = indexOf.get(toMs)!;
+    for (let i = findBare(indexOf.get(fromMs)!); i < end; i = findBare(i)) {
+      painted[i] = version;
+      nextBare[i] = i + 1;
+    }
+  }
+  for (let i = 0; i < bounds.length; ) {
+    const version = painted[i]!;
+    const start = i++;
+    if (version < 0) continue;
+    while (painted[i] === version) i++;
+    result.push({ series, fromMs: bounds[start]!, toMs: bounds[i]!, version });
+  }
+}
+
+/** @param tombstones canonical */
+function withoutDeleted(draft: Draft, tombstones: readonly Tombstone[]): Cells[] {
+  const { timestamps, rowVersions } = draft;
+  const cells = draft.cells.slice();
+  for (let first = 0; first < tombstones.length; ) {
+    const series = tombstones[first]!.series;
+    const column = cells[series]!;
+    const count = column.values.length;
+    const kept = new Uint32Array(count);
+    let keptCount = 0;
+    let t = first;
+    for (let i = 0; i < count; i++) {
+      const row = column.rows === undefined ? i : column.rows[i]!;
+      const ms = timestamps[row]!;
+      while (t < tombstones.length && tombstones[t]!.series === series && tombstones[t]!.toMs <= ms) t++;
+      const tombstone = tombstones[t];
+      const version = column.versions === undefined ? rowVersions[row]! : column.versions[i]!;
+      if (
+        tombstone === undefined ||
+        tombstone.series !== series ||
+        tombstone.fromMs > ms ||
+        tombstone.version <= version
+      ) {
+        kept[keptCount++] = i;
+      }
+    }
+    if (keptCount < count) cells[series] = pickCells(column, kept.subarray(0, keptCount));
+    while (first < tombstones.length && tombstones[first]!.series === series) first++;
+  }
+  return cells;
+}
+
+/** The cells at the given indexes. */
+function pickCells(column: Cells, indexes: Uint32Array): Cells {
+  const values = new Float64Array(indexes.length);
+  const from = bitsOf(column.values);
+  const to = bitsOf(values);
+  for (let i = 0; i < indexes.length; i++) {
+    const index = indexes[i]!;
+    to[2 * i] = from[2 * index]!;
+    to[2 * i + 1] = from[2 * index + 1]!;
+  }
+  const { rows, versions } = column;
+  return {
+    rows: rows === undefined ? indexes.slice() : indexes.map((index) => rows[index]!),
+    values,
+    versions: versions === undefined ? undefined : indexes.map((index) => versions[index]!),
+  };
+}
+
+function withoutEmptyRows(draft: Draft): Draft {
+  const rowCount = draft.timestamps.length;
+  if (rowCount === 0 || draft.cells.some((column) => column.values.length === rowCount)) return draft;
+  const used = new Uint8Array(rowCount);
+  let usedCount = 0;
+  for (const { rows } of draft.cells) {
+    for (let i = 0; i < rows!.length && usedCount < rowCount; i++) {
+      const row = rows![i]!;
+      if (used[row] === 0) {
+        used[row] = 1;
+        usedCount++;
+      }
+    }
+    if (usedCount === rowCount) return draft;
+  }
+  const newRow = new Uint32Array(rowCount);
+  const timestamps = new Float64Array(usedCount);
+  const rowVersions = new Uint32Array(usedCount);
+  for (let row = 0, next = 0; row < rowCount; row++) {
+    if (used[row] === 0) continue;
+    newRow[row] = next;
+    timestamps[next] = draft.timestamps[row]!;
+    rowVersions[next++] = draft.rowVersions[row]!;
+  }
+  const cells = draft.cells.map((column) => ({ ...column, rows: column.rows!.map((row) => newRow[row]!) }));
+  return { ...draft, timestamps, rowVersions, cells };
+}
+
+/** Gives each row the version most of its values have, and columns versions only where they differ from it. */
+function withRowVersions(draft: Draft): Draft {
+  if (draft.cells.every((column) => column.versions === undefined)) return draft;
+  const rowVersions = frequentVersions(draft);
+  const cells = draft.cells.map((column): Cells => {
+    const { rows, values } = column;
+    const versions = cellVersions(column, draft.rowVersions);
+    for (let i = 0; i < versions.length; i++) {
+      if (versions[i] !== rowVersions[rows === undefined ? i : rows[i]!]) return { rows, values, versions };
+    }
+    return { rows, values };
+  });
+  return { ...draft, rowVersions, cells };
+}
+
+function cellVersions(column: Cells, rowVersions: Uint32Array): Uint32Array {
+  if (column.versions !== undefined) return column.versions;
+  return column.rows === undefined ? rowVersions : column.rows.map((row) => rowVersions[row]!);
+}
+
+/** Cells are laid out row by row, so that counting needs one counter for each version and no map. */
+function frequentVersions(draft: Draft): Uint32Array {
+  const rowCount = draft.timestamps.length;
+  const ends = new Uint32Array(rowCount);
+  for (const { rows } of draft.cells) {
+    if (rows === undefined) for (let row = 0; row < rowCount; row++) ends[row]!++;
+    else for (let i = 0; i < rows.length; i++) ends[rows[i]!]!++;
+  }
+  let total = 0;
+  for (let row = 0; row < rowCount; row++) {
+    const count = ends[row]!;
+    ends[row] = total;
+    total += count;
+  }
+  const byRow = new Uint32Array(total);
+  for (const column of draft.cells) {
+    const { rows, versions } = column;
+    for (let i = 0; i < column.values.length; i++) {
+      const row = rows === undefined ? i : rows[i]!;
+      byRow[ends[row]!++] = versions === undefined ? draft.rowVersions[row]! : versions[i]!;
+    }
+  }
+  const counts = new Uint32Array(draft.versions.length);
+  const result = new Uint32Array(rowCount);
+  for (let row = 0, start = 0; row < rowCount; row++) {
+    const end = ends[row]!;
+    for (let i = start; i < end; i++) counts[byRow[i]!]!++;
+    let best = byRow[start]!;
+    for (let i = start + 1; i < end; i++) {
+      const version = byRow[i]!;
+      if (counts[version]! > counts[best]! || (counts[version] === counts[best] && version < best)) {
+        best = version;
+      }
+    }
+    for (let i = start; i < end; i++) counts[byRow[i]!] = 0;
+    result[row] = best;
+    start = end;
+  }
+  return result;
+}
+
+function withUsedVersions(draft: Draft): Block {
+  const { layout, timestamps, versions, rowVersions, cells, tombstones } = draft;
+  const used = new Uint8Array(versions.length);
+  // A row may have its version from cells that say it themselves, so all are looked at.
+  for (let row = 0; row < rowVersions.length; row++) used[rowVersions[row]!] = 1;
+  for (const column of cells) {
+    if (column.versions !== undefined) for (const version of column.versions) used[version] = 1;
+  }
+  for (const { version } of tombstones) used[version] = 1;
+  if (!used.includes(0)) {
+    return {
+      layout,
+      timestamps,
+      versions,
+      rowVersions,
+      columns: cells.map(asColumn(timestamps)),
+      tombstones,
+    };
+  }
+  const newVersion = new Uint32Array(versions.length);
+  const kept: Version[] = [];
+  for (let i = 0; i < versions.length; i++) {
+    newVersion[i] = kept.length;
+    if (used[i] === 1) kept.push(versions[i]!);
+  }
+  const renumber = (version: number): number => newVersion[version]!;
+  const columns = cells.map((column) =>
+    asColumn(timestamps)({ ...column, versions: column.versions?.map(renumber) }),
+  );
+  return {
+    layout,
+    timestamps,
+    versions: kept,
+    rowVersions: rowVersions.map(renumber),
+    columns,
+    tombstones: tombstones.map((t) => ({ ...t, version: renumber(t.version) })),
+  };
+}
+
+/** Without keys for what is absent, so that equal columns are equal to `toEqual` and to people. */
+const asColumn =
+  (timestamps: Float64Array) =>
+  ({ rows, values, versions }: Cells): Column => ({
+    ...(rows !== undefined && rows.length < timestamps.length ? { rows } : {}),
+    values,
+    ...(versions !== undefined ? { versions } : {}),
+  });

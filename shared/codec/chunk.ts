@@ -1,0 +1,326 @@
+/**
+ * Chunks: a block as immutable bytes. FORMAT.md describes them; in short
+ *
+ *     magic, form | layout id | numbers of series and rows | head | columns | tail | CRC-32
+ *
+ * The head has the timestamps, the sets of rows, and where each column is; the tail what only merging asks for:
+ * versions and tombstones.
+ */
+import { BitReader, BitWriter } from './bits';
+import { type Cells, canonicalBlock } from './canonical';
+import { readColumns, readDirectory, writeColumns } from './columns';
+import { type Exceptions, readExceptions, writeExceptions } from './exceptions';
+import { readIntegers, writeIntegers } from './integers';
+import { type Block, type Column, CorruptChunkError, type Version } from './model';
+import { isWithinBound, readPoints, writePoints } from './points';
+import { readRowSets, writeRowSets } from './row-sets';
+import { isIndex, readVersions, writeVersions } from './versions';
+import { readWideIntegers, writeWideIntegers } from './wide-integers';
+import { crc32, zstdCompress, zstdDecompress } from './zstd';
+
+const MAGIC_0 = 0x48;
+const MAGIC_1 = 0x74;
+/** Format version in the high half, form in the low half. */
+const COLUMNAR = 0x10;
+const SOLID = 0x11;
+const LAYOUT_START = 3;
+const LAYOUT_BYTES = 16;
+const COUNTS_START = LAYOUT_START + LAYOUT_BYTES;
+const CRC_BYTES = 4;
+
+/** A limit of the format. */
+export const MAX_VALUES = 2 ** 24;
+/**
+ * Regular data comes to next to nothing, and still a few bytes must not ask for all memory: a chunk has a byte for
+ * so much weight, zeros before the checksum if need be. A value weighs 1; a series, a version, a tombstone 16.
+ */
+const MAX_WEIGHT_PER_BYTE = 8192;
+const OBJECT_WEIGHT = 16;
+/** What the size of a chunk is bounded by is zstd of its points at this level. */
+const SOLID_LEVEL = 3;
+
+/** A chunk opened for reading: checksum and head have been checked, columns are decoded when asked for. */
+export interface ChunkReader {
+  /** 16 bytes, a view of the chunk. */
+  readonly layout: Uint8Array;
+  readonly seriesCount: number;
+  readonly sampleCount: number;
+  /** Of the samples; 0 when there are none. */
+  readonly minTimestamp: number;
+  /** The last sample's own, inclusive; 0 when there are none. */
+  readonly maxTimestamp: number;
+  /**
+   * One series as a block of one column: what `relayout` would make of the whole. Other series' values are not
+   * decoded.
+   *
+   * @throws {RangeError} when `index` is not below `seriesCount`
+   * @throws {CorruptChunkError}
+   */
+  series(index: number): Block;
+  /** @throws {CorruptChunkError} */
+  block(): Block;
+}
+
+const writer = new BitWriter();
+
+/**
+ * The block as a chunk, the same bytes for the same block.
+ *
+ * @param block in the canonical form, as whatever this library makes
+ * @throws {RangeError} when it has more than {@link MAX_VALUES} values, timestamps that are no ascending integers, or a
+ *   layout id that is not 16 bytes long
+ */
+export function encodeChunk(block: Block): Uint8Array {
+  let values = 0;
+  for (const column of block.columns) values += column.values.length;
+  if (values > MAX_VALUES) throw new RangeError(`${values} values exceed ${MAX_VALUES}, a chunk's limit`);
+  if (block.layout.length !== LAYOUT_BYTES) throw new RangeError(`layout id of ${block.layout.length} bytes`);
+  if (!areTimestamps(block.timestamps)) throw new RangeError('timestamps do not ascend within 2^53');
+  const objects = block.columns.length + block.versions.length + block.tombstones.length;
+  const leastBytes = Math.ceil((values + OBJECT_WEIGHT * objects) / MAX_WEIGHT_PER_BYTE);
+  const columnar = encodeColumnar(block, leastBytes);
+  if (isWithinBound(columnar.length, block)) return columnar;
+  const points = zstdCompress(writePoints(block), SOLID_LEVEL);
+  if (points.length >= columnar.length) return columnar;
+  const solid = encodeSolid(block, points, leastBytes);
+  return solid.length < columnar.length ? solid : columnar;
+}
+
+function encodeColumnar(block: Block, leastBytes: number): Uint8Array {
+  writeStart(block, COLUMNAR);
+  writeWideIntegers(writer, block.timestamps, block.timestamps.length);
+  writeRowSets(writer, block);
+  writeColumns(writer, block);
+  return finish(block, leastBytes);
+}
+
+function encodeSolid(block: Block, points: Uint8Array, leastBytes: number): Uint8Array {
+  writeStart(block, SOLID);
+  const counts = Float64Array.from(block.columns, (column) => column.values.length);
+  writeIntegers(writer, counts, counts.length);
+  writer.align();
+  writer.writeVarint(points.length);
+  writer.writeBytes(points);
+  return finish(block, leastBytes);
+}
+
+function writeStart({ layout, columns, timestamps }: Block, form: number): void {
+  writer.reset();
+  writer.write(MAGIC_0, 8);
+  writer.write(MAGIC_1, 8);
+  writer.write(form, 8);
+  writer.writeBytes(layout);
+  writer.writeVarint(columns.length);
+  writer.writeVarint(timestamps.length);
+}
+
+function finish(block: Block, leastBytes: number): Uint8Array {
+  writeVersions(writer, block);
+  writeExceptions(writer, block);
+  writer.align();
+  const end = Math.max(writer.length, leastBytes - CRC_BYTES);
+  const bytes = new Uint8Array(end + CRC_BYTES);
+  bytes.set(writer.bytes.subarray(0, writer.length));
+  new DataView(bytes.buffer).setUint32(end, crc32(bytes.subarray(0, end)), true);
+  return bytes;
+}
+
+/**
+ * Opens a chunk, which is all of `bytes`; they must not change as long as it is used.
+ *
+ * @throws {CorruptChunkError} when `bytes` is not one whole, unaltered chunk of format 1
+ */
+export function openChunk(bytes: Uint8Array): ChunkReader {
+  const end = bytes.length - CRC_BYTES;
+  if (end < COUNTS_START || bytes[0] !== MAGIC_0 || bytes[1] !== MAGIC_1) {
+    throw new CorruptChunkError(`${bytes.length} bytes are no chunk`);
+  }
+  const form = bytes[2];
+  if (form !== COLUMNAR && form !== SOLID) throw new CorruptChunkError(`chunk of unknown format ${form}`);
+  const reader = new BitReader(bytes, COUNTS_START, end);
+  const expected = reader.view.getUint32(end, true);
+  const actual = crc32(bytes.subarray(0, end));
+  if (actual !== expected) throw new CorruptChunkError(`CRC-32 is ${actual}, not ${expected}`);
+  const maxWeight = bytes.length * MAX_WEIGHT_PER_BYTE;
+  const seriesCount = reader.readVarint(maxWeight / OBJECT_WEIGHT);
+  const rowCount = reader.readVarint(Math.min(MAX_VALUES, maxWeight));
+  const body =
+    form === COLUMNAR
+      ? readColumnar(reader, seriesCount, rowCount, maxWeight)
+      : readSolid(reader, seriesCount, rowCount, maxWeight);
+  return new OpenChunk(bytes.subarray(LAYOUT_START, COUNTS_START), body, reader, maxWeight);
+}
+
+/** What the two forms give: rows, columns, and the reader at the tail. */
+interface Body {
+  readonly timestamps: Float64Array;
+  /** Of each series the rows; undefined when it has all. */
+  readonly rowsOf: readonly (Uint32Array | undefined)[];
+  readonly valueCounts: readonly number[];
+  readonly sampleCount: number;
+  /** The values of the series `[first, end)`. */
+  values(first: number, end: number): Float64Array[];
+}
+
+function readColumnar(reader: BitReader, seriesCount: number, rowCount: number, maxWeight: number): Body {
+  const timestamps = readWideIntegers(reader, rowCount);
+  if (!areTimestamps(timestamps)) throw new CorruptChunkError(`timestamps of ${rowCount} rows do not ascend`);
+  const rowsOf = readRowSets(reader, seriesCount, rowCount, Math.min(MAX_VALUES, maxWeight));
+  let sampleCount = 0;
+  const valueCounts: number[] = [];
+  for (const rows of rowsOf) {
+    const count = rows === undefined ? rowCount : rows.length;
+    valueCounts.push(count);
+    sampleCount += count;
+  }
+  const directory = readDirectory(reader, valueCounts);
+  reader.moveTo(directory.end, reader.endByte);
+  return {
+    timestamps,
+    rowsOf,
+    valueCounts,
+    sampleCount,
+    values: (first, end) => readColumns(reader, directory, valueCounts, first, end),
+  };
+}
+
+/** Whether timestamps ascend and are within 2^53. */
+function areTimestamps(timestamps: Float64Array): boolean {
+  let previous = -(2 ** 53);
+  for (let row = 0; row < timestamps.length; row++) {
+    const timestamp = timestamps[row]!;
+    if (!(timestamp > previous) || Math.floor(timestamp) !== timestamp) return false;
+    previous = timestamp;
+  }
+  return previous < 2 ** 53;
+}
+
+function readSolid(reader: BitReader, seriesCount: number, rowCount: number, maxWeight: number): Body {
+  const counts = new Float64Array(seriesCount);
+  readIntegers(reader, counts, 0, seriesCount);
+  let sampleCount = 0;
+  for (const count of counts) {
+    if (!isIndex(count, rowCount + 1))
+      throw new CorruptChunkError(`series of ${count} values in ${rowCount} rows`);
+    sampleCount += count;
+  }
+  if (sampleCount > Math.min(MAX_VALUES, maxWeight)) throw new CorruptChunkError(`${sampleCount} values`);
+  reader.align();
+  const length = reader.readVarint(reader.endByte);
+  const points = decompress(reader.readBytes(length), sampleCount * 16);
+  const valueCounts = Array.from(counts);
+  const { timestamps, cells } = readPoints(points, valueCounts, rowCount);
+  return {
+    timestamps,
+    rowsOf: cells.map(({ rows }) => rows),
+    valueCounts,
+    sampleCount,
+    values: (first, end) => cells.slice(first, end).map(({ values }) => values),
+  };
+}
+
+function decompress(bytes: Uint8Array, size: number): Uint8Array {
+  let points: Uint8Array;
+  try {
+    points = zstdDecompress(bytes, size);
+  } catch (cause) {
+    throw new CorruptChunkError(`zstd frame of ${bytes.length} bytes is not readable`, { cause });
+  }
+  if (points.length !== size) throw new CorruptChunkError(`${points.length} bytes of points, not ${size}`);
+  return points;
+}
+
+/** What stands after the columns. */
+interface Tail {
+  readonly versions: readonly Version[];
+  readonly rowVersions: Uint32Array;
+  readonly exceptions: Exceptions;
+}
+
+class OpenChunk implements ChunkReader {
+  readonly seriesCount: number;
+  readonly sampleCount: number;
+  readonly minTimestamp: number;
+  readonly maxTimestamp: number;
+  private readonly tailStart: number;
+  /** Index of the checksum's first byte. */
+  private readonly end: number;
+  private readTail: Tail | undefined;
+
+  constructor(
+    readonly layout: Uint8Array,
+    private readonly body: Body,
+    private readonly reader: BitReader,
+    private readonly maxWeight: number,
+  ) {
+    this.seriesCount = body.rowsOf.length;
+    this.sampleCount = body.sampleCount;
+    this.minTimestamp = body.timestamps[0] ?? 0;
+    this.maxTimestamp = body.timestamps.at(-1) ?? 0;
+    this.tailStart = reader.position / 8;
+    this.end = reader.endByte;
+  }
+
+  series(index: number): Block {
+    if (!isIndex(index, this.seriesCount)) throw new RangeError(`series ${index} of ${this.seriesCount}`);
+    const { layout, body } = this;
+    const { versions, rowVersions, exceptions } = this.tail;
+    const [values] = body.values(index, index + 1);
+    const column = this.column(index, values!);
+    const { timestamps } = body;
+    // Nothing to leave out: the arrays are shared.
+    if (column.rows === undefined && exceptions.overrides.size === 0 && exceptions.tombstones.length === 0) {
+      return { layout, timestamps, versions, rowVersions, columns: [column], tombstones: [] };
+    }
+    const tombstones = exceptions.tombstones
+      .filter((tombstone) => tombstone.series === index)
+      .map((tombstone) => ({ ...tombstone, series: 0 }));
+    return canonicalBlock({
+      layout,
+      timestamps,
+      versions,
+      rowVersions,
+      cells: [column as Cells],
+      tombstones,
+    });
+  }
+
+  block(): Block {
+    const { layout, body, seriesCount } = this;
+    const { versions, rowVersions, exceptions } = this.tail;
+    const columns = body.values(0, seriesCount).map((values, i) => this.column(i, values));
+    const { timestamps } = body;
+    return { layout, timestamps, versions, rowVersions, columns, tombstones: exceptions.tombstones };
+  }
+
+  private column(index: number, values: Float64Array): Column {
+    const { rowVersions, exceptions } = this.tail;
+    const rows = this.body.rowsOf[index];
+    const overrides = exceptions.overrides.get(index);
+    if (overrides === undefined) return rows === undefined ? { values } : { rows, values };
+    const versions = rows === undefined ? rowVersions.slice() : rows.map((row) => rowVersions[row]!);
+    for (let i = 0; i < overrides.cells.length; i++) versions[overrides.cells[i]!] = overrides.versions[i]!;
+    return rows === undefined ? { values, versions } : { rows, values, versions };
+  }
+
+  private get tail(): Tail {
+    if (this.readTail !== undefined) return this.readTail;
+    const { reader, body, maxWeight } = this;
+    reader.moveTo(this.tailStart, this.end);
+    const maxObjects = maxWeight / OBJECT_WEIGHT;
+    const { versions, rowVersions } = readVersions(reader, body.timestamps, maxObjects);
+    const exceptions = readExceptions(reader, body.valueCounts, versions.length, maxObjects);
+    reader.align();
+    const end = reader.position / 8;
+    const objects = this.seriesCount + versions.length + exceptions.tombstones.length;
+    const leastBytes = Math.ceil((this.sampleCount + OBJECT_WEIGHT * objects) / MAX_WEIGHT_PER_BYTE);
+    if (this.end !== Math.max(end, leastBytes - CRC_BYTES)) {
+      throw new CorruptChunkError(`chunk ends at byte ${end}, its checksum is at ${this.end}`);
+    }
+    for (let i = end; i < this.end; i++) {
+      if (reader.bytes[i] !== 0) throw new CorruptChunkError(`padding at byte ${i} is not 0`);
+    }
+    this.readTail = { versions, rowVersions, exceptions };
+    return this.readTail;
+  }
+}

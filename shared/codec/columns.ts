@@ -1,0 +1,123 @@
+/** A chunk's columns, each in bytes of its own, and the directory that says where. */
+import { type BitReader, BitWriter } from './bits';
+import { readIntegers, writeIntegers } from './integers';
+import { type Block, CorruptChunkError } from './model';
+import { readValues, writeValues } from './values';
+import { isIndex } from './versions';
+import { crc32 } from './zstd';
+
+const columnWriter = new BitWriter();
+
+/**
+ * The directory, and then the columns' bytes. An entry is a column's length, or, for one whose bytes are the same as
+ * an earlier one's, how many places back that is, negative.
+ */
+export function writeColumns(writer: BitWriter, { columns }: Block): void {
+  columnWriter.reset();
+  const entries = new Float64Array(columns.length);
+  const starts = new Float64Array(columns.length);
+  const known = new Map<number, number[]>();
+  for (let i = 0; i < columns.length; i++) {
+    const start = columnWriter.length;
+    starts[i] = start;
+    writeValues(columnWriter, columns[i]!.values);
+    columnWriter.align();
+    const length = columnWriter.length - start;
+    entries[i] = length;
+    if (length === 0 || columns.length === 1) continue;
+    const hash = crc32(columnWriter.bytes.subarray(start, columnWriter.length));
+    const alike = known.get(hash);
+    const twin = alike?.find(
+      (j) =>
+        entries[j] === length &&
+        columns[j]!.values.length === columns[i]!.values.length &&
+        isSame(columnWriter.bytes, starts[j]!, start, length),
+    );
+    if (twin !== undefined) {
+      columnWriter.length = start;
+      entries[i] = twin - i;
+    } else if (alike !== undefined) alike.push(i);
+    else known.set(hash, [i]);
+  }
+  writeIntegers(writer, entries, entries.length);
+  writer.writeBytes(columnWriter.bytes.subarray(0, columnWriter.length));
+}
+
+function isSame(bytes: Uint8Array, a: number, b: number, length: number): boolean {
+  for (let i = 0; i < length; i++) if (bytes[a + i] !== bytes[b + i]) return false;
+  return true;
+}
+
+/** Where columns are, in bytes of the chunk. */
+export interface Directory {
+  /** Of each series the series whose bytes it has: itself, or an earlier one. */
+  readonly sources: Uint32Array;
+  readonly starts: Float64Array;
+  readonly lengths: Float64Array;
+  readonly end: number;
+}
+
+/**
+ * @param valueCounts of each series how many values it has
+ * @throws {CorruptChunkError}
+ */
+export function readDirectory(reader: BitReader, valueCounts: readonly number[]): Directory {
+  const seriesCount = valueCounts.length;
+  const lengths = new Float64Array(seriesCount);
+  readIntegers(reader, lengths, 0, seriesCount);
+  reader.align();
+  const sources = new Uint32Array(seriesCount);
+  const starts = new Float64Array(seriesCount);
+  let end = reader.position / 8;
+  for (let i = 0; i < seriesCount; i++) {
+    const entry = lengths[i]!;
+    starts[i] = end;
+    const source = entry < 0 ? i + entry : i;
+    const isGood =
+      source === i
+        ? isIndex(entry, reader.endByte - end + 1) && (entry > 0 || valueCounts[i] === 0)
+        : isIndex(source, i) && lengths[source]! > 0 && valueCounts[source] === valueCounts[i];
+    if (!isGood) throw new CorruptChunkError(`directory's entry ${i} of ${seriesCount} is ${entry}`);
+    sources[i] = source;
+    if (source === i) end += entry;
+  }
+  return { sources, starts, lengths, end };
+}
+
+/**
+ * The values of series `[first, end)`; those with the same bytes share an array.
+ *
+ * @throws {CorruptChunkError}
+ */
+export function readColumns(
+  reader: BitReader,
+  { sources, starts, lengths }: Directory,
+  valueCounts: readonly number[],
+  first: number,
+  end: number,
+): Float64Array[] {
+  const isShared = (i: number) => sources[i]! < i && sources[i]! >= first;
+  let room = 0;
+  for (let i = first; i < end; i++) if (!isShared(i)) room += valueCounts[i]!;
+  const all = new Float64Array(room);
+  const columns: Float64Array[] = [];
+  let used = 0;
+  for (let i = first; i < end; i++) {
+    const source = sources[i]!;
+    if (isShared(i)) {
+      columns.push(columns[source - first]!);
+      continue;
+    }
+    const count = valueCounts[i]!;
+    const values = count === room ? all : all.subarray(used, used + count);
+    used += count;
+    reader.moveTo(starts[source]!, starts[source]! + lengths[source]!);
+    readValues(reader, values);
+    reader.align();
+    if (reader.position !== reader.endByte * 8) {
+      throw new CorruptChunkError(`series ${i} ends at bit ${reader.position}, not byte ${reader.endByte}`);
+    }
+    columns.push(values);
+  }
+  return columns;
+}

@@ -1,0 +1,200 @@
+/**
+ * Finds the integers behind decimals: values that are m / 10^e, or m * 10^-e as a multiplication in floating point
+ * rounds it, exactly or a few units in the last place (ulps) beside it.
+ *
+ * That metrics are decimals in disguise, and that the exponent is best tried and then proved on every value, is
+ * ALP's observation (A. Afroozeh, L. Kuffo, P. Boncz, SIGMOD 2024). ALP multiplies by 10^e and 10^-f and stores what
+ * does not come back as exceptions; here the division is exact more often, and small errors are kept as ulps, as
+ * sums and averages make them by the dozen.
+ */
+
+/** 10^22 is the highest power of ten that a float64 holds exactly. */
+export const MAX_EXPONENT = 22;
+
+/** Literals, since `10 ** e` and `1 / 10^e` are not always the nearest float64. */
+export const POWERS = Float64Array.from({ length: MAX_EXPONENT + 1 }, (_, e) => Number(`1e${e}`));
+export const INVERSE_POWERS = Float64Array.from({ length: MAX_EXPONENT + 1 }, (_, e) => Number(`1e-${e}`));
+
+/** Beyond it, adding ROUND would not round to an integer. */
+const MAX_MANTISSA = 2 ** 51;
+/** 1.5 * 2^52: added and subtracted it rounds to an integer. */
+const ROUND = 6755399441055744;
+/** A residual larger than this makes an exception. */
+const MAX_ULPS = 1024;
+/** So near to a decimal of so few digits is no coincidence. */
+const NEAR_ULPS = 4;
+const NEAR_MANTISSA = 2 ** 40;
+
+export interface Decimals {
+  exponent: number;
+  /** m * 10^-e instead of m / 10^e. */
+  isProduct: boolean;
+  /** m of each value; of exceptions the one before. */
+  mantissas: Float64Array;
+  /** Whether any of `ulps` is not 0, and how many. */
+  hasUlps: boolean;
+  ulpCount: number;
+  /** What is added to the bits of the decimal. */
+  ulps: Float64Array;
+  exceptionCount: number;
+  /** Indexes of the values that are no such decimals. */
+  exceptions: Uint32Array;
+}
+
+const scratch: Decimals = {
+  exponent: 0,
+  isProduct: false,
+  mantissas: new Float64Array(0),
+  hasUlps: false,
+  ulpCount: 0,
+  ulps: new Float64Array(0),
+  exceptionCount: 0,
+  exceptions: new Uint32Array(0),
+};
+
+const one = new Float64Array(1);
+const oneBits = new Int32Array(one.buffer);
+
+/**
+ * @param bits the halves of `values`, as signed integers
+ * @returns undefined when too many values are no decimals; else an object that the next call fills anew
+ */
+export function findDecimals(values: Float64Array, bits: Int32Array): Decimals | undefined {
+  const count = values.length;
+  if (scratch.mantissas.length < count) {
+    scratch.mantissas = new Float64Array(count * 2);
+    scratch.ulps = new Float64Array(count * 2);
+    scratch.exceptions = new Uint32Array(count * 2);
+  }
+  const { mantissas, ulps, exceptions } = scratch;
+  const maxExceptions = 1 + (count >> 4);
+  const start = sampleExponents(values);
+  let { exponent } = start;
+  let searches = 0;
+  let power = POWERS[exponent]!;
+  let exceptionCount = 0;
+  let noisy = 0;
+  for (let i = 0; i < count; i++) {
+    const value = values[i]!;
+    const mantissa = value * power + ROUND - ROUND;
+    ulps[i] = 0;
+    mantissas[i] = mantissa;
+    if (mantissa / power === value && mantissa < MAX_MANTISSA && mantissa > -MAX_MANTISSA) {
+      if (mantissa !== 0 || bits[2 * i + 1] === 0) continue;
+    } else {
+      if (searches < MAX_SEARCHES && value - value === 0 && !isNear(value, mantissa / power)) {
+        searches++;
+        const raised = raiseExponent(value, exponent, start.limit);
+        if (raised > exponent) {
+          exponent = raised;
+          power = POWERS[raised]!;
+          // All before are done again; a value of few digits stays one with more zeros.
+          exceptionCount = 0;
+          noisy = 0;
+          i = -1;
+          continue;
+        }
+      }
+      if (mantissa < MAX_MANTISSA && mantissa > -MAX_MANTISSA) {
+        const difference = ulpsBetween(bits[2 * i]!, bits[2 * i + 1]!, mantissa / power);
+        if (difference <= MAX_ULPS && difference >= -MAX_ULPS) {
+          ulps[i] = difference;
+          noisy++;
+          continue;
+        }
+      }
+    }
+    if (exceptionCount === maxExceptions) return undefined;
+    exceptions[exceptionCount++] = i;
+    mantissas[i] = i === 0 ? 0 : mantissas[i - 1]!;
+  }
+  scratch.exponent = exponent;
+  scratch.isProduct = false;
+  scratch.hasUlps = noisy > 0;
+  scratch.ulpCount = noisy;
+  scratch.exceptionCount = exceptionCount;
+  if (noisy > 0) tryProduct(values, bits, noisy);
+  return scratch;
+}
+
+/** Beyond it, the exponent stays what it is: searching costs more than a value. */
+const MAX_SEARCHES = 64;
+
+/**
+ * A few ulps beside a short decimal there is now and then another of 15 or 16 digits, which must not make an
+ * exponent for all. So mantissas are long only where they are so in a quarter of a sample.
+ */
+function sampleExponents(values: Float64Array): { exponent: number; limit: number } {
+  const sampled = Math.min(values.length, SAMPLED);
+  let short = 0;
+  let longest = 0;
+  let longCount = 0;
+  for (let i = 0; i < sampled; i++) {
+    const value = values[Math.floor((i * values.length) / sampled)]!;
+    // Most integers are found without a search.
+    if (value === 0 || (value + ROUND - ROUND === value && Math.abs(value) < SHORT_MANTISSA)) continue;
+    const exponent = value - value === 0 ? raiseExponent(value, -1, MAX_MANTISSA) : -1;
+    if (exponent < 0) continue;
+    if (Math.abs(value) * POWERS[exponent]! < SHORT_MANTISSA) short = Math.max(short, exponent);
+    else {
+      longest = Math.max(longest, exponent);
+      longCount++;
+    }
+  }
+  return longCount * 4 > sampled
+    ? { exponent: Math.max(short, longest), limit: MAX_MANTISSA }
+    : { exponent: short, limit: SHORT_MANTISSA };
+}
+
+/** 14 digits. */
+const SHORT_MANTISSA = 2 ** 47;
+const SAMPLED = 24;
+
+/** The next higher exponent that makes `value` a decimal, or one of few digits almost; `exponent` if none does. */
+function raiseExponent(value: number, exponent: number, limit: number): number {
+  let near = exponent;
+  for (let e = exponent + 1; e <= MAX_EXPONENT; e++) {
+    const power = POWERS[e]!;
+    const scaled = value * power;
+    if (!(scaled < limit && scaled > -limit)) break;
+    const mantissa = scaled + ROUND - ROUND;
+    const decimal = mantissa / power;
+    if (decimal === value) return e;
+    if (near === exponent && Math.abs(mantissa) < NEAR_MANTISSA && mantissa !== 0) {
+      if (isNear(value, decimal)) near = e;
+    }
+  }
+  return near;
+}
+
+/** Whether they differ by some ulps at most. */
+function isNear(value: number, decimal: number): boolean {
+  return Math.abs(decimal - value) <= NEAR_ULPS * 2 ** -53 * Math.abs(value);
+}
+
+/** How much must be added to the bits of `decimal` for the given ones; large when the signs differ. */
+function ulpsBetween(low: number, high: number, decimal: number): number {
+  one[0] = decimal;
+  return (high - oneBits[1]!) * 2 ** 32 + ((low >>> 0) - (oneBits[0]! >>> 0));
+}
+
+/** Many programs compute m * 0.001 where they mean m / 1000: then the product leaves fewer residuals. */
+function tryProduct(values: Float64Array, bits: Int32Array, noisy: number): void {
+  const { mantissas, ulps, exceptions, exceptionCount, exponent } = scratch;
+  const inverse = INVERSE_POWERS[exponent]!;
+  let noisyProducts = 0;
+  let exception = 0;
+  for (let i = 0; i < values.length; i++) {
+    if (exception < exceptionCount && exceptions[exception] === i) exception++;
+    else if (mantissas[i]! * inverse !== values[i]) noisyProducts++;
+  }
+  if (noisyProducts >= noisy) return;
+  exception = 0;
+  for (let i = 0; i < values.length; i++) {
+    if (exception < exceptionCount && exceptions[exception] === i) exception++;
+    else ulps[i] = ulpsBetween(bits[2 * i]!, bits[2 * i + 1]!, mantissas[i]! * inverse);
+  }
+  scratch.isProduct = true;
+  scratch.hasUlps = noisyProducts > 0;
+  scratch.ulpCount = noisyProducts;
+}

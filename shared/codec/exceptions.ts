@@ -1,0 +1,172 @@
+/** What is out of the ordinary in a chunk: values that have not their row's version, and tombstones. */
+import type { BitReader, BitWriter } from './bits';
+import { readIntegers, writeIntegers } from './integers';
+import { type Block, CorruptChunkError, type Tombstone } from './model';
+import { isIndex } from './versions';
+import { readWideIntegers, writeWideIntegers } from './wide-integers';
+
+/** Cells of one series, and the versions they have instead of their rows'. */
+export interface Overrides {
+  readonly cells: Uint32Array;
+  readonly versions: Uint32Array;
+}
+
+export interface Exceptions {
+  /** By series. */
+  readonly overrides: ReadonlyMap<number, Overrides>;
+  readonly tombstones: readonly Tombstone[];
+}
+
+/** Writes two bits 0 when there are none, as is usual. */
+export function writeExceptions(writer: BitWriter, block: Block): void {
+  const { columns, tombstones } = block;
+  const overridden: number[] = [];
+  for (let i = 0; i < columns.length; i++) if (columns[i]!.versions !== undefined) overridden.push(i);
+  writer.write((overridden.length > 0 ? 1 : 0) | (tombstones.length > 0 ? 2 : 0), 2);
+  if (overridden.length > 0) writeOverrides(writer, block, overridden);
+  if (tombstones.length === 0) return;
+  const count = tombstones.length;
+  writer.writeUnsigned(count);
+  writeIntegers(
+    writer,
+    Float64Array.from(tombstones, (t) => t.series),
+    count,
+  );
+  writeIntegers(
+    writer,
+    Float64Array.from(tombstones, (t) => t.version),
+    count,
+  );
+  writeWideIntegers(
+    writer,
+    Float64Array.from(tombstones, (t) => t.fromMs),
+    count,
+  );
+  writeWideIntegers(
+    writer,
+    Float64Array.from(tombstones, (t) => t.toMs),
+    count,
+  );
+}
+
+function writeOverrides(
+  writer: BitWriter,
+  { columns, rowVersions }: Block,
+  overridden: readonly number[],
+): void {
+  writer.writeUnsigned(overridden.length);
+  writeIntegers(writer, Float64Array.from(overridden), overridden.length);
+  const known = new Map<string, number>();
+  for (const [i, series] of overridden.entries()) {
+    const { rows, versions } = columns[series]!;
+    const isOverride = (version: number, cell: number) =>
+      version !== rowVersions[rows === undefined ? cell : rows[cell]!];
+    const cells = Uint32Array.from(versions!.keys()).filter((cell) => isOverride(versions![cell]!, cell));
+    const own = cells.map((cell) => versions![cell]!);
+    // The series of one source in a shared group have the same.
+    const key = `${cells};${own}`;
+    const twin = known.get(key);
+    writer.write(twin === undefined ? 0 : 1, 1);
+    if (twin !== undefined) {
+      writer.writeUnsigned(i - twin);
+      continue;
+    }
+    known.set(key, i);
+    writer.writeUnsigned(cells.length);
+    writeIntegers(writer, Float64Array.from(cells), cells.length);
+    writeIntegers(writer, Float64Array.from(own), own.length);
+  }
+}
+
+/**
+ * @param valueCounts of each series how many values it has
+ * @param maxTombstones more are refused
+ * @throws {CorruptChunkError}
+ */
+export function readExceptions(
+  reader: BitReader,
+  valueCounts: readonly number[],
+  versionCount: number,
+  maxTombstones: number,
+): Exceptions {
+  const flags = reader.read(2);
+  const overrides = new Map<number, Overrides>();
+  if ((flags & 1) !== 0) readOverrides(reader, valueCounts, versionCount, overrides);
+  if ((flags & 2) === 0) return { overrides, tombstones: [] };
+  const count = reader.readUnsigned();
+  if (count > maxTombstones) throw new CorruptChunkError(`${count} tombstones exceed ${maxTombstones}`);
+  const series = new Float64Array(count);
+  readIntegers(reader, series, 0, count);
+  const versions = new Float64Array(count);
+  readIntegers(reader, versions, 0, count);
+  const from = readWideIntegers(reader, count);
+  const to = readWideIntegers(reader, count);
+  const tombstones: Tombstone[] = [];
+  for (let i = 0; i < count; i++) {
+    const tombstone = { series: series[i]!, fromMs: from[i]!, toMs: to[i]!, version: versions[i]! };
+    const isOrdered =
+      i === 0 ||
+      series[i - 1]! < tombstone.series ||
+      (series[i - 1] === tombstone.series && to[i - 1]! <= tombstone.fromMs);
+    if (
+      !isOrdered ||
+      !isIndex(tombstone.series, valueCounts.length) ||
+      !isIndex(tombstone.version, versionCount) ||
+      !Number.isSafeInteger(tombstone.fromMs) ||
+      !Number.isSafeInteger(tombstone.toMs) ||
+      tombstone.fromMs >= tombstone.toMs
+    ) {
+      throw new CorruptChunkError(`tombstone ${i} is ${JSON.stringify(tombstone)}`);
+    }
+    tombstones.push(tombstone);
+  }
+  return { overrides, tombstones };
+}
+
+function readOverrides(
+  reader: BitReader,
+  valueCounts: readonly number[],
+  versionCount: number,
+  overrides: Map<number, Overrides>,
+): void {
+  const count = reader.readUnsigned();
+  if (count > valueCounts.length) {
+    throw new CorruptChunkError(`overrides of ${count} series of ${valueCounts.length}`);
+  }
+  const overridden = new Float64Array(count);
+  readIntegers(reader, overridden, 0, count);
+  for (let i = 0; i < count; i++) {
+    const series = overridden[i]!;
+    if (!isIndex(series, valueCounts.length) || (i > 0 && series <= overridden[i - 1]!)) {
+      throw new CorruptChunkError(`overrides of series ${series} are out of order`);
+    }
+    const valueCount = valueCounts[series]!;
+    let own: Overrides | undefined;
+    if (reader.read(1) === 1) own = overrides.get(overridden[i - reader.readUnsigned()] ?? -1);
+    else {
+      const cellCount = reader.readUnsigned();
+      if (cellCount > valueCount) {
+        throw new CorruptChunkError(`${cellCount} overrides of ${valueCount} values`);
+      }
+      const cells = readIndexes(reader, cellCount, valueCount);
+      own = { cells, versions: readIndexes(reader, cellCount, versionCount) };
+      for (let c = 1; c < cellCount; c++) {
+        if (cells[c]! <= cells[c - 1]!)
+          throw new CorruptChunkError(`overridden cell ${cells[c]} is out of order`);
+      }
+    }
+    if (own === undefined || (own.cells.at(-1) ?? -1) >= valueCount) {
+      throw new CorruptChunkError(`overrides of series ${series} are not those of another`);
+    }
+    overrides.set(series, own);
+  }
+}
+
+function readIndexes(reader: BitReader, count: number, end: number): Uint32Array {
+  const integers = new Float64Array(count);
+  readIntegers(reader, integers, 0, count);
+  for (let i = 0; i < count; i++) {
+    if (!isIndex(integers[i]!, end)) throw new CorruptChunkError(`index ${integers[i]} of ${end}`);
+  }
+  return Uint32Array.from(integers);
+}

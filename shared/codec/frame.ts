@@ -1,0 +1,169 @@
+/**
+ * Frames: what one post adds to a group's window in the hot tier, dense and readable one by one. FORMAT.md has
+ * the bytes.
+ */
+import { CorruptChunkError, type Frame, type SampleFrame, type TombstoneFrame, type Version } from './model';
+
+/** Format version in the high half, kind in the low half. */
+const SAMPLES = 0x11;
+const TOMBSTONE = 0x12;
+
+const LAYOUT_BYTES = 16;
+/** kind, layout, timestamp: what stands before the version. */
+const HEAD_BYTES = 1 + LAYOUT_BYTES + 8;
+const MAX_ARRIVAL_MS = 2 ** 48 - 1;
+/** 448 bits. */
+const MAX_SEQUENCE_BYTES = 56;
+
+/**
+ * A version as frames bear it: 6 bytes arrival time, 1 byte length, the sequence number big-endian without
+ * leading zeros. Made once for a record and given to {@link writeSampleFrame} for each of its frames.
+ *
+ * @throws {RangeError} when the arrival time is no integer below 2^48 or the sequence needs more than 448 bits
+ */
+export function encodeVersion(version: Version): Uint8Array {
+  const { arrivalMs, sequence } = version;
+  if (!Number.isInteger(arrivalMs) || arrivalMs < 0 || arrivalMs > MAX_ARRIVAL_MS) {
+    throw new RangeError(`arrival time ${arrivalMs} is not an integer from 0 to 2^48 - 1`);
+  }
+  if (sequence < 0n) throw new RangeError(`sequence ${sequence} is negative`);
+  const hex = sequence === 0n ? '' : sequence.toString(16);
+  const length = (hex.length + 1) >> 1;
+  if (length > MAX_SEQUENCE_BYTES) throw new RangeError(`sequence of ${length} bytes exceeds 56`);
+  const bytes = new Uint8Array(7 + length);
+  const view = new DataView(bytes.buffer);
+  view.setUint16(0, arrivalMs / 2 ** 32);
+  view.setUint32(2, arrivalMs % 2 ** 32);
+  bytes[6] = length;
+  for (let i = length, end = hex.length; i > 0; i--, end -= 2) {
+    bytes[6 + i] = Number.parseInt(hex.slice(Math.max(0, end - 2), end), 16);
+  }
+  return bytes;
+}
+
+/** Bytes of a frame of `seriesCount` values; `versionBytes` from {@link encodeVersion}. */
+export function sampleFrameBytes(versionBytes: Uint8Array, seriesCount: number): number {
+  return HEAD_BYTES + versionBytes.length + 8 * seriesCount;
+}
+
+/**
+ * Writes a frame at `offset` of `target`, which has room for {@link sampleFrameBytes}. The values are copied
+ * this once.
+ *
+ * @param values 8 raw little-endian bytes for each series of the layout
+ * @returns the index just past the frame
+ */
+export function writeSampleFrame(
+  target: Uint8Array,
+  offset: number,
+  layout: Uint8Array,
+  timestamp: number,
+  versionBytes: Uint8Array,
+  values: Uint8Array,
+): number {
+  if (values.length % 8 !== 0) throw new RangeError(`${values.length} bytes of values are not whole float64`);
+  let end = writeHead(target, offset, SAMPLES, layout, timestamp);
+  target.set(versionBytes, end);
+  end += versionBytes.length;
+  target.set(values, end);
+  return end + values.length;
+}
+
+/** @throws {RangeError} when a field is outside the bounds its type states */
+export function encodeFrame(frame: Frame): Uint8Array {
+  const version = encodeVersion(frame.version);
+  if (frame.kind === 'samples') {
+    const bytes = new Uint8Array(sampleFrameBytes(version, 0) + frame.values.length);
+    writeSampleFrame(bytes, 0, frame.layout, frame.timestamp, version, frame.values);
+    return bytes;
+  }
+  if (frame.fromMs > frame.toMs) throw new RangeError(`range [${frame.fromMs}, ${frame.toMs}) is reversed`);
+  const bytes = new Uint8Array(HEAD_BYTES + version.length + 8);
+  const end = writeHead(bytes, 0, TOMBSTONE, frame.layout, frame.fromMs);
+  bytes.set(version, end);
+  writeTimestamp(bytes, end + version.length, frame.toMs);
+  return bytes;
+}
+
+/**
+ * The frame in `bytes`, which is all of them. `layout` and `values` are views, not copies.
+ *
+ * @throws {CorruptChunkError} when `bytes` is not one whole frame of format 1
+ */
+export function decodeFrame(bytes: Uint8Array): Frame {
+  const kind = bytes[0];
+  if (kind !== SAMPLES && kind !== TOMBSTONE) {
+    throw new CorruptChunkError(`no frame of format 1: first byte is ${kind}`);
+  }
+  const versionEnd = HEAD_BYTES + 7 + (bytes[HEAD_BYTES + 6] ?? 0);
+  if (bytes.length < versionEnd) {
+    throw new CorruptChunkError(`frame is cut off at byte ${bytes.length} of ${versionEnd} or more`);
+  }
+  const layout = bytes.subarray(1, 1 + LAYOUT_BYTES);
+  const timestamp = readTimestamp(bytes, 1 + LAYOUT_BYTES);
+  const version = readVersion(bytes, HEAD_BYTES);
+  if (kind === SAMPLES) {
+    const values = bytes.subarray(versionEnd);
+    if (values.length % 8 !== 0) {
+      throw new CorruptChunkError(`${values.length} bytes of values are not whole float64`);
+    }
+    return { kind: 'samples', layout, timestamp, version, values } satisfies SampleFrame;
+  }
+  if (bytes.length !== versionEnd + 8) {
+    throw new CorruptChunkError(`tombstone frame has ${bytes.length} bytes, not ${versionEnd + 8}`);
+  }
+  const toMs = readTimestamp(bytes, versionEnd);
+  if (timestamp > toMs) throw new CorruptChunkError(`tombstone's range [${timestamp}, ${toMs}) is reversed`);
+  return { kind: 'tombstone', layout, fromMs: timestamp, toMs, version } satisfies TombstoneFrame;
+}
+
+function writeHead(target: Uint8Array, offset: number, kind: number, layout: Uint8Array, ms: number): number {
+  if (layout.length !== LAYOUT_BYTES) throw new RangeError(`layout id of ${layout.length} bytes, not 16`);
+  target[offset] = kind;
+  target.set(layout, offset + 1);
+  writeTimestamp(target, offset + 1 + LAYOUT_BYTES, ms);
+  return offset + HEAD_BYTES;
+}
+
+/** 8 bytes, little-endian, two's complement. */
+function writeTimestamp(target: Uint8Array, offset: number, ms: number): void {
+  if (!Number.isSafeInteger(ms)) throw new RangeError(`timestamp ${ms} is not an integer within 2^53`);
+  const low = ms >>> 0;
+  const high = Math.floor(ms / 2 ** 32);
+  for (let i = 0; i < 4; i++) {
+    target[offset + i] = low >>> (8 * i);
+    target[offset + 4 + i] = high >> (8 * i);
+  }
+}
+
+function readTimestamp(bytes: Uint8Array, offset: number): number {
+  const low =
+    bytes[offset]! | (bytes[offset + 1]! << 8) | (bytes[offset + 2]! << 16) | (bytes[offset + 3]! << 24);
+  const high =
+    bytes[offset + 4]! | (bytes[offset + 5]! << 8) | (bytes[offset + 6]! << 16) | (bytes[offset + 7]! << 24);
+  const ms = high * 2 ** 32 + (low >>> 0);
+  if (!Number.isSafeInteger(ms)) throw new CorruptChunkError(`timestamp ${ms} is beyond 2^53 - 1`);
+  return ms;
+}
+
+function readVersion(bytes: Uint8Array, offset: number): Version {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const arrivalMs = view.getUint16(offset) * 2 ** 32 + view.getUint32(offset + 2);
+  const length = bytes[offset + 6]!;
+  let at = offset + 7;
+  const end = at + length;
+  if (length > MAX_SEQUENCE_BYTES || (length > 0 && bytes[at] === 0)) {
+    throw new CorruptChunkError(`sequence of ${length} bytes is longer than 56 or begins with a zero`);
+  }
+  let sequence = 0n;
+  for (; at + 8 <= end; at += 8) sequence = (sequence << 64n) | view.getBigUint64(at);
+  let rest = 0;
+  const restBits = 8 * (end - at);
+  if (restBits > 32) {
+    sequence = (sequence << 32n) | BigInt(view.getUint32(at));
+    at += 4;
+  }
+  for (; at < end; at++) rest = rest * 256 + bytes[at]!;
+  if (restBits > 0) sequence = (sequence << BigInt(restBits > 32 ? restBits - 32 : restBits)) | BigInt(rest);
+  return { arrivalMs, sequence };
+}

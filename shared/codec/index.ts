@@ -1,0 +1,25 @@
+/** The codec's public face. FORMAT.md says what its bytes mean. */
+export {
+  blockFromFrames,
+  isEmptyBlock,
+  LEFT_OUT,
+  mergeBlocks,
+  type PlacedFrame,
+  relayout,
+  sampleCount,
+  sliceBlock,
+  splitBlock,
+} from './block';
+export { type ChunkReader, encodeChunk, openChunk } from './chunk';
+export { decodeFrame, encodeFrame, encodeVersion, sampleFrameBytes, writeSampleFrame } from './frame';
+export {
+  type Block,
+  type Column,
+  CorruptChunkError,
+  compareVersions,
+  type Frame,
+  type SampleFrame,
+  type Tombstone,
+  type TombstoneFrame,
+  type Version,
+} from './model';

@@ -1,0 +1,90 @@
+/**
+ * The words of the codec: versions, frames and blocks.
+ *
+ * A block is a group's samples over some range of time, in columns: what frames are gathered into, what a
+ * chunk is encoded from and decoded to, and what the tiers are merged as.
+ */
+
+/**
+ * Decides between two values of one (series, timestamp): the stream's arrival time of the record, then its
+ * sequence number (design.md, section 2). The place in the request is settled before a record is made, and
+ * equal versions are settled by the value's bits.
+ */
+export interface Version {
+  /** The stream's approximate arrival time, ms since epoch, 0 to 2^48 - 1. */
+  readonly arrivalMs: number;
+  /** The stream's sequence number, 0 to 2^448 - 1 (Kinesis allows 129 decimal digits). */
+  readonly sequence: bigint;
+}
+
+/** Negative when `a` loses against `b`, positive when it wins, 0 when they are the same. */
+export function compareVersions(a: Version, b: Version): number {
+  if (a.arrivalMs !== b.arrivalMs) return a.arrivalMs - b.arrivalMs;
+  return a.sequence < b.sequence ? -1 : a.sequence > b.sequence ? 1 : 0;
+}
+
+/** What one post adds to a group's window: a value for every series of the layout at one timestamp. */
+export interface SampleFrame {
+  readonly kind: 'samples';
+  /** 16 bytes: the hash of the layout's content. */
+  readonly layout: Uint8Array;
+  /** ms since epoch, an integer from -(2^53 - 1) to 2^53 - 1. */
+  readonly timestamp: number;
+  readonly version: Version;
+  /** 8 raw little-endian bytes for each series of the layout, in its order. */
+  readonly values: Uint8Array;
+}
+
+/** A deletion of every series of the layout in the half-open range `[fromMs, toMs)`. */
+export interface TombstoneFrame {
+  readonly kind: 'tombstone';
+  readonly layout: Uint8Array;
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly version: Version;
+}
+
+export type Frame = SampleFrame | TombstoneFrame;
+
+/** One series of a block. */
+export interface Column {
+  /** Ascending indexes of the block's rows that hold a value; absent when every row does. */
+  readonly rows?: Uint32Array;
+  /**
+   * One value for each present row. A container of raw bits: move values with `set`, `subarray` or through an
+   * integer view, never through a JavaScript number, which may change the payload of a NaN.
+   */
+  readonly values: Float64Array;
+  /** For each value its index in the block's versions; absent when each has the version of its row. */
+  readonly versions?: Uint32Array;
+}
+
+/** A deletion inside a block. */
+export interface Tombstone {
+  /** Index of the column. */
+  readonly series: number;
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Index in the block's versions. */
+  readonly version: number;
+}
+
+export interface Block {
+  /** 16 bytes: the id of the layout that names the columns. */
+  readonly layout: Uint8Array;
+  /** The rows: ascending, distinct, ms since epoch. */
+  readonly timestamps: Float64Array;
+  /** Ascending and distinct. */
+  readonly versions: readonly Version[];
+  /** For each row the index of its version, which all its values have that do not say otherwise. */
+  readonly rowVersions: Uint32Array;
+  /** One for each series of the layout, in its order. A column may be empty. */
+  readonly columns: readonly Column[];
+  /** Outlive the values they delete, so that a replay cannot bring those back. */
+  readonly tombstones: readonly Tombstone[];
+}
+
+/** Bytes that are not a whole, unaltered frame or chunk of a format this release reads. */
+export class CorruptChunkError extends Error {
+  override readonly name = 'CorruptChunkError';
+}

@@ -1,0 +1,71 @@
+/** Sorting integers without the cost of a call into the platform, which is most of it for short sequences. */
+
+/** Up to here insertion is the faster one. */
+const MAX_INSERTION = 128;
+const DIGIT_BITS = 9;
+const DIGITS = 1 << DIGIT_BITS;
+const DIGIT_MASK = DIGITS - 1;
+
+const starts = new Uint32Array(DIGITS);
+let keys = new Uint32Array(0);
+let otherKeys = new Uint32Array(0);
+
+/** Sorts `integers[0, count)`, numbers without NaN, in ascending order. */
+export function sortIntegers(integers: Float64Array, count: number): void {
+  if (count <= MAX_INSERTION) {
+    sortByInsertion(integers, count);
+    return;
+  }
+  let low = integers[0]!;
+  let high = low;
+  for (let i = 1; i < count; i++) {
+    const integer = integers[i]!;
+    if (integer < low) low = integer;
+    else if (integer > high) high = integer;
+  }
+  if (high - low > 0xffffffff) integers.subarray(0, count).sort();
+  else sortByDigits(integers, count, low, high - low);
+}
+
+/** Shell's sort: insertion among those far apart first, so that few have far to go. */
+function sortByInsertion(integers: Float64Array, count: number): void {
+  for (let gap = 13; gap > 0; gap = (gap / 3) | 0) {
+    for (let i = gap; i < count; i++) {
+      const integer = integers[i]!;
+      let at = i - gap;
+      while (at >= 0 && integers[at]! > integer) {
+        integers[at + gap] = integers[at]!;
+        at -= gap;
+      }
+      integers[at + gap] = integer;
+    }
+  }
+}
+
+/** By the digits of the distance from the lowest, the least significant first. */
+function sortByDigits(integers: Float64Array, count: number, low: number, range: number): void {
+  if (keys.length < count) {
+    keys = new Uint32Array(count * 2);
+    otherKeys = new Uint32Array(count * 2);
+  }
+  let from = keys;
+  let to = otherKeys;
+  for (let i = 0; i < count; i++) from[i] = integers[i]! - low;
+  const bits = 32 - Math.clz32(range);
+  for (let shift = 0; shift < bits; shift += DIGIT_BITS) {
+    starts.fill(0);
+    for (let i = 0; i < count; i++) starts[(from[i]! >>> shift) & DIGIT_MASK]!++;
+    let start = 0;
+    for (let digit = 0; digit < DIGITS; digit++) {
+      const population = starts[digit]!;
+      starts[digit] = start;
+      start += population;
+    }
+    for (let i = 0; i < count; i++) {
+      const key = from[i]!;
+      to[starts[(key >>> shift) & DIGIT_MASK]!++] = key;
+    }
+    [from, to] = [to, from];
+  }
+  for (let i = 0; i < count; i++) integers[i] = from[i]! + low;
+}

@@ -1,0 +1,259 @@
+/**
+ * A column's values. They are cut into segments, since data changes its ways; each is encoded as what it is:
+ * one value over and over, decimals, few distinct values, or the two halves of their bits.
+ */
+import { type BitReader, type BitWriter, bitLength } from './bits';
+import { bitsOf } from './canonical';
+import { type Decimals, findDecimals, INVERSE_POWERS, MAX_EXPONENT, POWERS } from './decimals';
+import { readIntegers, writeIntegers } from './integers';
+import { CorruptChunkError } from './model';
+
+/** A segment has at most this many values; a column has as few segments as that allows, of about one length. */
+export const MAX_SEGMENT = 768;
+
+const CONSTANT = 0;
+const DECIMALS = 1;
+const HALVES = 2;
+const DICTIONARY = 3;
+
+const highs = new Float64Array(MAX_SEGMENT);
+const lows = new Float64Array(MAX_SEGMENT);
+
+/** Writes the values; how many there are is not written. */
+export function writeValues(writer: BitWriter, values: Float64Array): void {
+  const segments = Math.ceil(values.length / MAX_SEGMENT);
+  for (let segment = 0; segment < segments; segment++) {
+    writeSegment(writer, values.subarray(...segmentBounds(values.length, segments, segment)));
+  }
+}
+
+function segmentBounds(count: number, segments: number, segment: number): [start: number, end: number] {
+  return [Math.floor((count * segment) / segments), Math.floor((count * (segment + 1)) / segments)];
+}
+
+function writeSegment(writer: BitWriter, values: Float64Array): void {
+  const bits = bitsOf(values);
+  const signedBits = new Int32Array(bits.buffer, bits.byteOffset, bits.length);
+  const decimals = findDecimals(values, signedBits);
+  if (decimals !== undefined && !decimals.hasUlps) {
+    writeDecimals(writer, decimals, bits, values.length);
+    return;
+  }
+  if (isConstant(bits)) {
+    writer.write(CONSTANT, 2);
+    writeBits(writer, bits, 0);
+    return;
+  }
+  const forms: ((writer: BitWriter) => void)[] = [];
+  if (decimals !== undefined) forms.push(() => writeDecimals(writer, decimals, bits, values.length));
+  if (decimals === undefined || decimals.ulpCount * 4 > values.length) {
+    const dictionary = findDictionary(bits);
+    if (dictionary !== undefined) forms.push(() => writeDictionary(writer, dictionary, values.length));
+    forms.push(() => {
+      writer.write(HALVES, 2);
+      writeHalves(writer, bits);
+    });
+  }
+  writeSmallest(writer, forms);
+}
+
+/** Writes each form in turn and keeps the smallest. */
+function writeSmallest(writer: BitWriter, forms: readonly ((writer: BitWriter) => void)[]): void {
+  const { length, pending, pendingCount } = writer;
+  const start = writer.bitLength;
+  let best = 0;
+  let leastBits = Number.POSITIVE_INFINITY;
+  for (let form = 0; form < forms.length; form++) {
+    Object.assign(writer, { length, pending, pendingCount });
+    forms[form]!(writer);
+    const written = writer.bitLength - start;
+    if (written < leastBits) {
+      leastBits = written;
+      best = form;
+    }
+  }
+  if (best === forms.length - 1) return;
+  Object.assign(writer, { length, pending, pendingCount });
+  forms[best]!(writer);
+}
+
+function isConstant(bits: Uint32Array): boolean {
+  for (let i = 2; i < bits.length; i++) if (bits[i] !== bits[i & 1]) return false;
+  return true;
+}
+
+function writeBits(writer: BitWriter, bits: Uint32Array, index: number): void {
+  writer.writeLong(bits[2 * index]!, 32);
+  writer.writeLong(bits[2 * index + 1]!, 32);
+}
+
+function writeDecimals(writer: BitWriter, decimals: Decimals, bits: Uint32Array, count: number): void {
+  const { exponent, isProduct, mantissas, hasUlps, ulps, exceptionCount, exceptions } = decimals;
+  writer.write(DECIMALS, 2);
+  writer.write(exponent, 5);
+  writer.write((isProduct ? 1 : 0) | (hasUlps ? 2 : 0) | (exceptionCount > 0 ? 4 : 0), 3);
+  writeIntegers(writer, mantissas, count);
+  if (hasUlps) writeIntegers(writer, ulps, count);
+  if (exceptionCount === 0) return;
+  writer.write(exceptionCount - 1, EXCEPTION_COUNT_BITS);
+  for (let i = 0; i < exceptionCount; i++) {
+    writer.write(exceptions[i]!, bitLength(count - 1));
+    writeBits(writer, bits, exceptions[i]!);
+  }
+}
+
+/** A sixteenth of a segment at most is exceptions. */
+const EXCEPTION_COUNT_BITS = 7;
+
+function writeHalves(writer: BitWriter, bits: Uint32Array): void {
+  const count = bits.length >> 1;
+  for (let i = 0; i < count; i++) {
+    lows[i] = bits[2 * i]!;
+    highs[i] = bits[2 * i + 1]!;
+  }
+  writeIntegers(writer, highs, count);
+  writeIntegers(writer, lows, count);
+}
+
+interface Dictionary {
+  /** The bits of the distinct values, in the order of their first appearance. */
+  readonly entries: Uint32Array;
+  /** Of each value the index of its entry. */
+  readonly indexes: Float64Array;
+}
+
+const dictionaryIndexes = new Float64Array(MAX_SEGMENT);
+const dictionaryEntries = new Uint32Array(MAX_SEGMENT);
+/** Open addressing: 0 where free, else 1 + the entry's index. */
+const slots = new Uint16Array(4096);
+
+/** @returns undefined when more than a third of the values are distinct */
+function findDictionary(bits: Uint32Array): Dictionary | undefined {
+  const count = bits.length >> 1;
+  const most = Math.floor(count / 3);
+  slots.fill(0);
+  let size = 0;
+  for (let i = 0; i < count; i++) {
+    const low = bits[2 * i]!;
+    const high = bits[2 * i + 1]!;
+    let slot = (Math.imul(low, 0x9e3779b1) ^ Math.imul(high, 0x85ebca6b)) >>> 20;
+    for (; ; slot = (slot + 1) & 4095) {
+      const entry = slots[slot]! - 1;
+      if (entry < 0) {
+        if (size === most) return undefined;
+        dictionaryEntries[2 * size] = low;
+        dictionaryEntries[2 * size + 1] = high;
+        slots[slot] = ++size;
+        dictionaryIndexes[i] = size - 1;
+        break;
+      }
+      if (dictionaryEntries[2 * entry] === low && dictionaryEntries[2 * entry + 1] === high) {
+        dictionaryIndexes[i] = entry;
+        break;
+      }
+    }
+  }
+  return { entries: dictionaryEntries.subarray(0, 2 * size), indexes: dictionaryIndexes };
+}
+
+function writeDictionary(writer: BitWriter, { entries, indexes }: Dictionary, count: number): void {
+  writer.write(DICTIONARY, 2);
+  writer.write(entries.length >> 1, DICTIONARY_SIZE_BITS);
+  writeHalves(writer, entries);
+  writeIntegers(writer, indexes, count);
+}
+
+const DICTIONARY_SIZE_BITS = 9;
+
+/**
+ * Reads as many values as `into` has room for.
+ *
+ * @throws {CorruptChunkError}
+ */
+export function readValues(reader: BitReader, into: Float64Array): void {
+  const segments = Math.ceil(into.length / MAX_SEGMENT);
+  const bits = bitsOf(into);
+  for (let segment = 0; segment < segments; segment++) {
+    const [start, end] = segmentBounds(into.length, segments, segment);
+    const form = reader.read(2);
+    if (form === DECIMALS) readDecimals(reader, into, bits, start, end);
+    else if (form === CONSTANT) {
+      readBits(reader, bits, start);
+      const low = bits[2 * start]!;
+      const high = bits[2 * start + 1]!;
+      for (let i = 2 * start; i < 2 * end; i += 2) {
+        bits[i] = low;
+        bits[i + 1] = high;
+      }
+    } else if (form === HALVES) readHalves(reader, bits, start, end);
+    else readDictionary(reader, bits, start, end);
+  }
+}
+
+function readBits(reader: BitReader, bits: Uint32Array, index: number): void {
+  bits[2 * index] = reader.readLong(32);
+  bits[2 * index + 1] = reader.readLong(32);
+}
+
+function readDecimals(
+  reader: BitReader,
+  into: Float64Array,
+  bits: Uint32Array,
+  start: number,
+  end: number,
+): void {
+  const exponent = reader.read(5);
+  if (exponent > MAX_EXPONENT) throw new CorruptChunkError(`exponent ${exponent} exceeds ${MAX_EXPONENT}`);
+  const flags = reader.read(3);
+  const count = end - start;
+  readIntegers(reader, into, start, count);
+  if ((flags & 1) !== 0) {
+    const inverse = INVERSE_POWERS[exponent]!;
+    for (let i = start; i < end; i++) into[i] = into[i]! * inverse;
+  } else if (exponent > 0) {
+    const power = POWERS[exponent]!;
+    for (let i = start; i < end; i++) into[i] = into[i]! / power;
+  }
+  if ((flags & 2) !== 0) {
+    readIntegers(reader, lows, 0, count);
+    for (let i = 0; i < count; i++) {
+      const ulps = lows[i]!;
+      if (ulps === 0) continue;
+      const low = bits[2 * (start + i)]! + ulps;
+      bits[2 * (start + i)] = low;
+      bits[2 * (start + i) + 1]! += Math.floor(low / 2 ** 32);
+    }
+  }
+  if ((flags & 4) === 0) return;
+  const exceptionCount = reader.read(EXCEPTION_COUNT_BITS) + 1;
+  for (let i = 0; i < exceptionCount; i++) {
+    const index = reader.read(bitLength(count - 1));
+    if (index >= count) throw new CorruptChunkError(`exception at ${index} of ${count} values`);
+    readBits(reader, bits, start + index);
+  }
+}
+
+function readHalves(reader: BitReader, bits: Uint32Array, start: number, end: number): void {
+  const count = end - start;
+  readIntegers(reader, highs, 0, count);
+  readIntegers(reader, lows, 0, count);
+  for (let i = 0; i < count; i++) {
+    bits[2 * (start + i)] = lows[i]!;
+    bits[2 * (start + i) + 1] = highs[i]!;
+  }
+}
+
+function readDictionary(reader: BitReader, bits: Uint32Array, start: number, end: number): void {
+  const size = reader.read(DICTIONARY_SIZE_BITS);
+  if (size > MAX_SEGMENT / 2) throw new CorruptChunkError(`dictionary of ${size} values`);
+  readHalves(reader, dictionaryEntries, 0, size);
+  const count = end - start;
+  readIntegers(reader, lows, 0, count);
+  for (let i = 0; i < count; i++) {
+    const entry = lows[i]!;
+    if (!(entry >= 0 && entry < size))
+      throw new CorruptChunkError(`entry ${entry} of a dictionary of ${size}`);
+    bits[2 * (start + i)] = dictionaryEntries[2 * entry]!;
+    bits[2 * (start + i) + 1] = dictionaryEntries[2 * entry + 1]!;
+  }
+}

@@ -1,0 +1,234 @@
+/**
+ * The versions of a chunk: arrival times as what they are later than their rows, sequence numbers in parts that
+ * change each in its own way.
+ */
+import { type BitReader, type BitWriter, bitLength } from './bits';
+import { readIntegers, writeIntegers } from './integers';
+import { type Block, CorruptChunkError, compareVersions, type Version } from './model';
+import { readWideIntegers, writeWideIntegers } from './wide-integers';
+
+const MAX_ARRIVAL_MS = 2 ** 48 - 1;
+const MAX_SEQUENCE_BITS = 448;
+const SEQUENCE_LENGTH_BITS = 9;
+
+/**
+ * How sequence numbers are taken apart: the sizes of the parts, the lowest first, the last again and again; and the
+ * part that follows the clock.
+ */
+interface Scheme {
+  readonly sizes: readonly bigint[];
+  readonly clock?: { readonly part: number; expected(arrivalMs: number): number };
+}
+
+const bitsEach = (...counts: number[]) => counts.map((count) => 1n << BigInt(count));
+
+const SCHEMES: readonly Scheme[] = [
+  { sizes: bitsEach(48) },
+  // As Kinesis numbers today: shard and format in 36 bits, seconds in 36, 8 of 0, a counter in 64.
+  {
+    sizes: bitsEach(36, 36, 8, 48),
+    clock: { part: 1, expected: (arrivalMs) => Math.floor(arrivalMs / 1000) },
+  },
+  // As the local emulator numbers: milliseconds, then a counter of ten decimal digits.
+  { sizes: [10n ** 10n], clock: { part: 1, expected: (arrivalMs) => arrivalMs % 1e10 } },
+];
+
+/** How far a clock in a sequence number may be from the arrival time to be taken for one, in its own units. */
+const MAX_CLOCK_DISTANCE = 1e6;
+
+/** Writes the block's versions, and which of them each row has. */
+export function writeVersions(writer: BitWriter, block: Block): void {
+  const { timestamps, versions, rowVersions } = block;
+  const count = versions.length;
+  writer.writeUnsigned(count);
+  if (count === 0) return;
+  if (count === 1) {
+    writer.writeUnsigned(versions[0]!.arrivalMs);
+    writeBigint(writer, versions[0]!.sequence);
+    return;
+  }
+  writeIntegers(writer, new Float64Array(rowVersions), rowVersions.length);
+  const arrivals = Float64Array.from(versions, ({ arrivalMs }) => arrivalMs);
+  const rowTimes = rowTimesOfVersions(timestamps, rowVersions, count);
+  const delays = arrivals.map((arrivalMs, i) => arrivalMs - rowTimes[i]!);
+  // A backfill's delays differ by more than its arrival times; beyond 2^53 they would not be exact.
+  const isDelayed = delays.every(Number.isSafeInteger) && spread(delays) < spread(arrivals);
+  writer.write(isDelayed ? 1 : 0, 1);
+  writeWideIntegers(writer, isDelayed ? delays : arrivals, count);
+  writeSequences(writer, versions);
+}
+
+/** For each version the time of the first row that has it; of versions of no row, that of the one before. */
+function rowTimesOfVersions(timestamps: Float64Array, rowVersions: Uint32Array, count: number): Float64Array {
+  const times = new Float64Array(count).fill(Number.NaN);
+  for (let row = rowVersions.length - 1; row >= 0; row--) times[rowVersions[row]!] = timestamps[row]!;
+  let previous = 0;
+  for (let i = 0; i < count; i++) {
+    if (Number.isNaN(times[i]!)) times[i] = previous;
+    else previous = times[i]!;
+  }
+  return times;
+}
+
+function spread(integers: Float64Array): number {
+  let low = Number.POSITIVE_INFINITY;
+  let high = Number.NEGATIVE_INFINITY;
+  for (const integer of integers) {
+    if (integer < low) low = integer;
+    if (integer > high) high = integer;
+  }
+  return high - low;
+}
+
+function writeSequences(writer: BitWriter, versions: readonly Version[]): void {
+  let least = versions[0]!.sequence;
+  let most = least;
+  for (const { sequence } of versions) {
+    if (sequence < least) least = sequence;
+    if (sequence > most) most = sequence;
+  }
+  writer.write(least === most ? 0 : 1, 1);
+  if (least === most) {
+    writeBigint(writer, least);
+    return;
+  }
+  const schemeIndex = chooseScheme(versions[0]!);
+  writer.write(schemeIndex, 2);
+  const { sizes, clock } = SCHEMES[schemeIndex]!;
+  let rest = versions.map(({ sequence }) => sequence);
+  for (let part = 0; ; part++) {
+    const isLast = rest.every((sequence) => sequence === rest[0]);
+    writer.write(isLast ? 0 : 1, 1);
+    if (isLast) break;
+    const size = sizes[Math.min(part, sizes.length - 1)]!;
+    const integers = Float64Array.from(rest, (sequence, i) => {
+      const expected = clock?.part === part ? clock.expected(versions[i]!.arrivalMs) : 0;
+      return Number(sequence % size) - expected;
+    });
+    writeIntegers(writer, integers, integers.length);
+    rest = rest.map((sequence) => sequence / size);
+  }
+  writeBigint(writer, rest[0]!);
+}
+
+function chooseScheme({ arrivalMs, sequence }: Version): number {
+  const index = SCHEMES.findIndex(({ sizes, clock }) => {
+    if (clock === undefined) return false;
+    let rest = sequence;
+    for (let part = 0; part < clock.part; part++) rest /= sizes[Math.min(part, sizes.length - 1)]!;
+    const value = Number(rest % sizes[Math.min(clock.part, sizes.length - 1)]!);
+    return Math.abs(value - clock.expected(arrivalMs)) < MAX_CLOCK_DISTANCE;
+  });
+  return Math.max(0, index);
+}
+
+function writeBigint(writer: BitWriter, value: bigint): void {
+  const hex = value === 0n ? '' : value.toString(16);
+  const bits = hex === '' ? 0 : (hex.length - 1) * 4 + bitLength(Number.parseInt(hex[0]!, 16));
+  writer.write(bits, SEQUENCE_LENGTH_BITS);
+  for (let i = hex.length - 1, left = bits; i >= 0; i--, left -= 4) {
+    writer.write(Number.parseInt(hex[i]!, 16), Math.min(4, left));
+  }
+}
+
+/**
+ * Reads what {@link writeVersions} wrote.
+ *
+ * @param maxVersions more than this are refused
+ * @throws {CorruptChunkError}
+ */
+export function readVersions(
+  reader: BitReader,
+  timestamps: Float64Array,
+  maxVersions: number,
+): { versions: Version[]; rowVersions: Uint32Array } {
+  const rowCount = timestamps.length;
+  const count = reader.readUnsigned();
+  if (count > maxVersions || (count === 0 && rowCount > 0)) {
+    throw new CorruptChunkError(`${count} versions for ${rowCount} rows`);
+  }
+  const rowVersions = new Uint32Array(rowCount);
+  if (count === 0) return { versions: [], rowVersions };
+  if (count === 1) return { versions: [readOneVersion(reader)], rowVersions };
+  const integers = new Float64Array(rowCount);
+  readIntegers(reader, integers, 0, rowCount);
+  for (let row = 0; row < rowCount; row++) {
+    const version = integers[row]!;
+    if (!isIndex(version, count))
+      throw new CorruptChunkError(`row ${row} has version ${version} of ${count}`);
+    rowVersions[row] = version;
+  }
+  const isDelayed = reader.read(1) === 1;
+  const arrivals = readWideIntegers(reader, count);
+  if (isDelayed) {
+    const rowTimes = rowTimesOfVersions(timestamps, rowVersions, count);
+    for (let i = 0; i < count; i++) arrivals[i]! += rowTimes[i]!;
+  }
+  for (let i = 0; i < count; i++) {
+    if (!isIndex(arrivals[i]!, MAX_ARRIVAL_MS + 1))
+      throw new CorruptChunkError(`arrival time ${arrivals[i]}`);
+  }
+  const sequences = readSequences(reader, arrivals);
+  const versions = sequences.map((sequence, i): Version => ({ arrivalMs: arrivals[i]!, sequence }));
+  for (let i = 1; i < count; i++) {
+    if (compareVersions(versions[i - 1]!, versions[i]!) >= 0) {
+      throw new CorruptChunkError(`version ${i} of ${count} is not above the one before`);
+    }
+  }
+  return { versions, rowVersions };
+}
+
+function readOneVersion(reader: BitReader): Version {
+  const arrivalMs = reader.readUnsigned();
+  if (arrivalMs > MAX_ARRIVAL_MS) throw new CorruptChunkError(`arrival time ${arrivalMs}`);
+  return { arrivalMs, sequence: readBigint(reader) };
+}
+
+/** Whether a number is an integer from 0 to `end`, exclusive. */
+export function isIndex(value: number, end: number): boolean {
+  return value >= 0 && value < end && Math.floor(value) === value;
+}
+
+function readSequences(reader: BitReader, arrivals: Float64Array): bigint[] {
+  const count = arrivals.length;
+  if (reader.read(1) === 0) return new Array(count).fill(readBigint(reader));
+  const scheme = SCHEMES[reader.read(2)];
+  if (scheme === undefined) throw new CorruptChunkError('scheme of sequence numbers is unknown');
+  const { sizes, clock } = scheme;
+  const sequences: bigint[] = new Array(count).fill(0n);
+  const integers = new Float64Array(count);
+  let unit = 1n;
+  for (let part = 0; reader.read(1) === 1; part++) {
+    if (part === MAX_PARTS) throw new CorruptChunkError(`sequence numbers of more than ${MAX_PARTS} parts`);
+    const size = sizes[Math.min(part, sizes.length - 1)]!;
+    const limit = Number(size);
+    readIntegers(reader, integers, 0, count);
+    for (let i = 0; i < count; i++) {
+      const value = integers[i]! + (clock?.part === part ? clock.expected(arrivals[i]!) : 0);
+      if (!isIndex(value, limit))
+        throw new CorruptChunkError(`part ${part} of a sequence number is ${value}`);
+      sequences[i] = sequences[i]! + BigInt(value) * unit;
+    }
+    unit *= size;
+  }
+  const rest = readBigint(reader) * unit;
+  for (let i = 0; i < count; i++) {
+    const sequence = sequences[i]! + rest;
+    if (sequence >> BigInt(MAX_SEQUENCE_BITS) !== 0n) {
+      throw new CorruptChunkError(`sequence number has more than ${MAX_SEQUENCE_BITS} bits`);
+    }
+    sequences[i] = sequence;
+  }
+  return sequences;
+}
+
+/** 448 bits in the smallest parts, those of ten decimal digits, are 14. */
+const MAX_PARTS = 14;
+
+function readBigint(reader: BitReader): bigint {
+  const bits = reader.read(SEQUENCE_LENGTH_BITS);
+  if (bits > MAX_SEQUENCE_BITS) throw new CorruptChunkError(`sequence number of ${bits} bits`);
+  let hex = '';
+  for (let left = bits; left > 0; left -= 4) hex = reader.read(Math.min(4, left)).toString(16) + hex;
+  return hex === '' ? 0n : BigInt(`0x${hex}`);
+}

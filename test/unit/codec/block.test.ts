@@ -1,0 +1,253 @@
+import * as fc from 'fast-check';
+import {
+  type Block,
+  blockFromFrames,
+  CorruptChunkError,
+  compareVersions,
+  type Frame,
+  LEFT_OUT,
+  mergeBlocks,
+  type PlacedFrame,
+  relayout,
+  sampleCount,
+  sliceBlock,
+  splitBlock,
+} from '../../../shared/codec';
+import { anyBlock, anyFrames, bitwise, bytesOf, hexOf, LAYOUT } from './arbitraries';
+
+const SERIES = 3;
+const v = (arrivalMs: number, sequence = 0n) => ({ arrivalMs, sequence });
+const samples = (timestamp: number, arrivalMs: number, ...values: number[]): PlacedFrame => ({
+  frame: { kind: 'samples', layout: LAYOUT, timestamp, version: v(arrivalMs), values: bytesOf(values) },
+});
+const tombstone = (fromMs: number, toMs: number, arrivalMs: number): PlacedFrame => ({
+  frame: { kind: 'tombstone', layout: LAYOUT, fromMs, toMs, version: v(arrivalMs) },
+});
+const only = (placed: PlacedFrame, ...columns: number[]): PlacedFrame => ({
+  ...placed,
+  positions: Uint32Array.from(columns),
+});
+const gather = (...frames: PlacedFrame[]) => blockFromFrames(LAYOUT, 2, frames);
+
+/** Rule 2 by the letter, one sample at a time: what the fast code is held against. */
+function byTheLetter(seriesCount: number, frames: readonly PlacedFrame[]): string[] {
+  const cells = new Map<string, { ms: number; series: number; version: Frame['version']; bits: bigint }>();
+  for (const { frame, positions } of frames) {
+    if (frame.kind !== 'samples') continue;
+    const view = new DataView(frame.values.buffer, frame.values.byteOffset);
+    for (let i = 0; i < (positions?.length ?? seriesCount); i++) {
+      const series = positions?.[i] ?? i;
+      const bits = view.getBigUint64(8 * i, true);
+      const held = cells.get(`${series}@${frame.timestamp}`);
+      const order = held === undefined ? 1 : compareVersions(frame.version, held.version);
+      if (held !== undefined && (order < 0 || (order === 0 && bits <= held.bits))) continue;
+      const ms = frame.timestamp;
+      cells.set(`${series}@${ms}`, { ms, series, version: frame.version, bits });
+    }
+  }
+  for (const { frame, positions } of frames) {
+    if (frame.kind !== 'tombstone') continue;
+    for (const [key, { ms, series, version }] of cells) {
+      const isNamed = positions === undefined || positions.includes(series);
+      const isCovered = frame.fromMs <= ms && ms < frame.toMs;
+      if (isNamed && isCovered && compareVersions(version, frame.version) < 0) cells.delete(key);
+    }
+  }
+  return [...cells]
+    .map(([key, { version, bits }]) => line(key, version, bits.toString(16).padStart(16, '0')))
+    .sort();
+}
+
+const line = (key: string, { arrivalMs, sequence }: Frame['version'], bits: string) =>
+  `${key} ${arrivalMs}/${sequence} ${bits}`;
+
+function cellsOf(block: Block): string[] {
+  return block.columns
+    .flatMap(({ rows, values, versions }, series) =>
+      hexOf(values).map((bits, i) => {
+        const row = rows?.[i] ?? i;
+        const version = block.versions[versions?.[i] ?? block.rowVersions[row]!]!;
+        return line(`${series}@${block.timestamps[row]}`, version, bits);
+      }),
+    )
+    .sort();
+}
+
+describe('a block from frames', () => {
+  test('has a row for each time, a column for each series, and one version a post', () => {
+    const block = gather(samples(60, 61, 1, 2), samples(120, 121, 3, 4));
+    expect(bitwise(block)).toEqual({
+      ...bitwise(block),
+      timestamps: [60, 120],
+      versions: ['61/0', '121/0'],
+      rowVersions: [0, 1],
+    });
+    expect(block.columns.map((column) => [...column.values])).toEqual([
+      [1, 3],
+      [2, 4],
+    ]);
+  });
+
+  test('a correction of one series at one time is one cell with a version of its own', () => {
+    const posts = [samples(60, 61, 1, 2), samples(120, 121, 3, 4)];
+    const block = gather(...posts, only(samples(60, 500, 9), 0));
+    expect(block.rowVersions).toEqual(Uint32Array.of(0, 1));
+    expect([...block.columns[0]!.values]).toEqual([9, 3]);
+    expect(block.columns[0]!.versions).toEqual(Uint32Array.of(2, 1));
+    expect(block.columns[1]).toEqual({ values: Float64Array.of(2, 4) });
+  });
+
+  test('a deletion takes what was there before it, not what comes after', () => {
+    const block = gather(samples(60, 61, 1, 2), tombstone(0, 1000, 300), samples(120, 301, 3, 4));
+    expect(block.timestamps).toEqual(Float64Array.of(120));
+    expect(block.tombstones).toHaveLength(2);
+  });
+
+  test('a replay after the deletion brings nothing back', () => {
+    const deleted = gather(samples(60, 61, 1, 2), tombstone(0, 1000, 300));
+    expect(sampleCount(mergeBlocks(deleted, gather(samples(60, 61, 1, 2))))).toBe(0);
+  });
+
+  test('overlapping deletions become disjoint ranges of the highest version', () => {
+    const block = gather(
+      only(tombstone(0, 10, 1), 0),
+      only(tombstone(5, 20, 2), 0),
+      only(tombstone(20, 30, 2), 0),
+    );
+    expect(block.tombstones).toEqual([
+      { series: 0, fromMs: 0, toMs: 5, version: 0 },
+      { series: 0, fromMs: 5, toMs: 30, version: 1 },
+    ]);
+  });
+
+  test('frames at odd addresses are read all the same', () => {
+    const values = new Uint8Array(17).subarray(1);
+    values.set(bytesOf([1.5, -2]));
+    const frame: Frame = { kind: 'samples', layout: LAYOUT, timestamp: 1, version: v(1), values };
+    expect(gather({ frame }).columns.map((c) => c.values[0])).toEqual([1.5, -2]);
+  });
+
+  test.each([
+    { name: 'values too few', placed: samples(1, 1, 5), error: CorruptChunkError },
+    { name: 'values for other positions', placed: only(samples(1, 1, 5, 6), 0), error: CorruptChunkError },
+    { name: 'a position beyond the block', placed: only(samples(1, 1, 5), 2), error: RangeError },
+  ])('$name: refused', ({ placed, error }) => {
+    expect(() => gather(placed)).toThrow(error);
+  });
+
+  test('is rule 2 by the letter', () => {
+    fc.assert(
+      fc.property(anyFrames(SERIES), (frames) => {
+        expect(cellsOf(blockFromFrames(LAYOUT, SERIES, frames))).toEqual(byTheLetter(SERIES, frames));
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('merging', () => {
+  const blocks = anyBlock(SERIES);
+  const check = <T>(property: fc.IProperty<T>) => fc.assert(property, { numRuns: 300 });
+
+  test('is commutative', () => {
+    check(
+      fc.property(blocks, blocks, (a, b) => {
+        expect(bitwise(mergeBlocks(a, b))).toEqual(bitwise(mergeBlocks(b, a)));
+      }),
+    );
+  });
+
+  test('is associative', () => {
+    check(
+      fc.property(blocks, blocks, blocks, (a, b, c) => {
+        expect(bitwise(mergeBlocks(mergeBlocks(a, b), c))).toEqual(
+          bitwise(mergeBlocks(a, mergeBlocks(b, c))),
+        );
+      }),
+    );
+  });
+
+  test('is idempotent, also with a part', () => {
+    check(
+      fc.property(blocks, blocks, (a, b) => {
+        const both = mergeBlocks(a, b);
+        expect(bitwise(mergeBlocks(a, a))).toEqual(bitwise(a));
+        expect(bitwise(mergeBlocks(both, b))).toEqual(bitwise(both));
+      }),
+    );
+  });
+
+  test('of frames one by one is the block of all frames', () => {
+    fc.assert(
+      fc.property(anyFrames(SERIES), (frames) => {
+        const oneByOne = frames
+          .map((frame) => blockFromFrames(LAYOUT, SERIES, [frame]))
+          .reduce(mergeBlocks, blockFromFrames(LAYOUT, SERIES, []));
+        expect(bitwise(oneByOne)).toEqual(bitwise(blockFromFrames(LAYOUT, SERIES, frames)));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('refuses blocks of different layouts', () => {
+    const other = blockFromFrames(new Uint8Array(16), SERIES, []);
+    expect(() => mergeBlocks(blockFromFrames(LAYOUT, SERIES, []), other)).toThrow(RangeError);
+  });
+});
+
+describe('cutting', () => {
+  test('halves merge to the whole', () => {
+    fc.assert(
+      fc.property(anyBlock(SERIES), fc.integer({ min: -4, max: 10 }), (block, atMs) => {
+        const [before, after] = splitBlock(block, atMs);
+        expect(before.timestamps.every((ms) => ms < atMs)).toBe(true);
+        expect(after.timestamps.every((ms) => ms >= atMs)).toBe(true);
+        expect(bitwise(mergeBlocks(before, after))).toEqual(bitwise(block));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('a slice is half-open, and cuts tombstones to itself', () => {
+    const block = gather(
+      samples(1, 50, 1, 1),
+      samples(2, 51, 2, 2),
+      samples(3, 52, 3, 3),
+      tombstone(0, 9, 5),
+    );
+    const slice = sliceBlock(block, 2, 3);
+    expect(slice.timestamps).toEqual(Float64Array.of(2));
+    expect(slice.tombstones.map(({ fromMs, toMs }) => [fromMs, toMs])).toEqual([
+      [2, 3],
+      [2, 3],
+    ]);
+    expect(slice.versions).toEqual([v(5), v(51)]);
+  });
+});
+
+describe('another layout', () => {
+  test('moved there and back, a block is itself', () => {
+    fc.assert(
+      fc.property(anyBlock(SERIES), (block) => {
+        const there = relayout(block, new Uint8Array(16), 5, Uint32Array.of(4, 0, 2));
+        const back = relayout(there, LAYOUT, SERIES, Uint32Array.of(1, LEFT_OUT, 2, LEFT_OUT, 0));
+        expect(bitwise(back)).toEqual(bitwise(block));
+      }),
+    );
+  });
+
+  test('a column left out takes its rows, versions and tombstones along', () => {
+    const block = gather(
+      only(samples(1, 50, 1), 0),
+      only(samples(2, 51, 2), 1),
+      only(tombstone(5, 9, 60), 0),
+    );
+    const right = relayout(block, LAYOUT, 1, Uint32Array.of(LEFT_OUT, 0));
+    expect(bitwise(right)).toEqual(bitwise(blockFromFrames(LAYOUT, 1, [samples(2, 51, 2)])));
+  });
+
+  test.each([[[0, 0]], [[0, 3]], [[0]]])('positions %j are refused', (positions) => {
+    const block = gather(samples(1, 1, 1, 2));
+    expect(() => relayout(block, LAYOUT, 3, Uint32Array.from(positions))).toThrow(RangeError);
+  });
+});

@@ -1,0 +1,110 @@
+import * as fc from 'fast-check';
+import {
+  CorruptChunkError,
+  decodeFrame,
+  encodeFrame,
+  encodeVersion,
+  type Frame,
+  sampleFrameBytes,
+  writeSampleFrame,
+} from '../../../shared/codec';
+import { anyBits, anyVersion, bytesOf, LAYOUT } from './arbitraries';
+
+const kinesisSequence = 49590338271490256608559692538361571095921575989136588898n;
+const version = { arrivalMs: 1_700_000_000_123, sequence: kinesisSequence };
+const post: Frame = {
+  kind: 'samples',
+  layout: LAYOUT,
+  timestamp: 1_700_000_000_000,
+  version,
+  values: bytesOf([1.5, -0, 51.846000000000004]),
+};
+const deletion: Frame = { kind: 'tombstone', layout: LAYOUT, fromMs: -5, toMs: 1_700_000_000_000, version };
+
+const anyFrame: fc.Arbitrary<Frame> = fc.oneof(
+  fc.record({
+    kind: fc.constant('samples' as const),
+    layout: fc.uint8Array({ minLength: 16, maxLength: 16 }),
+    timestamp: fc.maxSafeInteger().map((ms) => ms + 0),
+    version: anyVersion,
+    values: fc.array(anyBits, { maxLength: 5 }).map((bits) => bytesOf(BigUint64Array.from(bits))),
+  }),
+  fc.record({
+    kind: fc.constant('tombstone' as const),
+    layout: fc.uint8Array({ minLength: 16, maxLength: 16 }),
+    fromMs: fc.maxSafeNat().map((ms) => -ms + 0),
+    toMs: fc.maxSafeNat(),
+    version: anyVersion,
+  }),
+);
+
+describe('a frame', () => {
+  test.each([
+    { name: 'a post', frame: post },
+    { name: 'a deletion', frame: deletion },
+  ])('$name comes back as it was', ({ frame }) => {
+    expect(decodeFrame(encodeFrame(frame))).toEqual(frame);
+  });
+
+  test('of anything comes back bit for bit, from any address', () => {
+    fc.assert(
+      fc.property(anyFrame, fc.nat(7), (frame, shift) => {
+        const bytes = encodeFrame(frame);
+        const moved = new Uint8Array(bytes.length + shift).subarray(shift);
+        moved.set(bytes);
+        expect(decodeFrame(moved)).toEqual(frame);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('of 100 series costs 8.56 bytes a point with a Kinesis sequence number', () => {
+    expect(sampleFrameBytes(encodeVersion(version), 100) / 100).toBe(8.56);
+  });
+
+  test('written in place is the frame encoded', () => {
+    const bytes = new Uint8Array(200);
+    const versionBytes = encodeVersion(version);
+    const end = writeSampleFrame(bytes, 3, LAYOUT, post.timestamp, versionBytes, post.values);
+    expect(end - 3).toBe(sampleFrameBytes(versionBytes, 3));
+    expect(bytes.subarray(3, end)).toEqual(encodeFrame(post));
+  });
+
+  test('is read without copying', () => {
+    const bytes = encodeFrame(post);
+    expect(decodeFrame(bytes).layout.buffer).toBe(bytes.buffer);
+  });
+});
+
+describe('what is no frame', () => {
+  const altered = (frame: Frame, offset: number, value: number) => {
+    const bytes = encodeFrame(frame);
+    bytes[offset] = value;
+    return bytes;
+  };
+  test.each([
+    { name: 'nothing', bytes: new Uint8Array(0) },
+    { name: 'a later format', bytes: altered(post, 0, 0x21) },
+    { name: 'a kind unknown', bytes: altered(post, 0, 0x13) },
+    { name: 'a head cut off', bytes: encodeFrame(post).subarray(0, 20) },
+    { name: 'a value cut off', bytes: encodeFrame(post).subarray(0, -1) },
+    { name: 'a byte too many', bytes: Uint8Array.of(...encodeFrame(deletion), 0) },
+    { name: 'a time beyond 2^53', bytes: altered(post, 24, 0x7f) },
+    { name: 'a sequence number longer than allowed', bytes: altered(post, 31, 57) },
+    { name: 'a sequence number with a leading zero', bytes: altered(post, 32, 0) },
+    { name: 'a range reversed', bytes: altered(deletion, 24, 0x00) },
+  ])('$name: CorruptChunkError', ({ bytes }) => {
+    expect(() => decodeFrame(bytes)).toThrow(CorruptChunkError);
+  });
+
+  test.each([
+    { name: 'a layout id of 15 bytes', frame: { ...post, layout: LAYOUT.subarray(1) } },
+    { name: 'half a millisecond', frame: { ...post, timestamp: 0.5 } },
+    { name: 'a negative arrival', frame: { ...post, version: { ...version, arrivalMs: -1 } } },
+    { name: 'a sequence of 449 bits', frame: { ...post, version: { ...version, sequence: 2n ** 448n } } },
+    { name: 'half a value', frame: { ...post, values: new Uint8Array(12) } },
+    { name: 'a range reversed', frame: { ...deletion, toMs: -6 } },
+  ])('$name is not encoded', ({ frame }) => {
+    expect(() => encodeFrame(frame as Frame)).toThrow(RangeError);
+  });
+});

@@ -1,0 +1,81 @@
+/**
+ * What a release has written, every later one reads. The files are never rewritten: GOLDEN=write adds those that are
+ * missing, for a new feature of the format.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { decodeFrame, encodeChunk, encodeFrame, type Frame, openChunk } from '../../../shared/codec';
+import { bitwise, bytesOf, LAYOUT } from './arbitraries';
+import { exampleBlocks, kinesisVersion } from './example-blocks';
+
+const folder = join(__dirname, '../../golden/codec');
+const isWriting = process.env.GOLDEN === 'write';
+
+const exampleFrames: Readonly<Record<string, Frame>> = {
+  post: {
+    kind: 'samples',
+    layout: LAYOUT,
+    timestamp: 1_700_000_040_000,
+    version: kinesisVersion(0),
+    values: bytesOf([1.5, -0, 51.846000000000004]),
+  },
+  deletion: {
+    kind: 'tombstone',
+    layout: LAYOUT,
+    fromMs: -7,
+    toMs: Number.MAX_SAFE_INTEGER,
+    version: { arrivalMs: 0, sequence: 0n },
+  },
+};
+
+/** A file's bytes, and what they mean as JSON beside them. */
+function golden(name: string, bytes: () => Uint8Array, meaning: () => unknown) {
+  const path = join(folder, name);
+  if (!existsSync(path)) {
+    if (!isWriting) throw new Error(`${path} is missing: GOLDEN=write adds it`);
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(path, bytes());
+    writeFileSync(`${path}.json`, `${JSON.stringify(meaning())}\n`);
+  }
+  return { bytes: readFileSync(path), meaning: JSON.parse(readFileSync(`${path}.json`, 'utf8')) };
+}
+
+/** As it comes out of JSON. */
+const plain = (value: unknown) => JSON.parse(JSON.stringify(value));
+
+const frameMeaning = (frame: Frame) => ({
+  ...frame,
+  layout: Buffer.from(frame.layout).toString('hex'),
+  version: `${frame.version.arrivalMs}/${frame.version.sequence}`,
+  ...(frame.kind === 'samples' ? { values: Buffer.from(frame.values).toString('hex') } : {}),
+});
+
+describe('golden files of format 1', () => {
+  test.each(Object.entries(exampleBlocks))('chunk: %s', (name, make) => {
+    const { bytes, meaning } = golden(
+      `${name}.chunk`,
+      () => encodeChunk(make()),
+      () => bitwise(make()),
+    );
+    const chunk = openChunk(bytes);
+    expect(plain(bitwise(chunk.block()))).toEqual(meaning);
+  });
+
+  test.each(Object.entries(exampleFrames))('frame: %s', (name, frame) => {
+    const { bytes, meaning } = golden(
+      `${name}.frame`,
+      () => encodeFrame(frame),
+      () => frameMeaning(frame),
+    );
+    expect(plain(frameMeaning(decodeFrame(bytes)))).toEqual(meaning);
+  });
+
+  test('none is left without a test', () => {
+    const known = [
+      ...Object.keys(exampleBlocks).map((name) => `${name}.chunk`),
+      ...Object.keys(exampleFrames).map((name) => `${name}.frame`),
+    ];
+    const files = readdirSync(folder).filter((file) => !file.endsWith('.json'));
+    expect(files.sort()).toEqual(known.sort());
+  });
+});
