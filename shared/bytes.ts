@@ -1,0 +1,147 @@
+/** Bytes that end before what they announce, or announce what cannot be. */
+export class MalformedBytesError extends Error {
+  override readonly name = 'MalformedBytesError';
+}
+
+/** Writes the small binary formats (layouts, records) into a growing buffer. */
+export class ByteWriter {
+  private buffer: Buffer;
+  private end = 0;
+
+  constructor(initialBytes = 1024) {
+    this.buffer = Buffer.allocUnsafe(initialBytes);
+  }
+
+  get length(): number {
+    return this.end;
+  }
+
+  private reserve(bytes: number): void {
+    if (this.end + bytes <= this.buffer.length) return;
+    const grown = Buffer.allocUnsafe(Math.max(this.buffer.length * 2, this.end + bytes));
+    this.buffer.copy(grown, 0, 0, this.end);
+    this.buffer = grown;
+  }
+
+  byte(value: number): this {
+    this.reserve(1);
+    this.buffer[this.end++] = value;
+    return this;
+  }
+
+  /** Unsigned LEB128, 0 to 2^53 - 1. */
+  uvarint(value: number): this {
+    this.reserve(8);
+    let rest = value;
+    // Division, not >>: bitwise operators truncate to 32 bits.
+    while (rest > 127) {
+      this.buffer[this.end++] = (rest % 128) + 128;
+      rest = Math.floor(rest / 128);
+    }
+    this.buffer[this.end++] = rest;
+    return this;
+  }
+
+  bytes(value: Uint8Array): this {
+    this.reserve(value.length);
+    this.buffer.set(value, this.end);
+    this.end += value.length;
+    return this;
+  }
+
+  /** Length-prefixed UTF-8. */
+  text(value: string): this {
+    const length = Buffer.byteLength(value);
+    this.uvarint(length).reserve(length);
+    this.end += this.buffer.write(value, this.end, 'utf8');
+    return this;
+  }
+
+  /** An integer of up to 53 bits, as 8 little-endian bytes. */
+  int64(value: number): this {
+    this.reserve(8);
+    this.buffer.writeBigInt64LE(BigInt(value), this.end);
+    this.end += 8;
+    return this;
+  }
+
+  /** A view of `count` bytes just added, for the caller to fill in. */
+  hole(count: number): Buffer {
+    this.reserve(count);
+    this.end += count;
+    return this.buffer.subarray(this.end - count, this.end);
+  }
+
+  finish(): Buffer {
+    return this.buffer.subarray(0, this.end);
+  }
+}
+
+/** Reads what {@link ByteWriter} wrote; every length is checked against what is left before it is used. */
+export class ByteReader {
+  private readonly buffer: Buffer;
+
+  constructor(
+    bytes: Uint8Array,
+    private at = 0,
+  ) {
+    this.buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  }
+
+  get offset(): number {
+    return this.at;
+  }
+
+  get left(): number {
+    return this.buffer.length - this.at;
+  }
+
+  byte(): number {
+    if (this.left < 1)
+      throw new MalformedBytesError(`a byte at ${this.at} is beyond the ${this.buffer.length} there are`);
+    return this.buffer[this.at++]!;
+  }
+
+  uvarint(): number {
+    let value = 0;
+    let scale = 1;
+    for (let i = 0; i < 8; i++) {
+      const byte = this.byte();
+      value += (byte & 127) * scale;
+      if (byte < 128) {
+        if (value > Number.MAX_SAFE_INTEGER) break;
+        return value;
+      }
+      scale *= 128;
+    }
+    throw new MalformedBytesError(`the varint before byte ${this.at} exceeds 2^53 - 1`);
+  }
+
+  /** A count of things of at least `minBytes` each, so that nothing is allocated that cannot be there. */
+  count(minBytes: number): number {
+    const count = this.uvarint();
+    if (count * minBytes > this.left)
+      throw new MalformedBytesError(
+        `${count} things of ${minBytes} bytes announced, ${this.left} bytes left`,
+      );
+    return count;
+  }
+
+  bytes(length: number): Buffer {
+    if (length > this.left)
+      throw new MalformedBytesError(`${length} bytes announced at ${this.at}, ${this.left} left`);
+    this.at += length;
+    return this.buffer.subarray(this.at - length, this.at);
+  }
+
+  text(): string {
+    return this.bytes(this.count(1)).toString('utf8');
+  }
+
+  int64(): number {
+    const value = this.bytes(8).readBigInt64LE(0);
+    const number = Number(value);
+    if (!Number.isSafeInteger(number)) throw new MalformedBytesError(`the integer ${value} exceeds 53 bits`);
+    return number;
+  }
+}

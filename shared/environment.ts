@@ -1,0 +1,32 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { Table } from './meta/table';
+import { ENV } from './names';
+import type { Settings } from './settings';
+
+/** A function's environment lacks a variable that synthesis should have set. */
+export class MissingVariableError extends Error {
+  override readonly name = 'MissingVariableError';
+}
+
+/** @throws {MissingVariableError} */
+export function variable(name: (typeof ENV)[keyof typeof ENV]): string {
+  const value = process.env[name];
+  if (value === undefined || value === '') throw new MissingVariableError(`the environment lacks ${name}`);
+  return value;
+}
+
+/** The stage's settings, checked at synthesis and here as resolved there: durations in ms. */
+export function settings(): Settings {
+  return JSON.parse(variable(ENV.settings)) as Settings;
+}
+
+/** One client for both tables, made when a function starts. */
+const dynamodb = new DynamoDBClient({ maxAttempts: 5 });
+
+export function metaTable(): Table {
+  return { client: dynamodb, name: variable(ENV.metaTable) };
+}
+
+export function warmTable(): Table {
+  return { client: dynamodb, name: variable(ENV.warmTable) };
+}

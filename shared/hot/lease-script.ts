@@ -1,0 +1,29 @@
+/**
+ * Takes leases on group-windows that are due.
+ *
+ * KEYS  due index; leases
+ * ARGV  only those first written by this time, ms, by the store's clock; most to take; token; length of the
+ *       lease, ms
+ *
+ * Returns the members taken. One that another token holds is passed over until that lease has expired.
+ */
+export const LEASE_SCRIPT = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local before, most, token, length = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
+local taken, offset = {}, 0
+while #taken < most do
+  local members = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', before, 'LIMIT', offset, most)
+  for _, member in ipairs(members) do
+    local lease = redis.call('HGET', KEYS[2], member)
+    local expiry = lease and tonumber(string.match(lease, ' (%d+) '))
+    if #taken < most and (not expiry or expiry <= now) then
+      redis.call('HSET', KEYS[2], member, string.format('%s %d %d', token, now + length, now))
+      taken[#taken + 1] = member
+    end
+  end
+  if #members < most then break end
+  offset = offset + #members
+end
+return taken
+`;

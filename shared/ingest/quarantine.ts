@@ -1,0 +1,23 @@
+import { PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
+import { BUCKET_PREFIX } from '../names';
+import type { DeliveredRecord, Quarantine } from './ingest';
+
+/** Keeps poison records in S3, bytes included, by the shard and sequence number the stream gave them. */
+export class S3Quarantine implements Quarantine {
+  constructor(
+    private readonly client: S3Client,
+    private readonly bucket: string,
+  ) {}
+
+  async put({ shardId, sequenceNumber, arrivalMs, data }: DeliveredRecord, reason: string): Promise<void> {
+    await this.client.send(
+      new PutObjectCommand({
+        Bucket: this.bucket,
+        // The same record delivered twice is the same object.
+        Key: `${BUCKET_PREFIX.quarantine}${shardId}/${sequenceNumber}`,
+        Body: data,
+        Metadata: { arrival: String(arrivalMs), reason: reason.replace(/[^\x20-\x7e]/g, '?').slice(0, 1000) },
+      }),
+    );
+  }
+}

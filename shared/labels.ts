@@ -1,0 +1,29 @@
+/** A series' name and labels: pairs sorted by label name, each name once. Arrays, so that `__proto__` is data. */
+export type Labels = readonly (readonly [name: string, value: string])[];
+
+export const METRIC_NAME = '__name__';
+
+/** Sorts pairs into canonical order. The pairs must have distinct names. */
+export function labelsOf(...pairs: (readonly [string, string])[]): Labels {
+  return pairs.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+}
+
+/** Text that is equal exactly when the labels are. */
+export function labelsKey(labels: Labels): string {
+  return JSON.stringify(labels);
+}
+
+export function labelValue(labels: Labels, name: string): string | undefined {
+  return labels.find(([label]) => label === name)?.[1];
+}
+
+/** Labels of a source (what posts) of the Mackerel API. */
+export const sourceOf = {
+  host: (hostId: string): Labels => [['host', hostId]],
+  service: (service: string): Labels => [['service', service]],
+};
+
+/** The labels of one of a source's metrics. */
+export function metricOf(source: Labels, name: string): Labels {
+  return labelsOf([METRIC_NAME, name], ...source);
+}

@@ -1,0 +1,129 @@
+import { ByteReader, ByteWriter, MalformedBytesError } from './bytes';
+import { type Id, idBytes, idText } from './id';
+import { type Labels, labelsKey } from './labels';
+
+/**
+ * A layout is the ordered list of series that a frame or a chunk has columns for. Its bytes are canonical, and
+ * its id is the hash of those bytes.
+ *
+ *     byte     format version, 1
+ *     uvarint  number of series
+ *     uvarint  number of pairs that every series has; each: text name, text value
+ *     uvarint  number of label names the rest uses; each: text
+ *     series   uvarint number of pairs; each: uvarint index of its name, text value
+ *
+ * Series are in the order of the text of their labels (see {@link labelsKey}).
+ */
+export interface Layout {
+  readonly id: Id;
+  /** The id's 16 bytes, as frames and chunks bear it. */
+  readonly idBytes: Uint8Array;
+  readonly bytes: Uint8Array;
+  readonly series: readonly Labels[];
+  /** The column of a series, by {@link labelsKey}. */
+  readonly columns: ReadonlyMap<string, number>;
+}
+
+const FORMAT = 1;
+
+/** The id of a layout's bytes, without decoding them. */
+export function layoutIdOf(bytes: Uint8Array): Buffer {
+  return idBytes('layout', bytes);
+}
+
+/** How many series a layout's bytes announce, without decoding them. */
+export function seriesCountOf(bytes: Uint8Array): number {
+  const reader = new ByteReader(bytes);
+  checkFormat(reader.byte());
+  return reader.count(1);
+}
+
+/** Puts series (distinct, at least one) into canonical order and bytes. */
+export function layoutOf(series: Iterable<Labels>): Layout {
+  const sorted = [...series].map((labels) => ({ labels, key: labelsKey(labels) }));
+  sorted.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+  const first = sorted[0];
+  if (first === undefined) throw new RangeError('a layout has at least one series');
+  const shared = first.labels.filter(([name, value]) =>
+    sorted.every(({ labels }) => labels.some((pair) => pair[0] === name && pair[1] === value)),
+  );
+  const isShared = new Set(shared.map(([name]) => name));
+  const names = new Map<string, number>();
+  for (const { labels } of sorted)
+    for (const [name] of labels) if (!isShared.has(name) && !names.has(name)) names.set(name, names.size);
+
+  const writer = new ByteWriter().byte(FORMAT).uvarint(sorted.length).uvarint(shared.length);
+  for (const [name, value] of shared) writer.text(name).text(value);
+  writer.uvarint(names.size);
+  for (const name of names.keys()) writer.text(name);
+  for (const { labels } of sorted) {
+    const own = labels.filter(([name]) => !isShared.has(name));
+    writer.uvarint(own.length);
+    for (const [name, value] of own) writer.uvarint(names.get(name)!).text(value);
+  }
+  const bytes = writer.finish();
+  return assemble(
+    bytes,
+    sorted.map(({ labels }) => labels),
+    sorted.map(({ key }) => key),
+  );
+}
+
+/**
+ * Reads a layout's bytes.
+ *
+ * @throws {MalformedBytesError} when they are not a layout
+ */
+export function decodeLayout(bytes: Uint8Array): Layout {
+  const reader = new ByteReader(bytes);
+  checkFormat(reader.byte());
+  const count = reader.count(1);
+  const shared = Array.from({ length: reader.count(2) }, () => [reader.text(), reader.text()] as const);
+  const names = Array.from({ length: reader.count(1) }, () => reader.text());
+  const series: Labels[] = [];
+  for (let i = 0; i < count; i++) {
+    const own = Array.from({ length: reader.count(2) }, () => {
+      const index = reader.uvarint();
+      const name = names[index];
+      if (name === undefined) throw new MalformedBytesError(`label name ${index} of ${names.length}`);
+      return [name, reader.text()] as const;
+    });
+    series.push([...shared, ...own].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
+  }
+  if (reader.left !== 0) throw new MalformedBytesError(`${reader.left} bytes after the layout`);
+  return assemble(bytes, series, series.map(labelsKey));
+}
+
+/** For each series of `from` its column in `to`, which has them all. */
+export function positionsIn(from: Layout, to: Layout): Uint32Array {
+  return Uint32Array.from(from.columns.keys(), (key) => {
+    const column = to.columns.get(key);
+    if (column === undefined) throw new RangeError(`layout ${to.id} has no ${key}`);
+    return column;
+  });
+}
+
+/** The layout that has the series of all. */
+export function unionLayout(layouts: readonly Layout[]): Layout {
+  const distinct = [...new Map(layouts.map((layout) => [layout.id, layout])).values()];
+  const only = distinct[0];
+  if (distinct.length === 1 && only !== undefined) return only;
+  const series = new Map<string, Labels>();
+  for (const layout of distinct) {
+    let i = 0;
+    for (const key of layout.columns.keys()) series.set(key, layout.series[i++]!);
+  }
+  return layoutOf(series.values());
+}
+
+function assemble(bytes: Uint8Array, series: readonly Labels[], keys: readonly string[]): Layout {
+  const columns = new Map(keys.map((key, i) => [key, i]));
+  if (columns.size !== keys.length) throw new MalformedBytesError('a layout names a series twice');
+  const id = layoutIdOf(bytes);
+  return { id: idText(id), idBytes: id, bytes, series, columns };
+}
+
+function checkFormat(format: number): void {
+  if (format !== FORMAT)
+    throw new MalformedBytesError(`layout format ${format}, this release reads ${FORMAT}`);
+}

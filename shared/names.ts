@@ -1,0 +1,48 @@
+/** Names shared by synthesis and run time, in one place so that they cannot drift. */
+
+/** Environment variables of the functions. */
+export const ENV = {
+  /** JSON of {@link Settings}, durations in ms. */
+  settings: 'SETTINGS',
+  /** Kinesis stream that acknowledges samples. */
+  stream: 'STREAM_NAME',
+  /** DynamoDB table of chunks. */
+  warmTable: 'WARM_TABLE',
+  /** DynamoDB table of everything that is not a chunk. */
+  metaTable: 'META_TABLE',
+  /** S3 bucket of archive, quarantine and on-failure payloads. */
+  bucket: 'BUCKET',
+  /** `redis://` or `rediss://` URL of the hot tier; `?cluster=true` for cluster mode. */
+  redis: 'REDIS_URL',
+} as const;
+
+/** Attributes of both tables. */
+export const TABLE_KEYS = { partition: 'pk', sort: 'sk', ttl: 'expiresAt' } as const;
+
+/** Prefixes of the bucket. */
+export const BUCKET_PREFIX = {
+  archive: 'archive/',
+  quarantine: 'quarantine/',
+  /** Chosen by Lambda: an on-failure destination takes a bucket, no prefix. */
+  onFailure: 'aws/lambda/',
+} as const;
+
+/** One folder under functions/ each. */
+export const FUNCTIONS = [
+  'post',
+  'ingester',
+  'flusher',
+  'archiver',
+  'query',
+  'registry',
+  'operator',
+] as const;
+export type FunctionName = (typeof FUNCTIONS)[number];
+
+/** The physical name of a function, by which operator commands invoke it. */
+export function functionName(stage: string, name: FunctionName): string {
+  return `heterotsdb-${stage}-${name}`;
+}
+
+/** The metrics' namespace in CloudWatch. */
+export const METRIC_NAMESPACE = 'HeteroTSDB';

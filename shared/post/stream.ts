@@ -1,0 +1,70 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type KinesisClient, PutRecordsCommand } from '@aws-sdk/client-kinesis';
+import type { OutgoingRecord } from './records';
+
+/** The stream took only some of a request's records; those it took are harmless when the request comes again. */
+export class StreamUnavailableError extends Error {
+  override readonly name = 'StreamUnavailableError';
+}
+
+/** Kinesis' limits on one PutRecords call, with room for partition keys. */
+const MAX_CALL_RECORDS = 500;
+const MAX_CALL_BYTES = 9 * 1024 * 1024;
+const MAX_TRIES = 6;
+const FIRST_DELAY_MS = 50;
+
+/**
+ * Puts every record into the stream. Those that fail are sent again, alone, with jittered backoff: in all for at
+ * most about 3 s, so that the client hears before it gives up.
+ *
+ * @throws {StreamUnavailableError} when any is still not in (design.md, rule 1)
+ */
+export async function putRecords(
+  client: KinesisClient,
+  stream: string,
+  records: readonly OutgoingRecord[],
+  random: () => number = Math.random,
+): Promise<void> {
+  let left = records;
+  for (let tries = 0; left.length > 0; tries++) {
+    if (tries === MAX_TRIES)
+      throw new StreamUnavailableError(`the stream refused ${left.length} of ${records.length} records`);
+    if (tries > 0) await sleep(FIRST_DELAY_MS * 2 ** tries * (0.5 + random() / 2));
+    const refused: OutgoingRecord[] = [];
+    for (const call of cutCalls(left)) refused.push(...(await putCall(client, stream, call)));
+    left = refused;
+  }
+}
+
+/** @returns the records that were not taken */
+async function putCall(client: KinesisClient, stream: string, records: readonly OutgoingRecord[]) {
+  const { FailedRecordCount, Records } = await client.send(
+    new PutRecordsCommand({
+      StreamName: stream,
+      Records: records.map(({ partitionKey, data }) => ({ PartitionKey: partitionKey, Data: data })),
+    }),
+  );
+  if (FailedRecordCount === 0) return [];
+  return records.filter((_, i) => Records?.[i]?.SequenceNumber === undefined);
+}
+
+/** Cuts records into calls below the limits, in their order. */
+export function cutCalls(records: readonly OutgoingRecord[]): OutgoingRecord[][] {
+  const calls: OutgoingRecord[][] = [];
+  let bytes = 0;
+  for (const record of records) {
+    const current = calls.at(-1);
+    if (
+      current === undefined ||
+      current.length === MAX_CALL_RECORDS ||
+      bytes + record.data.length > MAX_CALL_BYTES
+    ) {
+      calls.push([record]);
+      bytes = record.data.length;
+    } else {
+      current.push(record);
+      bytes += record.data.length;
+    }
+  }
+  return calls;
+}

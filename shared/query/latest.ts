@@ -1,0 +1,44 @@
+import { DAY_MS } from '../duration';
+import { type Labels, metricOf } from '../labels';
+import type { Tenant } from '../meta/tenants';
+import { sourceIdOf } from '../placement';
+import { metricNames } from './metric-names';
+import { type ReadDependencies, readSeries } from './read';
+
+export interface LatestSample {
+  /** Seconds since epoch. */
+  readonly time: number;
+  readonly value: number;
+}
+
+/** How far back the latest sample is looked for: at first where it nearly always is, then as far as is worth it. */
+const LOOK_BACK_MS = [3_600_000, DAY_MS] as const;
+
+/** The latest sample of each of a source's metrics; names without one in the last day are left out. */
+export async function readLatest(
+  dependencies: ReadDependencies,
+  tenant: Tenant,
+  source: Labels,
+  names: readonly string[],
+  nowMs: number,
+): Promise<Map<string, LatestSample>> {
+  const latest = new Map<string, LatestSample>();
+  const known = await dependencies.catalogue.source(tenant.id, sourceIdOf(tenant.id, source));
+  const existing = new Set(metricNames(known));
+  let missing = names.filter((name) => existing.has(name));
+  for (const backMs of LOOK_BACK_MS) {
+    if (missing.length === 0) break;
+    const range = { fromMs: nowMs - backMs, toMs: nowMs + DAY_MS };
+    const series = missing.map((name) => metricOf(source, name));
+    const { block } = await readSeries(dependencies, tenant, source, series, range, known);
+    missing.forEach((name, i) => {
+      const { rows, values } = block.columns[i]!;
+      const last = values.length - 1;
+      if (last < 0) return;
+      const ms = block.timestamps[rows === undefined ? last : rows[last]!]!;
+      latest.set(name, { time: Math.floor(ms / 1000), value: values[last]! });
+    });
+    missing = missing.filter((name) => !latest.has(name));
+  }
+  return latest;
+}

@@ -1,0 +1,55 @@
+import { DAY_MS } from '../duration';
+import { type Day, daysIn } from '../placement';
+
+/** A half-open range of time, ms since epoch. */
+export interface TimeRange {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** Where a range may lie beyond memory: in which days, and in each where its windows begin. */
+export interface DayPlan {
+  readonly day: Day;
+  /** Half-open; windows of the day that may hold samples of the range begin in it. */
+  readonly windowsFromMs: number;
+  readonly windowsToMs: number;
+}
+
+/** Above this many days the manifest is asked first which have data. */
+export const MAX_UNPRUNED_DAYS = 3;
+
+/** The part of a range that can be read at all: within retention, and no further ahead than is accepted. */
+export function clampRange(range: TimeRange, nowMs: number, retentionMs: number): TimeRange {
+  const fromMs = Math.max(range.fromMs, nowMs - retentionMs);
+  return { fromMs, toMs: Math.max(fromMs, Math.min(range.toMs, nowMs + 2 * DAY_MS)) };
+}
+
+/**
+ * The days of a range.
+ *
+ * @param longestWindowMs a window may begin this long before a sample in it; windows never span days
+ */
+export function planDays({ fromMs, toMs }: TimeRange, longestWindowMs: number): DayPlan[] {
+  return daysIn(fromMs, toMs).map((day) => {
+    const startMs = Date.parse(`${day}T00:00:00Z`);
+    return {
+      day,
+      windowsFromMs: Math.max(startMs, fromMs - longestWindowMs + 1),
+      windowsToMs: Math.min(startMs + DAY_MS, toMs),
+    };
+  });
+}
+
+/**
+ * The step at which Mackerel shows a range.
+ *
+ * @returns ms; 60,000 up to 20 h 05 m, for which samples are returned as stored
+ * @see ../shared/mackerel-api.md, section 2
+ */
+export function stepFor({ fromMs, toMs }: TimeRange): number {
+  const spanMs = toMs - fromMs;
+  if (Math.floor(spanMs / DAY_MS) > 240) return DAY_MS;
+  if (Math.floor(spanMs / 3_600_000) > 240) return 3_600_000;
+  if (Math.floor(spanMs / 300_000) > 240) return 300_000;
+  return 60_000;
+}

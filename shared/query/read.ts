@@ -1,0 +1,330 @@
+import {
+  type Block,
+  decodeFrame,
+  LEFT_OUT,
+  mergeBlocks,
+  openChunk,
+  relayout,
+  sampleCount,
+  sliceBlock,
+} from '../codec';
+import { type ColdTier, ObjectChangedError } from '../cold/cold-tier';
+import { mapLimited } from '../concurrency';
+import { gather } from '../flush/flush';
+import type { HotTier } from '../hot/hot-tier';
+import { type Id, idText } from '../id';
+import { type Labels, labelsKey } from '../labels';
+import { type Layout, layoutOf, unionLayout } from '../layout';
+import type { Catalogue, SourceCatalogue } from '../meta/catalogue';
+import type { Manifest, ManifestDay } from '../meta/manifest';
+import type { Tenant } from '../meta/tenants';
+import {
+  type Day,
+  type GroupId,
+  groupIdOf,
+  type PartitionRef,
+  partitionOf,
+  partitionsOn,
+  sourceIdOf,
+  splitIndexOf,
+} from '../placement';
+import type { WarmTier } from '../warm/warm-tier';
+import { type DayPlan, MAX_UNPRUNED_DAYS, planDays, type TimeRange } from './plan';
+
+export interface ReadDependencies {
+  readonly hot: HotTier;
+  readonly warm: WarmTier;
+  readonly cold: ColdTier;
+  readonly catalogue: Catalogue;
+  readonly manifest: Manifest;
+}
+
+export type Tier = 'hot' | 'warm' | 'cold';
+export const TIERS: readonly Tier[] = ['hot', 'warm', 'cold'];
+
+/** A place that holds samples of what was asked for. */
+export interface Place {
+  readonly tier: Tier;
+  /** A Redis key, `partition key / sort key` of DynamoDB, or `object key @ offset + length`. */
+  readonly place: string;
+  /** Bytes of the whole place. */
+  readonly bytes: number;
+  /** Samples of the whole place, of every series it has. */
+  readonly samples: number;
+  /** Of those, the ones that were asked for. */
+  readonly matched: number;
+}
+
+export interface TierReading {
+  readonly durationMs: number;
+  /** Samples read, before the tiers are merged. */
+  readonly samples: number;
+  readonly places: readonly Place[];
+}
+
+export interface Reading {
+  /** One column for each series that was asked for, in that order. */
+  readonly block: Block;
+  readonly tiers: Readonly<Record<Tier, TierReading>>;
+}
+
+/** Requests in flight at a time. */
+const PARALLEL = 16;
+/** Up to this many series are decoded alone. */
+const MAX_SINGLE_SERIES = 4;
+/** How often a read begins again because an object was replaced under it. */
+const MAX_RESTARTS = 10;
+
+/**
+ * Reads series of one source, through all tiers.
+ *
+ * The order is that of the flow (design.md, rule 5): what moves forward while we read is seen at least once. Hot
+ * first, then warm, then the manifest, then cold; then the highest version of each timestamp wins.
+ *
+ * @param source labels of what posted
+ * @param series whose samples; all of that source
+ * @param known the source's catalogue
+ */
+export async function readSeries(
+  dependencies: ReadDependencies,
+  tenant: Tenant,
+  source: Labels,
+  series: readonly Labels[],
+  range: TimeRange,
+  known: SourceCatalogue,
+): Promise<Reading> {
+  const asked = new Map(series.map((labels, i) => [labelsKey(labels), i]));
+  const target = layoutOf(series);
+  const read: ReadContext = {
+    ...dependencies,
+    tenant,
+    sourceId: sourceIdOf(tenant.id, source),
+    groups: groupsOf(tenant, source, series, known),
+    range,
+    target,
+    longestWindowMs: known.longestWindowMs,
+    days: planDays(range, known.longestWindowMs),
+  };
+  for (let restarts = 0; ; restarts++) {
+    try {
+      const hot = await timed(() => readHot(read));
+      const days = await daysWithData(read);
+      const warm = await timed(() => readWarm(read, days));
+      const cold = await timed(() => readCold(read, days));
+      const merged = mergeAll([...hot.blocks, ...warm.blocks, ...cold.blocks]) ?? gather(target, [], []);
+      return {
+        block: inAskedOrder(sliceBlock(merged, range.fromMs, range.toMs), target, asked),
+        tiers: { hot: hot.reading, warm: warm.reading, cold: cold.reading },
+      };
+    } catch (error) {
+      if (!(error instanceof ObjectChangedError) || restarts >= MAX_RESTARTS) throw error;
+    }
+  }
+}
+
+interface ReadContext extends ReadDependencies {
+  readonly tenant: Tenant;
+  readonly sourceId: Id;
+  readonly groups: readonly GroupId[];
+  readonly range: TimeRange;
+  /** The series asked for, in canonical order. */
+  readonly target: Layout;
+  readonly longestWindowMs: number;
+  readonly days: readonly DayPlan[];
+}
+
+/** The groups that hold the series: one for each split the source has had. */
+function groupsOf(
+  tenant: Tenant,
+  source: Labels,
+  series: readonly Labels[],
+  known: SourceCatalogue,
+): GroupId[] {
+  const sourceId = sourceIdOf(tenant.id, source);
+  return [
+    ...new Set(
+      known.splitBits.flatMap((bits) =>
+        series.map((labels) => groupIdOf(sourceId, bits, splitIndexOf(labels, bits))),
+      ),
+    ),
+  ];
+}
+
+/** The source's partition on a day. Different days may have different maps, so a source may have several. */
+function partitionOn({ tenant, sourceId }: ReadContext, day: Day): PartitionRef {
+  return { tenantId: tenant.id, partition: partitionOf(sourceId, partitionsOn(tenant.placement, day)) };
+}
+
+function partitionsOf(read: ReadContext, days: readonly { readonly day: Day }[]): PartitionRef[] {
+  const refs = new Map<number, PartitionRef>();
+  for (const { day } of days) {
+    const ref = partitionOn(read, day);
+    refs.set(ref.partition, ref);
+  }
+  return [...refs.values()];
+}
+
+interface TierResult {
+  readonly blocks: Block[];
+  readonly places: Place[];
+}
+
+async function readHot(read: ReadContext): Promise<TierResult> {
+  const { hot, catalogue, tenant, groups, range, target, longestWindowMs } = read;
+  const targets = partitionsOf(read, read.days).flatMap((ref) => groups.map((group) => ({ ref, group })));
+  const windows = await mapLimited(targets, PARALLEL, async ({ ref, group }) => {
+    const starts = await hot.windows(ref, group);
+    return starts
+      .filter((start) => start < range.toMs && start > range.fromMs - longestWindowMs)
+      .map((windowStart) => ({ ref, group, windowStart }));
+  });
+  const results = await mapLimited(windows.flat(), PARALLEL, async ({ ref, group, windowStart }) => {
+    const encoded = await hot.allFrames(ref, group, windowStart);
+    if (encoded.length === 0) return undefined;
+    const bytes = encoded.reduce((sum, frame) => sum + frame.length, 0);
+    const frames = encoded.map(decodeFrame);
+    const ids = [...new Set(frames.map(({ layout }) => idText(layout)))];
+    const layouts = await mapLimited(
+      ids,
+      PARALLEL,
+      async (id) => (await hot.layout(ref, id)) ?? catalogue.layout(tenant.id, group, id),
+    );
+    const union = unionLayout(layouts);
+    const whole = gather(union, layouts, frames);
+    return placed(whole, union, target, range, {
+      tier: 'hot',
+      place: hot.keyOf(ref, group, windowStart),
+      bytes,
+    });
+  });
+  return collect(results);
+}
+
+/** The days of the range that may have warm or cold data; for long ranges the manifest knows. */
+async function daysWithData(read: ReadContext): Promise<readonly DayPlan[]> {
+  if (read.days.length <= MAX_UNPRUNED_DAYS) return read.days;
+  const known = await manifestDays(read, read.days);
+  return read.days.filter(({ day }) => known.has(day));
+}
+
+async function manifestDays(read: ReadContext, days: readonly DayPlan[]): Promise<Map<Day, ManifestDay>> {
+  const [first, last] = [days[0], days.at(-1)];
+  if (first === undefined || last === undefined) return new Map();
+  const found = await mapLimited(partitionsOf(read, days), PARALLEL, async (ref) =>
+    (await read.manifest.days(ref, first.day, last.day)).filter(
+      ({ day }) => partitionOn(read, day).partition === ref.partition,
+    ),
+  );
+  return new Map(found.flat().map((entry) => [entry.day, entry]));
+}
+
+async function readWarm(read: ReadContext, days: readonly DayPlan[]): Promise<TierResult> {
+  const { warm, catalogue, tenant, groups, range, target } = read;
+  const targets = days.flatMap((plan) => groups.map((group) => ({ plan, group })));
+  const results = await mapLimited(targets, PARALLEL, async ({ plan, group }) => {
+    const ref = partitionOn(read, plan.day);
+    const items = await warm.group(ref, plan.day, group, plan.windowsFromMs, plan.windowsToMs);
+    return mapLimited(items, PARALLEL, async ({ chunk, windowStart, startMs }) => {
+      const reader = openChunk(chunk);
+      const layout = await catalogue.layout(tenant.id, group, idText(reader.layout));
+      const place = warm.placeOf(ref, plan.day, { group, windowStart, startMs });
+      return placedChunk(reader, layout, target, range, { tier: 'warm', place, bytes: chunk.length });
+    });
+  });
+  return collect(results.flat());
+}
+
+async function readCold(read: ReadContext, days: readonly DayPlan[]): Promise<TierResult> {
+  const { cold, groups, range, target } = read;
+  // After warm: what was purged before we read warm was committed here before that.
+  const entries = [...(await manifestDays(read, days)).values()];
+  const archived = entries.flatMap(({ archived }) => (archived === undefined ? [] : [archived]));
+  const results = await mapLimited(archived, PARALLEL, async ({ key }) => {
+    const object = await cold.open(key);
+    // Never removed once committed, so a missing one is not an empty one.
+    if (object === undefined) throw new Error(`the manifest names ${key}, which is not there`);
+    const chunks = object.index.chunks.filter(
+      ({ group, minTimestamp, maxTimestamp }) =>
+        groups.includes(group) && minTimestamp < range.toMs && maxTimestamp >= range.fromMs,
+    );
+    return mapLimited(chunks, PARALLEL, async (chunk) => {
+      const [bytes, layout] = await Promise.all([object.chunk(chunk), object.layout(chunk.layout)]);
+      const place = `${key} @ ${chunk.offset} + ${chunk.length}`;
+      return placedChunk(openChunk(bytes), layout, target, range, {
+        tier: 'cold',
+        place,
+        bytes: chunk.length,
+      });
+    });
+  });
+  return collect(results.flat());
+}
+
+interface PlacedBlock {
+  readonly block: Block;
+  readonly place: Place;
+}
+
+/** The series asked for out of a chunk: a few are decoded one by one, many together. */
+function placedChunk(
+  reader: ReturnType<typeof openChunk>,
+  layout: Layout,
+  target: Layout,
+  range: TimeRange,
+  place: Pick<Place, 'tier' | 'place' | 'bytes'>,
+): PlacedBlock | undefined {
+  if (target.series.length > MAX_SINGLE_SERIES) return placed(reader.block(), layout, target, range, place);
+  const blocks: Block[] = [];
+  for (const [key, column] of target.columns) {
+    const index = layout.columns.get(key);
+    if (index !== undefined)
+      blocks.push(
+        relayout(reader.series(index), target.idBytes, target.series.length, Uint32Array.of(column)),
+      );
+  }
+  const block = mergeAll(blocks);
+  return block && withCount(block, range, { ...place, samples: reader.sampleCount });
+}
+
+/** The series asked for out of a block of another layout. */
+function placed(
+  whole: Block,
+  layout: Layout,
+  target: Layout,
+  range: TimeRange,
+  place: Pick<Place, 'tier' | 'place' | 'bytes'>,
+): PlacedBlock | undefined {
+  const positions = Uint32Array.from(layout.columns.keys(), (key) => target.columns.get(key) ?? LEFT_OUT);
+  if (positions.every((position) => position === LEFT_OUT)) return undefined;
+  const block = relayout(whole, target.idBytes, target.series.length, positions);
+  return withCount(block, range, { ...place, samples: sampleCount(whole) });
+}
+
+function withCount(block: Block, range: TimeRange, place: Omit<Place, 'matched'>): PlacedBlock {
+  const inRange = sliceBlock(block, range.fromMs, range.toMs);
+  return { block: inRange, place: { ...place, matched: sampleCount(inRange) } };
+}
+
+function collect(results: readonly (PlacedBlock | undefined)[]): TierResult {
+  const found = results.filter((result) => result !== undefined);
+  return { blocks: found.map(({ block }) => block), places: found.map(({ place }) => place) };
+}
+
+async function timed(read: () => Promise<TierResult>): Promise<{ blocks: Block[]; reading: TierReading }> {
+  const begin = performance.now();
+  const { blocks, places } = await read();
+  const samples = blocks.reduce((sum, block) => sum + sampleCount(block), 0);
+  return { blocks, reading: { durationMs: performance.now() - begin, samples, places } };
+}
+
+/** Pair by pair, so that each sample is copied a logarithmic number of times. */
+function mergeAll(blocks: readonly Block[]): Block | undefined {
+  if (blocks.length <= 1) return blocks[0];
+  const middle = blocks.length >> 1;
+  return mergeBlocks(mergeAll(blocks.slice(0, middle))!, mergeAll(blocks.slice(middle))!);
+}
+
+/** A block of the canonical order of the series, in the order they were asked for. */
+function inAskedOrder(block: Block, target: Layout, asked: ReadonlyMap<string, number>): Block {
+  return { ...block, columns: [...asked.keys()].map((key) => block.columns[target.columns.get(key)!]!) };
+}

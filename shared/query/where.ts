@@ -1,0 +1,41 @@
+import { type Labels, metricOf } from '../labels';
+import type { Tenant } from '../meta/tenants';
+import { sourceIdOf } from '../placement';
+import type { TimeRange } from './plan';
+import { type Place, type ReadDependencies, readSeries, type Tier } from './read';
+
+export interface TierPlaces {
+  /** Samples of the series in the range. */
+  readonly samples: number;
+  /** The series' share of the places' bytes, by samples; for the hot tier of the memory they take. */
+  readonly bytes: number;
+  readonly bytesPerSample: number;
+  readonly places: readonly Place[];
+}
+
+/** Where the samples of one series are right now: how many, and the keys, items and objects that hold them. */
+export async function where(
+  dependencies: ReadDependencies,
+  tenant: Tenant,
+  source: Labels,
+  name: string,
+  range: TimeRange,
+): Promise<Record<Tier, TierPlaces>> {
+  const known = await dependencies.catalogue.source(tenant.id, sourceIdOf(tenant.id, source));
+  const { tiers } = await readSeries(dependencies, tenant, source, [metricOf(source, name)], range, known);
+  const placesOf = async (tier: Tier): Promise<TierPlaces> => {
+    const places = await Promise.all(
+      tiers[tier].places
+        .filter(({ matched }) => matched > 0)
+        .map(async (place) =>
+          tier === 'hot' ? { ...place, bytes: await dependencies.hot.memoryOf(place.place) } : place,
+        ),
+    );
+    const samples = places.reduce((sum, { matched }) => sum + matched, 0);
+    const bytes = places.reduce((sum, place) => sum + (place.bytes * place.matched) / place.samples, 0);
+    const bytesPerSample = samples === 0 ? 0 : Number((bytes / samples).toFixed(3));
+    return { samples, bytes: Math.round(bytes), bytesPerSample, places };
+  };
+  const [hot, warm, cold] = await Promise.all([placesOf('hot'), placesOf('warm'), placesOf('cold')]);
+  return { hot, warm, cold };
+}

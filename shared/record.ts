@@ -1,0 +1,140 @@
+import { constants as zlib, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { ByteReader, ByteWriter, MalformedBytesError } from './bytes';
+import { ID_BYTES } from './id';
+import { seriesCountOf } from './layout';
+
+/**
+ * A stream record: all that is needed to rebuild the later tiers (design.md, rule 6). The stream adds the version.
+ *
+ *     'H' 'R'  magic
+ *     byte     format version, 1
+ *     zstd     of the body:
+ *       text     tenant name
+ *       uvarint  partition
+ *       uvarint  number of groups; each:
+ *         16 bytes source id, byte split bits, uvarint split index
+ *         uvarint  length of the layout, the layout's bytes
+ *         uvarint  number of frames; each: int64 timestamp, ms; 8 raw bytes for each series of the layout
+ *
+ * A record's groups all lie in its partition. No two of its frames have a value for one (series, timestamp).
+ */
+export interface RecordFrame {
+  readonly timestamp: number;
+  /** 8 raw little-endian bytes for each series of the layout. */
+  readonly values: Uint8Array;
+}
+
+export interface RecordGroup {
+  readonly sourceId: Uint8Array;
+  readonly splitBits: number;
+  readonly splitIndex: number;
+  readonly layout: Uint8Array;
+  readonly frames: readonly RecordFrame[];
+}
+
+export interface StreamRecord {
+  readonly tenant: string;
+  readonly partition: number;
+  readonly groups: readonly RecordGroup[];
+}
+
+/** A record that this release cannot read: poison, to be put in quarantine. */
+export class MalformedRecordError extends Error {
+  override readonly name = 'MalformedRecordError';
+}
+
+/** Bytes of a body from which a record is cut; keeps records below Kinesis' 1 MiB even when nothing compresses. */
+export const MAX_BODY_BYTES = 900_000;
+/** What a reader allows a body to expand to: room for writers of later releases. */
+const MAX_DECODED_BYTES = 16 * 1024 * 1024;
+const HEADER = Buffer.from([0x48, 0x52, 1]);
+
+/**
+ * Encodes groups of one partition into as many records as keep each below the stream's limit.
+ *
+ * @throws {RangeError} when one frame with its layout exceeds a record by itself; groups are bounded far below
+ */
+export function encodeRecords(tenant: string, partition: number, groups: readonly RecordGroup[]): Buffer[] {
+  const records: Buffer[] = [];
+  let pending: RecordGroup[] = [];
+  let pendingBytes = 0;
+  const cut = () => {
+    if (pending.length > 0) records.push(encodeRecord({ tenant, partition, groups: pending }));
+    pending = [];
+    pendingBytes = 0;
+  };
+  for (const group of groups) {
+    const overhead = group.layout.length + 64;
+    let frames: RecordFrame[] = [];
+    for (const frame of group.frames) {
+      const bytes = frame.values.length + 8 + (frames.length === 0 ? overhead : 0);
+      if (bytes > MAX_BODY_BYTES) throw new RangeError(`a frame of ${bytes} bytes exceeds a record`);
+      if (pendingBytes + bytes > MAX_BODY_BYTES) {
+        if (frames.length > 0) pending.push({ ...group, frames });
+        frames = [];
+        cut();
+        pendingBytes = overhead;
+      }
+      frames.push(frame);
+      pendingBytes += bytes;
+    }
+    if (frames.length > 0) pending.push({ ...group, frames });
+  }
+  cut();
+  return records;
+}
+
+export function encodeRecord(record: StreamRecord): Buffer {
+  const body = new ByteWriter(4096)
+    .text(record.tenant)
+    .uvarint(record.partition)
+    .uvarint(record.groups.length);
+  for (const group of record.groups) {
+    body.bytes(group.sourceId).byte(group.splitBits).uvarint(group.splitIndex);
+    body.uvarint(group.layout.length).bytes(group.layout).uvarint(group.frames.length);
+    for (const frame of group.frames) body.int64(frame.timestamp).bytes(frame.values);
+  }
+  return Buffer.concat([
+    HEADER,
+    zstdCompressSync(body.finish(), { params: { [zlib.ZSTD_c_compressionLevel]: 1 } }),
+  ]);
+}
+
+/**
+ * Reads a record. Values are views of the decompressed body.
+ *
+ * @throws {MalformedRecordError} when the bytes are not a record of a format this release reads
+ */
+export function decodeRecord(bytes: Uint8Array): StreamRecord {
+  if (bytes.length < HEADER.length || !HEADER.equals(bytes.subarray(0, HEADER.length)))
+    throw new MalformedRecordError(`${bytes.length} bytes that are not a record of format ${HEADER[2]}`);
+  try {
+    const body = zstdDecompressSync(bytes.subarray(HEADER.length), { maxOutputLength: MAX_DECODED_BYTES });
+    return decodeBody(new ByteReader(body));
+  } catch (error) {
+    throw new MalformedRecordError(`record of ${bytes.length} bytes: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+function decodeBody(reader: ByteReader): StreamRecord {
+  const tenant = reader.text();
+  const partition = reader.uvarint();
+  const groups = Array.from({ length: reader.count(ID_BYTES + 4) }, () => {
+    const sourceId = reader.bytes(ID_BYTES);
+    const splitBits = reader.byte();
+    const splitIndex = reader.uvarint();
+    if (splitBits > 15 || splitIndex >= 2 ** splitBits)
+      throw new MalformedBytesError(`split ${splitIndex} of 2^${splitBits}`);
+    const layout = reader.bytes(reader.count(1));
+    const valueBytes = seriesCountOf(layout) * 8;
+    const frames = Array.from({ length: reader.count(8 + valueBytes) }, () => ({
+      timestamp: reader.int64(),
+      values: reader.bytes(valueBytes),
+    }));
+    return { sourceId, splitBits, splitIndex, layout, frames };
+  });
+  if (reader.left !== 0) throw new MalformedBytesError(`${reader.left} bytes after the record`);
+  return { tenant, partition, groups };
+}

@@ -1,0 +1,157 @@
+import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { idOf } from '../id';
+import { type Item, queryAll, succeeds, type Table } from '../meta/table';
+import { type Day, GROUP_ID_LENGTH, type GroupId, type PartitionRef, partitionText } from '../placement';
+
+/**
+ * One chunk in DynamoDB: a group's window, or from `startMs` on a part of it, when the whole exceeds an item.
+ */
+export interface WarmItem {
+  readonly group: GroupId;
+  readonly windowStart: number;
+  /** Where the part begins, ms; the first part of a window begins with the window. */
+  readonly startMs: number;
+  /** Hash of the chunk: what a conditional write and the archive's record compare. */
+  readonly revision: string;
+  readonly chunk: Uint8Array;
+}
+
+/** Largest chunk of an item: DynamoDB's 400 KB less keys and attributes. */
+export const MAX_ITEM_CHUNK_BYTES = 380 * 1024;
+
+export function revisionOf(chunk: Uint8Array): string {
+  return idOf('chunk', chunk);
+}
+
+/**
+ * The disk tier.
+ *
+ *     pk tenant#partition#day   sk group#window#start   chunk: bytes   revision: text   expiresAt: seconds
+ */
+export class WarmTier {
+  constructor(
+    private readonly table: Table,
+    private readonly ttlMs: number,
+    private readonly now: () => number = Date.now,
+  ) {}
+
+  /** The parts of one group-window, ascending. */
+  async window(ref: PartitionRef, day: Day, group: GroupId, windowStart: number): Promise<WarmItem[]> {
+    const prefix = `${group}#${timeText(windowStart)}#`;
+    return this.query(ref, day, prefix, `${prefix}~`);
+  }
+
+  /** A group's items of one day whose windows begin in `[fromMs, toMs)`, ascending. */
+  async group(
+    ref: PartitionRef,
+    day: Day,
+    group: GroupId,
+    fromMs: number,
+    toMs: number,
+  ): Promise<WarmItem[]> {
+    return this.query(ref, day, `${group}#${timeText(fromMs)}`, `${group}#${timeText(toMs)}`);
+  }
+
+  /** Every item of a partition-day, group after group. */
+  async *day(ref: PartitionRef, day: Day): AsyncGenerator<WarmItem> {
+    for await (const item of queryAll(this.table, {
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': { S: partitionKey(ref, day) } },
+    }))
+      yield warmItemOf(item);
+  }
+
+  /** What there is of a partition-day, without the chunks. */
+  async revisions(ref: PartitionRef, day: Day): Promise<Map<string, string>> {
+    const revisions = new Map<string, string>();
+    for await (const item of queryAll(this.table, {
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': { S: partitionKey(ref, day) } },
+      ProjectionExpression: 'sk, revision',
+    }))
+      revisions.set(item.sk!.S!, item.revision!.S!);
+    return revisions;
+  }
+
+  /**
+   * Puts a part.
+   *
+   * @param previous the revision it replaces, or undefined when there was none
+   * @returns false when another writer came first; nothing was changed
+   */
+  async put(ref: PartitionRef, day: Day, item: WarmItem, previous: string | undefined): Promise<boolean> {
+    return succeeds(
+      this.table.client.send(
+        new PutItemCommand({
+          TableName: this.table.name,
+          Item: {
+            pk: { S: partitionKey(ref, day) },
+            sk: { S: sortKeyOf(item) },
+            chunk: { B: item.chunk },
+            revision: { S: item.revision },
+            expiresAt: { N: String(Math.ceil((this.now() + this.ttlMs) / 1000)) },
+          },
+          ConditionExpression: previous === undefined ? 'attribute_not_exists(pk)' : 'revision = :previous',
+          ExpressionAttributeValues: previous === undefined ? undefined : { ':previous': { S: previous } },
+        }),
+      ),
+    );
+  }
+
+  /** @returns false when the item has another revision; nothing was changed */
+  async delete(ref: PartitionRef, day: Day, sortKey: string, revision: string): Promise<boolean> {
+    return succeeds(
+      this.table.client.send(
+        new DeleteItemCommand({
+          TableName: this.table.name,
+          Key: { pk: { S: partitionKey(ref, day) }, sk: { S: sortKey } },
+          ConditionExpression: 'attribute_not_exists(pk) OR revision = :revision',
+          ExpressionAttributeValues: { ':revision': { S: revision } },
+        }),
+      ),
+    );
+  }
+
+  /** A place as people name it: `table: partition key / sort key`. */
+  placeOf(ref: PartitionRef, day: Day, item: Pick<WarmItem, 'group' | 'windowStart' | 'startMs'>): string {
+    return `${this.table.name}: ${partitionKey(ref, day)} / ${sortKeyOf(item)}`;
+  }
+
+  private async query(ref: PartitionRef, day: Day, from: string, to: string): Promise<WarmItem[]> {
+    const items: WarmItem[] = [];
+    for await (const item of queryAll(this.table, {
+      KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
+      ExpressionAttributeValues: {
+        ':pk': { S: partitionKey(ref, day) },
+        ':from': { S: from },
+        ':to': { S: to },
+      },
+    }))
+      items.push(warmItemOf(item));
+    return items;
+  }
+}
+
+export function partitionKey(ref: PartitionRef, day: Day): string {
+  return `${ref.tenantId}#${partitionText(ref.partition)}#${day}`;
+}
+
+export function sortKeyOf(item: Pick<WarmItem, 'group' | 'windowStart' | 'startMs'>): string {
+  return `${item.group}#${timeText(item.windowStart)}#${timeText(item.startMs)}`;
+}
+
+/** 15 digits, so that the order of the text is the order of time until the year 33658. */
+function timeText(ms: number): string {
+  return Math.max(0, ms).toString().padStart(15, '0');
+}
+
+function warmItemOf(item: Item): WarmItem {
+  const [group, windowStart, startMs] = item.sk!.S!.split('#');
+  return {
+    group: group!.slice(0, GROUP_ID_LENGTH),
+    windowStart: Number(windowStart),
+    startMs: Number(startMs),
+    revision: item.revision!.S!,
+    chunk: item.chunk!.B!,
+  };
+}

@@ -1,0 +1,115 @@
+import fc from 'fast-check';
+import { decodeFrame, type SampleFrame } from '../../../shared/codec';
+import { idText } from '../../../shared/id';
+import { reduceBatch } from '../../../shared/ingest/reduce';
+import { labelValue, METRIC_NAME, metricOf, sourceOf } from '../../../shared/labels';
+import { decodeLayout, layoutOf } from '../../../shared/layout';
+import { sourceIdBytesOf, tenantIdOf } from '../../../shared/placement';
+
+const HOUR = 3_600_000;
+const T = 500_000 * HOUR;
+
+interface Post {
+  readonly host?: string;
+  readonly at: number;
+  readonly values: Readonly<Record<string, number>>;
+}
+
+/** A batch of records, one for each list of posts; later ones have higher versions. */
+function batchOf(...records: Post[][]) {
+  return records.map((posts, index) => ({
+    index,
+    version: { arrivalMs: 1000 + index, sequence: BigInt(index) },
+    record: {
+      tenant: 't',
+      partition: 0,
+      groups: posts.map(({ host = 'h', at, values }) => {
+        const source = sourceOf.host(host);
+        const layout = layoutOf(Object.keys(values).map((name) => metricOf(source, name)));
+        const ordered = layout.series.map((labels) => values[labelValue(labels, METRIC_NAME)!]!);
+        return {
+          sourceId: sourceIdBytesOf(tenantIdOf('t'), source),
+          splitBits: 0,
+          splitIndex: 0,
+          layout: layout.bytes,
+          frames: [{ timestamp: at, values: Buffer.from(Float64Array.from(ordered).buffer) }],
+        };
+      }),
+    },
+  }));
+}
+
+/** What a reduced batch holds: `name@timestamp=value`, each as often as it stands there. */
+function contents(batches: ReturnType<typeof reduceBatch>): string[] {
+  return batches
+    .flatMap(({ windows, layouts }) =>
+      windows.flatMap(({ frames }) =>
+        frames.flatMap((bytes) => {
+          const frame = decodeFrame(bytes) as SampleFrame;
+          const values = new Float64Array(Uint8Array.from(frame.values).buffer);
+          return decodeLayout(layouts.get(idText(frame.layout))!).series.map(
+            (labels, i) => `${labelValue(labels, METRIC_NAME)}@${frame.timestamp}=${values[i]}`,
+          );
+        }),
+      ),
+    )
+    .sort();
+}
+
+describe('reducing a batch', () => {
+  test('keeps one value for a (series, timestamp): the one of the highest version', () => {
+    const flood = Array.from({ length: 1000 }, (_, i) => [{ at: T, values: { a: i } }]);
+    expect(contents(reduceBatch(batchOf(...flood), HOUR))).toEqual([`a@${T}=999`]);
+    expect(contents(reduceBatch(batchOf(...flood).reverse(), HOUR))).toEqual([`a@${T}=999`]);
+  });
+
+  test('corrects one series of a post and leaves the others', () => {
+    const batch = batchOf([{ at: T, values: { a: 1, b: 2, c: 3 } }], [{ at: T, values: { b: 20 } }]);
+    expect(contents(reduceBatch(batch, HOUR))).toEqual([`a@${T}=1`, `b@${T}=20`, `c@${T}=3`]);
+  });
+
+  test('puts the frames of a group in the window of their time', () => {
+    const [batch] = reduceBatch(
+      batchOf([
+        { at: T - 1, values: { a: 1 } },
+        { at: T, values: { a: 2 } },
+      ]),
+      HOUR,
+    );
+    expect(batch!.windows.map(({ windowStart, frames }) => [windowStart, frames.length])).toEqual([
+      [T - HOUR, 1],
+      [T, 1],
+    ]);
+  });
+
+  test('says which records a partition is made of, so that they fail together', () => {
+    const records = batchOf([{ at: T, values: { a: 1 } }], [{ host: 'i', at: T, values: { a: 1 } }]);
+    expect(reduceBatch(records, HOUR).map((batch) => batch.records)).toEqual([[0, 1]]);
+    const elsewhere = { ...records[1]!, record: { ...records[1]!.record, partition: 1 } };
+    expect(reduceBatch([records[0]!, elsewhere], HOUR).map((batch) => batch.records)).toEqual([[0], [1]]);
+  });
+
+  test('gives the same for any order and any number of deliveries, and that is what a plain map gives', () => {
+    const post = fc.record({
+      at: fc.constantFrom(T, T + 60_000),
+      values: fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd'), fc.integer(), { minKeys: 1 }),
+    });
+    fc.assert(
+      fc.property(
+        fc.array(post, { minLength: 1, maxLength: 8 }),
+        fc.infiniteStream(fc.nat()),
+        (posts, dice) => {
+          const plain = new Map<string, number>();
+          for (const { at, values } of posts)
+            for (const [name, value] of Object.entries(values)) plain.set(`${name}@${at}`, value);
+          const batch = batchOf(...posts.map((p) => [p]));
+          const delivered = [...batch, ...batch.filter(() => dice.next().value! % 2 === 0)];
+          delivered.sort(() => (dice.next().value! % 2 === 0 ? 1 : -1));
+          expect(contents(reduceBatch(delivered, HOUR))).toEqual(
+            [...plain].map(([k, v]) => `${k}=${v}`).sort(),
+          );
+        },
+      ),
+    );
+  });
+});

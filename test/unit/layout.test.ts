@@ -1,0 +1,72 @@
+import fc from 'fast-check';
+import { MalformedBytesError } from '../../shared/bytes';
+import { type Labels, labelsKey, labelsOf, metricOf, sourceOf } from '../../shared/labels';
+import { decodeLayout, layoutOf, positionsIn, seriesCountOf, unionLayout } from '../../shared/layout';
+
+const host = sourceOf.host('3yAQk9zZq1A');
+const metrics = (...names: string[]) => names.map((name) => metricOf(host, name));
+
+/** Any label set, with names that JavaScript treats specially. */
+const labels: fc.Arbitrary<Labels> = fc
+  .uniqueArray(
+    fc.tuple(fc.oneof(fc.constantFrom('__proto__', 'constructor', '__name__', ''), fc.string()), fc.string()),
+    { selector: ([name]) => name, minLength: 1, maxLength: 6 },
+  )
+  .map((pairs) => labelsOf(...pairs));
+const series = fc.uniqueArray(labels, { selector: labelsKey, minLength: 1, maxLength: 20 });
+
+describe('a layout', () => {
+  test('has the same id whatever the order in which its series are given', () => {
+    expect(layoutOf(metrics('b', 'a', 'c')).id).toBe(layoutOf(metrics('c', 'b', 'a')).id);
+  });
+
+  test('of other series has another id', () => {
+    expect(layoutOf(metrics('a', 'b')).id).not.toBe(layoutOf(metrics('a', 'c')).id);
+    expect(layoutOf(metrics('a')).id).not.toBe(layoutOf([metricOf(sourceOf.service('3yAQk9zZq1A'), 'a')]).id);
+  });
+
+  test('stores the labels that all series have only once', () => {
+    const names = Array.from({ length: 100 }, (_, i) => `m${i}`);
+    const { bytes } = layoutOf(metrics(...names));
+    expect(Buffer.from(bytes).toString('latin1').split('3yAQk9zZq1A')).toHaveLength(2);
+    expect(bytes.length).toBeLessThan(100 * 8);
+  });
+
+  test('maps its series to the columns of a union', () => {
+    const a = layoutOf(metrics('a', 'c'));
+    const b = layoutOf(metrics('b', 'c'));
+    const union = unionLayout([a, b]);
+    expect([...union.columns.keys()]).toEqual(metrics('a', 'b', 'c').map(labelsKey));
+    expect([...positionsIn(a, union)]).toEqual([0, 2]);
+    expect([...positionsIn(b, union)]).toEqual([1, 2]);
+    expect(unionLayout([a, a])).toBe(a);
+  });
+
+  test('comes back from its bytes, id and all, for any labels', () => {
+    fc.assert(
+      fc.property(series, (given) => {
+        const layout = layoutOf(given);
+        const back = decodeLayout(layout.bytes);
+        expect(back.id).toBe(layout.id);
+        expect(back.series).toEqual(layout.series);
+        expect(seriesCountOf(layout.bytes)).toBe(given.length);
+        expect(new Set(back.columns.keys())).toEqual(new Set(given.map(labelsKey)));
+      }),
+    );
+  });
+
+  test('that is cut off or altered is refused or is another layout, and never hangs', () => {
+    const sample = layoutOf(metrics('loadavg1', 'loadavg5', 'loadavg15'));
+    fc.assert(
+      fc.property(fc.nat(sample.bytes.length - 1), fc.nat(255), fc.boolean(), (at, byte, cut) => {
+        const bytes = Buffer.from(sample.bytes);
+        bytes[at] = byte;
+        try {
+          decodeLayout(cut ? bytes.subarray(0, at) : bytes);
+        } catch (error) {
+          expect(error).toBeInstanceOf(MalformedBytesError);
+        }
+      }),
+    );
+  });
+});

@@ -1,0 +1,99 @@
+import { zstdCompressSync } from 'node:zlib';
+import fc from 'fast-check';
+import { idBytes } from '../../shared/id';
+import { metricOf, sourceOf } from '../../shared/labels';
+import { layoutOf } from '../../shared/layout';
+import {
+  decodeRecord,
+  encodeRecord,
+  encodeRecords,
+  MAX_BODY_BYTES,
+  MalformedRecordError,
+  type RecordGroup,
+} from '../../shared/record';
+
+function group(host: string, names: number, frames: number): RecordGroup {
+  const layout = layoutOf(Array.from({ length: names }, (_, i) => metricOf(sourceOf.host(host), `m${i}`)));
+  return {
+    sourceId: idBytes('source', host),
+    splitBits: 1,
+    splitIndex: 1,
+    layout: layout.bytes,
+    frames: Array.from({ length: frames }, (_, f) => ({
+      timestamp: 1_795_212_060_000 + f * 60_000,
+      values: Buffer.from(Float64Array.from({ length: names }, (_, i) => i + f / 7).buffer),
+    })),
+  };
+}
+
+describe('a stream record', () => {
+  test('comes back as it was, tenant and partition included', () => {
+    const record = { tenant: 'acme {x}', partition: 4095, groups: [group('a', 3, 2), group('b', 1, 1)] };
+    expect(decodeRecord(encodeRecord(record))).toEqual(record);
+  });
+
+  test('keeps the bits of every value', () => {
+    const values = Buffer.from('020000000000f07f0000000000000080010000000000f8ff', 'hex');
+    const given = { ...group('a', 3, 0), frames: [{ timestamp: -1, values }] };
+    const [back] = decodeRecord(encodeRecord({ tenant: 't', partition: 0, groups: [given] })).groups;
+    expect(Buffer.from(back!.frames[0]!.values).toString('hex')).toBe(values.toString('hex'));
+    expect(back!.frames[0]!.timestamp).toBe(-1);
+  });
+
+  test('is cut so that each stays below 1 MiB even when nothing compresses, and no frame is lost', () => {
+    const frames = group('a', 256, 1000).frames.map(({ timestamp, values }) => ({
+      timestamp,
+      values: crypto.getRandomValues(new Uint8Array(values.length)),
+    }));
+    const records = encodeRecords('t', 0, [{ ...group('a', 256, 0), frames }, group('b', 1, 1)]);
+    expect(records.length).toBeGreaterThan(1);
+    for (const record of records) expect(record.length).toBeLessThan(1024 * 1024);
+    const back = records.flatMap((record) => decodeRecord(record).groups.flatMap(({ frames }) => frames));
+    expect(back).toHaveLength(1001);
+    expect(back.slice(0, 1000).map(({ timestamp }) => timestamp)).toEqual(
+      frames.map(({ timestamp }) => timestamp),
+    );
+  });
+
+  test('of one frame beyond a record is refused before it is made', () => {
+    const values = new Uint8Array(MAX_BODY_BYTES);
+    expect(() =>
+      encodeRecords('t', 0, [{ ...group('a', 1, 0), frames: [{ timestamp: 0, values }] }]),
+    ).toThrow(RangeError);
+  });
+
+  test.each([
+    { name: 'empty', bytes: Buffer.alloc(0) },
+    { name: 'foreign', bytes: Buffer.from('{"hello":"world"}') },
+    { name: 'of a later format', bytes: Buffer.from([0x48, 0x52, 2, 0]) },
+    { name: 'with a body that is not zstd', bytes: Buffer.from('HR\x01garbage') },
+    {
+      name: 'with a body that announces more than there is',
+      bytes: Buffer.concat([
+        Buffer.from('HR\x01'),
+        zstdCompressSync(Buffer.from([1, 0x74, 0, 0xff, 0xff, 0xff, 0x7f])),
+      ]),
+    },
+    {
+      name: 'that expands beyond 16 MiB',
+      bytes: Buffer.concat([Buffer.from('HR\x01'), zstdCompressSync(Buffer.alloc(17 * 1024 * 1024))]),
+    },
+  ])('$name is poison', ({ bytes }) => {
+    expect(() => decodeRecord(bytes)).toThrow(MalformedRecordError);
+  });
+
+  test('with altered bytes is poison or a well-formed record, never another error', () => {
+    const body = encodeRecord({ tenant: 't', partition: 1, groups: [group('a', 3, 2)] });
+    fc.assert(
+      fc.property(fc.nat(body.length - 1), fc.nat(255), (at, byte) => {
+        const bytes = Buffer.from(body);
+        bytes[at] = byte;
+        try {
+          decodeRecord(bytes);
+        } catch (error) {
+          expect(error).toBeInstanceOf(MalformedRecordError);
+        }
+      }),
+    );
+  });
+});
