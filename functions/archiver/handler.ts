@@ -1,0 +1,98 @@
+import type { Context } from 'aws-lambda';
+import * as z from 'zod';
+import { archiveDay, purgeDay } from '../../shared/archive/archive';
+import { ColdTier } from '../../shared/cold/cold-tier';
+import { DAY_MS } from '../../shared/duration';
+import { metaTable, settings, variable, warmTable } from '../../shared/environment';
+import { log } from '../../shared/log';
+import { Catalogue } from '../../shared/meta/catalogue';
+import { isOpen, Manifest } from '../../shared/meta/manifest';
+import { Tenants } from '../../shared/meta/tenants';
+import { count } from '../../shared/meters';
+import { ENV } from '../../shared/names';
+import { objectStore } from '../../shared/object-store';
+import { allPartitions } from '../../shared/partitions';
+import { dayStartMs } from '../../shared/placement';
+import { WarmTier } from '../../shared/warm/warm-tier';
+
+const { archiveAfter, purgeAfter, retention, warmTtl } = settings();
+const table = metaTable();
+const tenants = new Tenants(table);
+const manifest = new Manifest(table);
+const dependencies = {
+  warm: new WarmTier(warmTable(), warmTtl),
+  cold: new ColdTier(objectStore(), variable(ENV.bucket)),
+  catalogue: new Catalogue(table, retention),
+  manifest,
+  now: Date.now,
+};
+
+/** Time kept for the day in hand when a slice of work ends. */
+const MARGIN_MS = 120_000;
+
+const eventSchema = z.object({
+  /** Archive the UTC days that end by then, ms; by default those that ended `archiveAfter` ago. */
+  before: z.number().int().optional(),
+  /** Also remove the warm items that are verified in the archive. */
+  purge: z.boolean().default(false),
+});
+
+/** What a slice of archiving did; operator commands repeat it until nothing remains. */
+export interface ArchiveResult {
+  /** Partition-days archived. */
+  readonly archived: number;
+  /** Warm items removed. */
+  readonly purged: number;
+  /** Partition-days still to be archived. */
+  readonly remaining: number;
+  /** With `purge`: partition-days whose warm items are too young in the manifest, or not yet archived. */
+  readonly unpurged: number;
+  readonly failed: number;
+}
+
+export async function handler(event: unknown, context: Context): Promise<ArchiveResult> {
+  const { before = Date.now() - archiveAfter, purge } = eventSchema.parse(event ?? {});
+  const hasTime = () => context.getRemainingTimeInMillis() > MARGIN_MS;
+  let archived = 0;
+  let purged = 0;
+  let remaining = 0;
+  let unpurged = 0;
+  let failed = 0;
+  let lagMs = 0;
+  for (const ref of allPartitions(await tenants.list())) {
+    for (const entry of await manifest.days(ref, '1970-01-01', '9999-12-31')) {
+      const endMs = dayStartMs(entry.day) + DAY_MS;
+      if (endMs > before) continue;
+      try {
+        if (isOpen(entry)) {
+          if (hasTime() && (await archiveDay(dependencies, ref, entry))) archived++;
+          else {
+            remaining++;
+            lagMs = Math.max(lagMs, Date.now() - endMs - archiveAfter);
+          }
+        }
+        if (purge) {
+          const { items, remains } = hasTime()
+            ? await purgeDay(dependencies, ref, entry, purgeAfter)
+            : { items: 0, remains: true };
+          purged += items;
+          if (remains) unpurged++;
+        }
+      } catch (error) {
+        failed++;
+        log.error('a partition-day stays open', {
+          day: entry.day,
+          partition: ref.partition,
+          error: error as Error,
+        });
+      }
+    }
+  }
+  count('archiver', {
+    DaysArchived: archived,
+    DaysFailed: failed,
+    WarmItemsPurged: purged,
+    ArchiveLagSeconds: Math.round(Math.max(0, lagMs) / 1000),
+  });
+  return { archived, purged, remaining, unpurged, failed };
+}

@@ -1,0 +1,80 @@
+import type { Context } from 'aws-lambda';
+import * as z from 'zod';
+import { metaTable, settings, variable, warmTable } from '../../shared/environment';
+import { flushPartition } from '../../shared/flush/flush';
+import { connectHot } from '../../shared/hot/connection';
+import { HotTier } from '../../shared/hot/hot-tier';
+import { log } from '../../shared/log';
+import { Catalogue } from '../../shared/meta/catalogue';
+import { Manifest } from '../../shared/meta/manifest';
+import { Tenants } from '../../shared/meta/tenants';
+import { count } from '../../shared/meters';
+import { ENV } from '../../shared/names';
+import { allPartitions, partitionsOfLane } from '../../shared/partitions';
+import { WarmTier } from '../../shared/warm/warm-tier';
+
+const { window: windowMs, flushDelay, retention, streamRetention, warmTtl } = settings();
+const table = metaTable();
+const tenants = new Tenants(table);
+const dependencies = {
+  hot: new HotTier(connectHot(variable(ENV.redis)), streamRetention),
+  warm: new WarmTier(warmTable(), warmTtl),
+  catalogue: new Catalogue(table, retention),
+  manifest: new Manifest(table),
+  windowMs,
+};
+
+/** Time kept for the batch in hand when a slice of work ends. */
+const MARGIN_MS = 60_000;
+
+const eventSchema = z.object({
+  lane: z.number().int().min(0).default(0),
+  lanes: z.number().int().min(1).default(1),
+  /** Move everything, not only what is due. */
+  drain: z.boolean().default(false),
+  /** With `drain`: only what was first written by then, by the store's clock, ms; by default now. */
+  before: z.number().int().optional(),
+});
+
+/** What a slice of flushing did; operator commands repeat a drain until nothing remains. */
+export interface FlushResult {
+  readonly windows: number;
+  readonly samples: number;
+  readonly bytes: number;
+  /** Group-windows still to be moved by this call. */
+  readonly remaining: number;
+  readonly failed: number;
+  readonly before: number;
+}
+
+export async function handler(event: unknown, context: Context): Promise<FlushResult> {
+  const { lane, lanes, drain, before = await dependencies.hot.now() } = eventSchema.parse(event ?? {});
+  const dueBefore = drain ? before : before - windowMs - flushDelay;
+  const hasTime = () => context.getRemainingTimeInMillis() > MARGIN_MS;
+  const partitions = partitionsOfLane(allPartitions(await tenants.list()), lane, lanes);
+  let windows = 0;
+  let samples = 0;
+  let bytes = 0;
+  let failed = 0;
+  let remaining = 0;
+  let oldestMs = Infinity;
+  for (const ref of partitions) {
+    const moved = await flushPartition(dependencies, ref, dueBefore, hasTime);
+    windows += moved.windows;
+    samples += moved.samples;
+    bytes += moved.bytes;
+    failed += moved.failures.length;
+    for (const error of moved.failures) log.error('a group-window stays due', { error });
+    const left = await dependencies.hot.due(ref, dueBefore);
+    remaining += left.count;
+    oldestMs = Math.min(oldestMs, left.oldestMs ?? Infinity);
+  }
+  count('flusher', {
+    WindowsFlushed: windows,
+    SamplesFlushed: samples,
+    ChunkBytesWritten: bytes,
+    WindowsFailed: failed,
+    OldestUnflushedSeconds: oldestMs === Infinity ? 0 : Math.max(0, Math.round((before - oldestMs) / 1000)),
+  });
+  return { windows, samples, bytes, remaining, failed, before };
+}

@@ -1,0 +1,111 @@
+import { KinesisClient } from '@aws-sdk/client-kinesis';
+import { NodeHttpHandler } from '@smithy/node-http-handler';
+import { LRUCache } from 'lru-cache';
+import { httpHandler } from '../../shared/api/handler';
+import { HttpError, jsonBody, pathParameter, reply } from '../../shared/api/http';
+import { mapLimited } from '../../shared/concurrency';
+import { metaTable, settings, variable } from '../../shared/environment';
+import { type Labels, sourceOf } from '../../shared/labels';
+import { log } from '../../shared/log';
+import { ApiKeys } from '../../shared/meta/api-keys';
+import { Hosts } from '../../shared/meta/hosts';
+import { Services } from '../../shared/meta/services';
+import { type Tenant, Tenants } from '../../shared/meta/tenants';
+import { count } from '../../shared/meters';
+import { ENV } from '../../shared/names';
+import { type DropReason, type SourcePoints, validatePoints } from '../../shared/post/points';
+import { recordsOf } from '../../shared/post/records';
+import { putRecords, StreamUnavailableError } from '../../shared/post/stream';
+
+const { maxSampleAge, resolution } = settings();
+const stream = variable(ENV.stream);
+// HTTP/1.1: each instance has one request in flight, so HTTP/2, the default, gains nothing, and emulators cut it short.
+const kinesis = new KinesisClient({ maxAttempts: 3, requestHandler: new NodeHttpHandler() });
+const table = metaTable();
+const hosts = new Hosts(table);
+const services = new Services(table);
+
+/** Hosts and services found to exist, or not, so that the steady state asks no store. */
+const known = new LRUCache<string, boolean>({ max: 100_000 });
+const KNOWN_MS = 60_000;
+const UNKNOWN_MS = 2_000;
+
+async function exists(key: string, look: () => Promise<boolean>): Promise<boolean> {
+  const cached = known.get(key);
+  if (cached !== undefined) return cached;
+  const found = await look();
+  known.set(key, found, { ttl: found ? KNOWN_MS : UNKNOWN_MS });
+  return found;
+}
+
+export const handler = httpHandler(
+  { keys: new ApiKeys(table), tenants: new Tenants(table) },
+  {
+    'POST /api/v0/tsdb': async ({ event, tenant }) => {
+      const { sources, accepted, dropped } = validate(jsonBody(event), true);
+      const checked = await mapLimited([...sources], 16, async ([hostId, points]) => ({
+        hostId,
+        points,
+        isKnown: await exists(`host ${tenant.id} ${hostId}`, async () => {
+          const host = await hosts.get(tenant.id, hostId);
+          return host !== undefined && !host.isRetired;
+        }),
+      }));
+      const taken: [Labels, SourcePoints][] = [];
+      let unknown = 0;
+      for (const { hostId, points, isKnown } of checked) {
+        if (isKnown) taken.push([sourceOf.host(hostId), points]);
+        else for (const values of points.values()) unknown += values.size;
+      }
+      if (taken.length === 0 && unknown > 0)
+        throw new HttpError(404, `no host of the ${checked.length} in the request is known`);
+      if (unknown > 0) dropped.set('unknownHost', unknown);
+      return acknowledge(tenant, taken, accepted - unknown, dropped);
+    },
+
+    'POST /api/v0/services/{serviceName}/tsdb': async ({ event, tenant }) => {
+      const service = pathParameter(event, 'serviceName');
+      if (!(await exists(`service ${tenant.id} ${service}`, () => services.exists(tenant.id, service))))
+        throw new HttpError(404, `there is no service ${JSON.stringify(service.slice(0, 100))}`);
+      const { sources, accepted, dropped } = validate(jsonBody(event), false);
+      const taken = [...sources.values()].map((points) => [sourceOf.service(service), points] as const);
+      return acknowledge(tenant, taken, accepted, dropped);
+    },
+  },
+);
+
+function validate(body: unknown, hasHostId: boolean) {
+  // mkr posts `null` when there is nothing to say.
+  const points = body ?? [];
+  if (!Array.isArray(points)) throw new HttpError(400, `the body is not an array but ${typeof points}`);
+  return validatePoints(points, hasHostId, {
+    nowMs: Date.now(),
+    maxAgeMs: maxSampleAge,
+    resolutionMs: resolution,
+  });
+}
+
+/** Answers only when every sample is in the stream (design.md, rule 1). */
+async function acknowledge(
+  tenant: Tenant,
+  sources: readonly (readonly [Labels, SourcePoints])[],
+  accepted: number,
+  dropped: ReadonlyMap<DropReason, number>,
+) {
+  try {
+    await putRecords(kinesis, stream, recordsOf(tenant, sources));
+  } catch (error) {
+    log.error('samples refused', { error: error as Error });
+    const message =
+      error instanceof StreamUnavailableError ? error.message : 'the stream did not answer; try again';
+    throw new HttpError(503, message, { 'retry-after': '5' });
+  }
+  count('post', {
+    SamplesAccepted: accepted,
+    SamplesDropped: [...dropped.values()].reduce((a, b) => a + b, 0),
+  });
+  return reply(
+    200,
+    dropped.size === 0 ? { success: true } : { success: true, dropped: Object.fromEntries(dropped) },
+  );
+}

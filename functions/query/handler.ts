@@ -1,0 +1,174 @@
+import { httpHandler } from '../../shared/api/handler';
+import { HttpError, integerParameter, pathParameter, queryOf, reply } from '../../shared/api/http';
+import { ColdTier } from '../../shared/cold/cold-tier';
+import { mapLimited } from '../../shared/concurrency';
+import { parseDuration } from '../../shared/duration';
+import { metaTable, settings, variable, warmTable } from '../../shared/environment';
+import { connectHot } from '../../shared/hot/connection';
+import { HotTier } from '../../shared/hot/hot-tier';
+import { type Labels, metricOf, sourceOf } from '../../shared/labels';
+import { ApiKeys } from '../../shared/meta/api-keys';
+import { Catalogue } from '../../shared/meta/catalogue';
+import { Hosts } from '../../shared/meta/hosts';
+import { Manifest } from '../../shared/meta/manifest';
+import { Services } from '../../shared/meta/services';
+import { type Tenant, Tenants } from '../../shared/meta/tenants';
+import { count } from '../../shared/meters';
+import { ENV } from '../../shared/names';
+import { objectStore } from '../../shared/object-store';
+import { sourceIdOf } from '../../shared/placement';
+import { downsample } from '../../shared/query/downsample';
+import { readLatest } from '../../shared/query/latest';
+import { metricNames } from '../../shared/query/metric-names';
+import { clampRange, stepFor } from '../../shared/query/plan';
+import { type Reading, readSeries, TIERS } from '../../shared/query/read';
+import { WarmTier } from '../../shared/warm/warm-tier';
+
+const { retention, streamRetention, warmTtl } = settings();
+const table = metaTable();
+const tenants = new Tenants(table);
+const hosts = new Hosts(table);
+const services = new Services(table);
+const dependencies = {
+  hot: new HotTier(connectHot(variable(ENV.redis)), streamRetention),
+  warm: new WarmTier(warmTable(), warmTtl),
+  cold: new ColdTier(objectStore(), variable(ENV.bucket)),
+  catalogue: new Catalogue(table, retention),
+  manifest: new Manifest(table),
+};
+
+/** Most pairs of host and name of one request for the latest values. mkr asks for at most 100 hosts at a time. */
+const MAX_LATEST = 10_000;
+
+export const handler = httpHandler(
+  { keys: new ApiKeys(table), tenants },
+  {
+    'GET /api/v0/hosts/{hostId}/metrics': async ({ event, tenant }) => {
+      const hostId = pathParameter(event, 'hostId');
+      return readMetric(tenant, sourceOf.host(hostId), () => requireHost(tenant, hostId), queryOf(event));
+    },
+    'GET /api/v0/services/{serviceName}/metrics': async ({ event, tenant }) => {
+      const service = pathParameter(event, 'serviceName');
+      return readMetric(
+        tenant,
+        sourceOf.service(service),
+        () => requireService(tenant, service),
+        queryOf(event),
+      );
+    },
+    'GET /api/v0/hosts/{hostId}/metric-names': async ({ event, tenant }) => {
+      const hostId = pathParameter(event, 'hostId');
+      await requireHost(tenant, hostId);
+      return reply(200, { names: await namesOf(tenant, sourceOf.host(hostId)) });
+    },
+    'GET /api/v0/services/{serviceName}/metric-names': async ({ event, tenant }) => {
+      const service = pathParameter(event, 'serviceName');
+      await requireService(tenant, service);
+      return reply(200, { names: await namesOf(tenant, sourceOf.service(service)) });
+    },
+    'GET /api/v0/tsdb/latest': async ({ event, tenant }) => {
+      const query = queryOf(event);
+      const hostIds = [...new Set(query.getAll('hostId'))];
+      const names = [...new Set(query.getAll('name'))];
+      if (hostIds.length === 0) throw new HttpError(400, 'hostId is missing');
+      if (names.length === 0) throw new HttpError(400, 'name is missing');
+      if (hostIds.length * names.length > MAX_LATEST)
+        throw new HttpError(
+          400,
+          `hostId times name: ${hostIds.length} x ${names.length} exceeds ${MAX_LATEST}`,
+        );
+      const found = await mapLimited(hostIds, 8, async (hostId) => {
+        const host = await hosts.get(tenant.id, hostId);
+        if (host === undefined) return [hostId, {}] as const;
+        const latest = await readLatest(dependencies, tenant, sourceOf.host(hostId), names, Date.now());
+        return [hostId, Object.fromEntries(latest)] as const;
+      });
+      return reply(200, { tsdbLatest: Object.fromEntries(found) });
+    },
+  },
+);
+
+async function readMetric(
+  tenant: Tenant,
+  source: Labels,
+  requireSource: () => Promise<void>,
+  query: URLSearchParams,
+) {
+  const name = query.get('name');
+  if (name === null || name === '') throw new HttpError(400, 'name is missing');
+  const from = integerParameter(query, 'from');
+  const to = integerParameter(query, 'to');
+  if (from > to) throw new HttpError(400, `from ${from} is after to ${to}`);
+  const step = stepParameter(query);
+  // `to` is included, to the last ms of its second.
+  const asked = { fromMs: from * 1000, toMs: to * 1000 + 1000 };
+
+  const known = await dependencies.catalogue.source(tenant.id, sourceIdOf(tenant.id, source));
+  if (!metricNames(known).includes(name)) {
+    await requireSource();
+    throw new HttpError(404, `there is no metric ${JSON.stringify(name.slice(0, 255))}`);
+  }
+  const range = clampRange(asked, Date.now(), retention);
+  const reading = await readSeries(dependencies, tenant, source, [metricOf(source, name)], range, known);
+  const { timestamps, values } = samplesOf(reading);
+  const stepMs = step ?? stepFor({ fromMs: asked.fromMs, toMs: to * 1000 });
+  const shown =
+    step === undefined && stepMs === 60_000
+      ? { timestamps, values }
+      : downsample({ timestamps, values }, stepMs);
+  count('query', { Reads: 1, SamplesRead: timestamps.length });
+  return reply(
+    200,
+    {
+      metrics: Array.from(shown.timestamps, (ms, i) => ({
+        time: Math.floor(ms / 1000),
+        value: shown.values[i],
+      })),
+    },
+    { 'server-timing': serverTiming(reading) },
+  );
+}
+
+async function requireHost(tenant: Tenant, hostId: string): Promise<void> {
+  if ((await hosts.get(tenant.id, hostId)) === undefined)
+    throw new HttpError(404, `there is no host ${JSON.stringify(hostId.slice(0, 100))}`);
+}
+
+async function requireService(tenant: Tenant, service: string): Promise<void> {
+  if (!(await services.exists(tenant.id, service)))
+    throw new HttpError(404, `there is no service ${JSON.stringify(service.slice(0, 100))}`);
+}
+
+async function namesOf(tenant: Tenant, source: Labels): Promise<string[]> {
+  return metricNames(await dependencies.catalogue.source(tenant.id, sourceIdOf(tenant.id, source)));
+}
+
+/** `step=300` or `step=5m`; beyond Mackerel's API. */
+function stepParameter(query: URLSearchParams): number | undefined {
+  const text = query.get('step');
+  if (text === null) return undefined;
+  const ms = parseDuration(/^\d+$/.test(text) ? `${text}s` : text);
+  if (ms === undefined || ms < 1000 || ms % 1000 !== 0)
+    throw new HttpError(
+      400,
+      `step is not a number of seconds or a duration such as 5m: ${JSON.stringify(text.slice(0, 100))}`,
+    );
+  return ms;
+}
+
+function samplesOf({ block }: Reading): { timestamps: ArrayLike<number>; values: Float64Array } {
+  const { rows, values } = block.columns[0]!;
+  return {
+    timestamps:
+      rows === undefined ? block.timestamps : Float64Array.from(rows, (row) => block.timestamps[row]!),
+    values,
+  };
+}
+
+/** How long each tier took and how many samples it gave. @see https://www.w3.org/TR/server-timing/ */
+function serverTiming({ tiers }: Reading): string {
+  return TIERS.map((tier) => {
+    const { durationMs, samples } = tiers[tier];
+    return `${tier};dur=${durationMs.toFixed(1)};desc="${samples} samples"`;
+  }).join(', ');
+}
