@@ -1,0 +1,154 @@
+import { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import {
+  InvalidSettingError,
+  parseSettings,
+  type Settings,
+  type SettingsInput,
+  settingsSchema,
+} from '../shared/settings';
+
+/**
+ * `local` is synthesized and run by `npm start`, never deployed to AWS; `dev` may be thrown away; what
+ * `staging` and `production` store outlives their stacks.
+ */
+export const STAGES = ['local', 'dev', 'staging', 'production'] as const;
+export type Stage = (typeof STAGES)[number];
+
+/** What a synthesis makes: a stage and its checked settings. */
+export interface Config {
+  readonly stage: Stage;
+  readonly settings: Settings;
+  /** Whether the stores, and what is in them, outlive the stacks. */
+  readonly retain: boolean;
+}
+
+const DAY_MS = 86_400_000;
+
+/** What differs from the schema's own defaults. */
+const STAGE_DEFAULTS: Record<Stage, SettingsInput> = {
+  local: {
+    resolution: '10s',
+    purgeAfter: '0s',
+    batchWindow: '0s',
+    cacheReplicas: 0,
+    logRetention: '1d',
+  },
+  dev: {
+    cacheNodeType: 'cache.t4g.micro',
+    cacheReplicas: 0,
+    logRetention: '7d',
+    requestsPerSecond: 100,
+    requestBurst: 200,
+  },
+  staging: {
+    streamRetention: '168h',
+  },
+  production: {
+    // Extended retention costs the same per shard-hour from 25 h to 7 d, so take all of it.
+    streamRetention: '168h',
+    streamShards: 2,
+    cacheNodeType: 'cache.m7g.large',
+    cacheShards: 2,
+    logRetention: '90d',
+    requestsPerSecond: 5000,
+    requestBurst: 5000,
+  },
+};
+
+/**
+ * Reads the configuration from CDK's context: `stage` (default `dev`), `settings` (JSON text, or an object in
+ * cdk.json), and any single setting by its own name, which wins over `settings`.
+ *
+ * @throws {InvalidSettingError} with one sentence naming what is wrong
+ */
+export function readConfig(context: Readonly<Record<string, unknown>>): Config {
+  const stage = readStage(context.stage ?? 'dev');
+  const single = Object.entries(context).filter(([key]) => isSettingName(key));
+  for (const [key] of single) {
+    if (!(key in settingsSchema.shape)) {
+      throw new InvalidSettingError(
+        `${key}: no such setting; known are ${Object.keys(settingsSchema.shape).join(', ')}`,
+      );
+    }
+  }
+  const settings = parseSettings({
+    ...STAGE_DEFAULTS[stage],
+    ...readOverrides(context.settings),
+    ...Object.fromEntries(single),
+  });
+  for (const [field, isWrong, message] of deploymentLimits(stage, settings)) {
+    if (isWrong) throw new InvalidSettingError(`${field}: ${message}`);
+  }
+  return { stage, settings, retain: stage === 'staging' || stage === 'production' };
+}
+
+/**
+ * The default settings of a stage.
+ */
+export function stageSettings(stage: Stage): Settings {
+  return parseSettings(STAGE_DEFAULTS[stage]);
+}
+
+function readStage(value: unknown): Stage {
+  if ((STAGES as readonly unknown[]).includes(value)) return value as Stage;
+  throw new InvalidSettingError(`stage: ${JSON.stringify(value)} is none of ${STAGES.join(', ')}`);
+}
+
+/** CDK's own context keys all hold a `:`, `/`, `@` or `-`, so a plain word is meant as a setting. */
+function isSettingName(key: string): boolean {
+  return /^[a-z][A-Za-z0-9]*$/.test(key) && key !== 'stage' && key !== 'settings';
+}
+
+function readOverrides(value: unknown): object {
+  if (value === undefined) return {};
+  const overrides = typeof value === 'string' ? parseJson(value) : value;
+  if (typeof overrides === 'object' && overrides !== null && !Array.isArray(overrides)) return overrides;
+  throw new InvalidSettingError(
+    `settings: ${JSON.stringify(value)} is not a JSON object such as {"window":"20s"}`,
+  );
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What AWS does not take, or a stage does not allow, whatever the pipeline itself could do. */
+function deploymentLimits(stage: Stage, s: Settings): (readonly [keyof Settings, boolean, string])[] {
+  const logDays = s.logRetention / DAY_MS;
+  return [
+    [
+      'batchWindow',
+      s.batchWindow % 1000 !== 0 || s.batchWindow > 300_000,
+      `${s.batchWindow} ms is not whole seconds from 0s to 300s`,
+    ],
+    [
+      'streamRetention',
+      s.streamRetention % 3_600_000 !== 0,
+      `${s.streamRetention} ms is not a whole number of hours`,
+    ],
+    [
+      'cacheNodeType',
+      !/^cache\.[a-z0-9]+\.[a-z0-9]+$/.test(s.cacheNodeType),
+      `${JSON.stringify(s.cacheNodeType)} is not a node type such as cache.m7g.large`,
+    ],
+    [
+      'cacheReplicas',
+      stage === 'production' && s.cacheReplicas === 0,
+      'production needs at least 1, or a lost node leaves a gap until the stream is read again',
+    ],
+    [
+      'logRetention',
+      !(logDays in RetentionDays),
+      `${logDays} days is not a retention CloudWatch Logs has (1d, 3d, 5d, 7d, 14d, 30d, 60d, 90d, ...)`,
+    ],
+    [
+      'logRetention',
+      stage === 'production' && s.logRetention < 7 * DAY_MS,
+      'production needs at least 7d to look into an incident',
+    ],
+  ];
+}

@@ -1,0 +1,238 @@
+import { Duration, Validations } from 'aws-cdk-lib';
+import * as iam from 'aws-cdk-lib/aws-iam';
+import * as lambda from 'aws-cdk-lib/aws-lambda';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import { Construct } from 'constructs';
+import { ENV, FUNCTIONS, type FunctionName, functionName } from '../shared/names';
+import { bundle } from './bundle';
+import type { Config } from './config';
+import { retentionDays } from './log-retention';
+import type { StatefulStack } from './stateful-stack';
+import { ITEM_ACTIONS } from './tables';
+
+export interface FunctionsProps {
+  readonly config: Config;
+  readonly stores: Pick<StatefulStack, 'network' | 'hotTier' | 'stream' | 'tables' | 'bucket'>;
+}
+
+type Variable = Exclude<keyof typeof ENV, 'settings'>;
+
+interface FunctionShape {
+  readonly timeout: Duration;
+  /** MB; a whole CPU comes with 1769. */
+  readonly memory: number;
+  /** Variables beside SETTINGS. A function that has `redis` is inside the VPC, the others are outside. */
+  readonly variables: readonly Variable[];
+  readonly invokedBy: 'api' | 'mapping' | 'schedule' | 'operator';
+  readonly description: string;
+}
+
+/** API Gateway gives up after 30 s; a function that gives up first can still say so. */
+const API_TIMEOUT = Duration.seconds(29);
+const LONGEST = Duration.minutes(15);
+
+const FUNCTION_SHAPES: Record<FunctionName, FunctionShape> = {
+  post: {
+    description: 'Acknowledges samples: validates them and puts them into the stream',
+    timeout: API_TIMEOUT,
+    memory: 1024,
+    variables: ['stream', 'metaTable'],
+    invokedBy: 'api',
+  },
+  ingester: {
+    description: 'Stream to hot tier',
+    // A batch takes seconds. A hung one holds its shard no longer than this, and is bisected; several times
+    // what the clients need to give up on a store by themselves.
+    timeout: Duration.minutes(2),
+    memory: 1769,
+    variables: ['metaTable', 'bucket', 'redis'],
+    invokedBy: 'mapping',
+  },
+  flusher: {
+    description: 'Hot tier to warm tier',
+    timeout: LONGEST,
+    memory: 1769,
+    variables: ['warmTable', 'metaTable', 'redis'],
+    invokedBy: 'schedule',
+  },
+  archiver: {
+    description: 'Warm tier to archive',
+    timeout: LONGEST,
+    memory: 3008,
+    variables: ['warmTable', 'metaTable', 'bucket'],
+    invokedBy: 'schedule',
+  },
+  query: {
+    description: 'Reads the three tiers as one',
+    timeout: API_TIMEOUT,
+    memory: 1769,
+    variables: ['warmTable', 'metaTable', 'bucket', 'redis'],
+    invokedBy: 'api',
+  },
+  registry: {
+    description: 'Hosts and services, and every request no route matches',
+    timeout: API_TIMEOUT,
+    memory: 512,
+    variables: ['metaTable'],
+    invokedBy: 'api',
+  },
+  operator: {
+    description: 'Answers operator commands',
+    timeout: LONGEST,
+    memory: 1769,
+    variables: ['warmTable', 'metaTable', 'bucket', 'redis'],
+    invokedBy: 'operator',
+  },
+};
+
+/** Why nothing is set aside when an invocation fails, by who invokes. */
+const NO_DEAD_LETTER: Record<FunctionShape['invokedBy'], string> = {
+  api: 'API Gateway invokes it synchronously and the client sees the failure: there is no event to set aside.',
+  mapping:
+    'An event source mapping invokes it synchronously; the mapping has its own on-failure destination.',
+  schedule:
+    'The event says only that it is time: the next one does the same work, which stays in the stores until done.',
+  operator: 'An operator command invokes it synchronously, sees the failure and repeats the slice.',
+};
+
+/** All functions, each with a role of its own that may do what its work needs and nothing more. */
+export class Functions extends Construct {
+  readonly byName: Readonly<Record<FunctionName, lambda.Function>>;
+
+  constructor(scope: Construct, id: string, props: FunctionsProps) {
+    super(scope, id);
+    this.byName = Object.fromEntries(
+      FUNCTIONS.map((name) => [name, this.addFunction(name, props)]),
+    ) as Record<FunctionName, lambda.Function>;
+    this.grantAccess(props.stores);
+  }
+
+  private addFunction(name: FunctionName, props: FunctionsProps): lambda.Function {
+    const { config, stores } = props;
+    const shape = FUNCTION_SHAPES[name];
+    const inVpc = shape.variables.includes('redis');
+    const values: Record<Variable, string> = {
+      stream: stores.stream.stream.streamName,
+      warmTable: stores.tables.warm.tableName,
+      metaTable: stores.tables.meta.tableName,
+      bucket: stores.bucket.bucket.bucketName,
+      redis: stores.hotTier.url,
+    };
+    const capability = new Construct(this, capitalize(name));
+    const logGroup = new LogGroup(capability, 'Log', { retention: retentionDays(config.settings) });
+    const fn = new lambda.Function(capability, 'Function', {
+      functionName: functionName(config.stage, name),
+      description: shape.description,
+      runtime: lambda.Runtime.NODEJS_24_X,
+      architecture: lambda.Architecture.ARM_64,
+      handler: 'index.handler',
+      code: bundle(name),
+      timeout: shape.timeout,
+      memorySize: shape.memory,
+      environment: {
+        [ENV.settings]: JSON.stringify(config.settings),
+        ...Object.fromEntries(shape.variables.map((variable) => [ENV[variable], values[variable]])),
+      },
+      role: this.addRole(capability, logGroup, inVpc),
+      tracing: lambda.Tracing.ACTIVE,
+      logGroup,
+      loggingFormat: lambda.LoggingFormat.JSON,
+      applicationLogLevelV2: lambda.ApplicationLogLevel.INFO,
+      // A start and a report line for each invocation would cost about as much as the invocation.
+      systemLogLevelV2: lambda.SystemLogLevel.WARN,
+      ...(inVpc && {
+        vpc: stores.network.vpc,
+        vpcSubnets: { subnets: stores.network.vpc.isolatedSubnets },
+        securityGroups: [stores.network.functionGroup],
+      }),
+    });
+    const reason = NO_DEAD_LETTER[shape.invokedBy];
+    Validations.of(fn).acknowledge({ id: 'Serverless-LambdaDLQ', reason });
+    if (shape.invokedBy === 'schedule') {
+      // The next tick is the retry; a queue of old ticks would only run at once when the account has room
+      // again.
+      fn.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.minutes(1) });
+      Validations.of(fn).acknowledge({ id: 'Serverless-LambdaAsyncFailureDestination', reason });
+    }
+    return fn;
+  }
+
+  private addRole(scope: Construct, logGroup: LogGroup, inVpc: boolean): iam.Role {
+    const statements = [
+      new iam.PolicyStatement({
+        actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
+        resources: [logGroup.logGroupArn],
+      }),
+    ];
+    if (inVpc) {
+      statements.push(
+        new iam.PolicyStatement({
+          actions: [
+            'ec2:AssignPrivateIpAddresses',
+            'ec2:CreateNetworkInterface',
+            'ec2:DeleteNetworkInterface',
+            'ec2:DescribeNetworkInterfaces',
+            'ec2:DescribeSubnets',
+            'ec2:UnassignPrivateIpAddresses',
+          ],
+          resources: ['*'],
+        }),
+      );
+    }
+    const role = new iam.Role(scope, 'Role', {
+      assumedBy: new iam.ServicePrincipal('lambda.amazonaws.com'),
+      inlinePolicies: { Run: new iam.PolicyDocument({ statements }) },
+    });
+    Validations.of(role).acknowledge({
+      id: 'AwsSolutions-IAM5[Resource::*]',
+      reason: inVpc
+        ? 'X-Ray has no resources to name, and Lambda needs its network interface calls on all, as in AWSLambdaVPCAccessExecutionRole.'
+        : 'X-Ray has no resources to name: PutTraceSegments and PutTelemetryRecords take only *.',
+    });
+    if (inVpc) {
+      Validations.of(role).acknowledge({
+        id: 'Serverless-LambdaStarPermissions',
+        reason:
+          'Only the network interface calls that Lambda makes to attach the function to the VPC name all resources; no action is a wildcard.',
+      });
+    }
+    return role;
+  }
+
+  private grantAccess({ stream, tables, bucket, hotTier }: FunctionsProps['stores']): void {
+    const { post, ingester, flusher, archiver, query, registry, operator } = this.byName;
+    const { read, write, delete: remove } = ITEM_ACTIONS;
+
+    stream.grantPut(post);
+    tables.meta.grant(post, ...read);
+
+    hotTier.grantConnect(ingester);
+    tables.meta.grant(ingester, ...read, ...write);
+    bucket.grantQuarantine(ingester);
+
+    hotTier.grantConnect(flusher);
+    tables.warm.grant(flusher, ...read, ...write);
+    tables.meta.grant(flusher, ...read, ...write);
+
+    tables.warm.grant(archiver, ...read, ...remove);
+    tables.meta.grant(archiver, ...read, ...write);
+    bucket.grantReadArchive(archiver);
+    bucket.grantWriteArchive(archiver);
+
+    hotTier.grantConnect(query);
+    tables.warm.grant(query, ...read);
+    tables.meta.grant(query, ...read);
+    bucket.grantReadArchive(query);
+
+    tables.meta.grant(registry, ...read, ...write);
+
+    hotTier.grantConnect(operator);
+    tables.warm.grant(operator, ...read);
+    tables.meta.grant(operator, ...read, ...write);
+    bucket.grantReadArchive(operator);
+  }
+}
+
+function capitalize(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1);
+}

@@ -1,0 +1,58 @@
+import { Duration } from 'aws-cdk-lib';
+import * as lambda from 'aws-cdk-lib/aws-lambda';
+import { Construct } from 'constructs';
+import type { Settings } from '../shared/settings';
+import type { Bucket } from './bucket';
+import type { SampleStream } from './stream';
+
+export interface IngestProps {
+  readonly settings: Settings;
+  readonly ingester: lambda.Function;
+  readonly stream: SampleStream;
+  readonly bucket: Bucket;
+}
+
+const HOUR_MS = 3_600_000;
+/** Lambda's own bound, 7 days. */
+const MAX_RECORD_AGE_MS = 604_800_000;
+
+/**
+ * How long the mapping tries a record: an hour less than the stream remembers it, so that what it gives up
+ * can still be read and put away whole; at most Lambda's 7 days.
+ */
+export function recordAgeMs(settings: Settings): number {
+  return Math.min(settings.streamRetention - HOUR_MS, MAX_RECORD_AGE_MS);
+}
+
+/**
+ * Feeds the ingester from the stream. A store that is down fails batches, which are tried again without limit
+ * of attempts for as long as the stream remembers; what is given up after all goes to the bucket, bytes
+ * included.
+ */
+export class Ingest extends Construct {
+  constructor(scope: Construct, id: string, props: IngestProps) {
+    super(scope, id);
+    const { settings, ingester, stream, bucket } = props;
+    stream.grantConsume(ingester);
+    bucket.grantOnFailure(ingester);
+    new lambda.EventSourceMapping(this, 'Mapping', {
+      target: ingester,
+      eventSourceArn: stream.stream.streamArn,
+      // LATEST can miss records that arrive while the mapping is made.
+      startingPosition: lambda.StartingPosition.TRIM_HORIZON,
+      batchSize: settings.batchSize,
+      maxBatchingWindow: Duration.millis(settings.batchWindow),
+      // One batch at a time a shard: the warm instance that has a partition's layouts in memory gets its next
+      // batch too.
+      parallelizationFactor: 1,
+      bisectBatchOnError: true,
+      reportBatchItemFailures: true,
+      retryAttempts: -1,
+      maxRecordAge: Duration.millis(recordAgeMs(settings)),
+      supportS3OnFailureDestination: true,
+      // Not S3OnFailureDestination, which lets the function read, replace and delete everything in the
+      // bucket.
+      onFailure: { bind: () => ({ destination: bucket.bucket.bucketArn }) },
+    });
+  }
+}

@@ -1,0 +1,101 @@
+import * as ec2 from 'aws-cdk-lib/aws-ec2';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import { Construct } from 'constructs';
+import type { Settings } from '../shared/settings';
+import { retentionDays } from './log-retention';
+import { pinLogicalId } from './logical-id';
+
+export interface NetworkProps {
+  readonly settings: Settings;
+  /**
+   * Address range of the VPC, from which each zone takes a /20.
+   * @default 10.0.0.0/16
+   */
+  readonly cidr?: string;
+}
+
+/** The port of the hot tier; not the default one, which scanners try. */
+export const HOT_TIER_PORT = 6380;
+
+/**
+ * A VPC without a way out: two zones, no NAT, and gateway endpoints (which cost nothing) for DynamoDB and S3,
+ * the only services that functions inside it call.
+ */
+export class Network extends Construct {
+  readonly vpc: ec2.Vpc;
+  /** What the functions inside the VPC belong to. */
+  readonly functionGroup: ec2.SecurityGroup;
+  /** What the hot tier belongs to: functions reach it, nothing else does. */
+  readonly hotTierGroup: ec2.CfnSecurityGroup;
+
+  constructor(scope: Construct, id: string, props: NetworkProps) {
+    super(scope, id);
+    this.vpc = new ec2.Vpc(this, 'Vpc', {
+      ipAddresses: ec2.IpAddresses.cidr(props.cidr ?? '10.0.0.0/16'),
+      maxAzs: 2,
+      natGateways: 0,
+      // A fixed mask: dividing the range evenly would move every subnet when a zone is added.
+      subnetConfiguration: [{ name: 'Isolated', subnetType: ec2.SubnetType.PRIVATE_ISOLATED, cidrMask: 20 }],
+      gatewayEndpoints: {
+        DynamoDb: { service: ec2.GatewayVpcEndpointAwsService.DYNAMODB },
+        S3: { service: ec2.GatewayVpcEndpointAwsService.S3 },
+      },
+      // Emptying the default group takes a function that may edit security groups; nothing joins that group
+      // here.
+      restrictDefaultSecurityGroup: false,
+    });
+    pinLogicalId(this.vpc, 'Vpc');
+    this.vpc.isolatedSubnets.forEach((subnet, i) => {
+      pinLogicalId(subnet, `Subnet${i + 1}`);
+    });
+
+    this.vpc.addFlowLog('Rejected', {
+      trafficType: ec2.FlowLogTrafficType.REJECT,
+      destination: ec2.FlowLogDestination.toCloudWatchLogs(
+        new LogGroup(this, 'FlowLog', { retention: retentionDays(props.settings) }),
+      ),
+    });
+
+    this.functionGroup = new ec2.SecurityGroup(this, 'FunctionGroup', {
+      vpc: this.vpc,
+      description: 'HeteroTSDB functions inside the VPC',
+      allowAllOutbound: false,
+    });
+    pinLogicalId(this.functionGroup, 'FunctionGroup');
+    this.functionGroup.addEgressRule(
+      ec2.Peer.anyIpv4(),
+      ec2.Port.tcp(443),
+      'DynamoDB and S3 by gateway endpoint',
+    );
+    this.functionGroup.addEgressRule(
+      ec2.Peer.ipv4(props.cidr ?? '10.0.0.0/16'),
+      ec2.Port.tcp(HOT_TIER_PORT),
+      'Hot tier',
+    );
+
+    // L1, because L2 makes a resource of its own of a rule whose peer is a group.
+    this.hotTierGroup = new ec2.CfnSecurityGroup(this, 'HotTierGroup', {
+      vpcId: this.vpc.vpcId,
+      groupDescription: 'HeteroTSDB hot tier',
+      securityGroupIngress: [
+        {
+          ipProtocol: 'tcp',
+          fromPort: HOT_TIER_PORT,
+          toPort: HOT_TIER_PORT,
+          sourceSecurityGroupId: this.functionGroup.securityGroupId,
+          description: 'Functions',
+        },
+      ],
+      securityGroupEgress: [
+        {
+          ipProtocol: 'icmp',
+          fromPort: 252,
+          toPort: 86,
+          cidrIp: '255.255.255.255/32',
+          description: 'Nowhere: an empty list would allow everything',
+        },
+      ],
+    });
+    pinLogicalId(this.hotTierGroup, 'HotTierGroup');
+  }
+}

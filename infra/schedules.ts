@@ -1,0 +1,40 @@
+import { Duration, Validations } from 'aws-cdk-lib';
+import { Rule, RuleTargetInput, Schedule } from 'aws-cdk-lib/aws-events';
+import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
+import type * as lambda from 'aws-cdk-lib/aws-lambda';
+import { Construct } from 'constructs';
+import type { Settings } from '../shared/settings';
+
+export interface SchedulesProps {
+  readonly settings: Settings;
+  readonly flusher: lambda.Function;
+  readonly archiver: lambda.Function;
+}
+
+/** What runs by the clock: every lane of the flusher each minute, the archiver each hour. */
+export class Schedules extends Construct {
+  constructor(scope: Construct, id: string, props: SchedulesProps) {
+    super(scope, id);
+    const lanes = props.settings.flusherLanes;
+    // A rule a lane, because a rule has at most five targets.
+    for (let lane = 0; lane < lanes; lane++) {
+      this.addRule(`Flush${lane}`, props.flusher, Duration.minutes(1), { lane, lanes });
+    }
+    this.addRule('Archive', props.archiver, Duration.hours(1), {});
+  }
+
+  private addRule(id: string, fn: lambda.Function, interval: Duration, input: object): void {
+    const rule = new Rule(this, id, { schedule: Schedule.rate(interval) });
+    rule.addTarget(
+      new LambdaFunction(fn, {
+        event: RuleTargetInput.fromObject(input),
+        retryAttempts: 0,
+        maxEventAge: Duration.minutes(1),
+      }),
+    );
+    Validations.of(rule).acknowledge({
+      id: 'Serverless-EventBusDLQ',
+      reason: 'A tick that is not delivered is made good by the next one: it carries nothing but the time.',
+    });
+  }
+}

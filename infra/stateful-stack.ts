@@ -1,0 +1,44 @@
+import { CfnOutput, RemovalPolicies, Stack, type StackProps } from 'aws-cdk-lib';
+import type { Construct } from 'constructs';
+import { Bucket } from './bucket';
+import type { Config } from './config';
+import { HotTier } from './hot-tier';
+import { Network } from './network';
+import { SampleStream } from './stream';
+import { Tables } from './tables';
+
+export interface StatefulStackProps extends StackProps {
+  readonly config: Config;
+}
+
+/**
+ * Everything that holds data, and the network it is in. Logical ids are pinned: a refactoring replaces no
+ * store.
+ */
+export class StatefulStack extends Stack {
+  readonly network: Network;
+  readonly hotTier: HotTier;
+  readonly stream: SampleStream;
+  readonly tables: Tables;
+  readonly bucket: Bucket;
+
+  constructor(scope: Construct, id: string, props: StatefulStackProps) {
+    super(scope, id, props);
+    const { stage, settings, retain } = props.config;
+
+    this.network = new Network(this, 'Network', { settings });
+    this.hotTier = new HotTier(this, 'HotTier', { stage, settings, network: this.network });
+    this.stream = new SampleStream(this, 'SampleStream', { settings });
+    this.tables = new Tables(this, 'Tables', { deletionProtection: retain });
+    this.bucket = new Bucket(this, 'Storage');
+
+    // A first deployment that fails leaves nothing behind in either case.
+    if (retain) RemovalPolicies.of(this).retainOnUpdateOrDelete();
+    else RemovalPolicies.of(this).destroy();
+
+    new CfnOutput(this, 'StreamName', { value: this.stream.stream.streamName });
+    new CfnOutput(this, 'WarmTableName', { value: this.tables.warm.tableName });
+    new CfnOutput(this, 'MetaTableName', { value: this.tables.meta.tableName });
+    new CfnOutput(this, 'BucketName', { value: this.bucket.bucket.bucketName });
+  }
+}

@@ -1,0 +1,76 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { App, Stack, Validations } from 'aws-cdk-lib';
+import { CfnBucket } from 'aws-cdk-lib/aws-s3';
+import { AwsSolutionsChecks, type NagPack, ServerlessChecks } from 'cdk-nag';
+import { STAGES } from '../../infra/config';
+import { addChecks } from '../../infra/stacks';
+import { synthesize } from './synthesize';
+
+/** Findings of both packs as `rule at path`. */
+function findings(
+  app: App,
+  options: { ignoreAcknowledgements?: boolean } = {},
+): { rule: string; path: string }[] {
+  const packs: NagPack[] = [new AwsSolutionsChecks(app), new ServerlessChecks(app)];
+  return packs.flatMap((pack) => {
+    if (options.ignoreAcknowledgements) Object.assign(pack, { isAcknowledged: () => false });
+    return pack
+      .validateScope(app)
+      .violations.flatMap(({ ruleName: rule, violatingResources }) =>
+        violatingResources.map(({ constructPath }) => ({ rule, path: constructPath! })),
+      );
+  });
+}
+
+/** Acknowledgements of the packs' rules, by the path of the construct they are beside. */
+function acknowledgements(app: App): { rule: string; path: string; reason: string }[] {
+  return app.node
+    .findAll()
+    .flatMap(({ node }) =>
+      node.metadata
+        .filter(({ type }) => type === Validations.ACKNOWLEDGED_RULES_METADATA_KEY)
+        .flatMap(({ data }) => Object.entries(data as Record<string, string>))
+        .map(([id, reason]) => ({ rule: id.replace(/^annotation::/i, ''), path: node.path, reason })),
+    )
+    .filter(({ rule }) => /^(AwsSolutions|Serverless)-/.test(rule));
+}
+
+describe.each(STAGES)('stage %s', (stage) => {
+  const { app } = synthesize({ stage });
+
+  test('has no finding that is not acknowledged', () => {
+    expect(findings(app)).toEqual([]);
+  });
+
+  test('acknowledges nothing without need or reason', () => {
+    const found = findings(app, { ignoreAcknowledgements: true });
+    expect(found).not.toEqual([]);
+    for (const { rule, path, reason } of acknowledgements(app)) {
+      const needed = found.some((f) => f.rule === rule && (f.path === path || f.path.startsWith(`${path}/`)));
+      expect({ rule, path, needed }).toEqual({ rule, path, needed: true });
+      expect(reason.length).toBeGreaterThan(40);
+    }
+  });
+
+  test('acknowledges beside the construct it concerns, never for a stack', () => {
+    for (const { path } of acknowledgements(app)) expect(path.split('/').length).toBeGreaterThan(2);
+  });
+});
+
+test('an open bucket is found, and stops the synthesis', () => {
+  const outdir = mkdtempSync(join(tmpdir(), 'heterotsdb-synth-'));
+  const app = new App({ outdir });
+  new CfnBucket(new Stack(app, 'Open'), 'Bucket');
+  expect(findings(app)).toContainEqual({ rule: 'AwsSolutions-S10', path: 'Open/Bucket' });
+  addChecks(app);
+  expect(() => app.synth()).toThrow(/AwsSolutions-S10/);
+  rmSync(outdir, { recursive: true });
+});
+
+test('synthesizing twice gives the same', () => {
+  const [first, second] = [synthesize({ stage: 'production' }), synthesize({ stage: 'production' })];
+  expect(second.stateful.template).toEqual(first.stateful.template);
+  expect(second.stateless.template).toEqual(first.stateless.template);
+});

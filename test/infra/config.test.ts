@@ -1,0 +1,84 @@
+import { readConfig, STAGES, stageSettings } from '../../infra/config';
+import { InvalidSettingError } from '../../shared/settings';
+
+const HOUR_MS = 3_600_000;
+
+describe('what is chosen', () => {
+  test('is dev with its defaults when nothing is said', () => {
+    expect(readConfig({})).toEqual({ stage: 'dev', settings: stageSettings('dev'), retain: false });
+  });
+
+  test.each([
+    { name: 'a setting by its own name', context: { window: '20s' }, window: 20_000 },
+    { name: 'settings as JSON text', context: { settings: '{"window":"30s"}' }, window: 30_000 },
+    { name: 'settings as an object in cdk.json', context: { settings: { window: '30s' } }, window: 30_000 },
+    {
+      name: 'a setting by its own name before the same one in JSON',
+      context: { settings: '{"window":"30s"}', window: '20s' },
+      window: 20_000,
+    },
+    {
+      name: "CDK's own context beside it",
+      context: { '@aws-cdk/core:x': true, 'cli-telemetry': false, 'aws:y': [] },
+      window: HOUR_MS,
+    },
+  ])('can be $name', ({ context, window }) => {
+    expect(readConfig(context).settings.window).toBe(window);
+  });
+
+  test('keeps the stores of staging and production, and of no other stage', () => {
+    expect(STAGES.filter((stage) => readConfig({ stage }).retain)).toEqual(['staging', 'production']);
+  });
+
+  test('is quick and small locally', () => {
+    expect(stageSettings('local')).toMatchObject({
+      resolution: 10_000,
+      purgeAfter: 0,
+      batchWindow: 0,
+      cacheReplicas: 0,
+    });
+  });
+});
+
+describe('a wrong configuration is one sentence that names the field', () => {
+  test.each([
+    { context: { stage: 'prod' }, says: /^stage: "prod" is none of local, dev, staging, production$/ },
+    { context: { settings: '{' }, says: /^settings: "\{" is not a JSON object/ },
+    { context: { settings: '[]' }, says: /^settings: "\[\]" is not a JSON object/ },
+    { context: { settings: '{"windw":"20s"}' }, says: /^settings: .*windw/ },
+    { context: { windw: '20s' }, says: /^windw: no such setting/ },
+    { context: { window: 'soon' }, says: /^window: "soon" is not a duration/ },
+    { context: { window: '7s' }, says: /^window: .*does not divide a day/ },
+    { context: { resolution: '7m' }, says: /^resolution: / },
+    { context: { maxSampleAge: '10m' }, says: /^maxSampleAge: / },
+    {
+      context: { streamRetention: '24h', window: '12h', flushDelay: '2h' },
+      says: /^streamRetention: .*a replay has holes/,
+    },
+    { context: { streamRetention: '366d' }, says: /^streamRetention: .*24h to 365d/ },
+    { context: { streamRetention: '90001s' }, says: /^streamRetention: .*whole number of hours/ },
+    { context: { warmTtl: '3d' }, says: /^warmTtl: .*before they are archived/ },
+    { context: { retention: '20d' }, says: /^retention: / },
+    { context: { batchWindow: '500ms' }, says: /^batchWindow: .*whole seconds/ },
+    { context: { batchSize: '20000' }, says: /^batchSize: / },
+    { context: { streamShards: '0' }, says: /^streamShards: / },
+    { context: { engine: 'memcached' }, says: /^engine: / },
+    { context: { cacheNodeType: 'm7g.large' }, says: /^cacheNodeType: "m7g.large" is not a node type/ },
+    {
+      context: { stage: 'production', cacheReplicas: '0' },
+      says: /^cacheReplicas: production needs at least 1/,
+    },
+    { context: { logRetention: '8d' }, says: /^logRetention: 8 days/ },
+    { context: { stage: 'production', logRetention: '1d' }, says: /^logRetention: production/ },
+  ])('$context', ({ context, says }) => {
+    let message = '';
+    try {
+      readConfig(context);
+    } catch (error) {
+      expect(error).toBeInstanceOf(InvalidSettingError);
+      message = (error as Error).message;
+    }
+    expect(message).toMatch(says);
+    expect(message).not.toContain('\n');
+  });
+});

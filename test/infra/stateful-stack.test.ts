@@ -1,0 +1,208 @@
+import { synthesize } from './synthesize';
+
+const { stateful: local } = synthesize({ stage: 'local' });
+const { stateful: dev } = synthesize({ stage: 'dev' });
+const { stateful: production } = synthesize({ stage: 'production' });
+const group = (stack: typeof dev) => stack.only('AWS::ElastiCache::ReplicationGroup');
+
+describe('logical ids', () => {
+  // Changing one of these replaces the resource: what is in it would stay behind.
+  test.each([
+    ['Stream', 'AWS::Kinesis::Stream'],
+    ['WarmTable', 'AWS::DynamoDB::Table'],
+    ['MetaTable', 'AWS::DynamoDB::Table'],
+    ['Bucket', 'AWS::S3::Bucket'],
+    ['BucketPolicy', 'AWS::S3::BucketPolicy'],
+    ['AccessLogs', 'AWS::S3::Bucket'],
+    ['AccessLogsPolicy', 'AWS::S3::BucketPolicy'],
+    ['ReplicationGroup', 'AWS::ElastiCache::ReplicationGroup'],
+    ['HotTierSubnets', 'AWS::ElastiCache::SubnetGroup'],
+    ['HotTierParameters', 'AWS::ElastiCache::ParameterGroup'],
+    ['HotTierUser', 'AWS::ElastiCache::User'],
+    ['HotTierUsers', 'AWS::ElastiCache::UserGroup'],
+    ['Vpc', 'AWS::EC2::VPC'],
+    ['Subnet1', 'AWS::EC2::Subnet'],
+    ['Subnet2', 'AWS::EC2::Subnet'],
+    ['FunctionGroup', 'AWS::EC2::SecurityGroup'],
+    ['HotTierGroup', 'AWS::EC2::SecurityGroup'],
+  ])('%s is a %s in every stage', (id, type) => {
+    for (const stack of [local, dev, production]) expect(stack.template.Resources[id]?.Type).toBe(type);
+  });
+
+  test('are the same in every stage', () => {
+    expect(Object.keys(local.template.Resources)).toEqual(Object.keys(production.template.Resources));
+    expect(Object.keys(dev.template.Resources)).toEqual(Object.keys(production.template.Resources));
+  });
+});
+
+describe('what outlives the stack', () => {
+  test('is everything in production', () => {
+    for (const resource of Object.values(production.template.Resources)) {
+      expect(resource).toMatchObject({
+        DeletionPolicy: 'RetainExceptOnCreate',
+        UpdateReplacePolicy: 'Retain',
+      });
+    }
+  });
+
+  test('is nothing in dev', () => {
+    for (const resource of Object.values(dev.template.Resources)) {
+      expect(resource).toMatchObject({ DeletionPolicy: 'Delete', UpdateReplacePolicy: 'Delete' });
+    }
+  });
+});
+
+describe('hot tier', () => {
+  test('never evicts, keeps a quarter of the memory free, and is in cluster mode', () => {
+    expect(production.only('AWS::ElastiCache::ParameterGroup')).toMatchObject({
+      CacheParameterGroupFamily: 'valkey9',
+      Properties: {
+        'maxmemory-policy': 'noeviction',
+        'reserved-memory-percent': '25',
+        'cluster-enabled': 'yes',
+      },
+    });
+    expect(group(production).CacheParameterGroupName).toEqual({ Ref: 'HotTierParameters' });
+  });
+
+  test('is encrypted on the wire and at rest, off the default port', () => {
+    expect(group(production)).toMatchObject({
+      TransitEncryptionEnabled: true,
+      TransitEncryptionMode: 'required',
+      AtRestEncryptionEnabled: true,
+      Port: 6380,
+    });
+  });
+
+  test('admits one user, who signs in by IAM and may do nothing dangerous', () => {
+    expect(group(production).UserGroupIds).toEqual([{ Ref: 'HotTierUsers' }]);
+    expect(production.only('AWS::ElastiCache::UserGroup').UserIds).toEqual([{ Ref: 'HotTierUser' }]);
+    const user = production.only('AWS::ElastiCache::User');
+    expect(user).toMatchObject({ AuthenticationMode: { Type: 'iam' } });
+    expect(user.UserName).toBe(user.UserId);
+    expect(user.AccessString).toContain('-@dangerous');
+  });
+
+  test('is spread over zones when it has a replica', () => {
+    expect(group(production)).toMatchObject({
+      MultiAZEnabled: true,
+      ReplicasPerNodeGroup: 1,
+      NumNodeGroups: 2,
+    });
+    expect(group(dev)).toMatchObject({ MultiAZEnabled: false, ReplicasPerNodeGroup: 0, NumNodeGroups: 1 });
+  });
+
+  test('has the engine, node type and shards that are chosen', () => {
+    const { stateful } = synthesize({ engine: 'redis', cacheNodeType: 'cache.r7g.xlarge', cacheShards: '3' });
+    expect(group(stateful)).toMatchObject({
+      Engine: 'redis',
+      CacheNodeType: 'cache.r7g.xlarge',
+      NumNodeGroups: 3,
+    });
+    expect(stateful.only('AWS::ElastiCache::ParameterGroup').CacheParameterGroupFamily).toBe('redis7');
+  });
+
+  test('gives the default user of Redis no rights', () => {
+    const { stateful } = synthesize({ engine: 'redis' });
+    const users = stateful.properties('AWS::ElastiCache::User');
+    expect(users.find((user) => user.UserName === 'default')?.AccessString).toBe('off -@all');
+    expect(stateful.only('AWS::ElastiCache::UserGroup').UserIds).toHaveLength(2);
+  });
+});
+
+describe('stream', () => {
+  test('is encrypted, and remembers a week in production', () => {
+    expect(production.only('AWS::Kinesis::Stream')).toMatchObject({
+      StreamEncryption: { EncryptionType: 'KMS', KeyId: 'alias/aws/kinesis' },
+      RetentionPeriodHours: 168,
+      ShardCount: 2,
+    });
+  });
+});
+
+describe('tables', () => {
+  test.each(['WarmTable', 'MetaTable'])('%s is on demand, recoverable, and drops what is expired', (id) => {
+    expect(production.template.Resources[id]!.Properties).toMatchObject({
+      BillingMode: 'PAY_PER_REQUEST',
+      KeySchema: [
+        { AttributeName: 'pk', KeyType: 'HASH' },
+        { AttributeName: 'sk', KeyType: 'RANGE' },
+      ],
+      PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+      TimeToLiveSpecification: { AttributeName: 'expiresAt', Enabled: true },
+    });
+  });
+
+  test('refuse to be deleted in production, and can be in dev', () => {
+    const isProtected = (stack: typeof dev) =>
+      stack.properties('AWS::DynamoDB::Table').map((table) => table.DeletionProtectionEnabled);
+    expect(isProtected(production)).toEqual([true, true]);
+    expect(isProtected(dev)).toEqual([false, false]);
+  });
+});
+
+describe('bucket', () => {
+  const bucket = production.template.Resources.Bucket!.Properties;
+
+  test('is closed to the public and encrypted', () => {
+    for (const each of production.properties('AWS::S3::Bucket')) {
+      expect(each.PublicAccessBlockConfiguration).toEqual({
+        BlockPublicAcls: true,
+        BlockPublicPolicy: true,
+        IgnorePublicAcls: true,
+        RestrictPublicBuckets: true,
+      });
+      expect(each.BucketEncryption.ServerSideEncryptionConfiguration).toHaveLength(1);
+    }
+  });
+
+  test('takes requests over TLS only', () => {
+    for (const { PolicyDocument } of production.properties('AWS::S3::BucketPolicy')) {
+      expect(PolicyDocument.Statement).toContainEqual(
+        expect.objectContaining({ Effect: 'Deny', Condition: { Bool: { 'aws:SecureTransport': 'false' } } }),
+      );
+    }
+  });
+
+  test('lets nothing expire but quarantine and replaced versions', () => {
+    const expiring = bucket.LifecycleConfiguration.Rules.filter(
+      (rule: { ExpirationInDays?: number }) => rule.ExpirationInDays !== undefined,
+    );
+    expect(expiring).toEqual([expect.objectContaining({ Prefix: 'quarantine/' })]);
+    expect(bucket.VersioningConfiguration).toEqual({ Status: 'Enabled' });
+  });
+
+  test('logs who reads it', () => {
+    expect(bucket.LoggingConfiguration.DestinationBucketName).toEqual({ Ref: 'AccessLogs' });
+  });
+});
+
+describe('network', () => {
+  test('has two zones, and no way out or in', () => {
+    const subnets = production.properties('AWS::EC2::Subnet');
+    expect(new Set(subnets.map((subnet) => JSON.stringify(subnet.AvailabilityZone))).size).toBe(2);
+    for (const type of ['NatGateway', 'InternetGateway', 'EIP', 'Route', 'EgressOnlyInternetGateway']) {
+      expect(production.all(`AWS::EC2::${type}`)).toEqual({});
+    }
+  });
+
+  test('has gateway endpoints for DynamoDB and S3, and none that is paid by the hour', () => {
+    const endpoints = production.properties('AWS::EC2::VPCEndpoint');
+    expect(endpoints.map((endpoint) => endpoint.VpcEndpointType)).toEqual(['Gateway', 'Gateway']);
+    expect(JSON.stringify(endpoints)).toMatch(/\.dynamodb"/);
+    expect(JSON.stringify(endpoints)).toMatch(/\.s3"/);
+  });
+
+  test('lets only functions reach the hot tier', () => {
+    expect(production.template.Resources.HotTierGroup!.Properties.SecurityGroupIngress).toEqual([
+      {
+        Description: 'Functions',
+        IpProtocol: 'tcp',
+        FromPort: 6380,
+        ToPort: 6380,
+        SourceSecurityGroupId: { 'Fn::GetAtt': ['FunctionGroup', 'GroupId'] },
+      },
+    ]);
+    expect(production.template.Resources.FunctionGroup!.Properties.SecurityGroupIngress).toBeUndefined();
+  });
+});

@@ -1,0 +1,340 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { FUNCTIONS, type FunctionName, functionName } from '../../shared/names';
+import { FALLBACK_FUNCTION, ROUTES } from '../../shared/routes';
+import { parseSettings } from '../../shared/settings';
+import { type Resource, type Synthesized, synthesize } from './synthesize';
+
+const { stateless: local } = synthesize({ stage: 'local' });
+const { stateless: production, stateful } = synthesize({ stage: 'production' });
+
+type Properties = Resource['Properties'];
+
+function functionEntry(
+  stack: Synthesized,
+  stage: string,
+  name: FunctionName,
+): [logicalId: string, Properties] {
+  const entry = Object.entries(stack.all('AWS::Lambda::Function')).find(
+    ([, { Properties }]) => Properties.FunctionName === functionName(stage, name),
+  );
+  return [entry![0], entry![1].Properties];
+}
+
+const fn = (name: FunctionName) => functionEntry(production, 'production', name)[1];
+
+/** What a role may do, as `action on resource`: a store's logical id and prefix, its log, or `*`. */
+function allowed(name: FunctionName): string[] {
+  const roleId = fn(name).Role['Fn::GetAtt'][0];
+  const documents = [
+    ...production.all('AWS::IAM::Role')[roleId]!.Properties.Policies.map((p: Properties) => p.PolicyDocument),
+    ...production
+      .properties('AWS::IAM::Policy')
+      .filter((policy) => policy.Roles.some((role: Properties) => role.Ref === roleId))
+      .map((policy) => policy.PolicyDocument),
+  ];
+  return documents
+    .flatMap((document) => document.Statement as Properties[])
+    .flatMap(({ Action, Resource }) =>
+      [Action]
+        .flat()
+        .flatMap((action: string) => [Resource].flat().map((r: unknown) => `${action} on ${storeName(r)}`)),
+    )
+    .sort();
+}
+
+/** Shortens an ARN of a template: its import to the store's logical id, its own log group to `Log`. */
+function storeName(resource: unknown): string {
+  const text = JSON.stringify(resource);
+  if (text === '"*"') return '*';
+  if (/Log[0-9A-F]{8}/.test(text)) return 'Log';
+  if (text.includes(':user:')) return 'HotTierUser';
+  const [, store] = /Exports?Output(?:FnGetAtt|Ref)(Stream|WarmTable|MetaTable|Bucket|ReplicationGroup)/.exec(
+    text,
+  )!;
+  const [, path = ''] = /"(\/[^"]*)"/.exec(text) ?? [];
+  return `${store}${path}`;
+}
+
+describe('functions', () => {
+  test('are named by the names that operator commands use', () => {
+    const names = production.properties('AWS::Lambda::Function').map((each) => each.FunctionName);
+    expect(names.sort()).toEqual(FUNCTIONS.map((name) => functionName('production', name)).sort());
+  });
+
+  test.each(FUNCTIONS)('%s runs Node 24 on Arm, traced, with JSON logs that expire', (name) => {
+    expect(fn(name)).toMatchObject({
+      Runtime: 'nodejs24.x',
+      Architectures: ['arm64'],
+      Handler: 'index.handler',
+      TracingConfig: { Mode: 'Active' },
+      LoggingConfig: { LogFormat: 'JSON' },
+    });
+    const logGroup = production.all('AWS::Logs::LogGroup')[fn(name).LoggingConfig.LogGroup.Ref]!;
+    expect(logGroup.Properties.RetentionInDays).toBe(90);
+  });
+
+  test('have a role each', () => {
+    expect(new Set(FUNCTIONS.map((name) => JSON.stringify(fn(name).Role))).size).toBe(FUNCTIONS.length);
+  });
+
+  test.each<[FunctionName, string[]]>([
+    ['post', ['STREAM_NAME', 'META_TABLE']],
+    ['ingester', ['META_TABLE', 'BUCKET', 'REDIS_URL']],
+    ['flusher', ['WARM_TABLE', 'META_TABLE', 'REDIS_URL']],
+    ['archiver', ['WARM_TABLE', 'META_TABLE', 'BUCKET']],
+    ['query', ['WARM_TABLE', 'META_TABLE', 'BUCKET', 'REDIS_URL']],
+    ['registry', ['META_TABLE']],
+    ['operator', ['WARM_TABLE', 'META_TABLE', 'BUCKET', 'REDIS_URL']],
+  ])('%s has %j in its environment, and the settings', (name, variables) => {
+    expect(Object.keys(fn(name).Environment.Variables).sort()).toEqual(['SETTINGS', ...variables].sort());
+  });
+
+  test('read the settings that were chosen, in ms', () => {
+    const { stateless } = synthesize({ stage: 'local', window: '20s', flushDelay: '1s' });
+    const [, post] = functionEntry(stateless, 'local', 'post');
+    const settings = JSON.parse(post.Environment.Variables.SETTINGS);
+    expect(settings).toMatchObject({ window: 20_000, flushDelay: 1000, resolution: 10_000 });
+    expect(parseSettings(settings)).toEqual(settings);
+  });
+
+  test('reach the hot tier over TLS, in cluster mode, signed by IAM', () => {
+    const [first, endpoint, middle, replicationGroup] =
+      fn('query').Environment.Variables.REDIS_URL['Fn::Join'][1];
+    expect(first).toBe('rediss://heterotsdb-production@');
+    expect(JSON.stringify(endpoint)).toContain('ReplicationGroupConfigurationEndPointAddress');
+    expect(middle).toBe(':6380?cluster=true&iam=');
+    expect(JSON.stringify(replicationGroup)).toContain('RefReplicationGroup');
+  });
+
+  test('are inside the VPC when they reach the hot tier, and outside otherwise', () => {
+    const inside = FUNCTIONS.filter((name) => fn(name).VpcConfig !== undefined);
+    expect(inside).toEqual(['ingester', 'flusher', 'query', 'operator']);
+    for (const name of inside) {
+      expect(fn(name).VpcConfig.SubnetIds).toHaveLength(2);
+      expect(JSON.stringify(fn(name).VpcConfig.SecurityGroupIds)).toContain('FunctionGroup');
+    }
+  });
+
+  test('give up before API Gateway does', () => {
+    for (const { function: name } of ROUTES) expect(fn(name).Timeout).toBeLessThan(30);
+  });
+
+  test('that run by the clock are not retried', () => {
+    const configs = production.properties('AWS::Lambda::EventInvokeConfig');
+    expect(configs).toHaveLength(2);
+    for (const config of configs) expect(config.MaximumRetryAttempts).toBe(0);
+  });
+});
+
+describe('rights', () => {
+  const read = ['GetItem', 'Query'];
+  const write = ['PutItem', 'UpdateItem'];
+  const items = (table: string, ...actions: string[]) =>
+    actions.map((action) => `dynamodb:${action} on ${table}`);
+  const hot = ['elasticache:Connect on HotTierUser', 'elasticache:Connect on ReplicationGroup'];
+  const readArchive = ['s3:GetObject on Bucket/archive/*', 's3:ListBucket on Bucket'];
+  const always = [
+    'logs:CreateLogStream on Log',
+    'logs:PutLogEvents on Log',
+    'xray:PutTelemetryRecords on *',
+    'xray:PutTraceSegments on *',
+  ];
+  const inVpc = [
+    'AssignPrivateIpAddresses',
+    'CreateNetworkInterface',
+    'DeleteNetworkInterface',
+    'DescribeNetworkInterfaces',
+    'DescribeSubnets',
+    'UnassignPrivateIpAddresses',
+  ].map((action) => `ec2:${action} on *`);
+
+  test.each<[FunctionName, string[]]>([
+    ['post', ['kinesis:PutRecords on Stream', ...items('MetaTable', ...read)]],
+    [
+      'ingester',
+      [
+        ...hot,
+        ...inVpc,
+        ...items('MetaTable', ...read, ...write),
+        's3:PutObject on Bucket/quarantine/*',
+        // The mapping reads and gives up with its function's role.
+        ...['DescribeStream', 'DescribeStreamSummary', 'GetRecords', 'GetShardIterator', 'ListShards'].map(
+          (action) => `kinesis:${action} on Stream`,
+        ),
+        's3:ListBucket on Bucket',
+        's3:PutObject on Bucket/aws/lambda/*',
+      ],
+    ],
+    [
+      'flusher',
+      [...hot, ...inVpc, ...items('WarmTable', ...read, ...write), ...items('MetaTable', ...read, ...write)],
+    ],
+    [
+      'archiver',
+      [
+        ...items('WarmTable', ...read, 'DeleteItem'),
+        ...items('MetaTable', ...read, ...write),
+        ...readArchive,
+        's3:PutObject on Bucket/archive/*',
+      ],
+    ],
+    [
+      'query',
+      [...hot, ...inVpc, ...items('WarmTable', ...read), ...items('MetaTable', ...read), ...readArchive],
+    ],
+    ['registry', items('MetaTable', ...read, ...write)],
+    [
+      'operator',
+      [
+        ...hot,
+        ...inVpc,
+        ...items('WarmTable', ...read),
+        ...items('MetaTable', ...read, ...write),
+        ...readArchive,
+      ],
+    ],
+  ])('of %s are exactly what its work needs', (name, rights) => {
+    expect(allowed(name)).toEqual([...always, ...rights].sort());
+  });
+
+  test("are for the calls that the code makes, and each of those is somebody's right", () => {
+    const sources = ['shared', 'functions'].flatMap((folder) =>
+      readdirSync(folder, { recursive: true, encoding: 'utf8' })
+        .filter((file) => file.endsWith('.ts'))
+        .map((file) => readFileSync(join(folder, file), 'utf8')),
+    );
+    const calls = sources
+      .flatMap((source) => [...source.matchAll(/\bnew ([A-Z]\w+)Command\(|\bpaginate([A-Z]\w+)\(/g)])
+      .map(([, command, paginated]) => command ?? paginated);
+    const rights = FUNCTIONS.flatMap(allowed)
+      .filter((right) => /^(dynamodb:|s3:(Get|Put)|kinesis:Put)/.test(right))
+      .map((right) => /:(\w+)/.exec(right)![1]);
+    expect([...new Set(rights)].sort()).toEqual([...new Set(calls)].sort());
+  });
+
+  test('name every action', () => {
+    for (const stack of [production, stateful]) {
+      const policies = [
+        ...stack.properties('AWS::IAM::Policy').map((policy) => policy.PolicyDocument),
+        ...stack
+          .properties('AWS::IAM::Role')
+          .flatMap((role) => role.Policies ?? [])
+          .map((p) => p.PolicyDocument),
+      ];
+      const actions = policies
+        .flatMap((document) => document.Statement)
+        .flatMap((statement) => statement.Action);
+      expect(actions.filter((action: string) => action.includes('*'))).toEqual([]);
+    }
+  });
+
+  test('come from no managed policy', () => {
+    for (const role of production.properties('AWS::IAM::Role'))
+      expect(role.ManagedPolicyArns).toBeUndefined();
+  });
+});
+
+describe('mapping', () => {
+  const mapping = production.only('AWS::Lambda::EventSourceMapping');
+
+  test('feeds the ingester from the oldest record on, and reports each failed record', () => {
+    const [ingesterId] = functionEntry(production, 'production', 'ingester');
+    expect(mapping).toMatchObject({
+      FunctionName: { Ref: ingesterId },
+      StartingPosition: 'TRIM_HORIZON',
+      BatchSize: 500,
+      MaximumBatchingWindowInSeconds: 1,
+      ParallelizationFactor: 1,
+      FunctionResponseTypes: ['ReportBatchItemFailures'],
+      BisectBatchOnFunctionError: true,
+    });
+    expect(JSON.stringify(mapping.EventSourceArn)).toContain('StreamArn');
+  });
+
+  test('never runs out of attempts, and puts away what it gives up, bytes included', () => {
+    expect(mapping.MaximumRetryAttempts).toBe(-1);
+    expect(JSON.stringify(mapping.DestinationConfig.OnFailure.Destination)).toContain('BucketArn');
+  });
+
+  test.each([
+    { streamRetention: '24h', ageSeconds: 23 * 3600 },
+    { streamRetention: '72h', ageSeconds: 71 * 3600 },
+    { streamRetention: '168h', ageSeconds: 167 * 3600 },
+    { streamRetention: '30d', ageSeconds: 7 * 24 * 3600 },
+  ])(
+    'tries a record for $ageSeconds s when the stream remembers $streamRetention',
+    ({ streamRetention, ageSeconds }) => {
+      const { stateful, stateless } = synthesize({ streamRetention });
+      expect(stateless.only('AWS::Lambda::EventSourceMapping').MaximumRecordAgeInSeconds).toBe(ageSeconds);
+      expect(stateful.only('AWS::Kinesis::Stream').RetentionPeriodHours * 3600).toBeGreaterThan(ageSeconds);
+    },
+  );
+
+  test('gathers no batch locally', () => {
+    expect(local.only('AWS::Lambda::EventSourceMapping').MaximumBatchingWindowInSeconds).toBe(0);
+  });
+});
+
+describe('schedules', () => {
+  const targets = (stack: Synthesized) =>
+    stack.properties('AWS::Events::Rule').map(({ ScheduleExpression, Targets }) => ({
+      schedule: ScheduleExpression,
+      function: Targets[0].Arn['Fn::GetAtt'][0].replace(/^Functions|Function[0-9A-F]{8}$/g, ''),
+      input: JSON.parse(Targets[0].Input),
+    }));
+
+  test('start every lane of the flusher each minute, and the archiver each hour', () => {
+    expect(targets(synthesize({ flusherLanes: '3' }).stateless)).toEqual([
+      { schedule: 'rate(1 minute)', function: 'Flusher', input: { lane: 0, lanes: 3 } },
+      { schedule: 'rate(1 minute)', function: 'Flusher', input: { lane: 1, lanes: 3 } },
+      { schedule: 'rate(1 minute)', function: 'Flusher', input: { lane: 2, lanes: 3 } },
+      { schedule: 'rate(1 hour)', function: 'Archiver', input: {} },
+    ]);
+  });
+});
+
+describe('API', () => {
+  /** The template's routes as `routeKey function`. */
+  const routes = production.properties('AWS::ApiGatewayV2::Route').map(({ RouteKey, Target }) => {
+    const integration = production.all('AWS::ApiGatewayV2::Integration')[Target['Fn::Join'][1][1].Ref]!
+      .Properties;
+    expect(integration).toMatchObject({ IntegrationType: 'AWS_PROXY', PayloadFormatVersion: '2.0' });
+    const functionId = integration.IntegrationUri['Fn::GetAtt'][0];
+    return `${RouteKey} ${production.all('AWS::Lambda::Function')[functionId]!.Properties.FunctionName}`;
+  });
+
+  test('has the routes of the table, and one for everything else', () => {
+    const expected = [
+      ...ROUTES.map((route) => `${route.method} ${route.path} ${functionName('production', route.function)}`),
+      `$default ${functionName('production', FALLBACK_FUNCTION)}`,
+    ];
+    expect(routes.sort()).toEqual(expected.sort());
+  });
+
+  test('may invoke the function of every route, the default route included', () => {
+    const permitted = production
+      .properties('AWS::Lambda::Permission')
+      .filter((permission) => permission.Principal === 'apigateway.amazonaws.com')
+      .map(({ FunctionName, SourceArn }) => {
+        const [id] = FunctionName['Fn::GetAtt'];
+        const pattern = SourceArn['Fn::Join'][1].at(-1);
+        return `${pattern} ${production.all('AWS::Lambda::Function')[id]!.Properties.FunctionName}`;
+      });
+    for (const name of new Set(ROUTES.map((route) => route.function))) {
+      expect(permitted).toContain(`/*/*/* ${functionName('production', name)}`);
+    }
+    expect(permitted).toContain(`/*/$default ${functionName('production', FALLBACK_FUNCTION)}`);
+  });
+
+  test('has no stage in its path, throttles, and logs without headers', () => {
+    const stage = production.only('AWS::ApiGatewayV2::Stage');
+    expect(stage).toMatchObject({
+      StageName: '$default',
+      AutoDeploy: true,
+      DefaultRouteSettings: { ThrottlingRateLimit: 5000, ThrottlingBurstLimit: 5000 },
+    });
+    expect(JSON.parse(stage.AccessLogSettings.Format)).toMatchObject({ status: '$context.status' });
+    expect(stage.AccessLogSettings.Format).not.toMatch(/header/i);
+  });
+});
