@@ -1,0 +1,47 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { ApiKeys } from '../../shared/meta/api-keys';
+import { Services } from '../../shared/meta/services';
+import { Tenants } from '../../shared/meta/tenants';
+import type { Settings } from '../../shared/settings';
+
+/** The one tenant of the local stack. */
+export const LOCAL_TENANT = 'default';
+
+export interface BootstrapOptions {
+  /** Of the AWS stand-in. */
+  readonly endpoint: string;
+  readonly metaTable: string;
+  readonly dataDir: string;
+  readonly settings: Settings;
+}
+
+/**
+ * Makes the local tenant, its services and its key, unless they are there. The store keeps the key hashed; the
+ * data directory keeps it as text, so that the next start can print it.
+ */
+export async function bootstrap(options: BootstrapOptions): Promise<{ apiKey: string }> {
+  const client = new DynamoDBClient({
+    endpoint: options.endpoint,
+    region: 'us-east-1',
+    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+  });
+  try {
+    const table = { client, name: options.metaTable };
+    const tenant = await new Tenants(table).create(LOCAL_TENANT, options.settings.partitions);
+    const services = new Services(table);
+    for (const name of options.settings.services) await services.create(tenant.id, name);
+    return { apiKey: await keyFor(new ApiKeys(table), join(options.dataDir, 'api-key')) };
+  } finally {
+    client.destroy();
+  }
+}
+
+async function keyFor(keys: ApiKeys, file: string): Promise<string> {
+  const existing = await readFile(file, 'utf8').catch(() => undefined);
+  if (existing !== undefined && (await keys.verify(existing.trim())) !== undefined) return existing.trim();
+  const key = await keys.create({ tenant: LOCAL_TENANT, rights: ['read', 'write'] });
+  await writeFile(file, `${key}\n`, { mode: 0o600 });
+  return key;
+}

@@ -1,0 +1,151 @@
+import { readFileSync } from 'node:fs';
+import { cpus, freemem, loadavg, totalmem } from 'node:os';
+
+/** What mackerel-agent would post of this machine. @see ../shared/mackerel-api.md, section 7, for the names */
+export type Metrics = Map<string, number>;
+
+interface Counters {
+  /** Ticks of all processors by mode, and their sum. */
+  readonly cpu: Map<string, number>;
+  /** Bytes and operations since boot, by metric name without `.delta`. */
+  readonly totals: Map<string, number>;
+}
+
+const POST_MS = 10_000;
+
+/** Reads this machine's metrics; rates need two readings, so the first has none. */
+export class MachineMetrics {
+  private before: { readonly counters: Counters; readonly atMs: number } | undefined;
+
+  read(nowMs: number): Metrics {
+    const metrics: Metrics = new Map();
+    const [one, five, fifteen] = loadavg();
+    metrics.set('loadavg1', one!).set('loadavg5', five!).set('loadavg15', fifteen!);
+    for (const [name, value] of memory()) metrics.set(name, value);
+    const counters = readCounters();
+    if (this.before !== undefined) {
+      const { counters: old, atMs } = this.before;
+      const ticks = sum(counters.cpu) - sum(old.cpu);
+      for (const [mode, count] of counters.cpu)
+        if (ticks > 0)
+          metrics.set(`cpu.${mode}.percentage`, (100 * (count - (old.cpu.get(mode) ?? 0))) / ticks);
+      // As the agent does: per second, under a name that ends in delta.
+      const seconds = (nowMs - atMs) / 1000;
+      for (const [name, total] of counters.totals) {
+        const previous = old.totals.get(name);
+        if (previous !== undefined && total >= previous)
+          metrics.set(`${name}.delta`, (total - previous) / seconds);
+      }
+    }
+    this.before = { counters, atMs: nowMs };
+    return metrics;
+  }
+}
+
+function sum(counts: ReadonlyMap<string, number>): number {
+  let total = 0;
+  for (const count of counts.values()) total += count;
+  return total;
+}
+
+function memory(): Metrics {
+  const info = new Map(
+    readProc('/proc/meminfo').flatMap((line) => {
+      const match = /^(\w+):\s+(\d+) kB/.exec(line);
+      return match === null ? [] : [[match[1]!, Number(match[2]) * 1024] as const];
+    }),
+  );
+  const total = info.get('MemTotal') ?? totalmem();
+  const available = info.get('MemAvailable') ?? freemem();
+  const metrics: Metrics = new Map([
+    ['memory.total', total],
+    ['memory.used', total - available],
+    ['memory.mem_available', available],
+  ]);
+  for (const [name, field] of [
+    ['memory.cached', 'Cached'],
+    ['memory.swap_total', 'SwapTotal'],
+    ['memory.swap_free', 'SwapFree'],
+  ] as const)
+    if (info.has(field)) metrics.set(name, info.get(field)!);
+  return metrics;
+}
+
+const CPU_MODES = ['user', 'nice', 'system', 'idle', 'iowait', 'irq', 'softirq', 'steal', 'guest'];
+
+function readCounters(): Counters {
+  const cpu = new Map<string, number>();
+  const totals = new Map<string, number>();
+  const line = readProc('/proc/stat').find((text) => text.startsWith('cpu '));
+  if (line !== undefined) {
+    const ticks = line.split(/\s+/).slice(1).map(Number);
+    CPU_MODES.forEach((mode, i) => {
+      cpu.set(mode, ticks[i] ?? 0);
+    });
+  } else {
+    for (const { times } of cpus())
+      for (const [mode, ticks] of Object.entries(times)) {
+        const name = mode === 'sys' ? 'system' : mode;
+        cpu.set(name, (cpu.get(name) ?? 0) + ticks);
+      }
+  }
+  for (const text of readProc('/proc/net/dev').slice(2)) {
+    const [device, rest = ''] = text.split(':');
+    const name = sanitize(device!);
+    if (name === '' || name === 'lo') continue;
+    const fields = rest.trim().split(/\s+/).map(Number);
+    totals.set(`interface.${name}.rxBytes`, fields[0] ?? 0).set(`interface.${name}.txBytes`, fields[8] ?? 0);
+  }
+  for (const text of readProc('/proc/diskstats')) {
+    const fields = text.trim().split(/\s+/);
+    const device = fields[2] ?? '';
+    if (!/^(sd[a-z]+|vd[a-z]+|xvd[a-z]+|nvme\d+n\d+)$/.test(device)) continue;
+    totals
+      .set(`disk.${sanitize(device)}.reads`, Number(fields[3]))
+      .set(`disk.${sanitize(device)}.writes`, Number(fields[7]));
+  }
+  return { cpu, totals };
+}
+
+function sanitize(device: string): string {
+  return device.trim().replace(/[^A-Za-z0-9_-]/g, '_');
+}
+
+/** Lines of a file that only Linux has; none elsewhere. */
+function readProc(path: string): string[] {
+  try {
+    return readFileSync(path, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '');
+  } catch {
+    return [];
+  }
+}
+
+/** Posts this machine's metrics through the public API, as host `localhost`, until it is stopped. */
+export async function startDemo(url: string, apiKey: string, report: (line: string) => void) {
+  const call = async (method: string, path: string, body?: unknown) => {
+    const response = await fetch(`${url}${path}`, {
+      method,
+      headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+    return response.json();
+  };
+  const { hosts } = (await call('GET', '/api/v0/hosts?name=localhost')) as { hosts: { id: string }[] };
+  const hostId =
+    hosts[0]?.id ??
+    ((await call('POST', '/api/v0/hosts', { name: 'localhost', meta: {} })) as { id: string }).id;
+
+  const machine = new MachineMetrics();
+  const post = async () => {
+    const nowMs = Date.now();
+    const time = Math.floor(nowMs / 1000);
+    const points = [...machine.read(nowMs)].map(([name, value]) => ({ hostId, name, time, value }));
+    await call('POST', '/api/v0/tsdb', points).catch((error: Error) => report(`demo: ${error.message}`));
+  };
+  await post();
+  const timer = setInterval(() => void post(), POST_MS);
+  return { hostId, stop: () => clearInterval(timer) };
+}

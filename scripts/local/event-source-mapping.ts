@@ -1,0 +1,262 @@
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  GetRecordsCommand,
+  GetShardIteratorCommand,
+  type KinesisClient,
+  ListShardsCommand,
+  type Shard,
+} from '@aws-sdk/client-kinesis';
+import { PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
+import { batchLength, doneCount, kinesisEvent, type ShardRecord } from './batches';
+import type { InvocationResult } from './function-pool';
+import type { MappingResource } from './template';
+
+export interface MappingStart {
+  readonly position: 'TRIM_HORIZON' | 'LATEST' | 'AT_TIMESTAMP';
+  /** ms since epoch, for AT_TIMESTAMP. */
+  readonly timestampMs?: number;
+}
+
+export interface MappingDependencies {
+  readonly kinesis: KinesisClient;
+  readonly s3: S3Client;
+  readonly invoke: (event: unknown) => Promise<InvocationResult>;
+  readonly report: (line: string) => void;
+}
+
+/** Where a mapping has come to: shard id -> last sequence number that was done, or '' for a shard that is finished. */
+type Checkpoints = Record<string, string>;
+const FINISHED = 'finished';
+
+const IDLE_MS = 100;
+const MAX_BACKOFF_MS = 5_000;
+/** How often new shards are looked for, after a reshard. */
+const LIST_SHARDS_MS = 2_000;
+
+/**
+ * Reads a stream and invokes a function with its batches, in order for each shard, parents before children. A failed
+ * batch is tried again, without limit unless the mapping declares one, and nothing after it is delivered before.
+ */
+export class EventSourceMapping {
+  private readonly checkpoints: Checkpoints;
+  private readonly running = new Map<string, Promise<void>>();
+  private isStopping = false;
+  private lagMs = 0;
+  private delivered = 0;
+
+  /**
+   * @param checkpointFile where progress is kept, or undefined for a temporary mapping
+   * @param beginsAgain whether to begin at the start position, whatever progress was kept
+   */
+  constructor(
+    readonly id: string,
+    private readonly mapping: MappingResource,
+    private readonly start: MappingStart,
+    private readonly dependencies: MappingDependencies,
+    private readonly checkpointFile: string | undefined,
+    beginsAgain: boolean,
+  ) {
+    this.checkpoints = checkpointFile === undefined || beginsAgain ? {} : readCheckpoints(checkpointFile);
+  }
+
+  /** How far behind the tip the mapping reads, ms, and how many records it has delivered. */
+  get progress(): { lagMs: number; delivered: number } {
+    return { lagMs: this.lagMs, delivered: this.delivered };
+  }
+
+  get resource(): MappingResource {
+    return this.mapping;
+  }
+
+  async run(): Promise<void> {
+    while (!this.isStopping) {
+      try {
+        await this.startShards();
+      } catch (error) {
+        if (!this.isStopping)
+          this.dependencies.report(`cannot list the stream's shards: ${(error as Error).message}`);
+      }
+      await sleep(LIST_SHARDS_MS, undefined, { ref: false });
+    }
+  }
+
+  /** Ends after the batch in hand. */
+  async stop(): Promise<void> {
+    this.isStopping = true;
+    await Promise.all(this.running.values());
+  }
+
+  private get streamName(): string {
+    return this.mapping.streamArn.split('/').at(-1)!;
+  }
+
+  private async startShards(): Promise<void> {
+    const { Shards = [] } = await this.dependencies.kinesis.send(
+      new ListShardsCommand({ StreamName: this.streamName }),
+    );
+    const ids = new Set(Shards.map(({ ShardId }) => ShardId));
+    const isDone = (id: string | undefined) =>
+      id === undefined || !ids.has(id) || this.checkpoints[id] === FINISHED;
+    for (const shard of Shards) {
+      const id = shard.ShardId!;
+      if (this.running.has(id) || this.checkpoints[id] === FINISHED) continue;
+      if (!isDone(shard.ParentShardId) || !isDone(shard.AdjacentParentShardId)) continue;
+      this.running.set(
+        id,
+        this.readShard(shard).finally(() => this.running.delete(id)),
+      );
+    }
+  }
+
+  private async readShard(shard: Shard): Promise<void> {
+    const shardId = shard.ShardId!;
+    const { kinesis, report } = this.dependencies;
+    let iterator = await this.iteratorOf(shardId, shard);
+    let buffered: ShardRecord[] = [];
+    let firstBufferedMs = 0;
+    while (!this.isStopping) {
+      try {
+        if (iterator !== undefined && buffered.length < this.mapping.batchSize) {
+          const {
+            Records = [],
+            NextShardIterator,
+            MillisBehindLatest,
+          } = await kinesis.send(new GetRecordsCommand({ ShardIterator: iterator, Limit: 10_000 }));
+          iterator = NextShardIterator;
+          this.lagMs = MillisBehindLatest ?? 0;
+          if (buffered.length === 0) firstBufferedMs = Date.now();
+          buffered = buffered.concat(
+            Records.map((record) => ({
+              sequenceNumber: record.SequenceNumber!,
+              partitionKey: record.PartitionKey!,
+              arrivalMs: record.ApproximateArrivalTimestamp!.getTime(),
+              data: record.Data!,
+            })),
+          );
+        }
+        if (buffered.length === 0) {
+          if (iterator === undefined) {
+            this.save(shardId, FINISHED);
+            return;
+          }
+          await sleep(IDLE_MS);
+          continue;
+        }
+        const isFull = buffered.length >= this.mapping.batchSize || iterator === undefined;
+        if (!isFull && Date.now() - firstBufferedMs < this.mapping.batchWindowMs) {
+          await sleep(Math.min(IDLE_MS, this.mapping.batchWindowMs));
+          continue;
+        }
+        const length = batchLength(buffered, this.mapping.batchSize);
+        await this.deliver(shardId, buffered.slice(0, length));
+        buffered = buffered.slice(length);
+      } catch (error) {
+        if (this.isStopping) return;
+        report(`shard ${shardId}: ${(error as Error).message}`);
+        await sleep(1_000);
+        // An iterator lasts five minutes, and not beyond a restart of the stream.
+        iterator = await this.iteratorOf(shardId, shard).catch(() => iterator);
+        buffered = [];
+      }
+    }
+  }
+
+  /** Delivers records until all are done, given up on, or the mapping stops. */
+  private async deliver(shardId: string, records: readonly ShardRecord[]): Promise<void> {
+    // A stack of pieces: bisecting a batch puts its halves on top, the first half first.
+    const pieces: { records: readonly ShardRecord[]; retries: number }[] = [{ records, retries: 0 }];
+    let backoffMs = 100;
+    while (pieces.length > 0 && !this.isStopping) {
+      const piece = pieces.pop()!;
+      if (await this.giveUp(shardId, piece.records, piece.retries)) continue;
+      const result = await this.dependencies.invoke(
+        kinesisEvent(piece.records, shardId, this.mapping.streamArn),
+      );
+      const done = result.ok ? doneCount(piece.records, result.payload, this.mapping.reportsItemFailures) : 0;
+      if (done > 0) {
+        this.save(shardId, piece.records[done - 1]!.sequenceNumber);
+        this.delivered += done;
+        backoffMs = 100;
+      }
+      const rest = piece.records.slice(done);
+      if (rest.length === 0) continue;
+      if (!result.ok && this.mapping.bisectOnError && rest.length > 1) {
+        // Halving does not use up retries.
+        const middle = rest.length >> 1;
+        pieces.push({ records: rest.slice(middle), retries: piece.retries });
+        pieces.push({ records: rest.slice(0, middle), retries: piece.retries });
+      } else {
+        pieces.push({ records: rest, retries: piece.retries + 1 });
+      }
+      if (!result.ok) this.dependencies.report(`${this.mapping.functionName}: ${result.error.errorMessage}`);
+      await sleep(backoffMs);
+      backoffMs = Math.min(MAX_BACKOFF_MS, backoffMs * 2);
+    }
+  }
+
+  /** Whether records are too old or were tried too often; they then go to the on-failure destination, payload included. */
+  private async giveUp(shardId: string, records: readonly ShardRecord[], retries: number): Promise<boolean> {
+    const { maxRecordAgeSeconds, maxRetries, onFailure } = this.mapping;
+    const isTooOld =
+      maxRecordAgeSeconds >= 0 && Date.now() - records[0]!.arrivalMs > maxRecordAgeSeconds * 1000;
+    if (!isTooOld && (maxRetries < 0 || retries <= maxRetries)) return false;
+    if (onFailure !== undefined) {
+      const now = new Date();
+      const time = now.toISOString();
+      await this.dependencies.s3.send(
+        new PutObjectCommand({
+          Bucket: onFailure.split(':').at(-1)!,
+          Key: `aws/lambda/${this.id}/${shardId}/${time.slice(0, 10).replaceAll('-', '/')}/${time}-${records[0]!.sequenceNumber}`,
+          Body: JSON.stringify({
+            requestContext: {
+              functionArn: this.mapping.functionName,
+              condition: isTooOld ? 'RecordAgeExceeded' : 'RetryAttemptsExhausted',
+              approximateInvokeCount: retries,
+            },
+            version: '1.0',
+            timestamp: time,
+            payload: JSON.stringify(kinesisEvent(records, shardId, this.mapping.streamArn)),
+          }),
+        }),
+      );
+    }
+    this.save(shardId, records.at(-1)!.sequenceNumber);
+    return true;
+  }
+
+  private async iteratorOf(shardId: string, shard: Shard): Promise<string | undefined> {
+    const last = this.checkpoints[shardId];
+    // A child of a shard that was read begins at its beginning.
+    const isChild = shard.ParentShardId !== undefined && this.checkpoints[shard.ParentShardId] === FINISHED;
+    const { position, timestampMs } = this.start;
+    const from =
+      last !== undefined
+        ? { ShardIteratorType: 'AFTER_SEQUENCE_NUMBER' as const, StartingSequenceNumber: last }
+        : isChild
+          ? { ShardIteratorType: 'TRIM_HORIZON' as const }
+          : {
+              ShardIteratorType: position,
+              ...(timestampMs === undefined ? {} : { Timestamp: new Date(timestampMs) }),
+            };
+    const { ShardIterator } = await this.dependencies.kinesis.send(
+      new GetShardIteratorCommand({ StreamName: this.streamName, ShardId: shardId, ...from }),
+    );
+    return ShardIterator;
+  }
+
+  private save(shardId: string, sequenceNumber: string): void {
+    this.checkpoints[shardId] = sequenceNumber;
+    if (this.checkpointFile === undefined) return;
+    writeFileSync(`${this.checkpointFile}.new`, JSON.stringify(this.checkpoints));
+    renameSync(`${this.checkpointFile}.new`, this.checkpointFile);
+  }
+}
+
+function readCheckpoints(file: string): Checkpoints {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Checkpoints;
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,167 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { KinesisClient } from '@aws-sdk/client-kinesis';
+import { S3Client } from '@aws-sdk/client-s3';
+import { NodeHttpHandler } from '@smithy/node-http-handler';
+import { ENV } from '../../shared/names';
+import { EventSourceMapping, type MappingStart } from './event-source-mapping';
+import { FunctionPool, type InvocationResult } from './function-pool';
+import type { AwsAddress } from './provision';
+import { ACCOUNT, type MappingResource, REGION, type Stack } from './template';
+
+export interface FunctionHostOptions {
+  readonly stack: Stack;
+  readonly aws: AwsAddress;
+  readonly redisUrl: string;
+  readonly dataDir: string;
+  /** Read the stream again from its beginning: memory was lost. Harmless, by rule 2 of the design. */
+  readonly replayAll: boolean;
+  readonly adopt: (pid: number) => void;
+  readonly report: (line: string) => void;
+}
+
+/** Most instances of a function at a time; Lambda would have a thousand, this machine has a few cores. */
+const MAX_INSTANCES: Readonly<Record<string, number>> = { post: 2, query: 2, ingester: 4, flusher: 2 };
+
+/** A mapping as Lambda's API shows it. */
+export interface MappingDescription {
+  readonly UUID: string;
+  readonly State: 'Enabled';
+  readonly FunctionArn: string;
+  readonly EventSourceArn: string;
+  readonly StartingPosition: string;
+  readonly BatchSize: number;
+}
+
+/** A small Lambda: runs the functions, mappings and schedules of a synthesized template. */
+export class FunctionHost {
+  private readonly pools = new Map<string, FunctionPool>();
+  private readonly mappings = new Map<string, EventSourceMapping>();
+  private readonly timers: NodeJS.Timeout[] = [];
+  private readonly kinesis: KinesisClient;
+  private readonly s3: S3Client;
+
+  constructor(private readonly options: FunctionHostOptions) {
+    const { stack, aws, redisUrl, dataDir, adopt } = options;
+    // Over HTTP/2, the SDK's default for Kinesis, the stand-in cuts answers at 64 KB.
+    this.kinesis = new KinesisClient({ ...aws, requestHandler: new NodeHttpHandler() });
+    this.s3 = new S3Client({ ...aws, forcePathStyle: true });
+    const environment = {
+      AWS_ENDPOINT_URL: aws.endpoint,
+      AWS_REGION: aws.region,
+      AWS_ACCESS_KEY_ID: aws.credentials.accessKeyId,
+      AWS_SECRET_ACCESS_KEY: aws.credentials.secretAccessKey,
+    };
+    for (const resource of stack.functions) {
+      const kind = resource.name.split('-').at(-1)!;
+      // The one variable that is not the template's: the hot tier has no TLS, cluster mode or IAM on this machine.
+      const own = ENV.redis in resource.environment ? { ...environment, [ENV.redis]: redisUrl } : environment;
+      this.pools.set(
+        resource.name,
+        new FunctionPool(resource, own, MAX_INSTANCES[kind] ?? 1, join(dataDir, 'functions.log'), adopt),
+      );
+    }
+  }
+
+  /** Starts what runs by itself: mappings and schedules. */
+  start(): void {
+    const { stack, replayAll, dataDir } = this.options;
+    for (const mapping of stack.mappings) {
+      const id = uuidOf(`${mapping.functionName} ${mapping.streamArn}`);
+      const start: MappingStart = { position: mapping.startingPosition };
+      const file = join(dataDir, `checkpoints-${id}.json`);
+      this.run(
+        new EventSourceMapping(id, mapping, start, this.mappingDependencies(mapping), file, replayAll),
+      );
+    }
+    for (const { functionName, periodMs, input } of stack.schedules)
+      this.timers.push(
+        setInterval(() => {
+          void this.invoke(functionName, input).then((result) => {
+            if (!result.ok) this.options.report(`${functionName}: ${result.error.errorMessage}`);
+          });
+        }, periodMs),
+      );
+  }
+
+  has(functionName: string): boolean {
+    return this.pools.has(functionName);
+  }
+
+  async invoke(functionName: string, event: unknown): Promise<InvocationResult> {
+    const pool = this.pools.get(functionName);
+    if (pool === undefined) throw new Error(`there is no function ${functionName}`);
+    return pool.invoke(event);
+  }
+
+  /** Processes of the functions, as they are now. */
+  get pids(): number[] {
+    return [...this.pools.values()].flatMap(({ pids }) => pids);
+  }
+
+  /** Records delivered by the template's mappings, and how far behind the stream's tip they are, ms. */
+  get progress(): { delivered: number; lagMs: number } {
+    const all = [...this.mappings.values()].map(({ progress }) => progress);
+    return {
+      delivered: all.reduce((sum, { delivered }) => sum + delivered, 0),
+      lagMs: Math.max(0, ...all.map(({ lagMs }) => lagMs)),
+    };
+  }
+
+  createMapping(mapping: MappingResource, start: MappingStart): MappingDescription {
+    const id = randomUUID();
+    this.run(new EventSourceMapping(id, mapping, start, this.mappingDependencies(mapping), undefined, false));
+    return this.listMappings().find(({ UUID }) => UUID === id)!;
+  }
+
+  listMappings(): MappingDescription[] {
+    return [...this.mappings.values()].map(({ id, resource }) => ({
+      UUID: id,
+      State: 'Enabled',
+      FunctionArn: `arn:aws:lambda:${REGION}:${ACCOUNT}:function:${resource.functionName}`,
+      EventSourceArn: resource.streamArn,
+      StartingPosition: resource.startingPosition,
+      BatchSize: resource.batchSize,
+    }));
+  }
+
+  async deleteMapping(id: string): Promise<void> {
+    const mapping = this.mappings.get(id);
+    this.mappings.delete(id);
+    await mapping?.stop();
+  }
+
+  async stop(): Promise<void> {
+    for (const timer of this.timers) clearInterval(timer);
+    await Promise.race([
+      Promise.all([...this.mappings.values()].map((mapping) => mapping.stop())),
+      new Promise((resolve) => setTimeout(resolve, 5_000)),
+    ]);
+    for (const pool of this.pools.values()) pool.close();
+    this.kinesis.destroy();
+    this.s3.destroy();
+  }
+
+  private run(mapping: EventSourceMapping): void {
+    this.mappings.set(mapping.id, mapping);
+    void mapping.run();
+  }
+
+  private mappingDependencies({ functionName }: MappingResource) {
+    const { report } = this.options;
+    return {
+      kinesis: this.kinesis,
+      s3: this.s3,
+      invoke: (event: unknown) => this.invoke(functionName, event),
+      report,
+    };
+  }
+}
+
+/** The same for the same mapping, start after start. */
+function uuidOf(text: string): string {
+  const hex = createHash('sha256').update(text).digest('hex');
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join(
+    '-',
+  );
+}

@@ -1,0 +1,118 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FunctionHost } from './function-host';
+import { readBody, sendJson } from './http-api';
+
+/** The version in the paths of Lambda's API. */
+export const LAMBDA_API = '/2015-03-31/';
+
+/**
+ * The part of Lambda's API that operators use: Invoke, and event source mappings (a replay is a second, temporary
+ * one). So the same commands, with the ordinary client, work here and in AWS.
+ *
+ * @see https://docs.aws.amazon.com/lambda/latest/api/API_Operations.html
+ */
+export async function handleLambdaApi(
+  request: IncomingMessage,
+  response: ServerResponse,
+  host: FunctionHost,
+): Promise<void> {
+  const url = new URL(request.url ?? '/', 'http://127.0.0.1');
+  const path = url.pathname.slice(LAMBDA_API.length).replace(/\/$/, '');
+  const body = await readBody(request);
+  if (body === undefined)
+    return awsError(response, 413, 'RequestTooLargeException', 'the payload is too large');
+  let payload: unknown;
+  try {
+    payload = body.length === 0 ? {} : JSON.parse(body.toString('utf8'));
+  } catch {
+    return awsError(response, 400, 'InvalidRequestContentException', 'the payload is not JSON');
+  }
+
+  const invoked = /^functions\/([^/]+)\/invocations$/.exec(path)?.[1];
+  if (invoked !== undefined && request.method === 'POST') {
+    const name = functionNameOf(decodeURIComponent(invoked));
+    if (!host.has(name))
+      return awsError(response, 404, 'ResourceNotFoundException', `Function not found: ${name}`);
+    const invocation = host.invoke(name, payload);
+    if (request.headers['x-amz-invocation-type'] === 'Event') {
+      void invocation;
+      return sendJson(response, 202, null);
+    }
+    const result = await invocation;
+    return result.ok
+      ? sendJson(response, 200, result.payload ?? null, { 'x-amz-executed-version': '$LATEST' })
+      : sendJson(response, 200, result.error, { 'x-amz-function-error': 'Unhandled' });
+  }
+
+  const [collection, id] = path.split('/');
+  if (collection === 'event-source-mappings') {
+    if (id === undefined && request.method === 'POST') return createMapping(response, host, payload);
+    if (id === undefined && request.method === 'GET') {
+      const functionName = url.searchParams.get('FunctionName');
+      const mappings = host
+        .listMappings()
+        .filter((m) => functionName === null || m.FunctionArn.endsWith(functionNameOf(functionName)));
+      return sendJson(response, 200, { EventSourceMappings: mappings });
+    }
+    const found = id === undefined ? undefined : host.listMappings().find(({ UUID }) => UUID === id);
+    if (id !== undefined && found === undefined)
+      return awsError(response, 404, 'ResourceNotFoundException', `no mapping ${id}`);
+    if (id !== undefined && request.method === 'GET') return sendJson(response, 200, found);
+    if (id !== undefined && request.method === 'DELETE') {
+      await host.deleteMapping(id);
+      return sendJson(response, 202, { ...found, State: 'Deleting' });
+    }
+  }
+  awsError(
+    response,
+    404,
+    'ResourceNotFoundException',
+    `the local host has no ${request.method} ${url.pathname}`,
+  );
+}
+
+function createMapping(response: ServerResponse, host: FunctionHost, payload: unknown): void {
+  const p = payload as Record<string, unknown>;
+  const functionName = functionNameOf(String(p.FunctionName ?? ''));
+  if (!host.has(functionName)) {
+    awsError(response, 404, 'ResourceNotFoundException', `Function not found: ${functionName}`);
+    return;
+  }
+  const position = String(p.StartingPosition ?? '');
+  if (position !== 'TRIM_HORIZON' && position !== 'LATEST' && position !== 'AT_TIMESTAMP') {
+    awsError(response, 400, 'InvalidParameterValueException', `StartingPosition: ${position}`);
+    return;
+  }
+  const seconds = Number(p.StartingPositionTimestamp);
+  if (position === 'AT_TIMESTAMP' && !Number.isFinite(seconds)) {
+    awsError(response, 400, 'InvalidParameterValueException', 'StartingPositionTimestamp is missing');
+    return;
+  }
+  const created = host.createMapping(
+    {
+      functionName,
+      streamArn: String(p.EventSourceArn),
+      batchSize: Number(p.BatchSize ?? 100),
+      batchWindowMs: Number(p.MaximumBatchingWindowInSeconds ?? 0) * 1000,
+      startingPosition: position,
+      bisectOnError: p.BisectBatchOnFunctionError === true,
+      reportsItemFailures:
+        Array.isArray(p.FunctionResponseTypes) && p.FunctionResponseTypes.includes('ReportBatchItemFailures'),
+      maxRetries: Number(p.MaximumRetryAttempts ?? -1),
+      maxRecordAgeSeconds: Number(p.MaximumRecordAgeInSeconds ?? -1),
+      onFailure: (p.DestinationConfig as { OnFailure?: { Destination?: string } } | undefined)?.OnFailure
+        ?.Destination,
+    },
+    position === 'AT_TIMESTAMP' ? { position, timestampMs: seconds * 1000 } : { position },
+  );
+  sendJson(response, 202, created);
+}
+
+/** Accepts a name, a partial ARN or a whole one. */
+function functionNameOf(nameOrArn: string): string {
+  return nameOrArn.split(':').at(-1)!;
+}
+
+function awsError(response: ServerResponse, status: number, type: string, message: string): void {
+  sendJson(response, status, { Type: 'User', Message: message, message }, { 'x-amzn-errortype': type });
+}

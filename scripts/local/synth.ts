@@ -1,0 +1,54 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Problem } from './problem';
+
+const root = join(__dirname, '..', '..');
+
+/** What the templates and bundles are made of. */
+const SOURCES = [
+  'infra/**/*.ts',
+  'functions/**/*.ts',
+  'shared/**/*.ts',
+  'cdk.json',
+  'package-lock.json',
+  'tsconfig.json',
+];
+
+/**
+ * Synthesizes the local stage with the real CDK CLI, unless nothing has changed since it was done last.
+ *
+ * @param cacheDir under which each combination of sources and settings has a folder
+ * @returns the cloud assembly's folder
+ */
+export async function synthesize(
+  cacheDir: string,
+  settings: Readonly<Record<string, string>>,
+): Promise<string> {
+  const digest = createHash('sha256').update(JSON.stringify(settings));
+  for (const pattern of SOURCES)
+    for (const file of globSync(pattern, { cwd: root }).sort())
+      digest.update(file).update(readFileSync(join(root, file)));
+  const output = join(cacheDir, digest.digest('hex').slice(0, 16));
+  const stamp = join(output, 'complete');
+  if (existsSync(stamp)) return output;
+  mkdirSync(output, { recursive: true });
+  const cdk = join(root, 'node_modules', '.bin', 'cdk');
+  const context = ['-c', 'stage=local', '-c', `settings=${JSON.stringify(settings)}`];
+  const child = spawn(process.execPath, [cdk, 'synth', '--quiet', '--output', output, ...context], {
+    cwd: root,
+    // The CLI keeps notices and accounts in its home; nothing is written outside the checkout.
+    env: { ...process.env, HOME: cacheDir, CDK_DISABLE_VERSION_CHECK: '1', CI: '1' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk) => {
+      text += chunk;
+    });
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  if (code !== 0) throw new Problem(`synthesis failed:\n${text.trim()}`);
+  writeFileSync(stamp, '');
+  return output;
+}

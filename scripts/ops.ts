@@ -1,0 +1,125 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import type { Tier } from '../shared/query/read';
+import type { TierPlaces } from '../shared/query/where';
+import { archive } from './ops/archive';
+import { drain } from './ops/drain';
+import { Functions, OperatorError } from './ops/invoke';
+import { whereTable } from './ops/where';
+
+/** What every command has. */
+interface CommonOptions {
+  readonly url: string;
+  readonly json?: boolean;
+}
+
+const DAY_MS = 86_400_000;
+
+function parseTime(text: string): number {
+  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text);
+  if (Number.isNaN(ms))
+    throw new InvalidArgumentError('give an ISO time such as 2026-11-21T08:00:00Z, or epoch seconds.');
+  return ms;
+}
+
+function command(name: string, description: string): Command {
+  return new Command(name)
+    .description(description)
+    .addOption(new Option('--url <url>', 'of the local stack').default('http://127.0.0.1:8080'))
+    .option('--json', 'print one JSON object');
+}
+
+/** Runs a command's work; what it returns is printed as JSON or by `show`. */
+async function run<T>(
+  options: CommonOptions,
+  work: (functions: Functions) => Promise<T>,
+  show: (result: T) => string,
+): Promise<void> {
+  const functions = new Functions(options.url);
+  try {
+    const result = await work(functions);
+    console.log(options.json ? JSON.stringify(result) : show(result));
+  } finally {
+    functions.close();
+  }
+}
+
+const progress = (line: string) => console.error(line);
+
+const program = new Command('ops')
+  .description('Operator commands of HeteroTSDB')
+  .addCommand(
+    command('drain', 'flush everything hot to the warm tier now').action((options: CommonOptions) =>
+      run(
+        options,
+        (functions) => drain(functions, progress),
+        ({ windows, samples, bytes }) =>
+          `drained ${windows} group-windows: ${samples} samples in ${bytes} bytes`,
+      ),
+    ),
+  )
+  .addCommand(
+    command('archive', 'archive everything warm now, a UTC day at a time')
+      .option('--before <time>', 'only days that end by then (ISO time); default: all', parseTime)
+      .option(
+        '--purge',
+        'also remove the warm items verified in the archive for longer than purgeAfter',
+        false,
+      )
+      .action((options: CommonOptions & { before?: number; purge: boolean }) =>
+        run(
+          options,
+          (functions) =>
+            archive(
+              functions,
+              { before: options.before ?? 8_640_000_000_000_000, purge: options.purge },
+              progress,
+            ),
+          ({ archived, purged, unpurged }) =>
+            `archived ${archived} partition-days` +
+            (options.purge
+              ? `, purged ${purged} warm items, ${unpurged} partition-days keep theirs for now`
+              : ''),
+        ),
+      ),
+  )
+  .addCommand(
+    command('where', 'show which tiers hold the samples of a metric, and in which keys, items and objects')
+      .option('--host <id>', 'the host that posts it')
+      .option('--service <name>', 'or the service')
+      .requiredOption('--name <metric>', 'name of the metric')
+      .option('--tenant <name>', 'whose it is', 'default')
+      .option('--from <time>', 'ISO time or epoch seconds; default: all that is retained', parseTime)
+      .option('--to <time>', 'ISO time or epoch seconds, not included; default: a day ahead', parseTime)
+      .action((options: CommonOptions & WhereOptions) => {
+        if ((options.host === undefined) === (options.service === undefined))
+          throw new OperatorError('give either --host or --service');
+        return run(
+          options,
+          (functions) =>
+            functions.invoke<Record<Tier, TierPlaces>>('operator', {
+              command: 'where',
+              tenant: options.tenant,
+              host: options.host,
+              service: options.service,
+              name: options.name,
+              from: options.from ?? 0,
+              to: options.to ?? Date.now() + DAY_MS,
+            }),
+          whereTable,
+        );
+      }),
+  );
+
+interface WhereOptions {
+  readonly host?: string;
+  readonly service?: string;
+  readonly name: string;
+  readonly tenant: string;
+  readonly from?: number;
+  readonly to?: number;
+}
+
+program.parseAsync().catch((error: unknown) => {
+  console.error(error instanceof OperatorError ? `ops: ${error.message}` : error);
+  process.exitCode = 1;
+});

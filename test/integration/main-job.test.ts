@@ -1,0 +1,128 @@
+import { Client, type Point } from '../support/client';
+import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { ops } from '../support/ops';
+import { Stores } from '../support/stores';
+import { until } from '../support/until';
+
+const HOSTS = 100;
+const METRICS = 100;
+const MINUTES = 30;
+const names = Array.from({ length: METRICS }, (_, m) => `custom.load.metric${m}`);
+
+/** Values that are not round: what a division leaves. */
+const sampleValue = (host: number, metric: number, minute: number) =>
+  (host * 7 + metric * 13 + minute * 17) / 9.7;
+
+interface Where {
+  readonly hot: { samples: number };
+  readonly warm: { samples: number };
+  readonly cold: { samples: number };
+}
+
+describe('300,000 samples of 100 hosts through every tier', () => {
+  let stack: LocalStack;
+  let client: Client;
+  let stores: Stores;
+  let hosts: string[];
+  /** The first minute; the last is a few minutes ago, and all lie within one UTC day or two. */
+  const start = Math.floor(Date.now() / 60_000) * 60 - MINUTES * 60;
+  const end = start + (MINUTES - 1) * 60;
+  let fromHot: string[];
+
+  beforeAll(async () => {
+    stack = await startLocalStack({ settings: { window: '10m', partitions: '8' } });
+    client = new Client(stack.url, stack.apiKey);
+    stores = new Stores(stack);
+    hosts = await Promise.all(Array.from({ length: HOSTS }, (_, h) => client.createHost(`host${h}`)));
+  }, 180_000);
+
+  afterAll(async () => {
+    await stores?.close();
+    await stack?.stop();
+  }, 60_000);
+
+  /** Every answer there is: one for each host and metric. */
+  const readAll = async () => {
+    const answers: string[] = [];
+    for (const host of hosts) {
+      answers.push(...(await Promise.all(names.map((name) => client.metrics(host, name, start, end)))));
+    }
+    return answers;
+  };
+
+  const where = (host: number, metric: number) =>
+    ops<Where>(stack.url, 'where', '--host', hosts[host]!, '--name', names[metric]!);
+
+  test('come back complete and exact from the hot tier', async () => {
+    for (let minute = 0; minute < MINUTES; minute++) {
+      await Promise.all(
+        Array.from({ length: 10 }, (_, batch) => {
+          const points: Point[] = [];
+          for (let h = batch * 10; h < batch * 10 + 10; h++)
+            for (let m = 0; m < METRICS; m++)
+              points.push({
+                hostId: hosts[h]!,
+                name: names[m]!,
+                time: start + minute * 60,
+                value: sampleValue(h, m, minute),
+              });
+          return client.post(points);
+        }),
+      );
+    }
+    const expected = hosts.flatMap((_, h) =>
+      names.map((_, m) =>
+        JSON.stringify({
+          metrics: Array.from({ length: MINUTES }, (_, minute) => ({
+            time: start + minute * 60,
+            value: sampleValue(h, m, minute),
+          })),
+        }),
+      ),
+    );
+    // Every host's last minute is in the frames that every other metric of it came in.
+    await until(
+      'all frames in memory',
+      () => stores.hot(),
+      ({ frames }) => frames === HOSTS * MINUTES,
+    );
+    fromHot = await readAll();
+    expect(fromHot).toEqual(expected);
+    expect(await stores.warm()).toEqual({ items: 0, bytes: 0 });
+    expect(await where(99, 99)).toMatchObject({
+      hot: { samples: MINUTES },
+      warm: { samples: 0 },
+      cold: { samples: 0 },
+    });
+  }, 240_000);
+
+  test('and byte for byte the same from the warm tier, after a drain', async () => {
+    const { samples } = await ops<{ samples: number }>(stack.url, 'drain');
+    expect(samples).toBe(HOSTS * METRICS * MINUTES);
+    expect(await stores.hot()).toEqual({ lists: 0, frames: 0 });
+    expect((await stores.warm()).items).toBeGreaterThanOrEqual(HOSTS * 3);
+    expect(await readAll()).toEqual(fromHot);
+    expect(await where(0, 0)).toMatchObject({
+      hot: { samples: 0 },
+      warm: { samples: MINUTES },
+      cold: { samples: 0 },
+    });
+  }, 240_000);
+
+  test('and from the cold tier, after archive and purge', async () => {
+    await ops(stack.url, 'archive', '--purge');
+    expect(await stores.warm()).toEqual({ items: 0, bytes: 0 });
+    expect((await stores.cold()).objects).toBeGreaterThanOrEqual(1);
+    expect(await readAll()).toEqual(fromHot);
+    expect(await where(42, 7)).toMatchObject({
+      hot: { samples: 0 },
+      warm: { samples: 0 },
+      cold: { samples: MINUTES },
+    });
+  }, 240_000);
+
+  test('the commands change nothing when they are run again', async () => {
+    expect(await ops(stack.url, 'drain')).toEqual({ windows: 0, samples: 0, bytes: 0 });
+    expect(await ops(stack.url, 'archive', '--purge')).toEqual({ archived: 0, purged: 0, unpurged: 0 });
+  }, 60_000);
+});

@@ -1,0 +1,79 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { StackAddresses } from '../../scripts/local/stack';
+
+const root = join(__dirname, '..', '..');
+
+export interface LocalStack extends StackAddresses {
+  readonly dataDir: string;
+  /** SIGKILL to every process of every function. */
+  killFunctions(): void;
+  /** SIGKILL to the hot tier's server. */
+  killHot(): void;
+  stop(): Promise<void>;
+}
+
+/** Starts the whole pipeline as `npm start` does, on free ports, with a data directory of its own. */
+export async function startLocalStack(options: {
+  readonly settings?: Readonly<Record<string, string>>;
+  /** To start again on what an earlier stack left; it is then not removed at the end. */
+  readonly dataDir?: string;
+}): Promise<LocalStack> {
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'heterotsdb-'));
+  const settings = Object.entries(options.settings ?? {}).flatMap(([key, value]) => [
+    '--set',
+    `${key}=${value}`,
+  ]);
+  const child: ChildProcess = spawn(
+    join(root, 'node_modules', '.bin', 'tsx'),
+    [
+      join(root, 'scripts', 'start.ts'),
+      '--json',
+      '--no-demo',
+      '--port',
+      '0',
+      '--data-dir',
+      dataDir,
+      ...settings,
+    ],
+    { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  let errors = '';
+  child.stderr!.on('data', (chunk) => {
+    errors += chunk;
+  });
+  const gone = once(child, 'exit');
+  const [line] = (await Promise.race([
+    once(createInterface({ input: child.stdout! }), 'line'),
+    gone.then(([code]) => {
+      throw new Error(`the stack ended with ${code}: ${errors}`);
+    }),
+  ])) as [string];
+  const addresses = JSON.parse(line) as StackAddresses;
+  const pids = () =>
+    JSON.parse(readFileSync(join(dataDir, 'pids.json'), 'utf8')) as { hot: number; functions: number[] };
+  return {
+    ...addresses,
+    dataDir,
+    killFunctions: () => pids().functions.forEach(kill),
+    killHot: () => kill(pids().hot),
+    stop: async () => {
+      child.kill('SIGTERM');
+      await gone;
+      if (options.dataDir === undefined)
+        rmSync(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended meanwhile.
+  }
+}
