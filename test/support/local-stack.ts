@@ -64,8 +64,7 @@ export async function startLocalStack(options: {
     stop: async () => {
       child.kill('SIGTERM');
       await gone;
-      if (options.dataDir === undefined)
-        rmSync(dataDir, { recursive: true, force: true });
+      if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
     },
   };
 }

@@ -91,6 +91,10 @@ export const exampleBlocks: Readonly<Record<string, () => Block>> = {
     const random = noise(5);
     return one(() => (40_000 + Math.floor(random() * 20_000)) * 0.001);
   },
+  'rates-of-a-minute': () => {
+    const random = noise(12);
+    return one(() => Math.floor(random() * 5000) / 60);
+  },
   'decimals-with-exceptions': () =>
     one((minute) => (minute === 7 ? STALE : minute === 30 ? -0 : minute === 59 ? -Infinity : minute / 4)),
   counter: () => one((minute) => 5_000_000 + 60 * minute),

@@ -1,0 +1,227 @@
+import { gzipSync } from 'node:zlib';
+import { Client } from '../support/client';
+import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { until } from '../support/until';
+
+describe('the HTTP API', () => {
+  let stack: LocalStack;
+  let client: Client;
+  let host: string;
+  const now = Math.floor(Date.now() / 60_000) * 60;
+
+  beforeAll(async () => {
+    stack = await startLocalStack({ settings: { services: 'shop,blog' } });
+    client = new Client(stack.url, stack.apiKey);
+    host = await client.createHost('web1');
+  }, 180_000);
+
+  afterAll(async () => {
+    await stack?.stop();
+  }, 60_000);
+
+  const point = (extra: object = {}) => ({
+    hostId: host,
+    name: 'custom.good',
+    time: now,
+    value: 1.5,
+    ...extra,
+  });
+  const eventually = <T>(path: string, isThere: (body: T) => boolean) =>
+    until(path, async () => (await (await client.request('GET', path)).json()) as T, isThere, 20_000);
+
+  test('stores the good points of a post and counts the bad ones', async () => {
+    const bad = [
+      point({ name: 'no spaces' }),
+      point({ value: null }),
+      point({ value: 'text' }),
+      point({ time: undefined }),
+      point({ time: -5 }),
+      point({ time: now + 0.5 }),
+      point({ time: now - 25 * 3600 }),
+      point({ time: now + 25 * 3600 }),
+      point({ hostId: 'nobody' }),
+      7,
+    ];
+    const body = JSON.stringify([...bad, point()]).replace('"text"', '1e999');
+    expect(await client.json('POST', '/api/v0/tsdb', body)).toEqual({
+      success: true,
+      dropped: { name: 1, value: 2, time: 3, tooOld: 1, tooNew: 1, point: 1, unknownHost: 1 },
+    });
+    await eventually<{ metrics?: unknown[] }>(
+      `/api/v0/hosts/${host}/metrics?name=custom.good&from=${now - 60}&to=${now}`,
+      ({ metrics }) => JSON.stringify(metrics) === JSON.stringify([{ time: now, value: 1.5 }]),
+    );
+  });
+
+  test.each([
+    { name: 'null is an empty array', body: 'null', status: 200 },
+    { name: 'nothing is an empty array', body: '', status: 200 },
+    { name: 'an empty array', body: '[]', status: 200 },
+    { name: 'text', body: 'hello', status: 400 },
+    { name: 'an object', body: '{}', status: 400 },
+    { name: 'a number', body: '1', status: 400 },
+    { name: 'half an array', body: '[{"name":', status: 400 },
+    { name: 'over 4 MB', body: `[${' '.repeat(4_100_000)}]`, status: 413 },
+    {
+      name: 'only hosts that are not known',
+      body: '[{"hostId":"nobody","name":"a","time":1,"value":1}]',
+      status: 200,
+    },
+    { name: '__proto__ as a field', body: '[{"__proto__":{"polluted":1},"constructor":7}]', status: 200 },
+  ])('a post of $name is answered $status, in JSON', async ({ body, status }) => {
+    const response = await client.request('POST', '/api/v0/tsdb?', body);
+    const answer = (await response.json()) as { success?: boolean; error?: { message: string } };
+    expect(response.status).toBe(status);
+    if (status === 200) expect(answer.success).toBe(true);
+    else expect(answer.error?.message).toEqual(expect.any(String));
+  });
+
+  test('accepts gzip, and refuses what expands beyond 4 MB', async () => {
+    const send = (body: Buffer) =>
+      fetch(`${stack.url}/api/v0/tsdb`, {
+        method: 'POST',
+        headers: {
+          'x-api-key': stack.apiKey,
+          'content-type': 'application/json',
+          'content-encoding': 'gzip',
+        },
+        body: new Uint8Array(body),
+      });
+    expect((await send(gzipSync(JSON.stringify([point()])))).status).toBe(200);
+    expect((await send(gzipSync(Buffer.alloc(80_000_000, 32)))).status).toBe(413);
+    expect((await send(Buffer.from('[]'))).status).toBe(400);
+  });
+
+  test.each([
+    { name: 'no key', headers: {} },
+    { name: 'text that is no key', headers: { 'x-api-key': 'secret' } },
+    { name: 'a key nobody has', headers: { 'x-api-key': `ht_${'A'.repeat(12)}_${'A'.repeat(43)}` } },
+  ])('answers 401 to $name', async ({ headers }) => {
+    for (const [method, path] of [
+      ['POST', '/api/v0/tsdb'],
+      ['GET', `/api/v0/hosts/${host}/metrics?name=a&from=0&to=1`],
+      ['GET', '/api/v0/hosts'],
+    ] as const) {
+      const response = await fetch(stack.url + path, { method, headers: headers as Record<string, string> });
+      expect(response.status).toBe(401);
+      expect(await response.json()).toEqual({ error: { message: expect.any(String) } });
+    }
+  });
+
+  test('answers 401 to the right public id with another secret', async () => {
+    const forged = stack.apiKey.slice(0, -1) + (stack.apiKey.endsWith('A') ? 'B' : 'A');
+    expect((await new Client(stack.url, forged).request('GET', '/api/v0/hosts')).status).toBe(401);
+  });
+
+  test.each([
+    { path: (h: string) => `/api/v0/hosts/${h}/metrics?name=a&from=5&to=4`, status: 400, says: 'from 5' },
+    { path: (h: string) => `/api/v0/hosts/${h}/metrics?name=a&from=x&to=4`, status: 400, says: '"x"' },
+    { path: (h: string) => `/api/v0/hosts/${h}/metrics?name=a&from=1.5&to=4`, status: 400, says: '"1.5"' },
+    { path: (h: string) => `/api/v0/hosts/${h}/metrics?name=a&from=1`, status: 400, says: 'to is missing' },
+    { path: (h: string) => `/api/v0/hosts/${h}/metrics?from=1&to=2`, status: 400, says: 'name' },
+    {
+      path: (h: string) => `/api/v0/hosts/${h}/metrics?name=custom.good&from=1&to=2&step=x`,
+      status: 400,
+      says: '"x"',
+    },
+    { path: (h: string) => `/api/v0/hosts/${h}/metrics?name=never&from=1&to=2`, status: 404, says: 'never' },
+    { path: () => '/api/v0/hosts/nobody/metrics?name=a&from=1&to=2', status: 404, says: 'nobody' },
+    { path: () => '/api/v0/hosts/a%2Fb/metrics?name=a&from=1&to=2', status: 404, says: 'a/b' },
+    { path: () => '/api/v0/services/none/metrics?name=a&from=1&to=2', status: 404, says: 'none' },
+    { path: () => '/api/v0/services/none/metric-names', status: 404, says: 'none' },
+    { path: () => '/api/v0/tsdb/latest?name=a', status: 400, says: 'hostId' },
+    { path: () => '/api/v0/nothing/here', status: 404, says: '/api/v0/nothing/here' },
+    { path: () => '/', status: 404, says: '/' },
+  ])('a read is answered $status, saying $says', async ({ path, status, says }) => {
+    const response = await client.request('GET', path(host));
+    expect(response.status).toBe(status);
+    expect(await response.json()).toEqual({ error: { message: expect.stringContaining(says) } });
+  });
+
+  test('answers 405, with what is allowed, to a method that a path does not have', async () => {
+    const response = await client.request('DELETE', '/api/v0/tsdb');
+    expect(response.status).toBe(405);
+    expect(response.headers.get('allow')).toBe('POST');
+    expect(await response.json()).toEqual({ error: { message: expect.stringContaining('DELETE') } });
+  });
+
+  test('keeps hosts: created, found, updated with roles added', async () => {
+    const spec = {
+      name: 'db1',
+      meta: { kernel: { os: 'linux' } },
+      roleFullnames: ['shop:db'],
+      customIdentifier: 'i-1',
+    };
+    const { id } = await client.json<{ id: string }>('POST', '/api/v0/hosts', spec);
+    const { host: made } = await client.json<{ host: object }>('GET', `/api/v0/hosts/${id}`);
+    expect(made).toMatchObject({
+      id,
+      name: 'db1',
+      status: 'working',
+      isRetired: false,
+      roles: { shop: ['db'] },
+      meta: { kernel: { os: 'linux' } },
+    });
+    await client.json('PUT', `/api/v0/hosts/${id}`, { name: 'db1', meta: {}, roleFullnames: ['blog:db'] });
+    const { hosts } = await client.json<{ hosts: object[] }>(
+      'GET',
+      '/api/v0/hosts?service=blog&role=db&name=db1',
+    );
+    expect(hosts).toMatchObject([{ id, roles: { blog: ['db'], shop: ['db'] } }]);
+    expect((await client.request('PUT', '/api/v0/hosts/nobody', { name: 'x' })).status).toBe(404);
+    expect((await client.request('POST', '/api/v0/hosts', { meta: {} })).status).toBe(400);
+    expect((await client.request('POST', '/api/v0/hosts', 'null')).status).toBe(400);
+  });
+
+  test('keeps service metrics, names and latest values', async () => {
+    await client.json('POST', '/api/v0/services/shop/tsdb', [
+      { name: 'orders', time: now, value: 3 },
+      { name: 'orders', time: now - 600, value: 1 },
+    ]);
+    expect((await client.request('POST', '/api/v0/services/none/tsdb', '[]')).status).toBe(404);
+    await eventually<{ names?: string[] }>(
+      '/api/v0/services/shop/metric-names',
+      ({ names }) => names?.[0] === 'orders',
+    );
+    await eventually<{ metrics?: unknown[] }>(
+      `/api/v0/services/shop/metrics?name=orders&from=${now - 600}&to=${now}`,
+      ({ metrics }) => metrics?.length === 2,
+    );
+    await client.post([
+      { hostId: host, name: 'loadavg5', time: now - 120, value: 1 },
+      { hostId: host, name: 'loadavg5', time: now - 60, value: 2 },
+    ]);
+    await eventually<{ tsdbLatest: Record<string, object> }>(
+      `/api/v0/tsdb/latest?hostId=${host}&hostId=nobody&name=loadavg5&name=never`,
+      ({ tsdbLatest }) =>
+        JSON.stringify(tsdbLatest) ===
+        JSON.stringify({ [host]: { loadavg5: { time: now - 60, value: 2 } }, nobody: {} }),
+    );
+  });
+
+  test('says for each tier how long it took and how many samples it gave, and averages by step', async () => {
+    await client.post(
+      [0, 60, 120].map((s) => ({ hostId: host, name: 'custom.step', time: now - 600 + s, value: s / 60 })),
+    );
+    const path = `/api/v0/hosts/${host}/metrics?name=custom.step&from=${now - 600}&to=${now}`;
+    await eventually<{ metrics?: unknown[] }>(path, ({ metrics }) => metrics?.length === 3);
+    const timing = (await client.request('GET', path)).headers.get('server-timing');
+    expect(timing).toMatch(/^hot;dur=[\d.]+;desc="3 samples", warm;dur=[\d.]+;desc="0 samples", cold;/);
+    // A day is wider than the samples, unless midnight lies between them.
+    const days = new Map<number, number[]>();
+    for (const minute of [0, 1, 2]) {
+      const day = Math.floor((now - 600 + minute * 60) / 86_400) * 86_400;
+      days.set(day, [...(days.get(day) ?? []), minute]);
+    }
+    const means = [...days].map(([time, values]) => ({
+      time,
+      value: values.reduce((sum, value) => sum + value, 0) / values.length,
+    }));
+    expect(await client.json('GET', `${path}&step=1d`)).toEqual({ metrics: means });
+  });
+
+  test('answers a range without samples with an empty array', async () => {
+    const path = `/api/v0/hosts/${host}/metrics?name=custom.good&from=${now - 7200}&to=${now - 7000}`;
+    expect(await client.json('GET', path)).toEqual({ metrics: [] });
+  });
+});
