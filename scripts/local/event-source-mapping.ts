@@ -42,8 +42,7 @@ export class EventSourceMapping {
   private readonly checkpoints: Checkpoints;
   private readonly running = new Map<string, Promise<void>>();
   private isStopping = false;
-  private lagMs = 0;
-  private delivered = 0;
+  private behindMs = 0;
 
   /**
    * @param checkpointFile where progress is kept, or undefined for a temporary mapping
@@ -60,9 +59,9 @@ export class EventSourceMapping {
     this.checkpoints = checkpointFile === undefined || beginsAgain ? {} : readCheckpoints(checkpointFile);
   }
 
-  /** How far behind the tip the mapping reads, ms, and how many records it has delivered. */
-  get progress(): { lagMs: number; delivered: number } {
-    return { lagMs: this.lagMs, delivered: this.delivered };
+  /** How far behind the stream's tip the mapping reads, ms. */
+  get lagMs(): number {
+    return this.behindMs;
   }
 
   get resource(): MappingResource {
@@ -124,7 +123,7 @@ export class EventSourceMapping {
             MillisBehindLatest,
           } = await kinesis.send(new GetRecordsCommand({ ShardIterator: iterator, Limit: 10_000 }));
           iterator = NextShardIterator;
-          this.lagMs = MillisBehindLatest ?? 0;
+          this.behindMs = MillisBehindLatest ?? 0;
           if (buffered.length === 0) firstBufferedMs = Date.now();
           buffered = buffered.concat(
             Records.map((record) => ({
@@ -176,7 +175,6 @@ export class EventSourceMapping {
       const done = result.ok ? doneCount(piece.records, result.payload, this.mapping.reportsItemFailures) : 0;
       if (done > 0) {
         this.save(shardId, piece.records[done - 1]!.sequenceNumber);
-        this.delivered += done;
         backoffMs = 100;
       }
       const rest = piece.records.slice(done);

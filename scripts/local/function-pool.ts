@@ -1,7 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { openSync } from 'node:fs';
+import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import type { FunctionResource } from './template';
 
 /** What a function answered, or how it failed, as Lambda's Invoke tells it. */
@@ -30,6 +31,7 @@ export class FunctionPool {
     private readonly maxInstances: number,
     private readonly logFile: string,
     private readonly adopt: (pid: number) => void,
+    private readonly onLogLine: (line: string) => void,
   ) {}
 
   get pids(): number[] {
@@ -100,8 +102,14 @@ export class FunctionPool {
       },
       execArgv: [],
       serialization: 'advanced',
-      stdio: ['ignore', log, log, 'ipc'],
+      stdio: ['ignore', 'pipe', log, 'ipc'],
     });
+    createInterface({ input: child.stdout! })
+      .on('line', (line) => {
+        writeSync(log, `${line}\n`);
+        this.onLogLine(line);
+      })
+      .on('close', () => closeSync(log));
     if (child.pid !== undefined) this.adopt(child.pid);
     const instance: Instance = { process: child, isBusy: false, settle: undefined };
     this.instances.add(instance);

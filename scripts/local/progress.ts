@@ -22,9 +22,9 @@ export function startProgress({ addresses, host }: RunningStack, report: (line: 
       s3.send(new ListObjectsV2Command({ Bucket: addresses.bucket, Prefix: BUCKET_PREFIX.archive })),
     ]);
     const memory = /used_memory_human:(\S+)/.exec(info)?.[1] ?? '?';
-    const { delivered, lagMs } = host.progress;
+    const { samples, lagMs } = host.progress;
     report(
-      `${delivered} records ingested, consumer lag ${(lagMs / 1000).toFixed(1)} s | ` +
+      `${samples} samples in, consumer lag ${(lagMs / 1000).toFixed(1)} s | ` +
         `hot ${keys} keys, ${memory} | warm ${table.Table?.ItemCount ?? 0} items | cold ${objects.KeyCount ?? 0} objects`,
     );
   };

@@ -65,8 +65,6 @@ export async function startHotServer(
   const binary = hotServerBinary();
   let isStopping = false;
   let child: ChildProcess;
-  const client = new Redis({ host: '127.0.0.1', port, retryStrategy: () => 100, maxRetriesPerRequest: null });
-  client.on('error', () => {});
 
   const launch = () => {
     const log = openSync(join(dataDir, 'valkey.log'), 'a');
@@ -75,6 +73,7 @@ export async function startHotServer(
       [
         ...['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--save', '', '--appendonly', 'no'],
         ...['--maxmemory-policy', 'noeviction', '--protected-mode', 'yes', '--daemonize', 'no'],
+        ...['--shutdown-on-sigterm', 'save'],
       ],
       // In a group of its own: a Ctrl-C reaches the stack alone, which stops it in order.
       { stdio: ['ignore', log, log], detached: true },
@@ -87,7 +86,10 @@ export async function startHotServer(
     });
   };
   launch();
+  const client = new Redis({ host: '127.0.0.1', port, retryStrategy: () => 50 });
+  client.on('error', () => {});
   await within(READY_MS, 'the hot tier', async () => (await client.ping()) === 'PONG');
+  client.disconnect();
   // What was saved is of the past as soon as it is loaded: a killed node must come back empty.
   rmSync(dump, { force: true });
   return {
@@ -96,10 +98,7 @@ export async function startHotServer(
     pid: () => child.pid!,
     stop: async () => {
       isStopping = true;
-      const gone = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : undefined;
-      client.shutdown('SAVE').catch(() => child.kill('SIGTERM'));
-      await gone;
-      client.disconnect();
+      await ended(child);
     },
   };
 }
@@ -136,13 +135,16 @@ export async function startAws(dataDir: string, port: number, adopt: Adopt): Pro
   return {
     port,
     pid: () => child.pid!,
-    stop: async () => {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      const gone = once(child, 'exit');
-      child.kill('SIGTERM');
-      await gone;
-    },
+    stop: () => ended(child),
   };
+}
+
+/** Asks a server to end, which saves its state, and waits until it has. */
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = once(child, 'exit');
+  child.kill('SIGTERM');
+  await gone;
 }
 
 async function within(ms: number, what: string, isReady: () => Promise<boolean>): Promise<void> {

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { createServer, type Server as HttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { readConfig } from '../../infra/config';
 import { ENV } from '../../shared/names';
 import { parseSettings } from '../../shared/settings';
 import { bootstrap } from './bootstrap';
@@ -47,6 +48,8 @@ export interface RunningStack {
 /** Starts the whole pipeline on this machine, from the synthesized template. */
 export async function startStack(options: StackOptions): Promise<RunningStack> {
   const { report } = options;
+  // Wrong settings are told before anything is started.
+  readConfig({ stage: 'local', settings: JSON.stringify(options.settings) });
   const local = join(root, '.local');
   mkdirSync(local, { recursive: true });
   const dataDir = options.dataDir ?? mkdtempSync(join(local, 'ephemeral-'));
