@@ -118,7 +118,7 @@ export function makeAgentData(minutes = 7 * 1440): SeriesData[] {
     // Averages of a few readings in thousandths: noise beside decimals.
     add(`custom.sensor.t${sample++}`, () => {
       let sum = 0;
-      for (let k = 0; k < 5; k++) sum += (base * 1000 + Math.round(800 * normal())) * 0.001;
+      for (let k = 0; k < 5; k++) sum += Math.round(1000 * base + 800 * normal()) * 0.001;
       return sum / 5;
     });
   }

@@ -1,6 +1,7 @@
 /**
- * Finds the integers behind decimals: values that are m / 10^e, or m * 10^-e as a multiplication in floating point
- * rounds it, exactly or a few units in the last place (ulps) beside it.
+ * Finds the integers behind decimals: values that are m / d, or m * (1 / d) as a multiplication in floating point
+ * rounds it, exactly or a few units in the last place (ulps) beside it. The denominator d is a power of ten; or,
+ * since agents divide by 60 seconds and by jiffies, one times 3, 9 or 7.
  *
  * That metrics are decimals in disguise, and that the exponent is best tried and then proved on every value, is
  * ALP's observation (A. Afroozeh, L. Kuffo, P. Boncz, SIGMOD 2024). ALP multiplies by 10^e and 10^-f and stores what
@@ -11,9 +12,17 @@
 /** 10^22 is the highest power of ten that a float64 holds exactly. */
 export const MAX_EXPONENT = 22;
 
-/** Literals, since `10 ** e` and `1 / 10^e` are not always the nearest float64. */
-export const POWERS = Float64Array.from({ length: MAX_EXPONENT + 1 }, (_, e) => Number(`1e${e}`));
-export const INVERSE_POWERS = Float64Array.from({ length: MAX_EXPONENT + 1 }, (_, e) => Number(`1e-${e}`));
+/** Literals, since `10 ** e` is not always the nearest float64. */
+const POWERS = Float64Array.from({ length: MAX_EXPONENT + 1 }, (_, e) => Number(`1e${e}`));
+
+/** What denominators are powers of ten times; of other factors than 1 up to {@link MAX_FACTORED_EXPONENT}. */
+export const FACTORS = [1, 3, 9, 7] as const;
+export const MAX_FACTORED_EXPONENT = 18;
+
+/** A float64 holds them all exactly, so 1 / d is the float64 nearest to it. */
+export function denominator(factor: number, exponent: number): number {
+  return factor * POWERS[exponent]!;
+}
 
 /** Beyond it, adding ROUND would not round to an integer. */
 const MAX_MANTISSA = 2 ** 51;
@@ -26,8 +35,10 @@ const NEAR_ULPS = 4;
 const NEAR_MANTISSA = 2 ** 40;
 
 export interface Decimals {
+  /** One of {@link FACTORS}. */
+  factor: number;
   exponent: number;
-  /** m * 10^-e instead of m / 10^e. */
+  /** m * (1 / d) instead of m / d. */
   isProduct: boolean;
   /** m of each value; of exceptions the one before. */
   mantissas: Float64Array;
@@ -42,6 +53,7 @@ export interface Decimals {
 }
 
 const scratch: Decimals = {
+  factor: 1,
   exponent: 0,
   isProduct: false,
   mantissas: new Float64Array(0),
@@ -66,12 +78,48 @@ export function findDecimals(values: Float64Array, bits: Int32Array): Decimals |
     scratch.ulps = new Float64Array(count * 2);
     scratch.exceptions = new Uint32Array(count * 2);
   }
+  const decimals = tryFactor(values, bits, 1);
+  if (decimals !== undefined && !isNoisy(decimals, count)) return decimals;
+  for (const factor of FACTORS) {
+    if (factor === 1 || !fitsSample(values, factor)) continue;
+    const factored = tryFactor(values, bits, factor);
+    if (factored !== undefined && !isNoisy(factored, count)) return factored;
+  }
+  return decimals === undefined ? undefined : tryFactor(values, bits, 1);
+}
+
+/** Whether ulps are so many that something else may be the better way. */
+export function isNoisy(decimals: Decimals, count: number): boolean {
+  return decimals.ulpCount * 4 > count;
+}
+
+/** Whether three quarters of a few values are decimals of the factor. */
+function fitsSample(values: Float64Array, factor: number): boolean {
+  const sampled = Math.min(values.length, FACTOR_SAMPLED);
+  let fitting = 0;
+  for (let i = 0; i < sampled; i++) {
+    const value = values[Math.floor((i * values.length) / sampled)]!;
+    if (value - value !== 0) continue;
+    const exponent = raiseExponent(value, -1, SHORT_MANTISSA, factor);
+    if (
+      exponent >= 0 &&
+      isNear(value, (value * denominator(factor, exponent) + ROUND - ROUND) / denominator(factor, exponent))
+    )
+      fitting++;
+  }
+  return fitting * 4 >= sampled * 3;
+}
+
+const FACTOR_SAMPLED = 12;
+
+function tryFactor(values: Float64Array, bits: Int32Array, factor: number): Decimals | undefined {
+  const count = values.length;
   const { mantissas, ulps, exceptions } = scratch;
   const maxExceptions = 1 + (count >> 4);
-  const start = sampleExponents(values);
+  const start = sampleExponents(values, factor);
   let { exponent } = start;
   let searches = 0;
-  let power = POWERS[exponent]!;
+  let power = denominator(factor, exponent);
   let exceptionCount = 0;
   let noisy = 0;
   for (let i = 0; i < count; i++) {
@@ -84,10 +132,10 @@ export function findDecimals(values: Float64Array, bits: Int32Array): Decimals |
     } else {
       if (searches < MAX_SEARCHES && value - value === 0 && !isNear(value, mantissa / power)) {
         searches++;
-        const raised = raiseExponent(value, exponent, start.limit);
+        const raised = raiseExponent(value, exponent, start.limit, factor);
         if (raised > exponent) {
           exponent = raised;
-          power = POWERS[raised]!;
+          power = denominator(factor, raised);
           // All before are done again; a value of few digits stays one with more zeros.
           exceptionCount = 0;
           noisy = 0;
@@ -108,6 +156,7 @@ export function findDecimals(values: Float64Array, bits: Int32Array): Decimals |
     exceptions[exceptionCount++] = i;
     mantissas[i] = i === 0 ? 0 : mantissas[i - 1]!;
   }
+  scratch.factor = factor;
   scratch.exponent = exponent;
   scratch.isProduct = false;
   scratch.hasUlps = noisy > 0;
@@ -124,7 +173,7 @@ const MAX_SEARCHES = 64;
  * A few ulps beside a short decimal there is now and then another of 15 or 16 digits, which must not make an
  * exponent for all. So mantissas are long only where they are so in a quarter of a sample.
  */
-function sampleExponents(values: Float64Array): { exponent: number; limit: number } {
+function sampleExponents(values: Float64Array, factor: number): { exponent: number; limit: number } {
   const sampled = Math.min(values.length, SAMPLED);
   let short = 0;
   let longest = 0;
@@ -133,9 +182,9 @@ function sampleExponents(values: Float64Array): { exponent: number; limit: numbe
     const value = values[Math.floor((i * values.length) / sampled)]!;
     // Most integers are found without a search.
     if (value === 0 || (value + ROUND - ROUND === value && Math.abs(value) < SHORT_MANTISSA)) continue;
-    const exponent = value - value === 0 ? raiseExponent(value, -1, MAX_MANTISSA) : -1;
+    const exponent = value - value === 0 ? raiseExponent(value, -1, MAX_MANTISSA, factor) : -1;
     if (exponent < 0) continue;
-    if (Math.abs(value) * POWERS[exponent]! < SHORT_MANTISSA) short = Math.max(short, exponent);
+    if (Math.abs(value) * denominator(factor, exponent) < SHORT_MANTISSA) short = Math.max(short, exponent);
     else {
       longest = Math.max(longest, exponent);
       longCount++;
@@ -151,10 +200,11 @@ const SHORT_MANTISSA = 2 ** 47;
 const SAMPLED = 24;
 
 /** The next higher exponent that makes `value` a decimal, or one of few digits almost; `exponent` if none does. */
-function raiseExponent(value: number, exponent: number, limit: number): number {
+function raiseExponent(value: number, exponent: number, limit: number, factor: number): number {
   let near = exponent;
-  for (let e = exponent + 1; e <= MAX_EXPONENT; e++) {
-    const power = POWERS[e]!;
+  const most = factor === 1 ? MAX_EXPONENT : MAX_FACTORED_EXPONENT;
+  for (let e = exponent + 1; e <= most; e++) {
+    const power = denominator(factor, e);
     const scaled = value * power;
     if (!(scaled < limit && scaled > -limit)) break;
     const mantissa = scaled + ROUND - ROUND;
@@ -180,8 +230,8 @@ function ulpsBetween(low: number, high: number, decimal: number): number {
 
 /** Many programs compute m * 0.001 where they mean m / 1000: then the product leaves fewer residuals. */
 function tryProduct(values: Float64Array, bits: Int32Array, noisy: number): void {
-  const { mantissas, ulps, exceptions, exceptionCount, exponent } = scratch;
-  const inverse = INVERSE_POWERS[exponent]!;
+  const { mantissas, ulps, exceptions, exceptionCount, factor, exponent } = scratch;
+  const inverse = 1 / denominator(factor, exponent);
   let noisyProducts = 0;
   let exception = 0;
   for (let i = 0; i < values.length; i++) {

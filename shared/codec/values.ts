@@ -4,7 +4,15 @@
  */
 import { type BitReader, type BitWriter, bitLength } from './bits';
 import { bitsOf } from './canonical';
-import { type Decimals, findDecimals, INVERSE_POWERS, MAX_EXPONENT, POWERS } from './decimals';
+import {
+  type Decimals,
+  denominator,
+  FACTORS,
+  findDecimals,
+  isNoisy,
+  MAX_EXPONENT,
+  MAX_FACTORED_EXPONENT,
+} from './decimals';
 import { readIntegers, writeIntegers } from './integers';
 import { CorruptChunkError } from './model';
 
@@ -46,7 +54,7 @@ function writeSegment(writer: BitWriter, values: Float64Array): void {
   }
   const forms: ((writer: BitWriter) => void)[] = [];
   if (decimals !== undefined) forms.push(() => writeDecimals(writer, decimals, bits, values.length));
-  if (decimals === undefined || decimals.ulpCount * 4 > values.length) {
+  if (decimals === undefined || isNoisy(decimals, values.length)) {
     const dictionary = findDictionary(bits);
     if (dictionary !== undefined) forms.push(() => writeDictionary(writer, dictionary, values.length));
     forms.push(() => {
@@ -88,9 +96,14 @@ function writeBits(writer: BitWriter, bits: Uint32Array, index: number): void {
 }
 
 function writeDecimals(writer: BitWriter, decimals: Decimals, bits: Uint32Array, count: number): void {
-  const { exponent, isProduct, mantissas, hasUlps, ulps, exceptionCount, exceptions } = decimals;
+  const { factor, exponent, isProduct, mantissas, hasUlps, ulps, exceptionCount, exceptions } = decimals;
   writer.write(DECIMALS, 2);
-  writer.write(exponent, 5);
+  if (factor === 1) writer.write(exponent, EXPONENT_BITS);
+  else {
+    writer.write(FACTORED, EXPONENT_BITS);
+    writer.write(FACTORS.indexOf(factor as (typeof FACTORS)[number]), 2);
+    writer.write(exponent, EXPONENT_BITS);
+  }
   writer.write((isProduct ? 1 : 0) | (hasUlps ? 2 : 0) | (exceptionCount > 0 ? 4 : 0), 3);
   writeIntegers(writer, mantissas, count);
   if (hasUlps) writeIntegers(writer, ulps, count);
@@ -102,6 +115,9 @@ function writeDecimals(writer: BitWriter, decimals: Decimals, bits: Uint32Array,
   }
 }
 
+const EXPONENT_BITS = 5;
+/** Instead of an exponent: a factor and its exponent follow. */
+const FACTORED = 31;
 /** A sixteenth of a segment at most is exceptions. */
 const EXCEPTION_COUNT_BITS = 7;
 
@@ -202,17 +218,24 @@ function readDecimals(
   start: number,
   end: number,
 ): void {
-  const exponent = reader.read(5);
-  if (exponent > MAX_EXPONENT) throw new CorruptChunkError(`exponent ${exponent} exceeds ${MAX_EXPONENT}`);
+  let factor = 1;
+  let exponent = reader.read(EXPONENT_BITS);
+  if (exponent === FACTORED) {
+    factor = FACTORS[reader.read(2)]!;
+    exponent = reader.read(EXPONENT_BITS);
+  }
+  if (exponent > (factor === 1 ? MAX_EXPONENT : MAX_FACTORED_EXPONENT)) {
+    throw new CorruptChunkError(`denominator of ${factor} times 10^${exponent}`);
+  }
   const flags = reader.read(3);
   const count = end - start;
   readIntegers(reader, into, start, count);
+  const divisor = denominator(factor, exponent);
   if ((flags & 1) !== 0) {
-    const inverse = INVERSE_POWERS[exponent]!;
+    const inverse = 1 / divisor;
     for (let i = start; i < end; i++) into[i] = into[i]! * inverse;
-  } else if (exponent > 0) {
-    const power = POWERS[exponent]!;
-    for (let i = start; i < end; i++) into[i] = into[i]! / power;
+  } else if (divisor !== 1) {
+    for (let i = start; i < end; i++) into[i] = into[i]! / divisor;
   }
   if ((flags & 2) !== 0) {
     readIntegers(reader, lows, 0, count);
