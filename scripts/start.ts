@@ -44,7 +44,13 @@ async function start(options: StartOptions): Promise<void> {
   });
   const { addresses } = stack;
   const stopProgress = options.json ? () => {} : startProgress(stack, report);
-  const demo = options.demo ? await startDemo(addresses.url, addresses.apiKey, report) : undefined;
+  const demo = options.demo
+    ? await startDemo(addresses.url, addresses.apiKey, report).catch(async (error: Error) => {
+        stopProgress();
+        await stack.stop();
+        throw new Problem(`this machine's metrics could not be posted: ${error.message}`);
+      })
+    : undefined;
   if (options.json) console.log(JSON.stringify(addresses));
   else {
     console.log(

@@ -31,6 +31,8 @@ const FINISHED = 'finished';
 
 const IDLE_MS = 100;
 const MAX_BACKOFF_MS = 5_000;
+/** Records of one read: of up to 1 MiB each, they are held in memory. */
+const MAX_READ_RECORDS = 500;
 /** How often new shards are looked for, after a reshard. */
 const LIST_SHARDS_MS = 2_000;
 
@@ -111,17 +113,23 @@ export class EventSourceMapping {
   private async readShard(shard: Shard): Promise<void> {
     const shardId = shard.ShardId!;
     const { kinesis, report } = this.dependencies;
-    let iterator = await this.iteratorOf(shardId, shard);
+    let iterator: string | undefined;
+    let hasIterator = false;
     let buffered: ShardRecord[] = [];
     let firstBufferedMs = 0;
     while (!this.isStopping) {
       try {
+        if (!hasIterator) {
+          // An iterator lasts five minutes, and not beyond a restart of the stream; checkpoints last.
+          iterator = await this.iteratorOf(shardId, shard);
+          hasIterator = true;
+        }
         if (iterator !== undefined && buffered.length < this.mapping.batchSize) {
           const {
             Records = [],
             NextShardIterator,
             MillisBehindLatest,
-          } = await kinesis.send(new GetRecordsCommand({ ShardIterator: iterator, Limit: 10_000 }));
+          } = await kinesis.send(new GetRecordsCommand({ ShardIterator: iterator, Limit: MAX_READ_RECORDS }));
           iterator = NextShardIterator;
           this.behindMs = MillisBehindLatest ?? 0;
           if (buffered.length === 0) firstBufferedMs = Date.now();
@@ -154,8 +162,7 @@ export class EventSourceMapping {
         if (this.isStopping) return;
         report(`shard ${shardId}: ${(error as Error).message}`);
         await sleep(1_000);
-        // An iterator lasts five minutes, and not beyond a restart of the stream.
-        iterator = await this.iteratorOf(shardId, shard).catch(() => iterator);
+        hasIterator = false;
         buffered = [];
       }
     }
@@ -168,7 +175,12 @@ export class EventSourceMapping {
     let backoffMs = 100;
     while (pieces.length > 0 && !this.isStopping) {
       const piece = pieces.pop()!;
-      if (await this.giveUp(shardId, piece.records, piece.retries)) continue;
+      const givenUp = await this.giveUp(shardId, piece.records, piece.retries);
+      if (givenUp > 0) {
+        const left = piece.records.slice(givenUp);
+        if (left.length > 0) pieces.push({ records: left, retries: piece.retries });
+        continue;
+      }
       const result = await this.dependencies.invoke(
         kinesisEvent(piece.records, shardId, this.mapping.streamArn),
       );
@@ -193,12 +205,19 @@ export class EventSourceMapping {
     }
   }
 
-  /** Whether records are too old or were tried too often; they then go to the on-failure destination, payload included. */
-  private async giveUp(shardId: string, records: readonly ShardRecord[], retries: number): Promise<boolean> {
+  /**
+   * Sends records that are too old, or were tried too often, to the on-failure destination, payload included.
+   *
+   * @returns how many of the first records that were
+   */
+  private async giveUp(shardId: string, all: readonly ShardRecord[], retries: number): Promise<number> {
     const { maxRecordAgeSeconds, maxRetries, onFailure } = this.mapping;
-    const isTooOld =
-      maxRecordAgeSeconds >= 0 && Date.now() - records[0]!.arrivalMs > maxRecordAgeSeconds * 1000;
-    if (!isTooOld && (maxRetries < 0 || retries <= maxRetries)) return false;
+    const oldestMs = maxRecordAgeSeconds < 0 ? -Infinity : Date.now() - maxRecordAgeSeconds * 1000;
+    const isExhausted = maxRetries >= 0 && retries > maxRetries;
+    const firstYoung = all.findIndex(({ arrivalMs }) => arrivalMs >= oldestMs);
+    const records = isExhausted || firstYoung < 0 ? all : all.slice(0, firstYoung);
+    if (records.length === 0) return 0;
+    const isTooOld = records[0]!.arrivalMs < oldestMs;
     if (onFailure !== undefined) {
       const now = new Date();
       const time = now.toISOString();
@@ -220,7 +239,7 @@ export class EventSourceMapping {
       );
     }
     this.save(shardId, records.at(-1)!.sequenceNumber);
-    return true;
+    return records.length;
   }
 
   private async iteratorOf(shardId: string, shard: Shard): Promise<string | undefined> {

@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { KinesisClient } from '@aws-sdk/client-kinesis';
@@ -16,7 +17,7 @@ export interface FunctionHostOptions {
   readonly dataDir: string;
   /** Read the stream again from its beginning: memory was lost. Harmless, by rule 2 of the design. */
   readonly replayAll: boolean;
-  readonly adopt: (pid: number) => void;
+  readonly adopt: (child: ChildProcess) => void;
   readonly report: (line: string) => void;
 }
 

@@ -30,7 +30,7 @@ export class FunctionPool {
     private readonly environment: Readonly<Record<string, string>>,
     private readonly maxInstances: number,
     private readonly logFile: string,
-    private readonly adopt: (pid: number) => void,
+    private readonly adopt: (child: ChildProcess) => void,
     private readonly onLogLine: (line: string) => void,
   ) {}
 
@@ -45,6 +45,7 @@ export class FunctionPool {
     return new Promise((resolve) => {
       const timer = setTimeout(() => {
         // As Lambda does: what runs beyond its time is ended.
+        this.instances.delete(instance);
         instance.process.kill('SIGKILL');
         instance.settle?.(failure('Sandbox.Timedout', `Task timed out after ${timeoutMs / 1000} seconds`));
       }, timeoutMs);
@@ -110,7 +111,7 @@ export class FunctionPool {
         this.onLogLine(line);
       })
       .on('close', () => closeSync(log));
-    if (child.pid !== undefined) this.adopt(child.pid);
+    this.adopt(child);
     const instance: Instance = { process: child, isBusy: false, settle: undefined };
     this.instances.add(instance);
     child.on(

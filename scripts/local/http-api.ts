@@ -5,6 +5,8 @@ import type { RouteResource } from './template';
 
 /** API Gateway's limit on a payload. */
 export const MAX_PAYLOAD_BYTES = 10 * 1024 * 1024;
+/** Lambda's limit on what a function is given and answers, base64 included. */
+export const MAX_INVOCATION_BYTES = 6 * 1024 * 1024;
 /** After which API Gateway gives up on an integration. */
 const INTEGRATION_TIMEOUT_MS = 30_000;
 
@@ -135,17 +137,18 @@ export async function handleRequest(
   const path = (request.url ?? '/').split('?')[0]!;
   const match = matchRoute(routes, request.method ?? 'GET', path);
   if (match === undefined) return sendJson(response, 404, { message: 'Not Found' });
+  const event = proxyEvent(request, body, match);
+  if ((event.body?.length ?? 0) > MAX_INVOCATION_BYTES)
+    return sendJson(response, 413, { message: 'Request Entity Too Large' });
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<undefined>((resolve) => {
     timer = setTimeout(() => resolve(undefined), INTEGRATION_TIMEOUT_MS);
   });
-  const result = await Promise.race([
-    invoke(match.route.functionName, proxyEvent(request, body, match)),
-    timeout,
-  ]);
+  const result = await Promise.race([invoke(match.route.functionName, event), timeout]);
   clearTimeout(timer);
   if (result === undefined) return sendJson(response, 503, { message: 'Service Unavailable' });
-  if (!result.ok) return sendJson(response, 500, { message: 'Internal Server Error' });
+  const isTooLarge = result.ok && JSON.stringify(result.payload ?? null).length > MAX_INVOCATION_BYTES;
+  if (!result.ok || isTooLarge) return sendJson(response, 500, { message: 'Internal Server Error' });
   sendResult(response, result.payload);
 }
 

@@ -35,7 +35,7 @@ export async function handleLambdaApi(
       return awsError(response, 404, 'ResourceNotFoundException', `Function not found: ${name}`);
     const invocation = host.invoke(name, payload);
     if (request.headers['x-amz-invocation-type'] === 'Event') {
-      void invocation;
+      invocation.catch(() => {});
       return sendJson(response, 202, null);
     }
     const result = await invocation;

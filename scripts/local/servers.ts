@@ -10,6 +10,7 @@ import { Problem } from './problem';
 const root = join(__dirname, '..', '..');
 const venv = join(root, '.local', 'venv');
 const READY_MS = 30_000;
+const RESTART_MS = 200;
 
 export interface Server {
   readonly port: number;
@@ -19,8 +20,8 @@ export interface Server {
   stop(): Promise<void>;
 }
 
-/** Told every pid that must not outlive the stack. */
-export type Adopt = (pid: number) => void;
+/** Told every process that must not outlive the stack. */
+export type Adopt = (child: ChildProcess) => void;
 
 /** A port of 127.0.0.1 that nobody uses. */
 export async function freePort(): Promise<number> {
@@ -56,7 +57,7 @@ export async function startHotServer(
   dataDir: string,
   port: number,
   adopt: Adopt,
-  report: (line: string) => void,
+  onLost: () => void,
 ): Promise<Server & { readonly isRestored: boolean }> {
   const dir = join(dataDir, 'valkey');
   const dump = join(dir, 'dump.rdb');
@@ -67,6 +68,7 @@ export async function startHotServer(
   let child: ChildProcess;
 
   const launch = () => {
+    if (isStopping) return;
     const log = openSync(join(dataDir, 'valkey.log'), 'a');
     child = spawn(
       binary,
@@ -78,11 +80,11 @@ export async function startHotServer(
       // In a group of its own: a Ctrl-C reaches the stack alone, which stops it in order.
       { stdio: ['ignore', log, log], detached: true },
     );
-    adopt(child.pid!);
+    adopt(child);
     child.once('exit', () => {
       if (isStopping) return;
-      report('the hot tier died; a new, empty one takes its place');
-      launch();
+      onLost();
+      setTimeout(launch, RESTART_MS);
     });
   };
   launch();
@@ -103,8 +105,16 @@ export async function startHotServer(
   };
 }
 
-/** Runs the stand-in for Kinesis, DynamoDB and S3. Its state is saved only by an orderly stop. */
-export async function startAws(dataDir: string, port: number, adopt: Adopt): Promise<Server> {
+/**
+ * Runs the stand-in for Kinesis, DynamoDB and S3. Its state is saved only by an orderly stop, so `onLost` is told when it
+ * ends by itself: there is nothing to go on with.
+ */
+export async function startAws(
+  dataDir: string,
+  port: number,
+  adopt: Adopt,
+  onLost: () => void,
+): Promise<Server> {
   const state = join(dataDir, 'aws');
   const objects = join(dataDir, 's3');
   mkdirSync(state, { recursive: true });
@@ -126,16 +136,25 @@ export async function startAws(dataDir: string, port: number, adopt: Adopt): Pro
     stdio: ['ignore', log, log],
     detached: true,
   });
-  adopt(child.pid!);
+  adopt(child);
+  let isStopping = false;
+  let isReady = false;
+  child.once('exit', () => {
+    if (isReady && !isStopping) onLost();
+  });
   await within(READY_MS, 'the stand-in for AWS', async () => {
     if (child.exitCode !== null)
       throw new Problem(`the stand-in for AWS ended; ${join(dataDir, 'aws.log')} says why`);
     return (await fetch(`http://127.0.0.1:${port}/_ministack/health`)).ok;
   });
+  isReady = true;
   return {
     port,
     pid: () => child.pid!,
-    stop: () => ended(child),
+    stop: () => {
+      isStopping = true;
+      return ended(child);
+    },
   };
 }
 

@@ -1,8 +1,9 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server as HttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../../infra/config';
 import { ENV } from '../../shared/names';
 import { parseSettings } from '../../shared/settings';
@@ -55,6 +56,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
   const dataDir = options.dataDir ?? mkdtempSync(join(local, 'ephemeral-'));
   mkdirSync(dataDir, { recursive: true });
   const release = lock(dataDir);
+  await serversGone(dataDir);
 
   const http = createServer();
   const cleanups: (() => Promise<unknown> | unknown)[] = [];
@@ -73,25 +75,41 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
     });
     watchdog.unref();
     cleanups.push(() => watchdog.stdin.end());
-    const adopt = (pid: number) => watchdog.stdin.write(`${pid}\n`);
+    const adopt = (child: ChildProcess) => {
+      if (child.pid === undefined) return;
+      watchdog.stdin.write(`+${child.pid}\n`);
+      child.once('exit', () => watchdog.stdin.writable && watchdog.stdin.write(`-${child.pid}\n`));
+    };
 
     const assembly = await synthesize(join(local, 'synth'), options.settings);
     const stack = readAssembly(assembly);
     const settingsJson = stack.functions[0]?.environment[ENV.settings];
     const settings = parseSettings(JSON.parse(settingsJson ?? '{}'));
 
+    // Memory that was not saved can be read again from the stream; reading it twice is harmless.
+    const lost = join(dataDir, 'memory-lost');
+    const onHotLost = () => {
+      writeFileSync(lost, '');
+      report(
+        'the hot tier died; a new, empty one takes its place, and what it held is read again at the next start',
+      );
+    };
+    const onAwsLost = () => {
+      report(`the stand-in for AWS ended by itself; ${join(dataDir, 'aws.log')} says why. Stopping.`);
+      process.kill(process.pid, 'SIGTERM');
+    };
     // Together, and stopped together even when only one comes up.
     const stores: Server[] = [];
     cleanups.push(() => Promise.all(stores.map((store) => store.stop())));
     const [hot, aws] = await Promise.all([
       freePort()
-        .then((free) => startHotServer(dataDir, free, adopt, report))
+        .then((free) => startHotServer(dataDir, free, adopt, onHotLost))
         .then((server) => {
           stores.push(server);
           return server;
         }),
       freePort()
-        .then((free) => startAws(dataDir, free, adopt))
+        .then((free) => startAws(dataDir, free, adopt, onAwsLost))
         .then((server) => {
           stores.push(server);
           return server;
@@ -110,11 +128,12 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
       settings,
     });
 
-    // Memory that was not saved can be read again from the stream; reading it twice is harmless.
-    const hadCheckpoints = existsSync(join(dataDir, 'ran'));
+    const hasRun = existsSync(join(dataDir, 'ran'));
     writeFileSync(join(dataDir, 'ran'), '');
-    const replayAll = hadCheckpoints && !hot.isRestored;
-    if (replayAll) report('the last stop was not in order: what was in memory is read again from the stream');
+    const replayAll = existsSync(lost) || (hasRun && !hot.isRestored);
+    rmSync(lost, { force: true });
+    if (replayAll)
+      report('the hot tier was lost in the last run: what was in memory is read again from the stream');
     const redisUrl = `redis://127.0.0.1:${hot.port}`;
     const host = new FunctionHost({ stack, aws: address, redisUrl, dataDir, replayAll, adopt, report });
     cleanups.push(() => host.stop());
@@ -136,7 +155,10 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
       );
     writePids();
     const pidTimer = setInterval(writePids, 500);
-    cleanups.push(() => clearInterval(pidTimer));
+    cleanups.push(() => {
+      clearInterval(pidTimer);
+      rmSync(join(dataDir, 'pids.json'), { force: true });
+    });
     return {
       addresses: {
         url: `http://127.0.0.1:${port}`,
@@ -167,6 +189,32 @@ function lock(dataDir: string): () => void {
     );
   writeFileSync(file, String(process.pid));
   return () => rmSync(file, { force: true });
+}
+
+/** After a stack that was killed its servers take a moment to save and end; nothing may be loaded before. */
+async function serversGone(dataDir: string): Promise<void> {
+  const file = join(dataDir, 'pids.json');
+  if (!existsSync(file)) return;
+  const { hot, aws } = JSON.parse(readFileSync(file, 'utf8')) as { hot: number; aws: number };
+  const deadline = Date.now() + 120_000;
+  while ([hot, aws].some((pid) => isAlive(pid) && isServerOf(pid, dataDir))) {
+    if (Date.now() > deadline)
+      throw new Problem(
+        `servers of an earlier stack (processes ${hot}, ${aws}) still work on ${dataDir}; stop them.`,
+      );
+    await sleep(100);
+  }
+  rmSync(file, { force: true });
+}
+
+/** Whether a pid is still the server's and not a later process'; where that cannot be told, it is taken to be. */
+function isServerOf(pid: number, dataDir: string): boolean {
+  try {
+    const text = readFileSync(`/proc/${pid}/cmdline`, 'utf8') + readFileSync(`/proc/${pid}/environ`, 'utf8');
+    return text.includes(dataDir);
+  } catch {
+    return !existsSync('/proc/self');
+  }
 }
 
 function isAlive(pid: number): boolean {

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Problem } from './problem';
 
@@ -30,9 +30,10 @@ export async function synthesize(
   for (const pattern of SOURCES)
     for (const file of globSync(pattern, { cwd: root }).sort())
       digest.update(file).update(readFileSync(join(root, file)));
-  const output = join(cacheDir, digest.digest('hex').slice(0, 16));
-  const stamp = join(output, 'complete');
-  if (existsSync(stamp)) return output;
+  const assembly = join(cacheDir, digest.digest('hex').slice(0, 16));
+  if (existsSync(assembly)) return assembly;
+  // Elsewhere first, so that what is there is whole, and two stacks may synthesize at once.
+  const output = `${assembly}.${process.pid}`;
   mkdirSync(output, { recursive: true });
   const cdk = join(root, 'node_modules', '.bin', 'cdk');
   const context = ['-c', 'stage=local', '-c', `settings=${JSON.stringify(settings)}`];
@@ -49,6 +50,11 @@ export async function synthesize(
     });
   const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
   if (code !== 0) throw new Problem(`synthesis failed:\n${text.trim()}`);
-  writeFileSync(stamp, '');
-  return output;
+  try {
+    renameSync(output, assembly);
+  } catch (error) {
+    if (!existsSync(assembly)) throw error;
+    rmSync(output, { recursive: true, force: true });
+  }
+  return assembly;
 }

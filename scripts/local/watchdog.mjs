@@ -1,11 +1,15 @@
-// Outlives the local stack by as much as it takes to stop its servers: reads pids, one a line, from the pipe that the
-// stack holds; when that closes, however the stack ended, what still runs is stopped in order.
+// Outlives the local stack by as much as it takes to stop its servers. The stack tells it over a pipe which processes
+// it has started (`+pid`) and which have ended (`-pid`); when the pipe closes, however the stack ended, those that still
+// run are stopped in order.
 import { createInterface } from 'node:readline';
 
+/** Long enough for a server to save what it holds. */
+const PATIENCE_MS = 120_000;
 const pids = new Set();
-const isAlive = (pid) => {
+
+const signal = (pid, name) => {
   try {
-    process.kill(pid, 0);
+    process.kill(pid, name);
     return true;
   } catch {
     return false;
@@ -15,14 +19,18 @@ const isAlive = (pid) => {
 process.on('SIGINT', () => {});
 process.on('SIGTERM', () => {});
 createInterface({ input: process.stdin })
-  .on('line', (line) => pids.add(Number(line)))
+  .on('line', (line) => {
+    const pid = Number(line.slice(1));
+    if (line.startsWith('+')) pids.add(pid);
+    else pids.delete(pid);
+  })
   .on('close', () => {
-    for (const pid of pids) if (isAlive(pid)) process.kill(pid, 'SIGTERM');
-    const deadline = Date.now() + 20_000;
+    const left = [...pids].filter((pid) => signal(pid, 'SIGTERM'));
+    const deadline = Date.now() + PATIENCE_MS;
     const wait = setInterval(() => {
-      const left = [...pids].filter(isAlive);
-      if (left.length > 0 && Date.now() < deadline) return;
-      for (const pid of left) process.kill(pid, 'SIGKILL');
+      const alive = left.filter((pid) => signal(pid, 0));
+      if (alive.length > 0 && Date.now() < deadline) return;
+      for (const pid of alive) signal(pid, 'SIGKILL');
       clearInterval(wait);
     }, 100);
   });

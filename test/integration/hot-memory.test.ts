@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import { freePort, type Server, startHotServer } from '../../scripts/local/servers';
 import { HotTier } from '../../shared/hot/hot-tier';
@@ -8,6 +6,7 @@ import { reduceBatch } from '../../shared/ingest/reduce';
 import { metricOf, sourceOf } from '../../shared/labels';
 import { layoutOf } from '../../shared/layout';
 import { sourceIdBytesOf, tenantIdOf } from '../../shared/placement';
+import { temporaryDir } from '../support/temporary-dir';
 
 const HOUR_MS = 3_600_000;
 const HOSTS = 50;
@@ -22,7 +21,7 @@ describe('the memory of the hot tier', () => {
   let hot: HotTier;
 
   beforeAll(async () => {
-    dir = mkdtempSync(join(tmpdir(), 'heterotsdb-hot-'));
+    dir = temporaryDir();
     server = await startHotServer(
       dir,
       await freePort(),

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { StackAddresses } from '../../scripts/local/stack';
+import { temporaryDir } from './temporary-dir';
 
 const root = join(__dirname, '..', '..');
 
@@ -23,7 +23,7 @@ export async function startLocalStack(options: {
   /** To start again on what an earlier stack left; it is then not removed at the end. */
   readonly dataDir?: string;
 }): Promise<LocalStack> {
-  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'heterotsdb-'));
+  const dataDir = options.dataDir ?? temporaryDir();
   const settings = Object.entries(options.settings ?? {}).flatMap(([key, value]) => [
     '--set',
     `${key}=${value}`,

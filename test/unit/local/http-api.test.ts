@@ -4,6 +4,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import type { InvocationResult } from '../../../scripts/local/function-pool';
 import {
   handleRequest,
+  MAX_INVOCATION_BYTES,
   MAX_PAYLOAD_BYTES,
   matchRoute,
   type proxyEvent,
@@ -166,13 +167,14 @@ describe('a request', () => {
       expect(gunzipSync(Buffer.from(event.body!, 'base64')).toString()).toBe('[1]');
   });
 
-  test('of exactly 10 MB reaches the function, and one byte more is refused before it', async () => {
+  test('of exactly what Lambda takes reaches the function, and one byte more is refused before it, as is what API Gateway refuses', async () => {
     const post = (bytes: number) => fetch(`${url}/hosts`, { method: 'POST', body: Buffer.alloc(bytes, 32) });
-    expect((await post(MAX_PAYLOAD_BYTES)).status).toBe(200);
-    const refused = await post(MAX_PAYLOAD_BYTES + 1);
-    expect(refused.status).toBe(413);
-    expect(await refused.json()).toEqual({ message: 'Request Entity Too Large' });
-    expect(seen).toHaveLength(1);
+    expect((await post(MAX_INVOCATION_BYTES)).status).toBe(200);
+    for (const bytes of [MAX_INVOCATION_BYTES + 1, MAX_PAYLOAD_BYTES + 1]) {
+      const refused = await post(bytes);
+      expect(refused.status).toBe(413);
+      expect(await refused.json()).toEqual({ message: 'Request Entity Too Large' });
+    }
   });
 
   test('is answered with status, headers, cookies and body of the function', async () => {

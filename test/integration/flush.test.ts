@@ -1,0 +1,227 @@
+import { archiveDay, purgeDay } from '../../shared/archive/archive';
+import { flushPartition } from '../../shared/flush/flush';
+import { reduceBatch } from '../../shared/ingest/reduce';
+import { type Labels, metricOf, sourceOf } from '../../shared/labels';
+import { layoutOf } from '../../shared/layout';
+import {
+  dayOf,
+  groupIdOf,
+  partitionOf,
+  sourceIdBytesOf,
+  sourceIdOf,
+  tenantIdOf,
+} from '../../shared/placement';
+import { readSeries } from '../../shared/query/read';
+import { MAX_ITEM_CHUNK_BYTES } from '../../shared/warm/warm-tier';
+import { startTiers, type Tiers } from '../support/tiers';
+
+const HOUR_MS = 3_600_000;
+const tenant = {
+  id: tenantIdOf('t'),
+  name: 't',
+  placement: { epochs: [{ fromDay: '1970-01-01', partitions: 1 }] },
+};
+const ref = { tenantId: tenant.id, partition: 0 };
+const start = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - HOUR_MS;
+
+describe('moving group-windows', () => {
+  let tiers: Tiers;
+  let arrivals = 0;
+
+  beforeAll(async () => {
+    tiers = await startTiers();
+  }, 60_000);
+
+  afterAll(async () => {
+    await tiers?.stop();
+  }, 30_000);
+
+  /** Posts values of a host, each list at one timestamp; every call is a record that arrives later. */
+  async function post(
+    host: string,
+    posts: readonly { at: number; values: Readonly<Record<string, number>> }[],
+  ) {
+    const source = sourceOf.host(host);
+    const groups = posts.map(({ at, values }) => {
+      const names = Object.keys(values).sort();
+      const layout = layoutOf(names.map((name) => metricOf(source, name)));
+      return {
+        sourceId: sourceIdBytesOf(tenant.id, source),
+        splitBits: 0,
+        splitIndex: 0,
+        layout: layout.bytes,
+        frames: [{ timestamp: at, values: Buffer.from(Float64Array.from(names, (n) => values[n]!).buffer) }],
+      };
+    });
+    const record = { tenant: tenant.name, partition: partitionOf(sourceIdOf(tenant.id, source), 1), groups };
+    const version = { arrivalMs: start + arrivals, sequence: BigInt(arrivals++) };
+    for (const batch of reduceBatch([{ record, version, index: 0 }], HOUR_MS)) {
+      for (const [group, ids] of batch.groupLayouts)
+        for (const id of ids)
+          await tiers.catalogue.put(tenant.id, group, id, batch.layouts.get(id)!, HOUR_MS);
+      await tiers.hot.append(ref, batch);
+    }
+  }
+
+  const flush = async () =>
+    flushPartition({ ...tiers, windowMs: HOUR_MS }, ref, await tiers.hot.now(), () => true);
+
+  async function read(host: string, name: string): Promise<Map<number, number>> {
+    const source: Labels = sourceOf.host(host);
+    const known = await tiers.catalogue.source(tenant.id, sourceIdOf(tenant.id, source));
+    const range = { fromMs: start, toMs: start + HOUR_MS };
+    const { block } = await readSeries(tiers, tenant, source, [metricOf(source, name)], range, known);
+    const { rows, values } = block.columns[0]!;
+    return new Map(
+      Array.from(values, (value, i) => [
+        (block.timestamps[rows === undefined ? i : rows[i]!]! - start) / 1000,
+        value,
+      ]),
+    );
+  }
+
+  const leaseOf = async (host: string) => {
+    const leases = await tiers.hot.lease(ref, await tiers.hot.now(), 100, 60_000);
+    const group = groupIdOf(sourceIdOf(tenant.id, sourceOf.host(host)), 0, 0);
+    return { lease: leases.find((lease) => lease.group === group)!, group };
+  };
+
+  test('a trim removes what was read, and keeps what came after', async () => {
+    await post('after', [{ at: start, values: { a: 1 } }]);
+    const { lease, group } = await leaseOf('after');
+    const frames = await tiers.hot.frames(ref, group, start);
+    await post('after', [{ at: start + 60_000, values: { a: 2 } }]);
+    expect(await tiers.hot.trim(ref, lease, frames)).toBe(1);
+    expect(await tiers.hot.frames(ref, group, start)).toHaveLength(1);
+    expect((await tiers.hot.due(ref, Number.MAX_SAFE_INTEGER)).count).toBe(1);
+    expect((await flush()).windows).toBe(1);
+    expect((await tiers.hot.due(ref, Number.MAX_SAFE_INTEGER)).count).toBe(0);
+  });
+
+  test('a trim that comes twice, as after a lost reply, removes once', async () => {
+    await post('twice', [{ at: start, values: { a: 1 } }]);
+    const { lease, group } = await leaseOf('twice');
+    const frames = await tiers.hot.frames(ref, group, start);
+    expect(await tiers.hot.trim(ref, lease, frames)).toBe(0);
+    await post('twice', [{ at: start + 1000, values: { a: 2 } }]);
+    expect(await tiers.hot.trim(ref, lease, frames)).toBeUndefined();
+    expect(await tiers.hot.frames(ref, group, start)).toHaveLength(1);
+    await flush();
+  });
+
+  test('a trim whose lease another has taken over does nothing', async () => {
+    await post('expired', [{ at: start, values: { a: 1 } }]);
+    const [expired] = await tiers.hot.lease(ref, await tiers.hot.now(), 1, 0);
+    const [taken] = await tiers.hot.lease(ref, await tiers.hot.now(), 1, 60_000);
+    const frames = await tiers.hot.frames(ref, expired!.group, start);
+    expect(taken!.group).toBe(expired!.group);
+    expect(await tiers.hot.trim(ref, expired!, frames)).toBeUndefined();
+    expect(await tiers.hot.lease(ref, await tiers.hot.now(), 1, 60_000)).toEqual([]);
+    expect(await tiers.hot.trim(ref, taken!, frames)).toBe(0);
+  });
+
+  test('a trim of a list whose head is not what was moved does nothing, whatever its count', async () => {
+    await post('failover', [
+      { at: start, values: { a: 1 } },
+      { at: start + 1000, values: { a: 2 } },
+    ]);
+    const { lease, group } = await leaseOf('failover');
+    const frames = await tiers.hot.frames(ref, group, start);
+    // What a replica that lagged would hold after a failover and the next append.
+    const key = tiers.hot.keyOf(ref, group, start);
+    await tiers.redis.rpop(key);
+    await post('failover', [{ at: start + 2000, values: { a: 3 } }]);
+    expect(await tiers.redis.llen(key)).toBe(frames.length);
+    expect(await tiers.hot.trim(ref, lease, frames)).toBeUndefined();
+    await flush();
+    expect([...(await read('failover', 'a'))]).toEqual([
+      [0, 1],
+      [2, 3],
+    ]);
+  });
+
+  test('an append whose layout the store has forgotten brings the layout again', async () => {
+    await post('forgotten', [{ at: start, values: { a: 1 } }]);
+    await tiers.redis.flushall();
+    await post('forgotten', [{ at: start + 1000, values: { a: 2 } }]);
+    expect([...(await read('forgotten', 'a'))]).toEqual([[1, 2]]);
+    await flush();
+    expect([...(await read('forgotten', 'a'))]).toEqual([[1, 2]]);
+  });
+
+  test('a window of more frames than are read at once, and larger than an item, moves whole, in parts', async () => {
+    // Bits that nothing compresses: 2,500 posts of 40 series are 800 kB.
+    const noise = Array.from({ length: 2500 }, (_, i) => ({
+      at: start + i * 1000,
+      values: Object.fromEntries(Array.from({ length: 40 }, (_, m) => [`m${m}`, Math.sin(i * 40 + m) * 1e9])),
+    }));
+    for (let i = 0; i < noise.length; i += 500) await post('large', noise.slice(i, i + 500));
+    const { windows, failures } = await flush();
+    expect(failures).toEqual([]);
+    expect(windows).toBe(2);
+    const group = groupIdOf(sourceIdOf(tenant.id, sourceOf.host('large')), 0, 0);
+    const parts = await tiers.warm.window(ref, dayOf(start), group, start);
+    expect(parts.length).toBeGreaterThan(1);
+    for (const { chunk } of parts) expect(chunk.length).toBeLessThanOrEqual(MAX_ITEM_CHUNK_BYTES);
+    const expected = new Map(noise.map(({ values }, i) => [i, values.m7!]));
+    expect(await read('large', 'm7')).toEqual(expected);
+
+    // Late data for one of the parts leaves the others as they are.
+    await post('large', [
+      { at: start + 5000, values: { m7: -1 } },
+      { at: start + 500, values: { m7: 0.5 } },
+    ]);
+    await flush();
+    const later = await tiers.warm.window(ref, dayOf(start), group, start);
+    const unchanged = later.filter(({ revision }) => parts.some((part) => part.revision === revision));
+    expect(unchanged.length).toBeGreaterThanOrEqual(later.length - 1);
+    expected.set(5, -1).set(0.5, 0.5);
+    expect(new Map([...(await read('large', 'm7'))].sort(([a], [b]) => a - b))).toEqual(
+      new Map([...expected].sort(([a], [b]) => a - b)),
+    );
+  }, 60_000);
+
+  test('a flush between an archiver’s read and its commit leaves the day open, and nothing is purged', async () => {
+    await post('race', [{ at: start, values: { a: 1 } }]);
+    await flush();
+    const day = dayOf(start);
+    const entry = (await tiers.manifest.get(ref, day))!;
+    // The flush comes when the archiver has read the warm items and is about to write the object.
+    const cold = Object.assign(Object.create(tiers.cold) as typeof tiers.cold, {
+      put: async (...args: Parameters<typeof tiers.cold.put>) => {
+        await post('race', [{ at: start + 1000, values: { a: 2 } }]);
+        await flush();
+        return tiers.cold.put(...args);
+      },
+    });
+    expect(await archiveDay({ ...tiers, cold, now: Date.now }, ref, entry)).toBe(true);
+    expect(await purgeDay({ ...tiers, now: Date.now }, ref, entry, 0)).toEqual({ items: 0, remains: true });
+    expect([...(await read('race', 'a'))]).toEqual([
+      [0, 1],
+      [1, 2],
+    ]);
+    expect(await archiveDay({ ...tiers, now: Date.now }, ref, entry)).toBe(true);
+    expect((await purgeDay({ ...tiers, now: Date.now }, ref, entry, 0)).remains).toBe(false);
+    expect([...(await read('race', 'a'))]).toEqual([
+      [0, 1],
+      [1, 2],
+    ]);
+  });
+
+  test('an archiver that ended between object and manifest is followed by one that finishes', async () => {
+    await post('crash', [{ at: start, values: { a: 1 } }]);
+    await flush();
+    const day = dayOf(start);
+    const entry = (await tiers.manifest.get(ref, day))!;
+    const manifest = Object.assign(Object.create(tiers.manifest) as typeof tiers.manifest, {
+      commit: async () => {
+        throw new Error('killed');
+      },
+    });
+    await expect(archiveDay({ ...tiers, manifest, now: Date.now }, ref, entry)).rejects.toThrow('killed');
+    expect([...(await read('crash', 'a'))]).toEqual([[0, 1]]);
+    expect(await archiveDay({ ...tiers, now: Date.now }, ref, entry)).toBe(true);
+    await purgeDay({ ...tiers, now: Date.now }, ref, entry, 0);
+    expect([...(await read('crash', 'a'))]).toEqual([[0, 1]]);
+  });
+});

@@ -1,0 +1,85 @@
+import { rmSync } from 'node:fs';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { S3Client } from '@aws-sdk/client-s3';
+import { Redis } from 'ioredis';
+import { localAws, provision } from '../../scripts/local/provision';
+import { freePort, startAws, startHotServer } from '../../scripts/local/servers';
+import { physicalName } from '../../scripts/local/template';
+import { ColdTier } from '../../shared/cold/cold-tier';
+import { HotTier } from '../../shared/hot/hot-tier';
+import { Catalogue } from '../../shared/meta/catalogue';
+import { Manifest } from '../../shared/meta/manifest';
+import { WarmTier } from '../../shared/warm/warm-tier';
+import { temporaryDir } from './temporary-dir';
+
+const DAY_MS = 86_400_000;
+const KEYS = {
+  keySchema: [
+    { AttributeName: 'pk', KeyType: 'HASH' },
+    { AttributeName: 'sk', KeyType: 'RANGE' },
+  ],
+  attributes: [
+    { AttributeName: 'pk', AttributeType: 'S' },
+    { AttributeName: 'sk', AttributeType: 'S' },
+  ],
+};
+
+export interface Tiers {
+  readonly hot: HotTier;
+  readonly warm: WarmTier;
+  readonly cold: ColdTier;
+  readonly catalogue: Catalogue;
+  readonly manifest: Manifest;
+  /** Straight to the hot tier's server. */
+  readonly redis: Redis;
+  stop(): Promise<void>;
+}
+
+/** The tiers on real servers, without functions around them. */
+export async function startTiers(): Promise<Tiers> {
+  const dir = temporaryDir();
+  const hotServer = await startHotServer(
+    dir,
+    await freePort(),
+    () => {},
+    () => {},
+  );
+  const awsServer = await startAws(
+    dir,
+    await freePort(),
+    () => {},
+    () => {},
+  );
+  const aws = localAws(awsServer.port);
+  const nothing = { functions: [], routes: [], mappings: [], schedules: [], streams: [] };
+  await provision(aws, {
+    ...nothing,
+    tables: [
+      { logicalId: 'Warm', ...KEYS },
+      { logicalId: 'Meta', ...KEYS },
+    ],
+    buckets: [{ logicalId: 'Bucket' }],
+  });
+  const dynamodb = new DynamoDBClient(aws);
+  const s3 = new S3Client({ ...aws, forcePathStyle: true });
+  const address = { host: '127.0.0.1', port: hotServer.port };
+  const redis = new Redis(address);
+  const hot = new HotTier(new Redis(address), 3 * DAY_MS);
+  const meta = { client: dynamodb, name: physicalName('Meta') };
+  return {
+    hot,
+    redis,
+    warm: new WarmTier({ client: dynamodb, name: physicalName('Warm') }, 35 * DAY_MS),
+    cold: new ColdTier(s3, physicalName('Bucket')),
+    catalogue: new Catalogue(meta, 460 * DAY_MS),
+    manifest: new Manifest(meta),
+    stop: async () => {
+      redis.disconnect();
+      await hot.close();
+      dynamodb.destroy();
+      s3.destroy();
+      await Promise.all([hotServer.stop(), awsServer.stop()]);
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
