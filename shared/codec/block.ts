@@ -32,7 +32,7 @@ export function sampleCount(block: Block): number {
 }
 
 /** No sample and no tombstone. */
-export function isEmptyBlock(block: Block): boolean {
+function isEmptyBlock(block: Block): boolean {
   return block.timestamps.length === 0 && block.tombstones.length === 0;
 }
 

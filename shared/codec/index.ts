@@ -1,7 +1,6 @@
 /** The codec's public face. FORMAT.md says what its bytes mean. */
 export {
   blockFromFrames,
-  isEmptyBlock,
   LEFT_OUT,
   mergeBlocks,
   type PlacedFrame,

@@ -10,8 +10,6 @@ import { sortIntegers } from './sorting';
 
 /** Integers of a sequence are from -MAX_INTEGER to MAX_INTEGER. */
 export const MAX_INTEGER = 2 ** 51;
-/** The longest sequence. */
-export const MAX_SEQUENCE = 1 << 24;
 
 /** Deltas of numbers further apart than this could need more than 53 bits. */
 const MAX_DELTA_RANGE = 2 ** 50;
