@@ -41,6 +41,11 @@ const LEASE_MS = 120_000;
 /** Group-windows moved between two announcements of their days. */
 const BATCH = 128;
 const PARALLEL = 16;
+/**
+ * Bytes of a layout, uncompressed, that a chunk's series are named by: an item of the catalogue holds it however little
+ * it compresses. One post's layout stays far below: a group's names are bounded in number and length.
+ */
+const MAX_UNION_BYTES = 256 * 1024;
 /** How often a conditional write that lost is tried again with what the other wrote. */
 const MAX_CONFLICTS = 10;
 
@@ -81,8 +86,8 @@ export async function flushPartition(
     });
     // Again after the writes: an archiver that read between has missed them, and must find the day open.
     await announce();
-    await mapLimited(moved, PARALLEL, async ({ lease, frames }) => {
-      await dependencies.hot.trim(ref, lease, frames);
+    await mapLimited(moved, PARALLEL, async ({ lease, frames, isAll }) => {
+      await dependencies.hot.trim(ref, lease, frames, isAll);
     });
     windows += moved.length;
     for (const window of moved) {
@@ -96,6 +101,8 @@ export async function flushPartition(
 interface Moved {
   /** What was moved, as read from the hot tier. */
   readonly frames: readonly Uint8Array[];
+  /** Whether that was all there was. */
+  readonly isAll: boolean;
   readonly samples: number;
   readonly bytes: number;
 }
@@ -105,32 +112,63 @@ async function moveWindow(
   ref: PartitionRef,
   { group, windowStart }: Lease,
 ): Promise<Moved> {
-  const encoded = await hot.frames(ref, group, windowStart);
+  const read = await hot.frames(ref, group, windowStart);
   // Empty when the safety net expired it; the trim then clears the due index.
-  if (encoded.length === 0) return { frames: encoded, samples: 0, bytes: 0 };
-  const frames = encoded.map(decodeFrame);
+  if (read.frames.length === 0) return { ...read, samples: 0, bytes: 0 };
   const layoutOf = (id: Id) => layoutFrom(hot, catalogue, ref, group, id);
-  const layouts = await mapLimited(
-    [...new Set(frames.map(({ layout }) => idText(layout)))],
-    PARALLEL,
-    layoutOf,
-  );
+  const taken = await takeNameable(read.frames.map(decodeFrame), layoutOf);
+  const encoded = read.frames.slice(0, taken.frames.length);
+  const isAll = read.isAll && encoded.length === read.frames.length;
   const day = dayOf(windowStart);
 
   for (let conflicts = 0; conflicts < MAX_CONFLICTS; conflicts++) {
-    const existing = await warm.window(ref, day, group, windowStart);
-    const chunks = existing.map(({ chunk }) => openChunk(chunk));
-    const older = await mapLimited(chunks, PARALLEL, ({ layout }) => layoutOf(idText(layout)));
-    const union = unionLayout([...layouts, ...older]);
-    let block = gather(union, layouts, frames);
-    for (const [i, chunk] of chunks.entries())
-      block = mergeBlocks(block, inLayout(chunk.block(), older[i]!, union));
+    const items = await warm.window(ref, day, group, windowStart);
+    const { layer, existing, older, union } = await pickLayer(items, taken.layouts, layoutOf);
+    let block = gather(union, taken.layouts, taken.frames);
+    for (const [i, { chunk }] of existing.entries())
+      block = mergeBlocks(block, inLayout(openChunk(chunk).block(), older[i]!, union));
     // The chunk names its series by this layout only.
     await catalogue.put(ref.tenantId, group, union.id, union.bytes, windowMs);
-    const bytes = await putParts(warm, ref, day, { group, windowStart }, block, existing);
-    if (bytes !== undefined) return { frames: encoded, samples: sampleCountOf(frames), bytes };
+    const bytes = await putParts(warm, ref, day, { group, windowStart, layer }, block, existing);
+    if (bytes !== undefined) return { frames: encoded, isAll, samples: sampleCountOf(taken.frames), bytes };
   }
   throw new Error(`${MAX_CONFLICTS} other writers came first at window ${windowStart} of group ${group}`);
+}
+
+/** The first of a window's frames, as many as layouts of a bounded size name; the others move in the next round. */
+async function takeNameable(
+  frames: readonly Frame[],
+  layoutOf: (id: Id) => Promise<Layout>,
+): Promise<{ frames: readonly Frame[]; layouts: readonly Layout[] }> {
+  const layouts = new Map<Id, Layout>();
+  let bytes = 0;
+  for (const [i, frame] of frames.entries()) {
+    const id = idText(frame.layout);
+    if (layouts.has(id)) continue;
+    const layout = await layoutOf(id);
+    bytes += layout.bytes.length;
+    if (bytes > MAX_UNION_BYTES && i > 0)
+      return { frames: frames.slice(0, i), layouts: [...layouts.values()] };
+    layouts.set(id, layout);
+  }
+  return { frames, layouts: [...layouts.values()] };
+}
+
+/** The first layer of a window whose layout, with that of the frames, stays within bounds; a new one if there is none. */
+async function pickLayer(
+  items: readonly WarmItem[],
+  layouts: readonly Layout[],
+  layoutOf: (id: Id) => Promise<Layout>,
+): Promise<{ layer: number; existing: readonly WarmItem[]; older: readonly Layout[]; union: Layout }> {
+  for (let layer = 0; ; layer++) {
+    const existing = items.filter((item) => item.layer === layer);
+    const older = await mapLimited(existing, PARALLEL, ({ chunk }) =>
+      layoutOf(idText(openChunk(chunk).layout)),
+    );
+    const union = unionLayout([...layouts, ...older]);
+    if (existing.length === 0 || union.bytes.length <= MAX_UNION_BYTES)
+      return { layer, existing, older, union };
+  }
 }
 
 /** The hot tier has every layout its frames refer to; chunks may refer to older ones, which the catalogue has. */
@@ -173,7 +211,7 @@ async function putParts(
   warm: WarmTier,
   ref: PartitionRef,
   day: Day,
-  window: Pick<WarmItem, 'group' | 'windowStart'>,
+  window: Pick<WarmItem, 'group' | 'windowStart' | 'layer'>,
   block: Block,
   existing: readonly WarmItem[],
 ): Promise<number | undefined> {

@@ -134,9 +134,15 @@ export class HotTier {
     return { count, oldestMs: oldest[1] === undefined ? undefined : Number(oldest[1]) };
   }
 
-  /** The oldest frames of a group-window, as many as are moved at a time. */
-  async frames(ref: PartitionRef, group: GroupId, windowStart: number): Promise<Buffer[]> {
-    return this.redis.lrangeBuffer(framesKey(hashTag(ref), group, windowStart), 0, MAX_READ_FRAMES - 1);
+  /** The oldest frames of a group-window, as many as are moved at a time, and whether those are all. */
+  async frames(
+    ref: PartitionRef,
+    group: GroupId,
+    windowStart: number,
+  ): Promise<{ frames: Buffer[]; isAll: boolean }> {
+    const key = framesKey(hashTag(ref), group, windowStart);
+    const frames = await this.redis.lrangeBuffer(key, 0, MAX_READ_FRAMES - 1);
+    return { frames, isAll: frames.length < MAX_READ_FRAMES };
   }
 
   /** All frames of a group-window. */
@@ -153,10 +159,16 @@ export class HotTier {
   /**
    * Removes frames that were moved.
    *
-   * @param moved what {@link frames} gave, all of it
+   * @param moved the first of what {@link frames} gave
+   * @param isAll whether there were no others then
    * @returns how many frames remain, or undefined when the lease was lost and nothing was removed
    */
-  async trim(ref: PartitionRef, lease: Lease, moved: readonly Uint8Array[]): Promise<number | undefined> {
+  async trim(
+    ref: PartitionRef,
+    lease: Lease,
+    moved: readonly Uint8Array[],
+    isAll: boolean,
+  ): Promise<number | undefined> {
     const tag = hashTag(ref);
     const digest = createHash('sha1');
     for (const frame of moved) digest.update(frame);
@@ -171,7 +183,7 @@ export class HotTier {
       lease.token,
       moved.length,
       digest.digest('hex'),
-      moved.length < MAX_READ_FRAMES ? 1 : 0,
+      isAll ? 1 : 0,
     );
     return left < 0 ? undefined : left;
   }

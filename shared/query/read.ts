@@ -224,10 +224,11 @@ async function readWarm(read: ReadContext, days: readonly DayPlan[]): Promise<Ti
   const results = await mapLimited(targets, PARALLEL, async ({ plan, group }) => {
     const ref = partitionOn(read, plan.day);
     const items = await warm.group(ref, plan.day, group, plan.windowsFromMs, plan.windowsToMs);
-    return mapLimited(items, PARALLEL, async ({ chunk, windowStart, startMs }) => {
+    return mapLimited(items, PARALLEL, async (item) => {
+      const { chunk } = item;
       const reader = openChunk(chunk);
       const layout = await catalogue.layout(tenant.id, group, idText(reader.layout));
-      const place = warm.placeOf(ref, plan.day, { group, windowStart, startMs });
+      const place = warm.placeOf(ref, plan.day, item);
       return placedChunk(reader, layout, target, range, { tier: 'warm', place, bytes: chunk.length });
     });
   });

@@ -4,11 +4,14 @@ import { type Item, queryAll, succeeds, type Table } from '../meta/table';
 import { type Day, GROUP_ID_LENGTH, type GroupId, type PartitionRef, partitionText } from '../placement';
 
 /**
- * One chunk in DynamoDB: a group's window, or from `startMs` on a part of it, when the whole exceeds an item.
+ * One chunk in DynamoDB: a group's window, or a part of it when the whole exceeds an item. Parts are ranges of time; where
+ * so many different series were in a window that one layout cannot name them all, they lie in several layers.
  */
 export interface WarmItem {
   readonly group: GroupId;
   readonly windowStart: number;
+  /** 0 for the first layer, which is nearly always the only one. */
+  readonly layer: number;
   /** Where the part begins, ms; the first part of a window begins with the window. */
   readonly startMs: number;
   /** Hash of the chunk: what a conditional write and the archive's record compare. */
@@ -26,7 +29,7 @@ export function revisionOf(chunk: Uint8Array): string {
 /**
  * The disk tier.
  *
- *     pk tenant#partition#day   sk group#window#start   chunk: bytes   revision: text   expiresAt: seconds
+ *     pk tenant#partition#day   sk group#window#layer#start   chunk: bytes   revision: text   expiresAt: seconds
  */
 export class WarmTier {
   constructor(
@@ -35,7 +38,7 @@ export class WarmTier {
     private readonly now: () => number = Date.now,
   ) {}
 
-  /** The parts of one group-window, ascending. */
+  /** The items of one group-window, layer after layer, ascending. */
   async window(ref: PartitionRef, day: Day, group: GroupId, windowStart: number): Promise<WarmItem[]> {
     const prefix = `${group}#${timeText(windowStart)}#`;
     return this.query(ref, day, prefix, `${prefix}~`);
@@ -113,7 +116,7 @@ export class WarmTier {
   }
 
   /** A place as people name it: `table: partition key / sort key`. */
-  placeOf(ref: PartitionRef, day: Day, item: Pick<WarmItem, 'group' | 'windowStart' | 'startMs'>): string {
+  placeOf(ref: PartitionRef, day: Day, item: WarmPlace): string {
     return `${this.table.name}: ${partitionKey(ref, day)} / ${sortKeyOf(item)}`;
   }
 
@@ -136,8 +139,11 @@ export function partitionKey(ref: PartitionRef, day: Day): string {
   return `${ref.tenantId}#${partitionText(ref.partition)}#${day}`;
 }
 
-export function sortKeyOf(item: Pick<WarmItem, 'group' | 'windowStart' | 'startMs'>): string {
-  return `${item.group}#${timeText(item.windowStart)}#${timeText(item.startMs)}`;
+/** What names an item within its partition-day. */
+export type WarmPlace = Pick<WarmItem, 'group' | 'windowStart' | 'layer' | 'startMs'>;
+
+export function sortKeyOf({ group, windowStart, layer, startMs }: WarmPlace): string {
+  return `${group}#${timeText(windowStart)}#${layer.toString().padStart(4, '0')}#${timeText(startMs)}`;
 }
 
 /** 15 digits, so that the order of the text is the order of time until the year 33658. */
@@ -146,10 +152,11 @@ function timeText(ms: number): string {
 }
 
 function warmItemOf(item: Item): WarmItem {
-  const [group, windowStart, startMs] = item.sk!.S!.split('#');
+  const [group, windowStart, layer, startMs] = item.sk!.S!.split('#');
   return {
     group: group!.slice(0, GROUP_ID_LENGTH),
     windowStart: Number(windowStart),
+    layer: Number(layer),
     startMs: Number(startMs),
     revision: item.revision!.S!,
     chunk: item.chunk!.B!,

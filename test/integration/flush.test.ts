@@ -89,10 +89,10 @@ describe('moving group-windows', () => {
   test('a trim removes what was read, and keeps what came after', async () => {
     await post('after', [{ at: start, values: { a: 1 } }]);
     const { lease, group } = await leaseOf('after');
-    const frames = await tiers.hot.frames(ref, group, start);
+    const { frames } = await tiers.hot.frames(ref, group, start);
     await post('after', [{ at: start + 60_000, values: { a: 2 } }]);
-    expect(await tiers.hot.trim(ref, lease, frames)).toBe(1);
-    expect(await tiers.hot.frames(ref, group, start)).toHaveLength(1);
+    expect(await tiers.hot.trim(ref, lease, frames, true)).toBe(1);
+    expect((await tiers.hot.frames(ref, group, start)).frames).toHaveLength(1);
     expect((await tiers.hot.due(ref, Number.MAX_SAFE_INTEGER)).count).toBe(1);
     expect((await flush()).windows).toBe(1);
     expect((await tiers.hot.due(ref, Number.MAX_SAFE_INTEGER)).count).toBe(0);
@@ -101,11 +101,11 @@ describe('moving group-windows', () => {
   test('a trim that comes twice, as after a lost reply, removes once', async () => {
     await post('twice', [{ at: start, values: { a: 1 } }]);
     const { lease, group } = await leaseOf('twice');
-    const frames = await tiers.hot.frames(ref, group, start);
-    expect(await tiers.hot.trim(ref, lease, frames)).toBe(0);
+    const { frames } = await tiers.hot.frames(ref, group, start);
+    expect(await tiers.hot.trim(ref, lease, frames, true)).toBe(0);
     await post('twice', [{ at: start + 1000, values: { a: 2 } }]);
-    expect(await tiers.hot.trim(ref, lease, frames)).toBeUndefined();
-    expect(await tiers.hot.frames(ref, group, start)).toHaveLength(1);
+    expect(await tiers.hot.trim(ref, lease, frames, true)).toBeUndefined();
+    expect((await tiers.hot.frames(ref, group, start)).frames).toHaveLength(1);
     await flush();
   });
 
@@ -113,11 +113,11 @@ describe('moving group-windows', () => {
     await post('expired', [{ at: start, values: { a: 1 } }]);
     const [expired] = await tiers.hot.lease(ref, await tiers.hot.now(), 1, 0);
     const [taken] = await tiers.hot.lease(ref, await tiers.hot.now(), 1, 60_000);
-    const frames = await tiers.hot.frames(ref, expired!.group, start);
+    const { frames } = await tiers.hot.frames(ref, expired!.group, start);
     expect(taken!.group).toBe(expired!.group);
-    expect(await tiers.hot.trim(ref, expired!, frames)).toBeUndefined();
+    expect(await tiers.hot.trim(ref, expired!, frames, true)).toBeUndefined();
     expect(await tiers.hot.lease(ref, await tiers.hot.now(), 1, 60_000)).toEqual([]);
-    expect(await tiers.hot.trim(ref, taken!, frames)).toBe(0);
+    expect(await tiers.hot.trim(ref, taken!, frames, true)).toBe(0);
   });
 
   test('a trim of a list whose head is not what was moved does nothing, whatever its count', async () => {
@@ -126,13 +126,13 @@ describe('moving group-windows', () => {
       { at: start + 1000, values: { a: 2 } },
     ]);
     const { lease, group } = await leaseOf('failover');
-    const frames = await tiers.hot.frames(ref, group, start);
+    const { frames } = await tiers.hot.frames(ref, group, start);
     // What a replica that lagged would hold after a failover and the next append.
     const key = tiers.hot.keyOf(ref, group, start);
     await tiers.redis.rpop(key);
     await post('failover', [{ at: start + 2000, values: { a: 3 } }]);
     expect(await tiers.redis.llen(key)).toBe(frames.length);
-    expect(await tiers.hot.trim(ref, lease, frames)).toBeUndefined();
+    expect(await tiers.hot.trim(ref, lease, frames, true)).toBeUndefined();
     await flush();
     expect([...(await read('failover', 'a'))]).toEqual([
       [0, 1],
@@ -179,6 +179,26 @@ describe('moving group-windows', () => {
     expect(new Map([...(await read('large', 'm7'))].sort(([a], [b]) => a - b))).toEqual(
       new Map([...expected].sort(([a], [b]) => a - b)),
     );
+  }, 60_000);
+
+  test('a window of more names than one layout may hold moves whole, in layers', async () => {
+    const posts = Array.from({ length: 300 }, (_, i) => ({
+      at: start + i * 1000,
+      values: Object.fromEntries(
+        Array.from({ length: 10 }, (_, m) => [`churn.${i}.${m}.`.padEnd(250, 'abcdefghij'), i + m / 7]),
+      ),
+    }));
+    for (const p of posts) await post('churn', [p]);
+    const { failures } = await flush();
+    expect(failures).toEqual([]);
+    expect((await tiers.hot.due(ref, Number.MAX_SAFE_INTEGER)).count).toBe(0);
+    const group = groupIdOf(sourceIdOf(tenant.id, sourceOf.host('churn')), 0, 0);
+    const layers = (await tiers.warm.window(ref, dayOf(start), group, start)).map(({ layer }) => layer);
+    expect(Math.max(...layers)).toBeGreaterThan(0);
+    for (const i of [0, 150, 299]) {
+      const name = Object.keys(posts[i]!.values)[3]!;
+      expect([...(await read('churn', name))]).toEqual([[i, i + 3 / 7]]);
+    }
   }, 60_000);
 
   test('a flush between an archiver’s read and its commit leaves the day open, and nothing is purged', async () => {
