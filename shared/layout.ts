@@ -116,6 +116,11 @@ export function unionLayout(layouts: readonly Layout[]): Layout {
   return layoutOf(series.values());
 }
 
+/** About how much memory a decoded layout takes; for the bounds of caches. */
+export function decodedBytes({ bytes, series }: Layout): number {
+  return bytes.length + 500 * series.length;
+}
+
 function assemble(bytes: Uint8Array, series: readonly Labels[], keys: readonly string[]): Layout {
   const columns = new Map(keys.map((key, i) => [key, i]));
   if (columns.size !== keys.length) throw new MalformedBytesError('a layout names a series twice');

@@ -16,3 +16,14 @@ export function partitionsOfLane(
 ): PartitionRef[] {
   return partitions.filter((_, i) => i % lanes === lane);
 }
+
+/**
+ * The same partitions from another place on, so that one that takes all the time does not always keep it from the same
+ * others.
+ *
+ * @param at from 0 to below 1
+ */
+export function rotated(partitions: readonly PartitionRef[], at: number): PartitionRef[] {
+  const first = Math.floor(at * partitions.length);
+  return [...partitions.slice(first), ...partitions.slice(0, first)];
+}

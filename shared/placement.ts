@@ -105,6 +105,9 @@ export function maxPartitions(placement: Placement): number {
   return Math.max(...placement.epochs.map((epoch) => epoch.partitions));
 }
 
+/** Most partitions a tenant may have. */
+export const MAX_PARTITIONS = 4096;
+
 /** Partitions are equal ranges of the source id, so that the groups of a source lie together. */
 export function partitionOf(sourceId: Id, partitions: number): number {
   const head = Buffer.from(sourceId.slice(0, 8), 'base64url').readUInt32BE(0);

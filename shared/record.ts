@@ -1,7 +1,9 @@
 import { constants as zlib, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { LRUCache } from 'lru-cache';
 import { ByteReader, ByteWriter, MalformedBytesError } from './bytes';
-import { ID_BYTES } from './id';
-import { seriesCountOf } from './layout';
+import { ID_BYTES, type Id, idText } from './id';
+import { decodeLayout, layoutIdOf, seriesCountOf } from './layout';
+import { MAX_PARTITIONS } from './placement';
 
 /**
  * A stream record: all that is needed to rebuild the later tiers (design.md, rule 6). The stream adds the version.
@@ -118,9 +120,21 @@ export function decodeRecord(bytes: Uint8Array): StreamRecord {
   }
 }
 
+/** Layouts found well-formed, by id: the same few come minute after minute. */
+const checked = new LRUCache<Id, true>({ max: 100_000 });
+
+function checkLayout(bytes: Uint8Array): void {
+  const id = idText(layoutIdOf(bytes));
+  if (checked.has(id)) return;
+  decodeLayout(bytes);
+  checked.set(id, true);
+}
+
 function decodeBody(reader: ByteReader): StreamRecord {
   const tenant = reader.text();
   const partition = reader.uvarint();
+  if (partition >= MAX_PARTITIONS)
+    throw new MalformedBytesError(`partition ${partition} of ${MAX_PARTITIONS} at most`);
   const groups = Array.from({ length: reader.count(ID_BYTES + 4) }, () => {
     const sourceId = reader.bytes(ID_BYTES);
     const splitBits = reader.byte();
@@ -128,6 +142,7 @@ function decodeBody(reader: ByteReader): StreamRecord {
     if (splitBits > 15 || splitIndex >= 2 ** splitBits)
       throw new MalformedBytesError(`split ${splitIndex} of 2^${splitBits}`);
     const layout = reader.bytes(reader.count(1));
+    checkLayout(layout);
     const valueBytes = seriesCountOf(layout) * 8;
     const frames = Array.from({ length: reader.count(8 + valueBytes) }, () => ({
       timestamp: reader.int64(),

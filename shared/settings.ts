@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { DAY_MS, parseDuration } from './duration';
+import { MAX_PARTITIONS } from './placement';
 
 /**
  * The settings of a stage: what an operator may choose. Each is `--set key=value` at `npm start` and
@@ -58,7 +59,7 @@ export const settingsSchema = z
     /** How long the mapping gathers a batch. */
     batchWindow: duration('1s'),
     /** Partitions of a new tenant. */
-    partitions: count(8, 1, 4096),
+    partitions: count(8, 1, MAX_PARTITIONS),
     /** Flushers that run side by side. */
     flusherLanes: count(2, 1, 32),
     /** Cache engine. */

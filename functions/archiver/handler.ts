@@ -6,13 +6,13 @@ import { DAY_MS } from '../../shared/duration';
 import { metaTable, settings, variable, warmTable } from '../../shared/environment';
 import { log } from '../../shared/log';
 import { Catalogue } from '../../shared/meta/catalogue';
-import { isOpen, Manifest } from '../../shared/meta/manifest';
+import { isOpen, Manifest, type ManifestDay } from '../../shared/meta/manifest';
 import { Tenants } from '../../shared/meta/tenants';
 import { count } from '../../shared/meters';
 import { ENV } from '../../shared/names';
 import { objectStore } from '../../shared/object-store';
-import { allPartitions } from '../../shared/partitions';
-import { dayStartMs } from '../../shared/placement';
+import { allPartitions, rotated } from '../../shared/partitions';
+import { dayStartMs, type PartitionRef } from '../../shared/placement';
 import { WarmTier } from '../../shared/warm/warm-tier';
 
 const { archiveAfter, purgeAfter, retention, warmTtl } = settings();
@@ -59,35 +59,39 @@ export async function handler(event: unknown, context: Context): Promise<Archive
   let unpurged = 0;
   let failed = 0;
   let lagMs = 0;
-  for (const ref of allPartitions(await tenants.list())) {
-    for (const entry of await manifest.days(ref, '1970-01-01', '9999-12-31')) {
-      const endMs = dayStartMs(entry.day) + DAY_MS;
-      if (endMs > before) continue;
-      try {
-        if (isOpen(entry)) {
-          if (hasTime() && (await archiveDay(dependencies, ref, entry))) archived++;
-          else {
-            remaining++;
-            lagMs = Math.max(lagMs, Date.now() - endMs - archiveAfter);
-          }
+  const each = async (work: (ref: PartitionRef, entry: ManifestDay) => Promise<void>) => {
+    for (const ref of rotated(allPartitions(await tenants.list()), Math.random())) {
+      for (const entry of await manifest.days(ref, '1970-01-01', '9999-12-31')) {
+        if (dayStartMs(entry.day) + DAY_MS > before) continue;
+        try {
+          await work(ref, entry);
+        } catch (error) {
+          // The other days may be well.
+          failed++;
+          const place = { day: entry.day, partition: ref.partition };
+          log.error('a partition-day stays open', { ...place, error: error as Error });
         }
-        if (purge) {
-          const { items, remains } = hasTime()
-            ? await purgeDay(dependencies, ref, entry, purgeAfter)
-            : { items: 0, remains: true };
-          purged += items;
-          if (remains) unpurged++;
-        }
-      } catch (error) {
-        failed++;
-        log.error('a partition-day stays open', {
-          day: entry.day,
-          partition: ref.partition,
-          error: error as Error,
-        });
       }
     }
-  }
+  };
+  await each(async (ref, entry) => {
+    if (!isOpen(entry)) return;
+    if (hasTime() && (await archiveDay(dependencies, ref, entry))) {
+      archived++;
+      return;
+    }
+    remaining++;
+    lagMs = Math.max(lagMs, Date.now() - dayStartMs(entry.day) - DAY_MS - archiveAfter);
+  });
+  // After all is archived: to purge is less urgent.
+  if (purge)
+    await each(async (ref, entry) => {
+      const { items, remains } = hasTime()
+        ? await purgeDay(dependencies, ref, entry, purgeAfter)
+        : { items: 0, remains: true };
+      purged += items;
+      if (remains) unpurged++;
+    });
   count('archiver', {
     DaysArchived: archived,
     DaysFailed: failed,

@@ -10,7 +10,7 @@ import { Manifest } from '../../shared/meta/manifest';
 import { Tenants } from '../../shared/meta/tenants';
 import { count } from '../../shared/meters';
 import { ENV } from '../../shared/names';
-import { allPartitions, partitionsOfLane } from '../../shared/partitions';
+import { allPartitions, partitionsOfLane, rotated } from '../../shared/partitions';
 import { WarmTier } from '../../shared/warm/warm-tier';
 
 const { window: windowMs, flushDelay, retention, streamRetention, warmTtl } = settings();
@@ -58,16 +58,23 @@ export async function handler(event: unknown, context: Context): Promise<FlushRe
   let failed = 0;
   let remaining = 0;
   let oldestMs = Infinity;
-  for (const ref of partitions) {
-    const moved = await flushPartition(dependencies, ref, dueBefore, hasTime);
-    windows += moved.windows;
-    samples += moved.samples;
-    bytes += moved.bytes;
-    failed += moved.failures.length;
-    for (const error of moved.failures) log.error('a group-window stays due', { error });
-    const left = await dependencies.hot.due(ref, dueBefore);
-    remaining += left.count;
-    oldestMs = Math.min(oldestMs, left.oldestMs ?? Infinity);
+  for (const ref of rotated(partitions, Math.random())) {
+    try {
+      const moved = await flushPartition(dependencies, ref, dueBefore, hasTime);
+      windows += moved.windows;
+      samples += moved.samples;
+      bytes += moved.bytes;
+      failed += moved.failures.length;
+      for (const error of moved.failures) log.error('a group-window stays due', { error });
+      const left = await dependencies.hot.due(ref, dueBefore);
+      remaining += left.count;
+      oldestMs = Math.min(oldestMs, left.oldestMs ?? Infinity);
+    } catch (error) {
+      // The other partitions may be well.
+      failed++;
+      remaining++;
+      log.error('a partition was not flushed', { partition: ref.partition, error: error as Error });
+    }
   }
   count('flusher', {
     WindowsFlushed: windows,

@@ -92,8 +92,9 @@ async function acknowledge(
   accepted: number,
   dropped: ReadonlyMap<DropReason, number>,
 ) {
+  const records = recordsOf(tenant, sources);
   try {
-    await putRecords(kinesis, stream, recordsOf(tenant, sources));
+    await putRecords(kinesis, stream, records);
   } catch (error) {
     log.error('samples refused', { error: error as Error });
     const message =

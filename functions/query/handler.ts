@@ -40,6 +40,9 @@ const dependencies = {
 /** Most pairs of host and name of one request for the latest values. mkr asks for at most 100 hosts at a time. */
 const MAX_LATEST = 10_000;
 
+/** Samples of one answer: Lambda's are 6 MB at most. */
+const MAX_STEPS = 100_000;
+
 export const handler = httpHandler(
   { keys: new ApiKeys(table), tenants },
   {
@@ -102,6 +105,12 @@ async function readMetric(
   const step = stepParameter(query);
   // `to` is included, to the last ms of its second.
   const asked = { fromMs: from * 1000, toMs: to * 1000 + 1000 };
+
+  if (step !== undefined && (to - from) * 1000 > step * MAX_STEPS)
+    throw new HttpError(
+      400,
+      `step: ${to - from} s have more than ${MAX_STEPS} steps of ${step / 1000} s; ask for longer ones`,
+    );
 
   const known = await dependencies.catalogue.source(tenant.id, sourceIdOf(tenant.id, source));
   if (!metricNames(known).includes(name)) {

@@ -58,8 +58,16 @@ async function createServices(tenantId: string, names: readonly string[]): Promi
 function unionOfRoles(a: Host['roles'], b: Host['roles']): Host['roles'] {
   const services = [...new Set([...Object.keys(a), ...Object.keys(b)])].sort();
   return Object.fromEntries(
-    services.map((service) => [service, [...new Set([...(a[service] ?? []), ...(b[service] ?? [])])].sort()]),
+    services.map((service) => [
+      service,
+      [...new Set([...rolesIn(a, service), ...rolesIn(b, service)])].sort(),
+    ]),
   );
+}
+
+/** A service may be called `constructor`. */
+function rolesIn(roles: Host['roles'], service: string): readonly string[] {
+  return Object.hasOwn(roles, service) ? roles[service]! : [];
 }
 
 function noHost(hostId: string): HttpError {

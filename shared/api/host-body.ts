@@ -19,6 +19,8 @@ const roleFullname = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
+const MAX_HOST_BYTES = 256 * 1024;
+
 /** Unknown fields are let be: agents of other releases send more. `null` is an absent field, as Go writes one. */
 const bodySchema = z.object({
   name: z.string().min(1).max(255),
@@ -42,6 +44,7 @@ export function parseHostBody(body: unknown): HostSpec {
     throw new HttpError(400, issues.slice(0, 5).join('; '));
   }
   const { name, displayName, customIdentifier, memo, meta, interfaces, roleFullnames } = result.data;
+  checkSize({ meta, interfaces, roleFullnames });
   return {
     name,
     displayName: displayName || null,
@@ -51,6 +54,17 @@ export function parseHostBody(body: unknown): HostSpec {
     interfaces: (interfaces ?? []).map(withIpAddress),
     roles: rolesOf(roleFullnames ?? []),
   };
+}
+
+/** What is echoed must fit an item, and be written as JSON again. */
+function checkSize(echoed: unknown): void {
+  let bytes: number;
+  try {
+    bytes = Buffer.byteLength(JSON.stringify(echoed));
+  } catch {
+    throw new HttpError(400, 'body: nested too deep');
+  }
+  if (bytes > MAX_HOST_BYTES) throw new HttpError(413, `body: ${bytes} bytes exceed ${MAX_HOST_BYTES}`);
 }
 
 function rolesOf(pairs: readonly (readonly [string, string])[]): Record<string, string[]> {

@@ -185,7 +185,11 @@ export async function purgeDay(
   if (entry?.archived === undefined || isOpen(entry) || now() - entry.archived.atMs < ageMs)
     return { items: 0, remains: true };
   const object = await cold.open(entry.archived.key);
-  if (object === undefined || object.etag !== entry.archived.etag) return { items: 0, remains: true };
+  if (object === undefined || object.etag !== entry.archived.etag) {
+    // Another archiver wrote it and did not commit: open the day, so that the next one does.
+    await manifest.announce(ref, day);
+    return { items: 0, remains: true };
+  }
   // Verified, not assumed: every chunk is read back whole before what it replaces is removed.
   for (const chunk of object.index.chunks) {
     const samples = sampleCount(openChunk(await object.chunk(chunk)).block());

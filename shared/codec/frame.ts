@@ -69,6 +69,11 @@ export function writeSampleFrame(
   return end + values.length;
 }
 
+/** The 16 bytes of an encoded frame's layout id, a view. */
+export function layoutOfFrame(bytes: Uint8Array): Uint8Array {
+  return bytes.subarray(1, 1 + LAYOUT_BYTES);
+}
+
 /** @throws {RangeError} when a field is outside the bounds its type states */
 export function encodeFrame(frame: Frame): Uint8Array {
   const version = encodeVersion(frame.version);

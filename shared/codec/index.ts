@@ -10,7 +10,14 @@ export {
   splitBlock,
 } from './block';
 export { type ChunkReader, encodeChunk, openChunk } from './chunk';
-export { decodeFrame, encodeFrame, encodeVersion, sampleFrameBytes, writeSampleFrame } from './frame';
+export {
+  decodeFrame,
+  encodeFrame,
+  encodeVersion,
+  layoutOfFrame,
+  sampleFrameBytes,
+  writeSampleFrame,
+} from './frame';
 export {
   type Block,
   type Column,

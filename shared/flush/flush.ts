@@ -11,7 +11,7 @@ import {
   splitBlock,
 } from '../codec';
 import { mapLimited } from '../concurrency';
-import type { HotTier, Lease } from '../hot/hot-tier';
+import { type HotTier, type Lease, type MovedFrames, movedFrames } from '../hot/hot-tier';
 import { type Id, idText } from '../id';
 import { type Layout, positionsIn, unionLayout } from '../layout';
 import type { Catalogue } from '../meta/catalogue';
@@ -46,6 +46,8 @@ const PARALLEL = 16;
  * it compresses. One post's layout stays far below: a group's names are bounded in number and length.
  */
 const MAX_UNION_BYTES = 256 * 1024;
+/** Series that a chunk has at most: one row of them fits an item, since time cannot split a row. */
+const MAX_UNION_SERIES = 8_192;
 /** How often a conditional write that lost is tried again with what the other wrote. */
 const MAX_CONFLICTS = 10;
 
@@ -86,8 +88,8 @@ export async function flushPartition(
     });
     // Again after the writes: an archiver that read between has missed them, and must find the day open.
     await announce();
-    await mapLimited(moved, PARALLEL, async ({ lease, frames, isAll }) => {
-      await dependencies.hot.trim(ref, lease, frames, isAll);
+    await mapLimited(moved, PARALLEL, async ({ lease, frames }) => {
+      await dependencies.hot.trim(ref, lease, frames);
     });
     windows += moved.length;
     for (const window of moved) {
@@ -99,10 +101,7 @@ export async function flushPartition(
 }
 
 interface Moved {
-  /** What was moved, as read from the hot tier. */
-  readonly frames: readonly Uint8Array[];
-  /** Whether that was all there was. */
-  readonly isAll: boolean;
+  readonly frames: MovedFrames;
   readonly samples: number;
   readonly bytes: number;
 }
@@ -114,7 +113,7 @@ async function moveWindow(
 ): Promise<Moved> {
   const read = await hot.frames(ref, group, windowStart);
   // Empty when the safety net expired it; the trim then clears the due index.
-  if (read.frames.length === 0) return { ...read, samples: 0, bytes: 0 };
+  if (read.frames.length === 0) return { frames: movedFrames([], true), samples: 0, bytes: 0 };
   const layoutOf = (id: Id) => layoutFrom(hot, catalogue, ref, group, id);
   const taken = await takeNameable(read.frames.map(decodeFrame), layoutOf);
   const encoded = read.frames.slice(0, taken.frames.length);
@@ -130,7 +129,8 @@ async function moveWindow(
     // The chunk names its series by this layout only.
     await catalogue.put(ref.tenantId, group, union.id, union.bytes, windowMs);
     const bytes = await putParts(warm, ref, day, { group, windowStart, layer }, block, existing);
-    if (bytes !== undefined) return { frames: encoded, isAll, samples: sampleCountOf(taken.frames), bytes };
+    if (bytes !== undefined)
+      return { frames: movedFrames(encoded, isAll), samples: sampleCountOf(taken.frames), bytes };
   }
   throw new Error(`${MAX_CONFLICTS} other writers came first at window ${windowStart} of group ${group}`);
 }
@@ -142,12 +142,14 @@ async function takeNameable(
 ): Promise<{ frames: readonly Frame[]; layouts: readonly Layout[] }> {
   const layouts = new Map<Id, Layout>();
   let bytes = 0;
+  let series = 0;
   for (const [i, frame] of frames.entries()) {
     const id = idText(frame.layout);
     if (layouts.has(id)) continue;
     const layout = await layoutOf(id);
     bytes += layout.bytes.length;
-    if (bytes > MAX_UNION_BYTES && i > 0)
+    series += layout.series.length;
+    if ((bytes > MAX_UNION_BYTES || series > MAX_UNION_SERIES) && i > 0)
       return { frames: frames.slice(0, i), layouts: [...layouts.values()] };
     layouts.set(id, layout);
   }
@@ -166,8 +168,8 @@ async function pickLayer(
       layoutOf(idText(openChunk(chunk).layout)),
     );
     const union = unionLayout([...layouts, ...older]);
-    if (existing.length === 0 || union.bytes.length <= MAX_UNION_BYTES)
-      return { layer, existing, older, union };
+    const fits = union.bytes.length <= MAX_UNION_BYTES && union.series.length <= MAX_UNION_SERIES;
+    if (existing.length === 0 || fits) return { layer, existing, older, union };
   }
 }
 

@@ -8,17 +8,20 @@
  *
  * Returns the 1-based numbers of the layouts that are not there; nothing was appended unless it is empty.
  * On first touch a window enters the due index, in this same script, with the store's time: a key without an
- * entry there would never be flushed (design.md, rule 4). Layouts outlive the windows that need them, since
- * every append renews theirs before a window gets its own time to live.
+ * entry there would never be flushed (design.md, rule 4). Layouts outlive the frames that need them: every append
+ * gives theirs twice the time, a window's is renewed when what remains of it is kept.
+ *
+ * The first line makes the store refuse the whole script when memory is full, rather than from its first write of a
+ * kind that is always allowed on.
  */
-export const APPEND_SCRIPT = `
-local ttl, layouts, windows = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+export const APPEND_SCRIPT = `#!lua
+local ttl, layouts, windows = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local missing = {}
 for i = 1, layouts do
   local bytes = ARGV[3 + i]
   if bytes ~= '' then
-    redis.call('SET', KEYS[1 + i], bytes, 'PX', ttl)
-  elseif redis.call('PEXPIRE', KEYS[1 + i], ttl) == 0 then
+    redis.call('SET', KEYS[1 + i], bytes, 'PX', 2 * ttl)
+  elseif redis.call('PEXPIRE', KEYS[1 + i], 2 * ttl) == 0 then
     missing[#missing + 1] = i
   end
 end

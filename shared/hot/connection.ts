@@ -31,36 +31,49 @@ export function connectHot(url: string, environment: NodeJS.ProcessEnv = process
   const options: RedisOptions = {
     ...COMMON,
     username,
+    password: decodeURIComponent(target.password) || undefined,
     ...(target.protocol === 'rediss:' ? { tls: {} } : {}),
-    ...(replicationGroupId !== null
-      ? {
-          // A getter: each new connection needs a token of its own, an old one has expired.
-          get password() {
-            return iamToken(
-              { replicationGroupId, user: username ?? 'default', region: environment.AWS_REGION ?? '' },
-              {
-                accessKeyId: environment.AWS_ACCESS_KEY_ID ?? '',
-                secretAccessKey: environment.AWS_SECRET_ACCESS_KEY ?? '',
-                sessionToken: environment.AWS_SESSION_TOKEN,
-              },
-              new Date(),
-            );
-          },
-        }
-      : { password: decodeURIComponent(target.password) || undefined }),
   };
-  const client =
-    target.searchParams.get('cluster') === 'true'
-      ? new Cluster([{ host, port }], {
-          // TLS certificates bear the nodes' names, so the address is not resolved before connecting.
-          dnsLookup: (address, callback) => callback(null, address),
-          redisOptions: options,
-          retryDelayOnFailover: 250,
-          maxRedirections: 80,
-          slotsRefreshTimeout: 2_000,
-        })
-      : new Redis({ ...options, host, port });
+  const token = () =>
+    iamToken(
+      {
+        replicationGroupId: replicationGroupId ?? '',
+        user: username ?? 'default',
+        region: environment.AWS_REGION ?? '',
+      },
+      {
+        accessKeyId: environment.AWS_ACCESS_KEY_ID ?? '',
+        secretAccessKey: environment.AWS_SECRET_ACCESS_KEY ?? '',
+        sessionToken: environment.AWS_SESSION_TOKEN,
+      },
+      new Date(),
+    );
+  let client: HotClient;
+  if (target.searchParams.get('cluster') === 'true') {
+    if (replicationGroupId !== null) passwordFrom(options, token);
+    client = new Cluster([{ host, port }], {
+      // TLS certificates bear the nodes' names, so the address is not resolved before connecting.
+      dnsLookup: (address, callback) => callback(null, address),
+      redisOptions: options,
+      retryDelayOnFailover: 250,
+      maxRedirections: 80,
+      slotsRefreshTimeout: 2_000,
+    });
+  } else {
+    client = new Redis({ ...options, host, port, lazyConnect: true });
+    // After construction, which copies the options.
+    if (replicationGroupId !== null) passwordFrom(client.options, token);
+    client.connect().catch(() => {});
+  }
   // Without a listener a lost connection ends the process; each command reports its own failure.
   client.on('error', () => {});
   return client;
+}
+
+/**
+ * Makes the password a getter: each new connection asks for it, and needs a token of its own, since one is good for 15
+ * minutes and an instance lives longer. Never to be spread, which would keep the first token.
+ */
+function passwordFrom(options: RedisOptions, token: () => string): void {
+  Object.defineProperty(options, 'password', { enumerable: true, configurable: true, get: token });
 }

@@ -1,7 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import type { Id } from '../id';
-import { decodeLayout, type Layout } from '../layout';
+import { LRUCache } from 'lru-cache';
+import { layoutOfFrame } from '../codec';
+import { type Id, idText } from '../id';
+import { decodedBytes, decodeLayout, type Layout } from '../layout';
 import type { GroupId, PartitionRef } from '../placement';
 import { APPEND_SCRIPT } from './append-script';
 import type { HotClient } from './connection';
@@ -39,12 +41,30 @@ export interface Lease {
   readonly token: string;
 }
 
+/** Frames that have reached the next tier: how many, and which. */
+export interface MovedFrames {
+  readonly count: number;
+  /** Hex SHA-1 of the frames, one after the other. */
+  readonly sha1: string;
+  /** Whether there were no others when they were read. */
+  readonly isAll: boolean;
+}
+
+export function movedFrames(frames: readonly Uint8Array[], isAll: boolean): MovedFrames {
+  const digest = createHash('sha1');
+  for (const frame of frames) digest.update(frame);
+  return { count: frames.length, sha1: digest.digest('hex'), isAll };
+}
+
 /** Most bytes and frames of one script call; Lua copies them once, and a call blocks its node. */
 const MAX_CALL_BYTES = 1024 * 1024;
 const MAX_CALL_FRAMES = 4_000;
 /** Most frames read from one group-window at a time; the rest stays due. */
 const MAX_READ_FRAMES = 2_000;
 const MAX_LAYOUT_BYTES = 4 * 1024 * 1024;
+/** Most layouts one call may refer to. */
+const MAX_CALL_LAYOUTS = 500;
+const MAX_DECODED_BYTES = 64_000_000;
 
 interface Scripts {
   appendFrames(keys: number, ...args: (string | number | Buffer)[]): Promise<number[]>;
@@ -57,7 +77,10 @@ export class HotTier {
   private readonly redis: HotClient & Scripts;
   /** Layouts this instance has sent, by key; when the store forgot one, the script says so and it is sent again. */
   private readonly sentLayouts = new Set<string>();
-  private readonly decodedLayouts = new Map<Id, Layout>();
+  private readonly decodedLayouts = new LRUCache<Id, Layout>({
+    maxSize: MAX_DECODED_BYTES,
+    sizeCalculation: decodedBytes,
+  });
 
   /**
    * @param ttlMs safety net far beyond residency: when a key vanishes even though nobody moved it
@@ -160,18 +183,10 @@ export class HotTier {
    * Removes frames that were moved.
    *
    * @param moved the first of what {@link frames} gave
-   * @param isAll whether there were no others then
    * @returns how many frames remain, or undefined when the lease was lost and nothing was removed
    */
-  async trim(
-    ref: PartitionRef,
-    lease: Lease,
-    moved: readonly Uint8Array[],
-    isAll: boolean,
-  ): Promise<number | undefined> {
+  async trim(ref: PartitionRef, lease: Lease, moved: MovedFrames): Promise<number | undefined> {
     const tag = hashTag(ref);
-    const digest = createHash('sha1');
-    for (const frame of moved) digest.update(frame);
     const left = await this.redis.trimMoved(
       4,
       dueKey(tag),
@@ -181,9 +196,10 @@ export class HotTier {
       dueMember(lease.group, lease.windowStart),
       lease.windowStart,
       lease.token,
-      moved.length,
-      digest.digest('hex'),
-      isAll ? 1 : 0,
+      moved.count,
+      moved.sha1,
+      moved.isAll ? 1 : 0,
+      this.ttlMs,
     );
     return left < 0 ? undefined : left;
   }
@@ -195,7 +211,6 @@ export class HotTier {
     const bytes = await this.redis.getBuffer(layoutKey(hashTag(ref), id));
     if (bytes === null) return undefined;
     const layout = decodeLayout(zstdDecompressSync(bytes, { maxOutputLength: MAX_LAYOUT_BYTES }));
-    if (this.decodedLayouts.size > 10_000) this.decodedLayouts.clear();
     this.decodedLayouts.set(id, layout);
     return layout;
   }
@@ -215,30 +230,44 @@ export class HotTier {
   }
 }
 
-/** Cuts an addition into calls below the limits; each has the layouts its frames may need. */
+/** Cuts an addition into calls below the limits; each has just the layouts of its frames. */
 export function splitAppend(addition: PartitionAppend): PartitionAppend[] {
-  const calls: WindowAppend[][] = [];
+  const calls: PartitionAppend[] = [];
+  let layouts = new Map<Id, Uint8Array>();
   let windows: WindowAppend[] = [];
-  let frames: Uint8Array[] = [];
   let bytes = 0;
   let count = 0;
   for (const window of addition.windows) {
-    frames = [];
+    let frames: Uint8Array[] = [];
+    const closeWindow = () => {
+      if (frames.length > 0) windows.push({ ...window, frames });
+      frames = [];
+    };
     for (const frame of window.frames) {
-      if (count > 0 && (bytes + frame.length > MAX_CALL_BYTES || count >= MAX_CALL_FRAMES)) {
-        if (frames.length > 0) windows.push({ ...window, frames });
-        calls.push(windows);
+      const id = idText(layoutOfFrame(frame));
+      const layout = addition.layouts.get(id);
+      if (layout === undefined)
+        throw new RangeError(`a frame refers to layout ${id}, which the addition does not have`);
+      const added = frame.length + (layouts.has(id) ? 0 : layout.length);
+      const isFull =
+        bytes + added > MAX_CALL_BYTES ||
+        count >= MAX_CALL_FRAMES ||
+        (layouts.size >= MAX_CALL_LAYOUTS && !layouts.has(id));
+      if (count > 0 && isFull) {
+        closeWindow();
+        calls.push({ layouts, windows });
+        layouts = new Map();
         windows = [];
-        frames = [];
         bytes = 0;
         count = 0;
       }
+      bytes += frame.length + (layouts.has(id) ? 0 : layout.length);
+      layouts.set(id, layout);
       frames.push(frame);
-      bytes += frame.length;
       count++;
     }
-    if (frames.length > 0) windows.push({ ...window, frames });
+    closeWindow();
   }
-  if (windows.length > 0) calls.push(windows);
-  return calls.map((part) => ({ layouts: addition.layouts, windows: part }));
+  if (windows.length > 0) calls.push({ layouts, windows });
+  return calls;
 }

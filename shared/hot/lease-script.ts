@@ -6,8 +6,9 @@
  *       lease, ms
  *
  * Returns the members taken. One that another token holds is passed over until that lease has expired.
+ * Allowed when memory is full: it is the way to free some.
  */
-export const LEASE_SCRIPT = `
+export const LEASE_SCRIPT = `#!lua flags=allow-oom
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local before, most, token, length = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])

@@ -3,14 +3,14 @@
  *
  * KEYS  due index; leases; the list of frames; the group's set of windows
  * ARGV  member of the due index; the window's start; token; how many frames were moved; SHA-1 of those frames;
- *       1 when that was all there was when they were read, 0 when there was more
+ *       1 when that was all there was when they were read, 0 when there was more; time to live of what remains, ms
  *
  * Returns how many frames remain, or -1 when nothing was done: the lease is no longer this token's, or the
  * list's head is not what was moved (after a failover to a replica that lagged, a replay may have filled the
  * list with other frames; a count alone would remove those).
  * What remains stays in the due index; when it came after the lease was taken, as first written then.
  */
-export const TRIM_SCRIPT = `
+export const TRIM_SCRIPT = `#!lua flags=allow-oom
 local lease = redis.call('HGET', KEYS[2], ARGV[1])
 if not lease then return -1 end
 local token, taken = string.match(lease, '^(%S+) %d+ (%d+)$')
@@ -28,8 +28,10 @@ local left = redis.call('LLEN', KEYS[3])
 if left == 0 then
   redis.call('ZREM', KEYS[1], ARGV[1])
   redis.call('SREM', KEYS[4], ARGV[2])
-elseif ARGV[6] == '1' then
-  redis.call('ZADD', KEYS[1], 'XX', taken, ARGV[1])
+else
+  redis.call('PEXPIRE', KEYS[3], ARGV[7])
+  redis.call('PEXPIRE', KEYS[4], ARGV[7])
+  if ARGV[6] == '1' then redis.call('ZADD', KEYS[1], 'XX', taken, ARGV[1]) end
 end
 return left
 `;

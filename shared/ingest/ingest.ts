@@ -1,6 +1,7 @@
 import type { Version } from '../codec';
 import { mapLimited } from '../concurrency';
 import type { HotTier } from '../hot/hot-tier';
+import { decodeLayout, type Layout, unionLayout } from '../layout';
 import type { Catalogue } from '../meta/catalogue';
 import { tenantIdOf } from '../placement';
 import { decodeRecord, MalformedRecordError } from '../record';
@@ -37,6 +38,9 @@ export interface IngestResult {
 
 /** Partitions and catalogue writes in flight at a time. */
 const PARALLEL = 32;
+/** Layouts of a group in one batch that are put into the catalogue each for itself. */
+const MAX_LAYOUTS_EACH = 16;
+const MAX_UNION_BYTES = 256 * 1024;
 
 /**
  * Appends a batch to the hot tier.
@@ -99,8 +103,34 @@ async function catalogueLayouts(
   windowMs: number,
 ): Promise<void> {
   const tenantId = tenantIdOf(batch.tenant);
-  const puts = [...batch.groupLayouts].flatMap(([group, ids]) => [...ids].map((id) => ({ group, id })));
-  await mapLimited(puts, PARALLEL, ({ group, id }) =>
-    catalogue.put(tenantId, group, id, batch.layouts.get(id)!, windowMs),
+  const puts = [...batch.groupLayouts].flatMap(([group, ids]) => {
+    const all = [...ids].map((id) => ({ id, bytes: batch.layouts.get(id)! }));
+    // Many are a flood of names: fewer, larger layouts name the same series. The hot tier has those of the frames.
+    return (all.length <= MAX_LAYOUTS_EACH ? all : unionsOf(all.map(({ bytes }) => decodeLayout(bytes)))).map(
+      (layout) => ({
+        group,
+        ...layout,
+      }),
+    );
+  });
+  await mapLimited(puts, PARALLEL, ({ group, id, bytes }) =>
+    catalogue.put(tenantId, group, id, bytes, windowMs),
   );
+}
+
+/** Unions of layouts, each of a size that an item of the catalogue holds. */
+function unionsOf(layouts: readonly Layout[]): Layout[] {
+  const unions: Layout[] = [];
+  let pending: Layout[] = [];
+  let bytes = 0;
+  for (const layout of layouts) {
+    if (pending.length > 0 && bytes + layout.bytes.length > MAX_UNION_BYTES) {
+      unions.push(unionLayout(pending));
+      pending = [];
+      bytes = 0;
+    }
+    pending.push(layout);
+    bytes += layout.bytes.length;
+  }
+  return [...unions, unionLayout(pending)];
 }

@@ -3,7 +3,7 @@ import { GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { LRUCache } from 'lru-cache';
 import { DAY_MS } from '../duration';
 import type { Id } from '../id';
-import { decodeLayout, type Layout } from '../layout';
+import { decodedBytes, decodeLayout, type Layout } from '../layout';
 import { dayOf, GROUP_ID_LENGTH, type GroupId, sourceIdOfGroup, splitBitsOfGroup } from '../placement';
 import { queryAll, type Table } from './table';
 
@@ -28,7 +28,10 @@ export interface SourceCatalogue {
 export class Catalogue {
   /** Layouts this instance wrote, by group and layout: the day it did. */
   private readonly written = new LRUCache<string, string>({ max: 200_000 });
-  private readonly decoded = new LRUCache<string, Layout>({ max: 5_000 });
+  private readonly decoded = new LRUCache<string, Layout>({
+    maxSize: 64_000_000,
+    sizeCalculation: decodedBytes,
+  });
 
   constructor(
     private readonly table: Table,

@@ -1,7 +1,16 @@
 import { MAX_METRIC_NAME_LENGTH, METRIC_NAME_PATTERN } from './metric-name';
 
 /** Why a point was not kept. */
-export type DropReason = 'point' | 'name' | 'time' | 'tooOld' | 'tooNew' | 'value' | 'hostId' | 'unknownHost';
+export type DropReason =
+  | 'point'
+  | 'name'
+  | 'time'
+  | 'tooOld'
+  | 'tooNew'
+  | 'value'
+  | 'hostId'
+  | 'unknownHost'
+  | 'tooManyHosts';
 
 /** A source's samples of one request: timestamp (ms) -> metric name -> value, the last of each. */
 export type SourcePoints = Map<number, Map<string, number>>;
@@ -20,6 +29,10 @@ export interface PointLimits {
   readonly resolutionMs: number;
 }
 
+/** Hosts of one request: each may cost a look into the registry. */
+const MAX_HOSTS = 2_000;
+/** Ids are made by the registry. */
+const HOST_ID_PATTERN = /^[A-Za-z0-9]{1,64}$/;
 /** How far ahead a sample may be. @see ../shared/mackerel-api.md, 1.1 */
 const MAX_AHEAD_MS = 86_400_000;
 
@@ -51,8 +64,12 @@ export function validatePoints(
     };
     const source = hasHostId ? hostId : '';
     const timestamp = Math.floor((time * 1000) / limits.resolutionMs) * limits.resolutionMs;
-    accepted++;
     let byTime = sources.get(source);
+    if (byTime === undefined && sources.size >= MAX_HOSTS) {
+      dropped.set('tooManyHosts', (dropped.get('tooManyHosts') ?? 0) + 1);
+      continue;
+    }
+    accepted++;
     if (byTime === undefined) {
       byTime = new Map();
       sources.set(source, byTime);
@@ -74,7 +91,7 @@ function flawOf(
 ): DropReason | undefined {
   if (typeof point !== 'object' || point === null || Array.isArray(point)) return 'point';
   const { hostId, name, time, value } = point as Record<string, unknown>;
-  if (hasHostId && (typeof hostId !== 'string' || hostId === '')) return 'hostId';
+  if (hasHostId && (typeof hostId !== 'string' || !HOST_ID_PATTERN.test(hostId))) return 'hostId';
   if (typeof name !== 'string' || name.length > MAX_METRIC_NAME_LENGTH || !METRIC_NAME_PATTERN.test(name))
     return 'name';
   // Clients leave out a time of 0.

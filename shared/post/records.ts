@@ -82,7 +82,9 @@ function partitionKeyOf({ tenantId, partition }: PartitionRef): string {
 }
 
 function mostNames(points: SourcePoints): number {
-  return Math.max(...[...points.values()].map(({ size }) => size));
+  let most = 0;
+  for (const { size } of points.values()) most = Math.max(most, size);
+  return most;
 }
 
 function groupLayouts(

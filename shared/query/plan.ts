@@ -20,8 +20,9 @@ export const MAX_UNPRUNED_DAYS = 3;
 
 /** The part of a range that can be read at all: within retention, and no further ahead than is accepted. */
 export function clampRange(range: TimeRange, nowMs: number, retentionMs: number): TimeRange {
-  const fromMs = Math.max(range.fromMs, nowMs - retentionMs);
-  return { fromMs, toMs: Math.max(fromMs, Math.min(range.toMs, nowMs + 2 * DAY_MS)) };
+  const latestMs = nowMs + 2 * DAY_MS;
+  const fromMs = Math.min(Math.max(range.fromMs, nowMs - retentionMs), latestMs);
+  return { fromMs, toMs: Math.max(fromMs, Math.min(range.toMs, latestMs)) };
 }
 
 /**

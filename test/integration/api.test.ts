@@ -124,6 +124,11 @@ describe('the HTTP API', () => {
       status: 400,
       says: '"x"',
     },
+    {
+      path: (h: string) => `/api/v0/hosts/${h}/metrics?name=custom.good&from=0&to=99999999&step=60`,
+      status: 400,
+      says: 'step',
+    },
     { path: (h: string) => `/api/v0/hosts/${h}/metrics?name=never&from=1&to=2`, status: 404, says: 'never' },
     { path: () => '/api/v0/hosts/nobody/metrics?name=a&from=1&to=2', status: 404, says: 'nobody' },
     { path: () => '/api/v0/hosts/a%2Fb/metrics?name=a&from=1&to=2', status: 404, says: 'a/b' },
@@ -171,6 +176,15 @@ describe('the HTTP API', () => {
     expect((await client.request('PUT', '/api/v0/hosts/nobody', { name: 'x' })).status).toBe(404);
     expect((await client.request('POST', '/api/v0/hosts', { meta: {} })).status).toBe(400);
     expect((await client.request('POST', '/api/v0/hosts', 'null')).status).toBe(400);
+    // Names and shapes that trip JavaScript.
+    const odd = { name: 'odd', roleFullnames: ['constructor:web'] };
+    const { id: oddId } = await client.json<{ id: string }>('POST', '/api/v0/hosts', odd);
+    await client.json('PUT', `/api/v0/hosts/${oddId}`, { name: 'odd' });
+    await client.json('PUT', `/api/v0/hosts/${id}`, odd);
+    const deep = `{"name":"deep","meta":{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}}`;
+    expect((await client.request('POST', '/api/v0/hosts', deep)).status).toBe(400);
+    const large = { name: 'large', meta: { a: 'x'.repeat(500_000) } };
+    expect((await client.request('POST', '/api/v0/hosts', large)).status).toBe(413);
   });
 
   test('keeps service metrics, names and latest values', async () => {
@@ -223,5 +237,10 @@ describe('the HTTP API', () => {
   test('answers a range without samples with an empty array', async () => {
     const path = `/api/v0/hosts/${host}/metrics?name=custom.good&from=${now - 7200}&to=${now - 7000}`;
     expect(await client.json('GET', path)).toEqual({ metrics: [] });
+    // In ms and in microseconds, as people paste them.
+    for (const scale of [1e3, 1e6]) {
+      const pasted = `/api/v0/hosts/${host}/metrics?name=custom.good&from=${now * scale}&to=${now * scale}`;
+      expect(await client.json('GET', pasted)).toEqual({ metrics: [] });
+    }
   });
 });

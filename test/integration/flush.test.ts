@@ -1,6 +1,7 @@
 import { archiveDay, purgeDay } from '../../shared/archive/archive';
 import { flushPartition } from '../../shared/flush/flush';
-import { reduceBatch } from '../../shared/ingest/reduce';
+import { movedFrames } from '../../shared/hot/hot-tier';
+import { ingestBatch } from '../../shared/ingest/ingest';
 import { type Labels, metricOf, sourceOf } from '../../shared/labels';
 import { layoutOf } from '../../shared/layout';
 import {
@@ -12,6 +13,7 @@ import {
   tenantIdOf,
 } from '../../shared/placement';
 import { readSeries } from '../../shared/query/read';
+import { encodeRecord } from '../../shared/record';
 import { MAX_ITEM_CHUNK_BYTES } from '../../shared/warm/warm-tier';
 import { startTiers, type Tiers } from '../support/tiers';
 
@@ -20,6 +22,11 @@ const tenant = {
   id: tenantIdOf('t'),
   name: 't',
   placement: { epochs: [{ fromDay: '1970-01-01', partitions: 1 }] },
+};
+const quarantine = {
+  put: async () => {
+    throw new Error('nothing here is poison');
+  },
 };
 const ref = { tenantId: tenant.id, partition: 0 };
 const start = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - HOUR_MS;
@@ -55,12 +62,15 @@ describe('moving group-windows', () => {
     });
     const record = { tenant: tenant.name, partition: partitionOf(sourceIdOf(tenant.id, source), 1), groups };
     const version = { arrivalMs: start + arrivals, sequence: BigInt(arrivals++) };
-    for (const batch of reduceBatch([{ record, version, index: 0 }], HOUR_MS)) {
-      for (const [group, ids] of batch.groupLayouts)
-        for (const id of ids)
-          await tiers.catalogue.put(tenant.id, group, id, batch.layouts.get(id)!, HOUR_MS);
-      await tiers.hot.append(ref, batch);
-    }
+    const { errors } = await ingestBatch({ ...tiers, quarantine, windowMs: HOUR_MS }, [
+      {
+        data: encodeRecord(record),
+        sequenceNumber: String(version.sequence),
+        arrivalMs: version.arrivalMs,
+        shardId: 's',
+      },
+    ]);
+    if (errors[0] !== undefined) throw errors[0].cause;
   }
 
   const flush = async () =>
@@ -91,7 +101,7 @@ describe('moving group-windows', () => {
     const { lease, group } = await leaseOf('after');
     const { frames } = await tiers.hot.frames(ref, group, start);
     await post('after', [{ at: start + 60_000, values: { a: 2 } }]);
-    expect(await tiers.hot.trim(ref, lease, frames, true)).toBe(1);
+    expect(await tiers.hot.trim(ref, lease, movedFrames(frames, true))).toBe(1);
     expect((await tiers.hot.frames(ref, group, start)).frames).toHaveLength(1);
     expect((await tiers.hot.due(ref, Number.MAX_SAFE_INTEGER)).count).toBe(1);
     expect((await flush()).windows).toBe(1);
@@ -102,9 +112,9 @@ describe('moving group-windows', () => {
     await post('twice', [{ at: start, values: { a: 1 } }]);
     const { lease, group } = await leaseOf('twice');
     const { frames } = await tiers.hot.frames(ref, group, start);
-    expect(await tiers.hot.trim(ref, lease, frames, true)).toBe(0);
+    expect(await tiers.hot.trim(ref, lease, movedFrames(frames, true))).toBe(0);
     await post('twice', [{ at: start + 1000, values: { a: 2 } }]);
-    expect(await tiers.hot.trim(ref, lease, frames, true)).toBeUndefined();
+    expect(await tiers.hot.trim(ref, lease, movedFrames(frames, true))).toBeUndefined();
     expect((await tiers.hot.frames(ref, group, start)).frames).toHaveLength(1);
     await flush();
   });
@@ -115,9 +125,9 @@ describe('moving group-windows', () => {
     const [taken] = await tiers.hot.lease(ref, await tiers.hot.now(), 1, 60_000);
     const { frames } = await tiers.hot.frames(ref, expired!.group, start);
     expect(taken!.group).toBe(expired!.group);
-    expect(await tiers.hot.trim(ref, expired!, frames, true)).toBeUndefined();
+    expect(await tiers.hot.trim(ref, expired!, movedFrames(frames, true))).toBeUndefined();
     expect(await tiers.hot.lease(ref, await tiers.hot.now(), 1, 60_000)).toEqual([]);
-    expect(await tiers.hot.trim(ref, taken!, frames, true)).toBe(0);
+    expect(await tiers.hot.trim(ref, taken!, movedFrames(frames, true))).toBe(0);
   });
 
   test('a trim of a list whose head is not what was moved does nothing, whatever its count', async () => {
@@ -132,7 +142,7 @@ describe('moving group-windows', () => {
     await tiers.redis.rpop(key);
     await post('failover', [{ at: start + 2000, values: { a: 3 } }]);
     expect(await tiers.redis.llen(key)).toBe(frames.length);
-    expect(await tiers.hot.trim(ref, lease, frames, true)).toBeUndefined();
+    expect(await tiers.hot.trim(ref, lease, movedFrames(frames, true))).toBeUndefined();
     await flush();
     expect([...(await read('failover', 'a'))]).toEqual([
       [0, 1],
@@ -201,6 +211,20 @@ describe('moving group-windows', () => {
     }
   }, 60_000);
 
+  test('a hot tier that is full takes nothing more, evicts nothing, and can still be flushed', async () => {
+    await post('full', [{ at: start, values: { a: 1 } }]);
+    await tiers.redis.config('SET', 'maxmemory', '1mb');
+    try {
+      await expect(post('full', [{ at: start + 1000, values: { a: 2 } }])).rejects.toThrow(/OOM/);
+      expect([...(await read('full', 'a'))]).toEqual([[0, 1]]);
+      expect((await flush()).windows).toBe(1);
+      expect((await tiers.hot.due(ref, Number.MAX_SAFE_INTEGER)).count).toBe(0);
+    } finally {
+      await tiers.redis.config('SET', 'maxmemory', '0');
+    }
+    expect([...(await read('full', 'a'))]).toEqual([[0, 1]]);
+  });
+
   test('a flush between an archiver’s read and its commit leaves the day open, and nothing is purged', async () => {
     await post('race', [{ at: start, values: { a: 1 } }]);
     await flush();
@@ -244,4 +268,38 @@ describe('moving group-windows', () => {
     await purgeDay({ ...tiers, now: Date.now }, ref, entry, 0);
     expect([...(await read('crash', 'a'))]).toEqual([[0, 1]]);
   });
+
+  test('one post of 20,000 names at as many times neither blocks its partition nor its flush', async () => {
+    const posts = Array.from({ length: 20_000 }, (_, i) => ({
+      at: start + i,
+      values: { [`flood.${i}`]: i },
+    }));
+    await post('flood', posts);
+    const { failures } = await flush();
+    expect(failures).toEqual([]);
+    expect((await tiers.hot.due(ref, Number.MAX_SAFE_INTEGER)).count).toBe(0);
+    expect([...(await read('flood', 'flood.19999'))]).toEqual([[19.999, 19_999]]);
+  }, 120_000);
+
+  test('43,000 series at one timestamp, in posts of 256, move in layers that fit', async () => {
+    for (let i = 0; i < 168; i++)
+      await post('wide', [
+        {
+          at: start,
+          values: Object.fromEntries(
+            Array.from({ length: 256 }, (_, m) => [`${i}.${m}`, Math.sin(i * 256 + m)]),
+          ),
+        },
+      ]);
+    const { failures } = await flush();
+    expect(failures).toEqual([]);
+    expect((await tiers.hot.due(ref, Number.MAX_SAFE_INTEGER)).count).toBe(0);
+    const expected = [[0, Math.sin(167 * 256 + 255)]];
+    expect([...(await read('wide', '167.255'))]).toEqual(expected);
+    const entry = (await tiers.manifest.get(ref, dayOf(start)))!;
+    expect(await archiveDay({ ...tiers, now: Date.now }, ref, entry)).toBe(true);
+    expect((await purgeDay({ ...tiers, now: Date.now }, ref, entry, 0)).remains).toBe(false);
+    expect([...(await read('wide', '167.255'))]).toEqual(expected);
+    expect([...(await read('flood', 'flood.19999'))]).toEqual([[19.999, 19_999]]);
+  }, 120_000);
 });

@@ -1,42 +1,64 @@
 import fc from 'fast-check';
+import { encodeFrame } from '../../../shared/codec';
 import { splitAppend } from '../../../shared/hot/hot-tier';
+import { idBytes, idText } from '../../../shared/id';
+
+/** A frame of `series` values of the layout of that number; its timestamp is its own number. */
+function frameOf(layout: number, series: number, number: number): Uint8Array {
+  return encodeFrame({
+    kind: 'samples',
+    layout: idBytes('test', String(layout)),
+    timestamp: number,
+    version: { arrivalMs: 1, sequence: 1n },
+    values: new Uint8Array(8 * series),
+  });
+}
+
+const layoutsUpTo = (count: number, bytes: number) =>
+  new Map(
+    Array.from({ length: count }, (_, i) => [idText(idBytes('test', String(i))), new Uint8Array(bytes)]),
+  );
+
+const numberOf = (frame: Uint8Array) => new DataView(frame.buffer, frame.byteOffset).getInt32(17, true);
 
 describe('an addition to a partition', () => {
   test('below the limits is one call', () => {
     const addition = {
-      layouts: new Map(),
-      windows: [{ group: 'g', windowStart: 0, frames: [new Uint8Array(10)] }],
+      layouts: layoutsUpTo(1, 10),
+      windows: [{ group: 'g', windowStart: 0, frames: [frameOf(0, 1, 0)] }],
     };
     expect(splitAppend(addition)).toEqual([addition]);
   });
 
-  test('is cut into calls of at most 1 MiB or 4,000 frames, with every frame once and in order', () => {
-    const sizes = fc.array(fc.constantFrom(1, 1000, 300_000), { minLength: 1, maxLength: 30 });
+  test('is cut into calls of bounded bytes, frames and layouts, with every frame once, in order, beside its layout', () => {
+    const frames = fc.array(fc.tuple(fc.nat(2000), fc.constantFrom(1, 100, 30_000)), {
+      minLength: 1,
+      maxLength: 30,
+    });
     fc.assert(
-      fc.property(fc.array(sizes, { minLength: 1, maxLength: 6 }), fc.boolean(), (windows, many) => {
+      fc.property(fc.array(frames, { minLength: 1, maxLength: 6 }), fc.boolean(), (windows, many) => {
         let n = 0;
+        const layouts = layoutsUpTo(2001, 300);
+        const shapes = many ? [Array.from({ length: 4500 }, (_, i) => [i % 2001, 1] as const)] : windows;
         const addition = {
-          layouts: new Map(),
-          windows: windows.map((lengths, w) => ({
+          layouts,
+          windows: shapes.map((list, w) => ({
             group: `g${w}`,
             windowStart: w,
-            frames: (many ? Array(1500).fill(1) : lengths).map((length: number) => {
-              const frame = new Uint8Array(length + 4);
-              new DataView(frame.buffer).setUint32(0, n++);
-              return frame;
-            }),
+            frames: list.map(([layout, series]) => frameOf(layout, series, n++)),
           })),
         };
         const calls = splitAppend(addition);
-        const numbers = calls.flatMap((call) =>
-          call.windows.flatMap(({ frames }) => frames.map((f) => new DataView(f.buffer).getUint32(0))),
-        );
-        expect(numbers).toEqual(Array.from({ length: n }, (_, i) => i));
-        for (const { windows } of calls) {
-          const frames = windows.flatMap((window) => window.frames);
-          expect(frames.length).toBeLessThanOrEqual(4000);
-          if (frames.length > 1)
-            expect(frames.reduce((sum, f) => sum + f.length, 0)).toBeLessThanOrEqual(1024 * 1024);
+        const all = calls.flatMap((call) => call.windows.flatMap((window) => window.frames.map(numberOf)));
+        expect(all).toEqual(Array.from({ length: n }, (_, i) => i));
+        for (const call of calls) {
+          const own = call.windows.flatMap((window) => window.frames);
+          const needed = new Set(own.map((frame) => idText(frame.subarray(1, 17))));
+          expect(new Set(call.layouts.keys())).toEqual(needed);
+          expect(needed.size).toBeLessThanOrEqual(500);
+          expect(own.length).toBeLessThanOrEqual(4000);
+          const bytes = own.reduce((sum, frame) => sum + frame.length, 0) + needed.size * 300;
+          if (own.length > 1) expect(bytes).toBeLessThanOrEqual(1024 * 1024);
         }
       }),
       { numRuns: 50 },

@@ -38,6 +38,12 @@ describe('the plan of a read', () => {
       fromMs: 499 * DAY,
       toMs: 502 * DAY,
     },
+    {
+      name: 'in microseconds is empty',
+      range: { fromMs: 9e15, toMs: 9e15 + 1 },
+      fromMs: 502 * DAY,
+      toMs: 502 * DAY,
+    },
     { name: 'before retention is empty', range: { fromMs: 0, toMs: DAY }, fromMs: 40 * DAY, toMs: 40 * DAY },
   ])('a range $name', ({ range, fromMs, toMs }) => {
     expect(clampRange(range, 500 * DAY, 460 * DAY)).toEqual({ fromMs, toMs });
