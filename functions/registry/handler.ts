@@ -1,5 +1,5 @@
 import { httpHandler } from '../../shared/api/handler';
-import { parseHostBody } from '../../shared/api/host-body';
+import { checkedSize, parseHostBody } from '../../shared/api/host-body';
 import { HttpError, jsonBody, pathParameter, queryOf, reply } from '../../shared/api/http';
 import { metaTable } from '../../shared/environment';
 import { ApiKeys } from '../../shared/meta/api-keys';
@@ -38,11 +38,9 @@ export const handler = httpHandler(
       const hostId = pathParameter(event, 'hostId');
       const spec = parseHostBody(jsonBody(event));
       await createServices(tenant.id, Object.keys(spec.roles));
-      const host = await hosts.change(tenant.id, hostId, (old) => ({
-        ...old,
-        ...spec,
-        roles: unionOfRoles(old.roles, spec.roles),
-      }));
+      const host = await hosts.change(tenant.id, hostId, (old) =>
+        checkedSize({ ...old, ...spec, roles: unionOfRoles(old.roles, spec.roles) }),
+      );
       if (host === undefined) throw noHost(hostId);
       return reply(200, { id: host.id });
     },

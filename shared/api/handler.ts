@@ -18,6 +18,9 @@ export interface Gatekeeper {
   readonly tenants: Tenants;
 }
 
+/** Lambda answers with 6 MB at most, counted with the JSON around and the escapes in the body. */
+const MAX_ANSWER_LENGTH = 4_000_000;
+
 /**
  * Makes a function's HTTP handler of its routes: authenticates, authorizes, dispatches, and turns what is thrown
  * into an answer in Mackerel's shape.
@@ -29,7 +32,10 @@ export function httpHandler(gatekeeper: Gatekeeper, handlers: Partial<Record<Rou
       const handle = route && handlers[event.routeKey as RouteKey];
       if (handle === undefined) throw unrouted(event);
       const tenant = await authorize(gatekeeper, event, route!.right);
-      return await handle({ event, tenant });
+      const answer = await handle({ event, tenant });
+      if ((answer.body?.length ?? 0) > MAX_ANSWER_LENGTH)
+        throw new HttpError(413, `the answer has ${answer.body?.length} characters; ask for less`);
+      return answer;
     } catch (error) {
       if (error instanceof HttpError) return replyError(error);
       log.error('request failed', { routeKey: event.routeKey, error: error as Error });

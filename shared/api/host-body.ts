@@ -44,8 +44,7 @@ export function parseHostBody(body: unknown): HostSpec {
     throw new HttpError(400, issues.slice(0, 5).join('; '));
   }
   const { name, displayName, customIdentifier, memo, meta, interfaces, roleFullnames } = result.data;
-  checkSize({ meta, interfaces, roleFullnames });
-  return {
+  return checkedSize({
     name,
     displayName: displayName || null,
     customIdentifier: customIdentifier || null,
@@ -53,18 +52,24 @@ export function parseHostBody(body: unknown): HostSpec {
     meta: meta ?? {},
     interfaces: (interfaces ?? []).map(withIpAddress),
     roles: rolesOf(roleFullnames ?? []),
-  };
+  });
 }
 
-/** What is echoed must fit an item, and be written as JSON again. */
-function checkSize(echoed: unknown): void {
+/**
+ * A host that fits an item, and can be written as JSON again.
+ *
+ * @throws {HttpError} 413 or 400
+ */
+export function checkedSize<T extends HostSpec>(host: T): T {
   let bytes: number;
   try {
-    bytes = Buffer.byteLength(JSON.stringify(echoed));
+    bytes = Buffer.byteLength(JSON.stringify(host));
   } catch {
     throw new HttpError(400, 'body: nested too deep');
   }
-  if (bytes > MAX_HOST_BYTES) throw new HttpError(413, `body: ${bytes} bytes exceed ${MAX_HOST_BYTES}`);
+  if (bytes > MAX_HOST_BYTES)
+    throw new HttpError(413, `the host has ${bytes} bytes, ${MAX_HOST_BYTES} at most`);
+  return host;
 }
 
 function rolesOf(pairs: readonly (readonly [string, string])[]): Record<string, string[]> {

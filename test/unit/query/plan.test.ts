@@ -68,6 +68,11 @@ describe('downsampling', () => {
     expect(downsample(samples, 300_000)).toEqual({ timestamps: [0, 300_000, 900_000], values: [1.5, 5, -4] });
   });
 
+  test('of values whose sum overflows is still their mean', () => {
+    const samples = { timestamps: [0, 1, 2], values: [1.5e308, 1.5e308, 1.5e308] };
+    expect(downsample(samples, 1000)).toEqual({ timestamps: [0], values: [1.5e308] });
+  });
+
   test('of nothing is nothing', () => {
     expect(downsample({ timestamps: [], values: [] }, 1000)).toEqual({ timestamps: [], values: [] });
   });
