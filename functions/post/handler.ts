@@ -57,6 +57,8 @@ export const handler = httpHandler(
         if (isKnown) taken.push([sourceOf.host(hostId), points]);
         else for (const values of points.values()) unknown += values.size;
       }
+      if (taken.length === 0 && dropped.has('tooManyHosts'))
+        throw new HttpError(400, 'hostId: more hosts than one request may have; send fewer at a time');
       if (taken.length === 0 && unknown > 0)
         throw new HttpError(404, `no host of the ${checked.length} in the request is known`);
       if (unknown > 0) dropped.set('unknownHost', unknown);
