@@ -26,6 +26,12 @@ export interface Layout {
 
 const FORMAT = 1;
 
+/**
+ * Bytes of a layout, uncompressed, that a chunk's series are named by: an item of the catalogue holds it however little
+ * it compresses. One post's layout stays far below: a group's names are bounded in number and length.
+ */
+export const MAX_UNION_BYTES = 256 * 1024;
+
 /** The id of a layout's bytes, without decoding them. */
 export function layoutIdOf(bytes: Uint8Array): Buffer {
   return idBytes('layout', bytes);

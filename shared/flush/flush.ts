@@ -13,7 +13,7 @@ import {
 import { mapLimited } from '../concurrency';
 import { type HotTier, type Lease, type MovedFrames, movedFrames } from '../hot/hot-tier';
 import { type Id, idText } from '../id';
-import { type Layout, positionsIn, unionLayout } from '../layout';
+import { type Layout, MAX_UNION_BYTES, positionsIn, unionLayout } from '../layout';
 import type { Catalogue } from '../meta/catalogue';
 import type { Manifest } from '../meta/manifest';
 import { type Day, dayOf, type GroupId, type PartitionRef } from '../placement';
@@ -41,11 +41,6 @@ const LEASE_MS = 120_000;
 /** Group-windows moved between two announcements of their days. */
 const BATCH = 128;
 const PARALLEL = 16;
-/**
- * Bytes of a layout, uncompressed, that a chunk's series are named by: an item of the catalogue holds it however little
- * it compresses. One post's layout stays far below: a group's names are bounded in number and length.
- */
-const MAX_UNION_BYTES = 256 * 1024;
 /** Series that a chunk has at most: one row of them fits an item, since time cannot split a row. */
 const MAX_UNION_SERIES = 8_192;
 /** How often a conditional write that lost is tried again with what the other wrote. */

@@ -1,7 +1,7 @@
 import type { Version } from '../codec';
 import { mapLimited } from '../concurrency';
 import type { HotTier } from '../hot/hot-tier';
-import { decodeLayout, type Layout, unionLayout } from '../layout';
+import { decodeLayout, type Layout, MAX_UNION_BYTES, unionLayout } from '../layout';
 import type { Catalogue } from '../meta/catalogue';
 import { tenantIdOf } from '../placement';
 import { decodeRecord, MalformedRecordError } from '../record';
@@ -40,7 +40,6 @@ export interface IngestResult {
 const PARALLEL = 32;
 /** Layouts of a group in one batch that are put into the catalogue each for itself. */
 const MAX_LAYOUTS_EACH = 16;
-const MAX_UNION_BYTES = 256 * 1024;
 
 /**
  * Appends a batch to the hot tier.
