@@ -83,6 +83,20 @@ const FUNCTION_SHAPES: Record<FunctionName, FunctionShape> = {
     variables: ['warmTable', 'metaTable', 'bucket', 'redis'],
     invokedBy: 'operator',
   },
+  replayer: {
+    description: 'Stream to hot tier once more, for a replay',
+    timeout: Duration.minutes(2),
+    memory: 1769,
+    variables: ['metaTable', 'bucket', 'redis'],
+    invokedBy: 'mapping',
+  },
+  recovery: {
+    description: 'Reads the stream again after a loss',
+    timeout: Duration.minutes(2),
+    memory: 512,
+    variables: ['metaTable', 'streamArn', 'replayer'],
+    invokedBy: 'schedule',
+  },
 };
 
 /** Why nothing is set aside when an invocation fails, by who invokes. */
@@ -117,6 +131,8 @@ export class Functions extends Construct {
       metaTable: stores.tables.meta.tableName,
       bucket: stores.bucket.bucket.bucketName,
       redis: stores.hotTier.url,
+      streamArn: stores.stream.stream.streamArn,
+      replayer: functionName(config.stage, 'replayer'),
     };
     const capability = new Construct(this, capitalize(name));
     const logGroup = new LogGroup(capability, 'Log', { retention: retentionDays(config.settings) });
@@ -200,15 +216,19 @@ export class Functions extends Construct {
   }
 
   private grantAccess({ stream, tables, bucket, hotTier }: FunctionsProps['stores']): void {
-    const { post, ingester, flusher, archiver, query, registry, operator } = this.byName;
+    const { post, ingester, flusher, archiver, query, registry, operator, replayer, recovery } = this.byName;
     const { read, write, delete: remove } = ITEM_ACTIONS;
 
     stream.grantPut(post);
     tables.meta.grant(post, ...read);
 
-    hotTier.grantConnect(ingester);
-    tables.meta.grant(ingester, ...read, ...write);
-    bucket.grantQuarantine(ingester);
+    for (const reader of [ingester, replayer]) {
+      hotTier.grantConnect(reader);
+      tables.meta.grant(reader, ...read, ...write);
+      bucket.grantQuarantine(reader);
+    }
+
+    tables.meta.grant(recovery, ...read, ...write, ...remove);
 
     hotTier.grantConnect(flusher);
     tables.warm.grant(flusher, ...read, ...write);

@@ -1,4 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
+import { Grant } from 'aws-cdk-lib/aws-iam';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import type { Settings } from '../shared/settings';
@@ -8,6 +9,8 @@ import type { SampleStream } from './stream';
 export interface IngestProps {
   readonly settings: Settings;
   readonly ingester: lambda.Function;
+  readonly replayer: lambda.Function;
+  readonly recovery: lambda.Function;
   readonly stream: SampleStream;
   readonly bucket: Bucket;
 }
@@ -32,7 +35,7 @@ export function recordAgeMs(settings: Settings): number {
 export class Ingest extends Construct {
   constructor(scope: Construct, id: string, props: IngestProps) {
     super(scope, id);
-    const { settings, ingester, stream, bucket } = props;
+    const { settings, ingester, replayer, recovery, stream, bucket } = props;
     stream.grantConsume(ingester);
     bucket.grantOnFailure(ingester);
     new lambda.EventSourceMapping(this, 'Mapping', {
@@ -54,5 +57,20 @@ export class Ingest extends Construct {
       // bucket.
       onFailure: { bind: () => ({ destination: bucket.bucket.bucketArn }) },
     });
+    // For the temporary mapping of a replay, which recovery makes.
+    stream.grantConsume(replayer);
+    stream.grantHeartbeat(recovery);
+    grantMappings(recovery, replayer);
   }
+}
+
+/** Lets a function make, see and remove the event source mappings of another; of no other. */
+function grantMappings(grantee: lambda.Function, target: lambda.Function): void {
+  Grant.addToPrincipal({
+    grantee,
+    actions: ['lambda:CreateEventSourceMapping', 'lambda:DeleteEventSourceMapping'],
+    resourceArns: ['*'],
+    conditions: { ArnEquals: { 'lambda:FunctionArn': target.functionArn } },
+  });
+  Grant.addToPrincipal({ grantee, actions: ['lambda:ListEventSourceMappings'], resourceArns: ['*'] });
 }

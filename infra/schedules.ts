@@ -9,9 +9,10 @@ export interface SchedulesProps {
   readonly settings: Settings;
   readonly flusher: lambda.Function;
   readonly archiver: lambda.Function;
+  readonly recovery: lambda.Function;
 }
 
-/** What runs by the clock: every lane of the flusher each minute, the archiver each hour. */
+/** What runs by the clock: every lane of the flusher and recovery each minute, the archiver each hour. */
 export class Schedules extends Construct {
   constructor(scope: Construct, id: string, props: SchedulesProps) {
     super(scope, id);
@@ -20,6 +21,7 @@ export class Schedules extends Construct {
     for (let lane = 0; lane < lanes; lane++) {
       this.addRule(`Flush${lane}`, props.flusher, Duration.minutes(1), { lane, lanes });
     }
+    this.addRule('Recover', props.recovery, Duration.minutes(1), {});
     this.addRule('Archive', props.archiver, Duration.hours(1), {});
   }
 

@@ -22,10 +22,12 @@ export class StatelessStack extends Stack {
     new Ingest(this, 'Ingest', {
       settings,
       ingester: functions.ingester,
+      replayer: functions.replayer,
+      recovery: functions.recovery,
       stream: stores.stream,
       bucket: stores.bucket,
     });
-    new Schedules(this, 'Schedules', { settings, flusher: functions.flusher, archiver: functions.archiver });
+    new Schedules(this, 'Schedules', { settings, ...functions });
     const api = new Api(this, 'Api', { stage, settings, functions });
 
     // Of what is here, only logs are worth keeping.

@@ -35,6 +35,11 @@ export class SampleStream extends Construct {
     return this.stream.grant(grantee, 'kinesis:PutRecords');
   }
 
+  /** Lets a function put a heartbeat into every shard. */
+  grantHeartbeat(grantee: IGrantable): Grant {
+    return this.stream.grant(grantee, 'kinesis:ListShards', 'kinesis:PutRecords');
+  }
+
   /** Lets an event source mapping read the records for its function. */
   grantConsume(grantee: IGrantable): Grant {
     return this.stream.grant(

@@ -1,9 +1,11 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Tier } from '../shared/query/read';
 import type { TierPlaces } from '../shared/query/where';
+import type { RecoveryStatus } from '../shared/recovery/replay';
 import { archive } from './ops/archive';
 import { drain } from './ops/drain';
 import { Functions, OperatorError } from './ops/invoke';
+import { progressLine, replay } from './ops/replay';
 import { whereTable } from './ops/where';
 
 /** What every command has. */
@@ -83,6 +85,32 @@ const program = new Command('ops')
       ),
   )
   .addCommand(
+    command('replay', 'read the stream again; harmless, since versions decide')
+      .option('--from <time>', 'stream arrival time; default: all that the stream has', parseTime)
+      .option('--to <time>', 'not included; default: all that has arrived by now', parseTime)
+      .option('--status', 'show the last loss and replay, and start nothing')
+      .option('--stop', 'end the running replay')
+      .option('--abandon', 'with --stop: give up what was lost, or it starts again within a minute')
+      .action((options: CommonOptions & ReplayCommandOptions) => {
+        if (options.from !== undefined && options.to !== undefined && options.from >= options.to)
+          throw new OperatorError('--from must be before --to');
+        if (options.abandon && !options.stop) throw new OperatorError('--abandon belongs to --stop');
+        return run(
+          options,
+          (functions) => {
+            if (options.stop)
+              return functions.invoke<RecoveryStatus>('recovery', {
+                action: 'stop',
+                abandon: options.abandon ?? false,
+              });
+            if (options.status) return functions.invoke<RecoveryStatus>('recovery', { action: 'status' });
+            return replay(functions, { from: options.from ?? 0, to: options.to }, progress);
+          },
+          progressLine,
+        );
+      }),
+  )
+  .addCommand(
     command('where', 'show which tiers hold the samples of a metric, and in which keys, items and objects')
       .option('--host <id>', 'the host that posts it')
       .option('--service <name>', 'or the service')
@@ -109,6 +137,14 @@ const program = new Command('ops')
         );
       }),
   );
+
+interface ReplayCommandOptions {
+  readonly from?: number;
+  readonly to?: number;
+  readonly status?: boolean;
+  readonly stop?: boolean;
+  readonly abandon?: boolean;
+}
 
 interface WhereOptions {
   readonly host?: string;

@@ -14,6 +14,10 @@ export const ENV = {
   bucket: 'BUCKET',
   /** `redis://` or `rediss://` URL of the hot tier; `?cluster=true` for cluster mode. */
   redis: 'REDIS_URL',
+  /** ARN of the stream, of which a replay makes a mapping. */
+  streamArn: 'STREAM_ARN',
+  /** Name of the function that reads the stream a second time. */
+  replayer: 'REPLAYER',
 } as const;
 
 /** Attributes of both tables. */
@@ -36,6 +40,8 @@ export const FUNCTIONS = [
   'query',
   'registry',
   'operator',
+  'replayer',
+  'recovery',
 ] as const;
 export type FunctionName = (typeof FUNCTIONS)[number];
 

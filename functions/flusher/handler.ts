@@ -2,6 +2,7 @@ import type { Context } from 'aws-lambda';
 import * as z from 'zod';
 import { metaTable, settings, variable, warmTable } from '../../shared/environment';
 import { flushPartition } from '../../shared/flush/flush';
+import { residencyMs } from '../../shared/flush/residency';
 import { connectHot } from '../../shared/hot/connection';
 import { HotTier } from '../../shared/hot/hot-tier';
 import { log } from '../../shared/log';
@@ -11,13 +12,18 @@ import { Tenants } from '../../shared/meta/tenants';
 import { count } from '../../shared/meters';
 import { ENV } from '../../shared/names';
 import { allPartitions, partitionsOfLane, rotated } from '../../shared/partitions';
+import { LossWatch } from '../../shared/recovery/loss-watch';
+import { RecoveryTable } from '../../shared/recovery/recovery-table';
 import { WarmTier } from '../../shared/warm/warm-tier';
 
-const { window: windowMs, flushDelay, retention, streamRetention, warmTtl } = settings();
+const { window: windowMs, flushDelay, retention, streamRetention, warmTtl, flusherLanes } = settings();
 const table = metaTable();
 const tenants = new Tenants(table);
+const recovery = new RecoveryTable(table);
+const hot = new HotTier(connectHot(variable(ENV.redis)), streamRetention);
+const losses = new LossWatch({ hot, table: recovery, tenants, lanes: flusherLanes, now: Date.now });
 const dependencies = {
-  hot: new HotTier(connectHot(variable(ENV.redis)), streamRetention),
+  hot,
   warm: new WarmTier(warmTable(), warmTtl),
   catalogue: new Catalogue(table, retention),
   manifest: new Manifest(table),
@@ -48,8 +54,12 @@ export interface FlushResult {
 }
 
 export async function handler(event: unknown, context: Context): Promise<FlushResult> {
-  const { lane, lanes, drain, before = await dependencies.hot.now() } = eventSchema.parse(event ?? {});
-  const dueBefore = drain ? before : before - windowMs - flushDelay;
+  const { lane, lanes, drain, before = await hot.now() } = eventSchema.parse(event ?? {});
+  const fullness = await hot.fullness();
+  const residency = residencyMs(windowMs + flushDelay, fullness);
+  const dueBefore = drain ? before : before - residency;
+  // Before the partitions: what is appended while they are looked at arrived no earlier.
+  const positions = await recovery.positions();
   const hasTime = () => context.getRemainingTimeInMillis() > MARGIN_MS;
   const partitions = partitionsOfLane(allPartitions(await tenants.list()), lane, lanes);
   let windows = 0;
@@ -58,29 +68,37 @@ export async function handler(event: unknown, context: Context): Promise<FlushRe
   let failed = 0;
   let remaining = 0;
   let oldestMs = Infinity;
+  let flushedMs = Math.min(...positions.values());
   for (const ref of rotated(partitions, Math.random())) {
     try {
+      await losses.resolve(ref);
       const moved = await flushPartition(dependencies, ref, dueBefore, hasTime);
       windows += moved.windows;
       samples += moved.samples;
       bytes += moved.bytes;
       failed += moved.failures.length;
       for (const error of moved.failures) log.error('a group-window stays due', { error });
-      const left = await dependencies.hot.due(ref, dueBefore);
+      const left = await hot.due(ref, dueBefore);
+      flushedMs = Math.min(flushedMs, (await hot.inspect(ref)).lowestArrivalMs ?? Infinity);
       remaining += left.count;
       oldestMs = Math.min(oldestMs, left.oldestMs ?? Infinity);
     } catch (error) {
       // The other partitions may be well.
       failed++;
       remaining++;
+      flushedMs = 0;
       log.error('a partition was not flushed', { partition: ref.partition, error: error as Error });
     }
   }
+  // After a loss a replay begins here. A drain has no lane of its own.
+  if (!drain && flushedMs > 0 && flushedMs < Infinity) await recovery.putFlushed(lane, lanes, flushedMs);
   count('flusher', {
     WindowsFlushed: windows,
     SamplesFlushed: samples,
     ChunkBytesWritten: bytes,
     WindowsFailed: failed,
+    HotMemoryPercent: Math.round(fullness * 100),
+    ResidencySeconds: Math.round(residency / 1000),
     OldestUnflushedSeconds: oldestMs === Infinity ? 0 : Math.max(0, Math.round((before - oldestMs) / 1000)),
   });
   return { windows, samples, bytes, remaining, failed, before };

@@ -1,28 +1,13 @@
 import * as z from 'zod';
-import { ColdTier } from '../../shared/cold/cold-tier';
-import { metaTable, settings, variable, warmTable } from '../../shared/environment';
-import { connectHot } from '../../shared/hot/connection';
-import { HotTier } from '../../shared/hot/hot-tier';
+import { settings } from '../../shared/environment';
 import { sourceOf } from '../../shared/labels';
-import { Catalogue } from '../../shared/meta/catalogue';
-import { Manifest } from '../../shared/meta/manifest';
-import { Tenants } from '../../shared/meta/tenants';
-import { ENV } from '../../shared/names';
-import { objectStore } from '../../shared/object-store';
+import { readDependencies } from '../../shared/query/dependencies';
 import { clampRange } from '../../shared/query/plan';
 import { where } from '../../shared/query/where';
-import { WarmTier } from '../../shared/warm/warm-tier';
 
-const { retention, streamRetention, warmTtl } = settings();
-const table = metaTable();
-const tenants = new Tenants(table);
-const dependencies = {
-  hot: new HotTier(connectHot(variable(ENV.redis)), streamRetention),
-  warm: new WarmTier(warmTable(), warmTtl),
-  cold: new ColdTier(objectStore(), variable(ENV.bucket)),
-  catalogue: new Catalogue(table, retention),
-  manifest: new Manifest(table),
-};
+const { retention } = settings();
+const dependencies = readDependencies();
+const { tenants } = dependencies;
 
 const eventSchema = z.object({
   command: z.literal('where'),

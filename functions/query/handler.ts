@@ -1,41 +1,28 @@
 import { httpHandler } from '../../shared/api/handler';
 import { HttpError, integerParameter, pathParameter, queryOf, reply } from '../../shared/api/http';
-import { ColdTier } from '../../shared/cold/cold-tier';
 import { mapLimited } from '../../shared/concurrency';
 import { parseDuration } from '../../shared/duration';
-import { metaTable, settings, variable, warmTable } from '../../shared/environment';
-import { connectHot } from '../../shared/hot/connection';
-import { HotTier } from '../../shared/hot/hot-tier';
+import { metaTable, settings } from '../../shared/environment';
 import { type Labels, metricOf, sourceOf } from '../../shared/labels';
 import { ApiKeys } from '../../shared/meta/api-keys';
-import { Catalogue } from '../../shared/meta/catalogue';
 import { Hosts } from '../../shared/meta/hosts';
-import { Manifest } from '../../shared/meta/manifest';
 import { Services } from '../../shared/meta/services';
-import { type Tenant, Tenants } from '../../shared/meta/tenants';
+import type { Tenant } from '../../shared/meta/tenants';
 import { count } from '../../shared/meters';
-import { ENV } from '../../shared/names';
-import { objectStore } from '../../shared/object-store';
 import { sourceIdOf } from '../../shared/placement';
+import { readDependencies } from '../../shared/query/dependencies';
 import { downsample } from '../../shared/query/downsample';
 import { readLatest } from '../../shared/query/latest';
 import { metricNames } from '../../shared/query/metric-names';
 import { clampRange, stepFor } from '../../shared/query/plan';
 import { type Reading, readSeries, TIERS } from '../../shared/query/read';
-import { WarmTier } from '../../shared/warm/warm-tier';
 
-const { retention, streamRetention, warmTtl } = settings();
+const { retention } = settings();
+const dependencies = readDependencies();
+const { tenants } = dependencies;
 const table = metaTable();
-const tenants = new Tenants(table);
 const hosts = new Hosts(table);
 const services = new Services(table);
-const dependencies = {
-  hot: new HotTier(connectHot(variable(ENV.redis)), streamRetention),
-  warm: new WarmTier(warmTable(), warmTtl),
-  cold: new ColdTier(objectStore(), variable(ENV.bucket)),
-  catalogue: new Catalogue(table, retention),
-  manifest: new Manifest(table),
-};
 
 /** Most pairs of host and name of one request for the latest values. mkr asks for at most 100 hosts at a time. */
 const MAX_LATEST = 10_000;
@@ -118,7 +105,15 @@ async function readMetric(
     throw new HttpError(404, `there is no metric ${JSON.stringify(name.slice(0, 255))}`);
   }
   const range = clampRange(asked, Date.now(), retention);
-  const reading = await readSeries(dependencies, tenant, source, [metricOf(source, name)], range, known);
+  const reading = await readSeries(
+    dependencies,
+    tenant,
+    source,
+    [metricOf(source, name)],
+    range,
+    known,
+    query.get('partial') === 'true',
+  );
   const { timestamps, values } = samplesOf(reading);
   const stepMs = step ?? stepFor({ fromMs: asked.fromMs, toMs: to * 1000 });
   const shown =
@@ -133,6 +128,9 @@ async function readMetric(
         time: Math.floor(ms / 1000),
         value: shown.values[i],
       })),
+      ...(reading.missingSinceMs === undefined
+        ? {}
+        : { missing: { arrivedSince: Math.floor(reading.missingSinceMs / 1000) } }),
     },
     { 'server-timing': serverTiming(reading) },
   );

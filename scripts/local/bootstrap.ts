@@ -1,9 +1,12 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { connectHot } from '../../shared/hot/connection';
+import { HotTier } from '../../shared/hot/hot-tier';
 import { ApiKeys } from '../../shared/meta/api-keys';
 import { Services } from '../../shared/meta/services';
-import { Tenants } from '../../shared/meta/tenants';
+import { type Tenant, Tenants } from '../../shared/meta/tenants';
+import { allPartitions } from '../../shared/partitions';
 import type { Settings } from '../../shared/settings';
 
 /** The one tenant of the local stack. */
@@ -15,6 +18,7 @@ export interface BootstrapOptions {
   readonly metaTable: string;
   readonly dataDir: string;
   readonly settings: Settings;
+  readonly redisUrl: string;
 }
 
 /**
@@ -32,10 +36,24 @@ export async function bootstrap(options: BootstrapOptions): Promise<{ apiKey: st
     const tenant = await new Tenants(table).create(LOCAL_TENANT, options.settings.partitions);
     const services = new Services(table);
     for (const name of options.settings.services) await services.create(tenant.id, name);
+    await vouchForMemory(options.redisUrl, await new Tenants(table).list());
     return { apiKey: await keyFor(new ApiKeys(table), join(options.dataDir, 'api-key')) };
   } finally {
     client.destroy();
   }
+}
+
+/**
+ * What an orderly stop saved is all that there was, although another process has it now: its marks are made the new
+ * one's, or it would be read again from the stream. A server that was killed left none.
+ */
+async function vouchForMemory(redisUrl: string, tenants: readonly Tenant[]): Promise<void> {
+  const hot = new HotTier(connectHot(redisUrl), 0);
+  for (const ref of allPartitions(tenants)) {
+    const { loss, isWhole } = await hot.inspect(ref);
+    if (loss !== undefined && !isWhole) await hot.mark(ref, loss);
+  }
+  await hot.close();
 }
 
 async function keyFor(keys: ApiKeys, file: string): Promise<string> {

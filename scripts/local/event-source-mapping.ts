@@ -48,7 +48,6 @@ export class EventSourceMapping {
 
   /**
    * @param checkpointFile where progress is kept, or undefined for a temporary mapping
-   * @param beginsAgain whether to begin at the start position, whatever progress was kept
    */
   constructor(
     readonly id: string,
@@ -56,9 +55,8 @@ export class EventSourceMapping {
     private readonly start: MappingStart,
     private readonly dependencies: MappingDependencies,
     private readonly checkpointFile: string | undefined,
-    beginsAgain: boolean,
   ) {
-    this.checkpoints = checkpointFile === undefined || beginsAgain ? {} : readCheckpoints(checkpointFile);
+    this.checkpoints = checkpointFile === undefined ? {} : readCheckpoints(checkpointFile);
   }
 
   /** How far behind the stream's tip the mapping reads, ms. */

@@ -8,15 +8,15 @@ import { ENV } from '../../shared/names';
 import { EventSourceMapping, type MappingStart } from './event-source-mapping';
 import { FunctionPool, type InvocationResult } from './function-pool';
 import type { AwsAddress } from './provision';
-import { ACCOUNT, type MappingResource, REGION, type Stack } from './template';
+import { ACCOUNT, type MappingResource, REGION, type ScheduleResource, type Stack } from './template';
 
 export interface FunctionHostOptions {
   readonly stack: Stack;
   readonly aws: AwsAddress;
   readonly redisUrl: string;
   readonly dataDir: string;
-  /** Read the stream again from its beginning: memory was lost. Harmless, by rule 2 of the design. */
-  readonly replayAll: boolean;
+  /** Where the host itself answers Lambda's API. */
+  readonly url: string;
   readonly adopt: (child: ChildProcess) => void;
   readonly report: (line: string) => void;
 }
@@ -44,12 +44,13 @@ export class FunctionHost {
   private readonly s3: S3Client;
 
   constructor(private readonly options: FunctionHostOptions) {
-    const { stack, aws, redisUrl, dataDir, adopt } = options;
+    const { stack, aws, redisUrl, dataDir, url, adopt } = options;
     // Over HTTP/2, the SDK's default for Kinesis, the stand-in cuts answers at 64 KB.
     this.kinesis = new KinesisClient({ ...aws, requestHandler: new NodeHttpHandler() });
     this.s3 = new S3Client({ ...aws, forcePathStyle: true });
     const environment = {
       AWS_ENDPOINT_URL: aws.endpoint,
+      AWS_ENDPOINT_URL_LAMBDA: url,
       AWS_REGION: aws.region,
       AWS_ACCESS_KEY_ID: aws.credentials.accessKeyId,
       AWS_SECRET_ACCESS_KEY: aws.credentials.secretAccessKey,
@@ -74,23 +75,23 @@ export class FunctionHost {
 
   /** Starts what runs by itself: mappings and schedules. */
   start(): void {
-    const { stack, replayAll, dataDir } = this.options;
+    const { stack, dataDir } = this.options;
     for (const mapping of stack.mappings) {
       const id = uuidOf(`${mapping.functionName} ${mapping.streamArn}`);
       const start: MappingStart = { position: mapping.startingPosition };
       const file = join(dataDir, `checkpoints-${id}.json`);
-      this.run(
-        new EventSourceMapping(id, mapping, start, this.mappingDependencies(mapping), file, replayAll),
-      );
+      this.run(new EventSourceMapping(id, mapping, start, this.mappingDependencies(mapping), file));
     }
-    for (const { functionName, periodMs, input } of stack.schedules)
-      this.timers.push(
-        setInterval(() => {
-          void this.invoke(functionName, input).then((result) => {
-            if (!result.ok) this.options.report(`${functionName}: ${result.error.errorMessage}`);
-          });
-        }, periodMs),
-      );
+    const tick = async ({ functionName, input }: ScheduleResource) => {
+      const result = await this.invoke(functionName, input);
+      if (!result.ok) this.options.report(`${functionName}: ${result.error.errorMessage}`);
+    };
+    for (const schedule of stack.schedules)
+      this.timers.push(setInterval(() => void tick(schedule), schedule.periodMs));
+    // And once now, in the template's order: after a kill the flushers notice what memory lost, and recovery then acts.
+    void (async () => {
+      for (const schedule of stack.schedules) await tick(schedule);
+    })();
   }
 
   has(functionName: string): boolean {
@@ -116,7 +117,7 @@ export class FunctionHost {
 
   createMapping(mapping: MappingResource, start: MappingStart): MappingDescription {
     const id = randomUUID();
-    this.run(new EventSourceMapping(id, mapping, start, this.mappingDependencies(mapping), undefined, false));
+    this.run(new EventSourceMapping(id, mapping, start, this.mappingDependencies(mapping), undefined));
     return this.listMappings().find(({ UUID }) => UUID === id)!;
   }
 

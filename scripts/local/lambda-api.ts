@@ -78,6 +78,14 @@ function createMapping(response: ServerResponse, host: FunctionHost, payload: un
     awsError(response, 404, 'ResourceNotFoundException', `Function not found: ${functionName}`);
     return;
   }
+  const twin = host
+    .listMappings()
+    .find((m) => m.FunctionArn.endsWith(`:${functionName}`) && m.EventSourceArn === p.EventSourceArn);
+  if (twin !== undefined) {
+    const message = `a mapping of this stream and function exists: ${twin.UUID}`;
+    awsError(response, 409, 'ResourceConflictException', message);
+    return;
+  }
   const position = String(p.StartingPosition ?? '');
   if (position !== 'TRIM_HORIZON' && position !== 'LATEST' && position !== 'AT_TIMESTAMP') {
     awsError(response, 400, 'InvalidParameterValueException', `StartingPosition: ${position}`);

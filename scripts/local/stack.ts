@@ -86,14 +86,10 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
     const settingsJson = stack.functions[0]?.environment[ENV.settings];
     const settings = parseSettings(JSON.parse(settingsJson ?? '{}'));
 
-    // Memory that was not saved can be read again from the stream; reading it twice is harmless.
-    const lost = join(dataDir, 'memory-lost');
-    const onHotLost = () => {
-      writeFileSync(lost, '');
+    const onHotLost = () =>
       report(
-        'the hot tier died; a new, empty one takes its place, and what it held is read again at the next start',
+        'the hot tier died; a new, empty one takes its place, and within about a minute the stream is read again',
       );
-    };
     const onAwsLost = () => {
       report(`the stand-in for AWS ended by itself; ${join(dataDir, 'aws.log')} says why. Stopping.`);
       process.kill(process.pid, 'SIGTERM');
@@ -121,21 +117,17 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
       string,
       string
     >;
+    const redisUrl = `redis://127.0.0.1:${hot.port}`;
     const { apiKey } = await bootstrap({
       endpoint: address.endpoint,
       metaTable: environment[ENV.metaTable]!,
       dataDir,
       settings,
+      redisUrl,
     });
 
-    const hasRun = existsSync(join(dataDir, 'ran'));
-    writeFileSync(join(dataDir, 'ran'), '');
-    const replayAll = existsSync(lost) || (hasRun && !hot.isRestored);
-    rmSync(lost, { force: true });
-    if (replayAll)
-      report('the hot tier was lost in the last run: what was in memory is read again from the stream');
-    const redisUrl = `redis://127.0.0.1:${hot.port}`;
-    const host = new FunctionHost({ stack, aws: address, redisUrl, dataDir, replayAll, adopt, report });
+    const url = `http://127.0.0.1:${port}`;
+    const host = new FunctionHost({ stack, aws: address, redisUrl, dataDir, url, adopt, report });
     cleanups.push(() => host.stop());
     http.on('request', (request, response) => {
       const handled = request.url?.startsWith(LAMBDA_API)
@@ -161,7 +153,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
     });
     return {
       addresses: {
-        url: `http://127.0.0.1:${port}`,
+        url,
         apiKey,
         redisUrl,
         awsEndpoint: address.endpoint,

@@ -2,6 +2,7 @@ import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from '
 import { log } from '../log';
 import type { ApiKeys } from '../meta/api-keys';
 import type { Tenant, Tenants } from '../meta/tenants';
+import { IncompleteReadError } from '../query/incomplete';
 import { ROUTES, type RouteKey } from '../routes';
 import { HttpError, replyError } from './http';
 
@@ -38,6 +39,10 @@ export function httpHandler(gatekeeper: Gatekeeper, handlers: Partial<Record<Rou
       return answer;
     } catch (error) {
       if (error instanceof HttpError) return replyError(error);
+      if (error instanceof IncompleteReadError)
+        return replyError(
+          new HttpError(503, `${error.message}; partial=true gives what is there`, { 'retry-after': '10' }),
+        );
       log.error('request failed', { routeKey: event.routeKey, error: error as Error });
       return replyError(new HttpError(503, 'a store did not answer; try again', { 'retry-after': '5' }));
     }

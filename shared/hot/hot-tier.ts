@@ -8,16 +8,19 @@ import type { GroupId, PartitionRef } from '../placement';
 import { APPEND_SCRIPT } from './append-script';
 import type { HotClient } from './connection';
 import {
+  arrivedKey,
   dueKey,
   dueMember,
   framesKey,
   hashTag,
   layoutKey,
   leasesKey,
+  markKey,
   parseDueMember,
   windowsKey,
 } from './keys';
 import { LEASE_SCRIPT } from './lease-script';
+import { INSPECT_SCRIPT, MARK_SCRIPT, WINDOWS_SCRIPT } from './mark-script';
 import { TRIM_SCRIPT } from './trim-script';
 
 /** Frames for one group-window. */
@@ -29,6 +32,8 @@ export interface WindowAppend {
 
 /** What one script call adds to a partition. */
 export interface PartitionAppend {
+  /** Lowest stream arrival time of the frames, ms. */
+  readonly arrivalMs: number;
   /** Bytes of every layout the frames refer to, by id. */
   readonly layouts: ReadonlyMap<Id, Uint8Array>;
   readonly windows: readonly WindowAppend[];
@@ -39,6 +44,29 @@ export interface Lease {
   readonly group: GroupId;
   readonly windowStart: number;
   readonly token: string;
+}
+
+/** A partition's mark is missing or another primary's: a part of what it held may be lost, and nothing was appended. */
+export class UnmarkedPartitionError extends Error {
+  override readonly name = 'UnmarkedPartitionError';
+}
+
+/** What a partition's mark says. */
+export interface PartitionState {
+  /** Whether the primary that answers is the one that wrote the mark, and so has all that was acknowledged. */
+  readonly isWhole: boolean;
+  /** Id of the loss that was last noticed, '' for none; undefined when there is no mark. */
+  readonly loss: string | undefined;
+  /** What a failover may have taken arrived in the stream no earlier, ms; undefined when that is not known. */
+  readonly arrivedMs: number | undefined;
+  /** Lowest arrival of what the partition holds, ms; undefined when it holds nothing. */
+  readonly lowestArrivalMs: number | undefined;
+}
+
+/** The windows that a group has in memory, and whether those are all that it should have. */
+export interface GroupWindows extends Pick<PartitionState, 'isWhole' | 'loss'> {
+  /** Window starts, ascending. */
+  readonly starts: readonly number[];
 }
 
 /** Frames that have reached the next tier: how many, and which. */
@@ -70,6 +98,9 @@ interface Scripts {
   appendFrames(keys: number, ...args: (string | number | Buffer)[]): Promise<number[]>;
   leaseDue(keys: number, ...args: (string | number)[]): Promise<string[]>;
   trimMoved(keys: number, ...args: (string | number)[]): Promise<number>;
+  markPartition(keys: number, ...args: string[]): Promise<number>;
+  inspectPartition(keys: number, ...args: string[]): Promise<[number, ...(string | null)[]]>;
+  groupWindows(keys: number, ...args: string[]): Promise<[number, string | null, string[]]>;
 }
 
 /** The memory tier, addressed by partition: every call touches one hash slot. */
@@ -92,22 +123,40 @@ export class HotTier {
     client.defineCommand('appendFrames', { lua: APPEND_SCRIPT });
     client.defineCommand('leaseDue', { lua: LEASE_SCRIPT });
     client.defineCommand('trimMoved', { lua: TRIM_SCRIPT });
+    client.defineCommand('markPartition', { lua: MARK_SCRIPT });
+    client.defineCommand('inspectPartition', { lua: INSPECT_SCRIPT });
+    client.defineCommand('groupWindows', { lua: WINDOWS_SCRIPT });
     this.redis = client as HotClient & Scripts;
   }
 
-  /** Appends to one partition: one script call, or as many as the size limits need. Safe to repeat. */
-  async append(ref: PartitionRef, addition: PartitionAppend): Promise<void> {
-    for (const part of splitAppend(addition)) await this.appendPart(hashTag(ref), part);
+  /**
+   * Appends to one partition: one script call, or as many as the size limits need. Safe to repeat.
+   *
+   * @param isReplay whether the frames were delivered before
+   * @throws {UnmarkedPartitionError}
+   */
+  async append(ref: PartitionRef, addition: PartitionAppend, isReplay = false): Promise<void> {
+    for (const part of splitAppend(addition)) await this.appendPart(hashTag(ref), part, isReplay);
   }
 
-  private async appendPart(tag: string, { layouts, windows }: PartitionAppend): Promise<void> {
+  private async appendPart(
+    tag: string,
+    { arrivalMs, layouts, windows }: PartitionAppend,
+    isReplay: boolean,
+  ): Promise<void> {
     const layoutIds = [...layouts.keys()];
-    const keys = [dueKey(tag), ...layoutIds.map((id) => layoutKey(tag, id))];
+    const keys = [markKey(tag), dueKey(tag), arrivedKey(tag), ...layoutIds.map((id) => layoutKey(tag, id))];
     for (const { group, windowStart } of windows)
       keys.push(framesKey(tag, group, windowStart), windowsKey(tag, group));
 
-    const call = (send: (id: Id, index: number) => boolean) => {
-      const args: (string | number | Buffer)[] = [this.ttlMs, layoutIds.length, windows.length];
+    const call = async (send: (id: Id, index: number) => boolean) => {
+      const args: (string | number | Buffer)[] = [
+        this.ttlMs,
+        arrivalMs,
+        isReplay ? 1 : 0,
+        layoutIds.length,
+        windows.length,
+      ];
       layoutIds.forEach((id, i) => {
         args.push(send(id, i) ? zstdCompressSync(layouts.get(id)!) : '');
       });
@@ -115,7 +164,9 @@ export class HotTier {
         args.push(dueMember(group, windowStart), windowStart, frames.length);
         for (const frame of frames) args.push(Buffer.from(frame.buffer, frame.byteOffset, frame.length));
       }
-      return this.redis.appendFrames(keys.length, ...keys, ...args);
+      const missing = await this.redis.appendFrames(keys.length, ...keys, ...args);
+      if (missing[0] === -1) throw new UnmarkedPartitionError(`${tag} has no mark of the primary`);
+      return missing;
     };
 
     let missing = await call((id) => !this.sentLayouts.has(layoutKey(tag, id)));
@@ -138,6 +189,18 @@ export class HotTier {
     const token = randomBytes(16).toString('base64url');
     const members = await this.redis.leaseDue(2, dueKey(tag), leasesKey(tag), beforeMs, most, token, leaseMs);
     return members.map((member) => ({ ...parseDueMember(member), token }));
+  }
+
+  /** How full the memory of the fullest primary is, 0 to 1; 0 where memory has no bound. */
+  async fullness(): Promise<number> {
+    const nodes = 'nodes' in this.redis ? this.redis.nodes('master') : [this.redis];
+    const memories = await Promise.all(nodes.map((node) => node.info('memory')));
+    return Math.max(
+      ...memories.map((text) => {
+        const bytes = (field: string) => Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(text)?.[1] ?? 0);
+        return bytes('maxmemory') === 0 ? 0 : bytes('used_memory') / bytes('maxmemory');
+      }),
+    );
   }
 
   /** The store's clock, ms: the one by which group-windows are due. */
@@ -173,10 +236,30 @@ export class HotTier {
     return this.redis.lrangeBuffer(framesKey(hashTag(ref), group, windowStart), 0, -1);
   }
 
-  /** The window starts a group has in memory, ascending. */
-  async windows(ref: PartitionRef, group: GroupId): Promise<number[]> {
-    const starts = await this.redis.smembers(windowsKey(hashTag(ref), group));
-    return starts.map(Number).sort((a, b) => a - b);
+  async windows(ref: PartitionRef, group: GroupId): Promise<GroupWindows> {
+    const tag = hashTag(ref);
+    const [mark, loss, starts] = await this.redis.groupWindows(2, markKey(tag), windowsKey(tag, group));
+    return { isWhole: mark === 1, loss: loss ?? undefined, starts: starts.map(Number).sort((a, b) => a - b) };
+  }
+
+  async inspect(ref: PartitionRef): Promise<PartitionState> {
+    const tag = hashTag(ref);
+    const [mark, loss, arrived, lowest] = await this.redis.inspectPartition(2, markKey(tag), arrivedKey(tag));
+    return {
+      isWhole: mark === 1,
+      loss: loss ?? undefined,
+      arrivedMs: numberOf(arrived),
+      lowestArrivalMs: numberOf(lowest),
+    };
+  }
+
+  /**
+   * Marks a partition as the present primary's.
+   *
+   * @param loss id of the loss that was noticed, which is written down elsewhere; '' when there was none
+   */
+  async mark(ref: PartitionRef, loss: string): Promise<void> {
+    await this.redis.markPartition(1, markKey(hashTag(ref)), loss);
   }
 
   /**
@@ -188,11 +271,12 @@ export class HotTier {
   async trim(ref: PartitionRef, lease: Lease, moved: MovedFrames): Promise<number | undefined> {
     const tag = hashTag(ref);
     const left = await this.redis.trimMoved(
-      4,
+      5,
       dueKey(tag),
       leasesKey(tag),
       framesKey(tag, lease.group, lease.windowStart),
       windowsKey(tag, lease.group),
+      arrivedKey(tag),
       dueMember(lease.group, lease.windowStart),
       lease.windowStart,
       lease.token,
@@ -230,8 +314,13 @@ export class HotTier {
   }
 }
 
+function numberOf(value: string | null | undefined): number | undefined {
+  return value === null || value === undefined ? undefined : Number(value);
+}
+
 /** Cuts an addition into calls below the limits; each has just the layouts of its frames. */
 export function splitAppend(addition: PartitionAppend): PartitionAppend[] {
+  const { arrivalMs } = addition;
   const calls: PartitionAppend[] = [];
   let layouts = new Map<Id, Uint8Array>();
   let windows: WindowAppend[] = [];
@@ -255,7 +344,7 @@ export function splitAppend(addition: PartitionAppend): PartitionAppend[] {
         (layouts.size >= MAX_CALL_LAYOUTS && !layouts.has(id));
       if (count > 0 && isFull) {
         closeWindow();
-        calls.push({ layouts, windows });
+        calls.push({ arrivalMs, layouts, windows });
         layouts = new Map();
         windows = [];
         bytes = 0;
@@ -268,6 +357,6 @@ export function splitAppend(addition: PartitionAppend): PartitionAppend[] {
     }
     closeWindow();
   }
-  if (windows.length > 0) calls.push({ layouts, windows });
+  if (windows.length > 0) calls.push({ arrivalMs, layouts, windows });
   return calls;
 }

@@ -34,6 +34,19 @@ export function leasesKey(tag: string): string {
   return `${tag}:leases`;
 }
 
+/**
+ * Hash, by which a loss is noticed: `node` is the replication id of the primary that wrote last (another one may lack the
+ * end of what that one had), `loss` the loss after which it was made, `arrived` from when on a failover may have lost.
+ */
+export function markKey(tag: string): string {
+  return `${tag}:mark`;
+}
+
+/** Sorted set of the partition's group-windows by the lowest stream arrival time (ms) of what they hold. */
+export function arrivedKey(tag: string): string {
+  return `${tag}:arrived`;
+}
+
 /** The member of the due index for a group-window. */
 export function dueMember(group: GroupId, windowStart: number): string {
   return `${group}:${windowStart}`;

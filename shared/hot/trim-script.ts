@@ -1,7 +1,7 @@
 /**
  * Removes from a group-window exactly the frames that were moved, once (design.md, rule 3).
  *
- * KEYS  due index; leases; the list of frames; the group's set of windows
+ * KEYS  due index; leases; the list of frames; the group's set of windows; group-windows by lowest arrival
  * ARGV  member of the due index; the window's start; token; how many frames were moved; SHA-1 of those frames;
  *       1 when that was all there was when they were read, 0 when there was more; time to live of what remains, ms
  *
@@ -28,6 +28,7 @@ local left = redis.call('LLEN', KEYS[3])
 if left == 0 then
   redis.call('ZREM', KEYS[1], ARGV[1])
   redis.call('SREM', KEYS[4], ARGV[2])
+  redis.call('ZREM', KEYS[5], ARGV[1])
 else
   redis.call('PEXPIRE', KEYS[3], ARGV[7])
   redis.call('PEXPIRE', KEYS[4], ARGV[7])

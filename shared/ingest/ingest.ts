@@ -1,10 +1,12 @@
 import type { Version } from '../codec';
 import { mapLimited } from '../concurrency';
-import type { HotTier } from '../hot/hot-tier';
+import { type HotTier, UnmarkedPartitionError } from '../hot/hot-tier';
 import { decodeLayout, type Layout, MAX_UNION_BYTES, unionLayout } from '../layout';
 import type { Catalogue } from '../meta/catalogue';
-import { tenantIdOf } from '../placement';
+import { type PartitionRef, tenantIdOf } from '../placement';
 import { decodeRecord, MalformedRecordError } from '../record';
+import { decodeHeartbeat } from '../recovery/heartbeat';
+import type { LossWatch } from '../recovery/loss-watch';
 import { type ArrivedRecord, type PartitionBatch, reduceBatch } from './reduce';
 
 /** A record as the stream delivers it. */
@@ -25,7 +27,10 @@ export interface IngestDependencies {
   readonly hot: HotTier;
   readonly catalogue: Catalogue;
   readonly quarantine: Quarantine;
+  readonly losses: Pick<LossWatch, 'resolve'>;
   readonly windowMs: number;
+  /** Whether the records were delivered before. */
+  readonly isReplay: boolean;
 }
 
 export interface IngestResult {
@@ -49,9 +54,10 @@ const MAX_LAYOUTS_EACH = 16;
  * triggers, a flush (rule 4).
  */
 export async function ingestBatch(
-  { hot, catalogue, quarantine, windowMs }: IngestDependencies,
+  dependencies: IngestDependencies,
   delivered: readonly DeliveredRecord[],
 ): Promise<IngestResult> {
+  const { catalogue, quarantine, windowMs } = dependencies;
   const failed = new Set<number>();
   const errors: Error[] = [];
   const arrived: ArrivedRecord[] = [];
@@ -59,6 +65,7 @@ export async function ingestBatch(
 
   for (const [index, record] of delivered.entries()) {
     try {
+      if (decodeHeartbeat(record.data) !== undefined) continue;
       arrived.push({ record: decodeRecord(record.data), version: versionOf(record), index });
     } catch (error) {
       if (!(error instanceof MalformedRecordError)) throw error;
@@ -77,7 +84,7 @@ export async function ingestBatch(
     try {
       await catalogueLayouts(catalogue, batch, windowMs);
       const ref = { tenantId: tenantIdOf(batch.tenant), partition: batch.partition };
-      await hot.append(ref, batch);
+      await append(dependencies, ref, batch);
       samples += batch.samples;
     } catch (cause) {
       for (const index of batch.records) failed.add(index);
@@ -90,6 +97,21 @@ export async function ingestBatch(
     samples,
     quarantined,
   };
+}
+
+/** Appends; when memory may have lost something of the partition, that is written down first. */
+async function append(
+  { hot, losses, isReplay }: IngestDependencies,
+  ref: PartitionRef,
+  batch: PartitionBatch,
+): Promise<void> {
+  try {
+    await hot.append(ref, batch, isReplay);
+  } catch (error) {
+    if (!(error instanceof UnmarkedPartitionError)) throw error;
+    await losses.resolve(ref);
+    await hot.append(ref, batch, isReplay);
+  }
 }
 
 function versionOf(record: DeliveredRecord): Version {

@@ -24,6 +24,8 @@ export interface PartitionBatch {
   readonly groupLayouts: ReadonlyMap<GroupId, ReadonlySet<Id>>;
   readonly windows: readonly WindowAppend[];
   readonly samples: number;
+  /** Lowest arrival time of the records, ms. */
+  readonly arrivalMs: number;
 }
 
 interface Post {
@@ -102,6 +104,7 @@ function reducePartition(records: readonly ArrivedRecord[], windowMs: number): P
     groupLayouts,
     windows,
     samples,
+    arrivalMs: Math.min(...records.map(({ version }) => version.arrivalMs)),
   };
 }
 

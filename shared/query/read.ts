@@ -11,7 +11,7 @@ import {
 import { type ColdTier, ObjectChangedError } from '../cold/cold-tier';
 import { mapLimited } from '../concurrency';
 import { gather } from '../flush/flush';
-import type { HotTier } from '../hot/hot-tier';
+import type { HotTier, PartitionState } from '../hot/hot-tier';
 import { type Id, idText } from '../id';
 import { type Labels, labelsKey } from '../labels';
 import { type Layout, layoutOf, unionLayout } from '../layout';
@@ -28,7 +28,9 @@ import {
   sourceIdOf,
   splitIndexOf,
 } from '../placement';
+import type { LossWatch } from '../recovery/loss-watch';
 import type { WarmTier } from '../warm/warm-tier';
+import { IncompleteReadError } from './incomplete';
 import { type DayPlan, MAX_UNPRUNED_DAYS, planDays, type TimeRange } from './plan';
 
 export interface ReadDependencies {
@@ -37,6 +39,9 @@ export interface ReadDependencies {
   readonly cold: ColdTier;
   readonly catalogue: Catalogue;
   readonly manifest: Manifest;
+  readonly losses: Pick<LossWatch, 'missingSince'>;
+  /** A sample bears a time at most this much before it arrived, ms. */
+  readonly maxSampleAgeMs: number;
 }
 
 export type Tier = 'hot' | 'warm' | 'cold';
@@ -66,6 +71,8 @@ export interface Reading {
   /** One column for each series that was asked for, in that order. */
   readonly block: Block;
   readonly tiers: Readonly<Record<Tier, TierReading>>;
+  /** Since when samples that arrived may be missing, ms; undefined when none are. See {@link IncompleteReadError}. */
+  readonly missingSinceMs: number | undefined;
 }
 
 /** Requests in flight at a time. */
@@ -84,6 +91,8 @@ const MAX_RESTARTS = 10;
  * @param source labels of what posted
  * @param series whose samples; all of that source
  * @param known the source's catalogue
+ * @param allowsMissing whether to give what is there when something is known to be missing
+ * @throws {IncompleteReadError}
  */
 export async function readSeries(
   dependencies: ReadDependencies,
@@ -92,6 +101,7 @@ export async function readSeries(
   series: readonly Labels[],
   range: TimeRange,
   known: SourceCatalogue,
+  allowsMissing = false,
 ): Promise<Reading> {
   const asked = new Map(series.map((labels, i) => [labelsKey(labels), i]));
   const target = layoutOf(series);
@@ -108,6 +118,8 @@ export async function readSeries(
   for (let restarts = 0; ; restarts++) {
     try {
       const hot = await timed(() => readHot(read));
+      const missingSinceMs = await missingSince(read, hot.marks);
+      if (missingSinceMs !== undefined && !allowsMissing) throw new IncompleteReadError(missingSinceMs);
       const days = await daysWithData(read);
       const warm = await timed(() => readWarm(read, days));
       const cold = await timed(() => readCold(read, days));
@@ -115,6 +127,7 @@ export async function readSeries(
       return {
         block: inAskedOrder(sliceBlock(merged, range.fromMs, range.toMs), target, asked),
         tiers: { hot: hot.reading, warm: warm.reading, cold: cold.reading },
+        missingSinceMs,
       };
     } catch (error) {
       if (!(error instanceof ObjectChangedError) || restarts >= MAX_RESTARTS) throw error;
@@ -169,11 +182,26 @@ interface TierResult {
   readonly places: Place[];
 }
 
-async function readHot(read: ReadContext): Promise<TierResult> {
+/** What partitions said of themselves before they were read, and after. */
+type PartitionMarks = { readonly ref: PartitionRef } & Pick<PartitionState, 'isWhole' | 'loss'>;
+
+/** Since when samples of the range may be missing from memory; undefined when none are. */
+async function missingSince(
+  { losses, range, maxSampleAgeMs }: ReadContext,
+  marks: readonly PartitionMarks[],
+): Promise<number | undefined> {
+  const since = await mapLimited(marks, PARALLEL, ({ ref, ...mark }) => losses.missingSince(ref, mark));
+  const missing = since.filter((ms) => ms !== undefined).filter((ms) => range.toMs > ms - maxSampleAgeMs);
+  return missing.length === 0 ? undefined : Math.min(...missing);
+}
+
+async function readHot(read: ReadContext): Promise<TierResult & { marks: readonly PartitionMarks[] }> {
   const { hot, catalogue, tenant, groups, range, target, longestWindowMs } = read;
   const targets = partitionsOf(read, read.days).flatMap((ref) => groups.map((group) => ({ ref, group })));
+  const marks = new Map<number, PartitionMarks>();
   const windows = await mapLimited(targets, PARALLEL, async ({ ref, group }) => {
-    const starts = await hot.windows(ref, group);
+    const { isWhole, loss, starts } = await hot.windows(ref, group);
+    marks.set(ref.partition, { ref, isWhole, loss });
     return starts
       .filter((start) => start < range.toMs && start > range.fromMs - longestWindowMs)
       .map((windowStart) => ({ ref, group, windowStart }));
@@ -197,7 +225,13 @@ async function readHot(read: ReadContext): Promise<TierResult> {
       bytes,
     });
   });
-  return collect(results);
+  // Again after the frames: they may have been lost in between.
+  const used = new Map(windows.flat().map(({ ref }) => [ref.partition, ref]));
+  const after = await mapLimited([...used.values()], PARALLEL, async (ref) => ({
+    ref,
+    ...(await hot.inspect(ref)),
+  }));
+  return { ...collect(results), marks: [...marks.values(), ...after] };
 }
 
 /** The days of the range that may have warm or cold data; for long ranges the manifest knows. */
@@ -311,11 +345,12 @@ function collect(results: readonly (PlacedBlock | undefined)[]): TierResult {
   return { blocks: found.map(({ block }) => block), places: found.map(({ place }) => place) };
 }
 
-async function timed(read: () => Promise<TierResult>): Promise<{ blocks: Block[]; reading: TierReading }> {
+async function timed<T extends TierResult>(read: () => Promise<T>): Promise<T & { reading: TierReading }> {
   const begin = performance.now();
-  const { blocks, places } = await read();
+  const result = await read();
+  const { blocks, places } = result;
   const samples = blocks.reduce((sum, block) => sum + sampleCount(block), 0);
-  return { blocks, reading: { durationMs: performance.now() - begin, samples, places } };
+  return { ...result, reading: { durationMs: performance.now() - begin, samples, places } };
 }
 
 /** Pair by pair, so that each sample is copied a logarithmic number of times. */

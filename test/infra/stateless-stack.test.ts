@@ -86,6 +86,8 @@ describe('functions', () => {
     ['query', ['WARM_TABLE', 'META_TABLE', 'BUCKET', 'REDIS_URL']],
     ['registry', ['META_TABLE']],
     ['operator', ['WARM_TABLE', 'META_TABLE', 'BUCKET', 'REDIS_URL']],
+    ['replayer', ['META_TABLE', 'BUCKET', 'REDIS_URL']],
+    ['recovery', ['META_TABLE', 'STREAM_ARN', 'REPLAYER']],
   ])('%s has %j in its environment, and the settings', (name, variables) => {
     expect(Object.keys(fn(name).Environment.Variables).sort()).toEqual(['SETTINGS', ...variables].sort());
   });
@@ -109,7 +111,7 @@ describe('functions', () => {
 
   test('are inside the VPC when they reach the hot tier, and outside otherwise', () => {
     const inside = FUNCTIONS.filter((name) => fn(name).VpcConfig !== undefined);
-    expect(inside).toEqual(['ingester', 'flusher', 'query', 'operator']);
+    expect(inside).toEqual(['ingester', 'flusher', 'query', 'operator', 'replayer']);
     for (const name of inside) {
       expect(fn(name).VpcConfig.SubnetIds).toHaveLength(2);
       expect(JSON.stringify(fn(name).VpcConfig.SecurityGroupIds)).toContain('FunctionGroup');
@@ -122,7 +124,7 @@ describe('functions', () => {
 
   test('that run by the clock are not retried', () => {
     const configs = production.properties('AWS::Lambda::EventInvokeConfig');
-    expect(configs).toHaveLength(2);
+    expect(configs).toHaveLength(3);
     for (const config of configs) expect(config.MaximumRetryAttempts).toBe(0);
   });
 });
@@ -149,6 +151,15 @@ describe('rights', () => {
     'UnassignPrivateIpAddresses',
   ].map((action) => `ec2:${action} on *`);
 
+  // A mapping reads and gives up with its function's role.
+  const consume = [
+    'DescribeStream',
+    'DescribeStreamSummary',
+    'GetRecords',
+    'GetShardIterator',
+    'ListShards',
+  ].map((action) => `kinesis:${action} on Stream`);
+
   test.each<[FunctionName, string[]]>([
     ['post', ['kinesis:PutRecords on Stream', ...items('MetaTable', ...read)]],
     [
@@ -158,10 +169,7 @@ describe('rights', () => {
         ...inVpc,
         ...items('MetaTable', ...read, ...write),
         's3:PutObject on Bucket/quarantine/*',
-        // The mapping reads and gives up with its function's role.
-        ...['DescribeStream', 'DescribeStreamSummary', 'GetRecords', 'GetShardIterator', 'ListShards'].map(
-          (action) => `kinesis:${action} on Stream`,
-        ),
+        ...consume,
         's3:ListBucket on Bucket',
         's3:PutObject on Bucket/aws/lambda/*',
       ],
@@ -194,6 +202,27 @@ describe('rights', () => {
         ...readArchive,
       ],
     ],
+    [
+      'replayer',
+      [
+        ...hot,
+        ...inVpc,
+        ...items('MetaTable', ...read, ...write),
+        's3:PutObject on Bucket/quarantine/*',
+        ...consume,
+      ],
+    ],
+    [
+      'recovery',
+      [
+        ...items('MetaTable', ...read, ...write, 'DeleteItem'),
+        'kinesis:ListShards on Stream',
+        'kinesis:PutRecords on Stream',
+        'lambda:CreateEventSourceMapping on *',
+        'lambda:DeleteEventSourceMapping on *',
+        'lambda:ListEventSourceMappings on *',
+      ],
+    ],
   ])('of %s are exactly what its work needs', (name, rights) => {
     expect(allowed(name)).toEqual([...always, ...rights].sort());
   });
@@ -208,9 +237,18 @@ describe('rights', () => {
       .flatMap((source) => [...source.matchAll(/\bnew ([A-Z]\w+)Command\(|\bpaginate([A-Z]\w+)\(/g)])
       .map(([, command, paginated]) => command ?? paginated);
     const rights = FUNCTIONS.flatMap(allowed)
-      .filter((right) => /^(dynamodb:|s3:(Get|Put)|kinesis:Put)/.test(right))
+      .filter((right) => /^(dynamodb:|lambda:|s3:(Get|Put)|kinesis:(Put|ListShards))/.test(right))
       .map((right) => /:(\w+)/.exec(right)![1]);
     expect([...new Set(rights)].sort()).toEqual([...new Set(calls)].sort());
+  });
+
+  test("to make and remove event source mappings are for the replayer's only", () => {
+    const statements = production
+      .properties('AWS::IAM::Policy')
+      .flatMap((policy) => policy.PolicyDocument.Statement)
+      .filter(({ Action }) => JSON.stringify(Action).includes('teEventSourceMapping'));
+    expect(statements).toHaveLength(1);
+    expect(JSON.stringify(statements[0].Condition)).toContain('Replayer');
   });
 
   test('name every action', () => {
@@ -284,11 +322,12 @@ describe('schedules', () => {
       input: JSON.parse(Targets[0].Input),
     }));
 
-  test('start every lane of the flusher each minute, and the archiver each hour', () => {
+  test('start every lane of the flusher and recovery each minute, and the archiver each hour', () => {
     expect(targets(synthesize({ flusherLanes: '3' }).stateless)).toEqual([
       { schedule: 'rate(1 minute)', function: 'Flusher', input: { lane: 0, lanes: 3 } },
       { schedule: 'rate(1 minute)', function: 'Flusher', input: { lane: 1, lanes: 3 } },
       { schedule: 'rate(1 minute)', function: 'Flusher', input: { lane: 2, lanes: 3 } },
+      { schedule: 'rate(1 minute)', function: 'Recovery', input: {} },
       { schedule: 'rate(1 hour)', function: 'Archiver', input: {} },
     ]);
   });

@@ -62,7 +62,7 @@ describe('moving group-windows', () => {
     });
     const record = { tenant: tenant.name, partition: partitionOf(sourceIdOf(tenant.id, source), 1), groups };
     const version = { arrivalMs: start + arrivals, sequence: BigInt(arrivals++) };
-    const { errors } = await ingestBatch({ ...tiers, quarantine, windowMs: HOUR_MS }, [
+    const { errors } = await ingestBatch({ ...tiers, quarantine, windowMs: HOUR_MS, isReplay: false }, [
       {
         data: encodeRecord(record),
         sequenceNumber: String(version.sequence),
@@ -154,6 +154,9 @@ describe('moving group-windows', () => {
     await post('forgotten', [{ at: start, values: { a: 1 } }]);
     await tiers.redis.flushall();
     await post('forgotten', [{ at: start + 1000, values: { a: 2 } }]);
+    await expect(read('forgotten', 'a')).rejects.toThrow('may be missing');
+    // As if a replay had found nothing.
+    await tiers.recovery.closeLoss((await tiers.recovery.loss())!);
     expect([...(await read('forgotten', 'a'))]).toEqual([[1, 2]]);
     await flush();
     expect([...(await read('forgotten', 'a'))]).toEqual([[1, 2]]);

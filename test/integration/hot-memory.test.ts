@@ -62,6 +62,8 @@ describe('the memory of the hot tier', () => {
       };
     });
     const perSample: number[] = [];
+    const ref = { tenantId, partition: 0 };
+    await hot.mark(ref, '');
     for (let minute = 0; minute < 120; minute++) {
       const timestamp = start + minute * 60_000;
       const records = hosts.map((group, index) => ({
@@ -91,7 +93,7 @@ describe('the memory of the hot tier', () => {
           ],
         },
       }));
-      for (const batch of reduceBatch(records, HOUR_MS)) await hot.append({ tenantId, partition: 0 }, batch);
+      for (const batch of reduceBatch(records, HOUR_MS)) await hot.append(ref, batch);
       perSample.push((await datasetBytes()) / ((minute + 1) * HOSTS * METRICS));
     }
     const [first, second] = [perSample.slice(0, 60), perSample.slice(60)];

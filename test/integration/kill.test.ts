@@ -1,12 +1,8 @@
-import {
-  CreateEventSourceMappingCommand,
-  DeleteEventSourceMappingCommand,
-  LambdaClient,
-  ListEventSourceMappingsCommand,
-} from '@aws-sdk/client-lambda';
-import { functionName } from '../../shared/names';
+import { Functions } from '../../scripts/ops/invoke';
+import type { RecoveryStatus } from '../../shared/recovery/replay';
 import { Client } from '../support/client';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { ops } from '../support/ops';
 import { Stores } from '../support/stores';
 import { until } from '../support/until';
 
@@ -18,41 +14,37 @@ describe('SIGKILL of all functions and of the hot tier in the middle of posting'
   let stack: LocalStack;
   let client: Client;
   let stores: Stores;
-  let lambda: LambdaClient;
   const start = Math.floor(Date.now() / 60_000) * 60 - ROUNDS * 60;
+  const path = (host: string, name: string, partial = false) =>
+    `/api/v0/hosts/${host}/metrics?name=${name}&from=${start}&to=${start + ROUNDS * 60}${partial ? '&partial=true' : ''}`;
 
   beforeAll(async () => {
     stack = await startLocalStack({ settings: { window: '10m' } });
     client = new Client(stack.url, stack.apiKey);
     stores = new Stores(stack);
-    lambda = new LambdaClient({
-      endpoint: stack.url,
-      region: 'us-east-1',
-      credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
-    });
   }, 180_000);
 
   afterAll(async () => {
-    lambda?.destroy();
     await stores?.close();
     await stack?.stop();
   }, 60_000);
 
-  test('loses no acknowledged sample once the stream is read again from before it', async () => {
+  const killHot = async () => {
+    const runId = async () => /run_id:(\w+)/.exec(await stores.redis.info('server').catch(() => ''))?.[1];
+    const was = await runId();
+    stack.killHot();
+    await until('a new hot tier', runId, (id) => id !== undefined && id !== was);
+  };
+
+  test('loses no acknowledged sample: the loss is noticed, said, and made good from the stream by itself', async () => {
     const hosts = await Promise.all(Array.from({ length: HOSTS }, (_, h) => client.createHost(`host${h}`)));
     const names = Array.from({ length: METRICS }, (_, m) => `custom.kill.m${m}`);
-    const before = new Date(Date.now() - 1_000);
     /** What was acknowledged: host -> round -> value of its first metric. */
     const acknowledged = new Map(hosts.map((host) => [host, new Map<number, number>()]));
     let refused = 0;
-    let runId: string | undefined;
-    const emptied: string[] = [];
     for (let round = 0; round < ROUNDS; round++) {
       const time = start + round * 60;
-      if (round === 10 || round === 25) {
-        runId = /run_id:(\w+)/.exec(await stores.redis.info('server'))?.[1];
-        stack.killHot();
-      }
+      if (round === 10 || round === 25) await killHot();
       const posts = hosts.map(async (host, h) => {
         const value = (h * 31 + round * 17) / 7.3;
         const points = names.map((name, m) => ({ hostId: host, name, time, value: value + m }));
@@ -63,58 +55,67 @@ describe('SIGKILL of all functions and of the hot tier in the middle of posting'
       // While the posts of the round are under way.
       if (round % 10 === 5) stack.killFunctions();
       await Promise.all(posts);
-      if (runId !== undefined) {
-        const was = runId;
-        const now = await until(
-          'a new hot tier',
-          async () => /run_id:(\w+)/.exec(await stores.redis.info('server').catch(() => ''))?.[1],
-          (id) => id !== undefined && id !== was,
-        );
-        emptied.push(now!);
-        runId = undefined;
-      }
     }
-    expect(emptied).toHaveLength(2);
     const total = [...acknowledged.values()].reduce((sum, rounds) => sum + rounds.size, 0);
     expect(total + refused).toBe(HOSTS * ROUNDS);
     expect(total).toBeGreaterThan(HOSTS * ROUNDS * 0.5);
 
-    const FunctionName = functionName('local', 'ingester');
-    const { EventSourceMappings: [live] = [] } = await lambda.send(
-      new ListEventSourceMappingsCommand({ FunctionName }),
+    // Noticed by the appends; then recovery acts at the schedule's next tick, of which this is some, sooner.
+    const functions = new Functions(stack.url);
+    const recovered = await until(
+      'the end of the replay',
+      () => functions.invoke<RecoveryStatus>('recovery', {}),
+      ({ loss, replay }) => loss?.isOpen === false && replay?.state === 'done',
+      60_000,
     );
-    const replay = await lambda.send(
-      new CreateEventSourceMappingCommand({
-        FunctionName,
-        EventSourceArn: live!.EventSourceArn,
-        StartingPosition: 'AT_TIMESTAMP',
-        StartingPositionTimestamp: before,
-        BatchSize: live!.BatchSize,
-        FunctionResponseTypes: ['ReportBatchItemFailures'],
-      }),
-    );
-    const missing = async () => {
-      const gone: string[] = [];
-      for (const [host, rounds] of acknowledged) {
-        for (const [m, name] of [names[0]!, names.at(-1)!].entries()) {
-          const response = await client.request(
-            'GET',
-            `/api/v0/hosts/${host}/metrics?name=${name}&from=${start}&to=${start + ROUNDS * 60}`,
-          );
-          const { metrics = [] } = (await response.json()) as { metrics?: { time: number; value: number }[] };
-          const found = new Map(metrics.map((sample) => [sample.time, sample.value]));
-          for (const [round, value] of rounds)
-            if (found.get(start + round * 60) !== value + (m === 0 ? 0 : METRICS - 1))
-              gone.push(`${host} ${name} ${round}`);
-        }
+    functions.close();
+    expect(recovered.loss!.reason).toMatch(/gone from memory/);
+    expect(recovered.replay!.loss!.id).toBe(recovered.loss!.id);
+
+    for (const [host, rounds] of acknowledged)
+      for (const [m, name] of [names[0]!, names.at(-1)!].entries()) {
+        const { metrics } = await client.json<{ metrics: { time: number; value: number }[] }>(
+          'GET',
+          path(host, name),
+        );
+        const found = new Map(metrics.map((sample) => [sample.time, sample.value]));
+        expect(found.size).toBe(metrics.length);
+        for (const [round, value] of rounds)
+          expect(found.get(start + round * 60)).toBe(value + (m === 0 ? 0 : METRICS - 1));
       }
-      return gone;
-    };
-    await until('every acknowledged sample', missing, (gone) => gone.length === 0, 60_000);
-    await lambda.send(new DeleteEventSourceMappingCommand({ UUID: replay.UUID }));
-    const { EventSourceMappings: left } = await lambda.send(
-      new ListEventSourceMappingsCommand({ FunctionName }),
+  }, 300_000);
+
+  test('says from the kill to the end of the replay that something is missing, and gives what is there when asked', async () => {
+    const host = await client.createHost('later');
+    const time = start + 60;
+    await client.post([{ hostId: host, name: 'custom.kill.later', time, value: 1 }]);
+    const status = async () => (await client.request('GET', path(host, 'custom.kill.later'))).status;
+    await until('the sample', status, (code) => code === 200);
+    await killHot();
+    const response = await client.request('GET', path(host, 'custom.kill.later'));
+    expect(response.status).toBe(503);
+    expect(response.headers.get('retry-after')).toBe('10');
+    const partial = await client.json<{ metrics: unknown[]; missing: { arrivedSince: number } }>(
+      'GET',
+      path(host, 'custom.kill.later', true),
     );
-    expect(left).toHaveLength(1);
-  }, 240_000);
+    expect(partial.metrics).toEqual([]);
+    expect(partial.missing.arrivedSince).toBeLessThan(Date.now() / 1000);
+    // The next post makes it noticed; an operator need not wait for the schedule.
+    await client.post([{ hostId: host, name: 'custom.kill.later', time: time + 60, value: 2 }]);
+    await until(
+      'the loss',
+      () => ops<RecoveryStatus>(stack.url, 'replay', '--status'),
+      ({ loss }) => loss?.isOpen === true,
+      60_000,
+    );
+    const { replay, loss } = await ops<RecoveryStatus>(stack.url, 'replay');
+    expect(replay!.state).toBe('done');
+    expect(loss!.isOpen).toBe(false);
+    const { metrics } = await client.json<{ metrics: unknown[] }>('GET', path(host, 'custom.kill.later'));
+    expect(metrics).toEqual([
+      { time, value: 1 },
+      { time: time + 60, value: 2 },
+    ]);
+  }, 120_000);
 });

@@ -9,6 +9,9 @@ import { ColdTier } from '../../shared/cold/cold-tier';
 import { HotTier } from '../../shared/hot/hot-tier';
 import { Catalogue } from '../../shared/meta/catalogue';
 import { Manifest } from '../../shared/meta/manifest';
+import { Tenants } from '../../shared/meta/tenants';
+import { LossWatch } from '../../shared/recovery/loss-watch';
+import { RecoveryTable } from '../../shared/recovery/recovery-table';
 import { WarmTier } from '../../shared/warm/warm-tier';
 import { temporaryDir } from './temporary-dir';
 
@@ -30,6 +33,9 @@ export interface Tiers {
   readonly cold: ColdTier;
   readonly catalogue: Catalogue;
   readonly manifest: Manifest;
+  readonly recovery: RecoveryTable;
+  readonly losses: LossWatch;
+  readonly maxSampleAgeMs: number;
   /** Straight to the hot tier's server. */
   readonly redis: Redis;
   stop(): Promise<void>;
@@ -66,9 +72,13 @@ export async function startTiers(): Promise<Tiers> {
   const redis = new Redis(address);
   const hot = new HotTier(new Redis(address), 3 * DAY_MS);
   const meta = { client: dynamodb, name: physicalName('Meta') };
+  const recovery = new RecoveryTable(meta);
   return {
     hot,
     redis,
+    recovery,
+    losses: new LossWatch({ hot, table: recovery, tenants: new Tenants(meta), lanes: 1, now: Date.now }),
+    maxSampleAgeMs: DAY_MS,
     warm: new WarmTier({ client: dynamodb, name: physicalName('Warm') }, 35 * DAY_MS),
     cold: new ColdTier(s3, physicalName('Bucket')),
     catalogue: new Catalogue(meta, 460 * DAY_MS),

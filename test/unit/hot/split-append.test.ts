@@ -24,6 +24,7 @@ const numberOf = (frame: Uint8Array) => new DataView(frame.buffer, frame.byteOff
 describe('an addition to a partition', () => {
   test('below the limits is one call', () => {
     const addition = {
+      arrivalMs: 7,
       layouts: layoutsUpTo(1, 10),
       windows: [{ group: 'g', windowStart: 0, frames: [frameOf(0, 1, 0)] }],
     };
@@ -41,6 +42,7 @@ describe('an addition to a partition', () => {
         const layouts = layoutsUpTo(2001, 300);
         const shapes = many ? [Array.from({ length: 4500 }, (_, i) => [i % 2001, 1] as const)] : windows;
         const addition = {
+          arrivalMs: 7,
           layouts,
           windows: shapes.map((list, w) => ({
             group: `g${w}`,

@@ -1,0 +1,61 @@
+import type { KinesisStreamEvent } from 'aws-lambda';
+import { metaTable, settings, variable } from '../environment';
+import { connectHot } from '../hot/connection';
+import { HotTier } from '../hot/hot-tier';
+import { log } from '../log';
+import { Catalogue } from '../meta/catalogue';
+import { Tenants } from '../meta/tenants';
+import { count } from '../meters';
+import { ENV, type FunctionName } from '../names';
+import { objectStore } from '../object-store';
+import { LossWatch } from '../recovery/loss-watch';
+import { RecoveryTable } from '../recovery/recovery-table';
+import { type DeliveredRecord, type IngestDependencies, type IngestResult, ingestBatch } from './ingest';
+import { S3Quarantine } from './quarantine';
+
+/** What the ingester and the replayer work with, from their environment. */
+export function ingestDependencies(
+  isReplay: boolean,
+): IngestDependencies & { readonly table: RecoveryTable } {
+  const { window: windowMs, retention, streamRetention, flusherLanes } = settings();
+  const meta = metaTable();
+  const table = new RecoveryTable(meta);
+  // The safety net of a key: as long as the stream remembers, so that whatever vanishes can be replayed.
+  const hot = new HotTier(connectHot(variable(ENV.redis)), streamRetention);
+  return {
+    hot,
+    catalogue: new Catalogue(meta, retention),
+    quarantine: new S3Quarantine(objectStore(), variable(ENV.bucket)),
+    losses: new LossWatch({ hot, table, tenants: new Tenants(meta), lanes: flusherLanes, now: Date.now }),
+    windowMs,
+    isReplay,
+    table,
+  };
+}
+
+/** A batch of an event source mapping; all records are of one shard. */
+export function deliveredRecords(event: KinesisStreamEvent): DeliveredRecord[] {
+  return event.Records.map(({ kinesis, eventID }) => ({
+    sequenceNumber: kinesis.sequenceNumber,
+    arrivalMs: Math.round(kinesis.approximateArrivalTimestamp * 1000),
+    shardId: eventID.split(':')[0]!,
+    data: Buffer.from(kinesis.data, 'base64'),
+  }));
+}
+
+/** Appends a batch, logs what failed and counts. */
+export async function ingest(
+  name: FunctionName,
+  dependencies: IngestDependencies,
+  delivered: readonly DeliveredRecord[],
+): Promise<IngestResult> {
+  const result = await ingestBatch(dependencies, delivered);
+  for (const error of result.errors) log.error('records will be delivered again', { error });
+  count(name, {
+    RecordsDelivered: delivered.length,
+    RecordsFailed: result.failed.length,
+    RecordsQuarantined: result.quarantined,
+    SamplesAppended: result.samples,
+  });
+  return result;
+}

@@ -1,0 +1,48 @@
+import {
+  type KinesisClient,
+  ListShardsCommand,
+  type ListShardsCommandOutput,
+  PutRecordsCommand,
+} from '@aws-sdk/client-kinesis';
+import { encodeHeartbeat } from './heartbeat';
+import type { ReplayStream, Shard } from './replay';
+
+const MAX_CALL_RECORDS = 500;
+
+/** The stream as recovery sees it: shards, and heartbeats in them. */
+export class KinesisReplayStream implements ReplayStream {
+  constructor(
+    private readonly client: KinesisClient,
+    private readonly stream: string,
+  ) {}
+
+  async shards(): Promise<Shard[]> {
+    const shards: Shard[] = [];
+    let next: string | undefined;
+    do {
+      const page: ListShardsCommandOutput = await this.client.send(
+        new ListShardsCommand(next === undefined ? { StreamName: this.stream } : { NextToken: next }),
+      );
+      for (const shard of page.Shards ?? [])
+        shards.push({
+          id: shard.ShardId!,
+          parents: [shard.ParentShardId, shard.AdjacentParentShardId].filter((id) => id !== undefined),
+          isOpen: shard.SequenceNumberRange?.EndingSequenceNumber === undefined,
+          hashKey: shard.HashKeyRange!.StartingHashKey!,
+        });
+      next = page.NextToken;
+    } while (next !== undefined);
+    return shards;
+  }
+
+  async beat(shards: readonly Shard[], replay: string): Promise<void> {
+    const Data = encodeHeartbeat(replay);
+    for (let i = 0; i < shards.length; i += MAX_CALL_RECORDS) {
+      const Records = shards
+        .slice(i, i + MAX_CALL_RECORDS)
+        .map(({ hashKey }) => ({ PartitionKey: 'heartbeat', ExplicitHashKey: hashKey, Data }));
+      // One that is refused is made good by the next minute's.
+      await this.client.send(new PutRecordsCommand({ StreamName: this.stream, Records }));
+    }
+  }
+}

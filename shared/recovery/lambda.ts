@@ -1,0 +1,63 @@
+import {
+  CreateEventSourceMappingCommand,
+  DeleteEventSourceMappingCommand,
+  type LambdaClient,
+  paginateListEventSourceMappings,
+  ResourceInUseException,
+  ResourceNotFoundException,
+} from '@aws-sdk/client-lambda';
+import type { ReplayMappings } from './replay';
+
+export interface ReplayMappingOptions {
+  readonly functionName: string;
+  readonly streamArn: string;
+  readonly batchSize: number;
+  readonly batchWindowMs: number;
+}
+
+/** The replayer's event source mappings: one at a time, made for a replay and removed after it. */
+export class LambdaReplayMappings implements ReplayMappings {
+  constructor(
+    private readonly client: LambdaClient,
+    private readonly options: ReplayMappingOptions,
+  ) {}
+
+  async list(): Promise<string[]> {
+    const uuids: string[] = [];
+    const pages = paginateListEventSourceMappings(
+      { client: this.client },
+      { FunctionName: this.options.functionName },
+    );
+    for await (const page of pages)
+      for (const { UUID } of page.EventSourceMappings ?? []) if (UUID !== undefined) uuids.push(UUID);
+    return uuids;
+  }
+
+  async create(fromMs: number): Promise<string> {
+    const { functionName, streamArn, batchSize, batchWindowMs } = this.options;
+    const { UUID } = await this.client.send(
+      new CreateEventSourceMappingCommand({
+        FunctionName: functionName,
+        EventSourceArn: streamArn,
+        ...(fromMs === 0
+          ? { StartingPosition: 'TRIM_HORIZON' }
+          : { StartingPosition: 'AT_TIMESTAMP', StartingPositionTimestamp: new Date(fromMs) }),
+        BatchSize: batchSize,
+        MaximumBatchingWindowInSeconds: Math.round(batchWindowMs / 1000),
+        // A store that is down: tried again, without limit. Poison is put away by the code.
+        FunctionResponseTypes: ['ReportBatchItemFailures'],
+      }),
+    );
+    return UUID!;
+  }
+
+  async delete(uuid: string): Promise<void> {
+    try {
+      await this.client.send(new DeleteEventSourceMappingCommand({ UUID: uuid }));
+    } catch (error) {
+      // It is gone, or being made or deleted: the next step looks again.
+      if (error instanceof ResourceNotFoundException || error instanceof ResourceInUseException) return;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import type { DeliveredRecord } from '../ingest/ingest';
+import { decodeHeartbeat } from './heartbeat';
+import type { RecoveryTable, Replay } from './recovery-table';
+
+/** How old the copy of what is replayed may be. */
+const MAX_AGE_MS = 2_000;
+/** How often progress is written. */
+const EVERY_MS = 1_000;
+
+/** The replaying side of a replay: takes from each batch what belongs to it, and writes down where it has come to. */
+export class ReplayReader {
+  private copy: { readonly replay: Replay | undefined; readonly readMs: number } | undefined;
+  private readonly writtenMs = new Map<string, number>();
+  /** Replay and shard, of those that have been read as far as the replay goes. */
+  private readonly passed = new Set<string>();
+
+  constructor(
+    private readonly table: RecoveryTable,
+    private readonly now: () => number,
+  ) {}
+
+  /**
+   * @param batch of one shard, in order
+   * @param append gives the sequence numbers that failed
+   * @returns those, to be delivered again
+   */
+  async read(
+    batch: readonly DeliveredRecord[],
+    append: (records: readonly DeliveredRecord[]) => Promise<readonly string[]>,
+  ): Promise<readonly string[]> {
+    const shardId = batch[0]?.shardId;
+    if (shardId === undefined) return [];
+    let replay = await this.running(MAX_AGE_MS);
+    let end = this.endIn(replay, batch);
+    if (end < batch.length) {
+      // Nothing is passed over by what an old copy says: another replay may have begun.
+      replay = await this.running(0);
+      end = this.endIn(replay, batch);
+    }
+    const failed = end === 0 ? [] : await append(batch.slice(0, end));
+    if (replay === undefined || failed.length > 0) return failed;
+    const key = `${replay.id} ${shardId}`;
+    const isPassed = end < batch.length;
+    if (this.passed.has(key)) return [];
+    const elapsedMs = this.now() - (this.writtenMs.get(shardId) ?? 0);
+    if (isPassed || Math.abs(elapsedMs) >= EVERY_MS) {
+      const arrivedMs = batch[Math.min(end, batch.length - 1)]!.arrivalMs;
+      await this.table.putProgress(replay, { shardId, arrivedMs, isPassed });
+      this.writtenMs.set(shardId, this.now());
+    }
+    if (isPassed) this.passed.add(key);
+    return [];
+  }
+
+  /** How many of a batch's first records are to be read again. */
+  private endIn(replay: Replay | undefined, batch: readonly DeliveredRecord[]): number {
+    // It was stopped, and its mapping is about to go; or the shard has been read.
+    if (replay === undefined || this.passed.has(`${replay.id} ${batch[0]!.shardId}`)) return 0;
+    const end = batch.findIndex((record) => isBeyond(replay, record));
+    return end < 0 ? batch.length : end;
+  }
+
+  private async running(maxAgeMs: number): Promise<Replay | undefined> {
+    if (this.copy === undefined || Math.abs(this.now() - this.copy.readMs) >= maxAgeMs)
+      this.copy = { replay: await this.table.replay(), readMs: this.now() };
+    return this.copy.replay?.state === 'running' ? this.copy.replay : undefined;
+  }
+}
+
+/** A record before which the shard has been read again as far as the replay goes. */
+function isBeyond(replay: Replay, { arrivalMs, data }: DeliveredRecord): boolean {
+  if (arrivalMs >= replay.toMs) return true;
+  try {
+    return decodeHeartbeat(data) === replay.id;
+  } catch {
+    return false;
+  }
+}
