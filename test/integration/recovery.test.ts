@@ -1,0 +1,212 @@
+import type { DeliveredRecord } from '../../shared/ingest/ingest';
+import { tenantIdOf } from '../../shared/placement';
+import { encodeHeartbeat } from '../../shared/recovery/heartbeat';
+import {
+  advance,
+  type RecoveryDependencies,
+  type ReplayMappings,
+  type ReplayStream,
+  type Shard,
+  stop,
+} from '../../shared/recovery/replay';
+import { ReplayReader } from '../../shared/recovery/replay-reader';
+import { startTiers, type Tiers } from '../support/tiers';
+
+/** A step that was cut off. */
+class CutOff extends Error {}
+
+/** A stream of two shards and the replayer's mappings, as AWS has them: one at a time, and deleting takes a while. */
+class World implements ReplayStream, ReplayMappings {
+  readonly records: DeliveredRecord[] = [];
+  readonly appended: DeliveredRecord[] = [];
+  private mapping: { uuid: string; next: number; lookups: number; isDeleting: boolean } | undefined;
+  private made = 0;
+  private clock = 1_000;
+  /** Calls until a step is cut off. */
+  cutIn = Infinity;
+  shardIds = ['shard-0', 'shard-1'];
+
+  constructor(private readonly reader: ReplayReader) {}
+
+  private call(): void {
+    if (--this.cutIn === 0) throw new CutOff();
+  }
+
+  put(shardId: string, data: Buffer): void {
+    const n = this.records.length;
+    this.records.push({ shardId, data, arrivalMs: ++this.clock, sequenceNumber: String(n) });
+  }
+
+  async shards(): Promise<Shard[]> {
+    this.call();
+    return this.shardIds.map((id) => ({ id, parents: [], isOpen: true, hashKey: '0' }));
+  }
+
+  async beat(shards: readonly Shard[], replay: string): Promise<void> {
+    this.call();
+    for (const { id } of shards) this.put(id, encodeHeartbeat(replay));
+  }
+
+  async list(): Promise<string[]> {
+    this.call();
+    if (this.mapping?.isDeleting && ++this.mapping.lookups > 2) this.mapping = undefined;
+    return this.mapping === undefined ? [] : [this.mapping.uuid];
+  }
+
+  async create(fromMs: number): Promise<string> {
+    this.call();
+    if (this.mapping !== undefined) throw new Error('a mapping of this stream and function exists');
+    const first = this.records.findIndex(({ arrivalMs }) => arrivalMs >= fromMs);
+    const uuid = `mapping-${++this.made}`;
+    this.mapping = {
+      uuid,
+      next: first < 0 ? this.records.length : first,
+      lookups: 0,
+      isDeleting: false,
+    };
+    // Made, and cut off before anybody heard of it.
+    this.call();
+    return uuid;
+  }
+
+  async delete(uuid: string): Promise<void> {
+    this.call();
+    if (this.mapping?.uuid === uuid) this.mapping.isDeleting = true;
+  }
+
+  get hasMapping(): boolean {
+    return this.mapping !== undefined;
+  }
+
+  /** What the mapping delivers meanwhile: some records, one by one. */
+  async deliver(most: number): Promise<void> {
+    for (let i = 0; i < most && this.mapping !== undefined && !this.mapping.isDeleting; i++) {
+      const record = this.records[this.mapping.next];
+      if (record === undefined) return;
+      this.mapping.next++;
+      await this.reader.read([record], async (batch) => {
+        this.appended.push(...batch);
+        return [];
+      });
+    }
+  }
+}
+
+describe('recovery', () => {
+  let tiers: Tiers;
+
+  beforeAll(async () => {
+    tiers = await startTiers();
+  }, 60_000);
+
+  afterAll(async () => {
+    await tiers?.stop();
+  });
+
+  const settled = async (dependencies: RecoveryDependencies, world: World) => {
+    for (let steps = 0; steps < 60; steps++) {
+      world.put(`shard-${steps % 2}`, Buffer.from('live'));
+      await world.deliver(5);
+      try {
+        const { loss, replay } = await advance(dependencies);
+        if (!loss?.isOpen && replay?.state !== 'running' && !world.hasMapping) return;
+      } catch (error) {
+        if (!(error instanceof CutOff)) throw error;
+      }
+    }
+    throw new Error('recovery does not come to an end');
+  };
+
+  test('reads all again that arrived from the loss on until it was noticed, wherever a step is cut off', async () => {
+    for (let cut = 1; cut <= 24; cut++) {
+      const world = new World(new ReplayReader(tiers.recovery, Date.now));
+      const dependencies = { table: tiers.recovery, stream: world, mappings: world, now: Date.now };
+      for (let n = 0; n < 20; n++) world.put(`shard-${n % 2}`, Buffer.from('lost'));
+      const fromMs = world.records[5]!.arrivalMs;
+      const { id } = await tiers.recovery.notice(fromMs, 'a test', Date.now());
+      const before = world.records.length;
+      world.cutIn = cut;
+      await settled(dependencies, world);
+      const appended = new Set(world.appended.map(({ sequenceNumber }) => sequenceNumber));
+      const lost = world.records.slice(0, before).filter((r) => r.arrivalMs >= fromMs);
+      expect(lost.filter(({ sequenceNumber }) => !appended.has(sequenceNumber))).toEqual([]);
+      expect(await tiers.recovery.loss()).toMatchObject({ id, isOpen: false });
+    }
+  }, 60_000);
+
+  test('begins again from where the replay began when a loss is noticed in the middle of one', async () => {
+    const world = new World(new ReplayReader(tiers.recovery, Date.now));
+    const dependencies = { table: tiers.recovery, stream: world, mappings: world, now: Date.now };
+    for (let n = 0; n < 40; n++) world.put(`shard-${n % 2}`, Buffer.from('lost'));
+    const fromMs = world.records[10]!.arrivalMs;
+    await tiers.recovery.notice(fromMs, 'the first', Date.now());
+    while (!world.hasMapping) await advance(dependencies);
+    await world.deliver(10);
+    const first = (await tiers.recovery.replay())!;
+    await tiers.recovery.notice(world.records[30]!.arrivalMs, 'the second', Date.now());
+    world.appended.length = 0;
+    await settled(dependencies, world);
+    const last = (await tiers.recovery.replay())!;
+    expect(last.id).not.toBe(first.id);
+    expect(last.state).toBe('done');
+    expect(last.fromMs).toBeLessThanOrEqual(fromMs);
+    const sequences = new Set(world.appended.map(({ sequenceNumber }) => Number(sequenceNumber)));
+    for (let n = 10; n < 40; n++) expect(sequences).toContain(n);
+  }, 60_000);
+
+  test('begins again from there too when the replay has just ended: what it appended was lost with the rest', async () => {
+    const world = new World(new ReplayReader(tiers.recovery, Date.now));
+    const dependencies = { table: tiers.recovery, stream: world, mappings: world, now: Date.now };
+    for (let n = 0; n < 10; n++) world.put(`shard-${n % 2}`, Buffer.from('lost'));
+    await tiers.recovery.notice(world.records[2]!.arrivalMs, 'the first', Date.now());
+    await settled(dependencies, world);
+    await tiers.recovery.notice(world.records[8]!.arrivalMs, 'the second', Date.now());
+    await settled(dependencies, world);
+    expect((await tiers.recovery.replay())!.fromMs).toBeLessThanOrEqual(world.records[2]!.arrivalMs);
+  }, 60_000);
+
+  test('joins a replay that covers what is asked for, widens one that does not, and stops one when told', async () => {
+    const world = new World(new ReplayReader(tiers.recovery, Date.now));
+    const dependencies = { table: tiers.recovery, stream: world, mappings: world, now: Date.now };
+    for (let n = 0; n < 20; n++) world.put(`shard-${n % 2}`, Buffer.from('x'));
+    const at = (n: number) => world.records[n]!.arrivalMs;
+    const ask = async (fromMs: number, toMs: number) => {
+      for (;;) {
+        const { replay } = await advance(dependencies, { fromMs, toMs });
+        if (replay?.state === 'running' && replay.mapping !== undefined && replay.fromMs <= fromMs)
+          return replay;
+      }
+    };
+    const first = await ask(at(4), at(9));
+    expect((await ask(at(5), at(8))).id).toBe(first.id);
+    const wider = await ask(at(2), at(7));
+    expect(wider).toMatchObject({ fromMs: at(2), toMs: at(9) });
+    const { replay } = await stop(dependencies, false);
+    expect(replay).toMatchObject({ id: wider.id, state: 'stopped' });
+    await settled(dependencies, world);
+    expect(world.hasMapping).toBe(false);
+
+    world.appended.length = 0;
+    await ask(at(2), at(7));
+    await settled(dependencies, world);
+    expect(world.appended.map(({ sequenceNumber }) => Number(sequenceNumber))).toEqual([2, 3, 4, 5, 6]);
+  }, 60_000);
+
+  test('a partition that memory had is lost when it has no mark, one that it never had is new', async () => {
+    const tenantId = tenantIdOf('recovery');
+    const known = { tenantId, partition: 1 };
+    expect(await tiers.losses.resolve(known)).toBeUndefined();
+    expect(await tiers.losses.missingSince(known, await tiers.hot.inspect(known))).toBeUndefined();
+    const fresh = { tenantId, partition: 2 };
+    expect(await tiers.losses.missingSince(fresh, await tiers.hot.inspect(fresh))).toBeUndefined();
+    await tiers.redis.flushall();
+    expect(await tiers.losses.missingSince(known, await tiers.hot.inspect(known))).toBe(0);
+    const loss = await tiers.losses.resolve(known);
+    expect(await tiers.recovery.loss()).toMatchObject({ id: loss, isOpen: true });
+    // Noticed once: its mark bears the loss, and appends go on.
+    expect(await tiers.losses.resolve(known)).toBeUndefined();
+    expect(await tiers.losses.missingSince(known, await tiers.hot.inspect(known))).toBeDefined();
+    await tiers.recovery.closeLoss((await tiers.recovery.loss())!);
+    expect(await tiers.losses.missingSince(known, await tiers.hot.inspect(known))).toBeUndefined();
+  });
+});

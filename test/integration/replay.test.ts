@@ -1,0 +1,188 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { Functions } from '../../scripts/ops/invoke';
+import type { RecoveryStatus } from '../../shared/recovery/replay';
+import { Client } from '../support/client';
+import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { ops } from '../support/ops';
+import { Stores } from '../support/stores';
+import { until } from '../support/until';
+
+const root = join(__dirname, '..', '..');
+
+describe('memory that is wiped or full', () => {
+  let stack: LocalStack;
+  let client: Client;
+  let stores: Stores;
+  let functions: Functions;
+  const start = Math.floor(Date.now() / 60_000) * 60 - 3600;
+
+  beforeAll(async () => {
+    stack = await startLocalStack({ settings: { window: '10m', resolution: '1s' } });
+    client = new Client(stack.url, stack.apiKey);
+    stores = new Stores(stack);
+    functions = new Functions(stack.url);
+  }, 180_000);
+
+  afterAll(async () => {
+    functions?.close();
+    await stores?.close();
+    await stack?.stop();
+  }, 60_000);
+
+  /** Posts one sample for each of 10 metrics a round, from a round on, until it is told to end. */
+  function poster(host: string, names: readonly string[], first: number) {
+    let isEnding = false;
+    let round = first;
+    const run = (async () => {
+      while (!isEnding) {
+        const time = start + round;
+        const points = names.map((name, m) => ({ hostId: host, name, time, value: round * 100 + m }));
+        // An agent posts again what was refused.
+        while ((await client.request('POST', '/api/v0/tsdb', points)).status !== 200);
+        round++;
+      }
+    })();
+    return {
+      end: async () => {
+        isEnding = true;
+        await run;
+        return round;
+      },
+    };
+  }
+
+  const namesOf = (prefix: string) => Array.from({ length: 10 }, (_, m) => `custom.${prefix}.m${m}`);
+
+  /** Every sample of the rounds, each once, with its value. */
+  async function expectAll(host: string, names: readonly string[], rounds: number): Promise<void> {
+    for (const [m, name] of names.entries()) {
+      const body = await client.metrics(host, name, start, start + rounds);
+      const expected = Array.from({ length: rounds }, (_, round) => ({
+        time: start + round,
+        value: round * 100 + m,
+      }));
+      expect(JSON.parse(body).metrics).toEqual(expected);
+    }
+  }
+
+  const recovered = () =>
+    until(
+      'the end of the replay',
+      // What the schedule does each minute, sooner.
+      () => functions.invoke<RecoveryStatus>('recovery', {}),
+      ({ loss, replay }) => loss?.isOpen === false && replay?.state === 'done',
+      60_000,
+    );
+
+  /** The mapping has nothing more to read. */
+  const ingested = async (host: string, name: string, rounds: number) =>
+    until(
+      'the last round',
+      async () =>
+        client
+          .request('GET', `/api/v0/hosts/${host}/metrics?name=${name}&from=${start}&to=${start + rounds}`)
+          .then((r) => r.text()),
+      (text) => text.includes(`"time":${start + rounds - 1},`),
+      60_000,
+    );
+
+  test('wiped under load it is noticed, read again once, and every sample is there once', async () => {
+    const host = await client.createHost('wiped');
+    const names = namesOf('wiped');
+    const posts = poster(host, names, 0);
+    await until(
+      'samples in memory',
+      () => stores.hot(),
+      ({ frames }) => frames > 20,
+      30_000,
+    );
+    await stores.redis.flushall();
+    const { loss } = await until(
+      'the loss',
+      () => ops<RecoveryStatus>(stack.url, 'replay', '--status'),
+      (status) => status.loss !== null && status.loss !== undefined,
+      60_000,
+    );
+    const done = await recovered();
+    const rounds = await posts.end();
+    expect(done.loss!.id).toBe(loss!.id);
+    await ingested(host, names[0]!, rounds);
+    await expectAll(host, names, rounds);
+    const again = await functions.invoke<RecoveryStatus>('recovery', {});
+    expect(again.replay!.id).toBe(done.replay!.id);
+  }, 120_000);
+
+  test('a replay by hand is interrupted, watched again, done twice and beside live data, and changes nothing', async () => {
+    const host = await client.createHost('by-hand');
+    const names = namesOf('by-hand');
+    const posts = poster(host, names, 0);
+    await until(
+      'samples in memory',
+      () => stores.hot(),
+      ({ frames }) => frames > 20,
+      30_000,
+    );
+    const command: ChildProcess = spawn(
+      join(root, 'node_modules', '.bin', 'tsx'),
+      [join(root, 'scripts', 'ops.ts'), 'replay', '--url', stack.url],
+      { stdio: ['ignore', 'ignore', 'pipe'] },
+    );
+    const [line] = (await once(command.stderr!, 'data')) as [Buffer];
+    expect(line.toString()).toMatch(/^replay [0-9a-f-]+ of the beginning of the stream to now: running, /);
+    command.kill('SIGINT');
+    await once(command, 'exit');
+    stack.killFunctions();
+    const first = await ops<RecoveryStatus>(stack.url, 'replay');
+    expect(first.replay!.state).toBe('done');
+    const second = await ops<RecoveryStatus>(
+      stack.url,
+      'replay',
+      '--from',
+      new Date(start * 1000).toISOString(),
+    );
+    expect(second.replay!.state).toBe('done');
+    expect(second.replay!.id).not.toBe(first.replay!.id);
+    const rounds = await posts.end();
+    await ingested(host, names[0]!, rounds);
+    await expectAll(host, names, rounds);
+    await ops(stack.url, 'drain');
+    await expectAll(host, names, rounds);
+  }, 120_000);
+
+  test('full it refuses and evicts nothing, the stream holds what is posted, and all is there once it was drained', async () => {
+    const host = await client.createHost('full');
+    const names = namesOf('full');
+    const used = async () => Number(/used_memory:(\d+)/.exec(await stores.redis.info('memory'))![1]);
+    await stores.redis.config('SET', 'maxmemory', String((await used()) + 200_000));
+    const posts = poster(host, names, 0);
+    const log = async () =>
+      (await functions.invoke<{ failed: number }>('flusher', { lane: 0, lanes: 1, before: 0 })).failed;
+    expect(await log()).toBe(0);
+    const { frames } = await until(
+      'a full memory',
+      async () => ({ ...(await stores.hot()), free: 200_000 - (await used()) }),
+      // Appends have ended although posts go on.
+      (() => {
+        let last = -1;
+        let same = 0;
+        return (seen: { frames: number }) => {
+          same = seen.frames === last ? same + 1 : 0;
+          last = seen.frames;
+          return same >= 20;
+        };
+      })(),
+      60_000,
+    );
+    expect(frames).toBeGreaterThan(0);
+    expect(await stores.redis.info('stats')).toMatch(/evicted_keys:0/);
+    const rounds = await posts.end();
+    // The schedule's own flush: memory is beyond its high mark, so windows leave before their time.
+    await functions.invoke('flusher', { lane: 0, lanes: 1 });
+    await ingested(host, names[0]!, rounds);
+    await expectAll(host, names, rounds);
+    expect(await stores.redis.info('stats')).toMatch(/evicted_keys:0/);
+    await stores.redis.config('SET', 'maxmemory', '0');
+  }, 180_000);
+});
