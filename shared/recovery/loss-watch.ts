@@ -61,7 +61,7 @@ export class LossWatch {
    * Whether a partition may lack something of what was acknowledged.
    *
    * @param state read before or together with the partition's data
-   * @returns the time since when what arrived may be missing, ms; undefined when nothing is
+   * @returns the time since when what arrived may be missing, ms, 0 when that is not known; undefined when nothing is
    */
   async missingSince(
     ref: PartitionRef,
@@ -71,8 +71,9 @@ export class LossWatch {
     if (isWhole && (loss === '' || this.closed.has(loss!))) return undefined;
     // A partition that memory never had is whole without a mark.
     if (loss === undefined && !(await table.isRegistered(ref))) return undefined;
+    // Not noticed yet, so nobody knows.
+    if (!isWhole) return 0;
     const last = await table.loss();
-    if (!isWhole) return last?.isOpen ? last.fromMs : 0;
     if (last?.isOpen && last.id === loss) return last.fromMs;
     if (this.closed.size > 1_000) this.closed.clear();
     this.closed.add(loss!);

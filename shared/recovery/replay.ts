@@ -67,8 +67,7 @@ export async function advance(
   let replay = await table.replay();
   const wanted = wantedSpan(loss, replay, asked, dependencies.now());
   if (wanted !== undefined) replay = await restart(dependencies, replay, wanted, loss);
-  if (replay?.state === 'running' && replay.mapping === undefined)
-    replay = await withMapping(dependencies, replay);
+  if (replay?.state === 'running') replay = await withMapping(dependencies, replay);
 
   const shards = await stream.shards();
   const open = shards.filter(({ isOpen }) => isOpen);
@@ -152,6 +151,8 @@ async function restart(
 
 async function withMapping(dependencies: RecoveryDependencies, replay: Replay): Promise<Replay | undefined> {
   const { table, mappings } = dependencies;
+  // Another step may have taken it for one of before.
+  if (replay.mapping !== undefined && (await mappings.list()).includes(replay.mapping)) return replay;
   // One that was made, but not written down before a step was cut off.
   if (!(await clear(dependencies))) return replay;
   const made = { ...replay, mapping: await mappings.create(replay.fromMs) };

@@ -154,6 +154,19 @@ describe('recovery', () => {
     for (let n = 10; n < 40; n++) expect(sequences).toContain(n);
   }, 60_000);
 
+  test('makes the mapping again when it is gone', async () => {
+    const world = new World(new ReplayReader(tiers.recovery, Date.now));
+    const dependencies = { table: tiers.recovery, stream: world, mappings: world, now: Date.now };
+    for (let n = 0; n < 20; n++) world.put(`shard-${n % 2}`, Buffer.from('lost'));
+    await tiers.recovery.notice(world.records[0]!.arrivalMs, 'a test', Date.now());
+    while (!world.hasMapping) await advance(dependencies);
+    await world.deliver(3);
+    for (const uuid of await world.list()) await world.delete(uuid);
+    await settled(dependencies, world);
+    const sequences = new Set(world.appended.map(({ sequenceNumber }) => Number(sequenceNumber)));
+    for (let n = 0; n < 20; n++) expect(sequences).toContain(n);
+  }, 60_000);
+
   test('begins again from there too when the replay has just ended: what it appended was lost with the rest', async () => {
     const world = new World(new ReplayReader(tiers.recovery, Date.now));
     const dependencies = { table: tiers.recovery, stream: world, mappings: world, now: Date.now };
