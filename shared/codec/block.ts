@@ -8,6 +8,7 @@ import {
   type Block,
   CorruptChunkError,
   compareVersions,
+  type Erasure,
   type Frame,
   type SampleFrame,
   type Tombstone,
@@ -264,6 +265,45 @@ export function mergeBlocks(a: Block, b: Block): Block {
     ...b.tombstones.map((t) => ({ ...t, version: versionB[t.version]! })),
   ];
   return canonicalBlock({ layout: a.layout, timestamps, versions, rowVersions, cells, tombstones });
+}
+
+/**
+ * The block without the samples that an erasure of a higher version covers. Unlike a tombstone of the block, the
+ * erasure is not kept: whoever holds it applies it to whatever comes back.
+ *
+ * @throws {RangeError} when an erasure's series is not a column
+ */
+export function eraseSamples(block: Block, erasures: readonly Erasure[]): Block {
+  if (erasures.length === 0 || block.timestamps.length === 0) return block;
+  const outside = erasures.find(({ series }) => block.columns[series] === undefined);
+  if (outside !== undefined)
+    throw new RangeError(`erasure of series ${outside.series} of ${block.columns.length}`);
+  const arrived = distinctVersions(erasures.map(({ version }) => version));
+  const { versions, fromA, fromB } = unionOfVersions(block.versions, arrived.versions);
+  const renumber = (version: number): number => fromA[version]!;
+  const erased = canonicalBlock({
+    layout: block.layout,
+    timestamps: block.timestamps,
+    versions,
+    rowVersions: block.rowVersions.map(renumber),
+    cells: block.columns.map((column) => ({ ...column, versions: column.versions?.map(renumber) })),
+    tombstones: erasures.map((erasure, i) => ({ ...erasure, version: fromB[arrived.indexes[i]!]! })),
+  });
+  if (sampleCount(erased) === sampleCount(block)) return block;
+  const samples = canonicalBlock({ ...erased, cells: erased.columns, tombstones: [] });
+  return block.tombstones.length === 0 ? samples : mergeBlocks(samples, withoutSamples(block));
+}
+
+/** Only the tombstones of a block. */
+function withoutSamples(block: Block): Block {
+  const nothing = { values: new Float64Array(0) };
+  const cells = block.columns.map(() => nothing);
+  return canonicalBlock({
+    ...block,
+    timestamps: new Float64Array(0),
+    rowVersions: new Uint32Array(0),
+    cells,
+  });
 }
 
 function unionOfVersions(a: readonly Version[], b: readonly Version[]) {

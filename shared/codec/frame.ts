@@ -41,6 +41,19 @@ export function encodeVersion(version: Version): Uint8Array {
   return bytes;
 }
 
+/**
+ * The version in `bytes`, which {@link encodeVersion} made. Of two such, the one whose bytes come later in
+ * lexicographic order is the higher version.
+ *
+ * @throws {CorruptChunkError} when `bytes` is not one whole version
+ */
+export function decodeVersion(bytes: Uint8Array): Version {
+  if (bytes.length < 7 || bytes.length !== 7 + bytes[6]!) {
+    throw new CorruptChunkError(`${bytes.length} bytes are not a version`);
+  }
+  return readVersion(bytes, 0);
+}
+
 /** Bytes of a frame of `seriesCount` values; `versionBytes` from {@link encodeVersion}. */
 export function sampleFrameBytes(versionBytes: Uint8Array, seriesCount: number): number {
   return HEAD_BYTES + versionBytes.length + 8 * seriesCount;

@@ -1,6 +1,7 @@
 /** The codec's public face. FORMAT.md says what its bytes mean. */
 export {
   blockFromFrames,
+  eraseSamples,
   LEFT_OUT,
   mergeBlocks,
   type PlacedFrame,
@@ -12,6 +13,7 @@ export {
 export { type ChunkReader, encodeChunk, openChunk } from './chunk';
 export {
   decodeFrame,
+  decodeVersion,
   encodeFrame,
   encodeVersion,
   layoutOfFrame,
@@ -23,6 +25,7 @@ export {
   type Column,
   CorruptChunkError,
   compareVersions,
+  type Erasure,
   type Frame,
   type SampleFrame,
   type Tombstone,

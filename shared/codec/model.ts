@@ -69,6 +69,16 @@ export interface Tombstone {
   readonly version: number;
 }
 
+/** A deletion that stands outside of blocks, with its version. */
+export interface Erasure {
+  /** Index of the column. */
+  readonly series: number;
+  /** Half-open. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly version: Version;
+}
+
 export interface Block {
   /** 16 bytes: the id of the layout that names the columns. */
   readonly layout: Uint8Array;

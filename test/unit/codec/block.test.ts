@@ -4,6 +4,7 @@ import {
   blockFromFrames,
   CorruptChunkError,
   compareVersions,
+  eraseSamples,
   type Frame,
   LEFT_OUT,
   mergeBlocks,
@@ -249,5 +250,60 @@ describe('another layout', () => {
   test.each([[[0, 0]], [[0, 3]], [[0]]])('positions %j are refused', (positions) => {
     const block = gather(samples(1, 1, 1, 2));
     expect(() => relayout(block, LAYOUT, 3, Uint32Array.from(positions))).toThrow(RangeError);
+  });
+});
+
+describe('erasing samples', () => {
+  const erased = (a: Block, frames: readonly PlacedFrame[]) =>
+    eraseSamples(
+      a,
+      frames.flatMap(({ frame, positions }) =>
+        frame.kind === 'tombstone'
+          ? [...(positions ?? a.columns.keys())].map((series) => ({
+              series,
+              fromMs: frame.fromMs,
+              toMs: frame.toMs,
+              version: frame.version,
+            }))
+          : [],
+      ),
+    );
+
+  test('takes older samples of the series and range, and leaves equal, newer and other ones', () => {
+    const block = gather(samples(0, 1, 10, 20), samples(5, 1, 11, 21), samples(6, 3, 12, 22));
+    const left = erased(block, [only(tombstone(5, 7, 3), 1)]);
+    expect(left.columns.map(({ values }) => [...values])).toEqual([
+      [10, 11, 12],
+      [20, 22],
+    ]);
+    expect(left.tombstones).toEqual([]);
+  });
+
+  test('leaves what tombstones of the same would, but for the tombstones', () => {
+    fc.assert(
+      fc.property(anyFrames(SERIES), anyFrames(SERIES), (frames, others) => {
+        const samplesOnly = frames.filter(({ frame }) => frame.kind === 'samples');
+        const deletions = others.filter(({ frame }) => frame.kind === 'tombstone');
+        const block = blockFromFrames(LAYOUT, SERIES, samplesOnly);
+        const kept = blockFromFrames(LAYOUT, SERIES, [...samplesOnly, ...deletions]);
+        const found = erased(block, deletions);
+        expect(bitwise({ ...found, tombstones: [] }).columns.map(({ values }) => values)).toEqual(
+          bitwise({ ...kept, tombstones: [] }).columns.map(({ values }) => values),
+        );
+        expect(found.tombstones).toEqual([]);
+        // Canonical, so that it merges with anything.
+        expect(bitwise(mergeBlocks(found, found))).toEqual(bitwise(found));
+        expect(bitwise(erased(found, deletions))).toEqual(bitwise(found));
+      }),
+    );
+  });
+
+  test('and merging may come in any order', () => {
+    fc.assert(
+      fc.property(anyBlock(SERIES), anyBlock(SERIES), anyFrames(SERIES), (a, b, deletions) => {
+        const separately = mergeBlocks(erased(a, deletions), erased(b, deletions));
+        expect(bitwise(erased(mergeBlocks(a, b), deletions))).toEqual(bitwise(separately));
+      }),
+    );
   });
 });
