@@ -1,5 +1,8 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
+import { ALL_TIME } from '../../shared/deletion';
 import { idBytes } from '../../shared/id';
 import { metricOf, sourceOf } from '../../shared/labels';
 import { layoutOf } from '../../shared/layout';
@@ -10,6 +13,7 @@ import {
   MAX_BODY_BYTES,
   MalformedRecordError,
   type RecordGroup,
+  type StreamRecord,
 } from '../../shared/record';
 
 function group(host: string, names: number, frames: number): RecordGroup {
@@ -29,6 +33,15 @@ function group(host: string, names: number, frames: number): RecordGroup {
 describe('a stream record', () => {
   test('comes back as it was, tenant and partition included', () => {
     const record = { tenant: 'acme {x}', partition: 4095, groups: [group('a', 3, 2), group('b', 1, 1)] };
+    expect(decodeRecord(encodeRecord(record))).toEqual(record);
+  });
+
+  test('comes back with what it deletes', () => {
+    const deletions = [
+      { sourceId: idBytes('source', 'a'), selector: { name: 'custom.', isPrefix: true }, ...ALL_TIME },
+      { sourceId: idBytes('source', 'a'), selector: { name: 'm0', isPrefix: false }, fromMs: -1, toMs: 0 },
+    ];
+    const record = { tenant: 't', partition: 7, groups: [group('a', 3, 2)], deletions };
     expect(decodeRecord(encodeRecord(record))).toEqual(record);
   });
 
@@ -65,7 +78,7 @@ describe('a stream record', () => {
   test.each([
     { name: 'empty', bytes: Buffer.alloc(0) },
     { name: 'foreign', bytes: Buffer.from('{"hello":"world"}') },
-    { name: 'of a later format', bytes: Buffer.from([0x48, 0x52, 2, 0]) },
+    { name: 'of a later format', bytes: Buffer.from([0x48, 0x52, 3, 0]) },
     { name: 'with a body that is not zstd', bytes: Buffer.from('HR\x01garbage') },
     {
       name: 'with a body that announces more than there is',
@@ -78,16 +91,29 @@ describe('a stream record', () => {
       name: 'that expands beyond 16 MiB',
       bytes: Buffer.concat([Buffer.from('HR\x01'), zstdCompressSync(Buffer.alloc(17 * 1024 * 1024))]),
     },
+    {
+      name: 'that deletes an empty range',
+      bytes: encodeRecord({
+        ...{ tenant: 't', partition: 0, groups: [] },
+        deletions: [{ sourceId: idBytes('s'), selector: { name: 'm', isPrefix: false }, fromMs: 5, toMs: 5 }],
+      }),
+    },
   ])('$name is poison', ({ bytes }) => {
     expect(() => decodeRecord(bytes)).toThrow(MalformedRecordError);
   });
 
   test('with altered bytes is poison or a well-formed record, never another error', () => {
-    const body = encodeRecord({ tenant: 't', partition: 1, groups: [group('a', 3, 2)] });
+    const groups = [group('a', 3, 2)];
+    const deletions = [
+      { sourceId: idBytes('source', 'a'), selector: { name: 'm', isPrefix: true }, ...ALL_TIME },
+    ];
+    const bodies = [{}, { deletions }].map((rest) =>
+      encodeRecord({ tenant: 't', partition: 1, groups, ...rest }),
+    );
     fc.assert(
-      fc.property(fc.nat(body.length - 1), fc.nat(255), (at, byte) => {
+      fc.property(fc.constantFrom(...bodies), fc.nat(), fc.nat(255), (body, at, byte) => {
         const bytes = Buffer.from(body);
-        bytes[at] = byte;
+        bytes[at % bytes.length] = byte;
         try {
           decodeRecord(bytes);
         } catch (error) {
@@ -95,5 +121,37 @@ describe('a stream record', () => {
         }
       }),
     );
+  });
+});
+
+/** What a release has written, every later one reads: the files are never rewritten. GOLDEN=write adds missing ones. */
+describe('golden records', () => {
+  const folder = join(__dirname, '../golden/record');
+  const examples: Readonly<Record<string, StreamRecord>> = {
+    samples: { tenant: 'acme', partition: 3, groups: [group('a', 3, 2), group('b', 1, 1)] },
+    deletions: {
+      tenant: 'acme',
+      partition: 4095,
+      groups: [group('a', 2, 1)],
+      deletions: [
+        { sourceId: idBytes('source', 'a'), selector: { name: '', isPrefix: true }, ...ALL_TIME },
+        {
+          sourceId: idBytes('source', 'b'),
+          selector: { name: 'm0', isPrefix: false },
+          fromMs: 1_795_212_060_000,
+          toMs: 1_795_212_060_001,
+        },
+      ],
+    },
+  };
+
+  test.each(Object.entries(examples))('%s', (name, record) => {
+    const path = join(folder, `${name}.record`);
+    if (!existsSync(path)) {
+      if (process.env.GOLDEN !== 'write') throw new Error(`${path} is missing: GOLDEN=write adds it`);
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(path, encodeRecord(record));
+    }
+    expect(decodeRecord(readFileSync(path))).toEqual(record);
   });
 });
