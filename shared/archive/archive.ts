@@ -1,12 +1,13 @@
-import { type Block, encodeChunk, mergeBlocks, openChunk, sampleCount } from '../codec';
+import { type Block, encodeChunk, eraseSamples, mergeBlocks, openChunk, sampleCount } from '../codec';
 import { type ArchiveContent, encodeArchive } from '../cold/archive-object';
 import type { ColdTier, OpenArchive } from '../cold/cold-tier';
+import { type ArrivedDeletion, erasuresOf } from '../deletion';
 import { inLayout } from '../flush/flush';
 import { type Id, idText } from '../id';
 import { type Layout, unionLayout } from '../layout';
 import type { Catalogue } from '../meta/catalogue';
 import { isOpen, type Manifest, type ManifestDay } from '../meta/manifest';
-import type { Day, GroupId, PartitionRef } from '../placement';
+import { type Day, type GroupId, type PartitionRef, sourceIdOfGroup } from '../placement';
 import { sortKeyOf, type WarmItem, type WarmTier } from '../warm/warm-tier';
 
 export interface ArchiveDependencies {
@@ -17,7 +18,7 @@ export interface ArchiveDependencies {
   readonly now: () => number;
 }
 
-/** A day's object would hold less than the one it replaces: a defect, so nothing is written. */
+/** A day's object would hold less than the one it replaces and nobody deleted it: a defect, so nothing is written. */
 export class FewerSamplesError extends Error {
   override readonly name = 'FewerSamplesError';
 }
@@ -43,10 +44,16 @@ export async function archiveDay(
   // The object itself, not the manifest, says what is there: a crash may have come between the two.
   const previous = await cold.open(key);
   const content = await gatherDay({ warm, catalogue }, ref, day, previous);
-  if (content.chunks.length === 0) return true;
+  if (previous === undefined && content.warm.size === 0) return true;
   const samples = content.chunks.reduce((sum, chunk) => sum + chunk.samples, 0);
-  const before = previous?.index.chunks.reduce((sum, chunk) => sum + chunk.samples, 0) ?? 0;
-  if (samples < before) throw new FewerSamplesError(`${key}: ${samples} samples would replace ${before}`);
+  if (samples < content.samplesBefore)
+    throw new FewerSamplesError(`${key}: ${samples} samples would replace ${content.samplesBefore}`);
+  if (previous !== undefined && !content.isChanged) {
+    // Opened for nothing, as by a deletion that concerns other days: what is there is committed as it is.
+    const { etag, bytes } = previous;
+    const archived = { changes: entry.changes, key, etag, bytes, samples, atMs: now() };
+    return manifest.commit(ref, day, entry.archived, archived);
+  }
   const body = encodeArchive(content);
   const etag = await cold.put(key, body, previous?.etag);
   if (etag === undefined) return false;
@@ -54,13 +61,23 @@ export async function archiveDay(
   return manifest.commit(ref, day, entry.archived, archived);
 }
 
-/** What of a partition-day the next object holds: the previous object, with every warm item merged in. */
+interface GatheredDay extends ArchiveContent {
+  /** How many samples the previous object has that were not deleted. */
+  readonly samplesBefore: number;
+  /** Whether anything of the previous object is different. */
+  readonly isChanged: boolean;
+}
+
+/**
+ * What of a partition-day the next object holds: the previous object, with every warm item merged in, without what was
+ * deleted.
+ */
 async function gatherDay(
   { warm, catalogue }: Pick<ArchiveDependencies, 'warm' | 'catalogue'>,
   ref: PartitionRef,
   day: Day,
   previous: OpenArchive | undefined,
-): Promise<ArchiveContent> {
+): Promise<GatheredDay> {
   const chunks: ArchiveContent['chunks'][number][] = [];
   const layouts = new Map<Id, Uint8Array>();
   const revisions = new Map<string, string>();
@@ -71,25 +88,45 @@ async function gatherDay(
     else others.push(chunk);
   }
   const keep = (layout: Layout) => layouts.set(layout.id, layout.bytes);
+  const deletionsOf = sourceDeletions(catalogue, ref);
+  let samplesBefore = 0;
+  let isChanged = false;
 
   const addGroup = async (group: GroupId, items: readonly WarmItem[]) => {
     const older = archived.get(group) ?? [];
     archived.delete(group);
+    const deletions = await deletionsOf(group);
+    const remaining = ({ block, layout }: Piece): Piece => ({
+      block: eraseSamples(block, erasuresOf(deletions, layout.series)),
+      layout,
+    });
     const pieces: Piece[] = [];
     for (const chunk of older) {
       const layout = await previous!.layout(chunk.layout);
       const bytes = await previous!.chunk(chunk);
-      if (items.length === 0) {
+      const piece =
+        items.length === 0 && erasuresOf(deletions, layout.series).length === 0
+          ? undefined
+          : remaining({ block: openChunk(bytes).block(), layout });
+      const samples = piece === undefined ? chunk.samples : sampleCount(piece.block);
+      samplesBefore += samples;
+      if (samples < chunk.samples) isChanged = true;
+      if (piece !== undefined && (items.length > 0 || samples < chunk.samples)) pieces.push(piece);
+      else {
         keep(layout);
         chunks.push({ ...chunk, bytes });
-      } else pieces.push({ block: openChunk(bytes).block(), layout });
+      }
     }
     for (const item of items) {
-      revisions.set(sortKeyOf(item), item.revision);
+      const key = sortKeyOf(item);
+      if (previous?.index.warm[key] !== item.revision) isChanged = true;
+      revisions.set(key, item.revision);
       const block = openChunk(item.chunk).block();
-      pieces.push({ block, layout: await catalogue.layout(ref.tenantId, group, idText(block.layout)) });
+      const layout = await catalogue.layout(ref.tenantId, group, idText(block.layout));
+      pieces.push(remaining({ block, layout }));
     }
     for (const { block, layout } of mergePieces(pieces)) {
+      if (sampleCount(block) === 0) continue;
       const bytes = encodeChunk(block);
       const { minTimestamp, maxTimestamp } = openChunk(bytes);
       keep(layout);
@@ -119,7 +156,19 @@ async function gatherDay(
   chunks.sort((a, b) => (a.group < b.group ? -1 : a.group > b.group ? 1 : a.minTimestamp - b.minTimestamp));
   // What the previous object recorded stays recorded: those items may not be purged yet.
   const warmRevisions = new Map([...Object.entries(previous?.index.warm ?? {}), ...revisions]);
-  return { chunks, layouts, warm: warmRevisions };
+  return { chunks, layouts, warm: warmRevisions, samplesBefore, isChanged };
+}
+
+/** What was deleted of a group's source. Groups of a source come one after another. */
+function sourceDeletions(catalogue: Catalogue, ref: PartitionRef) {
+  let source: Id | undefined;
+  let deletions: readonly ArrivedDeletion[] = [];
+  return async (group: GroupId): Promise<readonly ArrivedDeletion[]> => {
+    const id = sourceIdOfGroup(group);
+    if (id !== source) deletions = await catalogue.deletions(ref.tenantId, id);
+    source = id;
+    return deletions;
+  };
 }
 
 interface Piece {

@@ -4,6 +4,7 @@ import { connectHot } from '../hot/connection';
 import { HotTier } from '../hot/hot-tier';
 import { log } from '../log';
 import { Catalogue } from '../meta/catalogue';
+import { Manifest } from '../meta/manifest';
 import { Tenants } from '../meta/tenants';
 import { count } from '../meters';
 import { ENV, type FunctionName } from '../names';
@@ -25,6 +26,7 @@ export function ingestDependencies(
   return {
     hot,
     catalogue: new Catalogue(meta, retention),
+    manifest: new Manifest(meta),
     quarantine: new S3Quarantine(objectStore(), variable(ENV.bucket)),
     losses: new LossWatch({ hot, table, tenants: new Tenants(meta), lanes: flusherLanes, now: Date.now }),
     windowMs,

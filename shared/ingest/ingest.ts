@@ -3,10 +3,12 @@ import { mapLimited } from '../concurrency';
 import { type HotTier, UnmarkedPartitionError } from '../hot/hot-tier';
 import { decodeLayout, type Layout, MAX_UNION_BYTES, unionLayout } from '../layout';
 import type { Catalogue } from '../meta/catalogue';
+import type { Manifest } from '../meta/manifest';
 import { type PartitionRef, tenantIdOf } from '../placement';
 import { decodeRecord, MalformedRecordError } from '../record';
 import { decodeHeartbeat } from '../recovery/heartbeat';
 import type { LossWatch } from '../recovery/loss-watch';
+import { putDeletions } from './deletions';
 import { type ArrivedRecord, type PartitionBatch, reduceBatch } from './reduce';
 
 /** A record as the stream delivers it. */
@@ -26,6 +28,7 @@ export interface Quarantine {
 export interface IngestDependencies {
   readonly hot: HotTier;
   readonly catalogue: Catalogue;
+  readonly manifest: Manifest;
   readonly quarantine: Quarantine;
   readonly losses: Pick<LossWatch, 'resolve'>;
   readonly windowMs: number;
@@ -84,6 +87,7 @@ export async function ingestBatch(
     try {
       await catalogueLayouts(catalogue, batch, windowMs);
       const ref = { tenantId: tenantIdOf(batch.tenant), partition: batch.partition };
+      await putDeletions(dependencies, ref, batch.deletions);
       await append(dependencies, ref, batch);
       samples += batch.samples;
     } catch (cause) {

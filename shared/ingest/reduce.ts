@@ -1,4 +1,5 @@
 import { compareVersions, encodeVersion, sampleFrameBytes, type Version, writeSampleFrame } from '../codec';
+import type { ArrivedDeletion } from '../deletion';
 import type { WindowAppend } from '../hot/hot-tier';
 import type { Id } from '../id';
 import { idText } from '../id';
@@ -26,6 +27,8 @@ export interface PartitionBatch {
   readonly samples: number;
   /** Lowest arrival time of the records, ms. */
   readonly arrivalMs: number;
+  /** What it deletes, each of one source, whatever the order in the batch. */
+  readonly deletions: readonly (ArrivedDeletion & { readonly sourceId: Id })[];
 }
 
 interface Post {
@@ -105,6 +108,13 @@ function reducePartition(records: readonly ArrivedRecord[], windowMs: number): P
     windows,
     samples,
     arrivalMs: Math.min(...records.map(({ version }) => version.arrivalMs)),
+    deletions: records.flatMap(({ record, version }) =>
+      (record.deletions ?? []).map((deletion) => ({
+        ...deletion,
+        sourceId: idText(deletion.sourceId),
+        version,
+      })),
+    ),
   };
 }
 

@@ -1,11 +1,13 @@
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import { GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { GetItemCommand, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { LRUCache } from 'lru-cache';
+import { decodeVersion, encodeVersion } from '../codec';
+import type { ArrivedDeletion } from '../deletion';
 import { DAY_MS } from '../duration';
-import type { Id } from '../id';
+import { type Id, idOf } from '../id';
 import { decodedBytes, decodeLayout, type Layout } from '../layout';
 import { dayOf, GROUP_ID_LENGTH, type GroupId, sourceIdOfGroup, splitBitsOfGroup } from '../placement';
-import { queryAll, type Table } from './table';
+import { type Item, queryAll, succeeds, type Table } from './table';
 
 const MAX_LAYOUT_BYTES = 4 * 1024 * 1024;
 
@@ -17,6 +19,8 @@ export interface SourceCatalogue {
   readonly splitBits: readonly number[];
   /** The longest window its samples were written with, ms: how far before a sample its window may begin. */
   readonly longestWindowMs: number;
+  /** What was deleted of it. */
+  readonly deletions: readonly ArrivedDeletion[];
 }
 
 /**
@@ -24,6 +28,10 @@ export interface SourceCatalogue {
  * frame or chunk refers to it (design.md, rule 11), once a day again so that it outlives the data.
  *
  *     pk layouts#tenant#source   sk group#layout   layout: zstd of its bytes   windows: set of ms   expiresAt: seconds
+ *
+ * Beside them what was deleted, so that a read, which asks for the layouts first, asks for nothing more:
+ *
+ *     sk deletion#hash of what and when   name, isPrefix, fromMs, toMs   version: hex   expiresAt: seconds
  */
 export class Catalogue {
   /** Layouts this instance wrote, by group and layout: the day it did. */
@@ -50,8 +58,6 @@ export class Catalogue {
     const today = dayOf(this.now());
     const known = `${group}#${layoutId}#${windowMs}`;
     if (this.written.get(known) === today) return;
-    // Data of today can be read for the retention; it may have been sent up to a day ahead, and archived late.
-    const expiresAt = Math.ceil((this.now() + this.retentionMs + 30 * DAY_MS) / 1000);
     await this.table.client.send(
       new UpdateItemCommand({
         TableName: this.table.name,
@@ -59,7 +65,7 @@ export class Catalogue {
         UpdateExpression: 'SET layout = :layout, expiresAt = :expiresAt ADD windows :windows',
         ExpressionAttributeValues: {
           ':layout': { B: zstdCompressSync(layoutBytes) },
-          ':expiresAt': { N: String(expiresAt) },
+          ':expiresAt': { N: String(this.expiresAt()) },
           ':windows': { NS: [String(windowMs)] },
         },
       }),
@@ -85,6 +91,7 @@ export class Catalogue {
   /** Everything that is known of a source; nothing when it has never posted. */
   async source(tenantId: Id, sourceId: Id): Promise<SourceCatalogue> {
     const layouts = new Map<GroupId, Layout[]>();
+    const deletions: ArrivedDeletion[] = [];
     let longestWindowMs = 0;
     const items = queryAll(this.table, {
       KeyConditionExpression: 'pk = :pk',
@@ -92,6 +99,10 @@ export class Catalogue {
     });
     for await (const item of items) {
       const sort = item.sk!.S!;
+      if (sort.startsWith(DELETION)) {
+        deletions.push(deletionOf(item));
+        continue;
+      }
       const group = sort.slice(0, GROUP_ID_LENGTH);
       const layout = this.decode(sort.slice(GROUP_ID_LENGTH + 1), item.layout!.B!);
       const known = layouts.get(group);
@@ -101,7 +112,56 @@ export class Catalogue {
         longestWindowMs = Math.max(longestWindowMs, Number(windowMs));
     }
     const splitBits = [...new Set([...layouts.keys()].map(splitBitsOfGroup))].sort((a, b) => a - b);
-    return { layouts, splitBits, longestWindowMs };
+    return { layouts, splitBits, longestWindowMs, deletions };
+  }
+
+  /**
+   * Puts a deletion. The same deletion again, of a higher version, takes its place: a source has as many as there are
+   * different ones. It stays for as long as any sample that it deletes could be read, so a replay from however far
+   * back brings none of them back.
+   */
+  async putDeletion(tenantId: Id, sourceId: Id, deletion: ArrivedDeletion): Promise<void> {
+    const { selector, fromMs, toMs } = deletion;
+    const version = Buffer.from(encodeVersion(deletion.version)).toString('hex');
+    const id = idOf('deletion', selector.name, String(selector.isPrefix), String(fromMs), String(toMs));
+    await succeeds(
+      this.table.client.send(
+        new PutItemCommand({
+          TableName: this.table.name,
+          Item: {
+            pk: { S: partitionKey(tenantId, sourceId) },
+            sk: { S: `${DELETION}${id}` },
+            name: { S: selector.name },
+            isPrefix: { BOOL: selector.isPrefix },
+            fromMs: { N: String(fromMs) },
+            toMs: { N: String(toMs) },
+            version: { S: version },
+            expiresAt: { N: String(this.expiresAt()) },
+          },
+          ConditionExpression: 'attribute_not_exists(version) OR version < :version',
+          ExpressionAttributeValues: { ':version': { S: version } },
+        }),
+      ),
+    );
+  }
+
+  /** What was deleted of a source. */
+  async deletions(tenantId: Id, sourceId: Id): Promise<ArrivedDeletion[]> {
+    const deletions: ArrivedDeletion[] = [];
+    const items = queryAll(this.table, {
+      KeyConditionExpression: 'pk = :pk AND begins_with(sk, :deletion)',
+      ExpressionAttributeValues: {
+        ':pk': { S: partitionKey(tenantId, sourceId) },
+        ':deletion': { S: DELETION },
+      },
+    });
+    for await (const item of items) deletions.push(deletionOf(item));
+    return deletions;
+  }
+
+  /** Data of today can be read for the retention; it may have been sent up to a day ahead, and archived late. */
+  private expiresAt(): number {
+    return Math.ceil((this.now() + this.retentionMs + 30 * DAY_MS) / 1000);
   }
 
   private decode(layoutId: Id, compressed: Uint8Array): Layout {
@@ -111,6 +171,18 @@ export class Catalogue {
     this.decoded.set(layoutId, layout);
     return layout;
   }
+}
+
+/** Groups have no `#` in their first 27 characters. */
+const DELETION = 'deletion#';
+
+function deletionOf(item: Item): ArrivedDeletion {
+  return {
+    selector: { name: item.name!.S!, isPrefix: item.isPrefix!.BOOL! },
+    fromMs: Number(item.fromMs!.N),
+    toMs: Number(item.toMs!.N),
+    version: decodeVersion(Buffer.from(item.version!.S!, 'hex')),
+  };
 }
 
 function partitionKey(tenantId: Id, sourceId: Id): string {

@@ -77,7 +77,7 @@ export function recordsOf(
 }
 
 /** The Kinesis partition key: one sequencer for all of a partition (design.md, section 2). */
-function partitionKeyOf({ tenantId, partition }: PartitionRef): string {
+export function partitionKeyOf({ tenantId, partition }: PartitionRef): string {
   return `${tenantId}:${partition}`;
 }
 

@@ -1,6 +1,8 @@
 import {
   type Block,
   decodeFrame,
+  type Erasure,
+  eraseSamples,
   LEFT_OUT,
   mergeBlocks,
   openChunk,
@@ -10,6 +12,7 @@ import {
 } from '../codec';
 import { type ColdTier, ObjectChangedError } from '../cold/cold-tier';
 import { mapLimited } from '../concurrency';
+import { erasuresOf } from '../deletion';
 import { gather } from '../flush/flush';
 import type { HotTier, PartitionState } from '../hot/hot-tier';
 import { type Id, idText } from '../id';
@@ -112,6 +115,9 @@ export async function readSeries(
     groups: groupsOf(tenant, source, series, known),
     range,
     target,
+    erasures: erasuresOf(known.deletions, target.series).filter(
+      ({ fromMs, toMs }) => fromMs < range.toMs && toMs > range.fromMs,
+    ),
     longestWindowMs: known.longestWindowMs,
     days: planDays(range, known.longestWindowMs),
   };
@@ -142,6 +148,8 @@ interface ReadContext extends ReadDependencies {
   readonly range: TimeRange;
   /** The series asked for, in canonical order. */
   readonly target: Layout;
+  /** What was deleted of them. */
+  readonly erasures: readonly Erasure[];
   readonly longestWindowMs: number;
   readonly days: readonly DayPlan[];
 }
@@ -196,7 +204,7 @@ async function missingSince(
 }
 
 async function readHot(read: ReadContext): Promise<TierResult & { marks: readonly PartitionMarks[] }> {
-  const { hot, catalogue, tenant, groups, range, target, longestWindowMs } = read;
+  const { hot, catalogue, tenant, groups, range, longestWindowMs } = read;
   const targets = partitionsOf(read, read.days).flatMap((ref) => groups.map((group) => ({ ref, group })));
   const marks = new Map<number, PartitionMarks>();
   const windows = await mapLimited(targets, PARALLEL, async ({ ref, group }) => {
@@ -219,7 +227,7 @@ async function readHot(read: ReadContext): Promise<TierResult & { marks: readonl
     );
     const union = unionLayout(layouts);
     const whole = gather(union, layouts, frames);
-    return placed(whole, union, target, range, {
+    return placed(read, whole, union, {
       tier: 'hot',
       place: hot.keyOf(ref, group, windowStart),
       bytes,
@@ -253,7 +261,7 @@ async function manifestDays(read: ReadContext, days: readonly DayPlan[]): Promis
 }
 
 async function readWarm(read: ReadContext, days: readonly DayPlan[]): Promise<TierResult> {
-  const { warm, catalogue, tenant, groups, range, target } = read;
+  const { warm, catalogue, tenant, groups } = read;
   const targets = days.flatMap((plan) => groups.map((group) => ({ plan, group })));
   const results = await mapLimited(targets, PARALLEL, async ({ plan, group }) => {
     const ref = partitionOn(read, plan.day);
@@ -263,14 +271,14 @@ async function readWarm(read: ReadContext, days: readonly DayPlan[]): Promise<Ti
       const reader = openChunk(chunk);
       const layout = await catalogue.layout(tenant.id, group, idText(reader.layout));
       const place = warm.placeOf(ref, plan.day, item);
-      return placedChunk(reader, layout, target, range, { tier: 'warm', place, bytes: chunk.length });
+      return placedChunk(read, reader, layout, { tier: 'warm', place, bytes: chunk.length });
     });
   });
   return collect(results.flat());
 }
 
 async function readCold(read: ReadContext, days: readonly DayPlan[]): Promise<TierResult> {
-  const { cold, groups, range, target } = read;
+  const { cold, groups, range } = read;
   // After warm: what was purged before we read warm was committed here before that.
   const entries = [...(await manifestDays(read, days)).values()];
   const archived = entries.flatMap(({ archived }) => (archived === undefined ? [] : [archived]));
@@ -285,7 +293,7 @@ async function readCold(read: ReadContext, days: readonly DayPlan[]): Promise<Ti
     return mapLimited(chunks, PARALLEL, async (chunk) => {
       const [bytes, layout] = await Promise.all([object.chunk(chunk), object.layout(chunk.layout)]);
       const place = `${key} @ ${chunk.offset} + ${chunk.length}`;
-      return placedChunk(openChunk(bytes), layout, target, range, {
+      return placedChunk(read, openChunk(bytes), layout, {
         tier: 'cold',
         place,
         bytes: chunk.length,
@@ -302,13 +310,13 @@ interface PlacedBlock {
 
 /** The series asked for out of a chunk: a few are decoded one by one, many together. */
 function placedChunk(
+  read: ReadContext,
   reader: ReturnType<typeof openChunk>,
   layout: Layout,
-  target: Layout,
-  range: TimeRange,
   place: Pick<Place, 'tier' | 'place' | 'bytes'>,
 ): PlacedBlock | undefined {
-  if (target.series.length > MAX_SINGLE_SERIES) return placed(reader.block(), layout, target, range, place);
+  const { target } = read;
+  if (target.series.length > MAX_SINGLE_SERIES) return placed(read, reader.block(), layout, place);
   const blocks: Block[] = [];
   for (const [key, column] of target.columns) {
     const index = layout.columns.get(key);
@@ -318,26 +326,31 @@ function placedChunk(
       );
   }
   const block = mergeAll(blocks);
-  return block && withCount(block, range, { ...place, samples: reader.sampleCount });
+  return block && withCount(read, block, { ...place, samples: reader.sampleCount });
 }
 
 /** The series asked for out of a block of another layout. */
 function placed(
+  read: ReadContext,
   whole: Block,
   layout: Layout,
-  target: Layout,
-  range: TimeRange,
   place: Pick<Place, 'tier' | 'place' | 'bytes'>,
 ): PlacedBlock | undefined {
+  const { target } = read;
   const positions = Uint32Array.from(layout.columns.keys(), (key) => target.columns.get(key) ?? LEFT_OUT);
   if (positions.every((position) => position === LEFT_OUT)) return undefined;
   const block = relayout(whole, target.idBytes, target.series.length, positions);
-  return withCount(block, range, { ...place, samples: sampleCount(whole) });
+  return withCount(read, block, { ...place, samples: sampleCount(whole) });
 }
 
-function withCount(block: Block, range: TimeRange, place: Omit<Place, 'matched'>): PlacedBlock {
-  const inRange = sliceBlock(block, range.fromMs, range.toMs);
-  return { block: inRange, place: { ...place, matched: sampleCount(inRange) } };
+/** What of a block is in the range and was not deleted. */
+function withCount(
+  { range, erasures }: ReadContext,
+  block: Block,
+  place: Omit<Place, 'matched'>,
+): PlacedBlock {
+  const found = eraseSamples(sliceBlock(block, range.fromMs, range.toMs), erasures);
+  return { block: found, place: { ...place, matched: sampleCount(found) } };
 }
 
 function collect(results: readonly (PlacedBlock | undefined)[]): TierResult {

@@ -89,6 +89,18 @@ describe('reducing a batch', () => {
     expect(reduceBatch([records[0]!, elsewhere], HOUR).map((batch) => batch.records)).toEqual([[0], [1]]);
   });
 
+  test('carries what is deleted along, with its version', () => {
+    const [{ record, version, index }] = batchOf([{ at: T, values: { a: 1 } }]) as [
+      ReturnType<typeof batchOf>[number],
+    ];
+    const sourceId = sourceIdBytesOf(tenantIdOf('t'), sourceOf.host('h'));
+    const deletion = { selector: { name: 'a', isPrefix: false }, fromMs: T, toMs: T + 1 };
+    const deletions = [{ ...deletion, sourceId }];
+    const [batch] = reduceBatch([{ record: { ...record, groups: [], deletions }, version, index }], HOUR);
+    expect(batch).toMatchObject({ windows: [], samples: 0, records: [0] });
+    expect(batch!.deletions).toEqual([{ ...deletion, sourceId: idText(sourceId), version }]);
+  });
+
   test('gives the same for any order and any number of deliveries, and that is what a plain map gives', () => {
     const post = fc.record({
       at: fc.constantFrom(T, T + 60_000),

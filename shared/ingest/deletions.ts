@@ -1,0 +1,34 @@
+import { mapLimited } from '../concurrency';
+import { DAY_MS } from '../duration';
+import type { Catalogue } from '../meta/catalogue';
+import type { Manifest } from '../meta/manifest';
+import { type Day, dayOf, type PartitionRef } from '../placement';
+import type { PartitionBatch } from './reduce';
+
+const PARALLEL = 16;
+/** Days of the manifest are texts of ten characters. */
+const FIRST_DAY_MS = 0;
+const LAST_DAY_MS = Date.parse('9999-12-31T00:00:00Z');
+
+/**
+ * Writes down what a batch deletes: from then on no read shows it, in whatever tier it is. Then opens the days that may
+ * have samples of it beyond memory, so that the archiver takes them out for good; in this order, or it could look at a
+ * day between the two and commit it as it was.
+ */
+export async function putDeletions(
+  { catalogue, manifest }: { readonly catalogue: Catalogue; readonly manifest: Manifest },
+  ref: PartitionRef,
+  deletions: PartitionBatch['deletions'],
+): Promise<void> {
+  await mapLimited(deletions, PARALLEL, (deletion) =>
+    catalogue.putDeletion(ref.tenantId, deletion.sourceId, deletion),
+  );
+  const days = new Set<Day>();
+  for (const { fromMs, toMs } of deletions)
+    for (const { day } of await manifest.days(ref, dayWithin(fromMs), dayWithin(toMs - 1))) days.add(day);
+  await mapLimited([...days], PARALLEL, (day) => manifest.announce(ref, day));
+}
+
+function dayWithin(ms: number): Day {
+  return dayOf(Math.min(Math.max(ms, FIRST_DAY_MS), LAST_DAY_MS + DAY_MS - 1));
+}

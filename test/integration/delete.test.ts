@@ -1,0 +1,300 @@
+import fc from 'fast-check';
+import { archiveDay, purgeDay } from '../../shared/archive/archive';
+import { ALL_TIME, type Deletion, selects } from '../../shared/deletion';
+import { flushPartition } from '../../shared/flush/flush';
+import { type DeliveredRecord, ingestBatch } from '../../shared/ingest/ingest';
+import { metricOf, sourceOf } from '../../shared/labels';
+import { dayOf, sourceIdOf, tenantIdOf } from '../../shared/placement';
+import { deletionRecords } from '../../shared/post/deletions';
+import { recordsOf } from '../../shared/post/records';
+import { readSeries } from '../../shared/query/read';
+import { startTiers, type Tiers } from '../support/tiers';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const source = sourceOf.host('h');
+const NAMES = ['a.x', 'a.y', 'b'] as const;
+const midnight = Math.floor(Date.now() / DAY) * DAY;
+/** Of two windows and two days. */
+const TIMES = [midnight - 2 * MINUTE, midnight - MINUTE, midnight, midnight + MINUTE];
+const DAYS = [dayOf(midnight - 1), dayOf(midnight)];
+const quarantine = {
+  put: async () => {
+    throw new Error('nothing here is poison');
+  },
+};
+
+/** What is put into the stream. */
+type Entry =
+  | { readonly kind: 'post'; readonly at: number; readonly values: Readonly<Record<string, number>> }
+  | { readonly kind: 'delete'; readonly deletion: Deletion };
+
+type Step =
+  | Entry
+  /** What is in the stream, by place; beyond its end the last. */
+  | { readonly kind: 'deliver'; readonly records: readonly number[] }
+  | { readonly kind: 'flush' }
+  | { readonly kind: 'archive' }
+  | { readonly kind: 'purge' };
+
+const anyRange = fc.oneof(
+  fc.constant(ALL_TIME),
+  fc
+    .uniqueArray(fc.constantFrom(...TIMES, midnight + DAY), { minLength: 2, maxLength: 2 })
+    .map(([a, b]) => ({ fromMs: Math.min(a!, b!), toMs: Math.max(a!, b!) })),
+);
+const anySelector = fc.constantFrom(
+  { name: 'a.x', isPrefix: false },
+  { name: 'a.', isPrefix: true },
+  { name: '', isPrefix: true },
+);
+const anyStep: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constant('post' as const),
+      at: fc.constantFrom(...TIMES),
+      values: fc.dictionary(fc.constantFrom(...NAMES), fc.integer({ min: 1, max: 99 }), { minKeys: 1 }),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('delete' as const),
+      deletion: fc
+        .tuple(anySelector, anyRange)
+        .map(([selector, range]): Deletion => ({ selector, ...range })),
+    }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('deliver' as const),
+      records: fc.array(fc.nat(12), { minLength: 1, maxLength: 8 }),
+    }),
+  },
+  { weight: 5, arbitrary: fc.constantFrom<Step>({ kind: 'flush' }, { kind: 'archive' }, { kind: 'purge' }) },
+);
+
+describe('deletions', () => {
+  let tiers: Tiers;
+  let runs = 0;
+
+  beforeAll(async () => {
+    tiers = await startTiers();
+  }, 60_000);
+
+  afterAll(async () => {
+    await tiers?.stop();
+  }, 30_000);
+
+  /** A tenant of its own, the stream in front of it, and what rule 2 says by the letter of what was delivered. */
+  function pipeline() {
+    const name = `t${runs++}`;
+    const tenant = {
+      id: tenantIdOf(name),
+      name,
+      placement: { epochs: [{ fromDay: '1970-01-01', partitions: 1 }] },
+    };
+    const ref = { tenantId: tenant.id, partition: 0 };
+    const stream: DeliveredRecord[] = [];
+    const entries: Entry[] = [];
+    const delivered = new Set<number>();
+
+    const days = (work: (day: string) => Promise<void>) =>
+      Promise.all(
+        DAYS.map(async (day) => {
+          if ((await tiers.manifest.get(ref, day)) !== undefined) await work(day);
+        }),
+      );
+    const archive = () =>
+      days(async (day) => {
+        const entry = (await tiers.manifest.get(ref, day))!;
+        expect(await archiveDay({ ...tiers, now: Date.now }, ref, entry)).toBe(true);
+      });
+
+    return {
+      async run(step: Step): Promise<void> {
+        if (step.kind === 'flush')
+          await flushPartition({ ...tiers, windowMs: HOUR }, ref, await tiers.hot.now(), () => true);
+        else if (step.kind === 'archive') await archive();
+        else if (step.kind === 'purge')
+          await days(async (day) => {
+            await purgeDay({ ...tiers, now: Date.now }, ref, (await tiers.manifest.get(ref, day))!, 0);
+          });
+        else if (step.kind === 'deliver') {
+          if (stream.length === 0) return;
+          const places = step.records.map((place) => Math.min(place, stream.length - 1));
+          for (const place of places) delivered.add(place);
+          const batch = places.map((place) => stream[place]!);
+          const { errors } = await ingestBatch(
+            { ...tiers, quarantine, windowMs: HOUR, isReplay: false },
+            batch,
+          );
+          if (errors[0] !== undefined) throw errors[0].cause;
+        } else {
+          const [record] =
+            step.kind === 'post'
+              ? recordsOf(tenant, [[source, new Map([[step.at, new Map(Object.entries(step.values))]])]])
+              : deletionRecords(tenant, source, step.deletion);
+          const sequenceNumber = String(stream.length);
+          stream.push({
+            data: record!.data,
+            sequenceNumber,
+            arrivalMs: midnight + stream.length,
+            shardId: 's',
+          });
+          entries.push(step);
+        }
+      },
+      async read(): Promise<string[]> {
+        const known = await tiers.catalogue.source(tenant.id, sourceIdOf(tenant.id, source));
+        const series = NAMES.map((metric) => metricOf(source, metric));
+        const range = { fromMs: midnight - HOUR, toMs: midnight + HOUR };
+        const { block, tiers: readings } = await readSeries(tiers, tenant, source, series, range, known);
+        const lines = block.columns.flatMap(({ rows, values }, i) =>
+          Array.from(values, (value, cell) => {
+            const ms = block.timestamps[rows === undefined ? cell : rows[cell]!]!;
+            return `${NAMES[i]}@${(ms - midnight) / MINUTE}=${value}`;
+          }),
+        );
+        // What a tier says it has is what it shows.
+        if (lines.length === 0)
+          for (const { samples, places } of Object.values(readings))
+            expect([samples, places.filter(({ matched }) => matched > 0)]).toEqual([0, []]);
+        return lines.sort();
+      },
+      expected(): string[] {
+        const cells = new Map<string, number>();
+        for (const [place, entry] of entries.entries()) {
+          if (!delivered.has(place)) continue;
+          if (entry.kind === 'post')
+            for (const [metric, value] of Object.entries(entry.values))
+              cells.set(`${metric} ${entry.at}`, value);
+          else
+            for (const key of cells.keys()) {
+              const [metric, at] = key.split(' ') as [string, string];
+              const { selector, fromMs, toMs } = entry.deletion;
+              if (selects(selector, metric) && fromMs <= Number(at) && Number(at) < toMs) cells.delete(key);
+            }
+        }
+        return [...cells]
+          .map(([key, value]) => {
+            const [metric, at] = key.split(' ') as [string, string];
+            return `${metric}@${(Number(at) - midnight) / MINUTE}=${value}`;
+          })
+          .sort();
+      },
+      /** Samples in the objects of the archive, read past everything that hides what was deleted. */
+      async archived(): Promise<number> {
+        let samples = 0;
+        for (const day of DAYS)
+          for (const chunk of (await tiers.cold.open(tiers.cold.keyOf(ref, day)))?.index.chunks ?? [])
+            samples += chunk.samples;
+        return samples;
+      },
+      records: () => stream.map((_, place) => place),
+      isOpen: async () => {
+        const found = await tiers.manifest.days(ref, DAYS[0]!, DAYS[1]!);
+        return found.some(({ changes, archived }) => archived?.changes !== changes);
+      },
+    };
+  }
+
+  test('give the answer that rule 2 gives, whatever is delivered, replayed, flushed, archived and purged when', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyStep, { minLength: 4, maxLength: 24, size: 'max' }), async (steps) => {
+        const { run, read, expected, archived, records } = pipeline();
+        for (const step of steps) {
+          await run(step);
+          if (step.kind !== 'post' && step.kind !== 'delete') expect(await read()).toEqual(expected());
+        }
+        // In the end everything is delivered once more, backwards, and moved to the archive: there too it is final.
+        await run({ kind: 'deliver', records: records().reverse() });
+        expect(await read()).toEqual(expected());
+        for (const kind of ['flush', 'archive', 'purge'] as const) await run({ kind });
+        expect(await read()).toEqual(expected());
+        expect(await archived()).toBe(expected().length);
+      }),
+      { numRuns: 40 },
+    );
+  }, 240_000);
+
+  const post = (at: number, value: number): Step => ({
+    kind: 'post',
+    at,
+    values: { 'a.x': value, b: value },
+  });
+  const remove: Step = {
+    kind: 'delete',
+    deletion: { selector: { name: 'a.x', isPrefix: false }, ...ALL_TIME },
+  };
+
+  test.each([
+    { tier: 'hot', moves: [] as const },
+    { tier: 'warm', moves: ['flush'] as const },
+    { tier: 'cold', moves: ['flush', 'archive', 'purge'] as const },
+  ])(
+    'show at once on what is $tier, and a replay of everything brings nothing back',
+    async ({ moves }) => {
+      const { run, read, archived, isOpen } = pipeline();
+      for (const [i, at] of TIMES.entries()) await run(post(at, i));
+      await run({ kind: 'deliver', records: [0, 1, 2, 3] });
+      for (const kind of moves) await run({ kind });
+      const others = ['b@-2=0', 'b@-1=1', 'b@0=2', 'b@1=3'].sort();
+      expect(await read()).toHaveLength(8);
+
+      await run(remove);
+      await run({ kind: 'deliver', records: [4] });
+      expect(await read()).toEqual(others);
+      for (const kind of ['flush', 'archive', 'purge'] as const) await run({ kind });
+      expect(await archived()).toBe(4);
+
+      await run({ kind: 'deliver', records: [0, 1, 2, 3] });
+      expect(await read()).toEqual(others);
+      for (const kind of ['flush', 'archive'] as const) {
+        await run({ kind });
+        expect(await read()).toEqual(others);
+      }
+      expect(await archived()).toBe(4);
+      expect(await isOpen()).toBe(false);
+
+      // A correction: newer than the deletion.
+      await run(post(TIMES[1]!, 7));
+      await run({ kind: 'deliver', records: [5] });
+      expect(await read()).toEqual(
+        ['a.x@-1=7', 'b@-1=7', ...others.filter((line) => line !== 'b@-1=1')].sort(),
+      );
+    },
+    60_000,
+  );
+
+  test('that concern nothing in an archived day leave its object as it is', async () => {
+    const { run, read } = pipeline();
+    await run(post(TIMES[0]!, 1));
+    await run({ kind: 'deliver', records: [0] });
+    for (const kind of ['flush', 'archive'] as const) await run({ kind });
+    const ref = { tenantId: tenantIdOf(`t${runs - 1}`), partition: 0 };
+    const before = await tiers.manifest.get(ref, DAYS[0]!);
+    await run({
+      kind: 'delete',
+      deletion: { selector: { name: 'c', isPrefix: true }, ...ALL_TIME },
+    });
+    await run({ kind: 'deliver', records: [1] });
+    await run({ kind: 'archive' });
+    const after = await tiers.manifest.get(ref, DAYS[0]!);
+    expect(after!.changes).toBeGreaterThan(before!.changes);
+    expect(after!.archived).toMatchObject({ changes: after!.changes, etag: before!.archived!.etag });
+    expect(await read()).toEqual(['a.x@-2=1', 'b@-2=1']);
+  });
+
+  test('repeated leave one item in the catalogue, of the highest version', async () => {
+    const { run } = pipeline();
+    for (let i = 0; i < 3; i++) await run(remove);
+    await run({ kind: 'deliver', records: [2, 0, 1] });
+    const tenantId = tenantIdOf(`t${runs - 1}`);
+    const deletions = await tiers.catalogue.deletions(tenantId, sourceIdOf(tenantId, source));
+    expect(deletions.map(({ version }) => version.sequence)).toEqual([2n]);
+  });
+});
