@@ -122,7 +122,7 @@ async function moveWindow(
     for (const [i, { chunk }] of existing.entries())
       block = mergeBlocks(block, inLayout(openChunk(chunk).block(), older[i]!, union));
     // The chunk names its series by this layout only.
-    await catalogue.put(ref.tenantId, group, union.id, union.bytes, windowMs);
+    await catalogue.put(ref.tenantId, group, union.id, union.bytes, windowMs, windowStart);
     const bytes = await putParts(warm, ref, day, { group, windowStart, layer }, block, existing);
     if (bytes !== undefined)
       return { frames: movedFrames(encoded, isAll), samples: sampleCountOf(taken.frames), bytes };

@@ -4,7 +4,7 @@ import { type HotTier, UnmarkedPartitionError } from '../hot/hot-tier';
 import { decodeLayout, type Layout, MAX_UNION_BYTES, unionLayout } from '../layout';
 import type { Catalogue } from '../meta/catalogue';
 import type { Manifest } from '../meta/manifest';
-import { type PartitionRef, tenantIdOf } from '../placement';
+import { type GroupId, type PartitionRef, tenantIdOf } from '../placement';
 import { decodeRecord, MalformedRecordError } from '../record';
 import { decodeHeartbeat } from '../recovery/heartbeat';
 import type { LossWatch } from '../recovery/loss-watch';
@@ -128,6 +128,9 @@ async function catalogueLayouts(
   windowMs: number,
 ): Promise<void> {
   const tenantId = tenantIdOf(batch.tenant);
+  const firstMs = new Map<GroupId, number>();
+  for (const { group, windowStart } of batch.windows)
+    firstMs.set(group, Math.min(windowStart, firstMs.get(group) ?? Infinity));
   const puts = [...batch.groupLayouts].flatMap(([group, ids]) => {
     const all = [...ids].map((id) => ({ id, bytes: batch.layouts.get(id)! }));
     // Many are a flood of names: fewer, larger layouts name the same series. The hot tier has those of the frames.
@@ -139,7 +142,7 @@ async function catalogueLayouts(
     );
   });
   await mapLimited(puts, PARALLEL, ({ group, id, bytes }) =>
-    catalogue.put(tenantId, group, id, bytes, windowMs),
+    catalogue.put(tenantId, group, id, bytes, windowMs, firstMs.get(group)!),
   );
 }
 

@@ -6,7 +6,14 @@ import type { ArrivedDeletion } from '../deletion';
 import { DAY_MS } from '../duration';
 import { type Id, idOf } from '../id';
 import { decodedBytes, decodeLayout, type Layout } from '../layout';
-import { dayOf, GROUP_ID_LENGTH, type GroupId, sourceIdOfGroup, splitBitsOfGroup } from '../placement';
+import {
+  type Day,
+  dayOf,
+  GROUP_ID_LENGTH,
+  type GroupId,
+  sourceIdOfGroup,
+  splitBitsOfGroup,
+} from '../placement';
 import { type Item, queryAll, succeeds, type Table } from './table';
 
 const MAX_LAYOUT_BYTES = 4 * 1024 * 1024;
@@ -19,6 +26,8 @@ export interface SourceCatalogue {
   readonly splitBits: readonly number[];
   /** The longest window its samples were written with, ms: how far before a sample its window may begin. */
   readonly longestWindowMs: number;
+  /** No sample bears an earlier time, ms; Infinity when it has never posted. */
+  readonly firstMs: number;
   /** What was deleted of it. */
   readonly deletions: readonly ArrivedDeletion[];
 }
@@ -27,15 +36,17 @@ export interface SourceCatalogue {
  * Which series there are: the layouts of every group, in the meta table. A layout is put there before the first
  * frame or chunk refers to it (design.md, rule 11), once a day again so that it outlives the data.
  *
- *     pk layouts#tenant#source   sk group#layout   layout: zstd of its bytes   windows: set of ms   expiresAt: seconds
+ *     pk layouts#tenant#source   sk group#layout   layout: zstd of its bytes   windows: set of ms   firstMs   expiresAt: seconds
  *
  * Beside them what was deleted, so that a read, which asks for the layouts first, asks for nothing more:
  *
  *     sk deletion#hash of what and when   name, isPrefix, fromMs, toMs   version: hex   expiresAt: seconds
  */
 export class Catalogue {
-  /** Layouts this instance wrote, by group and layout: the day it did. */
-  private readonly written = new LRUCache<string, string>({ max: 200_000 });
+  /** Layouts this instance wrote, by group and layout: the day it did, and since when they are known to have samples. */
+  private readonly written = new LRUCache<string, { readonly day: Day; readonly firstMs: number }>({
+    max: 200_000,
+  });
   private readonly decoded = new LRUCache<string, Layout>({
     maxSize: 64_000_000,
     sizeCalculation: decodedBytes,
@@ -47,30 +58,53 @@ export class Catalogue {
     private readonly now: () => number = Date.now,
   ) {}
 
-  /** Puts a layout of a group, unless this instance did so today. `windowMs` is what its samples are written with. */
+  /**
+   * Puts a layout of a group, unless this instance did so today.
+   *
+   * @param windowMs what its samples are written with
+   * @param firstMs none of its samples, of those that are about to be written, bears an earlier time
+   */
   async put(
     tenantId: Id,
     group: GroupId,
     layoutId: Id,
     layoutBytes: Uint8Array,
     windowMs: number,
+    firstMs: number,
   ): Promise<void> {
-    const today = dayOf(this.now());
+    const day = dayOf(this.now());
     const known = `${group}#${layoutId}#${windowMs}`;
-    if (this.written.get(known) === today) return;
-    await this.table.client.send(
+    const written = this.written.get(known);
+    if (written?.day === day && written.firstMs <= firstMs) return;
+    const item = { TableName: this.table.name, Key: keyOf(tenantId, group, layoutId) };
+    const first = { N: String(firstMs) };
+    const { Attributes } = await this.table.client.send(
       new UpdateItemCommand({
-        TableName: this.table.name,
-        Key: keyOf(tenantId, group, layoutId),
-        UpdateExpression: 'SET layout = :layout, expiresAt = :expiresAt ADD windows :windows',
+        ...item,
+        UpdateExpression:
+          'SET layout = :layout, expiresAt = :expiresAt, firstMs = if_not_exists(firstMs, :first) ADD windows :windows',
         ExpressionAttributeValues: {
           ':layout': { B: zstdCompressSync(layoutBytes) },
           ':expiresAt': { N: String(this.expiresAt()) },
           ':windows': { NS: [String(windowMs)] },
+          ':first': first,
         },
+        ReturnValues: 'UPDATED_NEW',
       }),
     );
-    this.written.set(known, today);
+    const storedMs = Number(Attributes!.firstMs!.N);
+    if (storedMs > firstMs)
+      await succeeds(
+        this.table.client.send(
+          new UpdateItemCommand({
+            ...item,
+            UpdateExpression: 'SET firstMs = :first',
+            ConditionExpression: 'firstMs > :first',
+            ExpressionAttributeValues: { ':first': first },
+          }),
+        ),
+      );
+    this.written.set(known, { day, firstMs: Math.min(storedMs, firstMs) });
   }
 
   /** A layout of a group. Layouts are immutable, so a copy is as good as the item. */
@@ -93,6 +127,7 @@ export class Catalogue {
     const layouts = new Map<GroupId, Layout[]>();
     const deletions: ArrivedDeletion[] = [];
     let longestWindowMs = 0;
+    let firstMs = Infinity;
     const items = queryAll(this.table, {
       KeyConditionExpression: 'pk = :pk',
       ExpressionAttributeValues: { ':pk': { S: partitionKey(tenantId, sourceId) } },
@@ -110,9 +145,10 @@ export class Catalogue {
       else known.push(layout);
       for (const windowMs of item.windows?.NS ?? [])
         longestWindowMs = Math.max(longestWindowMs, Number(windowMs));
+      firstMs = Math.min(firstMs, Number(item.firstMs?.N ?? Number.MIN_SAFE_INTEGER));
     }
     const splitBits = [...new Set([...layouts.keys()].map(splitBitsOfGroup))].sort((a, b) => a - b);
-    return { layouts, splitBits, longestWindowMs, deletions };
+    return { layouts, splitBits, longestWindowMs, firstMs, deletions };
   }
 
   /**

@@ -31,6 +31,7 @@ export function clampRange(range: TimeRange, nowMs: number, retentionMs: number)
  * @param longestWindowMs a window may begin this long before a sample in it; windows never span days
  */
 export function planDays({ fromMs, toMs }: TimeRange, longestWindowMs: number): DayPlan[] {
+  if (fromMs >= toMs) return [];
   return daysIn(fromMs, toMs).map((day) => {
     const startMs = Date.parse(`${day}T00:00:00Z`);
     return {

@@ -102,12 +102,15 @@ export async function readSeries(
   tenant: Tenant,
   source: Labels,
   series: readonly Labels[],
-  range: TimeRange,
+  whole: TimeRange,
   known: SourceCatalogue,
   allowsMissing = false,
 ): Promise<Reading> {
   const asked = new Map(series.map((labels, i) => [labelsKey(labels), i]));
   const target = layoutOf(series);
+  // What is older than the source costs nothing: clients ask from 0.
+  const fromMs = Math.min(Math.max(whole.fromMs, known.firstMs), whole.toMs);
+  const range = { fromMs, toMs: whole.toMs };
   const read: ReadContext = {
     ...dependencies,
     tenant,

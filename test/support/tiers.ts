@@ -38,6 +38,8 @@ export interface Tiers {
   readonly maxSampleAgeMs: number;
   /** Straight to the hot tier's server. */
   readonly redis: Redis;
+  /** Requests to DynamoDB and S3 so far. */
+  calls(): number;
   stop(): Promise<void>;
 }
 
@@ -68,6 +70,15 @@ export async function startTiers(): Promise<Tiers> {
   });
   const dynamodb = new DynamoDBClient(aws);
   const s3 = new S3Client({ ...aws, forcePathStyle: true });
+  let calls = 0;
+  const count =
+    <In, Out>(next: (args: In) => Promise<Out>) =>
+    (args: In) => {
+      calls++;
+      return next(args);
+    };
+  dynamodb.middlewareStack.add(count, { step: 'initialize' });
+  s3.middlewareStack.add(count, { step: 'initialize' });
   const address = { host: '127.0.0.1', port: hotServer.port };
   const redis = new Redis(address);
   const hot = new HotTier(new Redis(address), 3 * DAY_MS);
@@ -83,6 +94,7 @@ export async function startTiers(): Promise<Tiers> {
     cold: new ColdTier(s3, physicalName('Bucket')),
     catalogue: new Catalogue(meta, 460 * DAY_MS),
     manifest: new Manifest(meta),
+    calls: () => calls,
     stop: async () => {
       redis.disconnect();
       await hot.close();

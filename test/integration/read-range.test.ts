@@ -1,0 +1,105 @@
+import { archiveDay, purgeDay } from '../../shared/archive/archive';
+import { flushPartition } from '../../shared/flush/flush';
+import { ingestBatch } from '../../shared/ingest/ingest';
+import { metricOf, sourceOf } from '../../shared/labels';
+import { sourceIdOf, tenantIdOf } from '../../shared/placement';
+import { recordsOf } from '../../shared/post/records';
+import { clampRange, type TimeRange } from '../../shared/query/plan';
+import { readSeries } from '../../shared/query/read';
+import { startTiers, type Tiers } from '../support/tiers';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const RETENTION = 460 * DAY;
+const DAYS = 30;
+const tenant = {
+  id: tenantIdOf('t'),
+  name: 't',
+  placement: { epochs: [{ fromDay: '1970-01-01', partitions: 1 }] },
+};
+const ref = { tenantId: tenant.id, partition: 0 };
+const now = Math.floor(Date.now() / HOUR) * HOUR;
+const quarantine = {
+  put: async () => {
+    throw new Error('nothing here is poison');
+  },
+};
+
+describe('what a read costs', () => {
+  let tiers: Tiers;
+  let arrivals = 0;
+
+  beforeAll(async () => {
+    tiers = await startTiers();
+    await post(
+      'old',
+      Array.from({ length: DAYS }, (_, day) => now - (day + 2) * DAY),
+    );
+    await post('young', [now - HOUR]);
+    await flushPartition({ ...tiers, windowMs: HOUR }, ref, await tiers.hot.now(), () => true);
+    for (const entry of await tiers.manifest.days(ref, '1970-01-01', '9999-12-31')) {
+      await archiveDay({ ...tiers, now: Date.now }, ref, entry);
+      await purgeDay({ ...tiers, now: Date.now }, ref, entry, 0);
+    }
+    await post('young', [now]);
+  }, 60_000);
+
+  afterAll(async () => {
+    await tiers?.stop();
+  }, 30_000);
+
+  async function post(host: string, times: readonly number[]): Promise<void> {
+    const points = new Map(times.map((at) => [at, new Map([['m', 1]])]));
+    const batch = recordsOf(tenant, [[sourceOf.host(host), points]]).map(({ data }) => ({
+      data,
+      sequenceNumber: String(arrivals++),
+      arrivalMs: now + arrivals,
+      shardId: 's',
+    }));
+    const { errors } = await ingestBatch({ ...tiers, quarantine, windowMs: HOUR, isReplay: false }, batch);
+    if (errors[0] !== undefined) throw errors[0].cause;
+  }
+
+  /** How many samples a read gives, and how many requests to DynamoDB and S3 it takes. */
+  async function read(host: string, range: TimeRange): Promise<{ samples: number; calls: number }> {
+    const source = sourceOf.host(host);
+    const before = tiers.calls();
+    const known = await tiers.catalogue.source(tenant.id, sourceIdOf(tenant.id, source));
+    const clamped = clampRange(range, Date.now(), RETENTION);
+    const { block } = await readSeries(tiers, tenant, source, [metricOf(source, 'm')], clamped, known);
+    return { samples: block.timestamps.length, calls: tiers.calls() - before };
+  }
+
+  test('from 0 is what it costs from the first sample on, however long others have posted', async () => {
+    const exact = await read('young', { fromMs: now - HOUR, toMs: now + 1 });
+    expect(exact.samples).toBe(2);
+    expect(await read('young', { fromMs: 0, toMs: now + 1 })).toEqual(exact);
+    // Catalogue, manifest, a warm query and an object: each day that the range may touch.
+    expect(exact.calls).toBeLessThanOrEqual(10);
+  });
+
+  test('of all there is grows with the days that have data', async () => {
+    const whole = await read('old', { fromMs: 0, toMs: now });
+    expect(whole.samples).toBe(DAYS);
+    expect(await read('old', { fromMs: now - (DAYS + 1) * DAY, toMs: now })).toEqual(whole);
+    expect(whole.calls).toBeLessThanOrEqual(3 * DAYS + 10);
+  });
+
+  test('before the first sample, and beyond the calendar, is next to nothing', async () => {
+    for (const range of [
+      { fromMs: 0, toMs: 1 },
+      { fromMs: now - 400 * DAY, toMs: now - 300 * DAY },
+      { fromMs: Number.MAX_SAFE_INTEGER - 1, toMs: Number.MAX_SAFE_INTEGER },
+      { fromMs: -Number.MAX_SAFE_INTEGER, toMs: -Number.MAX_SAFE_INTEGER + 1 },
+    ]) {
+      const { samples, calls } = await read('old', range);
+      expect(samples).toBe(0);
+      expect(calls).toBeLessThanOrEqual(4);
+    }
+  });
+
+  test('reaches back when data comes that is older than what was first', async () => {
+    await post('young', [now - 20 * DAY]);
+    expect((await read('young', { fromMs: 0, toMs: now + 1 })).samples).toBe(3);
+  });
+});
