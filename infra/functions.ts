@@ -83,6 +83,13 @@ const FUNCTION_SHAPES: Record<FunctionName, FunctionShape> = {
     variables: ['warmTable', 'metaTable', 'bucket', 'redis'],
     invokedBy: 'operator',
   },
+  deleter: {
+    description: 'Puts deletions into the stream',
+    timeout: Duration.minutes(2),
+    memory: 512,
+    variables: ['stream', 'metaTable'],
+    invokedBy: 'operator',
+  },
   replayer: {
     description: 'Stream to hot tier once more, for a replay',
     timeout: Duration.minutes(2),
@@ -216,11 +223,14 @@ export class Functions extends Construct {
   }
 
   private grantAccess({ stream, tables, bucket, hotTier }: FunctionsProps['stores']): void {
-    const { post, ingester, flusher, archiver, query, registry, operator, replayer, recovery } = this.byName;
+    const { post, ingester, flusher, archiver, query, registry, operator, deleter, replayer, recovery } =
+      this.byName;
     const { read, write, delete: remove } = ITEM_ACTIONS;
 
-    stream.grantPut(post);
-    tables.meta.grant(post, ...read);
+    for (const writer of [post, deleter]) {
+      stream.grantPut(writer);
+      tables.meta.grant(writer, ...read);
+    }
 
     for (const reader of [ingester, replayer]) {
       hotTier.grantConnect(reader);

@@ -1,51 +1,16 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command } from 'commander';
 import type { Tier } from '../shared/query/read';
 import type { TierPlaces } from '../shared/query/where';
 import type { RecoveryStatus } from '../shared/recovery/replay';
 import { archive } from './ops/archive';
+import { type CommonOptions, command, parseTime, progress, run } from './ops/command';
+import { type DeleteOptions, deleteSamples, deletionText } from './ops/delete';
 import { drain } from './ops/drain';
-import { Functions, OperatorError } from './ops/invoke';
+import { OperatorError } from './ops/invoke';
 import { progressLine, replay } from './ops/replay';
 import { whereTable } from './ops/where';
 
-/** What every command has. */
-interface CommonOptions {
-  readonly url: string;
-  readonly json?: boolean;
-}
-
 const DAY_MS = 86_400_000;
-
-function parseTime(text: string): number {
-  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text);
-  if (Number.isNaN(ms))
-    throw new InvalidArgumentError('give an ISO time such as 2026-11-21T08:00:00Z, or epoch seconds.');
-  return ms;
-}
-
-function command(name: string, description: string): Command {
-  return new Command(name)
-    .description(description)
-    .addOption(new Option('--url <url>', 'of the local stack').default('http://127.0.0.1:8080'))
-    .option('--json', 'print one JSON object');
-}
-
-/** Runs a command's work; what it returns is printed as JSON or by `show`. */
-async function run<T>(
-  options: CommonOptions,
-  work: (functions: Functions) => Promise<T>,
-  show: (result: T) => string,
-): Promise<void> {
-  const functions = new Functions(options.url);
-  try {
-    const result = await work(functions);
-    console.log(options.json ? JSON.stringify(result) : show(result));
-  } finally {
-    functions.close();
-  }
-}
-
-const progress = (line: string) => console.error(line);
 
 const program = new Command('ops')
   .description('Operator commands of HeteroTSDB')
@@ -109,6 +74,21 @@ const program = new Command('ops')
           progressLine,
         );
       }),
+  )
+  .addCommand(
+    command('delete', 'delete samples that were posted until now, in every tier; what is posted later stays')
+      .option('--host <id>', 'the host that posted them')
+      .option('--service <name>', 'or the service')
+      .option('--name <metric>', 'name of the metric; custom.foo.* is all that begin so')
+      .option('--all-names', 'or every metric')
+      .option('--tenant <name>', 'whose they are', 'default')
+      .option('--from <time>', 'ISO time or epoch seconds; default: the first sample', parseTime)
+      .option('--to <time>', 'ISO time or epoch seconds, not included; default: the last', parseTime)
+      .option('--dry-run', 'count what would be deleted')
+      .option('--yes', 'also when it is more than one metric')
+      .action((options: CommonOptions & DeleteOptions) =>
+        run(options, (functions) => deleteSamples(functions, options), deletionText),
+      ),
   )
   .addCommand(
     command('where', 'show which tiers hold the samples of a metric, and in which keys, items and objects')

@@ -40,6 +40,7 @@ export const FUNCTIONS = [
   'query',
   'registry',
   'operator',
+  'deleter',
   'replayer',
   'recovery',
 ] as const;

@@ -4,6 +4,7 @@ import { archiveDay, purgeDay } from '../../shared/archive/archive';
 import { ColdTier } from '../../shared/cold/cold-tier';
 import { DAY_MS } from '../../shared/duration';
 import { metaTable, settings, variable, warmTable } from '../../shared/environment';
+import { parseEvent } from '../../shared/event';
 import { log } from '../../shared/log';
 import { Catalogue } from '../../shared/meta/catalogue';
 import { isOpen, Manifest, type ManifestDay } from '../../shared/meta/manifest';
@@ -51,7 +52,7 @@ export interface ArchiveResult {
 }
 
 export async function handler(event: unknown, context: Context): Promise<ArchiveResult> {
-  const { before = Date.now() - archiveAfter, purge } = eventSchema.parse(event ?? {});
+  const { before = Date.now() - archiveAfter, purge } = parseEvent(eventSchema, event ?? {});
   const hasTime = () => context.getRemainingTimeInMillis() > MARGIN_MS;
   let archived = 0;
   let purged = 0;

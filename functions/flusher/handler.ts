@@ -1,6 +1,7 @@
 import type { Context } from 'aws-lambda';
 import * as z from 'zod';
 import { metaTable, settings, variable, warmTable } from '../../shared/environment';
+import { parseEvent } from '../../shared/event';
 import { flushPartition } from '../../shared/flush/flush';
 import { residencyMs } from '../../shared/flush/residency';
 import { connectHot } from '../../shared/hot/connection';
@@ -54,7 +55,7 @@ export interface FlushResult {
 }
 
 export async function handler(event: unknown, context: Context): Promise<FlushResult> {
-  const { lane, lanes, drain, before = await hot.now() } = eventSchema.parse(event ?? {});
+  const { lane, lanes, drain, before = await hot.now() } = parseEvent(eventSchema, event ?? {});
   const fullness = await hot.fullness();
   const residency = residencyMs(windowMs + flushDelay, fullness);
   const dueBefore = drain ? before : before - residency;

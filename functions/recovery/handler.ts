@@ -3,6 +3,7 @@ import { LambdaClient } from '@aws-sdk/client-lambda';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 import * as z from 'zod';
 import { metaTable, settings, variable } from '../../shared/environment';
+import { parseEvent } from '../../shared/event';
 import { count } from '../../shared/meters';
 import { ENV } from '../../shared/names';
 import { KinesisReplayStream } from '../../shared/recovery/kinesis';
@@ -39,7 +40,7 @@ const eventSchema = z.object({
 
 /** Outside the VPC, where Lambda's API is: reads the stream again after a loss, or when an operator asks. */
 export async function handler(event: unknown): Promise<RecoveryStatus> {
-  const { action, from: fromMs, to: toMs = Infinity, abandon } = eventSchema.parse(event ?? {});
+  const { action, from: fromMs, to: toMs = Infinity, abandon } = parseEvent(eventSchema, event ?? {});
   if (action === 'stop') return stop(dependencies, abandon);
   if (action === 'status') return recoveryStatus(dependencies);
   const status = await advance(dependencies, action === 'replay' ? { fromMs, toMs } : undefined);

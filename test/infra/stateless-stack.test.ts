@@ -86,6 +86,7 @@ describe('functions', () => {
     ['query', ['WARM_TABLE', 'META_TABLE', 'BUCKET', 'REDIS_URL']],
     ['registry', ['META_TABLE']],
     ['operator', ['WARM_TABLE', 'META_TABLE', 'BUCKET', 'REDIS_URL']],
+    ['deleter', ['STREAM_NAME', 'META_TABLE']],
     ['replayer', ['META_TABLE', 'BUCKET', 'REDIS_URL']],
     ['recovery', ['META_TABLE', 'STREAM_ARN', 'REPLAYER']],
   ])('%s has %j in its environment, and the settings', (name, variables) => {
@@ -162,6 +163,7 @@ describe('rights', () => {
 
   test.each<[FunctionName, string[]]>([
     ['post', ['kinesis:PutRecords on Stream', ...items('MetaTable', ...read)]],
+    ['deleter', ['kinesis:PutRecords on Stream', ...items('MetaTable', ...read)]],
     [
       'ingester',
       [

@@ -1,0 +1,27 @@
+import type * as z from 'zod';
+
+/** What an operator's command, or a schedule, asks for cannot be. */
+export class InvalidEventError extends Error {
+  override readonly name = 'InvalidEventError';
+}
+
+/**
+ * Checks the event of a function.
+ *
+ * @throws {InvalidEventError} with a few words for each field that is wrong: its name, what is wrong, its value
+ */
+export function parseEvent<Schema extends z.ZodType>(schema: Schema, event: unknown): z.output<Schema> {
+  const result = schema.safeParse(event);
+  if (result.success) return result.data;
+  throw new InvalidEventError(
+    result.error.issues
+      .map(({ path, message }) => `${path.join('.') || 'event'}: ${message} (${shown(event, path)})`)
+      .join('; '),
+  );
+}
+
+function shown(event: unknown, path: readonly PropertyKey[]): string {
+  let value: unknown = event;
+  for (const part of path) value = (value as Record<PropertyKey, unknown> | null | undefined)?.[part];
+  return (JSON.stringify(value) ?? 'missing').slice(0, 100);
+}

@@ -1,0 +1,44 @@
+import { mapLimited } from '../concurrency';
+import { DAY_MS } from '../duration';
+import { type Labels, metricOf } from '../labels';
+import type { Tenant } from '../meta/tenants';
+import { sourceIdOf } from '../placement';
+import { metricNames } from './metric-names';
+import type { TimeRange } from './plan';
+import { type ReadDependencies, readSeries } from './read';
+
+/** Days read at a time: each with every series asked for. */
+const PARALLEL = 4;
+
+/**
+ * How many samples each of a source's metrics has in a range, as a read of it would show.
+ *
+ * @param isCounted which metrics, by name
+ * @returns in the order of the names
+ */
+export async function countSamples(
+  dependencies: ReadDependencies,
+  tenant: Tenant,
+  source: Labels,
+  isCounted: (name: string) => boolean,
+  { fromMs, toMs }: TimeRange,
+): Promise<{ readonly name: string; readonly samples: number }[]> {
+  const known = await dependencies.catalogue.source(tenant.id, sourceIdOf(tenant.id, source));
+  const names = metricNames(known).filter(isCounted);
+  if (names.length === 0) return [];
+  const series = names.map((name) => metricOf(source, name));
+  const counts = new Float64Array(names.length);
+  const firstDayMs = Math.floor(Math.max(fromMs, known.firstMs) / DAY_MS) * DAY_MS;
+  const days = Array.from(
+    { length: Math.max(0, Math.ceil((toMs - firstDayMs) / DAY_MS)) },
+    (_, i) => firstDayMs + i * DAY_MS,
+  );
+  await mapLimited(days, PARALLEL, async (dayMs) => {
+    const range = { fromMs: Math.max(fromMs, dayMs), toMs: Math.min(toMs, dayMs + DAY_MS) };
+    const { block } = await readSeries(dependencies, tenant, source, series, range, known);
+    block.columns.forEach(({ values }, i) => {
+      counts[i]! += values.length;
+    });
+  });
+  return names.map((name, i) => ({ name, samples: counts[i]! }));
+}
