@@ -70,7 +70,7 @@ const FUNCTION_SHAPES: Record<FunctionName, FunctionShape> = {
     invokedBy: 'api',
   },
   registry: {
-    description: 'Hosts and services, and every request no route matches',
+    description: 'Hosts, services and what is said of them, and every request no route matches',
     timeout: API_TIMEOUT,
     memory: 512,
     variables: ['metaTable'],
@@ -254,7 +254,7 @@ export class Functions extends Construct {
     tables.meta.grant(query, ...read);
     bucket.grantReadArchive(query);
 
-    tables.meta.grant(registry, ...read, ...write);
+    tables.meta.grant(registry, ...read, ...write, ...remove);
 
     hotTier.grantConnect(operator);
     tables.warm.grant(operator, ...read);

@@ -2,7 +2,7 @@ import { KinesisClient } from '@aws-sdk/client-kinesis';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { LRUCache } from 'lru-cache';
 import { httpHandler } from '../../shared/api/handler';
-import { HttpError, jsonBody, pathParameter, reply } from '../../shared/api/http';
+import { HttpError, reply } from '../../shared/api/http';
 import { mapLimited } from '../../shared/concurrency';
 import { metaTable, settings, variable } from '../../shared/environment';
 import { type Labels, sourceOf } from '../../shared/labels';
@@ -41,14 +41,14 @@ async function exists(key: string, look: () => Promise<boolean>): Promise<boolea
 export const handler = httpHandler(
   { keys: new ApiKeys(table), tenants: new Tenants(table) },
   {
-    'POST /api/v0/tsdb': async ({ event, tenant }) => {
-      const { sources, accepted, dropped } = validate(jsonBody(event), true);
+    'POST /api/v0/tsdb': async ({ tenant, body }) => {
+      const { sources, accepted, dropped } = validate(body, true);
       const checked = await mapLimited([...sources], 16, async ([hostId, points]) => ({
         hostId,
         points,
         isKnown: await exists(`host ${tenant.id} ${hostId}`, async () => {
           const host = await hosts.get(tenant.id, hostId);
-          return host !== undefined && !host.isRetired;
+          return host !== undefined && host.retiredAt === null;
         }),
       }));
       const taken: [Labels, SourcePoints][] = [];
@@ -65,22 +65,23 @@ export const handler = httpHandler(
       return acknowledge(tenant, taken, accepted - unknown, dropped);
     },
 
-    'POST /api/v0/services/{serviceName}/tsdb': async ({ event, tenant }) => {
-      const service = pathParameter(event, 'serviceName');
-      if (!(await exists(`service ${tenant.id} ${service}`, () => services.exists(tenant.id, service))))
-        throw new HttpError(404, `there is no service ${JSON.stringify(service.slice(0, 100))}`);
-      const { sources, accepted, dropped } = validate(jsonBody(event), false);
+    'POST /api/v0/services/{serviceName}/tsdb': async ({ tenant, path, body }) => {
+      const service = path.serviceName;
+      const isKnown = await exists(
+        `service ${tenant.id} ${service}`,
+        async () => (await services.get(tenant.id, service)) !== undefined,
+      );
+      if (!isKnown) throw new HttpError(404, `there is no service ${JSON.stringify(service.slice(0, 100))}`);
+      const { sources, accepted, dropped } = validate(body, false);
       const taken = [...sources.values()].map((points) => [sourceOf.service(service), points] as const);
       return acknowledge(tenant, taken, accepted, dropped);
     },
   },
 );
 
-function validate(body: unknown, hasHostId: boolean) {
-  // mkr posts `null` when there is nothing to say.
-  const points = body ?? [];
-  if (!Array.isArray(points)) throw new HttpError(400, `the body is not an array but ${typeof points}`);
-  return validatePoints(points, hasHostId, {
+/** @param points null, which mkr posts when there is nothing to say, is no points */
+function validate(points: readonly unknown[] | null, hasHostId: boolean) {
+  return validatePoints(points ?? [], hasHostId, {
     nowMs: Date.now(),
     maxAgeMs: maxSampleAge,
     resolutionMs: resolution,

@@ -1,7 +1,8 @@
+import type * as z from 'zod';
 import { httpHandler } from '../../shared/api/handler';
-import { HttpError, integerParameter, pathParameter, queryOf, reply } from '../../shared/api/http';
+import { HttpError, reply } from '../../shared/api/http';
 import { mapLimited } from '../../shared/concurrency';
-import { parseDuration } from '../../shared/duration';
+import type { metricsQuery } from '../../shared/contract/metrics';
 import { metaTable, settings } from '../../shared/environment';
 import { type Labels, metricOf, sourceOf } from '../../shared/labels';
 import { ApiKeys } from '../../shared/meta/api-keys';
@@ -33,35 +34,21 @@ const MAX_STEPS = 100_000;
 export const handler = httpHandler(
   { keys: new ApiKeys(table), tenants },
   {
-    'GET /api/v0/hosts/{hostId}/metrics': async ({ event, tenant }) => {
-      const hostId = pathParameter(event, 'hostId');
-      return readMetric(tenant, sourceOf.host(hostId), () => requireHost(tenant, hostId), queryOf(event));
-    },
-    'GET /api/v0/services/{serviceName}/metrics': async ({ event, tenant }) => {
-      const service = pathParameter(event, 'serviceName');
-      return readMetric(
-        tenant,
-        sourceOf.service(service),
-        () => requireService(tenant, service),
-        queryOf(event),
-      );
-    },
-    'GET /api/v0/hosts/{hostId}/metric-names': async ({ event, tenant }) => {
-      const hostId = pathParameter(event, 'hostId');
+    'GET /api/v0/hosts/{hostId}/metrics': async ({ tenant, path: { hostId }, query }) =>
+      readMetric(tenant, sourceOf.host(hostId), () => requireHost(tenant, hostId), query),
+    'GET /api/v0/services/{serviceName}/metrics': async ({ tenant, path: { serviceName }, query }) =>
+      readMetric(tenant, sourceOf.service(serviceName), () => requireService(tenant, serviceName), query),
+    'GET /api/v0/hosts/{hostId}/metric-names': async ({ tenant, path: { hostId } }) => {
       await requireHost(tenant, hostId);
       return reply(200, { names: await namesOf(tenant, sourceOf.host(hostId)) });
     },
-    'GET /api/v0/services/{serviceName}/metric-names': async ({ event, tenant }) => {
-      const service = pathParameter(event, 'serviceName');
-      await requireService(tenant, service);
-      return reply(200, { names: await namesOf(tenant, sourceOf.service(service)) });
+    'GET /api/v0/services/{serviceName}/metric-names': async ({ tenant, path: { serviceName } }) => {
+      await requireService(tenant, serviceName);
+      return reply(200, { names: await namesOf(tenant, sourceOf.service(serviceName)) });
     },
-    'GET /api/v0/tsdb/latest': async ({ event, tenant }) => {
-      const query = queryOf(event);
-      const hostIds = [...new Set(query.getAll('hostId'))];
-      const names = [...new Set(query.getAll('name'))];
-      if (hostIds.length === 0) throw new HttpError(400, 'hostId is missing');
-      if (names.length === 0) throw new HttpError(400, 'name is missing');
+    'GET /api/v0/tsdb/latest': async ({ tenant, query }) => {
+      const hostIds = [...new Set(query.hostId)];
+      const names = [...new Set(query.name)];
       if (hostIds.length * names.length > MAX_LATEST)
         throw new HttpError(
           400,
@@ -82,14 +69,9 @@ async function readMetric(
   tenant: Tenant,
   source: Labels,
   requireSource: () => Promise<void>,
-  query: URLSearchParams,
+  { name, from, to, step, partial }: z.output<typeof metricsQuery>,
 ) {
-  const name = query.get('name');
-  if (name === null || name === '') throw new HttpError(400, 'name is missing');
-  const from = integerParameter(query, 'from');
-  const to = integerParameter(query, 'to');
   if (from > to) throw new HttpError(400, `from ${from} is after to ${to}`);
-  const step = stepParameter(query);
   // `to` is included, to the last ms of its second.
   const asked = { fromMs: from * 1000, toMs: to * 1000 + 1000 };
 
@@ -99,11 +81,12 @@ async function readMetric(
       `step: ${to - from} s have more than ${MAX_STEPS} steps of ${step / 1000} s; ask for longer ones`,
     );
 
-  const known = await dependencies.catalogue.source(tenant.id, sourceIdOf(tenant.id, source));
-  if (!metricNames(known).includes(name)) {
-    await requireSource();
+  const [known] = await Promise.all([
+    dependencies.catalogue.source(tenant.id, sourceIdOf(tenant.id, source)),
+    requireSource(),
+  ]);
+  if (!metricNames(known).includes(name))
     throw new HttpError(404, `there is no metric ${JSON.stringify(name.slice(0, 255))}`);
-  }
   const range = clampRange(asked, Date.now(), retention);
   const reading = await readSeries(
     dependencies,
@@ -112,7 +95,7 @@ async function readMetric(
     [metricOf(source, name)],
     range,
     known,
-    query.get('partial') === 'true',
+    partial === 'true',
   );
   const { timestamps, values } = samplesOf(reading);
   const stepMs = step ?? stepFor({ fromMs: asked.fromMs, toMs: to * 1000 });
@@ -142,25 +125,12 @@ async function requireHost(tenant: Tenant, hostId: string): Promise<void> {
 }
 
 async function requireService(tenant: Tenant, service: string): Promise<void> {
-  if (!(await services.exists(tenant.id, service)))
+  if ((await services.get(tenant.id, service)) === undefined)
     throw new HttpError(404, `there is no service ${JSON.stringify(service.slice(0, 100))}`);
 }
 
 async function namesOf(tenant: Tenant, source: Labels): Promise<string[]> {
   return metricNames(await dependencies.catalogue.source(tenant.id, sourceIdOf(tenant.id, source)));
-}
-
-/** `step=300` or `step=5m`; beyond Mackerel's API. */
-function stepParameter(query: URLSearchParams): number | undefined {
-  const text = query.get('step');
-  if (text === null) return undefined;
-  const ms = parseDuration(/^\d+$/.test(text) ? `${text}s` : text);
-  if (ms === undefined || ms < 1000 || ms % 1000 !== 0)
-    throw new HttpError(
-      400,
-      `step is not a number of seconds or a duration such as 5m: ${JSON.stringify(text.slice(0, 100))}`,
-    );
-  return ms;
 }
 
 function samplesOf({ block }: Reading): { timestamps: ArrayLike<number>; values: Float64Array } {

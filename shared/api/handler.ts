@@ -1,42 +1,61 @@
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import type * as z from 'zod';
 import { log } from '../log';
 import type { ApiKeys } from '../meta/api-keys';
 import type { Tenant, Tenants } from '../meta/tenants';
 import { IncompleteReadError } from '../query/incomplete';
-import { ROUTES, type RouteKey } from '../routes';
-import { HttpError, replyError } from './http';
+import { type Right, ROUTES, type Route, type RouteKey, type RoutesByKey } from '../routes';
+import { fitAnswer, HttpError, jsonBody, queryOf, replyError } from './http';
+import { parse, parseQuery } from './parse';
 
-/** A request whose key was found good for its route. */
-export interface AuthorizedRequest {
+/** A request as its route describes it: the key found good, the query and the body valid. */
+export interface RouteRequest<R extends Route> {
   readonly event: APIGatewayProxyEventV2;
-  readonly tenant: Tenant;
+  /** Of whom the key is; undefined where none is asked for. */
+  readonly tenant: R['right'] extends 'none' ? undefined : Tenant;
+  /** Percent-decoded. */
+  readonly path: Readonly<Record<PathParameter<R['path']>, string>>;
+  readonly query: R extends { readonly query: infer Q extends z.ZodObject } ? z.output<Q> : undefined;
+  readonly body: R extends { readonly body: infer B extends z.ZodType } ? z.output<B> : undefined;
 }
 
-export type RouteHandler = (request: AuthorizedRequest) => Promise<APIGatewayProxyStructuredResultV2>;
+type PathParameter<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | PathParameter<Rest>
+  : never;
+
+type RouteHandler<K extends RouteKey> = (
+  request: RouteRequest<RoutesByKey[K]>,
+) => Promise<APIGatewayProxyStructuredResultV2>;
+
+export type RouteHandlers = { readonly [K in RouteKey]?: RouteHandler<K> };
 
 export interface Gatekeeper {
   readonly keys: ApiKeys;
   readonly tenants: Tenants;
 }
 
-/** Lambda answers with 6 MB at most, counted with the JSON around and the escapes in the body. */
-const MAX_ANSWER_LENGTH = 4_000_000;
+const routesByKey: ReadonlyMap<string, Route> = new Map(
+  ROUTES.map((route) => [`${route.method} ${route.path}`, route]),
+);
 
 /**
- * Makes a function's HTTP handler of its routes: authenticates, authorizes, dispatches, and turns what is thrown
- * into an answer in Mackerel's shape.
+ * Makes a function's HTTP handler of its routes: authenticates, authorizes, validates, dispatches, and turns what is
+ * thrown into an answer in Mackerel's shape.
  */
-export function httpHandler(gatekeeper: Gatekeeper, handlers: Partial<Record<RouteKey, RouteHandler>>) {
+export function httpHandler(gatekeeper: Gatekeeper, handlers: RouteHandlers) {
   return async (event: APIGatewayProxyEventV2): Promise<APIGatewayProxyStructuredResultV2> => {
     try {
-      const route = ROUTES.find(({ method, path }) => `${method} ${path}` === event.routeKey);
-      const handle = route && handlers[event.routeKey as RouteKey];
-      if (handle === undefined) throw unrouted(event);
-      const tenant = await authorize(gatekeeper, event, route!.right);
-      const answer = await handle({ event, tenant });
-      if ((answer.body?.length ?? 0) > MAX_ANSWER_LENGTH)
-        throw new HttpError(413, `the answer has ${answer.body?.length} characters; ask for less`);
-      return answer;
+      const route = routesByKey.get(event.routeKey);
+      const handle = route && (handlers[event.routeKey as RouteKey] as RouteHandler<never> | undefined);
+      if (route === undefined || handle === undefined) throw unrouted(event);
+      const request = {
+        tenant: route.right === 'none' ? undefined : await authorize(gatekeeper, event, route.right),
+        event,
+        path: (event.pathParameters ?? {}) as Record<string, string>,
+        query: route.query && parseQuery(route.query, queryOf(event)),
+        body: route.body && parse(route.body, jsonBody(event)),
+      };
+      return fitAnswer(await handle(request as never), event.headers['accept-encoding']);
     } catch (error) {
       if (error instanceof HttpError) return replyError(error);
       if (error instanceof IncompleteReadError)
@@ -49,11 +68,7 @@ export function httpHandler(gatekeeper: Gatekeeper, handlers: Partial<Record<Rou
   };
 }
 
-async function authorize(
-  { keys, tenants }: Gatekeeper,
-  event: APIGatewayProxyEventV2,
-  right: 'read' | 'write',
-) {
+async function authorize({ keys, tenants }: Gatekeeper, event: APIGatewayProxyEventV2, right: Right) {
   const key = event.headers['x-api-key'];
   const grant = key === undefined ? undefined : await keys.verify(key);
   if (grant === undefined)

@@ -1,4 +1,5 @@
-import { gunzipSync } from 'node:zlib';
+import { isUtf8 } from 'node:buffer';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 
 /** An answer other than 2xx, in Mackerel's error shape. */
@@ -23,10 +24,57 @@ export function reply(
   body: unknown,
   headers: Readonly<Record<string, string>> = {},
 ): APIGatewayProxyStructuredResultV2 {
+  return replyText(status, JSON.stringify(body), headers);
+}
+
+/** @param json is sent as it is */
+export function replyText(
+  status: number,
+  json: string,
+  headers: Readonly<Record<string, string>> = {},
+): APIGatewayProxyStructuredResultV2 {
   return {
     statusCode: status,
     headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store', ...headers },
-    body: JSON.stringify(body),
+    body: json,
+  };
+}
+
+/** Lambda answers with 6 MB at most, counted with the JSON around and the escapes in the body. */
+const MAX_PLAIN_ANSWER = 4_000_000;
+/** As base64, which needs no escapes. */
+const MAX_COMPRESSED_ANSWER = 5_500_000;
+/** Below it compression saves no time. */
+const MIN_COMPRESSED = 64_000;
+/** Characters of an answer before it is compressed: what a function of 512 MB makes at ease. */
+export const MAX_ANSWER = 32_000_000;
+
+/**
+ * An answer as it can leave: a large one as gzip, if the client takes that. Go's client, so mackerel-agent and mkr,
+ * does by itself, as browsers do.
+ *
+ * @throws {HttpError} 413 when it is still larger than Lambda answers
+ */
+export function fitAnswer(
+  answer: APIGatewayProxyStructuredResultV2,
+  acceptEncoding: string | undefined,
+): APIGatewayProxyStructuredResultV2 {
+  const length = answer.body?.length ?? 0;
+  if (length < MIN_COMPRESSED) return answer;
+  const tooMuch = () => new HttpError(413, `the answer has ${length} characters; ask for less`);
+  if (length > MAX_ANSWER) throw tooMuch();
+  const accepts = (acceptEncoding ?? '').split(',').some((part) => /^(gzip|\*)(;|$)/i.test(part.trim()));
+  if (!accepts) {
+    if (length > MAX_PLAIN_ANSWER) throw tooMuch();
+    return answer;
+  }
+  const body = gzipSync(answer.body!, { level: 4 }).toString('base64');
+  if (body.length > MAX_COMPRESSED_ANSWER) throw tooMuch();
+  return {
+    ...answer,
+    headers: { ...answer.headers, 'content-encoding': 'gzip', vary: 'accept-encoding' },
+    body,
+    isBase64Encoded: true,
   };
 }
 
@@ -35,15 +83,29 @@ export function replyError({ status, message, headers }: HttpError): APIGatewayP
 }
 
 /**
- * A request's body as JSON.
+ * A request's body, decompressed.
  *
- * @returns null for an empty body, as for the literal
- * @throws {HttpError} 413 when it exceeds {@link MAX_BODY_BYTES}, 400 when it is not JSON in UTF-8
+ * @throws {HttpError} 413 when it exceeds {@link MAX_BODY_BYTES}, 415 when it is encoded in a way other than gzip, 400
+ * when it is not gzip or not UTF-8
  */
-export function jsonBody(event: APIGatewayProxyEventV2): unknown {
-  let bytes = Buffer.from(event.body ?? '', event.isBase64Encoded ? 'base64' : 'utf8');
+export function bodyText(event: APIGatewayProxyEventV2): string {
+  const encoding = event.headers['content-encoding']?.trim().toLowerCase() || 'identity';
+  if (!['identity', 'gzip', 'x-gzip'].includes(encoding))
+    throw new HttpError(
+      415,
+      `content-encoding: expected gzip, got ${JSON.stringify(encoding.slice(0, 100))}`,
+      {
+        'accept-encoding': 'gzip',
+      },
+    );
+  const text = event.body ?? '';
+  if (encoding === 'identity' && !event.isBase64Encoded) {
+    if (text.length > MAX_BODY_BYTES || Buffer.byteLength(text) > MAX_BODY_BYTES) throw tooLarge();
+    return text;
+  }
+  let bytes = Buffer.from(text, event.isBase64Encoded ? 'base64' : 'utf8');
   if (bytes.length > MAX_BODY_BYTES) throw tooLarge();
-  if (event.headers['content-encoding']?.trim().toLowerCase() === 'gzip') {
+  if (encoding !== 'identity') {
     try {
       bytes = gunzipSync(bytes, { maxOutputLength: MAX_BODY_BYTES });
     } catch (error) {
@@ -51,9 +113,21 @@ export function jsonBody(event: APIGatewayProxyEventV2): unknown {
       throw new HttpError(400, `the body is not gzip: ${(error as Error).message}`);
     }
   }
-  if (bytes.length === 0) return null;
+  if (!isUtf8(bytes)) throw new HttpError(400, 'the body is not UTF-8');
+  return bytes.toString('utf8');
+}
+
+/**
+ * A request's body as JSON.
+ *
+ * @returns null for an empty body, as for the literal
+ * @throws {HttpError} as {@link bodyText}, and 400 when it is not JSON
+ */
+export function jsonBody(event: APIGatewayProxyEventV2): unknown {
+  const text = bodyText(event);
+  if (text === '') return null;
   try {
-    return JSON.parse(bytes.toString('utf8'));
+    return JSON.parse(text);
   } catch (error) {
     // V8 quotes the text around the error; a body is not for logs or answers.
     throw new HttpError(400, `the body is not JSON${positionIn(error)}`);
@@ -72,27 +146,4 @@ function tooLarge(): HttpError {
 /** The query string, in which a name may stand several times; API Gateway's own map joins those. */
 export function queryOf(event: APIGatewayProxyEventV2): URLSearchParams {
   return new URLSearchParams(event.rawQueryString);
-}
-
-/**
- * A required integer of the query string.
- *
- * @throws {HttpError} 400, naming the field and the value
- */
-export function integerParameter(query: URLSearchParams, name: string): number {
-  const text = query.get(name);
-  if (text === null) throw new HttpError(400, `${name} is missing`);
-  const value = Number(text);
-  if (!/^-?\d+$/.test(text) || !Number.isSafeInteger(value))
-    throw new HttpError(400, `${name} is not an integer: ${JSON.stringify(text.slice(0, 100))}`);
-  return value;
-}
-
-/**
- * A path parameter, percent-decoded.
- *
- * API Gateway decodes these already; what still holds a `%` is taken as it is.
- */
-export function pathParameter(event: APIGatewayProxyEventV2, name: string): string {
-  return event.pathParameters?.[name] ?? '';
 }

@@ -1,11 +1,12 @@
-import { randomInt } from 'node:crypto';
-import { GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
-import type { Id } from '../id';
-import { type Item, queryAll, succeeds, type Table } from './table';
+import { type Id, idOf } from '../id';
+import { Documents } from './documents';
+import { isGivenId, randomId } from './random-id';
+import type { Table } from './table';
 
-export type HostStatus = 'working' | 'standby' | 'maintenance' | 'poweroff';
+export const HOST_STATUSES = ['working', 'standby', 'maintenance', 'poweroff'] as const;
+export type HostStatus = (typeof HOST_STATUSES)[number];
 
-/** What a client says of a host. */
+/** What a client says of a host, but for its roles. */
 export interface HostSpec {
   readonly name: string;
   readonly displayName: string | null;
@@ -14,106 +15,95 @@ export interface HostSpec {
   /** Echoed as posted. */
   readonly meta: Record<string, unknown>;
   readonly interfaces: readonly Record<string, unknown>[];
-  /** Service name -> role names. */
-  readonly roles: Record<string, string[]>;
 }
 
 export interface Host extends HostSpec {
   readonly id: string;
   readonly status: HostStatus;
-  readonly isRetired: boolean;
+  /** Ids of roles; those of roles that were deleted meanwhile are no roles. */
+  readonly roleIds: readonly string[];
   /** Seconds since epoch. */
   readonly createdAt: number;
+  /** Seconds since epoch; null while it is not retired. */
+  readonly retiredAt: number | null;
 }
 
-const BASE62 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
-
-/**
- * The hosts of a tenant. Concurrent writers are settled by a revision: who read an older one reads again.
- *
- *     pk hosts#tenant   sk host id   host: JSON   revision: number
- */
+/** The hosts of a tenant, by id, and an index of them by custom identifier. */
 export class Hosts {
-  constructor(
-    private readonly table: Table,
-    private readonly now: () => number = Date.now,
-  ) {}
+  private readonly hosts: Documents<Host>;
+  /**
+   * Which hosts may have a custom identifier, written before the host has it and never taken back: what is found by it
+   * is held against the host itself. Upper and lower case share an entry.
+   */
+  private readonly byIdentifier: Documents<{ readonly hostId: string }>;
 
-  async create(tenantId: Id, spec: HostSpec): Promise<Host> {
+  constructor(
+    table: Table,
+    private readonly now: () => number = Date.now,
+  ) {
+    this.hosts = new Documents(table, 'hosts');
+    this.byIdentifier = new Documents(table, 'custom-identifiers');
+  }
+
+  async create(tenantId: Id, spec: HostSpec, roleIds: readonly string[]): Promise<Host> {
     for (;;) {
-      const id = Array.from({ length: 11 }, () => BASE62[randomInt(BASE62.length)]).join('');
       const host: Host = {
         ...spec,
-        id,
+        id: randomId(),
         status: 'working',
-        isRetired: false,
+        roleIds,
         createdAt: Math.floor(this.now() / 1000),
+        retiredAt: null,
       };
-      if (await this.put(tenantId, host, undefined)) return host;
+      await this.indexIdentifier(tenantId, host.id, spec.customIdentifier);
+      if (await this.hosts.create(tenantId, host.id, host)) return host;
     }
   }
 
   async get(tenantId: Id, hostId: string): Promise<Host | undefined> {
-    return (await this.read(tenantId, hostId))?.host;
+    return isGivenId(hostId) ? this.hosts.get(tenantId, hostId) : undefined;
   }
 
-  /** All hosts that are not retired, by name. */
-  async list(tenantId: Id): Promise<Host[]> {
+  /** Hosts that are not retired, by id, from after the id `after` on. */
+  async *list(tenantId: Id, after?: string): AsyncGenerator<Host> {
+    for await (const { value } of this.hosts.list(tenantId, { after }))
+      if (value.retiredAt === null) yield value;
+  }
+
+  /** Hosts with a custom identifier that are not retired, by id. */
+  async withIdentifier(tenantId: Id, identifier: string, ignoreCase = false): Promise<Host[]> {
+    const wanted = ignoreCase ? identifier.toLowerCase() : identifier;
     const hosts: Host[] = [];
-    const items = queryAll(this.table, {
-      KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': { S: `hosts#${tenantId}` } },
-    });
-    for await (const item of items) {
-      const host = hostOf(item);
-      if (!host.isRetired) hosts.push(host);
+    for await (const { value } of this.byIdentifier.list(tenantId, { prefix: identifierKey(identifier) })) {
+      const host = await this.hosts.get(tenantId, value.hostId);
+      if (host === undefined || host.retiredAt !== null || host.customIdentifier === null) continue;
+      const has = ignoreCase ? host.customIdentifier.toLowerCase() : host.customIdentifier;
+      if (has === wanted) hosts.push(host);
     }
-    return hosts.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : a.id < b.id ? -1 : 1));
+    return hosts;
   }
 
-  /** @returns the host as changed, or undefined when there is none */
+  /**
+   * Changes a host that is there.
+   *
+   * @param change is called again whenever another writer came first; what it throws is thrown
+   * @returns the host as changed, or undefined when there is none
+   */
   async change(tenantId: Id, hostId: string, change: (host: Host) => Host): Promise<Host | undefined> {
-    for (;;) {
-      const found = await this.read(tenantId, hostId);
-      if (found === undefined) return undefined;
-      const changed = change(found.host);
-      if (await this.put(tenantId, changed, found.revision)) return changed;
-    }
+    return isGivenId(hostId) ? this.hosts.change(tenantId, hostId, change) : undefined;
   }
 
-  private async read(tenantId: Id, hostId: string): Promise<{ host: Host; revision: number } | undefined> {
-    // Ids are ours; anything else is no host, and no key that DynamoDB would refuse.
-    if (!/^[A-Za-z0-9]{1,64}$/.test(hostId)) return undefined;
-    const { Item } = await this.table.client.send(
-      new GetItemCommand({
-        TableName: this.table.name,
-        Key: { pk: { S: `hosts#${tenantId}` }, sk: { S: hostId } },
-        ConsistentRead: true,
-      }),
-    );
-    return Item && { host: hostOf(Item), revision: Number(Item.revision!.N) };
+  /** To be called before a host is given a custom identifier. */
+  async indexIdentifier(tenantId: Id, hostId: string, identifier: string | null): Promise<void> {
+    if (identifier !== null)
+      await this.byIdentifier.create(tenantId, identifierKey(identifier) + hostId, { hostId });
   }
 
-  private put(tenantId: Id, host: Host, previous: number | undefined): Promise<boolean> {
-    return succeeds(
-      this.table.client.send(
-        new PutItemCommand({
-          TableName: this.table.name,
-          Item: {
-            pk: { S: `hosts#${tenantId}` },
-            sk: { S: host.id },
-            host: { S: JSON.stringify(host) },
-            revision: { N: String((previous ?? 0) + 1) },
-          },
-          ConditionExpression: previous === undefined ? 'attribute_not_exists(pk)' : 'revision = :previous',
-          ExpressionAttributeValues:
-            previous === undefined ? undefined : { ':previous': { N: String(previous) } },
-        }),
-      ),
-    );
+  retired(host: Host): Host {
+    return host.retiredAt === null ? { ...host, retiredAt: Math.floor(this.now() / 1000) } : host;
   }
 }
 
-function hostOf(item: Item): Host {
-  return JSON.parse(item.host!.S!) as Host;
+function identifierKey(identifier: string): string {
+  return `${idOf('customIdentifier', identifier.toLowerCase())}#`;
 }

@@ -193,7 +193,7 @@ describe('rights', () => {
       'query',
       [...hot, ...inVpc, ...items('WarmTable', ...read), ...items('MetaTable', ...read), ...readArchive],
     ],
-    ['registry', items('MetaTable', ...read, ...write)],
+    ['registry', items('MetaTable', ...read, ...write, 'DeleteItem')],
     [
       'operator',
       [

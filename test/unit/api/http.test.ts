@@ -1,8 +1,8 @@
-import { gzipSync } from 'node:zlib';
+import { randomBytes } from 'node:crypto';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { pathMatches } from '../../../shared/api/handler';
-import { parseHostBody } from '../../../shared/api/host-body';
-import { HttpError, integerParameter, jsonBody, MAX_BODY_BYTES } from '../../../shared/api/http';
+import { fitAnswer, HttpError, jsonBody, MAX_BODY_BYTES, reply } from '../../../shared/api/http';
 
 function eventOf(
   body: string | Buffer | undefined,
@@ -52,6 +52,12 @@ describe('a JSON body', () => {
       status: 413,
     },
     {
+      name: 'an encoding other than gzip',
+      event: eventOf('[]', { 'content-encoding': 'br' }),
+      status: 415,
+    },
+    { name: 'what is not UTF-8', event: eventOf(Buffer.from([0x22, 0xff, 0x22])), status: 400 },
+    {
       name: 'what only claims to be gzip',
       event: eventOf('[]', { 'content-encoding': 'gzip' }),
       status: 400,
@@ -64,17 +70,6 @@ describe('a JSON body', () => {
     expect(() => jsonBody(eventOf('{"password":hunter2}'))).toThrow(
       /^the body is not JSON(: at position \d+)?$/,
     );
-  });
-});
-
-describe('an integer of the query string', () => {
-  test.each(['60.0', '6e1', '', ' 1', '0x10', '9007199254740993', 'NaN', '1;2'])('cannot be %j', (text) => {
-    const query = new URLSearchParams({ from: text });
-    expect(() => integerParameter(query, 'from')).toThrow('from is not an integer');
-  });
-
-  test('may be negative, and is the first where several are given', () => {
-    expect(integerParameter(new URLSearchParams('from=-5&from=7'), 'from')).toBe(-5);
   });
 });
 
@@ -94,42 +89,31 @@ describe('a path', () => {
   });
 });
 
-describe('the body of a host', () => {
-  test('as mkr sends it, with nulls, is completed', () => {
-    const body = { name: 'web1', meta: {}, interfaces: null, checks: null, customIdentifier: '' };
-    expect(parseHostBody(body)).toEqual({
-      name: 'web1',
-      displayName: null,
-      customIdentifier: null,
-      memo: '',
-      meta: {},
-      interfaces: [],
-      roles: {},
-    });
+describe('an answer', () => {
+  const answerOf = (length: number) => reply(200, { text: 'x'.repeat(length) });
+
+  test('that is small leaves as it is', () => {
+    expect(fitAnswer(answerOf(1000), 'gzip')).toEqual(answerOf(1000));
   });
 
-  test('gives each interface the address that mkr prints, and groups roles by service', () => {
-    const { interfaces, roles } = parseHostBody({
-      name: 'web1',
-      interfaces: [{ name: 'eth0', ipv4Addresses: ['10.0.0.1', '10.0.0.2'] }, { name: 'lo' }],
-      roleFullnames: ['shop:web', 'shop: app', 'blog:web'],
-    });
-    expect(interfaces).toEqual([
-      { name: 'eth0', ipv4Addresses: ['10.0.0.1', '10.0.0.2'], ipAddress: '10.0.0.1' },
-      { name: 'lo' },
-    ]);
-    expect(roles).toEqual({ shop: ['app', 'web'], blog: ['web'] });
+  test.each(['gzip', 'deflate, gzip;q=0.5', '*', 'br, GZIP'])('that is large is gzip for %j', (accepted) => {
+    const answer = fitAnswer(answerOf(10_000_000), accepted);
+    expect(answer.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'accept-encoding' });
+    expect(answer.isBase64Encoded).toBe(true);
+    expect(gunzipSync(Buffer.from(answer.body!, 'base64')).toString()).toBe(answerOf(10_000_000).body);
   });
 
-  test.each([
-    { body: null, field: 'body' },
-    { body: [], field: 'body' },
-    { body: {}, field: 'name' },
-    { body: { name: '' }, field: 'name' },
-    { body: { name: 'x', meta: [] }, field: 'meta' },
-    { body: { name: 'x', roleFullnames: ['no-colon'] }, field: 'roleFullnames.0' },
-    { body: { name: 'x', interfaces: {} }, field: 'interfaces' },
-  ])('$body is refused, naming $field', ({ body, field }) => {
-    expect(() => parseHostBody(body)).toThrow(field);
+  test.each([undefined, '', 'br', 'gzipped'])(
+    'that is large is plain for %j, and 413 beyond 4 MB',
+    (accepted) => {
+      expect(fitAnswer(answerOf(3_900_000), accepted)).toEqual(answerOf(3_900_000));
+      expect(statusOf(() => fitAnswer(answerOf(4_100_000), accepted))).toBe(413);
+    },
+  );
+
+  test('that Lambda could not send even as gzip is 413', () => {
+    const noise = reply(200, { text: randomBytes(6_000_000).toString('hex') });
+    expect(statusOf(() => fitAnswer(noise, 'gzip'))).toBe(413);
+    expect(statusOf(() => fitAnswer(answerOf(33_000_000), 'gzip'))).toBe(413);
   });
 });

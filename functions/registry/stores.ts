@@ -1,0 +1,50 @@
+import { HttpError } from '../../shared/api/http';
+import { metaTable } from '../../shared/environment';
+import { ApiKeys } from '../../shared/meta/api-keys';
+import { GraphAnnotations } from '../../shared/meta/graph-annotations';
+import { GraphDefinitions } from '../../shared/meta/graph-definitions';
+import { type Host, Hosts } from '../../shared/meta/hosts';
+import { MetadataStore } from '../../shared/meta/metadata';
+import { type Service, Services } from '../../shared/meta/services';
+import { type Tenant, Tenants } from '../../shared/meta/tenants';
+
+const table = metaTable();
+
+export const gatekeeper = { keys: new ApiKeys(table), tenants: new Tenants(table) };
+export const hosts = new Hosts(table);
+export const services = new Services(table);
+export const metadata = new MetadataStore(table);
+export const graphDefinitions = new GraphDefinitions(table);
+export const annotations = new GraphAnnotations(table);
+
+/** @throws {HttpError} 404 */
+export async function requireHost(tenant: Tenant, hostId: string): Promise<Host> {
+  return existing('host', hostId, await hosts.get(tenant.id, hostId));
+}
+
+/** @throws {HttpError} 404 */
+export async function requireService(tenant: Tenant, name: string): Promise<Service> {
+  return existing('service', name, await services.get(tenant.id, name));
+}
+
+/**
+ * What was found.
+ *
+ * @param what `host`, for the error
+ * @throws {HttpError} 404, naming it
+ */
+export function existing<T>(what: string, name: string, found: T | undefined): T {
+  if (found === undefined)
+    throw new HttpError(404, `there is no ${what} ${JSON.stringify(name.slice(0, 100))}`);
+  return found;
+}
+
+/**
+ * A host that can be changed.
+ *
+ * @throws {HttpError} 400 when it is retired
+ */
+export function active(host: Host): Host {
+  if (host.retiredAt !== null) throw new HttpError(400, `the host ${host.id} is retired`);
+  return host;
+}

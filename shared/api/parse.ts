@@ -1,0 +1,44 @@
+import * as z from 'zod';
+import { HttpError } from './http';
+
+/** How many of a request's flaws an error names. */
+const MAX_NAMED = 5;
+const MAX_SHOWN = 100;
+
+/**
+ * Holds a value against its schema.
+ *
+ * @throws {HttpError} 400, one sentence for each flaw: the field, what is expected and what came
+ */
+export function parse<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
+  const result = schema.safeParse(value, { reportInput: true });
+  if (result.success) return result.data;
+  throw new HttpError(400, result.error.issues.slice(0, MAX_NAMED).map(sentenceOf).join('; '));
+}
+
+/** A query string as the object that its schema describes: of what may not repeat, the first counts. */
+export function parseQuery<T extends z.ZodObject>(schema: T, query: URLSearchParams): z.output<T> {
+  const found = Object.entries(schema.shape).flatMap(([name, field]) => {
+    if (!query.has(name)) return [];
+    return [[name, isRepeatable(field as z.ZodType) ? query.getAll(name) : query.get(name)]];
+  });
+  return parse(schema, Object.fromEntries(found));
+}
+
+export function isRepeatable(schema: z.ZodType): boolean {
+  return (schema instanceof z.ZodOptional ? schema.unwrap() : schema) instanceof z.ZodArray;
+}
+
+function sentenceOf({ path, message, input }: z.core.$ZodIssue): string {
+  const field = path.map(String).join('.').slice(0, MAX_SHOWN) || 'body';
+  if (input === undefined) return `${field} is missing`;
+  return `${field}: ${message.replace(/^Invalid input: /, '').replace(/, received .*$/, '')}, got ${shown(input)}`;
+}
+
+/** Enough of a value to recognise it. */
+function shown(value: unknown): string {
+  if (Array.isArray(value)) return `an array of ${value.length}`;
+  if (typeof value === 'object' && value !== null) return 'an object';
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, MAX_SHOWN));
+  return String(value);
+}
