@@ -4,6 +4,7 @@ import { Client } from '../support/client';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { OpenApiChecker } from '../support/openapi-checker';
 import { operationsOf, requestArbitrary } from '../support/request-arbitrary';
+import { until } from '../support/until';
 
 /** `npm run test:long` sends 100,000. */
 const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 2_000);
@@ -40,7 +41,13 @@ describe('requests made of the OpenAPI document', () => {
     ).id;
     const time = Math.floor(Date.now() / 1000);
     await client.post([{ hostId, name: 'loadavg5', time, value: 1 }]);
-    await client.json('POST', '/api/v0/services/shop/tsdb', [{ name: 'custom.a.b', time, value: 1 }]);
+    // A service that a batch deleted is unknown to posts for two more seconds.
+    await until(
+      'posts know the service',
+      () => client.request('POST', '/api/v0/services/shop/tsdb', [{ name: 'custom.a.b', time, value: 1 }]),
+      ({ status }) => status === 200,
+      60_000,
+    );
     for (const owner of [`hosts/${hostId}`, 'services/shop', 'services/shop/roles/web'])
       await client.json('PUT', `/api/v0/${owner}/metadata/a`, '[]');
     const { id } = await client.json<{ id: string }>('POST', '/api/v0/graph-annotations', {

@@ -1,0 +1,209 @@
+import { Agent as HttpAgent, request } from 'node:http';
+
+export interface AgentOptions {
+  readonly apiBase: string;
+  readonly apiKey: string;
+  readonly name: string;
+  readonly customIdentifier: string;
+  readonly roleFullnames: readonly string[];
+  readonly onStart: string;
+  readonly onStop: string;
+}
+
+/** What one minute brings. */
+export interface Batch {
+  /** Seconds since epoch. */
+  readonly time: number;
+  readonly values: ReadonlyMap<string, number>;
+}
+
+export class AgentError extends Error {
+  override readonly name = 'AgentError';
+  constructor(
+    message: string,
+    /** undefined: the network failed. */
+    readonly status: number | undefined,
+  ) {
+    super(message);
+  }
+}
+
+/**
+ * A client that speaks as mackerel-agent was seen to: its requests byte for byte in order and form, its buffering and
+ * its retries. Time is the caller's: a minute passes when it says so.
+ *
+ * @see ../../../shared/mackerel-api.md, section 7
+ */
+export class ScriptedAgent {
+  /** As the file `id` keeps it over restarts. */
+  hostId: string | undefined;
+  private readonly queue: Batch[] = [];
+  private isFailing = false;
+  private http = new HttpAgent({ keepAlive: true, maxSockets: 1 });
+  /** Times of the batches of each metric post that was tried, retries included. */
+  readonly posts: number[][] = [];
+
+  constructor(private options: AgentOptions) {}
+
+  /** Finds or makes its host, brings status and specification up to date, defines its graphs. */
+  async start(): Promise<void> {
+    const { customIdentifier, onStart } = this.options;
+    if (this.hostId === undefined) {
+      const statuses = ['working', 'standby', 'maintenance', 'poweroff'].map((s) => `&status=${s}`).join('');
+      const found = await this.call<{ hosts: { id: string }[] }>(
+        'GET',
+        `hosts?customIdentifier=${encodeURIComponent(customIdentifier)}${statuses}`,
+      );
+      this.hostId =
+        found.hosts[0]?.id ?? (await this.call<{ id: string }>('POST', 'hosts?', this.specification())).id;
+    }
+    const { host } = await this.call<{ host: { status: string; customIdentifier?: string } }>(
+      'GET',
+      `hosts/${this.hostId}?`,
+    );
+    if (host.customIdentifier !== customIdentifier)
+      throw new AgentError(`custom identifiers mismatch: ${host.customIdentifier}`, undefined);
+    if (host.status !== onStart) await this.call('POST', `hosts/${this.hostId}/status?`, { status: onStart });
+    await this.updateSpecification();
+    await this.call('POST', 'graph-defs/create?', [
+      {
+        name: 'custom.dice.#',
+        displayName: 'Dice',
+        unit: 'integer',
+        metrics: [{ name: 'custom.dice.#.*', displayName: '%2', isStacked: false }],
+      },
+    ]);
+  }
+
+  /** At start, and every hour. */
+  async updateSpecification(): Promise<void> {
+    await this.call('PUT', `hosts/${this.hostId}?`, this.specification());
+  }
+
+  /** A minute passes: what was sampled is queued, and what is queued is sent, two batches at a time, or one of it tried. */
+  async minute(batch: Batch): Promise<void> {
+    this.queue.push(batch);
+    await this.send();
+  }
+
+  async report(status: string, occurredAt: number): Promise<void> {
+    const source = { type: 'host', hostId: this.hostId };
+    await this.call('POST', 'monitoring/checks/report?', {
+      reports: [{ source, name: 'disk', status, message: `disk ${status}`, occurredAt }],
+    });
+  }
+
+  async putMetadata(namespace: string, value: unknown): Promise<void> {
+    await this.call('PUT', `hosts/${this.hostId}/metadata/${namespace}?`, value);
+  }
+
+  /** SIGTERM. */
+  async stop(): Promise<void> {
+    await this.call('POST', `hosts/${this.hostId}/status?`, { status: this.options.onStop });
+    await this.send();
+    this.http.destroy();
+  }
+
+  /** Batches that wait. */
+  get queued(): number {
+    return this.queue.length;
+  }
+
+  private async send(): Promise<void> {
+    while (this.queue.length > 0) {
+      // While posts fail, one batch a minute is tried; it goes to the tail, and comes back out of order.
+      const batches = this.queue.splice(0, this.isFailing ? 1 : 2);
+      try {
+        await this.post(batches);
+        this.isFailing = false;
+      } catch (error) {
+        if (!(error instanceof AgentError)) throw error;
+        this.isFailing = true;
+        this.queue.push(...batches);
+        return;
+      }
+    }
+  }
+
+  private async post(batches: readonly Batch[]): Promise<void> {
+    const points = batches.flatMap(({ time, values }) =>
+      // Go leaves out what is zero in `time`, never in `value`.
+      [...values].map(([name, value]) => ({ hostId: this.hostId, name, time, value })),
+    );
+    for (let tries = 0; ; tries++) {
+      this.posts.push(batches.map(({ time }) => time));
+      try {
+        await this.call('POST', 'tsdb?', points);
+        return;
+      } catch (error) {
+        // One immediate retry, of network errors alone.
+        if (tries > 0 || (error as AgentError).status !== undefined) throw error;
+      }
+    }
+  }
+
+  private specification(): object {
+    const { name, customIdentifier, roleFullnames } = this.options;
+    return {
+      name,
+      meta: {
+        'agent-revision': '0000000',
+        'agent-version': '0.87.0',
+        'agent-name': 'mackerel-agent/0.87.0 (Revision 0000000)',
+        block_device: { sda: { size: '209715200', removable: '0' } },
+        cpu: [{ vendor_id: 'GenuineIntel', model_name: 'x', mhz: '2000', cores: '2' }],
+        filesystem: { '/dev/sda1': { kb_size: 103_079_232, mount: '/', percent_used: '10%' } },
+        kernel: { machine: 'x86_64', name: 'Linux', os: 'GNU/Linux', release: '6.1.0' },
+        memory: { total: '24000000kB', free: '10000000kB' },
+      },
+      interfaces: [{ name: 'eth0', macAddress: '02:00:00:00:00:01', ipv4Addresses: ['10.0.0.5'] }],
+      roleFullnames,
+      checks: [{ name: 'disk' }],
+      customIdentifier,
+    };
+  }
+
+  /** @throws {AgentError} for whatever the Go client calls a failure */
+  private call<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const { apiBase, apiKey } = this.options;
+    // Go's encoder ends with a newline.
+    const bytes = body === undefined ? undefined : Buffer.from(`${JSON.stringify(body)}\n`);
+    return new Promise<T>((resolve, reject) => {
+      const sent = request(
+        apiBase,
+        {
+          agent: this.http,
+          method,
+          // Kept with its `?`, which fetch would drop.
+          path: `/api/v0/${path}`,
+          headers: {
+            'X-Api-Key': apiKey,
+            'User-Agent': 'mackerel-agent/0.87.0 (Revision 0000000)',
+            'X-Agent-Version': '0.87.0',
+            'X-Revision': '0000000',
+            'Accept-Encoding': 'gzip',
+            ...(bytes && { 'Content-Type': 'application/json', 'Content-Length': bytes.length }),
+          },
+        },
+        (response) => {
+          const chunks: Buffer[] = [];
+          response.on('data', (chunk: Buffer) => chunks.push(chunk));
+          response.on('error', (error) => reject(new AgentError(error.message, undefined)));
+          response.on('end', () => {
+            const text = Buffer.concat(chunks).toString();
+            const status = response.statusCode!;
+            if (status < 200 || status > 299)
+              return reject(new AgentError(`${method} ${path}: ${status} ${text}`, status));
+            try {
+              resolve(JSON.parse(text) as T);
+            } catch {
+              reject(new AgentError(`${method} ${path}: not JSON: ${text}`, status));
+            }
+          });
+        },
+      );
+      sent.on('error', (error) => reject(new AgentError(error.message, undefined)));
+      sent.end(bytes);
+    });
+  }
+}
