@@ -15,7 +15,7 @@ import { readDependencies } from '../../shared/query/dependencies';
 import { downsample } from '../../shared/query/downsample';
 import { readLatest } from '../../shared/query/latest';
 import { metricNames } from '../../shared/query/metric-names';
-import { clampRange, stepFor } from '../../shared/query/plan';
+import { clampRange, planShown } from '../../shared/query/plan';
 import { type Reading, readSeries, TIERS } from '../../shared/query/read';
 
 const { retention } = settings();
@@ -69,17 +69,11 @@ async function readMetric(
   tenant: Tenant,
   source: Labels,
   requireSource: () => Promise<void>,
-  { name, from, to, step, partial }: z.output<typeof metricsQuery>,
+  { name, from, to, step, aggregate, partial }: z.output<typeof metricsQuery>,
 ) {
   if (from > to) throw new HttpError(400, `from ${from} is after to ${to}`);
-  // `to` is included, to the last ms of its second.
-  const asked = { fromMs: from * 1000, toMs: to * 1000 + 1000 };
-
-  if (step !== undefined && (to - from) * 1000 > step * MAX_STEPS)
-    throw new HttpError(
-      400,
-      `step: ${to - from} s have more than ${MAX_STEPS} steps of ${step / 1000} s; ask for longer ones`,
-    );
+  const asked = { fromMs: from * 1000, toMs: to * 1000 };
+  const { range: whole, stepMs } = planShown(asked, step, aggregate !== undefined);
 
   const [known] = await Promise.all([
     dependencies.catalogue.source(tenant.id, sourceIdOf(tenant.id, source)),
@@ -87,7 +81,13 @@ async function readMetric(
   ]);
   if (!metricNames(known).includes(name))
     throw new HttpError(404, `there is no metric ${JSON.stringify(name.slice(0, 255))}`);
-  const range = clampRange(asked, Date.now(), retention);
+  const range = clampRange(whole, Date.now(), retention);
+  const steps = stepMs === undefined ? 0 : (range.toMs - Math.max(range.fromMs, known.firstMs)) / stepMs;
+  if (steps > MAX_STEPS)
+    throw new HttpError(
+      400,
+      `step: ${Math.ceil(steps)} steps of ${stepMs! / 1000} s are more than ${MAX_STEPS}; ask for longer ones`,
+    );
   const reading = await readSeries(
     dependencies,
     tenant,
@@ -98,11 +98,8 @@ async function readMetric(
     partial === 'true',
   );
   const { timestamps, values } = samplesOf(reading);
-  const stepMs = step ?? stepFor({ fromMs: asked.fromMs, toMs: to * 1000 });
   const shown =
-    step === undefined && stepMs === 60_000
-      ? { timestamps, values }
-      : downsample({ timestamps, values }, stepMs);
+    stepMs === undefined ? { timestamps, values } : downsample({ timestamps, values }, stepMs, aggregate);
   count('query', { Reads: 1, SamplesRead: timestamps.length });
   return reply(
     200,

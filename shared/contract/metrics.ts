@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { AGGREGATES } from '../query/downsample';
 import { durationParameter, epochSeconds, integerParameter } from './values';
 
 /** One sample as posted, for the document alone: each is judged by itself, and a bad one is dropped and counted. */
@@ -47,7 +48,11 @@ export const metricsQuery = z.object({
   to: integerParameter.meta({ description: 'Seconds since epoch, included.' }),
   step: durationParameter
     .optional()
-    .meta({ description: 'Means of so many seconds; beyond Mackerel. Else it follows from the range.' }),
+    .meta({ description: 'Points of so many seconds; beyond Mackerel. Else it follows from the range.' }),
+  aggregate: z
+    .enum(AGGREGATES)
+    .optional()
+    .meta({ description: 'What a point says of the samples of its step; beyond Mackerel. Else their mean.' }),
   partial: z.enum(['true', 'false']).optional().meta({
     description: 'Give what is there while memory that was lost is read again; else that is a 503.',
   }),

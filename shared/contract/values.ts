@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { parseDuration } from '../duration';
+import { DAY_MS, parseDuration } from '../duration';
 
 /**
  * Text of `min` to `max` characters, counted as JSON Schema and Go count them: code points, not UTF-16 units.
@@ -60,15 +60,18 @@ export const integerParameter = z
   })
   .meta({ type: 'integer', pattern: undefined });
 
-/** A duration of the query string in ms: `300`, in seconds, or `5m`. At least 1 s, in whole seconds. */
+/** Longer than any step that is of use. */
+const MAX_DURATION_MS = 366 * DAY_MS;
+
+/** A duration of the query string in ms: `300`, in seconds, or `5m`. At least 1 s, at most 366 days, in whole seconds. */
 export const durationParameter = z
   .string()
   .transform((value, context) => {
     const ms = parseDuration(/^\d+$/.test(value) ? `${value}s` : value);
-    if (ms !== undefined && ms >= 1000 && ms % 1000 === 0) return ms;
+    if (ms !== undefined && ms >= 1000 && ms <= MAX_DURATION_MS && ms % 1000 === 0) return ms;
     context.addIssue({
       code: 'custom',
-      message: 'expected a number of seconds or a duration such as 5m',
+      message: 'expected a number of seconds or a duration such as 5m, at most 366d',
       input: value,
     });
     return z.NEVER;

@@ -4,36 +4,68 @@ export interface Samples {
   readonly values: ArrayLike<number>;
 }
 
+export const AGGREGATES = ['avg', 'min', 'max', 'sum', 'count', 'last'] as const;
+/** What is said of the samples of a step. */
+export type Aggregate = (typeof AGGREGATES)[number];
+
 const SCALE = 2 ** -64;
 
 /**
- * Arithmetic means of the samples present in each aligned step; steps without any are left out.
+ * One value for the samples present in each aligned step; steps without any are left out.
  *
  * @returns samples at the starts of their steps
  */
-export function downsample({ timestamps, values }: Samples, stepMs: number): Samples {
+export function downsample(
+  { timestamps, values }: Samples,
+  stepMs: number,
+  aggregate: Aggregate = 'avg',
+): Samples {
   const starts: number[] = [];
-  const means: number[] = [];
+  const shown: number[] = [];
+  for (let first = 0; first < timestamps.length; ) {
+    const start = Math.floor(timestamps[first]! / stepMs) * stepMs;
+    let end = first + 1;
+    while (end < timestamps.length && timestamps[end]! < start + stepMs) end++;
+    starts.push(start);
+    shown.push(AGGREGATORS[aggregate](values, first, end));
+    first = end;
+  }
+  return { timestamps: starts, values: shown };
+}
+
+/** Each is of `values[first]` to before `values[end]`, of which there is at least one. */
+const AGGREGATORS: Readonly<
+  Record<Aggregate, (values: ArrayLike<number>, first: number, end: number) => number>
+> = {
+  avg: meanOf,
+  sum: (values, first, end) => {
+    let sum = 0;
+    for (let i = first; i < end; i++) sum += values[i]!;
+    // JSON has no infinity.
+    return Math.max(-Number.MAX_VALUE, Math.min(sum, Number.MAX_VALUE));
+  },
+  min: (values, first, end) => {
+    let min = values[first]!;
+    for (let i = first + 1; i < end; i++) min = Math.min(min, values[i]!);
+    return min;
+  },
+  max: (values, first, end) => {
+    let max = values[first]!;
+    for (let i = first + 1; i < end; i++) max = Math.max(max, values[i]!);
+    return max;
+  },
+  count: (_, first, end) => end - first,
+  last: (values, _, end) => values[end - 1]!,
+};
+
+function meanOf(values: ArrayLike<number>, first: number, end: number): number {
   let sum = 0;
   // Scaled down by a power of two, which loses nothing but denormals: the sum of huge values overflows, their mean does not.
   let scaledSum = 0;
-  let count = 0;
-  const close = (start: number) => {
-    starts.push(start);
-    means.push(Number.isFinite(sum) ? sum / count : scaledSum / count / SCALE);
-    sum = 0;
-    scaledSum = 0;
-    count = 0;
-  };
-  let current: number | undefined;
-  for (let i = 0; i < timestamps.length; i++) {
-    const start = Math.floor(timestamps[i]! / stepMs) * stepMs;
-    if (current !== undefined && start !== current) close(current);
-    current = start;
+  for (let i = first; i < end; i++) {
     sum += values[i]!;
     scaledSum += values[i]! * SCALE;
-    count++;
   }
-  if (current !== undefined) close(current);
-  return { timestamps: starts, values: means };
+  const count = end - first;
+  return Number.isFinite(sum) ? sum / count : scaledSum / count / SCALE;
 }

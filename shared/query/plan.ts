@@ -42,10 +42,40 @@ export function planDays({ fromMs, toMs }: TimeRange, longestWindowMs: number): 
   });
 }
 
+/** What of a range is read, and the step at which it is shown; undefined for samples as they are stored. */
+export interface ShownRange {
+  readonly range: TimeRange;
+  readonly stepMs: number | undefined;
+}
+
+/**
+ * What is read for a request from `fromMs` to `toMs`, whole seconds that are both included.
+ *
+ * In steps, every step that has a part in the range is shown, whole: a point's value is the same whatever the range, as if it
+ * had been stored, and no sample of the range is left out. Points stand at the starts of their steps, `t - t % step`, as the
+ * contract has it; so the first may be before `fromMs`, by less than a step.
+ *
+ * @param stepMs as asked for; undefined for the one that the length of the range gives
+ * @param isAggregated whether there must be steps
+ */
+export function planShown(
+  { fromMs, toMs }: TimeRange,
+  stepMs: number | undefined,
+  isAggregated: boolean,
+): ShownRange {
+  const step = stepMs ?? stepFor({ fromMs, toMs });
+  if (stepMs === undefined && step === FINEST_STEP_MS && !isAggregated)
+    return { range: { fromMs, toMs: toMs + 1000 }, stepMs: undefined };
+  const range = { fromMs: Math.floor(fromMs / step) * step, toMs: (Math.floor(toMs / step) + 1) * step };
+  return { range, stepMs: step };
+}
+
+const FINEST_STEP_MS = 60_000;
+
 /**
  * The step at which Mackerel shows a range.
  *
- * @returns ms; 60,000 up to 20 h 05 m, for which samples are returned as stored
+ * @returns ms; {@link FINEST_STEP_MS} up to 20 h 05 m, for which samples are returned as stored
  * @see ../shared/mackerel-api.md, section 2
  */
 export function stepFor({ fromMs, toMs }: TimeRange): number {
@@ -53,5 +83,5 @@ export function stepFor({ fromMs, toMs }: TimeRange): number {
   if (Math.floor(spanMs / DAY_MS) > 240) return DAY_MS;
   if (Math.floor(spanMs / 3_600_000) > 240) return 3_600_000;
   if (Math.floor(spanMs / 300_000) > 240) return 300_000;
-  return 60_000;
+  return FINEST_STEP_MS;
 }

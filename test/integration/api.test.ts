@@ -125,9 +125,30 @@ describe('the HTTP API', () => {
       says: '"x"',
     },
     {
-      path: (h: string) => `/api/v0/hosts/${h}/metrics?name=custom.good&from=0&to=99999999&step=60`,
+      path: (h: string) =>
+        `/api/v0/hosts/${h}/metrics?name=custom.good&from=${now - 600}&to=${now + 200_000}&step=1`,
       status: 400,
-      says: 'step',
+      says: 'more than 100000',
+    },
+    {
+      path: (h: string) => `/api/v0/hosts/${h}/metrics?name=custom.good&from=1&to=2&step=999999999999d`,
+      status: 400,
+      says: '"999999999999d"',
+    },
+    {
+      path: (h: string) => `/api/v0/hosts/${h}/metrics?name=custom.good&from=1&to=2&aggregate=median`,
+      status: 400,
+      says: '"median"',
+    },
+    {
+      path: (h: string) => `/api/v0/hosts/${h}/metrics?name=custom.good&from=1&to=1e3`,
+      status: 400,
+      says: '"1e3"',
+    },
+    {
+      path: (h: string) => `/api/v0/hosts/${h}/metrics?name=custom.good&from=1&to=99999999999999999999`,
+      status: 400,
+      says: '"99999999999999999999"',
     },
     { path: (h: string) => `/api/v0/hosts/${h}/metrics?name=never&from=1&to=2`, status: 404, says: 'never' },
     { path: () => '/api/v0/hosts/nobody/metrics?name=a&from=1&to=2', status: 404, says: 'nobody' },
@@ -232,6 +253,12 @@ describe('the HTTP API', () => {
       value: values.reduce((sum, value) => sum + value, 0) / values.length,
     }));
     expect(await client.json('GET', `${path}&step=1d`)).toEqual({ metrics: means });
+    const maxima = [...days].map(([time, values]) => ({ time, value: Math.max(...values) }));
+    expect(await client.json('GET', `${path}&step=86400&aggregate=max`)).toEqual({ metrics: maxima });
+    // Without a step an aggregate of a short range is of minutes.
+    const minute = `/api/v0/hosts/${host}/metrics?name=custom.step&aggregate=count&from=${now - 540}&to=${now - 480}`;
+    const counts = [now - 540, now - 480].map((time) => ({ time: time - (time % 60), value: 1 }));
+    expect(await client.json('GET', minute)).toEqual({ metrics: counts });
   });
 
   test('answers a range without samples with an empty array', async () => {

@@ -1,5 +1,6 @@
-import { downsample } from '../../../shared/query/downsample';
-import { clampRange, planDays, stepFor } from '../../../shared/query/plan';
+import fc from 'fast-check';
+import { AGGREGATES, downsample } from '../../../shared/query/downsample';
+import { clampRange, planDays, planShown, stepFor } from '../../../shared/query/plan';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -62,6 +63,77 @@ describe('the plan of a read', () => {
   });
 });
 
+describe('what is shown of a range', () => {
+  test.each([
+    {
+      name: 'up to 20 h: samples as stored, both ends included to the last ms of their second',
+      range: [60_000, 120_000],
+      shown: [60_000, 121_000, undefined],
+    },
+    {
+      name: 'a step that was asked for: the steps that have a part in the range, each whole',
+      range: [30_000, 600_000],
+      step: 300_000,
+      shown: [0, 900_000, 300_000],
+    },
+    { name: 'both ends on a step', range: [0, 300_000], step: 300_000, shown: [0, 600_000, 300_000] },
+    {
+      name: 'a range within a step: that step',
+      range: [1000, 299_000],
+      step: 300_000,
+      shown: [0, 300_000, 300_000],
+    },
+    {
+      name: 'a step of its own, as Mackerel shows it',
+      range: [60_000, 21 * HOUR],
+      shown: [0, 21 * HOUR + 300_000, 300_000],
+    },
+    {
+      name: 'an aggregate of a short range: of minutes',
+      range: [1000, 60_000],
+      isAggregated: true,
+      shown: [0, 120_000, 60_000],
+    },
+    { name: 'before 1970', range: [-300_000, -1000], step: 300_000, shown: [-300_000, 0, 300_000] },
+  ])('$name', ({ range: [fromMs, toMs], step, isAggregated = false, shown }) => {
+    const { range, stepMs } = planShown({ fromMs: fromMs!, toMs: toMs! }, step, isAggregated);
+    expect([range.fromMs, range.toMs, stepMs]).toEqual(shown);
+  });
+
+  test('in steps leaves nothing of the range out, and each point is what any other range that has it shows', () => {
+    const stamps = fc.uniqueArray(fc.nat(600), { minLength: 1 }).map((all) => all.sort((a, b) => a - b));
+    const seconds = fc
+      .tuple(fc.nat(600), fc.nat(600))
+      .map(([a, b]) => [Math.min(a, b), Math.max(a, b)] as const);
+    fc.assert(
+      fc.property(
+        stamps,
+        seconds,
+        fc.constantFrom(1, 7, 60, 300),
+        fc.constantFrom(...AGGREGATES),
+        (all, [from, to], step, aggregate) => {
+          const samples = {
+            timestamps: all.map((s) => s * 1000),
+            values: all.map((s) => (s * 7919) % 101),
+          };
+          const { range } = planShown({ fromMs: from * 1000, toMs: to * 1000 }, step * 1000, true);
+          const isRead = samples.timestamps.map((ms) => ms >= range.fromMs && ms < range.toMs);
+          const read = {
+            timestamps: samples.timestamps.filter((_, i) => isRead[i]),
+            values: samples.values.filter((_, i) => isRead[i]),
+          };
+          const whole = downsample(samples, step * 1000, aggregate);
+          const inRange = Array.from(whole.timestamps, (ms) => ms > (from - step) * 1000 && ms <= to * 1000);
+          expect(downsample(read, step * 1000, aggregate)).toEqual({
+            timestamps: Array.from(whole.timestamps).filter((_, i) => inRange[i]),
+            values: Array.from(whole.values).filter((_, i) => inRange[i]),
+          });
+        },
+      ),
+    );
+  });
+});
+
 describe('downsampling', () => {
   test('gives the mean of the samples present, at the start of each step, and leaves empty steps out', () => {
     const samples = { timestamps: [0, 60_000, 300_000, 900_001], values: [1, 2, 5, -4] };
@@ -71,6 +143,23 @@ describe('downsampling', () => {
   test('of values whose sum overflows is still their mean', () => {
     const samples = { timestamps: [0, 1, 2], values: [1.5e308, 1.5e308, 1.5e308] };
     expect(downsample(samples, 1000)).toEqual({ timestamps: [0], values: [1.5e308] });
+  });
+
+  test.each([
+    { aggregate: 'avg', values: [3, 7] },
+    { aggregate: 'min', values: [1, 7] },
+    { aggregate: 'max', values: [6, 7] },
+    { aggregate: 'sum', values: [9, 7] },
+    { aggregate: 'count', values: [3, 1] },
+    { aggregate: 'last', values: [2, 7] },
+  ] as const)('gives the $aggregate of each step', ({ aggregate, values }) => {
+    const samples = { timestamps: [0, 1, 59_999, 60_000], values: [1, 6, 2, 7] };
+    expect(downsample(samples, 60_000, aggregate)).toEqual({ timestamps: [0, 60_000], values });
+  });
+
+  test('gives a sum that JSON can say', () => {
+    const samples = { timestamps: [0, 1], values: [-1.5e308, -1.5e308] };
+    expect(downsample(samples, 1000, 'sum').values).toEqual([-Number.MAX_VALUE]);
   });
 
   test('of nothing is nothing', () => {
