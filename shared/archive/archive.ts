@@ -1,6 +1,7 @@
 import { type Block, encodeChunk, eraseSamples, mergeBlocks, openChunk, sampleCount } from '../codec';
 import { type ArchiveContent, encodeArchive } from '../cold/archive-object';
 import type { ColdTier, OpenArchive } from '../cold/cold-tier';
+import { mapLimited } from '../concurrency';
 import { type ArrivedDeletion, erasuresOf } from '../deletion';
 import { inLayout } from '../flush/flush';
 import { type Id, idText } from '../id';
@@ -23,6 +24,8 @@ export class FewerSamplesError extends Error {
   override readonly name = 'FewerSamplesError';
 }
 
+/** Sources looked at at a time. */
+const PARALLEL = 16;
 /** Samples of a group that one archived chunk holds at most, unless a single window has more. */
 const MAX_CHUNK_SAMPLES = 1_000_000;
 
@@ -43,17 +46,18 @@ export async function archiveDay(
   const key = cold.keyOf(ref, day);
   // The object itself, not the manifest, says what is there: a crash may have come between the two.
   const previous = await cold.open(key);
-  const content = await gatherDay({ warm, catalogue }, ref, day, previous);
-  if (previous === undefined && content.warm.size === 0) return true;
-  const samples = content.chunks.reduce((sum, chunk) => sum + chunk.samples, 0);
-  if (samples < content.samplesBefore)
-    throw new FewerSamplesError(`${key}: ${samples} samples would replace ${content.samplesBefore}`);
-  if (previous !== undefined && !content.isChanged) {
+  if (previous !== undefined && (await isWhole({ warm, catalogue }, ref, day, previous))) {
     // Opened for nothing, as by a deletion that concerns other days: what is there is committed as it is.
     const { etag, bytes } = previous;
+    const samples = countOf(previous.index.chunks);
     const archived = { changes: entry.changes, key, etag, bytes, samples, atMs: now() };
     return manifest.commit(ref, day, entry.archived, archived);
   }
+  const content = await gatherDay({ warm, catalogue }, ref, day, previous);
+  if (previous === undefined && content.warm.size === 0) return true;
+  const samples = countOf(content.chunks);
+  if (samples < content.samplesBefore)
+    throw new FewerSamplesError(`${key}: ${samples} samples would replace ${content.samplesBefore}`);
   const body = encodeArchive(content);
   const etag = await cold.put(key, body, previous?.etag);
   if (etag === undefined) return false;
@@ -61,11 +65,41 @@ export async function archiveDay(
   return manifest.commit(ref, day, entry.archived, archived);
 }
 
+function countOf(chunks: readonly { readonly samples: number }[]): number {
+  return chunks.reduce((sum, chunk) => sum + chunk.samples, 0);
+}
+
+/**
+ * Whether an object holds all that its day has, and nothing that was deleted. Only chunks of sources of which something
+ * was deleted are read.
+ */
+async function isWhole(
+  { warm, catalogue }: Pick<ArchiveDependencies, 'warm' | 'catalogue'>,
+  ref: PartitionRef,
+  day: Day,
+  object: OpenArchive,
+): Promise<boolean> {
+  for (const [sortKey, revision] of await warm.revisions(ref, day))
+    if (object.index.warm[sortKey] !== revision) return false;
+  const bySource = Map.groupBy(object.index.chunks, ({ group }) => sourceIdOfGroup(group));
+  const areWhole = await mapLimited([...bySource], PARALLEL, async ([sourceId, chunks]) => {
+    const deletions = await catalogue.deletions(ref.tenantId, sourceId);
+    for (const chunk of chunks) {
+      const { minTimestamp, maxTimestamp } = chunk;
+      if (!deletions.some(({ fromMs, toMs }) => fromMs <= maxTimestamp && toMs > minTimestamp)) continue;
+      const erasures = erasuresOf(deletions, (await object.layout(chunk.layout)).series);
+      if (erasures.length === 0) continue;
+      const left = eraseSamples(openChunk(await object.chunk(chunk)).block(), erasures);
+      if (sampleCount(left) < chunk.samples) return false;
+    }
+    return true;
+  });
+  return areWhole.every((whole) => whole);
+}
+
 interface GatheredDay extends ArchiveContent {
   /** How many samples the previous object has that were not deleted. */
   readonly samplesBefore: number;
-  /** Whether anything of the previous object is different. */
-  readonly isChanged: boolean;
 }
 
 /**
@@ -90,7 +124,6 @@ async function gatherDay(
   const keep = (layout: Layout) => layouts.set(layout.id, layout.bytes);
   const deletionsOf = sourceDeletions(catalogue, ref);
   let samplesBefore = 0;
-  let isChanged = false;
 
   const addGroup = async (group: GroupId, items: readonly WarmItem[]) => {
     const older = archived.get(group) ?? [];
@@ -110,7 +143,6 @@ async function gatherDay(
           : remaining({ block: openChunk(bytes).block(), layout });
       const samples = piece === undefined ? chunk.samples : sampleCount(piece.block);
       samplesBefore += samples;
-      if (samples < chunk.samples) isChanged = true;
       if (piece !== undefined && (items.length > 0 || samples < chunk.samples)) pieces.push(piece);
       else {
         keep(layout);
@@ -118,9 +150,7 @@ async function gatherDay(
       }
     }
     for (const item of items) {
-      const key = sortKeyOf(item);
-      if (previous?.index.warm[key] !== item.revision) isChanged = true;
-      revisions.set(key, item.revision);
+      revisions.set(sortKeyOf(item), item.revision);
       const block = openChunk(item.chunk).block();
       const layout = await catalogue.layout(ref.tenantId, group, idText(block.layout));
       pieces.push(remaining({ block, layout }));
@@ -156,7 +186,7 @@ async function gatherDay(
   chunks.sort((a, b) => (a.group < b.group ? -1 : a.group > b.group ? 1 : a.minTimestamp - b.minTimestamp));
   // What the previous object recorded stays recorded: those items may not be purged yet.
   const warmRevisions = new Map([...Object.entries(previous?.index.warm ?? {}), ...revisions]);
-  return { chunks, layouts, warm: warmRevisions, samplesBefore, isChanged };
+  return { chunks, layouts, warm: warmRevisions, samplesBefore };
 }
 
 /** What was deleted of a group's source. Groups of a source come one after another. */

@@ -273,11 +273,13 @@ export function mergeBlocks(a: Block, b: Block): Block {
  *
  * @throws {RangeError} when an erasure's series is not a column
  */
-export function eraseSamples(block: Block, erasures: readonly Erasure[]): Block {
-  if (erasures.length === 0 || block.timestamps.length === 0) return block;
-  const outside = erasures.find(({ series }) => block.columns[series] === undefined);
+export function eraseSamples(block: Block, all: readonly Erasure[]): Block {
+  const outside = all.find(({ series }) => block.columns[series] === undefined);
   if (outside !== undefined)
     throw new RangeError(`erasure of series ${outside.series} of ${block.columns.length}`);
+  const [firstMs, lastMs] = [block.timestamps[0] ?? Infinity, block.timestamps.at(-1) ?? -Infinity];
+  const erasures = all.filter(({ fromMs, toMs }) => fromMs <= lastMs && toMs > firstMs);
+  if (erasures.length === 0) return block;
   const arrived = distinctVersions(erasures.map(({ version }) => version));
   const { versions, fromA, fromB } = unionOfVersions(block.versions, arrived.versions);
   const renumber = (version: number): number => fromA[version]!;

@@ -40,7 +40,7 @@ export interface SourceCatalogue {
  *
  * Beside them what was deleted, so that a read, which asks for the layouts first, asks for nothing more:
  *
- *     sk deletion#hash of what and when   name, isPrefix, fromMs, toMs   version: hex   expiresAt: seconds
+ *     sk deletion#hash of what and when   name, isPrefix, fromMs, toMs   version: hex   isOpened   expiresAt: seconds
  */
 export class Catalogue {
   /** Layouts this instance wrote, by group and layout: the day it did, and since when they are known to have samples. */
@@ -155,18 +155,19 @@ export class Catalogue {
    * Puts a deletion. The same deletion again, of a higher version, takes its place: a source has as many as there are
    * different ones. It stays for as long as any sample that it deletes could be read, so a replay from however far
    * back brings none of them back.
+   *
+   * @returns whether its days are still to be opened ({@link markOpened}): not when it was delivered before
    */
-  async putDeletion(tenantId: Id, sourceId: Id, deletion: ArrivedDeletion): Promise<void> {
+  async putDeletion(tenantId: Id, sourceId: Id, deletion: ArrivedDeletion): Promise<boolean> {
     const { selector, fromMs, toMs } = deletion;
-    const version = Buffer.from(encodeVersion(deletion.version)).toString('hex');
-    const id = idOf('deletion', selector.name, String(selector.isPrefix), String(fromMs), String(toMs));
-    await succeeds(
+    const Key = deletionKey(tenantId, sourceId, deletion);
+    const version = versionText(deletion);
+    const isNew = await succeeds(
       this.table.client.send(
         new PutItemCommand({
           TableName: this.table.name,
           Item: {
-            pk: { S: partitionKey(tenantId, sourceId) },
-            sk: { S: `${DELETION}${id}` },
+            ...Key,
             name: { S: selector.name },
             isPrefix: { BOOL: selector.isPrefix },
             fromMs: { N: String(fromMs) },
@@ -176,6 +177,27 @@ export class Catalogue {
           },
           ConditionExpression: 'attribute_not_exists(version) OR version < :version',
           ExpressionAttributeValues: { ':version': { S: version } },
+        }),
+      ),
+    );
+    if (isNew) return true;
+    const { Item } = await this.table.client.send(
+      new GetItemCommand({ TableName: this.table.name, Key, ConsistentRead: true }),
+    );
+    // One of a higher version opens the days itself.
+    return Item?.version?.S === version && Item.isOpened === undefined;
+  }
+
+  /** Notes that the days of a deletion were opened for the archiver. */
+  async markOpened(tenantId: Id, sourceId: Id, deletion: ArrivedDeletion): Promise<void> {
+    await succeeds(
+      this.table.client.send(
+        new UpdateItemCommand({
+          TableName: this.table.name,
+          Key: deletionKey(tenantId, sourceId, deletion),
+          UpdateExpression: 'SET isOpened = :yes',
+          ConditionExpression: 'version = :version',
+          ExpressionAttributeValues: { ':yes': { BOOL: true }, ':version': { S: versionText(deletion) } },
         }),
       ),
     );
@@ -211,6 +233,16 @@ export class Catalogue {
 
 /** Groups have no `#` in their first 27 characters. */
 const DELETION = 'deletion#';
+
+function deletionKey(tenantId: Id, sourceId: Id, { selector, fromMs, toMs }: ArrivedDeletion) {
+  const id = idOf('deletion', selector.name, String(selector.isPrefix), String(fromMs), String(toMs));
+  return { pk: { S: partitionKey(tenantId, sourceId) }, sk: { S: `${DELETION}${id}` } };
+}
+
+/** Of two, the higher version is the later in the order of text. */
+function versionText({ version }: ArrivedDeletion): string {
+  return Buffer.from(encodeVersion(version)).toString('hex');
+}
 
 function deletionOf(item: Item): ArrivedDeletion {
   return {

@@ -287,6 +287,10 @@ describe('deletions', () => {
     expect(after!.changes).toBeGreaterThan(before!.changes);
     expect(after!.archived).toMatchObject({ changes: after!.changes, etag: before!.archived!.etag });
     expect(await read()).toEqual(['a.x@-2=1', 'b@-2=1']);
+
+    // Delivered again, as by a replay, it opens nothing.
+    await run({ kind: 'deliver', records: [1] });
+    expect(await tiers.manifest.get(ref, DAYS[0]!)).toEqual(after);
   });
 
   test('repeated leave one item in the catalogue, of the highest version', async () => {
