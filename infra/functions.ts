@@ -73,7 +73,7 @@ const FUNCTION_SHAPES: Record<FunctionName, FunctionShape> = {
     description: 'Hosts, services and what is said of them, and every request no route matches',
     timeout: API_TIMEOUT,
     memory: 512,
-    variables: ['metaTable'],
+    variables: ['stream', 'metaTable'],
     invokedBy: 'api',
   },
   operator: {
@@ -254,6 +254,8 @@ export class Functions extends Construct {
     tables.meta.grant(query, ...read);
     bucket.grantReadArchive(query);
 
+    // The metrics of a service that is deleted go through the stream.
+    stream.grantPut(registry);
     tables.meta.grant(registry, ...read, ...write, ...remove);
 
     hotTier.grantConnect(operator);

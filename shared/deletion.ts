@@ -25,6 +25,8 @@ export interface ArrivedDeletion extends Deletion {
 /** A range without bounds. What is posted later has a higher version, so it has no need to end. */
 export const ALL_TIME = { fromMs: Number.MIN_SAFE_INTEGER, toMs: Number.MAX_SAFE_INTEGER } as const;
 
+export const ALL_NAMES: NameSelector = { name: '', isPrefix: true };
+
 /** Reads `custom.foo.*`, `*` or a name; `*` may stand only at the end. */
 export function selectorOf(text: string): NameSelector | undefined {
   const isPrefix = text.endsWith('*');

@@ -1,8 +1,19 @@
+import { KinesisClient } from '@aws-sdk/client-kinesis';
+import { NodeHttpHandler } from '@smithy/node-http-handler';
 import type { RouteHandlers } from '../../shared/api/handler';
 import { HttpError, reply } from '../../shared/api/http';
+import { ALL_NAMES, ALL_TIME } from '../../shared/deletion';
+import { variable } from '../../shared/environment';
+import { sourceOf } from '../../shared/labels';
 import { type Service, TooManyRolesError } from '../../shared/meta/services';
 import type { Tenant } from '../../shared/meta/tenants';
+import { ENV } from '../../shared/names';
+import { deletionRecords } from '../../shared/post/deletions';
+import { putRecords } from '../../shared/post/stream';
 import { existing, metadata, requireService, services } from './stores';
+
+const stream = variable(ENV.stream);
+const kinesis = new KinesisClient({ maxAttempts: 3, requestHandler: new NodeHttpHandler() });
 
 export const serviceHandlers: RouteHandlers = {
   'GET /api/v0/services': async ({ tenant }) =>
@@ -15,6 +26,9 @@ export const serviceHandlers: RouteHandlers = {
   },
 
   'DELETE /api/v0/services/{serviceName}': async ({ tenant, path: { serviceName } }) => {
+    // First, so that what fails here is done when the call comes again; the service itself says whether it was done.
+    await requireService(tenant, serviceName);
+    await eraseMetrics(tenant, serviceName);
     const service = existing('service', serviceName, await services.remove(tenant.id, serviceName));
     await eraseService(tenant, service);
     return reply(200, viewOf(service));
@@ -57,11 +71,16 @@ export const serviceHandlers: RouteHandlers = {
 
 /**
  * What goes with a service that is no more. What a crash leaves of it nobody can reach: hosts and metadata refer to
- * the ids of services and roles, which never come back. Its metrics cannot be read while there is no service of that
- * name; to erase them, tombstones over its series belong here.
+ * the ids of services and roles, which never come back.
  */
 async function eraseService(tenant: Tenant, { id, roles }: Service): Promise<void> {
   for (const ownerId of [id, ...roles.map((role) => role.id)]) await metadata.removeOwner(tenant.id, ownerId);
+}
+
+/** Deletes what the service has posted until now, so that one of that name made later begins without. */
+async function eraseMetrics(tenant: Tenant, serviceName: string): Promise<void> {
+  const deletion = { selector: ALL_NAMES, ...ALL_TIME };
+  await putRecords(kinesis, stream, deletionRecords(tenant, sourceOf.service(serviceName), deletion));
 }
 
 function viewOf({ name, memo, roles }: Service) {

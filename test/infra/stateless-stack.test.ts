@@ -84,7 +84,7 @@ describe('functions', () => {
     ['flusher', ['WARM_TABLE', 'META_TABLE', 'REDIS_URL']],
     ['archiver', ['WARM_TABLE', 'META_TABLE', 'BUCKET']],
     ['query', ['WARM_TABLE', 'META_TABLE', 'BUCKET', 'REDIS_URL']],
-    ['registry', ['META_TABLE']],
+    ['registry', ['STREAM_NAME', 'META_TABLE']],
     ['operator', ['WARM_TABLE', 'META_TABLE', 'BUCKET', 'REDIS_URL']],
     ['deleter', ['STREAM_NAME', 'META_TABLE']],
     ['replayer', ['META_TABLE', 'BUCKET', 'REDIS_URL']],
@@ -193,7 +193,7 @@ describe('rights', () => {
       'query',
       [...hot, ...inVpc, ...items('WarmTable', ...read), ...items('MetaTable', ...read), ...readArchive],
     ],
-    ['registry', items('MetaTable', ...read, ...write, 'DeleteItem')],
+    ['registry', ['kinesis:PutRecords on Stream', ...items('MetaTable', ...read, ...write, 'DeleteItem')]],
     [
       'operator',
       [

@@ -121,6 +121,33 @@ describe('ops delete', () => {
     expect(await left()).toEqual([0, 0, 0]);
   }, 60_000);
 
+  test('is what happens to the metrics of a service that is deleted; one made again begins without', async () => {
+    const path = '/api/v0/services/shop';
+    const orders = async (): Promise<unknown[]> => {
+      const range = `from=${start}&to=${start + 3600}`;
+      return (await client.json<{ metrics: unknown[] }>('GET', `${path}/metrics?name=orders&${range}`))
+        .metrics;
+    };
+    await client.json('POST', `${path}/tsdb`, [{ name: 'orders', time: start, value: 1 }]);
+    await until(
+      'the sample',
+      () => orders().catch(() => []),
+      ({ length }) => length === 1,
+      30_000,
+    );
+    await client.json('DELETE', path);
+    await client.json('POST', '/api/v0/services', { name: 'shop', memo: '' });
+    await until('no sample', orders, ({ length }) => length === 0, 30_000);
+    await client.json('POST', `${path}/tsdb`, [{ name: 'orders', time: start + 60, value: 2 }]);
+    const again = [{ time: start + 60, value: 2 }];
+    await until(
+      'the new one alone',
+      orders,
+      (seen) => JSON.stringify(seen) === JSON.stringify(again),
+      30_000,
+    );
+  }, 90_000);
+
   test.each([
     { args: ['delete', '--host', 'h'], says: 'ops: give either --name or --all-names' },
     { args: ['delete', '--name', 'm'], says: 'ops: give either --host or --service' },
