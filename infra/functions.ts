@@ -258,7 +258,7 @@ export class Functions extends Construct {
 
     hotTier.grantConnect(operator);
     tables.warm.grant(operator, ...read);
-    tables.meta.grant(operator, ...read, ...write);
+    tables.meta.grant(operator, ...read, ...write, ...remove);
     bucket.grantReadArchive(operator);
   }
 }

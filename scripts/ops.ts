@@ -7,7 +7,9 @@ import { type CommonOptions, command, parseTime, progress, run } from './ops/com
 import { type DeleteOptions, deleteSamples, deletionText } from './ops/delete';
 import { drain } from './ops/drain';
 import { OperatorError } from './ops/invoke';
+import { keyCommands } from './ops/keys';
 import { progressLine, replay } from './ops/replay';
+import { tenantCommands } from './ops/tenants';
 import { whereTable } from './ops/where';
 
 const DAY_MS = 86_400_000;
@@ -116,7 +118,9 @@ const program = new Command('ops')
           whereTable,
         );
       }),
-  );
+  )
+  .addCommand(tenantCommands())
+  .addCommand(keyCommands());
 
 interface ReplayCommandOptions {
   readonly from?: number;

@@ -1,39 +1,132 @@
 import * as z from 'zod';
 import { selectorOf, selects } from '../../shared/deletion';
-import { settings } from '../../shared/environment';
+import { metaTable, settings } from '../../shared/environment';
 import { parseEvent } from '../../shared/event';
 import { sourceOf } from '../../shared/labels';
+import { LIMIT_NAMES, limitsOf } from '../../shared/limits/limits';
+import { ApiKeys } from '../../shared/meta/api-keys';
+import type { Tenant } from '../../shared/meta/tenants';
+import { MAX_PARTITIONS, maxPartitions } from '../../shared/placement';
 import { countSamples } from '../../shared/query/count';
 import { readDependencies } from '../../shared/query/dependencies';
 import { clampRange } from '../../shared/query/plan';
 import { where } from '../../shared/query/where';
+import { RIGHTS } from '../../shared/routes';
 
-const { retention } = settings();
+const stage = settings();
+const table = metaTable();
 const dependencies = readDependencies();
 const { tenants } = dependencies;
+const keys = new ApiKeys(table);
 
-const eventSchema = z.object({
-  command: z.enum(['where', 'count']),
-  tenant: z.string().default('default'),
-  host: z.string().optional(),
-  service: z.string().optional(),
-  /** Of a metric; `count` takes a prefix and `*` too. */
-  name: z.string(),
-  /** ms since epoch, half-open. */
-  from: z.number().int(),
-  to: z.number().int(),
-});
+/** UTF-8, as ids are made of, cannot tell lone surrogates apart. */
+const tenantName = z
+  .string()
+  .min(1)
+  .max(200)
+  .refine((name) => name.isWellFormed(), 'half of a surrogate pair');
+
+const eventSchema = z.discriminatedUnion('command', [
+  z.object({
+    command: z.enum(['where', 'count']),
+    tenant: z.string().default('default'),
+    host: z.string().optional(),
+    service: z.string().optional(),
+    /** Of a metric; `count` takes a prefix and `*` too. */
+    name: z.string(),
+    /** ms since epoch, half-open. */
+    from: z.number().int(),
+    to: z.number().int(),
+  }),
+  z.object({
+    command: z.literal('tenants create'),
+    name: tenantName,
+    partitions: z.number().int().min(1).max(MAX_PARTITIONS).default(stage.partitions),
+  }),
+  z.object({ command: z.literal('tenants list') }),
+  z.object({
+    command: z.literal('tenants set'),
+    name: z.string(),
+    /** By name; null for what the stage has. */
+    limits: z.partialRecord(z.enum(LIMIT_NAMES), z.number().int().min(0).nullable()),
+  }),
+  z.object({
+    command: z.literal('keys create'),
+    tenant: z.string(),
+    rights: z.array(z.enum(RIGHTS)).min(1),
+    /** ms since epoch. */
+    expiresAt: z.number().int().optional(),
+  }),
+  z.object({ command: z.literal('keys list'), tenant: z.string() }),
+  z.object({ command: z.literal('keys revoke'), id: z.string().max(100) }),
+]);
+
+type OperatorEvent = z.output<typeof eventSchema>;
+type OperatorCommand<Name extends OperatorEvent['command']> = Extract<OperatorEvent, { command: Name }>;
 
 /** Answers operator commands; nobody else may invoke it. */
-export async function handler(event: unknown) {
-  const { command, tenant: tenantName, host, service, name, from, to } = parseEvent(eventSchema, event);
-  const tenant = await tenants.read(tenantName);
-  if (tenant === undefined) throw new Error(`there is no tenant ${tenantName}`);
+export async function handler(event: unknown): Promise<unknown> {
+  const parsed = parseEvent(eventSchema, event);
+  switch (parsed.command) {
+    case 'where':
+    case 'count':
+      return samplesOf(parsed);
+    case 'tenants create':
+      return describe(await tenants.create(parsed.name, parsed.partitions));
+    case 'tenants list':
+      return { tenants: (await tenants.list()).map(describe), deleted: await tenants.deleted() };
+    case 'tenants set':
+      return setLimits(parsed);
+    case 'keys create': {
+      const { name } = await requireTenant(parsed.tenant);
+      if (parsed.expiresAt !== undefined && parsed.expiresAt <= Date.now())
+        throw new Error(`the key would expire at ${new Date(parsed.expiresAt).toISOString()}, which is past`);
+      return keys.create({ tenant: name, rights: parsed.rights }, parsed.expiresAt);
+    }
+    case 'keys list':
+      return keys.list((await requireTenant(parsed.tenant)).id);
+    case 'keys revoke': {
+      // As it is listed, or the whole key by mistake: the public id is what stands between the first underscores.
+      const id = /^(?:ht_)?([A-Za-z0-9]{12})(?:_|$)/.exec(parsed.id)?.[1] ?? '';
+      const grant = await keys.revoke(id);
+      if (grant === undefined) throw new Error('there is no key of that id');
+      return grant;
+    }
+  }
+}
+
+async function samplesOf(event: OperatorCommand<'where' | 'count'>) {
+  const { command, tenant: tenantName, host, service, name, from, to } = event;
+  const tenant = await requireTenant(tenantName);
   if ((host === undefined) === (service === undefined)) throw new Error('name either a host or a service');
   const source = host !== undefined ? sourceOf.host(host) : sourceOf.service(service!);
-  const range = clampRange({ fromMs: from, toMs: to }, Date.now(), retention);
+  const range = clampRange({ fromMs: from, toMs: to }, Date.now(), stage.retention);
   if (command === 'where') return where(dependencies, tenant, source, name, range);
   const selector = selectorOf(name);
   if (selector === undefined) throw new Error(`name: * may stand only at the end: ${JSON.stringify(name)}`);
   return countSamples(dependencies, tenant, source, (metric) => selects(selector, metric), range);
+}
+
+async function setLimits({ name, limits }: OperatorCommand<'tenants set'>) {
+  const tenant = await requireTenant(name);
+  const changed = Object.entries({ ...tenant.limits, ...limits }).filter(([, value]) => value !== null);
+  await tenants.setLimits(tenant.id, Object.fromEntries(changed));
+  return describe(await requireTenant(name));
+}
+
+async function requireTenant(name: string): Promise<Tenant> {
+  const tenant = await tenants.read(name);
+  if (tenant === undefined) throw new Error(`there is no tenant ${name}`);
+  return tenant;
+}
+
+/** A tenant as operators see it. */
+function describe({ id, name, placement, limits }: Tenant) {
+  return {
+    id,
+    name,
+    partitions: maxPartitions(placement),
+    limits: limitsOf(stage, limits),
+    ownLimits: Object.keys(limits ?? {}),
+  };
 }

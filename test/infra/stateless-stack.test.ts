@@ -200,7 +200,7 @@ describe('rights', () => {
         ...hot,
         ...inVpc,
         ...items('WarmTable', ...read),
-        ...items('MetaTable', ...read, ...write),
+        ...items('MetaTable', ...read, ...write, 'DeleteItem'),
         ...readArchive,
       ],
     ],
