@@ -77,11 +77,11 @@ const FUNCTION_SHAPES: Record<FunctionName, FunctionShape> = {
     invokedBy: 'api',
   },
   operator: {
-    description: 'Answers operator commands',
+    description: 'Answers operator commands, and sweeps what deleted tenants left',
     timeout: LONGEST,
     memory: 1769,
     variables: ['warmTable', 'metaTable', 'bucket', 'redis'],
-    invokedBy: 'operator',
+    invokedBy: 'schedule',
   },
   deleter: {
     description: 'Puts deletions into the stream',
@@ -225,7 +225,7 @@ export class Functions extends Construct {
   private grantAccess({ stream, tables, bucket, hotTier }: FunctionsProps['stores']): void {
     const { post, ingester, flusher, archiver, query, registry, operator, deleter, replayer, recovery } =
       this.byName;
-    const { read, write, delete: remove } = ITEM_ACTIONS;
+    const { read, write, delete: remove, scan } = ITEM_ACTIONS;
 
     for (const writer of [post, deleter]) {
       stream.grantPut(writer);
@@ -257,9 +257,10 @@ export class Functions extends Construct {
     tables.meta.grant(registry, ...read, ...write, ...remove);
 
     hotTier.grantConnect(operator);
-    tables.warm.grant(operator, ...read);
-    tables.meta.grant(operator, ...read, ...write, ...remove);
+    tables.warm.grant(operator, ...read, ...remove);
+    tables.meta.grant(operator, ...read, ...write, ...remove, ...scan);
     bucket.grantReadArchive(operator);
+    bucket.grantEraseArchive(operator);
   }
 }
 

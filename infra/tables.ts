@@ -16,6 +16,7 @@ export const ITEM_ACTIONS = {
   read: ['dynamodb:GetItem', 'dynamodb:Query'],
   write: ['dynamodb:PutItem', 'dynamodb:UpdateItem'],
   delete: ['dynamodb:DeleteItem'],
+  scan: ['dynamodb:Scan'],
 } as const;
 
 /**

@@ -1,16 +1,24 @@
+import type { Context } from 'aws-lambda';
 import * as z from 'zod';
 import { selectorOf, selects } from '../../shared/deletion';
-import { metaTable, settings } from '../../shared/environment';
+import { metaTable, settings, variable, warmTable } from '../../shared/environment';
+import { eraseTenant } from '../../shared/erase/erase-tenant';
 import { parseEvent } from '../../shared/event';
+import { connectHot } from '../../shared/hot/connection';
 import { sourceOf } from '../../shared/labels';
 import { LIMIT_NAMES, limitsOf } from '../../shared/limits/limits';
+import { log } from '../../shared/log';
 import { ApiKeys } from '../../shared/meta/api-keys';
+import { LAST_WRITE_MS } from '../../shared/meta/deleted-tenants';
 import type { Tenant } from '../../shared/meta/tenants';
+import { ENV } from '../../shared/names';
+import { objectStore } from '../../shared/object-store';
 import { MAX_PARTITIONS, maxPartitions } from '../../shared/placement';
 import { countSamples } from '../../shared/query/count';
 import { readDependencies } from '../../shared/query/dependencies';
 import { clampRange } from '../../shared/query/plan';
 import { where } from '../../shared/query/where';
+import { RecoveryTable } from '../../shared/recovery/recovery-table';
 import { RIGHTS } from '../../shared/routes';
 
 const stage = settings();
@@ -18,6 +26,18 @@ const table = metaTable();
 const dependencies = readDependencies();
 const { tenants } = dependencies;
 const keys = new ApiKeys(table);
+const erasure = {
+  hot: connectHot(variable(ENV.redis)),
+  warm: warmTable(),
+  meta: table,
+  manifest: dependencies.manifest,
+  recovery: new RecoveryTable(table),
+  s3: objectStore(),
+  bucket: variable(ENV.bucket),
+};
+
+/** Time kept for the step in hand when a slice of work ends. */
+const MARGIN_MS = 60_000;
 
 /** UTF-8, as ids are made of, cannot tell lone surrogates apart. */
 const tenantName = z
@@ -44,6 +64,9 @@ const eventSchema = z.discriminatedUnion('command', [
     partitions: z.number().int().min(1).max(MAX_PARTITIONS).default(stage.partitions),
   }),
   z.object({ command: z.literal('tenants list') }),
+  z.object({ command: z.literal('tenants delete'), name: z.string() }),
+  /** By the clock: erases what deleted tenants left, once no function writes for them any more. */
+  z.object({ command: z.literal('sweep'), settledMs: z.number().int().min(0).default(LAST_WRITE_MS) }),
   z.object({
     command: z.literal('tenants set'),
     name: z.string(),
@@ -65,8 +88,9 @@ type OperatorEvent = z.output<typeof eventSchema>;
 type OperatorCommand<Name extends OperatorEvent['command']> = Extract<OperatorEvent, { command: Name }>;
 
 /** Answers operator commands; nobody else may invoke it. */
-export async function handler(event: unknown): Promise<unknown> {
+export async function handler(event: unknown, context: Context): Promise<unknown> {
   const parsed = parseEvent(eventSchema, event);
+  const hasTime = () => context.getRemainingTimeInMillis() > MARGIN_MS;
   switch (parsed.command) {
     case 'where':
     case 'count':
@@ -75,6 +99,13 @@ export async function handler(event: unknown): Promise<unknown> {
       return describe(await tenants.create(parsed.name, parsed.partitions));
     case 'tenants list':
       return { tenants: (await tenants.list()).map(describe), deleted: await tenants.deleted() };
+    case 'tenants delete': {
+      const deleted = await tenants.markDeleted(parsed.name);
+      if (deleted === undefined) throw new Error(`there is no tenant ${parsed.name}`);
+      return eraseTenant(erasure, deleted, hasTime);
+    }
+    case 'sweep':
+      return sweep(parsed, hasTime);
     case 'tenants set':
       return setLimits(parsed);
     case 'keys create': {
@@ -105,6 +136,27 @@ async function samplesOf(event: OperatorCommand<'where' | 'count'>) {
   const selector = selectorOf(name);
   if (selector === undefined) throw new Error(`name: * may stand only at the end: ${JSON.stringify(name)}`);
   return countSamples(dependencies, tenant, source, (metric) => selects(selector, metric), range);
+}
+
+/** One tenant's failure is no other's. */
+async function sweep({ settledMs }: OperatorCommand<'sweep'>, hasTime: () => boolean) {
+  let erased = 0;
+  let remaining = 0;
+  for (const tenant of await tenants.deleted()) {
+    if (tenant.erasedAt !== undefined) continue;
+    remaining++;
+    const isSettled = Date.now() - tenant.deletedAt >= settledMs;
+    try {
+      const { isDone } = await eraseTenant(erasure, tenant, hasTime);
+      if (!isDone || !isSettled) continue;
+      await tenants.markErased(tenant);
+      erased++;
+      remaining--;
+    } catch (error) {
+      log.error('a deleted tenant is not erased', { tenantId: tenant.id, error: error as Error });
+    }
+  }
+  return { erased, remaining };
 }
 
 async function setLimits({ name, limits }: OperatorCommand<'tenants set'>) {

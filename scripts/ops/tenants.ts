@@ -1,7 +1,9 @@
 import { Command, InvalidArgumentError } from 'commander';
+import type { EraseCount } from '../../shared/erase/erase-tenant';
 import { LIMIT_NAMES, type LimitName, type Limits } from '../../shared/limits/limits';
 import type { DeletedTenant } from '../../shared/meta/tenants';
-import { type CommonOptions, command, run } from './command';
+import { type CommonOptions, command, progress, run } from './command';
+import { type Functions, OperatorError } from './invoke';
 import { table } from './table';
 
 /** A tenant as the operator function tells of it. */
@@ -19,7 +21,7 @@ interface TenantList {
   readonly deleted: readonly DeletedTenant[];
 }
 
-/** `ops tenants create | list | set`. */
+/** `ops tenants create | list | set | delete`. */
 export function tenantCommands(): Command {
   return new Command('tenants')
     .description('tenants, and what each may do')
@@ -72,7 +74,35 @@ export function tenantCommands(): Command {
               (tenant) => tenantTable({ tenants: [tenant], deleted: [] }),
             ),
         ),
+    )
+    .addCommand(
+      command('delete', 'erase a tenant: its keys, samples, hosts, everything, in every tier, for ever')
+        .argument('<name>')
+        .option('--yes', 'it is meant', false)
+        .action((name: string, options: CommonOptions & { yes: boolean }) => {
+          if (!options.yes)
+            throw new OperatorError(
+              `this erases everything of ${name}, and nothing brings it back; say --yes if it is meant`,
+            );
+          return run(
+            options,
+            (functions) => deleteTenant(functions, name),
+            ({ hot, warm, cold, meta }) =>
+              `erased ${hot} keys in memory, ${warm} warm items, ${cold} objects, ${meta} items of keys, hosts and names; a last sweep follows by itself within two hours`,
+          );
+        }),
     );
+}
+
+/** Erases a tenant slice by slice. Cut short, it goes on when it is run again, or with the next sweep. */
+async function deleteTenant(functions: Functions, name: string): Promise<Omit<EraseCount, 'isDone'>> {
+  const total = { hot: 0, warm: 0, cold: 0, meta: 0 };
+  for (;;) {
+    const slice = await functions.invoke<EraseCount>('operator', { command: 'tenants delete', name });
+    for (const tier of ['hot', 'warm', 'cold', 'meta'] as const) total[tier] += slice[tier];
+    if (slice.isDone) return total;
+    progress(`${total.hot} keys, ${total.warm} items, ${total.cold} objects, ${total.meta} others erased`);
+  }
 }
 
 function parseLimit(text: string, previous: Partial<Record<LimitName, number | null>>) {

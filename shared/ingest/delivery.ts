@@ -4,6 +4,7 @@ import { connectHot } from '../hot/connection';
 import { HotTier } from '../hot/hot-tier';
 import { log } from '../log';
 import { Catalogue } from '../meta/catalogue';
+import { DeletedTenants } from '../meta/deleted-tenants';
 import { Manifest } from '../meta/manifest';
 import { Tenants } from '../meta/tenants';
 import { count } from '../meters';
@@ -21,6 +22,7 @@ export function ingestDependencies(
   const { window: windowMs, retention, streamRetention, flusherLanes } = settings();
   const meta = metaTable();
   const table = new RecoveryTable(meta);
+  const tenants = new Tenants(meta);
   // The safety net of a key: as long as the stream remembers, so that whatever vanishes can be replayed.
   const hot = new HotTier(connectHot(variable(ENV.redis)), streamRetention);
   return {
@@ -28,7 +30,8 @@ export function ingestDependencies(
     catalogue: new Catalogue(meta, retention),
     manifest: new Manifest(meta),
     quarantine: new S3Quarantine(objectStore(), variable(ENV.bucket)),
-    losses: new LossWatch({ hot, table, tenants: new Tenants(meta), lanes: flusherLanes, now: Date.now }),
+    losses: new LossWatch({ hot, table, tenants, lanes: flusherLanes, now: Date.now }),
+    deletedTenants: new DeletedTenants(tenants),
     windowMs,
     isReplay,
     table,

@@ -3,6 +3,7 @@ import { mapLimited } from '../concurrency';
 import { type HotTier, UnmarkedPartitionError } from '../hot/hot-tier';
 import { decodeLayout, type Layout, MAX_UNION_BYTES, unionLayout } from '../layout';
 import type { Catalogue } from '../meta/catalogue';
+import type { DeletedTenants } from '../meta/deleted-tenants';
 import type { Manifest } from '../meta/manifest';
 import { type GroupId, type PartitionRef, tenantIdOf } from '../placement';
 import { decodeRecord, MalformedRecordError } from '../record';
@@ -31,6 +32,7 @@ export interface IngestDependencies {
   readonly manifest: Manifest;
   readonly quarantine: Quarantine;
   readonly losses: Pick<LossWatch, 'resolve'>;
+  readonly deletedTenants: Pick<DeletedTenants, 'names'>;
   readonly windowMs: number;
   /** Whether the records were delivered before. */
   readonly isReplay: boolean;
@@ -60,16 +62,21 @@ export async function ingestBatch(
   dependencies: IngestDependencies,
   delivered: readonly DeliveredRecord[],
 ): Promise<IngestResult> {
-  const { catalogue, quarantine, windowMs } = dependencies;
+  const { catalogue, quarantine, deletedTenants, windowMs } = dependencies;
   const failed = new Set<number>();
   const errors: Error[] = [];
   const arrived: ArrivedRecord[] = [];
   let quarantined = 0;
+  // Before the records are looked at: what cannot be known to be of a tenant that is there must come again.
+  const deleted = await deletedTenants.names();
 
   for (const [index, record] of delivered.entries()) {
     try {
       if (decodeHeartbeat(record.data) !== undefined) continue;
-      arrived.push({ record: decodeRecord(record.data), version: versionOf(record), index });
+      const decoded = decodeRecord(record.data);
+      // What a deleted tenant posted would otherwise come back, now or with a replay.
+      if (deleted.has(decoded.tenant)) continue;
+      arrived.push({ record: decoded, version: versionOf(record), index });
     } catch (error) {
       if (!(error instanceof MalformedRecordError)) throw error;
       try {

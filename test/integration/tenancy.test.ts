@@ -1,15 +1,21 @@
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBClient, paginateScan } from '@aws-sdk/client-dynamodb';
+import { paginateListObjectsV2 } from '@aws-sdk/client-s3';
 import { localAws } from '../../scripts/local/provision';
 import { physicalName } from '../../scripts/local/template';
+import { Functions } from '../../scripts/ops/invoke';
 import { ApiKeys, type KeyDescription } from '../../shared/meta/api-keys';
 import type { Table } from '../../shared/meta/table';
 import { tenantIdOf } from '../../shared/placement';
+import { RecoveryTable } from '../../shared/recovery/recovery-table';
 import { Client } from '../support/client';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { ops } from '../support/ops';
+import { Stores } from '../support/stores';
+import { until } from '../support/until';
 
 let stack: LocalStack;
 let meta: Table;
+let stores: Stores;
 const now = Math.floor(Date.now() / 60_000) * 60;
 
 beforeAll(async () => {
@@ -18,9 +24,11 @@ beforeAll(async () => {
     client: new DynamoDBClient(localAws(Number(new URL(stack.awsEndpoint).port))),
     name: physicalName('MetaTable'),
   };
+  stores = new Stores(stack);
 }, 180_000);
 
 afterAll(async () => {
+  await stores?.close();
   meta?.client.destroy();
   await stack?.stop();
 }, 60_000);
@@ -136,4 +144,101 @@ describe('keys', () => {
     expect(await instance.verify(limited.key)).toBeUndefined();
     expect(await new ApiKeys(meta).list(tenantIdOf('clocked'))).toHaveLength(1);
   }, 60_000);
+});
+
+/** Every key, item and object there is, by the tenant's id and its hosts' names. */
+async function traces(id: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const key of await stores.redis.keys('*')) if (key.includes(id)) found.push(`hot ${key}`);
+  for (const name of [physicalName('WarmTable'), meta.name])
+    for await (const page of paginateScan({ client: meta.client }, { TableName: name }))
+      for (const { pk, sk } of page.Items ?? [])
+        if (`${pk!.S} ${sk!.S}`.includes(id)) found.push(`${name} ${pk!.S}`);
+  const pages = paginateListObjectsV2({ client: stores.s3 }, { Bucket: stack.bucket });
+  for await (const { Contents = [] } of pages)
+    for (const { Key } of Contents) if (Key!.includes(id)) found.push(`cold ${Key}`);
+  return found;
+}
+
+describe('deleting a tenant', () => {
+  test('erases it from every tier, whatever is still in the stream or comes again, and touches no other', async () => {
+    const { id } = await createTenant('doomed');
+    const { id: keptId } = await createTenant('kept');
+    const clients = await Promise.all(
+      ['doomed', 'kept'].map(
+        async (name) => new Client(stack.url, (await createKey(name, 'read,write')).key),
+      ),
+    );
+    const hosts = await Promise.all(clients.map((client) => client.createHost('web1')));
+    // The doomed one's first, so that the stream has nothing of it after the other's last.
+    const post = async (minute: number) => {
+      for (const [i, client] of clients.entries())
+        await client.post([{ hostId: hosts[i]!, name: 'custom.a', time: now - minute * 60, value: minute }]);
+    };
+    const read = () => clients[1]!.metrics(hosts[1]!, 'custom.a', now - 600, now);
+    const count = (id: string, tier: string) => async () =>
+      (await traces(id)).filter((trace) => trace.startsWith(tier)).length;
+
+    // One sample in each tier.
+    const inMemory = (): Promise<number[]> => Promise.all([count(id, 'hot')(), count(keptId, 'hot')()]);
+    const isIn = (counts: number[]) => counts.every((n) => n > 0);
+    await post(3);
+    await until('in memory', inMemory, isIn, 30_000);
+    await ops(stack.url, 'drain');
+    await ops(stack.url, 'archive');
+    await post(2);
+    await until(
+      'in memory again',
+      () => stores.hot(),
+      ({ frames }) => frames === 2,
+      30_000,
+    );
+    await ops(stack.url, 'drain');
+    await post(1);
+    await until(
+      'in memory once more',
+      () => stores.hot(),
+      ({ frames }) => frames === 2,
+      30_000,
+    );
+    expect(new Set((await traces(id)).map((trace) => trace.split(' ')[0]))).toEqual(
+      new Set(['hot', physicalName('WarmTable'), meta.name, 'cold']),
+    );
+    const before = await read();
+
+    await expect(ops(stack.url, 'tenants', 'delete', 'doomed')).rejects.toThrow('--yes');
+    const erased = await ops<Record<string, number>>(stack.url, 'tenants', 'delete', 'doomed', '--yes');
+    for (const tier of ['hot', 'warm', 'cold', 'meta']) expect(erased[tier]).toBeGreaterThan(0);
+    const left = [`${meta.name} tenants`];
+    expect(await traces(id)).toEqual(left);
+
+    // All that the stream has, again, to instances that remember nothing.
+    stack.killFunctions();
+    expect(await ops(stack.url, 'replay')).toMatchObject({ replay: { state: 'done' } });
+    expect((await stores.hot()).frames).toBeGreaterThan(1);
+    expect(await traces(id)).toEqual(left);
+    expect(await new RecoveryTable(meta).loss()).toBeUndefined();
+    // The key is dead, and nobody may have the name.
+    expect((await clients[0]!.request('GET', '/api/v0/hosts')).status).toBe(401);
+    await expect(createTenant('doomed')).rejects.toThrow('was deleted');
+
+    // A writer that did not know yet wrote after all: the sweep removes it, and is done with it when none can come.
+    const functions = new Functions(stack.url);
+    const sweep = (settledMs?: number) => functions.invoke('operator', { command: 'sweep', settledMs });
+    await stores.redis.set(`{${id}:0000}:due`, 'late');
+    expect(await sweep()).toEqual({ erased: 0, remaining: 1 });
+    expect(await traces(id)).toEqual(left);
+    expect(await sweep(0)).toEqual({ erased: 1, remaining: 0 });
+    expect(await sweep(0)).toEqual({ erased: 0, remaining: 0 });
+    functions.close();
+    // Run again, the command has nothing to do.
+    expect(await ops(stack.url, 'tenants', 'delete', 'doomed', '--yes')).toEqual({
+      hot: 0,
+      warm: 0,
+      cold: 0,
+      meta: 0,
+    });
+    await expect(ops(stack.url, 'tenants', 'delete', 'never', '--yes')).rejects.toThrow('no tenant never');
+    expect(await read()).toBe(before);
+  }, 240_000);
 });

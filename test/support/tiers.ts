@@ -8,6 +8,7 @@ import { physicalName } from '../../scripts/local/template';
 import { ColdTier } from '../../shared/cold/cold-tier';
 import { HotTier } from '../../shared/hot/hot-tier';
 import { Catalogue } from '../../shared/meta/catalogue';
+import { DeletedTenants } from '../../shared/meta/deleted-tenants';
 import { Manifest } from '../../shared/meta/manifest';
 import { Tenants } from '../../shared/meta/tenants';
 import { LossWatch } from '../../shared/recovery/loss-watch';
@@ -36,6 +37,7 @@ export interface Tiers {
   readonly recovery: RecoveryTable;
   readonly losses: LossWatch;
   readonly maxSampleAgeMs: number;
+  readonly deletedTenants: DeletedTenants;
   /** Straight to the hot tier's server. */
   readonly redis: Redis;
   /** Requests to DynamoDB and S3 so far. */
@@ -94,6 +96,7 @@ export async function startTiers(): Promise<Tiers> {
     cold: new ColdTier(s3, physicalName('Bucket')),
     catalogue: new Catalogue(meta, 460 * DAY_MS),
     manifest: new Manifest(meta),
+    deletedTenants: new DeletedTenants(new Tenants(meta)),
     calls: () => calls,
     stop: async () => {
       redis.disconnect();
