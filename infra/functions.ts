@@ -225,12 +225,13 @@ export class Functions extends Construct {
   private grantAccess({ stream, tables, bucket, hotTier }: FunctionsProps['stores']): void {
     const { post, ingester, flusher, archiver, query, registry, operator, deleter, replayer, recovery } =
       this.byName;
-    const { read, write, delete: remove, scan } = ITEM_ACTIONS;
+    const { read, write, count, delete: remove, scan } = ITEM_ACTIONS;
 
     for (const writer of [post, deleter]) {
       stream.grantPut(writer);
       tables.meta.grant(writer, ...read);
     }
+    tables.meta.grant(post, ...count);
 
     for (const reader of [ingester, replayer]) {
       hotTier.grantConnect(reader);
@@ -251,7 +252,7 @@ export class Functions extends Construct {
 
     hotTier.grantConnect(query);
     tables.warm.grant(query, ...read);
-    tables.meta.grant(query, ...read);
+    tables.meta.grant(query, ...read, ...count);
     bucket.grantReadArchive(query);
 
     tables.meta.grant(registry, ...read, ...write, ...remove);

@@ -2,6 +2,7 @@ import type { Version } from '../codec';
 import { mapLimited } from '../concurrency';
 import { type HotTier, UnmarkedPartitionError } from '../hot/hot-tier';
 import { decodeLayout, type Layout, MAX_UNION_BYTES, unionLayout } from '../layout';
+import type { NewLayout, SeriesCounter } from '../limits/series-counter';
 import type { Catalogue } from '../meta/catalogue';
 import type { DeletedTenants } from '../meta/deleted-tenants';
 import type { Manifest } from '../meta/manifest';
@@ -32,6 +33,7 @@ export interface IngestDependencies {
   readonly manifest: Manifest;
   readonly quarantine: Quarantine;
   readonly losses: Pick<LossWatch, 'resolve'>;
+  readonly newSeries: Pick<SeriesCounter, 'added'>;
   readonly deletedTenants: Pick<DeletedTenants, 'names'>;
   readonly windowMs: number;
   /** Whether the records were delivered before. */
@@ -92,11 +94,12 @@ export async function ingestBatch(
   let samples = 0;
   await mapLimited(reduceBatch(arrived, windowMs), PARALLEL, async (batch) => {
     try {
-      await catalogueLayouts(catalogue, batch, windowMs);
+      const fresh = await catalogueLayouts(catalogue, batch, windowMs);
       const ref = { tenantId: tenantIdOf(batch.tenant), partition: batch.partition };
       await putDeletions(dependencies, ref, batch.deletions);
       await append(dependencies, ref, batch);
       samples += batch.samples;
+      await dependencies.newSeries.added(ref.tenantId, fresh);
     } catch (cause) {
       for (const index of batch.records) failed.add(index);
       errors.push(new Error(`partition ${batch.partition} of a tenant`, { cause }));
@@ -133,7 +136,7 @@ async function catalogueLayouts(
   catalogue: Catalogue,
   batch: PartitionBatch,
   windowMs: number,
-): Promise<void> {
+): Promise<NewLayout[]> {
   const tenantId = tenantIdOf(batch.tenant);
   const firstMs = new Map<GroupId, number>();
   for (const { group, windowStart } of batch.windows)
@@ -148,9 +151,10 @@ async function catalogueLayouts(
       }),
     );
   });
-  await mapLimited(puts, PARALLEL, ({ group, id, bytes }) =>
+  const isNew = await mapLimited(puts, PARALLEL, ({ group, id, bytes }) =>
     catalogue.put(tenantId, group, id, bytes, windowMs, firstMs.get(group)!),
   );
+  return puts.filter((_, i) => isNew[i]);
 }
 
 /** Unions of layouts, each of a size that an item of the catalogue holds. */

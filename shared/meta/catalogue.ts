@@ -63,6 +63,7 @@ export class Catalogue {
    *
    * @param windowMs what its samples are written with
    * @param firstMs none of its samples, of those that are about to be written, bears an earlier time
+   * @returns whether it was not there before
    */
   async put(
     tenantId: Id,
@@ -71,11 +72,11 @@ export class Catalogue {
     layoutBytes: Uint8Array,
     windowMs: number,
     firstMs: number,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const day = dayOf(this.now());
     const known = `${group}#${layoutId}#${windowMs}`;
     const written = this.written.get(known);
-    if (written?.day === day && written.firstMs <= firstMs) return;
+    if (written?.day === day && written.firstMs <= firstMs) return false;
     const item = { TableName: this.table.name, Key: keyOf(tenantId, group, layoutId) };
     const first = { N: String(firstMs) };
     const { Attributes } = await this.table.client.send(
@@ -89,10 +90,10 @@ export class Catalogue {
           ':windows': { NS: [String(windowMs)] },
           ':first': first,
         },
-        ReturnValues: 'UPDATED_NEW',
+        ReturnValues: 'UPDATED_OLD',
       }),
     );
-    const storedMs = Number(Attributes!.firstMs!.N);
+    const storedMs = Number(Attributes?.firstMs?.N ?? firstMs);
     if (storedMs > firstMs)
       await succeeds(
         this.table.client.send(
@@ -105,6 +106,7 @@ export class Catalogue {
         ),
       );
     this.written.set(known, { day, firstMs: Math.min(storedMs, firstMs) });
+    return Attributes?.layout === undefined;
   }
 
   /** A layout of a group. Layouts are immutable, so a copy is as good as the item. */

@@ -169,7 +169,7 @@ describe('rights', () => {
   ].map((action) => `kinesis:${action} on Stream`);
 
   test.each<[FunctionName, string[]]>([
-    ['post', ['kinesis:PutRecords on Stream', ...items('MetaTable', ...read)]],
+    ['post', ['kinesis:PutRecords on Stream', ...items('MetaTable', ...read, 'UpdateItem')]],
     ['deleter', ['kinesis:PutRecords on Stream', ...items('MetaTable', ...read)]],
     [
       'ingester',
@@ -198,7 +198,13 @@ describe('rights', () => {
     ],
     [
       'query',
-      [...hot, ...inVpc, ...items('WarmTable', ...read), ...items('MetaTable', ...read), ...readArchive],
+      [
+        ...hot,
+        ...inVpc,
+        ...items('WarmTable', ...read),
+        ...items('MetaTable', ...read, 'UpdateItem'),
+        ...readArchive,
+      ],
     ],
     ['registry', items('MetaTable', ...read, ...write, 'DeleteItem')],
     [

@@ -1,12 +1,19 @@
+import { createServer, request as httpRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { DynamoDBClient, paginateScan } from '@aws-sdk/client-dynamodb';
 import { paginateListObjectsV2 } from '@aws-sdk/client-s3';
 import { localAws } from '../../scripts/local/provision';
 import { physicalName } from '../../scripts/local/template';
 import { Functions } from '../../scripts/ops/invoke';
 import { ApiKeys, type KeyDescription } from '../../shared/meta/api-keys';
+import { Services } from '../../shared/meta/services';
 import type { Table } from '../../shared/meta/table';
+import { ENV } from '../../shared/names';
 import { tenantIdOf } from '../../shared/placement';
 import { RecoveryTable } from '../../shared/recovery/recovery-table';
+import { parseSettings } from '../../shared/settings';
+import { UsageTable } from '../../shared/usage/usage-table';
 import { Client } from '../support/client';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { ops } from '../support/ops';
@@ -159,6 +166,165 @@ async function traces(id: string): Promise<string[]> {
     for (const { Key } of Contents) if (Key!.includes(id)) found.push(`cold ${Key}`);
   return found;
 }
+
+describe('limits', () => {
+  const clientOf = async (name: string, ...limits: string[]) => {
+    const { id } = await createTenant(name);
+    if (limits.length > 0)
+      await ops(stack.url, 'tenants', 'set', name, ...limits.flatMap((limit) => ['--limit', limit]));
+    return { id, client: new Client(stack.url, (await createKey(name, 'read,write')).key) };
+  };
+  /** Names that the limit is met with, all within one minute of the clock. */
+  const points = (hostId: string, names: readonly string[]) =>
+    names.map((name) => ({ hostId, name, time: now - 60, value: 1 }));
+  const many = (prefix: string, count: number) =>
+    Array.from({ length: count }, (_, i) => `custom.${prefix}.${i}`);
+  const said = async (response: Response) =>
+    ((await response.json()) as { error: { message: string } }).error;
+
+  /** The answers to the same request until one is refused: the clock may turn to another minute in between. */
+  const untilRefused = async (send: () => Promise<Response>, most: number) => {
+    for (let accepted = 0; ; accepted++) {
+      const response = await send();
+      if (response.status !== 200) return { accepted, response };
+      expect(accepted).toBeLessThan(most);
+    }
+  };
+
+  test('of samples a minute: 429 beyond, with the seconds that are left of the minute', async () => {
+    const { client } = await clientOf('chatty', 'samplesPerMinute=50');
+    const host = await client.createHost('web1');
+    const send = () => client.request('POST', '/api/v0/tsdb', points(host, many('a', 20)));
+    // Two instances of post let in three requests, and one more each before they hear of each other; in two minutes.
+    const { accepted, response } = await untilRefused(send, 10);
+    expect(accepted).toBeGreaterThanOrEqual(3);
+    expect(response.status).toBe(429);
+    const seconds = Number(response.headers.get('retry-after'));
+    expect(seconds).toBeGreaterThanOrEqual(1);
+    expect(seconds).toBeLessThanOrEqual(60);
+    expect(await said(response)).toEqual({ message: expect.stringContaining('samplesPerMinute of 50') });
+    // Reading goes on, and so do others.
+    expect((await client.request('GET', '/api/v0/hosts')).status).toBe(200);
+    expect((await new Client(stack.url, stack.apiKey).request('POST', '/api/v0/tsdb', '[]')).status).toBe(
+      200,
+    );
+  }, 60_000);
+
+  test('of posts of service metrics a minute', async () => {
+    const { client, id } = await clientOf('poster', 'servicePostsPerMinute=3');
+    await new Services(meta).create(id, 'shop');
+    const send = () =>
+      client.request('POST', '/api/v0/services/shop/tsdb', [{ name: 'a', time: now, value: 1 }]);
+    const { accepted, response } = await untilRefused(send, 20);
+    expect(accepted).toBeGreaterThanOrEqual(3);
+    expect(response.status).toBe(429);
+    expect(await said(response)).toEqual({ message: expect.stringContaining('servicePostsPerMinute of 3') });
+  }, 60_000);
+
+  test('of hosts', async () => {
+    const { client } = await clientOf('small', 'hosts=2');
+    await client.createHost('a');
+    await client.createHost('b');
+    const response = await client.request('POST', '/api/v0/hosts', { name: 'c' });
+    expect([response.status, response.headers.get('retry-after')]).toEqual([429, '60']);
+    expect(await said(response)).toEqual({ message: expect.stringContaining('hosts of 2') });
+  }, 60_000);
+
+  test('of a body, before and after it is decompressed: 413', async () => {
+    const { client } = await clientOf('slim', 'bodyBytes=2000');
+    const send = (body: string | Uint8Array, headers: Record<string, string> = {}) =>
+      fetch(`${stack.url}/api/v0/tsdb`, {
+        method: 'POST',
+        headers: { ...client.headers, ...headers },
+        body: typeof body === 'string' ? body : new Uint8Array(body),
+      });
+    const gzip = { 'content-encoding': 'gzip' };
+    expect((await send(`[${' '.repeat(1900)}]`)).status).toBe(200);
+    expect((await send(`[${' '.repeat(2100)}]`)).status).toBe(413);
+    expect((await send(gzipSync(`[${' '.repeat(1900)}]`), gzip)).status).toBe(200);
+    expect((await send(gzipSync(`[${' '.repeat(2100)}]`), gzip)).status).toBe(413);
+  }, 60_000);
+
+  test('of series: new ones are dropped, the known go on', async () => {
+    const { client, id } = await clientOf('wide', 'series=30');
+    const host = await client.createHost('web1');
+    await client.post(points(host, many('a', 20)));
+    // Names that overlap are counted once.
+    await client.post(points(host, many('a', 35)));
+    const usage = new UsageTable(meta);
+    await until(
+      'counted',
+      () => usage.series(id),
+      ({ added }) => added === 35,
+      30_000,
+    );
+    // An instance that begins now knows; those that run look again within 30 s.
+    stack.killFunctions();
+    const post = (names: readonly string[]) => client.request('POST', '/api/v0/tsdb', points(host, names));
+    await until(
+      'known',
+      async () => (await post(['custom.new.0'])).status,
+      (status) => status === 429,
+    );
+    const mixed = await post([...many('a', 35), ...many('b', 5)]);
+    expect([mixed.status, await mixed.json()]).toEqual([200, { success: true, dropped: { seriesLimit: 5 } }]);
+    expect((await post(many('a', 35))).status).toBe(200);
+    const refused = await post(many('b', 5));
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '3600']);
+    expect(await said(refused)).toEqual({ message: expect.stringContaining('series of 30') });
+  }, 90_000);
+
+  test('are asked of no store: two hundred warm posts make two hundred calls to the stream, and next to none else', async () => {
+    const calls = new Map<string, number>();
+    const proxy = createServer((request, response) => {
+      const call = String(request.headers['x-amz-target']);
+      calls.set(call, (calls.get(call) ?? 0) + 1);
+      const { port } = new URL(stack.awsEndpoint);
+      const onward = httpRequest(
+        { host: '127.0.0.1', port, method: request.method, path: request.url, headers: request.headers },
+        (answer) => {
+          response.writeHead(answer.statusCode!, answer.headers);
+          answer.pipe(response);
+        },
+      );
+      request.pipe(onward);
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    Object.assign(process.env, {
+      AWS_ENDPOINT_URL: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+      AWS_REGION: 'us-east-1',
+      AWS_ACCESS_KEY_ID: 'test',
+      AWS_SECRET_ACCESS_KEY: 'test',
+      POWERTOOLS_METRICS_DISABLED: 'true',
+      [ENV.settings]: JSON.stringify(parseSettings({})),
+      [ENV.stream]: stack.stream,
+      [ENV.metaTable]: meta.name,
+    });
+    const { handler } = await import('../../functions/post/handler');
+    const { client } = await clientOf('steady');
+    const host = await client.createHost('web1');
+    const post = async () => {
+      const answer = await handler({
+        routeKey: 'POST /api/v0/tsdb',
+        headers: client.headers,
+        body: JSON.stringify(points(host, many('a', 10))),
+        isBase64Encoded: false,
+      } as never);
+      expect(answer.statusCode).toBe(200);
+    };
+    await post();
+    calls.clear();
+    const startedMs = Date.now();
+    for (let i = 0; i < 200; i++) await post();
+    // What is shared with other instances is, at most every 15 s.
+    const exchanges = 3 * Math.ceil((Date.now() - startedMs) / 15_000);
+    const { 'Kinesis_20131202.PutRecords': puts, ...others } = Object.fromEntries(calls);
+    expect(puts).toBe(200);
+    expect(Object.values(others).reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(exchanges);
+    proxy.closeAllConnections();
+    proxy.close();
+  }, 120_000);
+});
 
 describe('deleting a tenant', () => {
   test('erases it from every tier, whatever is still in the stream or comes again, and touches no other', async () => {
