@@ -77,7 +77,7 @@ const FUNCTION_SHAPES: Record<FunctionName, FunctionShape> = {
     invokedBy: 'api',
   },
   operator: {
-    description: 'Answers operator commands, and sweeps what deleted tenants left',
+    description: 'Answers operator commands, sweeps what deleted tenants left, counts series',
     timeout: LONGEST,
     memory: 1769,
     variables: ['warmTable', 'metaTable', 'bucket', 'redis'],

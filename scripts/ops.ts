@@ -10,6 +10,7 @@ import { OperatorError } from './ops/invoke';
 import { keyCommands } from './ops/keys';
 import { progressLine, replay } from './ops/replay';
 import { tenantCommands } from './ops/tenants';
+import { usageCommand } from './ops/usage';
 import { whereTable } from './ops/where';
 
 const DAY_MS = 86_400_000;
@@ -120,7 +121,8 @@ const program = new Command('ops')
       }),
   )
   .addCommand(tenantCommands())
-  .addCommand(keyCommands());
+  .addCommand(keyCommands())
+  .addCommand(usageCommand());
 
 interface ReplayCommandOptions {
   readonly from?: number;

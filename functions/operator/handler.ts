@@ -20,12 +20,17 @@ import { clampRange } from '../../shared/query/plan';
 import { where } from '../../shared/query/where';
 import { RecoveryTable } from '../../shared/recovery/recovery-table';
 import { RIGHTS } from '../../shared/routes';
+import { tallySeries } from '../../shared/usage/series-tally';
+import { partitionBytes } from '../../shared/usage/tier-bytes';
+import { UsageTable } from '../../shared/usage/usage-table';
 
 const stage = settings();
 const table = metaTable();
 const dependencies = readDependencies();
 const { tenants } = dependencies;
 const keys = new ApiKeys(table);
+const usage = new UsageTable(table);
+const NO_SERIES = { active: 0, stored: 0, topNames: [], topSources: [] };
 const erasure = {
   hot: connectHot(variable(ENV.redis)),
   warm: warmTable(),
@@ -65,7 +70,7 @@ const eventSchema = z.discriminatedUnion('command', [
   }),
   z.object({ command: z.literal('tenants list') }),
   z.object({ command: z.literal('tenants delete'), name: z.string() }),
-  /** By the clock: erases what deleted tenants left, once no function writes for them any more. */
+  /** By the clock: erases what deleted tenants left, and is done with them once no function writes for them any more. */
   z.object({ command: z.literal('sweep'), settledMs: z.number().int().min(0).default(LAST_WRITE_MS) }),
   z.object({
     command: z.literal('tenants set'),
@@ -79,6 +84,17 @@ const eventSchema = z.discriminatedUnion('command', [
     rights: z.array(z.enum(RIGHTS)).min(1),
     /** ms since epoch. */
     expiresAt: z.number().int().optional(),
+  }),
+  z.object({
+    command: z.literal('usage'),
+    tenant: z.string(),
+    month: z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/),
+  }),
+  /** The next of the partitions from one on, as many as there is time for. */
+  z.object({
+    command: z.literal('usage bytes'),
+    tenant: z.string(),
+    partition: z.number().int().min(0).default(0),
   }),
   z.object({ command: z.literal('keys list'), tenant: z.string() }),
   z.object({ command: z.literal('keys revoke'), id: z.string().max(100) }),
@@ -106,6 +122,10 @@ export async function handler(event: unknown, context: Context): Promise<unknown
     }
     case 'sweep':
       return sweep(parsed, hasTime);
+    case 'usage':
+      return usageOf(parsed);
+    case 'usage bytes':
+      return bytesOf(parsed, hasTime);
     case 'tenants set':
       return setLimits(parsed);
     case 'keys create': {
@@ -138,7 +158,7 @@ async function samplesOf(event: OperatorCommand<'where' | 'count'>) {
   return countSamples(dependencies, tenant, source, (metric) => selects(selector, metric), range);
 }
 
-/** One tenant's failure is no other's. */
+/** Erases what deleted tenants left, and counts the series of the others. One tenant's failure is no other's. */
 async function sweep({ settledMs }: OperatorCommand<'sweep'>, hasTime: () => boolean) {
   let erased = 0;
   let remaining = 0;
@@ -156,7 +176,36 @@ async function sweep({ settledMs }: OperatorCommand<'sweep'>, hasTime: () => boo
       log.error('a deleted tenant is not erased', { tenantId: tenant.id, error: error as Error });
     }
   }
+  // The limit of series goes by these until the next time.
+  const tallies = await tallySeries(table, stage.retention, Date.now());
+  for (const { id } of await tenants.list()) await usage.putSeries(id, tallies.get(id) ?? NO_SERIES);
   return { erased, remaining };
+}
+
+async function usageOf({ tenant: name, month }: OperatorCommand<'usage'>) {
+  const { id } = await requireTenant(name);
+  const tally = (await tallySeries(table, stage.retention, Date.now(), id)).get(id) ?? NO_SERIES;
+  await usage.putSeries(id, tally);
+  return {
+    days: Object.fromEntries(await usage.days(id, month)),
+    series: tally,
+    memoryCopies: stage.cacheReplicas + 1,
+  };
+}
+
+async function bytesOf(
+  { tenant: name, partition: first }: OperatorCommand<'usage bytes'>,
+  hasTime: () => boolean,
+) {
+  const tenant = await requireTenant(name);
+  const partitions = maxPartitions(tenant.placement);
+  const bytes = { hot: 0, warm: 0, cold: 0 };
+  let partition = first;
+  for (; partition < partitions && hasTime(); partition++) {
+    const measured = await partitionBytes(erasure, { tenantId: tenant.id, partition });
+    for (const tier of ['hot', 'warm', 'cold'] as const) bytes[tier] += measured[tier];
+  }
+  return { bytes, next: partition < partitions ? partition : null };
 }
 
 async function setLimits({ name, limits }: OperatorCommand<'tenants set'>) {

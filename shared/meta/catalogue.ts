@@ -16,7 +16,9 @@ import {
 } from '../placement';
 import { type Item, queryAll, succeeds, type Table } from './table';
 
-const MAX_LAYOUT_BYTES = 4 * 1024 * 1024;
+export const MAX_LAYOUT_BYTES = 4 * 1024 * 1024;
+/** How much longer than samples can be read a layout is kept: they may be sent a day ahead, and archived late. */
+export const LAYOUT_KEPT_MS = 30 * DAY_MS;
 
 /** What is known of a source: every layout its groups have had. */
 export interface SourceCatalogue {
@@ -199,7 +201,7 @@ export class Catalogue {
 
   /** Data of today can be read for the retention; it may have been sent up to a day ahead, and archived late. */
   private expiresAt(): number {
-    return Math.ceil((this.now() + this.retentionMs + 30 * DAY_MS) / 1000);
+    return Math.ceil((this.now() + this.retentionMs + LAYOUT_KEPT_MS) / 1000);
   }
 
   private decode(layoutId: Id, compressed: Uint8Array): Layout {

@@ -154,7 +154,7 @@ export class UsageTable {
         FilterExpression: 'contains(json, :active)',
         ExpressionAttributeValues: {
           ':pk': { S: `hosts#${tenantId}` },
-          // What a host is beside what a client said of it comes last, and a text would have its quotes escaped.
+          // In a text the quotes would be escaped; a retired host whose meta has the same is counted too.
           ':active': { S: '"retiredAt":null' },
         },
         Select: 'COUNT',

@@ -6,6 +6,7 @@ import { paginateListObjectsV2 } from '@aws-sdk/client-s3';
 import { localAws } from '../../scripts/local/provision';
 import { physicalName } from '../../scripts/local/template';
 import { Functions } from '../../scripts/ops/invoke';
+import type { UsageReport } from '../../scripts/ops/usage';
 import { ApiKeys, type KeyDescription } from '../../shared/meta/api-keys';
 import { Services } from '../../shared/meta/services';
 import type { Table } from '../../shared/meta/table';
@@ -324,6 +325,63 @@ describe('limits', () => {
     proxy.closeAllConnections();
     proxy.close();
   }, 120_000);
+});
+
+describe('usage', () => {
+  test('says what was used, what is there, what it costs, and who has the most series', async () => {
+    await createTenant('used');
+    const client = new Client(stack.url, (await createKey('used', 'read,write')).key);
+    const hosts = [await client.createHost('large'), await client.createHost('small')];
+    const names = ['custom.common', ...Array.from({ length: 9 }, (_, i) => `custom.own.${i}`)];
+    const samples = (host: string, of: readonly string[], time: number) =>
+      of.map((name) => ({ hostId: host, name, time, value: time / 7 }));
+    await client.post([
+      ...samples(hosts[0]!, names, now - 120),
+      ...samples(hosts[1]!, names.slice(0, 1), now - 120),
+    ]);
+    const month = new Date().toISOString().slice(0, 7);
+    const usage = () => ops<UsageReport>(stack.url, 'usage', '--tenant', 'used');
+    const catalogued = await until('in the catalogue', usage, ({ series }) => series.active === 11, 60_000);
+    expect(catalogued).toMatchObject({
+      month,
+      series: {
+        active: 11,
+        stored: 11,
+        topNames: expect.arrayContaining([{ name: 'custom.common', series: 2 }]),
+        topSources: [
+          { name: `host=${hosts[0]}`, series: 10 },
+          { name: `host=${hosts[1]}`, series: 1 },
+        ],
+      },
+    });
+    // What an instance counted is told with a request half a minute later; here a new one tells at once.
+    stack.killFunctions();
+    await until(
+      'posted',
+      async () => (await client.request('POST', '/api/v0/tsdb', samples(hosts[0]!, names, now - 60))).status,
+      (status) => status === 200,
+    );
+    const told = await until('counted', usage, ({ counts }) => counts.samples >= 21, 60_000);
+    expect(told.counts).toMatchObject({ samples: 21, servicePosts: 0 });
+    expect(told.counts.requests).toBeGreaterThanOrEqual(3);
+    expect(told.counts.streamBytes).toBeGreaterThan(0);
+    expect(told.counts.functionMbMs).toBeGreaterThan(0);
+    await until('in memory', usage, ({ bytes }) => bytes.hot > 0, 30_000);
+    await ops(stack.url, 'drain');
+    await ops(stack.url, 'archive');
+    const stored = await usage();
+    expect(stored.bytes).toMatchObject({ hot: 0, warm: stored.counts.warmBytesWritten });
+    expect(stored.bytes.warm).toBeGreaterThan(0);
+    expect(stored.bytes.cold).toBeGreaterThan(0);
+    expect(stored.counts.warmItemsWritten).toBeGreaterThanOrEqual(2);
+    expect(stored.dollars).toBeCloseTo(
+      stored.cost.reduce((sum, { dollars }) => sum + dollars, 0),
+      12,
+    );
+    expect(stored.dollarsPerBillion).toBeCloseTo((stored.dollars / 21) * 1e9, 3);
+    const before = await ops<UsageReport>(stack.url, 'usage', '--tenant', 'used', '--month', '2020-01');
+    expect(before.counts.samples).toBe(0);
+  }, 180_000);
 });
 
 describe('deleting a tenant', () => {
