@@ -1,5 +1,7 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { DynamoDBClient, paginateScan } from '@aws-sdk/client-dynamodb';
 import { paginateListObjectsV2 } from '@aws-sdk/client-s3';
@@ -10,6 +12,7 @@ import type { UsageReport } from '../../scripts/ops/usage';
 import { ApiKeys, type KeyDescription } from '../../shared/meta/api-keys';
 import { Services } from '../../shared/meta/services';
 import type { Table } from '../../shared/meta/table';
+import { Tenants } from '../../shared/meta/tenants';
 import { ENV } from '../../shared/names';
 import { tenantIdOf } from '../../shared/placement';
 import { RecoveryTable } from '../../shared/recovery/recovery-table';
@@ -465,4 +468,122 @@ describe('deleting a tenant', () => {
     await expect(ops(stack.url, 'tenants', 'delete', 'never', '--yes')).rejects.toThrow('no tenant never');
     expect(await read()).toBe(before);
   }, 240_000);
+});
+
+describe('tenants of names that are made to collide', () => {
+  const names = [
+    'a',
+    'A',
+    'á',
+    'a\u0301',
+    'a#b',
+    'a#',
+    '{a}',
+    'a:0000',
+    'a/../b',
+    '*',
+    '__proto__',
+    '\0',
+    '%61',
+  ];
+
+  test('each read what they wrote, under the same names, and nothing of the others, in every tier', async () => {
+    const [tenants, keys, services] = [new Tenants(meta), new ApiKeys(meta), new Services(meta)];
+    const all = await Promise.all(
+      names.map(async (name, i) => {
+        const { id } = await tenants.create(`collide ${name}`, 2);
+        await services.create(id, 'shop');
+        const { key } = await keys.create({ tenant: `collide ${name}`, rights: ['read', 'write'] });
+        const client = new Client(stack.url, key);
+        return { client, value: i + 0.5, host: await client.createHost('web1') };
+      }),
+    );
+    await Promise.all(
+      all.map(async ({ client, value, host }) => {
+        await client.post([{ hostId: host, name: 'custom.a', time: now, value }]);
+        await client.json('POST', '/api/v0/services/shop/tsdb', [{ name: 'orders', time: now, value }]);
+      }),
+    );
+    const read = async (client: Client, path: string) => (await client.request('GET', path)).text();
+    const shop = `/api/v0/services/shop/metrics?name=orders&from=${now}&to=${now}`;
+    const ofHost = (host: string) => `/api/v0/hosts/${host}/metrics?name=custom.a&from=${now}&to=${now}`;
+    const answers = () =>
+      Promise.all(all.flatMap(({ client, host }) => [read(client, shop), read(client, ofHost(host))]));
+    const expected = JSON.stringify(
+      all.flatMap(({ value }) => {
+        const answer = JSON.stringify({ metrics: [{ time: now, value }] });
+        return [answer, answer];
+      }),
+    );
+    await until('in memory', answers, (texts) => JSON.stringify(texts) === expected, 60_000);
+    await ops(stack.url, 'drain');
+    expect(JSON.stringify(await answers())).toBe(expected);
+    await ops(stack.url, 'archive', '--purge');
+    expect(JSON.stringify(await answers())).toBe(expected);
+    for (const { client } of all)
+      for (const { client: other, host } of all)
+        if (other !== client) expect((await client.request('GET', ofHost(host))).status).toBe(404);
+  }, 240_000);
+
+  test('cannot be told apart when they are no text: those are not made', async () => {
+    await expect(new Tenants(meta).create('\ud800', 1)).rejects.toThrow('surrogate');
+  });
+});
+
+describe('secrets', () => {
+  test('are in no log line, template or environment, whatever went wrong', async () => {
+    const client = new Client(stack.url, stack.apiKey);
+    const body = 'custom.verysecretname';
+    const key = `ht_${'S'.repeat(12)}_${'Secret'.repeat(8).slice(0, 43)}`;
+    const { key: readKey } = await createKey('default', 'read');
+    const post = (text: string, headers: Record<string, string>) =>
+      fetch(`${stack.url}/api/v0/tsdb?`, { method: 'POST', body: text, headers });
+    const statuses = [
+      await post(`[{"name":"${body}"`, client.headers),
+      await post(`{"name":"${body}"}`, client.headers),
+      await post(`[{"name":"${body}","hostId":"${body}","time":${now},"value":1}]`, client.headers),
+      await post(body, { ...client.headers, 'content-encoding': 'gzip' }),
+      await post(`[{"name":"${body}"}]`, { 'x-api-key': key }),
+      await post(`[{"name":"${body}"}]`, { 'x-api-key': readKey }),
+      await client.request('POST', '/api/v0/hosts', { name: 7, memo: body }),
+      await client.request('DELETE', '/api/v0/tsdb', { name: body }),
+      await fetch(`${stack.url}/nothing`, { headers: { 'x-api-key': key } }),
+    ].map(({ status }) => status);
+    expect(statuses).toEqual([400, 400, 200, 400, 401, 403, 400, 405, 404]);
+
+    // A store that does not answer: 5xx, with an error in the log.
+    const host = await client.createHost('web1');
+    await client.post([{ hostId: host, name: body, time: now, value: 1 }]);
+    const path = `/api/v0/hosts/${host}/metrics?name=${body}&from=${now}&to=${now}`;
+    const answerOf = async () => (await client.request('GET', path)).status;
+    await until('stored', answerOf, (status) => status === 200, 30_000);
+    const pids = JSON.parse(readFileSync(join(stack.dataDir, 'pids.json'), 'utf8')) as {
+      stack: number;
+      hot: number;
+      aws: number;
+      functions: number[];
+    };
+    process.kill(pids.hot, 'SIGSTOP');
+    try {
+      await until('refused', answerOf, (status) => status >= 500, 60_000);
+    } finally {
+      process.kill(pids.hot, 'SIGCONT');
+    }
+
+    const secrets = [stack.apiKey, readKey, key].flatMap((text) => [text, text.split('_')[2]!]).concat(body);
+    const texts = new Map<string, string>();
+    for (const file of readdirSync(stack.dataDir).filter((name) => name.endsWith('.log')))
+      texts.set(file, readFileSync(join(stack.dataDir, file), 'utf8'));
+    const synthesized = join(__dirname, '..', '..', '.local', 'synth');
+    for (const file of readdirSync(synthesized, { recursive: true, encoding: 'utf8' }))
+      if (file.endsWith('.json')) texts.set(file, readFileSync(join(synthesized, file), 'utf8'));
+    for (const pid of [pids.stack, pids.hot, pids.aws, ...pids.functions])
+      for (const listing of ['environ', 'cmdline'])
+        texts.set(`${pid} ${listing}`, readFileSync(`/proc/${pid}/${listing}`, 'utf8'));
+    expect(texts.get('functions.log')).toContain('request failed');
+    expect([...texts.keys()].some((name) => name.endsWith('.template.json'))).toBe(true);
+    for (const [where, text] of texts)
+      for (const secret of secrets)
+        if (text.includes(secret)) throw new Error(`${where} has ${secret.slice(0, 6)}...`);
+  }, 180_000);
 });
