@@ -9,7 +9,9 @@ import { localAws } from '../../scripts/local/provision';
 import { physicalName } from '../../scripts/local/template';
 import { Functions } from '../../scripts/ops/invoke';
 import type { UsageReport } from '../../scripts/ops/usage';
+import { eraseTenant } from '../../shared/erase/erase-tenant';
 import { ApiKeys, type KeyDescription } from '../../shared/meta/api-keys';
+import { Manifest } from '../../shared/meta/manifest';
 import { Services } from '../../shared/meta/services';
 import type { Table } from '../../shared/meta/table';
 import { Tenants } from '../../shared/meta/tenants';
@@ -469,6 +471,43 @@ describe('deleting a tenant', () => {
     expect(await read()).toBe(before);
   }, 240_000);
 });
+
+test('erasing goes on after it was cut short at any step', async () => {
+  await createTenant('sliced');
+  const client = new Client(stack.url, (await createKey('sliced', 'read,write')).key);
+  const host = await client.createHost('web1');
+  const post = (minute: number) =>
+    client.post([{ hostId: host, name: 'custom.a', time: now - minute * 60, value: minute }]);
+  const id = tenantIdOf('sliced');
+  const isHot = async () => (await traces(id)).some((trace) => trace.includes(':f:'));
+  await post(2);
+  await until('in memory', isHot, Boolean, 60_000);
+  await ops(stack.url, 'drain');
+  await ops(stack.url, 'archive');
+  await post(1);
+  await until('in memory again', isHot, Boolean, 60_000);
+
+  const deleted = (await new Tenants(meta).markDeleted('sliced'))!;
+  const dependencies = {
+    hot: stores.redis,
+    warm: { client: meta.client, name: physicalName('WarmTable') },
+    meta,
+    manifest: new Manifest(meta),
+    recovery: new RecoveryTable(meta),
+    s3: stores.s3,
+    bucket: stack.bucket,
+  };
+  // A step more each time; what the earlier ones removed is not there any more.
+  const left: number[] = [];
+  for (let steps = 0, isDone = false; !isDone; steps++) {
+    let taken = 0;
+    ({ isDone } = await eraseTenant(dependencies, deleted, () => taken++ < steps));
+    left.push((await traces(id)).length);
+  }
+  expect(left.length).toBeGreaterThan(4);
+  expect(left).toEqual([...left].sort((a, b) => b - a));
+  expect(await traces(id)).toEqual([`${meta.name} tenants`]);
+}, 120_000);
 
 describe('tenants of names that are made to collide', () => {
   const names = [
