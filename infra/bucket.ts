@@ -67,6 +67,16 @@ export class Bucket extends Construct {
     this.grantObjects(grantee, 's3:PutObject', BUCKET_PREFIX.archive);
   }
 
+  /** Lets a function remove objects of the archive for good: every version, since a version is what holds bytes. */
+  grantEraseArchive(grantee: IGrantable): void {
+    this.grantObjects(grantee, 's3:DeleteObjectVersion', BUCKET_PREFIX.archive);
+    Grant.addToPrincipal({
+      grantee,
+      actions: ['s3:ListBucketVersions'],
+      resourceArns: [this.bucket.bucketArn],
+    });
+  }
+
   /** Lets a function put away records that cannot be decoded. */
   grantQuarantine(grantee: IGrantable): void {
     this.grantObjects(grantee, 's3:PutObject', BUCKET_PREFIX.quarantine);

@@ -77,11 +77,11 @@ const FUNCTION_SHAPES: Record<FunctionName, FunctionShape> = {
     invokedBy: 'api',
   },
   operator: {
-    description: 'Answers operator commands',
+    description: 'Answers operator commands, sweeps what deleted tenants left, counts series',
     timeout: LONGEST,
     memory: 1769,
     variables: ['warmTable', 'metaTable', 'bucket', 'redis'],
-    invokedBy: 'operator',
+    invokedBy: 'schedule',
   },
   deleter: {
     description: 'Puts deletions into the stream',
@@ -225,12 +225,13 @@ export class Functions extends Construct {
   private grantAccess({ stream, tables, bucket, hotTier }: FunctionsProps['stores']): void {
     const { post, ingester, flusher, archiver, query, registry, operator, deleter, replayer, recovery } =
       this.byName;
-    const { read, write, delete: remove } = ITEM_ACTIONS;
+    const { read, write, count, delete: remove, scan } = ITEM_ACTIONS;
 
     for (const writer of [post, deleter]) {
       stream.grantPut(writer);
       tables.meta.grant(writer, ...read);
     }
+    tables.meta.grant(post, ...count);
 
     for (const reader of [ingester, replayer]) {
       hotTier.grantConnect(reader);
@@ -251,7 +252,7 @@ export class Functions extends Construct {
 
     hotTier.grantConnect(query);
     tables.warm.grant(query, ...read);
-    tables.meta.grant(query, ...read);
+    tables.meta.grant(query, ...read, ...count);
     bucket.grantReadArchive(query);
 
     // The metrics of a service that is deleted go through the stream.
@@ -259,9 +260,10 @@ export class Functions extends Construct {
     tables.meta.grant(registry, ...read, ...write, ...remove);
 
     hotTier.grantConnect(operator);
-    tables.warm.grant(operator, ...read);
-    tables.meta.grant(operator, ...read, ...write);
+    tables.warm.grant(operator, ...read, ...remove);
+    tables.meta.grant(operator, ...read, ...write, ...remove, ...scan);
     bucket.grantReadArchive(operator);
+    bucket.grantEraseArchive(operator);
   }
 }
 

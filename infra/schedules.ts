@@ -10,9 +10,10 @@ export interface SchedulesProps {
   readonly flusher: lambda.Function;
   readonly archiver: lambda.Function;
   readonly recovery: lambda.Function;
+  readonly operator: lambda.Function;
 }
 
-/** What runs by the clock: every lane of the flusher and recovery each minute, the archiver each hour. */
+/** What runs by the clock: every lane of the flusher and recovery each minute, the archiver and a sweep each hour. */
 export class Schedules extends Construct {
   constructor(scope: Construct, id: string, props: SchedulesProps) {
     super(scope, id);
@@ -23,6 +24,7 @@ export class Schedules extends Construct {
     }
     this.addRule('Recover', props.recovery, Duration.minutes(1), {});
     this.addRule('Archive', props.archiver, Duration.hours(1), {});
+    this.addRule('Sweep', props.operator, Duration.hours(1), { command: 'sweep' });
   }
 
   private addRule(id: string, fn: lambda.Function, interval: Duration, input: object): void {

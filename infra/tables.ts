@@ -14,8 +14,10 @@ export interface TablesProps {
 /** Actions on items by what a function does with them: exactly the calls that the code makes. */
 export const ITEM_ACTIONS = {
   read: ['dynamodb:GetItem', 'dynamodb:Query'],
+  count: ['dynamodb:UpdateItem'],
   write: ['dynamodb:PutItem', 'dynamodb:UpdateItem'],
   delete: ['dynamodb:DeleteItem'],
+  scan: ['dynamodb:Scan'],
 } as const;
 
 /**

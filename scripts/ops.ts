@@ -7,7 +7,10 @@ import { type CommonOptions, command, parseTime, progress, run } from './ops/com
 import { type DeleteOptions, deleteSamples, deletionText } from './ops/delete';
 import { drain } from './ops/drain';
 import { OperatorError } from './ops/invoke';
+import { keyCommands } from './ops/keys';
 import { progressLine, replay } from './ops/replay';
+import { tenantCommands } from './ops/tenants';
+import { usageCommand } from './ops/usage';
 import { whereTable } from './ops/where';
 
 const DAY_MS = 86_400_000;
@@ -116,7 +119,10 @@ const program = new Command('ops')
           whereTable,
         );
       }),
-  );
+  )
+  .addCommand(tenantCommands())
+  .addCommand(keyCommands())
+  .addCommand(usageCommand());
 
 interface ReplayCommandOptions {
   readonly from?: number;

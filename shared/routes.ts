@@ -7,8 +7,9 @@ import * as services from './contract/services';
 import * as values from './contract/values';
 import type { FunctionName } from './names';
 
-/** What a key lets its bearer do. */
-export type Right = 'read' | 'write';
+/** What a key may be allowed to do, and must be for a route. */
+export const RIGHTS = ['read', 'write'] as const;
+export type Right = (typeof RIGHTS)[number];
 
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';

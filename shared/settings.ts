@@ -73,6 +73,16 @@ export const settingsSchema = z
     requestsPerSecond: count(1000, 1, 1_000_000),
     /** Requests beyond the steady rate that the API takes at once. */
     requestBurst: count(2000, 1, 1_000_000),
+    /** Samples a tenant may post in a minute of the clock. This and the next four: unless the tenant has its own. */
+    maxSamplesPerMinute: count(5_000_000, 1, 1_000_000_000_000),
+    /** Series of a tenant with samples of the last day; beyond it new ones are dropped. */
+    maxSeries: count(1_000_000, 1, 1_000_000_000),
+    /** Hosts of a tenant that are not retired. */
+    maxHosts: count(20_000, 1, 10_000_000),
+    /** Bytes of a request's body; API Gateway and Lambda would take about 4.5 MB. */
+    maxBodyBytes: count(4_000_000, 1000, 4_000_000),
+    /** Posts of service metrics a tenant may send in a minute of the clock. */
+    maxServicePostsPerMinute: count(6_000, 1, 1_000_000_000),
     /** Services made at `npm start`. */
     services: names,
   })

@@ -13,8 +13,10 @@ import { Tenants } from '../../shared/meta/tenants';
 import { count } from '../../shared/meters';
 import { ENV } from '../../shared/names';
 import { allPartitions, partitionsOfLane, rotated } from '../../shared/partitions';
+import { dayOf } from '../../shared/placement';
 import { LossWatch } from '../../shared/recovery/loss-watch';
 import { RecoveryTable } from '../../shared/recovery/recovery-table';
+import { UsageTable } from '../../shared/usage/usage-table';
 import { WarmTier } from '../../shared/warm/warm-tier';
 
 const { window: windowMs, flushDelay, retention, streamRetention, warmTtl, flusherLanes } = settings();
@@ -23,6 +25,7 @@ const tenants = new Tenants(table);
 const recovery = new RecoveryTable(table);
 const hot = new HotTier(connectHot(variable(ENV.redis)), streamRetention);
 const losses = new LossWatch({ hot, table: recovery, tenants, lanes: flusherLanes, now: Date.now });
+const usage = new UsageTable(table);
 const dependencies = {
   hot,
   warm: new WarmTier(warmTable(), warmTtl),
@@ -77,6 +80,10 @@ export async function handler(event: unknown, context: Context): Promise<FlushRe
       windows += moved.windows;
       samples += moved.samples;
       bytes += moved.bytes;
+      await usage.add(ref.tenantId, dayOf(Date.now()), {
+        warmBytesWritten: moved.bytes,
+        warmItemsWritten: moved.windows,
+      });
       failed += moved.failures.length;
       for (const error of moved.failures) log.error('a group-window stays due', { error });
       const left = await hot.due(ref, dueBefore);

@@ -5,6 +5,7 @@ import { mapLimited } from '../../shared/concurrency';
 import type { metricsQuery } from '../../shared/contract/metrics';
 import { metaTable, settings } from '../../shared/environment';
 import { type Labels, metricOf, sourceOf } from '../../shared/labels';
+import { TenantMeter } from '../../shared/limits/tenant-meter';
 import { ApiKeys } from '../../shared/meta/api-keys';
 import { Hosts } from '../../shared/meta/hosts';
 import { Services } from '../../shared/meta/services';
@@ -17,8 +18,10 @@ import { readLatest } from '../../shared/query/latest';
 import { metricNames } from '../../shared/query/metric-names';
 import { clampRange, planShown } from '../../shared/query/plan';
 import { type Reading, readSeries, TIERS } from '../../shared/query/read';
+import { UsageTable } from '../../shared/usage/usage-table';
 
-const { retention } = settings();
+const stage = settings();
+const { retention } = stage;
 const dependencies = readDependencies();
 const { tenants } = dependencies;
 const table = metaTable();
@@ -32,7 +35,7 @@ const MAX_LATEST = 10_000;
 const MAX_STEPS = 100_000;
 
 export const handler = httpHandler(
-  { keys: new ApiKeys(table), tenants },
+  { keys: new ApiKeys(table), tenants, meter: new TenantMeter(new UsageTable(table), stage) },
   {
     'GET /api/v0/hosts/{hostId}/metrics': async ({ tenant, path: { hostId }, query }) =>
       readMetric(tenant, sourceOf.host(hostId), () => requireHost(tenant, hostId), query),

@@ -1,5 +1,6 @@
 import { HttpError } from '../../shared/api/http';
-import { metaTable } from '../../shared/environment';
+import { metaTable, settings } from '../../shared/environment';
+import { TenantMeter } from '../../shared/limits/tenant-meter';
 import { ApiKeys } from '../../shared/meta/api-keys';
 import { GraphAnnotations } from '../../shared/meta/graph-annotations';
 import { GraphDefinitions } from '../../shared/meta/graph-definitions';
@@ -7,10 +8,15 @@ import { type Host, Hosts } from '../../shared/meta/hosts';
 import { MetadataStore } from '../../shared/meta/metadata';
 import { type Service, Services } from '../../shared/meta/services';
 import { type Tenant, Tenants } from '../../shared/meta/tenants';
+import { UsageTable } from '../../shared/usage/usage-table';
 
 const table = metaTable();
 
-export const gatekeeper = { keys: new ApiKeys(table), tenants: new Tenants(table) };
+export const gatekeeper = {
+  keys: new ApiKeys(table),
+  tenants: new Tenants(table),
+  meter: new TenantMeter(new UsageTable(table), settings()),
+};
 export const hosts = new Hosts(table);
 export const services = new Services(table);
 export const metadata = new MetadataStore(table);

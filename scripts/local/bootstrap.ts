@@ -59,7 +59,7 @@ async function vouchForMemory(redisUrl: string, tenants: readonly Tenant[]): Pro
 async function keyFor(keys: ApiKeys, file: string): Promise<string> {
   const existing = await readFile(file, 'utf8').catch(() => undefined);
   if (existing !== undefined && (await keys.verify(existing.trim())) !== undefined) return existing.trim();
-  const key = await keys.create({ tenant: LOCAL_TENANT, rights: ['read', 'write'] });
+  const { key } = await keys.create({ tenant: LOCAL_TENANT, rights: ['read', 'write'] });
   await writeFile(file, `${key}\n`, { mode: 0o600 });
   return key;
 }

@@ -1,5 +1,7 @@
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import type * as z from 'zod';
+import { metered } from '../limits/metered';
+import type { TenantMeter } from '../limits/tenant-meter';
 import { log } from '../log';
 import type { ApiKeys } from '../meta/api-keys';
 import type { Tenant, Tenants } from '../meta/tenants';
@@ -32,6 +34,7 @@ export type RouteHandlers = { readonly [K in RouteKey]?: RouteHandler<K> };
 export interface Gatekeeper {
   readonly keys: ApiKeys;
   readonly tenants: Tenants;
+  readonly meter: TenantMeter;
 }
 
 const routesByKey: ReadonlyMap<string, Route> = new Map(
@@ -48,14 +51,20 @@ export function httpHandler(gatekeeper: Gatekeeper, handlers: RouteHandlers) {
       const route = routesByKey.get(event.routeKey);
       const handle = route && (handlers[event.routeKey as RouteKey] as RouteHandler<never> | undefined);
       if (route === undefined || handle === undefined) throw unrouted(event);
-      const request = {
-        tenant: route.right === 'none' ? undefined : await authorize(gatekeeper, event, route.right),
-        event,
-        path: (event.pathParameters ?? {}) as Record<string, string>,
-        query: route.query && parseQuery(route.query, queryOf(event)),
-        body: route.body && parse(route.body, jsonBody(event)),
+      const { meter } = gatekeeper;
+      const tenant = route.right === 'none' ? undefined : await authorize(gatekeeper, event, route.right);
+      const answer = async () => {
+        const maxBytes = tenant && meter.limits(tenant).bodyBytes;
+        const request = {
+          tenant,
+          event,
+          path: (event.pathParameters ?? {}) as Record<string, string>,
+          query: route.query && parseQuery(route.query, queryOf(event)),
+          body: route.body && parse(route.body, jsonBody(event, maxBytes)),
+        };
+        return fitAnswer(await handle(request as never), event.headers['accept-encoding']);
       };
-      return fitAnswer(await handle(request as never), event.headers['accept-encoding']);
+      return tenant === undefined ? await answer() : await metered(meter, tenant, event, answer);
     } catch (error) {
       if (error instanceof HttpError) return replyError(error);
       if (error instanceof IncompleteReadError)

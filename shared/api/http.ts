@@ -85,10 +85,11 @@ export function replyError({ status, message, headers }: HttpError): APIGatewayP
 /**
  * A request's body, decompressed.
  *
- * @throws {HttpError} 413 when it exceeds {@link MAX_BODY_BYTES}, 415 when it is encoded in a way other than gzip, 400
+ * @param maxBytes before and after decompression
+ * @throws {HttpError} 413 when it exceeds `maxBytes`, 415 when it is encoded in a way other than gzip, 400
  * when it is not gzip or not UTF-8
  */
-export function bodyText(event: APIGatewayProxyEventV2): string {
+export function bodyText(event: APIGatewayProxyEventV2, maxBytes = MAX_BODY_BYTES): string {
   const encoding = event.headers['content-encoding']?.trim().toLowerCase() || 'identity';
   if (!['identity', 'gzip', 'x-gzip'].includes(encoding))
     throw new HttpError(
@@ -100,16 +101,16 @@ export function bodyText(event: APIGatewayProxyEventV2): string {
     );
   const text = event.body ?? '';
   if (encoding === 'identity' && !event.isBase64Encoded) {
-    if (text.length > MAX_BODY_BYTES || Buffer.byteLength(text) > MAX_BODY_BYTES) throw tooLarge();
+    if (text.length > maxBytes || Buffer.byteLength(text) > maxBytes) throw tooLarge(maxBytes);
     return text;
   }
   let bytes = Buffer.from(text, event.isBase64Encoded ? 'base64' : 'utf8');
-  if (bytes.length > MAX_BODY_BYTES) throw tooLarge();
+  if (bytes.length > maxBytes) throw tooLarge(maxBytes);
   if (encoding !== 'identity') {
     try {
-      bytes = gunzipSync(bytes, { maxOutputLength: MAX_BODY_BYTES });
+      bytes = gunzipSync(bytes, { maxOutputLength: maxBytes });
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge();
+      if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(maxBytes);
       throw new HttpError(400, `the body is not gzip: ${(error as Error).message}`);
     }
   }
@@ -123,8 +124,8 @@ export function bodyText(event: APIGatewayProxyEventV2): string {
  * @returns null for an empty body, as for the literal
  * @throws {HttpError} as {@link bodyText}, and 400 when it is not JSON
  */
-export function jsonBody(event: APIGatewayProxyEventV2): unknown {
-  const text = bodyText(event);
+export function jsonBody(event: APIGatewayProxyEventV2, maxBytes = MAX_BODY_BYTES): unknown {
+  const text = bodyText(event, maxBytes);
   if (text === '') return null;
   try {
     return JSON.parse(text);
@@ -139,8 +140,8 @@ function positionIn(error: unknown): string {
   return position === undefined ? '' : `: at position ${position}`;
 }
 
-function tooLarge(): HttpError {
-  return new HttpError(413, `the body exceeds ${MAX_BODY_BYTES} bytes`);
+function tooLarge(maxBytes: number): HttpError {
+  return new HttpError(413, `the body exceeds ${maxBytes} bytes`);
 }
 
 /** The query string, in which a name may stand several times; API Gateway's own map joins those. */

@@ -2,8 +2,10 @@ import type { KinesisStreamEvent } from 'aws-lambda';
 import { metaTable, settings, variable } from '../environment';
 import { connectHot } from '../hot/connection';
 import { HotTier } from '../hot/hot-tier';
+import { SeriesCounter } from '../limits/series-counter';
 import { log } from '../log';
 import { Catalogue } from '../meta/catalogue';
+import { DeletedTenants } from '../meta/deleted-tenants';
 import { Manifest } from '../meta/manifest';
 import { Tenants } from '../meta/tenants';
 import { count } from '../meters';
@@ -11,6 +13,7 @@ import { ENV, type FunctionName } from '../names';
 import { objectStore } from '../object-store';
 import { LossWatch } from '../recovery/loss-watch';
 import { RecoveryTable } from '../recovery/recovery-table';
+import { UsageTable } from '../usage/usage-table';
 import { type DeliveredRecord, type IngestDependencies, type IngestResult, ingestBatch } from './ingest';
 import { S3Quarantine } from './quarantine';
 
@@ -21,14 +24,18 @@ export function ingestDependencies(
   const { window: windowMs, retention, streamRetention, flusherLanes } = settings();
   const meta = metaTable();
   const table = new RecoveryTable(meta);
+  const tenants = new Tenants(meta);
+  const catalogue = new Catalogue(meta, retention);
   // The safety net of a key: as long as the stream remembers, so that whatever vanishes can be replayed.
   const hot = new HotTier(connectHot(variable(ENV.redis)), streamRetention);
   return {
     hot,
-    catalogue: new Catalogue(meta, retention),
+    catalogue,
+    newSeries: new SeriesCounter(catalogue, new UsageTable(meta)),
     manifest: new Manifest(meta),
     quarantine: new S3Quarantine(objectStore(), variable(ENV.bucket)),
-    losses: new LossWatch({ hot, table, tenants: new Tenants(meta), lanes: flusherLanes, now: Date.now }),
+    losses: new LossWatch({ hot, table, tenants, lanes: flusherLanes, now: Date.now }),
+    deletedTenants: new DeletedTenants(tenants),
     windowMs,
     isReplay,
     table,

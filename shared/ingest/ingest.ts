@@ -2,7 +2,9 @@ import type { Version } from '../codec';
 import { mapLimited } from '../concurrency';
 import { type HotTier, UnmarkedPartitionError } from '../hot/hot-tier';
 import { decodeLayout, type Layout, MAX_UNION_BYTES, unionLayout } from '../layout';
+import type { NewLayout, SeriesCounter } from '../limits/series-counter';
 import type { Catalogue } from '../meta/catalogue';
+import type { DeletedTenants } from '../meta/deleted-tenants';
 import type { Manifest } from '../meta/manifest';
 import { type GroupId, type PartitionRef, tenantIdOf } from '../placement';
 import { decodeRecord, MalformedRecordError } from '../record';
@@ -31,6 +33,8 @@ export interface IngestDependencies {
   readonly manifest: Manifest;
   readonly quarantine: Quarantine;
   readonly losses: Pick<LossWatch, 'resolve'>;
+  readonly newSeries: Pick<SeriesCounter, 'added'>;
+  readonly deletedTenants: Pick<DeletedTenants, 'names'>;
   readonly windowMs: number;
   /** Whether the records were delivered before. */
   readonly isReplay: boolean;
@@ -60,16 +64,21 @@ export async function ingestBatch(
   dependencies: IngestDependencies,
   delivered: readonly DeliveredRecord[],
 ): Promise<IngestResult> {
-  const { catalogue, quarantine, windowMs } = dependencies;
+  const { catalogue, quarantine, deletedTenants, windowMs } = dependencies;
   const failed = new Set<number>();
   const errors: Error[] = [];
   const arrived: ArrivedRecord[] = [];
   let quarantined = 0;
+  // Before the records are looked at: what cannot be known to be of a tenant that is there must come again.
+  const deleted = await deletedTenants.names();
 
   for (const [index, record] of delivered.entries()) {
     try {
       if (decodeHeartbeat(record.data) !== undefined) continue;
-      arrived.push({ record: decodeRecord(record.data), version: versionOf(record), index });
+      const decoded = decodeRecord(record.data);
+      // What a deleted tenant posted would otherwise come back, now or with a replay.
+      if (deleted.has(decoded.tenant)) continue;
+      arrived.push({ record: decoded, version: versionOf(record), index });
     } catch (error) {
       if (!(error instanceof MalformedRecordError)) throw error;
       try {
@@ -85,11 +94,12 @@ export async function ingestBatch(
   let samples = 0;
   await mapLimited(reduceBatch(arrived, windowMs), PARALLEL, async (batch) => {
     try {
-      await catalogueLayouts(catalogue, batch, windowMs);
+      const fresh = await catalogueLayouts(catalogue, batch, windowMs);
       const ref = { tenantId: tenantIdOf(batch.tenant), partition: batch.partition };
       await putDeletions(dependencies, ref, batch.deletions);
       await append(dependencies, ref, batch);
       samples += batch.samples;
+      await dependencies.newSeries.added(ref.tenantId, fresh);
     } catch (cause) {
       for (const index of batch.records) failed.add(index);
       errors.push(new Error(`partition ${batch.partition} of a tenant`, { cause }));
@@ -126,7 +136,7 @@ async function catalogueLayouts(
   catalogue: Catalogue,
   batch: PartitionBatch,
   windowMs: number,
-): Promise<void> {
+): Promise<NewLayout[]> {
   const tenantId = tenantIdOf(batch.tenant);
   const firstMs = new Map<GroupId, number>();
   for (const { group, windowStart } of batch.windows)
@@ -141,9 +151,10 @@ async function catalogueLayouts(
       }),
     );
   });
-  await mapLimited(puts, PARALLEL, ({ group, id, bytes }) =>
+  const isNew = await mapLimited(puts, PARALLEL, ({ group, id, bytes }) =>
     catalogue.put(tenantId, group, id, bytes, windowMs, firstMs.get(group)!),
   );
+  return puts.filter((_, i) => isNew[i]);
 }
 
 /** Unions of layouts, each of a size that an item of the catalogue holds. */

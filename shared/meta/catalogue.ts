@@ -16,7 +16,9 @@ import {
 } from '../placement';
 import { type Item, queryAll, succeeds, type Table } from './table';
 
-const MAX_LAYOUT_BYTES = 4 * 1024 * 1024;
+export const MAX_LAYOUT_BYTES = 4 * 1024 * 1024;
+/** How much longer than samples can be read a layout is kept: they may be sent a day ahead, and archived late. */
+export const LAYOUT_KEPT_MS = 30 * DAY_MS;
 
 /** What is known of a source: every layout its groups have had. */
 export interface SourceCatalogue {
@@ -63,6 +65,7 @@ export class Catalogue {
    *
    * @param windowMs what its samples are written with
    * @param firstMs none of its samples, of those that are about to be written, bears an earlier time
+   * @returns whether it was not there before
    */
   async put(
     tenantId: Id,
@@ -71,11 +74,11 @@ export class Catalogue {
     layoutBytes: Uint8Array,
     windowMs: number,
     firstMs: number,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const day = dayOf(this.now());
     const known = `${group}#${layoutId}#${windowMs}`;
     const written = this.written.get(known);
-    if (written?.day === day && written.firstMs <= firstMs) return;
+    if (written?.day === day && written.firstMs <= firstMs) return false;
     const item = { TableName: this.table.name, Key: keyOf(tenantId, group, layoutId) };
     const first = { N: String(firstMs) };
     const { Attributes } = await this.table.client.send(
@@ -89,10 +92,10 @@ export class Catalogue {
           ':windows': { NS: [String(windowMs)] },
           ':first': first,
         },
-        ReturnValues: 'UPDATED_NEW',
+        ReturnValues: 'UPDATED_OLD',
       }),
     );
-    const storedMs = Number(Attributes!.firstMs!.N);
+    const storedMs = Number(Attributes?.firstMs?.N ?? firstMs);
     if (storedMs > firstMs)
       await succeeds(
         this.table.client.send(
@@ -105,6 +108,7 @@ export class Catalogue {
         ),
       );
     this.written.set(known, { day, firstMs: Math.min(storedMs, firstMs) });
+    return Attributes?.layout === undefined;
   }
 
   /** A layout of a group. Layouts are immutable, so a copy is as good as the item. */
@@ -219,7 +223,7 @@ export class Catalogue {
 
   /** Data of today can be read for the retention; it may have been sent up to a day ahead, and archived late. */
   private expiresAt(): number {
-    return Math.ceil((this.now() + this.retentionMs + 30 * DAY_MS) / 1000);
+    return Math.ceil((this.now() + this.retentionMs + LAYOUT_KEPT_MS) / 1000);
   }
 
   private decode(layoutId: Id, compressed: Uint8Array): Layout {

@@ -10,7 +10,8 @@ export type DropReason =
   | 'value'
   | 'hostId'
   | 'unknownHost'
-  | 'tooManyHosts';
+  | 'tooManyHosts'
+  | 'seriesLimit';
 
 /** A source's samples of one request: timestamp (ms) -> metric name -> value, the last of each. */
 export type SourcePoints = Map<number, Map<string, number>>;

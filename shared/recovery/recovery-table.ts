@@ -73,6 +73,16 @@ export class RecoveryTable {
     );
   }
 
+  /** Forgets a partition: that it is not in memory is no loss from now on. Safe to repeat. */
+  async unregister(ref: PartitionRef): Promise<void> {
+    await this.table.client.send(
+      new DeleteItemCommand({
+        TableName: this.table.name,
+        Key: { pk: { S: PARTITIONS }, sk: { S: skOf(ref) } },
+      }),
+    );
+  }
+
   async isRegistered(ref: PartitionRef): Promise<boolean> {
     return (await this.get(PARTITIONS, skOf(ref))) !== undefined;
   }

@@ -125,10 +125,17 @@ describe('functions', () => {
 
   test('that run by the clock are not retried', () => {
     const configs = production.properties('AWS::Lambda::EventInvokeConfig');
-    expect(configs).toHaveLength(3);
+    expect(configs).toHaveLength(4);
     for (const config of configs) expect(config.MaximumRetryAttempts).toBe(0);
   });
 });
+
+/** Calls of S3 that a right of another name allows. */
+const RIGHT_OF: Readonly<Record<string, string>> = {
+  ListObjectVersions: 'ListBucketVersions',
+  // Each names the version.
+  DeleteObject: 'DeleteObjectVersion',
+};
 
 describe('rights', () => {
   const read = ['GetItem', 'Query'];
@@ -162,7 +169,7 @@ describe('rights', () => {
   ].map((action) => `kinesis:${action} on Stream`);
 
   test.each<[FunctionName, string[]]>([
-    ['post', ['kinesis:PutRecords on Stream', ...items('MetaTable', ...read)]],
+    ['post', ['kinesis:PutRecords on Stream', ...items('MetaTable', ...read, 'UpdateItem')]],
     ['deleter', ['kinesis:PutRecords on Stream', ...items('MetaTable', ...read)]],
     [
       'ingester',
@@ -191,7 +198,13 @@ describe('rights', () => {
     ],
     [
       'query',
-      [...hot, ...inVpc, ...items('WarmTable', ...read), ...items('MetaTable', ...read), ...readArchive],
+      [
+        ...hot,
+        ...inVpc,
+        ...items('WarmTable', ...read),
+        ...items('MetaTable', ...read, 'UpdateItem'),
+        ...readArchive,
+      ],
     ],
     ['registry', ['kinesis:PutRecords on Stream', ...items('MetaTable', ...read, ...write, 'DeleteItem')]],
     [
@@ -199,9 +212,11 @@ describe('rights', () => {
       [
         ...hot,
         ...inVpc,
-        ...items('WarmTable', ...read),
-        ...items('MetaTable', ...read, ...write),
+        ...items('WarmTable', ...read, 'DeleteItem'),
+        ...items('MetaTable', ...read, ...write, 'DeleteItem', 'Scan'),
         ...readArchive,
+        's3:DeleteObjectVersion on Bucket/archive/*',
+        's3:ListBucketVersions on Bucket',
       ],
     ],
     [
@@ -237,9 +252,12 @@ describe('rights', () => {
     );
     const calls = sources
       .flatMap((source) => [...source.matchAll(/\bnew ([A-Z]\w+)Command\(|\bpaginate([A-Z]\w+)\(/g)])
-      .map(([, command, paginated]) => command ?? paginated);
+      .map(([, command, paginated]) => command ?? paginated)
+      .map((call) => RIGHT_OF[call!] ?? call);
     const rights = FUNCTIONS.flatMap(allowed)
-      .filter((right) => /^(dynamodb:|lambda:|s3:(Get|Put)|kinesis:(Put|ListShards))/.test(right))
+      .filter((right) =>
+        /^(dynamodb:|lambda:|s3:(Get|Put|Delete|ListBucketVersions)|kinesis:(Put|ListShards))/.test(right),
+      )
       .map((right) => /:(\w+)/.exec(right)![1]);
     expect([...new Set(rights)].sort()).toEqual([...new Set(calls)].sort());
   });
@@ -324,13 +342,14 @@ describe('schedules', () => {
       input: JSON.parse(Targets[0].Input),
     }));
 
-  test('start every lane of the flusher and recovery each minute, and the archiver each hour', () => {
+  test('start every lane of the flusher and recovery each minute, the archiver and a sweep each hour', () => {
     expect(targets(synthesize({ flusherLanes: '3' }).stateless)).toEqual([
       { schedule: 'rate(1 minute)', function: 'Flusher', input: { lane: 0, lanes: 3 } },
       { schedule: 'rate(1 minute)', function: 'Flusher', input: { lane: 1, lanes: 3 } },
       { schedule: 'rate(1 minute)', function: 'Flusher', input: { lane: 2, lanes: 3 } },
       { schedule: 'rate(1 minute)', function: 'Recovery', input: {} },
       { schedule: 'rate(1 hour)', function: 'Archiver', input: {} },
+      { schedule: 'rate(1 hour)', function: 'Operator', input: { command: 'sweep' } },
     ]);
   });
 });

@@ -5,6 +5,11 @@ export class Client {
     private readonly apiKey: string,
   ) {}
 
+  /** What every request bears. */
+  get headers(): Record<string, string> {
+    return { 'x-api-key': this.apiKey, 'content-type': 'application/json' };
+  }
+
   async request(
     method: string,
     path: string,
@@ -13,7 +18,7 @@ export class Client {
   ): Promise<Response> {
     return fetch(new URL(path, this.url), {
       method,
-      headers: { 'x-api-key': this.apiKey, 'content-type': 'application/json', ...headers },
+      headers: { ...this.headers, ...headers },
       body: body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body),
     });
   }

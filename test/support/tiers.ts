@@ -7,11 +7,14 @@ import { freePort, startAws, startHotServer } from '../../scripts/local/servers'
 import { physicalName } from '../../scripts/local/template';
 import { ColdTier } from '../../shared/cold/cold-tier';
 import { HotTier } from '../../shared/hot/hot-tier';
+import { SeriesCounter } from '../../shared/limits/series-counter';
 import { Catalogue } from '../../shared/meta/catalogue';
+import { DeletedTenants } from '../../shared/meta/deleted-tenants';
 import { Manifest } from '../../shared/meta/manifest';
 import { Tenants } from '../../shared/meta/tenants';
 import { LossWatch } from '../../shared/recovery/loss-watch';
 import { RecoveryTable } from '../../shared/recovery/recovery-table';
+import { UsageTable } from '../../shared/usage/usage-table';
 import { WarmTier } from '../../shared/warm/warm-tier';
 import { temporaryDir } from './temporary-dir';
 
@@ -36,6 +39,8 @@ export interface Tiers {
   readonly recovery: RecoveryTable;
   readonly losses: LossWatch;
   readonly maxSampleAgeMs: number;
+  readonly deletedTenants: DeletedTenants;
+  readonly newSeries: SeriesCounter;
   /** Straight to the hot tier's server. */
   readonly redis: Redis;
   /** Requests to DynamoDB and S3 so far. */
@@ -83,6 +88,7 @@ export async function startTiers(): Promise<Tiers> {
   const redis = new Redis(address);
   const hot = new HotTier(new Redis(address), 3 * DAY_MS);
   const meta = { client: dynamodb, name: physicalName('Meta') };
+  const catalogue = new Catalogue(meta, 460 * DAY_MS);
   const recovery = new RecoveryTable(meta);
   return {
     hot,
@@ -92,8 +98,10 @@ export async function startTiers(): Promise<Tiers> {
     maxSampleAgeMs: DAY_MS,
     warm: new WarmTier({ client: dynamodb, name: physicalName('Warm') }, 35 * DAY_MS),
     cold: new ColdTier(s3, physicalName('Bucket')),
-    catalogue: new Catalogue(meta, 460 * DAY_MS),
+    catalogue,
+    newSeries: new SeriesCounter(catalogue, new UsageTable(meta)),
     manifest: new Manifest(meta),
+    deletedTenants: new DeletedTenants(new Tenants(meta)),
     calls: () => calls,
     stop: async () => {
       redis.disconnect();

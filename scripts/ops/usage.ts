@@ -1,0 +1,108 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { type CostLine, estimateCost } from '../../shared/usage/cost';
+import { COUNTERS, type Counter } from '../../shared/usage/counters';
+import type { TierBytes } from '../../shared/usage/tier-bytes';
+import type { SeriesTally } from '../../shared/usage/usage-table';
+import { type CommonOptions, command, progress, run } from './command';
+import type { Functions } from './invoke';
+import { table } from './table';
+
+/** What `ops usage --json` prints. */
+export interface UsageReport {
+  readonly tenant: string;
+  /** `2026-11` */
+  readonly month: string;
+  /** Sums of the month. */
+  readonly counts: Readonly<Record<Counter, number>>;
+  readonly series: SeriesTally;
+  /** Now. */
+  readonly bytes: TierBytes;
+  readonly cost: readonly CostLine[];
+  readonly dollars: number;
+  /** For a billion samples; null without samples. */
+  readonly dollarsPerBillion: number | null;
+}
+
+/** `ops usage`. */
+export function usageCommand(): Command {
+  return command('usage', 'what a tenant used in a month, what it has, and what that costs about')
+    .requiredOption('--tenant <name>', 'whose')
+    .option('--month <month>', 'such as 2026-11', parseMonth, new Date().toISOString().slice(0, 7))
+    .action((options: CommonOptions & { tenant: string; month: string }) =>
+      run(options, (functions) => report(functions, options.tenant, options.month, new Date()), usageText),
+    );
+}
+
+async function report(functions: Functions, tenant: string, month: string, now: Date): Promise<UsageReport> {
+  const { days, series, memoryCopies } = await functions.invoke<{
+    days: Record<string, Record<Counter, number>>;
+    series: SeriesTally;
+    memoryCopies: number;
+  }>('operator', { command: 'usage', tenant, month });
+  const counts = Object.fromEntries(
+    COUNTERS.map((name) => [name, Object.values(days).reduce((sum, day) => sum + day[name], 0)]),
+  ) as Record<Counter, number>;
+
+  const bytes = { hot: 0, warm: 0, cold: 0 };
+  for (let partition: number | null = 0; partition !== null; ) {
+    const slice: { bytes: TierBytes; next: number | null } = await functions.invoke('operator', {
+      command: 'usage bytes',
+      tenant,
+      partition,
+    });
+    for (const tier of ['hot', 'warm', 'cold'] as const) bytes[tier] += slice.bytes[tier];
+    partition = slice.next;
+    if (partition !== null) progress(`${partition} partitions measured`);
+  }
+
+  const cost = estimateCost({ counts, bytes, share: shareOfMonth(month, now), memoryCopies });
+  const dollars = cost.reduce((sum, line) => sum + line.dollars, 0);
+  return {
+    tenant,
+    month,
+    counts,
+    series,
+    bytes,
+    cost,
+    dollars,
+    dollarsPerBillion: counts.samples === 0 ? null : (dollars / counts.samples) * 1e9,
+  };
+}
+
+/** How much of a month has passed: 0 before it, 1 after it. */
+function shareOfMonth(month: string, now: Date): number {
+  const start = Date.parse(`${month}-01T00:00:00Z`);
+  const first = new Date(start);
+  const end = Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1);
+  return Math.min(1, Math.max(0, (now.getTime() - start) / (end - start)));
+}
+
+function usageText({ tenant, month, counts, series, bytes, cost, dollars, dollarsPerBillion }: UsageReport) {
+  const top = (entries: SeriesTally['topNames']) =>
+    table(
+      ['series', 'of'],
+      entries.slice(0, 10).map(({ name, series: count }) => [String(count), name]),
+    );
+  return [
+    `${tenant} in ${month}: ${counts.samples} samples in ${counts.requests} requests`,
+    `series: ${series.active} active, ${series.stored} stored`,
+    `bytes now: ${bytes.hot} in memory, ${bytes.warm} warm, ${bytes.cold} archived`,
+    '',
+    table(
+      ['dollars', 'what', 'because'],
+      cost.map(({ what, because, dollars: amount }) => [amount.toFixed(4), what, because]),
+    ),
+    `${dollars.toFixed(4)}  in all${dollarsPerBillion === null ? '' : `, ${dollarsPerBillion.toFixed(2)} for a billion samples`}`,
+    '',
+    'metric names with the most series',
+    top(series.topNames),
+    '',
+    'hosts and services with the most series',
+    top(series.topSources),
+  ].join('\n');
+}
+
+function parseMonth(text: string): string {
+  if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(text)) throw new InvalidArgumentError('give a month such as 2026-11.');
+  return text;
+}

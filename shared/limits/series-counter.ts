@@ -1,0 +1,70 @@
+import { LRUCache } from 'lru-cache';
+import { mapLimited } from '../concurrency';
+import type { Id } from '../id';
+import { decodeLayout } from '../layout';
+import { log } from '../log';
+import type { Catalogue } from '../meta/catalogue';
+import { type GroupId, sourceIdOfGroup } from '../placement';
+import type { UsageTable } from '../usage/usage-table';
+
+/** A layout that the catalogue did not have before. */
+export interface NewLayout {
+  readonly group: GroupId;
+  readonly id: Id;
+  readonly bytes: Uint8Array;
+}
+
+const PARALLEL = 16;
+/** Series of all sources that are remembered. */
+const MAX_REMEMBERED = 1_000_000;
+
+/**
+ * Counts new series where they are first seen, for the limit. About right: what a crash loses is found when the
+ * catalogue is counted again.
+ */
+export class SeriesCounter {
+  /** Series of the sources that had new layouts lately, by source. */
+  private readonly known = new LRUCache<Id, Set<string>>({
+    maxSize: MAX_REMEMBERED,
+    sizeCalculation: (series) => series.size + 1,
+  });
+
+  constructor(
+    private readonly catalogue: Catalogue,
+    private readonly usage: UsageTable,
+  ) {}
+
+  /** Adds the series of new layouts that no older layout of their source has. Never fails: samples come first. */
+  async added(tenantId: Id, layouts: readonly NewLayout[]): Promise<void> {
+    if (layouts.length === 0) return;
+    try {
+      const bySource = Map.groupBy(layouts, ({ group }) => sourceIdOfGroup(group));
+      const counts = await mapLimited([...bySource], PARALLEL, ([sourceId, fresh]) =>
+        this.countNew(tenantId, sourceId, fresh),
+      );
+      const added = counts.reduce((sum, count) => sum + count, 0);
+      if (added > 0) await this.usage.addSeries(tenantId, added);
+    } catch (error) {
+      log.warn('new series were not counted', { error: error as Error });
+    }
+  }
+
+  private async countNew(tenantId: Id, sourceId: Id, fresh: readonly NewLayout[]): Promise<number> {
+    const known = this.known.get(sourceId) ?? (await this.olderThan(tenantId, sourceId, fresh));
+    const before = known.size;
+    for (const { bytes } of fresh) for (const series of decodeLayout(bytes).columns.keys()) known.add(series);
+    // Anew: its size has changed.
+    this.known.delete(sourceId);
+    this.known.set(sourceId, known);
+    return known.size - before;
+  }
+
+  private async olderThan(tenantId: Id, sourceId: Id, fresh: readonly NewLayout[]): Promise<Set<string>> {
+    const isFresh = new Set(fresh.map(({ id }) => id));
+    const series = new Set<string>();
+    const { layouts } = await this.catalogue.source(tenantId, sourceId);
+    for (const layout of [...layouts.values()].flat())
+      if (!isFresh.has(layout.id)) for (const key of layout.columns.keys()) series.add(key);
+    return series;
+  }
+}

@@ -1,0 +1,96 @@
+import type { Counter } from './counters';
+import type { TierBytes } from './tier-bytes';
+
+/** Dollars, us-east-1. @see design.md, section 9 */
+const PRICE = {
+  httpRequest: 1.0 / 1e6,
+  invocation: 0.2 / 1e6,
+  /** Arm. */
+  functionGbSecond: 0.0000133334,
+  streamUnit: 0.014 / 1e6,
+  /** A shard takes 1 MB/s; remembering for longer than a day included. */
+  shardHour: 0.015 + 0.02,
+  warmWriteUnit: 0.625 / 1e6,
+  warmGbMonth: 0.25,
+  coldGbMonth: 0.023,
+  /** Of a cache.m7g.large, of which three quarters of 6.38 GB may be used. */
+  memoryGbHour: 0.1264 / (6.38 * 0.75),
+} as const;
+
+const GB = 1e9;
+const HOURS_OF_MONTH = 730;
+const SHARD_BYTES_PER_HOUR = 3600 * 1e6;
+
+/** One line of a bill. */
+export interface CostLine {
+  readonly what: string;
+  /** How the dollars come about. */
+  readonly because: string;
+  readonly dollars: number;
+}
+
+export interface UsageOfMonth {
+  readonly counts: Readonly<Record<Counter, number>>;
+  readonly bytes: TierBytes;
+  /** How much of the month has passed: 1 for one that is over. */
+  readonly share: number;
+  /** Copies of what is in memory: a primary, and its replicas. */
+  readonly memoryCopies: number;
+}
+
+/**
+ * What a tenant costs in a month, about: what AWS charges by use, as counted, and storage as if what is there now
+ * had been there so far. Not in it: what all tenants share whatever they do (the smallest cache, empty shards, logs, reads
+ * of functions that run by the clock, data transfer).
+ */
+export function estimateCost({ counts, bytes, share, memoryCopies }: UsageOfMonth): CostLine[] {
+  const hours = HOURS_OF_MONTH * share;
+  const gbSeconds = counts.functionMbMs / 1024 / 1000;
+  const shardHours = counts.streamBytes / SHARD_BYTES_PER_HOUR;
+  // An item of n bytes is charged by the KB begun: half a KB more, on average.
+  const writeUnits = counts.warmBytesWritten / 1024 + counts.warmItemsWritten / 2;
+  const line = (what: string, because: string, dollars: number): CostLine => ({ what, because, dollars });
+  return [
+    line('API requests', `${counts.requests} at $1.00 a million`, counts.requests * PRICE.httpRequest),
+    line('function calls', `${counts.requests} at $0.20 a million`, counts.requests * PRICE.invocation),
+    line(
+      'function time',
+      `${rounded(gbSeconds)} GB-s of post, query and registry at $0.0000133334`,
+      gbSeconds * PRICE.functionGbSecond,
+    ),
+    line(
+      'stream puts',
+      `${counts.streamUnits} units of 25 KB at $0.014 a million`,
+      counts.streamUnits * PRICE.streamUnit,
+    ),
+    line(
+      'stream shards',
+      `${rounded(shardHours)} shard-hours, filled at 1 MB/s, at $0.035`,
+      shardHours * PRICE.shardHour,
+    ),
+    line(
+      'memory',
+      `${bytes.hot} bytes now, ${memoryCopies} copies, for ${rounded(hours)} h at $0.0264 a GB-h`,
+      (bytes.hot / GB) * memoryCopies * hours * PRICE.memoryGbHour,
+    ),
+    line(
+      'warm writes',
+      `about ${Math.round(writeUnits)} write units at $0.625 a million`,
+      writeUnits * PRICE.warmWriteUnit,
+    ),
+    line(
+      'warm storage',
+      `${bytes.warm} bytes now, for ${rounded(share)} of a month at $0.25 a GB`,
+      (bytes.warm / GB) * share * PRICE.warmGbMonth,
+    ),
+    line(
+      'archive storage',
+      `${bytes.cold} bytes now, for ${rounded(share)} of a month at $0.023 a GB`,
+      (bytes.cold / GB) * share * PRICE.coldGbMonth,
+    ),
+  ];
+}
+
+function rounded(value: number): number {
+  return Number(value.toPrecision(3));
+}

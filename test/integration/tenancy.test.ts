@@ -1,0 +1,628 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { createServer, request as httpRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { DynamoDBClient, paginateScan } from '@aws-sdk/client-dynamodb';
+import { paginateListObjectsV2 } from '@aws-sdk/client-s3';
+import { localAws } from '../../scripts/local/provision';
+import { physicalName } from '../../scripts/local/template';
+import { Functions } from '../../scripts/ops/invoke';
+import type { UsageReport } from '../../scripts/ops/usage';
+import { eraseTenant } from '../../shared/erase/erase-tenant';
+import { ApiKeys, type KeyDescription } from '../../shared/meta/api-keys';
+import { Manifest } from '../../shared/meta/manifest';
+import { Services } from '../../shared/meta/services';
+import type { Table } from '../../shared/meta/table';
+import { Tenants } from '../../shared/meta/tenants';
+import { ENV } from '../../shared/names';
+import { tenantIdOf } from '../../shared/placement';
+import { RecoveryTable } from '../../shared/recovery/recovery-table';
+import { parseSettings } from '../../shared/settings';
+import { UsageTable } from '../../shared/usage/usage-table';
+import { Client } from '../support/client';
+import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { ops } from '../support/ops';
+import { Stores } from '../support/stores';
+import { until } from '../support/until';
+
+let stack: LocalStack;
+let meta: Table;
+let stores: Stores;
+const now = Math.floor(Date.now() / 60_000) * 60;
+
+beforeAll(async () => {
+  stack = await startLocalStack({ settings: { partitions: '2' } });
+  meta = {
+    client: new DynamoDBClient(localAws(Number(new URL(stack.awsEndpoint).port))),
+    name: physicalName('MetaTable'),
+  };
+  stores = new Stores(stack);
+}, 180_000);
+
+afterAll(async () => {
+  await stores?.close();
+  meta?.client.destroy();
+  await stack?.stop();
+}, 60_000);
+
+interface CreatedKey {
+  readonly key: string;
+  readonly publicId: string;
+}
+
+const createTenant = (name: string) => ops<{ id: string }>(stack.url, 'tenants', 'create', name);
+const createKey = (tenant: string, rights: string, ...more: string[]) =>
+  ops<CreatedKey>(stack.url, 'keys', 'create', '--tenant', tenant, '--rights', rights, ...more);
+
+describe('keys', () => {
+  let acme: Record<'both' | 'read' | 'write' | 'revoked' | 'expired', string>;
+  let host: string;
+  let others: Client;
+
+  beforeAll(async () => {
+    await createTenant('acme');
+    await createTenant('umbrella');
+    const [both, read, write, gone] = await Promise.all([
+      createKey('acme', 'read,write', '--expires', '30d'),
+      createKey('acme', 'read'),
+      createKey('acme', 'write'),
+      createKey('acme', 'write,read'),
+    ]);
+    await ops(stack.url, 'keys', 'revoke', gone.publicId);
+    // Its time is not to be waited for: it was made long ago.
+    const old = await new ApiKeys(meta, () => 1000).create({ tenant: 'acme', rights: ['read'] }, 5000);
+    acme = { both: both.key, read: read.key, write: write.key, revoked: gone.key, expired: old.key };
+    host = await new Client(stack.url, both.key).createHost('web1');
+    others = new Client(stack.url, (await createKey('umbrella', 'read,write')).key);
+  }, 120_000);
+
+  const altered = (key: string) => key.slice(0, -1) + (key.endsWith('A') ? 'B' : 'A');
+
+  test.each<{ name: string; key: () => string | undefined; read: number; write: number }>([
+    { name: 'no key', key: () => undefined, read: 401, write: 401 },
+    { name: 'an empty key', key: () => '', read: 401, write: 401 },
+    { name: 'text that is no key', key: () => 'secret', read: 401, write: 401 },
+    { name: 'a key cut short', key: () => acme.both.slice(0, -1), read: 401, write: 401 },
+    { name: 'a key and more', key: () => `${acme.both}A`, read: 401, write: 401 },
+    { name: 'an unknown key', key: () => `ht_${'A'.repeat(12)}_${'A'.repeat(43)}`, read: 401, write: 401 },
+    { name: 'a public id with another secret', key: () => altered(acme.both), read: 401, write: 401 },
+    { name: 'a revoked key', key: () => acme.revoked, read: 401, write: 401 },
+    { name: 'an expired key', key: () => acme.expired, read: 401, write: 401 },
+    { name: 'a key that may read', key: () => acme.read, read: 200, write: 403 },
+    { name: 'a key that may write', key: () => acme.write, read: 403, write: 200 },
+    { name: 'a key that may do both, and expires later', key: () => acme.both, read: 200, write: 200 },
+  ])('$name gets $read for a read and $write for a write', async ({ key, read, write }) => {
+    const value = key();
+    const headers: Record<string, string> = value === undefined ? {} : { 'x-api-key': value };
+    const statuses = await Promise.all([
+      fetch(`${stack.url}/api/v0/hosts`, { headers }),
+      fetch(`${stack.url}/api/v0/tsdb/latest?hostId=${host}&name=a`, { headers }),
+      fetch(`${stack.url}/api/v0/tsdb`, { method: 'POST', body: '[]', headers }),
+    ]);
+    expect(statuses.map(({ status }) => status)).toEqual([read, read, write]);
+    for (const response of statuses) {
+      const answer = (await response.json()) as { error?: { message: string } };
+      if (response.status === 200) expect(answer.error).toBeUndefined();
+      else expect(answer).toEqual({ error: { message: expect.any(String) } });
+    }
+  });
+
+  test("another tenant's key, good as it is, finds nothing of this one", async () => {
+    const statuses = await Promise.all(
+      [
+        ['GET', `/api/v0/hosts/${host}`],
+        ['PUT', `/api/v0/hosts/${host}`, { name: 'mine' }],
+        ['GET', `/api/v0/hosts/${host}/metrics?name=custom.a&from=0&to=${now}`],
+        ['GET', `/api/v0/hosts/${host}/metric-names`],
+        ['POST', '/api/v0/tsdb', [{ hostId: host, name: 'custom.a', time: now, value: 1 }]],
+      ].map(([method, path, body]) => others.request(method as string, path as string, body)),
+    );
+    expect(statuses.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404]);
+    expect(await others.json('GET', '/api/v0/hosts')).toEqual({ hosts: [] });
+    expect(await others.json('GET', `/api/v0/tsdb/latest?hostId=${host}&name=custom.a`)).toEqual({
+      tsdbLatest: { [host]: {} },
+    });
+  });
+
+  test('are two at a time for each set of rights, listed without what opens', async () => {
+    await createKey('umbrella', 'read,write');
+    await expect(createKey('umbrella', 'write,read')).rejects.toThrow('has 2 keys');
+    const listed = await ops<KeyDescription[]>(stack.url, 'keys', 'list', '--tenant', 'umbrella');
+    expect(listed).toHaveLength(2);
+    for (const key of listed)
+      expect(Object.keys(key).sort()).toEqual(['createdAt', 'publicId', 'rights', 'tenant']);
+    await ops(stack.url, 'keys', 'revoke', listed[1]!.publicId);
+    await createKey('umbrella', 'read,write');
+    // An expired key makes room by itself.
+    const slots = await ops<KeyDescription[]>(stack.url, 'keys', 'list', '--tenant', 'acme');
+    expect(slots.filter(({ rights }) => rights.join() === 'read')).toHaveLength(2);
+    await createKey('acme', 'read');
+  }, 60_000);
+
+  test('are refused 30 s after they were revoked or at once when they expire, on an instance that knew them', async () => {
+    let clock = Date.now();
+    const instance = new ApiKeys(meta, () => clock);
+    await createTenant('clocked');
+    const [kept, limited] = await Promise.all([
+      createKey('clocked', 'read,write'),
+      createKey('clocked', 'read', '--expires', '1h'),
+    ]);
+    expect(await instance.verify(kept.key)).toEqual({ tenant: 'clocked', rights: ['read', 'write'] });
+    await ops(stack.url, 'keys', 'revoke', kept.publicId);
+    clock += 30_000;
+    expect(await instance.verify(kept.key)).toBeUndefined();
+    expect(await instance.verify(limited.key)).toBeDefined();
+    clock += 3_600_000;
+    expect(await instance.verify(limited.key)).toBeUndefined();
+    expect(await new ApiKeys(meta).list(tenantIdOf('clocked'))).toHaveLength(1);
+  }, 60_000);
+});
+
+/** Every key, item and object there is, by the tenant's id and its hosts' names. */
+async function traces(id: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const key of await stores.redis.keys('*')) if (key.includes(id)) found.push(`hot ${key}`);
+  for (const name of [physicalName('WarmTable'), meta.name])
+    for await (const page of paginateScan({ client: meta.client }, { TableName: name }))
+      for (const { pk, sk } of page.Items ?? [])
+        if (`${pk!.S} ${sk!.S}`.includes(id)) found.push(`${name} ${pk!.S}`);
+  const pages = paginateListObjectsV2({ client: stores.s3 }, { Bucket: stack.bucket });
+  for await (const { Contents = [] } of pages)
+    for (const { Key } of Contents) if (Key!.includes(id)) found.push(`cold ${Key}`);
+  return found;
+}
+
+describe('limits', () => {
+  const clientOf = async (name: string, ...limits: string[]) => {
+    const { id } = await createTenant(name);
+    if (limits.length > 0)
+      await ops(stack.url, 'tenants', 'set', name, ...limits.flatMap((limit) => ['--limit', limit]));
+    return { id, client: new Client(stack.url, (await createKey(name, 'read,write')).key) };
+  };
+  /** Names that the limit is met with, all within one minute of the clock. */
+  const points = (hostId: string, names: readonly string[]) =>
+    names.map((name) => ({ hostId, name, time: now - 60, value: 1 }));
+  const many = (prefix: string, count: number) =>
+    Array.from({ length: count }, (_, i) => `custom.${prefix}.${i}`);
+  const said = async (response: Response) =>
+    ((await response.json()) as { error: { message: string } }).error;
+
+  /** The answers to the same request until one is refused: the clock may turn to another minute in between. */
+  const untilRefused = async (send: () => Promise<Response>, most: number) => {
+    for (let accepted = 0; ; accepted++) {
+      const response = await send();
+      if (response.status !== 200) return { accepted, response };
+      expect(accepted).toBeLessThan(most);
+    }
+  };
+
+  test('of samples a minute: 429 beyond, with the seconds that are left of the minute', async () => {
+    const { client } = await clientOf('chatty', 'samplesPerMinute=50');
+    const host = await client.createHost('web1');
+    const send = () => client.request('POST', '/api/v0/tsdb', points(host, many('a', 20)));
+    // Two instances of post let in three requests, and one more each before they hear of each other; in two minutes.
+    const { accepted, response } = await untilRefused(send, 10);
+    expect(accepted).toBeGreaterThanOrEqual(3);
+    expect(response.status).toBe(429);
+    const seconds = Number(response.headers.get('retry-after'));
+    expect(seconds).toBeGreaterThanOrEqual(1);
+    expect(seconds).toBeLessThanOrEqual(60);
+    expect(await said(response)).toEqual({ message: expect.stringContaining('samplesPerMinute of 50') });
+    // Reading goes on, and so do others.
+    expect((await client.request('GET', '/api/v0/hosts')).status).toBe(200);
+    expect((await new Client(stack.url, stack.apiKey).request('POST', '/api/v0/tsdb', '[]')).status).toBe(
+      200,
+    );
+  }, 60_000);
+
+  test('of posts of service metrics a minute', async () => {
+    const { client, id } = await clientOf('poster', 'servicePostsPerMinute=3');
+    await new Services(meta).create(id, 'shop');
+    const send = () =>
+      client.request('POST', '/api/v0/services/shop/tsdb', [{ name: 'a', time: now, value: 1 }]);
+    const { accepted, response } = await untilRefused(send, 20);
+    expect(accepted).toBeGreaterThanOrEqual(3);
+    expect(response.status).toBe(429);
+    expect(await said(response)).toEqual({ message: expect.stringContaining('servicePostsPerMinute of 3') });
+  }, 60_000);
+
+  test('of hosts', async () => {
+    const { client } = await clientOf('small', 'hosts=2');
+    await client.createHost('a');
+    await client.createHost('b');
+    const response = await client.request('POST', '/api/v0/hosts', { name: 'c' });
+    expect([response.status, response.headers.get('retry-after')]).toEqual([429, '60']);
+    expect(await said(response)).toEqual({ message: expect.stringContaining('hosts of 2') });
+  }, 60_000);
+
+  test('of a body, before and after it is decompressed: 413', async () => {
+    const { client } = await clientOf('slim', 'bodyBytes=2000');
+    const send = (body: string | Uint8Array, headers: Record<string, string> = {}) =>
+      fetch(`${stack.url}/api/v0/tsdb`, {
+        method: 'POST',
+        headers: { ...client.headers, ...headers },
+        body: typeof body === 'string' ? body : new Uint8Array(body),
+      });
+    const gzip = { 'content-encoding': 'gzip' };
+    expect((await send(`[${' '.repeat(1900)}]`)).status).toBe(200);
+    expect((await send(`[${' '.repeat(2100)}]`)).status).toBe(413);
+    expect((await send(gzipSync(`[${' '.repeat(1900)}]`), gzip)).status).toBe(200);
+    expect((await send(gzipSync(`[${' '.repeat(2100)}]`), gzip)).status).toBe(413);
+  }, 60_000);
+
+  test('of series: new ones are dropped, the known go on', async () => {
+    const { client, id } = await clientOf('wide', 'series=30');
+    const host = await client.createHost('web1');
+    await client.post(points(host, many('a', 20)));
+    // Names that overlap are counted once.
+    await client.post(points(host, many('a', 35)));
+    const usage = new UsageTable(meta);
+    await until(
+      'counted',
+      () => usage.series(id),
+      ({ added }) => added === 35,
+      30_000,
+    );
+    // An instance that begins now knows; those that run look again within 30 s.
+    stack.killFunctions();
+    const post = (names: readonly string[]) => client.request('POST', '/api/v0/tsdb', points(host, names));
+    await until(
+      'known',
+      async () => (await post(['custom.new.0'])).status,
+      (status) => status === 429,
+    );
+    const mixed = await post([...many('a', 35), ...many('b', 5)]);
+    expect([mixed.status, await mixed.json()]).toEqual([200, { success: true, dropped: { seriesLimit: 5 } }]);
+    expect((await post(many('a', 35))).status).toBe(200);
+    const refused = await post(many('b', 5));
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '3600']);
+    expect(await said(refused)).toEqual({ message: expect.stringContaining('series of 30') });
+  }, 90_000);
+
+  test('are asked of no store: two hundred warm posts make two hundred calls to the stream, and next to none else', async () => {
+    const calls = new Map<string, number>();
+    const proxy = createServer((request, response) => {
+      const call = String(request.headers['x-amz-target']);
+      calls.set(call, (calls.get(call) ?? 0) + 1);
+      const { port } = new URL(stack.awsEndpoint);
+      const onward = httpRequest(
+        { host: '127.0.0.1', port, method: request.method, path: request.url, headers: request.headers },
+        (answer) => {
+          response.writeHead(answer.statusCode!, answer.headers);
+          answer.pipe(response);
+        },
+      );
+      request.pipe(onward);
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    Object.assign(process.env, {
+      AWS_ENDPOINT_URL: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+      AWS_REGION: 'us-east-1',
+      AWS_ACCESS_KEY_ID: 'test',
+      AWS_SECRET_ACCESS_KEY: 'test',
+      POWERTOOLS_METRICS_DISABLED: 'true',
+      [ENV.settings]: JSON.stringify(parseSettings({})),
+      [ENV.stream]: stack.stream,
+      [ENV.metaTable]: meta.name,
+    });
+    const { handler } = await import('../../functions/post/handler');
+    const { client } = await clientOf('steady');
+    const host = await client.createHost('web1');
+    const post = async () => {
+      const answer = await handler({
+        routeKey: 'POST /api/v0/tsdb',
+        headers: client.headers,
+        body: JSON.stringify(points(host, many('a', 10))),
+        isBase64Encoded: false,
+      } as never);
+      expect(answer.statusCode).toBe(200);
+    };
+    await post();
+    calls.clear();
+    const startedMs = Date.now();
+    for (let i = 0; i < 200; i++) await post();
+    // What is shared with other instances is, at most every 15 s.
+    const exchanges = 3 * Math.ceil((Date.now() - startedMs) / 15_000);
+    const { 'Kinesis_20131202.PutRecords': puts, ...others } = Object.fromEntries(calls);
+    expect(puts).toBe(200);
+    expect(Object.values(others).reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(exchanges);
+    proxy.closeAllConnections();
+    proxy.close();
+  }, 120_000);
+});
+
+describe('usage', () => {
+  test('says what was used, what is there, what it costs, and who has the most series', async () => {
+    await createTenant('used');
+    const client = new Client(stack.url, (await createKey('used', 'read,write')).key);
+    const hosts = [await client.createHost('large'), await client.createHost('small')];
+    const names = ['custom.common', ...Array.from({ length: 9 }, (_, i) => `custom.own.${i}`)];
+    const samples = (host: string, of: readonly string[], time: number) =>
+      of.map((name) => ({ hostId: host, name, time, value: time / 7 }));
+    await client.post([
+      ...samples(hosts[0]!, names, now - 120),
+      ...samples(hosts[1]!, names.slice(0, 1), now - 120),
+    ]);
+    const month = new Date().toISOString().slice(0, 7);
+    const usage = () => ops<UsageReport>(stack.url, 'usage', '--tenant', 'used');
+    const catalogued = await until('in the catalogue', usage, ({ series }) => series.active === 11, 60_000);
+    expect(catalogued).toMatchObject({
+      month,
+      series: {
+        active: 11,
+        stored: 11,
+        topNames: expect.arrayContaining([{ name: 'custom.common', series: 2 }]),
+        topSources: [
+          { name: `host=${hosts[0]}`, series: 10 },
+          { name: `host=${hosts[1]}`, series: 1 },
+        ],
+      },
+    });
+    // What an instance counted is told with a request half a minute later; here a new one tells at once.
+    stack.killFunctions();
+    await until(
+      'posted',
+      async () => (await client.request('POST', '/api/v0/tsdb', samples(hosts[0]!, names, now - 60))).status,
+      (status) => status === 200,
+    );
+    const told = await until('counted', usage, ({ counts }) => counts.samples >= 21, 60_000);
+    expect(told.counts).toMatchObject({ samples: 21, servicePosts: 0 });
+    expect(told.counts.requests).toBeGreaterThanOrEqual(3);
+    expect(told.counts.streamBytes).toBeGreaterThan(0);
+    expect(told.counts.functionMbMs).toBeGreaterThan(0);
+    await until('in memory', usage, ({ bytes }) => bytes.hot > 0, 30_000);
+    await ops(stack.url, 'drain');
+    await ops(stack.url, 'archive');
+    const stored = await usage();
+    expect(stored.bytes).toMatchObject({ hot: 0, warm: stored.counts.warmBytesWritten });
+    expect(stored.bytes.warm).toBeGreaterThan(0);
+    expect(stored.bytes.cold).toBeGreaterThan(0);
+    expect(stored.counts.warmItemsWritten).toBeGreaterThanOrEqual(2);
+    expect(stored.dollars).toBeCloseTo(
+      stored.cost.reduce((sum, { dollars }) => sum + dollars, 0),
+      12,
+    );
+    expect(stored.dollarsPerBillion).toBeCloseTo((stored.dollars / 21) * 1e9, 3);
+    const before = await ops<UsageReport>(stack.url, 'usage', '--tenant', 'used', '--month', '2020-01');
+    expect(before.counts.samples).toBe(0);
+  }, 180_000);
+});
+
+describe('deleting a tenant', () => {
+  test('erases it from every tier, whatever is still in the stream or comes again, and touches no other', async () => {
+    const { id } = await createTenant('doomed');
+    const { id: keptId } = await createTenant('kept');
+    const clients = await Promise.all(
+      ['doomed', 'kept'].map(
+        async (name) => new Client(stack.url, (await createKey(name, 'read,write')).key),
+      ),
+    );
+    const hosts = await Promise.all(clients.map((client) => client.createHost('web1')));
+    // The doomed one's first, so that the stream has nothing of it after the other's last.
+    const post = async (minute: number) => {
+      for (const [i, client] of clients.entries())
+        await client.post([{ hostId: hosts[i]!, name: 'custom.a', time: now - minute * 60, value: minute }]);
+    };
+    const read = () => clients[1]!.metrics(hosts[1]!, 'custom.a', now - 600, now);
+    const count = (id: string, tier: string) => async () =>
+      (await traces(id)).filter((trace) => trace.startsWith(tier)).length;
+
+    // One sample in each tier.
+    const inMemory = (): Promise<number[]> => Promise.all([count(id, 'hot')(), count(keptId, 'hot')()]);
+    const isIn = (counts: number[]) => counts.every((n) => n > 0);
+    await post(3);
+    await until('in memory', inMemory, isIn, 30_000);
+    await ops(stack.url, 'drain');
+    await ops(stack.url, 'archive');
+    await post(2);
+    await until(
+      'in memory again',
+      () => stores.hot(),
+      ({ frames }) => frames === 2,
+      30_000,
+    );
+    await ops(stack.url, 'drain');
+    await post(1);
+    await until(
+      'in memory once more',
+      () => stores.hot(),
+      ({ frames }) => frames === 2,
+      30_000,
+    );
+    expect(new Set((await traces(id)).map((trace) => trace.split(' ')[0]))).toEqual(
+      new Set(['hot', physicalName('WarmTable'), meta.name, 'cold']),
+    );
+    const before = await read();
+
+    await expect(ops(stack.url, 'tenants', 'delete', 'doomed')).rejects.toThrow('--yes');
+    const erased = await ops<Record<string, number>>(stack.url, 'tenants', 'delete', 'doomed', '--yes');
+    for (const tier of ['hot', 'warm', 'cold', 'meta']) expect(erased[tier]).toBeGreaterThan(0);
+    const left = [`${meta.name} tenants`];
+    expect(await traces(id)).toEqual(left);
+
+    // All that the stream has, again, to instances that remember nothing.
+    stack.killFunctions();
+    expect(await ops(stack.url, 'replay')).toMatchObject({ replay: { state: 'done' } });
+    expect((await stores.hot()).frames).toBeGreaterThan(1);
+    expect(await traces(id)).toEqual(left);
+    expect(await new RecoveryTable(meta).loss()).toBeUndefined();
+    // The key is dead, and nobody may have the name.
+    expect((await clients[0]!.request('GET', '/api/v0/hosts')).status).toBe(401);
+    await expect(createTenant('doomed')).rejects.toThrow('was deleted');
+
+    // A writer that did not know yet wrote after all: the sweep removes it, and is done with it when none can come.
+    const functions = new Functions(stack.url);
+    const sweep = (settledMs?: number) => functions.invoke('operator', { command: 'sweep', settledMs });
+    await stores.redis.set(`{${id}:0000}:due`, 'late');
+    expect(await sweep()).toEqual({ erased: 0, remaining: 1 });
+    expect(await traces(id)).toEqual(left);
+    expect(await sweep(0)).toEqual({ erased: 1, remaining: 0 });
+    expect(await sweep(0)).toEqual({ erased: 0, remaining: 0 });
+    functions.close();
+    // Run again, the command has nothing to do.
+    expect(await ops(stack.url, 'tenants', 'delete', 'doomed', '--yes')).toEqual({
+      hot: 0,
+      warm: 0,
+      cold: 0,
+      meta: 0,
+    });
+    await expect(ops(stack.url, 'tenants', 'delete', 'never', '--yes')).rejects.toThrow('no tenant never');
+    expect(await read()).toBe(before);
+  }, 240_000);
+});
+
+test('erasing goes on after it was cut short at any step', async () => {
+  await createTenant('sliced');
+  const client = new Client(stack.url, (await createKey('sliced', 'read,write')).key);
+  const host = await client.createHost('web1');
+  const post = (minute: number) =>
+    client.post([{ hostId: host, name: 'custom.a', time: now - minute * 60, value: minute }]);
+  const id = tenantIdOf('sliced');
+  const isHot = async () => (await traces(id)).some((trace) => trace.includes(':f:'));
+  await post(2);
+  await until('in memory', isHot, Boolean, 60_000);
+  await ops(stack.url, 'drain');
+  await ops(stack.url, 'archive');
+  await post(1);
+  await until('in memory again', isHot, Boolean, 60_000);
+
+  const deleted = (await new Tenants(meta).markDeleted('sliced'))!;
+  const dependencies = {
+    hot: stores.redis,
+    warm: { client: meta.client, name: physicalName('WarmTable') },
+    meta,
+    manifest: new Manifest(meta),
+    recovery: new RecoveryTable(meta),
+    s3: stores.s3,
+    bucket: stack.bucket,
+  };
+  // A step more each time; what the earlier ones removed is not there any more.
+  const left: number[] = [];
+  for (let steps = 0, isDone = false; !isDone; steps++) {
+    let taken = 0;
+    ({ isDone } = await eraseTenant(dependencies, deleted, () => taken++ < steps));
+    left.push((await traces(id)).length);
+  }
+  expect(left.length).toBeGreaterThan(4);
+  expect(left).toEqual([...left].sort((a, b) => b - a));
+  expect(await traces(id)).toEqual([`${meta.name} tenants`]);
+}, 120_000);
+
+describe('tenants of names that are made to collide', () => {
+  const names = [
+    'a',
+    'A',
+    'á',
+    'a\u0301',
+    'a#b',
+    'a#',
+    '{a}',
+    'a:0000',
+    'a/../b',
+    '*',
+    '__proto__',
+    '\0',
+    '%61',
+  ];
+
+  test('each read what they wrote, under the same names, and nothing of the others, in every tier', async () => {
+    const [tenants, keys, services] = [new Tenants(meta), new ApiKeys(meta), new Services(meta)];
+    const all = await Promise.all(
+      names.map(async (name, i) => {
+        const { id } = await tenants.create(`collide ${name}`, 2);
+        await services.create(id, 'shop');
+        const { key } = await keys.create({ tenant: `collide ${name}`, rights: ['read', 'write'] });
+        const client = new Client(stack.url, key);
+        return { client, value: i + 0.5, host: await client.createHost('web1') };
+      }),
+    );
+    await Promise.all(
+      all.map(async ({ client, value, host }) => {
+        await client.post([{ hostId: host, name: 'custom.a', time: now, value }]);
+        await client.json('POST', '/api/v0/services/shop/tsdb', [{ name: 'orders', time: now, value }]);
+      }),
+    );
+    const read = async (client: Client, path: string) => (await client.request('GET', path)).text();
+    const shop = `/api/v0/services/shop/metrics?name=orders&from=${now}&to=${now}`;
+    const ofHost = (host: string) => `/api/v0/hosts/${host}/metrics?name=custom.a&from=${now}&to=${now}`;
+    const answers = () =>
+      Promise.all(all.flatMap(({ client, host }) => [read(client, shop), read(client, ofHost(host))]));
+    const expected = JSON.stringify(
+      all.flatMap(({ value }) => {
+        const answer = JSON.stringify({ metrics: [{ time: now, value }] });
+        return [answer, answer];
+      }),
+    );
+    await until('in memory', answers, (texts) => JSON.stringify(texts) === expected, 60_000);
+    await ops(stack.url, 'drain');
+    expect(JSON.stringify(await answers())).toBe(expected);
+    await ops(stack.url, 'archive', '--purge');
+    expect(JSON.stringify(await answers())).toBe(expected);
+    for (const { client } of all)
+      for (const { client: other, host } of all)
+        if (other !== client) expect((await client.request('GET', ofHost(host))).status).toBe(404);
+  }, 240_000);
+
+  test('cannot be told apart when they are no text: those are not made', async () => {
+    await expect(new Tenants(meta).create('\ud800', 1)).rejects.toThrow('surrogate');
+  });
+});
+
+describe('secrets', () => {
+  test('are in no log line, template or environment, whatever went wrong', async () => {
+    const client = new Client(stack.url, stack.apiKey);
+    const body = 'custom.verysecretname';
+    const key = `ht_${'S'.repeat(12)}_${'Secret'.repeat(8).slice(0, 43)}`;
+    const { key: readKey } = await createKey('default', 'read');
+    const post = (text: string, headers: Record<string, string>) =>
+      fetch(`${stack.url}/api/v0/tsdb?`, { method: 'POST', body: text, headers });
+    const statuses = [
+      await post(`[{"name":"${body}"`, client.headers),
+      await post(`{"name":"${body}"}`, client.headers),
+      await post(`[{"name":"${body}","hostId":"${body}","time":${now},"value":1}]`, client.headers),
+      await post(body, { ...client.headers, 'content-encoding': 'gzip' }),
+      await post(`[{"name":"${body}"}]`, { 'x-api-key': key }),
+      await post(`[{"name":"${body}"}]`, { 'x-api-key': readKey }),
+      await client.request('POST', '/api/v0/hosts', { name: 7, memo: body }),
+      await client.request('DELETE', '/api/v0/tsdb', { name: body }),
+      await fetch(`${stack.url}/nothing`, { headers: { 'x-api-key': key } }),
+    ].map(({ status }) => status);
+    expect(statuses).toEqual([400, 400, 200, 400, 401, 403, 400, 405, 404]);
+
+    // A store that does not answer: 5xx, with an error in the log.
+    const host = await client.createHost('web1');
+    await client.post([{ hostId: host, name: body, time: now, value: 1 }]);
+    const path = `/api/v0/hosts/${host}/metrics?name=${body}&from=${now}&to=${now}`;
+    const answerOf = async () => (await client.request('GET', path)).status;
+    await until('stored', answerOf, (status) => status === 200, 30_000);
+    const pids = JSON.parse(readFileSync(join(stack.dataDir, 'pids.json'), 'utf8')) as {
+      stack: number;
+      hot: number;
+      aws: number;
+      functions: number[];
+    };
+    process.kill(pids.hot, 'SIGSTOP');
+    try {
+      await until('refused', answerOf, (status) => status >= 500, 60_000);
+    } finally {
+      process.kill(pids.hot, 'SIGCONT');
+    }
+
+    const secrets = [stack.apiKey, readKey, key].flatMap((text) => [text, text.split('_')[2]!]).concat(body);
+    const texts = new Map<string, string>();
+    for (const file of readdirSync(stack.dataDir).filter((name) => name.endsWith('.log')))
+      texts.set(file, readFileSync(join(stack.dataDir, file), 'utf8'));
+    const synthesized = join(__dirname, '..', '..', '.local', 'synth');
+    for (const file of readdirSync(synthesized, { recursive: true, encoding: 'utf8' }))
+      if (file.endsWith('.json')) texts.set(file, readFileSync(join(synthesized, file), 'utf8'));
+    for (const pid of [pids.stack, pids.hot, pids.aws, ...pids.functions])
+      for (const listing of ['environ', 'cmdline'])
+        texts.set(`${pid} ${listing}`, readFileSync(`/proc/${pid}/${listing}`, 'utf8'));
+    expect(texts.get('functions.log')).toContain('request failed');
+    expect([...texts.keys()].some((name) => name.endsWith('.template.json'))).toBe(true);
+    for (const [where, text] of texts)
+      for (const secret of secrets)
+        if (text.includes(secret)) throw new Error(`${where} has ${secret.slice(0, 6)}...`);
+  }, 180_000);
+});

@@ -1,0 +1,77 @@
+import fc from 'fast-check';
+import { dueKey, framesKey, hashTag, layoutKey, leasesKey, windowsKey } from '../../../shared/hot/keys';
+import { metricOf, sourceOf } from '../../../shared/labels';
+import { layoutOf } from '../../../shared/layout';
+import { groupIdOf, partitionOf, sourceIdOf, tenantIdOf } from '../../../shared/placement';
+import { partitionKey } from '../../../shared/warm/warm-tier';
+
+/** What separates things in keys, paths, patterns and JSON; and what looks alike. */
+const tricky = fc.constantFrom(
+  ...['#', ':', '{', '}', '{}', '/', '..', '*', '?', '[', ']', '\\', '"', ',', '=', '~', '_', '-', '.', ' '],
+  ...['\0', '\n', '%00', '%2F', '__proto__', 'constructor', '0000', 'a', 'A', 'á', 'a\u0301', 'ａ', '😀'],
+);
+const text = fc.oneof(
+  fc.array(tricky, { maxLength: 6 }).map((parts) => parts.join('')),
+  fc.string({ unit: 'binary', maxLength: 12 }),
+);
+const place = fc.record({ tenant: text, kind: fc.constantFrom('host', 'service'), source: text, name: text });
+type Place = typeof place extends fc.Arbitrary<infer P> ? P : never;
+
+/** Second places that differ from the first in little, or in where one part ends and the next begins. */
+const pair = fc
+  .tuple(place, place)
+  .chain(([a, b]) =>
+    fc.constantFrom<[Place, Place]>(
+      [a, b],
+      [a, { ...a, tenant: b.tenant }],
+      [a, { ...a, source: b.source }],
+      [a, { ...a, kind: a.kind === 'host' ? 'service' : 'host' }],
+      [a, { ...a, tenant: a.tenant + a.source, source: '' }],
+      [a, { ...a, tenant: a.tenant + a.source.slice(0, 1), source: a.source.slice(1) }],
+      [a, { ...a, source: a.source + a.name, name: '' }],
+      [a, { ...a, tenant: a.source, source: a.tenant }],
+    ),
+  );
+
+/** Every key, and beginning of keys, by which a read of the place reaches a store. */
+function reached({ tenant, kind, source, name }: Place) {
+  const tenantId = tenantIdOf(tenant);
+  const labels = kind === 'host' ? sourceOf.host(source) : sourceOf.service(source);
+  const sourceId = sourceIdOf(tenantId, labels);
+  const ref = { tenantId, partition: partitionOf(sourceId, 8) };
+  const tag = hashTag(ref);
+  const group = groupIdOf(sourceId, 0, 0);
+  return {
+    tenantId,
+    ofTenant: [dueKey(tag), leasesKey(tag), partitionKey(ref, '2026-11-21'), `layouts#${tenantId}`],
+    ofSource: [
+      framesKey(tag, group, 0),
+      windowsKey(tag, group),
+      `${partitionKey(ref, '2026-11-21')} ${group}`,
+    ],
+    layout: layoutKey(tag, layoutOf([metricOf(labels, name)]).id),
+  };
+}
+
+/** What of the first place's is also the second's, though the places differ. */
+function shared(a: Place, b: Place): string[] {
+  const [x, y] = [reached(a), reached(b)];
+  const keys = [...x.ofTenant, ...x.ofSource, x.layout];
+  // Ids have one length, so that none is the beginning of another either.
+  if (a.tenant !== b.tenant) return keys.filter((key) => key.includes(y.tenantId));
+  if (a.kind !== b.kind || a.source !== b.source)
+    return [...x.ofSource, x.layout].filter((key) => key === y.layout || y.ofSource.includes(key));
+  return a.name !== b.name && x.layout === y.layout ? [x.layout] : [];
+}
+
+test('10,000 pairs of tenants, sources and names: what one reaches, no other does', () => {
+  fc.assert(
+    fc.property(pair, ([a, b]) => {
+      expect(shared(a, b)).toEqual([]);
+      const { tenantId, ofTenant, ofSource, layout } = reached(a);
+      // Nothing that a user wrote.
+      expect(`${tenantId} ${ofTenant.join(' ')} ${ofSource.join(' ')} ${layout}`).toMatch(/^[\w:#{} -]+$/);
+    }),
+    { numRuns: 10_000 },
+  );
+}, 60_000);
