@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { type FunctionName, functionName } from '../../shared/names';
 import { Client } from '../support/client';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { until } from '../support/until';
@@ -270,4 +273,184 @@ describe('the HTTP API', () => {
       expect(await client.json('GET', pasted)).toEqual({ metrics: [] });
     }
   });
+
+  describe('of bad input', () => {
+    const read = (query: string) => `/api/v0/hosts/${host}/metrics?${query}`;
+    const named = (name: string) => JSON.stringify([point({ name })]);
+    const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+
+    test.each<{ name: string; path?: string; method?: string; body?: string; status: number; says?: string }>(
+      [
+        { name: 'JSON 1,000 deep', body: `[${deep(1000)}]`, status: 200 },
+        { name: 'JSON 100,000 deep', body: deep(100_000), status: 200 },
+        { name: 'JSON 1,000,000 deep', body: deep(1_000_000), status: 413, says: 'commas' },
+        { name: 'a million entries', body: `[${'1,'.repeat(999_999)}1]`, status: 413, says: 'commas' },
+        { name: 'a million objects', body: `[${'{},'.repeat(999_999)}{}]`, status: 413, says: 'commas' },
+        {
+          name: '300,000 keys',
+          body: `{${Array.from({ length: 300_000 }, (_, i) => `"k${i}":1`)}}`,
+          status: 400,
+        },
+        { name: 'a name of 10,000 characters', body: named('x'.repeat(10_000)), status: 200 },
+        { name: '__proto__ as a name', body: named('__proto__'), status: 200 },
+        { name: 'constructor as a name', body: named('constructor'), status: 200 },
+        {
+          name: 'a lone surrogate as a name',
+          body: '[{"hostId":"a","name":"\\ud800","time":1,"value":1}]',
+          status: 200,
+        },
+        { name: 'a NUL byte in a name', body: named('a\u0000b'), status: 200 },
+        { name: 'a NUL byte outside of text', body: '[\u0000]', status: 400 },
+        { name: 'a byte order mark', body: '\ufeff[]', status: 400 },
+        { name: 'duplicate keys', body: '[{"name":1,"name":"a","time":1}]', status: 200 },
+        {
+          name: '60.0 as a time, which is an integer',
+          body: '[{"hostId":"a","name":"a","time":60.0,"value":1}]',
+          status: 200,
+        },
+        { name: '1e999 as a time', body: '[{"hostId":"a","name":"a","time":1e999,"value":1}]', status: 200 },
+        { name: 'a string', body: '"[]"', status: 400, says: 'expected array, got "[]"' },
+        {
+          name: 'parameters nobody knows',
+          path: '/api/v0/tsdb?__proto__=1&a&a=%zz&=',
+          body: '[]',
+          status: 200,
+        },
+        {
+          name: 'a host whose name is an object',
+          path: '/api/v0/hosts',
+          body: '{"name":{}}',
+          status: 400,
+          says: 'name: expected string, got an object',
+        },
+        {
+          name: 'a host with lone surrogates and NUL',
+          path: '/api/v0/hosts',
+          body: '{"name":"\\ud800\\u0000","customIdentifier":"\\udfff"}',
+          status: 200,
+        },
+        {
+          name: 'a host with meta 100,000 deep',
+          path: '/api/v0/hosts',
+          body: `{"name":"x","meta":{"a":${deep(100_000)}}}`,
+          status: 400,
+          says: 'nested too deep',
+        },
+        {
+          name: 'metadata 50,000 deep',
+          method: 'PUT',
+          path: '/api/v0/services/shop/metadata/deep',
+          body: deep(50_000),
+          status: 200,
+        },
+        {
+          name: 'which is read again',
+          method: 'GET',
+          path: '/api/v0/services/shop/metadata/deep',
+          status: 200,
+        },
+        {
+          name: 'a repeated parameter of one value',
+          method: 'GET',
+          path: 'name=custom.good&from=1&from=x&to=2',
+          status: 200,
+        },
+        {
+          name: 'a time in floating point',
+          method: 'GET',
+          path: 'name=custom.good&from=60.0&to=61',
+          status: 400,
+          says: 'from: expected integer, got "60.0"',
+        },
+        {
+          name: 'a time in exponent form',
+          method: 'GET',
+          path: 'name=custom.good&from=1&to=6e1',
+          status: 400,
+          says: 'to',
+        },
+        {
+          name: 'a time beyond 2^53',
+          method: 'GET',
+          path: 'name=custom.good&from=1&to=9999999999999999',
+          status: 400,
+          says: 'to',
+        },
+        { name: 'a name that is broken UTF-8', method: 'GET', path: 'name=%ff%fe&from=1&to=2', status: 404 },
+        { name: 'a path with %2F and %00', method: 'GET', path: '/api/v0/hosts/%2F..%2F%00', status: 404 },
+        { name: 'a path with a broken escape', method: 'GET', path: '/api/v0/hosts/%zz', status: 404 },
+        {
+          name: 'a service called __proto__',
+          method: 'GET',
+          path: '/api/v0/services/__proto__/metric-names',
+          status: 404,
+        },
+        {
+          name: 'latest of more pairs than are answered',
+          method: 'GET',
+          path: `/api/v0/tsdb/latest?${Array.from({ length: 120 }, (_, i) => `hostId=${i}&name=${i}`).join('&')}`,
+          status: 400,
+          says: '120 x 120',
+        },
+      ],
+    )('$name gets $status', async ({ path = '/api/v0/tsdb', method = 'POST', body, status, says = '' }) => {
+      const url = path.startsWith('/') ? path : read(path);
+      const response = await client.request(method, url, body);
+      const text = await response.text();
+      expect({ status: response.status, text }).toEqual({ status, text: expect.any(String) });
+      const answer = JSON.parse(text) as { error?: { message: string } };
+      if (status !== 200) expect(answer.error?.message).toContain(says);
+    });
+
+    test.each<{ name: string; headers: Record<string, string>; status: number }>([
+      { name: 'text/plain', headers: { 'content-type': 'text/plain' }, status: 200 },
+      {
+        name: 'application/octet-stream',
+        headers: { 'content-type': 'application/octet-stream' },
+        status: 200,
+      },
+      { name: 'no content type', headers: { 'content-type': '' }, status: 200 },
+      { name: 'brotli', headers: { 'content-encoding': 'br' }, status: 415 },
+      { name: 'gzip twice', headers: { 'content-encoding': 'gzip, gzip' }, status: 415 },
+      { name: 'identity', headers: { 'content-encoding': 'identity' }, status: 200 },
+    ])('a body said to be $name gets $status', async ({ headers, status }) => {
+      const response = await client.request('POST', '/api/v0/tsdb', '[]', headers);
+      expect(response.status).toBe(status);
+      expect(await response.json()).toBeDefined();
+    });
+
+    test('the memory of the functions stays within 64 MB above rest', async () => {
+      const send = (body: string, headers: Record<string, string> = {}) =>
+        client.request('POST', '/api/v0/tsdb', body, headers);
+      const bombs = [
+        `[${'{},'.repeat(1_300_000)}{}]`,
+        `[${'{},'.repeat(190_000)}{}]`,
+        `[${'1,'.repeat(1_900_000)}1]`,
+        deep(1_900_000),
+        deep(390_000),
+        `{${Array.from({ length: 300_000 }, (_, i) => `"k${i}":1`)}}`,
+        `[${Array.from({ length: 400_000 }, (_, i) => `"${i}"`)}]`,
+        `[${' '.repeat(5_500_000)}]`,
+      ];
+      // At rest is after honest posts of the largest size.
+      const honest = JSON.stringify(
+        Array.from({ length: 60_000 }, (_, i) => point({ name: `m${i}`, time: 1 })),
+      );
+      for (let i = 0; i < 5; i++) expect((await send(honest)).status).toBe(200);
+      const rest = memoryOf('post');
+      for (const bomb of bombs) expect((await send(bomb)).status).toBeLessThan(500);
+      expect(memoryOf('post') - rest).toBeLessThan(64 * 2 ** 20);
+    }, 60_000);
+  });
+
+  /** Peak resident memory of the largest process of a function, bytes. */
+  function memoryOf(name: FunctionName): number {
+    const { functions } = JSON.parse(readFileSync(join(stack.dataDir, 'pids.json'), 'utf8')) as {
+      functions: number[];
+    };
+    const peaks = functions
+      .filter((pid) => readFileSync(`/proc/${pid}/environ`, 'utf8').includes(functionName('local', name)))
+      .map((pid) => /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]);
+    return Math.max(...peaks.map(Number)) * 1024;
+  }
 });

@@ -45,6 +45,8 @@ describe('a JSON body', () => {
     { name: 'text', event: eventOf('hello'), status: 400 },
     { name: 'JSON that is cut off', event: eventOf('[{"a":'), status: 400 },
     { name: '100,000 brackets', event: eventOf('['.repeat(100_000)), status: 400 },
+    { name: 'a million empty objects', event: eventOf(`[${'{},'.repeat(1_000_000)}1]`), status: 413 },
+    { name: 'a million brackets that close', event: eventOf('['.repeat(1e6) + ']'.repeat(1e6)), status: 413 },
     { name: 'more than 4 MB', event: eventOf(' '.repeat(MAX_BODY_BYTES + 1)), status: 413 },
     {
       name: 'a gzip bomb',
