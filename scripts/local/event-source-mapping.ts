@@ -11,6 +11,7 @@ import { PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
 import { batchLength, doneCount, kinesisEvent, type ShardRecord } from './batches';
 import type { InvocationResult } from './function-pool';
 import type { MappingResource } from './template';
+import type { Delivery } from './wiring';
 
 export interface MappingStart {
   readonly position: 'TRIM_HORIZON' | 'LATEST' | 'AT_TIMESTAMP';
@@ -22,6 +23,8 @@ export interface MappingDependencies {
   readonly kinesis: KinesisClient;
   readonly s3: S3Client;
   readonly invoke: (event: unknown) => Promise<InvocationResult>;
+  /** How a shard's next batch is delivered. */
+  readonly delivery: (shardId: string) => Delivery;
   readonly report: (line: string) => void;
 }
 
@@ -45,6 +48,8 @@ export class EventSourceMapping {
   private readonly running = new Map<string, Promise<void>>();
   private isStopping = false;
   private behindMs = 0;
+  /** Shard -> arrival of the first record of the batch in hand, ms. */
+  private readonly undelivered = new Map<string, number>();
 
   /**
    * @param checkpointFile where progress is kept, or undefined for a temporary mapping
@@ -59,9 +64,14 @@ export class EventSourceMapping {
     this.checkpoints = checkpointFile === undefined ? {} : readCheckpoints(checkpointFile);
   }
 
-  /** How far behind the stream's tip the mapping reads, ms. */
+  /** How far behind the stream's tip the mapping is, ms; what is being delivered counts as not read. */
   get lagMs(): number {
-    return this.behindMs;
+    return Math.max(this.behindMs, Date.now() - Math.min(Date.now(), ...this.undelivered.values()));
+  }
+
+  /** Whether it is none of the template's. */
+  get isTemporary(): boolean {
+    return this.checkpointFile === undefined;
   }
 
   get resource(): MappingResource {
@@ -154,7 +164,9 @@ export class EventSourceMapping {
           continue;
         }
         const length = batchLength(buffered, this.mapping.batchSize);
+        this.undelivered.set(shardId, buffered[0]!.arrivalMs);
         await this.deliver(shardId, buffered.slice(0, length));
+        this.undelivered.delete(shardId);
         buffered = buffered.slice(length);
       } catch (error) {
         if (this.isStopping) return;
@@ -179,9 +191,7 @@ export class EventSourceMapping {
         if (left.length > 0) pieces.push({ records: left, retries: piece.retries });
         continue;
       }
-      const result = await this.dependencies.invoke(
-        kinesisEvent(piece.records, shardId, this.mapping.streamArn),
-      );
+      const result = await this.invoke(shardId, piece.records);
       const done = result.ok ? doneCount(piece.records, result.payload, this.mapping.reportsItemFailures) : 0;
       if (done > 0) {
         this.save(shardId, piece.records[done - 1]!.sequenceNumber);
@@ -201,6 +211,17 @@ export class EventSourceMapping {
       await sleep(backoffMs);
       backoffMs = Math.min(MAX_BACKOFF_MS, backoffMs * 2);
     }
+  }
+
+  /** @returns what the last of a batch's deliveries came to */
+  private async invoke(shardId: string, records: readonly ShardRecord[]): Promise<InvocationResult> {
+    const { invoke, delivery } = this.dependencies;
+    const { times, delayMs } = delivery(shardId);
+    if (delayMs > 0) await sleep(delayMs);
+    const event = kinesisEvent(records, shardId, this.mapping.streamArn);
+    let result = await invoke(event);
+    for (let n = 1; n < times; n++) result = await invoke(event);
+    return result;
   }
 
   /**

@@ -9,6 +9,7 @@ import { EventSourceMapping, type MappingStart } from './event-source-mapping';
 import { FunctionPool, type InvocationResult } from './function-pool';
 import type { AwsAddress } from './provision';
 import { ACCOUNT, type MappingResource, REGION, type ScheduleResource, type Stack } from './template';
+import type { HostFaults, StoreAddresses, Wiring } from './wiring';
 
 export interface FunctionHostOptions {
   readonly stack: Stack;
@@ -19,6 +20,8 @@ export interface FunctionHostOptions {
   readonly url: string;
   readonly adopt: (child: ChildProcess) => void;
   readonly report: (line: string) => void;
+  /** What goes wrong on the way; nothing, unless it is given. */
+  readonly faults?: HostFaults;
 }
 
 /** Most instances of a function at a time; Lambda would have a thousand, this machine has a few cores. */
@@ -44,31 +47,34 @@ export class FunctionHost {
   private readonly s3: S3Client;
 
   constructor(private readonly options: FunctionHostOptions) {
-    const { stack, aws, redisUrl, dataDir, url, adopt } = options;
+    const { stack, aws, redisUrl, dataDir, url, adopt, faults } = options;
     // Over HTTP/2, the SDK's default for Kinesis, the stand-in cuts answers at 64 KB.
     this.kinesis = new KinesisClient({ ...aws, requestHandler: new NodeHttpHandler() });
     this.s3 = new S3Client({ ...aws, forcePathStyle: true });
-    const environment = {
-      AWS_ENDPOINT_URL: aws.endpoint,
-      AWS_ENDPOINT_URL_LAMBDA: url,
-      AWS_REGION: aws.region,
-      AWS_ACCESS_KEY_ID: aws.credentials.accessKeyId,
-      AWS_SECRET_ACCESS_KEY: aws.credentials.secretAccessKey,
-    };
+    const addresses: StoreAddresses = { redisUrl, awsUrl: aws.endpoint, lambdaUrl: url };
+    const direct: Wiring = { addresses, clockSkewMs: 0, attach: () => {}, close: () => {} };
     for (const resource of stack.functions) {
       const kind = resource.name.split('-').at(-1)!;
-      // The one variable that is not the template's: the hot tier has no TLS, cluster mode or IAM on this machine.
-      const own = ENV.redis in resource.environment ? { ...environment, [ENV.redis]: redisUrl } : environment;
+      const environmentOf = (to: StoreAddresses) => ({
+        AWS_ENDPOINT_URL: to.awsUrl,
+        AWS_ENDPOINT_URL_LAMBDA: to.lambdaUrl,
+        AWS_REGION: aws.region,
+        AWS_ACCESS_KEY_ID: aws.credentials.accessKeyId,
+        AWS_SECRET_ACCESS_KEY: aws.credentials.secretAccessKey,
+        // The one variable that is not the template's: the hot tier has no TLS, cluster mode or IAM on this machine.
+        ...(ENV.redis in resource.environment ? { [ENV.redis]: to.redisUrl } : {}),
+      });
       this.pools.set(
         resource.name,
-        new FunctionPool(
+        new FunctionPool({
           resource,
-          own,
-          MAX_INSTANCES[kind] ?? 1,
-          join(dataDir, 'functions.log'),
+          environmentOf,
+          wire: async () => (await faults?.wire(kind, addresses)) ?? direct,
+          maxInstances: MAX_INSTANCES[kind] ?? 1,
+          logFile: join(dataDir, 'functions.log'),
           adopt,
-          (line) => this.meter(line),
-        ),
+          onLogLine: (line) => this.meter(line),
+        }),
       );
     }
   }
@@ -109,9 +115,11 @@ export class FunctionHost {
     return [...this.pools.values()].flatMap(({ pids }) => pids);
   }
 
-  /** Samples that came into memory since the start, and how far behind the stream's tip the mappings are, ms. */
+  /** Samples that came into memory since the start, and how far behind the stream's tip the template's mappings are, ms. */
   get progress(): { samples: number; lagMs: number } {
-    const lags = [...this.mappings.values()].map(({ lagMs }) => lagMs);
+    const lags = [...this.mappings.values()]
+      .filter(({ isTemporary }) => !isTemporary)
+      .map(({ lagMs }) => lagMs);
     return { samples: this.samplesAppended, lagMs: Math.max(0, ...lags) };
   }
 
@@ -161,11 +169,13 @@ export class FunctionHost {
   }
 
   private mappingDependencies({ functionName }: MappingResource) {
-    const { report } = this.options;
+    const { report, faults } = this.options;
+    const kind = functionName.split('-').at(-1)!;
     return {
       kinesis: this.kinesis,
       s3: this.s3,
       invoke: (event: unknown) => this.invoke(functionName, event),
+      delivery: (shardId: string) => faults?.delivery(kind, shardId) ?? { times: 1, delayMs: 0 },
       report,
     };
   }

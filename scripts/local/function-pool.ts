@@ -4,6 +4,7 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { FunctionResource } from './template';
+import type { StoreAddresses, Wiring } from './wiring';
 
 /** What a function answered, or how it failed, as Lambda's Invoke tells it. */
 export type InvocationResult =
@@ -16,23 +17,29 @@ interface Instance {
   settle: ((result: InvocationResult) => void) | undefined;
 }
 
+export interface FunctionPoolOptions {
+  readonly resource: FunctionResource;
+  /** What an instance has beside the template's variables. */
+  readonly environmentOf: (addresses: StoreAddresses) => Readonly<Record<string, string>>;
+  /** Called for each instance. */
+  readonly wire: () => Promise<Wiring>;
+  readonly maxInstances: number;
+  readonly logFile: string;
+  readonly adopt: (child: ChildProcess) => void;
+  readonly onLogLine: (line: string) => void;
+}
+
 /**
  * The instances of one function: processes that handle one invocation each at a time, made when they are needed, up
  * to a limit; beyond it invocations wait.
  */
 export class FunctionPool {
   private readonly instances = new Set<Instance>();
+  private launching = 0;
   private readonly waiting: (() => void)[] = [];
   private isClosed = false;
 
-  constructor(
-    private readonly resource: FunctionResource,
-    private readonly environment: Readonly<Record<string, string>>,
-    private readonly maxInstances: number,
-    private readonly logFile: string,
-    private readonly adopt: (child: ChildProcess) => void,
-    private readonly onLogLine: (line: string) => void,
-  ) {}
+  constructor(private readonly options: FunctionPoolOptions) {}
 
   get pids(): number[] {
     return [...this.instances].flatMap(({ process }) => (process.pid === undefined ? [] : [process.pid]));
@@ -41,7 +48,7 @@ export class FunctionPool {
   async invoke(event: unknown): Promise<InvocationResult> {
     const instance = await this.acquire();
     const id = randomUUID();
-    const { name, timeoutMs } = this.resource;
+    const { name, timeoutMs } = this.options.resource;
     return new Promise((resolve) => {
       const timer = setTimeout(() => {
         // As Lambda does: what runs beyond its time is ended.
@@ -80,26 +87,37 @@ export class FunctionPool {
     for (;;) {
       if (this.isClosed) throw new Error('the stack is stopping');
       const idle = [...this.instances].find(({ isBusy, process }) => !isBusy && process.connected);
-      const instance = idle ?? (this.instances.size < this.maxInstances ? this.launch() : undefined);
-      if (instance !== undefined) {
-        instance.isBusy = true;
-        return instance;
+      if (idle !== undefined) {
+        idle.isBusy = true;
+        return idle;
+      }
+      if (this.instances.size + this.launching < this.options.maxInstances) {
+        this.launching++;
+        return await this.launch().finally(() => this.launching--);
       }
       await new Promise<void>((resolve) => this.waiting.push(resolve));
     }
   }
 
-  private launch(): Instance {
-    const log = openSync(this.logFile, 'a');
-    const { codeDir, handler, environment, name, memoryMb } = this.resource;
+  /** @returns an instance that is busy from the start */
+  private async launch(): Promise<Instance> {
+    const { resource, environmentOf, wire, logFile, adopt, onLogLine } = this.options;
+    const wiring = await wire();
+    if (this.isClosed) {
+      wiring.close();
+      throw new Error('the stack is stopping');
+    }
+    const log = openSync(logFile, 'a');
+    const { codeDir, handler, environment, name, memoryMb } = resource;
     const child = fork(join(__dirname, 'function-process.mjs'), [codeDir, handler], {
       env: {
         PATH: process.env.PATH,
         ...environment,
-        ...this.environment,
+        ...environmentOf(wiring.addresses),
         AWS_LAMBDA_FUNCTION_NAME: name,
         AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(memoryMb),
         NODE_OPTIONS: `--max-old-space-size=${memoryMb}`,
+        ...(wiring.clockSkewMs === 0 ? {} : { LOCAL_CLOCK_SKEW_MS: String(wiring.clockSkewMs) }),
       },
       execArgv: [],
       serialization: 'advanced',
@@ -108,11 +126,12 @@ export class FunctionPool {
     createInterface({ input: child.stdout! })
       .on('line', (line) => {
         writeSync(log, `${line}\n`);
-        this.onLogLine(line);
+        onLogLine(line);
       })
       .on('close', () => closeSync(log));
-    this.adopt(child);
-    const instance: Instance = { process: child, isBusy: false, settle: undefined };
+    adopt(child);
+    wiring.attach(child);
+    const instance: Instance = { process: child, isBusy: true, settle: undefined };
     this.instances.add(instance);
     child.on(
       'message',
@@ -126,6 +145,7 @@ export class FunctionPool {
     );
     child.on('error', () => {});
     child.once('exit', (code, signal) => {
+      wiring.close();
       this.instances.delete(instance);
       instance.settle?.(
         failure('Runtime.ExitError', `the instance ended (${signal ?? `exit code ${code}`})`),

@@ -10,6 +10,17 @@ const [file, name] = handlerName.split('.');
 process.on('SIGINT', () => {});
 process.on('disconnect', () => process.exit(0));
 
+// A clock that is wrong, for tests: what the function sees, not what its deadline is measured by.
+const now = Date.now;
+const skewMs = Number(process.env.LOCAL_CLOCK_SKEW_MS ?? 0);
+if (skewMs !== 0) {
+  const skewedNow = () => now() + skewMs;
+  globalThis.Date = new Proxy(Date, {
+    construct: (target, given) => (given.length === 0 ? new target(skewedNow()) : new target(...given)),
+    get: (target, key) => (key === 'now' ? skewedNow : target[key]),
+  });
+}
+
 const handler = createRequire(import.meta.url)(join(codeDir, file))[name];
 
 process.on('message', async ({ id, event, deadlineMs, functionName }) => {
@@ -22,7 +33,7 @@ process.on('message', async ({ id, event, deadlineMs, functionName }) => {
     logGroupName: `/aws/lambda/${functionName}`,
     logStreamName: String(process.pid),
     callbackWaitsForEmptyEventLoop: true,
-    getRemainingTimeInMillis: () => Math.max(0, deadlineMs - Date.now()),
+    getRemainingTimeInMillis: () => Math.max(0, deadlineMs - now()),
   };
   try {
     process.send({ id, result: await handler(event, context) });

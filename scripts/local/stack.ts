@@ -16,6 +16,7 @@ import { localAws, provision } from './provision';
 import { freePort, type Server, startAws, startHotServer } from './servers';
 import { synthesize } from './synth';
 import { readAssembly } from './template';
+import type { HostFaults } from './wiring';
 
 const root = join(__dirname, '..', '..');
 
@@ -26,6 +27,8 @@ export interface StackOptions {
   readonly dataDir: string | undefined;
   readonly settings: Readonly<Record<string, string>>;
   readonly report: (line: string) => void;
+  /** What goes wrong between functions and stores; nothing, unless it is given. */
+  readonly faults?: HostFaults;
 }
 
 /** What `npm start --json` prints. */
@@ -43,6 +46,8 @@ export interface RunningStack {
   readonly addresses: StackAddresses;
   readonly dataDir: string;
   readonly host: FunctionHost;
+  /** SIGKILL to the hot tier's server; a new, empty one takes its place. */
+  killHot(): void;
   stop(): Promise<void>;
 }
 
@@ -127,7 +132,16 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
     });
 
     const url = `http://127.0.0.1:${port}`;
-    const host = new FunctionHost({ stack, aws: address, redisUrl, dataDir, url, adopt, report });
+    const host = new FunctionHost({
+      stack,
+      aws: address,
+      redisUrl,
+      dataDir,
+      url,
+      adopt,
+      report,
+      faults: options.faults,
+    });
     cleanups.push(() => host.stop());
     http.on('request', (request, response) => {
       const handled = request.url?.startsWith(LAMBDA_API)
@@ -163,6 +177,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
       },
       dataDir,
       host,
+      killHot: () => process.kill(hot.pid(), 'SIGKILL'),
       stop,
     };
   } catch (error) {

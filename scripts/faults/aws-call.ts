@@ -1,0 +1,156 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Call, ErrorKind } from './call';
+
+/** A request to an AWS service, whole. */
+export interface AwsRequest {
+  readonly method: string;
+  /** With its query, percent-encoded. */
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+/** Where Lambda's API begins, which another server answers. */
+export const LAMBDA_PATH = '/2015-03-31/';
+
+const DYNAMODB_CHANGES = /^(Put|Update|Delete|BatchWrite|TransactWrite)/;
+
+/** What a request calls, and what about. */
+export function awsCall(functionName: string, request: AwsRequest): Call {
+  const target = String(request.headers['x-amz-target'] ?? '');
+  const operation = target.slice(target.indexOf('.') + 1);
+  if (target.startsWith('DynamoDB_'))
+    return {
+      functionName,
+      store: 'dynamodb',
+      operation: `${operation} ${dynamodbSubject(jsonOf(request.body))}`,
+      isChange: DYNAMODB_CHANGES.test(operation),
+    };
+  if (target.startsWith('Kinesis_'))
+    return { functionName, store: 'kinesis', operation, isChange: operation.startsWith('Put') };
+  if (request.path.startsWith(LAMBDA_PATH)) {
+    const collection = request.path.slice(LAMBDA_PATH.length).split(/[/?]/)[0]!;
+    return {
+      functionName,
+      store: 'lambda',
+      operation: `${request.method} ${collection}`,
+      isChange: request.method !== 'GET',
+    };
+  }
+  // `/bucket/first-part-of-the-key/...`; of the key only what the code chooses.
+  const prefix = decodeURIComponent(request.path.split('?')[0]!).split('/')[2] ?? '';
+  return {
+    functionName,
+    store: 's3',
+    operation: `${request.method} ${prefix}`.trim(),
+    isChange: request.method !== 'GET' && request.method !== 'HEAD',
+  };
+}
+
+type Attribute = { readonly S?: string };
+interface DynamodbInput {
+  readonly TableName?: string;
+  readonly Item?: Readonly<Record<string, Attribute>>;
+  readonly Key?: Readonly<Record<string, Attribute>>;
+  readonly UpdateExpression?: string;
+}
+
+/** `warm`, or the kind of item of the other table, and how an update begins. */
+function dynamodbSubject({ TableName, Item, Key, UpdateExpression }: DynamodbInput): string {
+  if (/warm/i.test(TableName ?? '')) return 'warm';
+  const key = Item ?? Key;
+  const [kind, second] = (key?.pk?.S ?? '').split('#');
+  // Recovery's items lie under one partition key, or one like `recovery#partitions`.
+  const detail = kind === 'recovery' ? (second ?? key?.sk?.S?.split('#')[0]) : undefined;
+  const update = UpdateExpression?.split(' ').slice(0, 2).join(' ');
+  return [kind, detail, update].filter((word) => word !== undefined && word !== '').join(' ');
+}
+
+export function jsonOf(body: Buffer): DynamodbInput & Record<string, unknown> {
+  return body.length === 0 ? {} : JSON.parse(body.toString('utf8'));
+}
+
+export interface AwsAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** HTTP status and code of an error, in each service's own words. */
+const ERRORS: Record<Exclude<Call['store'], 'redis'>, Partial<Record<ErrorKind, [number, string]>>> = {
+  dynamodb: {
+    throttled: [400, 'com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException'],
+    unavailable: [400, 'com.amazon.coral.availability#ThrottlingException'],
+    internal: [500, 'com.amazonaws.dynamodb.v20120810#InternalServerError'],
+  },
+  kinesis: {
+    throttled: [400, 'ProvisionedThroughputExceededException'],
+    unavailable: [503, 'ServiceUnavailable'],
+    internal: [500, 'InternalFailure'],
+  },
+  s3: {
+    throttled: [503, 'SlowDown'],
+    unavailable: [503, 'ServiceUnavailable'],
+    internal: [500, 'InternalError'],
+    conflict: [409, 'ConditionalRequestConflict'],
+    precondition: [412, 'PreconditionFailed'],
+  },
+  lambda: {
+    throttled: [429, 'TooManyRequestsException'],
+    unavailable: [503, 'ServiceException'],
+    internal: [500, 'ServiceException'],
+  },
+};
+
+/**
+ * An error as the service sends it; as an internal one where it has none of the kind.
+ *
+ * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
+ * @see https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
+ */
+export function awsError(store: Exclude<Call['store'], 'redis'>, error: ErrorKind): AwsAnswer {
+  const [status, code] = ERRORS[store][error] ?? ERRORS[store].internal!;
+  const message = 'injected by the fault proxy';
+  if (store === 's3')
+    return {
+      status,
+      headers: { 'content-type': 'application/xml' },
+      body: `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>${message}</Message></Error>`,
+    };
+  const type = store === 'dynamodb' ? 'application/x-amz-json-1.0' : 'application/x-amz-json-1.1';
+  return {
+    status,
+    headers: { 'content-type': type, 'x-amzn-errortype': code },
+    body: JSON.stringify({ __type: code, message }),
+  };
+}
+
+interface PutRecordsAnswer {
+  readonly FailedRecordCount?: number;
+  readonly Records: readonly Record<string, unknown>[];
+}
+
+/** Divides the records of a PutRecords call into those that go in and those that are refused. */
+export function divideRecords(body: Buffer, share: number, random: () => number) {
+  const input = jsonOf(body) as { Records?: unknown[] };
+  const isRefused = (input.Records ?? []).map(() => random() < share);
+  const kept = (input.Records ?? []).filter((_, i) => !isRefused[i]);
+  return {
+    isRefused,
+    /** The call of those that go in; undefined when none does. */
+    body: kept.length === 0 ? undefined : Buffer.from(JSON.stringify({ ...input, Records: kept })),
+  };
+}
+
+/** The answer to the whole call, of what the stream answered for those that went in. */
+export function refusedRecords(isRefused: readonly boolean[], answer: PutRecordsAnswer): PutRecordsAnswer {
+  const taken = [...answer.Records];
+  const refused = {
+    ErrorCode: 'ProvisionedThroughputExceededException',
+    ErrorMessage: 'Rate exceeded for shard shardId-000000000000 in stream; injected by the fault proxy',
+  };
+  return {
+    FailedRecordCount: (answer.FailedRecordCount ?? 0) + isRefused.filter(Boolean).length,
+    Records: isRefused.map((is) => (is ? refused : taken.shift()!)),
+  };
+}

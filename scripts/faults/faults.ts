@@ -1,0 +1,202 @@
+import type { ChildProcess } from 'node:child_process';
+import type { Delivery, HostFaults, StoreAddresses, Wiring } from '../local/wiring';
+import { AwsProxy } from './aws-proxy';
+import type { Call, Fault, Phase } from './call';
+import { RedisProxy } from './redis-proxy';
+
+/** What befalls calls, for as long as it is not lifted. */
+export interface Rule {
+  /** Calls it has befallen. */
+  readonly hits: number;
+  lift(): void;
+}
+
+export interface RuleOptions {
+  readonly matches: (call: Call) => boolean;
+  /** undefined: this call passes after all. */
+  readonly fault: (call: Call) => Fault | undefined;
+  /** How often at most; by default until it is lifted. */
+  readonly times?: number;
+}
+
+/** A call that changes something, of one function: how often it was seen, and where the function was killed at it. */
+export interface KillPoint {
+  readonly point: string;
+  readonly calls: number;
+  readonly killed: readonly Phase[];
+}
+
+interface Instance extends Wiring {
+  readonly functionName: string;
+  readonly redis: RedisProxy;
+  readonly aws: AwsProxy;
+  child: ChildProcess | undefined;
+}
+
+const PHASES: readonly Phase[] = ['before', 'after'];
+const asUsual = (): Delivery => ({ times: 1, delayMs: 0 });
+
+/**
+ * Faults between functions and stores: every process of a function has proxies of its own, so that what happens to a call
+ * can also happen to just the process that made it. The code under test knows nothing of it.
+ */
+export class Faults implements HostFaults {
+  private readonly rules = new Set<{ options: RuleOptions; hits: number }>();
+  private readonly instances = new Set<Instance>();
+  private readonly points = new Map<string, { calls: number; killed: Set<Phase> }>();
+  private readonly paused = new Map<ChildProcess, () => void>();
+  private isRefusing = false;
+  /** How a shard's next batch is delivered. */
+  onDeliver: (functionName: string, shardId: string) => Delivery = asUsual;
+  /** By how much the clock of a new process of a function is wrong, ms. */
+  clockSkewMs: (functionName: string) => number = () => 0;
+
+  /** Puts a rule in force. Of those that match a call, the first decides. */
+  rule(options: RuleOptions): Rule {
+    const rule = { options, hits: 0 };
+    this.rules.add(rule);
+    return {
+      get hits() {
+        return rule.hits;
+      },
+      lift: () => void this.rules.delete(rule),
+    };
+  }
+
+  /** Kills the process that makes the next matching call, right before or after the call is done. */
+  killAt(phase: Phase, matches: (call: Call) => boolean): Rule {
+    return this.rule({ matches, times: 1, fault: (call) => this.killing(call, phase) });
+  }
+
+  /** Kills a function at its next change where, and when, it was not killed before. */
+  killSomewhereNew(functionName: string): Rule {
+    const phaseOf = (call: Call) =>
+      PHASES.find((phase) => !this.points.get(pointOf(call))?.killed.has(phase));
+    return this.rule({
+      matches: (call) => call.functionName === functionName && call.isChange && phaseOf(call) !== undefined,
+      times: 1,
+      fault: (call) => this.killing(call, phaseOf(call)!),
+    });
+  }
+
+  /** Stops the process that makes the next matching call, and lets it go on, call included, when `meanwhile` has ended. */
+  pauseAt(phase: Phase, matches: (call: Call) => boolean, meanwhile: () => Promise<unknown>): Rule {
+    const act = async (process: ChildProcess) => {
+      process.kill('SIGSTOP');
+      const released = new Promise<void>((release) => this.paused.set(process, release));
+      await Promise.race([meanwhile().catch(() => {}), released]);
+      this.paused.delete(process);
+      process.kill('SIGCONT');
+      return true;
+    };
+    return this.rule({ matches, times: 1, fault: () => ({ kind: 'interrupt', phase, act }) });
+  }
+
+  /** Kills every process of a function, wherever it is. @returns how many */
+  kill(functionName: string): number {
+    const own = [...this.instances].filter((instance) => instance.functionName === functionName);
+    for (const { child } of own) child?.kill('SIGKILL');
+    return own.length;
+  }
+
+  /** Cuts every connection to Redis. @returns how many */
+  cutRedis(): number {
+    return [...this.instances].reduce((sum, { redis }) => sum + redis.cut(), 0);
+  }
+
+  /** Whether Redis takes no new connections. */
+  refuseRedis(isRefusing: boolean): void {
+    this.isRefusing = isRefusing;
+    for (const { redis } of this.instances) redis.isRefusing = isRefusing;
+  }
+
+  deliverAsUsual(): void {
+    this.onDeliver = asUsual;
+  }
+
+  /** From now on nothing is wrong, with new processes or old. */
+  off(): void {
+    this.rules.clear();
+    this.deliverAsUsual();
+    this.refuseRedis(false);
+    for (const release of this.paused.values()) release();
+    this.clockSkewMs = () => 0;
+  }
+
+  /** Changes that were seen, by function, store and operation. */
+  get killPoints(): KillPoint[] {
+    return [...this.points]
+      .map(([point, { calls, killed }]) => ({ point, calls, killed: [...killed] }))
+      .sort((a, b) => (a.point < b.point ? -1 : 1));
+  }
+
+  async wire(functionName: string, { redisUrl, awsUrl, lambdaUrl }: StoreAddresses): Promise<Wiring> {
+    const decide = (call: Call) => this.decide(call);
+    const process = () => instance.child!;
+    const { hostname: host, port } = new URL(redisUrl);
+    const targets = { aws: new URL(awsUrl), lambda: new URL(lambdaUrl) };
+    const [redis, aws] = await Promise.all([
+      RedisProxy.listen({ host, port: Number(port) }, functionName, decide, process),
+      AwsProxy.listen(targets, functionName, decide, process),
+    ]);
+    redis.isRefusing = this.isRefusing;
+    const instance: Instance = {
+      functionName,
+      redis,
+      aws,
+      child: undefined,
+      addresses: { redisUrl: `redis://127.0.0.1:${redis.port}`, awsUrl: aws.url, lambdaUrl: aws.url },
+      clockSkewMs: this.clockSkewMs(functionName),
+      attach: (child) => {
+        instance.child = child;
+      },
+      close: () => {
+        this.instances.delete(instance);
+        redis.close();
+        aws.close();
+      },
+    };
+    this.instances.add(instance);
+    return instance;
+  }
+
+  delivery(functionName: string, shardId: string): Delivery {
+    return this.onDeliver(functionName, shardId);
+  }
+
+  private decide(call: Call): Fault | undefined {
+    if (call.isChange) this.pointAt(call).calls++;
+    for (const rule of this.rules) {
+      if (!rule.options.matches(call)) continue;
+      const fault = rule.options.fault(call);
+      if (fault === undefined) continue;
+      rule.hits++;
+      if (rule.hits === rule.options.times) this.rules.delete(rule);
+      return fault;
+    }
+    return undefined;
+  }
+
+  private killing(call: Call, phase: Phase): Fault {
+    this.pointAt(call).killed.add(phase);
+    const act = async (process: ChildProcess) => {
+      process.kill('SIGKILL');
+      return false;
+    };
+    return { kind: 'interrupt', phase, act };
+  }
+
+  private pointAt(call: Call) {
+    const point = pointOf(call);
+    let seen = this.points.get(point);
+    if (seen === undefined) {
+      seen = { calls: 0, killed: new Set() };
+      this.points.set(point, seen);
+    }
+    return seen;
+  }
+}
+
+function pointOf({ functionName, store, operation }: Call): string {
+  return `${functionName} ${store} ${operation}`;
+}

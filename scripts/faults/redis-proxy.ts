@@ -1,0 +1,146 @@
+import type { ChildProcess } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { APPEND_SCRIPT } from '../../shared/hot/append-script';
+import { LEASE_SCRIPT } from '../../shared/hot/lease-script';
+import { INSPECT_SCRIPT, MARK_SCRIPT, WINDOWS_SCRIPT } from '../../shared/hot/mark-script';
+import { TRIM_SCRIPT } from '../../shared/hot/trim-script';
+import type { Call, Decide, Fault } from './call';
+import { commandWords, valueEnd } from './resp';
+
+const SCRIPTS = {
+  append: APPEND_SCRIPT,
+  lease: LEASE_SCRIPT,
+  trim: TRIM_SCRIPT,
+  mark: MARK_SCRIPT,
+  inspect: INSPECT_SCRIPT,
+  windows: WINDOWS_SCRIPT,
+};
+const BY_SHA1 = new Map(
+  Object.entries(SCRIPTS).map(([name, text]) => [
+    sha1Of(text),
+    { name, isChange: !text.split('\n')[0]!.includes('no-writes') },
+  ]),
+);
+
+function sha1Of(text: string | Buffer): string {
+  return createHash('sha1').update(text).digest('hex');
+}
+
+/** A command as a call. The functions write by scripts only. */
+export function redisCall(functionName: string, command: Buffer): Call {
+  const [name = Buffer.of(), script = Buffer.of()] = commandWords(command, 2);
+  const operation = name.toString('latin1').toLowerCase();
+  if (operation !== 'eval' && operation !== 'evalsha')
+    return { functionName, store: 'redis', operation, isChange: false };
+  const sha1 = operation === 'eval' ? sha1Of(script) : script.toString('latin1');
+  const known = BY_SHA1.get(sha1);
+  return {
+    functionName,
+    store: 'redis',
+    operation: known?.name ?? `script ${sha1.slice(0, 8)}`,
+    isChange: known?.isChange ?? true,
+  };
+}
+
+/** Stands between one function's process and Redis, and sees each command and each reply. */
+export class RedisProxy {
+  private readonly server: Server;
+  private readonly sockets = new Set<Socket>();
+  /** New connections are closed at once. */
+  isRefusing = false;
+
+  private constructor(
+    private readonly target: { readonly host: string; readonly port: number },
+    private readonly functionName: string,
+    private readonly decide: Decide,
+    private readonly process: () => ChildProcess,
+  ) {
+    this.server = createServer({ noDelay: true }, (client) => this.serve(client));
+  }
+
+  static async listen(
+    target: { readonly host: string; readonly port: number },
+    functionName: string,
+    decide: Decide,
+    process: () => ChildProcess,
+  ): Promise<RedisProxy> {
+    const proxy = new RedisProxy(target, functionName, decide, process);
+    proxy.server.listen(0, '127.0.0.1');
+    await once(proxy.server, 'listening');
+    return proxy;
+  }
+
+  get port(): number {
+    return (this.server.address() as AddressInfo).port;
+  }
+
+  /** Cuts every connection. @returns how many there were */
+  cut(): number {
+    const clients = this.sockets.size / 2;
+    for (const socket of this.sockets) socket.destroy();
+    return clients;
+  }
+
+  close(): void {
+    this.server.close();
+    this.cut();
+  }
+
+  private serve(client: Socket): void {
+    if (this.isRefusing) {
+      client.destroy();
+      return;
+    }
+    const server = connect({ ...this.target, noDelay: true });
+    const cut = () => {
+      client.destroy();
+      server.destroy();
+    };
+    for (const socket of [client, server]) {
+      this.sockets.add(socket);
+      socket.on('error', cut);
+      socket.once('close', () => {
+        this.sockets.delete(socket);
+        cut();
+      });
+    }
+    /** What happens to the answers that are still to come, in their order. */
+    const awaited: (Fault | undefined)[] = [];
+    forEachValue(client, async (command) => {
+      const fault = this.decide(redisCall(this.functionName, command));
+      if (fault?.kind === 'refuse') return cut();
+      if (fault?.kind === 'delay') await sleep(fault.ms);
+      if (fault?.kind === 'interrupt' && fault.phase === 'before' && !(await fault.act(this.process())))
+        return cut();
+      awaited.push(fault);
+      server.write(command);
+    }).catch(cut);
+    forEachValue(server, async (reply) => {
+      // RESP3 pushes, which answer nothing.
+      const fault = reply[0] === 0x3e ? undefined : awaited.shift();
+      if (fault?.kind === 'lose-reply') return cut();
+      if (fault?.kind === 'interrupt' && fault.phase === 'after' && !(await fault.act(this.process())))
+        return cut();
+      client.write(reply);
+    }).catch(cut);
+  }
+}
+
+/** Hands on the values a socket brings, one after the other. */
+async function forEachValue(socket: Socket, handle: (value: Buffer) => Promise<void>): Promise<void> {
+  let pending: Buffer = Buffer.of();
+  for await (const chunk of socket as AsyncIterable<Buffer>) {
+    pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
+    let start = 0;
+    for (;;) {
+      const end = valueEnd(pending, start);
+      if (end === undefined) break;
+      await handle(pending.subarray(start, end));
+      start = end;
+    }
+    pending = pending.subarray(start);
+  }
+}

@@ -1,0 +1,37 @@
+const CRLF = Buffer.from('\r\n');
+
+/**
+ * Where a value of Redis' protocol ends: commands and replies of RESP2 and RESP3.
+ *
+ * @param start index of the value's first byte
+ * @returns the index just past its last byte, or undefined when it is not all there
+ * @see https://valkey.io/topics/protocol/
+ */
+export function valueEnd(bytes: Buffer, start: number): number | undefined {
+  const line = bytes.indexOf(CRLF, start);
+  if (line < 0) return undefined;
+  const head = line + 2;
+  const type = String.fromCharCode(bytes[start]!);
+  if (!'$!=*~>%|'.includes(type)) return head;
+  const count = Number(bytes.toString('latin1', start + 1, line));
+  if (count < 0) return head;
+  if ('$!='.includes(type)) return head + count + 2 <= bytes.length ? head + count + 2 : undefined;
+  // Maps and attributes have keys and values; attributes stand before the value they belong to.
+  const values = type === '%' ? count * 2 : type === '|' ? count * 2 + 1 : count;
+  let end: number | undefined = head;
+  for (let i = 0; i < values && end !== undefined; i++) end = valueEnd(bytes, end);
+  return end;
+}
+
+/** The first words of a command, at most `most`; none of what is not an array of strings. */
+export function commandWords(command: Buffer, most: number): Buffer[] {
+  const words: Buffer[] = [];
+  let at = command.indexOf(CRLF) + 2;
+  while (words.length < most && command[at] === 0x24) {
+    const line = command.indexOf(CRLF, at);
+    const length = Number(command.toString('latin1', at + 1, line));
+    words.push(command.subarray(line + 2, line + 2 + length));
+    at = line + 2 + length + 2;
+  }
+  return words;
+}

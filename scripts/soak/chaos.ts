@@ -1,0 +1,206 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
+import type { Call, Fault } from '../faults/call';
+import type { Faults, Rule } from '../faults/faults';
+import { Random } from '../faults/random';
+import { type FaultKind, type PlannedFault, VICTIMS } from './plan';
+
+export interface ChaosDependencies {
+  readonly faults: Faults;
+  /** Straight to the hot tier's server. */
+  readonly redis: Redis;
+  /** SIGKILL to the hot tier's server. */
+  readonly killHot: () => void;
+  /** Moves everything that is hot to the warm tier; ends when it has, or has failed. */
+  readonly drain: () => Promise<unknown>;
+}
+
+/** A fault that is in force. */
+interface Started {
+  /** How often it has had an effect. */
+  hits(): number;
+  /** Lifts it. */
+  end(): void | Promise<void>;
+}
+
+type Start = (dependencies: ChaosDependencies, random: Random) => Started | Promise<Started>;
+
+const HOUR_MS = 3_600_000;
+const CUT_EVERY_MS = 50;
+
+const isTo = (store: Call['store']) => (call: Call) => call.store === store;
+const isChangeTo = (store: Call['store']) => (call: Call) => call.store === store && call.isChange;
+
+/** Some of the calls that match have the fault. */
+function sometimes(
+  { faults }: ChaosDependencies,
+  random: Random,
+  probability: number,
+  matches: (call: Call) => boolean,
+  fault: () => Fault,
+): Started {
+  const rule: Rule = faults.rule({
+    matches,
+    fault: () => (random.chance(probability) ? fault() : undefined),
+  });
+  return { hits: () => rule.hits, end: () => rule.lift() };
+}
+
+function once(hits = 1): Started {
+  return { hits: () => hits, end: () => {} };
+}
+
+const STARTS: Record<FaultKind, Start> = {
+  'connections cut': ({ faults }) => {
+    let hits = 0;
+    const timer = setInterval(() => {
+      hits += faults.cutRedis();
+    }, CUT_EVERY_MS);
+    return { hits: () => hits, end: () => clearInterval(timer) };
+  },
+  'connections refused': ({ faults }) => {
+    faults.refuseRedis(true);
+    const hits = faults.cutRedis();
+    return { hits: () => hits, end: () => faults.refuseRedis(false) };
+  },
+  'script replies lost': (d, random) =>
+    sometimes(d, random, 0.3, isChangeTo('redis'), () => ({ kind: 'lose-reply' })),
+  'Redis slow': (d, random) =>
+    sometimes(d, random, 0.3, isTo('redis'), () => ({ kind: 'delay', ms: random.integer(10, 400) })),
+  'Redis killed': ({ killHot }) => {
+    killHot();
+    return once();
+  },
+  'Redis wiped': async ({ redis }) => {
+    await redis.flushall();
+    return once();
+  },
+  'Redis full': async ({ redis }) => {
+    const used = Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);
+    await redis.config('SET', 'maxmemory', used);
+    return {
+      hits: () => 1,
+      // A server that was killed meanwhile has no limit anyway.
+      end: () => void redis.config('SET', 'maxmemory', 0).catch(() => {}),
+    };
+  },
+  'lease expired in a flush': ({ faults, redis, drain }) => {
+    let hits = 0;
+    const isMoving = ({ functionName, operation }: Call) =>
+      functionName === 'flusher' && operation === 'PutItem warm';
+    const rule = faults.pauseAt('after', isMoving, async () => {
+      hits++;
+      await expireLeases(redis);
+      await drain();
+    });
+    return { hits: () => hits, end: () => rule.lift() };
+  },
+  'batches repeated': ({ faults }, random) => {
+    let hits = 0;
+    faults.onDeliver = () => {
+      const times = random.integer(1, 5);
+      hits += times > 1 ? 1 : 0;
+      return { times, delayMs: 0 };
+    };
+    return { hits: () => hits, end: () => faults.deliverAsUsual() };
+  },
+  'shards reordered': ({ faults }, random) => {
+    let hits = 0;
+    faults.onDeliver = () => {
+      hits++;
+      return { times: 1, delayMs: random.integer(0, 1_000) };
+    };
+    return { hits: () => hits, end: () => faults.deliverAsUsual() };
+  },
+  'DynamoDB throttled': (d, random) =>
+    sometimes(d, random, 0.4, isTo('dynamodb'), () => ({
+      kind: 'error',
+      error: random.pick(['throttled', 'unavailable']),
+    })),
+  'DynamoDB failing': (d, random) =>
+    sometimes(d, random, 0.4, isTo('dynamodb'), () => ({ kind: 'error', error: 'internal' })),
+  'DynamoDB slow': (d, random) =>
+    sometimes(d, random, 0.5, isTo('dynamodb'), () => ({ kind: 'delay', ms: random.integer(10, 500) })),
+  'DynamoDB pages cut': (d, random) =>
+    sometimes(
+      d,
+      random,
+      1,
+      ({ operation }) => operation.startsWith('Query'),
+      () => ({ kind: 'short-page', items: random.integer(1, 3) }),
+    ),
+  'AWS replies lost': (d, random) =>
+    sometimes(
+      d,
+      random,
+      0.3,
+      ({ store, isChange }) => isChange && store !== 'redis',
+      () => ({ kind: 'lose-reply' }),
+    ),
+  'stream throttled': (d, random) =>
+    sometimes(d, random, 0.6, isTo('kinesis'), () => ({
+      kind: 'error',
+      error: random.pick(['throttled', 'unavailable', 'internal']),
+    })),
+  'stream records refused': (d, random) => {
+    const share = random.integer(1, 50) / 100;
+    return sometimes(d, random, 1, isTo('kinesis'), () => ({
+      kind: 'fail-records',
+      share,
+      random: random.next,
+    }));
+  },
+  'S3 unavailable': (d, random) =>
+    sometimes(d, random, 0.5, isTo('s3'), () => ({
+      kind: 'error',
+      error: random.pick(['throttled', 'unavailable', 'internal']),
+    })),
+  'S3 conflicts': (d, random) =>
+    sometimes(d, random, 0.5, isTo('s3'), () => ({
+      kind: 'error',
+      error: random.pick(['conflict', 'precondition']),
+    })),
+  'S3 slow': (d, random) =>
+    sometimes(d, random, 0.5, isTo('s3'), () => ({ kind: 'delay', ms: random.integer(10, 800) })),
+  'clock skewed': ({ faults }, random) => {
+    const skewMs = random.pick([-HOUR_MS, HOUR_MS]);
+    const victim = random.pick([...VICTIMS, 'query']);
+    faults.clockSkewMs = (functionName) => (functionName === victim ? skewMs : 0);
+    // Those that come in their place have the wrong clock, and again the right one.
+    const hits = faults.kill(victim);
+    return {
+      hits: () => hits,
+      end: () => {
+        faults.clockSkewMs = () => 0;
+        faults.kill(victim);
+      },
+    };
+  },
+};
+
+/** Lets a fault happen, for as long as it is planned. @returns how often it had an effect */
+export async function befall(dependencies: ChaosDependencies, planned: PlannedFault): Promise<number> {
+  const started = await STARTS[planned.kind](dependencies, new Random(planned.seed));
+  await sleep(planned.durationMs);
+  await started.end();
+  return started.hits();
+}
+
+/**
+ * Ends every lease now, as if its time had passed: by the store's own clock, which nobody can turn.
+ *
+ * KEYS  leases of a partition; fields are `token expiry takenAt`, see shared/hot/keys.ts
+ */
+const EXPIRE_LEASES = `
+for i, value in ipairs(redis.call('HGETALL', KEYS[1])) do
+  if i % 2 == 1 then
+    local token, taken = string.match(redis.call('HGET', KEYS[1], value), '^(%S+) %d+ (%d+)$')
+    redis.call('HSET', KEYS[1], value, token .. ' 1 ' .. taken)
+  end
+end
+return 1
+`;
+
+export async function expireLeases(redis: Redis): Promise<void> {
+  for (const key of await redis.keys('*:leases')) await redis.eval(EXPIRE_LEASES, 1, key);
+}

@@ -1,0 +1,188 @@
+/** A sample as it is posted; `time` in seconds since epoch, as the API has it. */
+export interface Sample {
+  readonly hostId: string;
+  readonly name: string;
+  readonly time: number;
+  readonly value: number;
+}
+
+/** How a request ended, for the client: what was refused is not there, what is unknown may be, or may come later. */
+export type Outcome = 'acknowledged' | 'refused' | 'unknown';
+
+/** One request with a sample; the order of `sent` and `ended` is that of what the client saw. */
+export interface Attempt {
+  readonly value: number;
+  readonly sent: number;
+  /** Infinity while it may still arrive. */
+  readonly ended: number;
+  readonly outcome: Outcome;
+}
+
+/**
+ * The values a sample may have after all that was sent for it.
+ *
+ * Requests that overlapped may have come in any order. One that was acknowledged before another was sent came before it,
+ * so it cannot win over that one once that one is acknowledged too. One without an answer may come at any time.
+ */
+export function allowedValues(attempts: readonly Attempt[]): {
+  readonly values: ReadonlySet<number>;
+  readonly mayBeMissing: boolean;
+} {
+  const possible = attempts.filter(({ outcome }) => outcome !== 'refused');
+  const acknowledged = possible.filter(({ outcome }) => outcome === 'acknowledged');
+  const lastSent = Math.max(-Infinity, ...acknowledged.map(({ sent }) => sent));
+  return {
+    values: new Set(possible.filter(({ ended }) => ended >= lastSent).map(({ value }) => value)),
+    mayBeMissing: acknowledged.length === 0,
+  };
+}
+
+/** Reads one metric of a host, `from` and `to` in seconds, both included; with every time as often as the answer has it. */
+export type ReadMetric = (
+  hostId: string,
+  name: string,
+  from: number,
+  to: number,
+) => Promise<readonly { readonly time: number; readonly value: number }[]>;
+
+export interface Flaws {
+  /** Acknowledged and not there. */
+  readonly lost: number;
+  /** More than once in an answer. */
+  readonly doubled: number;
+  /** With a value that no order of the requests explains, or never sent at all. */
+  readonly wrong: number;
+  /** Some of them, to look into. */
+  readonly examples: readonly string[];
+}
+
+/** A request in hand: one object for all of its samples. */
+interface Request {
+  readonly sent: number;
+  ended: number;
+  outcome: Outcome;
+}
+
+interface Entry {
+  readonly value: number;
+  readonly request: Request;
+}
+
+/** Up to this span the API gives samples as stored, s. */
+const MAX_SPAN_S = 20 * 3600;
+const MAX_EXAMPLES = 20;
+const PARALLEL = 4;
+
+/** Remembers every sample that was sent and what became of the request, and then reads all back. */
+export class Ledger {
+  /** Host and metric -> time -> what was sent. */
+  private readonly series = new Map<string, Map<number, Entry[]>>();
+  private clock = 0;
+  private acknowledgedSamples = 0;
+
+  /** Samples of requests that were acknowledged, corrections and repetitions included. */
+  get acknowledged(): number {
+    return this.acknowledgedSamples;
+  }
+
+  /** @returns to be called once, when the request has ended */
+  sending(samples: readonly Sample[]): (outcome: Outcome) => void {
+    const request: Request = { sent: this.clock++, ended: Infinity, outcome: 'unknown' };
+    for (const { hostId, name, time, value } of samples) {
+      const times = entryOf(this.series, `${hostId} ${name}`, () => new Map<number, Entry[]>());
+      entryOf(times, time, () => []).push({ value, request });
+    }
+    return (outcome) => {
+      request.outcome = outcome;
+      if (outcome !== 'unknown') request.ended = this.clock++;
+      if (outcome === 'acknowledged') this.acknowledgedSamples += samples.length;
+    };
+  }
+
+  /**
+   * Reads everything back. Series with flaws are read again, since what was acknowledged may still be on its way.
+   *
+   * @param isPatient asked before each further round
+   */
+  async verify(read: ReadMetric, isPatient: () => Promise<boolean>): Promise<Flaws> {
+    let left = [...this.series.keys()];
+    for (;;) {
+      const found = new Map<string, Flaws>();
+      const queue = [...left];
+      const work = async () => {
+        for (let key = queue.shift(); key !== undefined; key = queue.shift()) {
+          const flaws = await this.flawsOf(key, read);
+          if (flaws.lost + flaws.doubled + flaws.wrong > 0) found.set(key, flaws);
+        }
+      };
+      await Promise.all(Array.from({ length: PARALLEL }, work));
+      left = [...found.keys()];
+      if (left.length === 0 || !(await isPatient())) return total([...found.values()]);
+    }
+  }
+
+  private async flawsOf(key: string, read: ReadMetric): Promise<Flaws> {
+    const [hostId, name] = key.split(' ') as [string, string];
+    const sent = this.series.get(key)!;
+    let lost = 0;
+    let doubled = 0;
+    let wrong = 0;
+    const examples: string[] = [];
+    const flaw = (time: number, what: string) => examples.push(`${key} at ${time}: ${what}`);
+    for (const [from, to] of spansOf([...sent.keys()])) {
+      const found = new Map<number, number>();
+      for (const { time, value } of await read(hostId, name, from, to)) {
+        if (found.has(time)) {
+          doubled++;
+          flaw(time, 'stands twice');
+        }
+        found.set(time, value);
+        if (sent.has(time)) continue;
+        wrong++;
+        flaw(time, `${value} was never sent`);
+      }
+      for (const [time, entries] of sent) {
+        if (time < from || time > to) continue;
+        const attempts = entries.map(({ value, request }) => ({ value, ...request }));
+        const { values, mayBeMissing } = allowedValues(attempts);
+        const value = found.get(time);
+        if (value === undefined && mayBeMissing) continue;
+        if (value !== undefined && values.has(value)) continue;
+        if (value === undefined) lost++;
+        else wrong++;
+        const told = attempts.map((a) => `${a.value} ${a.outcome} ${a.sent}-${a.ended}`).join(', ');
+        flaw(time, `${value ?? 'nothing'} after ${told}`);
+      }
+    }
+    return { lost, doubled, wrong, examples };
+  }
+}
+
+function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  let value = map.get(key);
+  if (value === undefined) {
+    value = make();
+    map.set(key, value);
+  }
+  return value;
+}
+
+/** Spans, both ends included, that cover the times and are each read as stored. */
+function spansOf(times: readonly number[]): [number, number][] {
+  const spans: [number, number][] = [];
+  for (const time of [...times].sort((a, b) => a - b)) {
+    const last = spans.at(-1);
+    if (last === undefined || time - last[0] > MAX_SPAN_S) spans.push([time, time]);
+    else last[1] = time;
+  }
+  return spans;
+}
+
+function total(all: readonly Flaws[]): Flaws {
+  return {
+    lost: all.reduce((sum, { lost }) => sum + lost, 0),
+    doubled: all.reduce((sum, { doubled }) => sum + doubled, 0),
+    wrong: all.reduce((sum, { wrong }) => sum + wrong, 0),
+    examples: all.flatMap(({ examples }) => examples).slice(0, MAX_EXAMPLES),
+  };
+}

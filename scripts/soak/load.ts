@@ -1,0 +1,48 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Random } from '../faults/random';
+import type { ApiClient } from './api-client';
+import type { Sample } from './ledger';
+
+export interface LoadOptions {
+  readonly hostIds: readonly string[];
+  readonly names: readonly string[];
+  /** Between two posts of a host. */
+  readonly everyMs: number;
+  /** Of the first sample, seconds since epoch. */
+  readonly startS: number;
+}
+
+/** Late by an hour, and by so much that it falls on an earlier UTC day. */
+const LATE_S = [3_600, 20 * 3_600];
+const RETRY_MS = 500;
+
+/**
+ * Posts as agents do, and as they should not: every metric of a host together, the next second each time; some late, some
+ * again with other values, some again as they were. What was not acknowledged is posted again.
+ */
+export async function runLoad(
+  client: ApiClient,
+  { hostIds, names, everyMs, startS }: LoadOptions,
+  random: Random,
+  isOver: () => boolean,
+): Promise<void> {
+  const runHost = async (hostId: string, own: Random) => {
+    let serial = 0;
+    const samplesAt = (time: number): Sample[] => {
+      serial++;
+      return names.map((name, m) => ({ hostId, name, time, value: serial + m / 100 }));
+    };
+    await sleep(own.integer(0, everyMs));
+    for (let second = 0; !isOver(); second++) {
+      const now = startS + second;
+      const posts = [samplesAt(now)];
+      if (own.chance(0.1)) posts.push(samplesAt(now - own.pick(LATE_S)));
+      if (own.chance(0.15)) posts.push(samplesAt(startS + own.integer(0, second)));
+      if (own.chance(0.1)) posts.push(posts[0]!);
+      for (const samples of posts)
+        while ((await client.post(samples)) !== 'acknowledged' && !isOver()) await sleep(RETRY_MS);
+      await sleep(everyMs);
+    }
+  };
+  await Promise.all(hostIds.map((hostId) => runHost(hostId, random.fork())));
+}

@@ -1,0 +1,46 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Random } from '../faults/random';
+import type { ApiClient } from './api-client';
+
+export interface WatchOptions {
+  readonly hostIds: readonly string[];
+  readonly names: readonly string[];
+  readonly startS: number;
+}
+
+/** What reads during the load came to. */
+export interface Watched {
+  readonly reads: number;
+  /** Samples that an earlier answer had and a later one, given as whole, had not. */
+  readonly gaps: readonly string[];
+}
+
+const EVERY_MS = 100;
+
+/** Reads while data moves and things go wrong: what was seen once must be seen again, or the answer must be an error. */
+export async function watch(
+  client: ApiClient,
+  { hostIds, names, startS }: WatchOptions,
+  random: Random,
+  isOver: () => boolean,
+): Promise<Watched> {
+  const seen = new Map<string, Set<number>>();
+  const gaps: string[] = [];
+  let reads = 0;
+  while (!isOver()) {
+    const hostId = random.pick(hostIds);
+    const name = random.pick(names);
+    const key = `${hostId} ${name}`;
+    const times = await client
+      .read(hostId, name, startS, startS + 20 * 3600, () => !isOver())
+      .then((metrics) => new Set(metrics.map(({ time }) => time)))
+      .catch(() => undefined);
+    if (times === undefined) break;
+    reads++;
+    for (const time of seen.get(key) ?? [])
+      if (!times.has(time)) gaps.push(`${key} at ${time} was seen before read ${reads} and not in it`);
+    seen.set(key, times);
+    await sleep(EVERY_MS);
+  }
+  return { reads, gaps };
+}
