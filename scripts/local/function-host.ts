@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { KinesisClient } from '@aws-sdk/client-kinesis';
 import { S3Client } from '@aws-sdk/client-s3';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
@@ -150,7 +151,7 @@ export class FunctionHost {
     for (const timer of this.timers) clearInterval(timer);
     await Promise.race([
       Promise.all([...this.mappings.values()].map((mapping) => mapping.stop())),
-      new Promise((resolve) => setTimeout(resolve, 5_000)),
+      sleep(5_000, undefined, { ref: false }),
     ]);
     for (const pool of this.pools.values()) pool.close();
     this.kinesis.destroy();

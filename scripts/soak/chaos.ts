@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import type { Call, Fault } from '../faults/call';
 import type { Faults, Rule } from '../faults/faults';
 import { Random } from '../faults/random';
+import type { Delivery } from '../local/wiring';
 import { type FaultKind, type PlannedFault, VICTIMS } from './plan';
 
 export interface ChaosDependencies {
@@ -27,6 +28,7 @@ type Start = (dependencies: ChaosDependencies, random: Random) => Started | Prom
 
 const HOUR_MS = 3_600_000;
 const CUT_EVERY_MS = 50;
+const LOOK_MS = 50;
 
 const isTo = (store: Call['store']) => (call: Call) => call.store === store;
 const isChangeTo = (store: Call['store']) => (call: Call) => call.store === store && call.isChange;
@@ -44,6 +46,20 @@ function sometimes(
     fault: () => (random.chance(probability) ? fault() : undefined),
   });
   return { hits: () => rule.hits, end: () => rule.lift() };
+}
+
+/** Every batch is delivered as it says, or as a fault that began later does. */
+function delivering(faults: Faults, delivery: () => Delivery): Started {
+  let hits = 0;
+  const own = () => {
+    hits++;
+    return delivery();
+  };
+  faults.onDeliver = own;
+  const end = () => {
+    if (faults.onDeliver === own) faults.deliverAsUsual();
+  };
+  return { hits: () => hits, end };
 }
 
 function once(hits = 1): Started {
@@ -95,23 +111,10 @@ const STARTS: Record<FaultKind, Start> = {
     });
     return { hits: () => hits, end: () => rule.lift() };
   },
-  'batches repeated': ({ faults }, random) => {
-    let hits = 0;
-    faults.onDeliver = () => {
-      const times = random.integer(1, 5);
-      hits += times > 1 ? 1 : 0;
-      return { times, delayMs: 0 };
-    };
-    return { hits: () => hits, end: () => faults.deliverAsUsual() };
-  },
-  'shards reordered': ({ faults }, random) => {
-    let hits = 0;
-    faults.onDeliver = () => {
-      hits++;
-      return { times: 1, delayMs: random.integer(0, 1_000) };
-    };
-    return { hits: () => hits, end: () => faults.deliverAsUsual() };
-  },
+  'batches repeated': ({ faults }, random) =>
+    delivering(faults, () => ({ times: random.integer(2, 5), delayMs: 0 })),
+  'shards reordered': ({ faults }, random) =>
+    delivering(faults, () => ({ times: 1, delayMs: random.integer(0, 1_000) })),
   'DynamoDB throttled': (d, random) =>
     sometimes(d, random, 0.4, isTo('dynamodb'), () => ({
       kind: 'error',
@@ -178,10 +181,19 @@ const STARTS: Record<FaultKind, Start> = {
   },
 };
 
-/** Lets a fault happen, for as long as it is planned. @returns how often it had an effect */
-export async function befall(dependencies: ChaosDependencies, planned: PlannedFault): Promise<number> {
+/**
+ * Lets a fault happen for as long as it is planned, and until it has had an effect.
+ *
+ * @returns how often it had one
+ */
+export async function befall(
+  dependencies: ChaosDependencies,
+  planned: PlannedFault,
+  isOver: () => boolean,
+): Promise<number> {
   const started = await STARTS[planned.kind](dependencies, new Random(planned.seed));
   await sleep(planned.durationMs);
+  while (started.hits() === 0 && !isOver()) await sleep(LOOK_MS);
   await started.end();
   return started.hits();
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { RecoveryStatus } from '../../shared/recovery/replay';
-import { Faults, type KillPoint, type Rule } from '../faults/faults';
+import { Faults, type KillPoint } from '../faults/faults';
 import { Random } from '../faults/random';
 import { startStack } from '../local/stack';
 import { archive } from '../ops/archive';
@@ -11,7 +11,7 @@ import { ApiClient } from './api-client';
 import { befall, type ChaosDependencies, expireLeases } from './chaos';
 import { type Flaws, Ledger } from './ledger';
 import { runLoad } from './load';
-import { planFaults, type Victim } from './plan';
+import { planFaults, VICTIMS } from './plan';
 import { watch } from './watch';
 
 export interface SoakOptions {
@@ -59,8 +59,11 @@ const LANES = 2;
 const POST_EVERY_MS = 1_000;
 /** The schedules of a deployed stage, made faster by as much as windows are shorter. */
 const FLUSH_EVERY_MS = 1_000;
-const ARCHIVE_EVERY_MS = 3_000;
+const ARCHIVE_EVERY_MS = 1_000;
 const RECOVER_EVERY_MS = 2_000;
+/** From one kill of a function to the next: short, since some changes come in a burst after a loss. */
+const KILL_EVERY_MS = [200, 1_500] as const;
+const KILL_LOOK_MS = 50;
 /** In which all must be well again once nothing goes wrong any more. */
 const CALM_DOWN_MS = 300_000;
 const REPORT_EVERY_MS = 10_000;
@@ -72,7 +75,7 @@ export async function soak({ seed, minutes, hosts, metrics, report }: SoakOption
   const plan = planFaults(seed, lengthMs);
   const random = new Random(seed);
   const faults = new Faults();
-  report(`seed ${seed}: ${plan.faults.length} faults and ${plan.kills.length} kills in ${minutes} minutes`);
+  report(`seed ${seed}: ${plan.length} faults in ${minutes} minutes, and kills`);
   const stack = await startStack({
     port: 0,
     dataDir: undefined,
@@ -133,33 +136,29 @@ export async function soak({ seed, minutes, hosts, metrics, report }: SoakOption
       killHot: stack.killHot,
       drain: () => functions.invoke('flusher', { drain: true }),
     };
-    const misfortunes = plan.faults.map(async (planned) => {
+    const misfortunes = plan.map(async (planned) => {
       await untilMs(planned.atMs);
-      const hits = await befall(chaos, planned).catch((error: Error) => {
+      const hits = await befall(chaos, planned, () => isLoadOver).catch((error: Error) => {
         report(`${planned.kind} could not be brought about: ${error.message}`);
         return 0;
       });
       kinds[planned.kind] = (kinds[planned.kind] ?? 0) + (hits > 0 ? 1 : 0);
       befallen += hits > 0 ? 1 : 0;
     });
-    const armed = new Map<Victim, Rule>();
     let kills = 0;
-    const disarm = (victim: Victim) => {
-      kills += armed.get(victim)?.hits ?? 0;
-      armed.get(victim)?.lift();
-      armed.delete(victim);
-    };
-    const killer = (async () => {
-      for (const { atMs, victim } of plan.kills) {
-        await untilMs(atMs);
-        disarm(victim);
-        armed.set(victim, faults.killSomewhereNew(victim));
+    const killers = VICTIMS.map(async (victim) => {
+      const own = random.fork();
+      while (!isLoadOver) {
+        await sleep(own.integer(...KILL_EVERY_MS));
+        const rule = faults.killSomewhereNew(victim);
+        while (rule.hits === 0 && !isLoadOver) await sleep(KILL_LOOK_MS);
+        rule.lift();
+        kills += rule.hits;
       }
-    })();
+    });
     await untilMs(lengthMs);
     isLoadOver = true;
-    await Promise.all([...misfortunes, killer, load]);
-    for (const victim of [...armed.keys()]) disarm(victim);
+    await Promise.all([...misfortunes, ...killers, load]);
     faults.off();
     await redis.config('SET', 'maxmemory', 0);
     const { reads, gaps } = await watching;

@@ -1,0 +1,321 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import type { Call } from '../../scripts/faults/call';
+import { Faults } from '../../scripts/faults/faults';
+import { Random } from '../../scripts/faults/random';
+import { type RunningStack, startStack } from '../../scripts/local/stack';
+import { archive } from '../../scripts/ops/archive';
+import { drain } from '../../scripts/ops/drain';
+import { Functions } from '../../scripts/ops/invoke';
+import { ApiClient } from '../../scripts/soak/api-client';
+import { expireLeases } from '../../scripts/soak/chaos';
+import { Ledger, type Sample } from '../../scripts/soak/ledger';
+import type { RecoveryStatus } from '../../shared/recovery/replay';
+import { until } from '../support/until';
+
+const ALL = { before: 8.64e15, purge: true };
+
+describe('with faults between functions, stores and the stream, the ledger finds nothing lost, doubled or wrong', () => {
+  const faults = new Faults();
+  let stack: RunningStack;
+  let functions: Functions;
+  let redis: Redis;
+  let ledger: Ledger;
+  let client: ApiClient;
+  let random: Random;
+  let hosts = 0;
+  const start = Math.floor(Date.now() / 1000) - 7 * 3600;
+
+  beforeAll(async () => {
+    // Partitions are made known at the very first run.
+    faults.killSomewhereNew('flusher');
+    const settings = { window: '10m', resolution: '1s', streamShards: '2', partitions: '4' };
+    stack = await startStack({ port: 0, dataDir: undefined, settings, report: () => {}, faults });
+    functions = new Functions(stack.addresses.url);
+    redis = new Redis(stack.addresses.redisUrl);
+  }, 180_000);
+
+  afterAll(async () => {
+    faults.off();
+    redis?.disconnect();
+    functions?.close();
+    await stack?.stop();
+  }, 60_000);
+
+  beforeEach(() => {
+    ledger = new Ledger();
+    client = new ApiClient(stack.addresses.url, stack.addresses.apiKey, ledger);
+    random = new Random(1);
+  });
+
+  const host = () => client.createHost(`faulty${hosts++}`);
+  const drainAll = () => drain(functions, () => {});
+  const archiveAll = () => archive(functions, ALL, () => {});
+
+  /** Posts until it is acknowledged, as an agent does. */
+  async function post(samples: readonly Sample[]): Promise<void> {
+    while ((await client.post(samples)) !== 'acknowledged') await sleep(50);
+  }
+
+  /** One sample for each of some metrics, at each of some seconds. */
+  const samplesOf = (hostId: string, seconds: readonly number[], value: number): Sample[] =>
+    seconds.flatMap((second) =>
+      Array.from({ length: 5 }, (_, m) => ({
+        hostId,
+        name: `m${m}`,
+        time: start + second,
+        value: value + m / 10,
+      })),
+    );
+
+  /** Posts rounds of a host: new seconds, and corrections of old ones. */
+  async function postRounds(hostId: string, from: number, to: number): Promise<void> {
+    for (let round = from; round < to; round++) {
+      // Over several windows.
+      await post(samplesOf(hostId, [round * 60], round));
+      if (round % 3 === 2) await post(samplesOf(hostId, [random.integer(0, round) * 60], round + 0.5));
+    }
+  }
+
+  /** Whatever was wrong has ended; everything that was acknowledged is there, once, with its last value. */
+  async function expectWhole(): Promise<void> {
+    faults.off();
+    const deadline = Date.now() + 60_000;
+    const isInTime = () => Date.now() < deadline;
+    const read = (hostId: string, name: string, from: number, to: number) =>
+      client.read(hostId, name, from, to, isInTime);
+    const flaws = await ledger.verify(read, async () => {
+      await sleep(100);
+      return isInTime();
+    });
+    expect(flaws).toEqual({ lost: 0, doubled: 0, wrong: 0, examples: [] });
+    expect(ledger.acknowledged).toBeGreaterThan(0);
+  }
+
+  /** No loss is open: a flusher that was killed at its very first runs may have left what looks like one. */
+  const recovered = () =>
+    until(
+      'the end of recovery',
+      () => functions.invoke<RecoveryStatus>('recovery', {}),
+      ({ loss, replay }) => !loss?.isOpen && replay?.state !== 'running',
+      60_000,
+    );
+
+  const isCall =
+    (functionName: string, operation: string) =>
+    (call: Call): boolean =>
+      call.functionName === functionName && call.operation === operation;
+
+  /** Runs something again and again, with work of its own each time, for as long as other work takes. */
+  async function meanwhile(work: Promise<unknown>, again: () => Promise<unknown>): Promise<number> {
+    let isOver = false;
+    let times = 0;
+    const ended = work.finally(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      await again();
+      times++;
+    }
+    await ended;
+    return times;
+  }
+
+  test('flusher and archiver are killed before and after every change they make', async () => {
+    const hostId = await host();
+    for (const [victim, run] of [
+      ['flusher', () => functions.invoke('flusher', { drain: true })],
+      ['archiver', () => functions.invoke('archiver', ALL)],
+    ] as const) {
+      for (let round = 0, isKilled = true; isKilled; round++) {
+        await postRounds(hostId, round, round + 2);
+        await ingested();
+        if (victim === 'archiver') await drainAll();
+        const kill = faults.killSomewhereNew(victim);
+        await run().catch(() => {});
+        kill.lift();
+        isKilled = kill.hits > 0;
+        // Those of the killed one, or the next would pass them over.
+        await expireLeases(redis);
+      }
+    }
+    await recovered();
+    await drainAll();
+    await archiveAll();
+    const points = faults.killPoints.filter(({ point }) => /^(flusher|archiver) /.test(point));
+    expect(points.filter(({ killed }) => killed.length < 2)).toEqual([]);
+    expect(points.map(({ point }) => point)).toEqual(expect.arrayContaining(CHANGES));
+    await expectWhole();
+  }, 180_000);
+
+  test('flushes race 100,000 appends', async () => {
+    const hostIds = await Promise.all(Array.from({ length: 4 }, host));
+    const posting = Promise.all(
+      hostIds.map(async (hostId) => {
+        for (let from = 0; from < 25_000; from += 250)
+          await post(
+            Array.from({ length: 250 }, (_, i) => ({
+              hostId,
+              name: 'race',
+              time: start + from + i,
+              value: (from + i) / 7,
+            })),
+          );
+      }),
+    );
+    expect(await meanwhile(posting, drainAll)).toBeGreaterThan(1);
+    expect(ledger.acknowledged).toBe(100_000);
+    await expectWhole();
+  }, 180_000);
+
+  test.each([
+    { name: 'after it has taken the lease', phase: 'after' as const, operation: 'lease' },
+    { name: 'after it has written the chunk', phase: 'after' as const, operation: 'PutItem warm' },
+    { name: 'before it trims', phase: 'before' as const, operation: 'trim' },
+  ])(
+    "a flusher's lease expires $name, and a second flusher runs and more is posted before it goes on",
+    async ({ phase, operation }) => {
+      const hostId = await host();
+      await postRounds(hostId, 0, 6);
+      await ingested();
+      const pause = faults.pauseAt(phase, isCall('flusher', operation), async () => {
+        await expireLeases(redis);
+        await postRounds(hostId, 4, 8);
+        await ingested();
+        await drainAll();
+      });
+      await functions.invoke('flusher', { drain: true });
+      expect(pause.hits).toBe(1);
+      await expectWhole();
+    },
+    120_000,
+  );
+
+  test("a trim's reply is lost, and the trim sent again", async () => {
+    const hostId = await host();
+    await postRounds(hostId, 0, 12);
+    await ingested();
+    const lost = faults.rule({
+      matches: isCall('flusher', 'trim'),
+      fault: () => ({ kind: 'lose-reply' }),
+      times: 3,
+    });
+    await drainAll();
+    expect(lost.hits).toBe(3);
+    await expectWhole();
+  }, 120_000);
+
+  test('connections to Redis are cut every 50 ms', async () => {
+    const hostId = await host();
+    let cut = 0;
+    const timer = setInterval(() => {
+      cut += faults.cutRedis();
+    }, 50);
+    await meanwhile(postRounds(hostId, 0, 60), () =>
+      functions.invoke('flusher', { drain: true }).catch(() => {}),
+    );
+    clearInterval(timer);
+    expect(cut).toBeGreaterThan(5);
+    await expectWhole();
+  }, 120_000);
+
+  test('every batch is delivered one to five times', async () => {
+    const hostId = await host();
+    let repeated = 0;
+    faults.onDeliver = () => {
+      const times = random.integer(1, 5);
+      repeated += times - 1;
+      return { times, delayMs: random.integer(0, 50) };
+    };
+    await meanwhile(postRounds(hostId, 0, 40), drainAll);
+    await ingested();
+    expect(repeated).toBeGreaterThan(5);
+    await expectWhole();
+  }, 120_000);
+
+  test.each([
+    { percent: 1, rounds: 40 },
+    { percent: 10, rounds: 20 },
+    { percent: 50, rounds: 5 },
+  ])(
+    'PutRecords fails for $percent % of the records',
+    async ({ percent, rounds }) => {
+      const hostIds = await Promise.all(Array.from({ length: 8 }, host));
+      const own = random.fork();
+      const failing = faults.rule({
+        matches: isCall('post', 'PutRecords'),
+        fault: () => ({ kind: 'fail-records', share: percent / 100, random: own.next }),
+      });
+      for (let round = 0; round < rounds; round++)
+        await post(hostIds.flatMap((hostId) => samplesOf(hostId, [round], round)));
+      expect(failing.hits).toBeGreaterThanOrEqual(rounds);
+      await expectWhole();
+    },
+    120_000,
+  );
+
+  test('DynamoDB is throttled, answers with short pages, and loses answers', async () => {
+    const hostId = await host();
+    const throttled = faults.rule({
+      matches: ({ store }) => store === 'dynamodb',
+      fault: ({ operation, isChange }) => {
+        if (random.chance(0.1))
+          return { kind: 'error', error: random.pick(['throttled', 'unavailable', 'internal']) };
+        if (operation.startsWith('Query')) return { kind: 'short-page', items: 20 };
+        return isChange && random.chance(0.1) ? { kind: 'lose-reply' } : undefined;
+      },
+    });
+    await meanwhile(postRounds(hostId, 0, 12), async () => {
+      await functions.invoke('flusher', { drain: true }).catch(() => {});
+      await functions.invoke('archiver', ALL).catch(() => {});
+    });
+    expect(throttled.hits).toBeGreaterThan(20);
+    await expectWhole();
+  }, 120_000);
+
+  test('S3 answers 503, 409, 412 and 500, and loses answers', async () => {
+    const hostId = await host();
+    const failing = faults.rule({
+      matches: ({ store }) => store === 's3',
+      fault: ({ isChange }) => {
+        if (random.chance(0.25))
+          return {
+            kind: 'error',
+            error: random.pick(['throttled', 'unavailable', 'internal', 'conflict', 'precondition']),
+          };
+        return isChange && random.chance(0.3) ? { kind: 'lose-reply' } : undefined;
+      },
+    });
+    for (let round = 0; round < 4; round++) {
+      await postRounds(hostId, round, round + 3);
+      await ingested();
+      await drainAll();
+      await functions.invoke('archiver', ALL).catch(() => {});
+    }
+    expect(failing.hits).toBeGreaterThan(5);
+    await expectWhole();
+    await archiveAll();
+    await expectWhole();
+  }, 120_000);
+
+  /** What was posted is in memory. */
+  async function ingested(): Promise<void> {
+    for (let looks = 0; looks < 2; ) {
+      looks = stack.host.progress.lagMs === 0 ? looks + 1 : 0;
+      await sleep(150);
+    }
+  }
+});
+
+/** Where a flusher or an archiver may be cut off: as many as there are, or the test above ends too early. */
+const CHANGES = [
+  'archiver dynamodb DeleteItem warm',
+  'archiver dynamodb UpdateItem manifest SET archived',
+  'archiver s3 PUT archive',
+  'flusher dynamodb PutItem recovery partitions',
+  'flusher dynamodb PutItem warm',
+  'flusher dynamodb UpdateItem manifest ADD changes',
+  'flusher redis lease',
+  'flusher redis mark',
+  'flusher redis trim',
+];

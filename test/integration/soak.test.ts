@@ -1,0 +1,43 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { SoakResult } from '../../scripts/soak/run';
+
+const root = join(__dirname, '..', '..');
+const run = promisify(execFile);
+const MINUTES = Number(process.env.SOAK_MINUTES ?? 2);
+const SEEDS = (process.env.SOAK_SEEDS ?? '1').split(',');
+
+/** A small load: what is looked for is mistakes, and the tests that run beside it need the machine too. */
+const LOAD = ['--hosts', '6', '--metrics', '10'];
+
+describe('a soak', () => {
+  test.each(SEEDS)(
+    `of ${MINUTES} minutes with seed %s loses, doubles and alters nothing`,
+    async (seed) => {
+      const soak = [join(root, 'scripts', 'soak.ts'), '--seed', seed, '--minutes', String(MINUTES), '--json'];
+      const tsx = join(root, 'node_modules', '.bin', 'tsx');
+      // It exits with 1 when it finds something; what it found is in the output all the same.
+      const { stdout, stderr } = await run(tsx, [...soak, ...LOAD], { maxBuffer: 64 * 1024 * 1024 }).catch(
+        (error: { stdout: string; stderr: string }) => error,
+      );
+      const lastLine = stdout.trim().split('\n').at(-1)!;
+      // The figures are the point of the longer runs.
+      if (MINUTES > 2) console.log(lastLine);
+      if (!lastLine.startsWith('{')) throw new Error(stderr);
+      const result = JSON.parse(lastLine) as SoakResult;
+      const flaws = { lost: result.lost, doubled: result.doubled, wrong: result.wrong, gaps: result.gaps };
+      expect({ ...flaws, seen: stderr.split('\n').filter((line) => / at \d+/.test(line)) }).toEqual({
+        lost: 0,
+        doubled: 0,
+        wrong: 0,
+        gaps: 0,
+        seen: [],
+      });
+      expect(result.acked).toBeGreaterThan(MINUTES * 60 * 10);
+      expect(result.faults).toBeGreaterThan(MINUTES * (200 / 30));
+      expect(result.kills).toBeGreaterThan(10);
+    },
+    MINUTES * 60_000 + 600_000,
+  );
+});
