@@ -4,17 +4,38 @@ import { iamToken } from './iam-token';
 /** What the hot tier needs of a client: single commands only, since an ioredis pipeline does not survive a reshard. */
 export type HotClient = Redis | Cluster;
 
+/** After which a command is given up, with all its redirections, retries and waiting for a connection. */
+const COMMAND_MS = 5_000;
+
 /**
- * Retries end well inside the shortest function timeout that uses the hot tier (query, 29 s): a command waits at
- * most 5 s for its reply, a connection 2 s, and a failover of up to 20 s is ridden out by the redirections.
+ * The longest that one call of the hot tier takes, ms: a script that a node does not know is sent twice. Several of them fit
+ * into the shortest timeout of a function that makes them one after the other (a test compares).
  */
+export const MAX_CALL_MS = 2 * COMMAND_MS;
+
 const COMMON = {
   connectTimeout: 2_000,
-  commandTimeout: 5_000,
+  commandTimeout: COMMAND_MS,
   maxRetriesPerRequest: 3,
   // A command in doubt is sent again: appends are idempotent (design.md, rule 2), trims are fenced (rule 3).
   autoResendUnfulfilledCommands: true,
 } satisfies RedisOptions;
+
+/** How often a command is sent again while a slot moves or a replica takes over. */
+const RETRY_MS = 100;
+/** The nodes are asked for their slots, for nobody else says so when a primary hangs and a replica takes over. */
+const SLOTS_REFRESH_MS = 2_000;
+
+/**
+ * ioredis begins to count a command's time when a node is known to send it to. Here it counts from the start, for a
+ * cluster that cannot be reached would hold its commands for ever.
+ */
+class BoundedCluster extends Cluster {
+  override sendCommand(...args: Parameters<Cluster['sendCommand']>): ReturnType<Cluster['sendCommand']> {
+    args[0].setTimeout(COMMAND_MS);
+    return super.sendCommand(...args);
+  }
+}
 
 /**
  * Opens the hot tier.
@@ -28,7 +49,7 @@ export function connectHot(url: string, environment: NodeJS.ProcessEnv = process
   const port = Number(target.port || 6379);
   const username = decodeURIComponent(target.username) || undefined;
   const replicationGroupId = target.searchParams.get('iam');
-  const options: RedisOptions = {
+  const options: Omit<RedisOptions, 'replyMapping'> = {
     ...COMMON,
     username,
     password: decodeURIComponent(target.password) || undefined,
@@ -51,13 +72,17 @@ export function connectHot(url: string, environment: NodeJS.ProcessEnv = process
   let client: HotClient;
   if (target.searchParams.get('cluster') === 'true') {
     if (replicationGroupId !== null) passwordFrom(options, token);
-    client = new Cluster([{ host, port }], {
+    client = new BoundedCluster([{ host, port }], {
       // TLS certificates bear the nodes' names, so the address is not resolved before connecting.
       dnsLookup: (address, callback) => callback(null, address),
       redisOptions: options,
-      retryDelayOnFailover: 250,
-      maxRedirections: 80,
-      slotsRefreshTimeout: 2_000,
+      retryDelayOnFailover: RETRY_MS,
+      retryDelayOnClusterDown: RETRY_MS,
+      retryDelayOnTryAgain: RETRY_MS,
+      // Not what ends a command: its time is.
+      maxRedirections: COMMAND_MS / RETRY_MS,
+      slotsRefreshTimeout: 1_000,
+      slotsRefreshInterval: SLOTS_REFRESH_MS,
     });
   } else {
     client = new Redis({ ...options, host, port, lazyConnect: true });

@@ -191,12 +191,16 @@ export class HotTier {
     return members.map((member) => ({ ...parseDueMember(member), token }));
   }
 
-  /** How full the memory of the fullest primary is, 0 to 1; 0 where memory has no bound. */
+  /** How full the memory of the fullest primary that answers is, 0 to 1; 0 where memory has no bound. */
   async fullness(): Promise<number> {
+    // Nodes are known once one has answered.
+    await this.now();
     const nodes = 'nodes' in this.redis ? this.redis.nodes('master') : [this.redis];
-    const memories = await Promise.all(nodes.map((node) => node.info('memory')));
+    const memories = await Promise.allSettled(nodes.map((node) => node.info('memory')));
+    const answers = memories.filter((memory) => memory.status === 'fulfilled');
     return Math.max(
-      ...memories.map((text) => {
+      0,
+      ...answers.map(({ value: text }) => {
         const bytes = (field: string) => Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(text)?.[1] ?? 0);
         return bytes('maxmemory') === 0 ? 0 : bytes('used_memory') / bytes('maxmemory');
       }),
@@ -205,8 +209,7 @@ export class HotTier {
 
   /** The store's clock, ms: the one by which group-windows are due. */
   async now(): Promise<number> {
-    const client = 'nodes' in this.redis ? this.redis.nodes('master')[0]! : this.redis;
-    const [seconds, micros] = await client.time();
+    const [seconds, micros] = await this.redis.time();
     return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
   }
 

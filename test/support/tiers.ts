@@ -6,6 +6,7 @@ import { localAws, provision } from '../../scripts/local/provision';
 import { freePort, startAws, startHotServer } from '../../scripts/local/servers';
 import { physicalName } from '../../scripts/local/template';
 import { ColdTier } from '../../shared/cold/cold-tier';
+import { connectHot } from '../../shared/hot/connection';
 import { HotTier } from '../../shared/hot/hot-tier';
 import { SeriesCounter } from '../../shared/limits/series-counter';
 import { Catalogue } from '../../shared/meta/catalogue';
@@ -37,6 +38,7 @@ export interface Tiers {
   readonly catalogue: Catalogue;
   readonly manifest: Manifest;
   readonly recovery: RecoveryTable;
+  readonly tenants: Tenants;
   readonly losses: LossWatch;
   readonly maxSampleAgeMs: number;
   readonly deletedTenants: DeletedTenants;
@@ -48,15 +50,23 @@ export interface Tiers {
   stop(): Promise<void>;
 }
 
-/** The tiers on real servers, without functions around them. */
-export async function startTiers(): Promise<Tiers> {
+/**
+ * The tiers on real servers, without functions around them.
+ *
+ * @param redisUrl of a hot tier that is there already
+ */
+export async function startTiers(redisUrl?: string): Promise<Tiers> {
   const dir = temporaryDir();
-  const hotServer = await startHotServer(
-    dir,
-    await freePort(),
-    () => {},
-    () => {},
-  );
+  const hotServer =
+    redisUrl === undefined
+      ? await startHotServer(
+          dir,
+          await freePort(),
+          () => {},
+          () => {},
+        )
+      : undefined;
+  const url = redisUrl ?? `redis://127.0.0.1:${hotServer!.port}`;
   const awsServer = await startAws(
     dir,
     await freePort(),
@@ -84,17 +94,18 @@ export async function startTiers(): Promise<Tiers> {
     };
   dynamodb.middlewareStack.add(count, { step: 'initialize' });
   s3.middlewareStack.add(count, { step: 'initialize' });
-  const address = { host: '127.0.0.1', port: hotServer.port };
-  const redis = new Redis(address);
-  const hot = new HotTier(new Redis(address), 3 * DAY_MS);
+  const redis = new Redis(url);
+  const hot = new HotTier(connectHot(url), 3 * DAY_MS);
   const meta = { client: dynamodb, name: physicalName('Meta') };
   const catalogue = new Catalogue(meta, 460 * DAY_MS);
   const recovery = new RecoveryTable(meta);
+  const tenants = new Tenants(meta);
   return {
     hot,
     redis,
     recovery,
-    losses: new LossWatch({ hot, table: recovery, tenants: new Tenants(meta), lanes: 1, now: Date.now }),
+    tenants,
+    losses: new LossWatch({ hot, table: recovery, tenants, lanes: 1, now: Date.now }),
     maxSampleAgeMs: DAY_MS,
     warm: new WarmTier({ client: dynamodb, name: physicalName('Warm') }, 35 * DAY_MS),
     cold: new ColdTier(s3, physicalName('Bucket')),
@@ -108,7 +119,7 @@ export async function startTiers(): Promise<Tiers> {
       await hot.close();
       dynamodb.destroy();
       s3.destroy();
-      await Promise.all([hotServer.stop(), awsServer.stop()]);
+      await Promise.all([hotServer?.stop(), awsServer.stop()]);
       rmSync(dir, { recursive: true, force: true });
     },
   };
