@@ -1,4 +1,4 @@
-import type { KinesisStreamBatchResponse, KinesisStreamEvent } from 'aws-lambda';
+import type { Context, KinesisStreamBatchResponse, KinesisStreamEvent } from 'aws-lambda';
 import { deliveredRecords, ingest, ingestDependencies } from '../../shared/ingest/delivery';
 import { log } from '../../shared/log';
 import { Positions } from '../../shared/recovery/positions';
@@ -6,9 +6,12 @@ import { Positions } from '../../shared/recovery/positions';
 const dependencies = ingestDependencies(false);
 const positions = new Positions(dependencies.table, Date.now);
 
-export async function handler(event: KinesisStreamEvent): Promise<KinesisStreamBatchResponse> {
+export async function handler(
+  event: KinesisStreamEvent,
+  context: Context,
+): Promise<KinesisStreamBatchResponse> {
   const delivered = deliveredRecords(event);
-  const { failed } = await ingest('ingester', dependencies, delivered);
+  const { failed } = await ingest('ingester', dependencies, delivered, context);
   const isFailed = new Set(failed);
   const next = delivered.find(({ sequenceNumber }) => isFailed.has(sequenceNumber)) ?? delivered.at(-1);
   try {

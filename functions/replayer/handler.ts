@@ -1,4 +1,4 @@
-import type { KinesisStreamBatchResponse, KinesisStreamEvent } from 'aws-lambda';
+import type { Context, KinesisStreamBatchResponse, KinesisStreamEvent } from 'aws-lambda';
 import { deliveredRecords, ingest, ingestDependencies } from '../../shared/ingest/delivery';
 import { ReplayReader } from '../../shared/recovery/replay-reader';
 
@@ -10,11 +10,14 @@ const reader = new ReplayReader(dependencies.table, Date.now);
  * the same versions, which changes nothing. Invoked by a temporary event source mapping, which the recovery function makes
  * and removes, and by itself for records that are driven again.
  */
-export async function handler(event: KinesisStreamEvent): Promise<KinesisStreamBatchResponse> {
+export async function handler(
+  event: KinesisStreamEvent,
+  context: Context,
+): Promise<KinesisStreamBatchResponse> {
   const delivered = deliveredRecords(event);
   const failed = await reader.read(
     delivered,
-    async (records) => (await ingest('replayer', dependencies, records)).failed,
+    async (records) => (await ingest('replayer', dependencies, records, context)).failed,
   );
   return { batchItemFailures: failed.map((itemIdentifier) => ({ itemIdentifier })) };
 }

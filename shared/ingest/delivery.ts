@@ -1,6 +1,6 @@
-import type { KinesisStreamEvent } from 'aws-lambda';
+import type { Context, KinesisStreamEvent } from 'aws-lambda';
 import { metaTable, settings, variable } from '../environment';
-import { connectHot } from '../hot/connection';
+import { connectHot, MAX_CALL_MS } from '../hot/connection';
 import { HotTier } from '../hot/hot-tier';
 import { SeriesCounter } from '../limits/series-counter';
 import { log } from '../log';
@@ -52,13 +52,18 @@ export function deliveredRecords(event: KinesisStreamEvent): DeliveredRecord[] {
   }));
 }
 
+/** Left of an invocation when its last partition is begun: more than a few calls of a store that does not answer take. */
+const MARGIN_MS = 6 * MAX_CALL_MS;
+
 /** Appends a batch, logs what failed and counts. */
 export async function ingest(
   name: FunctionName,
   dependencies: IngestDependencies,
   delivered: readonly DeliveredRecord[],
+  context: Pick<Context, 'getRemainingTimeInMillis'>,
 ): Promise<IngestResult> {
-  const result = await ingestBatch(dependencies, delivered);
+  const hasTime = () => context.getRemainingTimeInMillis() > MARGIN_MS;
+  const result = await ingestBatch(dependencies, delivered, hasTime);
   for (const error of result.errors) log.error('records will be delivered again', { error });
   count(name, {
     RecordsDelivered: delivered.length,

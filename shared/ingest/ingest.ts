@@ -59,10 +59,13 @@ const MAX_LAYOUTS_EACH = 16;
  * A record that cannot be decoded goes to quarantine and the batch goes on; a store that is down fails the records
  * of the partitions it concerns, which the stream delivers again (design.md, rule 9). Nothing here waits for, or
  * triggers, a flush (rule 4).
+ *
+ * @param hasTime asked before each partition: those for which there is none are delivered again, the others are done
  */
 export async function ingestBatch(
   dependencies: IngestDependencies,
   delivered: readonly DeliveredRecord[],
+  hasTime: () => boolean = () => true,
 ): Promise<IngestResult> {
   const { catalogue, quarantine, deletedTenants, windowMs } = dependencies;
   const failed = new Set<number>();
@@ -94,6 +97,7 @@ export async function ingestBatch(
   let samples = 0;
   await mapLimited(reduceBatch(arrived, windowMs), PARALLEL, async (batch) => {
     try {
+      if (!hasTime()) throw new Error('no time is left in this invocation');
       const fresh = await catalogueLayouts(catalogue, batch, windowMs);
       const ref = { tenantId: tenantIdOf(batch.tenant), partition: batch.partition };
       await putDeletions(dependencies, ref, batch.deletions);
