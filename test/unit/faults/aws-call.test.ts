@@ -1,0 +1,92 @@
+import fc from 'fast-check';
+import {
+  type AwsRequest,
+  awsCall,
+  awsError,
+  divideRecords,
+  refusedRecords,
+} from '../../../scripts/faults/aws-call';
+
+const request = (over: Partial<AwsRequest>): AwsRequest => ({
+  method: 'POST',
+  path: '/',
+  headers: {},
+  body: Buffer.of(),
+  ...over,
+});
+const dynamodb = (operation: string, input: object) =>
+  request({
+    headers: { 'x-amz-target': `DynamoDB_20120810.${operation}` },
+    body: Buffer.from(JSON.stringify(input)),
+  });
+
+describe('a request is told by what it calls and what about', () => {
+  test.each([
+    {
+      name: 'a chunk that is written',
+      asked: dynamodb('PutItem', { TableName: 'local-Warm', Item: { pk: { S: 't#0001#2026-11-21' } } }),
+      call: { store: 'dynamodb', operation: 'PutItem warm', isChange: true },
+    },
+    {
+      name: 'a flush that is announced',
+      asked: dynamodb('UpdateItem', {
+        TableName: 'local-Meta',
+        Key: { pk: { S: 'manifest#t#0001' }, sk: { S: '2026-11-21' } },
+        UpdateExpression: 'ADD changes :one',
+      }),
+      call: { operation: 'UpdateItem manifest ADD changes', isChange: true },
+    },
+    {
+      name: "one of recovery's items, by its sort key",
+      asked: dynamodb('PutItem', { Item: { pk: { S: 'recovery' }, sk: { S: 'position#shard-1' } } }),
+      call: { operation: 'PutItem recovery position', isChange: true },
+    },
+    {
+      name: 'a read',
+      asked: dynamodb('GetItem', { Key: { pk: { S: 'recovery' }, sk: { S: 'loss' } } }),
+      call: { operation: 'GetItem recovery loss', isChange: false },
+    },
+    {
+      name: 'records for the stream',
+      asked: request({ headers: { 'x-amz-target': 'Kinesis_20131202.PutRecords' } }),
+      call: { store: 'kinesis', operation: 'PutRecords', isChange: true },
+    },
+    {
+      name: 'an object of the archive',
+      asked: request({ method: 'PUT', path: '/bucket/archive/v1/tenant%3Dt/x.htsd?x-id=PutObject' }),
+      call: { store: 's3', operation: 'PUT archive', isChange: true },
+    },
+    {
+      name: 'a mapping that is removed',
+      asked: request({ method: 'DELETE', path: '/2015-03-31/event-source-mappings/1' }),
+      call: { store: 'lambda', operation: 'DELETE event-source-mappings', isChange: true },
+    },
+  ])('$name', ({ asked, call }) => {
+    expect(awsCall('flusher', asked)).toMatchObject({ functionName: 'flusher', ...call });
+  });
+});
+
+test('an error that a service has no word for is an internal one', () => {
+  expect(awsError('dynamodb', 'conflict')).toMatchObject({ status: 500 });
+  expect(awsError('s3', 'conflict')).toMatchObject({ status: 409 });
+});
+
+test('of records that are divided each is answered once, in its place, refused or taken', () => {
+  fc.assert(
+    fc.property(fc.array(fc.boolean(), { minLength: 1, maxLength: 50 }), (refusals) => {
+      const Records = refusals.map((_, i) => ({ PartitionKey: String(i) }));
+      const draws = refusals.map((is) => (is ? 0 : 1));
+      const body = Buffer.from(JSON.stringify({ StreamName: 's', Records }));
+      const { isRefused, body: kept } = divideRecords(body, 0.5, () => draws.shift()!);
+      const taken =
+        kept === undefined ? [] : (JSON.parse(kept.toString()) as { Records: typeof Records }).Records;
+      const answer = refusedRecords(isRefused, {
+        Records: taken.map(({ PartitionKey }) => ({ SequenceNumber: PartitionKey })),
+      });
+      expect(answer.FailedRecordCount).toBe(refusals.filter(Boolean).length);
+      expect(answer.Records.map((record) => record.SequenceNumber)).toEqual(
+        refusals.map((is, i) => (is ? undefined : String(i))),
+      );
+    }),
+  );
+});
