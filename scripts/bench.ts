@@ -1,6 +1,7 @@
 /** `npm run bench -- <name> [options]`: the benchmarks, by name; each one has its own --help. */
 import { Command } from 'commander';
 import { benchCodec } from './bench/codec';
+import { benchNoisy } from './bench/noisy';
 
 interface Benchmark {
   readonly name: string;
@@ -10,6 +11,7 @@ interface Benchmark {
 
 const benchmarks: readonly Benchmark[] = [
   { name: 'codec', summary: 'size and speed of chunks, beside Gorilla and zstd', run: benchCodec },
+  { name: 'noisy', summary: 'p99 of a tenant while another exceeds its limit', run: benchNoisy },
 ];
 
 const program = new Command('bench').description('Measures parts of the system. See `bench <name> --help`.');
