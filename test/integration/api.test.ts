@@ -6,6 +6,9 @@ import { Client } from '../support/client';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { until } from '../support/until';
 
+// Requests are quick, machines that do other work at the same time are not.
+jest.setTimeout(120_000);
+
 describe('the HTTP API', () => {
   let stack: LocalStack;
   let client: Client;
@@ -440,7 +443,7 @@ describe('the HTTP API', () => {
       const rest = memoryOf('post');
       for (const bomb of bombs) expect((await send(bomb)).status).toBeLessThan(500);
       expect(memoryOf('post') - rest).toBeLessThan(64 * 2 ** 20);
-    }, 60_000);
+    });
   });
 
   /** Peak resident memory of the largest process of a function, bytes. */

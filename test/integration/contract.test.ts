@@ -3,6 +3,9 @@ import { Client } from '../support/client';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { until } from '../support/until';
 
+// Requests are quick, machines that do other work at the same time are not.
+jest.setTimeout(120_000);
+
 /**
  * ../shared/mackerel-api.md, section by section, one row a rule: requests as mackerel-agent, mkr and
  * mackerel-client-go write them, and the status, headers and JSON of the answers.
@@ -923,13 +926,13 @@ describe('the contract of the Mackerel API', () => {
 
   test('an owner has as many namespaces as it may, counted under concurrent writers', async () => {
     const { id } = await client.json<{ id: string }>('POST', '/api/v0/hosts', { name: 'many', meta: {} });
+    const url = (namespace: string) => `/api/v0/hosts/${id}/metadata/${namespace}`;
+    for (let i = 0; i < 45; i++) await client.json('PUT', url(`first${i}`), '1');
     const puts = await Promise.all(
-      Array.from({ length: 60 }, (_, i) =>
-        client.request('PUT', `/api/v0/hosts/${id}/metadata/n${i}`, String(i)),
-      ),
+      Array.from({ length: 12 }, (_, i) => client.request('PUT', url(`second${i}`), String(i))),
     );
-    expect(puts.filter(({ status }) => status === 200)).toHaveLength(50);
-    expect(puts.filter(({ status }) => status === 400)).toHaveLength(10);
+    expect(puts.filter(({ status }) => status === 200)).toHaveLength(5);
+    expect(puts.filter(({ status }) => status === 400)).toHaveLength(7);
     const { metadata } = await client.json<{ metadata: object[] }>('GET', `/api/v0/hosts/${id}/metadata`);
     expect(metadata).toHaveLength(50);
   });
