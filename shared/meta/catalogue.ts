@@ -95,20 +95,23 @@ export class Catalogue {
         ReturnValues: 'UPDATED_OLD',
       }),
     );
+    const isNew = Attributes?.layout === undefined;
     const storedMs = Number(Attributes?.firstMs?.N ?? firstMs);
-    if (storedMs > firstMs)
+    // An item of an earlier release does not say since when.
+    const lowestMs = !isNew && Attributes.firstMs === undefined ? 0 : Math.min(storedMs, firstMs);
+    if (storedMs > lowestMs)
       await succeeds(
         this.table.client.send(
           new UpdateItemCommand({
             ...item,
             UpdateExpression: 'SET firstMs = :first',
             ConditionExpression: 'firstMs > :first',
-            ExpressionAttributeValues: { ':first': first },
+            ExpressionAttributeValues: { ':first': { N: String(lowestMs) } },
           }),
         ),
       );
-    this.written.set(known, { day, firstMs: Math.min(storedMs, firstMs) });
-    return Attributes?.layout === undefined;
+    this.written.set(known, { day, firstMs: lowestMs });
+    return isNew;
   }
 
   /** A layout of a group. Layouts are immutable, so a copy is as good as the item. */

@@ -1,7 +1,9 @@
+import { QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { archiveDay, purgeDay } from '../../shared/archive/archive';
 import { flushPartition } from '../../shared/flush/flush';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { metricOf, sourceOf } from '../../shared/labels';
+import { Catalogue } from '../../shared/meta/catalogue';
 import { sourceIdOf, tenantIdOf } from '../../shared/placement';
 import { recordsOf } from '../../shared/post/records';
 import { clampRange, type TimeRange } from '../../shared/query/plan';
@@ -101,5 +103,29 @@ describe('what a read costs', () => {
   test('reaches back when data comes that is older than what was first', async () => {
     await post('young', [now - 20 * DAY]);
     expect((await read('young', { fromMs: 0, toMs: now + 1 })).samples).toBe(3);
+  });
+
+  test('goes back to the beginning for a source of an earlier release, which did not note when it began', async () => {
+    await post('upgraded', [now - 3 * HOUR]);
+    const sourceId = sourceIdOf(tenant.id, sourceOf.host('upgraded'));
+    const { client, name: TableName } = tiers.meta;
+    const pk = { S: `layouts#${tenant.id}#${sourceId}` };
+    const { Items } = await client.send(
+      new QueryCommand({
+        TableName,
+        KeyConditionExpression: 'pk = :pk',
+        ExpressionAttributeValues: { ':pk': pk },
+      }),
+    );
+    for (const { sk } of Items!)
+      await client.send(
+        new UpdateItemCommand({ TableName, Key: { pk, sk: sk! }, UpdateExpression: 'REMOVE firstMs' }),
+      );
+    const catalogue = new Catalogue(tiers.meta, RETENTION);
+    const { layouts } = await catalogue.source(tenant.id, sourceId);
+    for (const [group, [layout]] of layouts)
+      await catalogue.put(tenant.id, group, layout!.id, layout!.bytes, HOUR, now);
+    expect((await catalogue.source(tenant.id, sourceId)).firstMs).toBe(0);
+    expect((await read('upgraded', { fromMs: 0, toMs: now + 1 })).samples).toBe(1);
   });
 });

@@ -12,6 +12,7 @@ import { SeriesCounter } from '../../shared/limits/series-counter';
 import { Catalogue } from '../../shared/meta/catalogue';
 import { DeletedTenants } from '../../shared/meta/deleted-tenants';
 import { Manifest } from '../../shared/meta/manifest';
+import type { Table } from '../../shared/meta/table';
 import { Tenants } from '../../shared/meta/tenants';
 import { LossWatch } from '../../shared/recovery/loss-watch';
 import { RecoveryTable } from '../../shared/recovery/recovery-table';
@@ -38,6 +39,8 @@ export interface Tiers {
   readonly catalogue: Catalogue;
   readonly manifest: Manifest;
   readonly recovery: RecoveryTable;
+  /** The table of everything that is not a chunk. */
+  readonly meta: Table;
   readonly tenants: Tenants;
   readonly losses: LossWatch;
   readonly maxSampleAgeMs: number;
@@ -104,6 +107,7 @@ export async function startTiers(redisUrl?: string): Promise<Tiers> {
     hot,
     redis,
     recovery,
+    meta,
     tenants,
     losses: new LossWatch({ hot, table: recovery, tenants, lanes: 1, now: Date.now }),
     maxSampleAgeMs: DAY_MS,
