@@ -2,7 +2,7 @@ import type { RouteHandlers, RouteRequest } from '../../shared/api/handler';
 import { HttpError, MAX_ANSWER, reply, replyText } from '../../shared/api/http';
 import { mapLimited } from '../../shared/concurrency';
 import type { RoleFullname } from '../../shared/contract/hosts';
-import type { Host } from '../../shared/meta/hosts';
+import { type Host, HostRetiredError } from '../../shared/meta/hosts';
 import { rolesByService, TooManyRolesError } from '../../shared/meta/services';
 import type { Tenant } from '../../shared/meta/tenants';
 import type { RoutesByKey } from '../../shared/routes';
@@ -35,38 +35,38 @@ export const hostHandlers: RouteHandlers = {
     await hosts.indexIdentifier(tenant.id, hostId, spec.customIdentifier);
     // Roles that are not listed are kept (../shared/mackerel-api.md, 4.4).
     return changed(tenant, hostId, (host) => ({
-      ...active(host),
+      ...host,
       ...spec,
       roleIds: [...new Set([...host.roleIds, ...roleIds])],
     })).then(() => reply(200, { id: hostId }));
   },
 
   'POST /api/v0/hosts/{hostId}/status': async ({ tenant, path, body }) => {
-    await changed(tenant, path.hostId, (host) => ({ ...active(host), status: body.status }));
+    await changed(tenant, path.hostId, (host) => ({ ...host, status: body.status }));
     return reply(200, { success: true });
   },
 
   'PUT /api/v0/hosts/{hostId}/role-fullnames': async ({ tenant, path, body }) => {
     active(await requireHost(tenant, path.hostId));
     const roleIds = await ensureRoles(tenant, body.roleFullnames);
-    await changed(tenant, path.hostId, (host) => ({ ...active(host), roleIds }));
+    await changed(tenant, path.hostId, (host) => ({ ...host, roleIds }));
     return reply(200, { success: true });
   },
 
   'POST /api/v0/hosts/{hostId}/retire': async ({ tenant, path }) => {
-    await changed(tenant, path.hostId, (host) => hosts.retired(host));
+    existing('host', path.hostId, (await hosts.retire(tenant.id, path.hostId)) || undefined);
     return reply(200, { success: true });
   },
 
   'POST /api/v0/hosts/bulk-update-statuses': async ({ tenant, body: { ids, status } }) => {
     await mapLimited(ids, LANES, async (id) => active(await requireHost(tenant, id)));
-    await mapLimited(ids, LANES, (id) => changed(tenant, id, (host) => ({ ...active(host), status })));
+    await mapLimited(ids, LANES, (id) => changed(tenant, id, (host) => ({ ...host, status })));
     return reply(200, { success: true });
   },
 
   'POST /api/v0/hosts/bulk-retire': async ({ tenant, body: { ids } }) => {
     await mapLimited(ids, LANES, (id) => requireHost(tenant, id));
-    await mapLimited(ids, LANES, (id) => changed(tenant, id, (host) => hosts.retired(host)));
+    await mapLimited(ids, LANES, (id) => hosts.retire(tenant.id, id));
     return reply(200, { success: true });
   },
 
@@ -84,7 +84,12 @@ export const hostHandlers: RouteHandlers = {
 };
 
 async function changed(tenant: Tenant, hostId: string, change: (host: Host) => Host): Promise<Host> {
-  return existing('host', hostId, await hosts.change(tenant.id, hostId, change));
+  try {
+    return existing('host', hostId, await hosts.change(tenant.id, hostId, change));
+  } catch (error) {
+    if (error instanceof HostRetiredError) throw new HttpError(400, error.message);
+    throw error;
+  }
 }
 
 /** Services and roles that a host is put into come into being with it. @returns the roles' ids */

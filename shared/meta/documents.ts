@@ -7,6 +7,7 @@ import { type Item, queryAll, succeeds, type Table } from './table';
 /** What the registry keeps, a kind an item collection of each tenant. */
 export const DOCUMENT_KINDS = [
   'hosts',
+  'retired-hosts',
   'custom-identifiers',
   'services',
   'metadata',

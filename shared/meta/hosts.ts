@@ -1,3 +1,4 @@
+import { mapLimited } from '../concurrency';
 import { type Id, idOf } from '../id';
 import { Documents } from './documents';
 import { isGivenId, randomId } from './random-id';
@@ -5,6 +6,9 @@ import type { Table } from './table';
 
 export const HOST_STATUSES = ['working', 'standby', 'maintenance', 'poweroff'] as const;
 export type HostStatus = (typeof HOST_STATUSES)[number];
+
+/** Hosts that are read side by side. */
+const LANES = 16;
 
 /** What a client says of a host, but for its roles. */
 export interface HostSpec {
@@ -28,12 +32,22 @@ export interface Host extends HostSpec {
   readonly retiredAt: number | null;
 }
 
-/** The hosts of a tenant, by id, and an index of them by custom identifier. */
+/** A host is retired, which is for ever: it can be read, and not changed. */
+export class HostRetiredError extends Error {
+  override readonly name = 'HostRetiredError';
+}
+
+/**
+ * The hosts of a tenant, by id, and an index of them by custom identifier. Retired ones lie apart, so that lists do not
+ * read every host there ever was.
+ */
 export class Hosts {
+  /** Among them, for a moment, those that are about to lie apart. */
   private readonly hosts: Documents<Host>;
+  private readonly retired: Documents<Host>;
   /**
-   * Which hosts may have a custom identifier, written before the host has it and never taken back: what is found by it
-   * is held against the host itself. Upper and lower case share an entry.
+   * Which hosts may have a custom identifier, written before the host has it and taken back when the host is retired,
+   * which is for ever: what is found by it is held against the host itself. Upper and lower case share an entry.
    */
   private readonly byIdentifier: Documents<{ readonly hostId: string }>;
 
@@ -42,6 +56,7 @@ export class Hosts {
     private readonly now: () => number = Date.now,
   ) {
     this.hosts = new Documents(table, 'hosts');
+    this.retired = new Documents(table, 'retired-hosts');
     this.byIdentifier = new Documents(table, 'custom-identifiers');
   }
 
@@ -60,8 +75,10 @@ export class Hosts {
     }
   }
 
+  /** A host, retired or not. */
   async get(tenantId: Id, hostId: string): Promise<Host | undefined> {
-    return isGivenId(hostId) ? this.hosts.get(tenantId, hostId) : undefined;
+    if (!isGivenId(hostId)) return undefined;
+    return (await this.hosts.get(tenantId, hostId)) ?? this.retired.get(tenantId, hostId);
   }
 
   /** Hosts that are not retired, by id, from after the id `after` on. */
@@ -72,25 +89,43 @@ export class Hosts {
 
   /** Hosts with a custom identifier that are not retired, by id. */
   async withIdentifier(tenantId: Id, identifier: string, ignoreCase = false): Promise<Host[]> {
-    const wanted = ignoreCase ? identifier.toLowerCase() : identifier;
-    const hosts: Host[] = [];
-    for await (const { value } of this.byIdentifier.list(tenantId, { prefix: identifierKey(identifier) })) {
-      const host = await this.hosts.get(tenantId, value.hostId);
-      if (host === undefined || host.retiredAt !== null || host.customIdentifier === null) continue;
-      const has = ignoreCase ? host.customIdentifier.toLowerCase() : host.customIdentifier;
-      if (has === wanted) hosts.push(host);
-    }
-    return hosts;
+    const folded = (text: string) => (ignoreCase ? text.toLowerCase() : text);
+    const entries: { readonly hostId: string }[] = [];
+    for await (const { value } of this.byIdentifier.list(tenantId, { prefix: identifierKey(identifier) }))
+      entries.push(value);
+    const found = await mapLimited(entries, LANES, async ({ hostId }) => {
+      const host = await this.hosts.get(tenantId, hostId);
+      // Of a host retired meanwhile, or that an update came too late for.
+      if (
+        host === undefined
+          ? (await this.retired.get(tenantId, hostId)) !== undefined
+          : host.retiredAt !== null
+      )
+        await this.byIdentifier.remove(tenantId, identifierKey(identifier) + hostId);
+      return host;
+    });
+    return found.filter(
+      (host): host is Host =>
+        host !== undefined &&
+        host.retiredAt === null &&
+        host.customIdentifier !== null &&
+        folded(host.customIdentifier) === folded(identifier),
+    );
   }
 
   /**
-   * Changes a host that is there.
+   * Changes a host that is not retired.
    *
-   * @param change is called again whenever another writer came first; what it throws is thrown
+   * @param change is called again whenever another writer came first
    * @returns the host as changed, or undefined when there is none
+   * @throws {HostRetiredError}
    */
   async change(tenantId: Id, hostId: string, change: (host: Host) => Host): Promise<Host | undefined> {
-    return isGivenId(hostId) ? this.hosts.change(tenantId, hostId, change) : undefined;
+    if (!isGivenId(hostId)) return undefined;
+    const changed = await this.hosts.change(tenantId, hostId, (host) => change(active(host)));
+    if (changed !== undefined) return changed;
+    const retired = await this.retired.get(tenantId, hostId);
+    return retired && active(retired);
   }
 
   /** To be called before a host is given a custom identifier. */
@@ -99,9 +134,25 @@ export class Hosts {
       await this.byIdentifier.create(tenantId, identifierKey(identifier) + hostId, { hostId });
   }
 
-  retired(host: Host): Host {
-    return host.retiredAt === null ? { ...host, retiredAt: Math.floor(this.now() / 1000) } : host;
+  /** Retires a host, unless it is retired. @returns whether there is one */
+  async retire(tenantId: Id, hostId: string): Promise<boolean> {
+    if (!isGivenId(hostId)) return false;
+    const host = await this.hosts.change(tenantId, hostId, (found) =>
+      found.retiredAt === null ? { ...found, retiredAt: Math.floor(this.now() / 1000) } : found,
+    );
+    if (host === undefined) return (await this.retired.get(tenantId, hostId)) !== undefined;
+    // There before it is not here: who looks here first finds it.
+    await this.retired.create(tenantId, hostId, host);
+    await this.hosts.remove(tenantId, hostId);
+    if (host.customIdentifier !== null)
+      await this.byIdentifier.remove(tenantId, identifierKey(host.customIdentifier) + hostId);
+    return true;
   }
+}
+
+function active(host: Host): Host {
+  if (host.retiredAt !== null) throw new HostRetiredError(`the host ${host.id} is retired`);
+  return host;
 }
 
 function identifierKey(identifier: string): string {

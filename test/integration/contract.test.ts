@@ -924,6 +924,17 @@ describe('the contract of the Mackerel API', () => {
     );
   });
 
+  test('a custom identifier that one host after another has is of the one that is not retired', async () => {
+    const find = () => client.request('GET', '/api/v0/hosts-by-custom-identifier/i-again');
+    const spec = { name: 'again', meta: {}, customIdentifier: 'i-again' };
+    for (let i = 0; i < 3; i++) {
+      const { id } = await client.json<{ id: string }>('POST', '/api/v0/hosts', spec);
+      expect(await (await find()).json()).toMatchObject({ host: { id } });
+      await client.json('POST', `/api/v0/hosts/${id}/retire`, 'null');
+      expect((await find()).status).toBe(404);
+    }
+  });
+
   test('an owner has as many namespaces as it may, counted under concurrent writers', async () => {
     const { id } = await client.json<{ id: string }>('POST', '/api/v0/hosts', { name: 'many', meta: {} });
     const url = (namespace: string) => `/api/v0/hosts/${id}/metadata/${namespace}`;
