@@ -88,6 +88,13 @@ export class Bucket extends Construct {
     this.grantList(grantee);
   }
 
+  /** Lets a function look at what was put away, and remove it when it was driven again. */
+  grantRedrive(grantee: IGrantable): void {
+    for (const prefix of [BUCKET_PREFIX.quarantine, ON_FAILURE_PREFIX])
+      for (const action of ['s3:GetObject', 's3:DeleteObject']) this.grantObjects(grantee, action, prefix);
+    this.grantList(grantee);
+  }
+
   private grantObjects(grantee: IGrantable, action: string, prefix: string): void {
     Grant.addToPrincipal({
       grantee,

@@ -98,10 +98,10 @@ const FUNCTION_SHAPES: Record<FunctionName, FunctionShape> = {
     invokedBy: 'mapping',
   },
   recovery: {
-    description: 'Reads the stream again after a loss',
-    timeout: Duration.minutes(2),
+    description: 'Reads the stream again after a loss, and drives again what was put away',
+    timeout: Duration.minutes(5),
     memory: 512,
-    variables: ['metaTable', 'streamArn', 'replayer'],
+    variables: ['metaTable', 'bucket', 'streamArn', 'replayer'],
     invokedBy: 'schedule',
   },
 };
@@ -240,6 +240,7 @@ export class Functions extends Construct {
     }
 
     tables.meta.grant(recovery, ...read, ...write, ...remove);
+    bucket.grantRedrive(recovery);
 
     hotTier.grantConnect(flusher);
     tables.warm.grant(flusher, ...read, ...write);

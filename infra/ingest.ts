@@ -61,6 +61,11 @@ export class Ingest extends Construct {
     stream.grantConsume(replayer);
     stream.grantHeartbeat(recovery);
     grantMappings(recovery, replayer);
+    Grant.addToPrincipal({
+      grantee: recovery,
+      actions: ['lambda:InvokeFunction'],
+      resourceArns: [replayer.functionArn],
+    });
   }
 }
 

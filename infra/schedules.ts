@@ -13,7 +13,7 @@ export interface SchedulesProps {
   readonly operator: lambda.Function;
 }
 
-/** What runs by the clock: every lane of the flusher and recovery each minute, the archiver and a sweep each hour. */
+/** What runs by the clock: flushers' lanes and recovery each minute, redrives each quarter, archiver and sweep each hour. */
 export class Schedules extends Construct {
   constructor(scope: Construct, id: string, props: SchedulesProps) {
     super(scope, id);
@@ -23,6 +23,7 @@ export class Schedules extends Construct {
       this.addRule(`Flush${lane}`, props.flusher, Duration.minutes(1), { lane, lanes });
     }
     this.addRule('Recover', props.recovery, Duration.minutes(1), {});
+    this.addRule('Redrive', props.recovery, Duration.minutes(15), { action: 'redrive', kind: 'onFailure' });
     this.addRule('Archive', props.archiver, Duration.hours(1), {});
     this.addRule('Sweep', props.operator, Duration.hours(1), { command: 'sweep' });
   }

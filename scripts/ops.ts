@@ -8,6 +8,7 @@ import { type DeleteOptions, deleteSamples, deletionText } from './ops/delete';
 import { drain } from './ops/drain';
 import { OperatorError } from './ops/invoke';
 import { keyCommands } from './ops/keys';
+import { quarantineCommands } from './ops/quarantine';
 import { progressLine, replay } from './ops/replay';
 import { tenantCommands } from './ops/tenants';
 import { usageCommand } from './ops/usage';
@@ -78,6 +79,7 @@ const program = new Command('ops')
         );
       }),
   )
+  .addCommand(quarantineCommands())
   .addCommand(
     command('delete', 'delete samples that were posted until now, in every tier; what is posted later stays')
       .option('--host <id>', 'the host that posted them')

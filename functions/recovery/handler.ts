@@ -1,25 +1,33 @@
 import { KinesisClient } from '@aws-sdk/client-kinesis';
 import { LambdaClient } from '@aws-sdk/client-lambda';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
+import type { Context } from 'aws-lambda';
 import * as z from 'zod';
 import { metaTable, settings, variable } from '../../shared/environment';
-import { parseEvent } from '../../shared/event';
+import { InvalidEventError, parseEvent } from '../../shared/event';
+import { log } from '../../shared/log';
 import { count } from '../../shared/meters';
-import { ENV } from '../../shared/names';
+import { BUCKET_PREFIX, ENV } from '../../shared/names';
+import { objectStore } from '../../shared/object-store';
 import { KinesisReplayStream } from '../../shared/recovery/kinesis';
 import { LambdaReplayMappings } from '../../shared/recovery/lambda';
 import { RecoveryTable } from '../../shared/recovery/recovery-table';
+import { type RedriveResult, recordsOf, redrive, type SetAsideObject } from '../../shared/recovery/redrive';
 import { advance, type RecoveryStatus, recoveryStatus, stop } from '../../shared/recovery/replay';
+import { replayerIngest, S3SetAside } from '../../shared/recovery/set-aside';
 
 const { batchSize, batchWindow: batchWindowMs } = settings();
 const streamArn = variable(ENV.streamArn);
+const lambda = new LambdaClient();
+const setAside = new S3SetAside(objectStore(), variable(ENV.bucket));
+const ingest = replayerIngest(lambda, variable(ENV.replayer));
 const dependencies = {
   table: new RecoveryTable(metaTable()),
   stream: new KinesisReplayStream(
     new KinesisClient({ requestHandler: new NodeHttpHandler() }),
     streamArn.slice(streamArn.lastIndexOf('/') + 1),
   ),
-  mappings: new LambdaReplayMappings(new LambdaClient(), {
+  mappings: new LambdaReplayMappings(lambda, {
     functionName: variable(ENV.replayer),
     streamArn,
     batchSize,
@@ -28,25 +36,92 @@ const dependencies = {
   now: Date.now,
 };
 
-const eventSchema = z.object({
-  action: z.enum(['advance', 'replay', 'stop', 'status']).default('advance'),
-  /** Of the replay that is asked for: stream arrival time, ms; 0 for all that the stream has. */
-  from: z.number().int().min(0).default(0),
-  /** Not included; by default all that has arrived by now. */
-  to: z.number().int().optional(),
-  /** With `stop`: give up an open loss too. */
-  abandon: z.boolean().default(false),
-});
+/** Left of an invocation when its last object is begun: the replayer's timeout. */
+const MARGIN_MS = 130_000;
+/** Of one page of a list. */
+const MAX_LISTED = 1_000;
 
-/** Outside the VPC, where Lambda's API is: reads the stream again after a loss, or when an operator asks. */
-export async function handler(event: unknown): Promise<RecoveryStatus> {
-  const { action, from: fromMs, to: toMs = Infinity, abandon } = parseEvent(eventSchema, event ?? {});
-  if (action === 'stop') return stop(dependencies, abandon);
-  if (action === 'status') return recoveryStatus(dependencies);
-  const status = await advance(dependencies, action === 'replay' ? { fromMs, toMs } : undefined);
-  count('recovery', {
-    LossOpen: status.loss?.isOpen ? 1 : 0,
-    ReplayRunning: status.replay?.state === 'running' ? 1 : 0,
-  });
-  return status;
+/** Which of what was put away: batches that the mapping gave up, or records that are poison. */
+const kind = z.enum(['onFailure', 'quarantine']);
+
+const eventSchema = z.discriminatedUnion('action', [
+  z.object({ action: z.literal('advance') }),
+  z.object({ action: z.literal('status') }),
+  z.object({
+    action: z.literal('replay'),
+    /** Stream arrival time, ms; 0 for all that the stream has. */
+    from: z.number().int().min(0).default(0),
+    /** Not included; by default all that has arrived by now. */
+    to: z.number().int().optional(),
+  }),
+  /** `abandon`: give up an open loss too. */
+  z.object({ action: z.literal('stop'), abandon: z.boolean().default(false) }),
+  z.object({ action: z.literal('redrive'), kind, after: z.string().max(1024).optional() }),
+  z.object({ action: z.literal('list'), after: z.string().max(1024).optional() }),
+  z.object({ action: z.literal('show'), key: z.string().regex(/^quarantine\/[^/]+\/\d+$/) }),
+]);
+
+/** A page of what is in quarantine. */
+export interface QuarantineList {
+  readonly objects: readonly SetAsideObject[];
+  /** The key to go on after; undefined at the end. */
+  readonly next: string | undefined;
+}
+
+/** A record in quarantine. */
+export interface QuarantinedRecord {
+  readonly key: string;
+  readonly shardId: string;
+  readonly sequenceNumber: string;
+  readonly arrivalMs: number;
+  /** Why it could not be decoded. */
+  readonly reason: string;
+  /** Its bytes, base64. */
+  readonly data: string;
+}
+
+type Answer = RecoveryStatus | RedriveResult | QuarantineList | QuarantinedRecord;
+
+/**
+ * Outside the VPC, where Lambda's API is: reads the stream again after a loss, drives again what was put away, or does
+ * what an operator asks.
+ */
+export async function handler(event: unknown, context: Context): Promise<Answer> {
+  const asked = parseEvent(eventSchema, { action: 'advance', ...(event as object | null) });
+  switch (asked.action) {
+    case 'stop':
+      return stop(dependencies, asked.abandon);
+    case 'status':
+      return recoveryStatus(dependencies);
+    case 'list': {
+      const objects = await setAside.list(BUCKET_PREFIX.quarantine, asked.after, MAX_LISTED);
+      return { objects, next: objects.length < MAX_LISTED ? undefined : objects.at(-1)!.key };
+    }
+    case 'show':
+      return show(asked.key);
+    case 'redrive': {
+      const hasTime = () => context.getRemainingTimeInMillis() > MARGIN_MS;
+      const result = await redrive({ setAside, ingest, hasTime }, BUCKET_PREFIX[asked.kind], asked.after);
+      if (result.error !== undefined) log.error('what was put away stays', { reason: result.error });
+      count('recovery', { RecordsRedriven: result.records, ObjectsNotRedriven: result.failed });
+      return result;
+    }
+    default: {
+      const span = asked.action === 'replay' ? { fromMs: asked.from, toMs: asked.to ?? Infinity } : undefined;
+      const status = await advance(dependencies, span);
+      count('recovery', {
+        LossOpen: status.loss?.isOpen ? 1 : 0,
+        ReplayRunning: status.replay?.state === 'running' ? 1 : 0,
+      });
+      return status;
+    }
+  }
+}
+
+async function show(key: string): Promise<QuarantinedRecord> {
+  const object = await setAside.read(key);
+  if (object === undefined) throw new InvalidEventError(`there is no ${key}`);
+  const [record] = recordsOf(key, object.body, object.metadata);
+  const { data, ...rest } = record!;
+  return { key, ...rest, reason: object.metadata.reason ?? '', data: Buffer.from(data).toString('base64') };
 }

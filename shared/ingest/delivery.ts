@@ -68,7 +68,7 @@ export async function ingest(
   count(name, {
     RecordsDelivered: delivered.length,
     RecordsFailed: result.failed.length,
-    RecordsQuarantined: result.quarantined,
+    RecordsQuarantined: result.quarantined.length,
     SamplesAppended: result.samples,
   });
   return result;

@@ -45,7 +45,8 @@ export interface IngestResult {
   readonly failed: readonly string[];
   readonly errors: readonly Error[];
   readonly samples: number;
-  readonly quarantined: number;
+  /** Sequence numbers of the records that were put into quarantine. */
+  readonly quarantined: readonly string[];
 }
 
 /** Partitions and catalogue writes in flight at a time. */
@@ -71,7 +72,7 @@ export async function ingestBatch(
   const failed = new Set<number>();
   const errors: Error[] = [];
   const arrived: ArrivedRecord[] = [];
-  let quarantined = 0;
+  const quarantined: string[] = [];
   // Before the records are looked at: what cannot be known to be of a tenant that is there must come again.
   const deleted = await deletedTenants.names();
 
@@ -86,7 +87,7 @@ export async function ingestBatch(
       if (!(error instanceof MalformedRecordError)) throw error;
       try {
         await quarantine.put(record, error.message);
-        quarantined++;
+        quarantined.push(record.sequenceNumber);
       } catch (cause) {
         failed.add(index);
         errors.push(new Error(`quarantine of record ${record.sequenceNumber}`, { cause }));

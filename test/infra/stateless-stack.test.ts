@@ -49,6 +49,7 @@ function storeName(resource: unknown): string {
   if (text === '"*"') return '*';
   if (/Log[0-9A-F]{8}/.test(text)) return 'Log';
   if (text.includes(':user:')) return 'HotTierUser';
+  if (text.includes('ReplayerFunction')) return 'Replayer';
   const [, store] = /Exports?Output(?:FnGetAtt|Ref)(Stream|WarmTable|MetaTable|Bucket|ReplicationGroup)/.exec(
     text,
   )!;
@@ -88,7 +89,7 @@ describe('functions', () => {
     ['operator', ['WARM_TABLE', 'META_TABLE', 'BUCKET', 'REDIS_URL']],
     ['deleter', ['STREAM_NAME', 'META_TABLE']],
     ['replayer', ['META_TABLE', 'BUCKET', 'REDIS_URL']],
-    ['recovery', ['META_TABLE', 'STREAM_ARN', 'REPLAYER']],
+    ['recovery', ['META_TABLE', 'BUCKET', 'STREAM_ARN', 'REPLAYER']],
   ])('%s has %j in its environment, and the settings', (name, variables) => {
     expect(Object.keys(fn(name).Environment.Variables).sort()).toEqual(['SETTINGS', ...variables].sort());
   });
@@ -130,11 +131,13 @@ describe('functions', () => {
   });
 });
 
-/** Calls of S3 that a right of another name allows. */
-const RIGHT_OF: Readonly<Record<string, string>> = {
-  ListObjectVersions: 'ListBucketVersions',
-  // Each names the version.
-  DeleteObject: 'DeleteObjectVersion',
+/** Calls that rights of another name allow. */
+const RIGHTS_OF: Readonly<Record<string, readonly string[]>> = {
+  ListObjectVersions: ['ListBucketVersions'],
+  ListObjectsV2: ['ListBucket'],
+  // Some name the version.
+  DeleteObject: ['DeleteObject', 'DeleteObjectVersion'],
+  Invoke: ['InvokeFunction'],
 };
 
 describe('rights', () => {
@@ -236,6 +239,12 @@ describe('rights', () => {
         'kinesis:ListShards on Stream',
         'kinesis:PutRecords on Stream',
         'lambda:CreateEventSourceMapping on *',
+        'lambda:InvokeFunction on Replayer',
+        's3:DeleteObject on Bucket/aws/lambda/*',
+        's3:DeleteObject on Bucket/quarantine/*',
+        's3:GetObject on Bucket/aws/lambda/*',
+        's3:GetObject on Bucket/quarantine/*',
+        's3:ListBucket on Bucket',
         'lambda:DeleteEventSourceMapping on *',
         'lambda:ListEventSourceMappings on *',
       ],
@@ -253,11 +262,9 @@ describe('rights', () => {
     const calls = sources
       .flatMap((source) => [...source.matchAll(/\bnew ([A-Z]\w+)Command\(|\bpaginate([A-Z]\w+)\(/g)])
       .map(([, command, paginated]) => command ?? paginated)
-      .map((call) => RIGHT_OF[call!] ?? call);
+      .flatMap((call) => RIGHTS_OF[call!] ?? call);
     const rights = FUNCTIONS.flatMap(allowed)
-      .filter((right) =>
-        /^(dynamodb:|lambda:|s3:(Get|Put|Delete|ListBucketVersions)|kinesis:(Put|ListShards))/.test(right),
-      )
+      .filter((right) => /^(dynamodb:|lambda:|s3:(Get|Put|Delete|List)|kinesis:(Put|ListShards))/.test(right))
       .map((right) => /:(\w+)/.exec(right)![1]);
     expect([...new Set(rights)].sort()).toEqual([...new Set(calls)].sort());
   });
@@ -342,12 +349,17 @@ describe('schedules', () => {
       input: JSON.parse(Targets[0].Input),
     }));
 
-  test('start every lane of the flusher and recovery each minute, the archiver and a sweep each hour', () => {
+  test('start lanes and recovery each minute, redrives each quarter, the archiver and a sweep each hour', () => {
     expect(targets(synthesize({ flusherLanes: '3' }).stateless)).toEqual([
       { schedule: 'rate(1 minute)', function: 'Flusher', input: { lane: 0, lanes: 3 } },
       { schedule: 'rate(1 minute)', function: 'Flusher', input: { lane: 1, lanes: 3 } },
       { schedule: 'rate(1 minute)', function: 'Flusher', input: { lane: 2, lanes: 3 } },
       { schedule: 'rate(1 minute)', function: 'Recovery', input: {} },
+      {
+        schedule: 'rate(15 minutes)',
+        function: 'Recovery',
+        input: { action: 'redrive', kind: 'onFailure' },
+      },
       { schedule: 'rate(1 hour)', function: 'Archiver', input: {} },
       { schedule: 'rate(1 hour)', function: 'Operator', input: { command: 'sweep' } },
     ]);

@@ -1,0 +1,118 @@
+import { Command } from 'commander';
+import type { QuarantinedRecord, QuarantineList } from '../../functions/recovery/handler';
+import type { RedriveResult, SetAsideObject } from '../../shared/recovery/redrive';
+import { type CommonOptions, command, progress, run } from './command';
+import { type Functions, OperatorError } from './invoke';
+
+/** What was put away instead of being appended. */
+export function quarantineCommands(): Command {
+  return new Command('quarantine')
+    .description('records that no release could decode, kept in the bucket for 90 days')
+    .addCommand(
+      command('list', 'list them, by shard and sequence number').action((options: CommonOptions) =>
+        run(options, listQuarantine, quarantineText),
+      ),
+    )
+    .addCommand(
+      command('show', 'show why one could not be decoded, and its bytes')
+        .argument('<key>', 'as list shows it')
+        .action((key: string, options: CommonOptions) =>
+          run(options, (functions) => showQuarantined(functions, key), quarantinedText),
+        ),
+    )
+    .addCommand(
+      command('redrive', 'ingest them again, with the versions that the stream gave them')
+        .option(
+          '--given-up',
+          'instead: the batches that the mapping gave up, which a schedule does too',
+          false,
+        )
+        .action((options: CommonOptions & { givenUp: boolean }) =>
+          run(
+            options,
+            (functions) => redriveAll(functions, options.givenUp ? 'onFailure' : 'quarantine', progress),
+            redriveText,
+          ),
+        ),
+    );
+}
+
+/** What is in quarantine, by shard and sequence number. */
+async function listQuarantine(functions: Functions): Promise<{ objects: SetAsideObject[] }> {
+  const objects: SetAsideObject[] = [];
+  for (let after: string | undefined; ; ) {
+    const page: QuarantineList = await functions.invoke('recovery', { action: 'list', after });
+    objects.push(...page.objects);
+    after = page.next ?? undefined;
+    if (after === undefined) return { objects };
+  }
+}
+
+function quarantineText({ objects }: { readonly objects: readonly SetAsideObject[] }): string {
+  if (objects.length === 0) return 'nothing is in quarantine';
+  const line = ({ key, bytes, modifiedMs }: SetAsideObject) =>
+    `${key}  ${bytes} bytes, since ${new Date(modifiedMs).toISOString()}`;
+  return [...objects.map(line), `${objects.length} records in quarantine`].join('\n');
+}
+
+async function showQuarantined(functions: Functions, key: string): Promise<QuarantinedRecord> {
+  return functions.invoke('recovery', { action: 'show', key });
+}
+
+const SHOWN_BYTES = 512;
+
+function quarantinedText(record: QuarantinedRecord): string {
+  const bytes = Buffer.from(record.data, 'base64');
+  const lines = [
+    `${record.key}: arrived ${new Date(record.arrivalMs).toISOString()}, ${bytes.length} bytes`,
+    `reason: ${record.reason}`,
+  ];
+  for (let at = 0; at < Math.min(bytes.length, SHOWN_BYTES); at += 16) {
+    const row = bytes.subarray(at, Math.min(at + 16, SHOWN_BYTES));
+    const hex = row.toString('hex').replace(/(..)(?=.)/g, '$1 ');
+    lines.push(
+      `${at.toString(16).padStart(4, '0')}  ${hex.padEnd(47)}  ${row.toString('latin1').replace(/[^\x20-\x7e]/g, '.')}`,
+    );
+  }
+  if (bytes.length > SHOWN_BYTES)
+    lines.push(`${bytes.length - SHOWN_BYTES} more bytes; --json has all, in base64`);
+  return lines.join('\n');
+}
+
+interface RedriveTotals {
+  readonly records: number;
+  readonly poison: number;
+}
+
+/**
+ * Drives everything in quarantine, or that the mapping gave up, again, slice by slice. Repeating it changes nothing.
+ *
+ * @throws {OperatorError} when an object stays for another reason than that its record is poison still
+ */
+async function redriveAll(
+  functions: Functions,
+  kind: 'quarantine' | 'onFailure',
+  progress: (line: string) => void,
+): Promise<RedriveTotals> {
+  let records = 0;
+  let poison = 0;
+  let failed = 0;
+  let error: string | undefined;
+  for (let after: string | undefined; ; ) {
+    const slice: RedriveResult = await functions.invoke('recovery', { action: 'redrive', kind, after });
+    records += slice.records;
+    poison += slice.poison;
+    failed += slice.failed;
+    error = slice.error ?? error;
+    after = slice.next ?? undefined;
+    if (after === undefined) break;
+    progress(redriveText({ records, poison }));
+  }
+  if (failed > 0)
+    throw new OperatorError(`${redriveText({ records, poison })}; ${failed} objects stay: ${error}`);
+  return { records, poison };
+}
+
+function redriveText({ records, poison }: RedriveTotals): string {
+  return `${records} records driven again, ${poison} are poison still`;
+}

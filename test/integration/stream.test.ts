@@ -1,0 +1,198 @@
+import { KinesisClient, PutRecordsCommand } from '@aws-sdk/client-kinesis';
+import { GetObjectCommand, PutObjectCommand, paginateListObjectsV2 } from '@aws-sdk/client-s3';
+import { NodeHttpHandler } from '@smithy/node-http-handler';
+import { kinesisEvent } from '../../scripts/local/batches';
+import { sourceOf } from '../../shared/labels';
+import { tenantIdOf } from '../../shared/placement';
+import { recordsOf } from '../../shared/post/records';
+import { Client } from '../support/client';
+import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { ops } from '../support/ops';
+import { Stores } from '../support/stores';
+import { until } from '../support/until';
+
+const tenant = {
+  id: tenantIdOf('default'),
+  name: 'default',
+  placement: { epochs: [{ fromDay: '1970-01-01', partitions: 8 }] },
+};
+const METRIC = 'custom.stream.m';
+const DAY_MS = 86_400_000;
+
+describe('the stream', () => {
+  let stack: LocalStack;
+  let client: Client;
+  let stores: Stores;
+  let kinesis: KinesisClient;
+  const start = Math.floor(Date.now() / 60_000) * 60 - 3600;
+
+  beforeAll(async () => {
+    stack = await startLocalStack({ settings: { resolution: '1s' } });
+    client = new Client(stack.url, stack.apiKey);
+    stores = new Stores(stack);
+    kinesis = new KinesisClient({
+      endpoint: stack.awsEndpoint,
+      region: 'us-east-1',
+      credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+      requestHandler: new NodeHttpHandler(),
+    });
+  }, 180_000);
+
+  afterAll(async () => {
+    kinesis?.destroy();
+    await stores?.close();
+    await stack?.stop();
+  }, 60_000);
+
+  /** A record as post makes it: values of a host by second. */
+  const recordOf = (host: string, values: Readonly<Record<number, number>>) => {
+    const points = new Map(
+      Object.entries(values).map(([second, value]) => [
+        (start + Number(second)) * 1000,
+        new Map([[METRIC, value]]),
+      ]),
+    );
+    const [record, ...more] = recordsOf(tenant, [[sourceOf.host(host), points]]);
+    expect(more).toEqual([]);
+    return record!;
+  };
+
+  const series = async (host: string) => {
+    const body = await client.metrics(host, METRIC, start, start + 3600).catch(() => '{"metrics":[]}');
+    const { metrics } = JSON.parse(body) as { metrics: { time: number; value: number }[] };
+    return Object.fromEntries(metrics.map(({ time, value }) => [time - start, value]));
+  };
+
+  const shows = (host: string, expected: Record<number, number>) =>
+    until(
+      `${JSON.stringify(expected).slice(0, 100)}`,
+      () => series(host),
+      (seen) => JSON.stringify(seen) === JSON.stringify(expected),
+      30_000,
+    );
+
+  async function keys(prefix: string): Promise<string[]> {
+    const found: string[] = [];
+    for await (const page of paginateListObjectsV2(
+      { client: stores.s3 },
+      { Bucket: stack.bucket, Prefix: prefix },
+    ))
+      found.push(...(page.Contents ?? []).map(({ Key }) => Key!));
+    return found;
+  }
+
+  const put = (Key: string, Body: Uint8Array | string, Metadata?: Record<string, string>) =>
+    stores.s3.send(new PutObjectCommand({ Bucket: stack.bucket, Key, Body, Metadata }));
+
+  const fails = (...args: string[]) =>
+    ops(stack.url, ...args).then(
+      () => 'it succeeded',
+      (error: Error & { stderr: string }) => error.stderr,
+    );
+
+  test('has poison put into quarantine alone, with its bytes: first, in the middle and last in a batch', async () => {
+    const host = await client.createHost('poison');
+    const poison = [Buffer.from('not a record'), Buffer.alloc(0), Buffer.from([0x48, 0x42, 9, 1])].map(
+      // Empty data Kinesis does not take.
+      (bytes, i) => (bytes.length === 0 ? Buffer.alloc(70_000, i) : bytes),
+    );
+    // Cut in the middle: a record that was well until then.
+    poison.push(Buffer.from(recordOf(host, { 0: 1 }).data.subarray(0, -3)));
+    const good = [0, 1, 2].map((second) => Buffer.from(recordOf(host, { [second]: second / 7 }).data));
+    const batch = [poison[0]!, good[0]!, poison[1]!, poison[2]!, good[1]!, good[2]!, poison[3]!];
+    await kinesis.send(
+      new PutRecordsCommand({
+        StreamName: stack.stream,
+        Records: batch.map((Data) => ({ PartitionKey: 'one', Data })),
+      }),
+    );
+    await shows(host, { 0: 0, 1: 1 / 7, 2: 2 / 7 });
+    const found = await until(
+      'four objects',
+      () => keys('quarantine/'),
+      (seen) => seen.length >= 4,
+    );
+    const bodies = await Promise.all(
+      found.map(async (Key) => {
+        const { Body } = await stores.s3.send(new GetObjectCommand({ Bucket: stack.bucket, Key }));
+        return Buffer.from(await Body!.transformToByteArray());
+      }),
+    );
+    // Keys are in the order of the shard.
+    expect(bodies).toEqual(poison);
+
+    const { objects } = await ops<{ objects: { key: string; bytes: number }[] }>(
+      stack.url,
+      'quarantine',
+      'list',
+    );
+    expect(objects.map(({ key, bytes }) => [key, bytes])).toEqual(
+      found.map((key, i) => [key, poison[i]!.length]),
+    );
+    const shown = await ops<{ reason: string; data: string; arrivalMs: number }>(
+      stack.url,
+      'quarantine',
+      'show',
+      found[0]!,
+    );
+    expect(Buffer.from(shown.data, 'base64')).toEqual(poison[0]);
+    expect(shown.reason).not.toBe('');
+    expect(Math.abs(shown.arrivalMs - Date.now())).toBeLessThan(600_000);
+
+    // What is poison still stays, and is not there twice.
+    expect(await ops(stack.url, 'quarantine', 'redrive')).toEqual({ records: 0, poison: 4 });
+    expect(await keys('quarantine/')).toEqual(found);
+    expect(await fails('quarantine', 'show', 'quarantine/shard/1')).toContain(
+      'there is no quarantine/shard/1',
+    );
+    expect(await fails('quarantine', 'show', 'archive/v1')).toContain('key: ');
+  }, 90_000);
+
+  test('gives what is driven again the version it had: an old value does not come back, others appear', async () => {
+    const host = await client.createHost('redriven');
+    // As if an earlier release could not read it: arrived two days ago.
+    const [shardId, sequenceNumber] = ['shardId-000000000000', '4'];
+    const arrivalMs = Date.now() - 2 * DAY_MS;
+    await client.post([{ hostId: host, name: METRIC, time: start, value: 10 }]);
+    await shows(host, { 0: 10 });
+    const { data } = recordOf(host, { 0: 1, 1: 2 });
+    await put(`quarantine/${shardId}/${sequenceNumber}`, data, {
+      arrival: String(arrivalMs),
+      reason: 'young',
+    });
+    expect(await ops(stack.url, 'quarantine', 'redrive')).toMatchObject({ records: 1 });
+    await shows(host, { 0: 10, 1: 2 });
+    expect(await keys(`quarantine/${shardId}/4`)).toEqual([]);
+    expect(await ops(stack.url, 'quarantine', 'redrive')).toMatchObject({ records: 0 });
+
+    // What the mapping gave up, a day earlier still; one of its records is poison.
+    const records = [
+      recordOf(host, { 1: -1, 2: 3 }).data,
+      Buffer.from('poison'),
+      recordOf(host, { 3: 4 }).data,
+    ];
+    const event = kinesisEvent(
+      records.map((bytes, i) => ({
+        sequenceNumber: String(i + 1),
+        partitionKey: 'k',
+        arrivalMs: arrivalMs - DAY_MS,
+        data: bytes,
+      })),
+      shardId,
+      'arn:aws:kinesis:us-east-1:000000000000:stream/s',
+    );
+    const key = `aws/lambda/uuid/${shardId}/2026/11/18/time`;
+    const body = { requestContext: {}, version: '1.0', payload: JSON.stringify(event) };
+    await put(key, JSON.stringify(body));
+    expect(await ops(stack.url, 'quarantine', 'redrive', '--given-up')).toEqual({ records: 2, poison: 1 });
+    await shows(host, { 0: 10, 1: 2, 2: 3, 3: 4 });
+    expect(await keys('aws/lambda/')).toEqual([]);
+    expect(await keys(`quarantine/${shardId}/2`)).toHaveLength(1);
+
+    await put(key, '{"payload":"not an event"}');
+    expect(await fails('quarantine', 'redrive', '--given-up')).toContain(`${key} is not a batch`);
+    expect(await keys('aws/lambda/')).toEqual([key]);
+    await ops(stack.url, 'drain');
+    await shows(host, { 0: 10, 1: 2, 2: 3, 3: 4 });
+  }, 90_000);
+});
