@@ -120,7 +120,7 @@ export async function startAws(
   mkdirSync(state, { recursive: true });
   mkdirSync(objects, { recursive: true });
   const log = openSync(join(dataDir, 'aws.log'), 'a');
-  const child = spawn(join(venv, 'bin', 'ministack'), {
+  const child = spawn(join(venv, 'bin', 'python'), [join(__dirname, 'aws.py')], {
     env: {
       PATH: process.env.PATH,
       HOME: dataDir,

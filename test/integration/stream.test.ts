@@ -1,4 +1,11 @@
-import { KinesisClient, PutRecordsCommand } from '@aws-sdk/client-kinesis';
+import {
+  KinesisClient,
+  ListShardsCommand,
+  MergeShardsCommand,
+  PutRecordsCommand,
+  type Shard,
+  SplitShardCommand,
+} from '@aws-sdk/client-kinesis';
 import { GetObjectCommand, PutObjectCommand, paginateListObjectsV2 } from '@aws-sdk/client-s3';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { kinesisEvent } from '../../scripts/local/batches';
@@ -195,4 +202,74 @@ describe('the stream', () => {
     await ops(stack.url, 'drain');
     await shows(host, { 0: 10, 1: 2, 2: 3, 3: 4 });
   }, 90_000);
+
+  test('is split and merged under load, and every sample is there once', async () => {
+    const hosts = await Promise.all(Array.from({ length: 8 }, (_, h) => client.createHost(`reshard${h}`)));
+    let isEnding = false;
+    let rounds = 0;
+    let refused = 0;
+    const posting = (async () => {
+      for (; !isEnding; rounds++) {
+        await Promise.all(
+          hosts.map(async (hostId, h) => {
+            const points = [{ hostId, name: METRIC, time: start + rounds, value: rounds * 10 + h }];
+            // An agent posts again what was refused.
+            while ((await client.request('POST', '/api/v0/tsdb', points)).status !== 200) refused++;
+          }),
+        );
+      }
+    })();
+    const open = async () => {
+      const { Shards = [] } = await kinesis.send(new ListShardsCommand({ StreamName: stack.stream }));
+      return Shards.filter(
+        ({ SequenceNumberRange }) => SequenceNumberRange!.EndingSequenceNumber === undefined,
+      );
+    };
+    const progress = async (more: number) => {
+      const from = rounds;
+      await until(
+        `${more} rounds`,
+        async () => rounds,
+        (now) => now >= from + more,
+        60_000,
+      );
+    };
+    const split = async ({ ShardId, HashKeyRange }: Shard) => {
+      const [low, high] = [BigInt(HashKeyRange!.StartingHashKey!), BigInt(HashKeyRange!.EndingHashKey!)];
+      await kinesis.send(
+        new SplitShardCommand({
+          StreamName: stack.stream,
+          ShardToSplit: ShardId,
+          NewStartingHashKey: String((low + high) / 2n),
+        }),
+      );
+    };
+    await progress(5);
+    for (const shard of await open()) await split(shard);
+    await progress(5);
+    for (const shard of await open()) await split(shard);
+    await progress(5);
+    const byRange = (await open()).sort((a, b) =>
+      BigInt(a.HashKeyRange!.StartingHashKey!) < BigInt(b.HashKeyRange!.StartingHashKey!) ? -1 : 1,
+    );
+    expect(byRange.length).toBeGreaterThanOrEqual(4);
+    for (let i = 0; i + 1 < byRange.length; i += 2)
+      await kinesis.send(
+        new MergeShardsCommand({
+          StreamName: stack.stream,
+          ShardToMerge: byRange[i]!.ShardId,
+          AdjacentShardToMerge: byRange[i + 1]!.ShardId,
+        }),
+      );
+    await progress(5);
+    isEnding = true;
+    await posting;
+    for (const [h, host] of hosts.entries()) {
+      const expected = Object.fromEntries(Array.from({ length: rounds }, (_, r) => [r, r * 10 + h]));
+      await shows(host, expected);
+    }
+    console.log(
+      `${rounds} rounds of ${hosts.length} posts over two splits and a merge, ${refused} posts refused`,
+    );
+  }, 180_000);
 });

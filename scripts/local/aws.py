@@ -1,0 +1,75 @@
+"""Runs ministack, the stand-in for AWS, with what a reshard does to a shard corrected.
+
+ministack removes a shard that is split or merged, and its records with it. Kinesis closes it: it takes no more records,
+says where it ends, and is read to its end before its children are.
+See https://docs.aws.amazon.com/streams/latest/dev/kinesis-using-sdk-java-after-resharding.html
+"""
+
+import json
+import sys
+
+from ministack.app import main
+from ministack.services import kinesis
+
+CLOSED = "ending_sequence_number"
+
+
+def keeps_closed_shards(reshard):
+    def call(data):
+        _, stream = kinesis._resolve_stream(data)
+        before = dict(stream["shards"]) if stream else {}
+        for name in ("ShardToSplit", "ShardToMerge", "AdjacentShardToMerge"):
+            if CLOSED in before.get(data.get(name), {}):
+                return kinesis.error_response_json("InvalidArgumentException", f"{data[name]} is closed", 400)
+        response = reshard(data)
+        if stream:
+            for shard_id, shard in before.items():
+                if shard_id not in stream["shards"]:
+                    shard[CLOSED] = kinesis._next_sequence_number()
+                    stream["shards"][shard_id] = shard
+        return response
+
+    return call
+
+
+def routes_to_open_shards(route):
+    def call(hash_key, stream):
+        is_open = {i: shard for i, shard in stream["shards"].items() if CLOSED not in shard}
+        return route(hash_key, {**stream, "shards": is_open})
+
+    return call
+
+
+def says_where_it_ends(describe):
+    def call(shard_id, shard):
+        described = describe(shard_id, shard)
+        if CLOSED in shard:
+            described["SequenceNumberRange"]["EndingSequenceNumber"] = shard[CLOSED]
+        return described
+
+    return call
+
+
+def ends_with_the_shard(get_records):
+    def call(data):
+        at = kinesis._shard_iterators.get(data.get("ShardIterator"))
+        shard = at and kinesis._streams.get(at["stream"], {}).get("shards", {}).get(at["shard_id"])
+        response = get_records(data)
+        if not shard or CLOSED not in shard or response[0] != 200:
+            return response
+        answer = json.loads(response[2])
+        if at["position"] + len(answer["Records"]) >= len(shard["records"]):
+            del answer["NextShardIterator"]
+        return kinesis.json_response(answer)
+
+    return call
+
+
+kinesis._split_shard = keeps_closed_shards(kinesis._split_shard)
+kinesis._merge_shards = keeps_closed_shards(kinesis._merge_shards)
+kinesis._route_to_shard = routes_to_open_shards(kinesis._route_to_shard)
+kinesis._shard_out = says_where_it_ends(kinesis._shard_out)
+kinesis._get_records = ends_with_the_shard(kinesis._get_records)
+
+if __name__ == "__main__":
+    sys.exit(main())
