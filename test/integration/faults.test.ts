@@ -80,6 +80,8 @@ describe('with faults between functions, stores and the stream, the ledger finds
   /** Whatever was wrong has ended; everything that was acknowledged is there, once, with its last value. */
   async function expectWhole(): Promise<void> {
     faults.off();
+    // Of flushers that failed: whoever drains next would wait for them.
+    await expireLeases(redis);
     const deadline = Date.now() + 60_000;
     const isInTime = () => Date.now() < deadline;
     const read = (hostId: string, name: string, from: number, to: number) =>
