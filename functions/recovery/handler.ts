@@ -94,8 +94,8 @@ export async function handler(event: unknown, context: Context): Promise<Answer>
     case 'status':
       return recoveryStatus(dependencies);
     case 'list': {
-      const objects = await setAside.list(BUCKET_PREFIX.quarantine, asked.after, MAX_LISTED);
-      return { objects, next: objects.length < MAX_LISTED ? undefined : objects.at(-1)!.key };
+      const { objects, hasMore } = await setAside.list(BUCKET_PREFIX.quarantine, asked.after, MAX_LISTED);
+      return { objects, next: hasMore ? objects.at(-1)?.key : undefined };
     }
     case 'show':
       return show(asked.key);

@@ -8,10 +8,15 @@ export interface SetAsideObject {
   readonly modifiedMs: number;
 }
 
+export interface SetAsidePage {
+  readonly objects: readonly SetAsideObject[];
+  readonly hasMore: boolean;
+}
+
 /** What was put away instead of being appended: quarantined records, and batches that the mapping gave up. */
 export interface SetAside {
-  /** Up to `most` objects in the order of their keys, those after a key only. */
-  list(prefix: string, after: string | undefined, most: number): Promise<SetAsideObject[]>;
+  /** Up to `most` objects in the order of their keys, those after a key only, and whether there are more. */
+  list(prefix: string, after: string | undefined, most: number): Promise<SetAsidePage>;
   /** @returns undefined when it is not there any more */
   read(key: string): Promise<{ body: Uint8Array; metadata: Readonly<Record<string, string>> } | undefined>;
   delete(key: string): Promise<void>;
@@ -74,8 +79,8 @@ export async function redrive(
   let error: string | undefined;
   let last = after;
   for (;;) {
-    const page = await setAside.list(prefix, last, PAGE);
-    for (const { key } of page) {
+    const { objects, hasMore } = await setAside.list(prefix, last, PAGE);
+    for (const { key } of objects) {
       if (!hasTime()) return { records, poison, failed, error, next: last ?? '' };
       last = key;
       const object = await setAside.read(key);
@@ -104,7 +109,7 @@ export async function redrive(
       // A poison record is its own object, which the ingester has just put there again.
       if (quarantined === 0 || prefix !== BUCKET_PREFIX.quarantine) await setAside.delete(key);
     }
-    if (page.length < PAGE) return { records, poison, failed, error, next: undefined };
+    if (!hasMore) return { records, poison, failed, error, next: undefined };
   }
 }
 

@@ -7,7 +7,7 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3';
 import type { DeliveredRecord } from '../ingest/ingest';
-import type { IngestAgain, SetAside, SetAsideObject } from './redrive';
+import type { IngestAgain, SetAside, SetAsidePage } from './redrive';
 
 /** The bucket's objects that are not archive. */
 export class S3SetAside implements SetAside {
@@ -16,8 +16,8 @@ export class S3SetAside implements SetAside {
     private readonly bucket: string,
   ) {}
 
-  async list(prefix: string, after: string | undefined, most: number): Promise<SetAsideObject[]> {
-    const { Contents = [] } = await this.client.send(
+  async list(prefix: string, after: string | undefined, most: number): Promise<SetAsidePage> {
+    const { Contents = [], IsTruncated = false } = await this.client.send(
       new ListObjectsV2Command({
         Bucket: this.bucket,
         Prefix: prefix,
@@ -25,11 +25,13 @@ export class S3SetAside implements SetAside {
         ...(after ? { StartAfter: after } : {}),
       }),
     );
-    return Contents.map(({ Key, Size, LastModified }) => ({
+    const objects = Contents.map(({ Key, Size, LastModified }) => ({
       key: Key!,
       bytes: Size ?? 0,
       modifiedMs: LastModified?.getTime() ?? 0,
     }));
+    // A page may be short of what was asked for although there are more.
+    return { objects, hasMore: IsTruncated };
   }
 
   async read(key: string) {

@@ -25,11 +25,13 @@ class World implements SetAside {
 
   async list(prefix: string, after: string | undefined, most: number) {
     this.call();
-    return [...this.objects.keys()]
+    const keys = [...this.objects.keys()]
       .filter((key) => key.startsWith(prefix) && key > (after ?? ''))
-      .sort()
-      .slice(0, most)
-      .map((key) => ({ key, bytes: this.objects.get(key)!.body.length, modifiedMs: 0 }));
+      .sort();
+    // S3 may give fewer than asked for.
+    const page = keys.slice(0, Math.min(most, 40));
+    const objects = page.map((key) => ({ key, bytes: this.objects.get(key)!.body.length, modifiedMs: 0 }));
+    return { objects, hasMore: page.length < keys.length };
   }
 
   async read(key: string) {
