@@ -44,8 +44,8 @@ export interface RecoveryDependencies {
   readonly now: () => number;
 }
 
-/** What a replay appended, up to this long ago, may have been lost again; by then it is in the warm tier and known to be. */
-const RECENT_MS = 2 * 3_600_000;
+/** What a replay appended, up to this long ago, may have been lost again; by then it is in the warm tier, whatever the clocks. */
+const RECENT_MS = 4 * 3_600_000;
 
 /**
  * One step of recovery; the schedule takes one each minute, an operator's command more. Every step begins with what is
