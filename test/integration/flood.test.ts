@@ -1,0 +1,148 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { functionName } from '../../shared/names';
+import { Client, type Point } from '../support/client';
+import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { ops } from '../support/ops';
+import { Stores } from '../support/stores';
+import { until } from '../support/until';
+
+/** Points of the flood, and requests of it: 20,000 requests in `npm run test:long`. */
+const POINTS = 1_000_000;
+const REQUESTS = Number(process.env.FLOOD_REQUESTS ?? 25);
+/** Of hosts that come and go, each with names of its own. */
+const CHURN_REQUESTS = Number(process.env.CHURN_REQUESTS ?? 60);
+const CHURN_NAMES = 2_500;
+const MAX_RSS_BYTES = 512 * 1024 * 1024;
+const PARALLEL = 4;
+
+describe('a flood', () => {
+  let stack: LocalStack;
+  let client: Client;
+  let stores: Stores;
+  const start = Math.floor(Date.now() / 60_000) * 60 - 3600;
+
+  beforeAll(async () => {
+    stack = await startLocalStack({ settings: { resolution: '1s', maxSamplesPerMinute: '100000000' } });
+    client = new Client(stack.url, stack.apiKey);
+    stores = new Stores(stack);
+  }, 180_000);
+
+  afterAll(async () => {
+    await stores?.close();
+    await stack?.stop();
+  }, 60_000);
+
+  /** Does `work` so many times, a few at a time. */
+  async function times(count: number, work: (n: number) => Promise<void>): Promise<void> {
+    let next = 0;
+    const lane = async () => {
+      while (next < count) await work(next++);
+    };
+    await Promise.all(Array.from({ length: PARALLEL }, lane));
+  }
+
+  const valuesOf = async (host: string, name: string) => {
+    const body = await client.metrics(host, name, start, start + 3600).catch(() => '{"metrics":[]}');
+    return (JSON.parse(body) as { metrics: { time: number; value: number }[] }).metrics;
+  };
+
+  /** The most memory that a process of the function has ever had, bytes. */
+  function peakRss(name: 'post' | 'ingester'): number {
+    const { functions } = JSON.parse(readFileSync(join(stack.dataDir, 'pids.json'), 'utf8')) as {
+      functions: number[];
+    };
+    const peaks = functions.map((pid) => {
+      try {
+        const environment = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+        if (!environment.includes(`AWS_LAMBDA_FUNCTION_NAME=${functionName('local', name)}`)) return 0;
+        return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) * 1024;
+      } catch {
+        // It has ended meanwhile.
+        return 0;
+      }
+    });
+    return Math.max(...peaks);
+  }
+
+  const megabytes = (bytes: number) => Math.round(bytes / 1024 / 1024);
+
+  test('of a million points of one series and timestamp is stored as one, and delays others by less than a minute', async () => {
+    const [flooded, other] = [await client.createHost('flooded'), await client.createHost('other')];
+    const each = POINTS / REQUESTS;
+    const begin = Date.now();
+    let posted = false;
+    let slowestMs = 0;
+    // Meanwhile another host posts, and looks until it sees what it posted.
+    const bystander = (async () => {
+      let seconds = 0;
+      for (; !posted || seconds < 3; seconds++) {
+        const at = Date.now();
+        await client.post([{ hostId: other, name: 'm', time: start + seconds, value: seconds }]);
+        await until(
+          `second ${seconds}`,
+          () => valuesOf(other, 'm'),
+          (seen) => seen.length === seconds + 1,
+          60_000,
+        );
+        slowestMs = Math.max(slowestMs, Date.now() - at);
+      }
+      return seconds;
+    })();
+    await times(REQUESTS, async (n) => {
+      const points: Point[] = Array.from({ length: each }, (_, i) => ({
+        hostId: flooded,
+        name: 'm',
+        time: start,
+        value: n * each + i,
+      }));
+      await client.post(points);
+    });
+    const postedMs = Date.now() - begin;
+    posted = true;
+    const seconds = await bystander;
+    // The last place in a request wins, and so does the last request; which that was, among parallel ones, the stream decides.
+    const [stored, ...more] = await valuesOf(flooded, 'm');
+    expect(more).toEqual([]);
+    expect(stored!.value % each).toBe(each - 1);
+    expect((await stores.hot()).frames).toBeLessThanOrEqual(REQUESTS + seconds);
+    await ops(stack.url, 'drain');
+    const where = await ops(stack.url, 'where', '--host', flooded, '--name', 'm');
+    expect(where).toMatchObject({ hot: { samples: 0 }, warm: { samples: 1 }, cold: { samples: 0 } });
+    expect(await valuesOf(flooded, 'm')).toEqual([stored]);
+    console.log(
+      `${POINTS} points of one series and timestamp in ${REQUESTS} requests: acknowledged in ${postedMs} ms, stored as 1; ` +
+        `of ${seconds} samples of another host the slowest was seen after ${slowestMs} ms`,
+    );
+    expect(slowestMs).toBeLessThan(60_000);
+  }, 900_000);
+
+  test('of names that come once leaves post and ingester below 512 MB', async () => {
+    const hosts = await Promise.all(Array.from({ length: 10 }, (_, h) => client.createHost(`churn${h}`)));
+    await times(CHURN_REQUESTS, async (n) => {
+      const hostId = hosts[n % hosts.length]!;
+      await client.post(
+        Array.from({ length: CHURN_NAMES }, (_, m) => ({
+          hostId,
+          name: `custom.container-${n}.of.some.length.metric${m}`,
+          time: start + 60 + n,
+          value: m,
+        })),
+      );
+    });
+    const last = CHURN_REQUESTS - 1;
+    await until(
+      'the last names',
+      () => valuesOf(hosts[last % hosts.length]!, `custom.container-${last}.of.some.length.metric0`),
+      (seen) => seen.length === 1,
+      240_000,
+    );
+    const [post, ingester] = [peakRss('post'), peakRss('ingester')];
+    console.log(
+      `${CHURN_REQUESTS * CHURN_NAMES} series that came once: at most ${megabytes(post)} MB in post, ${megabytes(ingester)} MB in the ingester`,
+    );
+    expect(post).toBeGreaterThan(0);
+    expect(ingester).toBeGreaterThan(0);
+    expect(Math.max(post, ingester)).toBeLessThan(MAX_RSS_BYTES);
+  }, 900_000);
+});
