@@ -3,7 +3,9 @@ import * as checks from './contract/checks';
 import * as graphs from './contract/graphs';
 import * as hosts from './contract/hosts';
 import * as metrics from './contract/metrics';
+import * as series from './contract/series';
 import * as services from './contract/services';
+import { status } from './contract/status';
 import * as values from './contract/values';
 import type { FunctionName } from './names';
 
@@ -362,6 +364,41 @@ export const ROUTES = [
     answer: values.success,
   },
   ...EMPTY_LISTS.map(emptyListRoute),
+
+  {
+    method: 'GET',
+    path: '/api/v1/hosts/{hostId}/metrics',
+    right: 'read',
+    function: 'query',
+    summary: 'Read metrics of a host, side by side',
+    query: series.seriesQuery,
+    answer: series.series,
+  },
+  {
+    method: 'GET',
+    path: '/api/v1/services/{serviceName}/metrics',
+    right: 'read',
+    function: 'query',
+    summary: 'Read metrics of a service, side by side',
+    query: series.seriesQuery,
+    answer: series.series,
+  },
+  {
+    method: 'GET',
+    path: '/api/v1/graph-definitions',
+    right: 'read',
+    function: 'registry',
+    summary: 'List graph definitions',
+    answer: graphs.graphDefinitionList,
+  },
+  {
+    method: 'GET',
+    path: '/api/v1/status',
+    right: 'read',
+    function: 'query',
+    summary: 'Say where the data stands on its way through the tiers',
+    answer: status,
+  },
 
   {
     method: 'GET',

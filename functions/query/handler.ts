@@ -3,6 +3,7 @@ import { httpHandler } from '../../shared/api/handler';
 import { HttpError, reply } from '../../shared/api/http';
 import { mapLimited } from '../../shared/concurrency';
 import type { metricsQuery } from '../../shared/contract/metrics';
+import type { seriesQuery } from '../../shared/contract/series';
 import { metaTable, settings } from '../../shared/environment';
 import { type Labels, metricOf, sourceOf } from '../../shared/labels';
 import { TenantMeter } from '../../shared/limits/tenant-meter';
@@ -16,15 +17,31 @@ import { readDependencies } from '../../shared/query/dependencies';
 import { downsample } from '../../shared/query/downsample';
 import { readLatest } from '../../shared/query/latest';
 import { metricNames } from '../../shared/query/metric-names';
-import { clampRange, planShown } from '../../shared/query/plan';
+import { clampRange, planShown, type TimeRange } from '../../shared/query/plan';
 import { type Reading, readSeries, TIERS } from '../../shared/query/read';
+import { samplesOf, seriesTable } from '../../shared/query/series-table';
+import { spansOf } from '../../shared/query/spans';
+import { RecoveryTable } from '../../shared/recovery/recovery-table';
+import { Status } from '../../shared/status/status';
 import { UsageTable } from '../../shared/usage/usage-table';
 
 const stage = settings();
-const { retention } = stage;
+const { retention, window: windowMs, flushDelay, archiveAfter, cacheReplicas } = stage;
 const dependencies = readDependencies();
 const { tenants } = dependencies;
 const table = metaTable();
+const usage = new UsageTable(table);
+const status = new Status({
+  hot: dependencies.hot,
+  manifest: dependencies.manifest,
+  recovery: new RecoveryTable(table),
+  residencyMs: windowMs + flushDelay,
+  archiveAfterMs: archiveAfter,
+  retentionMs: retention,
+  memoryCopies: cacheReplicas + 1,
+  usage,
+  now: Date.now,
+});
 const hosts = new Hosts(table);
 const services = new Services(table);
 
@@ -35,7 +52,7 @@ const MAX_LATEST = 10_000;
 const MAX_STEPS = 100_000;
 
 export const handler = httpHandler(
-  { keys: new ApiKeys(table), tenants, meter: new TenantMeter(new UsageTable(table), stage) },
+  { keys: new ApiKeys(table), tenants, meter: new TenantMeter(usage, stage) },
   {
     'GET /api/v0/hosts/{hostId}/metrics': async ({ tenant, path: { hostId }, query }) =>
       readMetric(tenant, sourceOf.host(hostId), () => requireHost(tenant, hostId), query),
@@ -65,6 +82,11 @@ export const handler = httpHandler(
       });
       return reply(200, { tsdbLatest: Object.fromEntries(found) });
     },
+    'GET /api/v1/hosts/{hostId}/metrics': async ({ tenant, path: { hostId }, query }) =>
+      readTable(tenant, sourceOf.host(hostId), () => requireHost(tenant, hostId), query),
+    'GET /api/v1/services/{serviceName}/metrics': async ({ tenant, path: { serviceName }, query }) =>
+      readTable(tenant, sourceOf.service(serviceName), () => requireService(tenant, serviceName), query),
+    'GET /api/v1/status': async ({ tenant }) => reply(200, await status.of(tenant)),
   },
 );
 
@@ -85,12 +107,7 @@ async function readMetric(
   if (!metricNames(known).includes(name))
     throw new HttpError(404, `there is no metric ${JSON.stringify(name.slice(0, 255))}`);
   const range = clampRange(whole, Date.now(), retention);
-  const steps = stepMs === undefined ? 0 : (range.toMs - Math.max(range.fromMs, known.firstMs)) / stepMs;
-  if (steps > MAX_STEPS)
-    throw new HttpError(
-      400,
-      `step: ${Math.ceil(steps)} steps of ${stepMs! / 1000} s are more than ${MAX_STEPS}; ask for longer ones`,
-    );
+  if (stepMs !== undefined) requireFewSteps(1, stepMs, range, known.firstMs);
   const reading = await readSeries(
     dependencies,
     tenant,
@@ -100,7 +117,7 @@ async function readMetric(
     known,
     partial === 'true',
   );
-  const { timestamps, values } = samplesOf(reading);
+  const { timestamps, values } = samplesOf(reading.block, 0);
   const shown =
     stepMs === undefined ? { timestamps, values } : downsample({ timestamps, values }, stepMs, aggregate);
   count('query', { Reads: 1, SamplesRead: timestamps.length });
@@ -115,8 +132,53 @@ async function readMetric(
         ? {}
         : { missing: { arrivedSince: Math.floor(reading.missingSinceMs / 1000) } }),
     },
-    { 'server-timing': serverTiming(reading) },
+    { 'server-timing': serverTiming(reading, range) },
   );
+}
+
+/** Several metrics of one source in one read, side by side, as a graph takes them. */
+async function readTable(
+  tenant: Tenant,
+  source: Labels,
+  requireSource: () => Promise<void>,
+  { name, from, to, step: stepMs, aggregate, partial }: z.output<typeof seriesQuery>,
+) {
+  if (from > to) throw new HttpError(400, `from ${from} is after to ${to}`);
+  const [known] = await Promise.all([
+    dependencies.catalogue.source(tenant.id, sourceIdOf(tenant.id, source)),
+    requireSource(),
+  ]);
+  const existing = new Set(metricNames(known));
+  const found = [...new Set(name)].filter((each) => existing.has(each));
+  const asked = { fromMs: from * 1000, toMs: to * 1000 };
+  const whole =
+    stepMs === undefined ? { ...asked, toMs: asked.toMs + 1000 } : planShown(asked, stepMs, true).range;
+  const range = clampRange(whole, Date.now(), retention);
+  if (stepMs !== undefined) requireFewSteps(found.length, stepMs, range, known.firstMs);
+  const series = found.map((each) => metricOf(source, each));
+  const reading = await readSeries(dependencies, tenant, source, series, range, known, partial === 'true');
+  const { times, values } = seriesTable(reading.block, stepMs, aggregate);
+  count('query', { Reads: 1, SamplesRead: values.length * times.length });
+  return reply(
+    200,
+    {
+      times,
+      series: found.map((each, i) => ({ name: each, values: values[i] })),
+      ...(reading.missingSinceMs === undefined
+        ? {}
+        : { missing: { arrivedSinceMs: reading.missingSinceMs } }),
+    },
+    { 'server-timing': serverTiming(reading, range) },
+  );
+}
+
+function requireFewSteps(series: number, stepMs: number, { fromMs, toMs }: TimeRange, firstMs: number): void {
+  const steps = (series * (toMs - Math.max(fromMs, firstMs))) / stepMs;
+  if (steps > MAX_STEPS)
+    throw new HttpError(
+      400,
+      `step: ${Math.ceil(steps)} steps of ${stepMs / 1000} s are more than ${MAX_STEPS}; ask for longer ones`,
+    );
 }
 
 async function requireHost(tenant: Tenant, hostId: string): Promise<void> {
@@ -133,19 +195,17 @@ async function namesOf(tenant: Tenant, source: Labels): Promise<string[]> {
   return metricNames(await dependencies.catalogue.source(tenant.id, sourceIdOf(tenant.id, source)));
 }
 
-function samplesOf({ block }: Reading): { timestamps: ArrayLike<number>; values: Float64Array } {
-  const { rows, values } = block.columns[0]!;
-  return {
-    timestamps:
-      rows === undefined ? block.timestamps : Float64Array.from(rows, (row) => block.timestamps[row]!),
-    values,
-  };
-}
-
-/** How long each tier took and how many samples it gave. @see https://www.w3.org/TR/server-timing/ */
-function serverTiming({ tiers }: Reading): string {
+/**
+ * How long each tier took, how many samples it gave, and where along time those lie: `spans` has their first and last
+ * times, in seconds. @see https://www.w3.org/TR/server-timing/
+ */
+function serverTiming({ tiers }: Reading, range: TimeRange): string {
   return TIERS.map((tier) => {
-    const { durationMs, samples } = tiers[tier];
-    return `${tier};dur=${durationMs.toFixed(1)};desc="${samples} samples"`;
+    const { durationMs, samples, places } = tiers[tier];
+    const matched = places.flatMap(({ matched, span }) => (matched > 0 && span !== undefined ? [span] : []));
+    const spans = spansOf(matched, range.toMs - range.fromMs)
+      .map(({ firstMs, lastMs }) => `${Math.floor(firstMs / 1000)}-${Math.floor(lastMs / 1000)}`)
+      .join(' ');
+    return `${tier};dur=${durationMs.toFixed(1)};desc="${samples} samples";spans="${spans}"`;
   }).join(', ');
 }

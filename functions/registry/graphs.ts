@@ -16,6 +16,9 @@ export const graphHandlers: RouteHandlers = {
     return reply(200, { success: true });
   },
 
+  'GET /api/v1/graph-definitions': async ({ tenant }) =>
+    reply(200, { graphDefinitions: await graphDefinitions.list(tenant.id) }),
+
   'DELETE /api/v0/graph-defs': async ({ tenant, body: { name } }) => {
     if ((await graphDefinitions.remove(tenant.id, name)) === undefined)
       throw new HttpError(400, `name: there is no graph ${JSON.stringify(name.slice(0, 100))}`);

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { type CostLine, estimateCost } from '../../shared/usage/cost';
+import { type CostLine, estimateCost, shareOfMonth } from '../../shared/usage/cost';
 import { COUNTERS, type Counter } from '../../shared/usage/counters';
 import type { TierBytes } from '../../shared/usage/tier-bytes';
 import type { SeriesTally } from '../../shared/usage/usage-table';
@@ -55,7 +55,7 @@ async function report(functions: Functions, tenant: string, month: string, now: 
     if (partition !== null) progress(`${partition} partitions measured`);
   }
 
-  const cost = estimateCost({ counts, bytes, share: shareOfMonth(month, now), memoryCopies });
+  const cost = estimateCost({ counts, bytes, share: shareOfMonth(month, now.getTime()), memoryCopies });
   const dollars = cost.reduce((sum, line) => sum + line.dollars, 0);
   return {
     tenant,
@@ -67,14 +67,6 @@ async function report(functions: Functions, tenant: string, month: string, now: 
     dollars,
     dollarsPerBillion: counts.samples === 0 ? null : (dollars / counts.samples) * 1e9,
   };
-}
-
-/** How much of a month has passed: 0 before it, 1 after it. */
-function shareOfMonth(month: string, now: Date): number {
-  const start = Date.parse(`${month}-01T00:00:00Z`);
-  const first = new Date(start);
-  const end = Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1);
-  return Math.min(1, Math.max(0, (now.getTime() - start) / (end - start)));
 }
 
 function usageText({ tenant, month, counts, series, bytes, cost, dollars, dollarsPerBillion }: UsageReport) {

@@ -66,6 +66,16 @@ const graphDefinition = z
   });
 
 export const graphDefinitions = z.array(graphDefinition).max(1000);
+export const graphDefinitionList = z.object({
+  graphDefinitions: z.array(
+    z.object({
+      name: z.string(),
+      displayName: z.string(),
+      unit: z.enum(UNITS),
+      metrics: z.array(z.object({ name: z.string(), displayName: z.string(), isStacked: z.boolean() })),
+    }),
+  ),
+});
 export const graphDefinitionName = z.object({ name: z.string() });
 
 export const annotationBody = z

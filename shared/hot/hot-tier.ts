@@ -223,6 +223,20 @@ export class HotTier {
     return { count, oldestMs: oldest[1] === undefined ? undefined : Number(oldest[1]) };
   }
 
+  /** Bytes of memory that a partition's group-windows take, estimated from `most` of them. */
+  async dueBytes(ref: PartitionRef, most: number): Promise<number> {
+    const tag = hashTag(ref);
+    const [count, members] = await Promise.all([
+      this.redis.zcard(dueKey(tag)),
+      this.redis.zrange(dueKey(tag), '0', String(most - 1)),
+    ]);
+    if (members.length === 0) return 0;
+    const sizes = await Promise.all(
+      members.map(parseDueMember).map((due) => this.memoryOf(framesKey(tag, due.group, due.windowStart))),
+    );
+    return Math.round((sizes.reduce((sum, bytes) => sum + bytes, 0) / sizes.length) * count);
+  }
+
   /** The oldest frames of a group-window, as many as are moved at a time, and whether those are all. */
   async frames(
     ref: PartitionRef,

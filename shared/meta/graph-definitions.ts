@@ -28,6 +28,13 @@ export class GraphDefinitions {
     await this.definitions.settle(tenantId, keyOf(definition.name), () => definition);
   }
 
+  /** Every definition, by name. */
+  async list(tenantId: Id): Promise<GraphDefinition[]> {
+    const definitions: GraphDefinition[] = [];
+    for await (const { value } of this.definitions.list(tenantId)) definitions.push(value);
+    return definitions.sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
   /** @returns the definition as it was; undefined when there was none */
   remove(tenantId: Id, name: string): Promise<GraphDefinition | undefined> {
     return this.definitions.remove(tenantId, keyOf(name));

@@ -35,6 +35,7 @@ import type { LossWatch } from '../recovery/loss-watch';
 import type { WarmTier } from '../warm/warm-tier';
 import { IncompleteReadError } from './incomplete';
 import { type DayPlan, MAX_UNPRUNED_DAYS, planDays, type TimeRange } from './plan';
+import type { Span } from './spans';
 
 export interface ReadDependencies {
   readonly hot: HotTier;
@@ -61,6 +62,8 @@ export interface Place {
   readonly samples: number;
   /** Of those, the ones that were asked for. */
   readonly matched: number;
+  /** Times of the first and the last of these; undefined when there are none. */
+  readonly span: Span | undefined;
 }
 
 export interface TierReading {
@@ -350,10 +353,12 @@ function placed(
 function withCount(
   { range, erasures }: ReadContext,
   block: Block,
-  place: Omit<Place, 'matched'>,
+  place: Omit<Place, 'matched' | 'span'>,
 ): PlacedBlock {
   const found = eraseSamples(sliceBlock(block, range.fromMs, range.toMs), erasures);
-  return { block: found, place: { ...place, matched: sampleCount(found) } };
+  const { timestamps } = found;
+  const span = timestamps.length === 0 ? undefined : { firstMs: timestamps[0]!, lastMs: timestamps.at(-1)! };
+  return { block: found, place: { ...place, matched: sampleCount(found), span } };
 }
 
 function collect(results: readonly (PlacedBlock | undefined)[]): TierResult {

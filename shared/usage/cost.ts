@@ -91,6 +91,14 @@ export function estimateCost({ counts, bytes, share, memoryCopies }: UsageOfMont
   ];
 }
 
+/** How much of a month, such as `2026-11`, has passed: 0 before it, 1 after it. */
+export function shareOfMonth(month: string, nowMs: number): number {
+  const start = Date.parse(`${month}-01T00:00:00Z`);
+  const first = new Date(start);
+  const end = Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1);
+  return Math.min(1, Math.max(0, (nowMs - start) / (end - start)));
+}
+
 function rounded(value: number): number {
   return Number(value.toPrecision(3));
 }

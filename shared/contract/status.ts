@@ -1,0 +1,56 @@
+import * as z from 'zod';
+
+const durationMs = z.number().min(0).meta({ description: 'ms' });
+const count = z.int().min(0);
+
+/** Where a tenant's data stands on its way through the tiers. */
+export const status = z
+  .object({
+    atMs: z.int().meta({ description: 'When it was looked at, ms since epoch.' }),
+    stream: z.object({
+      behindMs: durationMs.nullable().meta({
+        description:
+          'How long ago that arrived in the stream up to which everything is in memory; null when no reader has said yet. Readers say so every ten seconds, and where nobody posts every minute.',
+      }),
+    }),
+    flush: z.object({
+      windows: count.meta({ description: 'Group-windows in memory.' }),
+      oldestMs: durationMs.nullable().meta({
+        description: 'How long ago the oldest of them was first written; null when there are none.',
+      }),
+      residencyMs: durationMs.meta({ description: 'How long one stays: a window and the flush delay.' }),
+      behindMs: durationMs.meta({ description: 'How much longer than that the oldest has stayed.' }),
+    }),
+    archive: z
+      .object({
+        days: count.meta({ description: 'Partition-days that have samples beyond memory.' }),
+        openDays: count.meta({ description: 'Those of them that wait for the archiver.' }),
+        behindMs: durationMs.meta({ description: 'How long ago the oldest should have been archived.' }),
+        samples: count.meta({ description: "What the archive's objects hold." }),
+        bytes: count,
+      })
+      .nullable()
+      .meta({ description: 'null for a tenant of so many partitions that asking would cost too much.' }),
+    usage: z
+      .object({
+        samples: count.meta({ description: 'Acknowledged this month, as of half a minute ago.' }),
+        series: z.object({
+          active: count.meta({ description: 'With samples of the last day, about.' }),
+          stored: count.meta({ description: 'All that may still have samples, as of the last count.' }),
+        }),
+        bytes: z.object({
+          hot: count.nullable().meta({
+            description:
+              'Memory, estimated from a few group-windows; null where there are too many partitions.',
+          }),
+          warm: count.meta({
+            description: 'Chunk bytes written on the days that may not be archived yet, rewrites included.',
+          }),
+          cold: count.nullable().meta({ description: 'As `archive.bytes`.' }),
+        }),
+        dollars: z.number().min(0).meta({ description: 'What this month cost so far, about.' }),
+        cost: z.array(z.object({ what: z.string(), because: z.string(), dollars: z.number() })),
+      })
+      .meta({ description: 'The month so far, in UTC.' }),
+  })
+  .meta({ id: 'Status' });
