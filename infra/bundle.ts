@@ -1,8 +1,10 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { AssetHashType, DockerImage } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import { buildSync } from 'esbuild';
 import type { FunctionName } from '../shared/names';
+import { bundleForBrowser } from './browser-bundle';
 
 const FUNCTIONS_FOLDER = join(__dirname, '..', 'functions');
 
@@ -12,6 +14,8 @@ const FUNCTIONS_FOLDER = join(__dirname, '..', 'functions');
  *
  * esbuild is called in this process rather than through npx, once for each function, as NodejsFunction does.
  * CommonJS, because ioredis as ESM needs a `createRequire` banner.
+ *
+ * What a function has in a folder `browser` is built for browsers into `assets/` beside that file.
  *
  * @param folder holds one folder per function
  * @returns `handler` of `<folder>/<name>/handler.ts` as `index.handler`; hashed by content
@@ -36,6 +40,8 @@ export function bundle(name: FunctionName, folder = FUNCTIONS_FOLDER): Code {
             legalComments: 'none',
             logLevel: 'warning',
           });
+          const browserFolder = join(folder, name, 'browser');
+          if (existsSync(browserFolder)) bundleForBrowser(browserFolder, join(outputFolder, 'assets'));
           return true;
         },
       },

@@ -76,6 +76,13 @@ const FUNCTION_SHAPES: Record<FunctionName, FunctionShape> = {
     variables: ['stream', 'metaTable'],
     invokedBy: 'api',
   },
+  page: {
+    description: 'The page to look at: static files, without access to anything',
+    timeout: Duration.seconds(5),
+    memory: 512,
+    variables: [],
+    invokedBy: 'api',
+  },
   operator: {
     description: 'Answers operator commands, sweeps what deleted tenants left, counts series',
     timeout: LONGEST,

@@ -56,8 +56,8 @@ async function start(options: StartOptions): Promise<void> {
     console.log(
       `ready in ${((Date.now() - began) / 1000).toFixed(1)} s: ${addresses.url}  API key ${addresses.apiKey}`,
     );
-    if (demo !== undefined)
-      console.log(`this machine's metrics: ${addresses.url}/api/v0/hosts/${demo.hostId}/metric-names`);
+    const seen = demo === undefined ? '' : `host=${demo.hostId}&last=30m&`;
+    console.log(`look at it: ${addresses.url}/#${seen}key=${addresses.apiKey}`);
   }
   await asked;
   if (!options.json) report('stopping in order; what is in memory is saved');

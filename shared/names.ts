@@ -39,6 +39,7 @@ export const FUNCTIONS = [
   'archiver',
   'query',
   'registry',
+  'page',
   'operator',
   'deleter',
   'replayer',

@@ -402,6 +402,20 @@ export const ROUTES = [
 
   {
     method: 'GET',
+    path: '/',
+    right: 'none',
+    function: 'page',
+    summary: 'The page to look at',
+  },
+  {
+    method: 'GET',
+    path: '/assets/{file}',
+    right: 'none',
+    function: 'page',
+    summary: 'A file of the page',
+  },
+  {
+    method: 'GET',
     path: '/openapi.json',
     right: 'none',
     function: 'registry',

@@ -9,7 +9,7 @@ const root = join(__dirname, '..', '..');
 /** What the templates and bundles are made of. */
 const SOURCES = [
   'infra/**/*.ts',
-  'functions/**/*.ts',
+  'functions/**/*.{ts,tsx,json,css,html}',
   'shared/**/*.ts',
   'cdk.json',
   'package-lock.json',

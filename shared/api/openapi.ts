@@ -31,7 +31,8 @@ function needsKey({ right }: Route): boolean {
 export function openApiDocument(): Json {
   const schemas: Json = {};
   const paths: Record<string, Json> = {};
-  for (const route of ROUTES as readonly Route[]) {
+  // The page is for browsers, not for programs.
+  for (const route of (ROUTES as readonly Route[]).filter((each) => each.function !== 'page')) {
     paths[route.path] ??= {};
     paths[route.path]![route.method.toLowerCase()] = operationOf(route, schemas);
   }

@@ -86,6 +86,7 @@ describe('functions', () => {
     ['archiver', ['WARM_TABLE', 'META_TABLE', 'BUCKET']],
     ['query', ['WARM_TABLE', 'META_TABLE', 'BUCKET', 'REDIS_URL']],
     ['registry', ['STREAM_NAME', 'META_TABLE']],
+    ['page', []],
     ['operator', ['WARM_TABLE', 'META_TABLE', 'BUCKET', 'REDIS_URL']],
     ['deleter', ['STREAM_NAME', 'META_TABLE']],
     ['replayer', ['META_TABLE', 'BUCKET', 'REDIS_URL']],

@@ -163,7 +163,7 @@ describe('the HTTP API', () => {
     { path: () => '/api/v0/services/none/metric-names', status: 404, says: 'none' },
     { path: () => '/api/v0/tsdb/latest?name=a', status: 400, says: 'hostId' },
     { path: () => '/api/v0/nothing/here', status: 404, says: '/api/v0/nothing/here' },
-    { path: () => '/', status: 404, says: '/' },
+    { path: () => '/assets', status: 404, says: '/assets' },
   ])('a read is answered $status, saying $says', async ({ path, status, says }) => {
     const response = await client.request('GET', path(host));
     expect(response.status).toBe(status);

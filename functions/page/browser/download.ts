@@ -1,0 +1,72 @@
+import type uPlot from 'uplot';
+import { seriesColor, style } from './chart';
+import type { Graph } from './graphs';
+
+/** Hands a file to the browser's downloads. */
+export function download(name: string, content: Blob): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(content);
+  link.download = name;
+  link.click();
+  // The download has its own reference once the click was handled.
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+/** A file name of a graph and what it is of. */
+export function fileName(sourceName: string, graph: Graph, extension: string): string {
+  return `${sourceName}-${graph.name}`.replace(/[^A-Za-z0-9._-]+/g, '_').slice(0, 100) + extension;
+}
+
+/** A picture of a graph as it is shown, with its title and what the colours are. */
+export async function pictureOf(
+  plot: uPlot,
+  graph: Graph,
+  title: string,
+  shown: readonly boolean[],
+): Promise<Blob> {
+  const { canvas: drawn } = plot.ctx;
+  const scale = drawn.width / plot.width;
+  const [margin, lineHeight] = [12 * scale, 18 * scale];
+  const canvas = document.createElement('canvas');
+  const context = canvas.getContext('2d')!;
+  const font = `${12 * scale}px ${style('--font')}`;
+
+  context.font = font;
+  const width = drawn.width + 2 * margin;
+  const lines: {
+    readonly label: string;
+    readonly color: string;
+    readonly x: number;
+    readonly line: number;
+  }[] = [];
+  let [x, line] = [margin, 0];
+  for (const [i, { label }] of graph.metrics.entries()) {
+    if (!shown[i]) continue;
+    const length = context.measureText(label).width + 34 * scale;
+    if (x + length > width - margin && x > margin) [x, line] = [margin, line + 1];
+    lines.push({ label, color: seriesColor(i), x, line });
+    x += length;
+  }
+  const head = margin + 1.4 * lineHeight;
+  canvas.width = width;
+  canvas.height = head + drawn.height + (line + 1) * lineHeight + margin;
+
+  context.fillStyle = style('--surface');
+  context.fillRect(0, 0, canvas.width, canvas.height);
+  context.textBaseline = 'middle';
+  context.fillStyle = style('--ink');
+  context.font = `600 ${13 * scale}px ${style('--font')}`;
+  context.fillText(title, margin, margin + lineHeight / 2);
+  context.drawImage(drawn, margin, head);
+  context.font = font;
+  for (const entry of lines) {
+    const y = head + drawn.height + (entry.line + 0.5) * lineHeight;
+    context.fillStyle = entry.color;
+    context.fillRect(entry.x, y - 4 * scale, 8 * scale, 8 * scale);
+    context.fillStyle = style('--ink');
+    context.fillText(entry.label, entry.x + 14 * scale, y);
+  }
+  return new Promise((resolve, reject) =>
+    canvas.toBlob((blob) => (blob === null ? reject(new Error('no picture was made')) : resolve(blob))),
+  );
+}

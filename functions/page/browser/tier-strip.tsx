@@ -1,0 +1,57 @@
+import { formatCount, formatTime } from './format';
+import type { TierShare } from './server-timing';
+import type { Span } from './time-range';
+
+export interface TierStripProps {
+  readonly tiers: readonly TierShare[];
+  readonly span: Span;
+  readonly utc: boolean;
+  /** Where the plot's time axis begins and how long it is, in pixels of the page. */
+  readonly axis: { readonly left: number; readonly width: number } | undefined;
+}
+
+const MEANING = {
+  hot: 'in memory',
+  warm: 'in DynamoDB',
+  cold: 'in the archive on S3',
+} as const;
+
+/** Where a graph's samples are right now: a lane for each tier along the time axis, how many and how long they took. */
+export function TierStrip({ tiers, span, utc, axis }: TierStripProps) {
+  const lengthS = span.toS - span.fromS;
+  const percent = (timeS: number) =>
+    (100 * Math.min(1, Math.max(0, (timeS - span.fromS) / lengthS))).toFixed(2);
+  return (
+    <div class="tiers">
+      <div
+        class="lanes"
+        aria-hidden="true"
+        style={axis === undefined ? {} : { marginLeft: `${axis.left}px`, width: `${axis.width}px` }}
+      >
+        {tiers.map(({ tier, spans }) => (
+          <div key={tier} class={`lane ${tier}`}>
+            {spans.map(({ fromS, toS }) => (
+              <span
+                key={fromS}
+                style={{
+                  left: `${percent(fromS)}%`,
+                  width: `calc(${percent(toS)}% - ${percent(fromS)}% + 2px)`,
+                }}
+                title={`${tier}: ${formatTime(fromS, utc)} to ${formatTime(toS, utc)}`}
+              />
+            ))}
+          </div>
+        ))}
+      </div>
+      <ul class="shares" aria-label="Where the data is">
+        {tiers.map(({ tier, samples, durationMs }) => (
+          <li key={tier} class={samples === 0 ? 'none' : ''} title={`${tier}: ${MEANING[tier]}`}>
+            <i class={`swatch ${tier}`} />
+            <b>{tier}</b> {formatCount(samples)} {samples === 1 ? 'sample' : 'samples'}
+            <span class="time"> {durationMs.toFixed(1)} ms</span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

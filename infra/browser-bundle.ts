@@ -1,0 +1,46 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { brotliCompressSync, constants } from 'node:zlib';
+import { buildSync } from 'esbuild';
+
+/**
+ * Builds what a function serves to browsers: `main.tsx` and `style.css` of a folder, each as one file whose name has a
+ * hash of its content, and `index.html`, which names them. No file is fetched from elsewhere.
+ *
+ * @param folder has `index.html`, which refers to `/assets/main.js` and `/assets/style.css`
+ * @param outputFolder is made, and gets `NAME.br` for each file: compressed once here, as small as Brotli can
+ */
+export function bundleForBrowser(folder: string, outputFolder: string): void {
+  const { outputFiles } = buildSync({
+    entryPoints: [join(folder, 'main.tsx'), join(folder, 'style.css')],
+    outdir: outputFolder,
+    entryNames: '[name]-[hash]',
+    tsconfig: join(folder, 'tsconfig.json'),
+    bundle: true,
+    platform: 'browser',
+    target: 'es2022',
+    format: 'esm',
+    minify: true,
+    legalComments: 'none',
+    logLevel: 'warning',
+    write: false,
+  });
+  mkdirSync(outputFolder, { recursive: true });
+  let page = readFileSync(join(folder, 'index.html'), 'utf8');
+  for (const { path, contents } of outputFiles) {
+    const name = basename(path);
+    page = page.replace(`/assets/${name.replace(/-[^-]+(\.\w+)$/, '$1')}`, `/assets/${name}`);
+    write(outputFolder, name, contents);
+  }
+  write(outputFolder, 'index.html', Buffer.from(page));
+}
+
+function write(folder: string, name: string, contents: Uint8Array): void {
+  const compressed = brotliCompressSync(contents, {
+    params: {
+      [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
+      [constants.BROTLI_PARAM_SIZE_HINT]: contents.length,
+    },
+  });
+  writeFileSync(join(folder, `${name}.br`), compressed);
+}

@@ -1,0 +1,71 @@
+import { csvOf } from '../../../functions/page/browser/csv';
+import { axisLabels, formatDuration, formatValue } from '../../../functions/page/browser/format';
+import { parseServerTiming } from '../../../functions/page/browser/server-timing';
+
+test.each([
+  [0, 'float', '0'],
+  [0.123456, 'float', '0.123'],
+  [1234.5, 'float', '1.23k'],
+  [999.99, 'integer', '1k'],
+  [-12.345, 'percentage', '-12.35%'],
+  [1536, 'bytes', '1.5 KiB'],
+  [20 * 1024 ** 3, 'bytes', '20 GiB'],
+  [1e6, 'bits/sec', '1 Mbit/s'],
+  [12, 'iops', '12 /s'],
+  [1e-9, 'seconds', '1.00e-9 s'],
+  [1e308, 'float', '1.00e+290E'],
+] as const)('%d as %s is %s', (value, unit, text) => {
+  expect(formatValue(value, unit)).toBe(text);
+});
+
+test.each([
+  [0, 'under 1 s'],
+  [59_600, '1 min'],
+  [200_000, '3 min 20 s'],
+  [3_600_000, '1 h'],
+  [90_061_000, '1 d 1 h'],
+])('%d ms are %s', (ms, text) => {
+  expect(formatDuration(ms)).toBe(text);
+});
+
+test('a time axis has the date where a day begins', () => {
+  const midnight = Date.parse('2026-11-21T00:00:00Z') / 1000;
+  expect(axisLabels([midnight - 3600, midnight, midnight + 3600], 3600, true)).toEqual([
+    '23:00',
+    '11-21',
+    '01:00',
+  ]);
+  expect(axisLabels([midnight, midnight + 86_400], 86_400, true)).toEqual(['11-21', '11-22']);
+  expect(axisLabels([midnight + 10], 10, true)).toEqual(['00:00:10']);
+});
+
+test('a CSV has a line for each time and nothing where there is no sample', () => {
+  expect(
+    csvOf(['a', 'b,"c"'], {
+      times: [0, 60.5],
+      values: [
+        [1, null],
+        [-0.5, 1e21],
+      ],
+    }),
+  ).toBe('time,a,"b,""c"""\r\n1970-01-01T00:00:00.000Z,1,-0.5\r\n1970-01-01T00:01:00.500Z,,1e+21\r\n');
+});
+
+test('Server-Timing says what each tier gave, with or without where', () => {
+  const header =
+    'hot;dur=1.5;desc="2 samples";spans="60-120 300-300", warm;dur=0.0;desc="0 samples";spans="", cold;dur=9.1;desc="7 samples"';
+  expect(parseServerTiming(header)).toEqual([
+    {
+      tier: 'hot',
+      durationMs: 1.5,
+      samples: 2,
+      spans: [
+        { fromS: 60, toS: 120 },
+        { fromS: 300, toS: 300 },
+      ],
+    },
+    { tier: 'warm', durationMs: 0, samples: 0, spans: [] },
+    { tier: 'cold', durationMs: 9.1, samples: 7, spans: [] },
+  ]);
+  expect(parseServerTiming('nonsense')).toEqual([]);
+});
