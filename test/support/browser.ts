@@ -1,0 +1,26 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Browser, chromium } from 'playwright-core';
+
+/** Made by `scripts/setup.mjs --browser` where the PATH has no Chromium. */
+const OWN = join(__dirname, '..', '..', '.local', 'browser', 'chromium');
+
+/** Starts a headless Chromium: the machine's, or the one that set-up fetched. */
+export async function startBrowser(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: chromiumPath(),
+    // Root has no sandbox to give up, and containers often none; the pages are ours.
+    args: ['--no-sandbox', '--disable-gpu'],
+  });
+}
+
+function chromiumPath(): string {
+  for (const name of ['chromium', 'chromium-browser', 'google-chrome']) {
+    const { status, stdout } = spawnSync('which', [name], { encoding: 'utf8' });
+    if (status === 0) return stdout.trim();
+  }
+  if (!existsSync(OWN))
+    throw new Error('there is no Chromium: node scripts/setup.mjs --browser fetches one into .local/browser');
+  return OWN;
+}
