@@ -2,6 +2,7 @@ import { Stack, Validations } from 'aws-cdk-lib';
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import * as apigateway from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
+import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
 import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
@@ -38,6 +39,9 @@ const ACCESS_LOG = {
 export class Api extends Construct {
   /** Without a stage in its path: agents keep only scheme, host and port. */
   readonly url: string;
+  readonly id: string;
+  /** With a domain name: what its DNS record points at. */
+  readonly domainTarget: string | undefined;
 
   constructor(scope: Construct, id: string, props: ApiProps) {
     super(scope, id);
@@ -95,6 +99,19 @@ export class Api extends Construct {
         format: AccessLogFormat.custom(JSON.stringify(ACCESS_LOG)),
       },
     });
-    this.url = stage.url;
+    this.id = api.apiId;
+    const { domainName, certificateArn } = props.settings;
+    if (domainName === '') {
+      this.url = stage.url;
+      return;
+    }
+    const domain = new apigateway.DomainName(this, 'Domain', {
+      domainName,
+      certificate: Certificate.fromCertificateArn(this, 'Certificate', certificateArn),
+      securityPolicy: apigateway.SecurityPolicy.TLS_1_2,
+    });
+    new apigateway.ApiMapping(this, 'DomainMapping', { api, domainName: domain, stage });
+    this.url = `https://${domainName}/`;
+    this.domainTarget = domain.regionalDomainName;
   }
 }

@@ -39,9 +39,11 @@ const STAGE_DEFAULTS: Record<Stage, SettingsInput> = {
     logRetention: '7d',
     requestsPerSecond: 100,
     requestBurst: 200,
+    monthlyBudget: 100,
   },
   staging: {
     streamRetention: '168h',
+    monthlyBudget: 300,
   },
   production: {
     // Extended retention costs the same per shard-hour from 25 h to 7 d, so take all of it.
@@ -52,6 +54,9 @@ const STAGE_DEFAULTS: Record<Stage, SettingsInput> = {
     logRetention: '90d',
     requestsPerSecond: 5000,
     requestBurst: 5000,
+    queryConcurrency: 100,
+    flusherConcurrency: 16,
+    monthlyBudget: 1000,
   },
 };
 
@@ -139,6 +144,16 @@ function deploymentLimits(stage: Stage, s: Settings): (readonly [keyof Settings,
       'cacheReplicas',
       stage === 'production' && s.cacheReplicas === 0,
       'production needs at least 1, or a lost node leaves a gap until the stream is read again',
+    ],
+    [
+      'zones',
+      stage === 'production' && s.zones < 2,
+      'production needs at least 2, or one zone that fails takes everything with it',
+    ],
+    [
+      'purgeAfter',
+      stage !== 'local' && s.purgeAfter < 60_000,
+      `${s.purgeAfter} ms is below 1m, or a query that runs (30 s) looks for what was just removed`,
     ],
     [
       'logRetention',

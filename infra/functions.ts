@@ -4,6 +4,7 @@ import * as lambda from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { ENV, FUNCTIONS, type FunctionName, functionName } from '../shared/names';
+import { runtimeSettings, type Settings } from '../shared/settings';
 import { bundle } from './bundle';
 import type { Config } from './config';
 import { retentionDays } from './log-retention';
@@ -18,7 +19,10 @@ export interface FunctionsProps {
 type Variable = Exclude<keyof typeof ENV, 'settings'>;
 
 interface FunctionShape {
-  readonly timeout: Duration;
+  /**
+   * @default the setting `ingesterTimeout`: a batch takes seconds, and a hung one holds its shard no longer than this
+   */
+  readonly timeout?: Duration;
   /** MB; a whole CPU comes with 1769. */
   readonly memory: number;
   /** Variables beside SETTINGS. A function that has `redis` is inside the VPC, the others are outside. */
@@ -41,9 +45,6 @@ const FUNCTION_SHAPES: Record<FunctionName, FunctionShape> = {
   },
   ingester: {
     description: 'Stream to hot tier',
-    // A batch takes seconds. A hung one holds its shard no longer than this, and is bisected; several times
-    // what the clients need to give up on a store by themselves.
-    timeout: Duration.minutes(2),
     memory: 1769,
     variables: ['metaTable', 'bucket', 'redis'],
     invokedBy: 'mapping',
@@ -99,7 +100,6 @@ const FUNCTION_SHAPES: Record<FunctionName, FunctionShape> = {
   },
   replayer: {
     description: 'Stream to hot tier once more, for a replay',
-    timeout: Duration.minutes(2),
     memory: 1769,
     variables: ['metaTable', 'bucket', 'redis'],
     invokedBy: 'mapping',
@@ -157,10 +157,11 @@ export class Functions extends Construct {
       architecture: lambda.Architecture.ARM_64,
       handler: 'index.handler',
       code: bundle(name),
-      timeout: shape.timeout,
+      timeout: shape.timeout ?? Duration.millis(config.settings.ingesterTimeout),
+      reservedConcurrentExecutions: reservedConcurrency(name, config.settings),
       memorySize: shape.memory,
       environment: {
-        [ENV.settings]: JSON.stringify(config.settings),
+        [ENV.settings]: JSON.stringify(runtimeSettings(config.settings)),
         ...Object.fromEntries(shape.variables.map((variable) => [ENV[variable], values[variable]])),
       },
       role: this.addRole(capability, logGroup, inVpc),
@@ -273,6 +274,18 @@ export class Functions extends Construct {
     bucket.grantReadArchive(operator);
     bucket.grantEraseArchive(operator);
   }
+}
+
+/**
+ * What is set aside for a function, which is also the most of it that runs: the query and the flusher are those that a
+ * flood of requests or of ticks could let loose on a store. The ingester is bounded by the shards, one batch each.
+ */
+function reservedConcurrency(name: FunctionName, settings: Settings): number | undefined {
+  const reserved: Partial<Record<FunctionName, number>> = {
+    query: settings.queryConcurrency,
+    flusher: settings.flusherConcurrency,
+  };
+  return reserved[name] || undefined;
 }
 
 function capitalize(name: string): string {

@@ -97,7 +97,9 @@ export class HotTier extends Construct {
       replicasPerNodeGroup: settings.cacheReplicas,
       // Cluster mode requires it, also where there is no replica to fail over to.
       automaticFailoverEnabled: true,
-      multiAzEnabled: settings.cacheReplicas > 0,
+      multiAzEnabled: settings.cacheReplicas > 0 && settings.zones > 1,
+      // Left out rather than `disabled`, which engines before Valkey 9 do not know.
+      durability: settings.cacheDurability === 'disabled' ? undefined : settings.cacheDurability,
       port: HOT_TIER_PORT,
       transitEncryptionEnabled: true,
       transitEncryptionMode: 'required',

@@ -20,11 +20,11 @@ const HOUR_MS = 3_600_000;
 const MAX_RECORD_AGE_MS = 604_800_000;
 
 /**
- * How long the mapping tries a record: an hour less than the stream remembers it, so that what it gives up
+ * How long the mapping tries a record: as set, or an hour less than the stream remembers it, so that what it gives up
  * can still be read and put away whole; at most Lambda's 7 days.
  */
 export function recordAgeMs(settings: Settings): number {
-  return Math.min(settings.streamRetention - HOUR_MS, MAX_RECORD_AGE_MS);
+  return settings.recordAge || Math.min(settings.streamRetention - HOUR_MS, MAX_RECORD_AGE_MS);
 }
 
 /**

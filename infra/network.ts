@@ -18,7 +18,7 @@ export interface NetworkProps {
 export const HOT_TIER_PORT = 6380;
 
 /**
- * A VPC without a way out: two zones, no NAT, and gateway endpoints (which cost nothing) for DynamoDB and S3,
+ * A VPC without a way out: no NAT, and gateway endpoints (which cost nothing) for DynamoDB and S3,
  * the only services that functions inside it call.
  */
 export class Network extends Construct {
@@ -32,7 +32,7 @@ export class Network extends Construct {
     super(scope, id);
     this.vpc = new ec2.Vpc(this, 'Vpc', {
       ipAddresses: ec2.IpAddresses.cidr(props.cidr ?? '10.0.0.0/16'),
-      maxAzs: 2,
+      maxAzs: props.settings.zones,
       natGateways: 0,
       // A fixed mask: dividing the range evenly would move every subnet when a zone is added.
       subnetConfiguration: [{ name: 'Isolated', subnetType: ec2.SubnetType.PRIVATE_ISOLATED, cidrMask: 20 }],

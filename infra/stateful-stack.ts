@@ -1,4 +1,4 @@
-import { CfnOutput, RemovalPolicies, Stack, type StackProps } from 'aws-cdk-lib';
+import { CfnOutput, Fn, RemovalPolicies, Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { Bucket } from './bucket';
 import type { Config } from './config';
@@ -21,9 +21,11 @@ export class StatefulStack extends Stack {
   readonly stream: SampleStream;
   readonly tables: Tables;
   readonly bucket: Bucket;
+  private readonly zones: number;
 
   constructor(scope: Construct, id: string, props: StatefulStackProps) {
     super(scope, id, props);
+    this.zones = props.config.settings.zones;
     const { stage, settings, retain } = props.config;
 
     this.network = new Network(this, 'Network', { settings });
@@ -40,5 +42,10 @@ export class StatefulStack extends Stack {
     new CfnOutput(this, 'WarmTableName', { value: this.tables.warm.tableName });
     new CfnOutput(this, 'MetaTableName', { value: this.tables.meta.tableName });
     new CfnOutput(this, 'BucketName', { value: this.bucket.bucket.bucketName });
+  }
+
+  /** As many as were chosen, in whichever region: a stack that names none would have two, whatever the VPC asks for. */
+  override get availabilityZones(): string[] {
+    return Array.from({ length: this.zones }, (_, i) => Fn.select(i, Fn.getAzs()));
   }
 }

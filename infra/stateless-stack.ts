@@ -37,5 +37,6 @@ export class StatelessStack extends Stack {
     );
 
     new CfnOutput(this, 'ApiUrl', { value: api.url });
+    if (api.domainTarget !== undefined) new CfnOutput(this, 'ApiDomainTarget', { value: api.domainTarget });
   }
 }

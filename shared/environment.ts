@@ -1,7 +1,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { Table } from './meta/table';
 import { ENV } from './names';
-import type { Settings } from './settings';
+import type { RuntimeSettings } from './settings';
 
 /** A function's environment lacks a variable that synthesis should have set. */
 export class MissingVariableError extends Error {
@@ -16,8 +16,8 @@ export function variable(name: (typeof ENV)[keyof typeof ENV]): string {
 }
 
 /** The stage's settings, checked at synthesis and here as resolved there: durations in ms. */
-export function settings(): Settings {
-  return JSON.parse(variable(ENV.settings)) as Settings;
+export function settings(): RuntimeSettings {
+  return JSON.parse(variable(ENV.settings)) as RuntimeSettings;
 }
 
 /** One client for both tables, made when a function starts. */

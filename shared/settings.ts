@@ -32,6 +32,46 @@ const names = z
   .union([z.array(z.string()), z.string().transform((text) => text.split(',').filter((name) => name !== ''))])
   .default([]);
 
+const HOUR_MS = DAY_MS / 24;
+
+const text = () => z.string().default('');
+
+/** Engine families that ElastiCache's durable writes run on; Valkey 9 and later only. */
+const DURABLE_NODE = /^cache\.(r8g|r7g|r6g|m8g|m7g|m6g|c8gn|c7gn)\./;
+
+/**
+ * The longest time that the clients of a store go on by themselves before they fail a call, ms: a function that ended
+ * earlier would be cut off in the middle of a retry, and could not say which records failed.
+ */
+export const STORE_RETRY_BUDGET_MS = 25_000;
+
+/** What only synthesis needs to know: the functions are not told, so that changing one changes no function. */
+const deployment = {
+  /** Availability zones of the VPC, in which subnets, functions and the hot tier's nodes are spread. */
+  zones: count(2, 1, 3),
+  /**
+   * Whether a write to the hot tier is in a log of several zones before (`sync`) or soon after (`async`) it is answered.
+   * Fixed when the cache is made: it can be changed between sync and async, and not to or from disabled.
+   */
+  cacheDurability: z.enum(['disabled', 'async', 'sync']).default('disabled'),
+  /** How long the mapping tries a record; 0s: an hour less than the stream remembers it, at most Lambda's 7d. */
+  recordAge: duration('0s'),
+  /** How long one batch may take the ingester before it is cut off and tried again in halves. */
+  ingesterTimeout: duration('2m'),
+  /** Most queries at a time, set aside from the account's concurrency; 0 sets nothing aside and bounds nothing. */
+  queryConcurrency: count(0, 0, 10_000),
+  /** Most flushers at a time, ticks and drains together; 0 as above. */
+  flusherConcurrency: count(0, 0, 1000),
+  /** Host name at which the API is served besides its own; empty for none. */
+  domainName: text(),
+  /** ARN of the name's certificate in AWS Certificate Manager, of the region of the stack. */
+  certificateArn: text(),
+  /** Who is written to when an alarm goes off; empty for nobody, until something subscribes to the topic. */
+  alarmEmail: text(),
+  /** Dollars a month of everything tagged `application=heterotsdb` beyond which the budget alarms; 0 for no budget. */
+  monthlyBudget: z.coerce.number().min(0).max(10_000_000).default(0),
+};
+
 export const settingsSchema = z
   .strictObject({
     /** Length of a window, the unit in which a group's samples move. Divides a day. */
@@ -85,6 +125,7 @@ export const settingsSchema = z
     maxServicePostsPerMinute: count(6_000, 1, 1_000_000_000),
     /** Services made at `npm start`. */
     services: names,
+    ...deployment,
   })
   .superRefine((s, context) => {
     const complain = (path: keyof typeof s, message: string) =>
@@ -108,12 +149,78 @@ export const settingsSchema = z
         'warmTtl',
         `${s.warmTtl} ms must exceed archiveAfter + maxSampleAge by 7d, or items expire before they are archived`,
       );
+    if (s.warmTtl < s.streamRetention)
+      complain(
+        'warmTtl',
+        `${s.warmTtl} ms is shorter than streamRetention (${s.streamRetention} ms), or a replay writes items that expire at once`,
+      );
+    if (s.recordAge !== 0 && (s.recordAge < DAY_MS / 2 || s.recordAge > 7 * DAY_MS))
+      complain('recordAge', `${s.recordAge} ms is not between 12h and Lambda's 7d`);
+    if (s.recordAge > s.streamRetention - HOUR_MS)
+      complain(
+        'recordAge',
+        `${s.recordAge} ms must be below streamRetention (${s.streamRetention} ms) by 1h, or what is given up is gone before it is put away`,
+      );
+    if (s.ingesterTimeout < 2 * STORE_RETRY_BUDGET_MS || s.ingesterTimeout > 15 * 60_000)
+      complain(
+        'ingesterTimeout',
+        `${s.ingesterTimeout} ms is not between ${2 * STORE_RETRY_BUDGET_MS} ms, in which its clients give up twice, and Lambda's 15m`,
+      );
+    if (s.cacheDurability !== 'disabled') {
+      if (s.engine !== 'valkey')
+        complain('cacheDurability', `${s.cacheDurability} needs engine valkey, not ${s.engine}`);
+      if (s.cacheReplicas === 0 || s.zones < 2)
+        complain('cacheDurability', `${s.cacheDurability} needs at least 1 cacheReplicas and 2 zones`);
+      if (!DURABLE_NODE.test(s.cacheNodeType))
+        complain(
+          'cacheDurability',
+          `${s.cacheDurability} does not run on ${s.cacheNodeType}; it needs one of the r6g, r7g, r8g, m6g, m7g, m8g, c7gn and c8gn families`,
+        );
+    }
+    if (s.requestBurst < s.requestsPerSecond)
+      complain(
+        'requestBurst',
+        `${s.requestBurst} is below requestsPerSecond (${s.requestsPerSecond}), a second's requests that come at once are refused`,
+      );
+    if (s.flusherConcurrency > 0 && s.flusherConcurrency <= s.flusherLanes)
+      complain(
+        'flusherConcurrency',
+        `${s.flusherConcurrency} must exceed flusherLanes (${s.flusherLanes}), or an operator's drain finds no room`,
+      );
+    if ((s.domainName === '') !== (s.certificateArn === ''))
+      complain(
+        s.domainName === '' ? 'domainName' : 'certificateArn',
+        'a domain name and its certificate are given together',
+      );
+    if (s.domainName !== '' && !/^(\*\.)?([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,63}$/.test(s.domainName))
+      complain(
+        'domainName',
+        `${JSON.stringify(s.domainName)} is not a host name such as metrics.example.com`,
+      );
+    if (
+      s.certificateArn !== '' &&
+      !/^arn:aws[a-z-]*:acm:[a-z0-9-]+:\d{12}:certificate\/[\w-]+$/.test(s.certificateArn)
+    )
+      complain(
+        'certificateArn',
+        `${JSON.stringify(s.certificateArn)} is not the ARN of a certificate of ACM`,
+      );
+    if (s.alarmEmail !== '' && !/^[^@\s]+@[^@\s]+\.[^@\s]+$/.test(s.alarmEmail))
+      complain('alarmEmail', `${JSON.stringify(s.alarmEmail)} is not an e-mail address`);
     if (s.retention < s.warmTtl)
       complain('retention', `${s.retention} ms is shorter than warmTtl (${s.warmTtl} ms)`);
   });
 
 export type Settings = z.output<typeof settingsSchema>;
+/** What a function is told. */
+export type RuntimeSettings = Omit<Settings, keyof typeof deployment>;
 export type SettingsInput = z.input<typeof settingsSchema>;
+
+/** The settings without those that only synthesis needs. */
+export function runtimeSettings(settings: Settings): RuntimeSettings {
+  const entries = Object.entries(settings).filter(([name]) => !(name in deployment));
+  return Object.fromEntries(entries) as RuntimeSettings;
+}
 
 /** A setting that is not known, or has a value it cannot have. */
 export class InvalidSettingError extends Error {

@@ -1,4 +1,4 @@
-import type { Settings } from '../settings';
+import type { RuntimeSettings } from '../settings';
 
 /** What a tenant may do. The stage's settings say it for all, `ops tenants set --limit` for one. */
 export interface Limits {
@@ -24,12 +24,12 @@ const SETTING = {
   hosts: 'maxHosts',
   bodyBytes: 'maxBodyBytes',
   servicePostsPerMinute: 'maxServicePostsPerMinute',
-} as const satisfies Record<LimitName, keyof Settings>;
+} as const satisfies Record<LimitName, keyof RuntimeSettings>;
 
 export const LIMIT_NAMES = Object.keys(SETTING) as LimitName[];
 
 /** The limits of a tenant. */
-export function limitsOf(settings: Settings, overrides: LimitOverrides = {}): Limits {
+export function limitsOf(settings: RuntimeSettings, overrides: LimitOverrides = {}): Limits {
   const pairs = LIMIT_NAMES.map((name) => [name, overrides[name] ?? settings[SETTING[name]]]);
   return Object.fromEntries(pairs) as Limits;
 }

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { log } from '../log';
 import type { Tenant } from '../meta/tenants';
 import { type Day, dayOf } from '../placement';
-import type { Settings } from '../settings';
+import type { RuntimeSettings } from '../settings';
 import type { Counter, Counts } from '../usage/counters';
 import type { UsageTable } from '../usage/usage-table';
 import { type Limits, limitsOf } from './limits';
@@ -45,7 +45,7 @@ export class TenantMeter {
 
   constructor(
     private readonly table: UsageTable,
-    private readonly settings: Settings,
+    private readonly settings: RuntimeSettings,
     private readonly now: () => number = Date.now,
   ) {}
 

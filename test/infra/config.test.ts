@@ -2,6 +2,7 @@ import { readConfig, STAGES, stageSettings } from '../../infra/config';
 import { InvalidSettingError } from '../../shared/settings';
 
 const HOUR_MS = 3_600_000;
+const CERTIFICATE = 'arn:aws:acm:us-east-1:123456789012:certificate/0a1b2c3d-0000-1111-2222-333344445555';
 
 describe('what is chosen', () => {
   test('is dev with its defaults when nothing is said', () => {
@@ -70,6 +71,33 @@ describe('a wrong configuration is one sentence that names the field', () => {
     },
     { context: { logRetention: '8d' }, says: /^logRetention: 8 days/ },
     { context: { stage: 'production', logRetention: '1d' }, says: /^logRetention: production/ },
+    { context: { stage: 'production', zones: '1' }, says: /^zones: production needs at least 2/ },
+    { context: { zones: '4' }, says: /^zones: / },
+    { context: { purgeAfter: '10s' }, says: /^purgeAfter: .*a query that runs/ },
+    { context: { streamRetention: '40d', warmTtl: '36d' }, says: /^warmTtl: .*a replay writes items/ },
+    { context: { recordAge: '72h' }, says: /^recordAge: .*below streamRetention/ },
+    { context: { recordAge: '10m' }, says: /^recordAge: .*12h/ },
+    { context: { ingesterTimeout: '20s' }, says: /^ingesterTimeout: .*its clients give up/ },
+    { context: { ingesterTimeout: '16m' }, says: /^ingesterTimeout: .*Lambda's 15m/ },
+    { context: { requestBurst: '10' }, says: /^requestBurst: .*below requestsPerSecond/ },
+    { context: { flusherConcurrency: '2' }, says: /^flusherConcurrency: .*drain finds no room/ },
+    { context: { domainName: 'metrics.example.com' }, says: /^certificateArn: .*given together/ },
+    {
+      context: { domainName: 'https://example.com/', certificateArn: CERTIFICATE },
+      says: /^domainName: .*not a host name/,
+    },
+    {
+      context: { domainName: 'example.com', certificateArn: 'certificate/1' },
+      says: /^certificateArn: .*not the ARN/,
+    },
+    { context: { alarmEmail: 'everyone' }, says: /^alarmEmail: .*not an e-mail address/ },
+    { context: { monthlyBudget: '-1' }, says: /^monthlyBudget: / },
+    { context: { cacheDurability: 'sync', engine: 'redis' }, says: /^cacheDurability: .*engine valkey/ },
+    { context: { cacheDurability: 'sync', cacheReplicas: '0' }, says: /^cacheDurability: .*cacheReplicas/ },
+    {
+      context: { cacheDurability: 'async', cacheReplicas: '1', cacheNodeType: 'cache.t4g.small' },
+      says: /^cacheDurability: .*does not run on cache.t4g.small/,
+    },
   ])('$context', ({ context, says }) => {
     let message = '';
     try {

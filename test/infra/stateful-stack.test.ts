@@ -92,6 +92,12 @@ describe('hot tier', () => {
     expect(group(dev)).toMatchObject({ MultiAZEnabled: false, ReplicasPerNodeGroup: 0, NumNodeGroups: 1 });
   });
 
+  test('writes durably when that is chosen, and says nothing of it otherwise', () => {
+    expect(group(production).Durability).toBeUndefined();
+    const { stateful } = synthesize({ stage: 'production', cacheDurability: 'sync' });
+    expect(group(stateful)).toMatchObject({ Durability: 'sync', Engine: 'valkey', EngineVersion: '9.0' });
+  });
+
   test('has the engine, node type and shards that are chosen', () => {
     const { stateful } = synthesize({ engine: 'redis', cacheNodeType: 'cache.r7g.xlarge', cacheShards: '3' });
     expect(group(stateful)).toMatchObject({
@@ -184,6 +190,14 @@ describe('network', () => {
     for (const type of ['NatGateway', 'InternetGateway', 'EIP', 'Route', 'EgressOnlyInternetGateway']) {
       expect(production.all(`AWS::EC2::${type}`)).toEqual({});
     }
+  });
+
+  test('has a third zone when that is chosen, and the first two stay as they are', () => {
+    const { stateful } = synthesize({ stage: 'production', zones: '3' });
+    const subnets = stateful.properties('AWS::EC2::Subnet');
+    expect(subnets.slice(0, 2)).toEqual(production.properties('AWS::EC2::Subnet'));
+    expect(subnets[2]!.AvailabilityZone).toEqual({ 'Fn::Select': [2, { 'Fn::GetAZs': '' }] });
+    expect(stateful.template.Resources.Subnet3?.Type).toBe('AWS::EC2::Subnet');
   });
 
   test('has gateway endpoints for DynamoDB and S3, and none that is paid by the hour', () => {

@@ -100,7 +100,24 @@ describe('functions', () => {
     const [, post] = functionEntry(stateless, 'local', 'post');
     const settings = JSON.parse(post.Environment.Variables.SETTINGS);
     expect(settings).toMatchObject({ window: 20_000, flushDelay: 1000, resolution: 10_000 });
-    expect(parseSettings(settings)).toEqual(settings);
+    expect(parseSettings(settings)).toMatchObject(settings);
+  });
+
+  test('are not told what only synthesis needs, so that changing it changes no function', () => {
+    const { stateless } = synthesize({
+      stage: 'production',
+      alarmEmail: 'ops@example.com',
+      monthlyBudget: '5',
+    });
+    expect(functionEntry(stateless, 'production', 'post')[1].Environment).toEqual(fn('post').Environment);
+  });
+
+  test('that could flood a store are bounded in production, and no other is', () => {
+    const reserved = FUNCTIONS.map((name) => [name, fn(name).ReservedConcurrentExecutions] as const);
+    expect(Object.fromEntries(reserved.filter(([, count]) => count !== undefined))).toEqual({
+      query: 100,
+      flusher: 16,
+    });
   });
 
   test('reach the hot tier over TLS, in cluster mode, signed by IAM', () => {
@@ -398,6 +415,21 @@ describe('API', () => {
       expect(permitted).toContain(`/*/*/* ${functionName('production', name)}`);
     }
     expect(permitted).toContain(`/*/$default ${functionName('production', FALLBACK_FUNCTION)}`);
+  });
+
+  test('is served at a domain name of its own, over TLS 1.2, when one is given', () => {
+    const certificateArn = 'arn:aws:acm:us-east-1:123456789012:certificate/0a1b2c3d';
+    const { stateless } = synthesize({
+      stage: 'production',
+      domainName: 'metrics.example.com',
+      certificateArn,
+    });
+    expect(stateless.only('AWS::ApiGatewayV2::DomainName')).toMatchObject({
+      DomainName: 'metrics.example.com',
+      DomainNameConfigurations: [{ CertificateArn: certificateArn, SecurityPolicy: 'TLS_1_2' }],
+    });
+    expect(stateless.only('AWS::ApiGatewayV2::ApiMapping').ApiMappingKey).toBeUndefined();
+    expect(production.all('AWS::ApiGatewayV2::DomainName')).toEqual({});
   });
 
   test('has no stage in its path, throttles, and logs without headers', () => {
