@@ -32,6 +32,8 @@ export class HotTier extends Construct {
    * id>`. The password is a token that the client signs for each connection.
    */
   readonly url: string;
+  /** Of each node, as its metrics bear it; ElastiCache names them so, in cluster mode. */
+  readonly nodeIds: readonly string[];
   private readonly resources: string[];
 
   constructor(scope: Construct, id: string, props: HotTierProps) {
@@ -133,6 +135,12 @@ export class HotTier extends Construct {
       `:${HOT_TIER_PORT}?cluster=true&iam=`,
       group.ref,
     ]);
+    const fourDigits = (n: number) => String(n).padStart(4, '0');
+    this.nodeIds = Array.from({ length: settings.cacheShards }, (_, shard) =>
+      Array.from({ length: settings.cacheReplicas + 1 }, (_, node) =>
+        Fn.join('', [group.ref, `-${fourDigits(shard + 1)}-${fourDigits(node + 1).slice(1)}`]),
+      ),
+    ).flat();
     const arn = (resource: string, resourceName: string) =>
       Arn.format(
         { service: 'elasticache', resource, resourceName, arnFormat: ArnFormat.COLON_RESOURCE_NAME },

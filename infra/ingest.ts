@@ -33,12 +33,14 @@ export function recordAgeMs(settings: Settings): number {
  * included.
  */
 export class Ingest extends Construct {
+  readonly mappingId: string;
+
   constructor(scope: Construct, id: string, props: IngestProps) {
     super(scope, id);
     const { settings, ingester, replayer, recovery, stream, bucket } = props;
     stream.grantConsume(ingester);
     bucket.grantOnFailure(ingester);
-    new lambda.EventSourceMapping(this, 'Mapping', {
+    const mapping = new lambda.EventSourceMapping(this, 'Mapping', {
       target: ingester,
       eventSourceArn: stream.stream.streamArn,
       // LATEST can miss records that arrive while the mapping is made.
@@ -52,11 +54,14 @@ export class Ingest extends Construct {
       reportBatchItemFailures: true,
       retryAttempts: -1,
       maxRecordAge: Duration.millis(recordAgeMs(settings)),
+      // Among them how many records were given up.
+      metricsConfig: { metrics: [lambda.MetricType.EVENT_COUNT] },
       supportS3OnFailureDestination: true,
       // Not S3OnFailureDestination, which lets the function read, replace and delete everything in the
       // bucket.
       onFailure: { bind: () => ({ destination: bucket.bucket.bucketArn }) },
     });
+    this.mappingId = mapping.eventSourceMappingId;
     // For the temporary mapping of a replay, which recovery makes.
     stream.grantConsume(replayer);
     stream.grantHeartbeat(recovery);

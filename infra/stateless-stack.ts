@@ -1,7 +1,9 @@
 import { CfnOutput, RemovalPolicies, RemovalPolicy, Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
+import { Alarms, type Watched } from './alarms';
 import { Api } from './api';
 import type { Config } from './config';
+import { Dashboard } from './dashboard';
 import { Functions, type FunctionsProps } from './functions';
 import { Ingest } from './ingest';
 import { Schedules } from './schedules';
@@ -19,7 +21,7 @@ export class StatelessStack extends Stack {
     const { stage, settings, retain } = config;
     const functions = new Functions(this, 'Functions', { config, stores }).byName;
 
-    new Ingest(this, 'Ingest', {
+    const ingest = new Ingest(this, 'Ingest', {
       settings,
       ingester: functions.ingester,
       replayer: functions.replayer,
@@ -30,12 +32,25 @@ export class StatelessStack extends Stack {
     new Schedules(this, 'Schedules', { settings, ...functions });
     const api = new Api(this, 'Api', { stage, settings, functions });
 
+    const watched: Watched = {
+      stage,
+      settings,
+      apiId: api.id,
+      streamName: stores.stream.stream.streamName,
+      tableNames: { warm: stores.tables.warm.tableName, meta: stores.tables.meta.tableName },
+      cacheNodes: stores.hotTier.nodeIds,
+      mappingId: ingest.mappingId,
+    };
+    const { alarms, topic } = new Alarms(this, 'Alarms', watched);
+    new Dashboard(this, 'Dashboard', watched, alarms);
+
     // Of what is here, only logs are worth keeping.
     RemovalPolicies.of(this).apply(
       retain ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
       { applyToResourceTypes: ['AWS::Logs::LogGroup'] },
     );
 
+    new CfnOutput(this, 'AlarmTopicArn', { value: topic.topicArn });
     new CfnOutput(this, 'ApiUrl', { value: api.url });
     if (api.domainTarget !== undefined) new CfnOutput(this, 'ApiDomainTarget', { value: api.domainTarget });
   }

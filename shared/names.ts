@@ -54,3 +54,39 @@ export function functionName(stage: string, name: FunctionName): string {
 
 /** The metrics' namespace in CloudWatch. */
 export const METRIC_NAMESPACE = 'HeteroTSDB';
+
+/** The dimension that tells functions, and with them stages, apart: the value is {@link functionName}. */
+export const METRIC_DIMENSION = 'Function';
+/** The other dimension of every metric, which tells nothing apart. */
+export const METRIC_SERVICE = 'heterotsdb';
+
+const INGEST_METRICS = [
+  'RecordsDelivered',
+  'RecordsFailed',
+  'RecordsQuarantined',
+  'SamplesAppended',
+] as const;
+
+/** What each function counts: alarms and dashboard can name nothing else, and the code can count nothing else. */
+export const METRICS = {
+  post: ['SamplesAccepted', 'SamplesDropped'],
+  ingester: INGEST_METRICS,
+  replayer: INGEST_METRICS,
+  flusher: [
+    'WindowsFlushed',
+    'SamplesFlushed',
+    'ChunkBytesWritten',
+    'WindowsFailed',
+    'HotMemoryPercent',
+    'ResidencySeconds',
+    'OldestUnflushedSeconds',
+  ],
+  archiver: ['DaysArchived', 'DaysFailed', 'WarmItemsPurged', 'ArchiveLagSeconds'],
+  query: ['Reads', 'SamplesRead'],
+  recovery: ['LossOpen', 'ReplayRunning', 'RecordsRedriven', 'ObjectsNotRedriven'],
+} as const satisfies Partial<Record<FunctionName, readonly string[]>>;
+
+/** A function that counts. */
+export type MeteredFunction = keyof typeof METRICS;
+/** What it counts. */
+export type MetricName<F extends MeteredFunction> = (typeof METRICS)[F][number];

@@ -62,6 +62,8 @@ const deployment = {
   queryConcurrency: count(0, 0, 10_000),
   /** Most flushers at a time, ticks and drains together; 0 as above. */
   flusherConcurrency: count(0, 0, 1000),
+  /** The account's concurrent executions in the region, of which the alarm `concurrency` leaves a fifth. */
+  accountConcurrency: count(1000, 10, 1_000_000),
   /** Host name at which the API is served besides its own; empty for none. */
   domainName: text(),
   /** ARN of the name's certificate in AWS Certificate Manager, of the region of the stack. */

@@ -9,7 +9,7 @@ import { DeletedTenants } from '../meta/deleted-tenants';
 import { Manifest } from '../meta/manifest';
 import { Tenants } from '../meta/tenants';
 import { count } from '../meters';
-import { ENV, type FunctionName } from '../names';
+import { ENV } from '../names';
 import { objectStore } from '../object-store';
 import { LossWatch } from '../recovery/loss-watch';
 import { RecoveryTable } from '../recovery/recovery-table';
@@ -57,7 +57,7 @@ const MARGIN_MS = 6 * MAX_CALL_MS;
 
 /** Appends a batch, logs what failed and counts. */
 export async function ingest(
-  name: FunctionName,
+  name: 'ingester' | 'replayer',
   dependencies: IngestDependencies,
   delivered: readonly DeliveredRecord[],
   context: Pick<Context, 'getRemainingTimeInMillis'>,
