@@ -11,6 +11,7 @@ export interface Resource {
   // biome-ignore lint/suspicious/noExplicitAny: a template is JSON of as many shapes as there are resource types
   readonly Properties: Record<string, any>;
   readonly DeletionPolicy?: string;
+  readonly UpdateReplacePolicy?: string;
 }
 
 /** A synthesized stack, to be asked for its resources. */

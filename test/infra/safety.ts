@@ -1,0 +1,362 @@
+import { BUCKET_PREFIX, FUNCTIONS, functionName } from '../../shared/names';
+import type { RuntimeSettings } from '../../shared/settings';
+import type { Resource, Synthesized } from './synthesize';
+
+/** Both stacks of a production stage. */
+export interface Deployment {
+  readonly stateful: Synthesized;
+  readonly stateless: Synthesized;
+}
+
+type Rule = (deployment: Deployment) => (string | false | undefined)[];
+
+const HOUR_S = 3600;
+/** Longest that a person needs to mend what keeps data in memory, after it should have left. */
+const SLACK_S = 12 * HOUR_S;
+
+const STORES = [
+  'AWS::Kinesis::Stream',
+  'AWS::DynamoDB::Table',
+  'AWS::S3::Bucket',
+  'AWS::ElastiCache::ReplicationGroup',
+];
+
+/** Functions that must reach the internet's side of AWS, or need nothing of the VPC. */
+const OUTSIDE = ['post', 'archiver', 'registry', 'deleter', 'recovery'] as const;
+
+/** Without one of these somebody learns of a loss from the customer. */
+const ALARMS = [
+  'api-errors',
+  'stream-throttled',
+  'stream-lag',
+  'gave-up',
+  'quarantine',
+  'cache-memory',
+  'cache-evictions',
+  'flush-lag',
+  'unflushed-age',
+  'archive-lag',
+  'loss-open',
+];
+
+const functionsOf = ({ stateless }: Deployment) =>
+  Object.values(stateless.all('AWS::Lambda::Function')).map(({ Properties }) => Properties);
+
+const statementsOf = ({ stateful, stateless }: Deployment): Resource['Properties'][] =>
+  [stateful, stateless].flatMap((stack) => [
+    ...stack.properties('AWS::IAM::Policy').flatMap(({ PolicyDocument }) => PolicyDocument.Statement),
+    ...stack
+      .properties('AWS::IAM::Role')
+      .flatMap(({ Policies = [] }) => Policies)
+      .flatMap(({ PolicyDocument }: Resource['Properties']) => PolicyDocument.Statement),
+  ]);
+
+const settingsOf = (deployment: Deployment) =>
+  JSON.parse(functionsOf(deployment)[0]!.Environment.Variables.SETTINGS) as RuntimeSettings;
+
+/** What must hold of a production deployment, by what would be lost without it. */
+export const SAFETY: Readonly<Record<string, Rule>> = {
+  'the hot tier speaks TLS only': ({ stateful }) =>
+    stateful
+      .properties('AWS::ElastiCache::ReplicationGroup')
+      .map(
+        (group) =>
+          (group.TransitEncryptionEnabled !== true || group.TransitEncryptionMode !== 'required') &&
+          'connections without TLS',
+      ),
+
+  'every store is encrypted': ({ stateful }) => [
+    ...stateful
+      .properties('AWS::ElastiCache::ReplicationGroup')
+      .map((group) => group.AtRestEncryptionEnabled !== true && 'the hot tier'),
+    ...stateful
+      .properties('AWS::Kinesis::Stream')
+      .map((stream) => stream.StreamEncryption?.EncryptionType !== 'KMS' && 'the stream'),
+    ...stateful
+      .properties('AWS::S3::Bucket')
+      .map(
+        (bucket) =>
+          !bucket.BucketEncryption?.ServerSideEncryptionConfiguration?.[0]?.ServerSideEncryptionByDefault &&
+          'a bucket',
+      ),
+  ],
+
+  'memory is never freed by eviction': ({ stateful }) =>
+    stateful
+      .properties('AWS::ElastiCache::ParameterGroup')
+      .map(({ Properties }) => Properties['maxmemory-policy'] !== 'noeviction' && 'eviction'),
+
+  'nobody signs in to the hot tier with more than it takes': ({ stateful }) =>
+    stateful
+      .properties('AWS::ElastiCache::User')
+      .map(
+        (user) =>
+          user.AccessString.startsWith('on') &&
+          (user.AuthenticationMode?.Type !== 'iam' || !user.AccessString.includes('-@dangerous')) &&
+          `user ${user.UserName}`,
+      ),
+
+  'a node can be lost': ({ stateful }) =>
+    stateful
+      .properties('AWS::ElastiCache::ReplicationGroup')
+      .map(
+        (group) =>
+          (group.ReplicasPerNodeGroup < 1 || !group.AutomaticFailoverEnabled || !group.MultiAZEnabled) &&
+          'no replica in another zone',
+      ),
+
+  'a zone can be lost': ({ stateful }) => [
+    new Set(stateful.properties('AWS::EC2::Subnet').map((s) => JSON.stringify(s.AvailabilityZone))).size <
+      2 && 'all subnets are in one zone',
+    ...stateful
+      .properties('AWS::ElastiCache::SubnetGroup')
+      .map(({ SubnetIds }) => SubnetIds.length < 2 && 'the hot tier has one subnet'),
+  ],
+
+  'stores outlive their stack': ({ stateful }) =>
+    Object.entries(stateful.template.Resources)
+      .filter(([, { Type }]) => STORES.includes(Type))
+      .map(
+        ([id, { DeletionPolicy, UpdateReplacePolicy }]) =>
+          (!DeletionPolicy?.startsWith('Retain') || UpdateReplacePolicy !== 'Retain') && id,
+      ),
+
+  'tables can be had back, and are not deleted by mistake': ({ stateful }) =>
+    stateful
+      .properties('AWS::DynamoDB::Table')
+      .map(
+        (table) =>
+          (table.PointInTimeRecoverySpecification?.PointInTimeRecoveryEnabled !== true ||
+            table.DeletionProtectionEnabled !== true) &&
+          'a table without recovery or protection',
+      ),
+
+  'objects can be had back': ({ stateful }) => [
+    stateful.template.Resources.Bucket?.Properties.VersioningConfiguration?.Status !== 'Enabled' &&
+      'the bucket keeps no versions',
+  ],
+
+  'nothing but quarantine expires': ({ stateful }) =>
+    stateful.template.Resources.Bucket!.Properties.LifecycleConfiguration.Rules.map(
+      (rule: Resource['Properties']) =>
+        rule.ExpirationInDays !== undefined &&
+        rule.Prefix !== BUCKET_PREFIX.quarantine &&
+        `objects below ${rule.Prefix ?? '/'} expire`,
+    ),
+
+  'no bucket is public': ({ stateful }) => [
+    ...stateful
+      .properties('AWS::S3::Bucket')
+      .map(
+        ({ PublicAccessBlockConfiguration: block }) =>
+          !['BlockPublicAcls', 'BlockPublicPolicy', 'IgnorePublicAcls', 'RestrictPublicBuckets'].every(
+            (key) => block?.[key] === true,
+          ) && 'a bucket may be made public',
+      ),
+    ...stateful
+      .properties('AWS::S3::BucketPolicy')
+      .flatMap(({ PolicyDocument }) => PolicyDocument.Statement)
+      .map(
+        ({ Effect, Principal }) =>
+          Effect === 'Allow' &&
+          (Principal === '*' || Principal?.AWS === '*') &&
+          'a bucket policy lets everyone in',
+      ),
+  ],
+
+  'buckets take TLS only': ({ stateful }) =>
+    stateful
+      .properties('AWS::S3::BucketPolicy')
+      .map(
+        ({ PolicyDocument }) =>
+          !PolicyDocument.Statement.some(
+            (s: Resource['Properties']) =>
+              s.Effect === 'Deny' && s.Condition?.Bool?.['aws:SecureTransport'] === 'false',
+          ) && 'a bucket policy allows plain HTTP',
+      ),
+
+  'the stream remembers longer than memory holds': (deployment) => {
+    const { window, flushDelay } = settingsOf(deployment);
+    return deployment.stateful
+      .properties('AWS::Kinesis::Stream')
+      .map(
+        ({ RetentionPeriodHours = 24 }) =>
+          RetentionPeriodHours * HOUR_S < (window + flushDelay) / 1000 + SLACK_S &&
+          `${RetentionPeriodHours} h of retention`,
+      );
+  },
+
+  'the stream remembers what functions were told': (deployment) => {
+    const { streamRetention } = settingsOf(deployment);
+    return deployment.stateful
+      .properties('AWS::Kinesis::Stream')
+      .map(
+        ({ RetentionPeriodHours = 24 }) =>
+          RetentionPeriodHours * HOUR_S * 1000 !== streamRetention &&
+          `${RetentionPeriodHours} h of retention, and functions count on ${streamRetention} ms`,
+      );
+  },
+
+  'a record is tried until just before the stream forgets it, without limit of attempts': (deployment) => {
+    const [stream] = deployment.stateful.properties('AWS::Kinesis::Stream');
+    return deployment.stateless
+      .properties('AWS::Lambda::EventSourceMapping')
+      .flatMap(({ MaximumRecordAgeInSeconds: ageS = -1, MaximumRetryAttempts: attempts = -1 }) => [
+        (ageS < 0 || ageS >= stream!.RetentionPeriodHours * HOUR_S) && `${ageS} s: the stream forgets first`,
+        ageS >= 0 && ageS < SLACK_S && `${ageS} s: records are given up within half a day`,
+        attempts !== -1 && `${attempts} attempts`,
+      ]);
+  },
+
+  'what is given up is put away, bytes included': ({ stateless }) =>
+    stateless
+      .properties('AWS::Lambda::EventSourceMapping')
+      .map(
+        ({ DestinationConfig }) =>
+          !JSON.stringify(DestinationConfig?.OnFailure?.Destination ?? '').includes('BucketArn') &&
+          'no bucket on failure',
+      ),
+
+  'a failed record fails alone, and none is missed': ({ stateless }) =>
+    stateless
+      .properties('AWS::Lambda::EventSourceMapping')
+      .flatMap(({ FunctionResponseTypes = [], StartingPosition }) => [
+        !FunctionResponseTypes.includes('ReportBatchItemFailures') && 'a whole batch fails with a record',
+        StartingPosition !== 'TRIM_HORIZON' && `starting at ${StartingPosition}`,
+      ]),
+
+  'no function is cut off while its clients still try': (deployment) =>
+    functionsOf(deployment).map(
+      ({ FunctionName, Timeout = 3, Environment }) =>
+        // 25 s are the longest that a store's client goes on by itself.
+        Environment.Variables.REDIS_URL !== undefined && Timeout < 26 && `${FunctionName}: ${Timeout} s`,
+    ),
+
+  'a slice of flushing or archiving ends by itself': (deployment) =>
+    functionsOf(deployment).map(
+      ({ FunctionName, Timeout = 3 }) =>
+        // They keep 60 and 120 s for the work in hand.
+        /-(flusher|archiver)$/.test(FunctionName) && Timeout < 300 && `${FunctionName}: ${Timeout} s`,
+    ),
+
+  'warm items live until they are archived': (deployment) => {
+    const { warmTtl, archiveAfter, maxSampleAge, streamRetention } = settingsOf(deployment);
+    return [
+      warmTtl < Math.max(archiveAfter + maxSampleAge + 7 * 24 * HOUR_S * 1000, streamRetention) &&
+        `warmTtl of ${warmTtl} ms`,
+    ];
+  },
+
+  'what needs no VPC is outside of it, where AWS answers': (deployment) =>
+    functionsOf(deployment).map(
+      ({ FunctionName, VpcConfig }) =>
+        VpcConfig !== undefined &&
+        OUTSIDE.some((name) => FunctionName === functionName('production', name)) &&
+        `${FunctionName} is inside`,
+    ),
+
+  'the VPC has no way out': ({ stateful }) =>
+    ['NatGateway', 'InternetGateway', 'EgressOnlyInternetGateway', 'VPCGatewayAttachment'].map(
+      (type) => Object.keys(stateful.all(`AWS::EC2::${type}`)).length > 0 && type,
+    ),
+
+  'only functions reach the hot tier': ({ stateful }) =>
+    stateful
+      .properties('AWS::EC2::SecurityGroup')
+      .flatMap(({ SecurityGroupIngress = [] }) => SecurityGroupIngress)
+      .map(
+        (rule: Resource['Properties']) =>
+          JSON.stringify(rule.SourceSecurityGroupId) !== '{"Fn::GetAtt":["FunctionGroup","GroupId"]}' &&
+          `an ingress rule for ${rule.CidrIp ?? 'another group'}`,
+      ),
+
+  'no right is a wildcard': (deployment) =>
+    statementsOf(deployment)
+      .flatMap(({ Action }) => [Action].flat())
+      .map((action: string) => action.includes('*') && action),
+
+  'rights to data name their store': (deployment) =>
+    statementsOf(deployment).map(
+      ({ Action, Resource, Condition }) =>
+        Condition === undefined &&
+        [Resource].flat().includes('*') &&
+        [Action].flat().find((action: string) => /^(dynamodb|s3|kinesis|elasticache):/.test(action)),
+    ),
+
+  'nobody may delete objects, or tables and streams': (deployment) =>
+    statementsOf(deployment)
+      .flatMap(({ Action }) => [Action].flat())
+      .map(
+        (action: string) =>
+          /^(s3:DeleteBucket|dynamodb:DeleteTable|kinesis:DeleteStream)/.test(action) && action,
+      ),
+
+  'every function has a role of its own': (deployment) => {
+    const roles = functionsOf(deployment).map(({ Role }) => JSON.stringify(Role));
+    return [new Set(roles).size < FUNCTIONS.length && 'functions share a role'];
+  },
+
+  'each loss has its alarm, which calls somebody': ({ stateless }) => {
+    const alarms = stateless.properties('AWS::CloudWatch::Alarm');
+    return ALARMS.map((name) => {
+      const alarm = alarms.find(({ AlarmName }) => AlarmName === `heterotsdb-production-${name}`);
+      return (alarm?.AlarmActions?.length !== 1 || alarm.ActionsEnabled === false) && name;
+    });
+  },
+
+  'what is silent alarms': ({ stateless }) =>
+    stateless
+      .properties('AWS::CloudWatch::Alarm')
+      .map(
+        ({ AlarmName, TreatMissingData }) =>
+          /-(flush-lag|archive-lag|loss-open)$/.test(AlarmName) &&
+          TreatMissingData !== 'breaching' &&
+          AlarmName,
+      ),
+
+  'alarms may write to their topic': ({ stateless }) => [
+    !stateless
+      .properties('AWS::SNS::TopicPolicy')
+      .some(({ PolicyDocument }) =>
+        PolicyDocument.Statement.some(
+          (s: Resource['Properties']) =>
+            s.Effect === 'Allow' && [s.Principal?.Service].flat().includes('cloudwatch.amazonaws.com'),
+        ),
+      ) && 'the topic lets no alarm in',
+  ],
+
+  'the API throttles': ({ stateless }) =>
+    stateless
+      .properties('AWS::ApiGatewayV2::Stage')
+      .map(({ DefaultRouteSettings }) => !DefaultRouteSettings?.ThrottlingRateLimit && 'no rate limit'),
+
+  'no header is logged': ({ stateless }) =>
+    stateless
+      .properties('AWS::ApiGatewayV2::Stage')
+      .map(
+        ({ AccessLogSettings }) =>
+          /header|authorizer/i.test(AccessLogSettings?.Format ?? 'header') && 'the log',
+      ),
+
+  'what runs by the clock runs': ({ stateless }) => [
+    ...['flusher', 'recovery', 'archiver'].map((name) => {
+      const id = Object.entries(stateless.all('AWS::Lambda::Function')).find(
+        ([, { Properties }]) => Properties.FunctionName === functionName('production', name as 'flusher'),
+      )![0];
+      return (
+        !stateless
+          .properties('AWS::Events::Rule')
+          .some(({ State, Targets }) => State !== 'DISABLED' && JSON.stringify(Targets).includes(id)) && name
+      );
+    }),
+  ],
+};
+
+/** What does not hold, as `rule: what`. */
+export function violations(deployment: Deployment): string[] {
+  return Object.entries(SAFETY).flatMap(([rule, check]) =>
+    check(deployment)
+      .filter((found) => typeof found === 'string')
+      .map((found) => `${rule}: ${found}`),
+  );
+}
