@@ -1,4 +1,5 @@
-import { Command } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { parseDuration } from '../shared/duration';
 import type { Tier } from '../shared/query/read';
 import type { TierPlaces } from '../shared/query/where';
 import type { RecoveryStatus } from '../shared/recovery/replay';
@@ -10,23 +11,56 @@ import { OperatorError } from './ops/invoke';
 import { keyCommands } from './ops/keys';
 import { quarantineCommands } from './ops/quarantine';
 import { progressLine, replay } from './ops/replay';
+import { smoke } from './ops/smoke';
 import { tenantCommands } from './ops/tenants';
 import { usageCommand } from './ops/usage';
 import { whereTable } from './ops/where';
 
 const DAY_MS = 86_400_000;
 
+function parsePatience(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === undefined) throw new InvalidArgumentError('give a duration such as 60s.');
+  return ms;
+}
+
 const program = new Command('ops')
   .description('Operator commands of HeteroTSDB')
   .addCommand(
-    command('drain', 'flush everything hot to the warm tier now').action((options: CommonOptions) =>
-      run(
-        options,
-        (functions) => drain(functions, progress),
-        ({ windows, samples, bytes }) =>
-          `drained ${windows} group-windows: ${samples} samples in ${bytes} bytes`,
+    command('drain', 'flush everything hot to the warm tier now')
+      .option('--host <id>', "only this host's partition")
+      .option('--tenant <name>', 'whose host it is', 'default')
+      .action((options: CommonOptions & { host?: string; tenant: string }) =>
+        run(
+          options,
+          (functions) =>
+            drain(
+              functions,
+              progress,
+              options.host === undefined ? undefined : { tenant: options.tenant, id: options.host },
+            ),
+          ({ windows, samples, bytes }) =>
+            `drained ${windows} group-windows: ${samples} samples in ${bytes} bytes`,
+        ),
       ),
-    ),
+  )
+  .addCommand(
+    command('smoke', 'post a sample, read it from memory, drain its partition, read it from the warm tier')
+      .addOption(
+        new Option('--key <key>', 'an API key that may read and write')
+          .env('HETEROTSDB_KEY')
+          .makeOptionMandatory(),
+      )
+      .option('--tenant <name>', "the key's tenant", 'default')
+      .option('--patience <duration>', 'how long the sample may take to be readable', parsePatience, 60_000)
+      .action((options: CommonOptions & { key: string; tenant: string; patience: number }) =>
+        run(
+          options,
+          (functions) => smoke(functions, { ...options, patienceMs: options.patience }, progress),
+          ({ postMs, readableMs, drained }) =>
+            `posted in ${postMs} ms, read from memory after ${readableMs} ms, drained ${drained} group-windows, read from the warm tier`,
+        ),
+      ),
   )
   .addCommand(
     command('archive', 'archive everything warm now, a UTC day at a time')

@@ -1,11 +1,18 @@
+import type { Id } from './id';
 import type { Tenant } from './meta/tenants';
-import { maxPartitions, type PartitionRef } from './placement';
+import { maxPartitions, type PartitionRef, partitionOf } from './placement';
 
 /** Every partition of every tenant. */
 export function allPartitions(tenants: readonly Tenant[]): PartitionRef[] {
   return tenants.flatMap(({ id, placement }) =>
     Array.from({ length: maxPartitions(placement) }, (_, partition) => ({ tenantId: id, partition })),
   );
+}
+
+/** The partitions that a source of a tenant has, or has had. */
+export function partitionsOfSource({ id, placement }: Tenant, sourceId: Id): PartitionRef[] {
+  const partitions = new Set(placement.epochs.map((epoch) => partitionOf(sourceId, epoch.partitions)));
+  return [...partitions].map((partition) => ({ tenantId: id, partition }));
 }
 
 /** The partitions that one of several lanes works on; each belongs to one lane. */

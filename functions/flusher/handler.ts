@@ -6,14 +6,15 @@ import { flushPartition } from '../../shared/flush/flush';
 import { residencyMs } from '../../shared/flush/residency';
 import { connectHot } from '../../shared/hot/connection';
 import { HotTier } from '../../shared/hot/hot-tier';
+import { sourceOf } from '../../shared/labels';
 import { log } from '../../shared/log';
 import { Catalogue } from '../../shared/meta/catalogue';
 import { Manifest } from '../../shared/meta/manifest';
 import { Tenants } from '../../shared/meta/tenants';
 import { count } from '../../shared/meters';
 import { ENV } from '../../shared/names';
-import { allPartitions, partitionsOfLane, rotated } from '../../shared/partitions';
-import { dayOf } from '../../shared/placement';
+import { allPartitions, partitionsOfLane, partitionsOfSource, rotated } from '../../shared/partitions';
+import { dayOf, type PartitionRef, sourceIdOf } from '../../shared/placement';
 import { LossWatch } from '../../shared/recovery/loss-watch';
 import { RecoveryTable } from '../../shared/recovery/recovery-table';
 import { UsageTable } from '../../shared/usage/usage-table';
@@ -42,6 +43,8 @@ const eventSchema = z.object({
   lanes: z.number().int().min(1).default(1),
   /** Move everything, not only what is due. */
   drain: z.boolean().default(false),
+  /** With `drain`: only the partition of this host; all by default. */
+  host: z.object({ tenant: z.string(), id: z.string() }).optional(),
   /** With `drain`: only what was first written by then, by the store's clock, ms; by default now. */
   before: z.number().int().optional(),
 });
@@ -58,14 +61,17 @@ export interface FlushResult {
 }
 
 export async function handler(event: unknown, context: Context): Promise<FlushResult> {
-  const { lane, lanes, drain, before = await hot.now() } = parseEvent(eventSchema, event ?? {});
+  const { lane, lanes, drain, host, before = await hot.now() } = parseEvent(eventSchema, event ?? {});
   const fullness = await hot.fullness();
   const residency = residencyMs(windowMs + flushDelay, fullness);
   const dueBefore = drain ? before : before - residency;
   // Before the partitions: what is appended while they are looked at arrived no earlier.
   const positions = await recovery.positions();
   const hasTime = () => context.getRemainingTimeInMillis() > MARGIN_MS;
-  const partitions = partitionsOfLane(allPartitions(await tenants.list()), lane, lanes);
+  const partitions =
+    host === undefined
+      ? partitionsOfLane(allPartitions(await tenants.list()), lane, lanes)
+      : await partitionsOfHost(host);
   let windows = 0;
   let samples = 0;
   let bytes = 0;
@@ -110,4 +116,16 @@ export async function handler(event: unknown, context: Context): Promise<FlushRe
     OldestUnflushedSeconds: oldestMs === Infinity ? 0 : Math.max(0, Math.round((before - oldestMs) / 1000)),
   });
   return { windows, samples, bytes, remaining, failed, before };
+}
+
+async function partitionsOfHost({
+  tenant: name,
+  id,
+}: {
+  tenant: string;
+  id: string;
+}): Promise<PartitionRef[]> {
+  const tenant = await tenants.read(name);
+  if (tenant === undefined) throw new Error(`there is no tenant ${name}`);
+  return partitionsOfSource(tenant, sourceIdOf(tenant.id, sourceOf.host(id)));
 }

@@ -4,14 +4,21 @@ import { Functions } from './invoke';
 /** What every command has. */
 export interface CommonOptions {
   readonly url: string;
+  readonly stack?: string;
   readonly json?: boolean;
 }
+
+const LOCAL_URL = 'http://127.0.0.1:8080';
 
 /** A command with the options that all have. */
 export function command(name: string, description: string): Command {
   return new Command(name)
     .description(description)
-    .addOption(new Option('--url <url>', 'of the local stack').default('http://127.0.0.1:8080'))
+    .addOption(new Option('--url <url>', 'of the local stack').default(LOCAL_URL))
+    .option(
+      '--stack <name>',
+      'a stack on AWS instead, such as heterotsdb-production, with the credentials and region of the environment',
+    )
     .option('--json', 'print one JSON object');
 }
 
@@ -21,7 +28,7 @@ export async function run<T>(
   work: (functions: Functions) => Promise<T>,
   show: (result: T) => string,
 ): Promise<void> {
-  const functions = new Functions(options.url);
+  const functions = new Functions(options.url, options.stack);
   try {
     const result = await work(functions);
     console.log(options.json ? JSON.stringify(result) : show(result));

@@ -12,14 +12,24 @@ export interface DrainResult {
 const MAX_IDLE_SLICES = 90;
 const IDLE_MS = 2_000;
 
-/** Flushes everything that is hot now, slice by slice. */
-export async function drain(functions: Functions, progress: (line: string) => void): Promise<DrainResult> {
+/** A host whose partition alone is drained. */
+export interface DrainedHost {
+  readonly tenant: string;
+  readonly id: string;
+}
+
+/** Flushes everything that is hot now, or all of one host's partition, slice by slice. */
+export async function drain(
+  functions: Functions,
+  progress: (line: string) => void,
+  host?: DrainedHost,
+): Promise<DrainResult> {
   let before: number | undefined;
   let windows = 0;
   let samples = 0;
   let bytes = 0;
   for (let idle = 0; ; ) {
-    const slice: FlushResult = await functions.invoke('flusher', { drain: true, before });
+    const slice: FlushResult = await functions.invoke('flusher', { drain: true, before, host });
     before = slice.before;
     windows += slice.windows;
     samples += slice.samples;

@@ -9,12 +9,28 @@ export class OperatorError extends Error {
 /** The functions of one stack, by the ordinary Lambda client. */
 export class Functions {
   private readonly client: LambdaClient;
+  private readonly stage: string;
+  /** What is asked, as messages name it. */
+  private readonly place: string;
 
-  /** @param url of the local stack, whose host answers Lambda's Invoke call */
-  constructor(
-    private readonly url: string,
-    private readonly stage = 'local',
-  ) {
+  /**
+   * @param url of the local stack, whose host answers Lambda's Invoke call
+   * @param stack on AWS instead, such as `heterotsdb-production`, in the region and with the credentials of the environment
+   * @throws {OperatorError} when the stack's name is none of ours
+   */
+  constructor(url: string, stack?: string) {
+    if (stack !== undefined) {
+      this.stage = stageOf(stack);
+      this.place = `AWS (stack ${stack})`;
+      // A slice may take as long as a function may, 15 minutes; attempts beyond it would run beside it.
+      this.client = new LambdaClient({
+        maxAttempts: 1,
+        requestHandler: { requestTimeout: 16 * 60_000, connectionTimeout: 10_000 },
+      });
+      return;
+    }
+    this.stage = 'local';
+    this.place = url;
     this.client = new LambdaClient({
       endpoint: url,
       region: 'us-east-1',
@@ -31,8 +47,8 @@ export class Functions {
       .catch((cause) => {
         throw new OperatorError(
           cause instanceof ResourceNotFoundException
-            ? `${this.url} has no function ${target}`
-            : `no answer from ${this.url}: is the stack running? (${(cause as Error).message || (cause as Error).name})`,
+            ? `${this.place} has no function ${target}`
+            : `no answer from ${this.place}: is it running, and may you invoke ${target}? (${(cause as Error).message || (cause as Error).name})`,
           { cause },
         );
       });
@@ -46,4 +62,12 @@ export class Functions {
   close(): void {
     this.client.destroy();
   }
+}
+
+/** `heterotsdb-production`, or the name of either of its stacks. */
+function stageOf(stack: string): string {
+  const stage = /^heterotsdb-([a-z]+)(-stateful|-stateless)?$/.exec(stack)?.[1];
+  if (stage === undefined)
+    throw new OperatorError(`--stack ${stack}: give a name such as heterotsdb-production`);
+  return stage;
 }

@@ -1,0 +1,130 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { drain } from './drain';
+import { type Functions, OperatorError } from './invoke';
+
+export interface SmokeOptions {
+  /** Of the HTTP API. */
+  readonly url: string;
+  readonly key: string;
+  /** The key's. */
+  readonly tenant: string;
+  /** Longest that a posted sample may take to be readable, ms. */
+  readonly patienceMs: number;
+}
+
+/** What came back, and how long after the post. */
+export interface SmokeResult {
+  readonly hostId: string;
+  readonly postMs: number;
+  /** From the answer to the post to the first read that has the sample. */
+  readonly readableMs: number;
+  /** Group-windows that the drain moved. */
+  readonly drained: number;
+  /** Samples that each tier gave, before the drain and after it. */
+  readonly tiers: { readonly before: Readonly<Tiers>; readonly after: Readonly<Tiers> };
+}
+
+interface Tiers {
+  hot: number;
+  warm: number;
+  cold: number;
+}
+
+/** One host for all smoke tests of a tenant, found again by this. */
+const CUSTOM_IDENTIFIER = 'heterotsdb-smoke';
+const METRIC = 'custom.smoke';
+const LOOK_MS = 250;
+
+/**
+ * Posts a sample as an agent does and reads it back from memory, drains its partition, and reads it back from the warm tier:
+ * the whole way that data takes within minutes.
+ *
+ * @throws {OperatorError} naming the step that failed
+ */
+export async function smoke(
+  functions: Functions,
+  options: SmokeOptions,
+  progress: (line: string) => void,
+): Promise<SmokeResult> {
+  const api = new Api(options.url, options.key);
+  const hostId = await hostOf(api);
+  const value = Math.round(Math.random() * 1e9) / 1e3;
+  const time = Math.floor(Date.now() / 1000);
+
+  const posting = Date.now();
+  await api.call('POST', '/api/v0/tsdb', [{ hostId, name: METRIC, time, value }]);
+  const posted = Date.now();
+  progress(`posted ${value} to host ${hostId} in ${posted - posting} ms`);
+
+  const deadline = posted + options.patienceMs;
+  const before = await api.until(hostId, time, value, deadline);
+  const readableMs = Date.now() - posted;
+  progress(`read it back after ${readableMs} ms`);
+
+  const { windows } = await drain(functions, progress, { tenant: options.tenant, id: hostId });
+  progress(`drained ${windows} group-windows`);
+  const after = await api.until(hostId, time, value, Date.now() + options.patienceMs);
+  if (after.warm === 0)
+    throw new OperatorError(`after the drain the sample is not in the warm tier: ${JSON.stringify(after)}`);
+  return { hostId, postMs: posted - posting, readableMs, drained: windows, tiers: { before, after } };
+}
+
+async function hostOf(api: Api): Promise<string> {
+  const spec = { name: CUSTOM_IDENTIFIER, meta: {}, customIdentifier: CUSTOM_IDENTIFIER };
+  const { hosts } = await api.call<{ hosts: { id: string }[] }>(
+    'GET',
+    `/api/v0/hosts?customIdentifier=${CUSTOM_IDENTIFIER}`,
+  );
+  return hosts[0]?.id ?? (await api.call<{ id: string }>('POST', '/api/v0/hosts', spec)).id;
+}
+
+class Api {
+  constructor(
+    private readonly url: string,
+    private readonly key: string,
+  ) {}
+
+  async call<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const { text } = await this.request(method, path, body);
+    return JSON.parse(text) as T;
+  }
+
+  /** Reads until the sample is there, and tells which tiers gave how many. */
+  async until(hostId: string, time: number, value: number, deadlineMs: number): Promise<Tiers> {
+    // A minute earlier, since times are aligned down.
+    const path = `/api/v0/hosts/${hostId}/metrics?name=${METRIC}&from=${time - 60}&to=${time}`;
+    for (;;) {
+      const { text, timing } = await this.request('GET', path, undefined, [404]);
+      const { metrics = [] } = JSON.parse(text) as { metrics?: { value: number }[] };
+      if (metrics.some((sample) => sample.value === value)) return tiersOf(timing);
+      if (Date.now() > deadlineMs)
+        throw new OperatorError(`the sample cannot be read: ${text.slice(0, 300)}`);
+      await sleep(LOOK_MS);
+    }
+  }
+
+  /** @throws {OperatorError} on an answer that is neither 2xx nor allowed */
+  private async request(method: string, path: string, body: unknown, allowed: readonly number[] = []) {
+    let response: Response;
+    try {
+      response = await fetch(new URL(path, this.url), {
+        method,
+        headers: { 'x-api-key': this.key, 'content-type': 'application/json' },
+        body: body === undefined ? undefined : JSON.stringify(body),
+        signal: AbortSignal.timeout(30_000),
+      });
+    } catch (cause) {
+      throw new OperatorError(`no answer from ${this.url}: ${(cause as Error).message}`, { cause });
+    }
+    const text = await response.text();
+    if (!response.ok && !allowed.includes(response.status))
+      throw new OperatorError(`${method} ${path} answers ${response.status}: ${text.slice(0, 300)}`);
+    return { text, timing: response.headers.get('server-timing') ?? '' };
+  }
+}
+
+/** Reads `hot;dur=1.2;desc="3 samples", ...`. */
+function tiersOf(timing: string): Tiers {
+  const of = (tier: string) => Number(new RegExp(`${tier};[^,]*desc="(\\d+) samples`).exec(timing)?.[1] ?? 0);
+  return { hot: of('hot'), warm: of('warm'), cold: of('cold') };
+}
