@@ -114,7 +114,8 @@ function alarmShapes(watched: Watched): AlarmShape[] {
       says: `The function ${name} fails or is cut off.`,
       metric: awsMetric.lambda('Errors', functionName(stage, name), Stats.SUM),
       above: 0,
-      within: [3, 15] as const,
+      // It runs once an hour: one failure is all that a quarter of an hour can have.
+      within: name === 'archiver' ? undefined : ([3, 15] as const),
     })),
     ...FUNCTIONS.map((name) => ({
       name: `function-throttled-${name}`,
@@ -198,6 +199,26 @@ function alarmShapes(watched: Watched): AlarmShape[] {
         within: [5, 10] as const,
       })),
     ),
+    {
+      name: 'canary-stale',
+      says: 'The canary has not read back a sample of its own for 5 minutes, or is silent.',
+      metric: ownMetric(stage, 'canary', 'CanaryAgeSeconds', Stats.MAXIMUM),
+      above: 300,
+      within: [3, 3],
+      isSilenceAlarming: true,
+    },
+    {
+      name: 'canary-wrong',
+      says: 'The canary read a value that it did not send.',
+      metric: ownMetric(stage, 'canary', 'CanaryWrong', Stats.SUM),
+      above: 0,
+    },
+    {
+      name: 'canary-gaps',
+      says: 'Samples of the canary are missing in the warm tier or the archive.',
+      metric: ownMetric(stage, 'canary', 'CanaryGaps', Stats.SUM),
+      above: 0,
+    },
     {
       name: 'loss-open',
       says: 'Memory was lost and the stream has not been read again by itself for 15 minutes, or recovery is silent.',

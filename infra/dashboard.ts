@@ -93,6 +93,11 @@ export class Dashboard extends Construct {
         'Losses open, replays running',
         [own('recovery', 'LossOpen', Stats.MAXIMUM), own('recovery', 'ReplayRunning', Stats.MAXIMUM)],
       ],
+      [
+        'Canary: age of what it reads, s; wrong, missing',
+        [own('canary', 'CanaryAgeSeconds', Stats.MAXIMUM)],
+        [own('canary', 'CanaryWrong', Stats.SUM), own('canary', 'CanaryGaps', Stats.SUM)],
+      ],
       ['Errors of functions', perFunction('Errors', Stats.SUM), perFunction('Throttles', Stats.SUM)],
       ['Time of functions, ms', perFunction('Duration', Stats.percentile(99))],
     ];

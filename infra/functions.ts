@@ -16,7 +16,8 @@ export interface FunctionsProps {
   readonly stores: Pick<StatefulStack, 'network' | 'hotTier' | 'stream' | 'tables' | 'bucket'>;
 }
 
-type Variable = Exclude<keyof typeof ENV, 'settings'>;
+/** Those that the stores give: the API comes after the functions, and says by itself where it is. */
+type Variable = Exclude<keyof typeof ENV, 'settings' | 'apiUrl'>;
 
 interface FunctionShape {
   /**
@@ -109,6 +110,13 @@ const FUNCTION_SHAPES: Record<FunctionName, FunctionShape> = {
     timeout: Duration.minutes(5),
     memory: 512,
     variables: ['metaTable', 'bucket', 'streamArn', 'replayer'],
+    invokedBy: 'schedule',
+  },
+  canary: {
+    description: 'Posts and reads through all three tiers, as a client would',
+    timeout: Duration.minutes(1),
+    memory: 256,
+    variables: ['metaTable'],
     invokedBy: 'schedule',
   },
 };
@@ -231,8 +239,19 @@ export class Functions extends Construct {
   }
 
   private grantAccess({ stream, tables, bucket, hotTier }: FunctionsProps['stores']): void {
-    const { post, ingester, flusher, archiver, query, registry, operator, deleter, replayer, recovery } =
-      this.byName;
+    const {
+      post,
+      ingester,
+      flusher,
+      archiver,
+      query,
+      registry,
+      operator,
+      deleter,
+      replayer,
+      recovery,
+      canary,
+    } = this.byName;
     const { read, write, count, delete: remove, scan } = ITEM_ACTIONS;
 
     for (const writer of [post, deleter]) {
@@ -246,6 +265,9 @@ export class Functions extends Construct {
       tables.meta.grant(reader, ...read, ...write);
       bucket.grantQuarantine(reader);
     }
+
+    // For a key of its own, which it makes and revokes.
+    tables.meta.grant(canary, ...read, ...write, ...remove);
 
     tables.meta.grant(recovery, ...read, ...write, ...remove);
     bucket.grantRedrive(recovery);

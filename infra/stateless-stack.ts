@@ -1,5 +1,6 @@
 import { CfnOutput, RemovalPolicies, RemovalPolicy, Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
+import { ENV } from '../shared/names';
 import { Alarms, type Watched } from './alarms';
 import { Api } from './api';
 import type { Config } from './config';
@@ -29,8 +30,9 @@ export class StatelessStack extends Stack {
       stream: stores.stream,
       bucket: stores.bucket,
     });
-    new Schedules(this, 'Schedules', { settings, ...functions });
+    new Schedules(this, 'Schedules', { stage, settings, ...functions });
     const api = new Api(this, 'Api', { stage, settings, functions });
+    functions.canary.addEnvironment(ENV.apiUrl, api.url);
 
     const watched: Watched = {
       stage,

@@ -18,6 +18,8 @@ export const ENV = {
   streamArn: 'STREAM_ARN',
   /** Name of the function that reads the stream a second time. */
   replayer: 'REPLAYER',
+  /** Where clients find the HTTP API. */
+  apiUrl: 'API_URL',
 } as const;
 
 /** Attributes of both tables. */
@@ -44,6 +46,7 @@ export const FUNCTIONS = [
   'deleter',
   'replayer',
   'recovery',
+  'canary',
 ] as const;
 export type FunctionName = (typeof FUNCTIONS)[number];
 
@@ -84,6 +87,7 @@ export const METRICS = {
   archiver: ['DaysArchived', 'DaysFailed', 'WarmItemsPurged', 'ArchiveLagSeconds'],
   query: ['Reads', 'SamplesRead'],
   recovery: ['LossOpen', 'ReplayRunning', 'RecordsRedriven', 'ObjectsNotRedriven'],
+  canary: ['CanaryAgeSeconds', 'CanaryWrong', 'CanaryGaps'],
 } as const satisfies Partial<Record<FunctionName, readonly string[]>>;
 
 /** A function that counts. */

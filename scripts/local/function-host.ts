@@ -62,8 +62,9 @@ export class FunctionHost {
         AWS_REGION: aws.region,
         AWS_ACCESS_KEY_ID: aws.credentials.accessKeyId,
         AWS_SECRET_ACCESS_KEY: aws.credentials.secretAccessKey,
-        // The one variable that is not the template's: the hot tier has no TLS, cluster mode or IAM on this machine.
-        ...(ENV.redis in resource.environment ? { [ENV.redis]: to.redisUrl } : {}),
+        // What is not the template's: the hot tier has no TLS, cluster mode or IAM on this machine, and the API no name.
+        ...(ENV.redis in resource.environment && { [ENV.redis]: to.redisUrl }),
+        ...(ENV.apiUrl in resource.environment && { [ENV.apiUrl]: url }),
       });
       this.pools.set(
         resource.name,

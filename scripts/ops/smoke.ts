@@ -94,11 +94,18 @@ class Api {
     // A minute earlier, since times are aligned down.
     const path = `/api/v0/hosts/${hostId}/metrics?name=${METRIC}&from=${time - 60}&to=${time}`;
     for (;;) {
-      const { text, timing } = await this.request('GET', path, undefined, [404]);
-      const { metrics = [] } = JSON.parse(text) as { metrics?: { value: number }[] };
-      if (metrics.some((sample) => sample.value === value)) return tiersOf(timing);
-      if (Date.now() > deadlineMs)
-        throw new OperatorError(`the sample cannot be read: ${text.slice(0, 300)}`);
+      let seen: string;
+      try {
+        const { text, timing } = await this.request('GET', path, undefined, [404]);
+        const { metrics = [] } = JSON.parse(text) as { metrics?: { value: number }[] };
+        if (metrics.some((sample) => sample.value === value)) return tiersOf(timing);
+        seen = text.slice(0, 300);
+      } catch (error) {
+        // A first read may come when functions and their connections are only being made.
+        if (!(error instanceof OperatorError)) throw error;
+        seen = error.message;
+      }
+      if (Date.now() > deadlineMs) throw new OperatorError(`the sample cannot be read: ${seen}`);
       await sleep(LOOK_MS);
     }
   }

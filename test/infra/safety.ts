@@ -22,7 +22,7 @@ const STORES = [
 ];
 
 /** Functions that must reach the internet's side of AWS, or need nothing of the VPC. */
-const OUTSIDE = ['post', 'archiver', 'registry', 'deleter', 'recovery'] as const;
+const OUTSIDE = ['post', 'archiver', 'registry', 'deleter', 'recovery', 'canary'] as const;
 
 /** Without one of these somebody learns of a loss from the customer. */
 const ALARMS = [
@@ -37,6 +37,7 @@ const ALARMS = [
   'unflushed-age',
   'archive-lag',
   'loss-open',
+  'canary-stale',
 ];
 
 const functionsOf = ({ stateless }: Deployment) =>
@@ -309,7 +310,7 @@ export const SAFETY: Readonly<Record<string, Rule>> = {
       .properties('AWS::CloudWatch::Alarm')
       .map(
         ({ AlarmName, TreatMissingData }) =>
-          /-(flush-lag|archive-lag|loss-open)$/.test(AlarmName) &&
+          /-(flush-lag|archive-lag|loss-open|canary-stale)$/.test(AlarmName) &&
           TreatMissingData !== 'breaching' &&
           AlarmName,
       ),
@@ -339,7 +340,7 @@ export const SAFETY: Readonly<Record<string, Rule>> = {
       ),
 
   'what runs by the clock runs': ({ stateless }) => [
-    ...['flusher', 'recovery', 'archiver'].map((name) => {
+    ...['flusher', 'recovery', 'archiver', 'canary'].map((name) => {
       const id = Object.entries(stateless.all('AWS::Lambda::Function')).find(
         ([, { Properties }]) => Properties.FunctionName === functionName('production', name as 'flusher'),
       )![0];

@@ -91,6 +91,7 @@ describe('functions', () => {
     ['deleter', ['STREAM_NAME', 'META_TABLE']],
     ['replayer', ['META_TABLE', 'BUCKET', 'REDIS_URL']],
     ['recovery', ['META_TABLE', 'BUCKET', 'STREAM_ARN', 'REPLAYER']],
+    ['canary', ['META_TABLE', 'API_URL']],
   ])('%s has %j in its environment, and the settings', (name, variables) => {
     expect(Object.keys(fn(name).Environment.Variables).sort()).toEqual(['SETTINGS', ...variables].sort());
   });
@@ -144,7 +145,7 @@ describe('functions', () => {
 
   test('that run by the clock are not retried', () => {
     const configs = production.properties('AWS::Lambda::EventInvokeConfig');
-    expect(configs).toHaveLength(4);
+    expect(configs).toHaveLength(5);
     for (const config of configs) expect(config.MaximumRetryAttempts).toBe(0);
   });
 });
@@ -250,6 +251,7 @@ describe('rights', () => {
         ...consume,
       ],
     ],
+    ['canary', items('MetaTable', ...read, ...write, 'DeleteItem')],
     [
       'recovery',
       [
@@ -367,7 +369,7 @@ describe('schedules', () => {
       input: JSON.parse(Targets[0].Input),
     }));
 
-  test('start lanes and recovery each minute, redrives each quarter, the archiver and a sweep each hour', () => {
+  test('start lanes, recovery and canary each minute, redrives each quarter, archiver and sweep each hour', () => {
     expect(targets(synthesize({ flusherLanes: '3' }).stateless)).toEqual([
       { schedule: 'rate(1 minute)', function: 'Flusher', input: { lane: 0, lanes: 3 } },
       { schedule: 'rate(1 minute)', function: 'Flusher', input: { lane: 1, lanes: 3 } },
@@ -380,6 +382,7 @@ describe('schedules', () => {
       },
       { schedule: 'rate(1 hour)', function: 'Archiver', input: {} },
       { schedule: 'rate(1 hour)', function: 'Operator', input: { command: 'sweep' } },
+      { schedule: 'rate(1 minute)', function: 'Canary', input: {} },
     ]);
   });
 });

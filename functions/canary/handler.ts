@@ -1,0 +1,55 @@
+import { CanaryApi, CanaryRefusedError } from '../../shared/canary/canary-api';
+import { canaryKey } from '../../shared/canary/canary-key';
+import { ageSeconds, looks, valueAt } from '../../shared/canary/plan';
+import { metaTable, settings, variable } from '../../shared/environment';
+import { log } from '../../shared/log';
+import { ApiKeys } from '../../shared/meta/api-keys';
+import { Tenants } from '../../shared/meta/tenants';
+import { count } from '../../shared/meters';
+import { ENV } from '../../shared/names';
+
+const { window, flushDelay, archiveAfter, resolution } = settings();
+const table = metaTable();
+const stores = { keys: new ApiKeys(table), tenants: new Tenants(table) };
+const startedAtMs = Date.now();
+
+let api: CanaryApi | undefined;
+/** Time of the newest sample that was read back, ms. */
+let newestMs: number | undefined;
+
+/**
+ * Posts a sample as an agent does, and reads back those of before through all three tiers, at the address that clients use.
+ * It never fails: what it could not do shows in its metrics, and a silent canary alarms as well.
+ */
+export async function handler(): Promise<void> {
+  const nowMs = Date.now();
+  let wrong = 0;
+  let gaps = 0;
+  try {
+    api ??= await CanaryApi.open(variable(ENV.apiUrl), await canaryKey(stores, nowMs));
+    const timeMs = Math.floor(nowMs / resolution) * resolution;
+    await api.post(timeMs, valueAt(timeMs));
+    const plan = looks(nowMs, api.bornAtMs, {
+      residencyMs: window + flushDelay,
+      archiveAfterMs: archiveAfter,
+    });
+    for (const { tier, fromMs, toMs, isExpected } of plan) {
+      const samples = await api.read(fromMs, toMs);
+      wrong += samples.filter((sample) => sample.value !== valueAt(sample.timeMs)).length;
+      if (tier === 'hot') newestMs = Math.max(newestMs ?? 0, ...samples.map((sample) => sample.timeMs));
+      else if (isExpected && samples.length === 0) {
+        gaps++;
+        log.error('the canary misses its samples', { tier, fromMs, toMs });
+      }
+    }
+  } catch (error) {
+    // Its key may have been revoked: another is made the next time.
+    if (error instanceof CanaryRefusedError) api = undefined;
+    log.error('the canary did not get through', { error: error as Error });
+  }
+  count('canary', {
+    CanaryAgeSeconds: ageSeconds(Date.now(), newestMs ?? startedAtMs),
+    CanaryWrong: wrong,
+    CanaryGaps: gaps,
+  });
+}

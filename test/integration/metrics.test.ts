@@ -1,0 +1,117 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Functions } from '../../scripts/ops/invoke';
+import type { SmokeResult } from '../../scripts/ops/smoke';
+import { METRIC_NAMESPACE } from '../../shared/names';
+import { synthesize } from '../infra/synthesize';
+import { Client } from '../support/client';
+import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { ops } from '../support/ops';
+import { until } from '../support/until';
+import { metricText, watchedMetrics } from '../support/watched-metrics';
+
+let stack: LocalStack;
+
+beforeAll(async () => {
+  stack = await startLocalStack({ settings: { window: '20s', flushDelay: '1s' } });
+}, 120_000);
+
+afterAll(() => stack?.stop(), 60_000);
+
+/** The last line of the log that has a metric. */
+function lastOf(metric: string): Record<string, unknown> | undefined {
+  const lines = readFileSync(join(stack.dataDir, 'functions.log'), 'utf8').split('\n');
+  const line = lines.findLast((each) => each.includes(`"${metric}":`));
+  return line === undefined ? undefined : JSON.parse(line);
+}
+
+/** What the functions have emitted so far, in the embedded metric format. */
+function emitted(): Set<string> {
+  const lines = readFileSync(join(stack.dataDir, 'functions.log'), 'utf8').split('\n');
+  return new Set(
+    lines
+      .filter((line) => line.includes('"CloudWatchMetrics"'))
+      .map((line) => JSON.parse(line))
+      .flatMap((line) =>
+        line._aws.CloudWatchMetrics.flatMap(({ Namespace, Dimensions, Metrics }: EmbeddedMetrics[number]) =>
+          Dimensions.flatMap((names) =>
+            Metrics.filter(({ Name }) => typeof line[Name] === 'number').map(({ Name }) =>
+              metricText(Namespace, Name, Object.fromEntries(names.map((name) => [name, line[name]]))),
+            ),
+          ),
+        ),
+      ),
+  );
+}
+
+type EmbeddedMetrics = { Namespace: string; Dimensions: string[][]; Metrics: { Name: string }[] }[];
+
+test('a smoke test goes through memory and the warm tier', async () => {
+  const { drained, tiers } = await ops<SmokeResult>(stack.url, 'smoke', '--key', stack.apiKey);
+  expect(drained).toBeGreaterThan(0);
+  expect(tiers.before.hot).toBe(1);
+  expect(tiers.after).toEqual({ hot: 0, warm: 1, cold: 0 });
+}, 60_000);
+
+test('a smoke test with a key that is not known says so in one sentence', async () => {
+  const key = `ht_AAAAAAAAAAAA_${'A'.repeat(43)}`;
+  await expect(ops(stack.url, 'smoke', '--key', key)).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^ops: GET \/api\/v0\/hosts.* answers 401/),
+  });
+}, 60_000);
+
+test('the canary reads back what it posted, with a key that it alone has', async () => {
+  const functions = new Functions(stack.url);
+  try {
+    const line = await until(
+      'the canary reads a sample',
+      async () => {
+        await functions.invoke('canary', {});
+        return lastOf('CanaryAgeSeconds');
+      },
+      // Two alignments of 10 s, and the time that this machine takes.
+      (seen) => seen !== undefined && Number(seen.CanaryAgeSeconds) < 60 && seen.CanaryWrong === 0,
+      60_000,
+    );
+    expect(line).toMatchObject({ CanaryGaps: 0, Function: 'heterotsdb-local-canary' });
+    const keys = await ops<{ rights: string[] }[]>(stack.url, 'keys', 'list', '--tenant', 'canary');
+    expect(keys).toHaveLength(1);
+  } finally {
+    functions.close();
+  }
+}, 120_000);
+
+test('every alarm and graph of our own metrics looks at one that the running code emits', async () => {
+  const client = new Client(stack.url, stack.apiKey);
+  const hostId = await client.createHost('metered');
+  const time = Math.floor(Date.now() / 1000);
+  await client.post([{ hostId, name: 'loadavg5', time, value: 1 }]);
+  await until(
+    'the sample can be read',
+    () => client.metrics(hostId, 'loadavg5', time - 60, time).catch(() => ''),
+    (text) => text.includes('"value":1'),
+    60_000,
+  );
+  const functions = new Functions(stack.url);
+  try {
+    await functions.invoke('flusher', {});
+    await functions.invoke('archiver', {});
+    await functions.invoke('recovery', {});
+    await functions.invoke('canary', {});
+  } finally {
+    functions.close();
+  }
+  const watched = watchedMetrics(synthesize({ stage: 'local' }).stateless);
+  expect(watched.length).toBeGreaterThan(10);
+  await until(
+    'all is emitted',
+    async () => {
+      const seen = emitted();
+      return watched.filter((metric) => !seen.has(metric));
+    },
+    (missing) => missing.length === 0,
+    60_000,
+  );
+  expect([...emitted()].every((metric) => metric.startsWith(`${METRIC_NAMESPACE} `))).toBe(true);
+}, 180_000);
