@@ -17,7 +17,7 @@ const project = (name: string) => ({
 const config: Config = {
   // Most of an integration test is waiting for servers: as many at a time as there are cores.
   maxWorkers: '100%',
-  projects: [project('unit'), project('integration'), project('infra')],
+  projects: [project('unit'), project('integration'), project('infra'), project('deploy')],
 };
 
 export default config;

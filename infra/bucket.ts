@@ -1,4 +1,4 @@
-import { Duration, Stack, Validations } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import { Grant, type IGrantable, type Role } from 'aws-cdk-lib/aws-iam';
 import * as s3 from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
@@ -13,6 +13,14 @@ import { pinLogicalId } from './logical-id';
  */
 export const ON_FAILURE_PREFIX = 'aws/lambda/';
 
+export interface BucketProps {
+  /**
+   * Whether `cdk destroy` empties the buckets, so that they can be deleted. It takes a function that may delete objects.
+   * @default false
+   */
+  readonly emptyOnDestroy?: boolean;
+}
+
 /**
  * The bucket: archive, quarantine, and batches that the mapping gave up. Encrypted with S3's own keys, which
  * cost nothing, while a key of our own is a KMS call for every range read.
@@ -23,9 +31,11 @@ export const ON_FAILURE_PREFIX = 'aws/lambda/';
 export class Bucket extends Construct {
   readonly bucket: s3.Bucket;
 
-  constructor(scope: Construct, id: string) {
+  constructor(scope: Construct, id: string, props: BucketProps = {}) {
     super(scope, id);
+    const isEmptied = props.emptyOnDestroy ?? false;
     const closed = {
+      ...(isEmptied && { autoDeleteObjects: true, removalPolicy: RemovalPolicy.DESTROY }),
       blockPublicAccess: s3.BlockPublicAccess.BLOCK_ALL,
       objectOwnership: s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
       encryption: s3.BucketEncryption.S3_MANAGED,

@@ -27,12 +27,14 @@ export class StatefulStack extends Stack {
     super(scope, id, props);
     this.zones = props.config.settings.zones;
     const { stage, settings, retain } = props.config;
+    // The local stage is run, never deployed, and has nothing to destroy.
+    const isDisposable = !retain && stage !== 'local';
 
     this.network = new Network(this, 'Network', { settings });
     this.hotTier = new HotTier(this, 'HotTier', { stage, settings, network: this.network });
     this.stream = new SampleStream(this, 'SampleStream', { settings });
     this.tables = new Tables(this, 'Tables', { deletionProtection: retain });
-    this.bucket = new Bucket(this, 'Storage');
+    this.bucket = new Bucket(this, 'Storage', { emptyOnDestroy: isDisposable });
 
     // A first deployment that fails leaves nothing behind in either case.
     if (retain) RemovalPolicies.of(this).retainOnUpdateOrDelete();

@@ -1,3 +1,4 @@
+import { Stack } from 'aws-cdk-lib';
 import { synthesize } from './synthesize';
 
 const { stateful: local } = synthesize({ stage: 'local' });
@@ -30,8 +31,9 @@ describe('logical ids', () => {
   });
 
   test('are the same in every stage', () => {
-    expect(Object.keys(local.template.Resources)).toEqual(Object.keys(production.template.Resources));
-    expect(Object.keys(dev.template.Resources)).toEqual(Object.keys(production.template.Resources));
+    const ids = Object.keys(production.template.Resources);
+    expect(Object.keys(local.template.Resources)).toEqual(ids);
+    expect(Object.keys(dev.template.Resources)).toEqual(expect.arrayContaining(ids));
   });
 });
 
@@ -45,7 +47,21 @@ describe('what outlives the stack', () => {
     }
   });
 
-  test('is nothing in dev', () => {
+  test('cannot be deleted with a command: production refuses, dev does not', () => {
+    const protection = (stage: string) => {
+      const { app } = synthesize({ stage });
+      return app.node.children
+        .filter(Stack.isStack)
+        .map(({ terminationProtection }) => terminationProtection);
+    };
+    expect(protection('production')).toEqual([true, true]);
+    expect(protection('dev')).toEqual([false, false]);
+  });
+
+  test('is nothing in dev, whose buckets are emptied first', () => {
+    const emptied = dev.properties('Custom::S3AutoDeleteObjects').map(({ BucketName }) => BucketName.Ref);
+    expect(emptied.sort()).toEqual(['AccessLogs', 'Bucket']);
+    expect(production.all('Custom::S3AutoDeleteObjects')).toEqual({});
     for (const resource of Object.values(dev.template.Resources)) {
       expect(resource).toMatchObject({ DeletionPolicy: 'Delete', UpdateReplacePolicy: 'Delete' });
     }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ENV } from '../../shared/names';
@@ -30,14 +31,35 @@ export function adaptToMinistack(
   for (const stack of ['stateful', 'stateless']) {
     const name = `heterotsdb-dev-${stack}.template.json`;
     const file = join(assemblyDir, name);
-    const template = JSON.parse(readFileSync(file, 'utf8')) as Template;
+    const template = JSON.parse(readFileSync(file, 'utf8'), withoutEndpoint) as Template;
     for (const [id, resource] of Object.entries(template.Resources)) {
       if (UNKNOWN_TYPES.includes(resource.Type)) delete template.Resources[id];
       const variables = (resource.Properties as { Environment?: { Variables?: Record<string, unknown> } })
         ?.Environment?.Variables;
       if (variables !== undefined && ENV.redis in variables) variables[ENV.redis] = redisUrl;
+      // The canary's: ministack's APIs have no name that resolves, and nothing there may call AWS' own.
+      if (variables !== undefined && ENV.apiUrl in variables) variables[ENV.apiUrl] = 'http://127.0.0.1:9/';
     }
     change(template, name);
-    writeFileSync(file, JSON.stringify(template, undefined, 1));
+    const text = JSON.stringify(template, undefined, 1);
+    writeFileSync(file, text);
+    rename(assemblyDir, name, createHash('sha256').update(text).digest('hex'));
   }
+}
+
+/** Gives a template that was changed another name in the bucket of assets, where one of its first name may be already. */
+function rename(assemblyDir: string, template: string, hash: string): void {
+  const assets = join(assemblyDir, template.replace('.template.', '.assets.'));
+  const { files } = JSON.parse(readFileSync(assets, 'utf8')) as {
+    files: Record<string, { source: { path: string } }>;
+  };
+  const old = Object.keys(files).find((id) => files[id]!.source.path === template)!;
+  for (const file of [assets, join(assemblyDir, 'manifest.json')])
+    writeFileSync(file, readFileSync(file, 'utf8').replaceAll(old, hash));
+}
+
+/** It knows no configuration endpoint of a cache either; what is exported in its place is used by nobody. */
+function withoutEndpoint(_: string, value: unknown): unknown {
+  const attribute = (value as { 'Fn::GetAtt'?: unknown[] } | null)?.['Fn::GetAtt'];
+  return attribute?.[1] === 'ConfigurationEndPoint.Address' ? 'localhost' : value;
 }

@@ -1,0 +1,201 @@
+import { readFileSync, rmSync } from 'node:fs';
+import { Agent } from 'node:https';
+import { join } from 'node:path';
+import { DynamoDBClient, ListTablesCommand } from '@aws-sdk/client-dynamodb';
+import { KinesisClient, ListStreamsCommand } from '@aws-sdk/client-kinesis';
+import { LambdaClient, ListFunctionsCommand } from '@aws-sdk/client-lambda';
+import { ListBucketsCommand, S3Client } from '@aws-sdk/client-s3';
+import { NodeHttpHandler } from '@smithy/node-http-handler';
+import { freePort, type Server, startHotServer } from '../../scripts/local/servers';
+import type { SmokeResult } from '../../scripts/ops/smoke';
+import type { Tier } from '../../shared/query/read';
+import type { TierPlaces } from '../../shared/query/where';
+import {
+  cdk,
+  type Failure,
+  type Ministack,
+  opsOnStack,
+  serveApi,
+  startMinistack,
+} from '../support/ministack';
+import { adaptToMinistack, type Template } from '../support/ministack-template';
+import { temporaryDir } from '../support/temporary-dir';
+
+/**
+ * What an operator does, with the real CLI, in an account that ministack plays: IAM is enforced, TLS is required, and the
+ * template is the one that is synthesized, but for what ministack does not know.
+ */
+const STACK = 'heterotsdb-dev';
+const dir = temporaryDir();
+const assembly = join(dir, 'assembly');
+
+let aws: Ministack;
+let hot: Server;
+let redisUrl: string;
+let api: { url: string; close(): void };
+let key: string;
+
+const deploy = () =>
+  cdk(aws.environment, dir, 'deploy', '--app', assembly, '--all', '--require-approval', 'never');
+const diff = () => cdk(aws.environment, dir, 'diff', '--app', assembly, '--all', '--fail');
+const ops = <T>(...args: string[]) => opsOnStack<T>(aws.environment, STACK, ...args);
+const smoke = () => ops<SmokeResult>('smoke', '--url', api.url, '--key', key, '--patience', '3m');
+
+beforeAll(async () => {
+  aws = await startMinistack(dir);
+  hot = await startHotServer(
+    dir,
+    await freePort(),
+    () => {},
+    () => {},
+  );
+  redisUrl = `redis://127.0.0.1:${hot.port}`;
+}, 240_000);
+
+afterAll(async () => {
+  api?.close();
+  await hot?.stop();
+  await aws?.stop();
+  rmSync(dir, { recursive: true, force: true });
+}, 60_000);
+
+test('an account is bootstrapped, and both stacks are deployed', async () => {
+  await cdk(aws.environment, dir, 'bootstrap', 'aws://000000000000/us-east-1');
+  await cdk(
+    aws.environment,
+    join(__dirname, '..', '..'),
+    ...['synth', '--quiet', '-c', 'stage=dev', '--output', assembly],
+  );
+  adaptToMinistack(assembly, redisUrl);
+  await cdk(
+    aws.environment,
+    dir,
+    ...[
+      'deploy',
+      '--app',
+      assembly,
+      '--all',
+      '--require-approval',
+      'never',
+      '--outputs-file',
+      'outputs.json',
+    ],
+  );
+  const outputs = JSON.parse(readFileSync(join(dir, 'outputs.json'), 'utf8'));
+  const [, apiId] = /^https:\/\/(\w+)\./.exec(outputs[`${STACK}-stateless`].ApiUrl)!;
+  api = await serveApi(aws.environment, apiId!);
+}, 600_000);
+
+test('what is deployed does not differ from what is synthesized', async () => {
+  await expect(diff()).resolves.toContain('Number of stacks with differences: 0');
+}, 600_000);
+
+test('a tenant and its key are made, and a sample goes through memory into the warm tier', async () => {
+  await ops('tenants', 'create', 'default');
+  ({ key } = await ops<{ key: string }>('keys', 'create', '--tenant', 'default', '--rights', 'read,write'));
+  const { drained, tiers } = await smoke();
+  expect(drained).toBeGreaterThan(0);
+  expect(tiers.before.hot).toBe(1);
+  expect(tiers.after).toEqual({ hot: 0, warm: 1, cold: 0 });
+}, 600_000);
+
+test('days are archived, and their samples are found in the bucket', async () => {
+  const { hostId } = await smoke();
+  const { archived } = await ops<{ archived: number }>('archive', '--before', '2100-01-01T00:00:00Z');
+  expect(archived).toBe(1);
+  const where = await ops<Record<Tier, TierPlaces>>('where', '--host', hostId, '--name', 'custom.smoke');
+  expect(where.cold.samples).toBeGreaterThan(0);
+}, 600_000);
+
+test('without a grant the smoke test fails, and with it again it does not', async () => {
+  const removed: { statement?: unknown } = {};
+  adaptToMinistack(assembly, redisUrl, (template) => {
+    const statements = postStatements(template);
+    const at = statements?.findIndex((statement) => JSON.stringify(statement).includes('kinesis:PutRecords'));
+    if (statements !== undefined && at !== undefined && at >= 0)
+      [removed.statement] = statements.splice(at, 1);
+  });
+  expect(removed.statement).toBeDefined();
+  await expect(diff()).rejects.toMatchObject({ code: 1 });
+  await deploy();
+  const failure = await smoke().then(
+    () => undefined,
+    (error: Failure) => error,
+  );
+  expect(failure?.stderr).toMatch(/POST \/api\/v0\/tsdb answers 503/);
+
+  adaptToMinistack(assembly, redisUrl, (template) => {
+    postStatements(template)?.push(removed.statement);
+  });
+  await deploy();
+  expect((await smoke()).tiers.after.warm).toBeGreaterThan(0);
+}, 600_000);
+
+test('an update keeps the stores and what is in them', async () => {
+  const before = await ops<Record<Tier, TierPlaces>>(
+    'where',
+    '--host',
+    await hostId(),
+    '--name',
+    'custom.smoke',
+  );
+  adaptToMinistack(assembly, redisUrl, (template) => {
+    for (const { Properties } of Object.values(template.Resources)) {
+      const variables = (Properties as { Environment?: { Variables?: Record<string, string> } })?.Environment
+        ?.Variables;
+      if (variables?.SETTINGS !== undefined)
+        variables.SETTINGS = JSON.stringify({ ...JSON.parse(variables.SETTINGS), flushDelay: 300_000 });
+    }
+  });
+  await deploy();
+  await expect(diff()).resolves.toContain('Number of stacks with differences: 0');
+  const after = await ops<Record<Tier, TierPlaces>>(
+    'where',
+    '--host',
+    await hostId(),
+    '--name',
+    'custom.smoke',
+  );
+  expect(after.warm).toEqual(before.warm);
+}, 600_000);
+
+test('destroying a dev stage leaves nothing', async () => {
+  await cdk(aws.environment, dir, 'destroy', '--app', assembly, '--all', '--force');
+  expect(await remaining()).toEqual([]);
+}, 600_000);
+
+async function hostId(): Promise<string> {
+  const answer = await fetch(`${api.url}/api/v0/hosts`, { headers: { 'x-api-key': key } });
+  return ((await answer.json()) as { hosts: { id: string }[] }).hosts[0]!.id;
+}
+
+/** What the post function's own policy allows; undefined in a template that does not have it. */
+function postStatements(template: Template): unknown[] | undefined {
+  const policy = Object.entries(template.Resources).find(
+    ([id, { Type }]) => Type === 'AWS::IAM::Policy' && id.startsWith('FunctionsPost'),
+  );
+  return (policy?.[1].Properties as { PolicyDocument?: { Statement: unknown[] } })?.PolicyDocument?.Statement;
+}
+
+/** Stores and functions of ours that the account has. */
+async function remaining(): Promise<string[]> {
+  const { AWS_ENDPOINT_URL, AWS_CA_BUNDLE } = aws.environment;
+  const shared = {
+    endpoint: AWS_ENDPOINT_URL!,
+    region: 'us-east-1',
+    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+    requestHandler: new NodeHttpHandler({ httpsAgent: new Agent({ ca: readFileSync(AWS_CA_BUNDLE!) }) }),
+  };
+  const [tables, streams, buckets, functions] = await Promise.all([
+    new DynamoDBClient(shared).send(new ListTablesCommand()),
+    new KinesisClient(shared).send(new ListStreamsCommand()),
+    new S3Client({ ...shared, forcePathStyle: true }).send(new ListBucketsCommand()),
+    new LambdaClient(shared).send(new ListFunctionsCommand()),
+  ]);
+  return [
+    ...(tables.TableNames ?? []),
+    ...(streams.StreamNames ?? []),
+    ...(buckets.Buckets ?? []).map(({ Name }) => Name!),
+    ...(functions.Functions ?? []).map(({ FunctionName }) => FunctionName!),
+  ].filter((name) => name.startsWith('heterotsdb'));
+}
