@@ -38,6 +38,7 @@ interface AlarmShape {
   readonly isSilenceAlarming?: boolean;
 }
 
+const QUARTER = Duration.minutes(15);
 const HOUR = Duration.hours(1);
 const DAY_S = 86_400;
 
@@ -218,6 +219,13 @@ function alarmShapes(watched: Watched): AlarmShape[] {
       says: 'Samples of the canary are missing in the warm tier or the archive.',
       metric: ownMetric(stage, 'canary', 'CanaryGaps', Stats.SUM),
       above: 0,
+    },
+    {
+      name: 'redrive-failures',
+      says: 'What the mapping gave up cannot be driven again.',
+      metric: ownMetric(stage, 'recovery', 'ObjectsNotRedriven', Stats.MAXIMUM, QUARTER),
+      above: 0,
+      within: [3, 3],
     },
     {
       name: 'loss-open',

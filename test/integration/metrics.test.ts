@@ -98,6 +98,7 @@ test('every alarm and graph of our own metrics looks at one that the running cod
     await functions.invoke('flusher', {});
     await functions.invoke('archiver', {});
     await functions.invoke('recovery', {});
+    await functions.invoke('recovery', { action: 'redrive', kind: 'onFailure' });
     await functions.invoke('canary', {});
   } finally {
     functions.close();

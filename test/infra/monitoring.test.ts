@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs';
+import { FUNCTIONS, functionName, METRICS, type MeteredFunction } from '../../shared/names';
+import { watchedMetrics } from '../support/watched-metrics';
+import { synthesize } from './synthesize';
+
+const { stateless: production } = synthesize({ stage: 'production' });
+const alarms = production.properties('AWS::CloudWatch::Alarm');
+
+/** What an alarm is called in the runbook: without the stage, the function, the table, and the number of its nodes. */
+function rowOf(alarmName: string): string {
+  const name = alarmName.replace('heterotsdb-production-', '');
+  return name
+    .replace(new RegExp(`^(function-(?:errors|throttled))-(?:${FUNCTIONS.join('|')})$`), '$1')
+    .replace(/^(table-throttled)-.*$/, '$1');
+}
+
+test('every alarm has its row in the runbook, and every row its alarm', () => {
+  const [, section = ''] =
+    /### When an alarm goes off\n([\s\S]*?)\n### /.exec(readFileSync('README.md', 'utf8')) ?? [];
+  const rows = [...section.matchAll(/^\| `([a-z-]+)`/gm)].map(([, name]) => name!);
+  expect(rows.sort()).toEqual([...new Set(alarms.map(({ AlarmName }) => rowOf(AlarmName)))].sort());
+  expect(section.split('\n').filter((line) => /^\| `/.test(line) && / +\| +\|$/.test(line))).toEqual([]);
+});
+
+test('every alarm says what happened and where to look, and calls somebody when it begins and ends', () => {
+  for (const { AlarmName, AlarmDescription, AlarmActions, OKActions } of alarms) {
+    expect({ AlarmName, AlarmDescription }).toMatchObject({
+      AlarmDescription: expect.stringMatching(
+        /^[A-Z].*\. What to do: README\.md, "When an alarm goes off", /,
+      ),
+    });
+    expect([AlarmActions, OKActions]).toEqual([[{ Ref: expect.stringMatching(/Topic/) }], AlarmActions]);
+  }
+});
+
+test('own metrics are those that a function counts, with that function as their dimension', () => {
+  const counted = Object.entries(METRICS).flatMap(([name, metrics]) =>
+    metrics.map(
+      (metric) =>
+        `HeteroTSDB ${metric} Function="${functionName('production', name as MeteredFunction)}",service="heterotsdb"`,
+    ),
+  );
+  const watched = watchedMetrics(production);
+  expect(watched.length).toBeGreaterThan(10);
+  for (const metric of watched) expect(counted).toContain(metric);
+});
+
+test('thresholds follow the settings', () => {
+  const { stateless } = synthesize({ stage: 'production', window: '4h', flushDelay: '2h' });
+  const above = (name: string) =>
+    stateless
+      .properties('AWS::CloudWatch::Alarm')
+      .find(({ AlarmName }) => AlarmName === `heterotsdb-production-${name}`)!.Threshold;
+  expect(above('flush-lag')).toBe(6 * 3600 + 900);
+  // A quarter of the 168 h that keys live.
+  expect(above('unflushed-age')).toBe(42 * 3600);
+});
+
+test('each node of the cache is looked at, in alarms of ten at most', () => {
+  const { stateless } = synthesize({ stage: 'production', cacheShards: '6' });
+  const memory = stateless
+    .properties('AWS::CloudWatch::Alarm')
+    .filter(({ AlarmName }) => /-cache-memory(-\d+)?$/.test(AlarmName));
+  expect(memory.map(({ AlarmName }) => AlarmName)).toEqual([
+    'heterotsdb-production-cache-memory',
+    'heterotsdb-production-cache-memory-2',
+  ]);
+  const nodes = memory.flatMap(({ Metrics }) => Metrics).filter(({ MetricStat }) => MetricStat !== undefined);
+  expect(nodes).toHaveLength(12);
+  expect(JSON.stringify(nodes)).toContain('-0006-002');
+});
