@@ -59,6 +59,27 @@ describe('the HTTP API', () => {
     );
   });
 
+  test('several metrics in one read: those that exist, side by side, and none when none does', async () => {
+    await client.post([
+      point({ name: 'custom.side.a', value: 1 }),
+      point({ name: 'custom.side.b', time: now - 60, value: 2 }),
+    ]);
+    const read = (names: string) => `/api/v1/hosts/${host}/metrics?name=${names}&from=${now - 60}&to=${now}`;
+    await eventually<object>(
+      read('custom.side.a&name=custom.side.none&name=custom.side.b'),
+      (body) =>
+        JSON.stringify(body) ===
+        JSON.stringify({
+          times: [(now - 60) * 1000, now * 1000],
+          series: [
+            { name: 'custom.side.a', values: [null, 1] },
+            { name: 'custom.side.b', values: [2, null] },
+          ],
+        }),
+    );
+    expect(await client.json('GET', read('custom.side.none'))).toEqual({ times: [], series: [] });
+  });
+
   test.each([
     { name: 'null is an empty array', body: 'null', status: 200 },
     { name: 'nothing is an empty array', body: '', status: 200 },
