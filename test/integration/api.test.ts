@@ -268,7 +268,9 @@ describe('the HTTP API', () => {
     const path = `/api/v0/hosts/${host}/metrics?name=custom.step&from=${now - 600}&to=${now}`;
     await eventually<{ metrics?: unknown[] }>(path, ({ metrics }) => metrics?.length === 3);
     const timing = (await client.request('GET', path)).headers.get('server-timing');
-    expect(timing).toMatch(/^hot;dur=[\d.]+;desc="3 samples", warm;dur=[\d.]+;desc="0 samples", cold;/);
+    expect(timing).toMatch(
+      /^hot;dur=[\d.]+;desc="3 samples";spans="\d+-\d+", warm;dur=[\d.]+;desc="0 samples";spans="", cold;/,
+    );
     // A day is wider than the samples, unless midnight lies between them.
     const days = new Map<number, number[]>();
     for (const minute of [0, 1, 2]) {
