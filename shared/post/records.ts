@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import { idText } from '../id';
+import { type Id, idText } from '../id';
 import { type Labels, labelValue, METRIC_NAME, metricOf } from '../labels';
-import { type Layout, layoutOf } from '../layout';
+import { layoutOf } from '../layout';
 import type { Tenant } from '../meta/tenants';
 import {
   dayOf,
@@ -24,7 +24,9 @@ export interface OutgoingRecord {
 /** The part of a source that goes into one group, and the names of its series in the order of its layout. */
 interface GroupLayout {
   readonly splitIndex: number;
-  readonly layout: Layout;
+  readonly id: Id;
+  /** Bytes of the layout; all of it, decoded, would take ten times as much in memory. */
+  readonly bytes: Uint8Array;
   /** Metric names in the layout's order. */
   readonly names: readonly string[];
 }
@@ -33,7 +35,8 @@ interface GroupLayout {
 const layouts = new LRUCache<string, readonly GroupLayout[]>({
   max: 20_000,
   maxSize: 64_000_000,
-  sizeCalculation: (_, key) => key.length * 4,
+  sizeCalculation: (groups, key) =>
+    groups.reduce((sum, { bytes, names }) => sum + bytes.length + 64 * names.length, 2 * key.length),
 });
 
 /** Encodes a request's samples as records, split by partition and group. */
@@ -49,16 +52,16 @@ export function recordsOf(
     const groups = new Map<string, RecordGroup & { frames: RecordFrame[] }>();
     for (const [timestamp, values] of points) {
       const partition = partitionOf(sourceId, partitionsOn(tenant.placement, dayOf(timestamp)));
-      for (const { splitIndex, layout, names } of groupLayouts(
+      for (const { splitIndex, id, bytes, names } of groupLayouts(
         source,
         sourceId,
         [...values.keys()],
         splitBits,
       )) {
-        const key = `${partition} ${layout.id}`;
+        const key = `${partition} ${id}`;
         let group = groups.get(key);
         if (group === undefined) {
-          group = { sourceId: sourceIdBytes, splitBits, splitIndex, layout: layout.bytes, frames: [] };
+          group = { sourceId: sourceIdBytes, splitBits, splitIndex, layout: bytes, frames: [] };
           groups.set(key, group);
           const others = byPartition.get(partition);
           if (others === undefined) byPartition.set(partition, [group]);
@@ -105,8 +108,8 @@ function groupLayouts(
     else others.push(series);
   }
   const made = [...bySplit].map(([splitIndex, series]) => {
-    const layout = layoutOf(series);
-    return { splitIndex, layout, names: layout.series.map((labels) => labelValue(labels, METRIC_NAME)!) };
+    const { id, bytes, series: ordered } = layoutOf(series);
+    return { splitIndex, id, bytes, names: ordered.map((labels) => labelValue(labels, METRIC_NAME)!) };
   });
   layouts.set(key, made);
   return made;
