@@ -277,6 +277,41 @@ describe('with faults between functions, stores and the stream, the ledger finds
     120_000,
   );
 
+  test('a stream that takes one record and refuses the others is a 503 with Retry-After, never a 2xx', async () => {
+    const hostIds = await Promise.all(Array.from({ length: 8 }, host));
+    const { url, apiKey } = stack.addresses;
+    let isFirst = true;
+    faults.rule({
+      matches: isCall('post', 'PutRecords'),
+      // Some of it is in before the client hears that not all is.
+      fault: () => ({
+        kind: 'fail-records',
+        share: 0.5,
+        random: () => {
+          const takes = isFirst;
+          isFirst = false;
+          return takes ? 0.99 : 0;
+        },
+      }),
+    });
+    const samples = hostIds.flatMap((hostId) => samplesOf(hostId, [0], 1));
+    const outcome = ledger.sending(samples);
+    const response = await fetch(new URL('/api/v0/tsdb', url), {
+      method: 'POST',
+      headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
+      body: JSON.stringify(samples),
+    });
+    expect(response.status).toBe(503);
+    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
+    const { error } = (await response.json()) as { error: { message: string } };
+    expect(error.message).toMatch(/^the stream refused \d+ of \d+ records$/);
+    expect(isFirst).toBe(false);
+    outcome('unknown');
+    faults.off();
+    await post(samples);
+    await expectWhole();
+  }, 60_000);
+
   test('DynamoDB is throttled, answers with short pages, and loses answers', async () => {
     const hostId = await host();
     const throttled = faults.rule({
