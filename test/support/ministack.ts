@@ -42,10 +42,12 @@ export async function startMinistack(dir: string): Promise<Ministack> {
   const child: ChildProcess = spawn(join(root, '.local', 'venv', 'bin', 'ministack'), {
     env: { ...environment, AUTH: 'true', USE_SSL: '1', BIND_HOST: '127.0.0.1', GATEWAY_PORT: String(port) },
     stdio: ['ignore', log, log],
+    // A group of its own, with the processes in which it runs functions: they end with it.
+    detached: true,
   });
   const gone = once(child, 'exit');
   const stop = async () => {
-    child.kill('SIGKILL');
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
     await gone;
   };
   try {
