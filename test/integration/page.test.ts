@@ -33,10 +33,8 @@ describe('the page', () => {
 
   beforeAll(async () => {
     mkdirSync(SCREENSHOTS, { recursive: true });
-    [stack, browser] = await Promise.all([
-      startLocalStack({ settings: { services: 'shop', archiveAfter: '0s' } }),
-      startBrowser(),
-    ]);
+    browser = await startBrowser();
+    stack = await startLocalStack({ settings: { services: 'shop', archiveAfter: '0s' } });
     client = new Client(stack.url, stack.apiKey);
     host = await client.createHost('web1');
     busyHost = await client.createHost('busy');
@@ -188,11 +186,18 @@ describe('the page', () => {
     const asked = new Set<string>();
     page.on('request', (request) => asked.add(new URL(request.url()).origin));
     await signIn(page);
+    await page.keyboard.press('/');
+    await page.keyboard.type('sho');
+    await page.getByRole('link', { name: 'web1' }).waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'shop' }).click();
+    await plot(page, 'latency').waitFor();
+    await page.getByLabel('Search').fill('web');
     await page.getByRole('link', { name: 'web1' }).click();
     const load = card(page, 'Load average');
     await plot(page, 'Load average').waitFor();
     expect(await load.getByRole('button', { name: /^1 min/ }).textContent()).toMatch(/^1 min[\d.]+$/);
-    await client.post([{ hostId: host, name: 'loadavg1', time: now + 60, value: 77.7 }]);
+    const time = Math.floor(Date.now() / 1000);
+    await client.post([{ hostId: host, name: 'loadavg1', time, value: 77.7 }]);
     await load.getByText('77.7', { exact: true }).waitFor();
     expect([...asked]).toEqual([stack.url]);
     expect(await page.title()).toBe('web1 · HeteroTSDB');
@@ -347,6 +352,9 @@ describe('the page', () => {
     expect(await plot(page, 'Load average').isVisible()).toBe(true);
     await door.open(port);
     await page.getByRole('alert').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: /^6h/ }).click();
+    const shares = card(page, 'Load average').getByRole('listitem');
+    await shares.filter({ hasText: /^warm 1\d\d samples/ }).waitFor();
     await page.close();
     await door.close();
     const failed = errors.splice(0);

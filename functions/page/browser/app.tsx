@@ -22,6 +22,12 @@ const EMPTY_MS = 3_000;
 export function App() {
   const [key, setKey] = useState(takeKey);
   const [reason, setReason] = useState<string>();
+  useEffect(() => {
+    // A printed address, pasted into a tab that has the page already.
+    const moved = () => keyInHash(location.hash) !== undefined && setKey(takeKey());
+    addEventListener('hashchange', moved);
+    return () => removeEventListener('hashchange', moved);
+  }, []);
   const api = useMemo(() => (key === undefined ? undefined : new Api(key)), [key]);
   if (api === undefined)
     return (

@@ -175,6 +175,9 @@ export function GraphCard(props: GraphCardProps) {
   );
 }
 
+/** After a failure a graph is read again, also where its range stands still. */
+const RETRY_MS = 5_000;
+
 /** The samples of a range: read when it is wanted, and again with each new span. */
 function useReading(
   { api, source, range, span, onAnswer }: GraphCardProps,
@@ -185,6 +188,7 @@ function useReading(
   const flight = useRef<{ readonly range: TimeRange; readonly abort: AbortController } | undefined>(
     undefined,
   );
+  const [attempt, setAttempt] = useState(0);
   useEffect(() => {
     if (!isWanted) return;
     // A range that moves on is not read again before the last answer came; another range is, at once.
@@ -206,10 +210,11 @@ function useReading(
       (reason: Error) => {
         if (!landed()) return;
         setState((old) => ({ ...old, error: reason.message }));
+        setTimeout(() => setAttempt((count) => count + 1), RETRY_MS);
         onAnswer(reason instanceof ApiError ? reason : undefined);
       },
     );
-  }, [isWanted, range, span]);
+  }, [isWanted, range, span, attempt]);
   useEffect(() => () => flight.current?.abort.abort(), []);
   return state;
 }
