@@ -17,10 +17,15 @@ export function labelValue(labels: Labels, name: string): string | undefined {
   return labels.find(([label]) => label === name)?.[1];
 }
 
-/** Labels of a source (what posts) of the Mackerel API. */
+/** Labels of a source: what posts. */
 export const sourceOf = {
   host: (hostId: string): Labels => [['host', hostId]],
   service: (service: string): Labels => [['service', service]],
+  /** Of a series, whose name is not regarded: its host, else all of its labels. True of Mackerel's series too. */
+  labels: (labels: Labels): Labels => {
+    const host = labelValue(labels, 'host');
+    return host === undefined ? labels.filter(([name]) => name !== METRIC_NAME) : sourceOf.host(host);
+  },
 };
 
 /** The labels of one of a source's metrics. */

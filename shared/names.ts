@@ -72,7 +72,7 @@ const INGEST_METRICS = [
 
 /** What each function counts: alarms and dashboard can name nothing else, and the code can count nothing else. */
 export const METRICS = {
-  post: ['SamplesAccepted', 'SamplesDropped'],
+  post: ['SamplesAccepted', 'SamplesDropped', 'StringsDropped', 'LinesRefused'],
   ingester: INGEST_METRICS,
   replayer: INGEST_METRICS,
   flusher: [

@@ -44,17 +44,21 @@ export function sourceIdOf(tenantId: Id, source: Labels): Id {
 
 /** A source's series are split into groups of about this many at most. */
 export const MAX_GROUP_SERIES = 256;
+/** And of about this many bytes of names and labels: more than Mackerel's names can have. */
+export const MAX_GROUP_LABEL_BYTES = 128 * 1024;
 
 /**
  * Into how many groups a post of `seriesCount` series of one source is split: the smallest power of two that
- * keeps groups at {@link MAX_GROUP_SERIES} on average. It depends on the post alone; the catalogue remembers
- * which splits a source has had, and readers look in each.
+ * keeps groups at {@link MAX_GROUP_SERIES} and {@link MAX_GROUP_LABEL_BYTES} on average. It depends on the post alone;
+ * the catalogue remembers which splits a source has had, and readers look in each.
  *
+ * @param labelBytes of all the series' names and labels
  * @returns the exponent, 0 to 15
  */
-export function splitBitsFor(seriesCount: number): number {
+export function splitBitsFor(seriesCount: number, labelBytes = 0): number {
+  const groups = Math.max(seriesCount / MAX_GROUP_SERIES, labelBytes / MAX_GROUP_LABEL_BYTES);
   let bits = 0;
-  while (bits < 15 && seriesCount > MAX_GROUP_SERIES * 2 ** bits) bits++;
+  while (bits < 15 && groups > 2 ** bits) bits++;
   return bits;
 }
 

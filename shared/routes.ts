@@ -2,6 +2,7 @@ import * as z from 'zod';
 import * as checks from './contract/checks';
 import * as graphs from './contract/graphs';
 import * as hosts from './contract/hosts';
+import * as lines from './contract/lines';
 import * as metrics from './contract/metrics';
 import * as series from './contract/series';
 import * as services from './contract/services';
@@ -25,8 +26,12 @@ export interface Route {
   readonly query?: z.ZodObject;
   /** The body, read as JSON. */
   readonly body?: z.ZodType;
+  /** Content type of a body that is not JSON: the handler reads it. */
+  readonly rawBody?: string;
   /** The body of a 200, as JSON; absent where it is something else. */
   readonly answer?: z.ZodType;
+  /** Of success; 200 when it is not given. */
+  readonly status?: 204;
 }
 
 const HOST = '/api/v0/hosts/{hostId}';
@@ -78,6 +83,45 @@ export const ROUTES = [
     answer: metrics.posted,
   },
 
+  {
+    method: 'POST',
+    path: '/write',
+    right: 'write',
+    function: 'post',
+    summary: 'Post Influx line protocol, as to InfluxDB 1',
+    query: lines.writeQuery,
+    rawBody: 'text/plain',
+    status: 204,
+  },
+  {
+    method: 'POST',
+    path: '/api/v2/write',
+    right: 'write',
+    function: 'post',
+    summary: 'Post Influx line protocol, as to InfluxDB 2',
+    query: lines.writeQuery,
+    rawBody: 'text/plain',
+    status: 204,
+  },
+
+  {
+    method: 'GET',
+    path: '/api/v1/series',
+    right: 'read',
+    function: 'query',
+    summary: 'List the series of a host, or of what has exactly these labels',
+    query: lines.seriesQuery,
+    answer: lines.series,
+  },
+  {
+    method: 'GET',
+    path: '/api/v1/series/metrics',
+    right: 'read',
+    function: 'query',
+    summary: 'Read a series by its labels',
+    query: lines.seriesMetricsQuery,
+    answer: lines.seriesMetrics,
+  },
   {
     method: 'GET',
     path: `${HOST}/metrics`,

@@ -1,8 +1,9 @@
 import { KinesisClient } from '@aws-sdk/client-kinesis';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { LRUCache } from 'lru-cache';
 import { httpHandler } from '../../shared/api/handler';
-import { HttpError, reply } from '../../shared/api/http';
+import { bodyText, HttpError, reply } from '../../shared/api/http';
 import { mapLimited } from '../../shared/concurrency';
 import { metaTable, settings, variable } from '../../shared/environment';
 import { type Labels, sourceOf } from '../../shared/labels';
@@ -17,8 +18,11 @@ import { Services } from '../../shared/meta/services';
 import { type Tenant, Tenants } from '../../shared/meta/tenants';
 import { count } from '../../shared/meters';
 import { ENV } from '../../shared/names';
+import type { Precision } from '../../shared/post/line-protocol';
+import { readLines } from '../../shared/post/line-rows';
 import { type DropReason, type SourcePoints, validatePoints } from '../../shared/post/points';
 import { recordsOf } from '../../shared/post/records';
+import { rowsOfPoints, type SourceRow } from '../../shared/post/rows';
 import { putRecords, StreamUnavailableError } from '../../shared/post/stream';
 import { UsageTable } from '../../shared/usage/usage-table';
 
@@ -64,10 +68,10 @@ export const handler = httpHandler(
           return host !== undefined && host.retiredAt === null;
         }),
       }));
-      const taken: [Labels, SourcePoints][] = [];
+      const taken: SourceRows[] = [];
       let unknown = 0;
       for (const { hostId, points, isKnown } of checked) {
-        if (isKnown) taken.push([sourceOf.host(hostId), points]);
+        if (isKnown) taken.push(rowsOf(sourceOf.host(hostId), points));
         else for (const values of points.values()) unknown += values.size;
       }
       if (taken.length === 0 && dropped.has('tooManyHosts'))
@@ -86,11 +90,53 @@ export const handler = httpHandler(
       );
       if (!isKnown) throw new HttpError(404, `there is no service ${JSON.stringify(service.slice(0, 100))}`);
       const { sources, accepted, dropped } = validate(body, false);
-      const taken = [...sources.values()].map((points) => [sourceOf.service(service), points] as const);
+      const taken = [...sources.values()].map((points) => rowsOf(sourceOf.service(service), points));
       return acknowledge(tenant, taken, accepted, dropped);
     },
+
+    'POST /write': ({ event, tenant, query: { precision } }) =>
+      write(event, tenant, precision, (message) => ({ error: message })),
+
+    'POST /api/v2/write': ({ event, tenant, query: { precision } }) =>
+      write(event, tenant, precision, (message, line) => ({ code: 'invalid', message, line })),
   },
 );
+
+type SourceRows = readonly [Labels, readonly SourceRow[]];
+
+function rowsOf(source: Labels, points: SourcePoints): SourceRows {
+  return [source, rowsOfPoints(source, points)];
+}
+
+/** How an answer says what was not written, and the first line that could not be read. */
+type Complaint = (message: string, line: number | undefined) => unknown;
+
+/** Line protocol: the good lines are written before an answer complains of the bad ones, as InfluxDB's does. */
+async function write(
+  event: APIGatewayProxyEventV2,
+  tenant: Tenant,
+  precision: Precision,
+  complaint: Complaint,
+) {
+  const bytes = Buffer.from(bodyText(event, meter.limits(tenant).bodyBytes));
+  const limits = { nowMs: Date.now(), maxAgeMs: maxSampleAge, precision };
+  const { sources, accepted, strings, problems, badLines, outOfRange } = readLines(bytes, limits);
+  const beyond = await store(tenant, sources, accepted);
+  count('post', {
+    SamplesAccepted: accepted - beyond,
+    SamplesDropped: outOfRange + beyond,
+    StringsDropped: strings,
+    LinesRefused: badLines,
+  });
+  if (badLines === 0 && outOfRange === 0 && beyond === 0) return { statusCode: 204 };
+  const told = problems.map(({ line, reason }) => `unable to parse line ${line}: ${reason}`);
+  if (badLines > problems.length) told.push(`and ${badLines - problems.length} lines more`);
+  // Telegraf gives up what it is told so, and goes on.
+  if (outOfRange > 0) told.push(`points beyond retention policy dropped=${outOfRange}`);
+  if (beyond > 0) told.push(`max-series limit exceeded dropped=${beyond}`);
+  const message = `${accepted > beyond ? 'partial write: ' : ''}${told.join('; ')}`;
+  return reply(400, complaint(message, problems[0]?.line));
+}
 
 /** @param points null, which mkr posts when there is nothing to say, is no points */
 function validate(points: readonly unknown[] | null, hasHostId: boolean) {
@@ -101,29 +147,42 @@ function validate(points: readonly unknown[] | null, hasHostId: boolean) {
   });
 }
 
-/** Answers only when every sample is in the stream (design.md, rule 1). */
 async function acknowledge(
   tenant: Tenant,
-  sources: readonly (readonly [Labels, SourcePoints])[],
+  sources: readonly SourceRows[],
   accepted: number,
   dropped: Map<DropReason, number>,
 ) {
-  if (meter.isFullOfSeries(tenant)) {
-    const known = await knownSeries.keep(tenant, sources);
-    if (known.kept.length === 0 && known.dropped > 0)
-      throw overLimit('series', meter.limits(tenant).series, SERIES_RETRY_S);
-    if (known.dropped > 0) dropped.set('seriesLimit', known.dropped);
-    return store(tenant, known.kept, accepted - known.dropped, dropped);
-  }
-  return store(tenant, sources, accepted, dropped);
+  const beyond = await store(tenant, sources, accepted);
+  if (beyond > 0) dropped.set('seriesLimit', beyond);
+  count('post', {
+    SamplesAccepted: accepted - beyond,
+    SamplesDropped: [...dropped.values()].reduce((a, b) => a + b, 0),
+  });
+  return reply(
+    200,
+    dropped.size === 0 ? { success: true } : { success: true, dropped: Object.fromEntries(dropped) },
+  );
 }
 
-async function store(
-  tenant: Tenant,
-  sources: readonly (readonly [Labels, SourcePoints])[],
-  accepted: number,
-  dropped: ReadonlyMap<DropReason, number>,
-) {
+/**
+ * Returns only when every sample is in the stream (design.md, rule 1).
+ *
+ * @returns how many were dropped, because the tenant may have no new series
+ */
+async function store(tenant: Tenant, sources: readonly SourceRows[], accepted: number): Promise<number> {
+  if (!meter.isFullOfSeries(tenant)) {
+    await put(tenant, sources, accepted);
+    return 0;
+  }
+  const known = await knownSeries.keep(tenant, sources);
+  if (known.kept.length === 0 && known.dropped > 0)
+    throw overLimit('series', meter.limits(tenant).series, SERIES_RETRY_S);
+  await put(tenant, known.kept, accepted - known.dropped);
+  return known.dropped;
+}
+
+async function put(tenant: Tenant, sources: readonly SourceRows[], accepted: number): Promise<void> {
   const records = recordsOf(tenant, sources);
   try {
     await putRecords(kinesis, stream, records);
@@ -139,12 +198,4 @@ async function store(
     streamBytes: sizes.reduce((sum, bytes) => sum + bytes, 0),
     streamUnits: sizes.reduce((sum, bytes) => sum + Math.ceil(bytes / STREAM_UNIT_BYTES), 0),
   });
-  count('post', {
-    SamplesAccepted: accepted,
-    SamplesDropped: [...dropped.values()].reduce((a, b) => a + b, 0),
-  });
-  return reply(
-    200,
-    dropped.size === 0 ? { success: true } : { success: true, dropped: Object.fromEntries(dropped) },
-  );
 }

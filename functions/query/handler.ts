@@ -16,7 +16,7 @@ import { sourceIdOf } from '../../shared/placement';
 import { readDependencies } from '../../shared/query/dependencies';
 import { downsample } from '../../shared/query/downsample';
 import { readLatest } from '../../shared/query/latest';
-import { metricNames } from '../../shared/query/metric-names';
+import { hasSeries, metricNames, seriesOf } from '../../shared/query/metric-names';
 import { clampRange, planShown, type TimeRange } from '../../shared/query/plan';
 import { type Reading, readSeries, TIERS } from '../../shared/query/read';
 import { samplesOf, seriesTable } from '../../shared/query/series-table';
@@ -55,9 +55,9 @@ export const handler = httpHandler(
   { keys: new ApiKeys(table), tenants, meter: new TenantMeter(usage, stage) },
   {
     'GET /api/v0/hosts/{hostId}/metrics': async ({ tenant, path: { hostId }, query }) =>
-      readMetric(tenant, sourceOf.host(hostId), () => requireHost(tenant, hostId), query),
+      readMetric(tenant, sourceOf.host(hostId), query, () => requireHost(tenant, hostId)),
     'GET /api/v0/services/{serviceName}/metrics': async ({ tenant, path: { serviceName }, query }) =>
-      readMetric(tenant, sourceOf.service(serviceName), () => requireService(tenant, serviceName), query),
+      readMetric(tenant, sourceOf.service(serviceName), query, () => requireService(tenant, serviceName)),
     'GET /api/v0/hosts/{hostId}/metric-names': async ({ tenant, path: { hostId } }) => {
       await requireHost(tenant, hostId);
       return reply(200, { names: await namesOf(tenant, sourceOf.host(hostId)) });
@@ -66,6 +66,12 @@ export const handler = httpHandler(
       await requireService(tenant, serviceName);
       return reply(200, { names: await namesOf(tenant, sourceOf.service(serviceName)) });
     },
+    'GET /api/v1/series': async ({ tenant, query: { label } }) => {
+      const sourceId = sourceIdOf(tenant.id, sourceOf.labels(label));
+      const known = await dependencies.catalogue.source(tenant.id, sourceId);
+      return reply(200, { series: seriesOf(known).map((labels) => Object.fromEntries(labels)) });
+    },
+    'GET /api/v1/series/metrics': async ({ tenant, query }) => readMetric(tenant, query.label, query),
     'GET /api/v0/tsdb/latest': async ({ tenant, query }) => {
       const hostIds = [...new Set(query.hostId)];
       const names = [...new Set(query.name)];
@@ -90,33 +96,28 @@ export const handler = httpHandler(
   },
 );
 
+/** @param requireSource given for the source of Mackerel's metrics, whose times are of whole seconds */
 async function readMetric(
   tenant: Tenant,
-  source: Labels,
-  requireSource: () => Promise<void>,
+  labels: Labels,
   { name, from, to, step, aggregate, partial }: z.output<typeof metricsQuery>,
+  requireSource?: () => Promise<void>,
 ) {
+  const source = sourceOf.labels(labels);
+  const series = metricOf(labels, name);
   if (from > to) throw new HttpError(400, `from ${from} is after to ${to}`);
   const asked = { fromMs: from * 1000, toMs: to * 1000 };
   const { range: whole, stepMs } = planShown(asked, step, aggregate !== undefined);
 
   const [known] = await Promise.all([
     dependencies.catalogue.source(tenant.id, sourceIdOf(tenant.id, source)),
-    requireSource(),
+    requireSource?.(),
   ]);
-  if (!metricNames(known).includes(name))
-    throw new HttpError(404, `there is no metric ${JSON.stringify(name.slice(0, 255))}`);
+  if (!hasSeries(known, series))
+    throw new HttpError(404, `there is no metric ${JSON.stringify(name.slice(0, 255))} of these labels`);
   const range = clampRange(whole, Date.now(), retention);
   if (stepMs !== undefined) requireFewSteps(1, stepMs, range, known.firstMs);
-  const reading = await readSeries(
-    dependencies,
-    tenant,
-    source,
-    [metricOf(source, name)],
-    range,
-    known,
-    partial === 'true',
-  );
+  const reading = await readSeries(dependencies, tenant, source, [series], range, known, partial === 'true');
   const { timestamps, values } = samplesOf(reading.block, 0);
   const shown =
     stepMs === undefined ? { timestamps, values } : downsample({ timestamps, values }, stepMs, aggregate);
@@ -125,7 +126,7 @@ async function readMetric(
     200,
     {
       metrics: Array.from(shown.timestamps, (ms, i) => ({
-        time: Math.floor(ms / 1000),
+        time: requireSource === undefined ? ms / 1000 : Math.floor(ms / 1000),
         value: shown.values[i],
       })),
       ...(reading.missingSinceMs === undefined
@@ -193,7 +194,7 @@ async function requireService(tenant: Tenant, service: string): Promise<void> {
 }
 
 async function namesOf(tenant: Tenant, source: Labels): Promise<string[]> {
-  return metricNames(await dependencies.catalogue.source(tenant.id, sourceIdOf(tenant.id, source)));
+  return metricNames(await dependencies.catalogue.source(tenant.id, sourceIdOf(tenant.id, source)), source);
 }
 
 /**

@@ -78,7 +78,7 @@ export function httpHandler(gatekeeper: Gatekeeper, handlers: RouteHandlers) {
 }
 
 async function authorize({ keys, tenants }: Gatekeeper, event: APIGatewayProxyEventV2, right: Right) {
-  const key = event.headers['x-api-key'];
+  const key = keyOf(event);
   const grant = key === undefined ? undefined : await keys.verify(key);
   if (grant === undefined)
     throw new HttpError(
@@ -89,6 +89,11 @@ async function authorize({ keys, tenants }: Gatekeeper, event: APIGatewayProxyEv
   const tenant = await tenants.get(grant.tenant);
   if (tenant === undefined) throw new HttpError(401, 'the API key is not valid');
   return tenant;
+}
+
+/** `X-Api-Key: key`, or as InfluxDB's clients send it, `Authorization: Token key`. */
+function keyOf({ headers }: APIGatewayProxyEventV2): string | undefined {
+  return headers['x-api-key'] ?? /^Token +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
 }
 
 /** What no route matches: 405 when its path has routes of other methods, else 404. */

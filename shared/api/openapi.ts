@@ -14,7 +14,10 @@ const ERRORS: Record<number, { readonly description: string; readonly of: (route
   403: { description: 'The key lacks the right.', of: needsKey },
   404: { description: 'What is named is not there.', of: needsKey },
   413: { description: 'The body, or the answer, is too large.', of: needsKey },
-  415: { description: 'The content-encoding is not gzip.', of: ({ body }) => body !== undefined },
+  415: {
+    description: 'The content-encoding is not gzip.',
+    of: ({ body, rawBody }) => (body ?? rawBody) !== undefined,
+  },
   429: { description: 'Too many requests; see Retry-After.', of: needsKey },
   503: { description: 'A store did not answer; see Retry-After.', of: needsKey },
 };
@@ -67,7 +70,7 @@ export function openApiDocument(): Json {
 }
 
 function operationOf(route: Route, schemas: Json): Json {
-  const { method, path, right, summary, query, body, answer } = route;
+  const { method, path, right, summary, query, body, rawBody, answer, status = 200 } = route;
   const pathParameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: 'path',
@@ -94,8 +97,9 @@ function operationOf(route: Route, schemas: Json): Json {
       parameters: [...pathParameters, ...queryParameters],
     }),
     ...(body && { requestBody: { content: json(schemaOf(body, 'input', schemas)) } }),
+    ...(rawBody && { requestBody: { content: { [rawBody]: { schema: { type: 'string' } } } } }),
     responses: {
-      200: {
+      [status]: {
         description: 'Done.',
         ...(answer && { content: json(schemaOf(answer, 'output', schemas)) }),
       },

@@ -26,7 +26,9 @@ export function parseQuery<T extends z.ZodObject>(schema: T, query: URLSearchPar
 }
 
 export function isRepeatable(schema: z.ZodType): boolean {
-  return (schema instanceof z.ZodOptional ? schema.unwrap() : schema) instanceof z.ZodArray;
+  const inner =
+    schema instanceof z.ZodOptional ? schema.unwrap() : schema instanceof z.ZodPipe ? schema.in : schema;
+  return inner instanceof z.ZodArray;
 }
 
 function sentenceOf({ path, message, input }: z.core.$ZodIssue): string {

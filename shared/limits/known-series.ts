@@ -1,21 +1,22 @@
 import { LRUCache } from 'lru-cache';
 import { mapLimited } from '../concurrency';
-import type { Labels } from '../labels';
+import { type Labels, labelsKey } from '../labels';
 import type { Catalogue } from '../meta/catalogue';
 import type { Tenant } from '../meta/tenants';
 import { sourceIdOf } from '../placement';
-import type { SourcePoints } from '../post/points';
-import { metricNames } from '../query/metric-names';
+import type { SourceRow } from '../post/rows';
+import { seriesOf } from '../query/metric-names';
 
 const PARALLEL = 16;
 const KNOWN_MS = 30_000;
 
 /** Which series there are: asked only for tenants that may have no new ones. */
 export class KnownSeries {
-  private readonly names = new LRUCache<string, ReadonlySet<string>>({
+  /** Keys of their labels, by source. */
+  private readonly known = new LRUCache<string, ReadonlySet<string>>({
     ttl: KNOWN_MS,
     maxSize: 1_000_000,
-    sizeCalculation: (names) => names.size + 1,
+    sizeCalculation: (series) => series.size + 1,
   });
 
   constructor(private readonly catalogue: Catalogue) {}
@@ -23,28 +24,39 @@ export class KnownSeries {
   /** Keeps the samples of series that are known. */
   async keep(
     tenant: Tenant,
-    sources: readonly (readonly [Labels, SourcePoints])[],
-  ): Promise<{ readonly kept: [Labels, SourcePoints][]; readonly dropped: number }> {
+    sources: readonly (readonly [Labels, readonly SourceRow[]])[],
+  ): Promise<{ readonly kept: [Labels, SourceRow[]][]; readonly dropped: number }> {
     let dropped = 0;
-    const kept = await mapLimited(sources, PARALLEL, async ([source, points]) => {
-      const known = await this.namesOf(tenant, source);
-      const left: SourcePoints = new Map();
-      for (const [timestamp, values] of points) {
-        const old = new Map([...values].filter(([name]) => known.has(name)));
-        dropped += values.size - old.size;
-        if (old.size > 0) left.set(timestamp, old);
-      }
-      return [source, left] as [Labels, SourcePoints];
+    const kept = await mapLimited(sources, PARALLEL, async ([source, rows]) => {
+      const known = await this.seriesOf(tenant, source);
+      const left = rows.flatMap((row) => {
+        const old = knownOf(row, known);
+        dropped += row.values.length - old.values.length;
+        return old.values.length === 0 ? [] : [old];
+      });
+      return [source, left] as [Labels, SourceRow[]];
     });
-    return { kept: kept.filter(([, points]) => points.size > 0), dropped };
+    return { kept: kept.filter(([, rows]) => rows.length > 0), dropped };
   }
 
-  private async namesOf(tenant: Tenant, source: Labels): Promise<ReadonlySet<string>> {
+  private async seriesOf(tenant: Tenant, source: Labels): Promise<ReadonlySet<string>> {
     const sourceId = sourceIdOf(tenant.id, source);
-    const copy = this.names.get(sourceId);
+    const copy = this.known.get(sourceId);
     if (copy !== undefined) return copy;
-    const names = new Set(metricNames(await this.catalogue.source(tenant.id, sourceId)));
-    this.names.set(sourceId, names);
-    return names;
+    const series = new Set(seriesOf(await this.catalogue.source(tenant.id, sourceId)).map(labelsKey));
+    this.known.set(sourceId, series);
+    return series;
   }
+}
+
+/** The part of a row that is of known series. */
+function knownOf(row: SourceRow, known: ReadonlySet<string>): SourceRow {
+  const series = row.columns.series();
+  const kept = series.flatMap((labels, i) => (known.has(labelsKey(labels)) ? [i] : []));
+  if (kept.length === series.length) return row;
+  return {
+    timestamp: row.timestamp,
+    columns: { key: `${row.columns.key}!${kept.join(' ')}`, series: () => kept.map((i) => series[i]!) },
+    values: kept.map((i) => row.values[i]!),
+  };
 }

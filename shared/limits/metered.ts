@@ -7,6 +7,8 @@ import type { BudgetName, TenantMeter } from './tenant-meter';
 /** What the requests of a route use up. */
 const USES: { readonly [K in RouteKey]?: readonly BudgetName[] } = {
   'POST /api/v0/tsdb': ['samplesPerMinute'],
+  'POST /write': ['samplesPerMinute'],
+  'POST /api/v2/write': ['samplesPerMinute'],
   'POST /api/v0/services/{serviceName}/tsdb': ['samplesPerMinute', 'servicePostsPerMinute'],
 };
 

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { type Id, idText } from '../id';
-import { type Labels, labelValue, METRIC_NAME, metricOf } from '../labels';
+import { type Labels, labelsKey } from '../labels';
 import { layoutOf } from '../layout';
 import type { Tenant } from '../meta/tenants';
 import {
@@ -13,7 +13,7 @@ import {
   splitIndexOf,
 } from '../placement';
 import { encodeRecords, type RecordFrame, type RecordGroup } from '../record';
-import type { SourcePoints } from './points';
+import type { Columns, SourceRow } from './rows';
 
 /** A record for the stream, and the partition key that keeps a partition's records in one order. */
 export interface OutgoingRecord {
@@ -21,53 +21,51 @@ export interface OutgoingRecord {
   readonly data: Buffer;
 }
 
-/** The part of a source that goes into one group, and the names of its series in the order of its layout. */
-interface GroupLayout {
+/** The part of a row that goes into one group. */
+interface GroupColumns {
+  readonly splitBits: number;
   readonly splitIndex: number;
+  /** Of the layout. */
   readonly id: Id;
-  /** Bytes of the layout; all of it, decoded, would take ten times as much in memory. */
-  readonly bytes: Uint8Array;
-  /** Metric names in the layout's order. */
-  readonly names: readonly string[];
+  readonly layout: Uint8Array;
+  /** For each series of the layout where in the row its value is. */
+  readonly positions: Uint32Array;
 }
 
-/** Layouts made before: agents send the same names minute after minute. By source and names. */
-const layouts = new LRUCache<string, readonly GroupLayout[]>({
+/** Made before: agents send the same series minute after minute. By source and columns. */
+const known = new LRUCache<string, readonly GroupColumns[]>({
   max: 20_000,
   maxSize: 64_000_000,
   sizeCalculation: (groups, key) =>
-    groups.reduce((sum, { bytes, names }) => sum + bytes.length + 64 * names.length, 2 * key.length),
+    groups.reduce(
+      (sum, { layout, positions }) => sum + 300 + layout.length + positions.byteLength,
+      key.length,
+    ),
 });
 
 /** Encodes a request's samples as records, split by partition and group. */
 export function recordsOf(
   tenant: Tenant,
-  sources: Iterable<readonly [Labels, SourcePoints]>,
+  sources: Iterable<readonly [Labels, readonly SourceRow[]]>,
 ): OutgoingRecord[] {
   const byPartition = new Map<number, RecordGroup[]>();
-  for (const [source, points] of sources) {
+  for (const [source, rows] of sources) {
     const sourceIdBytes = sourceIdBytesOf(tenant.id, source);
     const sourceId = idText(sourceIdBytes);
-    const splitBits = splitBitsFor(mostNames(points));
     const groups = new Map<string, RecordGroup & { frames: RecordFrame[] }>();
-    for (const [timestamp, values] of points) {
+    for (const { timestamp, columns, values } of rows) {
       const partition = partitionOf(sourceId, partitionsOn(tenant.placement, dayOf(timestamp)));
-      for (const { splitIndex, id, bytes, names } of groupLayouts(
-        source,
-        sourceId,
-        [...values.keys()],
-        splitBits,
-      )) {
-        const key = `${partition} ${id}`;
+      for (const { splitBits, splitIndex, id, layout, positions } of groupColumns(sourceId, columns)) {
+        const key = `${partition} ${splitBits} ${id}`;
         let group = groups.get(key);
         if (group === undefined) {
-          group = { sourceId: sourceIdBytes, splitBits, splitIndex, layout: bytes, frames: [] };
+          group = { sourceId: sourceIdBytes, splitBits, splitIndex, layout, frames: [] };
           groups.set(key, group);
           const others = byPartition.get(partition);
           if (others === undefined) byPartition.set(partition, [group]);
           else others.push(group);
         }
-        group.frames.push({ timestamp, values: valuesOf(names, values) });
+        group.frames.push({ timestamp, values: valuesOf(positions, values) });
       }
     }
   }
@@ -84,39 +82,37 @@ export function partitionKeyOf({ tenantId, partition }: PartitionRef): string {
   return `${tenantId}:${partition}`;
 }
 
-function mostNames(points: SourcePoints): number {
-  let most = 0;
-  for (const { size } of points.values()) most = Math.max(most, size);
-  return most;
-}
-
-function groupLayouts(
-  source: Labels,
-  sourceId: string,
-  names: string[],
-  splitBits: number,
-): readonly GroupLayout[] {
-  const key = `${sourceId}${splitBits} ${names.join(' ')}`;
-  const known = layouts.get(key);
-  if (known !== undefined) return known;
-  const bySplit = new Map<number, Labels[]>();
-  for (const name of names) {
-    const series = metricOf(source, name);
-    const split = splitIndexOf(series, splitBits);
-    const others = bySplit.get(split);
-    if (others === undefined) bySplit.set(split, [series]);
-    else others.push(series);
-  }
-  const made = [...bySplit].map(([splitIndex, series]) => {
-    const { id, bytes, series: ordered } = layoutOf(series);
-    return { splitIndex, id, bytes, names: ordered.map((labels) => labelValue(labels, METRIC_NAME)!) };
+function groupColumns(sourceId: Id, columns: Columns): readonly GroupColumns[] {
+  const knownAs = `${sourceId}${columns.key}`;
+  const found = known.get(knownAs);
+  if (found !== undefined) return found;
+  const byKey = new Map<string, { readonly labels: Labels; readonly position: number }>();
+  let labelBytes = 0;
+  columns.series().forEach((labels, position) => {
+    const key = labelsKey(labels);
+    if (!byKey.has(key)) labelBytes += Buffer.byteLength(key);
+    byKey.set(key, { labels, position });
   });
-  layouts.set(key, made);
+  const splitBits = splitBitsFor(byKey.size, labelBytes);
+  const bySplit = new Map<number, Labels[]>();
+  for (const { labels } of byKey.values()) {
+    const split = splitIndexOf(labels, splitBits);
+    const others = bySplit.get(split);
+    if (others === undefined) bySplit.set(split, [labels]);
+    else others.push(labels);
+  }
+  const made = Array.from(bySplit, ([splitIndex, series]): GroupColumns => {
+    const { id, bytes, columns } = layoutOf(series);
+    const positions = Uint32Array.from(columns.keys(), (key) => byKey.get(key)!.position);
+    return { splitBits, splitIndex, id, layout: bytes, positions };
+  });
+  known.set(knownAs, made);
   return made;
 }
 
-function valuesOf(names: readonly string[], values: ReadonlyMap<string, number>): Uint8Array {
-  const bytes = Buffer.allocUnsafe(names.length * 8);
-  for (let i = 0; i < names.length; i++) bytes.writeDoubleLE(values.get(names[i]!)!, i * 8);
+function valuesOf(positions: Uint32Array, values: ArrayLike<number>): Uint8Array {
+  const bytes = new Uint8Array(positions.length * 8);
+  const view = new DataView(bytes.buffer);
+  for (let i = 0; i < positions.length; i++) view.setFloat64(i * 8, values[positions[i]!]!, true);
   return bytes;
 }

@@ -24,7 +24,7 @@ export async function readLatest(
 ): Promise<Map<string, LatestSample>> {
   const latest = new Map<string, LatestSample>();
   const known = await dependencies.catalogue.source(tenant.id, sourceIdOf(tenant.id, source));
-  const existing = new Set(metricNames(known));
+  const existing = new Set(metricNames(known, source));
   let missing = names.filter((name) => existing.has(name));
   for (const backMs of LOOK_BACK_MS) {
     if (missing.length === 0) break;

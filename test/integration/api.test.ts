@@ -479,4 +479,71 @@ describe('the HTTP API', () => {
       .map((pid) => /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]);
     return Math.max(...peaks.map(Number)) * 1024;
   }
+
+  describe('of line protocol', () => {
+    const body = `cpu,host=web9,cpu=cpu0 user=1.5,system=2i,note="x" ${now * 1000 + 7}\nmem,host=web9 free=3 ${now * 1000 + 7}\n`;
+    const series = `label=${encodeURIComponent('host=web9')}`;
+
+    test('stores what Telegraf sends as it was sent, gzip and token included, and gives it back by its labels', async () => {
+      const response = await fetch(new URL('/api/v2/write?org=o&bucket=b&precision=ms', stack.url), {
+        method: 'POST',
+        headers: {
+          authorization: `Token ${stack.apiKey}`,
+          'content-encoding': 'gzip',
+          'content-type': 'text/plain',
+        },
+        body: gzipSync(body),
+      });
+      expect([response.status, await response.text()]).toEqual([204, '']);
+      const path = `/api/v1/series/metrics?name=cpu_user&${series}&label=cpu=cpu0&from=${now}&to=${now}`;
+      await eventually<{ metrics?: unknown[] }>(
+        path,
+        ({ metrics }) => JSON.stringify(metrics) === JSON.stringify([{ time: now + 0.007, value: 1.5 }]),
+      );
+      const listed = await client.json<{ series: Record<string, string>[] }>(
+        'GET',
+        `/api/v1/series?${series}`,
+      );
+      expect(listed.series.map(({ __name__ }) => __name__).sort()).toEqual([
+        'cpu_system',
+        'cpu_user',
+        'mem_free',
+      ]);
+    });
+
+    test.each([
+      { path: '/write', error: (message: string) => ({ error: message }) },
+      { path: '/api/v2/write', error: (message: string) => ({ code: 'invalid', message, line: 2 }) },
+    ])('$path keeps the good lines and tells the first bad one by its number', async ({ path, error }) => {
+      const response = await client.request(
+        'POST',
+        `${path}?precision=s`,
+        `a good=1 ${now}\nbad\na good=x ${now}`,
+      );
+      expect(response.status).toBe(400);
+      expect(await response.json()).toEqual(
+        error(
+          'partial write: unable to parse line 2: missing fields; unable to parse line 3: bad field value',
+        ),
+      );
+    });
+
+    test.each([
+      { name: 'a precision that is none', path: '/write?precision=fortnight', key: undefined, status: 400 },
+      { name: 'a key that is none', path: '/write', key: 'x', status: 401 },
+    ])('$name is $status', async ({ path, key, status }) => {
+      const headers = { authorization: `Token ${key ?? stack.apiKey}` };
+      const response = await fetch(new URL(path, stack.url), { method: 'POST', headers, body: 'a b=1' });
+      expect(response.status).toBe(status);
+    });
+
+    test.each([
+      { name: 'no label', query: 'name=cpu_user' },
+      { name: 'a label that is none', query: 'name=cpu_user&label=host' },
+      { name: 'a label twice', query: 'name=cpu_user&label=a=1&label=a=2' },
+    ])('$name is 400', async ({ query }) => {
+      const path = `/api/v1/series/metrics?${query}&from=${now}&to=${now}`;
+      expect((await client.request('GET', path)).status).toBe(400);
+    });
+  });
 });

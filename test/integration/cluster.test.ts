@@ -7,6 +7,7 @@ import { type DeliveredRecord, ingestBatch } from '../../shared/ingest/ingest';
 import { metricOf, sourceOf } from '../../shared/labels';
 import { type PartitionRef, partitionOf, sourceIdOf, tenantIdOf } from '../../shared/placement';
 import { recordsOf } from '../../shared/post/records';
+import { rowsOfPoints } from '../../shared/post/rows';
 import { IncompleteReadError } from '../../shared/query/incomplete';
 import { readSeries } from '../../shared/query/read';
 import { type ClusterNode, type LocalCluster, startCluster } from '../support/cluster';
@@ -57,7 +58,7 @@ class Feed {
     const timestamp = this.startMs + at * 1000;
     const fresh = hosts.map((host, h) => {
       const points = new Map([[timestamp, new Map(names.map((name, m) => [name, sampleOf(host, at, m)]))]]);
-      const [record] = recordsOf(tenant, [[sourceOf.host(host), points]]);
+      const [record] = recordsOf(tenant, [[sourceOf.host(host), rowsOfPoints(sourceOf.host(host), points)]]);
       const sequenceNumber = String(this.records.length + h);
       return { host, at, data: record!.data, sequenceNumber, arrivalMs: Date.now(), shardId: 's' };
     });

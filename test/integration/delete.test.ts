@@ -7,6 +7,7 @@ import { metricOf, sourceOf } from '../../shared/labels';
 import { dayOf, sourceIdOf, tenantIdOf } from '../../shared/placement';
 import { deletionRecords } from '../../shared/post/deletions';
 import { recordsOf } from '../../shared/post/records';
+import { rowsOfPoints } from '../../shared/post/rows';
 import { readSeries } from '../../shared/query/read';
 import { startTiers, type Tiers } from '../support/tiers';
 
@@ -136,7 +137,9 @@ describe('deletions', () => {
         } else {
           const [record] =
             step.kind === 'post'
-              ? recordsOf(tenant, [[source, new Map([[step.at, new Map(Object.entries(step.values))]])]])
+              ? recordsOf(tenant, [
+                  [source, rowsOfPoints(source, new Map([[step.at, new Map(Object.entries(step.values))]]))],
+                ])
               : deletionRecords(tenant, source, step.deletion);
           const sequenceNumber = String(stream.length);
           stream.push({

@@ -6,6 +6,7 @@ import { metricOf, sourceOf } from '../../shared/labels';
 import { Catalogue } from '../../shared/meta/catalogue';
 import { sourceIdOf, tenantIdOf } from '../../shared/placement';
 import { recordsOf } from '../../shared/post/records';
+import { rowsOfPoints } from '../../shared/post/rows';
 import { clampRange, type TimeRange } from '../../shared/query/plan';
 import { readSeries } from '../../shared/query/read';
 import { startTiers, type Tiers } from '../support/tiers';
@@ -52,12 +53,14 @@ describe('what a read costs', () => {
 
   async function post(host: string, times: readonly number[]): Promise<void> {
     const points = new Map(times.map((at) => [at, new Map([['m', 1]])]));
-    const batch = recordsOf(tenant, [[sourceOf.host(host), points]]).map(({ data }) => ({
-      data,
-      sequenceNumber: String(arrivals++),
-      arrivalMs: now + arrivals,
-      shardId: 's',
-    }));
+    const batch = recordsOf(tenant, [[sourceOf.host(host), rowsOfPoints(sourceOf.host(host), points)]]).map(
+      ({ data }) => ({
+        data,
+        sequenceNumber: String(arrivals++),
+        arrivalMs: now + arrivals,
+        shardId: 's',
+      }),
+    );
     const { errors } = await ingestBatch({ ...tiers, quarantine, windowMs: HOUR, isReplay: false }, batch);
     if (errors[0] !== undefined) throw errors[0].cause;
   }

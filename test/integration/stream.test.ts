@@ -12,6 +12,7 @@ import { kinesisEvent } from '../../scripts/local/batches';
 import { sourceOf } from '../../shared/labels';
 import { tenantIdOf } from '../../shared/placement';
 import { recordsOf } from '../../shared/post/records';
+import { rowsOfPoints } from '../../shared/post/rows';
 import { Client } from '../support/client';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { ops } from '../support/ops';
@@ -59,7 +60,9 @@ describe('the stream', () => {
         new Map([[METRIC, value]]),
       ]),
     );
-    const [record, ...more] = recordsOf(tenant, [[sourceOf.host(host), points]]);
+    const [record, ...more] = recordsOf(tenant, [
+      [sourceOf.host(host), rowsOfPoints(sourceOf.host(host), points)],
+    ]);
     expect(more).toEqual([]);
     return record!;
   };

@@ -1,0 +1,363 @@
+/**
+ * InfluxDB line protocol, read from its bytes without a copy of them.
+ *
+ *     measurement[,tag=value]... field=value[,field=value]... [timestamp]
+ *
+ * A backslash before a comma, a space or (except in a measurement) an equals sign makes it a part of the name; before
+ * anything else it is itself. Strings are in double quotes, in which `\"` and `\\` are escapes and line ends are data.
+ * Lines that begin with `#` are comments.
+ *
+ * @see https://docs.influxdata.com/influxdb/v2/reference/syntax/line-protocol/
+ */
+
+/** Fields that a line may have. */
+export const MAX_LINE_FIELDS = 65_536;
+
+/** What a timestamp counts, as `precision` has it in either version of the API. */
+export const PRECISIONS = ['ns', 'n', 'us', 'u', 'µ', 'ms', 's', 'm', 'h'] as const;
+export type Precision = (typeof PRECISIONS)[number];
+
+/** How a number of units becomes ms: digits cut off its end, then a factor. */
+const UNITS: Record<Precision, { readonly cut: number; readonly factor: number }> = {
+  ns: { cut: 6, factor: 1 },
+  n: { cut: 6, factor: 1 },
+  us: { cut: 3, factor: 1 },
+  u: { cut: 3, factor: 1 },
+  µ: { cut: 3, factor: 1 },
+  ms: { cut: 0, factor: 1 },
+  s: { cut: 0, factor: 1_000 },
+  m: { cut: 0, factor: 60_000 },
+  h: { cut: 0, factor: 3_600_000 },
+};
+
+const NEWLINE = 0x0a;
+const RETURN = 0x0d;
+const SPACE = 0x20;
+const QUOTE = 0x22;
+const HASH = 0x23;
+const PLUS = 0x2b;
+const COMMA = 0x2c;
+const MINUS = 0x2d;
+const DOT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
+const EQUALS = 0x3d;
+const BACKSLASH = 0x5c;
+
+/** Powers of ten that a float64 holds exactly. */
+const POWERS = Float64Array.from({ length: 23 }, (_, i) => Number(`1e${i}`));
+/** Decimal digits that a float64 holds exactly, whatever they are. */
+const EXACT_DIGITS = 15;
+const MAX_TIMESTAMP_DIGITS = 19;
+const MAX_INT64 = 2n ** 63n - 1n;
+const MAX_UINT64 = 2n ** 64n - 1n;
+const BOOLEANS: ReadonlyMap<string, number> = new Map([
+  ...['t', 'T', 'true', 'True', 'TRUE'].map((text) => [text, 1] as const),
+  ...['f', 'F', 'false', 'False', 'FALSE'].map((text) => [text, 0] as const),
+]);
+
+/** A line that is not line protocol. */
+class BadLine extends Error {}
+const UNBALANCED = 'unbalanced quotes';
+
+/**
+ * Reads a body line by line. What it says of a line holds until {@link next} is called again.
+ *
+ *     const reader = new LineReader(bytes, 'ns');
+ *     while (reader.next()) if (reader.problem === undefined) use(reader);
+ */
+export class LineReader {
+  /** Number of the line, from 1; of its first when a string in it has line ends. */
+  line = 0;
+  /** What is wrong with the line; undefined when it was read. */
+  problem: string | undefined;
+  /** Where measurement and tags stand in the body, half-open. */
+  headStart = 0;
+  headEnd = 0;
+  /** Fields that are numbers. */
+  count = 0;
+  /** Where the key of each of those stands, half-open. */
+  keyStarts = new Int32Array(128);
+  keyEnds = new Int32Array(128);
+  values = new Float64Array(128);
+  /** Fields that are strings, and were passed over. */
+  strings = 0;
+  /** Rounded down to ms; undefined when the line has none. */
+  timestampMs: number | undefined;
+
+  private readonly buffer: Buffer;
+  private at = 0;
+  private lineAt = 0;
+  private readonly unit: (typeof UNITS)[Precision];
+
+  constructor(bytes: Uint8Array, precision: Precision) {
+    this.buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    this.unit = UNITS[precision];
+  }
+
+  /** Reads the next line that is neither blank nor a comment. @returns false when there is none */
+  next(): boolean {
+    const { buffer } = this;
+    while (this.at < buffer.length) {
+      this.line += this.newlinesSince();
+      this.skipSpaces();
+      const first = buffer[this.at];
+      if (first === undefined) return false;
+      if (first !== NEWLINE && first !== HASH) {
+        this.readLine();
+        return true;
+      }
+      this.skipLine();
+    }
+    return false;
+  }
+
+  private readLine(): void {
+    const start = this.at;
+    this.problem = undefined;
+    this.count = 0;
+    this.strings = 0;
+    this.timestampMs = undefined;
+    try {
+      this.readHead();
+      this.readFields();
+      this.timestampMs = this.readTimestamp();
+    } catch (error) {
+      if (!(error instanceof BadLine)) throw error;
+      this.problem = error.message;
+      // A string without an end would else take every line after it along.
+      if (error.message === UNBALANCED) this.at = start;
+    }
+    this.skipLine();
+  }
+
+  /** Moves just past the end of the line. */
+  private skipLine(): void {
+    const end = this.buffer.indexOf(NEWLINE, this.at);
+    this.at = end === -1 ? this.buffer.length : end + 1;
+  }
+
+  /** Line ends passed since the last call, 1 at the first. */
+  private newlinesSince(): number {
+    if (this.at === 0) return 1;
+    let count = 0;
+    for (
+      let at = this.buffer.indexOf(NEWLINE, this.lineAt);
+      at !== -1 && at < this.at;
+      at = this.buffer.indexOf(NEWLINE, at + 1)
+    )
+      count++;
+    this.lineAt = this.at;
+    return count;
+  }
+
+  private skipSpaces(): void {
+    const { buffer } = this;
+    let at = this.at;
+    while (buffer[at] === SPACE || buffer[at] === RETURN) at++;
+    this.at = at;
+  }
+
+  private readHead(): void {
+    const { buffer } = this;
+    const { length } = buffer;
+    let at = this.at;
+    this.headStart = at;
+    for (; at < length; at++) {
+      const byte = buffer[at]!;
+      if (byte === BACKSLASH) {
+        if (isEscaped(buffer[at + 1])) at++;
+      } else if (byte === SPACE || byte === NEWLINE) break;
+    }
+    this.headEnd = at;
+    this.at = at;
+    if (buffer[this.headStart] === COMMA) throw new BadLine('missing measurement');
+    if (buffer[at] !== SPACE) throw new BadLine('missing fields');
+    this.skipSpaces();
+    if (this.at === length || buffer[this.at] === NEWLINE) throw new BadLine('missing fields');
+  }
+
+  private readFields(): void {
+    const { buffer } = this;
+    for (;;) {
+      const start = this.at;
+      let at = start;
+      for (; ; at++) {
+        const byte = buffer[at];
+        if (byte === EQUALS) break;
+        if (byte === BACKSLASH) {
+          if (isEscaped(buffer[at + 1])) at++;
+        } else if (byte === undefined || byte === COMMA || byte === SPACE || byte === NEWLINE) {
+          this.at = Math.min(at, buffer.length);
+          throw new BadLine('missing field value');
+        }
+      }
+      this.at = at;
+      if (at === start) throw new BadLine('missing field key');
+      this.at++;
+      if (buffer[this.at] === QUOTE) this.skipString();
+      else {
+        const value = this.readValue();
+        if (this.count === this.values.length) this.grow();
+        this.keyStarts[this.count] = start;
+        this.keyEnds[this.count] = at;
+        this.values[this.count++] = value;
+      }
+      if (this.count + this.strings > MAX_LINE_FIELDS)
+        throw new BadLine(`more than ${MAX_LINE_FIELDS} fields`);
+      if (buffer[this.at] !== COMMA) return;
+      this.at++;
+    }
+  }
+
+  private grow(): void {
+    const length = this.values.length * 2;
+    const grown = <T extends Int32Array | Float64Array>(to: T, from: T): T => {
+      to.set(from);
+      return to;
+    };
+    this.keyStarts = grown(new Int32Array(length), this.keyStarts);
+    this.keyEnds = grown(new Int32Array(length), this.keyEnds);
+    this.values = grown(new Float64Array(length), this.values);
+  }
+
+  private skipString(): void {
+    const { buffer } = this;
+    for (let at = this.at + 1; at < buffer.length; at++) {
+      const byte = buffer[at]!;
+      if (byte === BACKSLASH) {
+        if (buffer[at + 1] === QUOTE || buffer[at + 1] === BACKSLASH) at++;
+      } else if (byte === QUOTE) {
+        this.at = at + 1;
+        this.strings++;
+        if (!isValueEnd(buffer[this.at])) throw new BadLine('text after the end of a string');
+        return;
+      }
+    }
+    this.at = buffer.length;
+    throw new BadLine(UNBALANCED);
+  }
+
+  /** A float, an integer with its `i` or `u`, or a boolean. */
+  private readValue(): number {
+    const { buffer } = this;
+    const start = this.at;
+    let at = start;
+    const first = buffer[at];
+    const isNegative = first === MINUS;
+    if (isNegative || first === PLUS) at++;
+    let mantissa = 0;
+    let digits = 0;
+    let decimals = 0;
+    let byte = buffer[at]!;
+    for (; byte >= ZERO && byte <= NINE; byte = buffer[++at]!, digits++)
+      mantissa = mantissa * 10 + byte - ZERO;
+    if (byte === DOT) {
+      byte = buffer[++at]!;
+      const pointAt = at;
+      for (; byte >= ZERO && byte <= NINE; byte = buffer[++at]!) mantissa = mantissa * 10 + byte - ZERO;
+      decimals = at - pointAt;
+      digits += decimals;
+    }
+    // Both are exact, so their quotient is the float64 nearest to the decimal.
+    if (digits > 0 && digits <= EXACT_DIGITS && isValueEnd(byte)) {
+      this.at = at;
+      const value = decimals === 0 ? mantissa : mantissa / POWERS[decimals]!;
+      return isNegative ? -value : value;
+    }
+    while (!isValueEnd(buffer[at])) at++;
+    this.at = at;
+    return slowValue(buffer.toString('latin1', start, at));
+  }
+
+  private readTimestamp(): number | undefined {
+    const { buffer } = this;
+    this.skipSpaces();
+    const isNegative = buffer[this.at] === MINUS;
+    const start = isNegative ? this.at + 1 : this.at;
+    let end = start;
+    while (buffer[end]! >= ZERO && buffer[end]! <= NINE) end++;
+    this.at = end;
+    this.skipSpaces();
+    const isEnd = this.at >= buffer.length || buffer[this.at] === NEWLINE;
+    if (isEnd && start === end && !isNegative) return undefined;
+    if (!isEnd || start === end || end - start > MAX_TIMESTAMP_DIGITS) throw new BadLine('bad timestamp');
+    let ms = 0;
+    for (let at = start; at < end - this.unit.cut; at++) ms = ms * 10 + buffer[at]! - ZERO;
+    ms *= this.unit.factor;
+    return isNegative ? -ms : ms;
+  }
+}
+
+function isEscaped(byte: number | undefined): boolean {
+  return byte === COMMA || byte === SPACE || byte === EQUALS;
+}
+
+function isValueEnd(byte: number | undefined): boolean {
+  return byte === COMMA || byte === SPACE || byte === NEWLINE || byte === RETURN || byte === undefined;
+}
+
+/** The rare values: with an exponent, of many digits, integers and booleans. */
+function slowValue(text: string): number {
+  if (/^[-+]?\d{1,20}i$/.test(text)) {
+    const value = BigInt(text.slice(text.startsWith('+') ? 1 : 0, -1));
+    if (value > MAX_INT64 || value < -MAX_INT64 - 1n) throw new BadLine('integer beyond 64 bits');
+    return Number(value);
+  }
+  if (/^\d{1,20}u$/.test(text)) {
+    const value = BigInt(text.slice(0, -1));
+    if (value > MAX_UINT64) throw new BadLine('integer beyond 64 bits');
+    return Number(value);
+  }
+  if (/^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/.test(text)) {
+    const value = Number(text);
+    if (!Number.isFinite(value)) throw new BadLine('number beyond float64');
+    return value;
+  }
+  const value = BOOLEANS.get(text);
+  if (value === undefined) throw new BadLine('bad field value');
+  return value;
+}
+
+/** Names of a line, out of {@link LineReader}'s ranges. */
+export interface LineHead {
+  readonly measurement: string;
+  readonly tags: readonly (readonly [key: string, value: string])[];
+}
+
+/**
+ * Reads measurement and tags.
+ *
+ * @param head from {@link LineReader.headStart} to {@link LineReader.headEnd}, in UTF-8
+ * @returns what is wrong with it, as text, when it is not well-formed
+ */
+export function parseHead(head: string): LineHead | string {
+  const [measurement, ...pairs] = splitUnescaped(head, ',');
+  const tags: (readonly [string, string])[] = [];
+  for (const pair of pairs) {
+    const [key, value, ...more] = splitUnescaped(pair, '=');
+    if (!key) return 'missing tag key';
+    if (!value) return 'missing tag value';
+    if (more.length > 0) return 'an equals sign in a tag value is not escaped';
+    tags.push([unescapeName(key), unescapeName(value)]);
+  }
+  return { measurement: measurement!.replace(/\\([, ])/g, '$1'), tags };
+}
+
+/** A tag key, tag value or field key as it is meant. */
+export function unescapeName(text: string): string {
+  return text.includes('\\') ? text.replace(/\\([, =])/g, '$1') : text;
+}
+
+function splitUnescaped(text: string, separator: ',' | '='): string[] {
+  const parts: string[] = [];
+  let start = 0;
+  for (let at = 0; at < text.length; at++) {
+    if (text[at] === '\\' && isEscaped(text.charCodeAt(at + 1))) at++;
+    else if (text[at] === separator) {
+      parts.push(text.slice(start, at));
+      start = at + 1;
+    }
+  }
+  return [...parts, text.slice(start)];
+}
