@@ -5,6 +5,7 @@ import { Code } from 'aws-cdk-lib/aws-lambda';
 import { buildSync } from 'esbuild';
 import type { FunctionName } from '../shared/names';
 import { bundleForBrowser } from './browser-bundle';
+import { BUNDLE_OPTIONS } from './bundle-options';
 
 const FUNCTIONS_FOLDER = join(__dirname, '..', 'functions');
 
@@ -13,7 +14,6 @@ const FUNCTIONS_FOLDER = join(__dirname, '..', 'functions');
  * the version that runs, and it loads faster than the runtime's own, which is not bundled.
  *
  * esbuild is called in this process rather than through npx, once for each function, as NodejsFunction does.
- * CommonJS, because ioredis as ESM needs a `createRequire` banner.
  *
  * What a function has in a folder `browser` is built for browsers into `assets/` beside that file.
  *
@@ -30,15 +30,7 @@ export function bundle(name: FunctionName, folder = FUNCTIONS_FOLDER): Code {
           buildSync({
             entryPoints: [join(folder, name, 'handler.ts')],
             outfile: join(outputFolder, 'index.js'),
-            bundle: true,
-            platform: 'node',
-            target: 'node24',
-            format: 'cjs',
-            mainFields: ['module', 'main'],
-            minify: true,
-            sourcemap: false,
-            legalComments: 'none',
-            logLevel: 'warning',
+            ...BUNDLE_OPTIONS,
           });
           const browserFolder = join(folder, name, 'browser');
           if (existsSync(browserFolder)) bundleForBrowser(browserFolder, join(outputFolder, 'assets'));

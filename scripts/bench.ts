@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { benchCodec } from './bench/codec';
 import { benchNoisy } from './bench/noisy';
+import { benchIngest } from './bench/ingest';
 
 interface Benchmark {
   readonly name: string;
@@ -12,6 +13,7 @@ interface Benchmark {
 const benchmarks: readonly Benchmark[] = [
   { name: 'codec', summary: 'size and speed of chunks, beside Gorilla and zstd', run: benchCodec },
   { name: 'noisy', summary: 'p99 of a tenant while another exceeds its limit', run: benchNoisy },
+  { name: 'ingest', summary: 'samples a second into memory, beside the way of the paper', run: benchIngest },
 ];
 
 const program = new Command('bench').description('Measures parts of the system. See `bench <name> --help`.');

@@ -1,0 +1,18 @@
+import type { BuildOptions } from 'esbuild';
+
+/**
+ * How a function's code becomes one file.
+ *
+ * CommonJS, because ioredis as ESM needs a `createRequire` banner.
+ */
+export const BUNDLE_OPTIONS = {
+  bundle: true,
+  platform: 'node',
+  target: 'node24',
+  format: 'cjs',
+  mainFields: ['module', 'main'],
+  minify: true,
+  sourcemap: false,
+  legalComments: 'none',
+  logLevel: 'warning',
+} satisfies BuildOptions;

@@ -1,0 +1,171 @@
+/**
+ * Takes the place of `@smithy/node-http-handler` in the bundles that are measured: Kinesis and DynamoDB as a map in this
+ * process. Everything of the SDK before the socket (serializing, signing, parsing) runs as it is; a network and an
+ * emulator do not, whose speed would be what is measured.
+ */
+
+type Attribute = Record<string, unknown>;
+type Item = Record<string, Attribute>;
+
+interface Request {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | Uint8Array;
+}
+
+/** A record as PutRecords has it. */
+export interface PutRecord {
+  readonly PartitionKey: string;
+  /** base64 */
+  readonly Data: string;
+}
+
+/** What was put into the stream and not yet taken. */
+export const streamed: PutRecord[] = [];
+export const calls = new Map<string, number>();
+/** CPU spent in here, which is not ours, ms. */
+export const spent = { ms: 0 };
+
+const items = new Map<string, Item>();
+let defaultItem: (key: Item) => Item | undefined = () => undefined;
+
+export function putItem(item: Item): void {
+  items.set(keyOf(item), item);
+}
+
+/** For items too many to be put one by one. */
+export function setDefaultItem(make: (key: Item) => Item | undefined): void {
+  defaultItem = make;
+}
+
+function keyOf(key: Item): string {
+  return `${(key.pk as { S: string }).S}|${(key.sk as { S: string }).S}`;
+}
+
+const OPERATIONS: Record<string, (input: never) => unknown> = {
+  PutRecords: ({ Records }: { Records: PutRecord[] }) => {
+    streamed.push(...Records);
+    return {
+      FailedRecordCount: 0,
+      Records: Records.map(() => ({ SequenceNumber: '1', ShardId: 'shard-0' })),
+    };
+  },
+  GetItem: ({ Key }: { Key: Item }) => ({ Item: items.get(keyOf(Key)) ?? defaultItem(Key) }),
+  PutItem: ({ Item, ConditionExpression }: { Item: Item; ConditionExpression?: string }) => {
+    if (ConditionExpression !== undefined && ConditionExpression !== 'attribute_not_exists(pk)')
+      throw new Error(`the bench has no condition ${ConditionExpression}`);
+    if (ConditionExpression !== undefined && items.has(keyOf(Item)))
+      throw new Refusal('ConditionalCheckFailedException');
+    putItem(Item);
+    return {};
+  },
+  UpdateItem: (input: {
+    Key: Item;
+    UpdateExpression: string;
+    ConditionExpression?: string;
+    ExpressionAttributeValues: Item;
+  }) => {
+    if (input.ConditionExpression !== undefined)
+      throw new Error(`the bench has no condition ${input.ConditionExpression}`);
+    const item = items.get(keyOf(input.Key)) ?? { ...input.Key };
+    const [set, add] = input.UpdateExpression.split(/ ?ADD /);
+    for (const [, name, once, value] of set!.matchAll(/(\w+) = (if_not_exists\(\w+, )?(:\w+)/g))
+      if (once === undefined || item[name!] === undefined)
+        item[name!] = input.ExpressionAttributeValues[value!]!;
+    for (const [, name, value] of (add ?? '').matchAll(/(\w+) (:\w+)/g))
+      item[name!] = added(item[name!], input.ExpressionAttributeValues[value!]!);
+    items.set(keyOf(input.Key), item);
+    return { Attributes: item };
+  },
+  BatchExecuteStatement: ({
+    Statements,
+  }: {
+    Statements: { Statement: string; Parameters: Attribute[] }[];
+  }) => ({
+    Responses: Statements.map(({ Statement, Parameters }) => {
+      const names = [...Statement.matchAll(/'(\w+)': ?\?/g)].map(([, name]) => name!);
+      const item: Item = Object.fromEntries(names.map((name, i) => [name, Parameters[i]!]));
+      if (items.has(keyOf(item))) return { Error: { Code: 'DuplicateItem' } };
+      putItem(item);
+      return {};
+    }),
+  }),
+  Query: (input: {
+    KeyConditionExpression: string;
+    FilterExpression?: string;
+    ExpressionAttributeValues: Item;
+  }) => {
+    if (input.KeyConditionExpression !== 'pk = :pk')
+      throw new Error(`the bench has no condition ${input.KeyConditionExpression}`);
+    const exists = /^attribute_exists\((\w+)\)$/.exec(input.FilterExpression ?? '')?.[1];
+    if (exists === undefined && input.FilterExpression !== undefined)
+      throw new Error(`the bench has no filter ${input.FilterExpression}`);
+    const { S } = input.ExpressionAttributeValues[':pk'] as { S: string };
+    return {
+      Items: [...items]
+        .filter(
+          ([key, item]) => key.startsWith(`${S}|`) && (exists === undefined || item[exists] !== undefined),
+        )
+        .map(([, item]) => item),
+    };
+  },
+};
+
+function added(old: Attribute | undefined, value: Attribute): Attribute {
+  if (old === undefined) return value;
+  if ('N' in value) return { N: String(Number(old.N) + Number(value.N)) };
+  return { NS: [...new Set([...(old.NS as string[]), ...(value.NS as string[])])] };
+}
+
+const DECODER = new TextDecoder();
+
+class Refusal extends Error {}
+
+/** What the SDK makes its requests with. @public */
+export class NodeHttpHandler {
+  readonly metadata = { handlerProtocol: 'http/1.1' };
+
+  static create(): NodeHttpHandler {
+    return new NodeHttpHandler();
+  }
+
+  async handle({ headers, body }: Request) {
+    const began = process.cpuUsage();
+    const operation = headers['x-amz-target']!.split('.')[1]!;
+    calls.set(operation, (calls.get(operation) ?? 0) + 1);
+    const run = OPERATIONS[operation];
+    if (run === undefined) throw new Error(`the bench has no ${operation}`);
+    let statusCode = 200;
+    let answer: unknown;
+    try {
+      answer = run(JSON.parse(typeof body === 'string' ? body : DECODER.decode(body)) as never);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      statusCode = 400;
+      answer = { __type: error.message, message: error.message };
+    }
+    const response = {
+      statusCode,
+      headers: { 'content-type': 'application/x-amz-json-1.0' },
+      body: Buffer.from(JSON.stringify(answer)),
+    };
+    const { user, system } = process.cpuUsage(began);
+    spent.ms += (user + system) / 1000;
+    return { response };
+  }
+
+  updateHttpClientConfig(): void {}
+
+  httpHandlerConfigs(): object {
+    return {};
+  }
+
+  destroy(): void {}
+}
+
+/** Kinesis' default, which is not used. @public */
+export class NodeHttp2Handler extends NodeHttpHandler {}
+
+/** An answer's body, which is whole already. @public */
+export async function streamCollector(body: Uint8Array): Promise<Uint8Array> {
+  return body;
+}

@@ -1,0 +1,237 @@
+/**
+ * One of the processes of `bench ingest`: the real post and ingester handlers, bundled as they are deployed, with
+ * {@link module:in-process-aws} where the SDK's sockets would be. Between them it does what the event source mapping
+ * does: it stamps records with arrival time and sequence number, and cuts batches.
+ */
+import { hash } from 'node:crypto';
+import type {
+  APIGatewayProxyEventV2,
+  APIGatewayProxyStructuredResultV2,
+  Context,
+  KinesisStreamEvent,
+} from 'aws-lambda';
+import { Redis } from 'ioredis';
+import { handler as ingester } from '../../functions/ingester/handler';
+import { handler as post } from '../../functions/post/handler';
+import { sourceOf } from '../../shared/labels';
+import { partitionOf, sourceIdOf, tenantIdOf } from '../../shared/placement';
+import { parseSettings } from '../../shared/settings';
+import { AgentBodies, type Protocol } from './agent-bodies';
+import { calls, type PutRecord, putItem, setDefaultItem, spent, streamed } from './in-process-aws';
+import { PaperWay } from './paper-way';
+
+export interface WorkerTask {
+  readonly worker: number;
+  readonly workers: number;
+  readonly hosts: number;
+  readonly metrics: number;
+  readonly protocol: Protocol;
+  readonly redisUrl: string;
+}
+
+/** One minute of the worker's hosts. */
+export interface Round {
+  readonly points: number;
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly postCpuMs: number;
+  readonly ingestCpuMs: number;
+  readonly records: number;
+  readonly recordBytes: number;
+  readonly batches: number;
+  readonly calls: Readonly<Record<string, number>>;
+  readonly peakRssBytes: number;
+}
+
+const TENANT = 'bench';
+const KEY_ID = 'benchbench12';
+const KEY = `ht_${KEY_ID}_${'k'.repeat(43)}`;
+/** What the event source mapping puts into one batch at most: the setting, and Lambda's payload. */
+const MAX_BATCH_RECORDS = parseSettings({}).batchSize;
+const MAX_BATCH_PAYLOAD = 6_000_000;
+
+function provision(partitions: number): void {
+  const tenantId = tenantIdOf(TENANT);
+  putItem({
+    pk: { S: `key#${KEY_ID}` },
+    sk: { S: 'key' },
+    hash: { B: hash('sha256', KEY, 'base64') },
+    tenant: { S: TENANT },
+    rights: { SS: ['write'] },
+  });
+  putItem({
+    pk: { S: 'tenants' },
+    sk: { S: tenantId },
+    name: { S: TENANT },
+    epochs: { S: JSON.stringify([{ fromDay: '1970-01-01', partitions }]) },
+  });
+  setDefaultItem((key) =>
+    (key.pk as { S: string }).S === `hosts#${tenantId}`
+      ? {
+          ...key,
+          json: { S: JSON.stringify({ id: (key.sk as { S: string }).S, retiredAt: null }) },
+          revision: { S: '' },
+        }
+      : undefined,
+  );
+}
+
+function hostIds({ worker, workers, hosts }: WorkerTask, partitions: number): string[] {
+  const tenantId = tenantIdOf(TENANT);
+  const ids = Array.from({ length: hosts }, (_, i) => `b${i.toString(36).padStart(10, '0')}`);
+  // A worker is a shard: the records of a partition come to one.
+  return ids.filter(
+    (id) => partitionOf(sourceIdOf(tenantId, sourceOf.host(id)), partitions) % workers === worker,
+  );
+}
+
+/** Time enough. */
+const CONTEXT = { getRemainingTimeInMillis: () => 120_000 } as Context;
+
+class Worker {
+  private readonly bodies: AgentBodies;
+  private readonly hosts: readonly string[];
+  private readonly paper: PaperWay;
+  private made: string[] = [];
+  private sequence = 49590338271490256608559692538361571095921575989136588898n;
+  private readonly event: Omit<APIGatewayProxyEventV2, 'body'>;
+
+  constructor(private readonly task: WorkerTask) {
+    const { partitions } = parseSettings({});
+    provision(partitions);
+    this.bodies = new AgentBodies(task.metrics);
+    this.hosts = hostIds(task, partitions);
+    this.paper = new PaperWay(new Redis(task.redisUrl, { enableAutoPipelining: true }));
+    const route = task.protocol === 'mackerel' ? '/api/v0/tsdb' : '/write';
+    this.event = {
+      version: '2.0',
+      routeKey: `POST ${route}`,
+      rawPath: route,
+      rawQueryString: '',
+      headers: { 'x-api-key': KEY, 'content-type': 'application/json' },
+      requestContext: { http: { method: 'POST' } } as APIGatewayProxyEventV2['requestContext'],
+      isBase64Encoded: false,
+    };
+  }
+
+  make(minute: number, timeMs: number): void {
+    this.made = [...this.bodies.minute(this.task.protocol, this.hosts, minute, timeMs)];
+  }
+
+  async run(isPaper: boolean): Promise<Round> {
+    const callsBefore = new Map(calls);
+    const startMs = Date.now();
+    let postCpuMs = 0;
+    let ingestCpuMs = 0;
+    let records = 0;
+    let recordBytes = 0;
+    let batches = 0;
+    const { made } = this;
+    for (let at = 0; at < made.length; ) {
+      const postMeter = meter();
+      for (
+        let size = 0;
+        at < made.length && size < MAX_BATCH_PAYLOAD && streamed.length < MAX_BATCH_RECORDS;
+        at++
+      ) {
+        const known = streamed.length;
+        const answer = (await post({ ...this.event, body: made[at]! })) as APIGatewayProxyStructuredResultV2;
+        if (answer.statusCode! >= 300) throw new Error(`post: ${answer.statusCode} ${answer.body}`);
+        for (let i = known; i < streamed.length; i++) size += streamed[i]!.Data.length;
+      }
+      postCpuMs += postMeter();
+      records += streamed.length;
+      for (const { Data } of streamed) recordBytes += (Data.length * 3) / 4;
+      for (const batch of this.batchesOf(streamed.splice(0))) {
+        const ingestMeter = meter();
+        batches++;
+        if (isPaper) await this.paper.ingest(batch);
+        else {
+          // As the mapping does: what failed is delivered again, with what came after it.
+          for (let left = batch; left.Records.length > 0; ) {
+            const failed = new Set(
+              (await ingester(left, CONTEXT)).batchItemFailures.map((item) => item.itemIdentifier),
+            );
+            const first = left.Records.findIndex(({ kinesis }) => failed.has(kinesis.sequenceNumber));
+            left = { Records: first === -1 ? [] : left.Records.slice(first) };
+          }
+        }
+        ingestCpuMs += ingestMeter();
+      }
+    }
+    return {
+      points: this.hosts.length * this.task.metrics,
+      startMs,
+      endMs: Date.now(),
+      postCpuMs,
+      ingestCpuMs,
+      records,
+      recordBytes,
+      batches,
+      calls: Object.fromEntries([...calls].map(([name, n]) => [name, n - (callsBefore.get(name) ?? 0)])),
+      peakRssBytes: process.resourceUsage().maxRSS * 1024,
+    };
+  }
+
+  private *batchesOf(put: readonly PutRecord[]): Generator<KinesisStreamEvent> {
+    let records: KinesisStreamEvent['Records'] = [];
+    let payload = 0;
+    for (const { PartitionKey, Data } of put) {
+      if (records.length === MAX_BATCH_RECORDS || payload + Data.length > MAX_BATCH_PAYLOAD) {
+        yield { Records: records };
+        records = [];
+        payload = 0;
+      }
+      this.sequence += 2n ** 70n;
+      payload += Data.length;
+      records.push({
+        eventID: `shardId-00000000000${this.task.worker}:${this.sequence}`,
+        kinesis: {
+          kinesisSchemaVersion: '1.0',
+          partitionKey: PartitionKey,
+          sequenceNumber: this.sequence.toString(),
+          data: Data,
+          approximateArrivalTimestamp: Date.now() / 1000,
+        },
+      } as KinesisStreamEvent['Records'][number]);
+    }
+    if (records.length > 0) yield { Records: records };
+  }
+}
+
+/** CPU of this process from now on, ms, less what is spent in the stand-in for AWS. */
+function meter(): () => number {
+  const begin = process.cpuUsage();
+  const spentMs = spent.ms;
+  return () => {
+    const { user, system } = process.cpuUsage(begin);
+    return (user + system) / 1000 - (spent.ms - spentMs);
+  };
+}
+
+type Message =
+  | { readonly make: readonly [minute: number, timeMs: number] }
+  | { readonly run: 'ours' | 'paper' };
+
+const worker = new Worker(JSON.parse(process.env.BENCH_TASK!) as WorkerTask);
+
+// The functions write their metrics to stdout, one line a request.
+process.on('message', (message: Message) => {
+  const done = async () => {
+    if ('make' in message) {
+      worker.make(...message.make);
+      return {};
+    }
+    return worker.run(message.run === 'paper');
+  };
+  done().then(
+    (result) => process.send!(result),
+    (error: Error) => {
+      process.stderr.write(`${error.stack}\n`);
+      process.exit(1);
+    },
+  );
+});
+// Connections would keep it.
+process.on('disconnect', () => process.exit());
+process.send!({});

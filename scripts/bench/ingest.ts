@@ -1,0 +1,295 @@
+/**
+ * `npm run bench -- ingest`: how many samples a second go through the real post and ingester handlers into a real
+ * Valkey, and beside them the same samples the paper's way.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { build } from 'esbuild';
+import { Redis } from 'ioredis';
+import { BUNDLE_OPTIONS } from '../../infra/bundle-options';
+import { ENV } from '../../shared/names';
+import { parseSettings } from '../../shared/settings';
+import { freePort, type Server, startHotServer } from '../local/servers';
+import type { Protocol } from './agent-bodies';
+import type { Round, WorkerTask } from './ingest-worker';
+
+const MINUTE_MS = 60_000;
+
+interface Options {
+  readonly hosts: string;
+  readonly metrics: string;
+  readonly minutes: string;
+  readonly workers: string;
+  readonly protocol: Protocol;
+  readonly paper: boolean;
+  readonly cpuProf?: string;
+  readonly json?: boolean;
+}
+
+interface Result {
+  readonly protocol: Protocol;
+  readonly series: number;
+  readonly coldPointsPerSecond: number;
+  readonly warmPointsPerSecond: number;
+  readonly seedPointsPerSecond: number;
+  readonly ratioToSeed: number;
+  readonly cpuSecondsPerMillion: { readonly post: number; readonly ingest: number };
+  readonly hotBytesPerPoint: number;
+  readonly peakRssBytes: number;
+}
+
+/** @param args what follows `ingest` on the command line */
+export async function benchIngest(args: string[]): Promise<void> {
+  const command = new Command('bench ingest')
+    .description(
+      'Samples a second through the post handler (authentication, limits, validation, encoding), batches as the event ' +
+        'source mapping cuts them, and the ingester handler with its catalogue writes, into a real Valkey on loopback. ' +
+        'The handlers are bundled as they are deployed.',
+    )
+    .option('--hosts <n>', 'hosts', '10000')
+    .option('--metrics <n>', 'metrics of each', '100')
+    .option('--minutes <n>', 'minutes that each posts; the first is cold, every series new', '15')
+    .option(
+      '--workers <n>',
+      'processes, each a shard with the functions beside it',
+      String(Math.min(2, cpus().length)),
+    )
+    .option(
+      '--protocol <name>',
+      'mackerel (JSON, one host a request) or influx (20 lines a request)',
+      'mackerel',
+    )
+    .option('--no-paper', "leave the paper's way out")
+    .option('--cpu-prof <dir>', 'write a CPU profile of each process there')
+    .option('--json', 'one object on stdout')
+    .addHelpText(
+      'after',
+      '\nStubbed: the sockets of the AWS SDK, behind which Kinesis and DynamoDB are maps in the same process (their own\n' +
+        'time is subtracted from CPU figures), API Gateway, and the JSON of the invocations.\n' +
+        "The paper's way: the same post stage, then one script call a host, in it for each point APPEND of 16 bytes,\n" +
+        'a look at the time to live, and a timer or a stream entry.',
+    );
+  command.parse(args, { from: 'user' });
+  const options = command.opts<Options>();
+  if (options.protocol !== 'mackerel' && options.protocol !== 'influx')
+    throw new Error(`--protocol is mackerel or influx, not ${options.protocol}`);
+  const dir = mkdtempSync(join(tmpdir(), 'bench-ingest-'));
+  try {
+    const bundle = await bundleWorker(dir);
+    const ours = await measure(dir, bundle, options, 'ours');
+    const paper = options.paper
+      ? await measure(dir, bundle, { ...options, minutes: '3' }, 'paper')
+      : undefined;
+    const seedPointsPerSecond = paper?.warm.pointsPerSecond ?? 0;
+    const result: Result = {
+      protocol: options.protocol,
+      series: Number(options.hosts) * Number(options.metrics),
+      coldPointsPerSecond: Math.round(ours.cold.pointsPerSecond),
+      warmPointsPerSecond: Math.round(ours.warm.pointsPerSecond),
+      seedPointsPerSecond: Math.round(seedPointsPerSecond),
+      ratioToSeed: paper === undefined ? 0 : ours.warm.pointsPerSecond / seedPointsPerSecond,
+      cpuSecondsPerMillion: ours.warm.cpu,
+      hotBytesPerPoint: ours.hotBytesPerPoint,
+      peakRssBytes: ours.peakRssBytes,
+    };
+    if (options.json) process.stdout.write(`${JSON.stringify(result)}\n`);
+    else {
+      process.stdout.write(`${options.protocol}, ${result.series} series, ${options.minutes} minutes\n`);
+      for (const [name, phase] of Object.entries({
+        cold: ours.cold,
+        warm: ours.warm,
+        ...(paper && { paper: paper.warm }),
+      }))
+        process.stdout.write(`${name.padEnd(6)} ${describe(phase)}\n`);
+      process.stdout.write(
+        `hot bytes a point ${result.hotBytesPerPoint.toFixed(2)}, peak memory of a process ${mib(result.peakRssBytes)}, of the store ${mib(ours.storePeakBytes)}` +
+          `${paper === undefined ? '' : `; ${result.ratioToSeed.toFixed(1)} times the paper's way`}\n`,
+      );
+    }
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+interface Phase {
+  readonly pointsPerSecond: number;
+  /** Seconds per million points. */
+  readonly cpu: { readonly post: number; readonly ingest: number; readonly store: number };
+  readonly recordBytes: number;
+  readonly calls: Readonly<Record<string, number>>;
+}
+
+/** One file, as the functions are deployed, but for the SDK's sockets. */
+async function bundleWorker(dir: string): Promise<string> {
+  const outfile = join(dir, 'worker.js');
+  await build({
+    ...BUNDLE_OPTIONS,
+    entryPoints: [join(__dirname, 'ingest-worker.ts')],
+    outfile,
+    minify: false,
+    alias: { '@smithy/node-http-handler': join(__dirname, 'in-process-aws.ts') },
+  });
+  return outfile;
+}
+
+async function measure(dir: string, bundle: string, options: Options, way: 'ours' | 'paper') {
+  const server = await startHotServer(
+    join(dir, way),
+    await freePort(),
+    () => {},
+    () => {},
+  );
+  const redis = new Redis(server.port, '127.0.0.1');
+  try {
+    const workers = await Promise.all(
+      Array.from({ length: Number(options.workers) }, (_, worker) =>
+        startWorker(bundle, options, worker, server),
+      ),
+    );
+    const emptyBytes = await usedMemory(redis);
+    const minutes = Number(options.minutes);
+    const fromMs = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - minutes * MINUTE_MS;
+    const phases: Phase[] = [];
+    let peakRssBytes = 0;
+    let points = 0;
+    for (let minute = 0; minute < minutes; minute++) {
+      await Promise.all(
+        workers.map((worker) => ask(worker, { make: [minute, fromMs + minute * MINUTE_MS] })),
+      );
+      const storeMs = cpuMs(server.pid());
+      const rounds = await Promise.all(workers.map((worker) => ask<Round>(worker, { run: way })));
+      phases.push(phaseOf(rounds, cpuMs(server.pid()) - storeMs));
+      points += sum(rounds, (round) => round.points);
+      peakRssBytes = Math.max(...rounds.map((round) => round.peakRssBytes));
+      if (!options.json) process.stderr.write(`${way} minute ${minute}: ${describe(phases.at(-1)!)}\n`);
+    }
+    const gone = Promise.all(workers.map((worker) => once(worker, 'exit')));
+    for (const worker of workers) worker.disconnect();
+    await gone;
+    const info = await redis.info('memory');
+    return {
+      cold: phases[0]!,
+      warm: median(phases.slice(1)),
+      hotBytesPerPoint: ((await usedMemory(redis)) - emptyBytes) / points,
+      peakRssBytes,
+      storePeakBytes: Number(/^used_memory_peak:(\d+)/m.exec(info)![1]),
+    };
+  } finally {
+    redis.disconnect();
+    await server.stop();
+  }
+}
+
+async function startWorker(
+  bundle: string,
+  options: Options,
+  worker: number,
+  server: Server,
+): Promise<ChildProcess> {
+  const redisUrl = `redis://127.0.0.1:${server.port}`;
+  const task: WorkerTask = {
+    worker,
+    workers: Number(options.workers),
+    hosts: Number(options.hosts),
+    metrics: Number(options.metrics),
+    protocol: options.protocol,
+    redisUrl,
+  };
+  const child = fork(bundle, {
+    // What the functions print is their metrics.
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    execArgv: options.cpuProf === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', options.cpuProf],
+    env: {
+      ...process.env,
+      AWS_REGION: 'us-east-1',
+      AWS_ACCESS_KEY_ID: 'test',
+      AWS_SECRET_ACCESS_KEY: 'test',
+      BENCH_TASK: JSON.stringify(task),
+      // A tenant of this size has limits to match.
+      [ENV.settings]: JSON.stringify(parseSettings({ maxSamplesPerMinute: 1e12, maxSeries: 1e9 })),
+      [ENV.stream]: 'stream',
+      [ENV.metaTable]: 'meta',
+      [ENV.bucket]: 'bucket',
+      [ENV.redis]: redisUrl,
+    },
+  });
+  await answer(child);
+  return child;
+}
+
+function ask<T>(worker: ChildProcess, message: object): Promise<T> {
+  const answered = answer<T>(worker);
+  worker.send(message);
+  return answered;
+}
+
+async function answer<T>(worker: ChildProcess): Promise<T> {
+  const over = new AbortController();
+  const { signal } = over;
+  const exited = once(worker, 'exit', { signal }).then(() => {
+    throw new Error('a worker ended');
+  });
+  try {
+    const [message] = (await Promise.race([once(worker, 'message', { signal }), exited])) as [T];
+    return message;
+  } finally {
+    exited.catch(() => {});
+    over.abort();
+  }
+}
+
+function phaseOf(rounds: readonly Round[], storeCpuMs: number): Phase {
+  const points = sum(rounds, (round) => round.points);
+  const startMs = Math.min(...rounds.map((round) => round.startMs));
+  const endMs = Math.max(...rounds.map((round) => round.endMs));
+  const perMillion = (ms: number) => ms / 1000 / (points / 1e6);
+  const names = new Set(rounds.flatMap(({ calls }) => Object.keys(calls)));
+  return {
+    pointsPerSecond: points / ((endMs - startMs) / 1000),
+    cpu: {
+      post: perMillion(sum(rounds, ({ postCpuMs }) => postCpuMs)),
+      ingest: perMillion(sum(rounds, ({ ingestCpuMs }) => ingestCpuMs)),
+      store: perMillion(storeCpuMs),
+    },
+    recordBytes: sum(rounds, ({ recordBytes }) => recordBytes) / points,
+    calls: Object.fromEntries([...names].map((name) => [name, sum(rounds, ({ calls }) => calls[name] ?? 0)])),
+  };
+}
+
+/** The phase in the middle by speed. */
+function median(phases: readonly Phase[]): Phase {
+  const sorted = [...phases].sort((a, b) => a.pointsPerSecond - b.pointsPerSecond);
+  return sorted[sorted.length >> 1]!;
+}
+
+function describe({ pointsPerSecond, cpu, recordBytes, calls }: Phase): string {
+  const operations = Object.entries(calls)
+    .filter(([, n]) => n > 0)
+    .map(([name, n]) => `${name} ${n}`);
+  return (
+    `${Math.round(pointsPerSecond / 1000)} k points/s; CPU s per million: post ${cpu.post.toFixed(3)}, ingest ${cpu.ingest.toFixed(3)}, ` +
+    `store ${cpu.store.toFixed(3)}; stream bytes a point ${recordBytes.toFixed(1)}; ${operations.join(', ')}`
+  );
+}
+
+async function usedMemory(redis: Redis): Promise<number> {
+  return Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))![1]);
+}
+
+/** CPU a process has used, ms, at 100 ticks a second. @see proc_pid_stat(5) */
+function cpuMs(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+function sum<T>(items: readonly T[], of: (item: T) => number): number {
+  return items.reduce((total, item) => total + of(item), 0);
+}
+
+function mib(bytes: number): string {
+  return `${Math.round(bytes / 2 ** 20)} MiB`;
+}
