@@ -252,7 +252,7 @@ export class Functions extends Construct {
       recovery,
       canary,
     } = this.byName;
-    const { read, write, count, delete: remove, scan } = ITEM_ACTIONS;
+    const { read, write, insert, count, delete: remove, scan } = ITEM_ACTIONS;
 
     for (const writer of [post, deleter]) {
       stream.grantPut(writer);
@@ -262,7 +262,7 @@ export class Functions extends Construct {
 
     for (const reader of [ingester, replayer]) {
       hotTier.grantConnect(reader);
-      tables.meta.grant(reader, ...read, ...write);
+      tables.meta.grant(reader, ...read, ...write, ...insert);
       bucket.grantQuarantine(reader);
     }
 

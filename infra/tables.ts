@@ -16,6 +16,7 @@ export const ITEM_ACTIONS = {
   read: ['dynamodb:GetItem', 'dynamodb:Query'],
   count: ['dynamodb:UpdateItem'],
   write: ['dynamodb:PutItem', 'dynamodb:UpdateItem'],
+  insert: ['dynamodb:PartiQLInsert'],
   delete: ['dynamodb:DeleteItem'],
   scan: ['dynamodb:Scan'],
 } as const;

@@ -1,8 +1,10 @@
 /** `npm run bench -- <name> [options]`: the benchmarks, by name; each one has its own --help. */
 import { Command } from 'commander';
 import { benchCodec } from './bench/codec';
-import { benchNoisy } from './bench/noisy';
+import { benchColdStart } from './bench/cold-start';
 import { benchIngest } from './bench/ingest';
+import { benchNoisy } from './bench/noisy';
+import { benchScale } from './bench/scale';
 
 interface Benchmark {
   readonly name: string;
@@ -14,6 +16,8 @@ const benchmarks: readonly Benchmark[] = [
   { name: 'codec', summary: 'size and speed of chunks, beside Gorilla and zstd', run: benchCodec },
   { name: 'noisy', summary: 'p99 of a tenant while another exceeds its limit', run: benchNoisy },
   { name: 'ingest', summary: 'samples a second into memory, beside the way of the paper', run: benchIngest },
+  { name: 'scale', summary: 'what a point costs as series grow', run: benchScale },
+  { name: 'cold-start', summary: 'size of the bundles, CPU of their initialisation', run: benchColdStart },
 ];
 
 const program = new Command('bench').description('Measures parts of the system. See `bench <name> --help`.');

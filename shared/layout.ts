@@ -32,9 +32,17 @@ const FORMAT = 1;
  */
 export const MAX_UNION_BYTES = 256 * 1024;
 
-/** The id of a layout's bytes, without decoding them. */
+/** Ids of layouts of which the same bytes, in the same place, were asked for before: a record's is asked for at each step. */
+const ids = new WeakMap<Uint8Array, Buffer>();
+
+/** The id of a layout's bytes, without decoding them. Those must not change any more. */
 export function layoutIdOf(bytes: Uint8Array): Buffer {
-  return idBytes('layout', bytes);
+  let id = ids.get(bytes);
+  if (id === undefined) {
+    id = idBytes('layout', bytes);
+    ids.set(bytes, id);
+  }
+  return id;
 }
 
 /** How many series a layout's bytes announce, without decoding them. */

@@ -25,11 +25,13 @@ export const calls = new Map<string, number>();
 /** CPU spent in here, which is not ours, ms. */
 export const spent = { ms: 0 };
 
-const items = new Map<string, Item>();
+/** By partition key, then sort key. */
+const items = new Map<string, Map<string, Item>>();
 let defaultItem: (key: Item) => Item | undefined = () => undefined;
 
 export function putItem(item: Item): void {
-  items.set(keyOf(item), item);
+  const collection = items.get(text(item.pk)) ?? new Map<string, Item>();
+  items.set(text(item.pk), collection.set(text(item.sk), item));
 }
 
 /** For items too many to be put one by one. */
@@ -37,8 +39,12 @@ export function setDefaultItem(make: (key: Item) => Item | undefined): void {
   defaultItem = make;
 }
 
-function keyOf(key: Item): string {
-  return `${(key.pk as { S: string }).S}|${(key.sk as { S: string }).S}`;
+function itemOf(key: Item): Item | undefined {
+  return items.get(text(key.pk))?.get(text(key.sk));
+}
+
+function text(attribute: Attribute | undefined): string {
+  return attribute!.S as string;
 }
 
 const OPERATIONS: Record<string, (input: never) => unknown> = {
@@ -49,11 +55,11 @@ const OPERATIONS: Record<string, (input: never) => unknown> = {
       Records: Records.map(() => ({ SequenceNumber: '1', ShardId: 'shard-0' })),
     };
   },
-  GetItem: ({ Key }: { Key: Item }) => ({ Item: items.get(keyOf(Key)) ?? defaultItem(Key) }),
+  GetItem: ({ Key }: { Key: Item }) => ({ Item: itemOf(Key) ?? defaultItem(Key) }),
   PutItem: ({ Item, ConditionExpression }: { Item: Item; ConditionExpression?: string }) => {
     if (ConditionExpression !== undefined && ConditionExpression !== 'attribute_not_exists(pk)')
       throw new Error(`the bench has no condition ${ConditionExpression}`);
-    if (ConditionExpression !== undefined && items.has(keyOf(Item)))
+    if (ConditionExpression !== undefined && itemOf(Item) !== undefined)
       throw new Refusal('ConditionalCheckFailedException');
     putItem(Item);
     return {};
@@ -66,14 +72,14 @@ const OPERATIONS: Record<string, (input: never) => unknown> = {
   }) => {
     if (input.ConditionExpression !== undefined)
       throw new Error(`the bench has no condition ${input.ConditionExpression}`);
-    const item = items.get(keyOf(input.Key)) ?? { ...input.Key };
+    const item = itemOf(input.Key) ?? { ...input.Key };
     const [set, add] = input.UpdateExpression.split(/ ?ADD /);
     for (const [, name, once, value] of set!.matchAll(/(\w+) = (if_not_exists\(\w+, )?(:\w+)/g))
       if (once === undefined || item[name!] === undefined)
         item[name!] = input.ExpressionAttributeValues[value!]!;
     for (const [, name, value] of (add ?? '').matchAll(/(\w+) (:\w+)/g))
       item[name!] = added(item[name!], input.ExpressionAttributeValues[value!]!);
-    items.set(keyOf(input.Key), item);
+    putItem(item);
     return { Attributes: item };
   },
   BatchExecuteStatement: ({
@@ -84,7 +90,7 @@ const OPERATIONS: Record<string, (input: never) => unknown> = {
     Responses: Statements.map(({ Statement, Parameters }) => {
       const names = [...Statement.matchAll(/'(\w+)': ?\?/g)].map(([, name]) => name!);
       const item: Item = Object.fromEntries(names.map((name, i) => [name, Parameters[i]!]));
-      if (items.has(keyOf(item))) return { Error: { Code: 'DuplicateItem' } };
+      if (itemOf(item) !== undefined) return { Error: { Code: 'DuplicateItem' } };
       putItem(item);
       return {};
     }),
@@ -99,14 +105,8 @@ const OPERATIONS: Record<string, (input: never) => unknown> = {
     const exists = /^attribute_exists\((\w+)\)$/.exec(input.FilterExpression ?? '')?.[1];
     if (exists === undefined && input.FilterExpression !== undefined)
       throw new Error(`the bench has no filter ${input.FilterExpression}`);
-    const { S } = input.ExpressionAttributeValues[':pk'] as { S: string };
-    return {
-      Items: [...items]
-        .filter(
-          ([key, item]) => key.startsWith(`${S}|`) && (exists === undefined || item[exists] !== undefined),
-        )
-        .map(([, item]) => item),
-    };
+    const collection = [...(items.get(text(input.ExpressionAttributeValues[':pk']))?.values() ?? [])];
+    return { Items: collection.filter((item) => exists === undefined || item[exists] !== undefined) };
   },
 };
 

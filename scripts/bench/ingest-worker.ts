@@ -38,6 +38,7 @@ export interface Round {
   readonly ingestCpuMs: number;
   readonly records: number;
   readonly recordBytes: number;
+  readonly putUnits: number;
   readonly batches: number;
   readonly calls: Readonly<Record<string, number>>;
   readonly peakRssBytes: number;
@@ -48,6 +49,7 @@ const KEY_ID = 'benchbench12';
 const KEY = `ht_${KEY_ID}_${'k'.repeat(43)}`;
 /** What the event source mapping puts into one batch at most: the setting, and Lambda's payload. */
 const MAX_BATCH_RECORDS = parseSettings({}).batchSize;
+const PUT_UNIT_BYTES = 25_000;
 const MAX_BATCH_PAYLOAD = 6_000_000;
 
 function provision(partitions: number): void {
@@ -125,6 +127,7 @@ class Worker {
     let ingestCpuMs = 0;
     let records = 0;
     let recordBytes = 0;
+    let putUnits = 0;
     let batches = 0;
     const { made } = this;
     for (let at = 0; at < made.length; ) {
@@ -141,7 +144,11 @@ class Worker {
       }
       postCpuMs += postMeter();
       records += streamed.length;
-      for (const { Data } of streamed) recordBytes += (Data.length * 3) / 4;
+      for (const { Data } of streamed) {
+        const bytes = (Data.length * 3) / 4;
+        recordBytes += bytes;
+        putUnits += Math.ceil(bytes / PUT_UNIT_BYTES);
+      }
       for (const batch of this.batchesOf(streamed.splice(0))) {
         const ingestMeter = meter();
         batches++;
@@ -167,6 +174,7 @@ class Worker {
       ingestCpuMs,
       records,
       recordBytes,
+      putUnits,
       batches,
       calls: Object.fromEntries([...calls].map(([name, n]) => [name, n - (callsBefore.get(name) ?? 0)])),
       peakRssBytes: process.resourceUsage().maxRSS * 1024,

@@ -19,15 +19,19 @@ import type { Round, WorkerTask } from './ingest-worker';
 
 const MINUTE_MS = 60_000;
 
-interface Options {
+/** What is posted, and by how many processes. */
+export interface Load {
   readonly hosts: string;
   readonly metrics: string;
   readonly minutes: string;
   readonly workers: string;
   readonly protocol: Protocol;
-  readonly paper: boolean;
   readonly cpuProf?: string;
   readonly json?: boolean;
+}
+
+interface Options extends Load {
+  readonly paper: boolean;
 }
 
 interface Result {
@@ -77,49 +81,44 @@ export async function benchIngest(args: string[]): Promise<void> {
   const options = command.opts<Options>();
   if (options.protocol !== 'mackerel' && options.protocol !== 'influx')
     throw new Error(`--protocol is mackerel or influx, not ${options.protocol}`);
-  const dir = mkdtempSync(join(tmpdir(), 'bench-ingest-'));
-  try {
-    const bundle = await bundleWorker(dir);
-    const ours = await measure(dir, bundle, options, 'ours');
-    const paper = options.paper
-      ? await measure(dir, bundle, { ...options, minutes: '3' }, 'paper')
-      : undefined;
-    const seedPointsPerSecond = paper?.warm.pointsPerSecond ?? 0;
-    const result: Result = {
-      protocol: options.protocol,
-      series: Number(options.hosts) * Number(options.metrics),
-      coldPointsPerSecond: Math.round(ours.cold.pointsPerSecond),
-      warmPointsPerSecond: Math.round(ours.warm.pointsPerSecond),
-      seedPointsPerSecond: Math.round(seedPointsPerSecond),
-      ratioToSeed: paper === undefined ? 0 : ours.warm.pointsPerSecond / seedPointsPerSecond,
-      cpuSecondsPerMillion: ours.warm.cpu,
-      hotBytesPerPoint: ours.hotBytesPerPoint,
-      peakRssBytes: ours.peakRssBytes,
-    };
-    if (options.json) process.stdout.write(`${JSON.stringify(result)}\n`);
-    else {
-      process.stdout.write(`${options.protocol}, ${result.series} series, ${options.minutes} minutes\n`);
-      for (const [name, phase] of Object.entries({
-        cold: ours.cold,
-        warm: ours.warm,
-        ...(paper && { paper: paper.warm }),
-      }))
-        process.stdout.write(`${name.padEnd(6)} ${describe(phase)}\n`);
-      process.stdout.write(
-        `hot bytes a point ${result.hotBytesPerPoint.toFixed(2)}, peak memory of a process ${mib(result.peakRssBytes)}, of the store ${mib(ours.storePeakBytes)}` +
-          `${paper === undefined ? '' : `; ${result.ratioToSeed.toFixed(1)} times the paper's way`}\n`,
-      );
-    }
-  } finally {
-    rmSync(dir, { recursive: true, force: true });
+  const ours = await measureIngest(options);
+  const paper = options.paper ? await measureIngest({ ...options, minutes: '3' }, 'paper') : undefined;
+  const seedPointsPerSecond = paper?.warm.pointsPerSecond ?? 0;
+  const result: Result = {
+    protocol: options.protocol,
+    series: Number(options.hosts) * Number(options.metrics),
+    coldPointsPerSecond: Math.round(ours.cold.pointsPerSecond),
+    warmPointsPerSecond: Math.round(ours.warm.pointsPerSecond),
+    seedPointsPerSecond: Math.round(seedPointsPerSecond),
+    ratioToSeed: paper === undefined ? 0 : ours.warm.pointsPerSecond / seedPointsPerSecond,
+    cpuSecondsPerMillion: ours.warm.cpu,
+    hotBytesPerPoint: ours.hotBytesPerPoint,
+    peakRssBytes: ours.peakRssBytes,
+  };
+  if (options.json) process.stdout.write(`${JSON.stringify(result)}\n`);
+  else {
+    process.stdout.write(`${options.protocol}, ${result.series} series, ${options.minutes} minutes\n`);
+    for (const [name, phase] of Object.entries({
+      cold: ours.cold,
+      warm: ours.warm,
+      ...(paper && { paper: paper.warm }),
+    }))
+      process.stdout.write(`${name.padEnd(6)} ${describe(phase)}\n`);
+    process.stdout.write(
+      `hot bytes a point ${result.hotBytesPerPoint.toFixed(2)}, peak memory of a process ${mib(result.peakRssBytes)}, of the store ${mib(ours.storePeakBytes)}` +
+        `${paper === undefined ? '' : `; ${result.ratioToSeed.toFixed(1)} times the paper's way`}\n`,
+    );
   }
 }
 
-interface Phase {
+export interface Phase {
   readonly pointsPerSecond: number;
   /** Seconds per million points. */
   readonly cpu: { readonly post: number; readonly ingest: number; readonly store: number };
   readonly recordBytes: number;
+  readonly redisCallsPerMillion: number;
+  /** Of 25 KB, a record being one at least. */
+  readonly putUnitsPerMillion: number;
   readonly calls: Readonly<Record<string, number>>;
 }
 
@@ -136,7 +135,17 @@ async function bundleWorker(dir: string): Promise<string> {
   return outfile;
 }
 
-async function measure(dir: string, bundle: string, options: Options, way: 'ours' | 'paper') {
+/** Runs a load from an empty store on; its first minute is cold, the others warm. */
+export async function measureIngest(load: Load, way: 'ours' | 'paper' = 'ours') {
+  const dir = mkdtempSync(join(tmpdir(), 'bench-ingest-'));
+  try {
+    return await measure(dir, await bundleWorker(dir), load, way);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+async function measure(dir: string, bundle: string, options: Load, way: 'ours' | 'paper') {
   const server = await startHotServer(
     join(dir, way),
     await freePort(),
@@ -161,8 +170,9 @@ async function measure(dir: string, bundle: string, options: Options, way: 'ours
         workers.map((worker) => ask(worker, { make: [minute, fromMs + minute * MINUTE_MS] })),
       );
       const storeMs = cpuMs(server.pid());
+      const callsBefore = await scriptCalls(redis);
       const rounds = await Promise.all(workers.map((worker) => ask<Round>(worker, { run: way })));
-      phases.push(phaseOf(rounds, cpuMs(server.pid()) - storeMs));
+      phases.push(phaseOf(rounds, cpuMs(server.pid()) - storeMs, (await scriptCalls(redis)) - callsBefore));
       points += sum(rounds, (round) => round.points);
       peakRssBytes = Math.max(...rounds.map((round) => round.peakRssBytes));
       if (!options.json) process.stderr.write(`${way} minute ${minute}: ${describe(phases.at(-1)!)}\n`);
@@ -186,7 +196,7 @@ async function measure(dir: string, bundle: string, options: Options, way: 'ours
 
 async function startWorker(
   bundle: string,
-  options: Options,
+  options: Load,
   worker: number,
   server: Server,
 ): Promise<ChildProcess> {
@@ -242,7 +252,7 @@ async function answer<T>(worker: ChildProcess): Promise<T> {
   }
 }
 
-function phaseOf(rounds: readonly Round[], storeCpuMs: number): Phase {
+function phaseOf(rounds: readonly Round[], storeCpuMs: number, redisCalls: number): Phase {
   const points = sum(rounds, (round) => round.points);
   const startMs = Math.min(...rounds.map((round) => round.startMs));
   const endMs = Math.max(...rounds.map((round) => round.endMs));
@@ -256,6 +266,8 @@ function phaseOf(rounds: readonly Round[], storeCpuMs: number): Phase {
       store: perMillion(storeCpuMs),
     },
     recordBytes: sum(rounds, ({ recordBytes }) => recordBytes) / points,
+    redisCallsPerMillion: redisCalls / (points / 1e6),
+    putUnitsPerMillion: sum(rounds, ({ putUnits }) => putUnits) / (points / 1e6),
     calls: Object.fromEntries([...names].map((name) => [name, sum(rounds, ({ calls }) => calls[name] ?? 0)])),
   };
 }
@@ -274,6 +286,11 @@ function describe({ pointsPerSecond, cpu, recordBytes, calls }: Phase): string {
     `${Math.round(pointsPerSecond / 1000)} k points/s; CPU s per million: post ${cpu.post.toFixed(3)}, ingest ${cpu.ingest.toFixed(3)}, ` +
     `store ${cpu.store.toFixed(3)}; stream bytes a point ${recordBytes.toFixed(1)}; ${operations.join(', ')}`
   );
+}
+
+/** Scripts run so far. */
+async function scriptCalls(redis: Redis): Promise<number> {
+  return Number(/^cmdstat_evalsha:calls=(\d+)/m.exec(await redis.info('commandstats'))?.[1] ?? 0);
 }
 
 async function usedMemory(redis: Redis): Promise<number> {

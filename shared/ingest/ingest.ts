@@ -152,13 +152,13 @@ async function catalogueLayouts(
     return (all.length <= MAX_LAYOUTS_EACH ? all : unionsOf(all.map(({ bytes }) => decodeLayout(bytes)))).map(
       (layout) => ({
         group,
-        ...layout,
+        id: layout.id,
+        bytes: layout.bytes,
+        firstMs: firstMs.get(group)!,
       }),
     );
   });
-  const isNew = await mapLimited(puts, PARALLEL, ({ group, id, bytes }) =>
-    catalogue.put(tenantId, group, id, bytes, windowMs, firstMs.get(group)!),
-  );
+  const isNew = await catalogue.putAll(tenantId, puts, windowMs);
   return puts.filter((_, i) => isNew[i]);
 }
 

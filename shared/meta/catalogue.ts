@@ -1,7 +1,13 @@
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import { GetItemCommand, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import {
+  BatchExecuteStatementCommand,
+  GetItemCommand,
+  PutItemCommand,
+  UpdateItemCommand,
+} from '@aws-sdk/client-dynamodb';
 import { LRUCache } from 'lru-cache';
 import { decodeVersion, encodeVersion } from '../codec';
+import { mapLimited } from '../concurrency';
 import type { ArrivedDeletion } from '../deletion';
 import { DAY_MS } from '../duration';
 import { type Id, idOf } from '../id';
@@ -33,6 +39,19 @@ export interface SourceCatalogue {
   /** What was deleted of it. */
   readonly deletions: readonly ArrivedDeletion[];
 }
+
+/** A layout of a group, of which samples are about to be written. */
+export interface GroupLayout {
+  readonly group: GroupId;
+  readonly id: Id;
+  readonly bytes: Uint8Array;
+  /** None of those samples bears an earlier time. */
+  readonly firstMs: number;
+}
+
+/** What DynamoDB takes in one batch of statements. */
+const MAX_STATEMENTS = 25;
+const PARALLEL = 32;
 
 /**
  * Which series there are: the layouts of every group, in the meta table. A layout is put there before the first
@@ -76,7 +95,7 @@ export class Catalogue {
     firstMs: number,
   ): Promise<boolean> {
     const day = dayOf(this.now());
-    const known = `${group}#${layoutId}#${windowMs}`;
+    const known = writtenAs(group, layoutId, windowMs);
     const written = this.written.get(known);
     if (written?.day === day && written.firstMs <= firstMs) return false;
     const item = { TableName: this.table.name, Key: keyOf(tenantId, group, layoutId) };
@@ -112,6 +131,67 @@ export class Catalogue {
       );
     this.written.set(known, { day, firstMs: lowestMs });
     return isNew;
+  }
+
+  /**
+   * Puts layouts as {@link put} does. Those that this instance never wrote are nearly always new, so they are inserted 25 at a
+   * time; an insertion does nothing when the item is there, and what was not inserted is put by itself.
+   *
+   * @returns for each whether it was not there before
+   */
+  async putAll(tenantId: Id, layouts: readonly GroupLayout[], windowMs: number): Promise<boolean[]> {
+    const isUnseen = ({ group, id }: GroupLayout) => !this.written.has(writtenAs(group, id, windowMs));
+    const unseen = layouts.filter(isUnseen);
+    const batches = Array.from({ length: Math.ceil(unseen.length / MAX_STATEMENTS) }, (_, i) =>
+      unseen.slice(i * MAX_STATEMENTS, (i + 1) * MAX_STATEMENTS),
+    );
+    const inserted = new Set<GroupLayout>();
+    // One alone is put at once.
+    await mapLimited(
+      batches.filter(({ length }) => length > 1),
+      PARALLEL,
+      async (batch) => {
+        for (const layout of await this.insert(tenantId, batch, windowMs)) inserted.add(layout);
+      },
+    );
+    return mapLimited(layouts, PARALLEL, async (layout) => {
+      if (inserted.has(layout)) return true;
+      return this.put(tenantId, layout.group, layout.id, layout.bytes, windowMs, layout.firstMs);
+    });
+  }
+
+  /** @returns those that were inserted */
+  private async insert(
+    tenantId: Id,
+    layouts: readonly GroupLayout[],
+    windowMs: number,
+  ): Promise<readonly GroupLayout[]> {
+    const day = dayOf(this.now());
+    const expiresAt = { N: String(this.expiresAt()) };
+    const { Responses } = await this.table.client.send(
+      new BatchExecuteStatementCommand({
+        Statements: layouts.map(({ group, id, bytes, firstMs }) => {
+          const { pk, sk } = keyOf(tenantId, group, id);
+          return {
+            Statement: `INSERT INTO "${this.table.name}" VALUE {'pk': ?, 'sk': ?, 'layout': ?, 'expiresAt': ?, 'firstMs': ?, 'windows': ?}`,
+            Parameters: [
+              pk,
+              sk,
+              { B: zstdCompressSync(bytes) },
+              expiresAt,
+              { N: String(firstMs) },
+              { NS: [String(windowMs)] },
+            ],
+          };
+        }),
+      }),
+    );
+    const inserted = layouts.filter(
+      (_, i) => Responses?.[i] !== undefined && Responses[i].Error === undefined,
+    );
+    for (const { group, id, firstMs } of inserted)
+      this.written.set(writtenAs(group, id, windowMs), { day, firstMs });
+    return inserted;
   }
 
   /** A layout of a group. Layouts are immutable, so a copy is as good as the item. */
@@ -262,6 +342,10 @@ function deletionOf(item: Item): ArrivedDeletion {
 
 function partitionKey(tenantId: Id, sourceId: Id): string {
   return `layouts#${tenantId}#${sourceId}`;
+}
+
+function writtenAs(group: GroupId, layoutId: Id, windowMs: number): string {
+  return `${group}#${layoutId}#${windowMs}`;
 }
 
 function keyOf(tenantId: Id, group: GroupId, layoutId: Id) {

@@ -157,6 +157,8 @@ const RIGHTS_OF: Readonly<Record<string, readonly string[]>> = {
   // Some name the version.
   DeleteObject: ['DeleteObject', 'DeleteObjectVersion'],
   Invoke: ['InvokeFunction'],
+  // Its statements insert.
+  BatchExecuteStatement: ['PartiQLInsert'],
 };
 
 describe('rights', () => {
@@ -198,7 +200,7 @@ describe('rights', () => {
       [
         ...hot,
         ...inVpc,
-        ...items('MetaTable', ...read, ...write),
+        ...items('MetaTable', ...read, ...write, 'PartiQLInsert'),
         's3:PutObject on Bucket/quarantine/*',
         ...consume,
         's3:ListBucket on Bucket',
@@ -246,7 +248,7 @@ describe('rights', () => {
       [
         ...hot,
         ...inVpc,
-        ...items('MetaTable', ...read, ...write),
+        ...items('MetaTable', ...read, ...write, 'PartiQLInsert'),
         's3:PutObject on Bucket/quarantine/*',
         ...consume,
       ],

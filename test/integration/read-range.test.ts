@@ -3,8 +3,10 @@ import { archiveDay, purgeDay } from '../../shared/archive/archive';
 import { flushPartition } from '../../shared/flush/flush';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { metricOf, sourceOf } from '../../shared/labels';
+import { layoutOf } from '../../shared/layout';
 import { Catalogue } from '../../shared/meta/catalogue';
-import { sourceIdOf, tenantIdOf } from '../../shared/placement';
+import { groupIdOf, sourceIdOf, tenantIdOf } from '../../shared/placement';
+
 import { recordsOf } from '../../shared/post/records';
 import { rowsOfPoints } from '../../shared/post/rows';
 import { clampRange, type TimeRange } from '../../shared/query/plan';
@@ -130,5 +132,40 @@ describe('what a read costs', () => {
       await catalogue.put(tenant.id, group, layout!.id, layout!.bytes, HOUR, now);
     expect((await catalogue.source(tenant.id, sourceId)).firstMs).toBe(0);
     expect((await read('upgraded', { fromMs: 0, toMs: now + 1 })).samples).toBe(1);
+  });
+});
+
+describe('layouts that are put together', () => {
+  let tiers: Tiers;
+
+  beforeAll(async () => {
+    tiers = await startTiers();
+  }, 60_000);
+
+  afterAll(async () => {
+    await tiers?.stop();
+  }, 30_000);
+
+  test('are new once; put again by another instance they are joined with what was there', async () => {
+    const source = sourceOf.host('many');
+    const sourceId = sourceIdOf(tenant.id, source);
+    const layouts = (names: readonly string[], firstMs: number) =>
+      names.map((name) => {
+        const { id, bytes } = layoutOf([metricOf(source, name)]);
+        return { group: groupIdOf(sourceId, 0, 0), id, bytes, firstMs };
+      });
+    const names = Array.from({ length: 60 }, (_, i) => `custom.n${i}`);
+    const one = tiers.newCatalogue();
+    expect(await one.putAll(tenant.id, layouts(names.slice(0, 40), 5_000), 1_000)).toEqual(
+      new Array(40).fill(true),
+    );
+    expect(await one.putAll(tenant.id, layouts(names.slice(0, 40), 5_000), 1_000)).toEqual(
+      new Array(40).fill(false),
+    );
+    const isNew = await tiers.newCatalogue().putAll(tenant.id, layouts(names, 3_000), 2_000);
+    expect(isNew).toEqual([...new Array(40).fill(false), ...new Array(20).fill(true)]);
+    const known = await tiers.newCatalogue().source(tenant.id, sourceId);
+    expect(known).toMatchObject({ firstMs: 3_000, longestWindowMs: 2_000 });
+    expect([...known.layouts.values()].flat()).toHaveLength(60);
   });
 });

@@ -37,6 +37,8 @@ export interface Tiers {
   readonly warm: WarmTier;
   readonly cold: ColdTier;
   readonly catalogue: Catalogue;
+  /** One of another instance, which has written nothing yet. */
+  newCatalogue(): Catalogue;
   readonly manifest: Manifest;
   readonly recovery: RecoveryTable;
   /** The table of everything that is not a chunk. */
@@ -114,6 +116,7 @@ export async function startTiers(redisUrl?: string): Promise<Tiers> {
     warm: new WarmTier({ client: dynamodb, name: physicalName('Warm') }, 35 * DAY_MS),
     cold: new ColdTier(s3, physicalName('Bucket')),
     catalogue,
+    newCatalogue: () => new Catalogue(meta, 460 * DAY_MS),
     newSeries: new SeriesCounter(catalogue, new UsageTable(meta)),
     manifest: new Manifest(meta),
     deletedTenants: new DeletedTenants(new Tenants(meta)),
