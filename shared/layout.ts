@@ -1,3 +1,4 @@
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { ByteReader, ByteWriter, MalformedBytesError } from './bytes';
 import { type Id, idBytes, idText } from './id';
 import { type Labels, labelsKey } from './labels';
@@ -24,6 +25,16 @@ export interface Layout {
   readonly columns: ReadonlyMap<string, number>;
 }
 
+/** A layout as it travels and is kept: compressed once where it is made, and as it is from there on. */
+export interface PackedLayout {
+  readonly id: Id;
+  /** The id's 16 bytes. */
+  readonly idBytes: Uint8Array;
+  readonly seriesCount: number;
+  /** zstd of the layout's bytes. */
+  readonly packed: Uint8Array;
+}
+
 const FORMAT = 1;
 
 /**
@@ -43,6 +54,18 @@ export function layoutIdOf(bytes: Uint8Array): Buffer {
     ids.set(bytes, id);
   }
   return id;
+}
+
+/** Bytes that a layout may unpack to; those of this release are far smaller. */
+const MAX_LAYOUT_BYTES = 4 * 1024 * 1024;
+
+export function packLayout({ id, idBytes, bytes }: Pick<Layout, 'id' | 'idBytes' | 'bytes'>): PackedLayout {
+  return { id, idBytes, seriesCount: seriesCountOf(bytes), packed: zstdCompressSync(bytes) };
+}
+
+/** @throws {Error} when the bytes are not zstd, or of more than {@link MAX_LAYOUT_BYTES} */
+export function unpackLayout(packed: Uint8Array): Buffer {
+  return zstdDecompressSync(packed, { maxOutputLength: MAX_LAYOUT_BYTES });
 }
 
 /** How many series a layout's bytes announce, without decoding them. */

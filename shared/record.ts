@@ -1,26 +1,30 @@
-import { constants as zlib, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { crc32, constants as zlib, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import { ByteReader, ByteWriter, MalformedBytesError } from './bytes';
 import type { Deletion } from './deletion';
 import { ID_BYTES, type Id, idText } from './id';
-import { decodeLayout, layoutIdOf, seriesCountOf } from './layout';
+import { decodeLayout, layoutIdOf, type PackedLayout, packLayout, unpackLayout } from './layout';
 import { MAX_PARTITIONS } from './placement';
 
 /**
  * A stream record: all that is needed to rebuild the later tiers (design.md, rule 6). The stream adds the version.
  *
  *     'H' 'R'  magic
- *     byte     format version: 1, or 2 when it deletes something
- *     zstd     of the body:
- *       text     tenant name
- *       uvarint  partition
- *       uvarint  number of groups; each:
- *         16 bytes source id, byte split bits, uvarint split index
- *         uvarint  length of the layout, the layout's bytes
- *         uvarint  number of frames; each: int64 timestamp, ms; 8 raw bytes for each series of the layout
- *       in version 2: uvarint number of deletions; each:
- *         16 bytes source id, byte 0 for the series of one name or 1 for those whose names begin so, text name
- *         int64 from, int64 to: ms, half-open
+ *     byte     format version, 3
+ *     uint32   CRC-32 of the rest, little-endian
+ *     text     tenant name
+ *     uvarint  partition
+ *     uvarint  number of groups; each:
+ *       16 bytes source id, byte split bits, uvarint split index
+ *       16 bytes layout id, uvarint length of the packed layout, zstd of the layout's bytes
+ *       uvarint  number of frames; each: int64 timestamp, ms; 8 raw bytes for each series of the layout
+ *     uvarint number of deletions; each:
+ *       16 bytes source id, byte 0 for the series of one name or 1 for those whose names begin so, text name
+ *       int64 from, int64 to: ms, half-open
+ *
+ * Versions 1 and 2 have, after the version's byte, zstd of the same; without layout ids, with layouts that are not packed, and
+ * in version 1 without deletions. Version 3 spares both sides the compression: a layout is packed once in the life of
+ * an instance, and looked at once; one timestamp's values compress to no fewer of the stream's 25 KB units.
  *
  * A record's groups all lie in its partition. No two of its frames have a value for one (series, timestamp). What it
  * deletes is older than what it has.
@@ -35,7 +39,7 @@ export interface RecordGroup {
   readonly sourceId: Uint8Array;
   readonly splitBits: number;
   readonly splitIndex: number;
-  readonly layout: Uint8Array;
+  readonly layout: PackedLayout;
   readonly frames: readonly RecordFrame[];
 }
 
@@ -63,24 +67,35 @@ const MAX_DECODED_BYTES = 16 * 1024 * 1024;
 const MAGIC = Buffer.from('HR');
 const SAMPLES = 1;
 const WITH_DELETIONS = 2;
+const PLAIN = 3;
 const HEADER_BYTES = MAGIC.length + 1;
+const CRC_BYTES = 4;
+
+/** The formats that this release can write; it reads all of them. 2 is for stages whose readers do not know 3 yet. */
+export const RECORD_FORMATS = [2, 3] as const;
+export type RecordFormat = (typeof RECORD_FORMATS)[number];
 
 /**
  * Encodes groups of one partition into as many records as keep each below the stream's limit.
  *
  * @throws {RangeError} when one frame with its layout exceeds a record by itself; groups are bounded far below
  */
-export function encodeRecords(tenant: string, partition: number, groups: readonly RecordGroup[]): Buffer[] {
+export function encodeRecords(
+  tenant: string,
+  partition: number,
+  groups: readonly RecordGroup[],
+  format: RecordFormat = PLAIN,
+): Buffer[] {
   const records: Buffer[] = [];
   let pending: RecordGroup[] = [];
   let pendingBytes = 0;
   const cut = () => {
-    if (pending.length > 0) records.push(encodeRecord({ tenant, partition, groups: pending }));
+    if (pending.length > 0) records.push(encodeRecord({ tenant, partition, groups: pending }, format));
     pending = [];
     pendingBytes = 0;
   };
   for (const group of groups) {
-    const overhead = group.layout.length + 64;
+    const overhead = group.layout.packed.length + 64;
     let frames: RecordFrame[] = [];
     for (const frame of group.frames) {
       const bytes = frame.values.length + 8 + (frames.length === 0 ? overhead : 0);
@@ -100,47 +115,55 @@ export function encodeRecords(tenant: string, partition: number, groups: readonl
   return records;
 }
 
-export function encodeRecord(record: StreamRecord): Buffer {
+export function encodeRecord(record: StreamRecord, format: RecordFormat = PLAIN): Buffer {
   const { deletions = [] } = record;
-  const body = new ByteWriter(4096)
-    .text(record.tenant)
-    .uvarint(record.partition)
-    .uvarint(record.groups.length);
-  for (const group of record.groups) {
-    body.bytes(group.sourceId).byte(group.splitBits).uvarint(group.splitIndex);
-    body.uvarint(group.layout.length).bytes(group.layout).uvarint(group.frames.length);
-    for (const frame of group.frames) body.int64(frame.timestamp).bytes(frame.values);
+  const isPlain = format === PLAIN;
+  const writer = new ByteWriter(4096);
+  if (isPlain) writer.bytes(MAGIC).byte(PLAIN).bytes(new Uint8Array(CRC_BYTES));
+  writer.text(record.tenant).uvarint(record.partition).uvarint(record.groups.length);
+  for (const { sourceId, splitBits, splitIndex, layout, frames } of record.groups) {
+    writer.bytes(sourceId).byte(splitBits).uvarint(splitIndex);
+    if (isPlain) writer.bytes(layout.idBytes);
+    const layoutBytes = isPlain ? layout.packed : unpackLayout(layout.packed);
+    writer.uvarint(layoutBytes.length).bytes(layoutBytes).uvarint(frames.length);
+    for (const frame of frames) writer.int64(frame.timestamp).bytes(frame.values);
   }
-  if (deletions.length > 0) {
-    body.uvarint(deletions.length);
+  if (isPlain || deletions.length > 0) {
+    writer.uvarint(deletions.length);
     for (const { sourceId, selector, fromMs, toMs } of deletions)
-      body
+      writer
         .bytes(sourceId)
         .byte(selector.isPrefix ? 1 : 0)
         .text(selector.name)
         .int64(fromMs)
         .int64(toMs);
   }
+  const bytes = writer.finish();
+  if (isPlain) {
+    bytes.writeUInt32LE(crc32(bytes.subarray(HEADER_BYTES + CRC_BYTES)), HEADER_BYTES);
+    return bytes;
+  }
   return Buffer.concat([
     MAGIC,
     // Of a record without deletions what readers of before know.
     Buffer.of(deletions.length > 0 ? WITH_DELETIONS : SAMPLES),
-    zstdCompressSync(body.finish(), { params: { [zlib.ZSTD_c_compressionLevel]: 1 } }),
+    zstdCompressSync(bytes, { params: { [zlib.ZSTD_c_compressionLevel]: 1 } }),
   ]);
 }
 
 /**
- * Reads a record. Values are views of the decompressed body.
+ * Reads a record. Values are views: of the record, or of its decompressed body.
  *
  * @throws {MalformedRecordError} when the bytes are not a record of a format this release reads
  */
 export function decodeRecord(bytes: Uint8Array): StreamRecord {
-  const format = bytes[MAGIC.length];
-  if ((format !== SAMPLES && format !== WITH_DELETIONS) || !MAGIC.equals(bytes.subarray(0, MAGIC.length)))
-    throw new MalformedRecordError(`${bytes.length} bytes that are not a record of format 1 or 2`);
+  const format = bytes[MAGIC.length]!;
+  if (![SAMPLES, WITH_DELETIONS, PLAIN].includes(format) || !MAGIC.equals(bytes.subarray(0, MAGIC.length)))
+    throw new MalformedRecordError(`${bytes.length} bytes that are not a record of format 1, 2 or 3`);
   try {
+    if (format === PLAIN) return decodeBody(new ByteReader(checkedBody(bytes)), PLAIN);
     const body = zstdDecompressSync(bytes.subarray(HEADER_BYTES), { maxOutputLength: MAX_DECODED_BYTES });
-    return decodeBody(new ByteReader(body), format === WITH_DELETIONS);
+    return decodeBody(new ByteReader(body), format);
   } catch (error) {
     throw new MalformedRecordError(`record of ${bytes.length} bytes: ${(error as Error).message}`, {
       cause: error,
@@ -148,17 +171,51 @@ export function decodeRecord(bytes: Uint8Array): StreamRecord {
   }
 }
 
-/** Layouts found well-formed, by id: the same few come minute after minute. */
-const checked = new LRUCache<Id, true>({ max: 100_000 });
-
-function checkLayout(bytes: Uint8Array): void {
-  const id = idText(layoutIdOf(bytes));
-  if (checked.has(id)) return;
-  decodeLayout(bytes);
-  checked.set(id, true);
+function checkedBody(bytes: Uint8Array): Uint8Array {
+  const reader = new ByteReader(bytes, HEADER_BYTES);
+  const stored = reader.bytes(CRC_BYTES).readUInt32LE();
+  const body = bytes.subarray(reader.offset);
+  const found = crc32(body);
+  if (found !== stored) throw new MalformedBytesError(`CRC-32 ${found} instead of ${stored}`);
+  return body;
 }
 
-function decodeBody(reader: ByteReader, hasDeletions: boolean): StreamRecord {
+/** Layouts found well-formed, by id: the same few come minute after minute. */
+const checked = new LRUCache<Id, PackedLayout>({
+  maxSize: 64_000_000,
+  sizeCalculation: ({ packed }) => packed.length + 300,
+});
+
+/** A layout of versions 1 and 2. */
+function plainLayout(bytes: Uint8Array): PackedLayout {
+  const idBytes = layoutIdOf(bytes);
+  const id = idText(idBytes);
+  const known = checked.get(id);
+  if (known !== undefined) return known;
+  const layout = packLayout(decodeLayout(bytes));
+  checked.set(id, layout);
+  return layout;
+}
+
+/** A layout that bears its id, of which the same bytes were found to be that layout before, or are now. */
+function packedLayout(idBytes: Uint8Array, packed: Buffer): PackedLayout {
+  const id = idText(idBytes);
+  const known = checked.get(id);
+  if (known !== undefined && packed.equals(known.packed)) return known;
+  const layout = decodeLayout(unpackLayout(packed));
+  if (layout.id !== id) throw new MalformedBytesError(`layout ${layout.id} is called ${id}`);
+  // A copy: views would keep the whole record.
+  const copy = {
+    id,
+    idBytes: layout.idBytes,
+    seriesCount: layout.series.length,
+    packed: Uint8Array.from(packed),
+  };
+  checked.set(id, copy);
+  return copy;
+}
+
+function decodeBody(reader: ByteReader, format: number): StreamRecord {
   const tenant = reader.text();
   const partition = reader.uvarint();
   if (partition >= MAX_PARTITIONS)
@@ -169,18 +226,20 @@ function decodeBody(reader: ByteReader, hasDeletions: boolean): StreamRecord {
     const splitIndex = reader.uvarint();
     if (splitBits > 15 || splitIndex >= 2 ** splitBits)
       throw new MalformedBytesError(`split ${splitIndex} of 2^${splitBits}`);
-    const layout = reader.bytes(reader.count(1));
-    checkLayout(layout);
-    const valueBytes = seriesCountOf(layout) * 8;
+    const layout =
+      format === PLAIN
+        ? packedLayout(reader.bytes(ID_BYTES), reader.bytes(reader.count(1)))
+        : plainLayout(reader.bytes(reader.count(1)));
+    const valueBytes = layout.seriesCount * 8;
     const frames = Array.from({ length: reader.count(8 + valueBytes) }, () => ({
       timestamp: reader.int64(),
       values: reader.bytes(valueBytes),
     }));
     return { sourceId, splitBits, splitIndex, layout, frames };
   });
-  const deletions = hasDeletions ? decodeDeletions(reader) : undefined;
+  const deletions = format === SAMPLES ? [] : decodeDeletions(reader);
   if (reader.left !== 0) throw new MalformedBytesError(`${reader.left} bytes after the record`);
-  return deletions === undefined ? { tenant, partition, groups } : { tenant, partition, groups, deletions };
+  return deletions.length === 0 ? { tenant, partition, groups } : { tenant, partition, groups, deletions };
 }
 
 function decodeDeletions(reader: ByteReader): RecordDeletion[] {

@@ -1,7 +1,7 @@
 import type { KinesisStreamEvent } from 'aws-lambda';
 import type { Redis } from 'ioredis';
 import { labelValue, METRIC_NAME } from '../../shared/labels';
-import { decodeLayout } from '../../shared/layout';
+import { decodeLayout, type PackedLayout, unpackLayout } from '../../shared/layout';
 import { decodeRecord } from '../../shared/record';
 
 /**
@@ -61,14 +61,13 @@ export class PaperWay {
     await Promise.all(calls);
   }
 
-  private keysOf(layout: Uint8Array): readonly string[] {
-    const bytes = Buffer.from(layout.buffer, layout.byteOffset, layout.length).toString('latin1');
-    const known = this.names.get(bytes);
+  private keysOf({ id, packed }: PackedLayout): readonly string[] {
+    const known = this.names.get(id);
     if (known !== undefined) return known;
-    const names = decodeLayout(layout).series.map(
+    const names = decodeLayout(unpackLayout(packed)).series.map(
       (labels) => `${labelValue(labels, METRIC_NAME)};host=${labelValue(labels, 'host')}`,
     );
-    this.names.set(bytes, names);
+    this.names.set(id, names);
     return names;
   }
 }

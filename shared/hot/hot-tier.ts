@@ -1,9 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import { layoutOfFrame } from '../codec';
 import { type Id, idText } from '../id';
-import { decodedBytes, decodeLayout, type Layout } from '../layout';
+import { decodedBytes, decodeLayout, type Layout, type PackedLayout, unpackLayout } from '../layout';
 import type { GroupId, PartitionRef } from '../placement';
 import { APPEND_SCRIPT } from './append-script';
 import type { HotClient } from './connection';
@@ -34,8 +33,8 @@ export interface WindowAppend {
 export interface PartitionAppend {
   /** Lowest stream arrival time of the frames, ms. */
   readonly arrivalMs: number;
-  /** Bytes of every layout the frames refer to, by id. */
-  readonly layouts: ReadonlyMap<Id, Uint8Array>;
+  /** Every layout the frames refer to, by id. */
+  readonly layouts: ReadonlyMap<Id, PackedLayout>;
   readonly windows: readonly WindowAppend[];
 }
 
@@ -89,7 +88,6 @@ const MAX_CALL_BYTES = 1024 * 1024;
 const MAX_CALL_FRAMES = 4_000;
 /** Most frames read from one group-window at a time; the rest stays due. */
 const MAX_READ_FRAMES = 2_000;
-const MAX_LAYOUT_BYTES = 4 * 1024 * 1024;
 /** Most layouts one call may refer to. */
 const MAX_CALL_LAYOUTS = 500;
 const MAX_DECODED_BYTES = 64_000_000;
@@ -158,7 +156,7 @@ export class HotTier {
         windows.length,
       ];
       layoutIds.forEach((id, i) => {
-        args.push(send(id, i) ? zstdCompressSync(layouts.get(id)!) : '');
+        args.push(send(id, i) ? Buffer.from(layouts.get(id)!.packed) : '');
       });
       for (const { group, windowStart, frames } of windows) {
         args.push(dueMember(group, windowStart), windowStart, frames.length);
@@ -311,7 +309,7 @@ export class HotTier {
     if (known !== undefined) return known;
     const bytes = await this.redis.getBuffer(layoutKey(hashTag(ref), id));
     if (bytes === null) return undefined;
-    const layout = decodeLayout(zstdDecompressSync(bytes, { maxOutputLength: MAX_LAYOUT_BYTES }));
+    const layout = decodeLayout(unpackLayout(bytes));
     this.decodedLayouts.set(id, layout);
     return layout;
   }
@@ -339,7 +337,7 @@ function numberOf(value: string | null | undefined): number | undefined {
 export function splitAppend(addition: PartitionAppend): PartitionAppend[] {
   const { arrivalMs } = addition;
   const calls: PartitionAppend[] = [];
-  let layouts = new Map<Id, Uint8Array>();
+  let layouts = new Map<Id, PackedLayout>();
   let windows: WindowAppend[] = [];
   let bytes = 0;
   let count = 0;
@@ -354,7 +352,7 @@ export function splitAppend(addition: PartitionAppend): PartitionAppend[] {
       const layout = addition.layouts.get(id);
       if (layout === undefined)
         throw new RangeError(`a frame refers to layout ${id}, which the addition does not have`);
-      const added = frame.length + (layouts.has(id) ? 0 : layout.length);
+      const added = frame.length + (layouts.has(id) ? 0 : layout.packed.length);
       const isFull =
         bytes + added > MAX_CALL_BYTES ||
         count >= MAX_CALL_FRAMES ||
@@ -367,7 +365,7 @@ export function splitAppend(addition: PartitionAppend): PartitionAppend[] {
         bytes = 0;
         count = 0;
       }
-      bytes += frame.length + (layouts.has(id) ? 0 : layout.length);
+      bytes += frame.length + (layouts.has(id) ? 0 : layout.packed.length);
       layouts.set(id, layout);
       frames.push(frame);
       count++;

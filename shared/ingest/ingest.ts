@@ -1,7 +1,7 @@
 import type { Version } from '../codec';
 import { mapLimited } from '../concurrency';
 import { type HotTier, UnmarkedPartitionError } from '../hot/hot-tier';
-import { decodeLayout, type Layout, MAX_UNION_BYTES, unionLayout } from '../layout';
+import { decodeLayout, type Layout, MAX_UNION_BYTES, packLayout, unionLayout, unpackLayout } from '../layout';
 import type { NewLayout, SeriesCounter } from '../limits/series-counter';
 import type { Catalogue } from '../meta/catalogue';
 import type { DeletedTenants } from '../meta/deleted-tenants';
@@ -147,19 +147,19 @@ async function catalogueLayouts(
   for (const { group, windowStart } of batch.windows)
     firstMs.set(group, Math.min(windowStart, firstMs.get(group) ?? Infinity));
   const puts = [...batch.groupLayouts].flatMap(([group, ids]) => {
-    const all = [...ids].map((id) => ({ id, bytes: batch.layouts.get(id)! }));
+    const all = [...ids].map((id) => batch.layouts.get(id)!);
     // Many are a flood of names: fewer, larger layouts name the same series. The hot tier has those of the frames.
-    return (all.length <= MAX_LAYOUTS_EACH ? all : unionsOf(all.map(({ bytes }) => decodeLayout(bytes)))).map(
-      (layout) => ({
-        group,
-        id: layout.id,
-        bytes: layout.bytes,
-        firstMs: firstMs.get(group)!,
-      }),
-    );
+    const few =
+      all.length <= MAX_LAYOUTS_EACH
+        ? all
+        : unionsOf(all.map(({ packed }) => decodeLayout(unpackLayout(packed)))).map(packLayout);
+    return few.map((layout) => ({ ...layout, group, firstMs: firstMs.get(group)! }));
   });
-  const isNew = await catalogue.putAll(tenantId, puts, windowMs);
-  return puts.filter((_, i) => isNew[i]);
+  const became = await catalogue.putAll(tenantId, puts, windowMs);
+  return puts.flatMap((layout, i) => {
+    const { isNew, isOfNewSource } = became[i]!;
+    return isNew ? [{ ...layout, isOfNewSource }] : [];
+  });
 }
 
 /** Unions of layouts, each of a size that an item of the catalogue holds. */

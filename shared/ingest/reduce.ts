@@ -3,7 +3,15 @@ import type { ArrivedDeletion } from '../deletion';
 import type { WindowAppend } from '../hot/hot-tier';
 import type { Id } from '../id';
 import { idText } from '../id';
-import { decodeLayout, type Layout, layoutIdOf, layoutOf, positionsIn } from '../layout';
+import {
+  decodeLayout,
+  type Layout,
+  layoutOf,
+  type PackedLayout,
+  packLayout,
+  positionsIn,
+  unpackLayout,
+} from '../layout';
 import { type GroupId, groupIdOf, windowStartMs } from '../placement';
 import type { StreamRecord } from '../record';
 
@@ -20,7 +28,7 @@ export interface PartitionBatch {
   readonly partition: number;
   /** Places in the batch of the records that contribute; they fail together. */
   readonly records: readonly number[];
-  readonly layouts: ReadonlyMap<Id, Uint8Array>;
+  readonly layouts: ReadonlyMap<Id, PackedLayout>;
   /** Which layouts each group has frames of, for the catalogue. */
   readonly groupLayouts: ReadonlyMap<GroupId, ReadonlySet<Id>>;
   readonly windows: readonly WindowAppend[];
@@ -32,9 +40,7 @@ export interface PartitionBatch {
 }
 
 interface Post {
-  readonly layoutId: Id;
-  readonly layoutIdBytes: Uint8Array;
-  readonly layout: Uint8Array;
+  readonly layout: PackedLayout;
   readonly version: Version;
   readonly values: Uint8Array;
 }
@@ -55,21 +61,19 @@ export function reduceBatch(records: readonly ArrivedRecord[], windowMs: number)
 }
 
 function reducePartition(records: readonly ArrivedRecord[], windowMs: number): PartitionBatch {
-  const layouts = new Map<Id, Uint8Array>();
+  const layouts = new Map<Id, PackedLayout>();
   const groupLayouts = new Map<GroupId, Set<Id>>();
   const posts = new Map<GroupId, Map<number, Post[]>>();
   for (const { record, version } of records) {
     for (const { sourceId, splitBits, splitIndex, layout, frames } of record.groups) {
       const group = groupIdOf(idText(sourceId), splitBits, splitIndex);
-      const layoutIdBytes = layoutIdOf(layout);
-      const layoutId = idText(layoutIdBytes);
       let byTimestamp = posts.get(group);
       if (byTimestamp === undefined) {
         byTimestamp = new Map();
         posts.set(group, byTimestamp);
       }
       for (const { timestamp, values } of frames) {
-        const post: Post = { layoutId, layoutIdBytes, layout, version, values };
+        const post: Post = { layout, version, values };
         const others = byTimestamp.get(timestamp);
         byTimestamp.set(timestamp, others === undefined ? [post] : reducePosts(others, post));
       }
@@ -91,8 +95,8 @@ function reducePartition(records: readonly ArrivedRecord[], windowMs: number): P
       for (const post of distinct) {
         frames.push(frameOf(post, timestamp));
         samples += post.values.length / 8;
-        layouts.set(post.layoutId, post.layout);
-        used.add(post.layoutId);
+        layouts.set(post.layout.id, post.layout);
+        used.add(post.layout.id);
       }
     }
     groupLayouts.set(group, used);
@@ -143,9 +147,9 @@ function wins(a: Post, b: Post): boolean {
 
 /** What is left of a post without the series of another; undefined when nothing is. */
 function without(post: Post, other: Post): Post | undefined {
-  if (post.layoutId === other.layoutId) return undefined;
-  const layout = decodeLayout(post.layout);
-  const others = decodeLayout(other.layout);
+  if (post.layout.id === other.layout.id) return undefined;
+  const layout = decodeLayout(unpackLayout(post.layout.packed));
+  const others = decodeLayout(unpackLayout(other.layout.packed));
   const keys = [...layout.columns.keys()];
   const left = layout.series.filter((_, i) => !others.columns.has(keys[i]!));
   if (left.length === layout.series.length) return post;
@@ -158,13 +162,13 @@ function narrow(post: Post, from: Layout, to: Layout): Post {
   positionsIn(to, from).forEach((column, i) => {
     values.set(post.values.subarray(column * 8, column * 8 + 8), i * 8);
   });
-  return { layoutId: to.id, layoutIdBytes: to.idBytes, layout: to.bytes, version: post.version, values };
+  return { layout: packLayout(to), version: post.version, values };
 }
 
 function frameOf(post: Post, timestamp: number): Uint8Array {
   const version = encodedVersion(post.version);
   const frame = Buffer.allocUnsafe(sampleFrameBytes(version, post.values.length / 8));
-  writeSampleFrame(frame, 0, post.layoutIdBytes, timestamp, version, post.values);
+  writeSampleFrame(frame, 0, post.layout.idBytes, timestamp, version, post.values);
   return frame;
 }
 

@@ -2,17 +2,17 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { mapLimited } from '../concurrency';
 import type { Id } from '../id';
-import { decodeLayout } from '../layout';
+import { decodeLayout, type PackedLayout, unpackLayout } from '../layout';
 import { log } from '../log';
 import type { Catalogue } from '../meta/catalogue';
 import { type GroupId, sourceIdOfGroup } from '../placement';
 import type { UsageTable } from '../usage/usage-table';
 
 /** A layout that the catalogue did not have before. */
-export interface NewLayout {
+export interface NewLayout extends PackedLayout {
   readonly group: GroupId;
-  readonly id: Id;
-  readonly bytes: Uint8Array;
+  /** Whether its source had none before. */
+  readonly isOfNewSource: boolean;
 }
 
 const PARALLEL = 16;
@@ -51,10 +51,13 @@ export class SeriesCounter {
   }
 
   private async countNew(tenantId: Id, sourceId: Id, fresh: readonly NewLayout[]): Promise<number> {
+    const [first, ...others] = fresh;
+    // Of a new source nothing is remembered: most never have another layout.
+    if (first!.isOfNewSource && others.length === 0) return first!.seriesCount;
     const known = this.known.get(sourceId) ?? (await this.olderThan(tenantId, sourceId, fresh));
     const before = known.size;
-    for (const { bytes } of fresh)
-      for (const series of decodeLayout(bytes).columns.keys()) known.add(numberOf(series));
+    for (const { packed } of fresh)
+      for (const series of decodeLayout(unpackLayout(packed)).columns.keys()) known.add(numberOf(series));
     // Anew: its size has changed.
     this.known.delete(sourceId);
     this.known.set(sourceId, known);

@@ -1,4 +1,3 @@
-import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import {
   BatchExecuteStatementCommand,
   GetItemCommand,
@@ -11,7 +10,7 @@ import { mapLimited } from '../concurrency';
 import type { ArrivedDeletion } from '../deletion';
 import { DAY_MS } from '../duration';
 import { type Id, idOf } from '../id';
-import { decodedBytes, decodeLayout, type Layout } from '../layout';
+import { decodedBytes, decodeLayout, type Layout, unpackLayout } from '../layout';
 import {
   type Day,
   dayOf,
@@ -22,7 +21,6 @@ import {
 } from '../placement';
 import { type Item, queryAll, succeeds, type Table } from './table';
 
-export const MAX_LAYOUT_BYTES = 4 * 1024 * 1024;
 /** How much longer than samples can be read a layout is kept: they may be sent a day ahead, and archived late. */
 export const LAYOUT_KEPT_MS = 30 * DAY_MS;
 
@@ -44,9 +42,18 @@ export interface SourceCatalogue {
 export interface GroupLayout {
   readonly group: GroupId;
   readonly id: Id;
-  readonly bytes: Uint8Array;
+  /** zstd of its bytes. */
+  readonly packed: Uint8Array;
   /** None of those samples bears an earlier time. */
   readonly firstMs: number;
+}
+
+/** What became of a layout that was put. */
+export interface PutLayout {
+  /** Whether it was not there before. */
+  readonly isNew: boolean;
+  /** Whether nothing of its source was there before; false where that was not looked at. */
+  readonly isOfNewSource: boolean;
 }
 
 /** What DynamoDB takes in one batch of statements. */
@@ -58,6 +65,8 @@ const PARALLEL = 32;
  * frame or chunk refers to it (design.md, rule 11), once a day again so that it outlives the data.
  *
  *     pk layouts#tenant#source   sk group#layout   layout: zstd of its bytes   windows: set of ms   firstMs   expiresAt: seconds
+ *
+ *     sk source   expiresAt: seconds. Whoever inserts it knows that the source is new
  *
  * Beside them what was deleted, so that a read, which asks for the layouts first, asks for nothing more:
  *
@@ -90,7 +99,7 @@ export class Catalogue {
     tenantId: Id,
     group: GroupId,
     layoutId: Id,
-    layoutBytes: Uint8Array,
+    packed: Uint8Array,
     windowMs: number,
     firstMs: number,
   ): Promise<boolean> {
@@ -106,7 +115,7 @@ export class Catalogue {
         UpdateExpression:
           'SET layout = :layout, expiresAt = :expiresAt, firstMs = if_not_exists(firstMs, :first) ADD windows :windows',
         ExpressionAttributeValues: {
-          ':layout': { B: zstdCompressSync(layoutBytes) },
+          ':layout': { B: packed },
           ':expiresAt': { N: String(this.expiresAt()) },
           ':windows': { NS: [String(windowMs)] },
           ':first': first,
@@ -134,63 +143,73 @@ export class Catalogue {
   }
 
   /**
-   * Puts layouts as {@link put} does. Those that this instance never wrote are nearly always new, so they are inserted 25 at a
-   * time; an insertion does nothing when the item is there, and what was not inserted is put by itself.
+   * Puts layouts as {@link put} does. Those that this instance never wrote are nearly always new, so they are inserted in
+   * batches; an insertion does nothing when the item is there, and what was not inserted is put by itself.
    *
-   * @returns for each whether it was not there before
+   * @returns what became of each
    */
-  async putAll(tenantId: Id, layouts: readonly GroupLayout[], windowMs: number): Promise<boolean[]> {
-    const isUnseen = ({ group, id }: GroupLayout) => !this.written.has(writtenAs(group, id, windowMs));
-    const unseen = layouts.filter(isUnseen);
-    const batches = Array.from({ length: Math.ceil(unseen.length / MAX_STATEMENTS) }, (_, i) =>
-      unseen.slice(i * MAX_STATEMENTS, (i + 1) * MAX_STATEMENTS),
-    );
-    const inserted = new Set<GroupLayout>();
+  async putAll(tenantId: Id, layouts: readonly GroupLayout[], windowMs: number): Promise<PutLayout[]> {
+    const unseen = layouts.filter(({ group, id }) => !this.written.has(writtenAs(group, id, windowMs)));
     // One alone is put at once.
-    await mapLimited(
-      batches.filter(({ length }) => length > 1),
+    const inserted =
+      unseen.length > 1 ? await this.insert(tenantId, unseen, windowMs) : new Map<GroupLayout, PutLayout>();
+    return mapLimited(
+      layouts,
       PARALLEL,
-      async (batch) => {
-        for (const layout of await this.insert(tenantId, batch, windowMs)) inserted.add(layout);
-      },
+      async (layout) =>
+        inserted.get(layout) ?? {
+          isNew: await this.put(tenantId, layout.group, layout.id, layout.packed, windowMs, layout.firstMs),
+          isOfNewSource: false,
+        },
     );
-    return mapLimited(layouts, PARALLEL, async (layout) => {
-      if (inserted.has(layout)) return true;
-      return this.put(tenantId, layout.group, layout.id, layout.bytes, windowMs, layout.firstMs);
-    });
   }
 
-  /** @returns those that were inserted */
+  /** @returns what was inserted */
   private async insert(
     tenantId: Id,
     layouts: readonly GroupLayout[],
     windowMs: number,
-  ): Promise<readonly GroupLayout[]> {
+  ): Promise<Map<GroupLayout, PutLayout>> {
     const day = dayOf(this.now());
     const expiresAt = { N: String(this.expiresAt()) };
-    const { Responses } = await this.table.client.send(
-      new BatchExecuteStatementCommand({
-        Statements: layouts.map(({ group, id, bytes, firstMs }) => {
-          const { pk, sk } = keyOf(tenantId, group, id);
-          return {
-            Statement: `INSERT INTO "${this.table.name}" VALUE {'pk': ?, 'sk': ?, 'layout': ?, 'expiresAt': ?, 'firstMs': ?, 'windows': ?}`,
-            Parameters: [
-              pk,
-              sk,
-              { B: zstdCompressSync(bytes) },
-              expiresAt,
-              { N: String(firstMs) },
-              { NS: [String(windowMs)] },
-            ],
-          };
-        }),
-      }),
+    const into = `INSERT INTO "${this.table.name}" VALUE`;
+    const statements = layouts.map((layout) => {
+      const { pk, sk } = keyOf(tenantId, layout.group, layout.id);
+      return {
+        Statement: `${into} {'pk': ?, 'sk': ?, 'expiresAt': ?, 'layout': ?, 'firstMs': ?, 'windows': ?}`,
+        Parameters: [
+          pk,
+          sk,
+          expiresAt,
+          { B: layout.packed },
+          { N: String(layout.firstMs) },
+          { NS: [String(windowMs)] },
+        ],
+      };
+    });
+    const sources = [...new Set(layouts.map(({ group }) => sourceIdOfGroup(group)))];
+    const marks = sources.map((sourceId) => ({
+      Statement: `${into} {'pk': ?, 'sk': ?, 'expiresAt': ?}`,
+      Parameters: [{ S: partitionKey(tenantId, sourceId) }, { S: SOURCE }, expiresAt],
+    }));
+    const all = [...statements, ...marks];
+    const batches = Array.from({ length: Math.ceil(all.length / MAX_STATEMENTS) }, (_, i) =>
+      all.slice(i * MAX_STATEMENTS, (i + 1) * MAX_STATEMENTS),
     );
-    const inserted = layouts.filter(
-      (_, i) => Responses?.[i] !== undefined && Responses[i].Error === undefined,
-    );
-    for (const { group, id, firstMs } of inserted)
+    const done = (
+      await mapLimited(batches, PARALLEL, async (Statements) => {
+        const { Responses } = await this.table.client.send(new BatchExecuteStatementCommand({ Statements }));
+        return Statements.map((_, i) => Responses?.[i] !== undefined && Responses[i].Error === undefined);
+      })
+    ).flat();
+    const newSources = new Set(sources.filter((_, i) => done[statements.length + i]));
+    const inserted = new Map<GroupLayout, PutLayout>();
+    layouts.forEach((layout, i) => {
+      if (!done[i]) return;
+      const { group, id, firstMs } = layout;
       this.written.set(writtenAs(group, id, windowMs), { day, firstMs });
+      inserted.set(layout, { isNew: true, isOfNewSource: newSources.has(sourceIdOfGroup(group)) });
+    });
     return inserted;
   }
 
@@ -221,6 +240,7 @@ export class Catalogue {
     });
     for await (const item of items) {
       const sort = item.sk!.S!;
+      if (sort === SOURCE) continue;
       if (sort.startsWith(DELETION)) {
         deletions.push(deletionOf(item));
         continue;
@@ -312,12 +332,13 @@ export class Catalogue {
   private decode(layoutId: Id, compressed: Uint8Array): Layout {
     const copy = this.decoded.get(layoutId);
     if (copy !== undefined) return copy;
-    const layout = decodeLayout(zstdDecompressSync(compressed, { maxOutputLength: MAX_LAYOUT_BYTES }));
+    const layout = decodeLayout(unpackLayout(compressed));
     this.decoded.set(layoutId, layout);
     return layout;
   }
 }
 
+const SOURCE = 'source';
 /** Groups have no `#` in their first 27 characters. */
 const DELETION = 'deletion#';
 

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { type Id, idText } from '../id';
 import { type Labels, labelsKey } from '../labels';
-import { layoutOf } from '../layout';
+import { layoutOf, type PackedLayout, packLayout } from '../layout';
 import type { Tenant } from '../meta/tenants';
 import {
   dayOf,
@@ -25,9 +25,7 @@ export interface OutgoingRecord {
 interface GroupColumns {
   readonly splitBits: number;
   readonly splitIndex: number;
-  /** Of the layout. */
-  readonly id: Id;
-  readonly layout: Uint8Array;
+  readonly layout: PackedLayout;
   /** For each series of the layout where in the row its value is. */
   readonly positions: Uint32Array;
 }
@@ -38,7 +36,7 @@ const known = new LRUCache<string, readonly GroupColumns[]>({
   maxSize: 64_000_000,
   sizeCalculation: (groups, key) =>
     groups.reduce(
-      (sum, { layout, positions }) => sum + 300 + layout.length + positions.byteLength,
+      (sum, { layout, positions }) => sum + 500 + layout.packed.length + positions.byteLength,
       key.length,
     ),
 });
@@ -55,8 +53,8 @@ export function recordsOf(
     const groups = new Map<string, RecordGroup & { frames: RecordFrame[] }>();
     for (const { timestamp, columns, values } of rows) {
       const partition = partitionOf(sourceId, partitionsOn(tenant.placement, dayOf(timestamp)));
-      for (const { splitBits, splitIndex, id, layout, positions } of groupColumns(sourceId, columns)) {
-        const key = `${partition} ${splitBits} ${id}`;
+      for (const { splitBits, splitIndex, layout, positions } of groupColumns(sourceId, columns)) {
+        const key = `${partition} ${splitBits} ${layout.id}`;
         let group = groups.get(key);
         if (group === undefined) {
           group = { sourceId: sourceIdBytes, splitBits, splitIndex, layout, frames: [] };
@@ -102,9 +100,9 @@ function groupColumns(sourceId: Id, columns: Columns): readonly GroupColumns[] {
     else others.push(labels);
   }
   const made = Array.from(bySplit, ([splitIndex, series]): GroupColumns => {
-    const { id, bytes, columns } = layoutOf(series);
-    const positions = Uint32Array.from(columns.keys(), (key) => byKey.get(key)!.position);
-    return { splitBits, splitIndex, id, layout: bytes, positions };
+    const layout = layoutOf(series);
+    const positions = Uint32Array.from(layout.columns.keys(), (key) => byKey.get(key)!.position);
+    return { splitBits, splitIndex, layout: packLayout(layout), positions };
   });
   known.set(knownAs, made);
   return made;

@@ -1,10 +1,9 @@
-import { zstdDecompressSync } from 'node:zlib';
 import { paginateScan } from '@aws-sdk/client-dynamodb';
 import { DAY_MS } from '../duration';
 import type { Id } from '../id';
 import { type Labels, labelValue, METRIC_NAME } from '../labels';
-import { decodeLayout } from '../layout';
-import { LAYOUT_KEPT_MS, MAX_LAYOUT_BYTES } from '../meta/catalogue';
+import { decodeLayout, unpackLayout } from '../layout';
+import { LAYOUT_KEPT_MS } from '../meta/catalogue';
 import type { Table } from '../meta/table';
 import type { SeriesTally, TopEntry } from './usage-table';
 
@@ -70,9 +69,7 @@ export async function tallySeries(
       if (pk!.S !== source) finish();
       source = pk!.S!;
       const isActive = Number(expiresAt?.N ?? 0) >= activeSince;
-      const { columns, series: all } = decodeLayout(
-        zstdDecompressSync(layout!.B!, { maxOutputLength: MAX_LAYOUT_BYTES }),
-      );
+      const { columns, series: all } = decodeLayout(unpackLayout(layout!.B!));
       for (const [i, key] of [...columns.keys()].entries())
         series.set(key, { labels: all[i]!, isActive: isActive || series.get(key)?.isActive === true });
     }

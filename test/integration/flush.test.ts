@@ -3,7 +3,7 @@ import { flushPartition } from '../../shared/flush/flush';
 import { movedFrames } from '../../shared/hot/hot-tier';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { type Labels, metricOf, sourceOf } from '../../shared/labels';
-import { layoutOf } from '../../shared/layout';
+import { layoutOf, packLayout } from '../../shared/layout';
 import {
   dayOf,
   groupIdOf,
@@ -56,7 +56,7 @@ describe('moving group-windows', () => {
         sourceId: sourceIdBytesOf(tenant.id, source),
         splitBits: 0,
         splitIndex: 0,
-        layout: layout.bytes,
+        layout: packLayout(layout),
         frames: [{ timestamp: at, values: Buffer.from(Float64Array.from(names, (n) => values[n]!).buffer) }],
       };
     });

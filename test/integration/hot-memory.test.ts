@@ -4,7 +4,7 @@ import { freePort, type Server, startHotServer } from '../../scripts/local/serve
 import { HotTier } from '../../shared/hot/hot-tier';
 import { reduceBatch } from '../../shared/ingest/reduce';
 import { metricOf, sourceOf } from '../../shared/labels';
-import { layoutOf } from '../../shared/layout';
+import { layoutOf, packLayout } from '../../shared/layout';
 import { sourceIdBytesOf, tenantIdOf } from '../../shared/placement';
 import { temporaryDir } from '../support/temporary-dir';
 
@@ -58,7 +58,7 @@ describe('the memory of the hot tier', () => {
         sourceId: sourceIdBytesOf(tenantId, source),
         splitBits: 0,
         splitIndex: 0,
-        layout: layout.bytes,
+        layout: packLayout(layout),
       };
     });
     const perSample: number[] = [];

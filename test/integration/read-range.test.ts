@@ -3,7 +3,7 @@ import { archiveDay, purgeDay } from '../../shared/archive/archive';
 import { flushPartition } from '../../shared/flush/flush';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { metricOf, sourceOf } from '../../shared/labels';
-import { layoutOf } from '../../shared/layout';
+import { layoutOf, packLayout } from '../../shared/layout';
 import { Catalogue } from '../../shared/meta/catalogue';
 import { groupIdOf, sourceIdOf, tenantIdOf } from '../../shared/placement';
 
@@ -151,19 +151,20 @@ describe('layouts that are put together', () => {
     const sourceId = sourceIdOf(tenant.id, source);
     const layouts = (names: readonly string[], firstMs: number) =>
       names.map((name) => {
-        const { id, bytes } = layoutOf([metricOf(source, name)]);
-        return { group: groupIdOf(sourceId, 0, 0), id, bytes, firstMs };
+        const { id, packed } = packLayout(layoutOf([metricOf(source, name)]));
+        return { group: groupIdOf(sourceId, 0, 0), id, packed, firstMs };
       });
+    const became = (isNew: boolean, isOfNewSource = false) => ({ isNew, isOfNewSource });
     const names = Array.from({ length: 60 }, (_, i) => `custom.n${i}`);
     const one = tiers.newCatalogue();
     expect(await one.putAll(tenant.id, layouts(names.slice(0, 40), 5_000), 1_000)).toEqual(
-      new Array(40).fill(true),
+      new Array(40).fill(became(true, true)),
     );
     expect(await one.putAll(tenant.id, layouts(names.slice(0, 40), 5_000), 1_000)).toEqual(
-      new Array(40).fill(false),
+      new Array(40).fill(became(false)),
     );
-    const isNew = await tiers.newCatalogue().putAll(tenant.id, layouts(names, 3_000), 2_000);
-    expect(isNew).toEqual([...new Array(40).fill(false), ...new Array(20).fill(true)]);
+    const again = await tiers.newCatalogue().putAll(tenant.id, layouts(names, 3_000), 2_000);
+    expect(again).toEqual([...new Array(40).fill(became(false)), ...new Array(20).fill(became(true))]);
     const known = await tiers.newCatalogue().source(tenant.id, sourceId);
     expect(known).toMatchObject({ firstMs: 3_000, longestWindowMs: 2_000 });
     expect([...known.layouts.values()].flat()).toHaveLength(60);

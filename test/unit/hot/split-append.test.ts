@@ -16,7 +16,10 @@ function frameOf(layout: number, series: number, number: number): Uint8Array {
 
 const layoutsUpTo = (count: number, bytes: number) =>
   new Map(
-    Array.from({ length: count }, (_, i) => [idText(idBytes('test', String(i))), new Uint8Array(bytes)]),
+    Array.from({ length: count }, (_, i) => {
+      const id = idBytes('test', String(i));
+      return [idText(id), { id: idText(id), idBytes: id, seriesCount: 1, packed: new Uint8Array(bytes) }];
+    }),
   );
 
 const numberOf = (frame: Uint8Array) => new DataView(frame.buffer, frame.byteOffset).getInt32(17, true);

@@ -3,7 +3,7 @@ import { decodeFrame, type SampleFrame } from '../../../shared/codec';
 import { idText } from '../../../shared/id';
 import { reduceBatch } from '../../../shared/ingest/reduce';
 import { labelValue, METRIC_NAME, metricOf, sourceOf } from '../../../shared/labels';
-import { decodeLayout, layoutOf } from '../../../shared/layout';
+import { decodeLayout, layoutOf, packLayout, unpackLayout } from '../../../shared/layout';
 import { sourceIdBytesOf, tenantIdOf } from '../../../shared/placement';
 
 const HOUR = 3_600_000;
@@ -31,7 +31,7 @@ function batchOf(...records: Post[][]) {
           sourceId: sourceIdBytesOf(tenantIdOf('t'), source),
           splitBits: 0,
           splitIndex: 0,
-          layout: layout.bytes,
+          layout: packLayout(layout),
           frames: [{ timestamp: at, values: Buffer.from(Float64Array.from(ordered).buffer) }],
         };
       }),
@@ -47,7 +47,7 @@ function contents(batches: ReturnType<typeof reduceBatch>): string[] {
         frames.flatMap((bytes) => {
           const frame = decodeFrame(bytes) as SampleFrame;
           const values = new Float64Array(Uint8Array.from(frame.values).buffer);
-          return decodeLayout(layouts.get(idText(frame.layout))!).series.map(
+          return decodeLayout(unpackLayout(layouts.get(idText(frame.layout))!.packed)).series.map(
             (labels, i) => `${labelValue(labels, METRIC_NAME)}@${frame.timestamp}=${values[i]}`,
           );
         }),

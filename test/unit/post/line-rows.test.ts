@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { type Labels, labelsKey, labelsOf } from '../../../shared/labels';
-import { decodeLayout } from '../../../shared/layout';
+import { decodeLayout, unpackLayout } from '../../../shared/layout';
 import { tenantIdOf } from '../../../shared/placement';
 import { type LineLimits, readLines } from '../../../shared/post/line-rows';
 import { recordsOf } from '../../../shared/post/records';
@@ -23,7 +23,7 @@ function stored(body: string) {
   let values = 0;
   for (const { data } of recordsOf(tenant as never, lines(body).sources))
     for (const group of decodeRecord(data).groups) {
-      const { series } = decodeLayout(group.layout);
+      const { series } = decodeLayout(unpackLayout(group.layout.packed));
       for (const frame of group.frames) {
         frames++;
         series.forEach((labels, i) => {
@@ -120,7 +120,7 @@ describe('lines', () => {
     const body = many.slice(0, 1_300).join('\n');
     const records = recordsOf(tenant as never, lines(body).sources);
     const layouts = records.flatMap(({ data }) =>
-      decodeRecord(data).groups.map(({ layout }) => layout.length),
+      decodeRecord(data).groups.map(({ layout }) => unpackLayout(layout.packed).length),
     );
     expect(Math.max(...layouts)).toBeLessThan(256 * 1024);
     expect(stored(body).values).toBe(1_300);
