@@ -1,4 +1,10 @@
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import {
+  BatchExecuteStatementCommand,
+  DynamoDBClient,
+  GetItemCommand,
+  QueryCommand,
+} from '@aws-sdk/client-dynamodb';
+import { callDirectly } from './direct-call';
 import type { Table } from './meta/table';
 import { ENV } from './names';
 import type { RuntimeSettings } from './settings';
@@ -21,7 +27,11 @@ export function settings(): RuntimeSettings {
 }
 
 /** One client for both tables, made when a function starts. */
-const dynamodb = new DynamoDBClient({ maxAttempts: 5 });
+const dynamodb = callDirectly(new DynamoDBClient({ maxAttempts: 5, cacheMiddleware: true }), 'dynamodb', {
+  BatchExecuteStatement: BatchExecuteStatementCommand,
+  GetItem: GetItemCommand,
+  Query: QueryCommand,
+});
 
 export function metaTable(): Table {
   return { client: dynamodb, name: variable(ENV.metaTable) };

@@ -1,10 +1,11 @@
-import { KinesisClient } from '@aws-sdk/client-kinesis';
+import { KinesisClient, PutRecordsCommand } from '@aws-sdk/client-kinesis';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { LRUCache } from 'lru-cache';
 import { httpHandler } from '../../shared/api/handler';
 import { bodyText, HttpError, reply } from '../../shared/api/http';
 import { mapLimited } from '../../shared/concurrency';
+import { callDirectly } from '../../shared/direct-call';
 import { metaTable, settings, variable } from '../../shared/environment';
 import { type Labels, sourceOf } from '../../shared/labels';
 import { KnownSeries } from '../../shared/limits/known-series';
@@ -30,7 +31,11 @@ const stage = settings();
 const { maxSampleAge, resolution } = stage;
 const stream = variable(ENV.stream);
 // HTTP/1.1: each instance has one request in flight, so HTTP/2, the default, gains nothing, and emulators cut it short.
-const kinesis = new KinesisClient({ maxAttempts: 3, requestHandler: new NodeHttpHandler() });
+const kinesis = callDirectly(
+  new KinesisClient({ maxAttempts: 3, requestHandler: new NodeHttpHandler() }),
+  'kinesis',
+  { PutRecords: PutRecordsCommand },
+);
 const table = metaTable();
 const hosts = new Hosts(table);
 const services = new Services(table);

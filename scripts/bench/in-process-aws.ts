@@ -129,7 +129,8 @@ export class NodeHttpHandler {
   }
 
   async handle({ headers, body }: Request) {
-    const began = process.cpuUsage();
+    // Nothing here waits, so the time it takes is what it uses; asking for CPU would take longer than that.
+    const began = performance.now();
     const operation = headers['x-amz-target']!.split('.')[1]!;
     calls.set(operation, (calls.get(operation) ?? 0) + 1);
     const run = OPERATIONS[operation];
@@ -148,8 +149,7 @@ export class NodeHttpHandler {
       headers: { 'content-type': 'application/x-amz-json-1.0' },
       body: Buffer.from(JSON.stringify(answer)),
     };
-    const { user, system } = process.cpuUsage(began);
-    spent.ms += (user + system) / 1000;
+    spent.ms += performance.now() - began;
     return { response };
   }
 

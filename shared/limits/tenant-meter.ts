@@ -77,7 +77,12 @@ export class TenantMeter {
     const state = this.state(tenant);
     const limits = this.limits(tenant);
     const nowMs = this.now();
-    const abort = AbortSignal.timeout(TIMEOUT_MS);
+    // Made when there is something to tell: most requests have nothing.
+    let signal: AbortSignal | undefined;
+    const abort = () => {
+      signal ??= AbortSignal.timeout(TIMEOUT_MS);
+      return signal;
+    };
     const exchanges: Promise<void>[] = [];
     for (const name of BUDGET_NAMES) {
       const budget = state.budgets[name];
@@ -85,14 +90,14 @@ export class TenantMeter {
       if (unsent !== undefined)
         exchanges.push(
           this.table
-            .use(tenant.id, name, unsent.minute, unsent.amount, abort)
+            .use(tenant.id, name, unsent.minute, unsent.amount, abort())
             .then((total) => budget.exchanged(unsent, total)),
         );
     }
     if (nowMs - state.seriesReadMs >= SERIES_MS) {
       state.seriesReadMs = nowMs;
       exchanges.push(
-        this.table.series(tenant.id, abort).then(({ active, added }) => {
+        this.table.series(tenant.id, abort()).then(({ active, added }) => {
           state.series = active + added;
         }),
       );
@@ -104,12 +109,13 @@ export class TenantMeter {
       state.day = today;
       state.countedMs = nowMs;
       exchanges.push(
-        this.table.add(tenant.id, day, counts, abort).catch((error: unknown) => {
+        this.table.add(tenant.id, day, counts, abort()).catch((error: unknown) => {
           addTo(state.counts, counts);
           throw error;
         }),
       );
     }
+    if (exchanges.length === 0) return;
     for (const outcome of await Promise.allSettled(exchanges))
       if (outcome.status === 'rejected')
         log.warn('what was counted is told later', { error: outcome.reason as Error });
