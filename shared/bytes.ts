@@ -134,6 +134,17 @@ export class ByteReader {
     return this.buffer.subarray(this.at - length, this.at);
   }
 
+  skip(length: number): void {
+    if (length > this.left)
+      throw new MalformedBytesError(`${length} bytes announced at ${this.at}, ${this.left} left`);
+    this.at += length;
+  }
+
+  /** The bytes from `start` to here, each as a character. */
+  latin1(start: number): string {
+    return this.buffer.toString('latin1', start, this.at);
+  }
+
   text(): string {
     return this.bytes(this.count(1)).toString('utf8');
   }

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { ByteReader, ByteWriter, MalformedBytesError } from './bytes';
 import type { Deletion } from './deletion';
 import { ID_BYTES, type Id, idText } from './id';
-import { decodeLayout, layoutIdOf, type PackedLayout, packLayout, unpackLayout } from './layout';
+import { checkLayout, layoutIdOf, type PackedLayout, packLayout, unpackLayout } from './layout';
 import { MAX_PARTITIONS } from './placement';
 
 /**
@@ -188,12 +188,11 @@ const checked = new LRUCache<Id, PackedLayout>({
 
 /** A layout of versions 1 and 2. */
 function plainLayout(bytes: Uint8Array): PackedLayout {
-  const idBytes = layoutIdOf(bytes);
-  const id = idText(idBytes);
-  const known = checked.get(id);
+  const known = checked.get(idText(layoutIdOf(bytes)));
   if (known !== undefined) return known;
-  const layout = packLayout(decodeLayout(bytes));
-  checked.set(id, layout);
+  checkLayout(bytes);
+  const layout = packLayout(bytes);
+  checked.set(layout.id, layout);
   return layout;
 }
 
@@ -202,17 +201,18 @@ function packedLayout(idBytes: Uint8Array, packed: Buffer): PackedLayout {
   const id = idText(idBytes);
   const known = checked.get(id);
   if (known !== undefined && packed.equals(known.packed)) return known;
-  const layout = decodeLayout(unpackLayout(packed));
-  if (layout.id !== id) throw new MalformedBytesError(`layout ${layout.id} is called ${id}`);
+  const bytes = unpackLayout(packed);
+  const found = layoutIdOf(bytes);
+  if (!found.equals(idBytes)) throw new MalformedBytesError(`layout ${idText(found)} is called ${id}`);
   // A copy: views would keep the whole record.
-  const copy = {
+  const layout = {
     id,
-    idBytes: layout.idBytes,
-    seriesCount: layout.series.length,
+    idBytes: found,
+    seriesCount: checkLayout(bytes),
     packed: Uint8Array.from(packed),
   };
-  checked.set(id, copy);
-  return copy;
+  checked.set(id, layout);
+  return layout;
 }
 
 function decodeBody(reader: ByteReader, format: number): StreamRecord {

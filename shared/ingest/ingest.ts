@@ -152,7 +152,9 @@ async function catalogueLayouts(
     const few =
       all.length <= MAX_LAYOUTS_EACH
         ? all
-        : unionsOf(all.map(({ packed }) => decodeLayout(unpackLayout(packed)))).map(packLayout);
+        : unionsOf(all.map(({ packed }) => decodeLayout(unpackLayout(packed)))).map(({ bytes }) =>
+            packLayout(bytes),
+          );
     return few.map((layout) => ({ ...layout, group, firstMs: firstMs.get(group)! }));
   });
   const became = await catalogue.putAll(tenantId, puts, windowMs);

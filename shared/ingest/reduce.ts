@@ -162,7 +162,7 @@ function narrow(post: Post, from: Layout, to: Layout): Post {
   positionsIn(to, from).forEach((column, i) => {
     values.set(post.values.subarray(column * 8, column * 8 + 8), i * 8);
   });
-  return { layout: packLayout(to), version: post.version, values };
+  return { layout: packLayout(to.bytes), version: post.version, values };
 }
 
 function frameOf(post: Post, timestamp: number): Uint8Array {

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { type Labels, labelsKey, labelsOf, METRIC_NAME, sourceOf } from '../labels';
-import { LineReader, type Precision, parseHead, unescapeName } from './line-protocol';
+import { type LineHead, LineReader, type Precision, parseHead, unescapeName } from './line-protocol';
 import type { Columns, SourceRow } from './rows';
 
 /** Bytes of a series' name and labels: with {@link splitBitsFor}, what keeps layouts below an item of the catalogue. */
@@ -51,7 +51,8 @@ interface LineShape {
    * it is little enough that the rows, and with them the layouts, stay the same when a sender cuts its batches elsewhere.
    */
   readonly family: string;
-  readonly series: readonly Labels[];
+  /** Measurement and tags as they stand in a line. */
+  readonly head: string;
   /** Field keys as they stand in a line, one after the other, and where each ends. */
   readonly keys: Buffer;
   readonly keyEnds: Int32Array;
@@ -62,7 +63,7 @@ const shapes = new LRUCache<string, readonly LineShape[]>({
   max: 100_000,
   maxSize: 64_000_000,
   sizeCalculation: (known, head) =>
-    known.reduce((sum, { keys, series }) => sum + 500 + keys.length + 150 * series.length, head.length),
+    known.reduce((sum, { keys, keyEnds }) => sum + 800 + keys.length + keyEnds.byteLength, 2 * head.length),
 });
 /** Shapes kept of one measurement and tags: lines of it may have different fields. */
 const MAX_SHAPES_EACH = 8;
@@ -156,7 +157,7 @@ class LineRow implements SourceRow, Columns {
   }
 
   series(): Labels[] {
-    return this.shapes.flatMap(({ series }) => series);
+    return this.shapes.flatMap(seriesOf);
   }
 
   get values(): Float64Array {
@@ -196,7 +197,8 @@ function hasKeys({ keys, keyEnds }: LineShape, body: Buffer, reader: LineReader)
 }
 
 function makeShape(body: Buffer, reader: LineReader): LineShape | string {
-  const head = parseHead(body.toString('utf8', reader.headStart, reader.headEnd));
+  const headText = body.toString('utf8', reader.headStart, reader.headEnd);
+  const head = parseHead(headText);
   if (typeof head === 'string') return head;
   const { measurement, tags } = head;
   const names = new Set(tags.map(([name]) => name));
@@ -205,9 +207,8 @@ function makeShape(body: Buffer, reader: LineReader): LineShape | string {
   const labels = labelsOf(...tags);
   const labelBytes = tags.reduce(
     (sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value),
-    0,
+    Buffer.byteLength(measurement) + 1,
   );
-  const series: Labels[] = [];
   const parts: Buffer[] = [];
   const keyEnds = new Int32Array(reader.count);
   let end = 0;
@@ -216,10 +217,8 @@ function makeShape(body: Buffer, reader: LineReader): LineShape | string {
     parts.push(part);
     end += part.length;
     keyEnds[i] = end;
-    const name = `${measurement}_${unescapeName(part.toString('utf8'))}`;
-    const bytes = labelBytes + Buffer.byteLength(name);
+    const bytes = labelBytes + part.length;
     if (bytes > MAX_SERIES_BYTES) return `name and tags of ${bytes} bytes exceed ${MAX_SERIES_BYTES}`;
-    series.push(labelsOf([METRIC_NAME, name], ...labels));
   }
   const source = sourceOf.labels(labels);
   return {
@@ -227,9 +226,22 @@ function makeShape(body: Buffer, reader: LineReader): LineShape | string {
     source,
     sourceKey: labelsKey(source),
     family: measurement.split('_', 1)[0]!,
-    series,
+    head: headText,
     // A copy: a view would keep the whole body.
     keys: Buffer.concat(parts),
     keyEnds,
   };
+}
+
+/** The series of a shape; not kept with it, for they take ten times its memory and are asked for once. */
+function seriesOf({ head, keys, keyEnds }: LineShape): Labels[] {
+  const { measurement, tags } = parseHead(head) as LineHead;
+  const labels = labelsOf(...tags);
+  // Where the name comes among the labels is the same for all.
+  const before = labels.filter(([name]) => name < METRIC_NAME);
+  const after = labels.slice(before.length);
+  return Array.from(keyEnds, (end, i) => {
+    const key = unescapeName(keys.toString('utf8', i === 0 ? 0 : keyEnds[i - 1], end));
+    return [...before, [METRIC_NAME, `${measurement}_${key}`] as const, ...after];
+  });
 }

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { type Id, idText } from '../id';
 import { type Labels, labelsKey } from '../labels';
-import { layoutOf, type PackedLayout, packLayout } from '../layout';
+import { byKey, encodeLayout, type PackedLayout, packLayout } from '../layout';
 import type { Tenant } from '../meta/tenants';
 import {
   dayOf,
@@ -84,26 +84,24 @@ function groupColumns(sourceId: Id, columns: Columns): readonly GroupColumns[] {
   const knownAs = `${sourceId}${columns.key}`;
   const found = known.get(knownAs);
   if (found !== undefined) return found;
-  const byKey = new Map<string, { readonly labels: Labels; readonly position: number }>();
-  let labelBytes = 0;
-  columns.series().forEach((labels, position) => {
-    const key = labelsKey(labels);
-    if (!byKey.has(key)) labelBytes += Buffer.byteLength(key);
-    byKey.set(key, { labels, position });
-  });
-  const splitBits = splitBitsFor(byKey.size, labelBytes);
-  const bySplit = new Map<number, Labels[]>();
-  for (const { labels } of byKey.values()) {
-    const split = splitIndexOf(labels, splitBits);
-    const others = bySplit.get(split);
-    if (others === undefined) bySplit.set(split, [labels]);
-    else others.push(labels);
-  }
-  const made = Array.from(bySplit, ([splitIndex, series]): GroupColumns => {
-    const layout = layoutOf(series);
-    const positions = Uint32Array.from(layout.columns.keys(), (key) => byKey.get(key)!.position);
-    return { splitBits, splitIndex, layout: packLayout(layout), positions };
-  });
+  const ordered = columns
+    .series()
+    .map((labels, position) => ({ labels, key: labelsKey(labels), position }))
+    .sort(byKey)
+    // The sort is stable: of a series that is there twice the last remains.
+    .filter(({ key }, i, all) => key !== all[i + 1]?.key);
+  const labelBytes = ordered.reduce((sum, { key }) => sum + Buffer.byteLength(key), 0);
+  const splitBits = splitBitsFor(ordered.length, labelBytes);
+  const bySplit = Map.groupBy(ordered, ({ labels }) => splitIndexOf(labels, splitBits));
+  const made = Array.from(
+    bySplit,
+    ([splitIndex, series]): GroupColumns => ({
+      splitBits,
+      splitIndex,
+      layout: packLayout(encodeLayout(series)),
+      positions: Uint32Array.from(series, ({ position }) => position),
+    }),
+  );
   known.set(knownAs, made);
   return made;
 }

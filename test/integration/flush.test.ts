@@ -56,7 +56,7 @@ describe('moving group-windows', () => {
         sourceId: sourceIdBytesOf(tenant.id, source),
         splitBits: 0,
         splitIndex: 0,
-        layout: packLayout(layout),
+        layout: packLayout(layout.bytes),
         frames: [{ timestamp: at, values: Buffer.from(Float64Array.from(names, (n) => values[n]!).buffer) }],
       };
     });

@@ -58,7 +58,7 @@ describe('the memory of the hot tier', () => {
         sourceId: sourceIdBytesOf(tenantId, source),
         splitBits: 0,
         splitIndex: 0,
-        layout: packLayout(layout),
+        layout: packLayout(layout.bytes),
       };
     });
     const perSample: number[] = [];

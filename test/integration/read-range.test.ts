@@ -151,7 +151,7 @@ describe('layouts that are put together', () => {
     const sourceId = sourceIdOf(tenant.id, source);
     const layouts = (names: readonly string[], firstMs: number) =>
       names.map((name) => {
-        const { id, packed } = packLayout(layoutOf([metricOf(source, name)]));
+        const { id, packed } = packLayout(layoutOf([metricOf(source, name)]).bytes);
         return { group: groupIdOf(sourceId, 0, 0), id, packed, firstMs };
       });
     const became = (isNew: boolean, isOfNewSource = false) => ({ isNew, isOfNewSource });

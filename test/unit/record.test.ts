@@ -23,7 +23,7 @@ function group(host: string, names: number, frames: number): RecordGroup {
     sourceId: idBytes('source', host),
     splitBits: 1,
     splitIndex: 1,
-    layout: packLayout(layout),
+    layout: packLayout(layout.bytes),
     frames: Array.from({ length: frames }, (_, f) => ({
       timestamp: 1_795_212_060_000 + f * 60_000,
       values: Buffer.from(Float64Array.from({ length: names }, (_, i) => i + f / 7).buffer),

@@ -31,7 +31,7 @@ function batchOf(...records: Post[][]) {
           sourceId: sourceIdBytesOf(tenantIdOf('t'), source),
           splitBits: 0,
           splitIndex: 0,
-          layout: packLayout(layout),
+          layout: packLayout(layout.bytes),
           frames: [{ timestamp: at, values: Buffer.from(Float64Array.from(ordered).buffer) }],
         };
       }),
