@@ -77,7 +77,7 @@ class DirectCaller {
     try {
       this.origin ??= this.findOrigin();
       const origin = await this.origin;
-      const body = JSON.stringify(toWire(input));
+      const body = Buffer.from(JSON.stringify(toWire(input)));
       const request = await this.signer.sign({
         ...origin,
         method: 'POST',
@@ -85,7 +85,7 @@ class DirectCaller {
         headers: {
           host: origin.port === undefined ? origin.hostname : `${origin.hostname}:${origin.port}`,
           'content-type': `application/x-amz-json-${this.service.jsonVersion}`,
-          'content-length': String(Buffer.byteLength(body)),
+          'content-length': String(body.length),
           'x-amz-target': target,
         },
         body,

@@ -11,8 +11,13 @@ import { type Labels, labelsKey } from './labels';
 export type Day = string;
 
 export function dayOf(timestampMs: number): Day {
-  return new Date(timestampMs).toISOString().slice(0, 10);
+  const number = Math.floor(timestampMs / DAY_MS);
+  if (number !== lastDay.number) lastDay = { number, day: new Date(timestampMs).toISOString().slice(0, 10) };
+  return lastDay.day;
 }
+
+/** Asked for sample after sample, and nearly always the same. */
+let lastDay: { readonly number: number; readonly day: Day } = { number: 0, day: '1970-01-01' };
 
 export function dayStartMs(day: Day): number {
   return Date.parse(`${day}T00:00:00Z`);

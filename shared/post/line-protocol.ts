@@ -299,6 +299,11 @@ function isValueEnd(byte: number | undefined): boolean {
 
 /** The rare values: with an exponent, of many digits, integers and booleans. */
 function slowValue(text: string): number {
+  if (/^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/.test(text)) {
+    const value = Number(text);
+    if (!Number.isFinite(value)) throw new BadLine('number beyond float64');
+    return value;
+  }
   if (/^[-+]?\d{1,20}i$/.test(text)) {
     const value = BigInt(text.slice(text.startsWith('+') ? 1 : 0, -1));
     if (value > MAX_INT64 || value < -MAX_INT64 - 1n) throw new BadLine('integer beyond 64 bits');
@@ -308,11 +313,6 @@ function slowValue(text: string): number {
     const value = BigInt(text.slice(0, -1));
     if (value > MAX_UINT64) throw new BadLine('integer beyond 64 bits');
     return Number(value);
-  }
-  if (/^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/.test(text)) {
-    const value = Number(text);
-    if (!Number.isFinite(value)) throw new BadLine('number beyond float64');
-    return value;
   }
   const value = BOOLEANS.get(text);
   if (value === undefined) throw new BadLine('bad field value');

@@ -30,11 +30,18 @@ interface GroupColumns {
   readonly positions: Uint32Array;
 }
 
-/** Made before: agents send the same series minute after minute. By source and columns. */
-const known = new LRUCache<string, readonly GroupColumns[]>({
+/** What a source's row becomes. */
+interface KnownColumns {
+  readonly sourceIdBytes: Uint8Array;
+  readonly sourceId: Id;
+  readonly groups: readonly GroupColumns[];
+}
+
+/** Made before: agents send the same series minute after minute. By tenant, source and columns. */
+const known = new LRUCache<string, KnownColumns>({
   max: 20_000,
   maxSize: 64_000_000,
-  sizeCalculation: (groups, key) =>
+  sizeCalculation: ({ groups }, key) =>
     groups.reduce(
       (sum, { layout, positions }) => sum + 500 + layout.packed.length + positions.byteLength,
       key.length,
@@ -48,12 +55,12 @@ export function recordsOf(
 ): OutgoingRecord[] {
   const byPartition = new Map<number, RecordGroup[]>();
   for (const [source, rows] of sources) {
-    const sourceIdBytes = sourceIdBytesOf(tenant.id, source);
-    const sourceId = idText(sourceIdBytes);
+    const sourceKey = `${tenant.id}${labelsKey(source)}`;
     const groups = new Map<string, RecordGroup & { frames: RecordFrame[] }>();
     for (const { timestamp, columns, values } of rows) {
+      const { sourceId, sourceIdBytes, groups: parts } = knownColumns(tenant.id, source, sourceKey, columns);
       const partition = partitionOf(sourceId, partitionsOn(tenant.placement, dayOf(timestamp)));
-      for (const { splitBits, splitIndex, layout, positions } of groupColumns(sourceId, columns)) {
+      for (const { splitBits, splitIndex, layout, positions } of parts) {
         const key = `${partition} ${splitBits} ${layout.id}`;
         let group = groups.get(key);
         if (group === undefined) {
@@ -80,10 +87,17 @@ export function partitionKeyOf({ tenantId, partition }: PartitionRef): string {
   return `${tenantId}:${partition}`;
 }
 
-function groupColumns(sourceId: Id, columns: Columns): readonly GroupColumns[] {
-  const knownAs = `${sourceId}${columns.key}`;
+function knownColumns(tenantId: Id, source: Labels, sourceKey: string, columns: Columns): KnownColumns {
+  const knownAs = `${sourceKey}${columns.key}`;
   const found = known.get(knownAs);
   if (found !== undefined) return found;
+  const sourceIdBytes = sourceIdBytesOf(tenantId, source);
+  const made = { sourceIdBytes, sourceId: idText(sourceIdBytes), groups: groupColumns(columns) };
+  known.set(knownAs, made);
+  return made;
+}
+
+function groupColumns(columns: Columns): GroupColumns[] {
   const ordered = columns
     .series()
     .map((labels, position) => ({ labels, key: labelsKey(labels), position }))
@@ -93,7 +107,7 @@ function groupColumns(sourceId: Id, columns: Columns): readonly GroupColumns[] {
   const labelBytes = ordered.reduce((sum, { key }) => sum + Buffer.byteLength(key), 0);
   const splitBits = splitBitsFor(ordered.length, labelBytes);
   const bySplit = Map.groupBy(ordered, ({ labels }) => splitIndexOf(labels, splitBits));
-  const made = Array.from(
+  return Array.from(
     bySplit,
     ([splitIndex, series]): GroupColumns => ({
       splitBits,
@@ -102,8 +116,6 @@ function groupColumns(sourceId: Id, columns: Columns): readonly GroupColumns[] {
       positions: Uint32Array.from(series, ({ position }) => position),
     }),
   );
-  known.set(knownAs, made);
-  return made;
 }
 
 function valuesOf(positions: Uint32Array, values: ArrayLike<number>): Uint8Array {
