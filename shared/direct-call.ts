@@ -2,10 +2,19 @@ import { hash } from 'node:crypto';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { KinesisClient } from '@aws-sdk/client-kinesis';
 import { SignatureV4 } from '@smithy/signature-v4';
-import type { Checksum, HttpRequest, SourceData } from '@smithy/types';
 
 /** What a client calls straight away: the constructors of commands, by the names of their operations. */
 export type DirectCommands = Readonly<Record<string, new (input: never) => object>>;
+
+type SourceData = string | ArrayBuffer | ArrayBufferView;
+
+/** Where requests go. */
+interface Origin {
+  readonly protocol: string;
+  readonly hostname: string;
+  readonly port: number | undefined;
+  readonly path: string;
+}
 
 interface Service {
   /** As a signature names it. */
@@ -62,7 +71,7 @@ export function callDirectly<C extends DynamoDBClient | KinesisClient>(
 
 class DirectCaller {
   private readonly signer: SignatureV4;
-  private origin: Promise<Pick<HttpRequest, 'protocol' | 'hostname' | 'port' | 'path'>> | undefined;
+  private origin: Promise<Origin> | undefined;
 
   constructor(
     private readonly client: DynamoDBClient | KinesisClient,
@@ -100,7 +109,7 @@ class DirectCaller {
     }
   }
 
-  private async findOrigin() {
+  private async findOrigin(): Promise<Origin> {
     const { endpointProvider, region, useFipsEndpoint, useDualstackEndpoint } = this.client.config;
     const { url } = endpointProvider({
       Region: await region(),
@@ -135,7 +144,7 @@ function fromWire(value: unknown): unknown {
 }
 
 /** In one call for a message, where the SDK's own makes a stream of it. */
-class Sha256 implements Checksum {
+class Sha256 {
   private readonly parts: Buffer[] = [];
 
   constructor(private readonly secret?: SourceData) {}

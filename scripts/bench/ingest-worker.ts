@@ -117,7 +117,10 @@ class Worker {
   }
 
   make(minute: number, timeMs: number): void {
-    this.made = [...this.bodies.minute(this.task.protocol, this.hosts, minute, timeMs)];
+    // As they come out of a parser: in one piece, not as the parts that were put together.
+    this.made = Array.from(this.bodies.minute(this.task.protocol, this.hosts, minute, timeMs), (body) =>
+      Buffer.from(body).toString('latin1'),
+    );
   }
 
   async run(isPaper: boolean): Promise<Round> {
