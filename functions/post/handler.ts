@@ -44,7 +44,8 @@ const knownSeries = new KnownSeries(new Catalogue(table, stage.retention));
 
 /** Hosts and services found to exist, or not, so that the steady state asks no store. */
 const known = new LRUCache<string, boolean>({ max: 100_000 });
-const KNOWN_MS = 60_000;
+/** Many posts of an agent, which sends one a minute: else nearly each would ask for its host again. */
+const KNOWN_MS = 600_000;
 const UNKNOWN_MS = 2_000;
 
 /** When a tenant may try new series again: those of a day ago leave by the hour. */
