@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { benchCodec } from './bench/codec';
 import { benchColdStart } from './bench/cold-start';
+import { benchFlush } from './bench/flush';
 import { benchIngest } from './bench/ingest';
 import { benchNoisy } from './bench/noisy';
 import { benchScale } from './bench/scale';
@@ -16,6 +17,7 @@ const benchmarks: readonly Benchmark[] = [
   { name: 'codec', summary: 'size and speed of chunks, beside Gorilla and zstd', run: benchCodec },
   { name: 'noisy', summary: 'p99 of a tenant while another exceeds its limit', run: benchNoisy },
   { name: 'ingest', summary: 'samples a second into memory, beside the way of the paper', run: benchIngest },
+  { name: 'flush', summary: 'samples a second from memory to DynamoDB, beside ingest', run: benchFlush },
   { name: 'scale', summary: 'what a point costs as series grow', run: benchScale },
   { name: 'cold-start', summary: 'size of the bundles, CPU of their initialisation', run: benchColdStart },
 ];

@@ -123,7 +123,7 @@ export interface Phase {
 }
 
 /** One file, as the functions are deployed, but for the SDK's sockets. */
-async function bundleWorker(dir: string): Promise<string> {
+export async function bundleWorker(dir: string): Promise<string> {
   const outfile = join(dir, 'worker.js');
   await build({
     ...BUNDLE_OPTIONS,
@@ -194,7 +194,7 @@ async function measure(dir: string, bundle: string, options: Load, way: 'ours' |
   }
 }
 
-async function startWorker(
+export async function startWorker(
   bundle: string,
   options: Load,
   worker: number,
@@ -231,13 +231,13 @@ async function startWorker(
   return child;
 }
 
-function ask<T>(worker: ChildProcess, message: object): Promise<T> {
+export function ask<T>(worker: ChildProcess, message: object): Promise<T> {
   const answered = answer<T>(worker);
   worker.send(message);
   return answered;
 }
 
-async function answer<T>(worker: ChildProcess): Promise<T> {
+export async function answer<T>(worker: ChildProcess): Promise<T> {
   const over = new AbortController();
   const { signal } = over;
   const exited = once(worker, 'exit', { signal }).then(() => {
@@ -298,15 +298,15 @@ async function usedMemory(redis: Redis): Promise<number> {
 }
 
 /** CPU a process has used, ms, at 100 ticks a second. @see proc_pid_stat(5) */
-function cpuMs(pid: number): number {
+export function cpuMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-function sum<T>(items: readonly T[], of: (item: T) => number): number {
+export function sum<T>(items: readonly T[], of: (item: T) => number): number {
   return items.reduce((total, item) => total + of(item), 0);
 }
 
-function mib(bytes: number): string {
+export function mib(bytes: number): string {
   return `${Math.round(bytes / 2 ** 20)} MiB`;
 }

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { startStack } from '../local/stack';
 import { Functions } from '../ops/invoke';
+import { quantile } from './quantile';
 
 interface NoisyOptions {
   readonly posts: number;
@@ -118,9 +119,4 @@ async function tenantOf(
       return (await send('/api/v0/tsdb', body)).status;
     },
   };
-}
-
-function quantile(values: readonly number[], q: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))]!;
 }

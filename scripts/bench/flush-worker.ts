@@ -1,0 +1,60 @@
+/**
+ * The flusher of `bench flush`: the real handler, bundled as it is deployed, whose SDK talks to the stand-in for AWS. What
+ * it sends is kept, and counted at the end.
+ */
+import type { Context } from 'aws-lambda';
+import { type FlushResult, handler as flusher } from '../../functions/flusher/handler';
+import { type AwsCall, watchAws } from './aws-meter';
+import { writeUnitsOf } from './write-units';
+
+export interface FlushTask {
+  readonly drain: true;
+  /** By the store's clock, ms. */
+  readonly before: number;
+  readonly lane: number;
+  readonly lanes: number;
+}
+
+export interface Flushed extends Pick<FlushResult, 'windows' | 'samples' | 'bytes'> {
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly cpuMs: number;
+  /** By operation. */
+  readonly calls: Readonly<Record<string, { readonly calls: number; readonly writeUnits: number }>>;
+}
+
+const CONTEXT = { getRemainingTimeInMillis: () => 900_000 } as Context;
+
+const made: AwsCall[] = [];
+watchAws((call) => made.push(call));
+
+async function flush(task: FlushTask): Promise<Flushed> {
+  made.length = 0;
+  const startMs = Date.now();
+  const cpu = process.cpuUsage();
+  const { windows, samples, bytes, remaining, failed } = await flusher(task, CONTEXT);
+  const { user, system } = process.cpuUsage(cpu);
+  const endMs = Date.now();
+  if (remaining + failed > 0) throw new Error(`${failed} group-windows failed, ${remaining} remain`);
+  const calls: Record<string, { calls: number; writeUnits: number }> = {};
+  for (const { operation, body } of made) {
+    calls[operation] ??= { calls: 0, writeUnits: 0 };
+    const of = calls[operation];
+    const text = typeof body === 'string' ? body : Buffer.from(body!).toString();
+    of.calls++;
+    of.writeUnits += writeUnitsOf(operation, JSON.parse(text) as Record<string, unknown>);
+  }
+  return { windows, samples, bytes, startMs, endMs, cpuMs: (user + system) / 1000, calls };
+}
+
+process.on('message', (task: FlushTask) => {
+  flush(task).then(
+    (result) => process.send!(result),
+    (error: Error) => {
+      process.stderr.write(`${error.stack}\n`);
+      process.exit(1);
+    },
+  );
+});
+process.on('disconnect', () => process.exit());
+process.send!({});

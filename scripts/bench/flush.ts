@@ -1,0 +1,232 @@
+/** `npm run bench -- flush`: how fast a full hot tier moves to DynamoDB while samples go on coming in. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { Command } from 'commander';
+import { build } from 'esbuild';
+import { BUNDLE_OPTIONS } from '../../infra/bundle-options';
+import { Tenants } from '../../shared/meta/tenants';
+import { ENV } from '../../shared/names';
+import { parseSettings } from '../../shared/settings';
+import type { Flushed, FlushTask } from './flush-worker';
+import { answer, ask, bundleWorker, cpuMs, mib, startWorker, sum } from './ingest';
+import type { Round } from './ingest-worker';
+import { type Stores, startStores } from './stores';
+
+interface Options {
+  readonly hosts: string;
+  readonly metrics: string;
+  readonly minutes: string;
+  readonly rate: string;
+  readonly lanes: string;
+  readonly cpuProf?: string;
+  readonly json?: boolean;
+}
+
+interface Result {
+  readonly pointsPerSecond: number;
+  readonly ingestPointsPerSecond: number;
+  readonly writeUnitsPerMillionPoints: number;
+  readonly redisBytesPeak: number;
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+/** How long before now the first sample's window begins: what is offered beside the flush must not lie ahead of now. */
+const BEGIN_MS = 20 * HOUR_MS;
+
+/** @param args what follows `flush` on the command line */
+export async function benchFlush(args: string[]): Promise<void> {
+  const command = new Command('bench flush')
+    .description(
+      'Fills a hot tier through the real post and ingester handlers, then lets the real flusher handler move it to DynamoDB ' +
+        'while a process offers line protocol at a fixed rate to post and ingester.',
+    )
+    .option('--hosts <n>', 'hosts', '1000')
+    .option('--metrics <n>', 'metrics of each', '100')
+    .option(
+      '--minutes <n>',
+      'minutes in memory when the flush begins, one sample of each metric in each',
+      '60',
+    )
+    .option('--rate <n>', 'points a second offered beside the flush; 0 for none', '300000')
+    .option('--lanes <n>', 'flushers side by side, each a process with its share of the partitions', '1')
+    .option('--cpu-prof <dir>', 'write a CPU profile of each flusher there')
+    .option('--json', 'one object on stdout, as the last line')
+    .addHelpText(
+      'after',
+      '\nReal: the handlers, bundled as they are deployed; Valkey; the SDK and its HTTP to the stand-in for DynamoDB (ministack).\n' +
+        'Stubbed: on the side of ingest Kinesis and DynamoDB are maps in its process (see `bench ingest`).\n' +
+        'Write units are counted by the size of what is sent, one for each KB begun of an item, refused writes included.',
+    );
+  command.parse(args, { from: 'user' });
+  const options = command.opts<Options>();
+  const dir = mkdtempSync(join(tmpdir(), 'bench-flush-'));
+  try {
+    const result = await measure(dir, options);
+    if (options.json) process.stdout.write(`${JSON.stringify(result)}\n`);
+  } finally {
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+async function measure(dir: string, options: Options): Promise<Result> {
+  const stores = await startStores(dir);
+  const children: ChildProcess[] = [];
+  try {
+    await makeTenant(stores);
+    const load = { ...options, workers: '1', protocol: 'influx', cpuProf: undefined } as const;
+    const ingest = await startWorker(await bundleWorker(dir), load, 0, stores.hot);
+    children.push(ingest);
+    const flushers = await startFlushers(dir, stores, options);
+    children.push(...flushers);
+
+    const minutes = Number(options.minutes);
+    const pointsPerMinute = Number(options.hosts) * Number(options.metrics);
+    const fromMs = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - BEGIN_MS;
+    for (let minute = 0; minute < minutes; minute++) {
+      await ask(ingest, { make: [minute, fromMs + minute * MINUTE_MS] });
+      await ask<Round>(ingest, { run: 'ours' });
+    }
+    const [seconds, micros] = await stores.redis.time();
+    const before = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
+    const peakBytes = await peakMemory(stores);
+
+    const over = new AbortController();
+    // In windows that follow, as live data lies; those are not due by `before`.
+    const nextMs = fromMs + Math.ceil(minutes / 60) * HOUR_MS;
+    const offered = offer(ingest, Number(options.rate), pointsPerMinute, nextMs, over.signal);
+    const [hotMs, awsMs] = [cpuMs(stores.hot.pid()), cpuMs(stores.aws.pid())];
+    const flushed = await Promise.all(
+      flushers.map((flusher, lane) =>
+        ask<Flushed>(flusher, {
+          drain: true,
+          before,
+          lane,
+          lanes: flushers.length,
+        } satisfies FlushTask),
+      ),
+    );
+    const [hotCpuMs, awsCpuMs] = [cpuMs(stores.hot.pid()) - hotMs, cpuMs(stores.aws.pid()) - awsMs];
+    over.abort();
+    const beside = await offered;
+
+    const samples = sum(flushed, (each) => each.samples);
+    // A window that a flusher met while it grew would be moved in part.
+    if (samples !== minutes * pointsPerMinute)
+      throw new Error(`${samples} samples moved of ${minutes * pointsPerMinute}`);
+    const elapsedMs =
+      Math.max(...flushed.map(({ endMs }) => endMs)) - Math.min(...flushed.map(({ startMs }) => startMs));
+    const millions = samples / 1e6;
+    const writeUnits = sum(flushed, ({ calls }) => sum(Object.values(calls), (of) => of.writeUnits));
+    const result: Result = {
+      pointsPerSecond: Math.round(samples / (elapsedMs / 1000)),
+      ingestPointsPerSecond: Math.round(beside.points / (beside.elapsedMs / 1000)),
+      writeUnitsPerMillionPoints: Math.round(writeUnits / millions),
+      redisBytesPeak: Math.max(peakBytes, await peakMemory(stores)),
+    };
+    const flusherCpuMs = sum(flushed, (each) => each.cpuMs);
+    const seconds1 = (ms: number) => (ms / 1000 / millions).toFixed(3);
+    process.stderr.write(
+      `${samples} points of ${sum(flushed, ({ windows }) => windows)} group-windows moved in ${elapsedMs} ms: ${result.pointsPerSecond} points/s, ` +
+        `${(sum(flushed, ({ bytes }) => bytes) / samples).toFixed(3)} chunk bytes a point\n` +
+        `beside it line protocol, ${result.ingestPointsPerSecond} points/s of ${options.rate} offered\n` +
+        `CPU s per million points: flusher ${seconds1(flusherCpuMs)} (${Math.round(samples / (flusherCpuMs / 1000))} points per CPU s), ` +
+        `store ${seconds1(hotCpuMs)} and stand-in for DynamoDB ${seconds1(awsCpuMs)}, the store's with what was offered; post ` +
+        `${(beside.postCpuMs / 1000 / (beside.points / 1e6)).toFixed(3)}, ingest ${(beside.ingestCpuMs / 1000 / (beside.points / 1e6)).toFixed(3)}\n` +
+        `write units per million points ${result.writeUnitsPerMillionPoints}: ${describeCalls(flushed, millions)}\n` +
+        `peak memory of the store ${mib(result.redisBytesPeak)}\n`,
+    );
+    return result;
+  } finally {
+    const gone = Promise.all(children.map((child) => once(child, 'exit')));
+    for (const child of children) child.disconnect();
+    await gone;
+    await stores.stop();
+  }
+}
+
+/** As the operator command would; the ingesting process has a copy of its own. */
+async function makeTenant({ address, environment }: Stores): Promise<void> {
+  const client = new DynamoDBClient(address);
+  const tenants = new Tenants({ client, name: environment[ENV.metaTable]! });
+  await tenants.create('bench', parseSettings({}).partitions);
+  client.destroy();
+}
+
+async function startFlushers(
+  dir: string,
+  { environment }: Stores,
+  { lanes, cpuProf }: Options,
+): Promise<ChildProcess[]> {
+  const outfile = join(dir, 'flusher.js');
+  await build({
+    ...BUNDLE_OPTIONS,
+    entryPoints: [join(__dirname, 'flush-worker.ts')],
+    outfile,
+    minify: false,
+  });
+  return Promise.all(
+    Array.from({ length: Number(lanes) }, async () => {
+      const child = fork(outfile, {
+        // What the functions print is their metrics.
+        stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+        execArgv: cpuProf === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', cpuProf],
+        env: environment,
+      });
+      await answer(child);
+      return child;
+    }),
+  );
+}
+
+interface Offered {
+  readonly points: number;
+  readonly elapsedMs: number;
+  readonly postCpuMs: number;
+  readonly ingestCpuMs: number;
+}
+
+/** Posts minute after minute of all hosts, each when the rate says so or as soon as the one before is in memory. */
+async function offer(
+  ingest: ChildProcess,
+  rate: number,
+  pointsPerMinute: number,
+  fromMs: number,
+  over: AbortSignal,
+): Promise<Offered> {
+  const beganMs = performance.now();
+  const rounds: Round[] = [];
+  for (let minute = 0; rate > 0 && !over.aborted; minute++) {
+    const dueMs = beganMs + (minute * pointsPerMinute * 1000) / rate;
+    await sleep(Math.max(0, dueMs - performance.now()), undefined, { signal: over }).catch(() => {});
+    if (over.aborted) break;
+    await ask(ingest, { make: [minute, fromMs + minute * MINUTE_MS] });
+    rounds.push(await ask<Round>(ingest, { run: 'ours' }));
+  }
+  return {
+    points: sum(rounds, ({ points }) => points),
+    elapsedMs: performance.now() - beganMs,
+    postCpuMs: sum(rounds, ({ postCpuMs }) => postCpuMs),
+    ingestCpuMs: sum(rounds, ({ ingestCpuMs }) => ingestCpuMs),
+  };
+}
+
+async function peakMemory({ redis }: Stores): Promise<number> {
+  return Number(/^used_memory_peak:(\d+)/m.exec(await redis.info('memory'))![1]);
+}
+
+function describeCalls(flushed: readonly Flushed[], millions: number): string {
+  const names = new Set(flushed.flatMap(({ calls }) => Object.keys(calls)));
+  return [...names]
+    .map((name) => {
+      const of = flushed.flatMap(({ calls }) => calls[name] ?? []);
+      const per = (count: number) => Math.round(count / millions);
+      return `${name} ${per(sum(of, ({ writeUnits }) => writeUnits))} (${per(sum(of, ({ calls }) => calls))} calls)`;
+    })
+    .join(', ');
+}

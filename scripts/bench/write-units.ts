@@ -1,0 +1,78 @@
+/** What a DynamoDB attribute value is on the wire. */
+type Attribute = Readonly<Record<string, unknown>>;
+type Item = Readonly<Record<string, Attribute>>;
+
+const UNIT_BYTES = 1024;
+
+/**
+ * Bytes of an item as DynamoDB counts them: names and values, without the overhead of indexes.
+ *
+ * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
+ */
+export function itemBytes(item: Item): number {
+  return Object.entries(item).reduce(
+    (sum, [name, value]) => sum + Buffer.byteLength(name) + valueBytes(value),
+    0,
+  );
+}
+
+function valueBytes(attribute: Attribute): number {
+  const [type, value] = Object.entries(attribute)[0]!;
+  switch (type) {
+    case 'S':
+      return Buffer.byteLength(value as string);
+    case 'B':
+      return Buffer.byteLength(value as string, 'base64');
+    case 'N':
+      return numberBytes(value as string);
+    case 'NS':
+      return (value as string[]).reduce((sum, number) => sum + numberBytes(number), 0);
+    case 'SS':
+      return (value as string[]).reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+    case 'BOOL':
+    case 'NULL':
+      return 1;
+    default:
+      throw new Error(`the bench cannot size an attribute of type ${type}`);
+  }
+}
+
+/** One byte for two significant digits, and one. */
+function numberBytes(text: string): number {
+  return Math.ceil(text.replace(/^-?0*|[-.]/g, '').length / 2) + 1;
+}
+
+function unitsOf(bytes: number): number {
+  return Math.max(1, Math.ceil(bytes / UNIT_BYTES));
+}
+
+/**
+ * Write units of a request, by the size of what is in it: one for each KB begun of each item. A conditional write counts
+ * whether it is done or refused. An update counts as the key and the values it sets, for which nothing else is known here.
+ *
+ * @param input the request's JSON; `B` in base64
+ */
+export function writeUnitsOf(operation: string, input: Readonly<Record<string, unknown>>): number {
+  switch (operation) {
+    case 'PutItem':
+      return unitsOf(itemBytes(input.Item as Item));
+    case 'UpdateItem':
+      return unitsOf(
+        itemBytes(input.Key as Item) + itemBytes((input.ExpressionAttributeValues ?? {}) as Item),
+      );
+    case 'DeleteItem':
+      return 1;
+    case 'BatchExecuteStatement':
+      return (input.Statements as { Parameters: Attribute[] }[]).reduce(
+        (sum, { Parameters }) =>
+          sum + unitsOf(Parameters.reduce((bytes, value) => bytes + valueBytes(value), 0)),
+        0,
+      );
+    case 'GetItem':
+    case 'BatchGetItem':
+    case 'Query':
+      return 0;
+    default:
+      throw new Error(`the bench cannot count the write units of ${operation}`);
+  }
+}
