@@ -13,7 +13,7 @@ import {
 import { mapLimited } from '../concurrency';
 import { type HotTier, type Lease, type MovedFrames, movedFrames } from '../hot/hot-tier';
 import { type Id, idText } from '../id';
-import { type Layout, MAX_UNION_BYTES, positionsIn, unionLayout } from '../layout';
+import { type Layout, MAX_UNION_BYTES, packLayout, positionsIn, unionLayout } from '../layout';
 import type { Catalogue } from '../meta/catalogue';
 import type { Manifest } from '../meta/manifest';
 import { type Day, dayOf, type GroupId, type PartitionRef } from '../placement';
@@ -122,7 +122,8 @@ async function moveWindow(
     for (const [i, { chunk }] of existing.entries())
       block = mergeBlocks(block, inLayout(openChunk(chunk).block(), older[i]!, union));
     // The chunk names its series by this layout only.
-    await catalogue.put(ref.tenantId, group, union.id, union.bytes, windowMs, windowStart);
+    const { packed } = packLayout(union.bytes);
+    await catalogue.put(ref.tenantId, { group, id: union.id, packed, firstMs: windowStart }, windowMs);
     const bytes = await putParts(warm, ref, day, { group, windowStart, layer }, block, existing);
     if (bytes !== undefined)
       return { frames: movedFrames(encoded, isAll), samples: sampleCountOf(taken.frames), bytes };

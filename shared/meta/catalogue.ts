@@ -92,16 +92,12 @@ export class Catalogue {
    * Puts a layout of a group, unless this instance did so today.
    *
    * @param windowMs what its samples are written with
-   * @param firstMs none of its samples, of those that are about to be written, bears an earlier time
    * @returns whether it was not there before
    */
   async put(
     tenantId: Id,
-    group: GroupId,
-    layoutId: Id,
-    packed: Uint8Array,
+    { group, id: layoutId, packed, firstMs }: GroupLayout,
     windowMs: number,
-    firstMs: number,
   ): Promise<boolean> {
     const day = dayOf(this.now());
     const known = writtenAs(group, layoutId, windowMs);
@@ -158,7 +154,7 @@ export class Catalogue {
       PARALLEL,
       async (layout) =>
         inserted.get(layout) ?? {
-          isNew: await this.put(tenantId, layout.group, layout.id, layout.packed, windowMs, layout.firstMs),
+          isNew: await this.put(tenantId, layout, windowMs),
           isOfNewSource: false,
         },
     );

@@ -41,10 +41,13 @@ describe('what a read costs', () => {
       Array.from({ length: DAYS }, (_, day) => now - (day + 2) * DAY),
     );
     await post('young', [now - HOUR]);
-    await flushPartition({ ...tiers, windowMs: HOUR }, ref, await tiers.hot.now(), () => true);
+    // Instances of their own, as flusher and archiver are: one puts the layouts once more, the other reads what was put.
+    const flusher = { ...tiers, catalogue: tiers.newCatalogue(), windowMs: HOUR };
+    const archiver = { ...tiers, catalogue: tiers.newCatalogue(), now: Date.now };
+    await flushPartition(flusher, ref, await tiers.hot.now(), () => true);
     for (const entry of await tiers.manifest.days(ref, '1970-01-01', '9999-12-31')) {
-      await archiveDay({ ...tiers, now: Date.now }, ref, entry);
-      await purgeDay({ ...tiers, now: Date.now }, ref, entry, 0);
+      await archiveDay(archiver, ref, entry);
+      await purgeDay(archiver, ref, entry, 0);
     }
     await post('young', [now]);
   }, 60_000);
@@ -129,7 +132,7 @@ describe('what a read costs', () => {
     const catalogue = new Catalogue(tiers.meta, RETENTION);
     const { layouts } = await catalogue.source(tenant.id, sourceId);
     for (const [group, [layout]] of layouts)
-      await catalogue.put(tenant.id, group, layout!.id, layout!.bytes, HOUR, now);
+      await catalogue.put(tenant.id, { ...packLayout(layout!.bytes), group, firstMs: now }, HOUR);
     expect((await catalogue.source(tenant.id, sourceId)).firstMs).toBe(0);
     expect((await read('upgraded', { fromMs: 0, toMs: now + 1 })).samples).toBe(1);
   });
