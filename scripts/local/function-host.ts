@@ -8,8 +8,16 @@ import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { ENV } from '../../shared/names';
 import { EventSourceMapping, type MappingStart } from './event-source-mapping';
 import { FunctionPool, type InvocationResult } from './function-pool';
+import { Problem } from './problem';
 import type { AwsAddress } from './provision';
-import { ACCOUNT, type MappingResource, REGION, type ScheduleResource, type Stack } from './template';
+import {
+  ACCOUNT,
+  type FunctionResource,
+  type MappingResource,
+  REGION,
+  type ScheduleResource,
+  type Stack,
+} from './template';
 import type { HostFaults, StoreAddresses, Wiring } from './wiring';
 
 export interface FunctionHostOptions {
@@ -55,16 +63,16 @@ export class FunctionHost {
     const addresses: StoreAddresses = { redisUrl, awsUrl: aws.endpoint, lambdaUrl: url };
     const direct: Wiring = { addresses, clockSkewMs: 0, attach: () => {}, close: () => {} };
     for (const resource of stack.functions) {
-      const kind = resource.name.split('-').at(-1)!;
-      const environmentOf = (to: StoreAddresses) => ({
+      const kind = kindOf(resource.name);
+      const environmentOf = ({ environment }: FunctionResource, to: StoreAddresses) => ({
         AWS_ENDPOINT_URL: to.awsUrl,
         AWS_ENDPOINT_URL_LAMBDA: to.lambdaUrl,
         AWS_REGION: aws.region,
         AWS_ACCESS_KEY_ID: aws.credentials.accessKeyId,
         AWS_SECRET_ACCESS_KEY: aws.credentials.secretAccessKey,
         // What is not the template's: the hot tier has no TLS, cluster mode or IAM on this machine, and the API no name.
-        ...(ENV.redis in resource.environment && { [ENV.redis]: to.redisUrl }),
-        ...(ENV.apiUrl in resource.environment && { [ENV.apiUrl]: url }),
+        ...(ENV.redis in environment && { [ENV.redis]: to.redisUrl }),
+        ...(ENV.apiUrl in environment && { [ENV.apiUrl]: url }),
       });
       this.pools.set(
         resource.name,
@@ -110,6 +118,26 @@ export class FunctionHost {
     const pool = this.pools.get(functionName);
     if (pool === undefined) throw new Error(`there is no function ${functionName}`);
     return pool.invoke(event);
+  }
+
+  /**
+   * Gives functions other code and variables while everything runs: see {@link FunctionPool.deploy}.
+   *
+   * @param kinds such as `ingester`; all that run, unless they are given
+   * @returns the names of those deployed
+   * @throws {Problem} when one does not run, or is not among `functions`; nothing has changed then
+   */
+  deploy(functions: readonly FunctionResource[], kinds?: readonly string[]): string[] {
+    const known = functions.filter(({ name }) => this.pools.has(name));
+    const byKind = new Map(known.map((resource) => [kindOf(resource.name), resource]));
+    const chosen = (kinds ?? [...byKind.keys()]).map((kind) => {
+      const resource = byKind.get(kind);
+      if (resource === undefined)
+        throw new Problem(`there is no function ${kind}; there are ${[...byKind.keys()].join(', ')}`);
+      return resource;
+    });
+    for (const resource of chosen) this.pools.get(resource.name)!.deploy(resource);
+    return chosen.map(({ name }) => name);
   }
 
   /** Processes of the functions, as they are now. */
@@ -172,7 +200,7 @@ export class FunctionHost {
 
   private mappingDependencies({ functionName }: MappingResource) {
     const { report, faults } = this.options;
-    const kind = functionName.split('-').at(-1)!;
+    const kind = kindOf(functionName);
     return {
       kinesis: this.kinesis,
       s3: this.s3,
@@ -181,6 +209,11 @@ export class FunctionHost {
       report,
     };
   }
+}
+
+/** `ingester` of `heterotsdb-local-ingester`. */
+function kindOf(functionName: string): string {
+  return functionName.split('-').at(-1)!;
 }
 
 /** The same for the same mapping, start after start. */

@@ -14,13 +14,18 @@ export type InvocationResult =
 interface Instance {
   readonly process: ChildProcess;
   isBusy: boolean;
+  /** Whether it runs code that has been replaced, and ends with what it does. */
+  isOld: boolean;
   settle: ((result: InvocationResult) => void) | undefined;
 }
 
 export interface FunctionPoolOptions {
   readonly resource: FunctionResource;
   /** What an instance has beside the template's variables. */
-  readonly environmentOf: (addresses: StoreAddresses) => Readonly<Record<string, string>>;
+  readonly environmentOf: (
+    resource: FunctionResource,
+    addresses: StoreAddresses,
+  ) => Readonly<Record<string, string>>;
   /** Called for each instance. */
   readonly wire: () => Promise<Wiring>;
   readonly maxInstances: number;
@@ -38,8 +43,11 @@ export class FunctionPool {
   private launching = 0;
   private readonly waiting: (() => void)[] = [];
   private isClosed = false;
+  private resource: FunctionResource;
 
-  constructor(private readonly options: FunctionPoolOptions) {}
+  constructor(private readonly options: FunctionPoolOptions) {
+    this.resource = options.resource;
+  }
 
   get pids(): number[] {
     return [...this.instances].flatMap(({ process }) => (process.pid === undefined ? [] : [process.pid]));
@@ -48,7 +56,7 @@ export class FunctionPool {
   async invoke(event: unknown): Promise<InvocationResult> {
     const instance = await this.acquire();
     const id = randomUUID();
-    const { name, timeoutMs } = this.options.resource;
+    const { name, timeoutMs } = this.resource;
     return new Promise((resolve) => {
       const timer = setTimeout(() => {
         // As Lambda does: what runs beyond its time is ended.
@@ -59,8 +67,11 @@ export class FunctionPool {
       instance.settle = (result) => {
         clearTimeout(timer);
         instance.settle = undefined;
-        instance.isBusy = false;
-        this.waiting.shift()?.();
+        if (instance.isOld) instance.process.kill('SIGTERM');
+        else {
+          instance.isBusy = false;
+          this.waiting.shift()?.();
+        }
         resolve(result);
       };
       instance.process.send(
@@ -76,6 +87,17 @@ export class FunctionPool {
   /** Ends every instance at once, in the middle of whatever it does. New ones take their place when needed. */
   kill(): void {
     for (const { process } of this.instances) process.kill('SIGKILL');
+  }
+
+  /** As Lambda deploys: from now on invocations get instances of this code; one that is in hand ends as it began. */
+  deploy(resource: FunctionResource): void {
+    this.resource = resource;
+    for (const instance of this.instances) {
+      instance.isOld = true;
+      // Nobody gets it any more, and its place is free when it has ended.
+      if (!instance.isBusy) instance.process.kill('SIGTERM');
+      instance.isBusy = true;
+    }
   }
 
   close(): void {
@@ -101,19 +123,19 @@ export class FunctionPool {
 
   /** @returns an instance that is busy from the start */
   private async launch(): Promise<Instance> {
-    const { resource, environmentOf, wire, logFile, adopt, onLogLine } = this.options;
+    const { environmentOf, wire, logFile, adopt, onLogLine } = this.options;
     const wiring = await wire();
     if (this.isClosed) {
       wiring.close();
       throw new Error('the stack is stopping');
     }
     const log = openSync(logFile, 'a');
-    const { codeDir, handler, environment, name, memoryMb } = resource;
+    const { codeDir, handler, environment, name, memoryMb } = this.resource;
     const child = fork(join(__dirname, 'function-process.mjs'), [codeDir, handler], {
       env: {
         PATH: process.env.PATH,
         ...environment,
-        ...environmentOf(wiring.addresses),
+        ...environmentOf(this.resource, wiring.addresses),
         AWS_LAMBDA_FUNCTION_NAME: name,
         AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(memoryMb),
         NODE_OPTIONS: `--max-old-space-size=${memoryMb}`,
@@ -131,7 +153,7 @@ export class FunctionPool {
       .on('close', () => closeSync(log));
     adopt(child);
     wiring.attach(child);
-    const instance: Instance = { process: child, isBusy: true, settle: undefined };
+    const instance: Instance = { process: child, isBusy: true, isOld: false, settle: undefined };
     this.instances.add(instance);
     child.on(
       'message',

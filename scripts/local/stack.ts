@@ -8,6 +8,7 @@ import { readConfig } from '../../infra/config';
 import { ENV } from '../../shared/names';
 import { parseSettings } from '../../shared/settings';
 import { bootstrap } from './bootstrap';
+import { DEPLOY_PATH, type Deployment, handleDeploy } from './deploy';
 import { FunctionHost } from './function-host';
 import { handleRequest, sendJson } from './http-api';
 import { handleLambdaApi, LAMBDA_API } from './lambda-api';
@@ -86,8 +87,8 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
       child.once('exit', () => watchdog.stdin.writable && watchdog.stdin.write(`-${child.pid}\n`));
     };
 
-    const assembly = await synthesize(join(local, 'synth'), options.settings);
-    const stack = readAssembly(assembly);
+    const synth = join(local, 'synth');
+    const stack = readAssembly(await synthesize(synth, options.settings));
     const settingsJson = stack.functions[0]?.environment[ENV.settings];
     const settings = parseSettings(JSON.parse(settingsJson ?? '{}'));
 
@@ -143,10 +144,25 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
       faults: options.faults,
     });
     cleanups.push(() => host.stop());
+    let { routes } = stack;
+    const deploy = async ({ assembly, settings, functions }: Deployment) => {
+      if (assembly !== undefined && !existsSync(join(assembly, 'manifest.json')))
+        throw new Problem(`${assembly} is not the folder of a cloud assembly`);
+      const changed = { ...options.settings, ...settings };
+      readConfig({ stage: 'local', settings: JSON.stringify(changed) });
+      const next = readAssembly(assembly ?? (await synthesize(synth, changed)));
+      const deployed = host.deploy(next.functions, functions);
+      // Of functions that run; one that is new takes a restart, as do stores, mappings and schedules.
+      routes = next.routes.filter(({ functionName }) => host.has(functionName));
+      return deployed;
+    };
     http.on('request', (request, response) => {
-      const handled = request.url?.startsWith(LAMBDA_API)
-        ? handleLambdaApi(request, response, host)
-        : handleRequest(request, response, stack.routes, (name, event) => host.invoke(name, event));
+      const handled =
+        request.url === DEPLOY_PATH
+          ? handleDeploy(request, response, deploy)
+          : request.url?.startsWith(LAMBDA_API)
+            ? handleLambdaApi(request, response, host)
+            : handleRequest(request, response, routes, (name, event) => host.invoke(name, event));
       handled.catch((error: Error) => {
         report(`request: ${error.message}`);
         if (response.headersSent) response.destroy();

@@ -1,0 +1,51 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import * as z from 'zod';
+import { InvalidSettingError } from '../../shared/settings';
+import { readBody, sendJson } from './http-api';
+import { Problem } from './problem';
+
+/** Where the local stack takes another build of its functions while it runs. */
+export const DEPLOY_PATH = '/local/deploy';
+
+const deploymentSchema = z.strictObject({
+  /** Folder of a synthesized cloud assembly, which has its own settings; this checkout as it is now, unless it is given. */
+  assembly: z.string().min(1).optional(),
+  /** Settings of this checkout that differ from those of the start. */
+  settings: z.record(z.string(), z.string()).default({}),
+  /** Kinds of functions, such as `ingester`; all, unless it is given. */
+  functions: z.array(z.string()).optional(),
+});
+
+export type Deployment = z.output<typeof deploymentSchema>;
+
+/**
+ * Answers a request for a deployment with the names of the functions that were deployed.
+ *
+ * @param deploy throws {@link Problem} or {@link InvalidSettingError} when it cannot be done; nothing has changed then
+ */
+export async function handleDeploy(
+  request: IncomingMessage,
+  response: ServerResponse,
+  deploy: (deployment: Deployment) => Promise<readonly string[]>,
+): Promise<void> {
+  const refuse = (status: number, message: string) => sendJson(response, status, { error: { message } });
+  if (request.method !== 'POST') return refuse(405, `POST ${DEPLOY_PATH}`);
+  // A page of another origin cannot send this type without asking first, and is then refused.
+  if (request.headers['content-type'] !== 'application/json')
+    return refuse(415, 'the content type is not application/json');
+  const body = await readBody(request);
+  let input: unknown;
+  try {
+    input = JSON.parse(body?.toString('utf8') ?? '');
+  } catch {
+    return refuse(400, 'the body is not JSON');
+  }
+  const parsed = deploymentSchema.safeParse(input);
+  if (!parsed.success) return refuse(400, z.prettifyError(parsed.error));
+  try {
+    sendJson(response, 200, { functions: await deploy(parsed.data) });
+  } catch (error) {
+    if (!(error instanceof Problem || error instanceof InvalidSettingError)) throw error;
+    refuse(400, error.message);
+  }
+}
