@@ -7,6 +7,9 @@ import { CorruptChunkError, type Frame, type SampleFrame, type TombstoneFrame, t
 /** Format version in the high half, kind in the low half. */
 const SAMPLES = 0x11;
 const TOMBSTONE = 0x12;
+const PACKED_SAMPLES = 0x21;
+/** In place of a second value's length: there is none. */
+const NO_VALUE = 15;
 
 const LAYOUT_BYTES = 16;
 /** kind, layout, timestamp: what stands before the version. */
@@ -54,13 +57,13 @@ export function decodeVersion(bytes: Uint8Array): Version {
   return readVersion(bytes, 0);
 }
 
-/** Bytes of a frame of `seriesCount` values; `versionBytes` from {@link encodeVersion}. */
+/** Bytes of a frame of format 1 of `seriesCount` values; `versionBytes` from {@link encodeVersion}. */
 export function sampleFrameBytes(versionBytes: Uint8Array, seriesCount: number): number {
   return HEAD_BYTES + versionBytes.length + 8 * seriesCount;
 }
 
 /**
- * Writes a frame at `offset` of `target`, which has room for {@link sampleFrameBytes}. The values are copied
+ * Writes a frame of format 1 at `offset` of `target`, which has room for {@link sampleFrameBytes}. The values are copied
  * this once.
  *
  * @param values 8 raw little-endian bytes for each series of the layout
@@ -82,12 +85,83 @@ export function writeSampleFrame(
   return end + values.length;
 }
 
+/**
+ * A frame of format 2: without the zero bytes at the lower ends of its values. Or of format 1, where that is no longer.
+ *
+ * @param values 8 raw little-endian bytes for each series of the layout
+ */
+export function packSampleFrame(
+  layout: Uint8Array,
+  timestamp: number,
+  versionBytes: Uint8Array,
+  values: Uint8Array,
+): Uint8Array {
+  const bytes = new Uint8Array(sampleFrameBytes(versionBytes, 0) + values.length);
+  const end = packValues(bytes, HEAD_BYTES + versionBytes.length, values);
+  if (end === undefined) {
+    writeSampleFrame(bytes, 0, layout, timestamp, versionBytes, values);
+    return bytes;
+  }
+  writeHead(bytes, 0, PACKED_SAMPLES, layout, timestamp);
+  bytes.set(versionBytes, HEAD_BYTES);
+  return bytes.subarray(0, end);
+}
+
+/** @returns the index just past the packed values, or undefined when they take as many bytes as they are, or more */
+function packValues(target: Uint8Array, start: number, values: Uint8Array): number | undefined {
+  let control = start;
+  let end = start;
+  for (let at = 0; at < values.length; at += 8) {
+    const isFirst = at % 16 === 0;
+    if (isFirst) control = end++;
+    let from = at;
+    while (from < at + 8 && values[from] === 0) from++;
+    const length = at + 8 - from;
+    if (end + length >= target.length) return undefined;
+    if (isFirst) target[control] = (NO_VALUE << 4) | length;
+    else target[control] = (target[control]! & 0x0f) | (length << 4);
+    while (from < at + 8) target[end++] = values[from++]!;
+  }
+  return end;
+}
+
+/** @throws {CorruptChunkError} */
+function unpackValues(bytes: Uint8Array, start: number): Uint8Array {
+  let count = 0;
+  let end = start;
+  for (let isLast = false; end < bytes.length; ) {
+    const control = bytes[end]!;
+    const first = control & 0x0f;
+    const second = control >> 4;
+    if (isLast || first > 8 || (second > 8 && second !== NO_VALUE))
+      throw new CorruptChunkError(`values of lengths ${first} and ${second} at byte ${end}`);
+    isLast = second === NO_VALUE;
+    end += 1 + first + (isLast ? 0 : second);
+    count += isLast ? 1 : 2;
+  }
+  if (end !== bytes.length)
+    throw new CorruptChunkError(`values are cut off at byte ${bytes.length} of ${end}`);
+  const values = new Uint8Array(8 * count);
+  let at = start;
+  for (let i = 0; i < count; i += 2) {
+    const control = bytes[at++]!;
+    for (let from = 8 * i + 8 - (control & 0x0f); from < 8 * i + 8; ) values[from++] = bytes[at++]!;
+    if (i + 1 === count) break;
+    for (let from = 8 * i + 16 - (control >> 4); from < 8 * i + 16; ) values[from++] = bytes[at++]!;
+  }
+  return values;
+}
+
 /** The 16 bytes of an encoded frame's layout id, a view. */
 export function layoutOfFrame(bytes: Uint8Array): Uint8Array {
   return bytes.subarray(1, 1 + LAYOUT_BYTES);
 }
 
-/** @throws {RangeError} when a field is outside the bounds its type states */
+/**
+ * The frame in format 1.
+ *
+ * @throws {RangeError} when a field is outside the bounds its type states
+ */
 export function encodeFrame(frame: Frame): Uint8Array {
   const version = encodeVersion(frame.version);
   if (frame.kind === 'samples') {
@@ -104,14 +178,14 @@ export function encodeFrame(frame: Frame): Uint8Array {
 }
 
 /**
- * The frame in `bytes`, which is all of them. `layout` and `values` are views, not copies.
+ * The frame in `bytes`, which is all of them. `layout` and, in format 1, `values` are views, not copies.
  *
- * @throws {CorruptChunkError} when `bytes` is not one whole frame of format 1
+ * @throws {CorruptChunkError} when `bytes` is not one whole frame of format 1 or 2
  */
 export function decodeFrame(bytes: Uint8Array): Frame {
   const kind = bytes[0];
-  if (kind !== SAMPLES && kind !== TOMBSTONE) {
-    throw new CorruptChunkError(`no frame of format 1: first byte is ${kind}`);
+  if (kind !== SAMPLES && kind !== TOMBSTONE && kind !== PACKED_SAMPLES) {
+    throw new CorruptChunkError(`no frame of format 1 or 2: first byte is ${kind}`);
   }
   const versionEnd = HEAD_BYTES + 7 + (bytes[HEAD_BYTES + 6] ?? 0);
   if (bytes.length < versionEnd) {
@@ -125,6 +199,10 @@ export function decodeFrame(bytes: Uint8Array): Frame {
     if (values.length % 8 !== 0) {
       throw new CorruptChunkError(`${values.length} bytes of values are not whole float64`);
     }
+    return { kind: 'samples', layout, timestamp, version, values } satisfies SampleFrame;
+  }
+  if (kind === PACKED_SAMPLES) {
+    const values = unpackValues(bytes, versionEnd);
     return { kind: 'samples', layout, timestamp, version, values } satisfies SampleFrame;
   }
   if (bytes.length !== versionEnd + 8) {

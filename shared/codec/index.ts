@@ -17,6 +17,7 @@ export {
   encodeFrame,
   encodeVersion,
   layoutOfFrame,
+  packSampleFrame,
   sampleFrameBytes,
   writeSampleFrame,
 } from './frame';

@@ -5,6 +5,8 @@ import {
   encodeFrame,
   encodeVersion,
   type Frame,
+  packSampleFrame,
+  type SampleFrame,
   sampleFrameBytes,
   writeSampleFrame,
 } from '../../../shared/codec';
@@ -12,7 +14,7 @@ import { anyBits, anyVersion, bytesOf, LAYOUT } from './arbitraries';
 
 const kinesisSequence = 49590338271490256608559692538361571095921575989136588898n;
 const version = { arrivalMs: 1_700_000_000_123, sequence: kinesisSequence };
-const post: Frame = {
+const post: SampleFrame = {
   kind: 'samples',
   layout: LAYOUT,
   timestamp: 1_700_000_000_000,
@@ -20,6 +22,9 @@ const post: Frame = {
   values: bytesOf([1.5, -0, 51.846000000000004]),
 };
 const deletion: Frame = { kind: 'tombstone', layout: LAYOUT, fromMs: -5, toMs: 1_700_000_000_000, version };
+
+const pack = ({ layout, timestamp, version, values }: SampleFrame) =>
+  packSampleFrame(layout, timestamp, encodeVersion(version), values);
 
 const anyFrame: fc.Arbitrary<Frame> = fc.oneof(
   fc.record({
@@ -70,6 +75,38 @@ describe('a frame', () => {
     expect(bytes.subarray(3, end)).toEqual(encodeFrame(post));
   });
 
+  test.each([
+    { name: 'what packing shortens', values: [0, 1.5, -0, 2 ** 40, 0.1], bytes: 3 + 0 + 2 + 1 + 2 + 8 },
+    { name: 'one value that is zero', values: [0], bytes: 1 },
+    { name: 'nothing but zeros', values: [0, 0, 0, 0], bytes: 2 },
+    { name: 'what packing would not shorten, which stays in format 1', values: [0.1, 0.2], bytes: 16 },
+    { name: 'one byte less than 8, which the lengths take', values: [1 + 2 ** -40], bytes: 8 },
+    { name: 'no values at all', values: [], bytes: 0 },
+  ])('packed comes back as it was: $name', ({ values, bytes }) => {
+    const frame = { ...post, values: bytesOf(values) };
+    const packed = pack(frame);
+    expect(packed.length - sampleFrameBytes(encodeVersion(version), 0)).toBe(bytes);
+    expect(decodeFrame(packed)).toEqual(frame);
+  });
+
+  test('packed is never longer, and comes back bit for bit, from any address', () => {
+    const zeroed = fc
+      .tuple(anyBits, fc.nat(8))
+      .map(([bits, bytes]) => BigInt.asUintN(64, bits << BigInt(8 * bytes)));
+    const values = fc.array(zeroed, { maxLength: 9 }).map((bits) => bytesOf(BigUint64Array.from(bits)));
+    fc.assert(
+      fc.property(values, fc.nat(7), (values, shift) => {
+        const frame = { ...post, values };
+        const bytes = pack(frame);
+        expect(bytes.length).toBeLessThanOrEqual(encodeFrame(frame).length);
+        const moved = new Uint8Array(bytes.length + shift).subarray(shift);
+        moved.set(bytes);
+        expect(decodeFrame(moved)).toEqual(frame);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
   test('is read without copying', () => {
     const bytes = encodeFrame(post);
     expect(decodeFrame(bytes).layout.buffer).toBe(bytes.buffer);
@@ -77,6 +114,8 @@ describe('a frame', () => {
 });
 
 describe('what is no frame', () => {
+  // Three values: the last has no second beside it, and its control byte and two bytes are the frame's last.
+  const packable = { ...post, values: bytesOf([0, 0, 1]) };
   const altered = (frame: Frame, offset: number, value: number) => {
     const bytes = encodeFrame(frame);
     bytes[offset] = value;
@@ -84,7 +123,13 @@ describe('what is no frame', () => {
   };
   test.each([
     { name: 'nothing', bytes: new Uint8Array(0) },
-    { name: 'a later format', bytes: altered(post, 0, 0x21) },
+    { name: 'a later format', bytes: altered(post, 0, 0x31) },
+    { name: 'a packed value cut off', bytes: pack(packable).subarray(0, -1) },
+    { name: 'a byte too many after packed values', bytes: Uint8Array.of(...pack(packable), 0x00, 0x01) },
+    {
+      name: 'a packed value of 9 bytes',
+      bytes: Uint8Array.of(...pack(packable).subarray(0, -3), 0xf9, 1, 2, 3, 4, 5, 6, 7, 8, 9),
+    },
     { name: 'a kind unknown', bytes: altered(post, 0, 0x13) },
     { name: 'a head cut off', bytes: encodeFrame(post).subarray(0, 20) },
     { name: 'a value cut off', bytes: encodeFrame(post).subarray(0, -1) },

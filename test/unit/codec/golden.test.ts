@@ -4,7 +4,15 @@
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { decodeFrame, encodeChunk, encodeFrame, type Frame, openChunk } from '../../../shared/codec';
+import {
+  decodeFrame,
+  encodeChunk,
+  encodeFrame,
+  encodeVersion,
+  type Frame,
+  openChunk,
+  packSampleFrame,
+} from '../../../shared/codec';
 import { bitwise, bytesOf, LAYOUT } from './arbitraries';
 import { exampleBlocks, kinesisVersion } from './example-blocks';
 
@@ -18,6 +26,13 @@ const exampleFrames: Readonly<Record<string, Frame>> = {
     timestamp: 1_700_000_040_000,
     version: kinesisVersion(0),
     values: bytesOf([1.5, -0, 51.846000000000004]),
+  },
+  'packed-post': {
+    kind: 'samples',
+    layout: LAYOUT,
+    timestamp: 1_700_000_040_000,
+    version: kinesisVersion(0),
+    values: bytesOf([0, 1.5, -0, 4096, 51.846000000000004]),
   },
   deletion: {
     kind: 'tombstone',
@@ -43,6 +58,11 @@ function golden(name: string, bytes: () => Uint8Array, meaning: () => unknown) {
 /** As it comes out of JSON. */
 const plain = (value: unknown) => JSON.parse(JSON.stringify(value));
 
+const packed = (frame: Frame) => {
+  if (frame.kind !== 'samples') throw new RangeError('only samples are packed');
+  return packSampleFrame(frame.layout, frame.timestamp, encodeVersion(frame.version), frame.values);
+};
+
 const frameMeaning = (frame: Frame) => ({
   ...frame,
   layout: Buffer.from(frame.layout).toString('hex'),
@@ -50,7 +70,7 @@ const frameMeaning = (frame: Frame) => ({
   ...(frame.kind === 'samples' ? { values: Buffer.from(frame.values).toString('hex') } : {}),
 });
 
-describe('golden files of format 1', () => {
+describe('golden files', () => {
   test.each(Object.entries(exampleBlocks))('chunk: %s', (name, make) => {
     const { bytes, meaning } = golden(
       `${name}.chunk`,
@@ -64,7 +84,7 @@ describe('golden files of format 1', () => {
   test.each(Object.entries(exampleFrames))('frame: %s', (name, frame) => {
     const { bytes, meaning } = golden(
       `${name}.frame`,
-      () => encodeFrame(frame),
+      () => (name.startsWith('packed') ? packed(frame) : encodeFrame(frame)),
       () => frameMeaning(frame),
     );
     expect(plain(frameMeaning(decodeFrame(bytes)))).toEqual(meaning);
