@@ -26,6 +26,14 @@ export function settings(): RuntimeSettings {
   return JSON.parse(variable(ENV.settings)) as RuntimeSettings;
 }
 
+/**
+ * The version of a format to write: what the settings say. Lambda takes a function's code and its variables in two calls, so
+ * in a deploy they may be of two releases for a moment; of what this one cannot write it writes its own choice.
+ */
+export function formatToWrite<V extends number>([choice, ...others]: readonly [V, ...V[]], wanted: V): V {
+  return others.find((version) => version === wanted) ?? choice;
+}
+
 /** One client for both tables, made when a function starts. */
 const dynamodb = callDirectly(new DynamoDBClient({ maxAttempts: 5, cacheMiddleware: true }), 'dynamodb', {
   BatchExecuteStatement: BatchExecuteStatementCommand,

@@ -2,6 +2,7 @@ import { crc32, constants as zlib, zstdCompressSync, zstdDecompressSync } from '
 import { LRUCache } from 'lru-cache';
 import { ByteReader, ByteWriter, MalformedBytesError } from './bytes';
 import type { Deletion } from './deletion';
+import { FORMATS, type RecordFormat } from './formats';
 import { ID_BYTES, type Id, idText } from './id';
 import { checkLayout, layoutIdOf, type PackedLayout, packLayout, unpackLayout } from './layout';
 import { MAX_PARTITIONS } from './placement';
@@ -71,10 +72,6 @@ const PLAIN = 3;
 const HEADER_BYTES = MAGIC.length + 1;
 const CRC_BYTES = 4;
 
-/** The formats that this release can write; it reads all of them. 2 is for stages whose readers do not know 3 yet. */
-export const RECORD_FORMATS = [2, 3] as const;
-export type RecordFormat = (typeof RECORD_FORMATS)[number];
-
 /**
  * Encodes groups of one partition into as many records as keep each below the stream's limit.
  *
@@ -84,7 +81,7 @@ export function encodeRecords(
   tenant: string,
   partition: number,
   groups: readonly RecordGroup[],
-  format: RecordFormat = PLAIN,
+  format: RecordFormat = FORMATS.record.writes[0],
 ): Buffer[] {
   const records: Buffer[] = [];
   let pending: RecordGroup[] = [];
@@ -115,7 +112,7 @@ export function encodeRecords(
   return records;
 }
 
-export function encodeRecord(record: StreamRecord, format: RecordFormat = PLAIN): Buffer {
+export function encodeRecord(record: StreamRecord, format: RecordFormat = FORMATS.record.writes[0]): Buffer {
   const { deletions = [] } = record;
   const isPlain = format === PLAIN;
   const writer = new ByteWriter(4096);
@@ -158,8 +155,11 @@ export function encodeRecord(record: StreamRecord, format: RecordFormat = PLAIN)
  */
 export function decodeRecord(bytes: Uint8Array): StreamRecord {
   const format = bytes[MAGIC.length]!;
-  if (![SAMPLES, WITH_DELETIONS, PLAIN].includes(format) || !MAGIC.equals(bytes.subarray(0, MAGIC.length)))
-    throw new MalformedRecordError(`${bytes.length} bytes that are not a record of format 1, 2 or 3`);
+  const known: readonly number[] = FORMATS.record.reads;
+  if (!known.includes(format) || !MAGIC.equals(bytes.subarray(0, MAGIC.length)))
+    throw new MalformedRecordError(
+      `${bytes.length} bytes that are not a record of format ${known.join(', ')}`,
+    );
   try {
     if (format === PLAIN) return decodeBody(new ByteReader(checkedBody(bytes)), PLAIN);
     const body = zstdDecompressSync(bytes.subarray(HEADER_BYTES), { maxOutputLength: MAX_DECODED_BYTES });

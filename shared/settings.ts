@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { DAY_MS, parseDuration } from './duration';
+import { FORMATS } from './formats';
 import { MAX_PARTITIONS } from './placement';
 
 /**
@@ -27,6 +28,15 @@ const duration = (fallback: string) =>
 
 const count = (fallback: number, min: number, max: number) =>
   z.coerce.number().int().min(min).max(max).default(fallback);
+
+/** A version of a format to write, of those that this release can. */
+const format = <V extends number>([newest, ...others]: readonly [V, ...V[]]) =>
+  z.coerce
+    .number()
+    .refine((version): version is V => [newest, ...others].includes(version as V), {
+      error: ({ input }) => `this release writes ${[newest, ...others].join(' or ')}, not ${input}`,
+    })
+    .default(newest);
 
 const names = z
   .union([z.array(z.string()), z.string().transform((text) => text.split(',').filter((name) => name !== ''))])
@@ -100,6 +110,10 @@ export const settingsSchema = z
     batchSize: count(500, 1, 10_000),
     /** How long the mapping gathers a batch. */
     batchWindow: duration('1s'),
+    /** Version of the records that are written into the stream; a former one, as long as its readers may come back. */
+    recordFormat: format(FORMATS.record.writes),
+    /** Version of the frames that are written into memory. 2 leaves out zero bytes: less memory, a little more CPU. */
+    frameFormat: format(FORMATS.frame.writes),
     /** Partitions of a new tenant. */
     partitions: count(8, 1, MAX_PARTITIONS),
     /** Flushers that run side by side. */

@@ -4,8 +4,9 @@ import { NodeHttpHandler } from '@smithy/node-http-handler';
 import type { Context } from 'aws-lambda';
 import * as z from 'zod';
 import { ALL_TIME, selectorOf, selects } from '../../shared/deletion';
-import { metaTable, settings, variable } from '../../shared/environment';
+import { formatToWrite, metaTable, settings, variable } from '../../shared/environment';
 import { parseEvent } from '../../shared/event';
+import { FORMATS } from '../../shared/formats';
 import { sourceOf } from '../../shared/labels';
 import { Catalogue } from '../../shared/meta/catalogue';
 import { Tenants } from '../../shared/meta/tenants';
@@ -15,9 +16,11 @@ import { deletionRecords } from '../../shared/post/deletions';
 import { putRecords } from '../../shared/post/stream';
 import { metricNames } from '../../shared/query/metric-names';
 
+const stage = settings();
+const recordFormat = formatToWrite(FORMATS.record.writes, stage.recordFormat);
 const table = metaTable();
 const tenants = new Tenants(table);
-const catalogue = new Catalogue(table, settings().retention);
+const catalogue = new Catalogue(table, stage.retention);
 const stream = variable(ENV.stream);
 const kinesis = new KinesisClient({ maxAttempts: 3, requestHandler: new NodeHttpHandler() });
 
@@ -79,7 +82,7 @@ export async function handler(event: unknown, context: Context): Promise<Deletio
       `${known.deletions.length} deletions of it are kept already; delete a longer range instead`,
     );
 
-  const records = deletionRecords(tenant, source, { selector, fromMs: from, toMs: to });
+  const records = deletionRecords(tenant, source, { selector, fromMs: from, toMs: to }, recordFormat);
   const before = known.deletions.map(versionText);
   await putRecords(kinesis, stream, records);
   const deadlineMs = Math.min(MAX_WAIT_MS, context.getRemainingTimeInMillis() - MARGIN_MS) + Date.now();

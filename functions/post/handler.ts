@@ -6,7 +6,8 @@ import { httpHandler } from '../../shared/api/handler';
 import { bodyText, HttpError, reply } from '../../shared/api/http';
 import { mapLimited } from '../../shared/concurrency';
 import { callDirectly } from '../../shared/direct-call';
-import { metaTable, settings, variable } from '../../shared/environment';
+import { formatToWrite, metaTable, settings, variable } from '../../shared/environment';
+import { FORMATS } from '../../shared/formats';
 import { type Labels, sourceOf } from '../../shared/labels';
 import { KnownSeries } from '../../shared/limits/known-series';
 import { overLimit } from '../../shared/limits/metered';
@@ -29,6 +30,7 @@ import { UsageTable } from '../../shared/usage/usage-table';
 
 const stage = settings();
 const { maxSampleAge, resolution } = stage;
+const recordFormat = formatToWrite(FORMATS.record.writes, stage.recordFormat);
 const stream = variable(ENV.stream);
 // HTTP/1.1: each instance has one request in flight, so HTTP/2, the default, gains nothing, and emulators cut it short.
 const kinesis = callDirectly(
@@ -189,7 +191,7 @@ async function store(tenant: Tenant, sources: readonly SourceRows[], accepted: n
 }
 
 async function put(tenant: Tenant, sources: readonly SourceRows[], accepted: number): Promise<void> {
-  const records = recordsOf(tenant, sources);
+  const records = recordsOf(tenant, sources, recordFormat);
   try {
     await putRecords(kinesis, stream, records);
   } catch (error) {

@@ -3,7 +3,8 @@ import { NodeHttpHandler } from '@smithy/node-http-handler';
 import type { RouteHandlers } from '../../shared/api/handler';
 import { HttpError, reply } from '../../shared/api/http';
 import { ALL_NAMES, ALL_TIME } from '../../shared/deletion';
-import { variable } from '../../shared/environment';
+import { formatToWrite, settings, variable } from '../../shared/environment';
+import { FORMATS } from '../../shared/formats';
 import { sourceOf } from '../../shared/labels';
 import { type Service, TooManyRolesError } from '../../shared/meta/services';
 import type { Tenant } from '../../shared/meta/tenants';
@@ -12,6 +13,7 @@ import { deletionRecords } from '../../shared/post/deletions';
 import { putRecords } from '../../shared/post/stream';
 import { existing, metadata, requireService, services } from './stores';
 
+const recordFormat = formatToWrite(FORMATS.record.writes, settings().recordFormat);
 const stream = variable(ENV.stream);
 const kinesis = new KinesisClient({ maxAttempts: 3, requestHandler: new NodeHttpHandler() });
 
@@ -80,7 +82,11 @@ async function eraseService(tenant: Tenant, { id, roles }: Service): Promise<voi
 /** Deletes what the service has posted until now, so that one of that name made later begins without. */
 async function eraseMetrics(tenant: Tenant, serviceName: string): Promise<void> {
   const deletion = { selector: ALL_NAMES, ...ALL_TIME };
-  await putRecords(kinesis, stream, deletionRecords(tenant, sourceOf.service(serviceName), deletion));
+  await putRecords(
+    kinesis,
+    stream,
+    deletionRecords(tenant, sourceOf.service(serviceName), deletion, recordFormat),
+  );
 }
 
 function viewOf({ name, memo, roles }: Service) {

@@ -1,5 +1,6 @@
 import type { Context, KinesisStreamEvent } from 'aws-lambda';
-import { metaTable, settings, variable } from '../environment';
+import { formatToWrite, metaTable, settings, variable } from '../environment';
+import { FORMATS } from '../formats';
 import { connectHot, MAX_CALL_MS } from '../hot/connection';
 import { HotTier } from '../hot/hot-tier';
 import { SeriesCounter } from '../limits/series-counter';
@@ -21,7 +22,7 @@ import { S3Quarantine } from './quarantine';
 export function ingestDependencies(
   isReplay: boolean,
 ): IngestDependencies & { readonly table: RecoveryTable } {
-  const { window: windowMs, retention, streamRetention, flusherLanes } = settings();
+  const { window: windowMs, retention, streamRetention, flusherLanes, frameFormat } = settings();
   const meta = metaTable();
   const table = new RecoveryTable(meta);
   const tenants = new Tenants(meta);
@@ -37,6 +38,7 @@ export function ingestDependencies(
     losses: new LossWatch({ hot, table, tenants, lanes: flusherLanes, now: Date.now }),
     deletedTenants: new DeletedTenants(tenants),
     windowMs,
+    frameFormat: formatToWrite(FORMATS.frame.writes, frameFormat),
     isReplay,
     table,
   };

@@ -1,5 +1,6 @@
 import type { Version } from '../codec';
 import { mapLimited } from '../concurrency';
+import type { FrameFormat } from '../formats';
 import { type HotTier, UnmarkedPartitionError } from '../hot/hot-tier';
 import { decodeLayout, type Layout, MAX_UNION_BYTES, packLayout, unionLayout, unpackLayout } from '../layout';
 import type { NewLayout, SeriesCounter } from '../limits/series-counter';
@@ -36,6 +37,8 @@ export interface IngestDependencies {
   readonly newSeries: Pick<SeriesCounter, 'added'>;
   readonly deletedTenants: Pick<DeletedTenants, 'names'>;
   readonly windowMs: number;
+  /** @default the release's own choice */
+  readonly frameFormat?: FrameFormat;
   /** Whether the records were delivered before. */
   readonly isReplay: boolean;
 }
@@ -68,7 +71,7 @@ export async function ingestBatch(
   delivered: readonly DeliveredRecord[],
   hasTime: () => boolean = () => true,
 ): Promise<IngestResult> {
-  const { catalogue, quarantine, deletedTenants, windowMs } = dependencies;
+  const { catalogue, quarantine, deletedTenants, windowMs, frameFormat } = dependencies;
   const failed = new Set<number>();
   const errors: Error[] = [];
   const arrived: ArrivedRecord[] = [];
@@ -96,7 +99,7 @@ export async function ingestBatch(
   }
 
   let samples = 0;
-  await mapLimited(reduceBatch(arrived, windowMs), PARALLEL, async (batch) => {
+  await mapLimited(reduceBatch(arrived, windowMs, frameFormat), PARALLEL, async (batch) => {
     try {
       if (!hasTime()) throw new Error('no time is left in this invocation');
       const fresh = await catalogueLayouts(catalogue, batch, windowMs);

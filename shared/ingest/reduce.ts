@@ -1,5 +1,13 @@
-import { compareVersions, encodeVersion, sampleFrameBytes, type Version, writeSampleFrame } from '../codec';
+import {
+  compareVersions,
+  encodeVersion,
+  packSampleFrame,
+  sampleFrameBytes,
+  type Version,
+  writeSampleFrame,
+} from '../codec';
 import type { ArrivedDeletion } from '../deletion';
+import { FORMATS, type FrameFormat } from '../formats';
 import type { WindowAppend } from '../hot/hot-tier';
 import type { Id } from '../id';
 import { idText } from '../id';
@@ -49,7 +57,11 @@ interface Post {
  * Merges a batch by partition, and reduces the values of one (series, timestamp) to the one of the highest
  * version, before anything is sent: a flood of samples with one timestamp is one sample (design.md, section 4).
  */
-export function reduceBatch(records: readonly ArrivedRecord[], windowMs: number): PartitionBatch[] {
+export function reduceBatch(
+  records: readonly ArrivedRecord[],
+  windowMs: number,
+  format: FrameFormat = FORMATS.frame.writes[0],
+): PartitionBatch[] {
   const byPartition = new Map<string, ArrivedRecord[]>();
   for (const arrived of records) {
     const key = `${arrived.record.partition} ${arrived.record.tenant}`;
@@ -57,10 +69,14 @@ export function reduceBatch(records: readonly ArrivedRecord[], windowMs: number)
     if (others === undefined) byPartition.set(key, [arrived]);
     else others.push(arrived);
   }
-  return [...byPartition.values()].map((arrived) => reducePartition(arrived, windowMs));
+  return [...byPartition.values()].map((arrived) => reducePartition(arrived, windowMs, format));
 }
 
-function reducePartition(records: readonly ArrivedRecord[], windowMs: number): PartitionBatch {
+function reducePartition(
+  records: readonly ArrivedRecord[],
+  windowMs: number,
+  format: FrameFormat,
+): PartitionBatch {
   const layouts = new Map<Id, PackedLayout>();
   const groupLayouts = new Map<GroupId, Set<Id>>();
   const posts = new Map<GroupId, Map<number, Post[]>>();
@@ -93,7 +109,7 @@ function reducePartition(records: readonly ArrivedRecord[], windowMs: number): P
         byWindow.set(start, frames);
       }
       for (const post of distinct) {
-        frames.push(frameOf(post, timestamp));
+        frames.push(frameOf(post, timestamp, format));
         samples += post.values.length / 8;
         layouts.set(post.layout.id, post.layout);
         used.add(post.layout.id);
@@ -165,8 +181,9 @@ function narrow(post: Post, from: Layout, to: Layout): Post {
   return { layout: packLayout(to.bytes), version: post.version, values };
 }
 
-function frameOf(post: Post, timestamp: number): Uint8Array {
+function frameOf(post: Post, timestamp: number, format: FrameFormat): Uint8Array {
   const version = encodedVersion(post.version);
+  if (format === 2) return packSampleFrame(post.layout.idBytes, timestamp, version, post.values);
   const frame = Buffer.allocUnsafe(sampleFrameBytes(version, post.values.length / 8));
   writeSampleFrame(frame, 0, post.layout.idBytes, timestamp, version, post.values);
   return frame;

@@ -1,4 +1,5 @@
 import type { Deletion } from '../deletion';
+import type { RecordFormat } from '../formats';
 import { idText } from '../id';
 import type { Labels } from '../labels';
 import type { Tenant } from '../meta/tenants';
@@ -10,7 +11,12 @@ import { type OutgoingRecord, partitionKeyOf } from './records';
  * Encodes a deletion for the stream. It goes to each partition that the source has, or had, with just the days that lie
  * there: so the sequencer that ordered the samples orders their deletion too.
  */
-export function deletionRecords(tenant: Tenant, source: Labels, deletion: Deletion): OutgoingRecord[] {
+export function deletionRecords(
+  tenant: Tenant,
+  source: Labels,
+  deletion: Deletion,
+  format?: RecordFormat,
+): OutgoingRecord[] {
   const sourceId = sourceIdBytesOf(tenant.id, source);
   return placesOf(tenant.placement.epochs, idText(sourceId)).flatMap(({ partition, startMs, endMs }) => {
     const fromMs = Math.max(deletion.fromMs, startMs);
@@ -20,7 +26,7 @@ export function deletionRecords(tenant: Tenant, source: Labels, deletion: Deleti
     return [
       {
         partitionKey: partitionKeyOf({ tenantId: tenant.id, partition }),
-        data: encodeRecord({ tenant: tenant.name, partition, groups: [], deletions }),
+        data: encodeRecord({ tenant: tenant.name, partition, groups: [], deletions }, format),
       },
     ];
   });

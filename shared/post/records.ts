@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import type { RecordFormat } from '../formats';
 import { type Id, idText } from '../id';
 import { type Labels, labelsKey } from '../labels';
 import { byKey, encodeLayout, type PackedLayout, packLayout } from '../layout';
@@ -52,6 +53,7 @@ const known = new LRUCache<string, KnownColumns>({
 export function recordsOf(
   tenant: Tenant,
   sources: Iterable<readonly [Labels, readonly SourceRow[]]>,
+  format?: RecordFormat,
 ): OutgoingRecord[] {
   const byPartition = new Map<number, RecordGroup[]>();
   for (const [source, rows] of sources) {
@@ -75,7 +77,7 @@ export function recordsOf(
     }
   }
   return [...byPartition].flatMap(([partition, groups]) =>
-    encodeRecords(tenant.name, partition, groups).map((data) => ({
+    encodeRecords(tenant.name, partition, groups, format).map((data) => ({
       partitionKey: partitionKeyOf({ tenantId: tenant.id, partition }),
       data,
     })),

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { crc32, zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { ALL_TIME } from '../../shared/deletion';
+import { FORMATS } from '../../shared/formats';
 import { idBytes } from '../../shared/id';
 import { metricOf, sourceOf } from '../../shared/labels';
 import { layoutOf, packLayout } from '../../shared/layout';
@@ -12,7 +13,6 @@ import {
   encodeRecords,
   MAX_BODY_BYTES,
   MalformedRecordError,
-  RECORD_FORMATS,
   type RecordGroup,
   type StreamRecord,
 } from '../../shared/record';
@@ -34,7 +34,8 @@ function group(host: string, names: number, frames: number): RecordGroup {
 describe('a stream record', () => {
   test('comes back as it was, tenant and partition included', () => {
     const record = { tenant: 'acme {x}', partition: 4095, groups: [group('a', 3, 2), group('b', 1, 1)] };
-    for (const format of RECORD_FORMATS) expect(decodeRecord(encodeRecord(record, format))).toEqual(record);
+    for (const format of FORMATS.record.writes)
+      expect(decodeRecord(encodeRecord(record, format))).toEqual(record);
   });
 
   test('comes back with what it deletes', () => {
@@ -43,7 +44,8 @@ describe('a stream record', () => {
       { sourceId: idBytes('source', 'a'), selector: { name: 'm0', isPrefix: false }, fromMs: -1, toMs: 0 },
     ];
     const record = { tenant: 't', partition: 7, groups: [group('a', 3, 2)], deletions };
-    for (const format of RECORD_FORMATS) expect(decodeRecord(encodeRecord(record, format))).toEqual(record);
+    for (const format of FORMATS.record.writes)
+      expect(decodeRecord(encodeRecord(record, format))).toEqual(record);
   });
 
   test('keeps the bits of every value', () => {
@@ -119,7 +121,9 @@ describe('a stream record', () => {
       { sourceId: idBytes('source', 'a'), selector: { name: 'm', isPrefix: true }, ...ALL_TIME },
     ];
     const bodies = [{}, { deletions }].flatMap((rest) =>
-      RECORD_FORMATS.map((format) => encodeRecord({ tenant: 't', partition: 1, groups, ...rest }, format)),
+      FORMATS.record.writes.map((format) =>
+        encodeRecord({ tenant: 't', partition: 1, groups, ...rest }, format),
+      ),
     );
     fc.assert(
       fc.property(fc.constantFrom(...bodies), fc.nat(), fc.nat(255), fc.boolean(), (body, at, byte, seal) => {
@@ -160,7 +164,7 @@ describe('golden records', () => {
 
   test.each(Object.entries(examples))('%s', (name, record) => {
     // Those of versions 1 and 2 came before the others, without a number.
-    for (const format of RECORD_FORMATS) {
+    for (const format of FORMATS.record.writes) {
       const path = join(folder, `${name}${format === 2 ? '' : `-${format}`}.record`);
       if (!existsSync(path)) {
         if (process.env.GOLDEN !== 'write') throw new Error(`${path} is missing: GOLDEN=write adds it`);
