@@ -20,7 +20,12 @@ interface Service {
   readonly target: string;
   readonly jsonVersion: '1.0' | '1.1';
   readonly endpointVariable: string;
+  /** Added to each command's input. */
+  readonly asked: object;
 }
+
+/** Told of each call that was answered, for its price. */
+export type Charge = (commandName: string, input: object, output: object) => void;
 
 const SERVICES = {
   dynamodb: {
@@ -28,12 +33,14 @@ const SERVICES = {
     target: 'DynamoDB_20120810',
     jsonVersion: '1.0',
     endpointVariable: 'AWS_ENDPOINT_URL_DYNAMODB',
+    asked: { ReturnConsumedCapacity: 'TOTAL' },
   },
   kinesis: {
     signedAs: 'kinesis',
     target: 'Kinesis_20131202',
     jsonVersion: '1.1',
     endpointVariable: 'AWS_ENDPOINT_URL_KINESIS',
+    asked: {},
   },
 } as const satisfies Record<string, Service>;
 
@@ -50,17 +57,19 @@ export function callDirectly<C extends DynamoDBClient | KinesisClient>(
   client: C,
   serviceName: keyof typeof SERVICES,
   commands: DirectCommands,
+  charge: Charge,
 ): C {
   const service = SERVICES[serviceName];
-  const targets = new Map(
-    Object.entries(commands).map(([operation, command]) => [command, `${service.target}.${operation}`]),
-  );
+  const operations = new Map(Object.entries(commands).map(([operation, command]) => [command, operation]));
   const send = client.send.bind(client) as (command: unknown, ...rest: unknown[]) => Promise<unknown>;
   const caller = new DirectCaller(client, service);
   const sendDirectly = async (command: { constructor: unknown; input: object }, ...rest: unknown[]) => {
-    const target = rest.length === 0 ? targets.get(command.constructor as never) : undefined;
-    const answer = target === undefined ? undefined : await caller.call(target, command.input);
-    return answer ?? send(command, ...rest);
+    const operation = rest.length === 0 ? operations.get(command.constructor as never) : undefined;
+    if (operation === undefined) return send(command, ...rest);
+    const answer = await caller.call(operation, command.input);
+    if (answer === undefined) return send(command);
+    charge(`${operation}Command`, command.input, answer);
+    return answer;
   };
   client.send = sendDirectly as typeof client.send;
   return client;
@@ -78,7 +87,7 @@ class DirectCaller {
   }
 
   /** @returns undefined when there was no good answer */
-  async call(target: string, input: object): Promise<unknown> {
+  async call(operation: string, input: object): Promise<object | undefined> {
     const { config } = this.client;
     try {
       this.origin ??= this.findOrigin();
@@ -87,11 +96,11 @@ class DirectCaller {
         config.credentials(),
         config.region(),
       ]);
-      const body = Buffer.from(JSON.stringify(toWire(input)));
+      const body = Buffer.from(JSON.stringify(toWire({ ...input, ...this.service.asked })));
       const headers = {
         'content-type': `application/x-amz-json-${this.service.jsonVersion}`,
         host: origin.port === undefined ? origin.hostname : `${origin.hostname}:${origin.port}`,
-        'x-amz-target': target,
+        'x-amz-target': `${this.service.target}.${operation}`,
       };
       const request = {
         ...origin,
@@ -105,7 +114,7 @@ class DirectCaller {
       };
       const { response } = await config.requestHandler.handle(request as never);
       const answer = Buffer.from(await config.streamCollector(response.body)).toString('utf8');
-      return response.statusCode === 200 ? fromWire(JSON.parse(answer)) : undefined;
+      return response.statusCode === 200 ? fromWire(JSON.parse(answer) as object) : undefined;
     } catch {
       // The SDK tells what is wrong, if it still is.
       return undefined;
@@ -135,12 +144,11 @@ function toWire(value: unknown): unknown {
 }
 
 /** Decodes DynamoDB's binary in place: the `B` of an attribute value is text, where an attribute called so is an object. */
-function fromWire(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value;
+function fromWire(value: object): object {
   const fields = value as Record<string, unknown>;
   for (const key of Object.keys(fields)) {
     const field = fields[key];
-    if (typeof field === 'object') fromWire(field);
+    if (typeof field === 'object' && field !== null) fromWire(field);
     else if (key === 'B' && typeof field === 'string') fields.B = Buffer.from(field, 'base64');
   }
   return value;

@@ -8,6 +8,7 @@ import { callDirectly } from './direct-call';
 import type { Table } from './meta/table';
 import { ENV } from './names';
 import type { RuntimeSettings } from './settings';
+import { chargeTables, meterTables } from './usage/units';
 
 /** A function's environment lacks a variable that synthesis should have set. */
 export class MissingVariableError extends Error {
@@ -35,11 +36,12 @@ export function formatToWrite<V extends number>([choice, ...others]: readonly [V
 }
 
 /** One client for both tables, made when a function starts. */
-const dynamodb = callDirectly(new DynamoDBClient({ maxAttempts: 5, cacheMiddleware: true }), 'dynamodb', {
-  BatchExecuteStatement: BatchExecuteStatementCommand,
-  GetItem: GetItemCommand,
-  Query: QueryCommand,
-});
+const dynamodb = callDirectly(
+  meterTables(new DynamoDBClient({ maxAttempts: 5, cacheMiddleware: true })),
+  'dynamodb',
+  { BatchExecuteStatement: BatchExecuteStatementCommand, GetItem: GetItemCommand, Query: QueryCommand },
+  chargeTables,
+);
 
 export function metaTable(): Table {
   return { client: dynamodb, name: variable(ENV.metaTable) };

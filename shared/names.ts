@@ -70,10 +70,40 @@ const INGEST_METRICS = [
   'SamplesAppended',
 ] as const;
 
-/** What each function counts: alarms and dashboard can name nothing else, and the code can count nothing else. */
+/** What AWS bills, and calls of the store that is billed by the hour. */
+export const UNITS = [
+  /** Memory of the function times its time in ms begun. */
+  'FunctionMbMs',
+  /** Of 25 KB, into the stream. */
+  'PutUnits',
+  /** Of 1 KB, into DynamoDB. */
+  'WriteUnits',
+  /** Of 4 KB, out of DynamoDB; half of one where a read is not consistent. */
+  'ReadUnits',
+  /** Requests of S3 at the price of PUT, lists among them. */
+  'ObjectPuts',
+  'ObjectGets',
+  'RedisCalls',
+] as const;
+export type Unit = (typeof UNITS)[number];
+
+/**
+ * What each function counts: alarms and dashboard can name nothing else, and the code can count nothing else. Each is a custom
+ * metric of $0.30 a month, so units are counted where samples pass and not everywhere. How often a function ran is
+ * the SampleCount of FunctionMbMs.
+ */
 export const METRICS = {
-  post: ['SamplesAccepted', 'SamplesDropped', 'StringsDropped', 'LinesRefused'],
-  ingester: INGEST_METRICS,
+  post: [
+    'SamplesAccepted',
+    'SamplesDropped',
+    'StringsDropped',
+    'LinesRefused',
+    'FunctionMbMs',
+    'PutUnits',
+    'WriteUnits',
+    'ReadUnits',
+  ],
+  ingester: [...INGEST_METRICS, 'FunctionMbMs', 'WriteUnits', 'ReadUnits', 'ObjectPuts', 'RedisCalls'],
   replayer: INGEST_METRICS,
   flusher: [
     'WindowsFlushed',
@@ -83,9 +113,23 @@ export const METRICS = {
     'HotMemoryPercent',
     'ResidencySeconds',
     'OldestUnflushedSeconds',
+    'FunctionMbMs',
+    'WriteUnits',
+    'ReadUnits',
+    'RedisCalls',
   ],
-  archiver: ['DaysArchived', 'DaysFailed', 'WarmItemsPurged', 'ArchiveLagSeconds'],
-  query: ['Reads', 'SamplesRead'],
+  archiver: [
+    'DaysArchived',
+    'DaysFailed',
+    'WarmItemsPurged',
+    'ArchiveLagSeconds',
+    'FunctionMbMs',
+    'WriteUnits',
+    'ReadUnits',
+    'ObjectPuts',
+    'ObjectGets',
+  ],
+  query: ['Reads', 'SamplesRead', 'FunctionMbMs', 'WriteUnits', 'ReadUnits', 'ObjectGets', 'RedisCalls'],
   recovery: ['LossOpen', 'ReplayRunning', 'RecordsRedriven', 'ObjectsNotRedriven'],
   canary: ['CanaryAgeSeconds', 'CanaryWrong', 'CanaryGaps'],
 } as const satisfies Partial<Record<FunctionName, readonly string[]>>;

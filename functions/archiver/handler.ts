@@ -9,7 +9,7 @@ import { log } from '../../shared/log';
 import { Catalogue } from '../../shared/meta/catalogue';
 import { isOpen, Manifest, type ManifestDay } from '../../shared/meta/manifest';
 import { Tenants } from '../../shared/meta/tenants';
-import { count } from '../../shared/meters';
+import { count, withMetrics } from '../../shared/meters';
 import { ENV } from '../../shared/names';
 import { objectStore } from '../../shared/object-store';
 import { allPartitions, rotated } from '../../shared/partitions';
@@ -51,7 +51,9 @@ export interface ArchiveResult {
   readonly failed: number;
 }
 
-export async function handler(event: unknown, context: Context): Promise<ArchiveResult> {
+export const handler = withMetrics('archiver', archive);
+
+async function archive(event: unknown, context: Context): Promise<ArchiveResult> {
   const { before = Date.now() - archiveAfter, purge } = parseEvent(eventSchema, event ?? {});
   const hasTime = () => context.getRemainingTimeInMillis() > MARGIN_MS;
   let archived = 0;

@@ -5,7 +5,7 @@ import { metaTable, settings, variable } from '../../shared/environment';
 import { log } from '../../shared/log';
 import { ApiKeys } from '../../shared/meta/api-keys';
 import { Tenants } from '../../shared/meta/tenants';
-import { count } from '../../shared/meters';
+import { count, withMetrics } from '../../shared/meters';
 import { ENV } from '../../shared/names';
 
 const { window, flushDelay, archiveAfter, resolution } = settings();
@@ -21,7 +21,9 @@ let newestMs: number | undefined;
  * Posts a sample as an agent does, and reads back those of before through all three tiers, at the address that clients use.
  * It never fails: what it could not do shows in its metrics, and a silent canary alarms as well.
  */
-export async function handler(): Promise<void> {
+export const handler = withMetrics('canary', look);
+
+async function look(): Promise<void> {
   const nowMs = Date.now();
   let wrong = 0;
   let gaps = 0;

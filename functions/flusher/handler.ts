@@ -11,7 +11,7 @@ import { log } from '../../shared/log';
 import { Catalogue } from '../../shared/meta/catalogue';
 import { Manifest } from '../../shared/meta/manifest';
 import { Tenants } from '../../shared/meta/tenants';
-import { count } from '../../shared/meters';
+import { count, withMetrics } from '../../shared/meters';
 import { ENV } from '../../shared/names';
 import { allPartitions, partitionsOfLane, partitionsOfSource, rotated } from '../../shared/partitions';
 import { dayOf, type PartitionRef, sourceIdOf } from '../../shared/placement';
@@ -60,7 +60,9 @@ export interface FlushResult {
   readonly before: number;
 }
 
-export async function handler(event: unknown, context: Context): Promise<FlushResult> {
+export const handler = withMetrics('flusher', flush);
+
+async function flush(event: unknown, context: Context): Promise<FlushResult> {
   const { lane, lanes, drain, host, before = await hot.now() } = parseEvent(eventSchema, event ?? {});
   const fullness = await hot.fullness();
   const residency = residencyMs(windowMs + flushDelay, fullness);

@@ -1,15 +1,15 @@
 import type { Context, KinesisStreamBatchResponse, KinesisStreamEvent } from 'aws-lambda';
 import { deliveredRecords, ingest, ingestDependencies } from '../../shared/ingest/delivery';
 import { log } from '../../shared/log';
+import { withMetrics } from '../../shared/meters';
 import { Positions } from '../../shared/recovery/positions';
 
 const dependencies = ingestDependencies(false);
 const positions = new Positions(dependencies.table, Date.now);
 
-export async function handler(
-  event: KinesisStreamEvent,
-  context: Context,
-): Promise<KinesisStreamBatchResponse> {
+export const handler = withMetrics('ingester', deliver);
+
+async function deliver(event: KinesisStreamEvent, context: Context): Promise<KinesisStreamBatchResponse> {
   const delivered = deliveredRecords(event);
   const { failed } = await ingest('ingester', dependencies, delivered, context);
   const isFailed = new Set(failed);

@@ -18,7 +18,7 @@ import { Catalogue } from '../../shared/meta/catalogue';
 import { Hosts } from '../../shared/meta/hosts';
 import { Services } from '../../shared/meta/services';
 import { type Tenant, Tenants } from '../../shared/meta/tenants';
-import { count } from '../../shared/meters';
+import { count, withMetrics } from '../../shared/meters';
 import { ENV } from '../../shared/names';
 import type { Precision } from '../../shared/post/line-protocol';
 import { readLines } from '../../shared/post/line-rows';
@@ -26,6 +26,7 @@ import { type DropReason, type SourcePoints, validatePoints } from '../../shared
 import { recordsOf } from '../../shared/post/records';
 import { rowsOfPoints, type SourceRow } from '../../shared/post/rows';
 import { putRecords, StreamUnavailableError } from '../../shared/post/stream';
+import { chargeStream, meterStream, putUnitsOf } from '../../shared/usage/units';
 import { UsageTable } from '../../shared/usage/usage-table';
 
 const stage = settings();
@@ -34,9 +35,10 @@ const recordFormat = formatToWrite(FORMATS.record.writes, stage.recordFormat);
 const stream = variable(ENV.stream);
 // HTTP/1.1: each instance has one request in flight, so HTTP/2, the default, gains nothing, and emulators cut it short.
 const kinesis = callDirectly(
-  new KinesisClient({ maxAttempts: 3, requestHandler: new NodeHttpHandler() }),
+  meterStream(new KinesisClient({ maxAttempts: 3, requestHandler: new NodeHttpHandler() })),
   'kinesis',
   { PutRecords: PutRecordsCommand },
+  chargeStream,
 );
 const table = metaTable();
 const hosts = new Hosts(table);
@@ -52,8 +54,8 @@ const UNKNOWN_MS = 2_000;
 
 /** When a tenant may try new series again: those of a day ago leave by the hour. */
 const SERIES_RETRY_S = 3600;
-/** What the stream is charged by. */
-const STREAM_UNIT_BYTES = 25_000;
+/** A line of metrics for each request would cost more to log than the function's time. */
+const METRICS_MS = 10_000;
 
 async function exists(key: string, look: () => Promise<boolean>): Promise<boolean> {
   const cached = known.get(key);
@@ -63,7 +65,7 @@ async function exists(key: string, look: () => Promise<boolean>): Promise<boolea
   return found;
 }
 
-export const handler = httpHandler(
+const answer = httpHandler(
   { keys: new ApiKeys(table), tenants: new Tenants(table), meter },
   {
     'POST /api/v0/tsdb': async ({ tenant, body }) => {
@@ -109,6 +111,8 @@ export const handler = httpHandler(
       write(event, tenant, precision, (message, line) => ({ code: 'invalid', message, line })),
   },
 );
+
+export const handler = withMetrics('post', answer, METRICS_MS);
 
 type SourceRows = readonly [Labels, readonly SourceRow[]];
 
@@ -204,6 +208,6 @@ async function put(tenant: Tenant, sources: readonly SourceRows[], accepted: num
   meter.count(tenant, {
     samples: accepted,
     streamBytes: sizes.reduce((sum, bytes) => sum + bytes, 0),
-    streamUnits: sizes.reduce((sum, bytes) => sum + Math.ceil(bytes / STREAM_UNIT_BYTES), 0),
+    streamUnits: sizes.reduce((sum, bytes) => sum + putUnitsOf(bytes), 0),
   });
 }

@@ -11,7 +11,7 @@ import { ApiKeys } from '../../shared/meta/api-keys';
 import { Hosts } from '../../shared/meta/hosts';
 import { Services } from '../../shared/meta/services';
 import type { Tenant } from '../../shared/meta/tenants';
-import { count } from '../../shared/meters';
+import { count, withMetrics } from '../../shared/meters';
 import { sourceIdOf } from '../../shared/placement';
 import { readDependencies } from '../../shared/query/dependencies';
 import { downsample } from '../../shared/query/downsample';
@@ -51,7 +51,7 @@ const MAX_LATEST = 10_000;
 /** Samples of one answer: Lambda's are 6 MB at most. */
 const MAX_STEPS = 100_000;
 
-export const handler = httpHandler(
+const answer = httpHandler(
   { keys: new ApiKeys(table), tenants, meter: new TenantMeter(usage, stage) },
   {
     'GET /api/v0/hosts/{hostId}/metrics': async ({ tenant, path: { hostId }, query }) =>
@@ -95,6 +95,8 @@ export const handler = httpHandler(
     'GET /api/v1/status': async ({ tenant }) => reply(200, await status.of(tenant)),
   },
 );
+
+export const handler = withMetrics('query', answer);
 
 /** @param requireSource given for the source of Mackerel's metrics, whose times are of whole seconds */
 async function readMetric(

@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { metaTable, settings, variable } from '../../shared/environment';
 import { InvalidEventError, parseEvent } from '../../shared/event';
 import { log } from '../../shared/log';
-import { count } from '../../shared/meters';
+import { count, withMetrics } from '../../shared/meters';
 import { BUCKET_PREFIX, ENV } from '../../shared/names';
 import { objectStore } from '../../shared/object-store';
 import { KinesisReplayStream } from '../../shared/recovery/kinesis';
@@ -86,7 +86,9 @@ type Answer = RecoveryStatus | RedriveResult | QuarantineList | QuarantinedRecor
  * Outside the VPC, where Lambda's API is: reads the stream again after a loss, drives again what was put away, or does
  * what an operator asks.
  */
-export async function handler(event: unknown, context: Context): Promise<Answer> {
+export const handler = withMetrics('recovery', answer);
+
+async function answer(event: unknown, context: Context): Promise<Answer> {
   const asked = parseEvent(eventSchema, { action: 'advance', ...(event as object | null) });
   switch (asked.action) {
     case 'stop':

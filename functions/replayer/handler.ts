@@ -1,5 +1,6 @@
 import type { Context, KinesisStreamBatchResponse, KinesisStreamEvent } from 'aws-lambda';
 import { deliveredRecords, ingest, ingestDependencies } from '../../shared/ingest/delivery';
+import { withMetrics } from '../../shared/meters';
 import type { IngestAgain } from '../../shared/recovery/redrive';
 import { ReplayReader } from '../../shared/recovery/replay-reader';
 import { type RedriveEvent, redrivenRecords } from '../../shared/recovery/set-aside';
@@ -12,7 +13,9 @@ const reader = new ReplayReader(dependencies.table, Date.now);
  * the same versions, which changes nothing. Invoked by a temporary event source mapping, which the recovery function makes
  * and removes, and by the recovery function itself for records that were put away and are driven again.
  */
-export async function handler(
+export const handler = withMetrics('replayer', replay);
+
+async function replay(
   event: KinesisStreamEvent | RedriveEvent,
   context: Context,
 ): Promise<KinesisStreamBatchResponse | Awaited<ReturnType<IngestAgain>>> {

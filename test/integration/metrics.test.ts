@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Functions } from '../../scripts/ops/invoke';
 import type { SmokeResult } from '../../scripts/ops/smoke';
-import { METRIC_NAMESPACE } from '../../shared/names';
+import { METRIC_DIMENSION, METRIC_NAMESPACE, METRIC_SERVICE, METRICS, UNITS } from '../../shared/names';
 import { synthesize } from '../infra/synthesize';
 import { Client } from '../support/client';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
@@ -35,8 +35,9 @@ function emitted(): Set<string> {
       .flatMap((line) =>
         line._aws.CloudWatchMetrics.flatMap(({ Namespace, Dimensions, Metrics }: EmbeddedMetrics[number]) =>
           Dimensions.flatMap((names) =>
-            Metrics.filter(({ Name }) => typeof line[Name] === 'number').map(({ Name }) =>
-              metricText(Namespace, Name, Object.fromEntries(names.map((name) => [name, line[name]]))),
+            Metrics.filter(({ Name }) => [line[Name]].flat().every((value) => typeof value === 'number')).map(
+              ({ Name }) =>
+                metricText(Namespace, Name, Object.fromEntries(names.map((name) => [name, line[name]]))),
             ),
           ),
         ),
@@ -115,4 +116,36 @@ test('every alarm and graph of our own metrics looks at one that the running cod
     60_000,
   );
   expect([...emitted()].every((metric) => metric.startsWith(`${METRIC_NAMESPACE} `))).toBe(true);
+}, 180_000);
+
+test('what each function on the way of a sample is billed by is counted', async () => {
+  const client = new Client(stack.url, stack.apiKey);
+  const hostId = await client.createHost('billed');
+  const time = Math.floor(Date.now() / 1000) - 3600;
+  await client.post([{ hostId, name: 'loadavg5', time, value: 1 }]);
+  const read = () => client.metrics(hostId, 'loadavg5', time - 60, time).catch(() => '');
+  await until('the sample can be read', read, (text) => text.includes('"value":1'), 60_000);
+  await ops(stack.url, 'drain');
+  await ops(stack.url, 'archive', '--purge');
+  expect(await read()).toContain('"value":1');
+  const billed = (['post', 'ingester', 'flusher', 'archiver', 'query'] as const).flatMap((name) =>
+    UNITS.filter((unit) => (METRICS[name] as readonly string[]).includes(unit))
+      // Only for a record that cannot be decoded.
+      .filter((unit) => name !== 'ingester' || unit !== 'ObjectPuts')
+      .map((unit) =>
+        metricText(METRIC_NAMESPACE, unit, {
+          service: METRIC_SERVICE,
+          [METRIC_DIMENSION]: `heterotsdb-local-${name}`,
+        }),
+      ),
+  );
+  await until(
+    'all is emitted',
+    async () => {
+      const seen = emitted();
+      return billed.filter((metric) => !seen.has(metric));
+    },
+    (missing) => missing.length === 0,
+    60_000,
+  );
 }, 180_000);

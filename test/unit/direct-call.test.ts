@@ -41,6 +41,7 @@ interface Seen {
 
 describe('a client that calls directly', () => {
   const seen: Seen[] = [];
+  const charged: unknown[][] = [];
   let answers: (() => { status: number; body: string })[] = [];
   let server: Server;
   let client: DynamoDBClient;
@@ -74,6 +75,7 @@ describe('a client that calls directly', () => {
       }),
       'dynamodb',
       { GetItem: GetItemCommand },
+      (...call) => charged.push(call),
     );
   });
 
@@ -85,6 +87,7 @@ describe('a client that calls directly', () => {
 
   beforeEach(() => {
     seen.length = 0;
+    charged.length = 0;
   });
 
   const get = new GetItemCommand({ TableName: 't', Key: { pk: { B: Buffer.from([0, 255]) } } });
@@ -100,10 +103,11 @@ describe('a client that calls directly', () => {
         authorization: expect.stringMatching(
           /^AWS4-HMAC-SHA256 Credential=id\/\d{8}\/us-east-1\/dynamodb\/aws4_request, SignedHeaders=\S+, Signature=[0-9a-f]{64}$/,
         ),
-        body: { TableName: 't', Key: { pk: { B: 'AP8=' } } },
+        body: { TableName: 't', Key: { pk: { B: 'AP8=' } }, ReturnConsumedCapacity: 'TOTAL' },
         isBySdk: false,
       },
     ]);
+    expect(charged).toEqual([['GetItemCommand', get.input, expect.objectContaining({ Item })]]);
   });
 
   test.each([
@@ -115,6 +119,7 @@ describe('a client that calls directly', () => {
     answers = [() => answer, () => item];
     expect((await client.send(get)).Item?.B).toEqual({ S: 'x' });
     expect(seen.map(({ isBySdk }) => isBySdk)).toEqual([false, true]);
+    expect(charged).toEqual([]);
   });
 
   test('leaves commands that it was not given, and calls with options, to the SDK', async () => {
