@@ -16,7 +16,7 @@ export const FORMATS = {
 export type RecordFormat = (typeof FORMATS.record.writes)[number];
 export type FrameFormat = (typeof FORMATS.frame.writes)[number];
 
-interface FormatVersions {
+export interface FormatVersions {
   readonly reads: readonly number[];
   /** The first is what is written unless a setting says otherwise. */
   readonly writes: readonly [number, ...number[]];

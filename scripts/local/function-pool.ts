@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { isDeepStrictEqual } from 'node:util';
 import type { FunctionResource } from './template';
 import type { StoreAddresses, Wiring } from './wiring';
 
@@ -89,8 +90,12 @@ export class FunctionPool {
     for (const { process } of this.instances) process.kill('SIGKILL');
   }
 
-  /** As Lambda deploys: from now on invocations get instances of this code; one that is in hand ends as it began. */
+  /**
+   * As a deployment does: from now on invocations get instances of this code; one that is in hand ends as it began. Nothing
+   * happens to a function that is as it was.
+   */
   deploy(resource: FunctionResource): void {
+    if (isDeepStrictEqual(resource, this.resource)) return;
     this.resource = resource;
     for (const instance of this.instances) {
       instance.isOld = true;

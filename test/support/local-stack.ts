@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { DEPLOY_PATH } from '../../scripts/local/deploy';
 import type { StackAddresses } from '../../scripts/local/stack';
 import { temporaryDir } from './temporary-dir';
 
@@ -10,6 +11,13 @@ const root = join(__dirname, '..', '..');
 
 export interface LocalStack extends StackAddresses {
   readonly dataDir: string;
+  /**
+   * Deploys another build while everything runs.
+   *
+   * @param assembly folder of a synthesized cloud assembly
+   * @param functions such as `ingester`; all, unless they are given
+   */
+  deploy(assembly: string, functions?: readonly string[]): Promise<void>;
   /** SIGKILL to every process of every function. */
   killFunctions(): void;
   /** SIGKILL to the hot tier's server. */
@@ -59,6 +67,14 @@ export async function startLocalStack(options: {
   return {
     ...addresses,
     dataDir,
+    deploy: async (assembly, functions) => {
+      const response = await fetch(new URL(DEPLOY_PATH, addresses.url), {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ assembly, functions }),
+      });
+      if (!response.ok) throw new Error(`not deployed: ${response.status} ${await response.text()}`);
+    },
     killFunctions: () => pids().functions.forEach(kill),
     killHot: () => kill(pids().hot),
     stop: async () => {

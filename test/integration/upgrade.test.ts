@@ -1,0 +1,266 @@
+import { rmSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  GetRecordsCommand,
+  GetShardIteratorCommand,
+  KinesisClient,
+  ListShardsCommand,
+} from '@aws-sdk/client-kinesis';
+import { NodeHttpHandler } from '@smithy/node-http-handler';
+import type { QuarantineList } from '../../functions/recovery/handler';
+import { Random } from '../../scripts/faults/random';
+import { archive } from '../../scripts/ops/archive';
+import { drain } from '../../scripts/ops/drain';
+import { Functions } from '../../scripts/ops/invoke';
+import { ApiClient } from '../../scripts/soak/api-client';
+import { Ledger, type Outcome, type Sample } from '../../scripts/soak/ledger';
+import { runLoad } from '../../scripts/soak/load';
+import { watch } from '../../scripts/soak/watch';
+import { FORMATS } from '../../shared/formats';
+import type { RedriveResult } from '../../shared/recovery/redrive';
+import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { ops } from '../support/ops';
+import { buildRelease, type Formats } from '../support/release';
+import { Stores } from '../support/stores';
+import { until } from '../support/until';
+
+const SETTINGS = {
+  window: '10s',
+  flushDelay: '1s',
+  resolution: '1s',
+  streamShards: '2',
+  partitions: '4',
+  flusherLanes: '2',
+};
+const LANES = 2;
+const HOSTS = 5;
+/** The first has whole numbers, which frames of format 2 leave zero bytes out of. */
+const NAMES = Array.from({ length: 4 }, (_, m) => `custom.upgrade.m${m}`);
+const POST_EVERY_MS = 250;
+const MOVE_EVERY_MS = 500;
+const ALL = { before: 8.64e15, purge: true };
+const PATIENCE_MS = 60_000;
+
+const newest = (versions: readonly number[]) => Math.max(...versions);
+const oldest = (versions: readonly number[]) => Math.min(...versions);
+
+/** Every format that this tree can write in two versions: the release after it writes the newest, the one before it the oldest. */
+const WRITERS: Formats = {
+  record: { reads: FORMATS.record.reads, writes: [newest(FORMATS.record.writes)] },
+  frame: { reads: FORMATS.frame.reads, writes: [newest(FORMATS.frame.writes)] },
+};
+const READERS: Formats = {
+  record: { reads: FORMATS.record.reads, writes: [oldest(FORMATS.record.writes)] },
+  frame: { reads: FORMATS.frame.reads, writes: [oldest(FORMATS.frame.writes)] },
+};
+/** One release further back. */
+const STRANGERS: Formats = {
+  record: {
+    reads: FORMATS.record.reads.filter((version) => version < WRITERS.record.writes[0]),
+    writes: READERS.record.writes,
+  },
+  frame: READERS.frame,
+};
+const POSTING = ['post', 'deleter', 'registry'];
+const MOVING = ['ingester', 'replayer', 'flusher', 'archiver', 'query'];
+
+class CountingClient extends ApiClient {
+  /** Posts that were not acknowledged at once. */
+  failures = 0;
+
+  override async post(samples: readonly Sample[]): Promise<Outcome> {
+    const outcome = await super.post(samples);
+    if (outcome !== 'acknowledged') this.failures++;
+    return outcome;
+  }
+}
+
+describe('while samples are posted, read, flushed and archived', () => {
+  let stack: LocalStack;
+  let stores: Stores;
+  let functions: Functions;
+  let kinesis: KinesisClient;
+  let releases: { readers: string; writers: string; strangers: string };
+
+  beforeAll(async () => {
+    // First, so that the others find what it has synthesized.
+    const readers = await buildRelease(SETTINGS, READERS);
+    const [started, writers, strangers] = await Promise.all([
+      startLocalStack({ settings: SETTINGS }),
+      buildRelease(SETTINGS, WRITERS),
+      buildRelease(SETTINGS, STRANGERS),
+    ]);
+    stack = started;
+    releases = { readers, writers, strangers };
+    stores = new Stores(stack);
+    functions = new Functions(stack.url);
+    kinesis = new KinesisClient({
+      endpoint: stack.awsEndpoint,
+      region: 'us-east-1',
+      credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+      requestHandler: new NodeHttpHandler(),
+    });
+  }, 180_000);
+
+  afterAll(async () => {
+    functions?.close();
+    kinesis?.destroy();
+    await stores?.close();
+    await stack?.stop();
+    for (const folder of Object.values(releases ?? {})) rmSync(folder, { recursive: true, force: true });
+  }, 60_000);
+
+  /** Format versions of the records that the stream holds. */
+  async function recordVersions(): Promise<Set<number>> {
+    const versions = new Set<number>();
+    const { Shards = [] } = await kinesis.send(new ListShardsCommand({ StreamName: stack.stream }));
+    for (const { ShardId } of Shards) {
+      let { ShardIterator } = await kinesis.send(
+        new GetShardIteratorCommand({
+          StreamName: stack.stream,
+          ShardId,
+          ShardIteratorType: 'TRIM_HORIZON',
+        }),
+      );
+      for (let isEnd = false; !isEnd; ) {
+        const batch = await kinesis.send(new GetRecordsCommand({ ShardIterator }));
+        for (const { Data } of batch.Records ?? [])
+          if (Buffer.from(Data!.subarray(0, 2)).toString() === 'HR') versions.add(Data![2]!);
+        ShardIterator = batch.NextShardIterator;
+        isEnd = batch.Records?.length === 0 || ShardIterator === undefined;
+      }
+    }
+    return versions;
+  }
+
+  /** Format versions of the frames in memory. */
+  async function frameVersions(): Promise<Set<number>> {
+    const versions = new Set<number>();
+    for (const key of await stores.redis.keys('*'))
+      if ((await stores.redis.type(key)) === 'list')
+        for (const frame of await stores.redis.lrangeBuffer(key, 0, -1)) versions.add(frame[0]! >> 4);
+    return versions;
+  }
+
+  /** Posts, reads and moves samples for as long as `during` takes; then reads everything back, also from the archive. */
+  async function ledgerOf(seed: number, during: (posted: () => Promise<void>) => Promise<void>) {
+    const ledger = new Ledger();
+    const client = new CountingClient(stack.url, stack.apiKey, ledger);
+    const hostIds = await Promise.all(
+      Array.from({ length: HOSTS }, (_, h) => client.createHost(`host${seed}-${h}`)),
+    );
+    const random = new Random(seed);
+    const startS = Math.floor(Date.now() / 1000);
+    let isOver = false;
+    const load = runLoad(
+      client,
+      { hostIds, names: NAMES, everyMs: POST_EVERY_MS, startS },
+      random.fork(),
+      () => isOver,
+    );
+    const watching = watch(client, { hostIds, names: NAMES, startS }, random.fork(), () => isOver);
+    const moves = [
+      ...Array.from(
+        { length: LANES },
+        (_, lane) => () => functions.invoke('flusher', { lane, lanes: LANES }),
+      ),
+      () => functions.invoke('archiver', ALL),
+    ].map(async (move) => {
+      while (!isOver) {
+        await move();
+        await sleep(MOVE_EVERY_MS);
+      }
+    });
+    /** As many samples as five posts of each host have. */
+    const posted = async () => {
+      const enough = ledger.acknowledged + 5 * HOSTS * NAMES.length;
+      await until(
+        'posts',
+        async () => ledger.acknowledged,
+        (samples) => samples >= enough,
+        PATIENCE_MS,
+      );
+    };
+    try {
+      await during(posted);
+    } finally {
+      isOver = true;
+    }
+    await Promise.all([load, ...moves]);
+    const { gaps } = await watching;
+
+    const deadline = Date.now() + PATIENCE_MS;
+    const isInTime = () => Date.now() < deadline;
+    const read = (hostId: string, name: string, from: number, to: number) =>
+      client.read(hostId, name, from, to, isInTime);
+    const patience = async () => {
+      await sleep(200);
+      return isInTime();
+    };
+    const asFound = await ledger.verify(read, patience);
+    await drain(functions, () => {});
+    await archive(functions, ALL, () => {});
+    const archived = await ledger.verify(read, async () => false);
+    return { asFound, archived, gaps, failures: client.failures, acknowledged: ledger.acknowledged };
+  }
+
+  /** How many records are in quarantine. */
+  const quarantined = async () =>
+    (await functions.invoke<QuarantineList>('recovery', { action: 'list' })).objects.length;
+
+  const none = { lost: 0, doubled: 0, wrong: 0, examples: [] };
+
+  test('an upgrade, a rollback and the upgrade again lose, double and alter nothing, whichever function comes first', async () => {
+    await stack.deploy(releases.readers);
+    const result = await ledgerOf(1, async (posted) => {
+      await posted();
+      expect(await recordVersions()).not.toContain(WRITERS.record.writes[0]);
+      expect(await frameVersions()).not.toContain(WRITERS.frame.writes[0]);
+
+      // The writers of records first: what is between them and memory is still of the release before.
+      await stack.deploy(releases.writers, POSTING);
+      await posted();
+      await stack.deploy(releases.writers, MOVING);
+      await posted();
+      expect(await recordVersions()).toContain(WRITERS.record.writes[0]);
+      await until('new frames', frameVersions, (seen) => seen.has(WRITERS.frame.writes[0]), PATIENCE_MS);
+
+      // Back, with records in the stream and frames in memory that the release before never wrote.
+      await stack.deploy(releases.readers);
+      expect(await frameVersions()).toContain(WRITERS.frame.writes[0]);
+      await posted();
+
+      // And again in the other order.
+      await stack.deploy(releases.writers, MOVING);
+      await posted();
+      await stack.deploy(releases.writers, POSTING);
+      await posted();
+    });
+    expect(result).toMatchObject({ asFound: none, archived: none, gaps: [], failures: 0 });
+    expect(result.acknowledged).toBeGreaterThan(0);
+    expect(await quarantined()).toBe(0);
+  }, 180_000);
+
+  test('a rollback too far puts aside what it cannot read, and the next upgrade brings it back', async () => {
+    await stack.deploy(releases.writers);
+    let redriven: RedriveResult | undefined;
+    const result = await ledgerOf(2, async (posted) => {
+      await posted();
+      // Its ingester meets records that it cannot read, old ones and what post writes until it is rolled back too.
+      await stack.deploy(releases.strangers, MOVING);
+      await posted();
+      await until('quarantine', quarantined, (records) => records >= HOSTS, PATIENCE_MS);
+      await stack.deploy(releases.strangers, POSTING);
+      // Corrections of what is put aside among them: they stay the later ones.
+      await posted();
+      await stack.deploy(releases.writers);
+      await posted();
+      redriven = await ops<RedriveResult>(stack.url, 'quarantine', 'redrive');
+      await posted();
+    });
+    expect(result).toMatchObject({ asFound: none, archived: none, gaps: [], failures: 0 });
+    expect(redriven!.records).toBeGreaterThanOrEqual(HOSTS);
+    expect(redriven!.poison).toBe(0);
+    expect(await quarantined()).toBe(0);
+  }, 180_000);
+});
