@@ -65,6 +65,8 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
   await serversGone(dataDir);
 
   const http = createServer();
+  // As a load balancer's: a client must not send into a connection that is being closed for want of use.
+  http.keepAliveTimeout = 75_000;
   const cleanups: (() => Promise<unknown> | unknown)[] = [];
   const stop = async () => {
     for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
