@@ -9,6 +9,7 @@ import {
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 import type { QuarantineList } from '../../functions/recovery/handler';
 import { Random } from '../../scripts/faults/random';
+import { DEPLOY_PATH } from '../../scripts/local/deploy';
 import { archive } from '../../scripts/ops/archive';
 import { drain } from '../../scripts/ops/drain';
 import { Functions } from '../../scripts/ops/invoke';
@@ -75,7 +76,7 @@ class CountingClient extends ApiClient {
   }
 }
 
-describe('while samples are posted, read, flushed and archived', () => {
+describe('builds that are deployed while the stack runs', () => {
   let stack: LocalStack;
   let stores: Stores;
   let functions: Functions;
@@ -210,7 +211,31 @@ describe('while samples are posted, read, flushed and archived', () => {
 
   const none = { lost: 0, doubled: 0, wrong: 0, examples: [] };
 
-  test('an upgrade, a rollback and the upgrade again lose, double and alter nothing, whichever function comes first', async () => {
+  const json = 'application/json';
+  test.each([
+    {
+      name: 'another content type, as a page elsewhere could send',
+      type: 'text/plain',
+      body: '{}',
+      status: 415,
+    },
+    { name: 'no JSON', type: json, body: '{', status: 400, says: /not JSON/ },
+    { name: 'a field unknown', type: json, body: '{"function":"post"}', status: 400, says: /function/ },
+    { name: 'a function unknown', type: json, body: '{"functions":["poster"]}', status: 400, says: /poster/ },
+    { name: 'a setting unknown', type: json, body: '{"settings":{"x":"1"}}', status: 400, says: /x/ },
+    { name: 'no assembly', type: json, body: '{"assembly":"/nowhere"}', status: 400, says: /nowhere/ },
+  ])('what cannot be deployed is refused: $name', async ({ type, body, status, says }) => {
+    const response = await fetch(new URL(DEPLOY_PATH, stack.url), {
+      method: 'POST',
+      headers: { 'content-type': type },
+      body,
+    });
+    expect(response.status).toBe(status);
+    const { error } = (await response.json()) as { error: { message: string } };
+    expect(error.message).toMatch(says ?? /./);
+  });
+
+  test('upgraded, rolled back and upgraded again under load lose, double and alter nothing, whichever function comes first', async () => {
     await stack.deploy(releases.readers);
     const result = await ledgerOf(1, async (posted) => {
       await posted();
@@ -241,7 +266,7 @@ describe('while samples are posted, read, flushed and archived', () => {
     expect(await quarantined()).toBe(0);
   }, 180_000);
 
-  test('a rollback too far puts aside what it cannot read, and the next upgrade brings it back', async () => {
+  test('rolled back too far put aside what they cannot read, and the next upgrade brings it back', async () => {
     await stack.deploy(releases.writers);
     let redriven: RedriveResult | undefined;
     const result = await ledgerOf(2, async (posted) => {
