@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { DAY_MS, parseDuration } from './duration';
 import { FORMATS } from './formats';
+import { INGEST_MARGIN_MS, MAX_CALL_MS } from './hot/call-time';
 import { MAX_PARTITIONS } from './placement';
 
 /**
@@ -49,11 +50,8 @@ const text = () => z.string().default('');
 /** Engine families that ElastiCache's durable writes run on; Valkey 9 and later only. */
 const DURABLE_NODE = /^cache\.(r8g|r7g|r6g|m8g|m7g|m6g|c8gn|c7gn)\./;
 
-/**
- * The longest time that the clients of a store go on by themselves before they fail a call, ms: a function that ended
- * earlier would be cut off in the middle of a retry, and could not say which records failed.
- */
-export const STORE_RETRY_BUDGET_MS = 25_000;
+/** An ingester that had less would begin no partition, for ever. */
+const LEAST_INGESTER_MS = INGEST_MARGIN_MS + MAX_CALL_MS;
 
 /** What only synthesis needs to know: the functions are not told, so that changing one changes no function. */
 const deployment = {
@@ -177,10 +175,10 @@ export const settingsSchema = z
         'recordAge',
         `${s.recordAge} ms must be below streamRetention (${s.streamRetention} ms) by 1h, or what is given up is gone before it is put away`,
       );
-    if (s.ingesterTimeout < 2 * STORE_RETRY_BUDGET_MS || s.ingesterTimeout > 15 * 60_000)
+    if (s.ingesterTimeout < LEAST_INGESTER_MS || s.ingesterTimeout > 15 * 60_000)
       complain(
         'ingesterTimeout',
-        `${s.ingesterTimeout} ms is not between ${2 * STORE_RETRY_BUDGET_MS} ms, in which its clients give up twice, and Lambda's 15m`,
+        `${s.ingesterTimeout} ms is not between ${LEAST_INGESTER_MS} ms, of which ${INGEST_MARGIN_MS} are kept for calls that a store does not answer, and Lambda's 15m`,
       );
     if (s.cacheDurability !== 'disabled') {
       if (s.engine !== 'valkey')

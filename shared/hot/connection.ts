@@ -1,18 +1,10 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { use } from '../usage/units';
+import { COMMAND_MS } from './call-time';
 import { iamToken } from './iam-token';
 
 /** What the hot tier needs of a client: single commands only, since an ioredis pipeline does not survive a reshard. */
 export type HotClient = Redis | Cluster;
-
-/** After which a command is given up, with all its redirections, retries and waiting for a connection. */
-const COMMAND_MS = 5_000;
-
-/**
- * The longest that one call of the hot tier takes, ms: a script that a node does not know is sent twice. Several of them fit
- * into the shortest timeout of a function that makes them one after the other (a test compares).
- */
-export const MAX_CALL_MS = 2 * COMMAND_MS;
 
 const COMMON = {
   connectTimeout: 2_000,

@@ -1,7 +1,8 @@
 import type { Context, KinesisStreamEvent } from 'aws-lambda';
 import { formatToWrite, metaTable, settings, variable } from '../environment';
 import { FORMATS } from '../formats';
-import { connectHot, MAX_CALL_MS } from '../hot/connection';
+import { INGEST_MARGIN_MS } from '../hot/call-time';
+import { connectHot } from '../hot/connection';
 import { HotTier } from '../hot/hot-tier';
 import { SeriesCounter } from '../limits/series-counter';
 import { log } from '../log';
@@ -54,9 +55,6 @@ export function deliveredRecords(event: KinesisStreamEvent): DeliveredRecord[] {
   }));
 }
 
-/** Left of an invocation when its last partition is begun: more than a few calls of a store that does not answer take. */
-const MARGIN_MS = 6 * MAX_CALL_MS;
-
 /** Appends a batch, logs what failed and counts. */
 export async function ingest(
   name: 'ingester' | 'replayer',
@@ -64,7 +62,7 @@ export async function ingest(
   delivered: readonly DeliveredRecord[],
   context: Pick<Context, 'getRemainingTimeInMillis'>,
 ): Promise<IngestResult> {
-  const hasTime = () => context.getRemainingTimeInMillis() > MARGIN_MS;
+  const hasTime = () => context.getRemainingTimeInMillis() > INGEST_MARGIN_MS;
   const result = await ingestBatch(dependencies, delivered, hasTime);
   for (const error of result.errors) log.error('records will be delivered again', { error });
   count(name, {

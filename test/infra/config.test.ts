@@ -79,7 +79,7 @@ describe('a wrong configuration is one sentence that names the field', () => {
     { context: { streamRetention: '40d', warmTtl: '36d' }, says: /^warmTtl: .*a replay writes items/ },
     { context: { recordAge: '72h' }, says: /^recordAge: .*below streamRetention/ },
     { context: { recordAge: '10m' }, says: /^recordAge: .*12h/ },
-    { context: { ingesterTimeout: '20s' }, says: /^ingesterTimeout: .*its clients give up/ },
+    { context: { ingesterTimeout: '60s' }, says: /^ingesterTimeout: .*calls that a store does not answer/ },
     { context: { ingesterTimeout: '16m' }, says: /^ingesterTimeout: .*Lambda's 15m/ },
     { context: { requestBurst: '10' }, says: /^requestBurst: .*below requestsPerSecond/ },
     { context: { flusherConcurrency: '2' }, says: /^flusherConcurrency: .*drain finds no room/ },

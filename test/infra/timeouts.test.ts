@@ -1,4 +1,4 @@
-import { MAX_CALL_MS } from '../../shared/hot/connection';
+import { MAX_CALL_MS } from '../../shared/hot/call-time';
 import { ENV } from '../../shared/names';
 import { synthesize } from './synthesize';
 

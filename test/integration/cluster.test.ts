@@ -1,6 +1,7 @@
 import { mapLimited } from '../../shared/concurrency';
 import { flushPartition } from '../../shared/flush/flush';
-import { connectHot, MAX_CALL_MS } from '../../shared/hot/connection';
+import { MAX_CALL_MS } from '../../shared/hot/call-time';
+import { connectHot } from '../../shared/hot/connection';
 import { HotTier } from '../../shared/hot/hot-tier';
 import { hashTag } from '../../shared/hot/keys';
 import { type DeliveredRecord, ingestBatch } from '../../shared/ingest/ingest';
