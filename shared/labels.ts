@@ -32,3 +32,19 @@ export const sourceOf = {
 export function metricOf(source: Labels, name: string): Labels {
   return labelsOf([METRIC_NAME, name], ...source);
 }
+
+/** Series that differ in nothing but their names. */
+export interface NamedSeries {
+  /** All that they have beside the name. */
+  readonly labels: Labels;
+  readonly names: readonly string[];
+}
+
+/** {@link labelsKey} of each, which mostly is the same text around different names. */
+export function seriesKeys({ labels, names }: NamedSeries): string[] {
+  const isBefore = ([label]: Labels[number]) => label < METRIC_NAME;
+  const before = labels.filter(isBefore).map((pair) => `${JSON.stringify(pair)},`);
+  const after = labels.filter((pair) => !isBefore(pair)).map((pair) => `,${JSON.stringify(pair)}`);
+  const [head, tail] = [`[${before.join('')}["${METRIC_NAME}",`, `]${after.join('')}]`];
+  return names.map((name) => head + JSON.stringify(name) + tail);
+}

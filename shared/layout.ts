@@ -1,7 +1,7 @@
 import { constants as zlib, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { ByteReader, ByteWriter, MalformedBytesError } from './bytes';
 import { type Id, idBytes, idText } from './id';
-import { type Labels, labelsKey } from './labels';
+import { type Labels, labelsKey, labelsOf, METRIC_NAME, type NamedSeries } from './labels';
 
 /**
  * A layout is the ordered list of series that a frame or a chunk has columns for. Its bytes are canonical, and
@@ -129,7 +129,7 @@ export function layoutOf(series: Iterable<Labels>): Layout {
   );
 }
 
-export function byKey(a: KeyedLabels, b: KeyedLabels): number {
+export function byKey(a: Pick<KeyedLabels, 'key'>, b: Pick<KeyedLabels, 'key'>): number {
   return a.key < b.key ? -1 : a.key > b.key ? 1 : 0;
 }
 
@@ -153,6 +153,20 @@ export function encodeLayout(ordered: readonly KeyedLabels[]): Buffer {
     writer.uvarint(labels.length - shared.length);
     for (const [name, value] of labels) if (!isShared.has(name)) writer.uvarint(names.get(name)!).text(value);
   }
+  return writer.finish();
+}
+
+/** What {@link encodeLayout} gives, for series of which most sources have no others. The names are distinct and in order. */
+export function encodeNamedLayout({ labels, names }: NamedSeries): Buffer {
+  const [first, ...others] = names;
+  if (first === undefined) throw new RangeError('a layout has at least one series');
+  // Of one series every label is one that all have.
+  const shared = others.length === 0 ? labelsOf([METRIC_NAME, first], ...labels) : labels;
+  const writer = new ByteWriter(4096).byte(FORMAT).uvarint(names.length).uvarint(shared.length);
+  for (const [name, value] of shared) writer.text(name).text(value);
+  if (others.length === 0) return writer.uvarint(0).uvarint(0).finish();
+  writer.uvarint(1).text(METRIC_NAME);
+  for (const name of names) writer.uvarint(1).uvarint(0).text(name);
   return writer.finish();
 }
 

@@ -67,10 +67,10 @@ export function splitBitsFor(seriesCount: number, labelBytes = 0): number {
   return bits;
 }
 
-/** Which of the `2 ** splitBits` groups of its source a series belongs to. */
-export function splitIndexOf(series: Labels, splitBits: number): number {
+/** Which of the `2 ** splitBits` groups of its source a series belongs to, by its {@link labelsKey}. */
+export function splitIndexOf(seriesKey: string, splitBits: number): number {
   if (splitBits === 0) return 0;
-  return idBytes('series', labelsKey(series)).readUInt32BE(0) >>> (32 - splitBits);
+  return idBytes('series', seriesKey).readUInt32BE(0) >>> (32 - splitBits);
 }
 
 /** The unit of placement in every tier: a source's id, then the split. Always 27 characters. */

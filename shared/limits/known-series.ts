@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { mapLimited } from '../concurrency';
-import { type Labels, labelsKey } from '../labels';
+import { type Labels, labelsKey, seriesKeys } from '../labels';
 import type { Catalogue } from '../meta/catalogue';
 import type { Tenant } from '../meta/tenants';
 import { sourceIdOf } from '../placement';
@@ -51,8 +51,12 @@ export class KnownSeries {
 
 /** The part of a row that is of known series. */
 function knownOf(row: SourceRow, known: ReadonlySet<string>): SourceRow {
-  const series = row.columns.series();
-  const kept = series.flatMap((labels, i) => (known.has(labelsKey(labels)) ? [i] : []));
+  const series = row.columns
+    .series()
+    .flatMap((part) =>
+      seriesKeys(part).map((key, i) => ({ key, labels: part.labels, names: [part.names[i]!] })),
+    );
+  const kept = series.flatMap(({ key }, i) => (known.has(key) ? [i] : []));
   if (kept.length === series.length) return row;
   return {
     timestamp: row.timestamp,

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { type Labels, labelsKey, labelsOf, METRIC_NAME, sourceOf } from '../labels';
+import { type Labels, labelsKey, labelsOf, METRIC_NAME, type NamedSeries, sourceOf } from '../labels';
 import { type LineHead, LineReader, type Precision, parseHead, unescapeName } from './line-protocol';
 import type { Columns, SourceRow } from './rows';
 
@@ -156,8 +156,8 @@ class LineRow implements SourceRow, Columns {
     return `#${this.shapes.map(({ id }) => id).join(' ')}`;
   }
 
-  series(): Labels[] {
-    return this.shapes.flatMap(seriesOf);
+  series(): NamedSeries[] {
+    return this.shapes.map(seriesOf);
   }
 
   get values(): Float64Array {
@@ -234,14 +234,11 @@ function makeShape(body: Buffer, reader: LineReader): LineShape | string {
 }
 
 /** The series of a shape; not kept with it, for they take ten times its memory and are asked for once. */
-function seriesOf({ head, keys, keyEnds }: LineShape): Labels[] {
+function seriesOf({ head, keys, keyEnds }: LineShape): NamedSeries {
   const { measurement, tags } = parseHead(head) as LineHead;
-  const labels = labelsOf(...tags);
-  // Where the name comes among the labels is the same for all.
-  const before = labels.filter(([name]) => name < METRIC_NAME);
-  const after = labels.slice(before.length);
-  return Array.from(keyEnds, (end, i) => {
+  const names = Array.from(keyEnds, (end, i) => {
     const key = unescapeName(keys.toString('utf8', i === 0 ? 0 : keyEnds[i - 1], end));
-    return [...before, [METRIC_NAME, `${measurement}_${key}`] as const, ...after];
+    return `${measurement}_${key}`;
   });
+  return { labels: labelsOf(...tags), names };
 }

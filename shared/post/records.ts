@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { RecordFormat } from '../formats';
 import { type Id, idText } from '../id';
-import { type Labels, labelsKey } from '../labels';
-import { byKey, encodeLayout, type PackedLayout, packLayout } from '../layout';
+import { type Labels, labelsKey, labelsOf, METRIC_NAME, seriesKeys } from '../labels';
+import { byKey, encodeLayout, encodeNamedLayout, type PackedLayout, packLayout } from '../layout';
 import type { Tenant } from '../meta/tenants';
 import {
   dayOf,
@@ -99,24 +99,45 @@ function knownColumns(tenantId: Id, source: Labels, sourceKey: string, columns: 
   return made;
 }
 
+interface KeyedColumn {
+  readonly key: string;
+  readonly labels: Labels;
+  readonly name: string;
+  readonly position: number;
+}
+
 function groupColumns(columns: Columns): GroupColumns[] {
+  let position = 0;
   const ordered = columns
     .series()
-    .map((labels, position) => ({ labels, key: labelsKey(labels), position }))
+    .flatMap((series) =>
+      seriesKeys(series).map((key, i): KeyedColumn => {
+        return { key, labels: series.labels, name: series.names[i]!, position: position++ };
+      }),
+    )
     .sort(byKey)
     // The sort is stable: of a series that is there twice the last remains.
     .filter(({ key }, i, all) => key !== all[i + 1]?.key);
   const labelBytes = ordered.reduce((sum, { key }) => sum + Buffer.byteLength(key), 0);
   const splitBits = splitBitsFor(ordered.length, labelBytes);
-  const bySplit = Map.groupBy(ordered, ({ labels }) => splitIndexOf(labels, splitBits));
+  const bySplit = Map.groupBy(ordered, ({ key }) => splitIndexOf(key, splitBits));
   return Array.from(
     bySplit,
     ([splitIndex, series]): GroupColumns => ({
       splitBits,
       splitIndex,
-      layout: packLayout(encodeLayout(series)),
+      layout: packLayout(encodeColumns(series)),
       positions: Uint32Array.from(series, ({ position }) => position),
     }),
+  );
+}
+
+function encodeColumns(ordered: readonly KeyedColumn[]): Buffer {
+  const { labels } = ordered[0]!;
+  if (ordered.every((column) => column.labels === labels))
+    return encodeNamedLayout({ labels, names: ordered.map(({ name }) => name) });
+  return encodeLayout(
+    ordered.map(({ key, labels, name }) => ({ key, labels: labelsOf([METRIC_NAME, name], ...labels) })),
   );
 }
 

@@ -1,5 +1,4 @@
-import type { Labels } from '../labels';
-import { metricOf } from '../labels';
+import type { Labels, NamedSeries } from '../labels';
 import type { SourcePoints } from './points';
 
 /** Which series a row has values of. */
@@ -7,7 +6,7 @@ export interface Columns {
   /** Equal, within a source, exactly when the series are. */
   readonly key: string;
   /** In the order of the values. One may be there twice: its last value wins. */
-  series(): Labels[];
+  series(): readonly NamedSeries[];
 }
 
 /** What a source posted at one time. No two rows of a source and timestamp have a series in common. */
@@ -25,7 +24,7 @@ export function rowsOfPoints(source: Labels, points: SourcePoints): SourceRow[] 
     return {
       timestamp,
       // No name has a space.
-      columns: { key: names.join(' '), series: () => names.map((name) => metricOf(source, name)) },
+      columns: { key: names.join(' '), series: () => [{ labels: source, names }] },
       values: [...byName.values()],
     };
   });

@@ -171,7 +171,7 @@ function groupsOf(
   return [
     ...new Set(
       known.splitBits.flatMap((bits) =>
-        series.map((labels) => groupIdOf(sourceId, bits, splitIndexOf(labels, bits))),
+        series.map((labels) => groupIdOf(sourceId, bits, splitIndexOf(labelsKey(labels), bits))),
       ),
     ),
   ];

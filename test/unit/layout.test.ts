@@ -1,7 +1,15 @@
 import fc from 'fast-check';
 import { MalformedBytesError } from '../../shared/bytes';
-import { type Labels, labelsKey, labelsOf, metricOf, sourceOf } from '../../shared/labels';
-import { checkLayout, decodeLayout, layoutOf, positionsIn, unionLayout } from '../../shared/layout';
+import { type Labels, labelsKey, labelsOf, metricOf, seriesKeys, sourceOf } from '../../shared/labels';
+import {
+  byKey,
+  checkLayout,
+  decodeLayout,
+  encodeNamedLayout,
+  layoutOf,
+  positionsIn,
+  unionLayout,
+} from '../../shared/layout';
 
 const host = sourceOf.host('3yAQk9zZq1A');
 const metrics = (...names: string[]) => names.map((name) => metricOf(host, name));
@@ -51,6 +59,23 @@ describe('a layout', () => {
         expect(back.series).toEqual(layout.series);
         expect(checkLayout(layout.bytes)).toBe(given.length);
         expect(new Set(back.columns.keys())).toEqual(new Set(given.map(labelsKey)));
+      }),
+    );
+  });
+
+  test('of series that differ in their names alone has the same bytes, encoded the short way', () => {
+    const other = labels.map((pairs) => pairs.filter(([name]) => name !== '__name__'));
+    const names = fc.uniqueArray(fc.oneof(fc.constantFrom('', '"', '__proto__', 'é'), fc.string()), {
+      minLength: 1,
+      maxLength: 20,
+    });
+    fc.assert(
+      fc.property(other, names, (rest, given) => {
+        const all = given.map((name) => labelsOf(['__name__', name], ...rest));
+        expect(seriesKeys({ labels: rest, names: given })).toEqual(all.map(labelsKey));
+        const ordered = all.map((one, i) => ({ name: given[i]!, key: labelsKey(one) })).sort(byKey);
+        const bytes = encodeNamedLayout({ labels: rest, names: ordered.map(({ name }) => name) });
+        expect(bytes).toEqual(layoutOf(all).bytes);
       }),
     );
   });

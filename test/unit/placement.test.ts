@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { labelsOf, metricOf, sourceOf } from '../../shared/labels';
+import { labelsKey, labelsOf, metricOf, sourceOf } from '../../shared/labels';
 import {
   daysIn,
   GROUP_ID_LENGTH,
@@ -52,7 +52,7 @@ describe('placement', () => {
   test('spreads the series of a large source evenly over its groups', () => {
     const counts = new Map<number, number>();
     for (let i = 0; i < 4096; i++) {
-      const index = splitIndexOf(metricOf(sourceOf.host('h'), `m${i}`), 4);
+      const index = splitIndexOf(labelsKey(metricOf(sourceOf.host('h'), `m${i}`)), 4);
       counts.set(index, (counts.get(index) ?? 0) + 1);
     }
     expect(counts.size).toBe(16);
