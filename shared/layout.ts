@@ -43,24 +43,20 @@ const FORMAT = 1;
  */
 export const MAX_UNION_BYTES = 256 * 1024;
 
-/** Ids of layouts of which the same bytes, in the same place, were asked for before: a record's is asked for at each step. */
-const ids = new WeakMap<Uint8Array, Buffer>();
-
-/** The id of a layout's bytes, without decoding them. Those must not change any more. */
+/** The id of a layout's bytes, without decoding them. */
 export function layoutIdOf(bytes: Uint8Array): Buffer {
-  let id = ids.get(bytes);
-  if (id === undefined) {
-    id = idBytes('layout', bytes);
-    ids.set(bytes, id);
-  }
-  return id;
+  return idBytes('layout', bytes);
 }
 
 /** Bytes that a layout may unpack to; those of this release are far smaller. */
 const MAX_LAYOUT_BYTES = 4 * 1024 * 1024;
 
-/** Small tables: a layout is a few KB, and clearing larger ones takes as long as compressing it. */
-const ZSTD = { params: { [zlib.ZSTD_c_compressionLevel]: 1, [zlib.ZSTD_c_windowLog]: 15 } };
+/** Small tables and chunks: a layout is a few KB, and making larger ones takes as long as compressing it. */
+const PACK = {
+  chunkSize: 4096,
+  params: { [zlib.ZSTD_c_compressionLevel]: 1, [zlib.ZSTD_c_windowLog]: 15 },
+};
+const UNPACK = { chunkSize: 8192, maxOutputLength: MAX_LAYOUT_BYTES };
 
 export function packLayout(bytes: Uint8Array): PackedLayout {
   const idBytes = layoutIdOf(bytes);
@@ -68,13 +64,14 @@ export function packLayout(bytes: Uint8Array): PackedLayout {
     id: idText(idBytes),
     idBytes,
     seriesCount: seriesCountOf(bytes),
-    packed: zstdCompressSync(bytes, ZSTD),
+    // A copy: what zlib gives is a view, and would keep its whole chunk.
+    packed: Buffer.from(zstdCompressSync(bytes, PACK)),
   };
 }
 
 /** @throws {Error} when the bytes are not zstd, or of more than {@link MAX_LAYOUT_BYTES} */
 export function unpackLayout(packed: Uint8Array): Buffer {
-  return zstdDecompressSync(packed, { maxOutputLength: MAX_LAYOUT_BYTES });
+  return Buffer.from(zstdDecompressSync(packed, UNPACK));
 }
 
 /** How many series a layout's bytes announce, without decoding them. */
