@@ -32,6 +32,8 @@ export interface Route {
   readonly answer?: z.ZodType;
   /** Of success; 200 when it is not given. */
   readonly status?: 204;
+  /** What a 400 may say in place of Mackerel's error. */
+  readonly refusal?: z.ZodType;
 }
 
 const HOST = '/api/v0/hosts/{hostId}';
@@ -92,6 +94,7 @@ export const ROUTES = [
     query: lines.writeQuery,
     rawBody: 'text/plain',
     status: 204,
+    refusal: lines.refusal1,
   },
   {
     method: 'POST',
@@ -102,6 +105,7 @@ export const ROUTES = [
     query: lines.writeQuery,
     rawBody: 'text/plain',
     status: 204,
+    refusal: lines.refusal2,
   },
 
   {

@@ -70,7 +70,7 @@ export function openApiDocument(): Json {
 }
 
 function operationOf(route: Route, schemas: Json): Json {
-  const { method, path, right, summary, query, body, rawBody, answer, status = 200 } = route;
+  const { method, path, right, summary, query, body, rawBody, answer, refusal, status = 200 } = route;
   const pathParameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: 'path',
@@ -106,6 +106,14 @@ function operationOf(route: Route, schemas: Json): Json {
       ...Object.fromEntries(
         errors.map(([status]) => [status, { $ref: `#/components/responses/E${status}` }]),
       ),
+      ...(refusal && {
+        400: {
+          description: 'Malformed, or a part of the lines is: the others were taken.',
+          content: json({
+            anyOf: [{ $ref: '#/components/schemas/Error' }, schemaOf(refusal, 'output', schemas)],
+          }),
+        },
+      }),
     },
   };
 }

@@ -8,6 +8,12 @@ export const writeQuery = z.object({
   precision: z.enum(PRECISIONS).default('ns').meta({ description: 'What timestamps count.' }),
 });
 
+/** How InfluxDB 1 and 2 say which lines they did not take. */
+export const refusal1 = z.object({ error: z.string() }).meta({ id: 'LinesRefused' });
+export const refusal2 = z
+  .object({ code: z.literal('invalid'), message: z.string(), line: z.int().min(1).optional() })
+  .meta({ id: 'LinesRefused2' });
+
 /** `label=host=web1&label=cpu=cpu0`: a label's name ends at the first equals sign. */
 const labels = z
   .array(z.string().regex(/^[^=]+=/, 'expected name=value'))
@@ -34,7 +40,7 @@ export const series = z
   .object({
     series: z.array(z.record(z.string(), z.string())).meta({ description: 'Labels, __name__ among them.' }),
   })
-  .meta({ id: 'Series' });
+  .meta({ id: 'SeriesList' });
 
 export const seriesMetrics = metrics
   .extend({

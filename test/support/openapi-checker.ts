@@ -22,6 +22,7 @@ export class OpenApiChecker {
     const pointer = ['paths', path, method.toLowerCase(), 'responses', String(status)];
     const response = this.at(pointer);
     if (response === undefined) return `status ${status} is not in the document`;
+    if (status === 204) return body === '' ? undefined : 'a 204 has a body';
     if (!contentType?.startsWith('application/json')) return `content-type ${contentType}`;
     let json: unknown;
     try {

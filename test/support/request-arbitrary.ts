@@ -14,6 +14,8 @@ export interface Operation {
   }[];
   /** Schema of the body. */
   readonly body: Json | undefined;
+  /** Whether the body is line protocol. */
+  readonly isLines: boolean;
 }
 
 export interface GeneratedRequest {
@@ -28,14 +30,16 @@ export type KnownValues = Readonly<Record<string, readonly unknown[]>>;
 
 export function operationsOf(document: Json): Operation[] {
   return Object.entries(document.paths as Record<string, Record<string, Json>>).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({
-      method: method.toUpperCase(),
-      path,
-      parameters: (operation.parameters ?? []) as Operation['parameters'],
-      body: (operation.requestBody as { content: Record<string, { schema: Json }> } | undefined)?.content[
-        'application/json'
-      ]?.schema,
-    })),
+    Object.entries(methods).map(([method, operation]) => {
+      const bodies = operation.requestBody as { content: Record<string, { schema: Json }> } | undefined;
+      return {
+        method: method.toUpperCase(),
+        path,
+        parameters: (operation.parameters ?? []) as Operation['parameters'],
+        body: bodies?.content['application/json']?.schema,
+        isLines: bodies?.content['text/plain'] !== undefined,
+      };
+    }),
   );
 }
 
@@ -200,6 +204,32 @@ const rawBody = fc.constantFrom(
   'true',
 );
 
+/** Line protocol, or what is near it. */
+const lines = fc
+  .array(
+    fc
+      .tuple(
+        fc.constantFrom('cpu', 'cpu,host=a', 'cpu,host=a,b=\\ c', ',', '#', '', '__proto__,a=', 'a\\'),
+        fc.constantFrom(' ', '  ', '', '\r', '\n'),
+        fc.constantFrom(
+          'v=1',
+          'v=1i,w=t',
+          'v="a\nb"',
+          'v="',
+          'v=1e999',
+          'v=',
+          '=1',
+          'v=-0,w=9u',
+          'x'.repeat(5000),
+        ),
+        fc.constantFrom(' ', '', '\u0000'),
+        fc.oneof(fc.constant(''), fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n }).map(String), oddText),
+      )
+      .map((parts) => parts.join('')),
+    { maxLength: 20 },
+  )
+  .map((all) => all.join('\n').toWellFormed());
+
 /** Requests for the operations of a document, mostly as it describes them. */
 export function requestArbitrary(
   operations: readonly Operation[],
@@ -209,7 +239,7 @@ export function requestArbitrary(
 }
 
 function requestFor(operation: Operation, known: KnownValues): fc.Arbitrary<GeneratedRequest> {
-  const { parameters, body, method } = operation;
+  const { parameters, body, isLines, method } = operation;
   const values = fc.tuple(
     ...parameters.map(({ name, required, schema }) => {
       const value = arbitraryOf(schema, known, name);
@@ -218,8 +248,9 @@ function requestFor(operation: Operation, known: KnownValues): fc.Arbitrary<Gene
         : fc.option(value, { nil: undefined });
     }),
   );
-  const text =
-    body === undefined
+  const text = isLines
+    ? lines
+    : body === undefined
       ? fc.constant(undefined)
       : fc.oneof(
           {
