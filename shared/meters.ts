@@ -29,7 +29,7 @@ export function count<F extends MeteredFunction>(
 
 /**
  * Makes a function's handler publish what it counts, and the units that AWS bills for the invocation, as CloudWatch metrics by the
- * embedded metric format: a log line, no call.
+ * embedded metric format: a log line, no call. Units that a function has no metric for stand beside the others in the line.
  *
  * @param everyMs 0 for a line an invocation. Otherwise one line for the invocations of so many ms, or a hundred of them, each
  *   of which is still a value of its own. An instance that ends takes what it has not published yet along.
@@ -44,11 +44,11 @@ export function withMetrics<F extends MeteredFunction, Args extends unknown[], R
     try {
       return await handler(...args);
     } finally {
-      const units = new Map<string, number>(takeUnits());
-      units.set('FunctionMbMs' satisfies Unit, Math.ceil(performance.now() - startedMs) * MEMORY_MB);
-      for (const metric of METRICS[name]) {
-        const amount = units.get(metric) ?? 0;
-        if (amount > 0) add(metric, amount);
+      const units = new Map<Unit, number>(takeUnits());
+      units.set('FunctionMbMs', Math.ceil(performance.now() - startedMs) * MEMORY_MB);
+      for (const [unit, amount] of units) {
+        if ((METRICS[name] as readonly string[]).includes(unit)) add(unit, amount);
+        else metrics.addMetadata(unit, String(amount));
       }
       publishWithin(everyMs);
     }
@@ -65,7 +65,7 @@ let timer: NodeJS.Timeout | undefined;
 /** At once when the last time was long enough ago, so that an instance which is asked once a minute holds nothing back. */
 function publishWithin(everyMs: number): void {
   const waitMs = publishedMs + everyMs - performance.now();
-  if (!metrics.hasStoredMetrics()) return;
+  if (!metrics.hasStoredMetrics()) return void metrics.clearMetadata();
   if (waitMs <= 0) publish();
   else timer ??= setTimeout(publish, waitMs).unref();
 }

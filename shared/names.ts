@@ -89,7 +89,7 @@ export type Unit = (typeof UNITS)[number];
 
 /**
  * What each function counts: alarms and dashboard can name nothing else, and the code can count nothing else. Each is a custom
- * metric of $0.30 a month, so units are counted where samples pass and not everywhere. How often a function ran is
+ * metric of $0.30 a month, so units have one where samples pass and not everywhere. How often a function ran is
  * the SampleCount of FunctionMbMs.
  */
 export const METRICS = {
@@ -132,6 +132,7 @@ export const METRICS = {
   query: ['Reads', 'SamplesRead', 'FunctionMbMs', 'WriteUnits', 'ReadUnits', 'ObjectGets', 'RedisCalls'],
   recovery: ['LossOpen', 'ReplayRunning', 'RecordsRedriven', 'ObjectsNotRedriven'],
   canary: ['CanaryAgeSeconds', 'CanaryWrong', 'CanaryGaps'],
+  operator: ['FunctionMbMs'],
 } as const satisfies Partial<Record<FunctionName, readonly string[]>>;
 
 /** A function that counts. */

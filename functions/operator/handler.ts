@@ -11,6 +11,7 @@ import { log } from '../../shared/log';
 import { ApiKeys } from '../../shared/meta/api-keys';
 import { LAST_WRITE_MS } from '../../shared/meta/deleted-tenants';
 import type { Tenant } from '../../shared/meta/tenants';
+import { withMetrics } from '../../shared/meters';
 import { ENV } from '../../shared/names';
 import { objectStore } from '../../shared/object-store';
 import { MAX_PARTITIONS, maxPartitions } from '../../shared/placement';
@@ -104,7 +105,9 @@ type OperatorEvent = z.output<typeof eventSchema>;
 type OperatorCommand<Name extends OperatorEvent['command']> = Extract<OperatorEvent, { command: Name }>;
 
 /** Answers operator commands; nobody else may invoke it. */
-export async function handler(event: unknown, context: Context): Promise<unknown> {
+export const handler = withMetrics('operator', answer);
+
+async function answer(event: unknown, context: Context): Promise<unknown> {
   const parsed = parseEvent(eventSchema, event);
   const hasTime = () => context.getRemainingTimeInMillis() > MARGIN_MS;
   switch (parsed.command) {
