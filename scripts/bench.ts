@@ -6,6 +6,7 @@ import { benchFlush } from './bench/flush';
 import { benchIngest } from './bench/ingest';
 import { benchNoisy } from './bench/noisy';
 import { benchScale } from './bench/scale';
+import { benchUnits } from './bench/units';
 
 interface Benchmark {
   readonly name: string;
@@ -20,6 +21,7 @@ const benchmarks: readonly Benchmark[] = [
   { name: 'flush', summary: 'samples a second from memory to DynamoDB, beside ingest', run: benchFlush },
   { name: 'scale', summary: 'what a point costs as series grow', run: benchScale },
   { name: 'cold-start', summary: 'size of the bundles, CPU of their initialisation', run: benchColdStart },
+  { name: 'units', summary: 'what AWS would bill for a day of samples', run: benchUnits },
 ];
 
 const program = new Command('bench').description('Measures parts of the system. See `bench <name> --help`.');

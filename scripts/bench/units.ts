@@ -1,0 +1,429 @@
+/**
+ * `npm run bench -- units --json`: what AWS would bill for a day of samples, as the functions' own meters count it while
+ * the whole pipeline runs on this machine. `ops cost` multiplies it.
+ */
+import { closeSync, openSync, readSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  GetRecordsCommand,
+  GetShardIteratorCommand,
+  KinesisClient,
+  ListShardsCommand,
+} from '@aws-sdk/client-kinesis';
+import { NodeHttpHandler } from '@smithy/node-http-handler';
+import { Command } from 'commander';
+import { Redis } from 'ioredis';
+import { mapLimited } from '../../shared/concurrency';
+import { DAY_MS } from '../../shared/duration';
+import { type FunctionName, METRIC_DIMENSION, UNITS } from '../../shared/names';
+import { IDLE_FUNCTIONS, type MeasuredUnits, type Units } from '../../shared/usage/measured-units';
+import { localAws } from '../local/provision';
+import { startStack } from '../local/stack';
+import { archive } from '../ops/archive';
+import { drain } from '../ops/drain';
+import { Functions } from '../ops/invoke';
+import { makeAgentData } from './agent-data';
+
+interface Options {
+  readonly hosts: number;
+  readonly windows: string;
+  readonly minutes: number;
+  readonly batch: number;
+  readonly json?: boolean;
+}
+
+const MINUTE_MS = 60_000;
+/** Minutes that hosts post each by itself; the others are posted in batches. */
+const MINUTES_BY_HOST = 30;
+const PARTITIONS = 8;
+const IDLE_INVOCATIONS = 5;
+const READS = 30;
+const WAIT_MS = 120_000;
+
+/** @param args what follows `units` on the command line */
+export async function benchUnits(args: string[]): Promise<void> {
+  const command = new Command('bench units')
+    .description(
+      'Requests, put units, function time, DynamoDB units, S3 requests and bytes of each tier for a UTC day of agent-shaped ' +
+        'samples, through the local stack: real handlers over HTTP, a real Valkey, ministack as Kinesis, DynamoDB and S3.',
+    )
+    .option('--hosts <n>', 'of 100 metrics each', Number, 20)
+    .option('--windows <durations>', 'lengths of windows, a run each', '1h,4h')
+    .option('--minutes <n>', 'of the day', Number, 1440)
+    .option('--batch <n>', 'samples of a request', Number, 500)
+    .option('--json', 'one object on stdout, for scripts/ops/measured-units.json');
+  command.parse(args, { from: 'user' });
+  const options = command.opts<Options>();
+  const progress = (line: string) => process.stderr.write(`${line}\n`);
+  let measured: Omit<MeasuredUnits, 'windows'> | undefined;
+  const windows: MeasuredUnits['windows'] = {};
+  for (const window of options.windows.split(',')) {
+    const run = await Run.start(options, window, progress);
+    try {
+      const idle = await run.idle();
+      const posts = await run.post();
+      const { reads, ...tiers } = await run.throughTiers();
+      windows[window] = tiers;
+      progress(`window ${window}: ${JSON.stringify(tiers)}`);
+      measured ??= { load: run.load, posts, idle, reads };
+    } finally {
+      await run.stop();
+    }
+  }
+  const result: MeasuredUnits = { ...measured!, windows };
+  console.log(JSON.stringify(result, null, options.json ? undefined : 2));
+}
+
+/** One day through a stack of its own. */
+class Run {
+  private readonly log: MeterLog;
+  private readonly redis: Redis;
+  private readonly stream: StreamReader;
+  private readonly data = makeAgentData();
+  private hostIds: string[] = [];
+  private emptyBytes = 0;
+  private posted = 0;
+  private readonly startMs = Math.floor(Date.now() / DAY_MS) * DAY_MS - DAY_MS;
+
+  static async start(options: Options, window: string, progress: (line: string) => void): Promise<Run> {
+    const stack = await startStack({
+      port: 0,
+      dataDir: undefined,
+      // As deployed, where the local stage differs; and old enough samples, as many as come.
+      settings: {
+        window,
+        partitions: String(PARTITIONS),
+        batchWindow: '1s',
+        resolution: '60s',
+        maxSampleAge: '49h',
+        maxSamplesPerMinute: '1000000000',
+      },
+      report: progress,
+    });
+    const run = new Run(options, stack, new Functions(stack.addresses.url), progress);
+    run.progress(`window ${window}: the stack runs`);
+    return run;
+  }
+
+  private constructor(
+    private readonly options: Options,
+    private readonly stack: Awaited<ReturnType<typeof startStack>>,
+    private readonly functions: Functions,
+    private readonly progress: (line: string) => void,
+  ) {
+    this.log = new MeterLog(join(stack.dataDir, 'functions.log'));
+    this.redis = new Redis(stack.addresses.redisUrl);
+    this.stream = new StreamReader(stack.addresses);
+  }
+
+  get load(): MeasuredUnits['load'] {
+    const { hosts } = this.options;
+    return { hosts, metrics: this.data.length, intervalSeconds: MINUTE_MS / 1000, partitions: PARTITIONS };
+  }
+
+  /** What each function of the clock takes when it finds nothing to do. */
+  async idle(): Promise<MeasuredUnits['idle']> {
+    const events: Record<(typeof IDLE_FUNCTIONS)[number], unknown> = {
+      // As a heartbeat comes: a batch of which nothing is to be appended.
+      ingester: { Records: [] },
+      flusher: { lane: 0, lanes: 2 },
+      archiver: {},
+      recovery: {},
+      operator: { command: 'sweep' },
+      canary: {},
+    };
+    const idle = {} as Record<(typeof IDLE_FUNCTIONS)[number], { ms: number; units: Units }>;
+    for (const name of IDLE_FUNCTIONS) {
+      // Warm, as what comes each minute is.
+      await this.functions.invoke(name, events[name]);
+      this.log.take(name);
+      const startedMs = performance.now();
+      for (let i = 0; i < IDLE_INVOCATIONS; i++) await this.functions.invoke(name, events[name]);
+      const ms = (performance.now() - startedMs) / IDLE_INVOCATIONS;
+      const { units, invocations } = this.log.take(name);
+      idle[name] = { ms: Math.ceil(ms), units: scaled(units, 1 / Math.max(1, invocations)) };
+    }
+    return idle;
+  }
+
+  async post(): Promise<MeasuredUnits['posts']> {
+    const { hosts, minutes, batch } = this.options;
+    this.hostIds = await Promise.all(
+      Array.from({ length: hosts }, async (_, i) => {
+        const answer = await this.request(
+          'POST',
+          '/api/v0/hosts',
+          JSON.stringify({ name: `host${i}`, meta: {} }),
+        );
+        return (JSON.parse(answer) as { id: string }).id;
+      }),
+    );
+    // Once, so that instances and their caches are warm.
+    await this.postMinutes(0, 1, this.data.length);
+    this.emptyBytes = await this.usedMemory();
+    const posts: MeasuredUnits['posts'] = [];
+    for (const [samplesPerRequest, from, to] of [
+      [this.data.length, 1, MINUTES_BY_HOST],
+      [batch, MINUTES_BY_HOST, minutes],
+    ] as const) {
+      this.log.take('post');
+      await this.stream.take();
+      const requests = await this.postMinutes(from, to, samplesPerRequest);
+      posts.push({
+        // The last of a minute has those that are left.
+        samplesPerRequest: Math.round(((to - from) * this.hostIds.length * this.data.length) / requests),
+        requests,
+        ...(await this.stream.take()),
+        units: this.log.peek('post').units,
+      });
+      this.progress(`${this.posted} samples posted`);
+    }
+    return posts;
+  }
+
+  /** @returns how many requests it took; all are readable and metered when it returns */
+  private async postMinutes(from: number, to: number, samplesPerRequest: number): Promise<number> {
+    const before = this.log.peek('post').invocations;
+    const hostsPerRequest = Math.max(1, Math.round(samplesPerRequest / this.data.length));
+    let requests = 0;
+    for (let minute = from; minute < to; minute++) {
+      const bodies: string[] = [];
+      for (let at = 0; at < this.hostIds.length; at += hostsPerRequest)
+        bodies.push(this.bodyOf(this.hostIds.slice(at, at + hostsPerRequest), at, minute));
+      // One after another, so that a request's time is its own.
+      await mapLimited(bodies, 1, (body) => this.request('POST', '/api/v0/tsdb', body));
+      requests += bodies.length;
+    }
+    this.posted += (to - from) * this.hostIds.length * this.data.length;
+    await this.until('all is in memory', () => this.stack.host.progress.samples >= this.posted);
+    await this.until(
+      'post has told its metrics',
+      () => this.log.peek('post').invocations >= before + requests,
+    );
+    return requests;
+  }
+
+  private bodyOf(hostIds: readonly string[], firstHost: number, minute: number): string {
+    const time = this.startMs / 1000 + minute * 60;
+    return JSON.stringify(
+      hostIds.flatMap((hostId, h) =>
+        this.data.map(({ labels, values }) => ({
+          hostId,
+          name: labels.__name__,
+          time,
+          // No two hosts are alike.
+          value: values[(minute + (firstHost + h) * 97) % values.length],
+        })),
+      ),
+    );
+  }
+
+  /** Moves all of it through the tiers, and reads graphs of each. */
+  async throughTiers(): Promise<
+    MeasuredUnits['windows'][string] & { readonly reads: MeasuredUnits['reads'] }
+  > {
+    const before = this.startMs + 2 * DAY_MS;
+    const samples = this.posted;
+    const ingester = this.log.take('ingester');
+    this.log.take('flusher');
+    const hotBytes = (await this.usedMemory()) - this.emptyBytes;
+    const drained = { samples: 0, windows: 0 };
+    // The last may still be on their way: the canary posted a few too.
+    while (drained.samples < samples) {
+      const slice = await drain(this.functions, this.progress);
+      drained.samples += slice.samples;
+      drained.windows += slice.windows;
+    }
+    const flusher = this.log.take('flusher');
+    const warm = await this.readGraphs();
+    this.log.take('archiver');
+    await archive(this.functions, { before, purge: false }, this.progress);
+    const archiver = this.log.take('archiver');
+    this.log.take('operator');
+    await this.functions.invoke('operator', { command: 'sweep' });
+    const sweep = this.log.take('operator');
+    const bytes = await this.tierBytes();
+    await archive(this.functions, { before, purge: true }, this.progress);
+    const cold = await this.readGraphs();
+    return {
+      samples,
+      hotBytes,
+      ingester,
+      flusher: { windows: drained.windows, units: flusher.units },
+      warmBytes: bytes.warm,
+      archiver: { objects: archiver.units.ObjectPuts ?? 1, units: archiver.units },
+      coldBytes: bytes.cold,
+      sweep: { layouts: this.hostIds.length, units: sweep.units },
+      reads: { requests: READS, warm, cold },
+    };
+  }
+
+  /** A day of one series, time after time. */
+  private async readGraphs(): Promise<Units> {
+    const read = async (i: number) => {
+      const host = this.hostIds[i % this.hostIds.length]!;
+      const name = this.data[(i * 7) % this.data.length]!.labels.__name__!;
+      const fromS = this.startMs / 1000;
+      const query = `name=${name}&from=${fromS}&to=${fromS + DAY_MS / 1000 - 1}`;
+      await this.request('GET', `/api/v0/hosts/${host}/metrics?${query}`);
+    };
+    // Instances and connections first.
+    for (let i = 0; i < 4; i++) await read(i);
+    this.log.take('query');
+    for (let i = 0; i < READS; i++) await read(i);
+    return this.log.take('query').units;
+  }
+
+  private async tierBytes(): Promise<{ warm: number; cold: number }> {
+    const bytes = { warm: 0, cold: 0 };
+    for (let partition: number | null = 0; partition !== null; ) {
+      const slice: { bytes: typeof bytes; next: number | null } = await this.functions.invoke('operator', {
+        command: 'usage bytes',
+        tenant: 'default',
+        partition,
+      });
+      bytes.warm += slice.bytes.warm;
+      bytes.cold += slice.bytes.cold;
+      partition = slice.next;
+    }
+    return bytes;
+  }
+
+  private async usedMemory(): Promise<number> {
+    return Number(/^used_memory:(\d+)/m.exec(await this.redis.info('memory'))![1]);
+  }
+
+  private async request(method: string, path: string, body?: string): Promise<string> {
+    const { url, apiKey } = this.stack.addresses;
+    const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' };
+    const response = await fetch(`${url}${path}`, { method, headers, body });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return text;
+  }
+
+  private async until(what: string, isSo: () => boolean): Promise<void> {
+    for (const deadline = Date.now() + WAIT_MS; !isSo(); await sleep(200))
+      if (Date.now() > deadline) throw new Error(`${what}: not within ${WAIT_MS / 1000} s`);
+  }
+
+  async stop(): Promise<void> {
+    this.functions.close();
+    this.redis.disconnect();
+    this.stream.close();
+    this.log.close();
+    await this.stack.stop();
+  }
+}
+
+interface Metered {
+  readonly invocations: number;
+  readonly units: Units;
+}
+
+/** What functions say they used, in the lines from which CloudWatch takes their metrics. */
+class MeterLog {
+  private readonly file: number;
+  private rest = '';
+  private readonly sums = new Map<string, { invocations: number; units: Units }>();
+
+  constructor(path: string) {
+    // Made by the first function otherwise.
+    this.file = openSync(path, 'a+');
+  }
+
+  /** Since the last time that this was asked of the function. */
+  take(name: FunctionName): Metered {
+    const taken = this.peek(name);
+    this.sums.delete(name);
+    return taken;
+  }
+
+  peek(name: FunctionName): Metered {
+    this.read();
+    return this.sums.get(name) ?? NOTHING;
+  }
+
+  private read(): void {
+    const chunk = Buffer.alloc(1 << 20);
+    for (;;) {
+      const size = readSync(this.file, chunk, 0, chunk.length, null);
+      if (size === 0) return;
+      const lines = (this.rest + chunk.toString('utf8', 0, size)).split('\n');
+      this.rest = lines.pop()!;
+      for (const line of lines) if (line.includes('"FunctionMbMs"')) this.add(JSON.parse(line));
+    }
+  }
+
+  private add(line: Record<string, unknown>): void {
+    const name = String(line[METRIC_DIMENSION]).split('-').at(-1)!;
+    const sum = this.sums.get(name) ?? { invocations: 0, units: {} };
+    this.sums.set(name, sum);
+    sum.invocations += [line.FunctionMbMs].flat().length;
+    for (const unit of UNITS)
+      for (const value of [line[unit] ?? []].flat()) sum.units[unit] = (sum.units[unit] ?? 0) + Number(value);
+  }
+
+  close(): void {
+    closeSync(this.file);
+  }
+}
+
+const NOTHING: Metered = { invocations: 0, units: {} };
+
+/** Reads the stream from its beginning on, as the mapping does beside it. */
+class StreamReader {
+  private readonly client: KinesisClient;
+  /** Where it has come to, by shard; an iterator would be good for five minutes. */
+  private readonly lastRead = new Map<string, string>();
+
+  constructor(private readonly stack: { readonly awsEndpoint: string; readonly stream: string }) {
+    this.client = new KinesisClient({
+      ...localAws(Number(new URL(stack.awsEndpoint).port)),
+      requestHandler: new NodeHttpHandler(),
+    });
+  }
+
+  /** What has been put into it since the last time that this was asked. */
+  async take(): Promise<{ records: number; streamBytes: number }> {
+    const { Shards } = await this.client.send(new ListShardsCommand({ StreamName: this.stack.stream }));
+    let records = 0;
+    let streamBytes = 0;
+    for (const { ShardId } of Shards!) {
+      let iterator = await this.iterator(ShardId!);
+      for (let isEnd = false; !isEnd && iterator !== undefined; ) {
+        const answer = await this.client.send(new GetRecordsCommand({ ShardIterator: iterator }));
+        for (const { Data, PartitionKey, SequenceNumber } of answer.Records ?? []) {
+          records++;
+          streamBytes += Data!.length + PartitionKey!.length;
+          this.lastRead.set(ShardId!, SequenceNumber!);
+        }
+        iterator = answer.NextShardIterator;
+        isEnd = answer.Records?.length === 0;
+      }
+    }
+    return { records, streamBytes };
+  }
+
+  private async iterator(ShardId: string): Promise<string | undefined> {
+    const last = this.lastRead.get(ShardId);
+    const answer = await this.client.send(
+      new GetShardIteratorCommand({
+        StreamName: this.stack.stream,
+        ShardId,
+        ShardIteratorType: last === undefined ? 'TRIM_HORIZON' : 'AFTER_SEQUENCE_NUMBER',
+        StartingSequenceNumber: last,
+      }),
+    );
+    return answer.ShardIterator;
+  }
+
+  close(): void {
+    this.client.destroy();
+  }
+}
+
+function scaled(units: Units, factor: number): Units {
+  return Object.fromEntries(Object.entries(units).map(([unit, amount]) => [unit, amount * factor]));
+}
