@@ -5,6 +5,7 @@ import type { TierPlaces } from '../shared/query/where';
 import type { RecoveryStatus } from '../shared/recovery/replay';
 import { archive } from './ops/archive';
 import { type CommonOptions, command, parseTime, progress, run } from './ops/command';
+import { costCommand } from './ops/cost';
 import { type DeleteOptions, deleteSamples, deletionText } from './ops/delete';
 import { drain } from './ops/drain';
 import { OperatorError } from './ops/invoke';
@@ -158,7 +159,8 @@ const program = new Command('ops')
   )
   .addCommand(tenantCommands())
   .addCommand(keyCommands())
-  .addCommand(usageCommand());
+  .addCommand(usageCommand())
+  .addCommand(costCommand());
 
 interface ReplayCommandOptions {
   readonly from?: number;

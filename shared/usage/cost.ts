@@ -1,25 +1,6 @@
 import type { Counter } from './counters';
+import { GB, HOURS_OF_MONTH, PRICE, SHARD_BYTES_PER_SECOND } from './prices';
 import type { TierBytes } from './tier-bytes';
-
-/** Dollars, us-east-1. @see design.md, section 9 */
-const PRICE = {
-  httpRequest: 1.0 / 1e6,
-  invocation: 0.2 / 1e6,
-  /** Arm. */
-  functionGbSecond: 0.0000133334,
-  streamUnit: 0.014 / 1e6,
-  /** A shard takes 1 MB/s; remembering for longer than a day included. */
-  shardHour: 0.015 + 0.02,
-  warmWriteUnit: 0.625 / 1e6,
-  warmGbMonth: 0.25,
-  coldGbMonth: 0.023,
-  /** Of a cache.m7g.large, of which three quarters of 6.38 GB may be used. */
-  memoryGbHour: 0.1264 / (6.38 * 0.75),
-} as const;
-
-const GB = 1e9;
-const HOURS_OF_MONTH = 730;
-const SHARD_BYTES_PER_HOUR = 3600 * 1e6;
 
 /** One line of a bill. */
 export interface CostLine {
@@ -46,7 +27,7 @@ export interface UsageOfMonth {
 export function estimateCost({ counts, bytes, share, memoryCopies }: UsageOfMonth): CostLine[] {
   const hours = HOURS_OF_MONTH * share;
   const gbSeconds = counts.functionMbMs / 1024 / 1000;
-  const shardHours = counts.streamBytes / SHARD_BYTES_PER_HOUR;
+  const shardHours = counts.streamBytes / (3600 * SHARD_BYTES_PER_SECOND);
   // An item of n bytes is charged by the KB begun: half a KB more, on average.
   const writeUnits = counts.warmBytesWritten / 1024 + counts.warmItemsWritten / 2;
   const line = (what: string, because: string, dollars: number): CostLine => ({ what, because, dollars });
@@ -66,7 +47,7 @@ export function estimateCost({ counts, bytes, share, memoryCopies }: UsageOfMont
     line(
       'stream shards',
       `${rounded(shardHours)} shard-hours, filled at 1 MB/s, at $0.035`,
-      shardHours * PRICE.shardHour,
+      shardHours * (PRICE.shardHour + PRICE.shardHourExtended),
     ),
     line(
       'memory',

@@ -1,0 +1,208 @@
+import { readFileSync } from 'node:fs';
+import { parseDuration } from '../../shared/duration';
+import type { CostLine } from '../../shared/usage/cost';
+import {
+  forecast,
+  idleCost,
+  type Load,
+  type StageShape,
+  samplesOfMonth,
+  totalOf,
+  withBestNode,
+} from '../../shared/usage/forecast';
+import { type MeasuredUnits, measuredUnitsSchema } from '../../shared/usage/measured-units';
+import { OTHERS } from '../../shared/usage/prices';
+import { OperatorError } from './invoke';
+import { settingsOf, stageShape } from './stage-shape';
+import { table } from './table';
+
+/** Of a month. */
+interface Bill {
+  readonly lines: readonly CostLine[];
+  readonly dollars: number;
+}
+
+interface LoadBill extends Bill {
+  readonly samplesPerRequest: number;
+  readonly dollarsPerBillion: number;
+}
+
+/** What `ops cost --json` prints. */
+export interface CostReport {
+  readonly stage: string;
+  readonly samples: number;
+  readonly batched: LoadBill;
+  /** Where each host posts its own samples each interval. */
+  readonly byHost: LoadBill;
+  readonly others: typeof OTHERS;
+  /** What another setting would come to, in batches. */
+  readonly alternatives: readonly Alternative[];
+}
+
+interface Alternative {
+  /** `window=4h` */
+  readonly setting: string;
+  readonly dollars: number;
+  readonly dollarsPerBillion: number;
+}
+
+/** What `ops cost --idle --json` prints. */
+export interface IdleReport extends Bill {
+  readonly stage: string;
+}
+
+/** Of which stage, and by which figures. */
+export interface StageOptions {
+  readonly stage: string;
+  /** Settings as `npx cdk -c key=value` takes them. */
+  readonly set: Readonly<Record<string, string>>;
+  /** A file of {@link MeasuredUnits}. */
+  readonly units: string;
+}
+
+export interface LoadOptions extends StageOptions {
+  readonly series: number;
+  /** ms */
+  readonly interval: number;
+  /** ms; the setting by default. */
+  readonly retention?: number;
+  readonly batch: number;
+  readonly reads: number;
+}
+
+/**
+ * What an idle stage costs.
+ *
+ * @throws {OperatorError | InvalidSettingError | UnknownCostError}
+ */
+export function idleReport({ stage, set, units }: StageOptions): IdleReport {
+  const lines = idleCost(readUnits(units), stageShape(stage, set));
+  return { stage, lines, dollars: totalOf(lines) };
+}
+
+/**
+ * What a load costs.
+ *
+ * @throws {OperatorError | InvalidSettingError | UnknownCostError}
+ */
+export function costReport(options: LoadOptions): CostReport {
+  const measured = readUnits(options.units);
+  const configured = stageShape(options.stage, options.set);
+  const load: Load = {
+    series: options.series,
+    intervalMs: options.interval,
+    retentionMs: options.retention ?? configured.settings.retention,
+    samplesPerRequest: options.batch,
+    reads: options.reads,
+  };
+  const samples = samplesOfMonth(load);
+  const isChosen = options.set.cacheNodeType !== undefined;
+  const sized = (shape: StageShape) => (isChosen ? shape : withBestNode(measured, load, shape));
+  const billOf = (samplesPerRequest: number, shape: StageShape): LoadBill => {
+    const lines = forecast(measured, { ...load, samplesPerRequest }, shape);
+    const dollars = totalOf(lines);
+    return { samplesPerRequest, lines, dollars, dollarsPerBillion: (dollars / samples) * 1e9 };
+  };
+  const alternative = (setting: string, shape: StageShape): Alternative => {
+    const { dollars, dollarsPerBillion } = billOf(options.batch, shape);
+    return { setting, dollars, dollarsPerBillion };
+  };
+  const shape = sized(configured);
+  const { cacheNodeType } = configured.settings;
+  const others: Record<string, string>[] = [
+    ...Object.keys(measured.windows)
+      .filter((window) => parseDuration(window) !== configured.settings.window)
+      .map((window) => ({ window })),
+    { warmTtl: '14d' },
+  ];
+  return {
+    stage: options.stage,
+    samples,
+    batched: billOf(options.batch, shape),
+    byHost: billOf(measured.load.metrics, shape),
+    others: OTHERS,
+    alternatives: [
+      ...(isChosen ? [] : [alternative(`cacheNodeType=${cacheNodeType}`, configured)]),
+      ...others
+        .filter((set) => !Object.keys(set).some((name) => name in options.set))
+        .map((set) => {
+          const [[name, value]] = Object.entries(set) as [[string, string]];
+          return alternative(
+            `${name}=${value}`,
+            sized({ ...configured, settings: settingsOf(options.stage, { ...options.set, ...set }) }),
+          );
+        }),
+    ],
+  };
+}
+
+/** @throws {OperatorError} */
+function readUnits(file: string): MeasuredUnits {
+  let json: unknown;
+  try {
+    json = JSON.parse(readFileSync(file, 'utf8'));
+  } catch (cause) {
+    throw new OperatorError(`--units ${file}: ${(cause as Error).message}`, { cause });
+  }
+  const result = measuredUnitsSchema.safeParse(json);
+  if (result.success) return result.data;
+  const { path, message } = result.error.issues[0]!;
+  throw new OperatorError(`--units ${file}: ${path.join('.') || 'the file'}: ${message}`);
+}
+
+export function costText({ stage, samples, batched, byHost, others, alternatives }: CostReport): string {
+  const billion = (dollars: number) => ((dollars / samples) * 1e9).toFixed(2);
+  return [
+    `${(samples / 1e9).toFixed(1)} billion samples a month, stage ${stage}; dollars a month (and for a billion samples)`,
+    '',
+    `in requests of ${batched.samplesPerRequest} samples`,
+    table(
+      ['dollars', 'a billion', 'what', 'because'],
+      [
+        ...batched.lines.map(({ what, because, dollars }) => [
+          dollars.toFixed(2),
+          billion(dollars),
+          what,
+          because,
+        ]),
+        [batched.dollars.toFixed(2), billion(batched.dollars), 'in all', ''],
+      ],
+    ),
+    '',
+    `with one post a host and interval, of ${byHost.samplesPerRequest} samples; lines that differ`,
+    table(
+      ['dollars', 'a billion', 'what', 'because'],
+      [
+        ...byHost.lines
+          .filter(({ dollars }, i) => dollars !== batched.lines[i]!.dollars)
+          .map(({ what, because, dollars }) => [dollars.toFixed(2), billion(dollars), what, because]),
+        [byHost.dollars.toFixed(2), billion(byHost.dollars), 'in all', ''],
+      ],
+    ),
+    '',
+    'with another setting, in batches',
+    table(
+      ['dollars', 'a billion', 'setting'],
+      alternatives.map(({ setting, dollars, dollarsPerBillion }) => [
+        dollars.toFixed(2),
+        dollarsPerBillion.toFixed(2),
+        setting,
+      ]),
+    ),
+    '',
+    `a billion samples elsewhere: ${others.map(({ name, dollarsPerBillion }) => `${name} $${dollarsPerBillion}`).join(', ')}`,
+  ].join('\n');
+}
+
+export function idleText({ stage, lines, dollars }: IdleReport): string {
+  return [
+    `stage ${stage} in a month in which nobody posts and nobody reads`,
+    table(
+      ['dollars', 'what', 'because'],
+      [
+        ...lines.map(({ what, because, dollars: amount }) => [amount.toFixed(2), what, because]),
+        [dollars.toFixed(2), 'in all', ''],
+      ],
+    ),
+  ].join('\n');
+}

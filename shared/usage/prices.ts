@@ -1,0 +1,60 @@
+/**
+ * Dollars, us-east-1, without free tiers and discounts for volume.
+ *
+ * @see design.md, section 9, and the services' price pages of November 2026
+ */
+export const PRICE = {
+  httpRequest: 1.0 / 1e6,
+  invocation: 0.2 / 1e6,
+  /** Arm. */
+  functionGbSecond: 0.0000133334,
+  streamUnit: 0.014 / 1e6,
+  /** A shard takes 1 MB or 1,000 records a second. */
+  shardHour: 0.015,
+  /** In addition, where it remembers for longer than a day; the same up to 7 days. */
+  shardHourExtended: 0.02,
+  warmWriteUnit: 0.625 / 1e6,
+  warmReadUnit: 0.125 / 1e6,
+  warmGbMonth: 0.25,
+  /** Recovery of a table to a point in time. */
+  recoveryGbMonth: 0.2,
+  coldGbMonth: 0.023,
+  objectPut: 5 / 1e6,
+  objectGet: 0.4 / 1e6,
+  /** Of a cache.m7g.large, of which three quarters of 6.38 GB may be used. */
+  memoryGbHour: 0.1264 / (6.38 * 0.75),
+  /** A metric of our own, in a month in which it is published each hour. */
+  metricMonth: 0.3,
+  /** A metric that an alarm looks at. */
+  alarmMetricMonth: 0.1,
+  dashboardMonth: 3,
+  logGb: 0.5,
+  trace: 5 / 1e6,
+  /** To the internet; what comes in is free. */
+  transferOutGb: 0.09,
+  /** Between availability zones, both directions together. */
+  transferZoneGb: 0.02,
+} as const;
+
+export const GB = 1e9;
+export const HOURS_OF_MONTH = 730;
+export const SHARD_BYTES_PER_SECOND = 1e6;
+export const SHARD_RECORDS_PER_SECOND = 1_000;
+
+/** Valkey nodes on demand: memory of the machine in GB, dollars an hour. */
+export const CACHE_NODES: Readonly<Record<string, { readonly memoryGb: number; readonly hour: number }>> = {
+  'cache.t4g.micro': { memoryGb: 0.5, hour: 0.0128 },
+  'cache.t4g.small': { memoryGb: 1.37, hour: 0.0256 },
+  'cache.t4g.medium': { memoryGb: 3.09, hour: 0.052 },
+  'cache.m7g.large': { memoryGb: 6.38, hour: 0.1264 },
+  'cache.m7g.xlarge': { memoryGb: 12.93, hour: 0.252 },
+  'cache.r7g.large': { memoryGb: 13.07, hour: 0.1752 },
+  'cache.r7g.xlarge': { memoryGb: 26.32, hour: 0.3496 },
+};
+
+/** What others charge for a billion samples, at list prices. */
+export const OTHERS = [
+  { name: 'Amazon Managed Prometheus', dollarsPerBillion: 38 },
+  { name: 'Grafana Cloud', dollarsPerBillion: 147 },
+  { name: 'CloudWatch', dollarsPerBillion: 1470 },
+] as const;

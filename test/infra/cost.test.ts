@@ -1,0 +1,82 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { costReport, costText, idleReport, idleText, type LoadOptions } from '../../scripts/ops/cost-report';
+
+const root = join(__dirname, '..', '..');
+const run = promisify(execFile);
+const units = join(root, 'scripts', 'ops', 'measured-units.json');
+const million: LoadOptions = {
+  stage: 'production',
+  set: {},
+  units,
+  series: 1_000_000,
+  interval: 60_000,
+  retention: 460 * 86_400_000,
+  batch: 500,
+  reads: 100_000,
+};
+
+test('a million series a minute for 460 days are at most $10 a billion samples, each line explained', () => {
+  const report = costReport(million);
+  expect(report.samples).toBe(43.8e9);
+  expect(report.batched.dollarsPerBillion).toBeLessThanOrEqual(10);
+  const sum = report.batched.lines.reduce((total, { dollars }) => total + dollars, 0);
+  expect(report.batched.dollars).toBeCloseTo(sum, 6);
+  for (const { because } of report.batched.lines) expect(because).not.toBe('');
+  // A request for 100 samples.
+  const requests = report.byHost.lines.find(({ what }) => what === 'API requests')!;
+  expect(requests.dollars / (report.samples / 1e9)).toBeCloseTo(10, 6);
+  expect(report.others.map(({ dollarsPerBillion }) => dollarsPerBillion)).toEqual([38, 147, 1470]);
+  expect(report.alternatives.map(({ setting }) => setting)).toEqual([
+    'cacheNodeType=cache.m7g.large',
+    'window=4h',
+    'warmTtl=14d',
+  ]);
+}, 60_000);
+
+test('is shown as a table', () => {
+  const set = { cacheNodeType: 'cache.t4g.small' };
+  const text = costText(costReport({ ...million, series: 20_000, set }));
+  expect(text).toMatch(/^0\.9 billion samples a month, stage production/);
+  expect(text).toMatch(
+    /\n\d+\.\d\d +\d+\.\d\d +cache nodes +2 cache\.t4g\.small \(1 shard, 2 copies\) at \$0\.0256/,
+  );
+  expect(text).toContain('Amazon Managed Prometheus $38, Grafana Cloud $147, CloudWatch $1470');
+}, 60_000);
+
+test('an idle stage is itemised as it is configured', () => {
+  const dev = idleReport({ ...million, stage: 'dev' });
+  const line = (what: string) => dev.lines.find((each) => each.what === what)!.because;
+  expect(line('cache nodes')).toMatch(/^1 cache\.t4g\.micro \(1 shard, 1 copy\)/);
+  expect(line('stream shards')).toMatch(/^1 at \$0\.035 an hour, remembering 3 d/);
+  expect(line('functions by the clock')).toContain('flusher, recovery, archiver, operator, canary, ingester');
+  expect(line('alarms')).toMatch(/^\d\d metrics/);
+  const production = idleText(idleReport(million));
+  expect(production).toMatch(/cache nodes +4 cache\.m7g\.large \(2 shards, 2 copies\)/);
+}, 60_000);
+
+test.each<{ wrong: Partial<LoadOptions>; says: RegExp }>([
+  { wrong: { stage: 'prod' }, says: /^stage: "prod" is none of local, dev, staging, production/ },
+  { wrong: { set: { windows: '4h' } }, says: /^windows: no such setting/ },
+  { wrong: { set: { window: '7m' } }, says: /^window: 420000 ms does not divide a day/ },
+  { wrong: { set: { window: '12h' } }, says: /^window: 12h was not measured, only 1h/ },
+  { wrong: { units: '/nonexistent' }, says: /^--units \/nonexistent: ENOENT/ },
+  { wrong: { units: join(root, 'package.json') }, says: /^--units .*: load: / },
+])('$wrong is refused in a sentence', ({ wrong, says }) => {
+  expect(() => costReport({ ...million, ...wrong })).toThrow(says);
+});
+
+test.each([
+  { args: ['--series', '0'], says: /--series.*give a whole number/ },
+  { args: ['--interval', 'often', '--set', 'window'], says: /--interval.*give a duration such as 60s/ },
+  { args: ['--set', 'window=12h'], says: /^ops: window: 12h was not measured/ },
+])(
+  'ops cost $args ends with a sentence',
+  async ({ args, says }) => {
+    const tsx = join(root, 'node_modules', '.bin', 'tsx');
+    const ended = run(tsx, [join(root, 'scripts', 'ops.ts'), 'cost', ...args]);
+    await expect(ended).rejects.toMatchObject({ code: 1, stderr: expect.stringMatching(says) });
+  },
+  60_000,
+);
