@@ -30,20 +30,11 @@ interface FunctionShape {
   readonly variables: readonly Variable[];
   readonly invokedBy: 'api' | 'mapping' | 'schedule' | 'operator';
   readonly description: string;
-  /**
-   * Why invocations leave no traces in X-Ray.
-   * @default they do: the first of each second, and one in twenty of the others
-   */
-  readonly untraced?: string;
 }
 
 /** API Gateway gives up after 30 s; a function that gives up first can still say so. */
 const API_TIMEOUT = Duration.seconds(29);
 const LONGEST = Duration.minutes(15);
-
-/** At a million series that are posted each minute, traces of post and ingester would be a tenth of all that is paid. */
-const UNTRACED =
-  'Each sample passes here: at $5 a million, traces would cost more than the function itself, and say only how long it took, which its metrics do.';
 
 const FUNCTION_SHAPES: Record<FunctionName, FunctionShape> = {
   post: {
@@ -52,14 +43,12 @@ const FUNCTION_SHAPES: Record<FunctionName, FunctionShape> = {
     memory: 1024,
     variables: ['stream', 'metaTable'],
     invokedBy: 'api',
-    untraced: UNTRACED,
   },
   ingester: {
     description: 'Stream to hot tier',
     memory: 1769,
     variables: ['metaTable', 'bucket', 'redis'],
     invokedBy: 'mapping',
-    untraced: UNTRACED,
   },
   flusher: {
     description: 'Hot tier to warm tier',
@@ -158,7 +147,6 @@ export class Functions extends Construct {
     const { config, stores } = props;
     const shape = FUNCTION_SHAPES[name];
     const inVpc = shape.variables.includes('redis');
-    const isTraced = shape.untraced === undefined;
     const values: Record<Variable, string> = {
       stream: stores.stream.stream.streamName,
       warmTable: stores.tables.warm.tableName,
@@ -184,8 +172,8 @@ export class Functions extends Construct {
         [ENV.settings]: JSON.stringify(runtimeSettings(config.settings)),
         ...Object.fromEntries(shape.variables.map((variable) => [ENV[variable], values[variable]])),
       },
-      role: this.addRole(capability, logGroup, inVpc, isTraced),
-      tracing: isTraced ? lambda.Tracing.ACTIVE : lambda.Tracing.DISABLED,
+      role: this.addRole(capability, logGroup, inVpc),
+      tracing: lambda.Tracing.ACTIVE,
       logGroup,
       loggingFormat: lambda.LoggingFormat.JSON,
       applicationLogLevelV2: lambda.ApplicationLogLevel.INFO,
@@ -197,8 +185,6 @@ export class Functions extends Construct {
         securityGroups: [stores.network.functionGroup],
       }),
     });
-    if (shape.untraced !== undefined)
-      Validations.of(fn).acknowledge({ id: 'Serverless-LambdaTracing', reason: shape.untraced });
     const reason = NO_DEAD_LETTER[shape.invokedBy];
     Validations.of(fn).acknowledge({ id: 'Serverless-LambdaDLQ', reason });
     if (shape.invokedBy === 'schedule') {
@@ -210,7 +196,7 @@ export class Functions extends Construct {
     return fn;
   }
 
-  private addRole(scope: Construct, logGroup: LogGroup, inVpc: boolean, isTraced: boolean): iam.Role {
+  private addRole(scope: Construct, logGroup: LogGroup, inVpc: boolean): iam.Role {
     const statements = [
       new iam.PolicyStatement({
         actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
@@ -236,16 +222,12 @@ export class Functions extends Construct {
       assumedBy: new iam.ServicePrincipal('lambda.amazonaws.com'),
       inlinePolicies: { Run: new iam.PolicyDocument({ statements }) },
     });
-    const calls = [
-      ...(isTraced
-        ? ['X-Ray has no resources to name: PutTraceSegments and PutTelemetryRecords take only *.']
-        : []),
-      ...(inVpc
-        ? ['Lambda needs its network interface calls on all, as in AWSLambdaVPCAccessExecutionRole.']
-        : []),
-    ];
-    if (calls.length > 0)
-      Validations.of(role).acknowledge({ id: 'AwsSolutions-IAM5[Resource::*]', reason: calls.join(' ') });
+    Validations.of(role).acknowledge({
+      id: 'AwsSolutions-IAM5[Resource::*]',
+      reason: inVpc
+        ? 'X-Ray has no resources to name, and Lambda needs its network interface calls on all, as in AWSLambdaVPCAccessExecutionRole.'
+        : 'X-Ray has no resources to name: PutTraceSegments and PutTelemetryRecords take only *.',
+    });
     if (inVpc) {
       Validations.of(role).acknowledge({
         id: 'Serverless-LambdaStarPermissions',

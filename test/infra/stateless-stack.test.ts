@@ -63,20 +63,16 @@ describe('functions', () => {
     expect(names.sort()).toEqual(FUNCTIONS.map((name) => functionName('production', name)).sort());
   });
 
-  test.each(FUNCTIONS)('%s runs Node 24 on Arm, with JSON logs that expire', (name) => {
+  test.each(FUNCTIONS)('%s runs Node 24 on Arm, traced, with JSON logs that expire', (name) => {
     expect(fn(name)).toMatchObject({
       Runtime: 'nodejs24.x',
       Architectures: ['arm64'],
       Handler: 'index.handler',
+      TracingConfig: { Mode: 'Active' },
       LoggingConfig: { LogFormat: 'JSON' },
     });
     const logGroup = production.all('AWS::Logs::LogGroup')[fn(name).LoggingConfig.LogGroup.Ref]!;
     expect(logGroup.Properties.RetentionInDays).toBe(90);
-  });
-
-  test('are traced, but for those that each sample passes', () => {
-    const traced = FUNCTIONS.filter((name) => fn(name).TracingConfig?.Mode === 'Active');
-    expect(traced).toEqual(FUNCTIONS.filter((name) => name !== 'post' && name !== 'ingester'));
   });
 
   test('have a role each', () => {
@@ -172,11 +168,12 @@ describe('rights', () => {
     actions.map((action) => `dynamodb:${action} on ${table}`);
   const hot = ['elasticache:Connect on HotTierUser', 'elasticache:Connect on ReplicationGroup'];
   const readArchive = ['s3:GetObject on Bucket/archive/*', 's3:ListBucket on Bucket'];
-  const always = ['logs:CreateLogStream on Log', 'logs:PutLogEvents on Log'];
-  const traced = (name: FunctionName) =>
-    fn(name).TracingConfig === undefined
-      ? []
-      : ['xray:PutTelemetryRecords on *', 'xray:PutTraceSegments on *'];
+  const always = [
+    'logs:CreateLogStream on Log',
+    'logs:PutLogEvents on Log',
+    'xray:PutTelemetryRecords on *',
+    'xray:PutTraceSegments on *',
+  ];
   const inVpc = [
     'AssignPrivateIpAddresses',
     'CreateNetworkInterface',
@@ -275,7 +272,7 @@ describe('rights', () => {
       ],
     ],
   ])('of %s are exactly what its work needs', (name, rights) => {
-    expect(allowed(name)).toEqual([...always, ...traced(name), ...rights].sort());
+    expect(allowed(name)).toEqual([...always, ...rights].sort());
   });
 
   test("are for the calls that the code makes, and each of those is somebody's right", () => {
