@@ -2,7 +2,9 @@ import {
   BatchExecuteStatementCommand,
   DynamoDBClient,
   GetItemCommand,
+  PutItemCommand,
   QueryCommand,
+  UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import { callDirectly } from './direct-call';
 import type { Table } from './meta/table';
@@ -39,7 +41,13 @@ export function formatToWrite<V extends number>([choice, ...others]: readonly [V
 const dynamodb = callDirectly(
   meterTables(new DynamoDBClient({ maxAttempts: 5, cacheMiddleware: true })),
   'dynamodb',
-  { BatchExecuteStatement: BatchExecuteStatementCommand, GetItem: GetItemCommand, Query: QueryCommand },
+  {
+    BatchExecuteStatement: BatchExecuteStatementCommand,
+    GetItem: GetItemCommand,
+    PutItem: PutItemCommand,
+    Query: QueryCommand,
+    UpdateItem: UpdateItemCommand,
+  },
   chargeTables,
 );
 
