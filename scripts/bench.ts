@@ -5,6 +5,7 @@ import { benchColdStart } from './bench/cold-start';
 import { benchFlush } from './bench/flush';
 import { benchIngest } from './bench/ingest';
 import { benchNoisy } from './bench/noisy';
+import { benchQuery } from './bench/query';
 import { benchScale } from './bench/scale';
 import { benchUnits } from './bench/units';
 
@@ -19,6 +20,7 @@ const benchmarks: readonly Benchmark[] = [
   { name: 'noisy', summary: 'p99 of a tenant while another exceeds its limit', run: benchNoisy },
   { name: 'ingest', summary: 'samples a second into memory, beside the way of the paper', run: benchIngest },
   { name: 'flush', summary: 'samples a second from memory to DynamoDB, beside ingest', run: benchFlush },
+  { name: 'query', summary: 'reads from each tier, at rest and beside ingest', run: benchQuery },
   { name: 'scale', summary: 'what a point costs as series grow', run: benchScale },
   { name: 'cold-start', summary: 'size of the bundles, CPU of their initialisation', run: benchColdStart },
   { name: 'units', summary: 'what AWS would bill for a day of samples', run: benchUnits },

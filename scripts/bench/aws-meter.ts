@@ -12,15 +12,15 @@ export interface AwsCall {
   readonly endMs: number;
 }
 
-/** Tells `onCall` of each request that was answered. */
-export function watchAws(onCall: (call: AwsCall) => void): void {
+/** Tells `onCall` of each request that was answered; who sent it has the answer when that has ended. */
+export function watchAws(onCall: (call: AwsCall) => void | Promise<void>): void {
   const { handle } = NodeHttpHandler.prototype;
   NodeHttpHandler.prototype.handle = async function (request, options) {
     const startMs = performance.now();
     const answer = await handle.call(this, request, options);
     const body = request.body as string | Uint8Array | undefined;
     const target: string | undefined = request.headers['x-amz-target'];
-    onCall({
+    await onCall({
       operation: target?.split('.')[1] ?? request.method,
       body,
       bytes: (body?.length ?? 0) + Number(answer.response.headers['content-length'] ?? 0),

@@ -26,7 +26,9 @@ export interface Flushed extends Pick<FlushResult, 'windows' | 'samples' | 'byte
 const CONTEXT = { getRemainingTimeInMillis: () => 900_000 } as Context;
 
 const made: AwsCall[] = [];
-watchAws((call) => made.push(call));
+watchAws((call) => {
+  made.push(call);
+});
 
 async function flush(task: FlushTask): Promise<Flushed> {
   made.length = 0;

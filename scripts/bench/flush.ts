@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { Command } from 'commander';
 import { build } from 'esbuild';
@@ -15,6 +14,7 @@ import { parseSettings } from '../../shared/settings';
 import type { Flushed, FlushTask } from './flush-worker';
 import { answer, ask, bundleWorker, cpuMs, mib, startWorker, sum } from './ingest';
 import type { Round } from './ingest-worker';
+import { offer } from './offer';
 import { type Stores, startStores } from './stores';
 
 interface Options {
@@ -182,38 +182,6 @@ async function startFlushers(
       return child;
     }),
   );
-}
-
-interface Offered {
-  readonly points: number;
-  readonly elapsedMs: number;
-  readonly postCpuMs: number;
-  readonly ingestCpuMs: number;
-}
-
-/** Posts minute after minute of all hosts, each when the rate says so or as soon as the one before is in memory. */
-async function offer(
-  ingest: ChildProcess,
-  rate: number,
-  pointsPerMinute: number,
-  fromMs: number,
-  over: AbortSignal,
-): Promise<Offered> {
-  const beganMs = performance.now();
-  const rounds: Round[] = [];
-  for (let minute = 0; rate > 0 && !over.aborted; minute++) {
-    const dueMs = beganMs + (minute * pointsPerMinute * 1000) / rate;
-    await sleep(Math.max(0, dueMs - performance.now()), undefined, { signal: over }).catch(() => {});
-    if (over.aborted) break;
-    await ask(ingest, { make: [minute, fromMs + minute * MINUTE_MS] });
-    rounds.push(await ask<Round>(ingest, { run: 'ours' }));
-  }
-  return {
-    points: sum(rounds, ({ points }) => points),
-    elapsedMs: performance.now() - beganMs,
-    postCpuMs: sum(rounds, ({ postCpuMs }) => postCpuMs),
-    ingestCpuMs: sum(rounds, ({ ingestCpuMs }) => ingestCpuMs),
-  };
 }
 
 async function peakMemory({ redis }: Stores): Promise<number> {

@@ -1,0 +1,208 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { S3Client } from '@aws-sdk/client-s3';
+import { encodeChunk, encodeFrame, type SampleFrame, sampleCount } from '../../shared/codec';
+import { encodeArchive } from '../../shared/cold/archive-object';
+import { ColdTier } from '../../shared/cold/cold-tier';
+import { DAY_MS } from '../../shared/duration';
+import { gather } from '../../shared/flush/flush';
+import { connectHot } from '../../shared/hot/connection';
+import { HotTier } from '../../shared/hot/hot-tier';
+import { labelValue, METRIC_NAME, metricOf, sourceOf } from '../../shared/labels';
+import { type Layout, layoutOf, packLayout } from '../../shared/layout';
+import { ApiKeys } from '../../shared/meta/api-keys';
+import { Catalogue } from '../../shared/meta/catalogue';
+import { Hosts } from '../../shared/meta/hosts';
+import { Manifest } from '../../shared/meta/manifest';
+import { type Tenant, Tenants } from '../../shared/meta/tenants';
+import { ENV } from '../../shared/names';
+import {
+  dayOf,
+  type GroupId,
+  groupIdOf,
+  type PartitionRef,
+  partitionOf,
+  sourceIdOf,
+} from '../../shared/placement';
+import { LossWatch } from '../../shared/recovery/loss-watch';
+import { RecoveryTable } from '../../shared/recovery/recovery-table';
+import { parseSettings } from '../../shared/settings';
+import { revisionOf, WarmTier } from '../../shared/warm/warm-tier';
+import { makeAgentData, type SeriesData } from './agent-data';
+import type { Stores } from './stores';
+
+/** Ranges of whole minutes, ms, half-open; each lies in one tier alone. */
+export interface QueryData {
+  readonly apiKey: string;
+  readonly hostIds: readonly string[];
+  readonly names: readonly string[];
+  readonly ranges: Readonly<
+    Record<'hot' | 'warm' | 'cold', { readonly fromMs: number; readonly toMs: number }>
+  >;
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const SETTINGS = parseSettings({});
+const COLD_DAYS = 30;
+/** As Kinesis numbers records. */
+const FIRST_SEQUENCE = 49590338271490256608559692538361571095921575989136588898n;
+
+interface HostPlace {
+  readonly group: GroupId;
+  readonly ref: PartitionRef;
+  readonly layout: Layout;
+  readonly phase: number;
+}
+
+/**
+ * Writes hosts of 100 metrics, a sample a minute each of a post of its own, by the tiers' own classes: an hour and what is
+ * begun of the next in memory, a day in the warm table in windows of an hour, 30 days in the archive, one object a
+ * partition and day, one chunk a host in each.
+ */
+export async function writeQueryData(
+  { address, environment, redisUrl }: Stores,
+  hosts: number,
+  nowMs: number,
+): Promise<QueryData> {
+  const dynamodb = new DynamoDBClient(address);
+  const s3 = new S3Client({ ...address, forcePathStyle: true });
+  const client = connectHot(redisUrl);
+  try {
+    const meta = { client: dynamodb, name: environment[ENV.metaTable]! };
+    const hot = new HotTier(client, SETTINGS.streamRetention);
+    const warm = new WarmTier({ client: dynamodb, name: environment[ENV.warmTable]! }, SETTINGS.warmTtl);
+    const cold = new ColdTier(s3, environment[ENV.bucket]!);
+    const catalogue = new Catalogue(meta, SETTINGS.retention);
+    const manifest = new Manifest(meta);
+    const tenants = new Tenants(meta);
+    const losses = new LossWatch({ hot, table: new RecoveryTable(meta), tenants, lanes: 1, now: Date.now });
+    const tenant = await tenants.create('reads', SETTINGS.partitions);
+    const { key: apiKey } = await new ApiKeys(meta).create({ tenant: 'reads', rights: ['read'] });
+    const data = makeAgentData(1440);
+
+    const toMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS;
+    const hotFromMs = Math.floor((toMs - HOUR_MS) / HOUR_MS) * HOUR_MS;
+    const warmFromMs = hotFromMs - 25 * HOUR_MS;
+    const coldToMs = Math.floor(warmFromMs / DAY_MS) * DAY_MS - DAY_MS;
+    const coldFromMs = coldToMs - COLD_DAYS * DAY_MS;
+
+    const places: HostPlace[] = [];
+    const hostIds: string[] = [];
+    for (let i = 0; i < hosts; i++) {
+      const id = await makeHost(new Hosts(meta), tenant, i);
+      const place = placeOf(tenant, id, data, i);
+      hostIds.push(id);
+      places.push(place);
+      const { group, layout, ref } = place;
+      const { packed } = packLayout(layout.bytes);
+      await catalogue.put(tenant.id, { group, id: layout.id, packed, firstMs: coldFromMs }, SETTINGS.window);
+      await losses.resolve(ref);
+      for (let at = hotFromMs; at < toMs; at += HOUR_MS)
+        await hot.append(ref, {
+          arrivalMs: at,
+          layouts: new Map([[layout.id, packLayout(layout.bytes)]]),
+          windows: [
+            {
+              group,
+              windowStart: at,
+              frames: framesOf(place, data, at, Math.min(at + HOUR_MS, toMs)).map(encodeFrame),
+            },
+          ],
+        });
+      for (let at = warmFromMs; at < hotFromMs; at += HOUR_MS) {
+        await manifest.announce(ref, dayOf(at));
+        const chunk = encodeChunk(gather(layout, [layout], framesOf(place, data, at, at + HOUR_MS)));
+        const item = { group, windowStart: at, layer: 0, startMs: at, chunk, revision: revisionOf(chunk) };
+        await warm.put(ref, dayOf(at), item, undefined);
+      }
+    }
+    for (const [, of] of Map.groupBy(places, ({ ref }) => ref.partition)) {
+      const { ref } = of[0]!;
+      for (let at = coldFromMs; at < coldToMs; at += DAY_MS) {
+        const chunks = of.map((place) => {
+          const block = gather(place.layout, [place.layout], framesOf(place, data, at, at + DAY_MS));
+          return {
+            group: place.group,
+            layout: place.layout.id,
+            minTimestamp: at,
+            maxTimestamp: at + DAY_MS - MINUTE_MS,
+            samples: sampleCount(block),
+            bytes: encodeChunk(block),
+          };
+        });
+        const body = encodeArchive({
+          chunks,
+          layouts: new Map(of.map(({ layout }) => [layout.id, layout.bytes])),
+          warm: new Map(),
+        });
+        const key = cold.keyOf(ref, dayOf(at));
+        const etag = await cold.put(key, body, undefined);
+        await manifest.announce(ref, dayOf(at));
+        const samples = chunks.reduce((sum, chunk) => sum + chunk.samples, 0);
+        const archived = { changes: 1, key, etag: etag!, bytes: body.length, samples, atMs: nowMs };
+        await manifest.commit(ref, dayOf(at), undefined, archived);
+      }
+    }
+    return {
+      apiKey,
+      hostIds,
+      names: data.map(({ labels }) => labels.__name__!),
+      ranges: {
+        hot: { fromMs: toMs - HOUR_MS, toMs },
+        warm: { fromMs: warmFromMs + HOUR_MS, toMs: hotFromMs },
+        cold: { fromMs: coldFromMs, toMs: coldToMs },
+      },
+    };
+  } finally {
+    client.disconnect();
+    dynamodb.destroy();
+    s3.destroy();
+  }
+}
+
+async function makeHost(hosts: Hosts, tenant: Tenant, i: number): Promise<string> {
+  const spec = {
+    name: `host${i}`,
+    displayName: null,
+    customIdentifier: null,
+    memo: '',
+    meta: {},
+    interfaces: [],
+  };
+  return (await hosts.create(tenant.id, spec, [])).id;
+}
+
+function placeOf(tenant: Tenant, hostId: string, data: readonly SeriesData[], i: number): HostPlace {
+  const source = sourceOf.host(hostId);
+  const sourceId = sourceIdOf(tenant.id, source);
+  return {
+    group: groupIdOf(sourceId, 0, 0),
+    ref: { tenantId: tenant.id, partition: partitionOf(sourceId, SETTINGS.partitions) },
+    layout: layoutOf(data.map(({ labels }) => metricOf(source, labels.__name__!))),
+    phase: i * 97,
+  };
+}
+
+/** One frame a minute of `[fromMs, toMs)`. */
+function framesOf(
+  { layout, phase }: HostPlace,
+  data: readonly SeriesData[],
+  fromMs: number,
+  toMs: number,
+): SampleFrame[] {
+  const byName = new Map(data.map(({ labels, values }) => [labels.__name__, values]));
+  const columns = layout.series.map((labels) => byName.get(labelValue(labels, METRIC_NAME)!)!);
+  const frames: SampleFrame[] = [];
+  for (let at = fromMs; at < toMs; at += MINUTE_MS) {
+    const minute = at / MINUTE_MS + phase;
+    const values = Float64Array.from(columns, (column) => column[minute % column.length]!);
+    frames.push({
+      kind: 'samples',
+      layout: layout.idBytes,
+      timestamp: at,
+      version: { arrivalMs: at + 700, sequence: FIRST_SEQUENCE + BigInt(at) * 2n ** 20n },
+      values: new Uint8Array(values.buffer),
+    });
+  }
+  return frames;
+}

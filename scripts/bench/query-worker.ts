@@ -1,0 +1,83 @@
+/**
+ * One instance of the query function for `bench query`: the real handler, bundled as it is deployed, behind a plain HTTP
+ * server on loopback. It says in a header of each answer what the query asked of the stores.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { Redis } from 'ioredis';
+import { handler as query } from '../../functions/query/handler';
+import { ROUTES } from '../../shared/routes';
+import { matchRoute, proxyEvent } from '../local/http-api';
+import { ASKED_HEADER, type Asked } from './asked';
+import { watchAws } from './aws-meter';
+import { type Interval, unionMs } from './intervals';
+
+interface Asking {
+  requests: number;
+  bytes: number;
+  readonly emulated: Interval[];
+}
+
+const asking = new AsyncLocalStorage<Asking>();
+/** How long each answer of a store is held back, ms. */
+let holdMs = 0;
+
+watchAws(async ({ bytes, startMs, endMs }) => {
+  const own = asking.getStore();
+  if (own !== undefined) {
+    own.requests++;
+    own.bytes += bytes;
+    own.emulated.push([startMs, endMs]);
+  }
+  if (holdMs > 0) await sleep(holdMs);
+});
+
+const { sendCommand } = Redis.prototype;
+Redis.prototype.sendCommand = function (...args: Parameters<typeof sendCommand>) {
+  const own = asking.getStore();
+  const answer = sendCommand.apply(this, args) as Promise<unknown>;
+  if (own === undefined) return answer;
+  return answer.then(async (reply) => {
+    own.requests++;
+    own.bytes += replyBytes(reply);
+    if (holdMs > 0) await sleep(holdMs);
+    return reply;
+  });
+};
+
+function replyBytes(reply: unknown): number {
+  if (Array.isArray(reply)) return reply.reduce((sum: number, part) => sum + replyBytes(part), 0);
+  return Buffer.isBuffer(reply) || typeof reply === 'string' ? reply.length : 8;
+}
+
+const routes = ROUTES.map(({ method, path }) => ({ routeKey: `${method} ${path}`, functionName: 'query' }));
+
+const server = createServer((request, response) => {
+  const own: Asking = { requests: 0, bytes: 0, emulated: [] };
+  const path = request.url!.split('?')[0]!;
+  const event = proxyEvent(request, Buffer.alloc(0), matchRoute(routes, request.method!, path)!);
+  asking
+    .run(own, () => query(event as unknown as APIGatewayProxyEventV2))
+    .then(({ statusCode, headers, body, isBase64Encoded }) => {
+      const asked: Asked = { requests: own.requests, bytes: own.bytes, emulatorMs: unionMs(own.emulated) };
+      const bytes = Buffer.from(body ?? '', isBase64Encoded ? 'base64' : 'utf8');
+      response.writeHead(statusCode ?? 200, {
+        ...(headers as Record<string, string>),
+        [ASKED_HEADER]: JSON.stringify(asked),
+        'content-length': bytes.length,
+      });
+      response.end(bytes);
+    })
+    .catch((error: Error) => response.destroy(error));
+});
+
+process.on('message', (message: { readonly holdMs: number }) => {
+  holdMs = message.holdMs;
+  const { user, system } = process.cpuUsage();
+  process.send!({ cpuMs: (user + system) / 1000 });
+});
+process.on('disconnect', () => process.exit());
+server.listen(0, '127.0.0.1', () => process.send!({ port: (server.address() as AddressInfo).port }));
