@@ -113,7 +113,8 @@ class DirectCaller {
         body,
       };
       const { response } = await config.requestHandler.handle(request as never);
-      const answer = Buffer.from(await config.streamCollector(response.body)).toString('utf8');
+      const collected = await config.streamCollector(response.body);
+      const answer = Buffer.from(collected.buffer, collected.byteOffset, collected.length).toString('utf8');
       return response.statusCode === 200 ? fromWire(JSON.parse(answer) as object) : undefined;
     } catch {
       // The SDK tells what is wrong, if it still is.

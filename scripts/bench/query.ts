@@ -40,8 +40,8 @@ interface Result {
 
 const HOUR_MS = 3_600_000;
 /** Queries that each instance answers before it is measured, for so long at most: connections are open, code is compiled. */
-const WARM_UP = 50;
-const WARM_UP_MS = 2_000;
+const WARM_UP = 200;
+const WARM_UP_MS = 4_000;
 /** How long answers are held back to count rounds: far longer than anything else takes. */
 const HOLD_MS = 100;
 /** Hosts of the ingest beside: a fifth of a second of it at 100,000 points/s. */
