@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { benchCodec } from './bench/codec';
 import { benchColdStart } from './bench/cold-start';
 import { benchFlush } from './bench/flush';
+import { benchHttp } from './bench/http';
 import { benchIngest } from './bench/ingest';
 import { benchNoisy } from './bench/noisy';
 import { benchQuery } from './bench/query';
@@ -21,6 +22,7 @@ const benchmarks: readonly Benchmark[] = [
   { name: 'ingest', summary: 'samples a second into memory, beside the way of the paper', run: benchIngest },
   { name: 'flush', summary: 'samples a second from memory to DynamoDB, beside ingest', run: benchFlush },
   { name: 'query', summary: 'reads from each tier, at rest and beside ingest', run: benchQuery },
+  { name: 'http', summary: 'over HTTP to the local stack, until samples can be read', run: benchHttp },
   { name: 'scale', summary: 'what a point costs as series grow', run: benchScale },
   { name: 'cold-start', summary: 'size of the bundles, CPU of their initialisation', run: benchColdStart },
   { name: 'units', summary: 'what AWS would bill for a day of samples', run: benchUnits },

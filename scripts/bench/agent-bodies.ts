@@ -3,7 +3,7 @@ import { makeAgentData } from './agent-data';
 export type Protocol = 'mackerel' | 'influx';
 
 /** Lines of one request of line protocol. */
-const LINES_A_REQUEST = 20;
+export const LINES_A_REQUEST = 20;
 /** Minutes of values, after which they come again. */
 const MINUTES = 120;
 

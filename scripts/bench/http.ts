@@ -1,0 +1,264 @@
+/** `npm run bench -- http`: posts over real HTTP to the local stack, until they can be read. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Command } from 'commander';
+import { startStack } from '../local/stack';
+import { AgentBodies, LINES_A_REQUEST } from './agent-bodies';
+import { quantile } from './quantile';
+
+interface Options {
+  readonly hosts: string;
+  readonly metrics: string;
+  readonly clients: string;
+  readonly seconds: string;
+  readonly batchWindow: string;
+  readonly json?: boolean;
+}
+
+interface Result {
+  /** The most that are acknowledged, and readable, a second. */
+  readonly pointsPerSecond: number;
+  readonly ackP50Ms: number;
+  readonly ackP99Ms: number;
+  readonly freshP50Ms: number;
+  readonly freshP99Ms: number;
+}
+
+const MINUTE_MS = 60_000;
+const POLL_MS = 10;
+const MARKERS_A_SECOND = 5;
+const WARM_UP_MINUTES = 5;
+/** After which a marker is taken to be lost. */
+const PATIENCE_MS = 120_000;
+const MARKER = 'benchmarker';
+
+/** @param args what follows `http` on the command line */
+export async function benchHttp(args: string[]): Promise<void> {
+  const command = new Command('bench http')
+    .description(
+      'Finds the most points a second that the local stack takes as line protocol over HTTP (20 hosts a request) until they can ' +
+        'be read; then, at half of that, how long an acknowledgement takes, and how long until a sample can be read.',
+    )
+    .option('--hosts <n>', 'hosts', '1000')
+    .option('--metrics <n>', 'metrics of each', '100')
+    .option('--clients <n>', 'clients that post at once while the maximum is sought', '8')
+    .option('--seconds <n>', 'how long each of the two parts is', '20')
+    .option(
+      '--batch-window <duration>',
+      'how long the mapping gathers a batch; as deployed, where `npm start` has 0s',
+      '1s',
+    )
+    .option('--json', 'one object on stdout, as the last line')
+    .addHelpText(
+      'after',
+      '\nThe local stack is `npm start`: the functions as they are deployed, each in processes of its own, Valkey, and stand-ins for\n' +
+        'API Gateway, Kinesis, its event source mapping, DynamoDB and S3; client and all of these share this machine.\n' +
+        `Freshness: ${MARKERS_A_SECOND} times a second a sample of one more series is posted, and read by the query API every ${POLL_MS} ms\n` +
+        'until it is there; from before it was posted until the answer that has it.',
+    );
+  command.parse(args, { from: 'user' });
+  const options = command.opts<Options>();
+  const settings = {
+    maxSamplesPerMinute: '1000000000',
+    maxSeries: '100000000',
+    batchWindow: options.batchWindow,
+  };
+  const stack = await startStack({ port: 0, dataDir: undefined, settings, report: () => {} });
+  try {
+    const bench = new HttpBench(stack.addresses.url, stack.addresses.apiKey, options);
+    await bench.warmUp();
+    const { points, elapsedMs } = await bench.maximum();
+    const pointsPerSecond = points / (elapsedMs / 1000);
+    const { acks, fresh, offered } = await bench.atRate(pointsPerSecond / 2);
+    const result: Result = {
+      pointsPerSecond: Math.round(pointsPerSecond),
+      ackP50Ms: Math.round(quantile(acks, 0.5)),
+      ackP99Ms: Math.round(quantile(acks, 0.99)),
+      freshP50Ms: Math.round(quantile(fresh, 0.5)),
+      freshP99Ms: Math.round(quantile(fresh, 0.99)),
+    };
+    process.stderr.write(
+      `at most ${result.pointsPerSecond} points/s until readable; at ${Math.round(offered)} points/s ` +
+        `acknowledged after p50 ${result.ackP50Ms} ms, p99 ${result.ackP99Ms} ms (${acks.length} posts), ` +
+        `readable after p50 ${result.freshP50Ms} ms, p99 ${result.freshP99Ms} ms (${fresh.length} markers)\n`,
+    );
+    if (options.json) process.stdout.write(`${JSON.stringify(result)}\n`);
+  } finally {
+    await stack.stop();
+  }
+}
+
+class HttpBench {
+  private readonly bodies: Generator<string>;
+  private readonly pointsOfHost: number;
+  private readonly hosts: number;
+  private readonly clients: number;
+  private readonly durationMs: number;
+  private lastMarkerMs = 0;
+
+  constructor(
+    private readonly url: string,
+    private readonly apiKey: string,
+    { hosts, metrics, clients, seconds }: Options,
+  ) {
+    this.pointsOfHost = Number(metrics);
+    this.hosts = Number(hosts);
+    this.clients = Number(clients);
+    this.durationMs = Number(seconds) * 1000;
+    const ids = Array.from({ length: this.hosts }, (_, i) => `h${i}`);
+    this.bodies = endless(new AgentBodies(this.pointsOfHost), ids);
+  }
+
+  /** Posts some minutes of every host: each series is new once, and code is compiled. */
+  async warmUp(): Promise<void> {
+    const posts = (WARM_UP_MINUTES * this.hosts) / LINES_A_REQUEST;
+    let done = 0;
+    await this.flood(() => done++ < posts);
+    await this.untilRead();
+  }
+
+  /** What is acknowledged in some time, until all of it can be read. */
+  async maximum(): Promise<{ points: number; elapsedMs: number }> {
+    const beganMs = performance.now();
+    const points = await this.flood(() => performance.now() - beganMs < this.durationMs);
+    const acknowledgedMs = performance.now() - beganMs;
+    await this.untilRead();
+    process.stderr.write(
+      `${points} points acknowledged in ${Math.round(acknowledgedMs)} ms, readable after ${Math.round(performance.now() - beganMs)} ms\n`,
+    );
+    return { points, elapsedMs: performance.now() - beganMs };
+  }
+
+  /**
+   * Clients post, each the next body as soon as its last is acknowledged.
+   *
+   * @returns points acknowledged
+   */
+  private async flood(goesOn: () => boolean): Promise<number> {
+    let points = 0;
+    await Promise.all(
+      Array.from({ length: this.clients }, async () => {
+        while (goesOn()) {
+          const accepted = await this.post(this.bodies.next().value as string);
+          points += accepted;
+        }
+      }),
+    );
+    return points;
+  }
+
+  /** Until what was posted before can be read: a stream keeps its order. */
+  private async untilRead(): Promise<void> {
+    const timeMs = await this.mark();
+    await this.untilReadable([{ timeMs, sentMs: performance.now() }], () => false);
+  }
+
+  /** Posts at a rate, whether or not those before were acknowledged. */
+  async atRate(pointsPerSecond: number): Promise<{ acks: number[]; fresh: number[]; offered: number }> {
+    const acks: number[] = [];
+    const sent: Promise<void>[] = [];
+    const markers: Marker[] = [];
+    const beganMs = performance.now();
+    let isOver = false;
+    const fresh = this.untilReadable(markers, () => !isOver);
+    let points = 0;
+    while (performance.now() - beganMs < this.durationMs) {
+      const body = this.bodies.next().value as string;
+      await sleep(Math.max(0, beganMs + (points / pointsPerSecond) * 1000 - performance.now()));
+      points += pointsIn(body, this.pointsOfHost);
+      const sentMs = performance.now();
+      sent.push(
+        this.post(body).then(() => {
+          acks.push(performance.now() - sentMs);
+        }),
+      );
+      if (markers.length < ((sentMs - beganMs) / 1000) * MARKERS_A_SECOND) {
+        const timeMs = this.nextMarkerMs();
+        markers.push({ timeMs, sentMs: performance.now() });
+        sent.push(this.mark(timeMs).then(() => {}));
+      }
+    }
+    const elapsedMs = performance.now() - beganMs;
+    await Promise.all(sent);
+    isOver = true;
+    return { acks, fresh: await fresh, offered: points / (elapsedMs / 1000) };
+  }
+
+  /** Times differ, so that a sample is found by its own. */
+  private nextMarkerMs(): number {
+    this.lastMarkerMs = Math.max(this.lastMarkerMs + 1, Date.now());
+    return this.lastMarkerMs;
+  }
+
+  private async mark(timeMs = this.nextMarkerMs()): Promise<number> {
+    await this.post(`${MARKER},host=marker value=1 ${timeMs}000000`);
+    return timeMs;
+  }
+
+  /**
+   * Reads the marker series until every marker is there.
+   *
+   * @param mayGrow whether more are to come
+   * @returns for each how long it took, ms
+   */
+  private async untilReadable(markers: readonly Marker[], mayGrow: () => boolean): Promise<number[]> {
+    const took: number[] = [];
+    const found = new Set<number>();
+    const fromMs = Date.now() - MINUTE_MS;
+    while (mayGrow() || found.size < markers.length) {
+      const times = await this.readMarkers(fromMs);
+      const nowMs = performance.now();
+      for (const { timeMs, sentMs } of markers) {
+        if (!found.has(timeMs) && times.has(timeMs)) {
+          found.add(timeMs);
+          took.push(nowMs - sentMs);
+        } else if (!found.has(timeMs) && nowMs - sentMs > PATIENCE_MS)
+          throw new Error(`a sample could not be read after ${PATIENCE_MS / 1000} s`);
+      }
+      await sleep(POLL_MS);
+    }
+    return took;
+  }
+
+  private async readMarkers(fromMs: number): Promise<ReadonlySet<number>> {
+    const query = new URLSearchParams({
+      label: 'host=marker',
+      name: `${MARKER}_value`,
+      from: String(Math.floor(fromMs / 1000)),
+      to: String(Math.ceil(Date.now() / 1000) + 60),
+    });
+    const response = await fetch(`${this.url}/api/v1/series/metrics?${query}`, {
+      headers: { 'x-api-key': this.apiKey },
+    });
+    // Nobody knows the series before its first sample.
+    if (response.status === 404) return new Set();
+    if (!response.ok) throw new Error(`a read was answered ${response.status} ${await response.text()}`);
+    const { metrics } = (await response.json()) as { metrics: { time: number }[] };
+    return new Set(metrics.map(({ time }) => Math.round(time * 1000)));
+  }
+
+  /** @returns its points, once they are acknowledged */
+  private async post(body: string): Promise<number> {
+    const headers = { 'x-api-key': this.apiKey, 'content-type': 'text/plain' };
+    const response = await fetch(`${this.url}/write`, { method: 'POST', headers, body });
+    if (!response.ok) throw new Error(`a post was answered ${response.status} ${await response.text()}`);
+    await response.arrayBuffer();
+    return pointsIn(body, this.pointsOfHost);
+  }
+}
+
+interface Marker {
+  /** Its own time, ms since epoch. */
+  readonly timeMs: number;
+  /** By the monotonic clock, ms. */
+  readonly sentMs: number;
+}
+
+/** Minute after minute of the past hours, from one long enough ago that none is ahead of now. */
+function* endless(bodies: AgentBodies, hosts: readonly string[]): Generator<string> {
+  const fromMs = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - 23 * 60 * MINUTE_MS;
+  for (let minute = 0; ; minute++) yield* bodies.minute('influx', hosts, minute, fromMs + minute * MINUTE_MS);
+}
+
+function pointsIn(body: string, pointsOfLine: number): number {
+  return body.split('\n').length * pointsOfLine;
+}
