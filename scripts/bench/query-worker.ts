@@ -11,9 +11,17 @@ import { Redis } from 'ioredis';
 import { handler as query } from '../../functions/query/handler';
 import { ROUTES } from '../../shared/routes';
 import { matchRoute, proxyEvent } from '../local/http-api';
-import { ASKED_HEADER, type Asked } from './asked';
+import { ASKED_HEADER } from './asked';
 import { watchAws } from './aws-meter';
 import { type Interval, unionMs } from './intervals';
+
+/** What a query asked of the stores. */
+export interface Asked {
+  readonly requests: number;
+  readonly bytes: number;
+  /** While an answer of the stand-in for AWS was waited for. */
+  readonly emulatorMs: number;
+}
 
 interface Asking {
   requests: number;

@@ -8,11 +8,12 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { build } from 'esbuild';
 import { BUNDLE_OPTIONS } from '../../infra/bundle-options';
-import { ASKED_HEADER, type Asked } from './asked';
+import { ASKED_HEADER } from './asked';
 import { answer, ask, bundleWorker, startWorker, sum } from './ingest';
 import { offer } from './offer';
 import { quantile } from './quantile';
 import { type QueryData, writeQueryData } from './query-data';
+import type { Asked } from './query-worker';
 import { type Stores, startStores } from './stores';
 
 interface Options {
