@@ -124,6 +124,7 @@ export async function readSeries(
     erasures: erasuresOf(known.deletions, target.series).filter(
       ({ fromMs, toMs }) => fromMs < range.toMs && toMs > range.fromMs,
     ),
+    layouts: new Map([...known.layouts.values()].flat().map((layout) => [layout.id, layout])),
     longestWindowMs: known.longestWindowMs,
     days: planDays(range, known.longestWindowMs),
   };
@@ -156,6 +157,8 @@ interface ReadContext extends ReadDependencies {
   readonly target: Layout;
   /** What was deleted of them. */
   readonly erasures: readonly Erasure[];
+  /** Those of the source that the catalogue has. An archiver's own, of several layouts in one chunk, need not be among them. */
+  readonly layouts: ReadonlyMap<Id, Layout>;
   readonly longestWindowMs: number;
   readonly days: readonly DayPlan[];
 }
@@ -284,7 +287,7 @@ async function readWarm(read: ReadContext, days: readonly DayPlan[]): Promise<Ti
 }
 
 async function readCold(read: ReadContext, days: readonly DayPlan[]): Promise<TierResult> {
-  const { cold, groups, range } = read;
+  const { cold, groups, range, layouts } = read;
   // After warm: what was purged before we read warm was committed here before that.
   const entries = [...(await manifestDays(read, days)).values()];
   const archived = entries.flatMap(({ archived }) => (archived === undefined ? [] : [archived]));
@@ -297,7 +300,11 @@ async function readCold(read: ReadContext, days: readonly DayPlan[]): Promise<Ti
         groups.includes(group) && minTimestamp < range.toMs && maxTimestamp >= range.fromMs,
     );
     return mapLimited(chunks, PARALLEL, async (chunk) => {
-      const [bytes, layout] = await Promise.all([object.chunk(chunk), object.layout(chunk.layout)]);
+      const [bytes, layout] = await Promise.all([
+        object.chunk(chunk),
+        // Of the same content wherever it lies, and mostly known already: a request of S3 less.
+        layouts.get(chunk.layout) ?? object.layout(chunk.layout),
+      ]);
       const place = `${key} @ ${chunk.offset} + ${chunk.length}`;
       return placedChunk(read, openChunk(bytes), layout, {
         tier: 'cold',
