@@ -60,13 +60,19 @@ const BOOLEANS: ReadonlyMap<string, number> = new Map([
 class BadLine extends Error {}
 const UNBALANCED = 'unbalanced quotes';
 
+/** Field keys that a line is expected to have, as they stand there: one after the other, and where each ends. */
+export interface ExpectedKeys {
+  readonly keys: Uint8Array;
+  readonly keyEnds: Int32Array;
+}
+
 /**
  * Reads a body line by line. What it says of a line holds until {@link next} is called again.
  *
  *     const reader = new LineReader(bytes, 'ns');
  *     while (reader.next()) if (reader.problem === undefined) use(reader);
  */
-export class LineReader {
+export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
   /** Number of the line, from 1; of its first when a string in it has line ends. */
   line = 0;
   /** What is wrong with the line; undefined when it was read. */
@@ -80,6 +86,8 @@ export class LineReader {
   keyStarts = new Int32Array(128);
   keyEnds = new Int32Array(128);
   values = new Float64Array(128);
+  /** What {@link expect} said of the line, when the keys of its numbers are just those; else undefined. */
+  expected: Expected | undefined;
   /** Fields that are strings, and were passed over. */
   strings = 0;
   /** Rounded down to ms; undefined when the line has none. */
@@ -90,7 +98,15 @@ export class LineReader {
   private lineAt = 0;
   private readonly unit: (typeof UNITS)[Precision];
 
-  constructor(bytes: Uint8Array, precision: Precision) {
+  /**
+   * @param expect asked once {@link headStart} and {@link headEnd} of a line are known: a guess of its keys, which spares
+   *   looking for where they end
+   */
+  constructor(
+    bytes: Uint8Array,
+    precision: Precision,
+    private readonly expect?: (reader: LineReader<Expected>) => Expected | undefined,
+  ) {
     this.buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     this.unit = UNITS[precision];
   }
@@ -116,6 +132,7 @@ export class LineReader {
     const start = this.at;
     this.problem = undefined;
     this.count = 0;
+    this.expected = undefined;
     this.strings = 0;
     this.timestampMs = undefined;
     try {
@@ -165,6 +182,7 @@ export class LineReader {
     this.headStart = at;
     for (; at < length; at++) {
       const byte = buffer[at]!;
+      if (byte > BACKSLASH) continue;
       if (byte === BACKSLASH) {
         if (isEscaped(buffer[at + 1])) at++;
       } else if (byte === SPACE || byte === NEWLINE) break;
@@ -179,17 +197,24 @@ export class LineReader {
 
   private readFields(): void {
     const { buffer } = this;
+    const expected = this.expect?.(this);
+    let areExpected = true;
     for (;;) {
       const start = this.at;
-      let at = start;
-      for (; ; at++) {
-        const byte = buffer[at];
-        if (byte === EQUALS) break;
-        if (byte === BACKSLASH) {
-          if (isEscaped(buffer[at + 1])) at++;
-        } else if (byte === undefined || byte === COMMA || byte === SPACE || byte === NEWLINE) {
-          this.at = Math.min(at, buffer.length);
-          throw new BadLine('missing field value');
+      let at = expected === undefined ? -1 : this.skipExpected(expected, start);
+      const isExpected = at !== -1;
+      if (!isExpected) {
+        for (at = start; ; at++) {
+          const byte = buffer[at]!;
+          // Letters, which most of a key are.
+          if (byte > BACKSLASH) continue;
+          if (byte === EQUALS) break;
+          if (byte === BACKSLASH) {
+            if (isEscaped(buffer[at + 1])) at++;
+          } else if (byte === undefined || byte === COMMA || byte === SPACE || byte === NEWLINE) {
+            this.at = Math.min(at, buffer.length);
+            throw new BadLine('missing field value');
+          }
         }
       }
       this.at = at;
@@ -198,6 +223,7 @@ export class LineReader {
       if (buffer[this.at] === QUOTE) this.skipString();
       else {
         const value = this.readValue();
+        if (!isExpected) areExpected = false;
         if (this.count === this.values.length) this.grow();
         this.keyStarts[this.count] = start;
         this.keyEnds[this.count] = at;
@@ -205,9 +231,22 @@ export class LineReader {
       }
       if (this.count + this.strings > MAX_LINE_FIELDS)
         throw new BadLine(`more than ${MAX_LINE_FIELDS} fields`);
-      if (buffer[this.at] !== COMMA) return;
+      if (buffer[this.at] !== COMMA) break;
       this.at++;
     }
+    if (areExpected && this.count === expected?.keyEnds.length) this.expected = expected;
+  }
+
+  /** @returns where the next of the expected keys ends, if it is what stands at `start`; else -1 */
+  private skipExpected({ keys, keyEnds }: ExpectedKeys, start: number): number {
+    const { buffer, count } = this;
+    if (count >= keyEnds.length) return -1;
+    const end = keyEnds[count]!;
+    let at = start;
+    // A key as it stands in a line does not end in a backslash: the equals sign after it would be a part of it.
+    for (let from = count === 0 ? 0 : keyEnds[count - 1]!; from < end; from++, at++)
+      if (buffer[at] !== keys[from]) return -1;
+    return buffer[at] === EQUALS ? at : -1;
   }
 
   private grow(): void {

@@ -79,7 +79,9 @@ let shapesMade = 0;
  */
 export function readLines(bytes: Uint8Array, { nowMs, maxAgeMs, precision }: LineLimits): ReadLines {
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  const reader = new LineReader(bytes, precision);
+  const reader = new LineReader<LineShape>(bytes, precision, ({ headStart, headEnd }) => {
+    return shapes.get(body.toString('latin1', headStart, headEnd))?.[0];
+  });
   const bySource = new Map<string, { readonly labels: Labels; readonly rows: Map<string, LineRow> }>();
   const problems: LineProblem[] = [];
   let accepted = 0;
@@ -103,7 +105,7 @@ export function readLines(bytes: Uint8Array, { nowMs, maxAgeMs, precision }: Lin
       outOfRange += count;
       continue;
     }
-    const shape = shapeOf(body, reader);
+    const shape = reader.expected ?? shapeOf(body, reader);
     if (typeof shape === 'string') {
       complain(shape);
       continue;
@@ -173,7 +175,7 @@ class LineRow implements SourceRow, Columns {
 }
 
 /** @returns what is wrong with the line, as text, when no series can be made of it */
-function shapeOf(body: Buffer, reader: LineReader): LineShape | string {
+function shapeOf(body: Buffer, reader: LineReader<LineShape>): LineShape | string {
   const head = body.toString('latin1', reader.headStart, reader.headEnd);
   const known = shapes.get(head);
   const same = known?.find((shape) => hasKeys(shape, body, reader));
@@ -183,7 +185,7 @@ function shapeOf(body: Buffer, reader: LineReader): LineShape | string {
   return made;
 }
 
-function hasKeys({ keys, keyEnds }: LineShape, body: Buffer, reader: LineReader): boolean {
+function hasKeys({ keys, keyEnds }: LineShape, body: Buffer, reader: LineReader<LineShape>): boolean {
   const { count } = reader;
   if (keyEnds.length !== count) return false;
   let at = 0;
@@ -196,7 +198,7 @@ function hasKeys({ keys, keyEnds }: LineShape, body: Buffer, reader: LineReader)
   return true;
 }
 
-function makeShape(body: Buffer, reader: LineReader): LineShape | string {
+function makeShape(body: Buffer, reader: LineReader<LineShape>): LineShape | string {
   const headText = body.toString('utf8', reader.headStart, reader.headEnd);
   const head = parseHead(headText);
   if (typeof head === 'string') return head;

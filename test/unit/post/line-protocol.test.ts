@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { LineReader, parseHead, unescapeName } from '../../../shared/post/line-protocol';
+import { type ExpectedKeys, LineReader, parseHead, unescapeName } from '../../../shared/post/line-protocol';
 
 interface Line {
   head: string;
@@ -213,6 +213,36 @@ describe('by property', () => {
         }
       }),
       { numRuns: 2_000 },
+    );
+  });
+
+  test('a guess of the keys, right or wrong, changes nothing but that it is told to be right', () => {
+    const field = fc.constantFrom('a=1', 'b=2i', 'ab=3', 'a\\=b=4', 'c="x"', 'a=', '=1', 'b\\ =t', 'é=5');
+    const line = fc.tuple(fc.array(field, { minLength: 1, maxLength: 4 }), fc.constantFrom('', ' 7', ' x'));
+    const readAll = (bytes: Buffer, guess?: (lineNumber: number) => ExpectedKeys | undefined) => {
+      const found: unknown[] = [];
+      const keysOf: ExpectedKeys[] = [];
+      const reader = new LineReader(bytes, 'ms', guess && (() => guess(found.length)));
+      while (reader.next()) {
+        const { count, keyStarts, keyEnds, values, problem, strings, timestampMs, expected } = reader;
+        const keys = Array.from({ length: count }, (_, i) => bytes.subarray(keyStarts[i], keyEnds[i]));
+        let end = 0;
+        const ends = Int32Array.from(keys, ({ length }) => (end += length));
+        keysOf.push({ keys: Buffer.concat(keys), keyEnds: ends });
+        const texts = keys.map(String);
+        found.push({ texts, values: [...values.slice(0, count)], problem, strings, timestampMs });
+        if (expected !== undefined && problem === undefined) expect(keysOf.at(-1)).toEqual(expected);
+      }
+      return { found, keysOf };
+    };
+    void fc.assert(
+      fc.property(fc.array(line, { minLength: 1, maxLength: 4 }), fc.nat(3), (lines, shift) => {
+        const body = Buffer.from(lines.map(([fields, end]) => `m ${fields.join(',')}${end}`).join('\n'));
+        const plain = readAll(body);
+        const guessed = readAll(body, (n) => plain.keysOf[(n + shift) % plain.keysOf.length]);
+        expect(guessed.found).toEqual(plain.found);
+      }),
+      { numRuns: 1_000 },
     );
   });
 });
