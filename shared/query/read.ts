@@ -19,7 +19,7 @@ import { type Id, idText } from '../id';
 import { type Labels, labelsKey } from '../labels';
 import { type Layout, layoutOf, unionLayout } from '../layout';
 import type { Catalogue, SourceCatalogue } from '../meta/catalogue';
-import type { Manifest, ManifestDay } from '../meta/manifest';
+import { isOpen, type Manifest, type ManifestDay } from '../meta/manifest';
 import type { Tenant } from '../meta/tenants';
 import {
   type Day,
@@ -133,8 +133,8 @@ export async function readSeries(
       const hot = await timed(() => readHot(read));
       const missingSinceMs = await missingSince(read, hot.marks);
       if (missingSinceMs !== undefined && !allowsMissing) throw new IncompleteReadError(missingSinceMs);
-      const days = await daysWithData(read);
-      const warm = await timed(() => readWarm(read, days));
+      const { days, unarchived } = await daysWithData(read);
+      const warm = await timed(() => readWarm(read, unarchived));
       const cold = await timed(() => readCold(read, days));
       const merged = mergeAll([...hot.blocks, ...warm.blocks, ...cold.blocks]) ?? gather(target, [], []);
       return {
@@ -251,11 +251,18 @@ async function readHot(read: ReadContext): Promise<TierResult & { marks: readonl
   return { ...collect(results), marks: [...marks.values(), ...after] };
 }
 
-/** The days of the range that may have warm or cold data; for long ranges the manifest knows. */
-async function daysWithData(read: ReadContext): Promise<readonly DayPlan[]> {
-  if (read.days.length <= MAX_UNPRUNED_DAYS) return read.days;
+/**
+ * The days of the range that may have warm or cold data, and those of which warm may have what cold has not; for long
+ * ranges the manifest knows. Asked after hot: a flush that trimmed before hot was read had announced itself, so a day that
+ * is not open has all that hot no longer had in its object.
+ */
+async function daysWithData(
+  read: ReadContext,
+): Promise<{ readonly days: readonly DayPlan[]; readonly unarchived: readonly DayPlan[] }> {
+  if (read.days.length <= MAX_UNPRUNED_DAYS) return { days: read.days, unarchived: read.days };
   const known = await manifestDays(read, read.days);
-  return read.days.filter(({ day }) => known.has(day));
+  const days = read.days.filter(({ day }) => known.has(day));
+  return { days, unarchived: days.filter(({ day }) => isOpen(known.get(day)!)) };
 }
 
 async function manifestDays(read: ReadContext, days: readonly DayPlan[]): Promise<Map<Day, ManifestDay>> {
