@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { build } from 'esbuild';
 import { BUNDLE_OPTIONS } from '../../infra/bundle-options';
@@ -20,6 +21,7 @@ interface Options {
   readonly hosts: string;
   readonly clients: string;
   readonly seconds: string;
+  readonly pause: string;
   readonly ingest: string;
   readonly only?: string;
   readonly cpuProf?: string;
@@ -62,6 +64,11 @@ export async function benchQuery(args: string[]): Promise<void> {
       'clients at once, each the next query as soon as it has an answer; and as many instances of query',
       '8',
     )
+    .option(
+      '--pause <ms>',
+      'between two queries of a client, at random around it; 0 keeps every processor busy',
+      '0',
+    )
     .option('--seconds <n>', 'how long each kind of query is measured', '5')
     .option('--ingest <n>', 'points a second of line protocol beside; 0 leaves that half out', '100000')
     .option('--only <query-tier>', 'one kind of query, such as series-hot')
@@ -84,7 +91,7 @@ export async function benchQuery(args: string[]): Promise<void> {
     const data = await writeQueryData(stores, Number(options.hosts), Date.now());
     const instances = await startInstances(dir, stores, options);
     children.push(...instances.map(({ child }) => child));
-    const bench = new QueryBench(data, instances, Number(options.seconds) * 1000);
+    const bench = new QueryBench(data, instances, Number(options.seconds) * 1000, Number(options.pause));
     const results: Result[] = [];
     const run = async (underIngest: boolean) => {
       for (const tier of ['hot', 'warm', 'cold'] as const)
@@ -143,18 +150,21 @@ class QueryBench {
     private readonly data: QueryData,
     private readonly instances: readonly Instance[],
     private readonly durationMs: number,
+    private readonly pauseMs: number,
   ) {}
 
   async measure(query: Result['query'], tier: Result['tier'], underIngest: boolean): Promise<Result> {
     const { instances } = this;
     const warmMs = performance.now() + WARM_UP_MS;
     const isCold = (done: number) => done === 0 || (done < WARM_UP && performance.now() < warmMs);
-    await Promise.all(instances.map((_, i) => this.repeat(i, query, tier, isCold)));
+    await Promise.all(instances.map((_, i) => this.repeat(i, query, tier, 0, isCold)));
     const rounds = await this.rounds(query, tier);
     const cpuBefore = await this.cpuMs();
     const endMs = performance.now() + this.durationMs;
     const answers = (
-      await Promise.all(instances.map((_, i) => this.repeat(i, query, tier, () => performance.now() < endMs)))
+      await Promise.all(
+        instances.map((_, i) => this.repeat(i, query, tier, this.pauseMs, () => performance.now() < endMs)),
+      )
     ).flat();
     const cpuMs = (await this.cpuMs()) - cpuBefore;
     const times = answers.map(({ ms }) => ms);
@@ -177,10 +187,14 @@ class QueryBench {
     i: number,
     query: Result['query'],
     tier: Result['tier'],
+    pauseMs: number,
     goesOn: (done: number) => boolean,
   ): Promise<Answer[]> {
     const answers: Answer[] = [];
-    while (goesOn(answers.length)) answers.push(await this.ask(i, answers.length, query, tier));
+    while (goesOn(answers.length)) {
+      answers.push(await this.ask(i, answers.length, query, tier));
+      if (pauseMs > 0) await sleep(2 * pauseMs * Math.random());
+    }
     return answers;
   }
 
