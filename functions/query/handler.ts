@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type * as z from 'zod';
 import { httpHandler } from '../../shared/api/handler';
 import { HttpError, reply } from '../../shared/api/http';
@@ -44,6 +45,8 @@ const status = new Status({
 });
 const hosts = new Hosts(table);
 const services = new Services(table);
+/** Hosts that are there, and stay: one that is retired can still be read. */
+const knownHosts = new LRUCache<string, true>({ max: 100_000 });
 
 /** Most pairs of host and name of one request for the latest values. mkr asks for at most 100 hosts at a time. */
 const MAX_LATEST = 10_000;
@@ -186,8 +189,11 @@ function requireFewSteps(series: number, stepMs: number, { fromMs, toMs }: TimeR
 }
 
 async function requireHost(tenant: Tenant, hostId: string): Promise<void> {
+  const key = `${tenant.id} ${hostId}`;
+  if (knownHosts.has(key)) return;
   if ((await hosts.get(tenant.id, hostId)) === undefined)
     throw new HttpError(404, `there is no host ${JSON.stringify(hostId.slice(0, 100))}`);
+  knownHosts.set(key, true);
 }
 
 async function requireService(tenant: Tenant, service: string): Promise<void> {
