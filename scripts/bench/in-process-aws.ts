@@ -4,6 +4,8 @@
  * emulator do not, whose speed would be what is measured.
  */
 
+import { writeUnitsOf } from './write-units';
+
 type Attribute = Record<string, unknown>;
 type Item = Record<string, Attribute>;
 
@@ -22,8 +24,8 @@ export interface PutRecord {
 /** What was put into the stream and not yet taken. */
 export const streamed: PutRecord[] = [];
 export const calls = new Map<string, number>();
-/** CPU spent in here, which is not ours, ms. */
-export const spent = { ms: 0 };
+/** CPU spent in here, which is not ours, ms; and what DynamoDB would charge. */
+export const spent = { ms: 0, writeUnits: 0 };
 
 /** By partition key, then sort key. */
 const items = new Map<string, Map<string, Item>>();
@@ -138,7 +140,12 @@ export class NodeHttpHandler {
     let statusCode = 200;
     let answer: unknown;
     try {
-      answer = run(JSON.parse(typeof body === 'string' ? body : DECODER.decode(body)) as never);
+      const input = JSON.parse(typeof body === 'string' ? body : DECODER.decode(body)) as Record<
+        string,
+        unknown
+      >;
+      if (operation !== 'PutRecords') spent.writeUnits += writeUnitsOf(operation, input);
+      answer = run(input as never);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       statusCode = 400;

@@ -39,6 +39,7 @@ export interface Round {
   readonly records: number;
   readonly recordBytes: number;
   readonly putUnits: number;
+  readonly writeUnits: number;
   readonly batches: number;
   readonly calls: Readonly<Record<string, number>>;
   readonly peakRssBytes: number;
@@ -125,6 +126,7 @@ class Worker {
 
   async run(isPaper: boolean): Promise<Round> {
     const callsBefore = new Map(calls);
+    const writeUnitsBefore = spent.writeUnits;
     const startMs = Date.now();
     let postCpuMs = 0;
     let ingestCpuMs = 0;
@@ -181,6 +183,7 @@ class Worker {
       records,
       recordBytes,
       putUnits,
+      writeUnits: spent.writeUnits - writeUnitsBefore,
       batches,
       calls: Object.fromEntries([...calls].map(([name, n]) => [name, n - (callsBefore.get(name) ?? 0)])),
       peakRssBytes: process.resourceUsage().maxRSS * 1024,

@@ -119,6 +119,8 @@ export interface Phase {
   readonly redisCallsPerMillion: number;
   /** Of 25 KB, a record being one at least. */
   readonly putUnitsPerMillion: number;
+  /** Of the ingester and the counters of post; a flush has its own, see `bench flush`. */
+  readonly writeUnitsPerMillion: number;
   readonly calls: Readonly<Record<string, number>>;
 }
 
@@ -268,6 +270,7 @@ function phaseOf(rounds: readonly Round[], storeCpuMs: number, redisCalls: numbe
     recordBytes: sum(rounds, ({ recordBytes }) => recordBytes) / points,
     redisCallsPerMillion: redisCalls / (points / 1e6),
     putUnitsPerMillion: sum(rounds, ({ putUnits }) => putUnits) / (points / 1e6),
+    writeUnitsPerMillion: sum(rounds, ({ writeUnits }) => writeUnits) / (points / 1e6),
     calls: Object.fromEntries([...names].map((name) => [name, sum(rounds, ({ calls }) => calls[name] ?? 0)])),
   };
 }

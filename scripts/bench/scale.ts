@@ -6,6 +6,7 @@ interface Result {
   readonly series: number;
   readonly cpuSecondsPerMillion: number;
   readonly redisCallsPerMillion: number;
+  readonly writeUnitsPerMillion: number;
   readonly putUnitsPerMillion: number;
 }
 
@@ -13,7 +14,8 @@ interface Result {
 export async function benchScale(args: string[]): Promise<void> {
   const command = new Command('bench scale')
     .description(
-      'CPU of post, ingester and store, and store operations, for a million points of 10 k, 100 k and 1 M series.',
+      'CPU of post, ingester and store, and store operations, for a million points of 10 k, 100 k and 1 M series that are known; ' +
+        'flushes have their own write units, see `bench flush`.',
     )
     .option('--protocol <name>', 'mackerel or influx', 'mackerel')
     .option('--json', 'an array on stdout');
@@ -35,16 +37,19 @@ export async function benchScale(args: string[]): Promise<void> {
   }
   if (json) process.stdout.write(`${JSON.stringify(results)}\n`);
   else
-    for (const { series, cpuSecondsPerMillion, redisCallsPerMillion, putUnitsPerMillion } of results)
+    for (const result of results)
       process.stdout.write(
-        `${series} series: a million points take ${cpuSecondsPerMillion.toFixed(3)} CPU s, ${Math.round(redisCallsPerMillion)} Redis calls, ${Math.round(putUnitsPerMillion)} put units\n`,
+        `${result.series} series: a million points take ${result.cpuSecondsPerMillion.toFixed(3)} CPU s, ` +
+          `${Math.round(result.redisCallsPerMillion)} Redis calls, ${Math.round(result.writeUnitsPerMillion)} write units, ` +
+          `${Math.round(result.putUnitsPerMillion)} put units\n`,
       );
 }
 
-function perMillion({ cpu, redisCallsPerMillion, putUnitsPerMillion }: Phase) {
+function perMillion({ cpu, redisCallsPerMillion, writeUnitsPerMillion, putUnitsPerMillion }: Phase) {
   return {
     cpuSecondsPerMillion: cpu.post + cpu.ingest + cpu.store,
     redisCallsPerMillion,
+    writeUnitsPerMillion,
     putUnitsPerMillion,
   };
 }
