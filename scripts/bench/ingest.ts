@@ -56,7 +56,7 @@ export async function benchIngest(args: string[]): Promise<void> {
     )
     .option('--hosts <n>', 'hosts', '10000')
     .option('--metrics <n>', 'metrics of each', '100')
-    .option('--minutes <n>', 'minutes that each posts; the first is cold, every series new', '15')
+    .option('--minutes <n>', 'minutes that each posts; the first is cold, every series new', '30')
     .option(
       '--workers <n>',
       'processes, each a shard with the functions beside it',
