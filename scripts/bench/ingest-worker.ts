@@ -24,6 +24,8 @@ export interface WorkerTask {
   readonly worker: number;
   readonly workers: number;
   readonly hosts: number;
+  /** That post before the others do. */
+  readonly warmUpHosts: number;
   readonly metrics: number;
   readonly protocol: Protocol;
   readonly redisUrl: string;
@@ -79,9 +81,14 @@ function provision(partitions: number): void {
   );
 }
 
-function hostIds({ worker, workers, hosts }: WorkerTask, partitions: number): string[] {
+function hostIds(
+  first: string,
+  hosts: number,
+  { worker, workers }: WorkerTask,
+  partitions: number,
+): string[] {
   const tenantId = tenantIdOf(TENANT);
-  const ids = Array.from({ length: hosts }, (_, i) => `b${i.toString(36).padStart(10, '0')}`);
+  const ids = Array.from({ length: hosts }, (_, i) => `${first}${i.toString(36).padStart(10, '0')}`);
   // A worker is a shard: the records of a partition come to one.
   return ids.filter(
     (id) => partitionOf(sourceIdOf(tenantId, sourceOf.host(id)), partitions) % workers === worker,
@@ -94,6 +101,9 @@ const CONTEXT = { getRemainingTimeInMillis: () => 120_000 } as Context;
 class Worker {
   private readonly bodies: AgentBodies;
   private readonly hosts: readonly string[];
+  private readonly warmUpHosts: readonly string[];
+  /** Whose minute was made. */
+  private posting: readonly string[] = [];
   private readonly paper: PaperWay;
   /** Outside of the heap, where a minute of them would be work for the collector that no function has. */
   private made: Buffer[] = [];
@@ -104,7 +114,8 @@ class Worker {
     const { partitions } = parseSettings({});
     provision(partitions);
     this.bodies = new AgentBodies(task.metrics);
-    this.hosts = hostIds(task, partitions);
+    this.hosts = hostIds('b', task.hosts, task, partitions);
+    this.warmUpHosts = hostIds('w', task.warmUpHosts, task, partitions);
     this.paper = new PaperWay(new Redis(task.redisUrl, { enableAutoPipelining: true }));
     const route = task.protocol === 'mackerel' ? '/api/v0/tsdb' : '/write';
     this.event = {
@@ -118,8 +129,9 @@ class Worker {
     };
   }
 
-  make(minute: number, timeMs: number): void {
-    this.made = Array.from(this.bodies.minute(this.task.protocol, this.hosts, minute, timeMs), (body) =>
+  make(minute: number, timeMs: number, isWarmUp = false): void {
+    this.posting = isWarmUp ? this.warmUpHosts : this.hosts;
+    this.made = Array.from(this.bodies.minute(this.task.protocol, this.posting, minute, timeMs), (body) =>
       Buffer.from(body),
     );
   }
@@ -175,7 +187,7 @@ class Worker {
       }
     }
     return {
-      points: this.hosts.length * this.task.metrics,
+      points: this.posting.length * this.task.metrics,
       startMs,
       endMs: Date.now(),
       postCpuMs,
@@ -227,7 +239,7 @@ function meter(): () => number {
 }
 
 type Message =
-  | { readonly make: readonly [minute: number, timeMs: number] }
+  | { readonly make: readonly [minute: number, timeMs: number, isWarmUp?: boolean] }
   | { readonly run: 'ours' | 'paper' };
 
 const worker = new Worker(JSON.parse(process.env.BENCH_TASK!) as WorkerTask);

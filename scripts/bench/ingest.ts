@@ -18,6 +18,7 @@ import type { Protocol } from './agent-bodies';
 import type { Round, WorkerTask } from './ingest-worker';
 
 const MINUTE_MS = 60_000;
+const WARM_UP_MINUTES = 3;
 
 /** What is posted, and by how many processes. */
 export interface Load {
@@ -25,6 +26,8 @@ export interface Load {
   readonly metrics: string;
   readonly minutes: string;
   readonly workers: string;
+  /** Hosts that post before; none by default. */
+  readonly warmUp?: string;
   readonly protocol: Protocol;
   readonly cpuProf?: string;
   readonly json?: boolean;
@@ -66,6 +69,11 @@ export async function benchIngest(args: string[]): Promise<void> {
       '--protocol <name>',
       'mackerel (JSON, one host a request) or influx (20 lines a request)',
       'mackerel',
+    )
+    .option(
+      '--warm-up <n>',
+      'other hosts, new too, that post three minutes before: cold is of new series, not of a new process',
+      '1000',
     )
     .option('--no-paper', "leave the paper's way out")
     .option('--cpu-prof <dir>', 'write a CPU profile of each process there')
@@ -161,9 +169,14 @@ async function measure(dir: string, bundle: string, options: Load, way: 'ours' |
         startWorker(bundle, options, worker, server),
       ),
     );
-    const emptyBytes = await usedMemory(redis);
     const minutes = Number(options.minutes);
     const fromMs = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - minutes * MINUTE_MS;
+    for (let minute = -WARM_UP_MINUTES; minute < 0 && Number(options.warmUp ?? 0) > 0; minute++) {
+      const make = [minute + WARM_UP_MINUTES, fromMs + minute * MINUTE_MS, true];
+      await Promise.all(workers.map((worker) => ask(worker, { make })));
+      await Promise.all(workers.map((worker) => ask<Round>(worker, { run: way })));
+    }
+    const emptyBytes = await usedMemory(redis);
     const phases: Phase[] = [];
     let peakRssBytes = 0;
     let points = 0;
@@ -207,6 +220,7 @@ export async function startWorker(
     worker,
     workers: Number(options.workers),
     hosts: Number(options.hosts),
+    warmUpHosts: Number(options.warmUp ?? 0),
     metrics: Number(options.metrics),
     protocol: options.protocol,
     redisUrl,
