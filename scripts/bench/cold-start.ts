@@ -1,10 +1,11 @@
 /** `npm run bench -- cold-start`: how large the functions' bundles are, and the CPU it takes to load one. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { buildSync } from 'esbuild';
+import { bundleForBrowser } from '../../infra/browser-bundle';
 import { BUNDLE_OPTIONS } from '../../infra/bundle-options';
 import { ENV, FUNCTIONS, type FunctionName } from '../../shared/names';
 import { parseSettings } from '../../shared/settings';
@@ -32,9 +33,11 @@ export async function benchColdStart(args: string[]): Promise<void> {
     writeFileSync(empty, '');
     const nothingMs = cpuMs(empty);
     const results = FUNCTIONS.map((name): Result => {
-      const outfile = join(dir, `${name}.js`);
-      const entry = join(__dirname, '..', '..', 'functions', name, 'handler.ts');
-      buildSync({ ...BUNDLE_OPTIONS, entryPoints: [entry], outfile });
+      const outfile = join(dir, name, 'index.js');
+      const folder = join(__dirname, '..', '..', 'functions', name);
+      buildSync({ ...BUNDLE_OPTIONS, entryPoints: [join(folder, 'handler.ts')], outfile });
+      const browserFolder = join(folder, 'browser');
+      if (existsSync(browserFolder)) bundleForBrowser(browserFolder, join(dir, name, 'assets'));
       return {
         function: name,
         bundleBytes: statSync(outfile).size,

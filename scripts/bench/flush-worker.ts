@@ -42,7 +42,7 @@ async function flush(task: FlushTask): Promise<Flushed> {
   for (const { operation, body } of made) {
     calls[operation] ??= { calls: 0, writeUnits: 0 };
     const of = calls[operation];
-    const text = typeof body === 'string' ? body : Buffer.from(body!).toString();
+    const text = typeof body === 'string' ? body : new TextDecoder().decode(body);
     of.calls++;
     of.writeUnits += writeUnitsOf(operation, JSON.parse(text) as Record<string, unknown>);
   }
