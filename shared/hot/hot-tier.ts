@@ -66,6 +66,8 @@ export interface PartitionState {
 export interface GroupWindows extends Pick<PartitionState, 'isWhole' | 'loss'> {
   /** Window starts, ascending. */
   readonly starts: readonly number[];
+  /** Frames of those windows that were asked for, by their start, unless they are too many. */
+  readonly frames: ReadonlyMap<number, readonly Buffer[]>;
 }
 
 /** Frames that have reached the next tier: how many, and which. */
@@ -98,7 +100,10 @@ interface Scripts {
   trimMoved(keys: number, ...args: (string | number)[]): Promise<number>;
   markPartition(keys: number, ...args: string[]): Promise<number>;
   inspectPartition(keys: number, ...args: string[]): Promise<[number, ...(string | null)[]]>;
-  groupWindows(keys: number, ...args: string[]): Promise<[number, string | null, string[]]>;
+  groupWindowsBuffer(
+    keys: number,
+    ...args: (string | number)[]
+  ): Promise<[number, Buffer | null, Buffer[], ...(Buffer[] | null)[]]>;
 }
 
 /** The memory tier, addressed by partition: every call touches one hash slot. */
@@ -251,10 +256,34 @@ export class HotTier {
     return this.redis.lrangeBuffer(framesKey(hashTag(ref), group, windowStart), 0, -1);
   }
 
-  async windows(ref: PartitionRef, group: GroupId): Promise<GroupWindows> {
+  /**
+   * A group's windows, and the frames of some, as they are at one moment.
+   *
+   * @param likely starts of windows that may be there and are wanted, a few
+   */
+  async windows(ref: PartitionRef, group: GroupId, likely: readonly number[]): Promise<GroupWindows> {
     const tag = hashTag(ref);
-    const [mark, loss, starts] = await this.redis.groupWindows(2, markKey(tag), windowsKey(tag, group));
-    return { isWhole: mark === 1, loss: loss ?? undefined, starts: starts.map(Number).sort((a, b) => a - b) };
+    const keys = [
+      markKey(tag),
+      windowsKey(tag, group),
+      ...likely.map((start) => framesKey(tag, group, start)),
+    ];
+    const [mark, loss, starts, ...lists] = await this.redis.groupWindowsBuffer(
+      keys.length,
+      ...keys,
+      MAX_READ_FRAMES,
+    );
+    const frames = new Map<number, Buffer[]>();
+    likely.forEach((start, i) => {
+      const list = lists[i];
+      if (list) frames.set(start, list);
+    });
+    return {
+      isWhole: mark === 1,
+      loss: loss?.toString(),
+      starts: starts.map(Number).sort((a, b) => a - b),
+      frames,
+    };
   }
 
   async inspect(ref: PartitionRef): Promise<PartitionState> {

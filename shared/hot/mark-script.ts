@@ -32,12 +32,21 @@ return { ${MARK_OF_THIS_NODE} and 1 or 0, mark[1], mark[2], lowest[2] or false }
 `;
 
 /**
- * The windows of a group, with what tells whether they are all there.
+ * The windows of a group and the frames of some, with what tells whether they are all there: at one moment, so that nothing
+ * can be lost, or moved on, between the one and the other.
  *
- * KEYS  mark; the group's set of windows
+ * KEYS  mark; the group's set of windows; lists of frames
+ * ARGV  most frames to give in all
  *
- * Returns 1 when the mark is this primary's, else 0; `loss`, or false; the window starts.
+ * Returns 1 when the mark is this primary's, else 0; `loss`, or false; the window starts; then for each list its frames, or
+ * false when they would be too many.
  */
 export const WINDOWS_SCRIPT = `#!lua flags=no-writes
-return { ${MARK_OF_THIS_NODE} and 1 or 0, redis.call('HGET', KEYS[1], 'loss'), redis.call('SMEMBERS', KEYS[2]) }
+local found = { ${MARK_OF_THIS_NODE} and 1 or 0, redis.call('HGET', KEYS[1], 'loss'), redis.call('SMEMBERS', KEYS[2]) }
+local room = tonumber(ARGV[1])
+for i = 3, #KEYS do
+  room = room - redis.call('LLEN', KEYS[i])
+  found[i + 1] = room >= 0 and redis.call('LRANGE', KEYS[i], 0, -1)
+end
+return found
 `;

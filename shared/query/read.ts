@@ -30,6 +30,7 @@ import {
   partitionsOn,
   sourceIdOf,
   splitIndexOf,
+  windowStartMs,
 } from '../placement';
 import type { LossWatch } from '../recovery/loss-watch';
 import type { WarmTier } from '../warm/warm-tier';
@@ -212,43 +213,62 @@ async function missingSince(
   return missing.length === 0 ? undefined : Math.min(...missing);
 }
 
+/** Windows of the newest data, of which memory may have frames; what it has of others is asked for by itself. */
+const LIKELY_WINDOWS = 4;
+
 async function readHot(read: ReadContext): Promise<TierResult & { marks: readonly PartitionMarks[] }> {
-  const { hot, catalogue, tenant, groups, range, longestWindowMs } = read;
+  const { hot, catalogue, tenant, groups, range, longestWindowMs, layouts: known } = read;
   const targets = partitionsOf(read, read.days).flatMap((ref) => groups.map((group) => ({ ref, group })));
-  const marks = new Map<number, PartitionMarks>();
+  const likely = likelyWindows(range, longestWindowMs);
+  const marks: PartitionMarks[] = [];
   const windows = await mapLimited(targets, PARALLEL, async ({ ref, group }) => {
-    const { isWhole, loss, starts } = await hot.windows(ref, group);
-    marks.set(ref.partition, { ref, isWhole, loss });
+    const { isWhole, loss, starts, frames } = await hot.windows(ref, group, likely);
+    marks.push({ ref, isWhole, loss });
     return starts
       .filter((start) => start < range.toMs && start > range.fromMs - longestWindowMs)
-      .map((windowStart) => ({ ref, group, windowStart }));
+      .map((windowStart) => ({ ref, group, windowStart, frames: frames.get(windowStart) }));
   });
-  const results = await mapLimited(windows.flat(), PARALLEL, async ({ ref, group, windowStart }) => {
-    const encoded = await hot.allFrames(ref, group, windowStart);
+  const results = await mapLimited(windows.flat(), PARALLEL, async ({ ref, group, windowStart, frames }) => {
+    const encoded = frames ?? (await hot.allFrames(ref, group, windowStart));
     if (encoded.length === 0) return undefined;
     const bytes = encoded.reduce((sum, frame) => sum + frame.length, 0);
-    const frames = encoded.map(decodeFrame);
-    const ids = [...new Set(frames.map(({ layout }) => idText(layout)))];
+    const decoded = encoded.map(decodeFrame);
+    const ids = [...new Set(decoded.map(({ layout }) => idText(layout)))];
     const layouts = await mapLimited(
       ids,
       PARALLEL,
-      async (id) => (await hot.layout(ref, id)) ?? catalogue.layout(tenant.id, group, id),
+      async (id) => known.get(id) ?? (await hot.layout(ref, id)) ?? catalogue.layout(tenant.id, group, id),
     );
     const union = unionLayout(layouts);
-    const whole = gather(union, layouts, frames);
+    const whole = gather(union, layouts, decoded);
     return placed(read, whole, union, {
       tier: 'hot',
       place: hot.keyOf(ref, group, windowStart),
       bytes,
     });
   });
-  // Again after the frames: they may have been lost in between.
-  const used = new Map(windows.flat().map(({ ref }) => [ref.partition, ref]));
+  // Again after frames that were read by themselves: they may have been lost in between.
+  const later = windows.flat().filter(({ frames }) => frames === undefined);
+  const used = new Map(later.map(({ ref }) => [ref.partition, ref]));
   const after = await mapLimited([...used.values()], PARALLEL, async (ref) => ({
     ref,
     ...(await hot.inspect(ref)),
   }));
-  return { ...collect(results), marks: [...marks.values(), ...after] };
+  return { ...collect(results), marks: [...marks, ...after] };
+}
+
+/** The last windows of a range that may have begun by now. */
+function likelyWindows({ fromMs, toMs }: TimeRange, windowMs: number): number[] {
+  const starts: number[] = [];
+  const last = Math.min(toMs - 1, Date.now());
+  if (windowMs === 0) return starts;
+  for (
+    let start = windowStartMs(last, windowMs);
+    start > fromMs - windowMs && starts.length < LIKELY_WINDOWS;
+    start -= windowMs
+  )
+    starts.push(start);
+  return starts;
 }
 
 /**
