@@ -115,7 +115,7 @@ export function encodeRecords(
 export function encodeRecord(record: StreamRecord, format: RecordFormat = FORMATS.record.writes[0]): Buffer {
   const { deletions = [] } = record;
   const isPlain = format === PLAIN;
-  const writer = new ByteWriter(4096);
+  const writer = new ByteWriter(estimatedBytes(record));
   if (isPlain) writer.bytes(MAGIC).byte(PLAIN).bytes(new Uint8Array(CRC_BYTES));
   writer.text(record.tenant).uvarint(record.partition).uvarint(record.groups.length);
   for (const { sourceId, splitBits, splitIndex, layout, frames } of record.groups) {
@@ -146,6 +146,14 @@ export function encodeRecord(record: StreamRecord, format: RecordFormat = FORMAT
     Buffer.of(deletions.length > 0 ? WITH_DELETIONS : SAMPLES),
     zstdCompressSync(bytes, { params: { [zlib.ZSTD_c_compressionLevel]: 1 } }),
   ]);
+}
+
+/** About how long a record is, rather too much. */
+function estimatedBytes({ groups }: StreamRecord): number {
+  let bytes = 1024;
+  for (const { layout, frames } of groups)
+    bytes += 64 + layout.packed.length + frames.length * (8 + 8 * layout.seriesCount);
+  return bytes;
 }
 
 /**

@@ -142,8 +142,8 @@ function encodeColumns(ordered: readonly KeyedColumn[]): Buffer {
 }
 
 function valuesOf(positions: Uint32Array, values: ArrayLike<number>): Uint8Array {
-  const bytes = new Uint8Array(positions.length * 8);
-  const view = new DataView(bytes.buffer);
-  for (let i = 0; i < positions.length; i++) view.setFloat64(i * 8, values[positions[i]!]!, true);
-  return bytes;
+  // Little-endian, as every processor is that Lambda has.
+  const ordered = new Float64Array(positions.length);
+  for (let i = 0; i < positions.length; i++) ordered[i] = values[positions[i]!]!;
+  return new Uint8Array(ordered.buffer);
 }
