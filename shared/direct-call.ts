@@ -50,8 +50,8 @@ const SERVICES = {
  * errors, retries, throttling and clock skew; so only commands that may be repeated belong here, and whose refusal is rare.
  * A call with options, such as an abort signal, is the SDK's too.
  *
- * Of PutRecords the SDK takes 134 us of CPU, with its middleware cached 97, this 33: as much as all else that a
- * post of a hundred samples needs (`npm run bench -- ingest`).
+ * Of PutRecords the SDK takes 134 us of CPU, with its middleware cached 97, this about 20: the rest was as much as all
+ * else that a post of a hundred samples needs (`npm run bench -- ingest`).
  */
 export function callDirectly<C extends DynamoDBClient | KinesisClient>(
   client: C,
