@@ -6,8 +6,8 @@ import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
-import { FUNCTIONS, functionName } from '../shared/names';
-import type { Settings } from '../shared/settings';
+import { FUNCTIONS, functionName } from '../shared/platform/names';
+import type { Settings } from '../shared/platform/settings';
 import type { Stage } from './config';
 import { awsMetric, greatest, ownMetric } from './metrics';
 

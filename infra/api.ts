@@ -7,9 +7,9 @@ import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import type { FunctionName } from '../shared/names';
-import { FALLBACK_FUNCTION, ROUTES } from '../shared/routes';
-import type { Settings } from '../shared/settings';
+import { FALLBACK_FUNCTION, ROUTES } from '../shared/http/routes';
+import type { FunctionName } from '../shared/platform/names';
+import type { Settings } from '../shared/platform/settings';
 import type { Stage } from './config';
 import { retentionDays } from './log-retention';
 

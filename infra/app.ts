@@ -1,5 +1,5 @@
 import { App } from 'aws-cdk-lib';
-import { InvalidSettingError } from '../shared/settings';
+import { InvalidSettingError } from '../shared/platform/settings';
 import { readConfig } from './config';
 import { addStacks } from './stacks';
 

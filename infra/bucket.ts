@@ -2,7 +2,7 @@ import { Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import { Grant, type IGrantable, type Role } from 'aws-cdk-lib/aws-iam';
 import * as s3 from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
-import { BUCKET_PREFIX } from '../shared/names';
+import { BUCKET_PREFIX } from '../shared/platform/names';
 import { pinLogicalId } from './logical-id';
 
 /**

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { AssetHashType, DockerImage } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import { buildSync } from 'esbuild';
-import type { FunctionName } from '../shared/names';
+import type { FunctionName } from '../shared/platform/names';
 import { bundleForBrowser } from './browser-bundle';
 import { BUNDLE_OPTIONS } from './bundle-options';
 

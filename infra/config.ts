@@ -5,7 +5,7 @@ import {
   type Settings,
   type SettingsInput,
   settingsSchema,
-} from '../shared/settings';
+} from '../shared/platform/settings';
 
 /**
  * `local` is synthesized and run by `npm start`, never deployed to AWS; `dev` may be thrown away; what

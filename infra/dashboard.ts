@@ -9,7 +9,7 @@ import {
   Stats,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
-import { FUNCTIONS, functionName } from '../shared/names';
+import { FUNCTIONS, functionName } from '../shared/platform/names';
 import type { Watched } from './alarms';
 import { awsMetric, ownMetric } from './metrics';
 

@@ -3,7 +3,7 @@ import * as elasticache from 'aws-cdk-lib/aws-elasticache';
 import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Grant } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
-import type { Settings } from '../shared/settings';
+import type { Settings } from '../shared/platform/settings';
 import type { Stage } from './config';
 import { pinLogicalId } from './logical-id';
 import { HOT_TIER_PORT, type Network } from './network';

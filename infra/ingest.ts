@@ -2,7 +2,7 @@ import { Duration } from 'aws-cdk-lib';
 import { Grant } from 'aws-cdk-lib/aws-iam';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
-import type { Settings } from '../shared/settings';
+import type { Settings } from '../shared/platform/settings';
 import type { Bucket } from './bucket';
 import type { SampleStream } from './stream';
 

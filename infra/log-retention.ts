@@ -1,5 +1,5 @@
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
-import type { Settings } from '../shared/settings';
+import type { Settings } from '../shared/platform/settings';
 
 const DAY_MS = 86_400_000;
 

@@ -7,7 +7,7 @@ import {
   METRIC_SERVICE,
   type MeteredFunction,
   type MetricName,
-} from '../shared/names';
+} from '../shared/platform/names';
 import type { Stage } from './config';
 
 const MINUTE = Duration.minutes(1);

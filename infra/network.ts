@@ -1,7 +1,7 @@
 import * as ec2 from 'aws-cdk-lib/aws-ec2';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import type { Settings } from '../shared/settings';
+import type { Settings } from '../shared/platform/settings';
 import { retentionDays } from './log-retention';
 import { pinLogicalId } from './logical-id';
 

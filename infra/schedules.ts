@@ -3,7 +3,7 @@ import { Rule, RuleTargetInput, Schedule } from 'aws-cdk-lib/aws-events';
 import { LambdaFunction } from 'aws-cdk-lib/aws-events-targets';
 import type * as lambda from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
-import type { Settings } from '../shared/settings';
+import type { Settings } from '../shared/platform/settings';
 import type { Stage } from './config';
 
 export interface SchedulesProps {

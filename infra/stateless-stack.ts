@@ -1,6 +1,6 @@
 import { CfnOutput, RemovalPolicies, RemovalPolicy, Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import { ENV } from '../shared/names';
+import { ENV } from '../shared/platform/names';
 import { Alarms, type Watched } from './alarms';
 import { Api } from './api';
 import type { Config } from './config';

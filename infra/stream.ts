@@ -2,7 +2,7 @@ import { Duration } from 'aws-cdk-lib';
 import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Stream, StreamEncryption, StreamMode } from 'aws-cdk-lib/aws-kinesis';
 import { Construct } from 'constructs';
-import type { Settings } from '../shared/settings';
+import type { Settings } from '../shared/platform/settings';
 import { pinLogicalId } from './logical-id';
 
 export interface SampleStreamProps {

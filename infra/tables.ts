@@ -1,6 +1,6 @@
 import { AttributeType, BillingMode, Table } from 'aws-cdk-lib/aws-dynamodb';
 import { Construct } from 'constructs';
-import { TABLE_KEYS } from '../shared/names';
+import { TABLE_KEYS } from '../shared/platform/names';
 import { pinLogicalId } from './logical-id';
 
 export interface TablesProps {

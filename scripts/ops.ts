@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { parseDuration } from '../shared/duration';
+import { parseDuration } from '../shared/model/duration';
 import type { Tier } from '../shared/query/read';
 import type { TierPlaces } from '../shared/query/where';
 import type { RecoveryStatus } from '../shared/recovery/replay';

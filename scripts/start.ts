@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
-import { InvalidSettingError } from '../shared/settings';
+import { InvalidSettingError } from '../shared/platform/settings';
 import { startDemo } from './local/demo';
 import { Problem } from './local/problem';
 import { startProgress } from './local/progress';

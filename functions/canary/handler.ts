@@ -1,12 +1,12 @@
-import { CanaryApi, CanaryRefusedError } from '../../shared/canary/canary-api';
-import { canaryKey } from '../../shared/canary/canary-key';
-import { ageSeconds, looks, valueAt } from '../../shared/canary/plan';
-import { metaTable, settings, variable } from '../../shared/environment';
-import { log } from '../../shared/log';
-import { ApiKeys } from '../../shared/meta/api-keys';
-import { Tenants } from '../../shared/meta/tenants';
-import { count, withMetrics } from '../../shared/meters';
-import { ENV } from '../../shared/names';
+import { CanaryApi, CanaryRefusedError } from '../../shared/operations/canary-api';
+import { canaryKey } from '../../shared/operations/canary-key';
+import { ageSeconds, looks, valueAt } from '../../shared/operations/canary-plan';
+import { metaTable, settings, variable } from '../../shared/platform/environment';
+import { log } from '../../shared/platform/log';
+import { count, withMetrics } from '../../shared/platform/meters';
+import { ENV } from '../../shared/platform/names';
+import { ApiKeys } from '../../shared/tenancy/api-keys';
+import { Tenants } from '../../shared/tenancy/tenants';
 
 const { window, flushDelay, archiveAfter, resolution } = settings();
 const table = metaTable();

@@ -1,7 +1,7 @@
 import type { Context, KinesisStreamBatchResponse, KinesisStreamEvent } from 'aws-lambda';
-import { deliveredRecords, ingest, ingestDependencies } from '../../shared/ingest/delivery';
-import { log } from '../../shared/log';
-import { withMetrics } from '../../shared/meters';
+import { deliveredRecords, ingest, ingestDependencies } from '../../shared/compose/ingest';
+import { log } from '../../shared/platform/log';
+import { withMetrics } from '../../shared/platform/meters';
 import { Positions } from '../../shared/recovery/positions';
 
 const dependencies = ingestDependencies(false);

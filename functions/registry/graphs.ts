@@ -1,6 +1,6 @@
-import type { RouteHandlers } from '../../shared/api/handler';
-import { HttpError, reply } from '../../shared/api/http';
-import { mapLimited } from '../../shared/concurrency';
+import type { RouteHandlers } from '../../shared/http/handler';
+import { HttpError, reply } from '../../shared/http/http';
+import { mapLimited } from '../../shared/platform/concurrency';
 import { annotations, existing, graphDefinitions, requireService } from './stores';
 
 /** Definitions that are put side by side for one request. */

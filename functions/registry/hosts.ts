@@ -1,11 +1,11 @@
-import type { RouteHandlers, RouteRequest } from '../../shared/api/handler';
-import { HttpError, MAX_ANSWER, reply, replyText } from '../../shared/api/http';
-import { mapLimited } from '../../shared/concurrency';
-import type { RoleFullname } from '../../shared/contract/hosts';
-import { type Host, HostRetiredError } from '../../shared/meta/hosts';
-import { rolesByService, TooManyRolesError } from '../../shared/meta/services';
-import type { Tenant } from '../../shared/meta/tenants';
-import type { RoutesByKey } from '../../shared/routes';
+import type { RoleFullname } from '../../shared/http/contract/hosts';
+import type { RouteHandlers, RouteRequest } from '../../shared/http/handler';
+import { HttpError, MAX_ANSWER, reply, replyText } from '../../shared/http/http';
+import type { RoutesByKey } from '../../shared/http/routes';
+import { mapLimited } from '../../shared/platform/concurrency';
+import { type Host, HostRetiredError } from '../../shared/registry/hosts';
+import { rolesByService, TooManyRolesError } from '../../shared/registry/services';
+import type { Tenant } from '../../shared/tenancy/tenants';
 import { active, existing, hosts, requireHost, services } from './stores';
 
 const MAX_HOST_BYTES = 256 * 1024;

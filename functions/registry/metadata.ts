@@ -1,8 +1,8 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import type { RouteHandlers } from '../../shared/api/handler';
-import { bodyText, HttpError, reply, replyText } from '../../shared/api/http';
-import { TooManyNamespacesError } from '../../shared/meta/metadata';
-import type { Tenant } from '../../shared/meta/tenants';
+import type { RouteHandlers } from '../../shared/http/handler';
+import { bodyText, HttpError, reply, replyText } from '../../shared/http/http';
+import { TooManyNamespacesError } from '../../shared/registry/metadata';
+import type { Tenant } from '../../shared/tenancy/tenants';
 import { active, existing, metadata, requireHost, requireService } from './stores';
 
 /** What metadata belongs to. */

@@ -1,16 +1,16 @@
 import { KinesisClient } from '@aws-sdk/client-kinesis';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
-import type { RouteHandlers } from '../../shared/api/handler';
-import { HttpError, reply } from '../../shared/api/http';
-import { ALL_NAMES, ALL_TIME } from '../../shared/deletion';
-import { formatToWrite, settings, variable } from '../../shared/environment';
-import { FORMATS } from '../../shared/formats';
-import { sourceOf } from '../../shared/labels';
-import { type Service, TooManyRolesError } from '../../shared/meta/services';
-import type { Tenant } from '../../shared/meta/tenants';
-import { ENV } from '../../shared/names';
-import { deletionRecords } from '../../shared/post/deletions';
-import { putRecords } from '../../shared/post/stream';
+import type { RouteHandlers } from '../../shared/http/handler';
+import { HttpError, reply } from '../../shared/http/http';
+import { ALL_NAMES, ALL_TIME } from '../../shared/model/deletion';
+import { FORMATS } from '../../shared/model/formats';
+import { sourceOf } from '../../shared/model/labels';
+import { formatToWrite, settings, variable } from '../../shared/platform/environment';
+import { ENV } from '../../shared/platform/names';
+import { type Service, TooManyRolesError } from '../../shared/registry/services';
+import { deletionRecords } from '../../shared/stream/deletion-records';
+import { putRecords } from '../../shared/stream/put';
+import type { Tenant } from '../../shared/tenancy/tenants';
 import { existing, metadata, requireService, services } from './stores';
 
 const recordFormat = formatToWrite(FORMATS.record.writes, settings().recordFormat);

@@ -1,14 +1,14 @@
-import { HttpError } from '../../shared/api/http';
-import { metaTable, settings } from '../../shared/environment';
-import { TenantMeter } from '../../shared/limits/tenant-meter';
-import { ApiKeys } from '../../shared/meta/api-keys';
-import { GraphAnnotations } from '../../shared/meta/graph-annotations';
-import { GraphDefinitions } from '../../shared/meta/graph-definitions';
-import { type Host, Hosts } from '../../shared/meta/hosts';
-import { MetadataStore } from '../../shared/meta/metadata';
-import { type Service, Services } from '../../shared/meta/services';
-import { type Tenant, Tenants } from '../../shared/meta/tenants';
-import { UsageTable } from '../../shared/usage/usage-table';
+import { HttpError } from '../../shared/http/http';
+import { metaTable, settings } from '../../shared/platform/environment';
+import { GraphAnnotations } from '../../shared/registry/graph-annotations';
+import { GraphDefinitions } from '../../shared/registry/graph-definitions';
+import { type Host, Hosts } from '../../shared/registry/hosts';
+import { MetadataStore } from '../../shared/registry/metadata';
+import { type Service, Services } from '../../shared/registry/services';
+import { ApiKeys } from '../../shared/tenancy/api-keys';
+import { TenantMeter } from '../../shared/tenancy/tenant-meter';
+import { type Tenant, Tenants } from '../../shared/tenancy/tenants';
+import { UsageTable } from '../../shared/tenancy/usage-table';
 
 const table = metaTable();
 

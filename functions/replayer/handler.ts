@@ -1,6 +1,6 @@
 import type { Context, KinesisStreamBatchResponse, KinesisStreamEvent } from 'aws-lambda';
-import { deliveredRecords, ingest, ingestDependencies } from '../../shared/ingest/delivery';
-import { withMetrics } from '../../shared/meters';
+import { deliveredRecords, ingest, ingestDependencies } from '../../shared/compose/ingest';
+import { withMetrics } from '../../shared/platform/meters';
 import type { IngestAgain } from '../../shared/recovery/redrive';
 import { ReplayReader } from '../../shared/recovery/replay-reader';
 import { type RedriveEvent, redrivenRecords } from '../../shared/recovery/set-aside';

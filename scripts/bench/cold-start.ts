@@ -7,8 +7,8 @@ import { Command } from 'commander';
 import { buildSync } from 'esbuild';
 import { bundleForBrowser } from '../../infra/browser-bundle';
 import { BUNDLE_OPTIONS } from '../../infra/bundle-options';
-import { ENV, FUNCTIONS, type FunctionName } from '../../shared/names';
-import { parseSettings } from '../../shared/settings';
+import { ENV, FUNCTIONS, type FunctionName } from '../../shared/platform/names';
+import { parseSettings } from '../../shared/platform/settings';
 
 interface Result {
   readonly function: FunctionName;

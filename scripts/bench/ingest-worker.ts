@@ -13,9 +13,9 @@ import type {
 import { Redis } from 'ioredis';
 import { handler as ingester } from '../../functions/ingester/handler';
 import { handler as post } from '../../functions/post/handler';
-import { sourceOf } from '../../shared/labels';
-import { partitionOf, sourceIdOf, tenantIdOf } from '../../shared/placement';
-import { parseSettings } from '../../shared/settings';
+import { sourceOf } from '../../shared/model/labels';
+import { partitionOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
+import { parseSettings } from '../../shared/platform/settings';
 import { AgentBodies, type Protocol } from './agent-bodies';
 import { calls, type PutRecord, putItem, setDefaultItem, spent, streamed } from './in-process-aws';
 import { PaperWay } from './paper-way';

@@ -1,8 +1,8 @@
 import type { KinesisStreamEvent } from 'aws-lambda';
 import type { Redis } from 'ioredis';
-import { labelValue, METRIC_NAME } from '../../shared/labels';
-import { decodeLayout, type PackedLayout, unpackLayout } from '../../shared/layout';
-import { decodeRecord } from '../../shared/record';
+import { labelValue, METRIC_NAME } from '../../shared/model/labels';
+import { decodeLayout, type PackedLayout, unpackLayout } from '../../shared/model/layout';
+import { decodeRecord } from '../../shared/stream/record';
 
 /**
  * HeteroTSDB's own way into Redis, as its reference implementation has it: for each point a string to which 16 bytes

@@ -1,20 +1,16 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { S3Client } from '@aws-sdk/client-s3';
+import { Catalogue } from '../../shared/catalogue/catalogue';
 import { encodeChunk, encodeFrame, type SampleFrame, sampleCount } from '../../shared/codec';
 import { encodeArchive } from '../../shared/cold/archive-object';
 import { ColdTier } from '../../shared/cold/cold-tier';
-import { DAY_MS } from '../../shared/duration';
-import { gather } from '../../shared/flush/flush';
+import { Manifest } from '../../shared/cold/manifest';
 import { connectHot } from '../../shared/hot/connection';
 import { HotTier } from '../../shared/hot/hot-tier';
-import { labelValue, METRIC_NAME, metricOf, sourceOf } from '../../shared/labels';
-import { type Layout, layoutOf, packLayout } from '../../shared/layout';
-import { ApiKeys } from '../../shared/meta/api-keys';
-import { Catalogue } from '../../shared/meta/catalogue';
-import { Hosts } from '../../shared/meta/hosts';
-import { Manifest } from '../../shared/meta/manifest';
-import { type Tenant, Tenants } from '../../shared/meta/tenants';
-import { ENV } from '../../shared/names';
+import { gather } from '../../shared/model/block-layout';
+import { DAY_MS } from '../../shared/model/duration';
+import { labelValue, METRIC_NAME, metricOf, sourceOf } from '../../shared/model/labels';
+import { type Layout, layoutOf, packLayout } from '../../shared/model/layout';
 import {
   dayOf,
   type GroupId,
@@ -22,10 +18,14 @@ import {
   type PartitionRef,
   partitionOf,
   sourceIdOf,
-} from '../../shared/placement';
+} from '../../shared/model/placement';
+import { ENV } from '../../shared/platform/names';
+import { parseSettings } from '../../shared/platform/settings';
 import { LossWatch } from '../../shared/recovery/loss-watch';
 import { RecoveryTable } from '../../shared/recovery/recovery-table';
-import { parseSettings } from '../../shared/settings';
+import { Hosts } from '../../shared/registry/hosts';
+import { ApiKeys } from '../../shared/tenancy/api-keys';
+import { type Tenant, Tenants } from '../../shared/tenancy/tenants';
 import { revisionOf, WarmTier } from '../../shared/warm/warm-tier';
 import { makeAgentData, type SeriesData } from './agent-data';
 import type { Stores } from './stores';

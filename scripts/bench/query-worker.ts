@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { Redis } from 'ioredis';
 import { handler as query } from '../../functions/query/handler';
-import { ROUTES } from '../../shared/routes';
+import { ROUTES } from '../../shared/http/routes';
 import { matchRoute, proxyEvent } from '../local/http-api';
 import { ASKED_HEADER } from './asked';
 import { watchAws } from './aws-meter';

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { Redis } from 'ioredis';
-import { ENV, TABLE_KEYS } from '../../shared/names';
-import { parseSettings } from '../../shared/settings';
+import { ENV, TABLE_KEYS } from '../../shared/platform/names';
+import { parseSettings } from '../../shared/platform/settings';
 import { type AwsAddress, localAws } from '../local/provision';
 import { freePort, type Server, startAws, startHotServer } from '../local/servers';
 

@@ -14,10 +14,10 @@ import {
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { Command } from 'commander';
 import { Redis } from 'ioredis';
-import { mapLimited } from '../../shared/concurrency';
-import { DAY_MS } from '../../shared/duration';
-import { type FunctionName, METRIC_DIMENSION, UNITS } from '../../shared/names';
-import { IDLE_FUNCTIONS, type MeasuredUnits, type Units } from '../../shared/usage/measured-units';
+import { DAY_MS } from '../../shared/model/duration';
+import { mapLimited } from '../../shared/platform/concurrency';
+import { type FunctionName, METRIC_DIMENSION, UNITS } from '../../shared/platform/names';
+import { IDLE_FUNCTIONS, type MeasuredUnits, type Units } from '../../shared/tenancy/measured-units';
 import { localAws } from '../local/provision';
 import { startStack } from '../local/stack';
 import { archive } from '../ops/archive';

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { connectHot } from '../../shared/hot/connection';
 import { HotTier } from '../../shared/hot/hot-tier';
-import { ApiKeys } from '../../shared/meta/api-keys';
-import { Services } from '../../shared/meta/services';
-import { type Tenant, Tenants } from '../../shared/meta/tenants';
-import { allPartitions } from '../../shared/partitions';
-import type { Settings } from '../../shared/settings';
+import { allPartitions } from '../../shared/model/partitions';
+import type { Settings } from '../../shared/platform/settings';
+import { Services } from '../../shared/registry/services';
+import { ApiKeys } from '../../shared/tenancy/api-keys';
+import { type Tenant, Tenants } from '../../shared/tenancy/tenants';
 
 /** The one tenant of the local stack. */
 export const LOCAL_TENANT = 'default';

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import * as z from 'zod';
-import { InvalidSettingError } from '../../shared/settings';
+import { InvalidSettingError } from '../../shared/platform/settings';
 import { readBody, sendJson } from './http-api';
 import { Problem } from './problem';
 

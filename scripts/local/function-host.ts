@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { KinesisClient } from '@aws-sdk/client-kinesis';
 import { S3Client } from '@aws-sdk/client-s3';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
-import { ENV } from '../../shared/names';
+import { ENV } from '../../shared/platform/names';
 import { EventSourceMapping, type MappingStart } from './event-source-mapping';
 import { FunctionPool, type InvocationResult } from './function-pool';
 import { Problem } from './problem';

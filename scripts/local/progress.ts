@@ -1,7 +1,7 @@
 import { DescribeTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 import { Redis } from 'ioredis';
-import { BUCKET_PREFIX } from '../../shared/names';
+import { BUCKET_PREFIX } from '../../shared/platform/names';
 import { localAws } from './provision';
 import type { RunningStack } from './stack';
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { parseDuration } from '../../shared/duration';
-import type { CostLine } from '../../shared/usage/cost';
+import { parseDuration } from '../../shared/model/duration';
+import type { CostLine } from '../../shared/tenancy/cost';
 import {
   forecast,
   idleCost,
@@ -9,9 +9,9 @@ import {
   samplesOfMonth,
   totalOf,
   withBestNode,
-} from '../../shared/usage/forecast';
-import { type MeasuredUnits, measuredUnitsSchema } from '../../shared/usage/measured-units';
-import { OTHERS } from '../../shared/usage/prices';
+} from '../../shared/tenancy/forecast';
+import { type MeasuredUnits, measuredUnitsSchema } from '../../shared/tenancy/measured-units';
+import { OTHERS } from '../../shared/tenancy/prices';
 import { OperatorError } from './invoke';
 import { settingsOf, stageShape } from './stage-shape';
 import { table } from './table';

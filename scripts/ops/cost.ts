@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
-import { parseDuration } from '../../shared/duration';
-import { InvalidSettingError } from '../../shared/settings';
-import { UnknownCostError } from '../../shared/usage/forecast';
+import { parseDuration } from '../../shared/model/duration';
+import { InvalidSettingError } from '../../shared/platform/settings';
+import { UnknownCostError } from '../../shared/tenancy/forecast';
 import type { LoadOptions } from './cost-report';
 import { OperatorError } from './invoke';
 

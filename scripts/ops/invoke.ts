@@ -1,5 +1,5 @@
 import { InvokeCommand, LambdaClient, ResourceNotFoundException } from '@aws-sdk/client-lambda';
-import { type FunctionName, functionName } from '../../shared/names';
+import { type FunctionName, functionName } from '../../shared/platform/names';
 
 /** A function answered with an error, or not at all: one sentence for the operator. */
 export class OperatorError extends Error {

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { parseDuration } from '../../shared/duration';
-import type { Grant, KeyDescription } from '../../shared/meta/api-keys';
-import { RIGHTS, type Right } from '../../shared/routes';
+import { parseDuration } from '../../shared/model/duration';
+import type { Grant, KeyDescription } from '../../shared/tenancy/api-keys';
+import { RIGHTS, type Right } from '../../shared/tenancy/rights';
 import { type CommonOptions, command, parseTime, run } from './command';
 import { table } from './table';
 

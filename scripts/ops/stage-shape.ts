@@ -5,10 +5,10 @@ import { App } from 'aws-cdk-lib';
 import { context } from '../../cdk.json';
 import { readConfig } from '../../infra/config';
 import { addStacks } from '../../infra/stacks';
-import { FUNCTIONS, type FunctionName, functionName } from '../../shared/names';
-import type { Settings } from '../../shared/settings';
-import type { StageShape } from '../../shared/usage/forecast';
-import { HOURS_OF_MONTH } from '../../shared/usage/prices';
+import { FUNCTIONS, type FunctionName, functionName } from '../../shared/platform/names';
+import type { Settings } from '../../shared/platform/settings';
+import type { StageShape } from '../../shared/tenancy/forecast';
+import { HOURS_OF_MONTH } from '../../shared/tenancy/prices';
 import { periodOf } from '../local/template';
 
 interface Resource {

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
-import type { EraseCount } from '../../shared/erase/erase-tenant';
-import { LIMIT_NAMES, type LimitName, type Limits } from '../../shared/limits/limits';
-import type { DeletedTenant } from '../../shared/meta/tenants';
+import type { EraseCount } from '../../shared/operations/erase-tenant';
+import { LIMIT_NAMES, type LimitName, type Limits } from '../../shared/tenancy/limits';
+import type { DeletedTenant } from '../../shared/tenancy/tenants';
 import { type CommonOptions, command, progress, run } from './command';
 import { type Functions, OperatorError } from './invoke';
 import { table } from './table';

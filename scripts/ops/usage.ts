@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { type CostLine, estimateCost, shareOfMonth } from '../../shared/usage/cost';
-import { COUNTERS, type Counter } from '../../shared/usage/counters';
-import type { TierBytes } from '../../shared/usage/tier-bytes';
-import type { SeriesTally } from '../../shared/usage/usage-table';
+import type { SeriesTally } from '../../shared/catalogue/series-tally';
+import type { TierBytes } from '../../shared/tenancy/cost';
+import { type CostLine, estimateCost, shareOfMonth } from '../../shared/tenancy/cost';
+import { COUNTERS, type Counter } from '../../shared/tenancy/counters';
 import { type CommonOptions, command, progress, run } from './command';
 import type { Functions } from './invoke';
 import { table } from './table';

@@ -1,14 +1,14 @@
+import type { Catalogue } from '../catalogue/catalogue';
 import { type Block, encodeChunk, eraseSamples, mergeBlocks, openChunk, sampleCount } from '../codec';
 import { type ArchiveContent, encodeArchive } from '../cold/archive-object';
 import type { ColdTier, OpenArchive } from '../cold/cold-tier';
-import { mapLimited } from '../concurrency';
-import { type ArrivedDeletion, erasuresOf } from '../deletion';
-import { inLayout } from '../flush/flush';
-import { type Id, idText } from '../id';
-import { type Layout, unionLayout } from '../layout';
-import type { Catalogue } from '../meta/catalogue';
-import { isOpen, type Manifest, type ManifestDay } from '../meta/manifest';
-import { type Day, type GroupId, type PartitionRef, sourceIdOfGroup } from '../placement';
+import { isOpen, type Manifest, type ManifestDay } from '../cold/manifest';
+import { inLayout } from '../model/block-layout';
+import { type ArrivedDeletion, erasuresOf } from '../model/deletion';
+import { type Id, idText } from '../model/id';
+import { type Layout, unionLayout } from '../model/layout';
+import { type Day, type GroupId, type PartitionRef, sourceIdOfGroup } from '../model/placement';
+import { mapLimited } from '../platform/concurrency';
 import { sortKeyOf, type WarmItem, type WarmTier } from '../warm/warm-tier';
 
 export interface ArchiveDependencies {

@@ -1,6 +1,6 @@
 import { crc32, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import type { Id } from '../id';
-import type { GroupId } from '../placement';
+import type { Id } from '../model/id';
+import type { GroupId } from '../model/placement';
 
 /**
  * The object of one partition-day: chunks, group after group, the layouts that name their series, an index, and

@@ -5,10 +5,10 @@ import {
   type S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3';
-import type { Id } from '../id';
-import { decodeLayout, type Layout } from '../layout';
-import { BUCKET_PREFIX } from '../names';
-import { type Day, type PartitionRef, partitionText } from '../placement';
+import type { Id } from '../model/id';
+import { decodeLayout, type Layout } from '../model/layout';
+import { type Day, type PartitionRef, partitionText } from '../model/placement';
+import { BUCKET_PREFIX } from '../platform/names';
 import {
   type ArchivedChunk,
   type ArchiveIndex,

@@ -1,22 +1,21 @@
+import type { Catalogue } from '../catalogue/catalogue';
 import {
   type Block,
-  blockFromFrames,
   decodeFrame,
   encodeChunk,
   type Frame,
   mergeBlocks,
   openChunk,
-  relayout,
   sliceBlock,
   splitBlock,
 } from '../codec';
-import { mapLimited } from '../concurrency';
+import type { Manifest } from '../cold/manifest';
 import { type HotTier, type Lease, type MovedFrames, movedFrames } from '../hot/hot-tier';
-import { type Id, idText } from '../id';
-import { type Layout, MAX_UNION_BYTES, packLayout, positionsIn, unionLayout } from '../layout';
-import type { Catalogue } from '../meta/catalogue';
-import type { Manifest } from '../meta/manifest';
-import { type Day, dayOf, type GroupId, type PartitionRef } from '../placement';
+import { gather, inLayout } from '../model/block-layout';
+import { type Id, idText } from '../model/id';
+import { type Layout, MAX_UNION_BYTES, packLayout, unionLayout } from '../model/layout';
+import { type Day, dayOf, type GroupId, type PartitionRef } from '../model/placement';
+import { mapLimited } from '../platform/concurrency';
 import { MAX_ITEM_CHUNK_BYTES, revisionOf, type WarmItem, type WarmTier } from '../warm/warm-tier';
 
 export interface FlushDependencies {
@@ -178,23 +177,6 @@ async function layoutFrom(
   id: Id,
 ): Promise<Layout> {
   return (await hot.layout(ref, id)) ?? catalogue.layout(ref.tenantId, group, id);
-}
-
-/** Puts frames of several layouts into one block. */
-export function gather(union: Layout, layouts: readonly Layout[], frames: readonly Frame[]): Block {
-  const positions = new Map(
-    layouts.map((layout) => [layout.id, layout.id === union.id ? undefined : positionsIn(layout, union)]),
-  );
-  return blockFromFrames(
-    union.idBytes,
-    union.series.length,
-    frames.map((frame) => ({ frame, positions: positions.get(idText(frame.layout)) })),
-  );
-}
-
-/** A block of one layout in the columns of another that has all its series. */
-export function inLayout(block: Block, from: Layout, to: Layout): Block {
-  return from.id === to.id ? block : relayout(block, to.idBytes, to.series.length, positionsIn(from, to));
 }
 
 /**

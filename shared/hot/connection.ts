@@ -1,6 +1,6 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import { use } from '../usage/units';
-import { COMMAND_MS } from './call-time';
+import { COMMAND_MS } from '../platform/call-time';
+import { use } from '../platform/units';
 import { iamToken } from './iam-token';
 
 /** What the hot tier needs of a client: single commands only, since an ioredis pipeline does not survive a reshard. */

@@ -1,5 +1,5 @@
 import { Cluster } from 'ioredis';
-import type { Id } from '../id';
+import type { Id } from '../model/id';
 import type { HotClient } from './connection';
 
 /** Keys one step of a scan looks at. */

@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { layoutOfFrame } from '../codec';
-import { type Id, idText } from '../id';
-import { decodedBytes, decodeLayout, type Layout, type PackedLayout, unpackLayout } from '../layout';
-import type { GroupId, PartitionRef } from '../placement';
+import { type Id, idText } from '../model/id';
+import { decodedBytes, decodeLayout, type Layout, type PackedLayout, unpackLayout } from '../model/layout';
+import type { GroupId, PartitionRef } from '../model/placement';
 import { APPEND_SCRIPT } from './append-script';
 import type { HotClient } from './connection';
 import {

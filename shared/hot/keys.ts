@@ -1,5 +1,5 @@
-import type { GroupId, PartitionRef } from '../placement';
-import { partitionText } from '../placement';
+import type { GroupId, PartitionRef } from '../model/placement';
+import { partitionText } from '../model/placement';
 
 /**
  * The keys of the hot tier, all in one place. Those of a partition share its hash tag, so one script call

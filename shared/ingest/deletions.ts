@@ -1,8 +1,8 @@
-import { mapLimited } from '../concurrency';
-import { DAY_MS } from '../duration';
-import type { Catalogue } from '../meta/catalogue';
-import type { Manifest } from '../meta/manifest';
-import { type Day, dayOf, type PartitionRef } from '../placement';
+import type { Catalogue } from '../catalogue/catalogue';
+import type { Manifest } from '../cold/manifest';
+import { DAY_MS } from '../model/duration';
+import { type Day, dayOf, type PartitionRef } from '../model/placement';
+import { mapLimited } from '../platform/concurrency';
 import type { PartitionBatch } from './reduce';
 
 const PARALLEL = 16;

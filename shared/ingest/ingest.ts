@@ -1,27 +1,26 @@
+import type { Catalogue } from '../catalogue/catalogue';
 import type { Version } from '../codec';
-import { mapLimited } from '../concurrency';
-import type { FrameFormat } from '../formats';
+import type { Manifest } from '../cold/manifest';
 import { type HotTier, UnmarkedPartitionError } from '../hot/hot-tier';
-import { decodeLayout, type Layout, MAX_UNION_BYTES, packLayout, unionLayout, unpackLayout } from '../layout';
-import type { NewLayout, SeriesCounter } from '../limits/series-counter';
-import type { Catalogue } from '../meta/catalogue';
-import type { DeletedTenants } from '../meta/deleted-tenants';
-import type { Manifest } from '../meta/manifest';
-import { type GroupId, type PartitionRef, tenantIdOf } from '../placement';
-import { decodeRecord, MalformedRecordError } from '../record';
-import { decodeHeartbeat } from '../recovery/heartbeat';
+import type { FrameFormat } from '../model/formats';
+import {
+  decodeLayout,
+  type Layout,
+  MAX_UNION_BYTES,
+  packLayout,
+  unionLayout,
+  unpackLayout,
+} from '../model/layout';
+import { type GroupId, type PartitionRef, tenantIdOf } from '../model/placement';
+import { mapLimited } from '../platform/concurrency';
 import type { LossWatch } from '../recovery/loss-watch';
+import type { DeliveredRecord } from '../stream/delivered';
+import { decodeHeartbeat } from '../stream/heartbeat';
+import { decodeRecord, MalformedRecordError } from '../stream/record';
+import type { DeletedTenants } from '../tenancy/deleted-tenants';
+import type { NewLayout, SeriesCounter } from '../tenancy/series-counter';
 import { putDeletions } from './deletions';
 import { type ArrivedRecord, type PartitionBatch, reduceBatch } from './reduce';
-
-/** A record as the stream delivers it. */
-export interface DeliveredRecord {
-  readonly sequenceNumber: string;
-  /** The stream's approximate arrival time, ms since epoch. */
-  readonly arrivalMs: number;
-  readonly shardId: string;
-  readonly data: Uint8Array;
-}
 
 /** Where a record goes that no release can read. */
 export interface Quarantine {

@@ -1,6 +1,7 @@
 import { PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
-import { BUCKET_PREFIX } from '../names';
-import type { DeliveredRecord, Quarantine } from './ingest';
+import { BUCKET_PREFIX } from '../platform/names';
+import type { DeliveredRecord } from '../stream/delivered';
+import type { Quarantine } from './ingest';
 
 /** Keeps poison records in S3, bytes included, by the shard and sequence number the stream gave them. */
 export class S3Quarantine implements Quarantine {

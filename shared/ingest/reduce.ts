@@ -6,11 +6,11 @@ import {
   type Version,
   writeSampleFrame,
 } from '../codec';
-import type { ArrivedDeletion } from '../deletion';
-import { FORMATS, type FrameFormat } from '../formats';
 import type { WindowAppend } from '../hot/hot-tier';
-import type { Id } from '../id';
-import { idText } from '../id';
+import type { ArrivedDeletion } from '../model/deletion';
+import { FORMATS, type FrameFormat } from '../model/formats';
+import type { Id } from '../model/id';
+import { idText } from '../model/id';
 import {
   decodeLayout,
   type Layout,
@@ -19,9 +19,9 @@ import {
   packLayout,
   positionsIn,
   unpackLayout,
-} from '../layout';
-import { type GroupId, groupIdOf, windowStartMs } from '../placement';
-import type { StreamRecord } from '../record';
+} from '../model/layout';
+import { type GroupId, groupIdOf, windowStartMs } from '../model/placement';
+import type { StreamRecord } from '../stream/record';
 
 /** A decoded record with the version that the stream gave it, and its place in the batch. */
 export interface ArrivedRecord {

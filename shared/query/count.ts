@@ -1,9 +1,9 @@
-import { mapLimited } from '../concurrency';
-import { DAY_MS } from '../duration';
-import { type Labels, metricOf } from '../labels';
-import type { Tenant } from '../meta/tenants';
-import { sourceIdOf } from '../placement';
-import { metricNames } from './metric-names';
+import { metricNames } from '../catalogue/source-series';
+import { DAY_MS } from '../model/duration';
+import { type Labels, metricOf } from '../model/labels';
+import { sourceIdOf } from '../model/placement';
+import { mapLimited } from '../platform/concurrency';
+import type { Tenant } from '../tenancy/tenants';
 import type { TimeRange } from './plan';
 import { type ReadDependencies, readSeries } from './read';
 

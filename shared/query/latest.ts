@@ -1,8 +1,8 @@
-import { DAY_MS } from '../duration';
-import { type Labels, metricOf } from '../labels';
-import type { Tenant } from '../meta/tenants';
-import { sourceIdOf } from '../placement';
-import { metricNames } from './metric-names';
+import { metricNames } from '../catalogue/source-series';
+import { DAY_MS } from '../model/duration';
+import { type Labels, metricOf } from '../model/labels';
+import { sourceIdOf } from '../model/placement';
+import type { Tenant } from '../tenancy/tenants';
 import { type ReadDependencies, readSeries } from './read';
 
 export interface LatestSample {

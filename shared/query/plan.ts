@@ -1,5 +1,5 @@
-import { DAY_MS } from '../duration';
-import { type Day, daysIn } from '../placement';
+import { DAY_MS } from '../model/duration';
+import { type Day, daysIn } from '../model/placement';
 
 /** A half-open range of time, ms since epoch. */
 export interface TimeRange {

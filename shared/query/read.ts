@@ -1,3 +1,4 @@
+import type { Catalogue, SourceCatalogue } from '../catalogue/catalogue';
 import {
   type Block,
   decodeFrame,
@@ -11,16 +12,13 @@ import {
   sliceBlock,
 } from '../codec';
 import { type ColdTier, ObjectChangedError } from '../cold/cold-tier';
-import { mapLimited } from '../concurrency';
-import { erasuresOf } from '../deletion';
-import { gather } from '../flush/flush';
+import { isOpen, type Manifest, type ManifestDay } from '../cold/manifest';
 import type { HotTier, PartitionState } from '../hot/hot-tier';
-import { type Id, idText } from '../id';
-import { type Labels, labelsKey } from '../labels';
-import { type Layout, layoutOf, unionLayout } from '../layout';
-import type { Catalogue, SourceCatalogue } from '../meta/catalogue';
-import { isOpen, type Manifest, type ManifestDay } from '../meta/manifest';
-import type { Tenant } from '../meta/tenants';
+import { gather } from '../model/block-layout';
+import { erasuresOf } from '../model/deletion';
+import { type Id, idText } from '../model/id';
+import { type Labels, labelsKey } from '../model/labels';
+import { type Layout, layoutOf, unionLayout } from '../model/layout';
 import {
   type Day,
   type GroupId,
@@ -31,8 +29,10 @@ import {
   sourceIdOf,
   splitIndexOf,
   windowStartMs,
-} from '../placement';
+} from '../model/placement';
+import { mapLimited } from '../platform/concurrency';
 import type { LossWatch } from '../recovery/loss-watch';
+import type { Tenant } from '../tenancy/tenants';
 import type { WarmTier } from '../warm/warm-tier';
 import { IncompleteReadError } from './incomplete';
 import { type DayPlan, MAX_UNPRUNED_DAYS, planDays, type TimeRange } from './plan';

@@ -1,6 +1,6 @@
-import { type Labels, metricOf } from '../labels';
-import type { Tenant } from '../meta/tenants';
-import { sourceIdOf } from '../placement';
+import { type Labels, metricOf } from '../model/labels';
+import { sourceIdOf } from '../model/placement';
+import type { Tenant } from '../tenancy/tenants';
 import type { TimeRange } from './plan';
 import { type Place, type ReadDependencies, readSeries, type Tier } from './read';
 

@@ -4,7 +4,7 @@ import {
   type ListShardsCommandOutput,
   PutRecordsCommand,
 } from '@aws-sdk/client-kinesis';
-import { encodeHeartbeat } from './heartbeat';
+import { encodeHeartbeat } from '../stream/heartbeat';
 import type { ReplayStream, Shard } from './replay';
 
 const MAX_CALL_RECORDS = 500;

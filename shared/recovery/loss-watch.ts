@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { mapLimited } from '../concurrency';
 import type { HotTier, PartitionState } from '../hot/hot-tier';
-import type { Tenants } from '../meta/tenants';
-import { allPartitions } from '../partitions';
-import type { PartitionRef } from '../placement';
+import { allPartitions } from '../model/partitions';
+import type { PartitionRef } from '../model/placement';
+import { mapLimited } from '../platform/concurrency';
+import type { Tenants } from '../tenancy/tenants';
 import type { RecoveryTable } from './recovery-table';
 
 export interface LossWatchDependencies {

@@ -5,8 +5,8 @@ import {
   PutItemCommand,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
-import { type Item, queryAll, succeeds, type Table } from '../meta/table';
-import { type PartitionRef, partitionText } from '../placement';
+import { type PartitionRef, partitionText } from '../model/placement';
+import { type Item, queryAll, succeeds, type Table } from '../platform/table';
 
 /** Something that memory held was lost: found, and not yet read again from the stream. */
 export interface Loss {

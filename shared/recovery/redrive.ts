@@ -1,5 +1,5 @@
-import type { DeliveredRecord } from '../ingest/ingest';
-import { BUCKET_PREFIX } from '../names';
+import { BUCKET_PREFIX } from '../platform/names';
+import type { DeliveredRecord } from '../stream/delivered';
 
 /** An object of the bucket. */
 export interface SetAsideObject {

@@ -1,5 +1,5 @@
-import type { DeliveredRecord } from '../ingest/ingest';
-import { decodeHeartbeat } from './heartbeat';
+import type { DeliveredRecord } from '../stream/delivered';
+import { decodeHeartbeat } from '../stream/heartbeat';
 import type { RecoveryTable, Replay } from './recovery-table';
 
 /** How old the copy of what is replayed may be. */

@@ -6,7 +6,7 @@ import {
   NoSuchKey,
   type S3Client,
 } from '@aws-sdk/client-s3';
-import type { DeliveredRecord } from '../ingest/ingest';
+import type { DeliveredRecord } from '../stream/delivered';
 import type { IngestAgain, SetAside, SetAsidePage } from './redrive';
 
 /** The bucket's objects that are not archive. */

@@ -1,7 +1,13 @@
 import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
-import { idOf } from '../id';
-import { type Item, queryAll, succeeds, type Table } from '../meta/table';
-import { type Day, GROUP_ID_LENGTH, type GroupId, type PartitionRef, partitionText } from '../placement';
+import { idOf } from '../model/id';
+import {
+  type Day,
+  GROUP_ID_LENGTH,
+  type GroupId,
+  type PartitionRef,
+  partitionText,
+} from '../model/placement';
+import { type Item, queryAll, succeeds, type Table } from '../platform/table';
 
 /**
  * One chunk in DynamoDB: a group's window, or a part of it when the whole exceeds an item. Parts are ranges of time; where

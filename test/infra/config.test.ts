@@ -1,5 +1,5 @@
 import { readConfig, STAGES, stageSettings } from '../../infra/config';
-import { InvalidSettingError } from '../../shared/settings';
+import { InvalidSettingError } from '../../shared/platform/settings';
 
 const HOUR_MS = 3_600_000;
 const CERTIFICATE = 'arn:aws:acm:us-east-1:123456789012:certificate/0a1b2c3d-0000-1111-2222-333344445555';

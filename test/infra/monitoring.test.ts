@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { FUNCTIONS, functionName, METRICS, type MeteredFunction } from '../../shared/names';
+import { FUNCTIONS, functionName, METRICS, type MeteredFunction } from '../../shared/platform/names';
 import { watchedMetrics } from '../support/watched-metrics';
 import { synthesize } from './synthesize';
 

@@ -1,5 +1,5 @@
-import { BUCKET_PREFIX, FUNCTIONS, functionName } from '../../shared/names';
-import type { RuntimeSettings } from '../../shared/settings';
+import { BUCKET_PREFIX, FUNCTIONS, functionName } from '../../shared/platform/names';
+import type { RuntimeSettings } from '../../shared/platform/settings';
 import type { Resource, Synthesized } from './synthesize';
 
 /** Both stacks of a production stage. */

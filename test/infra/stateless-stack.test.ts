@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { FUNCTIONS, type FunctionName, functionName } from '../../shared/names';
-import { FALLBACK_FUNCTION, ROUTES } from '../../shared/routes';
-import { parseSettings } from '../../shared/settings';
+import { FALLBACK_FUNCTION, ROUTES } from '../../shared/http/routes';
+import { FUNCTIONS, type FunctionName, functionName } from '../../shared/platform/names';
+import { parseSettings } from '../../shared/platform/settings';
 import { type Resource, type Synthesized, synthesize } from './synthesize';
 
 const { stateless: local } = synthesize({ stage: 'local' });

@@ -1,5 +1,5 @@
-import { MAX_CALL_MS } from '../../shared/hot/call-time';
-import { ENV } from '../../shared/names';
+import { MAX_CALL_MS } from '../../shared/platform/call-time';
+import { ENV } from '../../shared/platform/names';
 import { synthesize } from './synthesize';
 
 describe('the timeout of a function in the VPC', () => {

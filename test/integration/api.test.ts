@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { type FunctionName, functionName } from '../../shared/names';
+import { type FunctionName, functionName } from '../../shared/platform/names';
 import { Client } from '../support/client';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { until } from '../support/until';

@@ -1,14 +1,15 @@
 import fc from 'fast-check';
 import { archiveDay, purgeDay } from '../../shared/archive/archive';
-import { ALL_TIME, type Deletion, selects } from '../../shared/deletion';
 import { flushPartition } from '../../shared/flush/flush';
-import { type DeliveredRecord, ingestBatch } from '../../shared/ingest/ingest';
-import { metricOf, sourceOf } from '../../shared/labels';
-import { dayOf, sourceIdOf, tenantIdOf } from '../../shared/placement';
-import { deletionRecords } from '../../shared/post/deletions';
-import { recordsOf } from '../../shared/post/records';
-import { rowsOfPoints } from '../../shared/post/rows';
+import { ingestBatch } from '../../shared/ingest/ingest';
+import { ALL_TIME, type Deletion, selects } from '../../shared/model/deletion';
+import { metricOf, sourceOf } from '../../shared/model/labels';
+import { dayOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
+import { rowsOfPoints } from '../../shared/protocol/rows';
 import { readSeries } from '../../shared/query/read';
+import { deletionRecords } from '../../shared/stream/deletion-records';
+import type { DeliveredRecord } from '../../shared/stream/delivered';
+import { recordsOf } from '../../shared/stream/records';
 import { startTiers, type Tiers } from '../support/tiers';
 
 const MINUTE = 60_000;

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { functionName } from '../../shared/names';
+import { functionName } from '../../shared/platform/names';
 import { Client, type Point } from '../support/client';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { ops } from '../support/ops';

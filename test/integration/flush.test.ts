@@ -2,8 +2,8 @@ import { archiveDay, purgeDay } from '../../shared/archive/archive';
 import { flushPartition } from '../../shared/flush/flush';
 import { movedFrames } from '../../shared/hot/hot-tier';
 import { ingestBatch } from '../../shared/ingest/ingest';
-import { type Labels, metricOf, sourceOf } from '../../shared/labels';
-import { layoutOf, packLayout } from '../../shared/layout';
+import { type Labels, metricOf, sourceOf } from '../../shared/model/labels';
+import { layoutOf, packLayout } from '../../shared/model/layout';
 import {
   dayOf,
   groupIdOf,
@@ -11,9 +11,9 @@ import {
   sourceIdBytesOf,
   sourceIdOf,
   tenantIdOf,
-} from '../../shared/placement';
+} from '../../shared/model/placement';
 import { readSeries } from '../../shared/query/read';
-import { encodeRecord } from '../../shared/record';
+import { encodeRecord } from '../../shared/stream/record';
 import { MAX_ITEM_CHUNK_BYTES } from '../../shared/warm/warm-tier';
 import { startTiers, type Tiers } from '../support/tiers';
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { mapLimited } from '../../shared/concurrency';
+import { mapLimited } from '../../shared/platform/concurrency';
 import { Client } from '../support/client';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { OpenApiChecker } from '../support/openapi-checker';

@@ -3,9 +3,9 @@ import { Redis } from 'ioredis';
 import { freePort, type Server, startHotServer } from '../../scripts/local/servers';
 import { HotTier } from '../../shared/hot/hot-tier';
 import { reduceBatch } from '../../shared/ingest/reduce';
-import { metricOf, sourceOf } from '../../shared/labels';
-import { layoutOf, packLayout } from '../../shared/layout';
-import { sourceIdBytesOf, tenantIdOf } from '../../shared/placement';
+import { metricOf, sourceOf } from '../../shared/model/labels';
+import { layoutOf, packLayout } from '../../shared/model/layout';
+import { sourceIdBytesOf, tenantIdOf } from '../../shared/model/placement';
 import { temporaryDir } from '../support/temporary-dir';
 
 const HOUR_MS = 3_600_000;

@@ -2,7 +2,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Functions } from '../../scripts/ops/invoke';
 import type { SmokeResult } from '../../scripts/ops/smoke';
-import { METRIC_DIMENSION, METRIC_NAMESPACE, METRIC_SERVICE, METRICS, UNITS } from '../../shared/names';
+import {
+  METRIC_DIMENSION,
+  METRIC_NAMESPACE,
+  METRIC_SERVICE,
+  METRICS,
+  UNITS,
+} from '../../shared/platform/names';
 import { synthesize } from '../infra/synthesize';
 import { Client } from '../support/client';
 import { type LocalStack, startLocalStack } from '../support/local-stack';

@@ -1,16 +1,15 @@
 import { QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { archiveDay, purgeDay } from '../../shared/archive/archive';
+import { Catalogue } from '../../shared/catalogue/catalogue';
 import { flushPartition } from '../../shared/flush/flush';
 import { ingestBatch } from '../../shared/ingest/ingest';
-import { metricOf, sourceOf } from '../../shared/labels';
-import { layoutOf, packLayout } from '../../shared/layout';
-import { Catalogue } from '../../shared/meta/catalogue';
-import { groupIdOf, sourceIdOf, tenantIdOf } from '../../shared/placement';
-
-import { recordsOf } from '../../shared/post/records';
-import { rowsOfPoints } from '../../shared/post/rows';
+import { metricOf, sourceOf } from '../../shared/model/labels';
+import { layoutOf, packLayout } from '../../shared/model/layout';
+import { groupIdOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
+import { rowsOfPoints } from '../../shared/protocol/rows';
 import { clampRange, type TimeRange } from '../../shared/query/plan';
 import { readSeries } from '../../shared/query/read';
+import { recordsOf } from '../../shared/stream/records';
 import { startTiers, type Tiers } from '../support/tiers';
 
 const HOUR = 3_600_000;

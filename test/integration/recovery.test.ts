@@ -1,6 +1,4 @@
-import type { DeliveredRecord } from '../../shared/ingest/ingest';
-import { tenantIdOf } from '../../shared/placement';
-import { encodeHeartbeat } from '../../shared/recovery/heartbeat';
+import { tenantIdOf } from '../../shared/model/placement';
 import {
   advance,
   type RecoveryDependencies,
@@ -10,6 +8,8 @@ import {
   stop,
 } from '../../shared/recovery/replay';
 import { ReplayReader } from '../../shared/recovery/replay-reader';
+import type { DeliveredRecord } from '../../shared/stream/delivered';
+import { encodeHeartbeat } from '../../shared/stream/heartbeat';
 import { startTiers, type Tiers } from '../support/tiers';
 
 /** A step that was cut off. */

@@ -9,10 +9,10 @@ import {
 import { GetObjectCommand, PutObjectCommand, paginateListObjectsV2 } from '@aws-sdk/client-s3';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { kinesisEvent } from '../../scripts/local/batches';
-import { sourceOf } from '../../shared/labels';
-import { tenantIdOf } from '../../shared/placement';
-import { recordsOf } from '../../shared/post/records';
-import { rowsOfPoints } from '../../shared/post/rows';
+import { sourceOf } from '../../shared/model/labels';
+import { tenantIdOf } from '../../shared/model/placement';
+import { rowsOfPoints } from '../../shared/protocol/rows';
+import { recordsOf } from '../../shared/stream/records';
 import { Client } from '../support/client';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { ops } from '../support/ops';

@@ -17,7 +17,7 @@ import { ApiClient } from '../../scripts/soak/api-client';
 import { Ledger, type Outcome, type Sample } from '../../scripts/soak/ledger';
 import { runLoad } from '../../scripts/soak/load';
 import { watch } from '../../scripts/soak/watch';
-import { FORMATS } from '../../shared/formats';
+import { FORMATS } from '../../shared/model/formats';
 import type { RedriveResult } from '../../shared/recovery/redrive';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { ops } from '../support/ops';

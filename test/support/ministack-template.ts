@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ENV } from '../../shared/names';
+import { ENV } from '../../shared/platform/names';
 
 interface Resource {
   readonly Type: string;

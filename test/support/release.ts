@@ -4,8 +4,8 @@ import { build, type Plugin } from 'esbuild';
 import { BUNDLE_OPTIONS } from '../../infra/bundle-options';
 import { synthesize } from '../../scripts/local/synth';
 import { readAssembly, type Template } from '../../scripts/local/template';
-import type { FORMATS, FormatVersions } from '../../shared/formats';
-import { ENV } from '../../shared/names';
+import type { FORMATS, FormatVersions } from '../../shared/model/formats';
+import { ENV } from '../../shared/platform/names';
 import { temporaryDir } from './temporary-dir';
 
 const root = join(__dirname, '..', '..');

@@ -1,4 +1,4 @@
-import { METRIC_NAMESPACE } from '../../shared/names';
+import { METRIC_NAMESPACE } from '../../shared/platform/names';
 import type { Resource, Synthesized } from '../infra/synthesize';
 
 /** A metric as `namespace name dimension=value,...`, dimensions in order of their names. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { encodeFrame } from '../../../shared/codec';
 import { splitAppend } from '../../../shared/hot/hot-tier';
-import { idBytes, idText } from '../../../shared/id';
+import { idBytes, idText } from '../../../shared/model/id';
 
 /** A frame of `series` values of the layout of that number; its timestamp is its own number. */
 function frameOf(layout: number, series: number, number: number): Uint8Array {

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { decodeFrame, type SampleFrame } from '../../../shared/codec';
-import { idText } from '../../../shared/id';
 import { reduceBatch } from '../../../shared/ingest/reduce';
-import { labelValue, METRIC_NAME, metricOf, sourceOf } from '../../../shared/labels';
-import { decodeLayout, layoutOf, packLayout, unpackLayout } from '../../../shared/layout';
-import { sourceIdBytesOf, tenantIdOf } from '../../../shared/placement';
+import { idText } from '../../../shared/model/id';
+import { labelValue, METRIC_NAME, metricOf, sourceOf } from '../../../shared/model/labels';
+import { decodeLayout, layoutOf, packLayout, unpackLayout } from '../../../shared/model/layout';
+import { sourceIdBytesOf, tenantIdOf } from '../../../shared/model/placement';
 
 const HOUR = 3_600_000;
 const T = 500_000 * HOUR;

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { kinesisEvent } from '../../../scripts/local/batches';
-import type { DeliveredRecord } from '../../../shared/ingest/ingest';
 import {
   MalformedSetAsideError,
   type RedriveDependencies,
@@ -8,6 +7,7 @@ import {
   redrive,
   type SetAside,
 } from '../../../shared/recovery/redrive';
+import type { DeliveredRecord } from '../../../shared/stream/delivered';
 
 class CutOff extends Error {}
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { dueKey, framesKey, hashTag, layoutKey, leasesKey, windowsKey } from '../../../shared/hot/keys';
-import { metricOf, sourceOf } from '../../../shared/labels';
-import { layoutOf } from '../../../shared/layout';
-import { groupIdOf, partitionOf, sourceIdOf, tenantIdOf } from '../../../shared/placement';
+import { metricOf, sourceOf } from '../../../shared/model/labels';
+import { layoutOf } from '../../../shared/model/layout';
+import { groupIdOf, partitionOf, sourceIdOf, tenantIdOf } from '../../../shared/model/placement';
 import { partitionKey } from '../../../shared/warm/warm-tier';
 
 /** What separates things in keys, paths, patterns and JSON; and what looks alike. */

@@ -1,0 +1,99 @@
+// Which code may import which, checked by `npm run imports`. Imports point inward: functions and infra to shared, and
+// within shared down this list (shared/DESIGN.md, "Rooms").
+
+/** Rooms of shared/, the lowest first: each may import only the rooms before it. */
+const ROOMS = [
+  'codec',
+  'model',
+  'platform',
+  'protocol',
+  'hot',
+  'warm',
+  'cold',
+  'catalogue',
+  'tenancy',
+  'registry',
+  'stream',
+  'recovery',
+  'ingest',
+  'flush',
+  'archive',
+  'query',
+  'operations',
+  'http',
+  'compose',
+];
+
+const rule = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
+const outside = (...folders) => ({ path: `^(${folders.join('|')})/` });
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+module.exports = {
+  forbidden: [
+    ...ROOMS.map((room, i) =>
+      rule(
+        `${room}-imports-down`,
+        `shared/${room} may import only ${ROOMS.slice(0, i).join(', ') || 'itself'}`,
+        { path: `^shared/${room}/` },
+        { path: '^shared/', pathNot: `^shared/(${ROOMS.slice(0, i + 1).join('|')})/` },
+      ),
+    ),
+    rule(
+      'every-room-is-listed',
+      'A folder of shared/ has no place in the order of rooms.',
+      { path: '^shared/', pathNot: `^shared/(${ROOMS.join('|')})/` },
+      {},
+    ),
+    rule(
+      'codec-stands-alone',
+      'The codec imports only itself, and zstd from node:zlib.',
+      { path: '^shared/codec/' },
+      { pathNot: '^(shared/codec/|(node:)?zlib$)' },
+    ),
+    rule(
+      'shared-stays-inside',
+      'shared/ imports only shared/.',
+      { path: '^shared/' },
+      outside('functions', 'infra', 'scripts', 'test'),
+    ),
+    rule(
+      'functions-import-shared',
+      'A function imports shared/, never infra, scripts, test or another function.',
+      { path: '^functions/([^/]+)/' },
+      { path: '^(functions|infra|scripts|test)/', pathNot: '^functions/$1/' },
+    ),
+    rule(
+      'infra-imports-names',
+      'infra/ imports only names, settings and routes of shared/.',
+      { path: '^infra/' },
+      {
+        path: '^(functions|scripts|test|shared)/',
+        pathNot: '^shared/(platform/(names|settings)|http/routes)\\.ts$',
+      },
+    ),
+    rule(
+      'nothing-imports-test',
+      'Nothing imports test/.',
+      { path: '^(scripts|[^/]+\\.ts$)' },
+      outside('test'),
+    ),
+    rule(
+      'deployment-stays-in-infra',
+      'Only infra/ and its tests know the CDK.',
+      { path: '^(shared|functions)/' },
+      { path: 'node_modules/(aws-cdk-lib|constructs|cdk-nag)/' },
+    ),
+    rule(
+      'no-circle',
+      'Modules import each other in a circle.',
+      {},
+      { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    ),
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '^(cdk\\.out|\\.local)/' },
+    parser: 'swc',
+    enhancedResolveOptions: { extensions: ['.ts', '.tsx', '.mjs', '.js'] },
+  },
+};

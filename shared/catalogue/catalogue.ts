@@ -1,0 +1,370 @@
+import {
+  BatchExecuteStatementCommand,
+  GetItemCommand,
+  PutItemCommand,
+  UpdateItemCommand,
+} from '@aws-sdk/client-dynamodb';
+import { LRUCache } from 'lru-cache';
+import { decodeVersion, encodeVersion } from '../codec';
+import type { ArrivedDeletion } from '../model/deletion';
+import { DAY_MS } from '../model/duration';
+import { type Id, idOf } from '../model/id';
+import { decodedBytes, decodeLayout, type Layout, unpackLayout } from '../model/layout';
+import {
+  type Day,
+  dayOf,
+  GROUP_ID_LENGTH,
+  type GroupId,
+  sourceIdOfGroup,
+  splitBitsOfGroup,
+} from '../model/placement';
+import { mapLimited } from '../platform/concurrency';
+import { type Item, queryAll, succeeds, type Table } from '../platform/table';
+
+/** How much longer than samples can be read a layout is kept: they may be sent a day ahead, and archived late. */
+export const LAYOUT_KEPT_MS = 30 * DAY_MS;
+
+/** What is known of a source: every layout its groups have had. */
+export interface SourceCatalogue {
+  /** Layouts of each group, by group. */
+  readonly layouts: ReadonlyMap<GroupId, readonly Layout[]>;
+  /** Every split that the source's series have been in; readers look in each. */
+  readonly splitBits: readonly number[];
+  /** The longest window its samples were written with, ms: how far before a sample its window may begin. */
+  readonly longestWindowMs: number;
+  /** No sample bears an earlier time, ms; Infinity when it has never posted. */
+  readonly firstMs: number;
+  /** What was deleted of it. */
+  readonly deletions: readonly ArrivedDeletion[];
+}
+
+/** A layout of a group, of which samples are about to be written. */
+export interface GroupLayout {
+  readonly group: GroupId;
+  readonly id: Id;
+  /** zstd of its bytes. */
+  readonly packed: Uint8Array;
+  /** None of those samples bears an earlier time. */
+  readonly firstMs: number;
+}
+
+/** What became of a layout that was put. */
+export interface PutLayout {
+  /** Whether it was not there before. */
+  readonly isNew: boolean;
+  /** Whether nothing of its source was there before; false where that was not looked at. */
+  readonly isOfNewSource: boolean;
+}
+
+/** What DynamoDB takes in one batch of statements. */
+const MAX_STATEMENTS = 25;
+const PARALLEL = 32;
+
+/**
+ * Which series there are: the layouts of every group, in the meta table. A layout is put there before the first
+ * frame or chunk refers to it (design.md, rule 11), once a day again so that it outlives the data.
+ *
+ *     pk layouts#tenant#source   sk group#layout   layout: zstd of its bytes   windows: set of ms   firstMs   expiresAt: seconds
+ *
+ *     sk source   expiresAt: seconds. Whoever inserts it knows that the source is new
+ *
+ * Beside them what was deleted, so that a read, which asks for the layouts first, asks for nothing more:
+ *
+ *     sk deletion#hash of what and when   name, isPrefix, fromMs, toMs   version: hex   isOpened   expiresAt: seconds
+ */
+export class Catalogue {
+  /** Layouts this instance wrote, by group and layout: the day it did, and since when they are known to have samples. */
+  private readonly written = new LRUCache<string, { readonly day: Day; readonly firstMs: number }>({
+    max: 200_000,
+  });
+  private readonly decoded = new LRUCache<string, Layout>({
+    maxSize: 64_000_000,
+    sizeCalculation: decodedBytes,
+  });
+
+  constructor(
+    private readonly table: Table,
+    private readonly retentionMs: number,
+    private readonly now: () => number = Date.now,
+  ) {}
+
+  /**
+   * Puts a layout of a group, unless this instance did so today.
+   *
+   * @param windowMs what its samples are written with
+   * @returns whether it was not there before
+   */
+  async put(
+    tenantId: Id,
+    { group, id: layoutId, packed, firstMs }: GroupLayout,
+    windowMs: number,
+  ): Promise<boolean> {
+    const day = dayOf(this.now());
+    const known = writtenAs(group, layoutId, windowMs);
+    const written = this.written.get(known);
+    if (written?.day === day && written.firstMs <= firstMs) return false;
+    const item = { TableName: this.table.name, Key: keyOf(tenantId, group, layoutId) };
+    const first = { N: String(firstMs) };
+    const { Attributes } = await this.table.client.send(
+      new UpdateItemCommand({
+        ...item,
+        UpdateExpression:
+          'SET layout = :layout, expiresAt = :expiresAt, firstMs = if_not_exists(firstMs, :first) ADD windows :windows',
+        ExpressionAttributeValues: {
+          ':layout': { B: packed },
+          ':expiresAt': { N: String(this.expiresAt()) },
+          ':windows': { NS: [String(windowMs)] },
+          ':first': first,
+        },
+        ReturnValues: 'UPDATED_OLD',
+      }),
+    );
+    const isNew = Attributes?.layout === undefined;
+    const storedMs = Number(Attributes?.firstMs?.N ?? firstMs);
+    // An item of an earlier release does not say since when.
+    const lowestMs = !isNew && Attributes.firstMs === undefined ? 0 : Math.min(storedMs, firstMs);
+    if (storedMs > lowestMs)
+      await succeeds(
+        this.table.client.send(
+          new UpdateItemCommand({
+            ...item,
+            UpdateExpression: 'SET firstMs = :first',
+            ConditionExpression: 'firstMs > :first',
+            ExpressionAttributeValues: { ':first': { N: String(lowestMs) } },
+          }),
+        ),
+      );
+    this.written.set(known, { day, firstMs: lowestMs });
+    return isNew;
+  }
+
+  /**
+   * Puts layouts as {@link put} does. Those that this instance never wrote are nearly always new, so they are inserted in
+   * batches; an insertion does nothing when the item is there, and what was not inserted is put by itself.
+   *
+   * @returns what became of each
+   */
+  async putAll(tenantId: Id, layouts: readonly GroupLayout[], windowMs: number): Promise<PutLayout[]> {
+    const unseen = layouts.filter(({ group, id }) => !this.written.has(writtenAs(group, id, windowMs)));
+    // One alone is put at once.
+    const inserted =
+      unseen.length > 1 ? await this.insert(tenantId, unseen, windowMs) : new Map<GroupLayout, PutLayout>();
+    return mapLimited(
+      layouts,
+      PARALLEL,
+      async (layout) =>
+        inserted.get(layout) ?? {
+          isNew: await this.put(tenantId, layout, windowMs),
+          isOfNewSource: false,
+        },
+    );
+  }
+
+  /** @returns what was inserted */
+  private async insert(
+    tenantId: Id,
+    layouts: readonly GroupLayout[],
+    windowMs: number,
+  ): Promise<Map<GroupLayout, PutLayout>> {
+    const day = dayOf(this.now());
+    const expiresAt = { N: String(this.expiresAt()) };
+    const into = `INSERT INTO "${this.table.name}" VALUE`;
+    const statements = layouts.map((layout) => {
+      const { pk, sk } = keyOf(tenantId, layout.group, layout.id);
+      return {
+        Statement: `${into} {'pk': ?, 'sk': ?, 'expiresAt': ?, 'layout': ?, 'firstMs': ?, 'windows': ?}`,
+        Parameters: [
+          pk,
+          sk,
+          expiresAt,
+          { B: layout.packed },
+          { N: String(layout.firstMs) },
+          { NS: [String(windowMs)] },
+        ],
+      };
+    });
+    const sources = [...new Set(layouts.map(({ group }) => sourceIdOfGroup(group)))];
+    const marks = sources.map((sourceId) => ({
+      Statement: `${into} {'pk': ?, 'sk': ?, 'expiresAt': ?}`,
+      Parameters: [{ S: partitionKey(tenantId, sourceId) }, { S: SOURCE }, expiresAt],
+    }));
+    const all = [...statements, ...marks];
+    const batches = Array.from({ length: Math.ceil(all.length / MAX_STATEMENTS) }, (_, i) =>
+      all.slice(i * MAX_STATEMENTS, (i + 1) * MAX_STATEMENTS),
+    );
+    const done = (
+      await mapLimited(batches, PARALLEL, async (Statements) => {
+        const { Responses } = await this.table.client.send(new BatchExecuteStatementCommand({ Statements }));
+        return Statements.map((_, i) => Responses?.[i] !== undefined && Responses[i].Error === undefined);
+      })
+    ).flat();
+    const newSources = new Set(sources.filter((_, i) => done[statements.length + i]));
+    const inserted = new Map<GroupLayout, PutLayout>();
+    layouts.forEach((layout, i) => {
+      if (!done[i]) return;
+      const { group, id, firstMs } = layout;
+      this.written.set(writtenAs(group, id, windowMs), { day, firstMs });
+      inserted.set(layout, { isNew: true, isOfNewSource: newSources.has(sourceIdOfGroup(group)) });
+    });
+    return inserted;
+  }
+
+  /** A layout of a group. Layouts are immutable, so a copy is as good as the item. */
+  async layout(tenantId: Id, group: GroupId, layoutId: Id): Promise<Layout> {
+    const copy = this.decoded.get(layoutId);
+    if (copy !== undefined) return copy;
+    const { Item } = await this.table.client.send(
+      new GetItemCommand({
+        TableName: this.table.name,
+        Key: keyOf(tenantId, group, layoutId),
+        ConsistentRead: true,
+      }),
+    );
+    if (Item === undefined) throw new Error(`the catalogue has no layout ${layoutId} of group ${group}`);
+    return this.decode(layoutId, Item.layout!.B!);
+  }
+
+  /** Everything that is known of a source; nothing when it has never posted. */
+  async source(tenantId: Id, sourceId: Id): Promise<SourceCatalogue> {
+    const layouts = new Map<GroupId, Layout[]>();
+    const deletions: ArrivedDeletion[] = [];
+    let longestWindowMs = 0;
+    let firstMs = Infinity;
+    const items = queryAll(this.table, {
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': { S: partitionKey(tenantId, sourceId) } },
+    });
+    for await (const item of items) {
+      const sort = item.sk!.S!;
+      if (sort === SOURCE) continue;
+      if (sort.startsWith(DELETION)) {
+        deletions.push(deletionOf(item));
+        continue;
+      }
+      const group = sort.slice(0, GROUP_ID_LENGTH);
+      const layout = this.decode(sort.slice(GROUP_ID_LENGTH + 1), item.layout!.B!);
+      const known = layouts.get(group);
+      if (known === undefined) layouts.set(group, [layout]);
+      else known.push(layout);
+      for (const windowMs of item.windows?.NS ?? [])
+        longestWindowMs = Math.max(longestWindowMs, Number(windowMs));
+      firstMs = Math.min(firstMs, Number(item.firstMs?.N ?? Number.MIN_SAFE_INTEGER));
+    }
+    const splitBits = [...new Set([...layouts.keys()].map(splitBitsOfGroup))].sort((a, b) => a - b);
+    return { layouts, splitBits, longestWindowMs, firstMs, deletions };
+  }
+
+  /**
+   * Puts a deletion. The same deletion again, of a higher version, takes its place: a source has as many as there are
+   * different ones. It stays for as long as any sample that it deletes could be read, so a replay from however far
+   * back brings none of them back.
+   *
+   * @returns whether its days are still to be opened ({@link markOpened}): not when it was delivered before
+   */
+  async putDeletion(tenantId: Id, sourceId: Id, deletion: ArrivedDeletion): Promise<boolean> {
+    const { selector, fromMs, toMs } = deletion;
+    const Key = deletionKey(tenantId, sourceId, deletion);
+    const version = versionText(deletion);
+    const isNew = await succeeds(
+      this.table.client.send(
+        new PutItemCommand({
+          TableName: this.table.name,
+          Item: {
+            ...Key,
+            name: { S: selector.name },
+            isPrefix: { BOOL: selector.isPrefix },
+            fromMs: { N: String(fromMs) },
+            toMs: { N: String(toMs) },
+            version: { S: version },
+            expiresAt: { N: String(this.expiresAt()) },
+          },
+          ConditionExpression: 'attribute_not_exists(version) OR version < :version',
+          ExpressionAttributeValues: { ':version': { S: version } },
+        }),
+      ),
+    );
+    if (isNew) return true;
+    const { Item } = await this.table.client.send(
+      new GetItemCommand({ TableName: this.table.name, Key, ConsistentRead: true }),
+    );
+    // One of a higher version opens the days itself.
+    return Item?.version?.S === version && Item.isOpened === undefined;
+  }
+
+  /** Notes that the days of a deletion were opened for the archiver. */
+  async markOpened(tenantId: Id, sourceId: Id, deletion: ArrivedDeletion): Promise<void> {
+    await succeeds(
+      this.table.client.send(
+        new UpdateItemCommand({
+          TableName: this.table.name,
+          Key: deletionKey(tenantId, sourceId, deletion),
+          UpdateExpression: 'SET isOpened = :yes',
+          ConditionExpression: 'version = :version',
+          ExpressionAttributeValues: { ':yes': { BOOL: true }, ':version': { S: versionText(deletion) } },
+        }),
+      ),
+    );
+  }
+
+  /** What was deleted of a source. */
+  async deletions(tenantId: Id, sourceId: Id): Promise<ArrivedDeletion[]> {
+    const deletions: ArrivedDeletion[] = [];
+    const items = queryAll(this.table, {
+      KeyConditionExpression: 'pk = :pk AND begins_with(sk, :deletion)',
+      ExpressionAttributeValues: {
+        ':pk': { S: partitionKey(tenantId, sourceId) },
+        ':deletion': { S: DELETION },
+      },
+    });
+    for await (const item of items) deletions.push(deletionOf(item));
+    return deletions;
+  }
+
+  /** Data of today can be read for the retention; it may have been sent up to a day ahead, and archived late. */
+  private expiresAt(): number {
+    return Math.ceil((this.now() + this.retentionMs + LAYOUT_KEPT_MS) / 1000);
+  }
+
+  private decode(layoutId: Id, compressed: Uint8Array): Layout {
+    const copy = this.decoded.get(layoutId);
+    if (copy !== undefined) return copy;
+    const layout = decodeLayout(unpackLayout(compressed));
+    this.decoded.set(layoutId, layout);
+    return layout;
+  }
+}
+
+const SOURCE = 'source';
+/** Groups have no `#` in their first 27 characters. */
+const DELETION = 'deletion#';
+
+function deletionKey(tenantId: Id, sourceId: Id, { selector, fromMs, toMs }: ArrivedDeletion) {
+  const id = idOf('deletion', selector.name, String(selector.isPrefix), String(fromMs), String(toMs));
+  return { pk: { S: partitionKey(tenantId, sourceId) }, sk: { S: `${DELETION}${id}` } };
+}
+
+/** Of two, the higher version is the later in the order of text. */
+function versionText({ version }: ArrivedDeletion): string {
+  return Buffer.from(encodeVersion(version)).toString('hex');
+}
+
+function deletionOf(item: Item): ArrivedDeletion {
+  return {
+    selector: { name: item.name!.S!, isPrefix: item.isPrefix!.BOOL! },
+    fromMs: Number(item.fromMs!.N),
+    toMs: Number(item.toMs!.N),
+    version: decodeVersion(Buffer.from(item.version!.S!, 'hex')),
+  };
+}
+
+function partitionKey(tenantId: Id, sourceId: Id): string {
+  return `layouts#${tenantId}#${sourceId}`;
+}
+
+function writtenAs(group: GroupId, layoutId: Id, windowMs: number): string {
+  return `${group}#${layoutId}#${windowMs}`;
+}
+
+function keyOf(tenantId: Id, group: GroupId, layoutId: Id) {
+  return { pk: { S: partitionKey(tenantId, sourceIdOfGroup(group)) }, sk: { S: `${group}#${layoutId}` } };
+}

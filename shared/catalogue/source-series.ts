@@ -1,0 +1,27 @@
+import { type Labels, labelsKey, labelValue, METRIC_NAME } from '../model/labels';
+import type { SourceCatalogue } from './catalogue';
+
+/** Every series that a source has posted, each once. */
+export function seriesOf({ layouts }: SourceCatalogue): Labels[] {
+  const found = new Map<string, Labels>();
+  for (const known of layouts.values())
+    for (const { series } of known) for (const labels of series) found.set(labelsKey(labels), labels);
+  return [...found.values()];
+}
+
+export function hasSeries({ layouts }: SourceCatalogue, series: Labels): boolean {
+  const key = labelsKey(series);
+  return [...layouts.values()].some((known) => known.some(({ columns }) => columns.has(key)));
+}
+
+/**
+ * The names of the metrics that a source has posted, sorted.
+ *
+ * @param source given to leave out the series that have labels beside the source's
+ */
+export function metricNames(known: SourceCatalogue, source?: Labels): string[] {
+  const names = seriesOf(known)
+    .filter((labels) => source === undefined || labels.length === source.length + 1)
+    .map((labels) => labelValue(labels, METRIC_NAME)!);
+  return [...new Set(names)].sort();
+}

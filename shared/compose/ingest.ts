@@ -1,0 +1,76 @@
+import type { Context, KinesisStreamEvent } from 'aws-lambda';
+import { Catalogue } from '../catalogue/catalogue';
+import { Manifest } from '../cold/manifest';
+import { connectHot } from '../hot/connection';
+import { HotTier } from '../hot/hot-tier';
+import { type IngestDependencies, type IngestResult, ingestBatch } from '../ingest/ingest';
+import { S3Quarantine } from '../ingest/quarantine';
+import { FORMATS } from '../model/formats';
+import { INGEST_MARGIN_MS } from '../platform/call-time';
+import { formatToWrite, metaTable, settings, variable } from '../platform/environment';
+import { log } from '../platform/log';
+import { count } from '../platform/meters';
+import { ENV } from '../platform/names';
+import { LossWatch } from '../recovery/loss-watch';
+import { RecoveryTable } from '../recovery/recovery-table';
+import type { DeliveredRecord } from '../stream/delivered';
+import { DeletedTenants } from '../tenancy/deleted-tenants';
+import { SeriesCounter } from '../tenancy/series-counter';
+import { Tenants } from '../tenancy/tenants';
+import { UsageTable } from '../tenancy/usage-table';
+import { objectStore } from './object-store';
+
+/** What the ingester and the replayer work with, from their environment. */
+export function ingestDependencies(
+  isReplay: boolean,
+): IngestDependencies & { readonly table: RecoveryTable } {
+  const { window: windowMs, retention, streamRetention, flusherLanes, frameFormat } = settings();
+  const meta = metaTable();
+  const table = new RecoveryTable(meta);
+  const tenants = new Tenants(meta);
+  const catalogue = new Catalogue(meta, retention);
+  // The safety net of a key: as long as the stream remembers, so that whatever vanishes can be replayed.
+  const hot = new HotTier(connectHot(variable(ENV.redis)), streamRetention);
+  return {
+    hot,
+    catalogue,
+    newSeries: new SeriesCounter(catalogue, new UsageTable(meta)),
+    manifest: new Manifest(meta),
+    quarantine: new S3Quarantine(objectStore(), variable(ENV.bucket)),
+    losses: new LossWatch({ hot, table, tenants, lanes: flusherLanes, now: Date.now }),
+    deletedTenants: new DeletedTenants(tenants),
+    windowMs,
+    frameFormat: formatToWrite(FORMATS.frame.writes, frameFormat),
+    isReplay,
+    table,
+  };
+}
+
+/** A batch of an event source mapping; all records are of one shard. */
+export function deliveredRecords(event: KinesisStreamEvent): DeliveredRecord[] {
+  return event.Records.map(({ kinesis, eventID }) => ({
+    sequenceNumber: kinesis.sequenceNumber,
+    arrivalMs: Math.round(kinesis.approximateArrivalTimestamp * 1000),
+    shardId: eventID.split(':')[0]!,
+    data: Buffer.from(kinesis.data, 'base64'),
+  }));
+}
+
+/** Appends a batch, logs what failed and counts. */
+export async function ingest(
+  name: 'ingester' | 'replayer',
+  dependencies: IngestDependencies,
+  delivered: readonly DeliveredRecord[],
+  context: Pick<Context, 'getRemainingTimeInMillis'>,
+): Promise<IngestResult> {
+  const hasTime = () => context.getRemainingTimeInMillis() > INGEST_MARGIN_MS;
+  const result = await ingestBatch(dependencies, delivered, hasTime);
+  for (const error of result.errors) log.error('records will be delivered again', { error });
+  count(name, {
+    RecordsDelivered: delivered.length,
+    RecordsFailed: result.failed.length,
+    RecordsQuarantined: result.quarantined.length,
+    SamplesAppended: result.samples,
+  });
+  return result;
+}

@@ -1,0 +1,65 @@
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import type { BudgetName, TenantMeter } from '../tenancy/tenant-meter';
+import type { Tenant } from '../tenancy/tenants';
+import { HttpError } from './http';
+import type { RouteKey } from './routes';
+
+/** What the requests of a route use up. */
+const USES: { readonly [K in RouteKey]?: readonly BudgetName[] } = {
+  'POST /api/v0/tsdb': ['samplesPerMinute'],
+  'POST /write': ['samplesPerMinute'],
+  'POST /api/v2/write': ['samplesPerMinute'],
+  'POST /api/v0/services/{serviceName}/tsdb': ['samplesPerMinute', 'servicePostsPerMinute'],
+};
+
+const MEMORY_MB = Number(process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE ?? 0);
+
+/**
+ * Does the work of a request if the tenant's limits let it in, and counts it. A request over a limit is refused before its
+ * body is read, so that refusing costs next to nothing.
+ *
+ * @throws {HttpError} 413 or 429, which names the limit; and what `work` throws
+ */
+export async function metered<T>(
+  meter: TenantMeter,
+  tenant: Tenant,
+  event: APIGatewayProxyEventV2,
+  work: () => Promise<T>,
+): Promise<T> {
+  const startedMs = performance.now();
+  const bodyBytes = bytesOf(event);
+  try {
+    const routeKey = event.routeKey as RouteKey;
+    await admit(meter, tenant, routeKey, bodyBytes);
+    if (USES[routeKey]?.includes('servicePostsPerMinute')) meter.count(tenant, { servicePosts: 1 });
+    return await work();
+  } finally {
+    const durationMs = performance.now() - startedMs;
+    meter.count(tenant, { requests: 1, bodyBytes, functionMbMs: Math.ceil(durationMs * MEMORY_MB) });
+    await meter.settle(tenant);
+  }
+}
+
+async function admit(meter: TenantMeter, tenant: Tenant, routeKey: RouteKey, bodyBytes: number) {
+  const limits = meter.limits(tenant);
+  if (bodyBytes > limits.bodyBytes)
+    throw new HttpError(413, `the body has ${bodyBytes} bytes; the limit bodyBytes is ${limits.bodyBytes}`);
+  for (const name of USES[routeKey] ?? []) {
+    const waitMs = meter.waitMs(tenant, name);
+    if (waitMs > 0) throw overLimit(name, limits[name], Math.ceil(waitMs / 1000));
+  }
+  if (routeKey === 'POST /api/v0/hosts' && (await meter.isFullOfHosts(tenant)))
+    throw overLimit('hosts', limits.hosts, 60);
+}
+
+/** The answer to what exceeds a limit. */
+export function overLimit(name: string, limit: number, retryAfterSeconds: number): HttpError {
+  return new HttpError(429, `the limit ${name} of ${limit} is reached; try again in ${retryAfterSeconds} s`, {
+    'retry-after': String(retryAfterSeconds),
+  });
+}
+
+function bytesOf({ body, isBase64Encoded }: APIGatewayProxyEventV2): number {
+  if (body === undefined) return 0;
+  return isBase64Encoded ? Math.floor((body.length * 3) / 4) : Buffer.byteLength(body);
+}

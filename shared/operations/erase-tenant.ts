@@ -1,0 +1,142 @@
+import { DeleteItemCommand, paginateScan } from '@aws-sdk/client-dynamodb';
+import { DeleteObjectCommand, ListObjectVersionsCommand, type S3Client } from '@aws-sdk/client-s3';
+import type { Manifest } from '../cold/manifest';
+import type { HotClient } from '../hot/connection';
+import { eraseTenantKeys } from '../hot/erase-tenant';
+import { mapLimited } from '../platform/concurrency';
+import { BUCKET_PREFIX } from '../platform/names';
+import { type Item, queryAll, type Table } from '../platform/table';
+import type { RecoveryTable } from '../recovery/recovery-table';
+import type { DeletedTenant } from '../tenancy/tenants';
+import { partitionKey } from '../warm/warm-tier';
+
+export interface EraseDependencies {
+  readonly hot: HotClient;
+  readonly warm: Table;
+  readonly meta: Table;
+  readonly manifest: Manifest;
+  readonly recovery: RecoveryTable;
+  readonly s3: S3Client;
+  readonly bucket: string;
+}
+
+/** What a slice of erasing removed. */
+export interface EraseCount {
+  /** Keys of the hot tier. */
+  readonly hot: number;
+  /** Items of the warm tier. */
+  readonly warm: number;
+  /** Versions of the archive's objects. */
+  readonly cold: number;
+  /** Items of the meta table, API keys included. */
+  readonly meta: number;
+  /** Whether nothing was left where the slice looked; false: time was up. */
+  readonly isDone: boolean;
+}
+
+const PARALLEL = 32;
+/** Items gathered before they are removed together. */
+const BATCH = 500;
+
+/**
+ * Removes what there is of a tenant that was marked as deleted, tier after tier, until time is up. Nothing is kept of
+ * how far it came: the next slice finds what is left. The manifest, which says where there is warm data, goes with the
+ * rest of the meta table, last.
+ */
+export async function eraseTenant(
+  { hot, warm, meta, manifest, recovery, s3, bucket }: EraseDependencies,
+  tenant: DeletedTenant,
+  hasTime: () => boolean,
+): Promise<EraseCount> {
+  const count = { hot: 0, warm: 0, cold: 0, meta: 0 };
+  const partitions = Array.from({ length: tenant.partitions }, (_, partition) => ({
+    tenantId: tenant.id,
+    partition,
+  }));
+  // First of all, or that the partitions are gone from memory would be taken for a loss.
+  await mapLimited(partitions, PARALLEL, (ref) => recovery.unregister(ref));
+  const { keys, isDone } = await eraseTenantKeys(hot, tenant.id, hasTime);
+  count.hot = keys;
+  if (!isDone) return { ...count, isDone };
+
+  for (const ref of partitions) {
+    for (const { day } of await manifest.days(ref, '0000-01-01', '9999-12-31')) {
+      const items = queryAll(warm, {
+        KeyConditionExpression: 'pk = :pk',
+        ExpressionAttributeValues: { ':pk': { S: partitionKey(ref, day) } },
+        ProjectionExpression: 'pk, sk',
+      });
+      for await (const batch of batches(items)) {
+        if (!hasTime()) return { ...count, isDone: false };
+        await removeItems(warm, batch);
+        count.warm += batch.length;
+      }
+    }
+  }
+
+  for (;;) {
+    if (!hasTime()) return { ...count, isDone: false };
+    const versions = await archiveVersions(s3, bucket, tenant);
+    if (versions.length === 0) break;
+    // Every version by its id: without one, a versioned bucket would only hide the newest.
+    await mapLimited(versions, PARALLEL, (version) =>
+      s3.send(new DeleteObjectCommand({ Bucket: bucket, ...version })),
+    );
+    count.cold += versions.length;
+  }
+
+  for await (const batch of batches(metaItems(meta, tenant))) {
+    if (!hasTime()) return { ...count, isDone: false };
+    await removeItems(meta, batch);
+    count.meta += batch.length;
+  }
+  return { ...count, isDone: true };
+}
+
+/** The next versions, and marks of deletion, of a tenant's objects. */
+async function archiveVersions(s3: S3Client, bucket: string, { id }: DeletedTenant) {
+  const { Versions = [], DeleteMarkers = [] } = await s3.send(
+    new ListObjectVersionsCommand({ Bucket: bucket, Prefix: `${BUCKET_PREFIX.archive}v1/tenant=${id}/` }),
+  );
+  return [...Versions, ...DeleteMarkers].map(({ Key, VersionId }) => ({ Key: Key!, VersionId }));
+}
+
+/**
+ * Every item of the meta table that is of a tenant. A scan, and so of whatever kind: the partition keys of items
+ * of a tenant are `kind#tenant id` or begin with it and `#`; keys are looked up by their own ids, and name theirs.
+ */
+async function* metaItems(meta: Table, { id, name }: DeletedTenant): AsyncGenerator<Item> {
+  const pages = paginateScan(
+    { client: meta.client },
+    {
+      TableName: meta.name,
+      ConsistentRead: true,
+      FilterExpression: 'contains(pk, :id) OR tenant = :name',
+      ExpressionAttributeValues: { ':id': { S: `#${id}` }, ':name': { S: name } },
+      ProjectionExpression: 'pk, sk',
+    },
+  );
+  for await (const { Items = [] } of pages)
+    for (const item of Items) {
+      const [kind, owner] = item.pk!.S!.split('#');
+      if (owner === id || kind === 'key') yield item;
+    }
+}
+
+async function removeItems(table: Table, items: readonly Item[]): Promise<void> {
+  await mapLimited(items, PARALLEL, ({ pk, sk }) =>
+    table.client.send(new DeleteItemCommand({ TableName: table.name, Key: { pk: pk!, sk: sk! } })),
+  );
+}
+
+async function* batches<T>(items: AsyncIterable<T>): AsyncGenerator<T[]> {
+  let batch: T[] = [];
+  for await (const item of items) {
+    batch.push(item);
+    if (batch.length === BATCH) {
+      yield batch;
+      batch = [];
+    }
+  }
+  if (batch.length > 0) yield batch;
+}

@@ -1,0 +1,173 @@
+import type * as z from 'zod';
+import { isOpen, type Manifest } from '../cold/manifest';
+import type { HotTier } from '../hot/hot-tier';
+import { DAY_MS } from '../model/duration';
+import { allPartitions } from '../model/partitions';
+import { dayOf, dayStartMs, type PartitionRef } from '../model/placement';
+import { mapLimited } from '../platform/concurrency';
+import type { RecoveryTable } from '../recovery/recovery-table';
+import { estimateCost, shareOfMonth } from '../tenancy/cost';
+import { COUNTERS, type Counter } from '../tenancy/counters';
+import type { Tenant } from '../tenancy/tenants';
+import type { UsageTable } from '../tenancy/usage-table';
+import type { status } from './status-answer';
+
+/** Where a tenant's data stands on its way through the tiers. */
+export type TenantStatus = z.output<typeof status>;
+
+export interface StatusDependencies {
+  readonly hot: Pick<HotTier, 'due' | 'dueBytes' | 'now'>;
+  readonly manifest: Pick<Manifest, 'days'>;
+  readonly recovery: Pick<RecoveryTable, 'positions'>;
+  readonly usage: Pick<UsageTable, 'days' | 'series'>;
+  /** Window and flush delay. */
+  readonly residencyMs: number;
+  readonly archiveAfterMs: number;
+  readonly retentionMs: number;
+  /** Copies of what is in memory. */
+  readonly memoryCopies: number;
+  readonly now: () => number;
+}
+
+const PARALLEL = 32;
+/** How long an answer serves all who ask: so that many open pages cost no more than one. */
+const MAX_AGE_MS = 5_000;
+/** The manifest of all days changes once a flush and costs a query a partition. */
+const MAX_ARCHIVE_AGE_MS = 60_000;
+/** Instances add what they counted twice a minute. */
+const MAX_USAGE_AGE_MS = 15_000;
+/** Beyond this many partitions the manifest is not asked. */
+const MAX_PARTITIONS_ASKED = 256;
+/** Group-windows of a partition whose memory is asked for. */
+const WINDOWS_LOOKED_AT = 8;
+/** A function serves few tenants at a time. */
+const MAX_TENANTS_KEPT = 1_000;
+
+/** Reads the status of tenants, no oftener than is worth it. */
+export class Status {
+  private readonly statuses = new Map<string, Kept<TenantStatus>>();
+  private readonly archives = new Map<string, Kept<TenantStatus['archive']>>();
+  private readonly usages = new Map<string, Kept<TenantStatus['usage']>>();
+
+  constructor(private readonly dependencies: StatusDependencies) {}
+
+  of(tenant: Tenant): Promise<TenantStatus> {
+    return this.kept(this.statuses, tenant, MAX_AGE_MS, () => this.read(tenant));
+  }
+
+  private async read(tenant: Tenant): Promise<TenantStatus> {
+    const { now, recovery } = this.dependencies;
+    const partitions = allPartitions([tenant]);
+    const archived = this.kept(this.archives, tenant, MAX_ARCHIVE_AGE_MS, () => this.archive(partitions));
+    const [positions, flush, archive, usage] = await Promise.all([
+      recovery.positions(),
+      this.flush(partitions),
+      archived,
+      this.kept(this.usages, tenant, MAX_USAGE_AGE_MS, async () =>
+        this.usage(tenant, partitions, (await archived)?.bytes ?? null),
+      ),
+    ]);
+    const known = [...positions.values()].filter((arrivedMs) => arrivedMs > 0);
+    return {
+      atMs: now(),
+      stream: { behindMs: known.length === 0 ? null : Math.max(0, now() - Math.min(...known)) },
+      flush,
+      archive,
+      usage,
+    };
+  }
+
+  private async flush(partitions: readonly PartitionRef[]): Promise<TenantStatus['flush']> {
+    const { hot, residencyMs } = this.dependencies;
+    const nowMs = await hot.now();
+    const due = await mapLimited(partitions, PARALLEL, (ref) => hot.due(ref, Number.MAX_SAFE_INTEGER));
+    const firstMs = Math.min(...due.map(({ oldestMs }) => oldestMs ?? Number.POSITIVE_INFINITY));
+    const oldestMs = Number.isFinite(firstMs) ? Math.max(0, nowMs - firstMs) : null;
+    return {
+      windows: due.reduce((sum, { count }) => sum + count, 0),
+      oldestMs,
+      residencyMs,
+      behindMs: Math.max(0, (oldestMs ?? 0) - residencyMs),
+    };
+  }
+
+  private async archive(partitions: readonly PartitionRef[]): Promise<TenantStatus['archive']> {
+    const { manifest, now, retentionMs, archiveAfterMs } = this.dependencies;
+    if (partitions.length > MAX_PARTITIONS_ASKED) return null;
+    const [first, last] = [dayOf(now() - retentionMs), dayOf(now() + 2 * DAY_MS)];
+    const days = (await mapLimited(partitions, PARALLEL, (ref) => manifest.days(ref, first, last))).flat();
+    const open = days.filter(isOpen);
+    const oldestEndMs = Math.min(...open.map(({ day }) => dayStartMs(day) + DAY_MS));
+    return {
+      days: days.length,
+      openDays: open.length,
+      behindMs: open.length === 0 ? 0 : Math.max(0, now() - oldestEndMs - archiveAfterMs),
+      samples: days.reduce((sum, { archived }) => sum + (archived?.samples ?? 0), 0),
+      bytes: days.reduce((sum, { archived }) => sum + (archived?.bytes ?? 0), 0),
+    };
+  }
+
+  private async usage(
+    { id }: Tenant,
+    partitions: readonly PartitionRef[],
+    cold: number | null,
+  ): Promise<TenantStatus['usage']> {
+    const { usage, hot, now, archiveAfterMs, memoryCopies } = this.dependencies;
+    const month = dayOf(now()).slice(0, 7);
+    // A day is archived so long after its end.
+    const firstWarm = dayOf(now() - archiveAfterMs - DAY_MS);
+    const months = [...new Set([firstWarm.slice(0, 7), month])];
+    const [days, series, hotBytes] = await Promise.all([
+      Promise.all(months.map((each) => usage.days(id, each))),
+      usage.series(id),
+      partitions.length > MAX_PARTITIONS_ASKED
+        ? null
+        : mapLimited(partitions, PARALLEL, (ref) => hot.dueBytes(ref, WINDOWS_LOOKED_AT)),
+    ]);
+    const counts = Object.fromEntries(COUNTERS.map((name) => [name, 0])) as Record<Counter, number>;
+    for (const day of days.at(-1)!.values()) for (const name of COUNTERS) counts[name] += day[name];
+    const warm = days
+      .flatMap((found) => [...found])
+      .filter(([day]) => day >= firstWarm)
+      .reduce((sum, [, { warmBytesWritten }]) => sum + warmBytesWritten, 0);
+    const bytes = { hot: hotBytes?.reduce((sum, each) => sum + each, 0) ?? null, warm, cold };
+    const cost = estimateCost({
+      counts,
+      bytes: { hot: bytes.hot ?? 0, warm, cold: cold ?? 0 },
+      share: shareOfMonth(month, now()),
+      memoryCopies,
+    });
+    return {
+      samples: counts.samples,
+      series: {
+        active: series.active + series.added,
+        stored: Math.max(series.stored, series.active + series.added),
+      },
+      bytes,
+      dollars: cost.reduce((sum, { dollars }) => sum + dollars, 0),
+      cost: [...cost],
+    };
+  }
+
+  /** What was read at most `maxAgeMs` ago, or is being read; a failure is not kept. */
+  private kept<T>(
+    all: Map<string, Kept<T>>,
+    { id }: Tenant,
+    maxAgeMs: number,
+    read: () => Promise<T>,
+  ): Promise<T> {
+    const { now } = this.dependencies;
+    const old = all.get(id);
+    if (old !== undefined && now() - old.atMs < maxAgeMs) return old.value;
+    if (all.size >= MAX_TENANTS_KEPT) all.clear();
+    const value = read();
+    all.set(id, { value, atMs: now() });
+    value.catch(() => all.delete(id));
+    return value;
+  }
+}
+
+interface Kept<T> {
+  readonly value: Promise<T>;
+  readonly atMs: number;
+}

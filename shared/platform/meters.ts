@@ -1,0 +1,78 @@
+import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
+import {
+  METRIC_DIMENSION,
+  METRIC_NAMESPACE,
+  METRIC_SERVICE,
+  METRICS,
+  type MeteredFunction,
+  type MetricName,
+  type Unit,
+} from './names';
+import { takeUnits } from './units';
+
+/** The dimension has the function's whole name, stage included: two stages may share an account. */
+const metrics = new Metrics({
+  namespace: METRIC_NAMESPACE,
+  serviceName: METRIC_SERVICE,
+  defaultDimensions: { [METRIC_DIMENSION]: process.env.AWS_LAMBDA_FUNCTION_NAME ?? 'none' },
+});
+const MEMORY_MB = Number(process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE ?? 0);
+
+/** Counts for the metrics of a function, which {@link withMetrics} publishes. */
+export function count<F extends MeteredFunction>(
+  _name: F,
+  counts: Readonly<Partial<Record<Exclude<MetricName<F>, Unit>, number>>>,
+): void {
+  for (const [metric, value] of Object.entries(counts as Readonly<Record<string, number>>))
+    add(metric, value);
+}
+
+/**
+ * Makes a function's handler publish what it counts, and the units that AWS bills for the invocation, as CloudWatch metrics by the
+ * embedded metric format: a log line, no call. Units that a function has no metric for stand beside the others in the line.
+ *
+ * @param everyMs 0 for a line an invocation. Otherwise one line for the invocations of so many ms, or a hundred of them, each
+ *   of which is still a value of its own. An instance that ends takes what it has not published yet along.
+ */
+export function withMetrics<F extends MeteredFunction, Args extends unknown[], Result>(
+  name: F,
+  handler: (...args: Args) => Promise<Result>,
+  everyMs = 0,
+): (...args: Args) => Promise<Result> {
+  return async (...args) => {
+    const startedMs = performance.now();
+    try {
+      return await handler(...args);
+    } finally {
+      const units = new Map<Unit, number>(takeUnits());
+      units.set('FunctionMbMs', Math.ceil(performance.now() - startedMs) * MEMORY_MB);
+      for (const [unit, amount] of units) {
+        if ((METRICS[name] as readonly string[]).includes(unit)) add(unit, amount);
+        else metrics.addMetadata(unit, String(amount));
+      }
+      publishWithin(everyMs);
+    }
+  };
+}
+
+function add(metric: string, value: number): void {
+  metrics.addMetric(metric, MetricUnit.Count, value);
+}
+
+let publishedMs = -Infinity;
+let timer: NodeJS.Timeout | undefined;
+
+/** At once when the last time was long enough ago, so that an instance which is asked once a minute holds nothing back. */
+function publishWithin(everyMs: number): void {
+  const waitMs = publishedMs + everyMs - performance.now();
+  if (!metrics.hasStoredMetrics()) return void metrics.clearMetadata();
+  if (waitMs <= 0) publish();
+  else timer ??= setTimeout(publish, waitMs).unref();
+}
+
+function publish(): void {
+  clearTimeout(timer);
+  timer = undefined;
+  publishedMs = performance.now();
+  metrics.publishStoredMetrics();
+}

@@ -1,0 +1,168 @@
+import type { AttributeValue, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import type { KinesisClient, PutRecordsInput } from '@aws-sdk/client-kinesis';
+import type { S3Client } from '@aws-sdk/client-s3';
+import type { Unit } from './names';
+
+/** What the stream is charged by. */
+export const STREAM_UNIT_BYTES = 25_000;
+const WRITE_UNIT_BYTES = 1024;
+const READ_UNIT_BYTES = 4096;
+
+type StoreUnit = Exclude<Unit, 'FunctionMbMs'>;
+
+/** Since they were last taken. Of the process, since an instance has one invocation at a time. */
+const used = new Map<StoreUnit, number>();
+
+export function use(unit: StoreUnit, amount: number): void {
+  used.set(unit, (used.get(unit) ?? 0) + amount);
+}
+
+/** The units used since this was last asked. */
+export function takeUnits(): ReadonlyMap<StoreUnit, number> {
+  const taken = new Map(used);
+  used.clear();
+  return taken;
+}
+
+/**
+ * Counts the units of a DynamoDB client: what the service says, or what the sizes come to where that is more. An emulator says 1
+ * whatever the size; sizes cannot tell what a deletion, a projection or an update of a part leaves unsaid.
+ */
+export function meterTables(client: DynamoDBClient): DynamoDBClient {
+  client.middlewareStack.add(
+    (next, { commandName }) =>
+      async (args) => {
+        const input = { ...args.input, ReturnConsumedCapacity: 'TOTAL' as const };
+        const sizes: TableInput = args.input as object;
+        try {
+          const result = await next({ ...args, input });
+          chargeTables(commandName, sizes, result.output as TableOutput);
+          return result;
+        } catch (error) {
+          // A write whose condition does not hold is charged like one that was done.
+          if ((error as Error).name === 'ConditionalCheckFailedException')
+            chargeTables(commandName, sizes, {});
+          throw error;
+        }
+      },
+    { step: 'initialize', name: 'units' },
+  );
+  return client;
+}
+
+/** Counts the put units of a Kinesis client, retried records among them. */
+export function meterStream(client: KinesisClient): KinesisClient {
+  client.middlewareStack.add(
+    (next, { commandName }) =>
+      (args) => {
+        chargeStream(commandName, args.input);
+        return next(args);
+      },
+    { step: 'initialize', name: 'units' },
+  );
+  return client;
+}
+
+/** Counts what a call costs that did not go through {@link meterStream}'s client. */
+export function chargeStream(_commandName: string | undefined, input: object): void {
+  if (!('Records' in input)) return;
+  for (const { Data, PartitionKey } of (input as PutRecordsInput).Records ?? [])
+    use('PutUnits', putUnitsOf(Data!.length + PartitionKey!.length));
+}
+
+/** Counts the requests of an S3 client. Deletions are free. */
+export function meterObjects(client: S3Client): S3Client {
+  client.middlewareStack.add(
+    (next, { commandName = '' }) =>
+      (args) => {
+        if (/^(Put|Copy|List)/.test(commandName)) use('ObjectPuts', 1);
+        else if (/^(Get|Head)/.test(commandName)) use('ObjectGets', 1);
+        return next(args);
+      },
+    { step: 'initialize', name: 'units' },
+  );
+  return client;
+}
+
+export function putUnitsOf(bytes: number): number {
+  return Math.ceil(bytes / STREAM_UNIT_BYTES);
+}
+
+type Item = Readonly<Record<string, AttributeValue>>;
+
+/** The fields of a call's input that say how large a write is. */
+interface TableInput {
+  readonly Item?: Item;
+  readonly Key?: Item;
+  readonly ExpressionAttributeValues?: Item;
+  readonly Statements?: readonly { readonly Parameters?: readonly AttributeValue[] }[];
+  readonly ConsistentRead?: boolean;
+}
+
+interface Capacity {
+  readonly CapacityUnits?: number;
+}
+
+interface TableOutput {
+  readonly Item?: Item;
+  readonly Items?: readonly Item[];
+  readonly ConsumedCapacity?: Capacity | readonly Capacity[];
+}
+
+/** Counts what a call costs that did not go through {@link meterTables}' client. */
+export function chargeTables(commandName: string | undefined, input: TableInput, output: TableOutput): void {
+  const said = [output.ConsumedCapacity ?? []]
+    .flat()
+    .reduce((sum, { CapacityUnits = 0 }) => sum + CapacityUnits, 0);
+  switch (commandName) {
+    case 'GetItemCommand':
+    case 'QueryCommand':
+    case 'ScanCommand':
+      use('ReadUnits', Math.max(said, readUnitsOf(input, output)));
+      break;
+    case 'PutItemCommand':
+    case 'UpdateItemCommand':
+    case 'DeleteItemCommand':
+    case 'BatchExecuteStatementCommand':
+      use('WriteUnits', Math.max(said, writeUnitsOf(input)));
+  }
+}
+
+/** By the sizes of what was read together: 4 KB a unit, half of it where the read is not consistent. */
+export function readUnitsOf(
+  { ConsistentRead = false }: TableInput,
+  { Item, Items = [] }: TableOutput,
+): number {
+  const items = Item === undefined ? Items : [Item];
+  const bytes = items.reduce((sum, item) => sum + itemBytes(item), 0);
+  return Math.max(1, Math.ceil(bytes / READ_UNIT_BYTES)) * (ConsistentRead ? 1 : 0.5);
+}
+
+/** By the sizes of what was sent: 1 KB a unit, each item by itself. */
+export function writeUnitsOf({ Item, Key, ExpressionAttributeValues, Statements }: TableInput): number {
+  const items: readonly Item[] = Statements?.map(({ Parameters = [] }) =>
+    Object.fromEntries(Parameters.entries()),
+  ) ?? [{ ...Key, ...ExpressionAttributeValues, ...Item }];
+  return items.reduce((sum, item) => sum + Math.max(1, Math.ceil(itemBytes(item) / WRITE_UNIT_BYTES)), 0);
+}
+
+/** @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html */
+function itemBytes(item: Item): number {
+  let bytes = 0;
+  for (const [name, value] of Object.entries(item)) bytes += name.length + valueBytes(value);
+  return bytes;
+}
+
+function valueBytes(value: AttributeValue): number {
+  if (value.B !== undefined) return value.B.length;
+  if (value.S !== undefined) return Buffer.byteLength(value.S);
+  if (value.N !== undefined) return numberBytes(value.N);
+  if (value.SS !== undefined) return value.SS.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  if (value.NS !== undefined) return value.NS.reduce((sum, number) => sum + numberBytes(number), 0);
+  return 1;
+}
+
+/** Two digits a byte, and one more. */
+function numberBytes(digits: string): number {
+  return Math.ceil(digits.length / 2) + 1;
+}

@@ -1,0 +1,253 @@
+import { LRUCache } from 'lru-cache';
+import {
+  type Labels,
+  labelsKey,
+  labelsOf,
+  METRIC_NAME,
+  type NamedSeries,
+  sourceOf,
+} from '../../model/labels';
+import type { Columns, SourceRow } from '../rows';
+import { type LineHead, LineReader, type Precision, parseHead, unescapeName } from './line-protocol';
+
+/** Bytes of a series' name and labels: with {@link splitBitsFor}, what keeps layouts below an item of the catalogue. */
+const MAX_SERIES_BYTES = 4_096;
+/** Sources of one request. */
+const MAX_SOURCES = 20_000;
+/** How far ahead a sample may be: as far as one of Mackerel's. */
+const MAX_AHEAD_MS = 86_400_000;
+/** Lines that an answer says something of. */
+const MAX_PROBLEMS = 20;
+
+/** A line that was not kept. */
+export interface LineProblem {
+  /** From 1. */
+  readonly line: number;
+  readonly reason: string;
+}
+
+export interface ReadLines {
+  readonly sources: readonly (readonly [Labels, readonly SourceRow[]])[];
+  readonly accepted: number;
+  /** Fields that are strings: there is no place for them. */
+  readonly strings: number;
+  /** The first of the lines that could not be read. */
+  readonly problems: readonly LineProblem[];
+  /** How many could not be read. */
+  readonly badLines: number;
+  /** Samples older or further ahead than is accepted. */
+  readonly outOfRange: number;
+}
+
+export interface LineLimits {
+  /** Given to lines without a timestamp. */
+  readonly nowMs: number;
+  readonly maxAgeMs: number;
+  readonly precision: Precision;
+}
+
+/** What lines of the same measurement, tags and fields have in common. */
+interface LineShape {
+  /** Names the shape within this process. */
+  readonly id: string;
+  readonly source: Labels;
+  readonly sourceKey: string;
+  /**
+   * Lines of a source and time go into one row when this is the same. It is what stands before the first underscore of the
+   * series' names, so that no two rows have a series in common however a name is cut into measurement and field; and
+   * it is little enough that the rows, and with them the layouts, stay the same when a sender cuts its batches elsewhere.
+   */
+  readonly family: string;
+  /** Measurement and tags as they stand in a line. */
+  readonly head: string;
+  /** Field keys as they stand in a line, one after the other, and where each ends. */
+  readonly keys: Buffer;
+  readonly keyEnds: Int32Array;
+}
+
+/** Shapes met before, by measurement and tags as they stand in a line: agents send the same minute after minute. */
+const shapes = new LRUCache<string, readonly LineShape[]>({
+  max: 100_000,
+  maxSize: 64_000_000,
+  sizeCalculation: (known, head) =>
+    known.reduce((sum, { keys, keyEnds }) => sum + 800 + keys.length + keyEnds.byteLength, 2 * head.length),
+});
+/** Shapes kept of one measurement and tags: lines of it may have different fields. */
+const MAX_SHAPES_EACH = 8;
+let shapesMade = 0;
+
+/**
+ * Reads line protocol into the rows of its sources. A bad line is told, the others are kept.
+ *
+ * `measurement_field` is a series' name, the tags are its labels. Its source is the host that its tag `host` names, else
+ * all of its tags.
+ *
+ * @param bytes in UTF-8
+ */
+export function readLines(bytes: Uint8Array, { nowMs, maxAgeMs, precision }: LineLimits): ReadLines {
+  const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const reader = new LineReader<LineShape>(bytes, precision, ({ headStart, headEnd }) => {
+    return shapes.get(body.toString('latin1', headStart, headEnd))?.[0];
+  });
+  const bySource = new Map<string, { readonly labels: Labels; readonly rows: Map<string, LineRow> }>();
+  const problems: LineProblem[] = [];
+  let accepted = 0;
+  let strings = 0;
+  let badLines = 0;
+  let outOfRange = 0;
+  const complain = (reason: string) => {
+    badLines++;
+    if (problems.length < MAX_PROBLEMS) problems.push({ line: reader.line, reason });
+  };
+  while (reader.next()) {
+    if (reader.problem !== undefined) {
+      complain(reader.problem);
+      continue;
+    }
+    strings += reader.strings;
+    const { count } = reader;
+    if (count === 0) continue;
+    const timestamp = reader.timestampMs ?? nowMs;
+    if (timestamp < nowMs - maxAgeMs || timestamp > nowMs + MAX_AHEAD_MS) {
+      outOfRange += count;
+      continue;
+    }
+    const shape = reader.expected ?? shapeOf(body, reader);
+    if (typeof shape === 'string') {
+      complain(shape);
+      continue;
+    }
+    let source = bySource.get(shape.sourceKey);
+    if (source === undefined) {
+      if (bySource.size === MAX_SOURCES) {
+        complain(`more than ${MAX_SOURCES} sources in one request`);
+        continue;
+      }
+      source = { labels: shape.source, rows: new Map() };
+      bySource.set(shape.sourceKey, source);
+    }
+    const rowKey = `${timestamp} ${shape.family}`;
+    const row = source.rows.get(rowKey);
+    if (row === undefined)
+      source.rows.set(rowKey, new LineRow(timestamp, shape, reader.values.slice(0, count)));
+    else row.add(shape, reader.values.slice(0, count));
+    accepted += count;
+  }
+  const sources = Array.from(bySource.values(), ({ labels, rows }) => [labels, [...rows.values()]] as const);
+  return { sources, accepted, strings, problems, badLines, outOfRange };
+}
+
+/** Lines of a source, time and family, one after the other. */
+class LineRow implements SourceRow, Columns {
+  private readonly shapes: LineShape[];
+  private readonly parts: Float64Array[];
+
+  constructor(
+    readonly timestamp: number,
+    shape: LineShape,
+    values: Float64Array,
+  ) {
+    this.shapes = [shape];
+    this.parts = [values];
+  }
+
+  add(shape: LineShape, values: Float64Array): void {
+    this.shapes.push(shape);
+    this.parts.push(values);
+  }
+
+  get columns(): Columns {
+    return this;
+  }
+
+  /** A metric name has no `#`. */
+  get key(): string {
+    return `#${this.shapes.map(({ id }) => id).join(' ')}`;
+  }
+
+  series(): NamedSeries[] {
+    return this.shapes.map(seriesOf);
+  }
+
+  get values(): Float64Array {
+    if (this.parts.length === 1) return this.parts[0]!;
+    const values = new Float64Array(this.parts.reduce((sum, { length }) => sum + length, 0));
+    let at = 0;
+    for (const part of this.parts) {
+      values.set(part, at);
+      at += part.length;
+    }
+    return values;
+  }
+}
+
+/** @returns what is wrong with the line, as text, when no series can be made of it */
+function shapeOf(body: Buffer, reader: LineReader<LineShape>): LineShape | string {
+  const head = body.toString('latin1', reader.headStart, reader.headEnd);
+  const known = shapes.get(head);
+  const same = known?.find((shape) => hasKeys(shape, body, reader));
+  if (same !== undefined) return same;
+  const made = makeShape(body, reader);
+  if (typeof made !== 'string') shapes.set(head, [made, ...(known ?? [])].slice(0, MAX_SHAPES_EACH));
+  return made;
+}
+
+function hasKeys({ keys, keyEnds }: LineShape, body: Buffer, reader: LineReader<LineShape>): boolean {
+  const { count } = reader;
+  if (keyEnds.length !== count) return false;
+  let at = 0;
+  for (let i = 0; i < count; i++) {
+    const end = keyEnds[i]!;
+    let from = reader.keyStarts[i]!;
+    if (reader.keyEnds[i]! - from !== end - at) return false;
+    for (; at < end; at++) if (keys[at] !== body[from++]) return false;
+  }
+  return true;
+}
+
+function makeShape(body: Buffer, reader: LineReader<LineShape>): LineShape | string {
+  const headText = body.toString('utf8', reader.headStart, reader.headEnd);
+  const head = parseHead(headText);
+  if (typeof head === 'string') return head;
+  const { measurement, tags } = head;
+  const names = new Set(tags.map(([name]) => name));
+  if (names.size !== tags.length) return 'a tag stands twice';
+  if (names.has(METRIC_NAME)) return `the tag ${METRIC_NAME} is the name of the series`;
+  const labels = labelsOf(...tags);
+  const labelBytes = tags.reduce(
+    (sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value),
+    Buffer.byteLength(measurement) + 1,
+  );
+  const parts: Buffer[] = [];
+  const keyEnds = new Int32Array(reader.count);
+  let end = 0;
+  for (let i = 0; i < reader.count; i++) {
+    const part = body.subarray(reader.keyStarts[i], reader.keyEnds[i]);
+    parts.push(part);
+    end += part.length;
+    keyEnds[i] = end;
+    const bytes = labelBytes + part.length;
+    if (bytes > MAX_SERIES_BYTES) return `name and tags of ${bytes} bytes exceed ${MAX_SERIES_BYTES}`;
+  }
+  const source = sourceOf.labels(labels);
+  return {
+    id: (shapesMade++).toString(36),
+    source,
+    sourceKey: labelsKey(source),
+    family: measurement.split('_', 1)[0]!,
+    head: headText,
+    // A copy: a view would keep the whole body.
+    keys: Buffer.concat(parts),
+    keyEnds,
+  };
+}
+
+/** The series of a shape; not kept with it, for they take ten times its memory and are asked for once. */
+function seriesOf({ head, keys, keyEnds }: LineShape): NamedSeries {
+  const { measurement, tags } = parseHead(head) as LineHead;
+  const names = Array.from(keyEnds, (end, i) => {
+    const key = unescapeName(keys.toString('utf8', i === 0 ? 0 : keyEnds[i - 1], end));
+    return `${measurement}_${key}`;
+  });
+  return { labels: labelsOf(...tags), names };
+}

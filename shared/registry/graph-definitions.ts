@@ -1,0 +1,46 @@
+import { type Id, idOf } from '../model/id';
+import type { Table } from '../platform/table';
+import { Documents } from './documents';
+
+/** How the graph of some host metrics is to be shown, as a plugin says. */
+export interface GraphDefinition {
+  /** Metric name up to its last dot; `*` and `#` stand for one part. */
+  readonly name: string;
+  readonly displayName: string;
+  readonly unit: string;
+  readonly metrics: readonly {
+    readonly name: string;
+    readonly displayName: string;
+    readonly isStacked: boolean;
+  }[];
+}
+
+/** The graph definitions of a tenant, by the hash of their name. */
+export class GraphDefinitions {
+  private readonly definitions: Documents<GraphDefinition>;
+
+  constructor(table: Table) {
+    this.definitions = new Documents(table, 'graph-definitions');
+  }
+
+  /** Makes a definition, or replaces the one of that name. */
+  async put(tenantId: Id, definition: GraphDefinition): Promise<void> {
+    await this.definitions.settle(tenantId, keyOf(definition.name), () => definition);
+  }
+
+  /** Every definition, by name. */
+  async list(tenantId: Id): Promise<GraphDefinition[]> {
+    const definitions: GraphDefinition[] = [];
+    for await (const { value } of this.definitions.list(tenantId)) definitions.push(value);
+    return definitions.sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /** @returns the definition as it was; undefined when there was none */
+  remove(tenantId: Id, name: string): Promise<GraphDefinition | undefined> {
+    return this.definitions.remove(tenantId, keyOf(name));
+  }
+}
+
+function keyOf(name: string): string {
+  return idOf('graphDefinition', name);
+}

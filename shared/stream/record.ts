@@ -1,0 +1,264 @@
+import { crc32, constants as zlib, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { LRUCache } from 'lru-cache';
+import { ByteReader, ByteWriter, MalformedBytesError } from '../model/bytes';
+import type { Deletion } from '../model/deletion';
+import { FORMATS, type RecordFormat } from '../model/formats';
+import { ID_BYTES, type Id, idText } from '../model/id';
+import { checkLayout, layoutIdOf, type PackedLayout, packLayout, unpackLayout } from '../model/layout';
+import { MAX_PARTITIONS } from '../model/placement';
+
+/**
+ * A stream record: all that is needed to rebuild the later tiers (design.md, rule 6). The stream adds the version.
+ *
+ *     'H' 'R'  magic
+ *     byte     format version, 3
+ *     uint32   CRC-32 of the rest, little-endian
+ *     text     tenant name
+ *     uvarint  partition
+ *     uvarint  number of groups; each:
+ *       16 bytes source id, byte split bits, uvarint split index
+ *       16 bytes layout id, uvarint length of the packed layout, zstd of the layout's bytes
+ *       uvarint  number of frames; each: int64 timestamp, ms; 8 raw bytes for each series of the layout
+ *     uvarint number of deletions; each:
+ *       16 bytes source id, byte 0 for the series of one name or 1 for those whose names begin so, text name
+ *       int64 from, int64 to: ms, half-open
+ *
+ * Versions 1 and 2 have, after the version's byte, zstd of the same; without layout ids, with layouts that are not packed, and
+ * in version 1 without deletions. Version 3 spares both sides the compression: a layout is packed once in the life of
+ * an instance, and looked at once; one timestamp's values compress to no fewer of the stream's 25 KB units.
+ *
+ * A record's groups all lie in its partition. No two of its frames have a value for one (series, timestamp). What it
+ * deletes is older than what it has.
+ */
+export interface RecordFrame {
+  readonly timestamp: number;
+  /** 8 raw little-endian bytes for each series of the layout. */
+  readonly values: Uint8Array;
+}
+
+export interface RecordGroup {
+  readonly sourceId: Uint8Array;
+  readonly splitBits: number;
+  readonly splitIndex: number;
+  readonly layout: PackedLayout;
+  readonly frames: readonly RecordFrame[];
+}
+
+export interface RecordDeletion extends Deletion {
+  readonly sourceId: Uint8Array;
+}
+
+export interface StreamRecord {
+  readonly tenant: string;
+  readonly partition: number;
+  readonly groups: readonly RecordGroup[];
+  /** Absent when there are none. */
+  readonly deletions?: readonly RecordDeletion[];
+}
+
+/** A record that this release cannot read: poison, to be put in quarantine. */
+export class MalformedRecordError extends Error {
+  override readonly name = 'MalformedRecordError';
+}
+
+/** Bytes of a body from which a record is cut; keeps records below Kinesis' 1 MiB even when nothing compresses. */
+export const MAX_BODY_BYTES = 900_000;
+/** What a reader allows a body to expand to: room for writers of later releases. */
+const MAX_DECODED_BYTES = 16 * 1024 * 1024;
+const MAGIC = Buffer.from('HR');
+const SAMPLES = 1;
+const WITH_DELETIONS = 2;
+const PLAIN = 3;
+const HEADER_BYTES = MAGIC.length + 1;
+const CRC_BYTES = 4;
+
+/**
+ * Encodes groups of one partition into as many records as keep each below the stream's limit.
+ *
+ * @throws {RangeError} when one frame with its layout exceeds a record by itself; groups are bounded far below
+ */
+export function encodeRecords(
+  tenant: string,
+  partition: number,
+  groups: readonly RecordGroup[],
+  format: RecordFormat = FORMATS.record.writes[0],
+): Buffer[] {
+  const records: Buffer[] = [];
+  let pending: RecordGroup[] = [];
+  let pendingBytes = 0;
+  const cut = () => {
+    if (pending.length > 0) records.push(encodeRecord({ tenant, partition, groups: pending }, format));
+    pending = [];
+    pendingBytes = 0;
+  };
+  for (const group of groups) {
+    const overhead = group.layout.packed.length + 64;
+    let frames: RecordFrame[] = [];
+    for (const frame of group.frames) {
+      const bytes = frame.values.length + 8 + (frames.length === 0 ? overhead : 0);
+      if (bytes > MAX_BODY_BYTES) throw new RangeError(`a frame of ${bytes} bytes exceeds a record`);
+      if (pendingBytes + bytes > MAX_BODY_BYTES) {
+        if (frames.length > 0) pending.push({ ...group, frames });
+        frames = [];
+        cut();
+        pendingBytes = overhead;
+      }
+      frames.push(frame);
+      pendingBytes += bytes;
+    }
+    if (frames.length > 0) pending.push({ ...group, frames });
+  }
+  cut();
+  return records;
+}
+
+export function encodeRecord(record: StreamRecord, format: RecordFormat = FORMATS.record.writes[0]): Buffer {
+  const { deletions = [] } = record;
+  const isPlain = format === PLAIN;
+  const writer = new ByteWriter(estimatedBytes(record));
+  if (isPlain) writer.bytes(MAGIC).byte(PLAIN).bytes(new Uint8Array(CRC_BYTES));
+  writer.text(record.tenant).uvarint(record.partition).uvarint(record.groups.length);
+  for (const { sourceId, splitBits, splitIndex, layout, frames } of record.groups) {
+    writer.bytes(sourceId).byte(splitBits).uvarint(splitIndex);
+    if (isPlain) writer.bytes(layout.idBytes);
+    const layoutBytes = isPlain ? layout.packed : unpackLayout(layout.packed);
+    writer.uvarint(layoutBytes.length).bytes(layoutBytes).uvarint(frames.length);
+    for (const frame of frames) writer.int64(frame.timestamp).bytes(frame.values);
+  }
+  if (isPlain || deletions.length > 0) {
+    writer.uvarint(deletions.length);
+    for (const { sourceId, selector, fromMs, toMs } of deletions)
+      writer
+        .bytes(sourceId)
+        .byte(selector.isPrefix ? 1 : 0)
+        .text(selector.name)
+        .int64(fromMs)
+        .int64(toMs);
+  }
+  const bytes = writer.finish();
+  if (isPlain) {
+    bytes.writeUInt32LE(crc32(bytes.subarray(HEADER_BYTES + CRC_BYTES)), HEADER_BYTES);
+    return bytes;
+  }
+  return Buffer.concat([
+    MAGIC,
+    // Of a record without deletions what readers of before know.
+    Buffer.of(deletions.length > 0 ? WITH_DELETIONS : SAMPLES),
+    zstdCompressSync(bytes, { params: { [zlib.ZSTD_c_compressionLevel]: 1 } }),
+  ]);
+}
+
+/** About how long a record is, rather too much. */
+function estimatedBytes({ groups }: StreamRecord): number {
+  let bytes = 1024;
+  for (const { layout, frames } of groups)
+    bytes += 64 + layout.packed.length + frames.length * (8 + 8 * layout.seriesCount);
+  return bytes;
+}
+
+/**
+ * Reads a record. Values are views: of the record, or of its decompressed body.
+ *
+ * @throws {MalformedRecordError} when the bytes are not a record of a format this release reads
+ */
+export function decodeRecord(bytes: Uint8Array): StreamRecord {
+  const format = bytes[MAGIC.length]!;
+  const known: readonly number[] = FORMATS.record.reads;
+  if (!known.includes(format) || !MAGIC.equals(bytes.subarray(0, MAGIC.length)))
+    throw new MalformedRecordError(
+      `${bytes.length} bytes that are not a record of format ${known.join(', ')}`,
+    );
+  try {
+    if (format === PLAIN) return decodeBody(new ByteReader(checkedBody(bytes)), PLAIN);
+    const body = zstdDecompressSync(bytes.subarray(HEADER_BYTES), { maxOutputLength: MAX_DECODED_BYTES });
+    return decodeBody(new ByteReader(body), format);
+  } catch (error) {
+    throw new MalformedRecordError(`record of ${bytes.length} bytes: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+function checkedBody(bytes: Uint8Array): Uint8Array {
+  const reader = new ByteReader(bytes, HEADER_BYTES);
+  const stored = reader.bytes(CRC_BYTES).readUInt32LE();
+  const body = bytes.subarray(reader.offset);
+  const found = crc32(body);
+  if (found !== stored) throw new MalformedBytesError(`CRC-32 ${found} instead of ${stored}`);
+  return body;
+}
+
+/** Layouts found well-formed, by id: the same few come minute after minute. */
+const checked = new LRUCache<Id, PackedLayout>({
+  maxSize: 64_000_000,
+  sizeCalculation: ({ packed }) => packed.length + 300,
+});
+
+/** A layout of versions 1 and 2. */
+function plainLayout(bytes: Uint8Array): PackedLayout {
+  const known = checked.get(idText(layoutIdOf(bytes)));
+  if (known !== undefined) return known;
+  checkLayout(bytes);
+  const layout = packLayout(bytes);
+  checked.set(layout.id, layout);
+  return layout;
+}
+
+/** A layout that bears its id, of which the same bytes were found to be that layout before, or are now. */
+function packedLayout(idBytes: Uint8Array, packed: Buffer): PackedLayout {
+  const id = idText(idBytes);
+  const known = checked.get(id);
+  if (known !== undefined && packed.equals(known.packed)) return known;
+  const bytes = unpackLayout(packed);
+  const found = layoutIdOf(bytes);
+  if (!found.equals(idBytes)) throw new MalformedBytesError(`layout ${idText(found)} is called ${id}`);
+  // A copy: views would keep the whole record.
+  const layout = {
+    id,
+    idBytes: found,
+    seriesCount: checkLayout(bytes),
+    packed: Uint8Array.from(packed),
+  };
+  checked.set(id, layout);
+  return layout;
+}
+
+function decodeBody(reader: ByteReader, format: number): StreamRecord {
+  const tenant = reader.text();
+  const partition = reader.uvarint();
+  if (partition >= MAX_PARTITIONS)
+    throw new MalformedBytesError(`partition ${partition} of ${MAX_PARTITIONS} at most`);
+  const groups = Array.from({ length: reader.count(ID_BYTES + 4) }, () => {
+    const sourceId = reader.bytes(ID_BYTES);
+    const splitBits = reader.byte();
+    const splitIndex = reader.uvarint();
+    if (splitBits > 15 || splitIndex >= 2 ** splitBits)
+      throw new MalformedBytesError(`split ${splitIndex} of 2^${splitBits}`);
+    const layout =
+      format === PLAIN
+        ? packedLayout(reader.bytes(ID_BYTES), reader.bytes(reader.count(1)))
+        : plainLayout(reader.bytes(reader.count(1)));
+    const valueBytes = layout.seriesCount * 8;
+    const frames = Array.from({ length: reader.count(8 + valueBytes) }, () => ({
+      timestamp: reader.int64(),
+      values: reader.bytes(valueBytes),
+    }));
+    return { sourceId, splitBits, splitIndex, layout, frames };
+  });
+  const deletions = format === SAMPLES ? [] : decodeDeletions(reader);
+  if (reader.left !== 0) throw new MalformedBytesError(`${reader.left} bytes after the record`);
+  return deletions.length === 0 ? { tenant, partition, groups } : { tenant, partition, groups, deletions };
+}
+
+function decodeDeletions(reader: ByteReader): RecordDeletion[] {
+  return Array.from({ length: reader.count(ID_BYTES + 18) }, () => {
+    const sourceId = reader.bytes(ID_BYTES);
+    const kind = reader.byte();
+    if (kind > 1) throw new MalformedBytesError(`deletion of kind ${kind}, this release reads 0 and 1`);
+    const selector = { name: reader.text(), isPrefix: kind === 1 };
+    const fromMs = reader.int64();
+    const toMs = reader.int64();
+    if (fromMs >= toMs) throw new MalformedBytesError(`deletion of [${fromMs}, ${toMs})`);
+    return { sourceId, selector, fromMs, toMs };
+  });
+}

@@ -1,0 +1,149 @@
+import { LRUCache } from 'lru-cache';
+import type { RecordFormat } from '../model/formats';
+import { type Id, idText } from '../model/id';
+import { type Labels, labelsKey, labelsOf, METRIC_NAME, seriesKeys } from '../model/labels';
+import { byKey, encodeLayout, encodeNamedLayout, type PackedLayout, packLayout } from '../model/layout';
+import {
+  dayOf,
+  type PartitionRef,
+  partitionOf,
+  partitionsOn,
+  sourceIdBytesOf,
+  splitBitsFor,
+  splitIndexOf,
+} from '../model/placement';
+import type { Columns, SourceRow } from '../protocol/rows';
+import type { Tenant } from '../tenancy/tenants';
+import { encodeRecords, type RecordFrame, type RecordGroup } from './record';
+
+/** A record for the stream, and the partition key that keeps a partition's records in one order. */
+export interface OutgoingRecord {
+  readonly partitionKey: string;
+  readonly data: Buffer;
+}
+
+/** The part of a row that goes into one group. */
+interface GroupColumns {
+  readonly splitBits: number;
+  readonly splitIndex: number;
+  readonly layout: PackedLayout;
+  /** For each series of the layout where in the row its value is. */
+  readonly positions: Uint32Array;
+}
+
+/** What a source's row becomes. */
+interface KnownColumns {
+  readonly sourceIdBytes: Uint8Array;
+  readonly sourceId: Id;
+  readonly groups: readonly GroupColumns[];
+}
+
+/** Made before: agents send the same series minute after minute. By tenant, source and columns. */
+const known = new LRUCache<string, KnownColumns>({
+  max: 20_000,
+  maxSize: 64_000_000,
+  sizeCalculation: ({ groups }, key) =>
+    groups.reduce(
+      (sum, { layout, positions }) => sum + 500 + layout.packed.length + positions.byteLength,
+      key.length,
+    ),
+});
+
+/** Encodes a request's samples as records, split by partition and group. */
+export function recordsOf(
+  tenant: Tenant,
+  sources: Iterable<readonly [Labels, readonly SourceRow[]]>,
+  format?: RecordFormat,
+): OutgoingRecord[] {
+  const byPartition = new Map<number, RecordGroup[]>();
+  for (const [source, rows] of sources) {
+    const sourceKey = `${tenant.id}${labelsKey(source)}`;
+    const groups = new Map<string, RecordGroup & { frames: RecordFrame[] }>();
+    for (const { timestamp, columns, values } of rows) {
+      const { sourceId, sourceIdBytes, groups: parts } = knownColumns(tenant.id, source, sourceKey, columns);
+      const partition = partitionOf(sourceId, partitionsOn(tenant.placement, dayOf(timestamp)));
+      for (const { splitBits, splitIndex, layout, positions } of parts) {
+        const key = `${partition} ${splitBits} ${layout.id}`;
+        let group = groups.get(key);
+        if (group === undefined) {
+          group = { sourceId: sourceIdBytes, splitBits, splitIndex, layout, frames: [] };
+          groups.set(key, group);
+          const others = byPartition.get(partition);
+          if (others === undefined) byPartition.set(partition, [group]);
+          else others.push(group);
+        }
+        group.frames.push({ timestamp, values: valuesOf(positions, values) });
+      }
+    }
+  }
+  return [...byPartition].flatMap(([partition, groups]) =>
+    encodeRecords(tenant.name, partition, groups, format).map((data) => ({
+      partitionKey: partitionKeyOf({ tenantId: tenant.id, partition }),
+      data,
+    })),
+  );
+}
+
+/** The Kinesis partition key: one sequencer for all of a partition (design.md, section 2). */
+export function partitionKeyOf({ tenantId, partition }: PartitionRef): string {
+  return `${tenantId}:${partition}`;
+}
+
+function knownColumns(tenantId: Id, source: Labels, sourceKey: string, columns: Columns): KnownColumns {
+  const knownAs = `${sourceKey}${columns.key}`;
+  const found = known.get(knownAs);
+  if (found !== undefined) return found;
+  const sourceIdBytes = sourceIdBytesOf(tenantId, source);
+  const made = { sourceIdBytes, sourceId: idText(sourceIdBytes), groups: groupColumns(columns) };
+  known.set(knownAs, made);
+  return made;
+}
+
+interface KeyedColumn {
+  readonly key: string;
+  readonly labels: Labels;
+  readonly name: string;
+  readonly position: number;
+}
+
+function groupColumns(columns: Columns): GroupColumns[] {
+  let position = 0;
+  const ordered = columns
+    .series()
+    .flatMap((series) =>
+      seriesKeys(series).map((key, i): KeyedColumn => {
+        return { key, labels: series.labels, name: series.names[i]!, position: position++ };
+      }),
+    )
+    .sort(byKey)
+    // The sort is stable: of a series that is there twice the last remains.
+    .filter(({ key }, i, all) => key !== all[i + 1]?.key);
+  const labelBytes = ordered.reduce((sum, { key }) => sum + Buffer.byteLength(key), 0);
+  const splitBits = splitBitsFor(ordered.length, labelBytes);
+  const bySplit = Map.groupBy(ordered, ({ key }) => splitIndexOf(key, splitBits));
+  return Array.from(
+    bySplit,
+    ([splitIndex, series]): GroupColumns => ({
+      splitBits,
+      splitIndex,
+      layout: packLayout(encodeColumns(series)),
+      positions: Uint32Array.from(series, ({ position }) => position),
+    }),
+  );
+}
+
+function encodeColumns(ordered: readonly KeyedColumn[]): Buffer {
+  const { labels } = ordered[0]!;
+  if (ordered.every((column) => column.labels === labels))
+    return encodeNamedLayout({ labels, names: ordered.map(({ name }) => name) });
+  return encodeLayout(
+    ordered.map(({ key, labels, name }) => ({ key, labels: labelsOf([METRIC_NAME, name], ...labels) })),
+  );
+}
+
+function valuesOf(positions: Uint32Array, values: ArrayLike<number>): Uint8Array {
+  // Little-endian, as every processor is that Lambda has.
+  const ordered = new Float64Array(positions.length);
+  for (let i = 0; i < positions.length; i++) ordered[i] = values[positions[i]!]!;
+  return new Uint8Array(ordered.buffer);
+}

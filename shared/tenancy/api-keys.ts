@@ -1,0 +1,219 @@
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { DeleteItemCommand, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { LRUCache } from 'lru-cache';
+import type { Id } from '../model/id';
+import { tenantIdOf } from '../model/placement';
+import { type Item, queryAll, succeeds, type Table } from '../platform/table';
+import type { Right } from './rights';
+
+/** What a key lets its bearer do. */
+export interface Grant {
+  readonly tenant: string;
+  readonly rights: readonly Right[];
+}
+
+/** What may be told of a key: all but the key. */
+export interface KeyDescription extends Grant {
+  /** The 12 characters after `ht_`. */
+  readonly publicId: string;
+  /** ms since epoch. */
+  readonly createdAt: number;
+  /** ms since epoch; undefined: it does not expire. */
+  readonly expiresAt: number | undefined;
+}
+
+/** As many keys of a tenant with the same rights are good already as may be: one in use, and its successor. */
+export class TooManyKeysError extends Error {
+  override readonly name = 'TooManyKeysError';
+}
+
+/** `ht_<public id>_<secret>`: 12 characters to find it by, 256 random bits to prove it. */
+const KEY = /^ht_([A-Za-z0-9]{12})_([A-Za-z0-9_-]{43})$/;
+/** A key is good for as long after it was revoked; and a key made just after it was refused, refused. */
+const CACHE_MS = 30_000;
+/** Good keys of a tenant with the same rights at a time: to change a key, make the second, then revoke the first. */
+export const MAX_ACTIVE_KEYS = 2;
+
+/**
+ * API keys. The table holds their SHA-256; the key itself is shown once, when it is made.
+ *
+ *     pk key#public id       sk key               hash   tenant   rights   createdAt: ms   expiresAt: seconds
+ *     pk keys#tenant id      sk rights#slot       the same without the hash, and the public id
+ *
+ * The first is what a request looks up. The second is what a tenant has, in as many slots as it may have keys.
+ */
+export class ApiKeys {
+  /** Found keys and unknown ids apart: unknown ids are cheap to make up, and must not push out what is in use. */
+  private readonly found = new LRUCache<string, StoredKey>({ max: 10_000 });
+  private readonly unknown = new LRUCache<string, number>({ max: 10_000 });
+
+  constructor(
+    private readonly table: Table,
+    private readonly now: () => number = Date.now,
+  ) {}
+
+  /**
+   * @param expiresAt ms since epoch; undefined: never
+   * @returns the key, which nothing can show again
+   * @throws {TooManyKeysError}
+   */
+  async create(
+    grant: Grant,
+    expiresAt?: number,
+  ): Promise<{ readonly key: string; readonly publicId: string }> {
+    const publicId = Array.from(randomBytes(12), (byte) => ALPHABET[byte % ALPHABET.length]).join('');
+    const key = `ht_${publicId}_${randomBytes(32).toString('base64url')}`;
+    const described = {
+      tenant: { S: grant.tenant },
+      rights: { SS: [...new Set(grant.rights)].sort() },
+      createdAt: { N: String(this.now()) },
+      // The table's TTL attribute, seconds: an expired key is refused by its own time, and removed in its own time.
+      ...(expiresAt === undefined ? {} : { expiresAt: { N: String(Math.floor(expiresAt / 1000)) } }),
+    };
+    // The key before its slot: after a crash between, there is a key that nobody has seen, not a slot lost.
+    await this.table.client.send(
+      new PutItemCommand({
+        TableName: this.table.name,
+        Item: { ...lookupKey(publicId), ...described, hash: { B: digestOf(key) } },
+        ConditionExpression: 'attribute_not_exists(pk)',
+      }),
+    );
+    for (let slot = 0; slot < MAX_ACTIVE_KEYS; slot++) {
+      const isTaken = await succeeds(
+        this.table.client.send(
+          new PutItemCommand({
+            TableName: this.table.name,
+            Item: { ...slotKey(grant, slot), ...described, publicId: { S: publicId } },
+            ConditionExpression: 'attribute_not_exists(pk) OR expiresAt <= :now',
+            ExpressionAttributeValues: { ':now': { N: String(Math.floor(this.now() / 1000)) } },
+          }),
+        ),
+      );
+      if (isTaken) return { key, publicId };
+    }
+    await this.remove(lookupKey(publicId));
+    throw new TooManyKeysError(
+      `the tenant has ${MAX_ACTIVE_KEYS} keys with the rights ${described.rights.SS.join(',')} already; revoke one first`,
+    );
+  }
+
+  /** The keys of a tenant, oldest first; expired ones may be among them. */
+  async list(tenantId: Id): Promise<KeyDescription[]> {
+    const keys: KeyDescription[] = [];
+    const items = queryAll(this.table, {
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': { S: `keys#${tenantId}` } },
+    });
+    for await (const item of items)
+      keys.push({
+        ...grantOf(item),
+        publicId: item.publicId!.S!,
+        createdAt: Number(item.createdAt!.N),
+        expiresAt: expiryOf(item),
+      });
+    return keys.sort((a, b) => a.createdAt - b.createdAt);
+  }
+
+  /**
+   * Revokes a key: every instance refuses it within 30 s. Safe to repeat.
+   *
+   * @returns what it granted, or undefined when there is no such key
+   */
+  async revoke(publicId: string): Promise<Grant | undefined> {
+    const Item = await this.read(publicId);
+    if (Item === undefined) return undefined;
+    const grant = grantOf(Item);
+    // The slot before the key, so that a revocation that was cut short finds the key again.
+    for (let slot = 0; slot < MAX_ACTIVE_KEYS; slot++)
+      await succeeds(
+        this.remove(slotKey(grant, slot), {
+          ConditionExpression: 'publicId = :id',
+          ExpressionAttributeValues: { ':id': { S: publicId } },
+        }),
+      );
+    await this.remove(lookupKey(publicId));
+    this.found.delete(publicId);
+    return grant;
+  }
+
+  /**
+   * What a key grants, as stored at most 30 s ago.
+   *
+   * @returns undefined when the key is malformed, unknown, expired, or not the one its public id was made with
+   */
+  async verify(key: string): Promise<Grant | undefined> {
+    const publicId = KEY.exec(key)?.[1];
+    if (publicId === undefined) return undefined;
+    const stored = await this.stored(publicId);
+    if (stored === undefined || !timingSafeEqual(stored.hash, digestOf(key))) return undefined;
+    return stored.expiresAt !== undefined && stored.expiresAt <= this.now() ? undefined : stored.grant;
+  }
+
+  private async stored(publicId: string): Promise<StoredKey | undefined> {
+    const since = this.now() - CACHE_MS;
+    const copy = this.found.get(publicId);
+    if (copy !== undefined && copy.readAtMs > since) return copy;
+    if ((this.unknown.get(publicId) ?? -Infinity) > since) return undefined;
+    const item = await this.read(publicId);
+    if (item === undefined) {
+      this.found.delete(publicId);
+      this.unknown.set(publicId, this.now());
+      return undefined;
+    }
+    const stored = {
+      hash: Buffer.from(item.hash!.B!),
+      grant: grantOf(item),
+      expiresAt: expiryOf(item),
+      readAtMs: this.now(),
+    };
+    this.found.set(publicId, stored);
+    return stored;
+  }
+
+  private async read(publicId: string): Promise<Item | undefined> {
+    const { Item } = await this.table.client.send(
+      new GetItemCommand({ TableName: this.table.name, Key: lookupKey(publicId), ConsistentRead: true }),
+    );
+    return Item;
+  }
+
+  private async remove(
+    Key: Item,
+    condition: { ConditionExpression?: string; ExpressionAttributeValues?: Item } = {},
+  ): Promise<void> {
+    await this.table.client.send(new DeleteItemCommand({ TableName: this.table.name, Key, ...condition }));
+  }
+}
+
+interface StoredKey {
+  readonly hash: Buffer;
+  readonly grant: Grant;
+  readonly expiresAt: number | undefined;
+  readonly readAtMs: number;
+}
+
+function lookupKey(publicId: string): Item {
+  return { pk: { S: `key#${publicId}` }, sk: { S: 'key' } };
+}
+
+function slotKey({ tenant, rights }: Grant, slot: number): Item {
+  return {
+    pk: { S: `keys#${tenantIdOf(tenant)}` },
+    sk: { S: `${[...new Set(rights)].sort().join(',')}#${slot}` },
+  };
+}
+
+function grantOf(item: Item): Grant {
+  return { tenant: item.tenant!.S!, rights: (item.rights?.SS ?? []) as Right[] };
+}
+
+function expiryOf({ expiresAt }: Item): number | undefined {
+  return expiresAt?.N === undefined ? undefined : Number(expiresAt.N) * 1000;
+}
+
+// 64 characters, so that a random byte picks each with the same probability; the last two repeat.
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789AB';
+
+function digestOf(key: string): Buffer {
+  return hash('sha256', key, 'buffer');
+}

@@ -1,0 +1,94 @@
+import type { Counter } from './counters';
+import { GB, HOURS_OF_MONTH, PRICE, SHARD_BYTES_PER_SECOND } from './prices';
+
+/** One line of a bill. */
+export interface CostLine {
+  readonly what: string;
+  /** How the dollars come about. */
+  readonly because: string;
+  readonly dollars: number;
+}
+
+/** What a tenant has in a tier now. */
+export interface TierBytes {
+  /** Memory of the lists of frames, estimated from some of them. */
+  readonly hot: number;
+  /** Chunks, exact. */
+  readonly warm: number;
+  /** Objects of the archive, exact. */
+  readonly cold: number;
+}
+
+export interface UsageOfMonth {
+  readonly counts: Readonly<Record<Counter, number>>;
+  readonly bytes: TierBytes;
+  /** How much of the month has passed: 1 for one that is over. */
+  readonly share: number;
+  /** Copies of what is in memory: a primary, and its replicas. */
+  readonly memoryCopies: number;
+}
+
+/**
+ * What a tenant costs in a month, about: what AWS charges by use, as counted, and storage as if what is there now
+ * had been there so far. Not in it: what all tenants share whatever they do (the smallest cache, empty shards, logs, reads
+ * of functions that run by the clock, data transfer).
+ */
+export function estimateCost({ counts, bytes, share, memoryCopies }: UsageOfMonth): CostLine[] {
+  const hours = HOURS_OF_MONTH * share;
+  const gbSeconds = counts.functionMbMs / 1024 / 1000;
+  const shardHours = counts.streamBytes / (3600 * SHARD_BYTES_PER_SECOND);
+  // An item of n bytes is charged by the KB begun: half a KB more, on average.
+  const writeUnits = counts.warmBytesWritten / 1024 + counts.warmItemsWritten / 2;
+  const line = (what: string, because: string, dollars: number): CostLine => ({ what, because, dollars });
+  return [
+    line('API requests', `${counts.requests} at $1.00 a million`, counts.requests * PRICE.httpRequest),
+    line('function calls', `${counts.requests} at $0.20 a million`, counts.requests * PRICE.invocation),
+    line(
+      'function time',
+      `${rounded(gbSeconds)} GB-s of post, query and registry at $0.0000133334`,
+      gbSeconds * PRICE.functionGbSecond,
+    ),
+    line(
+      'stream puts',
+      `${counts.streamUnits} units of 25 KB at $0.014 a million`,
+      counts.streamUnits * PRICE.streamUnit,
+    ),
+    line(
+      'stream shards',
+      `${rounded(shardHours)} shard-hours, filled at 1 MB/s, at $0.035`,
+      shardHours * (PRICE.shardHour + PRICE.shardHourExtended),
+    ),
+    line(
+      'memory',
+      `${bytes.hot} bytes now, ${memoryCopies} copies, for ${rounded(hours)} h at $0.0264 a GB-h`,
+      (bytes.hot / GB) * memoryCopies * hours * PRICE.memoryGbHour,
+    ),
+    line(
+      'warm writes',
+      `about ${Math.round(writeUnits)} write units at $0.625 a million`,
+      writeUnits * PRICE.warmWriteUnit,
+    ),
+    line(
+      'warm storage',
+      `${bytes.warm} bytes now, for ${rounded(share)} of a month at $0.25 a GB`,
+      (bytes.warm / GB) * share * PRICE.warmGbMonth,
+    ),
+    line(
+      'archive storage',
+      `${bytes.cold} bytes now, for ${rounded(share)} of a month at $0.023 a GB`,
+      (bytes.cold / GB) * share * PRICE.coldGbMonth,
+    ),
+  ];
+}
+
+/** How much of a month, such as `2026-11`, has passed: 0 before it, 1 after it. */
+export function shareOfMonth(month: string, nowMs: number): number {
+  const start = Date.parse(`${month}-01T00:00:00Z`);
+  const first = new Date(start);
+  const end = Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1);
+  return Math.min(1, Math.max(0, (nowMs - start) / (end - start)));
+}
+
+function rounded(value: number): number {
+  return Number(value.toPrecision(3));
+}

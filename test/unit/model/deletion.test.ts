@@ -1,0 +1,81 @@
+import { ALL_TIME, erasuresOf, selectorOf, selects } from '../../../shared/model/deletion';
+import { metricOf, sourceOf } from '../../../shared/model/labels';
+import { partitionOf, sourceIdBytesOf, sourceIdOf, tenantIdOf } from '../../../shared/model/placement';
+import { deletionRecords } from '../../../shared/stream/deletion-records';
+import { decodeRecord } from '../../../shared/stream/record';
+
+describe('names that are deleted', () => {
+  test.each([
+    { text: 'a.b', name: 'a.b', isSelected: true },
+    { text: 'a.b', name: 'a.bc', isSelected: false },
+    { text: 'a.*', name: 'a.bc', isSelected: true },
+    { text: 'a.*', name: 'ab', isSelected: false },
+    { text: '*', name: '__proto__', isSelected: true },
+  ])('$text and $name: $isSelected', ({ text, name, isSelected }) => {
+    expect(selects(selectorOf(text)!, name)).toBe(isSelected);
+  });
+
+  test.each(['', 'a*b', '**', '*a'])('%j is refused', (text) => {
+    expect(selectorOf(text)).toBeUndefined();
+  });
+
+  test('are those of the columns that a read has', () => {
+    const series = ['a', 'b', 'ab'].map((name) => metricOf(sourceOf.host('h'), name));
+    const version = { arrivalMs: 1, sequence: 2n };
+    const deletion = { selector: { name: 'a', isPrefix: true }, fromMs: 5, toMs: 7, version };
+    expect(erasuresOf([deletion], series)).toEqual([
+      { series: 0, fromMs: 5, toMs: 7, version },
+      { series: 2, fromMs: 5, toMs: 7, version },
+    ]);
+  });
+});
+
+describe('records of a deletion', () => {
+  const id = tenantIdOf('t');
+  const source = sourceOf.host('h');
+  const selector = { name: 'a', isPrefix: false };
+  const tenant = (epochs: { fromDay: string; partitions: number }[]) => ({
+    id,
+    name: 't',
+    placement: { epochs },
+  });
+  const placed = (partitions: number) => partitionOf(sourceIdOf(id, source), partitions);
+  /** So many partitions that the source is in another than the first. */
+  const many = [2, 4, 8, 64, 4096].find((partitions) => placed(partitions) !== 0)!;
+  const ranges = (
+    epochs: { fromDay: string; partitions: number }[],
+    range: { fromMs: number; toMs: number },
+  ) =>
+    deletionRecords(tenant(epochs), source, { selector, ...range }).map(({ partitionKey, data }) => {
+      const { partition, groups, deletions } = decodeRecord(data);
+      expect(partitionKey).toBe(`${id}:${partition}`);
+      expect(groups).toEqual([]);
+      expect(deletions).toHaveLength(1);
+      const { fromMs, toMs, ...rest } = deletions![0]!;
+      expect(rest).toEqual({ selector, sourceId: sourceIdBytesOf(id, source) });
+      return [partition, fromMs, toMs];
+    });
+  const day2 = Date.parse('2026-02-02T00:00:00Z');
+  const grown = [
+    { fromDay: '1970-01-01', partitions: 1 },
+    { fromDay: '2026-02-02', partitions: many },
+  ];
+
+  test('go to the one partition there is, whole', () => {
+    expect(ranges([grown[0]!], ALL_TIME)).toEqual([[0, ALL_TIME.fromMs, ALL_TIME.toMs]]);
+  });
+
+  test('go to each partition that the source was in, with the days it was there', () => {
+    expect(ranges(grown, ALL_TIME)).toEqual([
+      [0, ALL_TIME.fromMs, day2],
+      [placed(many), day2, ALL_TIME.toMs],
+    ]);
+    expect(ranges(grown, { fromMs: day2 - 5, toMs: day2 })).toEqual([[0, day2 - 5, day2]]);
+    expect(ranges(grown, { fromMs: day2, toMs: day2 + 1 })).toEqual([[placed(many), day2, day2 + 1]]);
+  });
+
+  test('are one where a change of the map leaves the source in its partition', () => {
+    const same = [grown[0]!, { fromDay: '2026-02-02', partitions: 1 }];
+    expect(ranges(same, { fromMs: day2 - 5, toMs: day2 + 5 })).toEqual([[0, day2 - 5, day2 + 5]]);
+  });
+});

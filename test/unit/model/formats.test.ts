@@ -1,0 +1,42 @@
+import {
+  CorruptChunkError,
+  decodeFrame,
+  encodeFrame,
+  encodeVersion,
+  packSampleFrame,
+  type SampleFrame,
+} from '../../../shared/codec';
+import { FORMATS } from '../../../shared/model/formats';
+import { formatToWrite } from '../../../shared/platform/environment';
+
+test.each(Object.entries(FORMATS))('of %s whatever is written is read', (_, { reads, writes }) => {
+  for (const version of writes) expect(reads).toContain(version);
+});
+
+test('frames are read of the versions that the table says, and of no other', () => {
+  const frame: SampleFrame = {
+    kind: 'samples',
+    layout: new Uint8Array(16),
+    timestamp: 1_795_212_060_000,
+    version: { arrivalMs: 1, sequence: 1n },
+    values: new Uint8Array(24),
+  };
+  const { layout, timestamp, version, values } = frame;
+  const written = [encodeFrame(frame), packSampleFrame(layout, timestamp, encodeVersion(version), values)];
+  expect(written.map((bytes) => bytes[0]! >> 4)).toEqual(FORMATS.frame.reads);
+  for (const bytes of written) expect(decodeFrame(bytes)).toEqual(frame);
+  const later = Uint8Array.from(written.at(-1)!);
+  later[0]! += 0x10;
+  expect(() => decodeFrame(later)).toThrow(CorruptChunkError);
+});
+
+describe('the version of a format that is written', () => {
+  test.each([
+    { name: 'what the setting says', wanted: 2, written: 2 },
+    { name: "the release's own choice, where the setting says so", wanted: 3, written: 3 },
+    { name: 'its own choice, beside the settings of a later release', wanted: 4, written: 3 },
+    { name: 'its own choice, beside the settings of a release that had none', wanted: undefined, written: 3 },
+  ])('is $name', ({ wanted, written }) => {
+    expect(formatToWrite<number>([3, 2], wanted as number)).toBe(written);
+  });
+});

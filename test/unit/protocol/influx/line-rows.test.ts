@@ -1,0 +1,165 @@
+import * as fc from 'fast-check';
+import { type Labels, labelsKey, labelsOf } from '../../../../shared/model/labels';
+import { decodeLayout, unpackLayout } from '../../../../shared/model/layout';
+import { tenantIdOf } from '../../../../shared/model/placement';
+import { type LineLimits, readLines } from '../../../../shared/protocol/influx/line-rows';
+import { decodeRecord } from '../../../../shared/stream/record';
+import { recordsOf } from '../../../../shared/stream/records';
+
+const nowMs = 1_795_212_100_000;
+const limits: LineLimits = { nowMs, maxAgeMs: 86_400_000, precision: 'ms' };
+const tenant = {
+  id: tenantIdOf('t'),
+  name: 't',
+  placement: { epochs: [{ fromDay: '1970-01-01', partitions: 4 }] },
+};
+
+const lines = (body: string) => readLines(Buffer.from(body), limits);
+
+/** What the stream is given: samples by series and timestamp, and how many of them. */
+function stored(body: string) {
+  const samples = new Map<string, number>();
+  let frames = 0;
+  let values = 0;
+  for (const { data } of recordsOf(tenant as never, lines(body).sources))
+    for (const group of decodeRecord(data).groups) {
+      const { series } = decodeLayout(unpackLayout(group.layout.packed));
+      for (const frame of group.frames) {
+        frames++;
+        series.forEach((labels, i) => {
+          values++;
+          samples.set(
+            `${labelsKey(labels)} ${frame.timestamp}`,
+            Buffer.from(frame.values).readDoubleLE(i * 8),
+          );
+        });
+      }
+    }
+  return { samples, frames, values };
+}
+
+const key = (timestamp: number, ...labels: [string, string][]) =>
+  `${labelsKey(labelsOf(...labels))} ${timestamp}`;
+
+describe('lines', () => {
+  test('are series of measurement_field with the tags as labels, at the ms that was sent', () => {
+    expect(stored(`cpu,host=web1,cpu=cpu0 user=1.5,up=t,note="x" ${nowMs - 7}`).samples).toEqual(
+      new Map([
+        [key(nowMs - 7, ['__name__', 'cpu_up'], ['cpu', 'cpu0'], ['host', 'web1']), 1],
+        [key(nowMs - 7, ['__name__', 'cpu_user'], ['cpu', 'cpu0'], ['host', 'web1']), 1.5],
+      ]),
+    );
+  });
+
+  test('of one host, time and family are one frame; its source is the host, else all tags', () => {
+    const body = `cpu,host=web1,cpu=cpu0 user=1 ${nowMs}\ncpu,host=web1,cpu=cpu1 user=2 ${nowMs}\nmem,host=web1 free=3 ${nowMs}\nroom,floor=2,side=n t=20 ${nowMs}`;
+    expect(stored(body)).toMatchObject({ frames: 3, values: 4 });
+    expect(lines(body).sources.map(([source]) => source)).toEqual([
+      [['host', 'web1']],
+      [
+        ['floor', '2'],
+        ['side', 'n'],
+      ],
+    ]);
+  });
+
+  test('without a timestamp are of now', () => {
+    expect([...stored('m f=1').samples.keys()]).toEqual([key(nowMs, ['__name__', 'm_f'])]);
+  });
+
+  test('that give one series twice at one time are one sample: the last, however its name is cut', () => {
+    const body = `a_b,host=h c=1 ${nowMs}\na,host=h b_c=2 ${nowMs}\na,host=h b_c=3,b_c=4 ${nowMs}`;
+    expect(stored(body)).toMatchObject({
+      samples: new Map([[key(nowMs, ['__name__', 'a_b_c'], ['host', 'h']), 4]]),
+      values: 1,
+    });
+  });
+
+  test('are dropped and counted when they are too old or too far ahead, and strings always', () => {
+    const body = `m f=1,g=2 ${nowMs - 86_400_001}\nm f=1 ${nowMs + 86_400_001}\nm s="x" ${nowMs}\nm f=1 ${nowMs - 86_400_000}`;
+    expect(lines(body)).toMatchObject({ accepted: 1, outOfRange: 3, strings: 1, badLines: 0 });
+  });
+
+  test.each([
+    { name: 'a tag twice', line: 'm,a=1,a=2 f=1', reason: 'a tag stands twice' },
+    {
+      name: 'the name as a tag',
+      line: 'm,__name__=x f=1',
+      reason: 'the tag __name__ is the name of the series',
+    },
+    {
+      name: 'labels of 5,000 bytes',
+      line: `m,a=${'x'.repeat(5_000)} f=1`,
+      reason: 'name and tags of 5004 bytes exceed 4096',
+    },
+  ])('with $name are refused, and told', ({ line, reason }) => {
+    const { problems, accepted } = lines(`m f=1\n${line}`);
+    expect(problems).toEqual([{ line: 2, reason }]);
+    expect(accepted).toBe(1);
+  });
+
+  test('that are bad by the thousand are counted, and the first told', () => {
+    const { problems, badLines } = lines('m\n'.repeat(5_000));
+    expect(problems).toHaveLength(20);
+    expect(badLines).toBe(5_000);
+  });
+
+  test('of a name that JavaScript treats specially are data', () => {
+    const { samples } = stored(`__proto__,constructor=toString __proto__=1 ${nowMs}`);
+    expect([...samples]).toEqual([
+      [key(nowMs, ['__name__', '__proto_____proto__'], ['constructor', 'toString']), 1],
+    ]);
+  });
+
+  test('of large labels are split into groups whose layouts fit the catalogue', () => {
+    const many = Array.from(
+      { length: 2_000 },
+      (_, i) => `m,host=h,t=${i}${'x'.repeat(3_000)} f=${i} ${nowMs}`,
+    );
+    // As large as a body may be.
+    const body = many.slice(0, 1_300).join('\n');
+    const records = recordsOf(tenant as never, lines(body).sources);
+    const layouts = records.flatMap(({ data }) =>
+      decodeRecord(data).groups.map(({ layout }) => unpackLayout(layout.packed).length),
+    );
+    expect(Math.max(...layouts)).toBeLessThan(256 * 1024);
+    expect(stored(body).values).toBe(1_300);
+  });
+
+  test('by property, are read as a plain reading of them has it', () => {
+    const line = fc.record({
+      measurement: fc.constantFrom('a', 'a_b', 'c'),
+      tags: fc.constantFrom('', ',host=h', ',host=h,x=1', ',host=g', ',x=1,y=2'),
+      fields: fc.array(fc.tuple(fc.constantFrom('c', 'b_c', 'd', 'e'), fc.integer()), {
+        minLength: 1,
+        maxLength: 6,
+      }),
+      time: fc.constantFrom(nowMs, nowMs - 1_000),
+    });
+    void fc.assert(
+      fc.property(fc.array(line), (posted) => {
+        const expected = new Map<string, number>();
+        for (const { measurement, tags, fields, time } of posted) {
+          const labels =
+            tags === ''
+              ? []
+              : tags
+                  .slice(1)
+                  .split(',')
+                  .map((pair) => pair.split('=') as [string, string]);
+          for (const [field, value] of fields) {
+            const series: Labels = labelsOf(['__name__', `${measurement}_${field}`], ...labels);
+            expected.set(`${labelsKey(series)} ${time}`, value);
+          }
+        }
+        const body = posted.map(
+          ({ measurement, tags, fields, time }) =>
+            `${measurement}${tags} ${fields.map(([name, value]) => `${name}=${value}`).join(',')} ${time}`,
+        );
+        const { samples, values } = stored(body.join('\n'));
+        expect(samples).toEqual(expected);
+        expect(values).toBe(expected.size);
+      }),
+    );
+  });
+});

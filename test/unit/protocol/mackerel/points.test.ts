@@ -1,0 +1,72 @@
+import { validatePoints } from '../../../../shared/protocol/mackerel/points';
+
+const nowMs = 1_795_212_100_000;
+const now = nowMs / 1000;
+const limits = { nowMs, maxAgeMs: 86_400_000, resolutionMs: 60_000 };
+const good = { hostId: 'h', name: 'custom.a', time: now, value: 1.5 };
+
+describe('posted points', () => {
+  test.each([
+    { name: 'not an object', point: 7, reason: 'point' },
+    { name: 'null', point: null, reason: 'point' },
+    { name: 'an array', point: [], reason: 'point' },
+    { name: 'without a host', point: { ...good, hostId: undefined }, reason: 'hostId' },
+    { name: 'with an empty host', point: { ...good, hostId: '' }, reason: 'hostId' },
+    { name: 'with a host that is not text', point: { ...good, hostId: 5 }, reason: 'hostId' },
+    { name: 'with a slash in its name', point: { ...good, name: 'custom.weird/name.x' }, reason: 'name' },
+    { name: 'with a brace in its name', point: { ...good, name: 'a{b}' }, reason: 'name' },
+    { name: 'with a newline after its name', point: { ...good, name: 'a\n' }, reason: 'name' },
+    { name: 'with an empty name', point: { ...good, name: '' }, reason: 'name' },
+    {
+      name: 'with a name of 10,000 characters',
+      point: { ...good, name: 'a'.repeat(10_000) },
+      reason: 'name',
+    },
+    { name: 'without a time, as a client sends 0', point: { ...good, time: undefined }, reason: 'time' },
+    { name: 'with a negative time', point: { ...good, time: -1 }, reason: 'time' },
+    { name: 'with a fraction of a second', point: { ...good, time: now + 0.5 }, reason: 'time' },
+    { name: 'with a time as text', point: { ...good, time: String(now) }, reason: 'time' },
+    { name: 'older than maxSampleAge', point: { ...good, time: now - 86_401 }, reason: 'tooOld' },
+    { name: 'more than 24 h ahead', point: { ...good, time: now + 86_401 }, reason: 'tooNew' },
+    { name: 'without a value', point: { ...good, value: undefined }, reason: 'value' },
+    { name: 'with a null value', point: { ...good, value: null }, reason: 'value' },
+    { name: 'with a value as text', point: { ...good, value: '1' }, reason: 'value' },
+    {
+      name: 'with an infinite value',
+      point: JSON.parse(`{"hostId":"h","name":"a","time":${now},"value":1e999}`),
+      reason: 'value',
+    },
+  ])('a point $name is dropped, counted as $reason, and the good one beside it kept', ({ point, reason }) => {
+    const { sources, accepted, dropped } = validatePoints([point, good], true, limits);
+    expect([...dropped]).toEqual([[reason, 1]]);
+    expect(accepted).toBe(1);
+    expect([...sources.keys()]).toEqual(['h']);
+  });
+
+  test.each([
+    { name: 'the bounds of age', point: { ...good, time: now - 86_400 } },
+    { name: 'the bounds of the future', point: { ...good, time: now + 86_400 } },
+    { name: 'a huge value', point: { ...good, value: 1e308 } },
+    { name: 'zero', point: { ...good, value: 0 } },
+    { name: 'a name that JavaScript treats specially', point: { ...good, name: '__proto__' } },
+    { name: 'fields nobody knows', point: { ...good, extra: {} } },
+    { name: '60.0 as an integer', point: JSON.parse(`{"hostId":"h","name":"a","time":${now}.0,"value":1}`) },
+  ])('$name is kept', ({ point }) => {
+    expect(validatePoints([point], true, limits).accepted).toBe(1);
+  });
+
+  test('are aligned down to the resolution, and the last of a bucket wins', () => {
+    const start = Math.floor(now / 60) * 60;
+    const points = [
+      { ...good, time: start + 1, value: 1 },
+      { ...good, time: start + 59, value: 2 },
+    ];
+    const { sources } = validatePoints(points, true, limits);
+    expect(sources.get('h')).toEqual(new Map([[start * 1000, new Map([['custom.a', 2]])]]));
+  });
+
+  test('of a service need no host', () => {
+    const { sources } = validatePoints([{ name: 'a', time: now, value: 1 }], false, limits);
+    expect([...sources.keys()]).toEqual(['']);
+  });
+});

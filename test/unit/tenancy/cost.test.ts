@@ -1,0 +1,46 @@
+import { estimateCost } from '../../../shared/tenancy/cost';
+import { COUNTERS, type Counter } from '../../../shared/tenancy/counters';
+
+const nothing = Object.fromEntries(COUNTERS.map((name) => [name, 0])) as Record<Counter, number>;
+const empty = { hot: 0, warm: 0, cold: 0 };
+
+/** Dollars by line, in cents, of what is not free. */
+const cents = (usage: Partial<Parameters<typeof estimateCost>[0]>) =>
+  Object.fromEntries(
+    estimateCost({ counts: nothing, bytes: empty, share: 1, memoryCopies: 2, ...usage })
+      .filter(({ dollars }) => dollars > 0)
+      .map(({ what, dollars }) => [what, Math.round(dollars * 100)]),
+  );
+
+describe('the estimated cost of a month', () => {
+  test.each([
+    {
+      name: 'of a million requests of 20 ms with 1 GB: a dollar, 20 cents, 27 cents',
+      usage: { counts: { ...nothing, requests: 1e6, functionMbMs: 1e6 * 20 * 1024 } },
+      lines: { 'API requests': 100, 'function calls': 20, 'function time': 27 },
+    },
+    {
+      name: 'of 100 GB in 10 million units through the stream: 28 full shard-hours',
+      usage: { counts: { ...nothing, streamBytes: 1e11, streamUnits: 1e7 } },
+      lines: { 'stream puts': 14, 'stream shards': 97 },
+    },
+    {
+      name: 'of 10 million warm items of 1.5 KB: two write units each',
+      usage: { counts: { ...nothing, warmItemsWritten: 1e7, warmBytesWritten: 1e7 * 1536 } },
+      lines: { 'warm writes': 1250 },
+    },
+    {
+      name: 'of 1 GB in memory, twice, 10 GB warm and 100 GB archived, for half a month',
+      usage: { bytes: { hot: 1e9, warm: 1e10, cold: 1e11 }, share: 0.5 },
+      lines: { memory: 1928, 'warm storage': 125, 'archive storage': 115 },
+    },
+    { name: 'of nothing: nothing', usage: {}, lines: {} },
+  ])('$name', ({ usage, lines }) => {
+    expect(cents(usage)).toEqual(lines);
+  });
+
+  test('is explained line by line', () => {
+    for (const { because } of estimateCost({ counts: nothing, bytes: empty, share: 1, memoryCopies: 1 }))
+      expect(because).toMatch(/\$\d/);
+  });
+});

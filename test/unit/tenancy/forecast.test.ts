@@ -1,0 +1,202 @@
+import type { FunctionName, Unit } from '../../../shared/platform/names';
+import { FUNCTIONS } from '../../../shared/platform/names';
+import { parseSettings } from '../../../shared/platform/settings';
+import {
+  forecast,
+  idleCost,
+  type Load,
+  type StageShape,
+  samplesOfMonth,
+  totalOf,
+  withBestNode,
+} from '../../../shared/tenancy/forecast';
+import { type MeasuredUnits, measuredUnitsSchema } from '../../../shared/tenancy/measured-units';
+
+const units = (used: Partial<Record<Unit, number>>) => used;
+const nothing = { ms: 100, units: units({}) };
+
+/** A run of round figures: 1 M samples, 10 of a request's records a put unit each. */
+const measured: MeasuredUnits = {
+  load: { hosts: 10, metrics: 100, intervalSeconds: 60, partitions: 10 },
+  posts: [
+    {
+      samplesPerRequest: 100,
+      requests: 1000,
+      records: 1000,
+      streamBytes: 1_000_000,
+      units: { FunctionMbMs: 1000 * 2 * 1024, PutUnits: 1000 },
+    },
+    {
+      samplesPerRequest: 500,
+      requests: 1000,
+      records: 5000,
+      streamBytes: 5_000_000,
+      units: { FunctionMbMs: 1000 * 6 * 1024, PutUnits: 5000 },
+    },
+  ],
+  idle: {
+    ingester: nothing,
+    flusher: { ms: 100, units: { ReadUnits: 2, WriteUnits: 1 } },
+    archiver: nothing,
+    recovery: nothing,
+    operator: nothing,
+    canary: nothing,
+  },
+  windows: {
+    '1h': {
+      samples: 1_000_000,
+      hotBytes: 10_000_000,
+      ingester: { invocations: 10, units: { FunctionMbMs: 1_024_000, WriteUnits: 100 } },
+      flusher: { windows: 1000, units: { FunctionMbMs: 10_240_000, WriteUnits: 1900, ReadUnits: 1000 } },
+      warmBytes: 1_170_000,
+      archiver: { objects: 10, units: { FunctionMbMs: 2_048_000, ReadUnits: 1000, ObjectPuts: 10 } },
+      coldBytes: 1_000_000,
+      sweep: { layouts: 10, units: { ReadUnits: 4, FunctionMbMs: 10_240 } },
+    },
+  },
+  reads: { requests: 10, warm: { FunctionMbMs: 10 * 1024 * 10, ReadUnits: 100 }, cold: {} },
+};
+
+const shape: StageShape = {
+  settings: parseSettings({
+    cacheNodeType: 'cache.m7g.large',
+    cacheShards: 3,
+    cacheReplicas: 1,
+    streamShards: 2,
+    flushDelay: '9m',
+    warmTtl: '34d',
+    retention: '100d',
+  }),
+  ticks: [
+    { name: 'flusher', perMonth: 43_800 },
+    { name: 'archiver', perMonth: 730 },
+  ],
+  memoryMb: Object.fromEntries(FUNCTIONS.map((name) => [name, 1024])) as Record<FunctionName, number>,
+  isTraced: (name) => name === 'flusher',
+  alarmMetrics: 50,
+  dashboards: 1,
+};
+
+/** 1 M samples a second: 2,628 billion a month. */
+const load: Load = {
+  series: 60_000_000,
+  intervalMs: 60_000,
+  retentionMs: 100 * 86_400_000,
+  samplesPerRequest: 500,
+  reads: 1_000_000,
+};
+
+const dollarsOf = (lines: ReturnType<typeof forecast>) =>
+  Object.fromEntries(lines.map(({ what, dollars }) => [what, Math.round(dollars * 100) / 100]));
+
+describe('the cost of a load', () => {
+  const lines = dollarsOf(forecast(measured, load, shape));
+
+  test.each([
+    ['a month has 2,628,000 s', samplesOfMonth(load) / 1e12, 2.628],
+    ['5,256 M requests at $1.00 a million', lines['API requests'], 5256],
+    ['their invocations at $0.20, and 31.536 M GB-s of 6 ms with 1 GB at $0.0000133334', lines.post, 1471.68],
+    ['26,280 M put units at $0.014', lines['stream puts'], 367.92],
+    // 10 MB and 10,000 records a second, half full: 20 shards.
+    ['20 shards for 730 h at $0.035', lines['stream shards'], 511],
+    // 20 shards, a batch each second: 52.56 M, and a batch for 500 records at the least; 2.628 M GB-s.
+    ['52.56 M invocations and 2.628 M GB-s of the ingester', lines.ingester, 45.55],
+    ['26.28 M GB-s of the flusher', lines.flusher, 350.4],
+    ['5.256 M GB-s of the archiver', lines.archiver, 70.08],
+    // 2,000 of a million samples: 5,256 M.
+    ['5,256 M write units at $0.625', lines['warm writes'], 3285],
+    ['5,256 M read units at $0.125', lines['warm reads'], 657],
+    // 86.4 G samples a day for 35 d, 1.5 bytes each: 4,536 GB.
+    ['4,536 GB warm at $0.45', lines['warm storage'], 2041.2],
+    ['8,640 GB archived at $0.023', lines['archive storage'], 198.72],
+    // 60 M series, 70 minutes, 10 bytes: 42 GB; 2.3925 GB a shard: 18 shards of two nodes.
+    ['36 nodes for 730 h at $0.1264', lines['cache nodes'], 3321.79],
+    // 600,000 layouts, 730 times: 175.2 M read units and 438,000 GB-s.
+    ['the sweep of each hour', lines.sweep, 21.9 + 5.84],
+    ['nothing that is not traced leaves traces', lines.traces, 0],
+    // 2,628 G samples, 10 bytes, in and out, half of it.
+    ['26,280 GB between zones at $0.02', lines['transfer between zones'], 525.6],
+    ['what comes in is free', lines['transfer in'], 0],
+    // $1.20, 10 ms of 1 GB, 10 read units and 40 KB each.
+    ['a million graphs', lines.reads, 1.2 + 0.13 + 1.25 + 3.6],
+  ])('%s', (_name, actual, expected) => {
+    expect(actual).toBeCloseTo(expected, 1);
+  });
+
+  test('a host that posts alone pays five times the requests, and as much for the rest', () => {
+    const alone = dollarsOf(forecast(measured, { ...load, samplesPerRequest: 100 }, shape));
+    expect(alone['API requests']).toBe(5 * 5256);
+    expect(alone['stream puts']).toBe(lines['stream puts']);
+    expect(alone['warm writes']).toBe(lines['warm writes']);
+  });
+
+  test('a size between two that were measured lies between them', () => {
+    const between = dollarsOf(forecast(measured, { ...load, samplesPerRequest: 300 }, shape));
+    // 8,760 M requests of 4 ms.
+    expect(between.post).toBeCloseTo(8760 * 0.2 + 35.04 * 13.3334, 0);
+  });
+
+  test('is small where the load is: the smallest cache and one shard', () => {
+    const small = dollarsOf(forecast(measured, { ...load, series: 1 }, shape));
+    expect(small['cache nodes']).toBe(184.54);
+    expect(small['stream shards']).toBe(25.55);
+  });
+
+  test('a window that was not measured is named, with those that were', () => {
+    const settings = { ...shape.settings, window: 2 * 3_600_000 };
+    expect(() => forecast(measured, load, { ...shape, settings })).toThrow(
+      'window: 2h was not measured, only 1h; npm run bench -- units --windows 2h',
+    );
+  });
+
+  test.each([
+    // 0.7 GB: a shard of it holds 1.16 GB, of the next smaller 0.51 GB.
+    { series: 1_000_000, type: 'cache.t4g.medium' },
+    { series: 1, type: 'cache.t4g.micro' },
+    { series: 100_000_000, type: 'cache.r7g.xlarge' },
+  ])('$series series fit best into $type', ({ series, type }) => {
+    const { settings } = withBestNode(measured, { ...load, series }, shape);
+    expect(settings.cacheNodeType).toBe(type);
+  });
+
+  test('a node type without a price is named', () => {
+    const settings = { ...shape.settings, cacheNodeType: 'cache.x9g.tiny' };
+    expect(() => forecast(measured, load, { ...shape, settings })).toThrow(
+      'cacheNodeType: the price of cache.x9g.tiny is not known',
+    );
+  });
+});
+
+describe('the cost of an idle stage', () => {
+  const lines = idleCost(measured, shape);
+
+  test.each([
+    ['cache nodes', 6 * 0.1264 * 730],
+    ['stream shards', 2 * 0.035 * 730],
+    // 43,800 + 730 + two shards' heartbeats of 43,800, 100 ms of 1 GB each.
+    ['functions by the clock', 0.13213 * 0.2 + 13_213 * 0.0000133334],
+    ['canary', 0],
+    ['tables by the clock', 0.0876 * 0.125 + 0.0438 * 0.625],
+    ['traces by the clock', 0.0438 * 5],
+    ['alarms', 5],
+    ['dashboard', 3],
+  ])('%s', (what, dollars) => {
+    expect(dollarsOf(lines)[what]).toBeCloseTo(dollars, 2);
+  });
+
+  test('is part of what a load costs', () => {
+    const ofLoad = forecast(measured, { ...load, series: 1, reads: 0 }, shape);
+    expect(totalOf(ofLoad)).toBeGreaterThan(totalOf(lines.slice(2)));
+    expect(ofLoad.slice(-6)).toEqual(lines.slice(-6));
+  });
+});
+
+test('every line says how it comes about', () => {
+  for (const { because } of forecast(measured, load, shape)) expect(because).not.toBe('');
+});
+
+test('a file of units that lacks something is refused', () => {
+  expect(measuredUnitsSchema.safeParse(measured).success).toBe(true);
+  expect(measuredUnitsSchema.safeParse({ ...measured, posts: measured.posts.slice(1) }).success).toBe(false);
+  expect(measuredUnitsSchema.safeParse({ ...measured, idle: {} }).success).toBe(false);
+});
