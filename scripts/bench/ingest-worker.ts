@@ -15,6 +15,7 @@ import { handler as ingester } from '../../functions/ingester/handler';
 import { handler as post } from '../../functions/post/handler';
 import { sourceOf } from '../../shared/model/labels';
 import { partitionOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
+import { metaKeys } from '../../shared/platform/keys';
 import { parseSettings } from '../../shared/platform/settings';
 import { AgentBodies, type Protocol } from './agent-bodies';
 import { calls, type PutRecord, putItem, setDefaultItem, spent, streamed } from './in-process-aws';
@@ -58,20 +59,18 @@ const MAX_BATCH_PAYLOAD = 6_000_000;
 function provision(partitions: number): void {
   const tenantId = tenantIdOf(TENANT);
   putItem({
-    pk: { S: `key#${KEY_ID}` },
-    sk: { S: 'key' },
+    ...metaKeys.apiKey(KEY_ID),
     hash: { B: hash('sha256', KEY, 'base64') },
     tenant: { S: TENANT },
     rights: { SS: ['write'] },
   });
   putItem({
-    pk: { S: 'tenants' },
-    sk: { S: tenantId },
+    ...metaKeys.tenant(tenantId),
     name: { S: TENANT },
     epochs: { S: JSON.stringify([{ fromDay: '1970-01-01', partitions }]) },
   });
   setDefaultItem((key) =>
-    (key.pk as { S: string }).S === `hosts#${tenantId}`
+    (key.pk as { S: string }).S === metaKeys.documents('hosts', tenantId)
       ? {
           ...key,
           json: { S: JSON.stringify({ id: (key.sk as { S: string }).S, retiredAt: null }) },

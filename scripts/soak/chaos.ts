@@ -201,7 +201,7 @@ export async function befall(
 /**
  * Ends every lease now, as if its time had passed: by the store's own clock, which nobody can turn.
  *
- * KEYS  leases of a partition; fields are `token expiry takenAt`, see shared/hot/keys.ts
+ * KEYS  leases of a partition; fields are `token expiry takenAt`, see shared/platform/keys.ts
  */
 const EXPIRE_LEASES = `
 for i, value in ipairs(redis.call('HGETALL', KEYS[1])) do

@@ -9,7 +9,8 @@ import { type Id, idText } from '../model/id';
 import { type Layout, unionLayout } from '../model/layout';
 import { type Day, type GroupId, type PartitionRef, sourceIdOfGroup } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
-import { sortKeyOf, type WarmItem, type WarmTier } from '../warm/warm-tier';
+import { warmKeys } from '../platform/keys';
+import type { WarmItem, WarmTier } from '../warm/warm-tier';
 
 export interface ArchiveDependencies {
   readonly warm: WarmTier;
@@ -150,7 +151,7 @@ async function gatherDay(
       }
     }
     for (const item of items) {
-      revisions.set(sortKeyOf(item), item.revision);
+      revisions.set(warmKeys.sort(item), item.revision);
       const block = openChunk(item.chunk).block();
       const layout = await catalogue.layout(ref.tenantId, group, idText(block.layout));
       pieces.push(remaining({ block, layout }));

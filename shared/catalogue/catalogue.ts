@@ -10,15 +10,9 @@ import type { ArrivedDeletion } from '../model/deletion';
 import { DAY_MS } from '../model/duration';
 import { type Id, idOf } from '../model/id';
 import { decodedBytes, decodeLayout, type Layout, unpackLayout } from '../model/layout';
-import {
-  type Day,
-  dayOf,
-  GROUP_ID_LENGTH,
-  type GroupId,
-  sourceIdOfGroup,
-  splitBitsOfGroup,
-} from '../model/placement';
+import { type Day, dayOf, type GroupId, sourceIdOfGroup, splitBitsOfGroup } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
+import { metaKeys } from '../platform/keys';
 import { type Item, queryAll, succeeds, type Table } from '../platform/table';
 
 /** How much longer than samples can be read a layout is kept: they may be sent a day ahead, and archived late. */
@@ -103,7 +97,7 @@ export class Catalogue {
     const known = writtenAs(group, layoutId, windowMs);
     const written = this.written.get(known);
     if (written?.day === day && written.firstMs <= firstMs) return false;
-    const item = { TableName: this.table.name, Key: keyOf(tenantId, group, layoutId) };
+    const item = { TableName: this.table.name, Key: metaKeys.layout(tenantId, group, layoutId) };
     const first = { N: String(firstMs) };
     const { Attributes } = await this.table.client.send(
       new UpdateItemCommand({
@@ -170,7 +164,7 @@ export class Catalogue {
     const expiresAt = { N: String(this.expiresAt()) };
     const into = `INSERT INTO "${this.table.name}" VALUE`;
     const statements = layouts.map((layout) => {
-      const { pk, sk } = keyOf(tenantId, layout.group, layout.id);
+      const { pk, sk } = metaKeys.layout(tenantId, layout.group, layout.id);
       return {
         Statement: `${into} {'pk': ?, 'sk': ?, 'expiresAt': ?, 'layout': ?, 'firstMs': ?, 'windows': ?}`,
         Parameters: [
@@ -184,10 +178,10 @@ export class Catalogue {
       };
     });
     const sources = [...new Set(layouts.map(({ group }) => sourceIdOfGroup(group)))];
-    const marks = sources.map((sourceId) => ({
-      Statement: `${into} {'pk': ?, 'sk': ?, 'expiresAt': ?}`,
-      Parameters: [{ S: partitionKey(tenantId, sourceId) }, { S: SOURCE }, expiresAt],
-    }));
+    const marks = sources.map((sourceId) => {
+      const { pk, sk } = metaKeys.sourceMark(tenantId, sourceId);
+      return { Statement: `${into} {'pk': ?, 'sk': ?, 'expiresAt': ?}`, Parameters: [pk, sk, expiresAt] };
+    });
     const all = [...statements, ...marks];
     const batches = Array.from({ length: Math.ceil(all.length / MAX_STATEMENTS) }, (_, i) =>
       all.slice(i * MAX_STATEMENTS, (i + 1) * MAX_STATEMENTS),
@@ -216,7 +210,7 @@ export class Catalogue {
     const { Item } = await this.table.client.send(
       new GetItemCommand({
         TableName: this.table.name,
-        Key: keyOf(tenantId, group, layoutId),
+        Key: metaKeys.layout(tenantId, group, layoutId),
         ConsistentRead: true,
       }),
     );
@@ -232,17 +226,17 @@ export class Catalogue {
     let firstMs = Infinity;
     const items = queryAll(this.table, {
       KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': { S: partitionKey(tenantId, sourceId) } },
+      ExpressionAttributeValues: { ':pk': { S: metaKeys.source(tenantId, sourceId) } },
     });
     for await (const item of items) {
       const sort = item.sk!.S!;
-      if (sort === SOURCE) continue;
-      if (sort.startsWith(DELETION)) {
+      if (sort === metaKeys.sourceMarkSort) continue;
+      if (sort.startsWith(metaKeys.deletionPrefix)) {
         deletions.push(deletionOf(item));
         continue;
       }
-      const group = sort.slice(0, GROUP_ID_LENGTH);
-      const layout = this.decode(sort.slice(GROUP_ID_LENGTH + 1), item.layout!.B!);
+      const { group, layoutId } = metaKeys.parseLayoutSort(sort);
+      const layout = this.decode(layoutId, item.layout!.B!);
       const known = layouts.get(group);
       if (known === undefined) layouts.set(group, [layout]);
       else known.push(layout);
@@ -312,8 +306,8 @@ export class Catalogue {
     const items = queryAll(this.table, {
       KeyConditionExpression: 'pk = :pk AND begins_with(sk, :deletion)',
       ExpressionAttributeValues: {
-        ':pk': { S: partitionKey(tenantId, sourceId) },
-        ':deletion': { S: DELETION },
+        ':pk': { S: metaKeys.source(tenantId, sourceId) },
+        ':deletion': { S: metaKeys.deletionPrefix },
       },
     });
     for await (const item of items) deletions.push(deletionOf(item));
@@ -334,13 +328,9 @@ export class Catalogue {
   }
 }
 
-const SOURCE = 'source';
-/** Groups have no `#` in their first 27 characters. */
-const DELETION = 'deletion#';
-
 function deletionKey(tenantId: Id, sourceId: Id, { selector, fromMs, toMs }: ArrivedDeletion) {
   const id = idOf('deletion', selector.name, String(selector.isPrefix), String(fromMs), String(toMs));
-  return { pk: { S: partitionKey(tenantId, sourceId) }, sk: { S: `${DELETION}${id}` } };
+  return metaKeys.deletion(tenantId, sourceId, id);
 }
 
 /** Of two, the higher version is the later in the order of text. */
@@ -357,14 +347,6 @@ function deletionOf(item: Item): ArrivedDeletion {
   };
 }
 
-function partitionKey(tenantId: Id, sourceId: Id): string {
-  return `layouts#${tenantId}#${sourceId}`;
-}
-
 function writtenAs(group: GroupId, layoutId: Id, windowMs: number): string {
   return `${group}#${layoutId}#${windowMs}`;
-}
-
-function keyOf(tenantId: Id, group: GroupId, layoutId: Id) {
-  return { pk: { S: partitionKey(tenantId, sourceIdOfGroup(group)) }, sk: { S: `${group}#${layoutId}` } };
 }

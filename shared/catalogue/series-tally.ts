@@ -3,6 +3,7 @@ import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
 import { type Labels, labelValue, METRIC_NAME } from '../model/labels';
 import { decodeLayout, unpackLayout } from '../model/layout';
+import { metaKeys } from '../platform/keys';
 import type { Table } from '../platform/table';
 import { LAYOUT_KEPT_MS } from './catalogue';
 
@@ -53,7 +54,7 @@ export async function tallySeries(
   /** Series of the source in hand: whether active. A series may be in many of its layouts. */
   let series = new Map<string, { labels: Labels; isActive: boolean }>();
   const finish = () => {
-    const tenantId = source.split('#')[1];
+    const tenantId = metaKeys.parsePartition(source).owner;
     if (tenantId === undefined) return;
     let tally = tallies.get(tenantId);
     if (tally === undefined) {
@@ -74,7 +75,9 @@ export async function tallySeries(
     {
       TableName: meta.name,
       FilterExpression: 'begins_with(pk, :layouts) AND attribute_exists(layout)',
-      ExpressionAttributeValues: { ':layouts': { S: only === undefined ? 'layouts#' : `layouts#${only}#` } },
+      ExpressionAttributeValues: {
+        ':layouts': { S: only === undefined ? metaKeys.sources : metaKeys.sourcesOf(only) },
+      },
       ProjectionExpression: 'pk, layout, expiresAt',
     },
   );

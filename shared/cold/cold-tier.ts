@@ -7,8 +7,8 @@ import {
 } from '@aws-sdk/client-s3';
 import type { Id } from '../model/id';
 import { decodeLayout, type Layout } from '../model/layout';
-import { type Day, type PartitionRef, partitionText } from '../model/placement';
-import { BUCKET_PREFIX } from '../platform/names';
+import type { Day, PartitionRef } from '../model/placement';
+import { bucketKeys } from '../platform/keys';
 import {
   type ArchivedChunk,
   type ArchiveIndex,
@@ -48,7 +48,7 @@ export class ColdTier {
   ) {}
 
   keyOf(ref: PartitionRef, day: Day): string {
-    return `${BUCKET_PREFIX.archive}v1/tenant=${ref.tenantId}/day=${day}/partition-${partitionText(ref.partition)}.htsd`;
+    return bucketKeys.archive(ref, day);
   }
 
   /**

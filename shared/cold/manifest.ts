@@ -1,5 +1,6 @@
 import { GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import { type Day, type PartitionRef, partitionText } from '../model/placement';
+import type { Day, PartitionRef } from '../model/placement';
+import { metaKeys } from '../platform/keys';
 import { type Item, queryAll, succeeds, type Table } from '../platform/table';
 
 /** What is archived of a partition-day. */
@@ -42,7 +43,7 @@ export class Manifest {
     await this.table.client.send(
       new UpdateItemCommand({
         TableName: this.table.name,
-        Key: keyOf(ref, day),
+        Key: metaKeys.manifest(ref, day),
         UpdateExpression: 'ADD changes :one',
         ExpressionAttributeValues: { ':one': { N: '1' } },
       }),
@@ -51,7 +52,11 @@ export class Manifest {
 
   async get(ref: PartitionRef, day: Day): Promise<ManifestDay | undefined> {
     const { Item } = await this.table.client.send(
-      new GetItemCommand({ TableName: this.table.name, Key: keyOf(ref, day), ConsistentRead: true }),
+      new GetItemCommand({
+        TableName: this.table.name,
+        Key: metaKeys.manifest(ref, day),
+        ConsistentRead: true,
+      }),
     );
     return Item && manifestDayOf(Item);
   }
@@ -61,7 +66,11 @@ export class Manifest {
     const days: ManifestDay[] = [];
     const items = queryAll(this.table, {
       KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
-      ExpressionAttributeValues: { ':pk': keyOf(ref, '').pk, ':from': { S: fromDay }, ':to': { S: toDay } },
+      ExpressionAttributeValues: {
+        ':pk': { S: metaKeys.manifestDays(ref) },
+        ':from': { S: fromDay },
+        ':to': { S: toDay },
+      },
     });
     for await (const item of items) days.push(manifestDayOf(item));
     return days;
@@ -83,7 +92,7 @@ export class Manifest {
       this.table.client.send(
         new UpdateItemCommand({
           TableName: this.table.name,
-          Key: keyOf(ref, day),
+          Key: metaKeys.manifest(ref, day),
           UpdateExpression: 'SET archived = :new',
           ConditionExpression: previous === undefined ? 'attribute_not_exists(archived)' : 'archived = :old',
           ExpressionAttributeValues: {
@@ -94,10 +103,6 @@ export class Manifest {
       ),
     );
   }
-}
-
-function keyOf(ref: PartitionRef, day: Day) {
-  return { pk: { S: `manifest#${ref.tenantId}#${partitionText(ref.partition)}` }, sk: { S: day } };
 }
 
 function manifestDayOf(item: Item): ManifestDay {

@@ -4,20 +4,9 @@ import { layoutOfFrame } from '../codec';
 import { type Id, idText } from '../model/id';
 import { decodedBytes, decodeLayout, type Layout, type PackedLayout, unpackLayout } from '../model/layout';
 import type { GroupId, PartitionRef } from '../model/placement';
+import { HotKeys, parseWindowMember, windowMember } from '../platform/keys';
 import { APPEND_SCRIPT } from './append-script';
 import type { HotClient } from './connection';
-import {
-  arrivedKey,
-  dueKey,
-  dueMember,
-  framesKey,
-  hashTag,
-  layoutKey,
-  leasesKey,
-  markKey,
-  parseDueMember,
-  windowsKey,
-} from './keys';
 import { LEASE_SCRIPT } from './lease-script';
 import { INSPECT_SCRIPT, MARK_SCRIPT, WINDOWS_SCRIPT } from './mark-script';
 import { TRIM_SCRIPT } from './trim-script';
@@ -139,18 +128,18 @@ export class HotTier {
    * @throws {UnmarkedPartitionError}
    */
   async append(ref: PartitionRef, addition: PartitionAppend, isReplay = false): Promise<void> {
-    for (const part of splitAppend(addition)) await this.appendPart(hashTag(ref), part, isReplay);
+    for (const part of splitAppend(addition)) await this.appendPart(new HotKeys(ref), part, isReplay);
   }
 
   private async appendPart(
-    tag: string,
+    keys: HotKeys,
     { arrivalMs, layouts, windows }: PartitionAppend,
     isReplay: boolean,
   ): Promise<void> {
     const layoutIds = [...layouts.keys()];
-    const keys = [markKey(tag), dueKey(tag), arrivedKey(tag), ...layoutIds.map((id) => layoutKey(tag, id))];
+    const names = [keys.mark, keys.due, keys.arrived, ...layoutIds.map((id) => keys.layout(id))];
     for (const { group, windowStart } of windows)
-      keys.push(framesKey(tag, group, windowStart), windowsKey(tag, group));
+      names.push(keys.frames(group, windowStart), keys.windows(group));
 
     const call = async (send: (id: Id, index: number) => boolean) => {
       const args: (string | number | Buffer)[] = [
@@ -164,21 +153,21 @@ export class HotTier {
         args.push(send(id, i) ? Buffer.from(layouts.get(id)!.packed) : '');
       });
       for (const { group, windowStart, frames } of windows) {
-        args.push(dueMember(group, windowStart), windowStart, frames.length);
+        args.push(windowMember(group, windowStart), windowStart, frames.length);
         for (const frame of frames) args.push(Buffer.from(frame.buffer, frame.byteOffset, frame.length));
       }
-      const missing = await this.redis.appendFrames(keys.length, ...keys, ...args);
-      if (missing[0] === -1) throw new UnmarkedPartitionError(`${tag} has no mark of the primary`);
+      const missing = await this.redis.appendFrames(names.length, ...names, ...args);
+      if (missing[0] === -1) throw new UnmarkedPartitionError(`${keys.tag} has no mark of the primary`);
       return missing;
     };
 
-    let missing = await call((id) => !this.sentLayouts.has(layoutKey(tag, id)));
+    let missing = await call((id) => !this.sentLayouts.has(keys.layout(id)));
     // Twice: the store may be emptied between the two calls.
     for (let tries = 0; missing.length > 0 && tries < 2; tries++) missing = await call(() => true);
     if (missing.length > 0)
-      throw new Error(`the hot tier refused ${missing.length} layouts of ${tag} three times`);
+      throw new Error(`the hot tier refused ${missing.length} layouts of ${keys.tag} three times`);
     if (this.sentLayouts.size > 200_000) this.sentLayouts.clear();
-    for (const id of layoutIds) this.sentLayouts.add(layoutKey(tag, id));
+    for (const id of layoutIds) this.sentLayouts.add(keys.layout(id));
   }
 
   /**
@@ -188,10 +177,10 @@ export class HotTier {
    * @param leaseMs after which another may take them; longer than moving them takes
    */
   async lease(ref: PartitionRef, beforeMs: number, most: number, leaseMs: number): Promise<Lease[]> {
-    const tag = hashTag(ref);
+    const keys = new HotKeys(ref);
     const token = randomBytes(16).toString('base64url');
-    const members = await this.redis.leaseDue(2, dueKey(tag), leasesKey(tag), beforeMs, most, token, leaseMs);
-    return members.map((member) => ({ ...parseDueMember(member), token }));
+    const members = await this.redis.leaseDue(2, keys.due, keys.leases, beforeMs, most, token, leaseMs);
+    return members.map((member) => ({ ...parseWindowMember(member), token }));
   }
 
   /** How full the memory of the fullest primary that answers is, 0 to 1; 0 where memory has no bound. */
@@ -218,7 +207,7 @@ export class HotTier {
 
   /** How many group-windows of a partition were first written by `timeMs`, and when the oldest was. */
   async due(ref: PartitionRef, timeMs: number): Promise<{ count: number; oldestMs: number | undefined }> {
-    const key = dueKey(hashTag(ref));
+    const key = new HotKeys(ref).due;
     const [count, oldest] = await Promise.all([
       this.redis.zcount(key, '-inf', String(timeMs)),
       this.redis.zrange(key, '0', '0', 'WITHSCORES'),
@@ -228,14 +217,14 @@ export class HotTier {
 
   /** Bytes of memory that a partition's group-windows take, estimated from `most` of them. */
   async dueBytes(ref: PartitionRef, most: number): Promise<number> {
-    const tag = hashTag(ref);
+    const keys = new HotKeys(ref);
     const [count, members] = await Promise.all([
-      this.redis.zcard(dueKey(tag)),
-      this.redis.zrange(dueKey(tag), '0', String(most - 1)),
+      this.redis.zcard(keys.due),
+      this.redis.zrange(keys.due, '0', String(most - 1)),
     ]);
     if (members.length === 0) return 0;
     const sizes = await Promise.all(
-      members.map(parseDueMember).map((due) => this.memoryOf(framesKey(tag, due.group, due.windowStart))),
+      members.map(parseWindowMember).map((due) => this.memoryOf(keys.frames(due.group, due.windowStart))),
     );
     return Math.round((sizes.reduce((sum, bytes) => sum + bytes, 0) / sizes.length) * count);
   }
@@ -246,14 +235,14 @@ export class HotTier {
     group: GroupId,
     windowStart: number,
   ): Promise<{ frames: Buffer[]; isAll: boolean }> {
-    const key = framesKey(hashTag(ref), group, windowStart);
+    const key = new HotKeys(ref).frames(group, windowStart);
     const frames = await this.redis.lrangeBuffer(key, 0, MAX_READ_FRAMES - 1);
     return { frames, isAll: frames.length < MAX_READ_FRAMES };
   }
 
   /** All frames of a group-window. */
   async allFrames(ref: PartitionRef, group: GroupId, windowStart: number): Promise<Buffer[]> {
-    return this.redis.lrangeBuffer(framesKey(hashTag(ref), group, windowStart), 0, -1);
+    return this.redis.lrangeBuffer(new HotKeys(ref).frames(group, windowStart), 0, -1);
   }
 
   /**
@@ -262,15 +251,11 @@ export class HotTier {
    * @param likely starts of windows that may be there and are wanted, a few
    */
   async windows(ref: PartitionRef, group: GroupId, likely: readonly number[]): Promise<GroupWindows> {
-    const tag = hashTag(ref);
-    const keys = [
-      markKey(tag),
-      windowsKey(tag, group),
-      ...likely.map((start) => framesKey(tag, group, start)),
-    ];
+    const keys = new HotKeys(ref);
+    const names = [keys.mark, keys.windows(group), ...likely.map((start) => keys.frames(group, start))];
     const [mark, loss, starts, ...lists] = await this.redis.groupWindowsBuffer(
-      keys.length,
-      ...keys,
+      names.length,
+      ...names,
       MAX_READ_FRAMES,
     );
     const frames = new Map<number, Buffer[]>();
@@ -287,8 +272,8 @@ export class HotTier {
   }
 
   async inspect(ref: PartitionRef): Promise<PartitionState> {
-    const tag = hashTag(ref);
-    const [mark, loss, arrived, lowest] = await this.redis.inspectPartition(2, markKey(tag), arrivedKey(tag));
+    const keys = new HotKeys(ref);
+    const [mark, loss, arrived, lowest] = await this.redis.inspectPartition(2, keys.mark, keys.arrived);
     return {
       isWhole: mark === 1,
       loss: loss ?? undefined,
@@ -303,7 +288,7 @@ export class HotTier {
    * @param loss id of the loss that was noticed, which is written down elsewhere; '' when there was none
    */
   async mark(ref: PartitionRef, loss: string): Promise<void> {
-    await this.redis.markPartition(1, markKey(hashTag(ref)), loss);
+    await this.redis.markPartition(1, new HotKeys(ref).mark, loss);
   }
 
   /**
@@ -313,15 +298,15 @@ export class HotTier {
    * @returns how many frames remain, or undefined when the lease was lost and nothing was removed
    */
   async trim(ref: PartitionRef, lease: Lease, moved: MovedFrames): Promise<number | undefined> {
-    const tag = hashTag(ref);
+    const keys = new HotKeys(ref);
     const left = await this.redis.trimMoved(
       5,
-      dueKey(tag),
-      leasesKey(tag),
-      framesKey(tag, lease.group, lease.windowStart),
-      windowsKey(tag, lease.group),
-      arrivedKey(tag),
-      dueMember(lease.group, lease.windowStart),
+      keys.due,
+      keys.leases,
+      keys.frames(lease.group, lease.windowStart),
+      keys.windows(lease.group),
+      keys.arrived,
+      windowMember(lease.group, lease.windowStart),
       lease.windowStart,
       lease.token,
       moved.count,
@@ -336,7 +321,7 @@ export class HotTier {
   async layout(ref: PartitionRef, id: Id): Promise<Layout | undefined> {
     const known = this.decodedLayouts.get(id);
     if (known !== undefined) return known;
-    const bytes = await this.redis.getBuffer(layoutKey(hashTag(ref), id));
+    const bytes = await this.redis.getBuffer(new HotKeys(ref).layout(id));
     if (bytes === null) return undefined;
     const layout = decodeLayout(unpackLayout(bytes));
     this.decodedLayouts.set(id, layout);
@@ -345,7 +330,7 @@ export class HotTier {
 
   /** The key of a group-window's frames. */
   keyOf(ref: PartitionRef, group: GroupId, windowStart: number): string {
-    return framesKey(hashTag(ref), group, windowStart);
+    return new HotKeys(ref).frames(group, windowStart);
   }
 
   /** Bytes of memory a key takes, overhead included; 0 when it is not there. */

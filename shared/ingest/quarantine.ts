@@ -1,5 +1,5 @@
 import { PutObjectCommand, type S3Client } from '@aws-sdk/client-s3';
-import { BUCKET_PREFIX } from '../platform/names';
+import { bucketKeys } from '../platform/keys';
 import type { DeliveredRecord } from '../stream/delivered';
 import type { Quarantine } from './ingest';
 
@@ -15,7 +15,7 @@ export class S3Quarantine implements Quarantine {
       new PutObjectCommand({
         Bucket: this.bucket,
         // The same record delivered twice is the same object.
-        Key: `${BUCKET_PREFIX.quarantine}${shardId}/${sequenceNumber}`,
+        Key: bucketKeys.quarantine(shardId, sequenceNumber),
         Body: data,
         Metadata: { arrival: String(arrivalMs), reason: reason.replace(/[^\x20-\x7e]/g, '?').slice(0, 1000) },
       }),

@@ -4,11 +4,10 @@ import type { Manifest } from '../cold/manifest';
 import type { HotClient } from '../hot/connection';
 import { eraseTenantKeys } from '../hot/erase-tenant';
 import { mapLimited } from '../platform/concurrency';
-import { BUCKET_PREFIX } from '../platform/names';
+import { bucketKeys, metaKeys, warmKeys } from '../platform/keys';
 import { type Item, queryAll, type Table } from '../platform/table';
 import type { RecoveryTable } from '../recovery/recovery-table';
 import type { DeletedTenant } from '../tenancy/tenants';
-import { partitionKey } from '../warm/warm-tier';
 
 export interface EraseDependencies {
   readonly hot: HotClient;
@@ -63,7 +62,7 @@ export async function eraseTenant(
     for (const { day } of await manifest.days(ref, '0000-01-01', '9999-12-31')) {
       const items = queryAll(warm, {
         KeyConditionExpression: 'pk = :pk',
-        ExpressionAttributeValues: { ':pk': { S: partitionKey(ref, day) } },
+        ExpressionAttributeValues: { ':pk': { S: warmKeys.partition(ref, day) } },
         ProjectionExpression: 'pk, sk',
       });
       for await (const batch of batches(items)) {
@@ -96,7 +95,7 @@ export async function eraseTenant(
 /** The next versions, and marks of deletion, of a tenant's objects. */
 async function archiveVersions(s3: S3Client, bucket: string, { id }: DeletedTenant) {
   const { Versions = [], DeleteMarkers = [] } = await s3.send(
-    new ListObjectVersionsCommand({ Bucket: bucket, Prefix: `${BUCKET_PREFIX.archive}v1/tenant=${id}/` }),
+    new ListObjectVersionsCommand({ Bucket: bucket, Prefix: bucketKeys.archiveOf(id) }),
   );
   return [...Versions, ...DeleteMarkers].map(({ Key, VersionId }) => ({ Key: Key!, VersionId }));
 }
@@ -112,13 +111,13 @@ async function* metaItems(meta: Table, { id, name }: DeletedTenant): AsyncGenera
       TableName: meta.name,
       ConsistentRead: true,
       FilterExpression: 'contains(pk, :id) OR tenant = :name',
-      ExpressionAttributeValues: { ':id': { S: `#${id}` }, ':name': { S: name } },
+      ExpressionAttributeValues: { ':id': { S: metaKeys.ofTenant(id) }, ':name': { S: name } },
       ProjectionExpression: 'pk, sk',
     },
   );
   for await (const { Items = [] } of pages)
     for (const item of Items) {
-      const [kind, owner] = item.pk!.S!.split('#');
+      const { kind, owner } = metaKeys.parsePartition(item.pk!.S!);
       if (owner === id || kind === 'key') yield item;
     }
 }

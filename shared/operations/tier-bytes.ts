@@ -1,11 +1,10 @@
 import type { Manifest } from '../cold/manifest';
 import type { HotClient } from '../hot/connection';
-import { dueKey, framesKey, hashTag, parseDueMember } from '../hot/keys';
 import type { PartitionRef } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
+import { HotKeys, parseWindowMember, warmKeys } from '../platform/keys';
 import { queryAll, type Table } from '../platform/table';
 import type { TierBytes } from '../tenancy/cost';
-import { partitionKey } from '../warm/warm-tier';
 
 export interface TierBytesDependencies {
   readonly hot: HotClient;
@@ -21,14 +20,14 @@ export async function partitionBytes(
   { hot, warm, manifest }: TierBytesDependencies,
   ref: PartitionRef,
 ): Promise<TierBytes> {
-  const tag = hashTag(ref);
+  const keys = new HotKeys(ref);
   const [lists, members] = await Promise.all([
-    hot.zcard(dueKey(tag)),
-    hot.zrange(dueKey(tag), '0', String(LISTS_LOOKED_AT - 1)),
+    hot.zcard(keys.due),
+    hot.zrange(keys.due, '0', String(LISTS_LOOKED_AT - 1)),
   ]);
   const sizes = await mapLimited(members, 8, async (member) => {
-    const { group, windowStart } = parseDueMember(member);
-    return (await hot.memory('USAGE', framesKey(tag, group, windowStart), 'SAMPLES', 0)) ?? 0;
+    const { group, windowStart } = parseWindowMember(member);
+    return (await hot.memory('USAGE', keys.frames(group, windowStart), 'SAMPLES', 0)) ?? 0;
   });
   const looked = sizes.reduce((sum, bytes) => sum + bytes, 0);
 
@@ -38,7 +37,7 @@ export async function partitionBytes(
     coldBytes += archived?.bytes ?? 0;
     const items = queryAll(warm, {
       KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': { S: partitionKey(ref, day) } },
+      ExpressionAttributeValues: { ':pk': { S: warmKeys.partition(ref, day) } },
     });
     for await (const { chunk } of items) warmBytes += chunk?.B?.length ?? 0;
   }

@@ -5,7 +5,8 @@ import {
   PutItemCommand,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
-import { type PartitionRef, partitionText } from '../model/placement';
+import type { PartitionRef } from '../model/placement';
+import { type ItemKey, metaKeys } from '../platform/keys';
 import { type Item, queryAll, succeeds, type Table } from '../platform/table';
 
 /** Something that memory held was lost: found, and not yet read again from the stream. */
@@ -45,8 +46,6 @@ export interface ShardProgress {
   readonly isPassed: boolean;
 }
 
-const PK = { S: 'recovery' };
-
 /**
  * What recovery knows, in the table of everything that is not a chunk. All under `pk recovery`:
  *
@@ -66,7 +65,7 @@ export class RecoveryTable {
       this.table.client.send(
         new PutItemCommand({
           TableName: this.table.name,
-          Item: { pk: { S: PARTITIONS }, sk: { S: skOf(ref) } },
+          Item: metaKeys.knownPartition(ref),
           ConditionExpression: 'attribute_not_exists(pk)',
         }),
       ),
@@ -78,13 +77,13 @@ export class RecoveryTable {
     await this.table.client.send(
       new DeleteItemCommand({
         TableName: this.table.name,
-        Key: { pk: { S: PARTITIONS }, sk: { S: skOf(ref) } },
+        Key: metaKeys.knownPartition(ref),
       }),
     );
   }
 
   async isRegistered(ref: PartitionRef): Promise<boolean> {
-    return (await this.get(PARTITIONS, skOf(ref))) !== undefined;
+    return (await this.get(metaKeys.knownPartition(ref))) !== undefined;
   }
 
   /** Whether a partition is known, for each that is: asked once for all. */
@@ -92,14 +91,14 @@ export class RecoveryTable {
     const known = new Set<string>();
     const items = queryAll(this.table, {
       KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': { S: PARTITIONS } },
+      ExpressionAttributeValues: { ':pk': { S: metaKeys.knownPartitions } },
     });
     for await (const item of items) known.add(item.sk!.S!);
-    return (ref) => known.has(skOf(ref));
+    return (ref) => known.has(metaKeys.knownPartition(ref).sk.S);
   }
 
   async loss(): Promise<Loss | undefined> {
-    const item = await this.get(PK.S, 'loss');
+    const item = await this.get(metaKeys.loss);
     return item && lossOf(item);
   }
 
@@ -137,8 +136,7 @@ export class RecoveryTable {
         new PutItemCommand({
           TableName: this.table.name,
           Item: {
-            pk: PK,
-            sk: { S: 'loss' },
+            ...metaKeys.loss,
             body: { S: JSON.stringify(loss) },
           },
           ...(last === undefined
@@ -153,7 +151,7 @@ export class RecoveryTable {
   }
 
   async replay(): Promise<Replay | undefined> {
-    const item = await this.get(PK.S, 'replay');
+    const item = await this.get(metaKeys.replay);
     return item && replayOf(item);
   }
 
@@ -163,7 +161,7 @@ export class RecoveryTable {
       this.table.client.send(
         new PutItemCommand({
           TableName: this.table.name,
-          Item: { pk: PK, sk: { S: 'replay' }, body: { S: replayText(replay) } },
+          Item: { ...metaKeys.replay, body: { S: replayText(replay) } },
           ...(last === undefined
             ? { ConditionExpression: 'attribute_not_exists(pk)' }
             : {
@@ -176,7 +174,7 @@ export class RecoveryTable {
   }
 
   async progress(replay: Pick<Replay, 'id'>): Promise<ShardProgress[]> {
-    const prefix = `progress#${replay.id}#`;
+    const prefix = metaKeys.progressPrefix(replay.id);
     return (await this.all(prefix)).map((item) => ({
       shardId: item.sk!.S!.slice(prefix.length),
       arrivedMs: Number(item.arrivedMs?.N ?? 0),
@@ -191,7 +189,7 @@ export class RecoveryTable {
     await this.table.client.send(
       new UpdateItemCommand({
         TableName: this.table.name,
-        Key: { pk: PK, sk: { S: `progress#${replay.id}#${shardId}` } },
+        Key: metaKeys.progress(replay.id, shardId),
         // Once passed, always passed.
         UpdateExpression: `SET arrivedMs = :arrived, expiresAt = :expires${isPassed ? ', passed = :yes' : ''}`,
         ExpressionAttributeValues: {
@@ -205,13 +203,13 @@ export class RecoveryTable {
 
   /** Shard id -> nothing that arrived earlier is still to be appended. */
   async positions(): Promise<Map<string, number>> {
-    const prefix = 'position#';
+    const prefix = metaKeys.positionPrefix;
     const items = await this.all(prefix);
     return new Map(items.map((item) => [item.sk!.S!.slice(prefix.length), Number(item.arrivedMs!.N)]));
   }
 
   async putPosition(shardId: string, arrivedMs: number): Promise<void> {
-    await this.put(`position#${shardId}`, arrivedMs);
+    await this.put(metaKeys.position(shardId), arrivedMs);
   }
 
   /** Nothing is known of a shard until its reader writes. */
@@ -220,7 +218,7 @@ export class RecoveryTable {
       this.table.client.send(
         new PutItemCommand({
           TableName: this.table.name,
-          Item: { pk: PK, sk: { S: `position#${shardId}` }, arrivedMs: { N: '0' } },
+          Item: { ...metaKeys.position(shardId), arrivedMs: { N: '0' } },
           ConditionExpression: 'attribute_not_exists(pk)',
         }),
       ),
@@ -231,35 +229,35 @@ export class RecoveryTable {
     await this.table.client.send(
       new DeleteItemCommand({
         TableName: this.table.name,
-        Key: { pk: PK, sk: { S: `position#${shardId}` } },
+        Key: metaKeys.position(shardId),
       }),
     );
   }
 
   async putFlushed(lane: number, lanes: number, arrivedMs: number): Promise<void> {
-    await this.put(`flushed#${lanes}#${lane}`, arrivedMs);
+    await this.put(metaKeys.flushed(lanes, lane), arrivedMs);
   }
 
   /** Nothing that arrived in the stream earlier, ms, is still in memory; 0 when that is not known of every lane. */
   async flushedMs(lanes: number): Promise<number> {
-    const items = await this.all(`flushed#${lanes}#`);
+    const items = await this.all(metaKeys.flushedPrefix(lanes));
     return items.length < lanes ? 0 : Math.min(...items.map((item) => Number(item.arrivedMs!.N)));
   }
 
-  private async put(sk: string, arrivedMs: number): Promise<void> {
+  private async put(key: ItemKey, arrivedMs: number): Promise<void> {
     await this.table.client.send(
       new PutItemCommand({
         TableName: this.table.name,
-        Item: { pk: PK, sk: { S: sk }, arrivedMs: { N: String(arrivedMs) } },
+        Item: { ...key, arrivedMs: { N: String(arrivedMs) } },
       }),
     );
   }
 
-  private async get(pk: string, sk: string): Promise<Item | undefined> {
+  private async get(key: ItemKey): Promise<Item | undefined> {
     const { Item } = await this.table.client.send(
       new GetItemCommand({
         TableName: this.table.name,
-        Key: { pk: { S: pk }, sk: { S: sk } },
+        Key: key,
         ConsistentRead: true,
       }),
     );
@@ -270,19 +268,14 @@ export class RecoveryTable {
     const items: Item[] = [];
     const found = queryAll(this.table, {
       KeyConditionExpression: 'pk = :pk AND begins_with(sk, :prefix)',
-      ExpressionAttributeValues: { ':pk': PK, ':prefix': { S: prefix } },
+      ExpressionAttributeValues: { ':pk': { S: metaKeys.recovery }, ':prefix': { S: prefix } },
     });
     for await (const item of found) items.push(item);
     return items;
   }
 }
 
-const PARTITIONS = 'recovery#partitions';
 const PROGRESS_TTL_S = 7 * 86_400;
-
-function skOf({ tenantId, partition }: PartitionRef): string {
-  return `${tenantId}#${partitionText(partition)}`;
-}
 
 function lossOf(item: Item): Loss {
   return JSON.parse(item.body!.S!) as Loss;

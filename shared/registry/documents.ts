@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DeleteItemCommand, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import type { Id } from '../model/id';
+import { metaKeys } from '../platform/keys';
 import { type Item, queryAll, succeeds, type Table } from '../platform/table';
 
 /** What the registry keeps, a kind an item collection of each tenant. */
@@ -39,7 +40,7 @@ export class Documents<T> {
 
   /** Those whose keys begin with `prefix` and come after the key `after`, by key. */
   async *list(tenantId: Id, { prefix = '', after }: { prefix?: string; after?: string } = {}) {
-    const pk = { S: this.partitionKey(tenantId) };
+    const pk = { S: metaKeys.documents(this.kind, tenantId) };
     const items = queryAll(this.table, {
       KeyConditionExpression: prefix === '' ? 'pk = :pk' : 'pk = :pk AND begins_with(sk, :prefix)',
       ExpressionAttributeValues: { ':pk': pk, ...(prefix === '' ? {} : { ':prefix': { S: prefix } }) },
@@ -83,7 +84,7 @@ export class Documents<T> {
     const { Attributes } = await this.table.client.send(
       new DeleteItemCommand({
         TableName: this.table.name,
-        Key: this.keyOf(tenantId, key),
+        Key: metaKeys.document(this.kind, tenantId, key),
         ReturnValues: 'ALL_OLD',
       }),
     );
@@ -94,7 +95,7 @@ export class Documents<T> {
     const { Item } = await this.table.client.send(
       new GetItemCommand({
         TableName: this.table.name,
-        Key: this.keyOf(tenantId, key),
+        Key: metaKeys.document(this.kind, tenantId, key),
         ConsistentRead: true,
       }),
     );
@@ -107,7 +108,7 @@ export class Documents<T> {
         new PutItemCommand({
           TableName: this.table.name,
           Item: {
-            ...this.keyOf(tenantId, key),
+            ...metaKeys.document(this.kind, tenantId, key),
             json: { S: JSON.stringify(value) },
             revision: { S: randomUUID() },
           },
@@ -116,14 +117,6 @@ export class Documents<T> {
         }),
       ),
     );
-  }
-
-  private partitionKey(tenantId: Id): string {
-    return `${this.kind}#${tenantId}`;
-  }
-
-  private keyOf(tenantId: Id, key: string) {
-    return { pk: { S: this.partitionKey(tenantId) }, sk: { S: key } };
   }
 }
 

@@ -3,6 +3,7 @@ import { DeleteItemCommand, GetItemCommand, PutItemCommand } from '@aws-sdk/clie
 import { LRUCache } from 'lru-cache';
 import type { Id } from '../model/id';
 import { tenantIdOf } from '../model/placement';
+import { metaKeys } from '../platform/keys';
 import { type Item, queryAll, succeeds, type Table } from '../platform/table';
 import type { Right } from './rights';
 
@@ -74,7 +75,7 @@ export class ApiKeys {
     await this.table.client.send(
       new PutItemCommand({
         TableName: this.table.name,
-        Item: { ...lookupKey(publicId), ...described, hash: { B: digestOf(key) } },
+        Item: { ...metaKeys.apiKey(publicId), ...described, hash: { B: digestOf(key) } },
         ConditionExpression: 'attribute_not_exists(pk)',
       }),
     );
@@ -91,7 +92,7 @@ export class ApiKeys {
       );
       if (isTaken) return { key, publicId };
     }
-    await this.remove(lookupKey(publicId));
+    await this.remove(metaKeys.apiKey(publicId));
     throw new TooManyKeysError(
       `the tenant has ${MAX_ACTIVE_KEYS} keys with the rights ${described.rights.SS.join(',')} already; revoke one first`,
     );
@@ -102,7 +103,7 @@ export class ApiKeys {
     const keys: KeyDescription[] = [];
     const items = queryAll(this.table, {
       KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': { S: `keys#${tenantId}` } },
+      ExpressionAttributeValues: { ':pk': { S: metaKeys.apiKeySlots(tenantId) } },
     });
     for await (const item of items)
       keys.push({
@@ -131,7 +132,7 @@ export class ApiKeys {
           ExpressionAttributeValues: { ':id': { S: publicId } },
         }),
       );
-    await this.remove(lookupKey(publicId));
+    await this.remove(metaKeys.apiKey(publicId));
     this.found.delete(publicId);
     return grant;
   }
@@ -172,7 +173,11 @@ export class ApiKeys {
 
   private async read(publicId: string): Promise<Item | undefined> {
     const { Item } = await this.table.client.send(
-      new GetItemCommand({ TableName: this.table.name, Key: lookupKey(publicId), ConsistentRead: true }),
+      new GetItemCommand({
+        TableName: this.table.name,
+        Key: metaKeys.apiKey(publicId),
+        ConsistentRead: true,
+      }),
     );
     return Item;
   }
@@ -192,15 +197,8 @@ interface StoredKey {
   readonly readAtMs: number;
 }
 
-function lookupKey(publicId: string): Item {
-  return { pk: { S: `key#${publicId}` }, sk: { S: 'key' } };
-}
-
 function slotKey({ tenant, rights }: Grant, slot: number): Item {
-  return {
-    pk: { S: `keys#${tenantIdOf(tenant)}` },
-    sk: { S: `${[...new Set(rights)].sort().join(',')}#${slot}` },
-  };
+  return metaKeys.apiKeySlot(tenantIdOf(tenant), [...new Set(rights)].sort(), slot);
 }
 
 function grantOf(item: Item): Grant {

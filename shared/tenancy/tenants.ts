@@ -2,6 +2,7 @@ import { GetItemCommand, PutItemCommand, UpdateItemCommand } from '@aws-sdk/clie
 import { LRUCache } from 'lru-cache';
 import type { Id } from '../model/id';
 import { type Day, maxPartitions, type Placement, type PlacementEpoch, tenantIdOf } from '../model/placement';
+import { metaKeys } from '../platform/keys';
 import { type Item, queryAll, succeeds, type Table } from '../platform/table';
 import type { LimitOverrides } from './limits';
 
@@ -28,8 +29,6 @@ export interface DeletedTenant {
 export class DeletedTenantError extends Error {
   override readonly name = 'DeletedTenantError';
 }
-
-const TENANTS = 'tenants';
 
 /** How long a copy of a tenant's placement may be used: below the five minutes of design.md, section 8. */
 const PLACEMENT_MAX_AGE_MS = 60_000;
@@ -64,7 +63,11 @@ export class Tenants {
       this.table.client.send(
         new PutItemCommand({
           TableName: this.table.name,
-          Item: { ...keyOf(tenantIdOf(name)), name: { S: name }, epochs: { S: JSON.stringify(epochs) } },
+          Item: {
+            ...metaKeys.tenant(tenantIdOf(name)),
+            name: { S: name },
+            epochs: { S: JSON.stringify(epochs) },
+          },
           ConditionExpression: 'attribute_not_exists(pk)',
         }),
       ),
@@ -87,7 +90,11 @@ export class Tenants {
   /** A tenant as it is now. */
   async read(name: string): Promise<Tenant | undefined> {
     const { Item } = await this.table.client.send(
-      new GetItemCommand({ TableName: this.table.name, Key: keyOf(tenantIdOf(name)), ConsistentRead: true }),
+      new GetItemCommand({
+        TableName: this.table.name,
+        Key: metaKeys.tenant(tenantIdOf(name)),
+        ConsistentRead: true,
+      }),
     );
     if (Item === undefined || Item.deletedAt !== undefined) {
       this.copies.delete(name);
@@ -115,7 +122,7 @@ export class Tenants {
     await this.table.client.send(
       new UpdateItemCommand({
         TableName: this.table.name,
-        Key: keyOf(tenantId),
+        Key: metaKeys.tenant(tenantId),
         UpdateExpression: 'SET limits = :limits',
         ConditionExpression: 'attribute_exists(pk)',
         ExpressionAttributeValues: { ':limits': { S: JSON.stringify(limits) } },
@@ -144,7 +151,7 @@ export class Tenants {
         .send(
           new UpdateItemCommand({
             TableName: this.table.name,
-            Key: keyOf(tenantId),
+            Key: metaKeys.tenant(tenantId),
             UpdateExpression: `SET ${attribute} = if_not_exists(${attribute}, :now)`,
             ConditionExpression: 'attribute_exists(pk)',
             ExpressionAttributeValues: { ':now': { N: String(this.now()) } },
@@ -162,13 +169,9 @@ export class Tenants {
     return queryAll(this.table, {
       KeyConditionExpression: 'pk = :pk',
       FilterExpression: filter,
-      ExpressionAttributeValues: { ':pk': { S: TENANTS } },
+      ExpressionAttributeValues: { ':pk': { S: metaKeys.tenants } },
     });
   }
-}
-
-function keyOf(tenantId: Id): Item {
-  return { pk: { S: TENANTS }, sk: { S: tenantId } };
 }
 
 function tenantOf(item: Item): Tenant {

@@ -3,6 +3,7 @@ import type { SeriesTally, TopEntry } from '../catalogue/series-tally';
 import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
 import type { Day } from '../model/placement';
+import { metaKeys } from '../platform/keys';
 import { type Item, queryAll, type Table } from '../platform/table';
 import { COUNTERS, type Counter, type Counts } from './counters';
 
@@ -37,7 +38,7 @@ export class UsageTable {
     await this.table.client.send(
       new UpdateItemCommand({
         TableName: this.table.name,
-        Key: usageKey(tenantId, day),
+        Key: metaKeys.usage(tenantId, day),
         UpdateExpression: `SET expiresAt = :expires ADD ${entries.map(([name]) => `${name} :${name}`).join(', ')}`,
         ExpressionAttributeValues: {
           ':expires': { N: this.seconds(DAYS_KEPT * DAY_MS) },
@@ -53,7 +54,7 @@ export class UsageTable {
     const days = new Map<Day, Record<Counter, number>>();
     const items = queryAll(this.table, {
       KeyConditionExpression: 'pk = :pk AND begins_with(sk, :month)',
-      ExpressionAttributeValues: { ':pk': usageKey(tenantId, '').pk!, ':month': { S: month } },
+      ExpressionAttributeValues: { ':pk': { S: metaKeys.usages(tenantId) }, ':month': { S: month } },
     });
     for await (const item of items)
       days.set(
@@ -81,7 +82,7 @@ export class UsageTable {
     const { Attributes } = await this.table.client.send(
       new UpdateItemCommand({
         TableName: this.table.name,
-        Key: { pk: { S: `minute#${tenantId}` }, sk: { S: `${budget}#${minute}` } },
+        Key: metaKeys.budget(tenantId, budget, minute),
         UpdateExpression: 'SET expiresAt = :expires ADD used :amount',
         ExpressionAttributeValues: {
           ':expires': { N: this.seconds(MINUTES_KEPT_S * 1000) },
@@ -96,7 +97,7 @@ export class UsageTable {
 
   async series(tenantId: Id, abortSignal?: AbortSignal): Promise<SeriesCount> {
     const { Item } = await this.table.client.send(
-      new GetItemCommand({ TableName: this.table.name, Key: usageKey(tenantId, 'series') }),
+      new GetItemCommand({ TableName: this.table.name, Key: metaKeys.seriesCount(tenantId) }),
       { abortSignal },
     );
     return seriesOf(Item ?? {});
@@ -106,7 +107,7 @@ export class UsageTable {
     await this.table.client.send(
       new UpdateItemCommand({
         TableName: this.table.name,
-        Key: usageKey(tenantId, 'series'),
+        Key: metaKeys.seriesCount(tenantId),
         UpdateExpression: 'ADD added :added',
         ExpressionAttributeValues: { ':added': { N: String(added) } },
       }),
@@ -119,7 +120,7 @@ export class UsageTable {
       new PutItemCommand({
         TableName: this.table.name,
         Item: {
-          ...usageKey(tenantId, 'series'),
+          ...metaKeys.seriesCount(tenantId),
           active: { N: String(active) },
           stored: { N: String(stored) },
           countedAt: { N: String(this.now()) },
@@ -140,7 +141,7 @@ export class UsageTable {
         KeyConditionExpression: 'pk = :pk',
         FilterExpression: 'contains(json, :active)',
         ExpressionAttributeValues: {
-          ':pk': { S: `hosts#${tenantId}` },
+          ':pk': { S: metaKeys.documents('hosts', tenantId) },
           // In a text the quotes would be escaped; a retired host whose meta has the same is counted too.
           ':active': { S: '"retiredAt":null' },
         },
@@ -154,10 +155,6 @@ export class UsageTable {
   private seconds(aheadMs: number): string {
     return String(Math.ceil((this.now() + aheadMs) / 1000));
   }
-}
-
-function usageKey(tenantId: Id, sort: string): Item {
-  return { pk: { S: `usage#${tenantId}` }, sk: { S: sort } };
 }
 
 function seriesOf(item: Item): SeriesCount {

@@ -1,12 +1,7 @@
 import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { idOf } from '../model/id';
-import {
-  type Day,
-  GROUP_ID_LENGTH,
-  type GroupId,
-  type PartitionRef,
-  partitionText,
-} from '../model/placement';
+import type { Day, GroupId, PartitionRef } from '../model/placement';
+import { type WarmPlace, warmKeys } from '../platform/keys';
 import { type Item, queryAll, succeeds, type Table } from '../platform/table';
 
 /**
@@ -46,7 +41,7 @@ export class WarmTier {
 
   /** The items of one group-window, layer after layer, ascending. */
   async window(ref: PartitionRef, day: Day, group: GroupId, windowStart: number): Promise<WarmItem[]> {
-    const prefix = `${group}#${timeText(windowStart)}#`;
+    const prefix = warmKeys.windowPrefix(group, windowStart);
     return this.query(ref, day, prefix, `${prefix}~`);
   }
 
@@ -58,14 +53,14 @@ export class WarmTier {
     fromMs: number,
     toMs: number,
   ): Promise<WarmItem[]> {
-    return this.query(ref, day, `${group}#${timeText(fromMs)}`, `${group}#${timeText(toMs)}`);
+    return this.query(ref, day, warmKeys.groupFrom(group, fromMs), warmKeys.groupFrom(group, toMs));
   }
 
   /** Every item of a partition-day, group after group. */
   async *day(ref: PartitionRef, day: Day): AsyncGenerator<WarmItem> {
     for await (const item of queryAll(this.table, {
       KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': { S: partitionKey(ref, day) } },
+      ExpressionAttributeValues: { ':pk': { S: warmKeys.partition(ref, day) } },
     }))
       yield warmItemOf(item);
   }
@@ -75,7 +70,7 @@ export class WarmTier {
     const revisions = new Map<string, string>();
     for await (const item of queryAll(this.table, {
       KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': { S: partitionKey(ref, day) } },
+      ExpressionAttributeValues: { ':pk': { S: warmKeys.partition(ref, day) } },
       ProjectionExpression: 'sk, revision',
     }))
       revisions.set(item.sk!.S!, item.revision!.S!);
@@ -94,8 +89,7 @@ export class WarmTier {
         new PutItemCommand({
           TableName: this.table.name,
           Item: {
-            pk: { S: partitionKey(ref, day) },
-            sk: { S: sortKeyOf(item) },
+            ...warmKeys.item(ref, day, item),
             chunk: { B: item.chunk },
             revision: { S: item.revision },
             expiresAt: { N: String(Math.ceil((this.now() + this.ttlMs) / 1000)) },
@@ -113,7 +107,7 @@ export class WarmTier {
       this.table.client.send(
         new DeleteItemCommand({
           TableName: this.table.name,
-          Key: { pk: { S: partitionKey(ref, day) }, sk: { S: sortKey } },
+          Key: { pk: { S: warmKeys.partition(ref, day) }, sk: { S: sortKey } },
           ConditionExpression: 'attribute_not_exists(pk) OR revision = :revision',
           ExpressionAttributeValues: { ':revision': { S: revision } },
         }),
@@ -123,7 +117,7 @@ export class WarmTier {
 
   /** A place as people name it: `table: partition key / sort key`. */
   placeOf(ref: PartitionRef, day: Day, item: WarmPlace): string {
-    return `${this.table.name}: ${partitionKey(ref, day)} / ${sortKeyOf(item)}`;
+    return `${this.table.name}: ${warmKeys.partition(ref, day)} / ${warmKeys.sort(item)}`;
   }
 
   private async query(ref: PartitionRef, day: Day, from: string, to: string): Promise<WarmItem[]> {
@@ -131,7 +125,7 @@ export class WarmTier {
     for await (const item of queryAll(this.table, {
       KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
       ExpressionAttributeValues: {
-        ':pk': { S: partitionKey(ref, day) },
+        ':pk': { S: warmKeys.partition(ref, day) },
         ':from': { S: from },
         ':to': { S: to },
       },
@@ -141,29 +135,9 @@ export class WarmTier {
   }
 }
 
-export function partitionKey(ref: PartitionRef, day: Day): string {
-  return `${ref.tenantId}#${partitionText(ref.partition)}#${day}`;
-}
-
-/** What names an item within its partition-day. */
-export type WarmPlace = Pick<WarmItem, 'group' | 'windowStart' | 'layer' | 'startMs'>;
-
-export function sortKeyOf({ group, windowStart, layer, startMs }: WarmPlace): string {
-  return `${group}#${timeText(windowStart)}#${layer.toString().padStart(4, '0')}#${timeText(startMs)}`;
-}
-
-/** 15 digits, so that the order of the text is the order of time until the year 33658. */
-function timeText(ms: number): string {
-  return Math.max(0, ms).toString().padStart(15, '0');
-}
-
 function warmItemOf(item: Item): WarmItem {
-  const [group, windowStart, layer, startMs] = item.sk!.S!.split('#');
   return {
-    group: group!.slice(0, GROUP_ID_LENGTH),
-    windowStart: Number(windowStart),
-    layer: Number(layer),
-    startMs: Number(startMs),
+    ...warmKeys.parseSort(item.sk!.S!),
     revision: item.revision!.S!,
     chunk: item.chunk!.B!,
   };

@@ -1,12 +1,12 @@
 import { flushPartition } from '../../shared/flush/flush';
 import { connectHot } from '../../shared/hot/connection';
 import { HotTier } from '../../shared/hot/hot-tier';
-import { hashTag } from '../../shared/hot/keys';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { metricOf, sourceOf } from '../../shared/model/labels';
 import { type PartitionRef, partitionOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import { MAX_CALL_MS } from '../../shared/platform/call-time';
 import { mapLimited } from '../../shared/platform/concurrency';
+import { HotKeys } from '../../shared/platform/keys';
 import { rowsOfPoints } from '../../shared/protocol/rows';
 import { IncompleteReadError } from '../../shared/query/incomplete';
 import { readSeries } from '../../shared/query/read';
@@ -144,7 +144,7 @@ describe('a hot tier of three primaries, each with a replica', () => {
   const partitionOfHost = (host: string) =>
     partitions[partitionOf(sourceIdOf(tenant.id, sourceOf.host(host)), PARTITIONS)]!;
   const slotOf = async (ref: PartitionRef) =>
-    Number(await cluster.nodes.at(-1)!.redis.call('CLUSTER', 'KEYSLOT', hashTag(ref)));
+    Number(await cluster.nodes.at(-1)!.redis.call('CLUSTER', 'KEYSLOT', new HotKeys(ref).tag));
 
   /** The hosts whose partitions a node has. */
   async function hostsOn(node: ClusterNode): Promise<string[]> {

@@ -6,6 +6,7 @@ import { ingestBatch } from '../../shared/ingest/ingest';
 import { metricOf, sourceOf } from '../../shared/model/labels';
 import { layoutOf, packLayout } from '../../shared/model/layout';
 import { groupIdOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
+import { metaKeys } from '../../shared/platform/keys';
 import { rowsOfPoints } from '../../shared/protocol/rows';
 import { clampRange, type TimeRange } from '../../shared/query/plan';
 import { readSeries } from '../../shared/query/read';
@@ -117,7 +118,7 @@ describe('what a read costs', () => {
     await post('upgraded', [now - 3 * HOUR]);
     const sourceId = sourceIdOf(tenant.id, sourceOf.host('upgraded'));
     const { client, name: TableName } = tiers.meta;
-    const pk = { S: `layouts#${tenant.id}#${sourceId}` };
+    const pk = { S: metaKeys.source(tenant.id, sourceId) };
     const { Items } = await client.send(
       new QueryCommand({
         TableName,

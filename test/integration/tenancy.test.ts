@@ -12,6 +12,7 @@ import type { UsageReport } from '../../scripts/ops/usage';
 import { Manifest } from '../../shared/cold/manifest';
 import { tenantIdOf } from '../../shared/model/placement';
 import { eraseTenant } from '../../shared/operations/erase-tenant';
+import { HotKeys } from '../../shared/platform/keys';
 import { ENV } from '../../shared/platform/names';
 import { parseSettings } from '../../shared/platform/settings';
 import type { Table } from '../../shared/platform/table';
@@ -454,7 +455,7 @@ describe('deleting a tenant', () => {
     // A writer that did not know yet wrote after all: the sweep removes it, and is done with it when none can come.
     const functions = new Functions(stack.url);
     const sweep = (settledMs?: number) => functions.invoke('operator', { command: 'sweep', settledMs });
-    await stores.redis.set(`{${id}:0000}:due`, 'late');
+    await stores.redis.set(new HotKeys({ tenantId: id, partition: 0 }).due, 'late');
     expect(await sweep()).toEqual({ erased: 0, remaining: 1 });
     expect(await traces(id)).toEqual(left);
     expect(await sweep(0)).toEqual({ erased: 1, remaining: 0 });

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
-import { dueKey, framesKey, hashTag, layoutKey, leasesKey, windowsKey } from '../../../shared/hot/keys';
 import { metricOf, sourceOf } from '../../../shared/model/labels';
 import { layoutOf } from '../../../shared/model/layout';
 import { groupIdOf, partitionOf, sourceIdOf, tenantIdOf } from '../../../shared/model/placement';
-import { partitionKey } from '../../../shared/warm/warm-tier';
+import { HotKeys, metaKeys, warmKeys } from '../../../shared/platform/keys';
 
 /** What separates things in keys, paths, patterns and JSON; and what looks alike. */
 const tricky = fc.constantFrom(
@@ -39,17 +38,13 @@ function reached({ tenant, kind, source, name }: Place) {
   const labels = kind === 'host' ? sourceOf.host(source) : sourceOf.service(source);
   const sourceId = sourceIdOf(tenantId, labels);
   const ref = { tenantId, partition: partitionOf(sourceId, 8) };
-  const tag = hashTag(ref);
+  const hot = new HotKeys(ref);
   const group = groupIdOf(sourceId, 0, 0);
   return {
     tenantId,
-    ofTenant: [dueKey(tag), leasesKey(tag), partitionKey(ref, '2026-11-21'), `layouts#${tenantId}`],
-    ofSource: [
-      framesKey(tag, group, 0),
-      windowsKey(tag, group),
-      `${partitionKey(ref, '2026-11-21')} ${group}`,
-    ],
-    layout: layoutKey(tag, layoutOf([metricOf(labels, name)]).id),
+    ofTenant: [hot.due, hot.leases, warmKeys.partition(ref, '2026-11-21'), metaKeys.sourcesOf(tenantId)],
+    ofSource: [hot.frames(group, 0), hot.windows(group), `${warmKeys.partition(ref, '2026-11-21')} ${group}`],
+    layout: hot.layout(layoutOf([metricOf(labels, name)]).id),
   };
 }
 

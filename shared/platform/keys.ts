@@ -1,0 +1,227 @@
+import type { Id } from '../model/id';
+import {
+  type Day,
+  GROUP_ID_LENGTH,
+  type GroupId,
+  type PartitionRef,
+  partitionText,
+  sourceIdOfGroup,
+} from '../model/placement';
+import { BUCKET_PREFIX } from './names';
+
+/**
+ * Every key of every store is made here. `tenant`, `source`, `layout` are 22-character ids, `group` is 27 characters,
+ * `partition` four digits, times are ms since epoch: no key has bytes that a user chose (DESIGN.md, rule 7).
+ *
+ * Redis. All keys of a partition share its hash tag, so they lie in one slot and one script call reaches them:
+ *
+ *     {tenant:partition}:f:group:window   list of frames: a group's rows of one window, in order of arrival
+ *     {tenant:partition}:w:group          set of the window starts a group has in memory
+ *     {tenant:partition}:l:layout         zstd of a layout
+ *     {tenant:partition}:due              sorted set: group:window by when it was first written, by the store's clock
+ *     {tenant:partition}:leases           hash: group:window -> `token expiry takenAt`
+ *     {tenant:partition}:mark             hash: node, loss, arrived (mark-script.ts)
+ *     {tenant:partition}:arrived          sorted set: group:window by the lowest stream arrival time of its frames
+ *
+ * DynamoDB, the warm table. Times have 15 digits, layers 4, so that text sorts as numbers do:
+ *
+ *     pk tenant#partition#day          sk group#window#layer#start      a chunk
+ *
+ * DynamoDB, the meta table. The second part of `pk` is the tenant, except under `key`, `tenants` and `recovery`:
+ *
+ *     pk layouts#tenant#source         sk group#layout                  a layout (catalogue)
+ *                                      sk source                        the source is known
+ *                                      sk deletion#id                   a deletion
+ *     pk manifest#tenant#partition     sk day                           what is archived
+ *     pk hosts#tenant                  sk host id                       a host; other documents likewise, by their kind
+ *     pk usage#tenant                  sk day, or series                counters of a day; number of series
+ *     pk minute#tenant                 sk budget#minute since epoch     use of a budget
+ *     pk keys#tenant                   sk rights#slot                   an API key, as its tenant lists it
+ *     pk key#public id                 sk key                           an API key, as a request looks it up
+ *     pk tenants                       sk tenant                        a tenant
+ *     pk recovery                      sk loss, replay, progress#replay#shard, position#shard, flushed#lanes#lane
+ *     pk recovery#partitions           sk tenant#partition              a partition that memory has had
+ *
+ * S3, one bucket:
+ *
+ *     archive/v1/tenant=tenant/day=day/partition-partition.htsd
+ *     quarantine/shard/sequence number
+ *     aws/lambda/...                   dead letters; Lambda chooses the rest
+ */
+
+/** A DynamoDB item's key. */
+export type ItemKey = { readonly pk: { readonly S: string }; readonly sk: { readonly S: string } };
+
+function itemKey(partition: string, sort: string): ItemKey {
+  return { pk: { S: partition }, sk: { S: sort } };
+}
+
+/** The Redis keys of one partition. */
+export class HotKeys {
+  readonly tag: string;
+
+  constructor({ tenantId, partition }: PartitionRef) {
+    this.tag = `{${tenantId}:${partitionText(partition)}}`;
+  }
+
+  frames(group: GroupId, windowStart: number): string {
+    return `${this.tag}:f:${group}:${windowStart}`;
+  }
+
+  windows(group: GroupId): string {
+    return `${this.tag}:w:${group}`;
+  }
+
+  layout(layoutId: Id): string {
+    return `${this.tag}:l:${layoutId}`;
+  }
+
+  get due(): string {
+    return `${this.tag}:due`;
+  }
+
+  get leases(): string {
+    return `${this.tag}:leases`;
+  }
+
+  get mark(): string {
+    return `${this.tag}:mark`;
+  }
+
+  get arrived(): string {
+    return `${this.tag}:arrived`;
+  }
+
+  /** A SCAN pattern for all keys of a tenant. Ids have no character that a pattern treats specially. */
+  static patternOf(tenantId: Id): string {
+    return `{${tenantId}:*`;
+  }
+
+  /** The hash tag of a key, braces included. */
+  static tagOf(key: string): string {
+    return key.slice(0, key.indexOf('}') + 1);
+  }
+}
+
+/** A group-window as a member of `due`, `leases` and `arrived`. */
+export function windowMember(group: GroupId, windowStart: number): string {
+  return `${group}:${windowStart}`;
+}
+
+export function parseWindowMember(member: string): { group: GroupId; windowStart: number } {
+  const colon = member.indexOf(':');
+  return { group: member.slice(0, colon), windowStart: Number(member.slice(colon + 1)) };
+}
+
+/** What names a warm item within its partition-day. */
+export interface WarmPlace {
+  readonly group: GroupId;
+  readonly windowStart: number;
+  readonly layer: number;
+  readonly startMs: number;
+}
+
+export const warmKeys = {
+  partition: ({ tenantId, partition }: PartitionRef, day: Day) =>
+    `${tenantId}#${partitionText(partition)}#${day}`,
+  sort: ({ group, windowStart, layer, startMs }: WarmPlace) =>
+    `${group}#${timeText(windowStart)}#${layer.toString().padStart(4, '0')}#${timeText(startMs)}`,
+  /** Sort keys of a group-window's items begin with this. */
+  windowPrefix: (group: GroupId, windowStart: number) => `${group}#${timeText(windowStart)}#`,
+  /** Below every sort key of the group's windows that start at `ms` or later, above those of earlier ones. */
+  groupFrom: (group: GroupId, ms: number) => `${group}#${timeText(ms)}`,
+  item: (ref: PartitionRef, day: Day, place: WarmPlace) =>
+    itemKey(warmKeys.partition(ref, day), warmKeys.sort(place)),
+  parseSort: (sort: string): WarmPlace => {
+    const [group, windowStart, layer, startMs] = sort.split('#');
+    return {
+      group: group!.slice(0, GROUP_ID_LENGTH),
+      windowStart: Number(windowStart),
+      layer: Number(layer),
+      startMs: Number(startMs),
+    };
+  },
+} as const;
+
+/** 15 digits last until the year 33658. Times before 1970 become 0. */
+function timeText(ms: number): string {
+  return Math.max(0, ms).toString().padStart(15, '0');
+}
+
+const RECOVERY = 'recovery';
+const DELETION = 'deletion#';
+
+export const metaKeys = {
+  apiKey: (publicId: string) => itemKey(`key#${publicId}`, 'key'),
+  apiKeySlot: (tenantId: Id, sortedRights: readonly string[], slot: number): ItemKey =>
+    itemKey(metaKeys.apiKeySlots(tenantId), `${sortedRights.join(',')}#${slot}`),
+  apiKeySlots: (tenantId: Id) => `keys#${tenantId}`,
+
+  tenants: 'tenants',
+  tenant: (tenantId: Id): ItemKey => itemKey(metaKeys.tenants, tenantId),
+
+  usages: (tenantId: Id) => `usage#${tenantId}`,
+  usage: (tenantId: Id, day: Day): ItemKey => itemKey(metaKeys.usages(tenantId), day),
+  seriesCount: (tenantId: Id): ItemKey => itemKey(metaKeys.usages(tenantId), 'series'),
+  budget: (tenantId: Id, budget: string, minute: number) =>
+    itemKey(`minute#${tenantId}`, `${budget}#${minute}`),
+
+  /** `kind` is a DocumentKind of the registry. */
+  documents: (kind: string, tenantId: Id) => `${kind}#${tenantId}`,
+  document: (kind: string, tenantId: Id, key: string): ItemKey =>
+    itemKey(metaKeys.documents(kind, tenantId), key),
+
+  source: (tenantId: Id, sourceId: Id): string => `${metaKeys.sourcesOf(tenantId)}${sourceId}`,
+  sourceMark: (tenantId: Id, sourceId: Id): ItemKey =>
+    itemKey(metaKeys.source(tenantId, sourceId), metaKeys.sourceMarkSort),
+  sourceMarkSort: 'source',
+  layout: (tenantId: Id, group: GroupId, layoutId: Id): ItemKey =>
+    itemKey(metaKeys.source(tenantId, sourceIdOfGroup(group)), `${group}#${layoutId}`),
+  parseLayoutSort: (sort: string): { group: GroupId; layoutId: Id } => ({
+    group: sort.slice(0, GROUP_ID_LENGTH),
+    layoutId: sort.slice(GROUP_ID_LENGTH + 1),
+  }),
+  deletion: (tenantId: Id, sourceId: Id, id: Id): ItemKey =>
+    itemKey(metaKeys.source(tenantId, sourceId), `${DELETION}${id}`),
+  /** No layout's sort key begins with this: a group has no `#` in its 27 characters. */
+  deletionPrefix: DELETION,
+  /** `pk` of every source begins with `sources`, of a tenant's with `sourcesOf`. */
+  sources: 'layouts#',
+  sourcesOf: (tenantId: Id): string => `${metaKeys.sources}${tenantId}#`,
+
+  manifestDays: ({ tenantId, partition }: PartitionRef) => `manifest#${tenantId}#${partitionText(partition)}`,
+  manifest: (ref: PartitionRef, day: Day): ItemKey => itemKey(metaKeys.manifestDays(ref), day),
+
+  recovery: RECOVERY,
+  loss: itemKey(RECOVERY, 'loss'),
+  replay: itemKey(RECOVERY, 'replay'),
+  progressPrefix: (replayId: string) => `progress#${replayId}#`,
+  progress: (replayId: string, shardId: string): ItemKey =>
+    itemKey(RECOVERY, `${metaKeys.progressPrefix(replayId)}${shardId}`),
+  positionPrefix: 'position#',
+  position: (shardId: string): ItemKey => itemKey(RECOVERY, `${metaKeys.positionPrefix}${shardId}`),
+  flushedPrefix: (lanes: number) => `flushed#${lanes}#`,
+  flushed: (lanes: number, lane: number): ItemKey =>
+    itemKey(RECOVERY, `${metaKeys.flushedPrefix(lanes)}${lane}`),
+  knownPartitions: `${RECOVERY}#partitions`,
+  knownPartition: ({ tenantId, partition }: PartitionRef): ItemKey =>
+    itemKey(metaKeys.knownPartitions, `${tenantId}#${partitionText(partition)}`),
+
+  /** Every `pk` that holds items of a tenant contains this, but for API keys looked up by their own ids. */
+  ofTenant: (tenantId: Id) => `#${tenantId}`,
+  /** The kind of item under a `pk`, and its second part, which is the tenant under most kinds. */
+  parsePartition: (pk: string): { kind: string; owner: string | undefined } => {
+    const [kind, owner] = pk.split('#');
+    return { kind: kind!, owner };
+  },
+} as const;
+
+export const bucketKeys = {
+  /** Objects of a tenant's archive begin with this. */
+  archiveOf: (tenantId: Id) => `${BUCKET_PREFIX.archive}v1/tenant=${tenantId}/`,
+  archive: ({ tenantId, partition }: PartitionRef, day: Day) =>
+    `${bucketKeys.archiveOf(tenantId)}day=${day}/partition-${partitionText(partition)}.htsd`,
+  /** A record delivered twice is the same object. */
+  quarantine: (shardId: string, sequenceNumber: string) =>
+    `${BUCKET_PREFIX.quarantine}${shardId}/${sequenceNumber}`,
+} as const;
