@@ -1,14 +1,17 @@
-"""Runs ministack, the stand-in for AWS, with what a reshard does to a shard corrected.
+"""Runs ministack, the stand-in for AWS, with two corrections.
 
 ministack removes a shard that is split or merged, and its records with it. Kinesis closes it: it takes no more records,
 says where it ends, and is read to its end before its children are.
 See https://docs.aws.amazon.com/streams/latest/dev/kinesis-using-sdk-java-after-resharding.html
+
+ministack takes any credentials and answers web pages of every origin. Here it refuses whatever a browser sends for a page.
 """
 
 import json
+import re
 import sys
 
-from ministack.app import main
+from ministack import app as ministack
 from ministack.services import kinesis
 
 CLOSED = "ending_sequence_number"
@@ -65,6 +68,23 @@ def ends_with_the_shard(get_records):
     return call
 
 
+LOOPBACK = {"127.0.0.1", "localhost", "[::1]"}
+
+
+def refuses_web_pages(app):
+    async def call(scope, receive, send):
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope.get("headers", [])}
+        # A page's own name may resolve to this machine (DNS rebinding): its requests name it as the host.
+        host = re.sub(r":\d+$", "", headers.get("host", "")).lower()
+        if scope["type"] == "lifespan" or ("origin" not in headers and host in LOOPBACK):
+            return await app(scope, receive, send)
+        await send({"type": "http.response.start", "status": 403, "headers": [(b"content-type", b"text/plain")]})
+        await send({"type": "http.response.body", "body": b"web pages have no access"})
+
+    return call
+
+
+ministack.app = refuses_web_pages(ministack.app)
 kinesis._split_shard = keeps_closed_shards(kinesis._split_shard)
 kinesis._merge_shards = keeps_closed_shards(kinesis._merge_shards)
 kinesis._route_to_shard = routes_to_open_shards(kinesis._route_to_shard)
@@ -72,4 +92,4 @@ kinesis._shard_out = says_where_it_ends(kinesis._shard_out)
 kinesis._get_records = ends_with_the_shard(kinesis._get_records)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ministack.main())

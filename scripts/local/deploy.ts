@@ -4,8 +4,10 @@ import { InvalidSettingError } from '../../shared/platform/settings';
 import { readBody, sendJson } from './http-api';
 import { Problem } from './problem';
 
+/** Paths that only the local stack has; they ask for its secret. */
+export const LOCAL_API = '/local/';
 /** Where the local stack takes another build of its functions while it runs. */
-export const DEPLOY_PATH = '/local/deploy';
+export const DEPLOY_PATH = `${LOCAL_API}deploy`;
 
 const deploymentSchema = z.strictObject({
   /** Folder of a synthesized cloud assembly, which has its own settings; this checkout as it is now, unless it is given. */
@@ -29,8 +31,8 @@ export async function handleDeploy(
   deploy: (deployment: Deployment) => Promise<readonly string[]>,
 ): Promise<void> {
   const refuse = (status: number, message: string) => sendJson(response, status, { error: { message } });
-  if (request.method !== 'POST') return refuse(405, `POST ${DEPLOY_PATH}`);
-  // A page of another origin cannot send this type without asking first, and is then refused.
+  if (request.url !== DEPLOY_PATH) return refuse(404, `the local stack has no ${request.url}`);
+  if (request.method !== 'POST') return refuse(405, `use POST ${DEPLOY_PATH}`);
   if (request.headers['content-type'] !== 'application/json')
     return refuse(415, 'the content type is not application/json');
   const body = await readBody(request);

@@ -27,6 +27,8 @@ export interface FunctionHostOptions {
   readonly dataDir: string;
   /** Where the host itself answers Lambda's API. */
   readonly url: string;
+  /** What the host's Lambda API asks for. */
+  readonly secret: string;
   readonly adopt: (child: ChildProcess) => void;
   readonly report: (line: string) => void;
   /** What goes wrong on the way; nothing, unless it is given. */
@@ -56,7 +58,7 @@ export class FunctionHost {
   private readonly s3: S3Client;
 
   constructor(private readonly options: FunctionHostOptions) {
-    const { stack, aws, redisUrl, dataDir, url, adopt, faults } = options;
+    const { stack, aws, redisUrl, dataDir, url, secret, adopt, faults } = options;
     // Over HTTP/2, the SDK's default for Kinesis, the stand-in cuts answers at 64 KB.
     this.kinesis = new KinesisClient({ ...aws, requestHandler: new NodeHttpHandler() });
     this.s3 = new S3Client({ ...aws, forcePathStyle: true });
@@ -68,7 +70,8 @@ export class FunctionHost {
         AWS_ENDPOINT_URL: to.awsUrl,
         AWS_ENDPOINT_URL_LAMBDA: to.lambdaUrl,
         AWS_REGION: aws.region,
-        AWS_ACCESS_KEY_ID: aws.credentials.accessKeyId,
+        // The stand-in for AWS takes any key id.
+        AWS_ACCESS_KEY_ID: secret,
         AWS_SECRET_ACCESS_KEY: aws.credentials.secretAccessKey,
         // What is not the template's: the hot tier has no TLS, cluster mode or IAM on this machine, and the API no name.
         ...(ENV.redis in environment && { [ENV.redis]: to.redisUrl }),

@@ -121,6 +121,6 @@ function functionNameOf(nameOrArn: string): string {
   return nameOrArn.split(':').at(-1)!;
 }
 
-function awsError(response: ServerResponse, status: number, type: string, message: string): void {
+export function awsError(response: ServerResponse, status: number, type: string, message: string): void {
   sendJson(response, status, { Type: 'User', Message: message, message }, { 'x-amzn-errortype': type });
 }

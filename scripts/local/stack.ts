@@ -1,6 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Server as HttpServer } from 'node:http';
+import {
+  createServer,
+  type Server as HttpServer,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,10 +13,11 @@ import { readConfig } from '../../infra/config';
 import { ENV } from '../../shared/platform/names';
 import { parseSettings } from '../../shared/platform/settings';
 import { bootstrap } from './bootstrap';
-import { DEPLOY_PATH, type Deployment, handleDeploy } from './deploy';
+import { type Deployment, handleDeploy, LOCAL_API } from './deploy';
 import { FunctionHost } from './function-host';
 import { handleRequest, sendJson } from './http-api';
-import { handleLambdaApi, LAMBDA_API } from './lambda-api';
+import { awsError, handleLambdaApi, LAMBDA_API } from './lambda-api';
+import { makeSecret, refusal } from './operator-secret';
 import { Problem } from './problem';
 import { localAws, provision } from './provision';
 import { freePort, type Server, startAws, startHotServer } from './servers';
@@ -135,12 +141,15 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
     });
 
     const url = `http://127.0.0.1:${port}`;
+    const { secret, forget } = makeSecret(dataDir, port);
+    cleanups.push(forget);
     const host = new FunctionHost({
       stack,
       aws: address,
       redisUrl,
       dataDir,
       url,
+      secret,
       adopt,
       report,
       faults: options.faults,
@@ -158,14 +167,21 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
       routes = next.routes.filter(({ functionName }) => host.has(functionName));
       return deployed;
     };
+    const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+      const path = request.url ?? '/';
+      const isLambdaApi = path.startsWith(LAMBDA_API);
+      if (!isLambdaApi && !path.startsWith(LOCAL_API))
+        return handleRequest(request, response, routes, (name, event) => host.invoke(name, event));
+      const refused = refusal(request.headers, secret);
+      if (isLambdaApi)
+        return refused === undefined
+          ? handleLambdaApi(request, response, host)
+          : awsError(response, 403, 'AccessDeniedException', refused);
+      if (refused !== undefined) return sendJson(response, 403, { error: { message: refused } });
+      return handleDeploy(request, response, deploy);
+    };
     http.on('request', (request, response) => {
-      const handled =
-        request.url === DEPLOY_PATH
-          ? handleDeploy(request, response, deploy)
-          : request.url?.startsWith(LAMBDA_API)
-            ? handleLambdaApi(request, response, host)
-            : handleRequest(request, response, routes, (name, event) => host.invoke(name, event));
-      handled.catch((error: Error) => {
+      handle(request, response).catch((error: Error) => {
         report(`request: ${error.message}`);
         if (response.headersSent) response.destroy();
         else sendJson(response, 500, { message: 'Internal Server Error' });

@@ -1,5 +1,6 @@
 import { InvokeCommand, LambdaClient, ResourceNotFoundException } from '@aws-sdk/client-lambda';
 import { type FunctionName, functionName } from '../../shared/platform/names';
+import { readSecret } from '../local/operator-secret';
 
 /** A function answered with an error, or not at all: one sentence for the operator. */
 export class OperatorError extends Error {
@@ -16,7 +17,7 @@ export class Functions {
   /**
    * @param url of the local stack, whose host answers Lambda's Invoke call
    * @param stack on AWS instead, such as `heterotsdb-production`, in the region and with the credentials of the environment
-   * @throws {OperatorError} when the stack's name is none of ours
+   * @throws {OperatorError} when the stack's name is none of ours, or no local stack of this checkout is at `url`
    */
   constructor(url: string, stack?: string) {
     if (stack !== undefined) {
@@ -31,10 +32,15 @@ export class Functions {
     }
     this.stage = 'local';
     this.place = url;
+    const secret = readSecret(url);
+    if (secret === undefined)
+      throw new OperatorError(
+        `no local stack of this checkout is at ${url}: run npm start, or give its address as --url`,
+      );
     this.client = new LambdaClient({
       endpoint: url,
       region: 'us-east-1',
-      credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+      credentials: { accessKeyId: secret, secretAccessKey: 'local' },
       maxAttempts: 1,
     });
   }

@@ -227,7 +227,7 @@ describe('builds that are deployed while the stack runs', () => {
   ])('what cannot be deployed is refused: $name', async ({ type, body, status, says }) => {
     const response = await fetch(new URL(DEPLOY_PATH, stack.url), {
       method: 'POST',
-      headers: { 'content-type': type },
+      headers: { ...stack.operatorHeaders, 'content-type': type },
       body,
     });
     expect(response.status).toBe(status);

@@ -4,6 +4,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DEPLOY_PATH } from '../../scripts/local/deploy';
+import { readSecret } from '../../scripts/local/operator-secret';
 import type { StackAddresses } from '../../scripts/local/stack';
 import { temporaryDir } from './temporary-dir';
 
@@ -11,6 +12,8 @@ const root = join(__dirname, '..', '..');
 
 export interface LocalStack extends StackAddresses {
   readonly dataDir: string;
+  /** What a request to an endpoint that is not the public API bears. */
+  readonly operatorHeaders: Readonly<Record<string, string>>;
   /**
    * Deploys another build while everything runs.
    *
@@ -62,15 +65,17 @@ export async function startLocalStack(options: {
     }),
   ])) as [string];
   const addresses = JSON.parse(line) as StackAddresses;
+  const operatorHeaders = { authorization: `Bearer ${readSecret(addresses.url)}` };
   const pids = () =>
     JSON.parse(readFileSync(join(dataDir, 'pids.json'), 'utf8')) as { hot: number; functions: number[] };
   return {
     ...addresses,
     dataDir,
+    operatorHeaders,
     deploy: async (assembly, functions) => {
       const response = await fetch(new URL(DEPLOY_PATH, addresses.url), {
         method: 'POST',
-        headers: { 'content-type': 'application/json' },
+        headers: { ...operatorHeaders, 'content-type': 'application/json' },
         body: JSON.stringify({ assembly, functions }),
       });
       if (!response.ok) throw new Error(`not deployed: ${response.status} ${await response.text()}`);

@@ -1,0 +1,70 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingHttpHeaders } from 'node:http';
+import { join } from 'node:path';
+
+/** In the data directory, readable by its owner alone. */
+const SECRET_FILE = 'operator-secret';
+/** One file per port, which names the data directory of the stack that listens there. */
+const portsDir = join(__dirname, '..', '..', '.local', 'stacks');
+const LOOPBACK = new Set(['127.0.0.1', 'localhost', '[::1]']);
+
+/**
+ * Makes a new secret for a stack, which `npm run ops` finds by the stack's port.
+ *
+ * @returns the secret, and `forget`, which removes both files
+ */
+export function makeSecret(dataDir: string, port: number): { secret: string; forget: () => void } {
+  const secretFile = join(dataDir, SECRET_FILE);
+  const portFile = join(portsDir, String(port));
+  const secret = randomBytes(32).toString('base64url');
+  // A file that exists would keep its mode.
+  rmSync(secretFile, { force: true });
+  writeFileSync(secretFile, `${secret}\n`, { mode: 0o600, flag: 'wx' });
+  mkdirSync(portsDir, { recursive: true });
+  writeFileSync(portFile, dataDir);
+  const forget = () => {
+    for (const file of [secretFile, portFile]) rmSync(file, { force: true });
+  };
+  return { secret, forget };
+}
+
+/**
+ * Reads the secret of the local stack at `url`.
+ *
+ * @returns undefined if no stack of this checkout listens on that port of this machine
+ */
+export function readSecret(url: string): string | undefined {
+  if (!URL.canParse(url)) return undefined;
+  const { hostname, port } = new URL(url);
+  if (!LOOPBACK.has(hostname)) return undefined;
+  try {
+    const dataDir = readFileSync(join(portsDir, port || '80'), 'utf8');
+    return readFileSync(join(dataDir, SECRET_FILE), 'utf8').trim();
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Decides who may use the endpoints that are not the public API. A web page may not: a browser names the page's origin, or,
+ * once the page's own name resolves to this machine, that name as the host.
+ *
+ * @param secret as `Authorization: Bearer SECRET`, or as the access key id of a request that an AWS client has signed
+ * @returns why the request is refused; undefined if it is allowed
+ */
+export function refusal(headers: IncomingHttpHeaders, secret: string): string | undefined {
+  const host = (headers.host ?? '').replace(/:\d+$/, '').toLowerCase();
+  if (!LOOPBACK.has(host)) return 'the Host header does not name this machine: use 127.0.0.1 or localhost';
+  if (headers.origin !== undefined) return 'web pages have no access: the request has an Origin header';
+  const authorization = headers.authorization ?? '';
+  const given = /^Bearer (\S+)$/i.exec(authorization) ?? /^AWS4\S* Credential=([^/]+)\//.exec(authorization);
+  if (given === null || !isEqual(given[1]!, secret))
+    return `the request lacks the stack's secret; ${SECRET_FILE} in the data directory has it`;
+  return undefined;
+}
+
+function isEqual(a: string, b: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(a), digest(b));
+}
