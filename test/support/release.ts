@@ -13,7 +13,7 @@ const root = join(__dirname, '..', '..');
 export type Formats = Readonly<Record<keyof typeof FORMATS, FormatVersions>>;
 
 /**
- * Builds this tree as a release whose table of formats (shared/formats.ts) is another: its bundles, and its template with
+ * Builds this tree as a release whose table of formats (shared/model/formats.ts) is another: its bundles, and its template with
  * the settings that are its defaults.
  *
  * @returns the folder of the cloud assembly, for the caller to remove
@@ -38,11 +38,15 @@ export async function buildRelease(
     }
     writeFileSync(join(folder, file), JSON.stringify(template));
   }
+  let isReplaced = false;
   const tables: Plugin = {
     name: 'formats of another release',
     setup: ({ onLoad }) => {
       const contents = `export const FORMATS = ${JSON.stringify(formats)};`;
-      onLoad({ filter: /[\\/]shared[\\/]formats\.ts$/ }, () => ({ contents, loader: 'ts' }));
+      onLoad({ filter: /[\\/]shared[\\/]model[\\/]formats\.ts$/ }, () => {
+        isReplaced = true;
+        return { contents, loader: 'ts' };
+      });
     },
   };
   const handlerOf = (name: string) => join(root, 'functions', name.split('-').at(-1)!, 'handler.ts');
@@ -58,5 +62,6 @@ export async function buildRelease(
     outdir: folder,
     plugins: [tables],
   });
+  if (!isReplaced) throw new Error('the bundles do not contain shared/model/formats.ts');
   return folder;
 }
