@@ -2,8 +2,8 @@ import { LRUCache } from 'lru-cache';
 import type * as z from 'zod';
 import { hasSeries, metricNames, seriesOf } from '../../shared/catalogue/source-series';
 import { readDependencies } from '../../shared/compose/read';
+import type { metricTableQuery } from '../../shared/http/contract/metric-table';
 import type { metricsQuery } from '../../shared/http/contract/metrics';
-import type { seriesQuery } from '../../shared/http/contract/series';
 import { httpHandler } from '../../shared/http/handler';
 import { HttpError, reply } from '../../shared/http/http';
 import { type Labels, metricOf, sourceOf } from '../../shared/model/labels';
@@ -147,7 +147,7 @@ async function readTable(
   tenant: Tenant,
   source: Labels,
   requireSource: () => Promise<void>,
-  { name, from, to, step: stepMs, aggregate, partial }: z.output<typeof seriesQuery>,
+  { name, from, to, step: stepMs, aggregate, partial }: z.output<typeof metricTableQuery>,
 ) {
   if (from > to) throw new HttpError(400, `from ${from} is after to ${to}`);
   const [known] = await Promise.all([

@@ -1,7 +1,7 @@
+import { EMPTY_LISTS } from '../../shared/http/contract/monitoring';
 import { httpHandler, type RouteHandlers } from '../../shared/http/handler';
 import { reply, replyText } from '../../shared/http/http';
 import { openApiDocument } from '../../shared/http/openapi';
-import { EMPTY_LISTS } from '../../shared/http/routes';
 import { graphHandlers } from './graphs';
 import { hostHandlers } from './hosts';
 import { metadataHandlers } from './metadata';

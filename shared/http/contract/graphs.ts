@@ -1,6 +1,7 @@
 import * as z from 'zod';
+import { type Route, SERVICE } from './route';
 import { serviceName } from './services';
-import { epochSeconds, integerParameter, text } from './values';
+import { epochSeconds, integerParameter, success, text } from './values';
 
 const UNITS = [
   'float',
@@ -14,7 +15,7 @@ const UNITS = [
   'iops',
 ] as const;
 
-/** Parts are names, `*` or `#`. @see ../shared/mackerel-api.md, 3.1 */
+/** `custom.` and parts that are names, `*` or `#`; `#` at most once. */
 const graphName = text(1, 255)
   .regex(/^custom(\.([-a-zA-Z0-9_]+|[*#]))+$/, 'expected a name like custom.foo.#')
   .refine((name) => name.split('#').length <= 2, { error: 'has # more than once' });
@@ -66,7 +67,7 @@ const graphDefinition = z
   });
 
 export const graphDefinitions = z.array(graphDefinition).max(1000);
-export const graphDefinitionList = z.object({
+const graphDefinitionList = z.object({
   graphDefinitions: z.array(
     z.object({
       name: z.string(),
@@ -76,7 +77,7 @@ export const graphDefinitionList = z.object({
     }),
   ),
 });
-export const graphDefinitionName = z.object({ name: z.string() });
+const graphDefinitionName = z.object({ name: z.string() });
 
 export const annotationBody = z
   .object({
@@ -94,7 +95,7 @@ export const annotationBody = z
     roles: roles ?? [],
   }));
 
-export const annotation = z
+const annotation = z
   .object({
     id: z.string(),
     title: z.string(),
@@ -106,9 +107,83 @@ export const annotation = z
   })
   .meta({ id: 'GraphAnnotation' });
 
-export const annotationQuery = z.object({
+const annotationQuery = z.object({
   service: z.string(),
   from: integerParameter,
   to: integerParameter,
 });
-export const annotationList = z.object({ graphAnnotations: z.array(annotation) });
+const annotationList = z.object({ graphAnnotations: z.array(annotation) });
+
+const ANNOTATION = '/api/v0/graph-annotations/{annotationId}';
+
+export const graphRoutes = [
+  {
+    method: 'POST',
+    path: '/api/v0/graph-defs/create',
+    right: 'write',
+    function: 'registry',
+    summary: 'Define graphs of host metrics',
+    body: graphDefinitions,
+    answer: success,
+  },
+  {
+    method: 'DELETE',
+    path: '/api/v0/graph-defs',
+    right: 'write',
+    function: 'registry',
+    summary: 'Delete the definition of a graph',
+    body: graphDefinitionName,
+    answer: success,
+  },
+  {
+    method: 'DELETE',
+    path: `${SERVICE}/graph-defs/{graphName}`,
+    right: 'write',
+    function: 'registry',
+    summary: "Delete the definition of a graph of a service's metrics: there are none",
+    answer: success,
+  },
+  {
+    method: 'POST',
+    path: '/api/v0/graph-annotations',
+    right: 'write',
+    function: 'registry',
+    summary: 'Annotate the graphs of a service',
+    body: annotationBody,
+    answer: annotation,
+  },
+  {
+    method: 'GET',
+    path: '/api/v0/graph-annotations',
+    right: 'read',
+    function: 'registry',
+    summary: 'List the annotations of a service',
+    query: annotationQuery,
+    answer: annotationList,
+  },
+  {
+    method: 'PUT',
+    path: ANNOTATION,
+    right: 'write',
+    function: 'registry',
+    summary: 'Replace an annotation',
+    body: annotationBody,
+    answer: annotation,
+  },
+  {
+    method: 'DELETE',
+    path: ANNOTATION,
+    right: 'write',
+    function: 'registry',
+    summary: 'Delete an annotation',
+    answer: annotation,
+  },
+  {
+    method: 'GET',
+    path: '/api/v1/graph-definitions',
+    right: 'read',
+    function: 'registry',
+    summary: 'List graph definitions',
+    answer: graphDefinitionList,
+  },
+] as const satisfies readonly Route[];

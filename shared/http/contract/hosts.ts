@@ -1,9 +1,10 @@
 import * as z from 'zod';
 import { HOST_STATUSES, type HostSpec } from '../../registry/hosts';
 import { SERVICE_NAME } from '../../registry/services';
-import { anyObject, epochSeconds, integerParameter, text } from './values';
+import { HOST, type Route } from './route';
+import { anyObject, emptyBody, epochSeconds, integerParameter, success, text } from './values';
 
-export const hostStatus = z.enum(HOST_STATUSES);
+const hostStatus = z.enum(HOST_STATUSES);
 
 const roleFullname = z
   .string()
@@ -24,18 +25,18 @@ const roleFullname = z
 
 const roleFullnames = z.array(roleFullname).max(1000);
 
-/** The agent sends only lists of addresses; mkr prints `ipAddress`. */
+/** Agents post only lists of addresses; mkr prints `ipAddress`: the first of `ipv4Addresses`. */
 const hostInterface = anyObject.transform((entry) => {
   const [first] = Array.isArray(entry.ipv4Addresses) ? entry.ipv4Addresses : [];
   return entry.ipAddress === undefined && typeof first === 'string' ? { ...entry, ipAddress: first } : entry;
 });
 
-/** `null`, which Go writes for what is not set, and `""` are no identifier. */
+/** `null`, which Go writes for an unset field, and `""` both mean none. */
 const optionalName = text(0, 255)
   .nullish()
   .transform((value) => value || null);
 
-/** Unknown fields are let be: agents of other releases send more. */
+/** Unknown fields are ignored: agents of other releases send more. */
 export const hostBody = z
   .object({
     name: text(1, 255),
@@ -45,7 +46,7 @@ export const hostBody = z
     meta: anyObject.nullish(),
     interfaces: z.array(hostInterface).max(1000).nullish(),
     roleFullnames: roleFullnames.nullish(),
-    /** Of check monitors, which there are none of yet. */
+    /** Check monitors: ignored, there are none yet. */
     checks: z.array(anyObject).max(1000).nullish(),
   })
   .transform(({ roleFullnames: roles, checks: _, ...spec }) => ({
@@ -58,12 +59,12 @@ export const hostBody = z
     roles: roles ?? [],
   }));
 
-/** What a host's roles are to be. */
+/** `service:role`, taken apart. */
 export type RoleFullname = z.output<typeof roleFullname>;
 
-export const hostId = z.object({ id: z.string() });
+const hostId = z.object({ id: z.string() });
 
-export const host = z
+const host = z
   .object({
     id: z.string(),
     name: z.string(),
@@ -84,37 +85,146 @@ export const host = z
   })
   .meta({ id: 'Host' });
 
-export const oneHost = z.object({ host });
+const oneHost = z.object({ host });
 
 export const hostQuery = z.object({
   service: z.string().optional(),
-  role: z.array(z.string()).optional().meta({ description: 'Any of them; nothing without `service`.' }),
+  role: z.array(z.string()).optional().meta({ description: 'Any of them; ignored without `service`.' }),
   name: z.string().optional(),
   status: z.array(hostStatus).optional().meta({ description: 'Any of them. Default: working, standby.' }),
   customIdentifier: z.string().optional(),
   limit: integerParameter
     .refine((value) => value >= 1 && value <= 10_000, { error: '1 to 10000' })
     .optional()
-    .meta({ minimum: 1, maximum: 10_000, description: 'Hosts of a page, by id; beyond Mackerel.' }),
+    .meta({ minimum: 1, maximum: 10_000, description: 'Hosts of a page, sorted by id.' }),
   nextId: z
     .string()
     .regex(/^[A-Za-z0-9]{1,64}$/)
     .optional()
-    .meta({ description: "Of the page before; beyond Mackerel's API." }),
+    .meta({ description: 'The `nextId` of the previous page.' }),
 });
 
-export const hostList = z.object({
-  hosts: z.array(host).meta({ description: 'By name, or by id in pages. Never a retired one.' }),
-  nextId: z.string().optional().meta({ description: 'Of a page that is not the last.' }),
+const hostList = z.object({
+  hosts: z.array(host).meta({ description: 'Sorted by name, or by id in pages; without retired hosts.' }),
+  nextId: z.string().optional().meta({ description: 'Present unless this is the last page.' }),
 });
 
-export const identifierQuery = z.object({ caseInsensitive: z.enum(['true', 'false']).optional() });
+const identifierQuery = z.object({ caseInsensitive: z.enum(['true', 'false']).optional() });
 
-export const statusBody = z.object({ status: hostStatus });
-export const rolesBody = z.object({ roleFullnames });
+const statusBody = z.object({ status: hostStatus });
+const rolesBody = z.object({ roleFullnames });
 
 const ids = z.array(z.string()).max(30);
-export const bulkStatusBody = z.object({ ids, status: hostStatus });
-export const bulkRetireBody = z.object({ ids });
+const bulkStatusBody = z.object({ ids, status: hostStatus });
+const bulkRetireBody = z.object({ ids });
 
-export const monitoredStatuses = z.object({ monitoredStatuses: z.array(z.unknown()) });
+const monitoredStatuses = z.object({ monitoredStatuses: z.array(z.unknown()) });
+
+export const hostRoutes = [
+  {
+    method: 'POST',
+    path: '/api/v0/hosts',
+    right: 'write',
+    function: 'registry',
+    summary: 'Register a host',
+    body: hostBody,
+    answer: hostId,
+  },
+  {
+    method: 'GET',
+    path: '/api/v0/hosts',
+    right: 'read',
+    function: 'registry',
+    summary: 'List hosts',
+    query: hostQuery,
+    answer: hostList,
+  },
+  {
+    method: 'GET',
+    path: '/api/v0/hosts.json',
+    right: 'read',
+    function: 'registry',
+    summary: 'List hosts, as /api/v0/hosts does',
+    query: hostQuery,
+    answer: hostList,
+  },
+  {
+    method: 'POST',
+    path: '/api/v0/hosts/bulk-update-statuses',
+    right: 'write',
+    function: 'registry',
+    summary: 'Set the status of several hosts',
+    body: bulkStatusBody,
+    answer: success,
+  },
+  {
+    method: 'POST',
+    path: '/api/v0/hosts/bulk-retire',
+    right: 'write',
+    function: 'registry',
+    summary: 'Retire several hosts',
+    body: bulkRetireBody,
+    answer: success,
+  },
+  {
+    method: 'GET',
+    path: HOST,
+    right: 'read',
+    function: 'registry',
+    summary: 'Read a host',
+    answer: oneHost,
+  },
+  {
+    method: 'PUT',
+    path: HOST,
+    right: 'write',
+    function: 'registry',
+    summary: 'Update a host; roles that are not listed are kept',
+    body: hostBody,
+    answer: hostId,
+  },
+  {
+    method: 'POST',
+    path: `${HOST}/status`,
+    right: 'write',
+    function: 'registry',
+    summary: 'Set the status of a host',
+    body: statusBody,
+    answer: success,
+  },
+  {
+    method: 'PUT',
+    path: `${HOST}/role-fullnames`,
+    right: 'write',
+    function: 'registry',
+    summary: 'Replace the roles of a host',
+    body: rolesBody,
+    answer: success,
+  },
+  {
+    method: 'POST',
+    path: `${HOST}/retire`,
+    right: 'write',
+    function: 'registry',
+    summary: 'Retire a host',
+    body: emptyBody,
+    answer: success,
+  },
+  {
+    method: 'GET',
+    path: `${HOST}/monitored-statuses`,
+    right: 'read',
+    function: 'registry',
+    summary: 'List the monitors of a host: always empty',
+    answer: monitoredStatuses,
+  },
+  {
+    method: 'GET',
+    path: '/api/v0/hosts-by-custom-identifier/{customIdentifier}',
+    right: 'read',
+    function: 'registry',
+    summary: 'Read a host by its custom identifier',
+    query: identifierQuery,
+    answer: oneHost,
+  },
+] as const satisfies readonly Route[];

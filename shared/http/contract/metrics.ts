@@ -1,9 +1,10 @@
 import * as z from 'zod';
 import { AGGREGATES } from '../../query/downsample';
+import { HOST, type Route, SERVICE } from './route';
 import { durationParameter, epochSeconds, integerParameter } from './values';
 
-/** One sample as posted, for the document alone: each is judged by itself, and a bad one is dropped and counted. */
-const postedPoint = {
+/** A posted sample, for the OpenAPI document only: post checks each by itself, drops the bad ones and counts them. */
+const postedSample = {
   type: 'object',
   properties: {
     name: { type: 'string', pattern: '^[a-zA-Z0-9._-]{1,255}$' },
@@ -12,13 +13,13 @@ const postedPoint = {
   },
 };
 
-const hostPoint = {
-  ...postedPoint,
-  properties: { hostId: { type: 'string' }, ...postedPoint.properties },
+const postedHostSample = {
+  ...postedSample,
+  properties: { hostId: { type: 'string' }, ...postedSample.properties },
 };
 
-/** An array of samples, or null where a client has nothing to say. Only the array is checked here. */
-const pointsOf = (point: object) =>
+/** An array of samples, or null, which mkr sends when it has none. Only the array itself is checked here. */
+const samplesOf = (sample: object) =>
   z
     .custom<readonly unknown[] | null>((value) => value === null || Array.isArray(value), {
       error: 'expected array',
@@ -26,19 +27,16 @@ const pointsOf = (point: object) =>
     .meta({
       description: 'Bad samples among good ones are dropped and counted in the answer.',
       type: ['array', 'null'],
-      items: { anyOf: [point, {}] },
+      items: { anyOf: [sample, {}] },
     });
 
-export const hostPoints = pointsOf(hostPoint);
-export const servicePoints = pointsOf(postedPoint);
-
-export const posted = z
+const posted = z
   .object({
     success: z.literal(true),
     dropped: z
       .record(z.string(), z.int().min(1))
       .optional()
-      .meta({ description: 'How many samples were dropped, by reason; absent when none was.' }),
+      .meta({ description: 'Number of samples dropped, by reason; absent when none was.' }),
   })
   .meta({ id: 'Posted' });
 
@@ -48,17 +46,17 @@ export const metricsQuery = z.object({
   to: integerParameter.meta({ description: 'Seconds since epoch, included.' }),
   step: durationParameter
     .optional()
-    .meta({ description: 'Points of so many seconds; beyond Mackerel. Else it follows from the range.' }),
+    .meta({ description: 'One sample for each step, in seconds. Default: follows from the range.' }),
   aggregate: z
     .enum(AGGREGATES)
     .optional()
-    .meta({ description: 'What a point says of the samples of its step; beyond Mackerel. Else their mean.' }),
+    .meta({ description: 'How the samples of a step become one. Default: their mean.' }),
   partial: z.enum(['true', 'false']).optional().meta({
-    description: 'Give what is there while memory that was lost is read again; else that is a 503.',
+    description: 'Answer with what can be read while lost memory is being replayed; otherwise that is a 503.',
   }),
 });
 
-/** Infinities and NaN, which Mackerel cannot post, have no number in JSON. */
+/** JSON has no number for infinities and NaN; Mackerel's clients cannot post them. */
 const sample = z.object({ time: epochSeconds, value: z.number().nullable() }).meta({ id: 'Sample' });
 
 export const metrics = z
@@ -73,14 +71,78 @@ export const metrics = z
 
 export const latestQuery = z.object({ hostId: z.array(z.string()), name: z.array(z.string()) });
 
-export const latest = z
+const latest = z
   .object({
     tsdbLatest: z
       .record(z.string(), z.record(z.string(), sample))
-      .meta({ description: 'By host, by name; names without a sample in the last day are left out.' }),
+      .meta({ description: 'By host, by name; without the names that have no sample in the last day.' }),
   })
   .meta({ id: 'Latest' });
 
-export const metricNames = z
+const metricNames = z
   .object({ names: z.array(z.string()).meta({ description: 'Sorted.' }) })
   .meta({ id: 'MetricNames' });
+
+export const metricRoutes = [
+  {
+    method: 'POST',
+    path: '/api/v0/tsdb',
+    right: 'write',
+    function: 'post',
+    summary: 'Post metrics of hosts',
+    body: samplesOf(postedHostSample),
+    answer: posted,
+  },
+  {
+    method: 'POST',
+    path: `${SERVICE}/tsdb`,
+    right: 'write',
+    function: 'post',
+    summary: 'Post metrics of a service',
+    body: samplesOf(postedSample),
+    answer: posted,
+  },
+  {
+    method: 'GET',
+    path: `${HOST}/metrics`,
+    right: 'read',
+    function: 'query',
+    summary: 'Read a metric of a host',
+    query: metricsQuery,
+    answer: metrics,
+  },
+  {
+    method: 'GET',
+    path: `${SERVICE}/metrics`,
+    right: 'read',
+    function: 'query',
+    summary: 'Read a metric of a service',
+    query: metricsQuery,
+    answer: metrics,
+  },
+  {
+    method: 'GET',
+    path: '/api/v0/tsdb/latest',
+    right: 'read',
+    function: 'query',
+    summary: 'Read the latest samples of hosts',
+    query: latestQuery,
+    answer: latest,
+  },
+  {
+    method: 'GET',
+    path: `${HOST}/metric-names`,
+    right: 'read',
+    function: 'query',
+    summary: 'List the metrics of a host',
+    answer: metricNames,
+  },
+  {
+    method: 'GET',
+    path: `${SERVICE}/metric-names`,
+    right: 'read',
+    function: 'query',
+    summary: 'List the metrics of a service',
+    answer: metricNames,
+  },
+] as const satisfies readonly Route[];

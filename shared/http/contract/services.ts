@@ -1,28 +1,85 @@
 import * as z from 'zod';
 import { SERVICE_NAME } from '../../registry/services';
+import { ROLE, type Route, SERVICE } from './route';
 import { text } from './values';
 
 export const serviceName = z.string().regex(SERVICE_NAME, `expected a name like ${SERVICE_NAME.source}`);
 
 const memo = text(0, 250);
 
-/** Also for a role. */
-export const newService = z.object({ name: serviceName, memo: memo.nullish() });
+/** A new service, or a new role. */
+const newService = z.object({ name: serviceName, memo: memo.nullish() });
 
-export const service = z
+const service = z
   .object({ name: z.string(), memo: z.string(), roles: z.array(z.string()).meta({ description: 'Sorted.' }) })
   .meta({ id: 'Service' });
 
-export const role = z.object({ name: z.string(), memo: z.string() }).meta({ id: 'Role' });
+const role = z.object({ name: z.string(), memo: z.string() }).meta({ id: 'Role' });
 
-export const serviceList = z.object({ services: z.array(service) });
-export const roleList = z.object({ roles: z.array(role) });
+const serviceList = z.object({ services: z.array(service) });
+const roleList = z.object({ roles: z.array(role) });
 
-export const organization = z
+const organization = z
   .object({ name: z.string(), displayName: z.string().nullable() })
   .meta({ id: 'Organization' });
 
-export const namespaceList = z.object({ metadata: z.array(z.object({ namespace: z.string() })) });
-
-/** Kept byte for byte, so it is only held to be JSON. */
-export const metadata = z.unknown();
+export const serviceRoutes = [
+  {
+    method: 'GET',
+    path: '/api/v0/services',
+    right: 'read',
+    function: 'registry',
+    summary: 'List services',
+    answer: serviceList,
+  },
+  {
+    method: 'POST',
+    path: '/api/v0/services',
+    right: 'write',
+    function: 'registry',
+    summary: 'Create a service',
+    body: newService,
+    answer: service,
+  },
+  {
+    method: 'DELETE',
+    path: SERVICE,
+    right: 'write',
+    function: 'registry',
+    summary: 'Delete a service and its roles',
+    answer: service,
+  },
+  {
+    method: 'GET',
+    path: `${SERVICE}/roles`,
+    right: 'read',
+    function: 'registry',
+    summary: 'List the roles of a service',
+    answer: roleList,
+  },
+  {
+    method: 'POST',
+    path: `${SERVICE}/roles`,
+    right: 'write',
+    function: 'registry',
+    summary: 'Create a role',
+    body: newService,
+    answer: role,
+  },
+  {
+    method: 'DELETE',
+    path: ROLE,
+    right: 'write',
+    function: 'registry',
+    summary: 'Delete a role',
+    answer: role,
+  },
+  {
+    method: 'GET',
+    path: '/api/v0/org',
+    right: 'read',
+    function: 'registry',
+    summary: 'Read the organization',
+    answer: organization,
+  },
+] as const satisfies readonly Route[];

@@ -1,9 +1,7 @@
 import * as z from 'zod';
 import { DAY_MS, parseDuration } from '../../model/duration';
 
-/**
- * Text of `min` to `max` characters, counted as JSON Schema and Go count them: code points, not UTF-16 units.
- */
+/** Text of `min` to `max` code points, as JSON Schema and Go count, not UTF-16 units. */
 export function text(min: number, max: number) {
   return z
     .string()
@@ -15,19 +13,17 @@ export function text(min: number, max: number) {
 
 function hasLength(value: string, min: number, max: number): boolean {
   if (value.length <= max) return value.length >= min;
-  // A code point has at most two units.
+  // A code point has at most two UTF-16 units.
   if (value.length > max * 2) return false;
   let characters = 0;
   for (const _ of value) characters++;
   return characters <= max;
 }
 
-/** JSON's objects and arrays nested no deeper than this are kept; well below what overflows the stack on the way out. */
+/** Deepest nesting of stored JSON; far below the depth at which JSON.stringify overflows the stack. */
 const MAX_DEPTH = 100;
 
-/**
- * Any JSON object, kept as it is: `__proto__` in it is data, which a record of zod would leave out.
- */
+/** Any JSON object, unchanged. A zod record would drop the key `__proto__`, which is data here. */
 export const anyObject = z
   .custom<Record<string, unknown>>(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
@@ -48,7 +44,7 @@ function isNotDeeper(value: unknown, levels: number): boolean {
 /** Whole seconds since epoch. */
 export const epochSeconds = z.int().min(0).meta({ description: 'Seconds since epoch.' });
 
-/** An integer of the query string: decimal digits and nothing else, such as `60`; not `60.0`, `6e1` or ` 60`. */
+/** An integer in a query string: decimal digits only, so `60`, not `60.0`, `6e1` or ` 60`. */
 export const integerParameter = z
   .string()
   .regex(/^-?\d{1,16}$/, 'expected integer')
@@ -60,10 +56,10 @@ export const integerParameter = z
   })
   .meta({ type: 'integer', pattern: undefined });
 
-/** Longer than any step that is of use. */
+/** Longer than any useful step. */
 const MAX_DURATION_MS = 366 * DAY_MS;
 
-/** A duration of the query string in ms: `300`, in seconds, or `5m`. At least 1 s, at most 366 days, in whole seconds. */
+/** A duration in a query string, `300` (seconds) or `5m`, as ms: whole seconds, 1 s to 366 days. */
 export const durationParameter = z
   .string()
   .transform((value, context) => {
@@ -80,5 +76,5 @@ export const durationParameter = z
 
 export const success = z.object({ success: z.literal(true) }).meta({ id: 'Success' });
 
-/** For calls that say all in their path: `{}` as documented, `null` as Go sends it, or nothing. */
+/** Body of calls whose path says everything: `{}` as Mackerel documents, `null` as Go sends, or none. */
 export const emptyBody = z.looseObject({}).nullish();

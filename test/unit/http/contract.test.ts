@@ -1,7 +1,7 @@
-import { checkReports } from '../../../shared/http/contract/checks';
 import { annotationBody, graphDefinitions } from '../../../shared/http/contract/graphs';
 import { hostBody, hostQuery } from '../../../shared/http/contract/hosts';
 import { latestQuery, metricsQuery } from '../../../shared/http/contract/metrics';
+import { checkReports } from '../../../shared/http/contract/monitoring';
 import { text } from '../../../shared/http/contract/values';
 import { HttpError } from '../../../shared/http/http';
 import { parse, parseQuery } from '../../../shared/http/parse';

@@ -1,0 +1,50 @@
+import * as z from 'zod';
+import { metricsQuery } from './metrics';
+import type { Route } from './route';
+
+/** Metrics of one request, at most. */
+const MAX_NAMES = 100;
+
+export const metricTableQuery = metricsQuery.extend({
+  name: z.array(z.string().min(1)).min(1).max(MAX_NAMES),
+  step: metricsQuery.shape.step.meta({
+    description: 'One sample for each step, in seconds. Default: samples as they are stored.',
+  }),
+});
+
+const epochMs = z.int().meta({ description: 'ms since epoch.' });
+
+const metricTable = z
+  .object({
+    times: z.array(epochMs).meta({ description: 'Ascending; every time at which any series has a sample.' }),
+    series: z.array(z.object({ name: z.string(), values: z.array(z.number().nullable()) })).meta({
+      description: 'The metrics that exist, in the order of the request; a value or null for each time.',
+    }),
+    missing: z
+      .object({ arrivedSinceMs: epochMs })
+      .optional()
+      .meta({ description: 'With partial: samples that arrived since then may be missing.' }),
+  })
+  .meta({ id: 'Series' });
+
+/** Several metrics of one source side by side, as a graph draws them. */
+export const metricTableRoutes = [
+  {
+    method: 'GET',
+    path: '/api/v1/hosts/{hostId}/metrics',
+    right: 'read',
+    function: 'query',
+    summary: 'Read metrics of a host, side by side',
+    query: metricTableQuery,
+    answer: metricTable,
+  },
+  {
+    method: 'GET',
+    path: '/api/v1/services/{serviceName}/metrics',
+    right: 'read',
+    function: 'query',
+    summary: 'Read metrics of a service, side by side',
+    query: metricTableQuery,
+    answer: metricTable,
+  },
+] as const satisfies readonly Route[];
