@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { parseDuration } from '../../shared/model/duration';
+import type { CreatedKey } from '../../shared/operations/key-commands';
 import type { Grant, KeyDescription } from '../../shared/tenancy/api-keys';
 import { RIGHTS, type Right } from '../../shared/tenancy/rights';
 import { type CommonOptions, command, parseTime, run } from './command';
@@ -24,7 +25,7 @@ export function keyCommands(): Command {
           run(
             options,
             (functions) =>
-              functions.invoke<{ key: string; publicId: string }>('operator', {
+              functions.invoke<CreatedKey>('operator', {
                 command: 'keys create',
                 tenant: options.tenant,
                 rights: options.rights,

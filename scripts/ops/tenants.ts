@@ -1,25 +1,10 @@
 import { Command, InvalidArgumentError } from 'commander';
 import type { EraseCount } from '../../shared/operations/erase-tenant';
-import { LIMIT_NAMES, type LimitName, type Limits } from '../../shared/tenancy/limits';
-import type { DeletedTenant } from '../../shared/tenancy/tenants';
+import type { TenantDescription, TenantList } from '../../shared/operations/tenant-commands';
+import { LIMIT_NAMES, type LimitName } from '../../shared/tenancy/limits';
 import { type CommonOptions, command, progress, run } from './command';
 import { type Functions, OperatorError } from './invoke';
 import { table } from './table';
-
-/** A tenant as the operator function tells of it. */
-interface TenantDescription {
-  readonly id: string;
-  readonly name: string;
-  readonly partitions: number;
-  readonly limits: Limits;
-  /** Which of the limits are not the stage's. */
-  readonly ownLimits: readonly LimitName[];
-}
-
-interface TenantList {
-  readonly tenants: readonly TenantDescription[];
-  readonly deleted: readonly DeletedTenant[];
-}
 
 /** `ops tenants create | list | set | delete`. */
 export function tenantCommands(): Command {

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { SeriesTally } from '../../shared/catalogue/series-tally';
+import type { BytesSlice, MonthUsage } from '../../shared/operations/usage-commands';
 import type { TierBytes } from '../../shared/tenancy/cost';
 import { type CostLine, estimateCost, shareOfMonth } from '../../shared/tenancy/cost';
 import { COUNTERS, type Counter } from '../../shared/tenancy/counters';
@@ -34,18 +35,18 @@ export function usageCommand(): Command {
 }
 
 async function report(functions: Functions, tenant: string, month: string, now: Date): Promise<UsageReport> {
-  const { days, series, memoryCopies } = await functions.invoke<{
-    days: Record<string, Record<Counter, number>>;
-    series: SeriesTally;
-    memoryCopies: number;
-  }>('operator', { command: 'usage', tenant, month });
+  const { days, series, memoryCopies } = await functions.invoke<MonthUsage>('operator', {
+    command: 'usage',
+    tenant,
+    month,
+  });
   const counts = Object.fromEntries(
     COUNTERS.map((name) => [name, Object.values(days).reduce((sum, day) => sum + day[name], 0)]),
   ) as Record<Counter, number>;
 
   const bytes = { hot: 0, warm: 0, cold: 0 };
   for (let partition: number | null = 0; partition !== null; ) {
-    const slice: { bytes: TierBytes; next: number | null } = await functions.invoke('operator', {
+    const slice: BytesSlice = await functions.invoke('operator', {
       command: 'usage bytes',
       tenant,
       partition,

@@ -1,0 +1,41 @@
+import type { Grant, KeyDescription } from '../tenancy/api-keys';
+import type { OperatorDependencies } from './operator-dependencies';
+import type { OperatorCommand } from './operator-event';
+import { requireTenant } from './tenant-commands';
+
+/** A new key; only its hash is stored, so nothing can show it again. */
+export interface CreatedKey {
+  readonly key: string;
+  readonly publicId: string;
+}
+
+export async function createKey(
+  { tenants, keys, now }: OperatorDependencies,
+  { tenant, rights, expiresAt }: OperatorCommand<'keys create'>,
+): Promise<CreatedKey> {
+  const { name } = await requireTenant(tenants, tenant);
+  if (expiresAt !== undefined && expiresAt <= now())
+    throw new Error(`the key would expire at ${new Date(expiresAt).toISOString()}, which is past`);
+  return keys.create({ tenant: name, rights }, expiresAt);
+}
+
+export async function listKeys(
+  { tenants, keys }: OperatorDependencies,
+  { tenant }: OperatorCommand<'keys list'>,
+): Promise<KeyDescription[]> {
+  return keys.list((await requireTenant(tenants, tenant)).id);
+}
+
+export async function revokeKey(
+  { keys }: OperatorDependencies,
+  { id }: OperatorCommand<'keys revoke'>,
+): Promise<Grant> {
+  const grant = await keys.revoke(publicIdOf(id) ?? '');
+  if (grant === undefined) throw new Error('there is no key of that id');
+  return grant;
+}
+
+/** The public id in what an operator gives: the id as listed, or by mistake the whole key, in which it stands between underscores. */
+export function publicIdOf(text: string): string | undefined {
+  return /^(?:ht_)?([A-Za-z0-9]{12})(?:_|$)/.exec(text)?.[1];
+}

@@ -1,0 +1,20 @@
+import type { RuntimeSettings } from '../platform/settings';
+import type { Table } from '../platform/table';
+import type { ReadDependencies } from '../query/read';
+import type { ApiKeys } from '../tenancy/api-keys';
+import type { Tenants } from '../tenancy/tenants';
+import type { UsageTable } from '../tenancy/usage-table';
+import type { EraseDependencies } from './erase-tenant';
+
+/** What the operator function's commands work with. */
+export interface OperatorDependencies {
+  readonly stage: RuntimeSettings;
+  readonly tenants: Tenants;
+  readonly keys: ApiKeys;
+  readonly usage: UsageTable;
+  /** The table of everything that is not a chunk. */
+  readonly meta: Table;
+  readonly read: ReadDependencies;
+  readonly erasure: EraseDependencies;
+  readonly now: () => number;
+}

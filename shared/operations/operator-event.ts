@@ -1,0 +1,69 @@
+import * as z from 'zod';
+import { MAX_PARTITIONS } from '../model/placement';
+import { LAST_WRITE_MS } from '../tenancy/deleted-tenants';
+import { LIMIT_NAMES } from '../tenancy/limits';
+import { RIGHTS } from '../tenancy/rights';
+
+/** Ids are made of UTF-8, which cannot tell lone surrogates apart. */
+const tenantName = z
+  .string()
+  .min(1)
+  .max(200)
+  .refine((name) => name.isWellFormed(), 'half of a surrogate pair');
+
+/** The operator function's events. `defaultPartitions` is what a tenant gets when its event names no number. */
+export const operatorEventSchema = (defaultPartitions: number) =>
+  z.discriminatedUnion('command', [
+    z.object({
+      command: z.enum(['where', 'count']),
+      tenant: z.string().default('default'),
+      host: z.string().optional(),
+      service: z.string().optional(),
+      /** The name of a metric. `count` also takes a prefix followed by `*`. */
+      name: z.string(),
+      /** ms since epoch, half-open. */
+      from: z.number().int(),
+      to: z.number().int(),
+    }),
+    z.object({
+      command: z.literal('tenants create'),
+      name: tenantName,
+      partitions: z.number().int().min(1).max(MAX_PARTITIONS).default(defaultPartitions),
+    }),
+    z.object({ command: z.literal('tenants list') }),
+    z.object({ command: z.literal('tenants delete'), name: z.string() }),
+    /** The schedule's event: erases what deleted tenants left. `settledMs` after its deletion no function writes for a tenant. */
+    z.object({ command: z.literal('sweep'), settledMs: z.number().int().min(0).default(LAST_WRITE_MS) }),
+    z.object({
+      command: z.literal('tenants set'),
+      name: z.string(),
+      /** By name; null restores the stage's limit. */
+      limits: z.partialRecord(z.enum(LIMIT_NAMES), z.number().int().min(0).nullable()),
+    }),
+    z.object({
+      command: z.literal('keys create'),
+      tenant: z.string(),
+      rights: z.array(z.enum(RIGHTS)).min(1),
+      /** ms since epoch. */
+      expiresAt: z.number().int().optional(),
+    }),
+    z.object({
+      command: z.literal('usage'),
+      tenant: z.string(),
+      month: z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/),
+    }),
+    /** Measures partitions from `partition` on, as many as time allows. */
+    z.object({
+      command: z.literal('usage bytes'),
+      tenant: z.string(),
+      partition: z.number().int().min(0).default(0),
+    }),
+    z.object({ command: z.literal('keys list'), tenant: z.string() }),
+    z.object({ command: z.literal('keys revoke'), id: z.string().max(100) }),
+  ]);
+
+export type OperatorEvent = z.output<ReturnType<typeof operatorEventSchema>>;
+export type OperatorCommand<Name extends OperatorEvent['command']> = Extract<
+  OperatorEvent,
+  { command: Name }
+>;

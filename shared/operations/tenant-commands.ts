@@ -1,0 +1,113 @@
+import { type SeriesTally, tallySeries } from '../catalogue/series-tally';
+import { maxPartitions } from '../model/placement';
+import { log } from '../platform/log';
+import type { RuntimeSettings } from '../platform/settings';
+import { type LimitName, type Limits, limitsOf } from '../tenancy/limits';
+import type { DeletedTenant, Tenant, Tenants } from '../tenancy/tenants';
+import { type EraseCount, eraseTenant } from './erase-tenant';
+import type { OperatorDependencies } from './operator-dependencies';
+import type { OperatorCommand } from './operator-event';
+
+/** A tenant as operators see it. */
+export interface TenantDescription {
+  readonly id: string;
+  readonly name: string;
+  readonly partitions: number;
+  readonly limits: Limits;
+  /** Which of the limits differ from the stage's. */
+  readonly ownLimits: readonly LimitName[];
+}
+
+export interface TenantList {
+  readonly tenants: readonly TenantDescription[];
+  readonly deleted: readonly DeletedTenant[];
+}
+
+/** What one sweep did, and how many deleted tenants a later sweep must look at again. */
+export interface SweepResult {
+  readonly erased: number;
+  readonly remaining: number;
+}
+
+export const NO_SERIES: SeriesTally = { active: 0, stored: 0, topNames: [], topSources: [] };
+
+/** @throws when the stage has no tenant of the name */
+export async function requireTenant(tenants: Tenants, name: string): Promise<Tenant> {
+  const tenant = await tenants.read(name);
+  if (tenant === undefined) throw new Error(`there is no tenant ${name}`);
+  return tenant;
+}
+
+export async function createTenant(
+  { tenants, stage }: OperatorDependencies,
+  { name, partitions }: OperatorCommand<'tenants create'>,
+): Promise<TenantDescription> {
+  return describeTenant(await tenants.create(name, partitions), stage);
+}
+
+export async function listTenants({ tenants, stage }: OperatorDependencies): Promise<TenantList> {
+  const [active, deleted] = await Promise.all([tenants.list(), tenants.deleted()]);
+  return { tenants: active.map((tenant) => describeTenant(tenant, stage)), deleted };
+}
+
+export async function setLimits(
+  { tenants, stage }: OperatorDependencies,
+  { name, limits }: OperatorCommand<'tenants set'>,
+): Promise<TenantDescription> {
+  const tenant = await requireTenant(tenants, name);
+  const changed = Object.entries({ ...tenant.limits, ...limits }).filter(([, value]) => value !== null);
+  await tenants.setLimits(tenant.id, Object.fromEntries(changed));
+  return describeTenant(await requireTenant(tenants, name), stage);
+}
+
+/** Marks a tenant as deleted and erases one slice of it. The caller repeats until the slice says `isDone`. */
+export async function deleteTenant(
+  { tenants, erasure }: OperatorDependencies,
+  { name }: OperatorCommand<'tenants delete'>,
+  hasTime: () => boolean,
+): Promise<EraseCount> {
+  const deleted = await tenants.markDeleted(name);
+  if (deleted === undefined) throw new Error(`there is no tenant ${name}`);
+  return eraseTenant(erasure, deleted, hasTime);
+}
+
+/**
+ * Erases what deleted tenants left, and counts the series of the others, by which post judges the limit of series.
+ * A tenant that cannot be erased is logged and does not stop the others.
+ */
+export async function sweep(
+  { tenants, usage, meta, erasure, stage, now }: OperatorDependencies,
+  { settledMs }: OperatorCommand<'sweep'>,
+  hasTime: () => boolean,
+): Promise<SweepResult> {
+  let erased = 0;
+  let remaining = 0;
+  for (const tenant of await tenants.deleted()) {
+    if (tenant.erasedAt !== undefined) continue;
+    remaining++;
+    // Until then a function that has not heard of the deletion may write once more.
+    const isSettled = now() - tenant.deletedAt >= settledMs;
+    try {
+      const { isDone } = await eraseTenant(erasure, tenant, hasTime);
+      if (!isDone || !isSettled) continue;
+      await tenants.markErased(tenant);
+      erased++;
+      remaining--;
+    } catch (error) {
+      log.error('a deleted tenant is not erased', { tenantId: tenant.id, error: error as Error });
+    }
+  }
+  const tallies = await tallySeries(meta, stage.retention, now());
+  for (const { id } of await tenants.list()) await usage.putSeries(id, tallies.get(id) ?? NO_SERIES);
+  return { erased, remaining };
+}
+
+function describeTenant({ id, name, placement, limits }: Tenant, stage: RuntimeSettings): TenantDescription {
+  return {
+    id,
+    name,
+    partitions: maxPartitions(placement),
+    limits: limitsOf(stage, limits),
+    ownLimits: Object.keys(limits ?? {}) as LimitName[],
+  };
+}
