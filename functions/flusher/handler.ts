@@ -68,7 +68,7 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
   const residency = residencyMs(windowMs + flushDelay, fullness);
   const dueBefore = drain ? before : before - residency;
   // Before the partitions: what is appended while they are looked at arrived no earlier.
-  const positions = await recovery.positions();
+  const watermarks = await recovery.watermarks();
   const hasTime = () => context.getRemainingTimeInMillis() > MARGIN_MS;
   const partitions =
     host === undefined
@@ -80,7 +80,7 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
   let failed = 0;
   let remaining = 0;
   let oldestMs = Infinity;
-  let flushedMs = Math.min(...positions.values());
+  let flushedMs = Math.min(...watermarks.values());
   for (const ref of rotated(partitions, Math.random())) {
     try {
       await losses.resolve(ref);

@@ -2,10 +2,10 @@ import type { Context, KinesisStreamBatchResponse, KinesisStreamEvent } from 'aw
 import { deliveredRecords, ingest, ingestDependencies } from '../../shared/compose/ingest';
 import { log } from '../../shared/platform/log';
 import { withMetrics } from '../../shared/platform/meters';
-import { Positions } from '../../shared/recovery/positions';
+import { Watermarks } from '../../shared/recovery/watermarks';
 
 const dependencies = ingestDependencies(false);
-const positions = new Positions(dependencies.table, Date.now);
+const watermarks = new Watermarks(dependencies.table, Date.now);
 
 export const handler = withMetrics('ingester', deliver);
 
@@ -15,9 +15,9 @@ async function deliver(event: KinesisStreamEvent, context: Context): Promise<Kin
   const isFailed = new Set(failed);
   const next = delivered.find(({ sequenceNumber }) => isFailed.has(sequenceNumber)) ?? delivered.at(-1);
   try {
-    if (next !== undefined) await positions.note(next.shardId, next.arrivalMs);
+    if (next !== undefined) await watermarks.note(next.shardId, next.arrivalMs);
   } catch (error) {
-    log.warn('the position was not written; the next batch does', { error: error as Error });
+    log.warn("the shard's watermark was not written; the next batch writes it", { error: error as Error });
   }
   return { batchItemFailures: failed.map((itemIdentifier) => ({ itemIdentifier })) };
 }

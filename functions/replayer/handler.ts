@@ -3,15 +3,14 @@ import { deliveredRecords, ingest, ingestDependencies } from '../../shared/compo
 import { withMetrics } from '../../shared/platform/meters';
 import type { IngestAgain } from '../../shared/recovery/redrive';
 import { ReplayReader } from '../../shared/recovery/replay-reader';
-import { type RedriveEvent, redrivenRecords } from '../../shared/recovery/set-aside';
+import { type RedriveEvent, redrivenRecords } from '../../shared/recovery/replayer-call';
 
 const dependencies = ingestDependencies(true);
 const reader = new ReplayReader(dependencies.table, Date.now);
 
 /**
- * Reads the stream a second time for a replay, with the ingester's code: what was appended before is appended again with
- * the same versions, which changes nothing. Invoked by a temporary event source mapping, which the recovery function makes
- * and removes, and by the recovery function itself for records that were put away and are driven again.
+ * Ingests records of the stream a second time, with the same versions, which changes nothing where they were appended before. A
+ * temporary event source mapping invokes it for a replay, the recovery function for a redrive.
  */
 export const handler = withMetrics('replayer', replay);
 

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import type { QuarantinedRecord, QuarantineList } from '../../functions/recovery/handler';
-import type { RedriveResult, SetAsideObject } from '../../shared/recovery/redrive';
+import type { QuarantinedRecord, QuarantineList } from '../../shared/operations/quarantine-commands';
+import type { RedriveObject, RedriveResult } from '../../shared/recovery/redrive';
 import { type CommonOptions, command, progress, run } from './command';
 import { type Functions, OperatorError } from './invoke';
 
@@ -38,8 +38,8 @@ export function quarantineCommands(): Command {
 }
 
 /** What is in quarantine, by shard and sequence number. */
-async function listQuarantine(functions: Functions): Promise<{ objects: SetAsideObject[] }> {
-  const objects: SetAsideObject[] = [];
+async function listQuarantine(functions: Functions): Promise<{ objects: RedriveObject[] }> {
+  const objects: RedriveObject[] = [];
   for (let after: string | undefined; ; ) {
     const page: QuarantineList = await functions.invoke('recovery', { action: 'list', after });
     objects.push(...page.objects);
@@ -48,9 +48,9 @@ async function listQuarantine(functions: Functions): Promise<{ objects: SetAside
   }
 }
 
-function quarantineText({ objects }: { readonly objects: readonly SetAsideObject[] }): string {
+function quarantineText({ objects }: { readonly objects: readonly RedriveObject[] }): string {
   if (objects.length === 0) return 'nothing is in quarantine';
-  const line = ({ key, bytes, modifiedMs }: SetAsideObject) =>
+  const line = ({ key, bytes, modifiedMs }: RedriveObject) =>
     `${key}  ${bytes} bytes, since ${new Date(modifiedMs).toISOString()}`;
   return [...objects.map(line), `${objects.length} records in quarantine`].join('\n');
 }

@@ -18,7 +18,7 @@ export type TenantStatus = z.output<typeof status>;
 export interface StatusDependencies {
   readonly hot: Pick<HotTier, 'due' | 'dueBytes' | 'now'>;
   readonly manifest: Pick<Manifest, 'days'>;
-  readonly recovery: Pick<RecoveryTable, 'positions'>;
+  readonly recovery: Pick<RecoveryTable, 'watermarks'>;
   readonly usage: Pick<UsageTable, 'days' | 'series'>;
   /** Window and flush delay. */
   readonly residencyMs: number;
@@ -59,15 +59,15 @@ export class Status {
     const { now, recovery } = this.dependencies;
     const partitions = allPartitions([tenant]);
     const archived = this.kept(this.archives, tenant, MAX_ARCHIVE_AGE_MS, () => this.archive(partitions));
-    const [positions, flush, archive, usage] = await Promise.all([
-      recovery.positions(),
+    const [watermarks, flush, archive, usage] = await Promise.all([
+      recovery.watermarks(),
       this.flush(partitions),
       archived,
       this.kept(this.usages, tenant, MAX_USAGE_AGE_MS, async () =>
         this.usage(tenant, partitions, (await archived)?.bytes ?? null),
       ),
     ]);
-    const known = [...positions.values()].filter((arrivedMs) => arrivedMs > 0);
+    const known = [...watermarks.values()].filter((arrivedMs) => arrivedMs > 0);
     return {
       atMs: now(),
       stream: { behindMs: known.length === 0 ? null : Math.max(0, now() - Math.min(...known)) },

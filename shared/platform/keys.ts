@@ -198,8 +198,8 @@ export const metaKeys = {
   progressPrefix: (replayId: string) => `progress#${replayId}#`,
   progress: (replayId: string, shardId: string): ItemKey =>
     itemKey(RECOVERY, `${metaKeys.progressPrefix(replayId)}${shardId}`),
-  positionPrefix: 'position#',
-  position: (shardId: string): ItemKey => itemKey(RECOVERY, `${metaKeys.positionPrefix}${shardId}`),
+  watermarkPrefix: 'position#',
+  watermark: (shardId: string): ItemKey => itemKey(RECOVERY, `${metaKeys.watermarkPrefix}${shardId}`),
   flushedPrefix: (lanes: number) => `flushed#${lanes}#`,
   flushed: (lanes: number, lane: number): ItemKey =>
     itemKey(RECOVERY, `${metaKeys.flushedPrefix(lanes)}${lane}`),

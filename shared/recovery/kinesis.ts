@@ -5,11 +5,12 @@ import {
   PutRecordsCommand,
 } from '@aws-sdk/client-kinesis';
 import { encodeHeartbeat } from '../stream/heartbeat';
-import type { ReplayStream, Shard } from './replay';
+import type { ReplayStream } from './replay';
+import type { Shard } from './replay-plan';
 
 const MAX_CALL_RECORDS = 500;
 
-/** The stream as recovery sees it: shards, and heartbeats in them. */
+/** Lists the stream's shards and puts heartbeats into them. */
 export class KinesisReplayStream implements ReplayStream {
   constructor(
     private readonly client: KinesisClient,
@@ -41,7 +42,7 @@ export class KinesisReplayStream implements ReplayStream {
       const Records = shards
         .slice(i, i + MAX_CALL_RECORDS)
         .map(({ hashKey }) => ({ PartitionKey: 'heartbeat', ExplicitHashKey: hashKey, Data }));
-      // One that is refused is made good by the next minute's.
+      // A refused heartbeat is not retried: the next follows within a minute.
       await this.client.send(new PutRecordsCommand({ StreamName: this.stream, Records }));
     }
   }

@@ -15,7 +15,7 @@ export interface ReplayMappingOptions {
   readonly batchWindowMs: number;
 }
 
-/** The replayer's event source mappings: one at a time, made for a replay and removed after it. */
+/** The replayer's event source mapping, made for a replay and removed after it; never more than one. */
 export class LambdaReplayMappings implements ReplayMappings {
   constructor(
     private readonly client: LambdaClient,
@@ -44,7 +44,7 @@ export class LambdaReplayMappings implements ReplayMappings {
           : { StartingPosition: 'AT_TIMESTAMP', StartingPositionTimestamp: new Date(fromMs) }),
         BatchSize: batchSize,
         MaximumBatchingWindowInSeconds: Math.round(batchWindowMs / 1000),
-        // A store that is down: tried again, without limit. Poison is put away by the code.
+        // A store that is down is retried without limit. The code puts poison records into quarantine.
         FunctionResponseTypes: ['ReportBatchItemFailures'],
       }),
     );
@@ -55,7 +55,7 @@ export class LambdaReplayMappings implements ReplayMappings {
     try {
       await this.client.send(new DeleteEventSourceMappingCommand({ UUID: uuid }));
     } catch (error) {
-      // It is gone, or being made or deleted: the next step looks again.
+      // Already deleted, or in transition: the next step lists again.
       if (error instanceof ResourceNotFoundException || error instanceof ResourceInUseException) return;
       throw error;
     }

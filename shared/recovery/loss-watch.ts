@@ -10,34 +10,34 @@ export interface LossWatchDependencies {
   readonly hot: HotTier;
   readonly table: RecoveryTable;
   readonly tenants: Tenants;
-  /** Of the flusher, as deployed. */
+  /** Flusher lanes, as deployed. */
   readonly lanes: number;
   readonly now: () => number;
 }
 
 const PARALLEL = 32;
-/** The stream's arrival times are approximate, and not quite in order. */
+/** Kinesis' arrival times are approximate and may be slightly out of order. */
 const ARRIVAL_SLACK_MS = 60_000;
-/** Another instance that registers a new partition marks it in the next moment. */
+/** Another instance may have registered a new partition and be about to mark it. */
 const MARK_LOOKS = 10;
 const MARK_LOOK_MS = 100;
 
 /**
- * Notices that memory was lost: a partition that it had has no mark (the node was wiped or replaced), or the mark of
- * another primary (a failover, which may have cost what was not replicated). The loss is written down with the time since
- * when the stream must be read again, which the recovery function then does; only then are the partitions marked and
- * appended to again. A crash in between notices it once more, and a replay too many is harmless (design.md, rule 2).
+ * Notices that memory lost samples: a registered partition has no mark (its node was wiped or replaced), or the mark of
+ * another primary (a failover, which may lose what was not replicated). It records the loss, with the arrival time from which
+ * the recovery function must replay, and only then marks the partitions, so that appends go on. A crash in between notices
+ * the loss once more; a replay too many is harmless (DESIGN.md, rule 2).
  */
 export class LossWatch {
-  /** Losses that have been made good. */
+  /** Ids of losses that a replay has repaired. */
   private readonly closed = new Set<string>();
 
   constructor(private readonly dependencies: LossWatchDependencies) {}
 
   /**
-   * Makes a partition ready to be appended to: new ones are registered, losses noticed.
+   * Makes a partition ready for appends: registers a new one, notices a loss.
    *
-   * @returns the loss that was noticed, if one was
+   * @returns the id of the loss, if one was noticed
    */
   async resolve(ref: PartitionRef): Promise<string | undefined> {
     const { hot, table } = this.dependencies;
@@ -58,10 +58,10 @@ export class LossWatch {
   }
 
   /**
-   * Whether a partition may lack something of what was acknowledged.
+   * Finds out whether a partition may lack acknowledged samples.
    *
    * @param state read before or together with the partition's data
-   * @returns the time since when what arrived may be missing, ms, 0 when that is not known; undefined when nothing is
+   * @returns the arrival time from which samples may be missing, ms (0 if unknown); undefined if none are
    */
   async missingSince(
     ref: PartitionRef,
@@ -69,9 +69,9 @@ export class LossWatch {
   ): Promise<number | undefined> {
     const { table } = this.dependencies;
     if (isWhole && (loss === '' || this.closed.has(loss!))) return undefined;
-    // A partition that memory never had is whole without a mark.
+    // A partition that memory never had lacks nothing.
     if (loss === undefined && !(await table.isRegistered(ref))) return undefined;
-    // Not noticed yet, so nobody knows.
+    // Not noticed yet, so the time is unknown.
     if (!isWhole) return 0;
     const last = await table.loss();
     if (last?.isOpen && last.id === loss) return last.fromMs;
@@ -88,22 +88,32 @@ export class LossWatch {
     const isRegistered = await table.registered();
     const lost: { ref: PartitionRef; state: PartitionState }[] = [];
     await mapLimited(partitions, PARALLEL, async (ref) => {
-      // A node that does not answer is not known to have lost anything; its partitions are looked at when they are used.
+      // A node that does not answer need not have lost anything; its partitions are inspected when they are used.
       const state = await hot.inspect(ref).catch(() => undefined);
       if (state === undefined || state.isWhole) return;
       if (state.loss !== undefined || isRegistered(ref)) lost.push({ ref, state });
     });
-    // Another noticed it first.
+    // Another instance was first.
     if (lost.length === 0) return (await table.loss())?.id;
-    const flushedMs = await table.flushedMs(lanes);
-    const sinceMs = Math.min(...lost.map(({ state }) => state.arrivedMs ?? 0));
     const wiped = lost.filter(({ state }) => state.loss === undefined).length;
     const { id } = await table.notice(
-      Math.max(0, flushedMs - ARRIVAL_SLACK_MS, sinceMs - ARRIVAL_SLACK_MS),
+      lostSinceMs(
+        await table.flushedMs(lanes),
+        lost.map(({ state }) => state),
+      ),
       `${wiped} partitions were gone from memory, ${lost.length - wiped} had another primary`,
       now(),
     );
     await mapLimited(lost, PARALLEL, ({ ref }) => hot.mark(ref, id));
     return id;
   }
+}
+
+/**
+ * Decides from which arrival time on a replay must read after a loss, ms. What had left memory is safe, so it is the later of the
+ * flushers' watermark and the oldest unflushed arrival that the lost partitions' marks still tell; 0 if neither is known.
+ */
+export function lostSinceMs(flushedMs: number, lost: readonly Pick<PartitionState, 'arrivedMs'>[]): number {
+  const oldestMs = Math.min(...lost.map(({ arrivedMs }) => arrivedMs ?? 0));
+  return Math.max(0, flushedMs - ARRIVAL_SLACK_MS, oldestMs - ARRIVAL_SLACK_MS);
 }

@@ -9,57 +9,58 @@ import type { PartitionRef } from '../model/placement';
 import { type ItemKey, metaKeys } from '../platform/keys';
 import { type Item, queryAll, succeeds, type Table } from '../platform/table';
 
-/** Something that memory held was lost: found, and not yet read again from the stream. */
+/** Memory lost acknowledged samples. Open until a replay has read them again from the stream. */
 export interface Loss {
   readonly id: string;
-  /** What was lost arrived in the stream no earlier, ms; 0 when that is not known. */
+  /** Everything lost arrived in the stream at this time or later, ms; 0 when the time is unknown. */
   readonly fromMs: number;
-  /** How often it was noticed: a replay that began before the last time may lack something. */
+  /** How often it was noticed. A replay that began before the last notice may have missed samples. */
   readonly notices: number;
   readonly isOpen: boolean;
-  /** When it was noticed last, ms, by the clock of who did. */
+  /** Time of the last notice, ms, by the clock of the instance that noticed. */
   readonly noticedMs: number;
   readonly reason: string;
 }
 
-/** A second reading of the stream. */
+/** A second read of the stream. */
 export interface Replay {
   readonly id: string;
-  /** Half-open span of stream arrival times, ms; from 0: from the beginning of what the stream has. */
+  /** Half-open span of stream arrival times, ms. 0 means the oldest record that the stream has. */
   readonly fromMs: number;
-  /** Infinity: up to where the stream was when the replay began. */
+  /** Infinity means the end of the stream when the replay began. */
   readonly toMs: number;
   readonly state: 'running' | 'done' | 'stopped';
   readonly startedMs: number;
   readonly endedMs: number | undefined;
-  /** UUID of its event source mapping, once there is one. */
+  /** UUID of its event source mapping; undefined until that is made. */
   readonly mapping: string | undefined;
-  /** The loss it makes good, as it was noticed so far. */
+  /** The loss that it repairs, and the notice up to which it does. */
   readonly loss: Pick<Loss, 'id' | 'notices'> | undefined;
 }
 
-/** Where a replay has come to in one shard. */
+/** A replay's progress in one shard. */
 export interface ShardProgress {
   readonly shardId: string;
-  /** Arrival time of the last record that was read again, ms. */
+  /** Arrival time of the last record read again, ms. */
   readonly arrivedMs: number;
+  /** Whether the replay has reached its end in this shard. */
   readonly isPassed: boolean;
 }
 
 /**
- * What recovery knows, in the table of everything that is not a chunk. All under `pk recovery`:
+ * Recovery's state, in the meta table. All under `pk recovery`:
  *
  *     sk loss                         the last loss
  *     sk replay                       the last replay
- *     sk progress#replay#shard        where that has come to
- *     sk position#shard               nothing that arrived earlier on the shard is still to be appended by the live reader
- *     sk flushed#lanes#lane           nothing that arrived earlier is still in memory, in the partitions of that lane
+ *     sk progress#replay#shard        that replay's progress in a shard
+ *     sk position#shard               the shard's watermark: the live reader has appended everything that arrived earlier
+ *     sk flushed#lanes#lane           the lane's watermark: everything that arrived earlier has left memory for the warm tier
  *     pk recovery#partitions   sk tenant#partition   partitions that memory has had
  */
 export class RecoveryTable {
   constructor(private readonly table: Table) {}
 
-  /** @returns whether the partition was not known before; it is from now on */
+  /** Records that memory has this partition. @returns whether it was unknown before */
   async register(ref: PartitionRef): Promise<boolean> {
     return succeeds(
       this.table.client.send(
@@ -72,7 +73,7 @@ export class RecoveryTable {
     );
   }
 
-  /** Forgets a partition: that it is not in memory is no loss from now on. Safe to repeat. */
+  /** Forgets a partition, so that its absence from memory is no loss. Safe to repeat. */
   async unregister(ref: PartitionRef): Promise<void> {
     await this.table.client.send(
       new DeleteItemCommand({
@@ -86,7 +87,7 @@ export class RecoveryTable {
     return (await this.get(metaKeys.knownPartition(ref))) !== undefined;
   }
 
-  /** Whether a partition is known, for each that is: asked once for all. */
+  /** Reads all registered partitions once. @returns a test for membership */
   async registered(): Promise<(ref: PartitionRef) => boolean> {
     const known = new Set<string>();
     const items = queryAll(this.table, {
@@ -102,7 +103,7 @@ export class RecoveryTable {
     return item && lossOf(item);
   }
 
-  /** Writes a loss down: a new one, or the open one once more. */
+  /** Records a loss: opens a new one, or adds a notice to the open one. */
   async notice(fromMs: number, reason: string, nowMs: number): Promise<Loss> {
     for (;;) {
       const last = await this.loss();
@@ -125,7 +126,7 @@ export class RecoveryTable {
     }
   }
 
-  /** @returns false when it was noticed again meanwhile */
+  /** @returns false if the loss was noticed again meanwhile; it then stays open */
   async closeLoss(loss: Loss): Promise<boolean> {
     return this.replaceLoss({ ...loss, isOpen: false }, loss);
   }
@@ -155,7 +156,7 @@ export class RecoveryTable {
     return item && replayOf(item);
   }
 
-  /** @returns false when another changed it since it was read */
+  /** Compare-and-set. @returns false if another writer changed the replay since `last` was read */
   async putReplay(replay: Replay, last: Replay | undefined): Promise<boolean> {
     return succeeds(
       this.table.client.send(
@@ -190,7 +191,7 @@ export class RecoveryTable {
       new UpdateItemCommand({
         TableName: this.table.name,
         Key: metaKeys.progress(replay.id, shardId),
-        // Once passed, always passed.
+        // A later write must not take `passed` back.
         UpdateExpression: `SET arrivedMs = :arrived, expiresAt = :expires${isPassed ? ', passed = :yes' : ''}`,
         ExpressionAttributeValues: {
           ':arrived': { N: String(arrivedMs) },
@@ -201,35 +202,35 @@ export class RecoveryTable {
     );
   }
 
-  /** Shard id -> nothing that arrived earlier is still to be appended. */
-  async positions(): Promise<Map<string, number>> {
-    const prefix = metaKeys.positionPrefix;
+  /** Shard id -> watermark, ms: everything that arrived earlier has been appended. 0 when unknown. */
+  async watermarks(): Promise<Map<string, number>> {
+    const prefix = metaKeys.watermarkPrefix;
     const items = await this.all(prefix);
     return new Map(items.map((item) => [item.sk!.S!.slice(prefix.length), Number(item.arrivedMs!.N)]));
   }
 
-  async putPosition(shardId: string, arrivedMs: number): Promise<void> {
-    await this.put(metaKeys.position(shardId), arrivedMs);
+  async putWatermark(shardId: string, arrivedMs: number): Promise<void> {
+    await this.put(metaKeys.watermark(shardId), arrivedMs);
   }
 
-  /** Nothing is known of a shard until its reader writes. */
-  async beginPosition(shardId: string): Promise<void> {
+  /** Starts a shard at watermark 0, which holds the lanes' watermarks back until its reader writes. */
+  async beginWatermark(shardId: string): Promise<void> {
     await succeeds(
       this.table.client.send(
         new PutItemCommand({
           TableName: this.table.name,
-          Item: { ...metaKeys.position(shardId), arrivedMs: { N: '0' } },
+          Item: { ...metaKeys.watermark(shardId), arrivedMs: { N: '0' } },
           ConditionExpression: 'attribute_not_exists(pk)',
         }),
       ),
     );
   }
 
-  async deletePosition(shardId: string): Promise<void> {
+  async deleteWatermark(shardId: string): Promise<void> {
     await this.table.client.send(
       new DeleteItemCommand({
         TableName: this.table.name,
-        Key: metaKeys.position(shardId),
+        Key: metaKeys.watermark(shardId),
       }),
     );
   }
@@ -238,7 +239,7 @@ export class RecoveryTable {
     await this.put(metaKeys.flushed(lanes, lane), arrivedMs);
   }
 
-  /** Nothing that arrived in the stream earlier, ms, is still in memory; 0 when that is not known of every lane. */
+  /** Everything that arrived in the stream before this time, ms, has left memory. 0 unless every lane has written. */
   async flushedMs(lanes: number): Promise<number> {
     const items = await this.all(metaKeys.flushedPrefix(lanes));
     return items.length < lanes ? 0 : Math.min(...items.map((item) => Number(item.arrivedMs!.N)));

@@ -1,75 +1,74 @@
 import { BUCKET_PREFIX } from '../platform/names';
 import type { DeliveredRecord } from '../stream/delivered';
 
-/** An object of the bucket. */
-export interface SetAsideObject {
+/** An object in quarantine, or a dead letter. */
+export interface RedriveObject {
   readonly key: string;
   readonly bytes: number;
   readonly modifiedMs: number;
 }
 
-export interface SetAsidePage {
-  readonly objects: readonly SetAsideObject[];
+export interface RedrivePage {
+  readonly objects: readonly RedriveObject[];
   readonly hasMore: boolean;
 }
 
-/** What was put away instead of being appended: quarantined records, and batches that the mapping gave up. */
-export interface SetAside {
-  /** Up to `most` objects in the order of their keys, those after a key only, and whether there are more. */
-  list(prefix: string, after: string | undefined, most: number): Promise<SetAsidePage>;
-  /** @returns undefined when it is not there any more */
+/** The bucket's objects that can be driven again: quarantined records, and dead letters (batches that the mapping gave up). */
+export interface RedriveStore {
+  /** Lists up to `most` objects in key order, from after the key `after`. */
+  list(prefix: string, after: string | undefined, most: number): Promise<RedrivePage>;
+  /** @returns undefined if the object is gone */
   read(key: string): Promise<{ body: Uint8Array; metadata: Readonly<Record<string, string>> } | undefined>;
   delete(key: string): Promise<void>;
 }
 
-/** The ingester's code, once more: what was appended already is appended again, which changes nothing. */
+/** Runs the ingester's code once more. Appending a record again changes nothing. */
 export type IngestAgain = (records: readonly DeliveredRecord[]) => Promise<{
-  /** Sequence numbers of the records that a store refused. */
+  /** Sequence numbers of records that a store refused. */
   readonly failed: readonly string[];
-  /** Of those that are poison still; they are in quarantine. */
+  /** Sequence numbers of records that still cannot be decoded; they are in quarantine. */
   readonly quarantined: readonly string[];
 }>;
 
 export interface RedriveDependencies {
-  readonly setAside: SetAside;
+  readonly store: RedriveStore;
   readonly ingest: IngestAgain;
   /** Whether there is time for another object. */
   readonly hasTime: () => boolean;
 }
 
 export interface RedriveResult {
-  /** Records that are appended now. */
+  /** Records that were appended. */
   readonly records: number;
-  /** Records of which no release can say what they are; they stay. */
+  /** Records that still cannot be decoded; they stay in quarantine. */
   readonly poison: number;
-  /** Objects that stay because a store did not take their records, or they cannot be read. */
+  /** Objects that stay because a store refused their records or they are malformed. */
   readonly failed: number;
-  /** Why the last of those stays. */
+  /** The reason of the last of those. */
   readonly error: string | undefined;
-  /** The last key that was looked at when there are more, to go on after; undefined at the end. */
+  /** The last key looked at, to go on after; undefined at the end. */
   readonly next: string | undefined;
 }
 
-/** An object is not as it was put away. */
-export class MalformedSetAsideError extends Error {
-  override readonly name = 'MalformedSetAsideError';
+/** An object is neither a quarantined record nor a dead letter. */
+export class MalformedRedriveObjectError extends Error {
+  override readonly name = 'MalformedRedriveObjectError';
 }
 
-/** Of one call of the ingester, base64 of what Lambda takes at most (6 MB). */
+/** Data bytes of one replayer call: in base64 within Lambda's 6 MB. */
 const MAX_CALL_DATA_BYTES = 3_000_000;
 const PAGE = 100;
 
 /**
- * Drives what was put away once more through the ingester's code, with the versions that the stream gave it (design.md,
- * rule 9). An object is removed when each of its records is appended, or, of a batch that was given up, put into quarantine.
- * A crash in between drives it twice, which changes nothing. Ends at the first object that a store refuses: those after
- * it would fare the same.
+ * Drives quarantined records or dead letters through the ingester's code again, with the versions that the stream gave them
+ * (DESIGN.md, rule 9). Removes an object once each of its records is appended or, of a dead letter, in quarantine. A crash in
+ * between drives it twice, which changes nothing. Ends at the first object that a store refuses.
  *
- * @param prefix of {@link BUCKET_PREFIX}: `quarantine` or `onFailure`
- * @param after a key at or before which nothing is looked at
+ * @param prefix {@link BUCKET_PREFIX}'s `quarantine` or `onFailure`
+ * @param after only objects whose keys follow it
  */
 export async function redrive(
-  { setAside, ingest, hasTime }: RedriveDependencies,
+  { store, ingest, hasTime }: RedriveDependencies,
   prefix: string,
   after?: string,
 ): Promise<RedriveResult> {
@@ -79,17 +78,17 @@ export async function redrive(
   let error: string | undefined;
   let last = after;
   for (;;) {
-    const { objects, hasMore } = await setAside.list(prefix, last, PAGE);
+    const { objects, hasMore } = await store.list(prefix, last, PAGE);
     for (const { key } of objects) {
       if (!hasTime()) return { records, poison, failed, error, next: last ?? '' };
       last = key;
-      const object = await setAside.read(key);
+      const object = await store.read(key);
       if (object === undefined) continue;
       let delivered: readonly DeliveredRecord[];
       try {
-        delivered = recordsOf(key, object.body, object.metadata);
+        delivered = recordsInObject(key, object.body, object.metadata);
       } catch (cause) {
-        if (!(cause instanceof MalformedSetAsideError)) throw cause;
+        if (!(cause instanceof MalformedRedriveObjectError)) throw cause;
         failed++;
         error = cause.message;
         continue;
@@ -106,25 +105,25 @@ export async function redrive(
       }
       records += delivered.length - quarantined;
       poison += quarantined;
-      // A poison record is its own object, which the ingester has just put there again.
-      if (quarantined === 0 || prefix !== BUCKET_PREFIX.quarantine) await setAside.delete(key);
+      // The ingester has just put a poison record into quarantine again, under the same key.
+      if (quarantined === 0 || prefix !== BUCKET_PREFIX.quarantine) await store.delete(key);
     }
     if (!hasMore) return { records, poison, failed, error, next: undefined };
   }
 }
 
-/** The records of an object, by what its key says it is. */
-export function recordsOf(
+/** Decodes an object's records; its key tells which kind of object it is. @throws {MalformedRedriveObjectError} */
+export function recordsInObject(
   key: string,
   body: Uint8Array,
   metadata: Readonly<Record<string, string>>,
 ): DeliveredRecord[] {
   return key.startsWith(BUCKET_PREFIX.quarantine)
     ? [quarantinedRecord(key, body, metadata)]
-    : givenUp(key, body);
+    : deadLetterRecords(key, body);
 }
 
-/** `quarantine/<shard>/<sequence number>`, the arrival time in the metadata. */
+/** The key is `quarantine/<shard>/<sequence number>`, the arrival time is in the metadata. */
 function quarantinedRecord(
   key: string,
   data: Uint8Array,
@@ -133,18 +132,20 @@ function quarantinedRecord(
   const [, shardId, sequenceNumber] = /^quarantine\/([^/]+)\/(\d+)$/.exec(key) ?? [];
   const arrivalMs = Number(arrival);
   if (shardId === undefined || sequenceNumber === undefined || arrival === undefined || !isTime(arrivalMs))
-    throw new MalformedSetAsideError(`${key} is not as quarantine writes it`);
+    throw new MalformedRedriveObjectError(
+      `${key} is not a quarantined record: its key or its arrival time is wrong`,
+    );
   return { shardId, sequenceNumber, arrivalMs, data };
 }
 
 /**
- * What Lambda writes when it gives a batch up: the event, as it invoked the function with, is text in `payload`.
+ * Lambda writes the event that it invoked the function with as text in `payload`.
  *
  * @see https://docs.aws.amazon.com/lambda/latest/dg/kinesis-on-failure-destination.html
  */
-function givenUp(key: string, body: Uint8Array): DeliveredRecord[] {
+function deadLetterRecords(key: string, body: Uint8Array): DeliveredRecord[] {
   const malformed = (cause?: unknown) =>
-    new MalformedSetAsideError(`${key} is not a batch that a mapping gave up`, { cause });
+    new MalformedRedriveObjectError(`${key} is not a dead letter of an event source mapping`, { cause });
   let event: { Records?: unknown };
   try {
     const { payload } = JSON.parse(Buffer.from(body).toString('utf8')) as { payload: unknown };
@@ -168,7 +169,7 @@ function isTime(ms: number): boolean {
   return Number.isSafeInteger(ms) && ms >= 0;
 }
 
-/** Parts that fit into a call, in order; a record is never larger than one. */
+/** Cuts records into calls that fit, in order. A single record always fits. */
 function cut(records: readonly DeliveredRecord[]): DeliveredRecord[][] {
   const parts: DeliveredRecord[][] = [];
   let bytes = Infinity;
@@ -178,7 +179,7 @@ function cut(records: readonly DeliveredRecord[]): DeliveredRecord[][] {
       bytes = 0;
     }
     parts.at(-1)!.push(record);
-    // Its numbers and names take some too.
+    // 500 for the sequence number, shard id and JSON around it.
     bytes += record.data.length + 500;
   }
   return parts;

@@ -2,16 +2,16 @@ import type { DeliveredRecord } from '../stream/delivered';
 import { decodeHeartbeat } from '../stream/heartbeat';
 import type { RecoveryTable, Replay } from './recovery-table';
 
-/** How old the copy of what is replayed may be. */
+/** How old a copy of the running replay may be. */
 const MAX_AGE_MS = 2_000;
-/** How often progress is written. */
+/** Progress is written at most this often. */
 const EVERY_MS = 1_000;
 
-/** The replaying side of a replay: takes from each batch what belongs to it, and writes down where it has come to. */
+/** The replayer's side of a replay: appends the records of each batch that belong to the replay, and writes its progress. */
 export class ReplayReader {
   private copy: { readonly replay: Replay | undefined; readonly readMs: number } | undefined;
   private readonly writtenMs = new Map<string, number>();
-  /** Replay and shard, of those that have been read as far as the replay goes. */
+  /** `replay shard`, where the replay has reached its end in the shard. */
   private readonly passed = new Set<string>();
 
   constructor(
@@ -20,8 +20,8 @@ export class ReplayReader {
   ) {}
 
   /**
-   * @param batch of one shard, in order
-   * @param append gives the sequence numbers that failed
+   * @param batch records of one shard, in order
+   * @param append returns the sequence numbers that failed
    * @returns those, to be delivered again
    */
   async read(
@@ -33,7 +33,7 @@ export class ReplayReader {
     let replay = await this.running(MAX_AGE_MS);
     let end = this.endIn(replay, batch);
     if (end < batch.length) {
-      // Nothing is passed over by what an old copy says: another replay may have begun.
+      // Never skip a record because of an old copy: another replay may have begun.
       replay = await this.running(0);
       end = this.endIn(replay, batch);
     }
@@ -52,9 +52,9 @@ export class ReplayReader {
     return [];
   }
 
-  /** How many of a batch's first records are to be read again. */
+  /** Counts the records at the start of a batch that belong to the replay. */
   private endIn(replay: Replay | undefined, batch: readonly DeliveredRecord[]): number {
-    // It was stopped, and its mapping is about to go; or the shard has been read.
+    // The replay was stopped and its mapping is being deleted, or it has reached its end in this shard.
     if (replay === undefined || this.passed.has(`${replay.id} ${batch[0]!.shardId}`)) return 0;
     const end = batch.findIndex((record) => isBeyond(replay, record));
     return end < 0 ? batch.length : end;
@@ -67,7 +67,7 @@ export class ReplayReader {
   }
 }
 
-/** A record before which the shard has been read again as far as the replay goes. */
+/** Whether the replay ends before this record in its shard. */
 function isBeyond(replay: Replay, { arrivalMs, data }: DeliveredRecord): boolean {
   if (arrivalMs >= replay.toMs) return true;
   try {

@@ -1,41 +1,29 @@
 import { randomUUID } from 'node:crypto';
 import type { Loss, RecoveryTable, Replay, ShardProgress } from './recovery-table';
-
-/** A shard of the stream. */
-export interface Shard {
-  readonly id: string;
-  readonly parents: readonly string[];
-  /** Whether it still takes records. */
-  readonly isOpen: boolean;
-  /** A hash key that leads to it. */
-  readonly hashKey: string;
-}
+import { hasEnded, planReplay, planWatermarks, type ReplaySpan, repairs, type Shard } from './replay-plan';
 
 export interface ReplayStream {
   shards(): Promise<Shard[]>;
-  /** Puts a heartbeat into each of the shards. */
+  /** Puts a heartbeat into each shard. @param replay id of the running replay, or '' */
   beat(shards: readonly Shard[], replay: string): Promise<void>;
 }
 
 /** The event source mappings of the replayer. */
 export interface ReplayMappings {
-  /** UUIDs of all, those that are being deleted too. */
+  /** UUIDs of all mappings, including those being deleted. */
   list(): Promise<string[]>;
-  /** @param fromMs arrival time; 0 for all that the stream has */
+  /** @param fromMs arrival time; 0 for the oldest record that the stream has. @returns the mapping's UUID */
   create(fromMs: number): Promise<string>;
-  /** Begins to delete one. */
+  /** Begins to delete a mapping; AWS takes a while. */
   delete(uuid: string): Promise<void>;
 }
 
 export interface RecoveryStatus {
   readonly loss: Loss | undefined;
   readonly replay: Replay | undefined;
-  /** Of the replay, in shards that take records. */
+  /** The replay's progress in open shards. */
   readonly shards: readonly ShardProgress[];
 }
-
-/** The span of a replay that somebody asks for; see {@link Replay}. */
-export type ReplaySpan = Pick<Replay, 'fromMs' | 'toMs'>;
 
 export interface RecoveryDependencies {
   readonly table: RecoveryTable;
@@ -44,19 +32,16 @@ export interface RecoveryDependencies {
   readonly now: () => number;
 }
 
-/** What a replay appended, up to this long ago, may have been lost again; by then it is in the warm tier, whatever the clocks. */
-const RECENT_MS = 4 * 3_600_000;
-
 /**
- * One step of recovery; the schedule takes one each minute, an operator's command more. Every step begins with what is
- * written down, so one that was cut off is made good by the next.
+ * Takes one step of recovery. The schedule takes one a minute, an operator's command more. Every step starts from the recovery
+ * table, so the next one completes a step that was cut off.
  *
- * - Every shard gets a heartbeat.
- * - An open loss that no running replay covers starts one: first the old mapping goes, then the replay is written down,
- *   then its mapping is made, then heartbeats bear its name.
- * - A replay has ended when its reader has met such a heartbeat, or its end, in every shard that takes records.
+ * - Every open shard gets a heartbeat.
+ * - If {@link planReplay} wants a replay: the old mapping is deleted, then the replay is written, then its mapping is created,
+ *   then heartbeats bear the replay's id.
+ * - The replay ends when its reader has met such a heartbeat, or the end of its span, in every open shard.
  *
- * @param asked a replay that somebody asks for
+ * @param asked the span that an operator asks for
  */
 export async function advance(
   dependencies: RecoveryDependencies,
@@ -65,24 +50,22 @@ export async function advance(
   const { table, stream } = dependencies;
   const loss = await table.loss();
   let replay = await table.replay();
-  const wanted = wantedSpan(loss, replay, asked, dependencies.now());
+  const wanted = planReplay({ loss, replay, asked, nowMs: dependencies.now() });
   if (wanted !== undefined) replay = await restart(dependencies, replay, wanted, loss);
   if (replay?.state === 'running') replay = await withMapping(dependencies, replay);
 
   const shards = await stream.shards();
   const open = shards.filter(({ isOpen }) => isOpen);
   await stream.beat(open, replay?.state === 'running' && replay.mapping !== undefined ? replay.id : '');
-  await keepPositions(table, shards);
+  await keepWatermarks(table, shards);
 
   if (replay?.state === 'running') {
-    const progress = await table.progress(replay);
-    const passed = new Set(progress.filter(({ isPassed }) => isPassed).map(({ shardId }) => shardId));
-    if (open.every(({ id }) => passed.has(id))) replay = await finish(dependencies, replay, loss);
+    if (hasEnded(shards, await table.progress(replay))) await finish(dependencies, replay, loss);
   } else await clear(dependencies);
   return recoveryStatus(dependencies);
 }
 
-/** How recovery stands; changes nothing. */
+/** Reads the last loss, the last replay and its progress. */
 export async function recoveryStatus({ table, stream }: RecoveryDependencies): Promise<RecoveryStatus> {
   const [loss, replay, shards] = await Promise.all([table.loss(), table.replay(), stream.shards()]);
   const open = new Set(shards.filter(({ isOpen }) => isOpen).map(({ id }) => id));
@@ -93,7 +76,7 @@ export async function recoveryStatus({ table, stream }: RecoveryDependencies): P
 /**
  * Ends the running replay.
  *
- * @param abandons whether an open loss is given up too, which would start another
+ * @param abandons closes an open loss too; otherwise it starts another replay
  */
 export async function stop(dependencies: RecoveryDependencies, abandons: boolean): Promise<RecoveryStatus> {
   const { table, now } = dependencies;
@@ -106,28 +89,7 @@ export async function stop(dependencies: RecoveryDependencies, abandons: boolean
   return recoveryStatus(dependencies);
 }
 
-/** What a new replay must span; undefined when none is needed, or the one that runs will do. */
-function wantedSpan(
-  loss: Loss | undefined,
-  replay: Replay | undefined,
-  asked: ReplaySpan | undefined,
-  nowMs: number,
-): ReplaySpan | undefined {
-  const running = replay?.state === 'running' ? replay : undefined;
-  const isCovered = !loss?.isOpen || (running?.loss?.id === loss.id && running.loss.notices === loss.notices);
-  const isAskedRunning =
-    asked === undefined || (running && running.fromMs <= asked.fromMs && running.toMs >= asked.toMs);
-  if (isCovered && isAskedRunning) return undefined;
-  // What a replay appended before was lost with the rest.
-  const isRecent = replay?.endedMs === undefined || nowMs - replay.endedMs < RECENT_MS;
-  const earlier = running ?? (!isCovered && isRecent ? replay : undefined);
-  return {
-    fromMs: Math.min(...[loss?.isOpen ? loss : undefined, asked, earlier].map((s) => s?.fromMs ?? Infinity)),
-    toMs: loss?.isOpen ? Infinity : Math.max(...[asked, running].map((s) => s?.toMs ?? 0)),
-  };
-}
-
-/** @returns the new replay; or the old one when its mapping has not gone yet, or another was quicker */
+/** @returns the new replay; or the last one while its mapping is being deleted, or if another step was first */
 async function restart(
   dependencies: RecoveryDependencies,
   last: Replay | undefined,
@@ -135,7 +97,7 @@ async function restart(
   loss: Loss | undefined,
 ): Promise<Replay | undefined> {
   const { table, now } = dependencies;
-  // A mapping of before would meet heartbeats of the new replay without having read what that must read.
+  // An old mapping would meet the new replay's heartbeats without having read its span.
   if (!(await clear(dependencies))) return last;
   const replay: Replay = {
     id: randomUUID(),
@@ -151,15 +113,15 @@ async function restart(
 
 async function withMapping(dependencies: RecoveryDependencies, replay: Replay): Promise<Replay | undefined> {
   const { table, mappings } = dependencies;
-  // Another step may have taken it for one of before.
+  // Another step may have deleted the mapping as an old one.
   if (replay.mapping !== undefined && (await mappings.list()).includes(replay.mapping)) return replay;
-  // One that was made, but not written down before a step was cut off.
+  // A step that was cut off may have created a mapping and not written it down.
   if (!(await clear(dependencies))) return replay;
   const made = { ...replay, mapping: await mappings.create(replay.fromMs) };
   return (await table.putReplay(made, replay)) ? made : table.replay();
 }
 
-/** Removes the replayer's mappings. @returns whether there is none left */
+/** Deletes the replayer's mappings. @returns whether none is left */
 async function clear({ mappings }: RecoveryDependencies): Promise<boolean> {
   for (const uuid of await mappings.list()) await mappings.delete(uuid);
   return (await mappings.list()).length === 0;
@@ -169,29 +131,15 @@ async function finish(
   dependencies: RecoveryDependencies,
   replay: Replay,
   loss: Loss | undefined,
-): Promise<Replay | undefined> {
+): Promise<void> {
   const { table, now } = dependencies;
-  const done: Replay = { ...replay, state: 'done', endedMs: now() };
-  if (!(await table.putReplay(done, replay))) return table.replay();
+  if (!(await table.putReplay({ ...replay, state: 'done', endedMs: now() }, replay))) return;
   await clear(dependencies);
-  if (loss?.isOpen && replay.loss?.id === loss.id && replay.loss.notices === loss.notices)
-    await table.closeLoss(loss);
-  return done;
+  if (loss?.isOpen && repairs(replay, loss)) await table.closeLoss(loss);
 }
 
-/**
- * Positions of shards that are gone hold back what is known to be flushed, and so does one too few: a shard has one from
- * the start, a parent's stays until each child has its own.
- */
-async function keepPositions(table: RecoveryTable, shards: readonly Shard[]): Promise<void> {
-  const positions = await table.positions();
-  const ids = new Set(shards.map(({ id }) => id));
-  for (const id of positions.keys()) if (!ids.has(id)) await table.deletePosition(id);
-  for (const { id, isOpen, parents } of shards) {
-    if (positions.has(id)) {
-      const children = shards.filter((shard) => shard.parents.includes(id));
-      if (!isOpen && children.length > 0 && children.every((child) => positions.has(child.id)))
-        await table.deletePosition(id);
-    } else if (isOpen && !parents.some((parent) => positions.has(parent))) await table.beginPosition(id);
-  }
+async function keepWatermarks(table: RecoveryTable, shards: readonly Shard[]): Promise<void> {
+  const plan = planWatermarks(await table.watermarks(), shards);
+  for (const id of plan.begin) await table.beginWatermark(id);
+  for (const id of plan.delete) await table.deleteWatermark(id);
 }

@@ -4,9 +4,9 @@ import {
   type RecoveryDependencies,
   type ReplayMappings,
   type ReplayStream,
-  type Shard,
   stop,
 } from '../../shared/recovery/replay';
+import type { Shard } from '../../shared/recovery/replay-plan';
 import { ReplayReader } from '../../shared/recovery/replay-reader';
 import type { DeliveredRecord } from '../../shared/stream/delivered';
 import { encodeHeartbeat } from '../../shared/stream/heartbeat';

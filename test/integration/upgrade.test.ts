@@ -7,7 +7,6 @@ import {
   ListShardsCommand,
 } from '@aws-sdk/client-kinesis';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
-import type { QuarantineList } from '../../functions/recovery/handler';
 import { Random } from '../../scripts/faults/random';
 import { DEPLOY_PATH } from '../../scripts/local/deploy';
 import { archive } from '../../scripts/ops/archive';
@@ -18,6 +17,7 @@ import { Ledger, type Outcome, type Sample } from '../../scripts/soak/ledger';
 import { runLoad } from '../../scripts/soak/load';
 import { watch } from '../../scripts/soak/watch';
 import { FORMATS } from '../../shared/model/formats';
+import type { QuarantineList } from '../../shared/operations/quarantine-commands';
 import type { RedriveResult } from '../../shared/recovery/redrive';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { ops } from '../support/ops';

@@ -1,18 +1,18 @@
 import fc from 'fast-check';
 import { kinesisEvent } from '../../../scripts/local/batches';
 import {
-  MalformedSetAsideError,
+  MalformedRedriveObjectError,
   type RedriveDependencies,
-  recordsOf,
+  type RedriveStore,
+  recordsInObject,
   redrive,
-  type SetAside,
 } from '../../../shared/recovery/redrive';
 import type { DeliveredRecord } from '../../../shared/stream/delivered';
 
 class CutOff extends Error {}
 
 /** A bucket and an ingester that are cut off at some call, and what they have seen. */
-class World implements SetAside {
+class World implements RedriveStore {
   readonly objects = new Map<string, { body: Buffer; metadata: Record<string, string> }>();
   readonly ingested: DeliveredRecord[] = [];
   readonly poison = new Set<string>();
@@ -47,7 +47,7 @@ class World implements SetAside {
 
   dependencies(hasTime = () => true): RedriveDependencies {
     return {
-      setAside: this,
+      store: this,
       hasTime,
       ingest: async (records) => {
         this.call();
@@ -188,7 +188,7 @@ describe('what was put away and is driven again', () => {
     { name: 'a record that is null', key: 'aws/lambda/a', body: '{"payload":"{\\"Records\\":[null]}"}' },
     { name: 'a record without data', key: 'aws/lambda/a', body: '{"payload":"{\\"Records\\":[{}]}"}' },
   ])('with $name is not what was put away: it stays, and the others go', async ({ key, body }) => {
-    expect(() => recordsOf(key, Buffer.from(body), {})).toThrow(MalformedSetAsideError);
+    expect(() => recordsInObject(key, Buffer.from(body), {})).toThrow(MalformedRedriveObjectError);
     const world = new World();
     world.objects.set(key, { body: Buffer.from(body), metadata: {} });
     const prefix = key.startsWith('quarantine/') ? 'quarantine/' : 'aws/lambda/';

@@ -3,10 +3,10 @@ import type { RecoveryTable } from './recovery-table';
 const EVERY_MS = 10_000;
 
 /**
- * Keeps, for each shard, the time before which everything that arrived has been appended. Written now and then: an older
- * time only makes a replay begin earlier.
+ * Writes each shard's watermark: everything that arrived in the stream earlier has been appended. Written at most every ten
+ * seconds, since an older watermark only makes a replay begin earlier.
  */
-export class Positions {
+export class Watermarks {
   private readonly writtenMs = new Map<string, number>();
 
   constructor(
@@ -14,11 +14,11 @@ export class Positions {
     private readonly now: () => number,
   ) {}
 
-  /** @param arrivedMs nothing that arrived earlier on the shard is still to be appended */
+  /** @param arrivedMs everything that arrived earlier on the shard has been appended */
   async note(shardId: string, arrivedMs: number): Promise<void> {
     const elapsedMs = this.now() - (this.writtenMs.get(shardId) ?? 0);
     if (Math.abs(elapsedMs) < EVERY_MS) return;
-    await this.table.putPosition(shardId, arrivedMs);
+    await this.table.putWatermark(shardId, arrivedMs);
     this.writtenMs.set(shardId, this.now());
   }
 }

@@ -1,0 +1,41 @@
+import { InvokeCommand, type LambdaClient } from '@aws-sdk/client-lambda';
+import type { DeliveredRecord } from '../stream/delivered';
+import type { IngestAgain } from './redrive';
+
+/** The replayer's event for a redrive. */
+export interface RedriveEvent {
+  readonly redrive: readonly {
+    readonly shardId: string;
+    readonly sequenceNumber: string;
+    readonly arrivalMs: number;
+    /** Base64. */
+    readonly data: string;
+  }[];
+}
+
+/** Lets the replayer ingest, since the hot tier is in the VPC and the recovery function is not. */
+export function replayerIngest(client: LambdaClient, functionName: string): IngestAgain {
+  return async (records) => {
+    const event: RedriveEvent = {
+      redrive: records.map(({ data, shardId, sequenceNumber, arrivalMs }) => ({
+        shardId,
+        sequenceNumber,
+        arrivalMs,
+        data: Buffer.from(data).toString('base64'),
+      })),
+    };
+    const { FunctionError, Payload } = await client.send(
+      new InvokeCommand({ FunctionName: functionName, Payload: Buffer.from(JSON.stringify(event)) }),
+    );
+    const text = Buffer.from(Payload ?? []).toString('utf8');
+    // Killed or out of time, it cannot tell which records it appended: all count as failed.
+    if (FunctionError !== undefined)
+      return { failed: records.map(({ sequenceNumber }) => sequenceNumber), quarantined: [] };
+    return JSON.parse(text) as Awaited<ReturnType<IngestAgain>>;
+  };
+}
+
+/** The records of a redrive event, as the stream delivered them. */
+export function redrivenRecords({ redrive }: RedriveEvent): DeliveredRecord[] {
+  return redrive.map((record) => ({ ...record, data: Buffer.from(record.data, 'base64') }));
+}
