@@ -11,7 +11,6 @@ import { type Labels, sourceOf } from '../../shared/model/labels';
 import { mapLimited } from '../../shared/platform/concurrency';
 import { callDirectly } from '../../shared/platform/direct-call';
 import { formatToWrite, metaTable, settings, variable } from '../../shared/platform/environment';
-import { log } from '../../shared/platform/log';
 import { count, withMetrics } from '../../shared/platform/meters';
 import { ENV } from '../../shared/platform/names';
 import { chargeStream, meterStream, putUnitsOf } from '../../shared/platform/units';
@@ -21,7 +20,7 @@ import { type DropReason, type SourcePoints, validatePoints } from '../../shared
 import { rowsOfPoints, type SourceRow } from '../../shared/protocol/rows';
 import { Hosts } from '../../shared/registry/hosts';
 import { Services } from '../../shared/registry/services';
-import { putRecords, StreamUnavailableError } from '../../shared/stream/put';
+import { putRecords } from '../../shared/stream/put';
 import { recordsOf } from '../../shared/stream/records';
 import { ApiKeys } from '../../shared/tenancy/api-keys';
 import { KnownSeries } from '../../shared/tenancy/known-series';
@@ -196,14 +195,7 @@ async function store(tenant: Tenant, sources: readonly SourceRows[], accepted: n
 
 async function put(tenant: Tenant, sources: readonly SourceRows[], accepted: number): Promise<void> {
   const records = recordsOf(tenant, sources, recordFormat);
-  try {
-    await putRecords(kinesis, stream, records);
-  } catch (error) {
-    log.error('samples refused', { error: error as Error });
-    const message =
-      error instanceof StreamUnavailableError ? error.message : 'the stream did not answer; try again';
-    throw new HttpError(503, message, { 'retry-after': '5' });
-  }
+  await putRecords(kinesis, stream, records);
   const sizes = records.map(({ data }) => data.length);
   meter.count(tenant, {
     samples: accepted,

@@ -1,20 +1,20 @@
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import type * as z from 'zod';
 import { log } from '../platform/log';
-import { IncompleteReadError } from '../query/incomplete';
 import type { ApiKeys } from '../tenancy/api-keys';
 import type { Right } from '../tenancy/rights';
 import type { TenantMeter } from '../tenancy/tenant-meter';
 import type { Tenant, Tenants } from '../tenancy/tenants';
+import { failureOf } from './failure';
 import { fitAnswer, HttpError, jsonBody, queryOf, replyError } from './http';
 import { metered } from './metered';
 import { parse, parseQuery } from './parse';
 import { ROUTES, type Route, type RouteKey, type RoutesByKey } from './routes';
 
-/** A request as its route describes it: the key found good, the query and the body valid. */
+/** A request that its route has admitted: the key has the right, query and body are valid. */
 export interface RouteRequest<R extends Route> {
   readonly event: APIGatewayProxyEventV2;
-  /** Of whom the key is; undefined where none is asked for. */
+  /** The key's tenant; undefined on routes without a key. */
   readonly tenant: R['right'] extends 'none' ? undefined : Tenant;
   /** Percent-decoded. */
   readonly path: Readonly<Record<PathParameter<R['path']>, string>>;
@@ -43,8 +43,8 @@ const routesByKey: ReadonlyMap<string, Route> = new Map(
 );
 
 /**
- * Makes a function's HTTP handler of its routes: authenticates, authorizes, validates, dispatches, and turns what is
- * thrown into an answer in Mackerel's shape.
+ * Builds a function's HTTP handler from its routes: authenticates, authorizes, validates and dispatches, and answers what
+ * is thrown in Mackerel's error shape.
  */
 export function httpHandler(gatekeeper: Gatekeeper, handlers: RouteHandlers) {
   return async (event: APIGatewayProxyEventV2): Promise<APIGatewayProxyStructuredResultV2> => {
@@ -67,13 +67,17 @@ export function httpHandler(gatekeeper: Gatekeeper, handlers: RouteHandlers) {
       };
       return tenant === undefined ? await answer() : await metered(meter, tenant, event, answer);
     } catch (error) {
-      if (error instanceof HttpError) return replyError(error);
-      if (error instanceof IncompleteReadError)
-        return replyError(
-          new HttpError(503, `${error.message}; partial=true gives what is there`, { 'retry-after': '10' }),
-        );
-      log.error('request failed', { routeKey: event.routeKey, error: error as Error });
-      return replyError(new HttpError(503, 'a store did not answer; try again', { 'retry-after': '5' }));
+      const requestId = event.requestContext?.requestId ?? 'unknown';
+      const failure = failureOf(error, requestId);
+      // 5xx that a store or a bug caused; the API's own are thrown as HttpError.
+      if (failure.status >= 500 && failure !== error)
+        log.error('request failed', {
+          routeKey: event.routeKey,
+          requestId,
+          status: failure.status,
+          error: error as Error,
+        });
+      return replyError(failure);
     }
   };
 }
@@ -97,7 +101,7 @@ function keyOf({ headers }: APIGatewayProxyEventV2): string | undefined {
   return headers['x-api-key'] ?? /^Token +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
 }
 
-/** What no route matches: 405 when its path has routes of other methods, else 404. */
+/** The answer where no route matches: 405 when the path has routes of other methods, else 404. */
 function unrouted(event: APIGatewayProxyEventV2): HttpError {
   const { method } = event.requestContext.http;
   const allowed = ROUTES.filter(({ path }) => pathMatches(path, event.rawPath)).map((route) => route.method);
@@ -105,7 +109,7 @@ function unrouted(event: APIGatewayProxyEventV2): HttpError {
   return new HttpError(405, `${method} is not allowed here`, { allow: [...new Set(allowed)].join(', ') });
 }
 
-/** Whether a path is of a route's form; `{name}` stands for one segment that is not empty. */
+/** Whether a path matches a route's; `{name}` matches one non-empty segment. */
 export function pathMatches(pattern: string, path: string): boolean {
   const expected = pattern.split('/');
   const segments = path.split('/');

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 
-/** An answer other than 2xx, in Mackerel's error shape. */
+/** An answer other than 2xx; clients see the message in Mackerel's error shape. */
 export class HttpError extends Error {
   override readonly name = 'HttpError';
 
@@ -15,10 +15,10 @@ export class HttpError extends Error {
   }
 }
 
-/** Largest body, before and after decompression. API Gateway and Lambda would take about 4.5 MB. */
+/** Largest body, before and after decompression. API Gateway and Lambda accept about 4.5 MB. */
 export const MAX_BODY_BYTES = 4_000_000;
 
-/** A 2xx without a JSON body counts as a failure for mackerel-agent and mkr. */
+/** An answer with a JSON body: mackerel-agent and mkr count a 2xx without one as a failure. */
 export function reply(
   status: number,
   body: unknown,
@@ -27,7 +27,7 @@ export function reply(
   return replyText(status, JSON.stringify(body), headers);
 }
 
-/** @param json is sent as it is */
+/** @param json is sent unchanged */
 export function replyText(
   status: number,
   json: string,
@@ -40,20 +40,19 @@ export function replyText(
   };
 }
 
-/** Lambda answers with 6 MB at most, counted with the JSON around and the escapes in the body. */
+/** Characters. Lambda's limit is 6 MB, which includes the surrounding JSON and the body's escapes. */
 const MAX_PLAIN_ANSWER = 4_000_000;
-/** As base64, which needs no escapes. */
+/** Characters of base64, which needs no escapes. */
 const MAX_COMPRESSED_ANSWER = 5_500_000;
-/** Below it compression saves no time. */
+/** Characters; compressing less saves no time. */
 const MIN_COMPRESSED = 64_000;
-/** Characters of an answer before it is compressed: what a function of 512 MB makes at ease. */
+/** Characters before compression, which a function of 512 MB holds easily. */
 export const MAX_ANSWER = 32_000_000;
 
 /**
- * An answer as it can leave: a large one as gzip, if the client takes that. Go's client, so mackerel-agent and mkr,
- * does by itself, as browsers do.
+ * Compresses a large answer if the client accepts gzip, as browsers and Go's client (mackerel-agent, mkr) do by default.
  *
- * @throws {HttpError} 413 when it is still larger than Lambda answers
+ * @throws {HttpError} 413 when the answer still exceeds Lambda's limit
  */
 export function fitAnswer(
   answer: APIGatewayProxyStructuredResultV2,
@@ -61,7 +60,11 @@ export function fitAnswer(
 ): APIGatewayProxyStructuredResultV2 {
   const length = answer.body?.length ?? 0;
   if (length < MIN_COMPRESSED) return answer;
-  const tooMuch = () => new HttpError(413, `the answer has ${length} characters; ask for less`);
+  const tooMuch = () =>
+    new HttpError(
+      413,
+      `the answer has ${length} characters, too many; ask for a shorter range or fewer names`,
+    );
   if (length > MAX_ANSWER) throw tooMuch();
   const accepts = (acceptEncoding ?? '').split(',').some((part) => /^(gzip|\*)(;|$)/i.test(part.trim()));
   if (!accepts) {
@@ -83,11 +86,10 @@ export function replyError({ status, message, headers }: HttpError): APIGatewayP
 }
 
 /**
- * A request's body, decompressed.
+ * Returns a request's body, decompressed.
  *
  * @param maxBytes before and after decompression
- * @throws {HttpError} 413 when it exceeds `maxBytes`, 415 when it is encoded in a way other than gzip, 400
- * when it is not gzip or not UTF-8
+ * @throws {HttpError} 413 when it exceeds `maxBytes`, 415 for another encoding than gzip, 400 for broken gzip or UTF-8
  */
 export function bodyText(event: APIGatewayProxyEventV2, maxBytes = MAX_BODY_BYTES): string {
   const encoding = event.headers['content-encoding']?.trim().toLowerCase() || 'identity';
@@ -119,11 +121,10 @@ export function bodyText(event: APIGatewayProxyEventV2, maxBytes = MAX_BODY_BYTE
 }
 
 /**
- * A request's body as JSON.
+ * Parses a request's body as JSON.
  *
- * @returns null for an empty body, as for the literal
- * @throws {HttpError} as {@link bodyText}, 400 when it is not JSON, and 413 when it would take much more memory than it
- * has bytes
+ * @returns null for an empty body and for the literal `null`
+ * @throws {HttpError} as {@link bodyText}; 400 when it is not JSON; 413 when it would take many times its bytes in memory
  */
 export function jsonBody(event: APIGatewayProxyEventV2, maxBytes = MAX_BODY_BYTES): unknown {
   const text = bodyText(event, maxBytes);
@@ -137,12 +138,12 @@ export function jsonBody(event: APIGatewayProxyEventV2, maxBytes = MAX_BODY_BYTE
   }
 }
 
-/** Shorter bodies cannot hold enough to matter. */
+/** Bytes; a shorter body cannot hold enough to matter. */
 const MAX_UNCOUNTED = 256 * 1024;
-/** 4 MB of `{},` or `[[[` are 120 to 160 MB once parsed. Samples, with 4 in 41 bytes at most, stay below. */
+/** 4 MB of `{},` or `[[[` take 120 to 160 MB once parsed. Samples have at most 4 in 41 bytes and stay below. */
 const MAX_STRUCTURE = 400_000;
 
-/** Counts what a JSON text is made of, a few ms for 4 MB; what stands inside of strings counts too. */
+/** Counts commas and opening brackets, those inside strings too; takes a few ms for 4 MB. */
 function checkStructure(text: string): void {
   let structure = 0;
   for (let i = 0; i < text.length; i++) {
@@ -152,7 +153,7 @@ function checkStructure(text: string): void {
   if (structure > MAX_STRUCTURE)
     throw new HttpError(
       413,
-      `the body has ${structure} commas and opening brackets, ${MAX_STRUCTURE} at most`,
+      `the body has ${structure} commas and opening brackets; at most ${MAX_STRUCTURE} are allowed`,
     );
 }
 
@@ -165,7 +166,7 @@ function tooLarge(maxBytes: number): HttpError {
   return new HttpError(413, `the body exceeds ${maxBytes} bytes`);
 }
 
-/** The query string, in which a name may stand several times; API Gateway's own map joins those. */
+/** The query string, which keeps repeated names apart; API Gateway's own map joins their values. */
 export function queryOf(event: APIGatewayProxyEventV2): URLSearchParams {
   return new URLSearchParams(event.rawQueryString);
 }

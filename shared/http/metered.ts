@@ -4,7 +4,7 @@ import type { Tenant } from '../tenancy/tenants';
 import { HttpError } from './http';
 import type { RouteKey } from './routes';
 
-/** What the requests of a route use up. */
+/** The minute budgets that a route's requests use. */
 const USES: { readonly [K in RouteKey]?: readonly BudgetName[] } = {
   'POST /api/v0/tsdb': ['samplesPerMinute'],
   'POST /write': ['samplesPerMinute'],
@@ -15,10 +15,10 @@ const USES: { readonly [K in RouteKey]?: readonly BudgetName[] } = {
 const MEMORY_MB = Number(process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE ?? 0);
 
 /**
- * Does the work of a request if the tenant's limits let it in, and counts it. A request over a limit is refused before its
- * body is read, so that refusing costs next to nothing.
+ * Does a request's work if the tenant's limits admit it, and counts it. A request over a limit is refused before its
+ * body is parsed, so that refusing costs next to nothing.
  *
- * @throws {HttpError} 413 or 429, which names the limit; and what `work` throws
+ * @throws {HttpError} 413 or 429, naming the limit; and what `work` throws
  */
 export async function metered<T>(
   meter: TenantMeter,
@@ -52,7 +52,7 @@ async function admit(meter: TenantMeter, tenant: Tenant, routeKey: RouteKey, bod
     throw overLimit('hosts', limits.hosts, 60);
 }
 
-/** The answer to what exceeds a limit. */
+/** The answer to a request over a limit. */
 export function overLimit(name: string, limit: number, retryAfterSeconds: number): HttpError {
   return new HttpError(429, `the limit ${name} of ${limit} is reached; try again in ${retryAfterSeconds} s`, {
     'retry-after': String(retryAfterSeconds),

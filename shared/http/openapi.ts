@@ -4,22 +4,23 @@ import { ROUTES, type Route } from './routes';
 
 type Json = Record<string, unknown>;
 
-/** What each answer other than 200 means, and which routes may give it. */
-const ERRORS: Record<number, { readonly description: string; readonly of: (route: Route) => boolean }> = {
+/** The statuses of errors: what each means, and which routes may answer it. */
+const ERRORS: Record<number, { readonly description: string; readonly isOf: (route: Route) => boolean }> = {
   400: {
-    description: 'Malformed: the message names the field and the value.',
-    of: ({ body, query }) => body !== undefined || query !== undefined,
+    description: 'Malformed: the message names the field and its value.',
+    isOf: ({ body, query }) => body !== undefined || query !== undefined,
   },
-  401: { description: 'The key is missing or not valid.', of: needsKey },
-  403: { description: 'The key lacks the right.', of: needsKey },
-  404: { description: 'What is named is not there.', of: needsKey },
-  413: { description: 'The body, or the answer, is too large.', of: needsKey },
+  401: { description: 'The key is missing or not valid.', isOf: needsKey },
+  403: { description: 'The key lacks the right.', isOf: needsKey },
+  404: { description: 'The path, or what it names, does not exist.', isOf: needsKey },
+  413: { description: 'The body, or the answer, is too large.', isOf: needsKey },
   415: {
     description: 'The content-encoding is not gzip.',
-    of: ({ body, rawBody }) => (body ?? rawBody) !== undefined,
+    isOf: ({ body, rawBody }) => (body ?? rawBody) !== undefined,
   },
-  429: { description: 'Too many requests; see Retry-After.', of: needsKey },
-  503: { description: 'A store did not answer; see Retry-After.', of: needsKey },
+  429: { description: 'A limit is reached: the message names it. See Retry-After.', isOf: needsKey },
+  500: { description: 'A bug: the message and X-Request-Id have the id to report.', isOf: () => true },
+  503: { description: 'A store did not answer; see Retry-After.', isOf: needsKey },
 };
 
 function needsKey({ right }: Route): boolean {
@@ -27,14 +28,14 @@ function needsKey({ right }: Route): boolean {
 }
 
 /**
- * The OpenAPI 3.1 document of the API, made of the table of routes.
+ * Generates the OpenAPI 3.1 document from the table of routes.
  *
  * @see https://spec.openapis.org/oas/v3.1.1.html
  */
 export function openApiDocument(): Json {
   const schemas: Json = {};
   const paths: Record<string, Json> = {};
-  // The page is for browsers, not for programs.
+  // The web page is no API.
   for (const route of (ROUTES as readonly Route[]).filter((each) => each.function !== 'page')) {
     paths[route.path] ??= {};
     paths[route.path]![route.method.toLowerCase()] = operationOf(route, schemas);
@@ -52,7 +53,7 @@ export function openApiDocument(): Json {
       title: 'HeteroTSDB',
       version: '0',
       description:
-        "Mackerel's API as mackerel-agent and mkr use it. Bodies may be gzip, at most 4 MB expanded. What API Gateway refuses by itself (throttling, payloads over its limits) is answered with {message}.",
+        "Mackerel's API as mackerel-agent and mkr use it. Bodies may be gzip, at most 4 MB when expanded. API Gateway's own refusals (throttling, payloads over its limits) have the body {message}.",
     },
     paths,
     components: {
@@ -88,7 +89,7 @@ function operationOf(route: Route, schemas: Json): Json {
       schema,
     };
   });
-  const errors = Object.entries(ERRORS).filter(([, { of }]) => of(route));
+  const errors = Object.entries(ERRORS).filter(([, { isOf }]) => isOf(route));
   return {
     operationId: operationId(method, path),
     summary,
@@ -108,7 +109,7 @@ function operationOf(route: Route, schemas: Json): Json {
       ),
       ...(refusal && {
         400: {
-          description: 'Malformed, or a part of the lines is: the others were taken.',
+          description: 'Malformed. If only some lines are, the others are stored.',
           content: json({
             anyOf: [{ $ref: '#/components/schemas/Error' }, schemaOf(refusal, 'output', schemas)],
           }),
@@ -122,7 +123,7 @@ function json(schema: Json): Json {
   return { 'application/json': { schema } };
 }
 
-/** A schema of zod as JSON Schema; what has a name in it goes to the components. */
+/** Converts a zod schema to JSON Schema; named parts move to `schemas`. */
 function schemaOf(schema: z.ZodType, io: 'input' | 'output', schemas: Json): Json {
   const { $schema: _, $defs, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as Json;
   const located = (part: unknown) =>

@@ -1,14 +1,15 @@
 import * as z from 'zod';
 import { HttpError } from './http';
 
-/** How many of a request's flaws an error names. */
+/** Flaws named in one error. */
 const MAX_NAMED = 5;
+/** Characters of a value shown in an error. */
 const MAX_SHOWN = 100;
 
 /**
- * Holds a value against its schema.
+ * Validates a value against its schema.
  *
- * @throws {HttpError} 400, one sentence for each flaw: the field, what is expected and what came
+ * @throws {HttpError} 400, a sentence for each flaw: the field, what is allowed, and the value
  */
 export function parse<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
   const result = schema.safeParse(value, { reportInput: true });
@@ -16,7 +17,7 @@ export function parse<T extends z.ZodType>(schema: T, value: unknown): z.output<
   throw new HttpError(400, result.error.issues.slice(0, MAX_NAMED).map(sentenceOf).join('; '));
 }
 
-/** A query string as the object that its schema describes: of what may not repeat, the first counts. */
+/** Validates a query string. Of a parameter that may not repeat, the first counts. */
 export function parseQuery<T extends z.ZodObject>(schema: T, query: URLSearchParams): z.output<T> {
   const found = Object.entries(schema.shape).flatMap(([name, field]) => {
     if (!query.has(name)) return [];
@@ -37,7 +38,7 @@ function sentenceOf({ path, message, input }: z.core.$ZodIssue): string {
   return `${field}: ${message.replace(/^Invalid input: /, '').replace(/, received .*$/, '')}, got ${shown(input)}`;
 }
 
-/** Enough of a value to recognise it. */
+/** The value, cut to what is enough to recognise it. */
 function shown(value: unknown): string {
   if (Array.isArray(value)) return `an array of ${value.length}`;
   if (typeof value === 'object' && value !== null) return 'an object';
