@@ -4,7 +4,7 @@ import { type ArchiveContent, encodeArchive } from '../cold/archive-object';
 import type { ColdTier, OpenArchive } from '../cold/cold-tier';
 import { isOpen, type Manifest, type ManifestDay } from '../cold/manifest';
 import { inLayout } from '../model/block-layout';
-import { type ArrivedDeletion, erasuresOf } from '../model/deletion';
+import { erasuresOf, type VersionedDeletion } from '../model/deletion';
 import { type Id, idText } from '../model/id';
 import { type Layout, unionLayout } from '../model/layout';
 import { type Day, type GroupId, type PartitionRef, sourceIdOfGroup } from '../model/placement';
@@ -193,8 +193,8 @@ async function gatherDay(
 /** What was deleted of a group's source. Groups of a source come one after another. */
 function sourceDeletions(catalogue: Catalogue, ref: PartitionRef) {
   let source: Id | undefined;
-  let deletions: readonly ArrivedDeletion[] = [];
-  return async (group: GroupId): Promise<readonly ArrivedDeletion[]> => {
+  let deletions: readonly VersionedDeletion[] = [];
+  return async (group: GroupId): Promise<readonly VersionedDeletion[]> => {
     const id = sourceIdOfGroup(group);
     if (id !== source) deletions = await catalogue.deletions(ref.tenantId, id);
     source = id;

@@ -6,7 +6,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { LRUCache } from 'lru-cache';
 import { decodeVersion, encodeVersion } from '../codec';
-import type { ArrivedDeletion } from '../model/deletion';
+import type { VersionedDeletion } from '../model/deletion';
 import { DAY_MS } from '../model/duration';
 import { type Id, idOf } from '../model/id';
 import { decodedBytes, decodeLayout, type Layout, unpackLayout } from '../model/layout';
@@ -29,7 +29,7 @@ export interface SourceCatalogue {
   /** No sample bears an earlier time, ms; Infinity when it has never posted. */
   readonly firstMs: number;
   /** What was deleted of it. */
-  readonly deletions: readonly ArrivedDeletion[];
+  readonly deletions: readonly VersionedDeletion[];
 }
 
 /** A layout of a group, of which samples are about to be written. */
@@ -221,7 +221,7 @@ export class Catalogue {
   /** Everything that is known of a source; nothing when it has never posted. */
   async source(tenantId: Id, sourceId: Id): Promise<SourceCatalogue> {
     const layouts = new Map<GroupId, Layout[]>();
-    const deletions: ArrivedDeletion[] = [];
+    const deletions: VersionedDeletion[] = [];
     let longestWindowMs = 0;
     let firstMs = Infinity;
     const items = queryAll(this.table, {
@@ -255,7 +255,7 @@ export class Catalogue {
    *
    * @returns whether its days are still to be opened ({@link markOpened}): not when it was delivered before
    */
-  async putDeletion(tenantId: Id, sourceId: Id, deletion: ArrivedDeletion): Promise<boolean> {
+  async putDeletion(tenantId: Id, sourceId: Id, deletion: VersionedDeletion): Promise<boolean> {
     const { selector, fromMs, toMs } = deletion;
     const Key = deletionKey(tenantId, sourceId, deletion);
     const version = versionText(deletion);
@@ -286,7 +286,7 @@ export class Catalogue {
   }
 
   /** Notes that the days of a deletion were opened for the archiver. */
-  async markOpened(tenantId: Id, sourceId: Id, deletion: ArrivedDeletion): Promise<void> {
+  async markOpened(tenantId: Id, sourceId: Id, deletion: VersionedDeletion): Promise<void> {
     await succeeds(
       this.table.client.send(
         new UpdateItemCommand({
@@ -301,8 +301,8 @@ export class Catalogue {
   }
 
   /** What was deleted of a source. */
-  async deletions(tenantId: Id, sourceId: Id): Promise<ArrivedDeletion[]> {
-    const deletions: ArrivedDeletion[] = [];
+  async deletions(tenantId: Id, sourceId: Id): Promise<VersionedDeletion[]> {
+    const deletions: VersionedDeletion[] = [];
     const items = queryAll(this.table, {
       KeyConditionExpression: 'pk = :pk AND begins_with(sk, :deletion)',
       ExpressionAttributeValues: {
@@ -328,17 +328,17 @@ export class Catalogue {
   }
 }
 
-function deletionKey(tenantId: Id, sourceId: Id, { selector, fromMs, toMs }: ArrivedDeletion) {
+function deletionKey(tenantId: Id, sourceId: Id, { selector, fromMs, toMs }: VersionedDeletion) {
   const id = idOf('deletion', selector.name, String(selector.isPrefix), String(fromMs), String(toMs));
   return metaKeys.deletion(tenantId, sourceId, id);
 }
 
 /** Of two, the higher version is the later in the order of text. */
-function versionText({ version }: ArrivedDeletion): string {
+function versionText({ version }: VersionedDeletion): string {
   return Buffer.from(encodeVersion(version)).toString('hex');
 }
 
-function deletionOf(item: Item): ArrivedDeletion {
+function deletionOf(item: Item): VersionedDeletion {
   return {
     selector: { name: item.name!.S!, isPrefix: item.isPrefix!.BOOL! },
     fromMs: Number(item.fromMs!.N),

@@ -20,7 +20,7 @@ import { Tenants } from '../tenancy/tenants';
 import { UsageTable } from '../tenancy/usage-table';
 import { objectStore } from './object-store';
 
-/** What the ingester and the replayer work with, from their environment. */
+/** The adapters of the ingester and the replayer, from their environment. */
 export function ingestDependencies(
   isReplay: boolean,
 ): IngestDependencies & { readonly table: RecoveryTable } {
@@ -29,7 +29,7 @@ export function ingestDependencies(
   const table = new RecoveryTable(meta);
   const tenants = new Tenants(meta);
   const catalogue = new Catalogue(meta, retention);
-  // The safety net of a key: as long as the stream remembers, so that whatever vanishes can be replayed.
+  // Keys expire when the stream forgets their records: whatever vanishes can be replayed.
   const hot = new HotTier(connectHot(variable(ENV.redis)), streamRetention);
   return {
     hot,
@@ -46,7 +46,7 @@ export function ingestDependencies(
   };
 }
 
-/** A batch of an event source mapping; all records are of one shard. */
+/** The records of an event source mapping's batch, all of one shard. */
 export function deliveredRecords(event: KinesisStreamEvent): DeliveredRecord[] {
   return event.Records.map(({ kinesis, eventID }) => ({
     sequenceNumber: kinesis.sequenceNumber,
@@ -65,7 +65,7 @@ export async function ingest(
 ): Promise<IngestResult> {
   const hasTime = () => context.getRemainingTimeInMillis() > INGEST_MARGIN_MS;
   const result = await ingestBatch(dependencies, delivered, hasTime);
-  for (const error of result.errors) log.error('records will be delivered again', { error });
+  for (const error of result.errors) log.error('the stream delivers records again', { error });
   count(name, {
     RecordsDelivered: delivered.length,
     RecordsFailed: result.failed.length,

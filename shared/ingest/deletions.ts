@@ -6,14 +6,14 @@ import { mapLimited } from '../platform/concurrency';
 import type { PartitionBatch } from './reduce';
 
 const PARALLEL = 16;
-/** Days of the manifest are texts of ten characters. */
+/** The manifest's days are texts of ten characters. */
 const FIRST_DAY_MS = 0;
 const LAST_DAY_MS = Date.parse('9999-12-31T00:00:00Z');
 
 /**
- * Writes down what a batch deletes: from then on no read shows it, in whatever tier it is. Then opens the days that may
- * have samples of it beyond memory, so that the archiver takes them out for good; in this order, or it could look at a
- * day between the two and commit it as it was. A deletion that was delivered before opens nothing again.
+ * Puts a batch's deletions into the catalogue: from then on no read shows the deleted samples, in any tier. Then marks the
+ * days dirty that may have such samples beyond memory, so that the archiver removes them for good. The order matters:
+ * the archiver could otherwise commit a day unchanged between the two steps. A redelivered deletion marks nothing again.
  */
 export async function putDeletions(
   { catalogue, manifest }: { readonly catalogue: Catalogue; readonly manifest: Manifest },
@@ -24,7 +24,7 @@ export async function putDeletions(
     const { sourceId, fromMs, toMs } = deletion;
     if (!(await catalogue.putDeletion(ref.tenantId, sourceId, deletion))) return;
     const { firstMs } = await catalogue.source(ref.tenantId, sourceId);
-    // A source that has not posted yet has nothing there; what comes is flushed, which opens its day.
+    // A source that never posted has no samples there. Later samples mark their day dirty when they are flushed.
     const [first, last] = [dayWithin(Math.max(fromMs, firstMs)), dayWithin(toMs - 1)];
     const days = first > last ? [] : await manifest.days(ref, first, last);
     await mapLimited(days, PARALLEL, ({ day }) => manifest.announce(ref, day));

@@ -22,7 +22,7 @@ import type { NewLayout, SeriesCounter } from '../tenancy/series-counter';
 import { putDeletions } from './deletions';
 import { type ArrivedRecord, type PartitionBatch, reduceBatch } from './reduce';
 
-/** Where a record goes that no release can read. */
+/** Where poison records go. */
 export interface Quarantine {
   put(record: DeliveredRecord, reason: string): Promise<void>;
 }
@@ -38,32 +38,32 @@ export interface IngestDependencies {
   readonly windowMs: number;
   /** @default the release's own choice */
   readonly frameFormat?: FrameFormat;
-  /** Whether the records were delivered before. */
+  /** The records were delivered before. */
   readonly isReplay: boolean;
 }
 
 export interface IngestResult {
-  /** Sequence numbers of the records that must be delivered again. */
+  /** Sequence numbers of the records that the stream must deliver again. */
   readonly failed: readonly string[];
   readonly errors: readonly Error[];
   readonly samples: number;
-  /** Sequence numbers of the records that were put into quarantine. */
+  /** Sequence numbers of the records in quarantine. */
   readonly quarantined: readonly string[];
 }
 
 /** Partitions and catalogue writes in flight at a time. */
 const PARALLEL = 32;
-/** Layouts of a group in one batch that are put into the catalogue each for itself. */
+/** Layouts of a group that a batch puts into the catalogue one by one; more are put as unions. */
 const MAX_LAYOUTS_EACH = 16;
 
 /**
  * Appends a batch to the hot tier.
  *
- * A record that cannot be decoded goes to quarantine and the batch goes on; a store that is down fails the records
- * of the partitions it concerns, which the stream delivers again (design.md, rule 9). Nothing here waits for, or
- * triggers, a flush (rule 4).
+ * A record that cannot be decoded goes to quarantine and the batch goes on. A store that is down fails the records of its
+ * partitions, which the stream delivers again (DESIGN.md, rule 9). Appending neither waits for a flush nor triggers one
+ * (rule 4).
  *
- * @param hasTime asked before each partition: those for which there is none are delivered again, the others are done
+ * @param hasTime called before each partition; the stream delivers those again that it refuses
  */
 export async function ingestBatch(
   dependencies: IngestDependencies,
@@ -75,14 +75,14 @@ export async function ingestBatch(
   const errors: Error[] = [];
   const arrived: ArrivedRecord[] = [];
   const quarantined: string[] = [];
-  // Before the records are looked at: what cannot be known to be of a tenant that is there must come again.
+  // First of all: a batch whose tenants cannot be checked must come again as a whole.
   const deleted = await deletedTenants.names();
 
   for (const [index, record] of delivered.entries()) {
     try {
       if (decodeHeartbeat(record.data) !== undefined) continue;
       const decoded = decodeRecord(record.data);
-      // What a deleted tenant posted would otherwise come back, now or with a replay.
+      // Else a deleted tenant's samples would come back, now or with a replay.
       if (deleted.has(decoded.tenant)) continue;
       arrived.push({ record: decoded, version: versionOf(record), index });
     } catch (error) {
@@ -92,7 +92,7 @@ export async function ingestBatch(
         quarantined.push(record.sequenceNumber);
       } catch (cause) {
         failed.add(index);
-        errors.push(new Error(`quarantine of record ${record.sequenceNumber}`, { cause }));
+        errors.push(new Error(`record ${record.sequenceNumber} could not be put into quarantine`, { cause }));
       }
     }
   }
@@ -100,7 +100,8 @@ export async function ingestBatch(
   let samples = 0;
   await mapLimited(reduceBatch(arrived, windowMs, frameFormat), PARALLEL, async (batch) => {
     try {
-      if (!hasTime()) throw new Error('no time is left in this invocation');
+      if (!hasTime())
+        throw new Error('the invocation has no time left; the stream delivers the record again');
       const fresh = await catalogueLayouts(catalogue, batch, windowMs);
       const ref = { tenantId: tenantIdOf(batch.tenant), partition: batch.partition };
       await putDeletions(dependencies, ref, batch.deletions);
@@ -109,7 +110,11 @@ export async function ingestBatch(
       await dependencies.newSeries.added(ref.tenantId, fresh);
     } catch (cause) {
       for (const index of batch.records) failed.add(index);
-      errors.push(new Error(`partition ${batch.partition} of a tenant`, { cause }));
+      errors.push(
+        new Error(`partition ${batch.partition} of tenant ${tenantIdOf(batch.tenant)} was not appended`, {
+          cause,
+        }),
+      );
     }
   });
   return {
@@ -120,7 +125,7 @@ export async function ingestBatch(
   };
 }
 
-/** Appends; when memory may have lost something of the partition, that is written down first. */
+/** Appends. When memory may have lost a part of the partition, records the loss first. */
 async function append(
   { hot, losses, isReplay }: IngestDependencies,
   ref: PartitionRef,
@@ -150,7 +155,7 @@ async function catalogueLayouts(
     firstMs.set(group, Math.min(windowStart, firstMs.get(group) ?? Infinity));
   const puts = [...batch.groupLayouts].flatMap(([group, ids]) => {
     const all = [...ids].map((id) => batch.layouts.get(id)!);
-    // Many are a flood of names: fewer, larger layouts name the same series. The hot tier has those of the frames.
+    // A flood of names: a few unions name the same series. The hot tier has the frames' own layouts.
     const few =
       all.length <= MAX_LAYOUTS_EACH
         ? all
@@ -166,7 +171,7 @@ async function catalogueLayouts(
   });
 }
 
-/** Unions of layouts, each of a size that an item of the catalogue holds. */
+/** Unites layouts, as far as an item of the catalogue holds the union. */
 function unionsOf(layouts: readonly Layout[]): Layout[] {
   const unions: Layout[] = [];
   let pending: Layout[] = [];

@@ -7,7 +7,7 @@ import {
   writeSampleFrame,
 } from '../codec';
 import type { WindowAppend } from '../hot/hot-tier';
-import type { ArrivedDeletion } from '../model/deletion';
+import type { SourceDeletion, VersionedDeletion } from '../model/deletion';
 import { FORMATS, type FrameFormat } from '../model/formats';
 import type { Id } from '../model/id';
 import { idText } from '../model/id';
@@ -23,39 +23,39 @@ import {
 import { type GroupId, groupIdOf, windowStartMs } from '../model/placement';
 import type { StreamRecord } from '../stream/record';
 
-/** A decoded record with the version that the stream gave it, and its place in the batch. */
+/** A decoded record, the version that the stream gave it, and its index in the batch. */
 export interface ArrivedRecord {
   readonly record: StreamRecord;
   readonly version: Version;
   readonly index: number;
 }
 
-/** What a batch adds to one partition. */
+/** A batch's samples and deletions for one partition. */
 export interface PartitionBatch {
   readonly tenant: string;
   readonly partition: number;
-  /** Places in the batch of the records that contribute; they fail together. */
+  /** Indexes in the batch of the records that contribute; they fail together. */
   readonly records: readonly number[];
   readonly layouts: ReadonlyMap<Id, PackedLayout>;
-  /** Which layouts each group has frames of, for the catalogue. */
+  /** The layouts of each group's frames, for the catalogue. */
   readonly groupLayouts: ReadonlyMap<GroupId, ReadonlySet<Id>>;
   readonly windows: readonly WindowAppend[];
   readonly samples: number;
   /** Lowest arrival time of the records, ms. */
   readonly arrivalMs: number;
-  /** What it deletes, each of one source, whatever the order in the batch. */
-  readonly deletions: readonly (ArrivedDeletion & { readonly sourceId: Id })[];
+  readonly deletions: readonly (SourceDeletion & VersionedDeletion)[];
 }
 
-interface Post {
+/** A record's samples of one group and timestamp. */
+interface VersionedRow {
   readonly layout: PackedLayout;
   readonly version: Version;
   readonly values: Uint8Array;
 }
 
 /**
- * Merges a batch by partition, and reduces the values of one (series, timestamp) to the one of the highest
- * version, before anything is sent: a flood of samples with one timestamp is one sample (design.md, section 4).
+ * Merges a batch by partition, and keeps of each (series, timestamp) the value of the highest version. So a flood of
+ * samples of one timestamp reaches the store as one sample.
  */
 export function reduceBatch(
   records: readonly ArrivedRecord[],
@@ -79,26 +79,26 @@ function reducePartition(
 ): PartitionBatch {
   const layouts = new Map<Id, PackedLayout>();
   const groupLayouts = new Map<GroupId, Set<Id>>();
-  const posts = new Map<GroupId, Map<number, Post[]>>();
+  const rows = new Map<GroupId, Map<number, VersionedRow[]>>();
   for (const { record, version } of records) {
-    for (const { sourceId, splitBits, splitIndex, layout, frames } of record.groups) {
-      const group = groupIdOf(idText(sourceId), splitBits, splitIndex);
-      let byTimestamp = posts.get(group);
+    for (const { sourceIdBytes, splitBits, splitIndex, layout, frames } of record.groups) {
+      const group = groupIdOf(idText(sourceIdBytes), splitBits, splitIndex);
+      let byTimestamp = rows.get(group);
       if (byTimestamp === undefined) {
         byTimestamp = new Map();
-        posts.set(group, byTimestamp);
+        rows.set(group, byTimestamp);
       }
       for (const { timestamp, values } of frames) {
-        const post: Post = { layout, version, values };
+        const row: VersionedRow = { layout, version, values };
         const others = byTimestamp.get(timestamp);
-        byTimestamp.set(timestamp, others === undefined ? [post] : reducePosts(others, post));
+        byTimestamp.set(timestamp, others === undefined ? [row] : addRow(others, row));
       }
     }
   }
 
   const windows: WindowAppend[] = [];
   let samples = 0;
-  for (const [group, byTimestamp] of posts) {
+  for (const [group, byTimestamp] of rows) {
     const byWindow = new Map<number, Uint8Array[]>();
     const used = new Set<Id>();
     for (const [timestamp, distinct] of byTimestamp) {
@@ -108,11 +108,11 @@ function reducePartition(
         frames = [];
         byWindow.set(start, frames);
       }
-      for (const post of distinct) {
-        frames.push(frameOf(post, timestamp, format));
-        samples += post.values.length / 8;
-        layouts.set(post.layout.id, post.layout);
-        used.add(post.layout.id);
+      for (const row of distinct) {
+        frames.push(frameOf(row, timestamp, format));
+        samples += row.values.length / 8;
+        layouts.set(row.layout.id, row.layout);
+        used.add(row.layout.id);
       }
     }
     groupLayouts.set(group, used);
@@ -129,19 +129,15 @@ function reducePartition(
     samples,
     arrivalMs: Math.min(...records.map(({ version }) => version.arrivalMs)),
     deletions: records.flatMap(({ record, version }) =>
-      (record.deletions ?? []).map((deletion) => ({
-        ...deletion,
-        sourceId: idText(deletion.sourceId),
-        version,
-      })),
+      (record.deletions ?? []).map((deletion) => ({ ...deletion, version })),
     ),
   };
 }
 
-/** Adds a post to those of its group and timestamp, of which no two have a series in common. */
-function reducePosts(others: readonly Post[], post: Post): Post[] {
-  const kept: Post[] = [];
-  let rest: Post | undefined = post;
+/** Adds a row to those of its group and timestamp. No two of the result have a series in common. */
+function addRow(others: readonly VersionedRow[], row: VersionedRow): VersionedRow[] {
+  const kept: VersionedRow[] = [];
+  let rest: VersionedRow | undefined = row;
   for (const other of others) {
     if (rest === undefined) kept.push(other);
     else if (wins(other, rest)) {
@@ -156,40 +152,40 @@ function reducePosts(others: readonly Post[], post: Post): Post[] {
   return kept;
 }
 
-/** Equal versions are of one record, delivered twice, whose values are the same. */
-function wins(a: Post, b: Post): boolean {
+/** Rows of equal versions come from one record, delivered twice, and have the same values. */
+function wins(a: VersionedRow, b: VersionedRow): boolean {
   return compareVersions(a.version, b.version) >= 0;
 }
 
-/** What is left of a post without the series of another; undefined when nothing is. */
-function without(post: Post, other: Post): Post | undefined {
-  if (post.layout.id === other.layout.id) return undefined;
-  const layout = decodeLayout(unpackLayout(post.layout.packed));
+/** Removes from `row` the series that `other` has. Returns undefined if none remain. */
+function without(row: VersionedRow, other: VersionedRow): VersionedRow | undefined {
+  if (row.layout.id === other.layout.id) return undefined;
+  const layout = decodeLayout(unpackLayout(row.layout.packed));
   const others = decodeLayout(unpackLayout(other.layout.packed));
   const keys = [...layout.columns.keys()];
   const left = layout.series.filter((_, i) => !others.columns.has(keys[i]!));
-  if (left.length === layout.series.length) return post;
+  if (left.length === layout.series.length) return row;
   if (left.length === 0) return undefined;
-  return narrow(post, layout, layoutOf(left));
+  return narrow(row, layout, layoutOf(left));
 }
 
-function narrow(post: Post, from: Layout, to: Layout): Post {
+function narrow(row: VersionedRow, from: Layout, to: Layout): VersionedRow {
   const values = new Uint8Array(to.series.length * 8);
   positionsIn(to, from).forEach((column, i) => {
-    values.set(post.values.subarray(column * 8, column * 8 + 8), i * 8);
+    values.set(row.values.subarray(column * 8, column * 8 + 8), i * 8);
   });
-  return { layout: packLayout(to.bytes), version: post.version, values };
+  return { layout: packLayout(to.bytes), version: row.version, values };
 }
 
-function frameOf(post: Post, timestamp: number, format: FrameFormat): Uint8Array {
-  const version = encodedVersion(post.version);
-  if (format === 2) return packSampleFrame(post.layout.idBytes, timestamp, version, post.values);
-  const frame = Buffer.allocUnsafe(sampleFrameBytes(version, post.values.length / 8));
-  writeSampleFrame(frame, 0, post.layout.idBytes, timestamp, version, post.values);
+function frameOf({ layout, version, values }: VersionedRow, timestamp: number, format: FrameFormat) {
+  const bytes = encodedVersion(version);
+  if (format === 2) return packSampleFrame(layout.idBytes, timestamp, bytes, values);
+  const frame = Buffer.allocUnsafe(sampleFrameBytes(bytes, values.length / 8));
+  writeSampleFrame(frame, 0, layout.idBytes, timestamp, bytes, values);
   return frame;
 }
 
-/** All frames of a record share its version object, so its bytes are made once. */
+/** A record's frames share its version object, so its bytes are made once. */
 const versionBytes = new WeakMap<Version, Uint8Array>();
 
 function encodedVersion(version: Version): Uint8Array {

@@ -1,4 +1,4 @@
-/** Bytes that end before what they announce, or announce what cannot be. */
+/** The bytes end early, or announce an impossible length or number. */
 export class MalformedBytesError extends Error {
   override readonly name = 'MalformedBytesError';
 }
@@ -65,7 +65,7 @@ export class ByteWriter {
     return this;
   }
 
-  /** A view of `count` bytes just added, for the caller to fill in. */
+  /** Adds `count` bytes for the caller to fill in, and returns a view of them. */
   hole(count: number): Buffer {
     this.reserve(count);
     this.end += count;
@@ -77,7 +77,7 @@ export class ByteWriter {
   }
 }
 
-/** Reads what {@link ByteWriter} wrote; every length is checked against what is left before it is used. */
+/** Reads what {@link ByteWriter} wrote. Checks every length against the bytes left before it is used. */
 export class ByteReader {
   private readonly buffer: Buffer;
 
@@ -98,7 +98,7 @@ export class ByteReader {
 
   byte(): number {
     if (this.left < 1)
-      throw new MalformedBytesError(`a byte at ${this.at} is beyond the ${this.buffer.length} there are`);
+      throw new MalformedBytesError(`the bytes end at ${this.buffer.length}, one more is expected`);
     return this.buffer[this.at++]!;
   }
 
@@ -117,30 +117,30 @@ export class ByteReader {
     throw new MalformedBytesError(`the varint before byte ${this.at} exceeds 2^53 - 1`);
   }
 
-  /** A count of things of at least `minBytes` each, so that nothing is allocated that cannot be there. */
+  /** A count of things of at least `minBytes` each, which the bytes left must hold: bounds what the caller allocates. */
   count(minBytes: number): number {
     const count = this.uvarint();
     if (count * minBytes > this.left)
       throw new MalformedBytesError(
-        `${count} things of ${minBytes} bytes announced, ${this.left} bytes left`,
+        `${count} things of ${minBytes} bytes are announced, ${this.left} bytes are left`,
       );
     return count;
   }
 
   bytes(length: number): Buffer {
     if (length > this.left)
-      throw new MalformedBytesError(`${length} bytes announced at ${this.at}, ${this.left} left`);
+      throw new MalformedBytesError(`${length} bytes are announced at ${this.at}, ${this.left} are left`);
     this.at += length;
     return this.buffer.subarray(this.at - length, this.at);
   }
 
   skip(length: number): void {
     if (length > this.left)
-      throw new MalformedBytesError(`${length} bytes announced at ${this.at}, ${this.left} left`);
+      throw new MalformedBytesError(`${length} bytes are announced at ${this.at}, ${this.left} are left`);
     this.at += length;
   }
 
-  /** The bytes from `start` to here, each as a character. */
+  /** The bytes from `start` to {@link offset}, each as one character. */
   latin1(start: number): string {
     return this.buffer.toString('latin1', start, this.at);
   }

@@ -1,15 +1,16 @@
 import type { Erasure, Version } from '../codec';
+import type { Id } from './id';
 import { type Labels, labelValue, METRIC_NAME } from './labels';
 
-/** Series of a source by their names: one name, or all that begin with it; '' as a prefix is every name. */
+/** Selects series of a source by name: one name, or a prefix, of which '' is every name. */
 export interface NameSelector {
   readonly name: string;
   readonly isPrefix: boolean;
 }
 
 /**
- * What is deleted of a source: the samples of a half-open range, ms since epoch, that are older than the deletion. It
- * travels through the stream like a sample and gets its version there (design.md, rule 2).
+ * Deletes a source's samples of a half-open range, ms since epoch, that are older than the deletion. It travels through the
+ * stream like a sample, and gets its version there (DESIGN.md, rule 2).
  */
 export interface Deletion {
   readonly selector: NameSelector;
@@ -17,12 +18,17 @@ export interface Deletion {
   readonly toMs: number;
 }
 
-/** A deletion with the version that decides: older samples are gone wherever they are, newer ones stay. */
-export interface ArrivedDeletion extends Deletion {
+/** A deletion on its way to the catalogue, beside those of other sources. */
+export interface SourceDeletion extends Deletion {
+  readonly sourceId: Id;
+}
+
+/** A deletion that arrived: it removes samples of a lower version from every tier, and leaves those of a higher one. */
+export interface VersionedDeletion extends Deletion {
   readonly version: Version;
 }
 
-/** A range without bounds. What is posted later has a higher version, so it has no need to end. */
+/** A range without bounds. It needs no end: samples posted later have a higher version. */
 export const ALL_TIME = { fromMs: Number.MIN_SAFE_INTEGER, toMs: Number.MAX_SAFE_INTEGER } as const;
 
 export const ALL_NAMES: NameSelector = { name: '', isPrefix: true };
@@ -38,8 +44,8 @@ export function selects({ name, isPrefix }: NameSelector, metricName: string): b
   return isPrefix ? metricName.startsWith(name) : metricName === name;
 }
 
-/** What deletions mean for the columns of `series`, in that order. */
-export function erasuresOf(deletions: readonly ArrivedDeletion[], series: readonly Labels[]): Erasure[] {
+/** Translates deletions into erasures of the columns of `series`, in that order. */
+export function erasuresOf(deletions: readonly VersionedDeletion[], series: readonly Labels[]): Erasure[] {
   if (deletions.length === 0) return [];
   return series.flatMap((labels, column) => {
     const name = labelValue(labels, METRIC_NAME);

@@ -6,10 +6,10 @@ export type Id = string;
 export const ID_BYTES = 16;
 
 /**
- * The 128-bit id of some content: SHA-256 over the length-prefixed parts, cut to 16 bytes. Whoever computes it
- * gets the same, so no two writers can disagree (design.md, rules 7 and 11).
+ * The 128-bit id of some content: SHA-256 over the length-prefixed parts, cut to 16 bytes. Every writer derives the same
+ * id, so no two can disagree (DESIGN.md, rules 7 and 11).
  *
- * @param kind what is identified, so that equal content of two kinds has two ids
+ * @param kind keeps equal content of two kinds apart
  */
 export function idBytes(kind: string, ...parts: (string | Uint8Array)[]): Buffer {
   const pieces: Buffer[] = [];

@@ -8,7 +8,7 @@ export function labelsOf(...pairs: (readonly [string, string])[]): Labels {
   return pairs.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
 }
 
-/** Text that is equal exactly when the labels are. */
+/** A text for each label set: two are equal exactly when the label sets are. */
 export function labelsKey(labels: Labels): string {
   return JSON.stringify(labels);
 }
@@ -17,11 +17,11 @@ export function labelValue(labels: Labels, name: string): string | undefined {
   return labels.find(([label]) => label === name)?.[1];
 }
 
-/** Labels of a source: what posts. */
+/** Labels of a source. */
 export const sourceOf = {
   host: (hostId: string): Labels => [['host', hostId]],
   service: (service: string): Labels => [['service', service]],
-  /** Of a series, whose name is not regarded: its host, else all of its labels. True of Mackerel's series too. */
+  /** The source of a series, ignoring the name: its host, else all of its labels. Holds for Mackerel's series too. */
   labels: (labels: Labels): Labels => {
     const host = labelValue(labels, 'host');
     return host === undefined ? labels.filter(([name]) => name !== METRIC_NAME) : sourceOf.host(host);
@@ -33,14 +33,14 @@ export function metricOf(source: Labels, name: string): Labels {
   return labelsOf([METRIC_NAME, name], ...source);
 }
 
-/** Series that differ in nothing but their names. */
+/** Series that differ in their names alone. */
 export interface NamedSeries {
-  /** All that they have beside the name. */
+  /** All labels but the name. */
   readonly labels: Labels;
   readonly names: readonly string[];
 }
 
-/** {@link labelsKey} of each, which mostly is the same text around different names. */
+/** The {@link labelsKey} of each series. Encodes the shared labels once. */
 export function seriesKeys({ labels, names }: NamedSeries): string[] {
   const isBefore = ([label]: Labels[number]) => label < METRIC_NAME;
   const before = labels.filter(isBefore).map((pair) => `${JSON.stringify(pair)},`);

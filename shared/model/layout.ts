@@ -25,7 +25,7 @@ export interface Layout {
   readonly columns: ReadonlyMap<string, number>;
 }
 
-/** A layout as it travels and is kept: compressed once where it is made, and as it is from there on. */
+/** A layout as records and stores hold it: compressed once, where it is made. */
 export interface PackedLayout {
   readonly id: Id;
   /** The id's 16 bytes. */
@@ -38,8 +38,8 @@ export interface PackedLayout {
 const FORMAT = 1;
 
 /**
- * Bytes of a layout, uncompressed, that a chunk's series are named by: an item of the catalogue holds it however little
- * it compresses. One post's layout stays far below: a group's names are bounded in number and length.
+ * Most bytes, uncompressed, of a layout that is a union of others: an item of the catalogue holds it however little it
+ * compresses. A row's layout stays far below: the names of a group are bounded in number and length.
  */
 export const MAX_UNION_BYTES = 256 * 1024;
 
@@ -48,10 +48,10 @@ export function layoutIdOf(bytes: Uint8Array): Buffer {
   return idBytes('layout', bytes);
 }
 
-/** Bytes that a layout may unpack to; those of this release are far smaller. */
+/** Most bytes that a layout may unpack to; those of this release are far smaller. */
 const MAX_LAYOUT_BYTES = 4 * 1024 * 1024;
 
-/** Small tables and chunks: a layout is a few KB, and making larger ones takes as long as compressing it. */
+/** Small tables and chunks: a layout is a few KB, and zstd's defaults take as long to allocate as to compress. */
 const PACK = {
   chunkSize: 4096,
   params: { [zlib.ZSTD_c_compressionLevel]: 1, [zlib.ZSTD_c_windowLog]: 15 },
@@ -64,17 +64,17 @@ export function packLayout(bytes: Uint8Array): PackedLayout {
     id: idText(idBytes),
     idBytes,
     seriesCount: seriesCountOf(bytes),
-    // A copy: what zlib gives is a view, and would keep its whole chunk.
+    // A copy: zlib returns a view, which would keep its whole chunk.
     packed: Buffer.from(zstdCompressSync(bytes, PACK)),
   };
 }
 
-/** @throws {Error} when the bytes are not zstd, or of more than {@link MAX_LAYOUT_BYTES} */
+/** @throws {Error} when the bytes are not zstd, or unpack to more than {@link MAX_LAYOUT_BYTES} */
 export function unpackLayout(packed: Uint8Array): Buffer {
   return Buffer.from(zstdDecompressSync(packed, UNPACK));
 }
 
-/** How many series a layout's bytes announce, without decoding them. */
+/** Reads the number of series from a layout's bytes, without decoding them. */
 function seriesCountOf(bytes: Uint8Array): number {
   const reader = new ByteReader(bytes);
   checkFormat(reader.byte());
@@ -82,16 +82,16 @@ function seriesCountOf(bytes: Uint8Array): number {
 }
 
 /**
- * Checks that bytes are a layout of distinct series, at a fifth of what decoding them takes.
+ * Checks that bytes are a layout of distinct series, in a fifth of the time that decoding takes.
  *
- * @returns how many series
+ * @returns the number of series
  * @throws {MalformedBytesError} when they are not a layout
  */
 export function checkLayout(bytes: Uint8Array): number {
   const reader = new ByteReader(bytes);
   checkFormat(reader.byte());
   const count = reader.count(1);
-  if (count === 0) throw new MalformedBytesError('a layout of no series');
+  if (count === 0) throw new MalformedBytesError('the layout has no series');
   for (let i = 2 * reader.count(2); i > 0; i--) reader.skip(reader.count(1));
   const names = reader.count(1);
   for (let i = 0; i < names; i++) reader.skip(reader.count(1));
@@ -106,17 +106,17 @@ export function checkLayout(bytes: Uint8Array): number {
     distinct.add(reader.latin1(start));
   }
   if (reader.left !== 0) throw new MalformedBytesError(`${reader.left} bytes after the layout`);
-  if (distinct.size !== count) throw new MalformedBytesError('a layout names a series twice');
+  if (distinct.size !== count) throw new MalformedBytesError('the layout names a series twice');
   return count;
 }
 
-/** A series and the text by which layouts order it, {@link labelsKey}. */
+/** A series and its {@link labelsKey}, by which layouts order it. */
 export interface KeyedLabels {
   readonly labels: Labels;
   readonly key: string;
 }
 
-/** Puts series (distinct, at least one) into canonical order and bytes. */
+/** The layout of series, which are distinct and at least one. */
 export function layoutOf(series: Iterable<Labels>): Layout {
   const keyed = Array.from(series, (labels) => ({ labels, key: labelsKey(labels) })).sort(byKey);
   return assemble(
@@ -130,7 +130,7 @@ export function byKey(a: Pick<KeyedLabels, 'key'>, b: Pick<KeyedLabels, 'key'>):
   return a.key < b.key ? -1 : a.key > b.key ? 1 : 0;
 }
 
-/** The bytes of the layout of series that are distinct, at least one, and in order ({@link byKey}). */
+/** Encodes the layout of series that are distinct, at least one, and ordered {@link byKey}. */
 export function encodeLayout(ordered: readonly KeyedLabels[]): Buffer {
   const first = ordered[0];
   if (first === undefined) throw new RangeError('a layout has at least one series');
@@ -153,11 +153,11 @@ export function encodeLayout(ordered: readonly KeyedLabels[]): Buffer {
   return writer.finish();
 }
 
-/** What {@link encodeLayout} gives, for series of which most sources have no others. The names are distinct and in order. */
+/** {@link encodeLayout} for series that differ in their names alone, as most sources' do. The names are distinct and ordered. */
 export function encodeNamedLayout({ labels, names }: NamedSeries): Buffer {
   const [first, ...others] = names;
   if (first === undefined) throw new RangeError('a layout has at least one series');
-  // Of one series every label is one that all have.
+  // A single series shares every label, the name included.
   const shared = others.length === 0 ? labelsOf([METRIC_NAME, first], ...labels) : labels;
   const writer = new ByteWriter(4096).byte(FORMAT).uvarint(names.length).uvarint(shared.length);
   for (const [name, value] of shared) writer.text(name).text(value);
@@ -192,7 +192,7 @@ export function decodeLayout(bytes: Uint8Array): Layout {
   return assemble(bytes, series, series.map(labelsKey));
 }
 
-/** For each series of `from` its column in `to`, which has them all. */
+/** For each series of `from`, its column in `to`. @throws {RangeError} when `to` lacks a series of `from` */
 export function positionsIn(from: Layout, to: Layout): Uint32Array {
   return Uint32Array.from(from.columns.keys(), (key) => {
     const column = to.columns.get(key);
@@ -201,7 +201,7 @@ export function positionsIn(from: Layout, to: Layout): Uint32Array {
   });
 }
 
-/** The layout that has the series of all. */
+/** The layout of all series of `layouts`. */
 export function unionLayout(layouts: readonly Layout[]): Layout {
   const distinct = [...new Map(layouts.map((layout) => [layout.id, layout])).values()];
   const only = distinct[0];
@@ -214,14 +214,14 @@ export function unionLayout(layouts: readonly Layout[]): Layout {
   return layoutOf(series.values());
 }
 
-/** About how much memory a decoded layout takes; for the bounds of caches. */
+/** An estimate of a decoded layout's memory, for the bounds of caches. */
 export function decodedBytes({ bytes, series }: Layout): number {
   return bytes.length + 500 * series.length;
 }
 
 function assemble(bytes: Uint8Array, series: readonly Labels[], keys: readonly string[]): Layout {
   const columns = new Map(keys.map((key, i) => [key, i]));
-  if (columns.size !== keys.length) throw new MalformedBytesError('a layout names a series twice');
+  if (columns.size !== keys.length) throw new MalformedBytesError('the layout names a series twice');
   const id = layoutIdOf(bytes);
   return { id: idText(id), idBytes: id, bytes, series, columns };
 }

@@ -1,7 +1,7 @@
 import type { Id } from './id';
 import { maxPartitions, type PartitionRef, type Placement, partitionOf } from './placement';
 
-/** Whose series are placed, and how. */
+/** A tenant and where its data lives. */
 export interface PlacedTenant {
   readonly id: Id;
   readonly placement: Placement;
@@ -14,13 +14,13 @@ export function allPartitions(tenants: readonly PlacedTenant[]): PartitionRef[] 
   );
 }
 
-/** The partitions that a source of a tenant has, or has had. */
+/** The partitions that a tenant's source has or had. */
 export function partitionsOfSource({ id, placement }: PlacedTenant, sourceId: Id): PartitionRef[] {
   const partitions = new Set(placement.epochs.map((epoch) => partitionOf(sourceId, epoch.partitions)));
   return [...partitions].map((partition) => ({ tenantId: id, partition }));
 }
 
-/** The partitions that one of several lanes works on; each belongs to one lane. */
+/** The partitions of one lane; each belongs to exactly one. */
 export function partitionsOfLane(
   partitions: readonly PartitionRef[],
   lane: number,
@@ -30,10 +30,9 @@ export function partitionsOfLane(
 }
 
 /**
- * The same partitions from another place on, so that one that takes all the time does not always keep it from the same
- * others.
+ * Starts the same partitions at another one, so that a slow partition does not starve the same others every time.
  *
- * @param at from 0 to below 1
+ * @param at where to start, as a fraction in [0, 1)
  */
 export function rotated(partitions: readonly PartitionRef[], at: number): PartitionRef[] {
   const first = Math.floor(at * partitions.length);

@@ -3,8 +3,8 @@ import { type Id, idBytes, idOf, idText } from './id';
 import { type Labels, labelsKey } from './labels';
 
 /**
- * Where things live. Everything here is derived from content, so that writers and readers agree without
- * asking each other (design.md, rule 11 and section 8).
+ * Placement: the window, group, partition and day of a sample. All are derived from content, so that writers and readers
+ * agree without asking each other (DESIGN.md, rule 11).
  */
 
 /** A UTC day, `2026-11-21`. */
@@ -16,7 +16,7 @@ export function dayOf(timestampMs: number): Day {
   return lastDay.day;
 }
 
-/** Asked for sample after sample, and nearly always the same. */
+/** A cache of one day: samples are nearly always of the same. */
 let lastDay: { readonly number: number; readonly day: Day } = { number: 0, day: '1970-01-01' };
 
 export function dayStartMs(day: Day): number {
@@ -30,7 +30,7 @@ export function daysIn(fromMs: number, toMs: number): Day[] {
   return days;
 }
 
-/** The aligned start of the window that holds a timestamp. Windows divide a day, so none spans two. */
+/** The start of the window that holds a timestamp. Windows are aligned and divide a day, so none spans two. */
 export function windowStartMs(timestampMs: number, windowMs: number): number {
   return Math.floor(timestampMs / windowMs) * windowMs;
 }
@@ -47,18 +47,18 @@ export function sourceIdOf(tenantId: Id, source: Labels): Id {
   return idText(sourceIdBytesOf(tenantId, source));
 }
 
-/** A source's series are split into groups of about this many at most. */
+/** Series of a group, about, at most: a larger source is split. */
 export const MAX_GROUP_SERIES = 256;
-/** And of about this many bytes of names and labels: more than Mackerel's names can have. */
+/** Bytes of names and labels of a group, about, at most: more than 256 of Mackerel's names have. */
 export const MAX_GROUP_LABEL_BYTES = 128 * 1024;
 
 /**
- * Into how many groups a post of `seriesCount` series of one source is split: the smallest power of two that
- * keeps groups at {@link MAX_GROUP_SERIES} and {@link MAX_GROUP_LABEL_BYTES} on average. It depends on the post alone;
- * the catalogue remembers which splits a source has had, and readers look in each.
+ * The split of a row of `seriesCount` series: the smallest power of two of groups that keeps them within
+ * {@link MAX_GROUP_SERIES} and {@link MAX_GROUP_LABEL_BYTES} on average. It depends on the row alone; the catalogue
+ * remembers the splits of a source, and readers look in each.
  *
- * @param labelBytes of all the series' names and labels
- * @returns the exponent, 0 to 15
+ * @param labelBytes bytes of all names and labels
+ * @returns the exponent of two, 0 to 15
  */
 export function splitBitsFor(seriesCount: number, labelBytes = 0): number {
   const groups = Math.max(seriesCount / MAX_GROUP_SERIES, labelBytes / MAX_GROUP_LABEL_BYTES);
@@ -67,7 +67,7 @@ export function splitBitsFor(seriesCount: number, labelBytes = 0): number {
   return bits;
 }
 
-/** Which of the `2 ** splitBits` groups of its source a series belongs to, by its {@link labelsKey}. */
+/** The group of a series among the `2 ** splitBits` of its source, by its {@link labelsKey}. */
 export function splitIndexOf(seriesKey: string, splitBits: number): number {
   if (splitBits === 0) return 0;
   return idBytes('series', seriesKey).readUInt32BE(0) >>> (32 - splitBits);
@@ -90,31 +90,31 @@ export function splitBitsOfGroup(group: GroupId): number {
   return Number.parseInt(group[22]!, 16);
 }
 
-/** From which UTC day on a tenant has how many partitions. */
+/** The number of partitions of a tenant, from a UTC day on. */
 export interface PlacementEpoch {
   readonly fromDay: Day;
   readonly partitions: number;
 }
 
-/** A tenant's small, versioned document of where its data lives. */
+/** A tenant's partition map. */
 export interface Placement {
   /** Ascending by day; the first is from `1970-01-01`. */
   readonly epochs: readonly PlacementEpoch[];
 }
 
-/** How many partitions there are on a day. */
+/** The number of partitions on a day. */
 export function partitionsOn(placement: Placement, day: Day): number {
   return (
     placement.epochs.findLast((epoch) => epoch.fromDay <= day)?.partitions ?? placement.epochs[0]!.partitions
   );
 }
 
-/** The most partitions that any day has. */
+/** The highest number of partitions of any day. */
 export function maxPartitions(placement: Placement): number {
   return Math.max(...placement.epochs.map((epoch) => epoch.partitions));
 }
 
-/** Most partitions a tenant may have. */
+/** Most partitions that a tenant may have. */
 export const MAX_PARTITIONS = 4096;
 
 /** Partitions are equal ranges of the source id, so that the groups of a source lie together. */
@@ -123,7 +123,7 @@ export function partitionOf(sourceId: Id, partitions: number): number {
   return Math.floor((head * partitions) / 2 ** 32);
 }
 
-/** A tenant's partition, by which it is known to Redis, DynamoDB, S3 and Kinesis. */
+/** A tenant's partition: what Redis, DynamoDB, S3 and Kinesis are keyed by. */
 export interface PartitionRef {
   readonly tenantId: Id;
   readonly partition: number;

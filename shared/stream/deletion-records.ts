@@ -1,15 +1,14 @@
 import type { Deletion } from '../model/deletion';
 import type { RecordFormat } from '../model/formats';
-import { idText } from '../model/id';
 import type { Labels } from '../model/labels';
-import { dayStartMs, type PlacementEpoch, partitionOf, sourceIdBytesOf } from '../model/placement';
+import { dayStartMs, type PlacementEpoch, partitionOf, sourceIdOf } from '../model/placement';
 import type { Tenant } from '../tenancy/tenants';
+import { type OutgoingRecord, partitionKeyOf } from './outgoing';
 import { encodeRecord } from './record';
-import { type OutgoingRecord, partitionKeyOf } from './records';
 
 /**
- * Encodes a deletion for the stream. It goes to each partition that the source has, or had, with just the days that lie
- * there: so the sequencer that ordered the samples orders their deletion too.
+ * Encodes a deletion as records: one for each partition that the source has or had, cut to the days it was there. The
+ * sequence numbers that order the samples then order their deletion too.
  */
 export function deletionRecords(
   tenant: Tenant,
@@ -17,8 +16,8 @@ export function deletionRecords(
   deletion: Deletion,
   format?: RecordFormat,
 ): OutgoingRecord[] {
-  const sourceId = sourceIdBytesOf(tenant.id, source);
-  return placesOf(tenant.placement.epochs, idText(sourceId)).flatMap(({ partition, startMs, endMs }) => {
+  const sourceId = sourceIdOf(tenant.id, source);
+  return placesOf(tenant.placement.epochs, sourceId).flatMap(({ partition, startMs, endMs }) => {
     const fromMs = Math.max(deletion.fromMs, startMs);
     const toMs = Math.min(deletion.toMs, endMs);
     if (fromMs >= toMs) return [];
@@ -38,7 +37,7 @@ interface SourcePlace {
   readonly endMs: number;
 }
 
-/** In which partition a source lies, from when to when. The last is for good: what comes later has a higher version. */
+/** The partitions of a source, ascending by time. The last has no end: samples posted later have a higher version. */
 function placesOf(epochs: readonly PlacementEpoch[], sourceId: string): SourcePlace[] {
   const places: SourcePlace[] = [];
   for (const [i, { partitions }] of epochs.entries()) {

@@ -1,13 +1,12 @@
 import { MalformedRecordError } from './record';
 
 /**
- * A record without samples that the recovery function puts into every shard each minute. With it a reader moves on where
- * nobody posts, so that what is behind and what is not is known; and a replay that meets one made after it began has
- * read all that came before.
+ * A record without samples. The recovery function puts one into every shard each minute, so that readers advance where
+ * nobody posts and their lag is known. A replay that meets a heartbeat made after it began has read all that came before.
  *
  *     'H' 'B'  magic
  *     byte     format version, 1
- *     text     id of the replay that runs, '' for none: UTF-8, the rest of the record
+ *     text     id of the running replay, '' for none: UTF-8, the rest of the record
  */
 const HEADER = Buffer.from([0x48, 0x42, 1]);
 
@@ -16,12 +15,14 @@ export function encodeHeartbeat(replay: string): Buffer {
 }
 
 /**
- * @returns the id of the replay, '' for none; undefined for a record that is not a heartbeat
- * @throws {MalformedRecordError} when it is one of a format this release does not read
+ * @returns the id of the running replay, '' for none; undefined for a record that is not a heartbeat
+ * @throws {MalformedRecordError} when it is a heartbeat of a format that this release does not read
  */
 export function decodeHeartbeat(bytes: Uint8Array): string | undefined {
   if (bytes[0] !== HEADER[0] || bytes[1] !== HEADER[1]) return undefined;
-  if (bytes[2] !== HEADER[2]) throw new MalformedRecordError(`a heartbeat of format ${bytes[2]}`);
-  if (bytes.length > 100) throw new MalformedRecordError(`a heartbeat of ${bytes.length} bytes`);
+  if (bytes[2] !== HEADER[2])
+    throw new MalformedRecordError(`heartbeat of format ${bytes[2]}; this release reads ${HEADER[2]}`);
+  if (bytes.length > 100)
+    throw new MalformedRecordError(`heartbeat of ${bytes.length} bytes; at most 100 are allowed`);
   return Buffer.from(bytes.subarray(HEADER.length)).toString('utf8');
 }

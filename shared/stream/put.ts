@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type KinesisClient, PutRecordsCommand } from '@aws-sdk/client-kinesis';
-import type { OutgoingRecord } from './records';
+import type { OutgoingRecord } from './outgoing';
 
-/** The stream took only some of a request's records; those it took are harmless when the request comes again. */
+/** The stream took only some of a request's records. Those are harmless when the sender repeats the request. */
 export class StreamUnavailableError extends Error {
   override readonly name = 'StreamUnavailableError';
 }
@@ -14,10 +14,10 @@ const MAX_TRIES = 6;
 const FIRST_DELAY_MS = 50;
 
 /**
- * Puts every record into the stream. Those that fail are sent again, alone, with jittered backoff: in all for at
- * most about 3 s, so that the client hears before it gives up.
+ * Puts every record into the stream. Sends refused records again, alone, with jittered backoff, for about 3 s at most:
+ * senders give up after 30 s.
  *
- * @throws {StreamUnavailableError} when any is still not in (design.md, rule 1)
+ * @throws {StreamUnavailableError} when the stream still refuses any (DESIGN.md, rule 1)
  */
 export async function putRecords(
   client: KinesisClient,
@@ -36,7 +36,7 @@ export async function putRecords(
   }
 }
 
-/** @returns the records that were not taken */
+/** @returns the records that the stream refused */
 async function putCall(client: KinesisClient, stream: string, records: readonly OutgoingRecord[]) {
   const { FailedRecordCount, Records } = await client.send(
     new PutRecordsCommand({
@@ -48,7 +48,7 @@ async function putCall(client: KinesisClient, stream: string, records: readonly 
   return records.filter((_, i) => Records?.[i]?.SequenceNumber === undefined);
 }
 
-/** Cuts records into calls below the limits, in their order. */
+/** Cuts records into calls within Kinesis' limits, in their order. */
 export function cutCalls(records: readonly OutgoingRecord[]): OutgoingRecord[][] {
   const calls: OutgoingRecord[][] = [];
   let bytes = 0;

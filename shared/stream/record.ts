@@ -1,14 +1,14 @@
 import { crc32, constants as zlib, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import { ByteReader, ByteWriter, MalformedBytesError } from '../model/bytes';
-import type { Deletion } from '../model/deletion';
+import type { SourceDeletion } from '../model/deletion';
 import { FORMATS, type RecordFormat } from '../model/formats';
 import { ID_BYTES, type Id, idText } from '../model/id';
 import { checkLayout, layoutIdOf, type PackedLayout, packLayout, unpackLayout } from '../model/layout';
 import { MAX_PARTITIONS } from '../model/placement';
 
 /**
- * A stream record: all that is needed to rebuild the later tiers (design.md, rule 6). The stream adds the version.
+ * A stream record holds all that is needed to rebuild the later tiers (DESIGN.md, rule 6). The stream adds the version.
  *
  *     'H' 'R'  magic
  *     byte     format version, 3
@@ -20,15 +20,15 @@ import { MAX_PARTITIONS } from '../model/placement';
  *       16 bytes layout id, uvarint length of the packed layout, zstd of the layout's bytes
  *       uvarint  number of frames; each: int64 timestamp, ms; 8 raw bytes for each series of the layout
  *     uvarint number of deletions; each:
- *       16 bytes source id, byte 0 for the series of one name or 1 for those whose names begin so, text name
+ *       16 bytes source id, byte 0 for one name or 1 for a prefix of names, text name or prefix
  *       int64 from, int64 to: ms, half-open
  *
- * Versions 1 and 2 have, after the version's byte, zstd of the same; without layout ids, with layouts that are not packed, and
- * in version 1 without deletions. Version 3 spares both sides the compression: a layout is packed once in the life of
- * an instance, and looked at once; one timestamp's values compress to no fewer of the stream's 25 KB units.
+ * Versions 1 and 2 have zstd of the same after the format's byte, without layout ids and with layouts that are not packed;
+ * version 1 has no deletions. Version 3 saves both sides the compression: a layout is packed, and checked, once in the life
+ * of an instance, and one timestamp's values compress to no fewer of the stream's 25 KB units.
  *
- * A record's groups all lie in its partition. No two of its frames have a value for one (series, timestamp). What it
- * deletes is older than what it has.
+ * A record's groups all lie in its partition. No two of its frames have a value for one (series, timestamp). Its deletions
+ * are older than its samples.
  */
 export interface RecordFrame {
   readonly timestamp: number;
@@ -37,15 +37,11 @@ export interface RecordFrame {
 }
 
 export interface RecordGroup {
-  readonly sourceId: Uint8Array;
+  readonly sourceIdBytes: Uint8Array;
   readonly splitBits: number;
   readonly splitIndex: number;
   readonly layout: PackedLayout;
   readonly frames: readonly RecordFrame[];
-}
-
-export interface RecordDeletion extends Deletion {
-  readonly sourceId: Uint8Array;
 }
 
 export interface StreamRecord {
@@ -53,17 +49,17 @@ export interface StreamRecord {
   readonly partition: number;
   readonly groups: readonly RecordGroup[];
   /** Absent when there are none. */
-  readonly deletions?: readonly RecordDeletion[];
+  readonly deletions?: readonly SourceDeletion[];
 }
 
-/** A record that this release cannot read: poison, to be put in quarantine. */
+/** Poison: a record that this release cannot read, and that goes to quarantine. */
 export class MalformedRecordError extends Error {
   override readonly name = 'MalformedRecordError';
 }
 
-/** Bytes of a body from which a record is cut; keeps records below Kinesis' 1 MiB even when nothing compresses. */
+/** Most bytes of a record's body: below Kinesis' 1 MiB even when nothing compresses. */
 export const MAX_BODY_BYTES = 900_000;
-/** What a reader allows a body to expand to: room for writers of later releases. */
+/** Most bytes that a reader lets a body expand to: room for writers of later releases. */
 const MAX_DECODED_BYTES = 16 * 1024 * 1024;
 const MAGIC = Buffer.from('HR');
 const SAMPLES = 1;
@@ -73,9 +69,9 @@ const HEADER_BYTES = MAGIC.length + 1;
 const CRC_BYTES = 4;
 
 /**
- * Encodes groups of one partition into as many records as keep each below the stream's limit.
+ * Encodes groups of one partition, in as many records as keep each below the stream's limit.
  *
- * @throws {RangeError} when one frame with its layout exceeds a record by itself; groups are bounded far below
+ * @throws {RangeError} when a single frame with its layout exceeds a record; groups are bounded far below
  */
 export function encodeRecords(
   tenant: string,
@@ -118,8 +114,8 @@ export function encodeRecord(record: StreamRecord, format: RecordFormat = FORMAT
   const writer = new ByteWriter(estimatedBytes(record));
   if (isPlain) writer.bytes(MAGIC).byte(PLAIN).bytes(new Uint8Array(CRC_BYTES));
   writer.text(record.tenant).uvarint(record.partition).uvarint(record.groups.length);
-  for (const { sourceId, splitBits, splitIndex, layout, frames } of record.groups) {
-    writer.bytes(sourceId).byte(splitBits).uvarint(splitIndex);
+  for (const { sourceIdBytes, splitBits, splitIndex, layout, frames } of record.groups) {
+    writer.bytes(sourceIdBytes).byte(splitBits).uvarint(splitIndex);
     if (isPlain) writer.bytes(layout.idBytes);
     const layoutBytes = isPlain ? layout.packed : unpackLayout(layout.packed);
     writer.uvarint(layoutBytes.length).bytes(layoutBytes).uvarint(frames.length);
@@ -129,7 +125,7 @@ export function encodeRecord(record: StreamRecord, format: RecordFormat = FORMAT
     writer.uvarint(deletions.length);
     for (const { sourceId, selector, fromMs, toMs } of deletions)
       writer
-        .bytes(sourceId)
+        .bytes(Buffer.from(sourceId, 'base64url'))
         .byte(selector.isPrefix ? 1 : 0)
         .text(selector.name)
         .int64(fromMs)
@@ -142,13 +138,13 @@ export function encodeRecord(record: StreamRecord, format: RecordFormat = FORMAT
   }
   return Buffer.concat([
     MAGIC,
-    // Of a record without deletions what readers of before know.
+    // Without deletions: version 1, which older readers know.
     Buffer.of(deletions.length > 0 ? WITH_DELETIONS : SAMPLES),
     zstdCompressSync(bytes, { params: { [zlib.ZSTD_c_compressionLevel]: 1 } }),
   ]);
 }
 
-/** About how long a record is, rather too much. */
+/** An estimate of a record's size, rather too high. */
 function estimatedBytes({ groups }: StreamRecord): number {
   let bytes = 1024;
   for (const { layout, frames } of groups)
@@ -157,16 +153,16 @@ function estimatedBytes({ groups }: StreamRecord): number {
 }
 
 /**
- * Reads a record. Values are views: of the record, or of its decompressed body.
+ * Reads a record. Values are views of the record, or of its decompressed body.
  *
  * @throws {MalformedRecordError} when the bytes are not a record of a format this release reads
  */
 export function decodeRecord(bytes: Uint8Array): StreamRecord {
   const format = bytes[MAGIC.length]!;
-  const known: readonly number[] = FORMATS.record.reads;
-  if (!known.includes(format) || !MAGIC.equals(bytes.subarray(0, MAGIC.length)))
+  const readable: readonly number[] = FORMATS.record.reads;
+  if (!readable.includes(format) || !MAGIC.equals(bytes.subarray(0, MAGIC.length)))
     throw new MalformedRecordError(
-      `${bytes.length} bytes that are not a record of format ${known.join(', ')}`,
+      `${bytes.length} bytes are not a record of the formats that this release reads, ${readable.join(', ')}`,
     );
   try {
     if (format === PLAIN) return decodeBody(new ByteReader(checkedBody(bytes)), PLAIN);
@@ -184,34 +180,35 @@ function checkedBody(bytes: Uint8Array): Uint8Array {
   const stored = reader.bytes(CRC_BYTES).readUInt32LE();
   const body = bytes.subarray(reader.offset);
   const found = crc32(body);
-  if (found !== stored) throw new MalformedBytesError(`CRC-32 ${found} instead of ${stored}`);
+  if (found !== stored) throw new MalformedBytesError(`CRC-32 is ${found}, the record says ${stored}`);
   return body;
 }
 
-/** Layouts found well-formed, by id: the same few come minute after minute. */
-const checked = new LRUCache<Id, PackedLayout>({
+/** Well-formed layouts, by id: the same few come minute after minute. */
+const checkedLayouts = new LRUCache<Id, PackedLayout>({
   maxSize: 64_000_000,
   sizeCalculation: ({ packed }) => packed.length + 300,
 });
 
-/** A layout of versions 1 and 2. */
+/** The layout of a group in versions 1 and 2. */
 function plainLayout(bytes: Uint8Array): PackedLayout {
-  const known = checked.get(idText(layoutIdOf(bytes)));
-  if (known !== undefined) return known;
+  const cached = checkedLayouts.get(idText(layoutIdOf(bytes)));
+  if (cached !== undefined) return cached;
   checkLayout(bytes);
   const layout = packLayout(bytes);
-  checked.set(layout.id, layout);
+  checkedLayouts.set(layout.id, layout);
   return layout;
 }
 
-/** A layout that bears its id, of which the same bytes were found to be that layout before, or are now. */
+/** The layout of a group in version 3, which states its id: verified the first time, compared with the cache afterwards. */
 function packedLayout(idBytes: Uint8Array, packed: Buffer): PackedLayout {
   const id = idText(idBytes);
-  const known = checked.get(id);
-  if (known !== undefined && packed.equals(known.packed)) return known;
+  const cached = checkedLayouts.get(id);
+  if (cached !== undefined && packed.equals(cached.packed)) return cached;
   const bytes = unpackLayout(packed);
   const found = layoutIdOf(bytes);
-  if (!found.equals(idBytes)) throw new MalformedBytesError(`layout ${idText(found)} is called ${id}`);
+  if (!found.equals(idBytes))
+    throw new MalformedBytesError(`the record says layout ${id}, its bytes are layout ${idText(found)}`);
   // A copy: views would keep the whole record.
   const layout = {
     id,
@@ -219,7 +216,7 @@ function packedLayout(idBytes: Uint8Array, packed: Buffer): PackedLayout {
     seriesCount: checkLayout(bytes),
     packed: Uint8Array.from(packed),
   };
-  checked.set(id, layout);
+  checkedLayouts.set(id, layout);
   return layout;
 }
 
@@ -227,9 +224,9 @@ function decodeBody(reader: ByteReader, format: number): StreamRecord {
   const tenant = reader.text();
   const partition = reader.uvarint();
   if (partition >= MAX_PARTITIONS)
-    throw new MalformedBytesError(`partition ${partition} of ${MAX_PARTITIONS} at most`);
+    throw new MalformedBytesError(`partition ${partition}; at most ${MAX_PARTITIONS - 1} is allowed`);
   const groups = Array.from({ length: reader.count(ID_BYTES + 4) }, () => {
-    const sourceId = reader.bytes(ID_BYTES);
+    const sourceIdBytes = reader.bytes(ID_BYTES);
     const splitBits = reader.byte();
     const splitIndex = reader.uvarint();
     if (splitBits > 15 || splitIndex >= 2 ** splitBits)
@@ -243,18 +240,18 @@ function decodeBody(reader: ByteReader, format: number): StreamRecord {
       timestamp: reader.int64(),
       values: reader.bytes(valueBytes),
     }));
-    return { sourceId, splitBits, splitIndex, layout, frames };
+    return { sourceIdBytes, splitBits, splitIndex, layout, frames };
   });
   const deletions = format === SAMPLES ? [] : decodeDeletions(reader);
   if (reader.left !== 0) throw new MalformedBytesError(`${reader.left} bytes after the record`);
   return deletions.length === 0 ? { tenant, partition, groups } : { tenant, partition, groups, deletions };
 }
 
-function decodeDeletions(reader: ByteReader): RecordDeletion[] {
+function decodeDeletions(reader: ByteReader): SourceDeletion[] {
   return Array.from({ length: reader.count(ID_BYTES + 18) }, () => {
-    const sourceId = reader.bytes(ID_BYTES);
+    const sourceId = idText(reader.bytes(ID_BYTES));
     const kind = reader.byte();
-    if (kind > 1) throw new MalformedBytesError(`deletion of kind ${kind}, this release reads 0 and 1`);
+    if (kind > 1) throw new MalformedBytesError(`deletion of kind ${kind}; this release reads 0 and 1`);
     const selector = { name: reader.text(), isPrefix: kind === 1 };
     const fromMs = reader.int64();
     const toMs = reader.int64();

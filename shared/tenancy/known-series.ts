@@ -4,7 +4,7 @@ import { seriesOf } from '../catalogue/source-series';
 import { type Labels, labelsKey, seriesKeys } from '../model/labels';
 import { sourceIdOf } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
-import type { SourceRow } from '../protocol/rows';
+import type { SourceRow, SourceRows } from '../protocol/protocol';
 import type { Tenant } from './tenants';
 
 const PARALLEL = 16;
@@ -24,8 +24,8 @@ export class KnownSeries {
   /** Keeps the samples of series that are known. */
   async keep(
     tenant: Tenant,
-    sources: readonly (readonly [Labels, readonly SourceRow[]])[],
-  ): Promise<{ readonly kept: [Labels, SourceRow[]][]; readonly dropped: number }> {
+    sources: readonly SourceRows[],
+  ): Promise<{ readonly kept: SourceRows[]; readonly dropped: number }> {
     let dropped = 0;
     const kept = await mapLimited(sources, PARALLEL, async ([source, rows]) => {
       const known = await this.seriesOf(tenant, source);
@@ -34,7 +34,7 @@ export class KnownSeries {
         dropped += row.values.length - old.values.length;
         return old.values.length === 0 ? [] : [old];
       });
-      return [source, left] as [Labels, SourceRow[]];
+      return [source, left] as const;
     });
     return { kept: kept.filter(([, rows]) => rows.length > 0), dropped };
   }
@@ -61,6 +61,6 @@ function knownOf(row: SourceRow, known: ReadonlySet<string>): SourceRow {
   return {
     timestamp: row.timestamp,
     columns: { key: `${row.columns.key}!${kept.join(' ')}`, series: () => kept.map((i) => series[i]!) },
-    values: kept.map((i) => row.values[i]!),
+    values: BigUint64Array.from(kept, (i) => row.values[i]!),
   };
 }

@@ -7,11 +7,11 @@ import { type PartitionRef, partitionOf, sourceIdOf, tenantIdOf } from '../../sh
 import { MAX_CALL_MS } from '../../shared/platform/call-time';
 import { mapLimited } from '../../shared/platform/concurrency';
 import { HotKeys } from '../../shared/platform/keys';
-import { rowsOfPoints } from '../../shared/protocol/rows';
+import { rowsOf } from '../../shared/protocol/mackerel/json';
 import { IncompleteReadError } from '../../shared/query/incomplete';
 import { readSeries } from '../../shared/query/read';
 import type { DeliveredRecord } from '../../shared/stream/delivered';
-import { recordsOf } from '../../shared/stream/records';
+import { rowRecords } from '../../shared/stream/row-records';
 import { type ClusterNode, type LocalCluster, startCluster } from '../support/cluster';
 import { startTiers, type Tiers } from '../support/tiers';
 import { until } from '../support/until';
@@ -60,7 +60,7 @@ class Feed {
     const timestamp = this.startMs + at * 1000;
     const fresh = hosts.map((host, h) => {
       const points = new Map([[timestamp, new Map(names.map((name, m) => [name, sampleOf(host, at, m)]))]]);
-      const [record] = recordsOf(tenant, [[sourceOf.host(host), rowsOfPoints(sourceOf.host(host), points)]]);
+      const [record] = rowRecords(tenant, [[sourceOf.host(host), rowsOf(sourceOf.host(host), points)]]);
       const sequenceNumber = String(this.records.length + h);
       return { host, at, data: record!.data, sequenceNumber, arrivalMs: Date.now(), shardId: 's' };
     });

@@ -5,11 +5,11 @@ import { ingestBatch } from '../../shared/ingest/ingest';
 import { ALL_TIME, type Deletion, selects } from '../../shared/model/deletion';
 import { metricOf, sourceOf } from '../../shared/model/labels';
 import { dayOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
-import { rowsOfPoints } from '../../shared/protocol/rows';
+import { rowsOf } from '../../shared/protocol/mackerel/json';
 import { readSeries } from '../../shared/query/read';
 import { deletionRecords } from '../../shared/stream/deletion-records';
 import type { DeliveredRecord } from '../../shared/stream/delivered';
-import { recordsOf } from '../../shared/stream/records';
+import { rowRecords } from '../../shared/stream/row-records';
 import { startTiers, type Tiers } from '../support/tiers';
 
 const MINUTE = 60_000;
@@ -138,8 +138,8 @@ describe('deletions', () => {
         } else {
           const [record] =
             step.kind === 'post'
-              ? recordsOf(tenant, [
-                  [source, rowsOfPoints(source, new Map([[step.at, new Map(Object.entries(step.values))]]))],
+              ? rowRecords(tenant, [
+                  [source, rowsOf(source, new Map([[step.at, new Map(Object.entries(step.values))]]))],
                 ])
               : deletionRecords(tenant, source, step.deletion);
           const sequenceNumber = String(stream.length);

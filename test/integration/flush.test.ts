@@ -53,7 +53,7 @@ describe('moving group-windows', () => {
       const names = Object.keys(values).sort();
       const layout = layoutOf(names.map((name) => metricOf(source, name)));
       return {
-        sourceId: sourceIdBytesOf(tenant.id, source),
+        sourceIdBytes: sourceIdBytesOf(tenant.id, source),
         splitBits: 0,
         splitIndex: 0,
         layout: packLayout(layout.bytes),

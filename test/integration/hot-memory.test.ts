@@ -55,7 +55,7 @@ describe('the memory of the hot tier', () => {
       const names = Array.from({ length: METRICS }, (_, m) => `custom.app${h % 7}.metric${m}.value`);
       const layout = layoutOf(names.map((name) => metricOf(source, name)));
       return {
-        sourceId: sourceIdBytesOf(tenantId, source),
+        sourceIdBytes: sourceIdBytesOf(tenantId, source),
         splitBits: 0,
         splitIndex: 0,
         layout: packLayout(layout.bytes),

@@ -151,7 +151,10 @@ describe('ops delete', () => {
   test.each([
     { args: ['delete', '--host', 'h'], says: 'ops: give either --name or --all-names' },
     { args: ['delete', '--name', 'm'], says: 'ops: give either --host or --service' },
-    { args: ['delete', '--host', 'h', '--name', 'a*b'], says: 'name: * may stand only at the end: "a*b"' },
+    {
+      args: ['delete', '--host', 'h', '--name', 'a*b'],
+      says: 'name: * is allowed only at the end, not in "a*b"',
+    },
     { args: ['delete', '--host', 'nobody', '--name', 'm'], says: 'host nobody has no metric m' },
     {
       args: ['delete', '--host', 'h', '--name', 'm', '--from', '2026-01-02', '--to', '2026-01-01'],

@@ -7,10 +7,10 @@ import { metricOf, sourceOf } from '../../shared/model/labels';
 import { layoutOf, packLayout } from '../../shared/model/layout';
 import { groupIdOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import { metaKeys } from '../../shared/platform/keys';
-import { rowsOfPoints } from '../../shared/protocol/rows';
+import { rowsOf } from '../../shared/protocol/mackerel/json';
 import { clampRange, type TimeRange } from '../../shared/query/plan';
 import { readSeries } from '../../shared/query/read';
-import { recordsOf } from '../../shared/stream/records';
+import { rowRecords } from '../../shared/stream/row-records';
 import { startTiers, type Tiers } from '../support/tiers';
 
 const HOUR = 3_600_000;
@@ -58,7 +58,7 @@ describe('what a read costs', () => {
 
   async function post(host: string, times: readonly number[]): Promise<void> {
     const points = new Map(times.map((at) => [at, new Map([['m', 1]])]));
-    const batch = recordsOf(tenant, [[sourceOf.host(host), rowsOfPoints(sourceOf.host(host), points)]]).map(
+    const batch = rowRecords(tenant, [[sourceOf.host(host), rowsOf(sourceOf.host(host), points)]]).map(
       ({ data }) => ({
         data,
         sequenceNumber: String(arrivals++),

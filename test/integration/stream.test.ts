@@ -11,8 +11,8 @@ import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { kinesisEvent } from '../../scripts/local/batches';
 import { sourceOf } from '../../shared/model/labels';
 import { tenantIdOf } from '../../shared/model/placement';
-import { rowsOfPoints } from '../../shared/protocol/rows';
-import { recordsOf } from '../../shared/stream/records';
+import { rowsOf } from '../../shared/protocol/mackerel/json';
+import { rowRecords } from '../../shared/stream/row-records';
 import { Client } from '../support/client';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { ops } from '../support/ops';
@@ -60,8 +60,8 @@ describe('the stream', () => {
         new Map([[METRIC, value]]),
       ]),
     );
-    const [record, ...more] = recordsOf(tenant, [
-      [sourceOf.host(host), rowsOfPoints(sourceOf.host(host), points)],
+    const [record, ...more] = rowRecords(tenant, [
+      [sourceOf.host(host), rowsOf(sourceOf.host(host), points)],
     ]);
     expect(more).toEqual([]);
     return record!;

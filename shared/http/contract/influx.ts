@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { PRECISIONS } from '../../protocol/influx/line-protocol';
+import { PRECISIONS } from '../../protocol/influx/line-reader';
 import type { Route } from './route';
 
 /** InfluxDB's other parameters, such as `bucket` and `org`, are ignored. */

@@ -4,31 +4,31 @@ import { reduceBatch } from '../../../shared/ingest/reduce';
 import { idText } from '../../../shared/model/id';
 import { labelValue, METRIC_NAME, metricOf, sourceOf } from '../../../shared/model/labels';
 import { decodeLayout, layoutOf, packLayout, unpackLayout } from '../../../shared/model/layout';
-import { sourceIdBytesOf, tenantIdOf } from '../../../shared/model/placement';
+import { sourceIdBytesOf, sourceIdOf, tenantIdOf } from '../../../shared/model/placement';
 
 const HOUR = 3_600_000;
 const T = 500_000 * HOUR;
 
-interface Post {
+interface Row {
   readonly host?: string;
   readonly at: number;
   readonly values: Readonly<Record<string, number>>;
 }
 
-/** A batch of records, one for each list of posts; later ones have higher versions. */
-function batchOf(...records: Post[][]) {
-  return records.map((posts, index) => ({
+/** A batch of records, one for each list of rows; later ones have higher versions. */
+function batchOf(...records: Row[][]) {
+  return records.map((rows, index) => ({
     index,
     version: { arrivalMs: 1000 + index, sequence: BigInt(index) },
     record: {
       tenant: 't',
       partition: 0,
-      groups: posts.map(({ host = 'h', at, values }) => {
+      groups: rows.map(({ host = 'h', at, values }) => {
         const source = sourceOf.host(host);
         const layout = layoutOf(Object.keys(values).map((name) => metricOf(source, name)));
         const ordered = layout.series.map((labels) => values[labelValue(labels, METRIC_NAME)!]!);
         return {
-          sourceId: sourceIdBytesOf(tenantIdOf('t'), source),
+          sourceIdBytes: sourceIdBytesOf(tenantIdOf('t'), source),
           splitBits: 0,
           splitIndex: 0,
           layout: packLayout(layout.bytes),
@@ -39,7 +39,7 @@ function batchOf(...records: Post[][]) {
   }));
 }
 
-/** What a reduced batch holds: `name@timestamp=value`, each as often as it stands there. */
+/** The samples of a reduced batch, as `name@timestamp=value`, repetitions included. */
 function contents(batches: ReturnType<typeof reduceBatch>): string[] {
   return batches
     .flatMap(({ windows, layouts }) =>
@@ -57,13 +57,13 @@ function contents(batches: ReturnType<typeof reduceBatch>): string[] {
 }
 
 describe('reducing a batch', () => {
-  test('keeps one value for a (series, timestamp): the one of the highest version', () => {
+  test('keeps of each (series, timestamp) the value of the highest version', () => {
     const flood = Array.from({ length: 1000 }, (_, i) => [{ at: T, values: { a: i } }]);
     expect(contents(reduceBatch(batchOf(...flood), HOUR))).toEqual([`a@${T}=999`]);
     expect(contents(reduceBatch(batchOf(...flood).reverse(), HOUR))).toEqual([`a@${T}=999`]);
   });
 
-  test('corrects one series of a post and leaves the others', () => {
+  test('corrects one series of a row and leaves the others', () => {
     const batch = batchOf([{ at: T, values: { a: 1, b: 2, c: 3 } }], [{ at: T, values: { b: 20 } }]);
     expect(contents(reduceBatch(batch, HOUR))).toEqual([`a@${T}=1`, `b@${T}=20`, `c@${T}=3`]);
   });
@@ -82,39 +82,39 @@ describe('reducing a batch', () => {
     ]);
   });
 
-  test('says which records a partition is made of, so that they fail together', () => {
+  test('lists the records of each partition, which fail together', () => {
     const records = batchOf([{ at: T, values: { a: 1 } }], [{ host: 'i', at: T, values: { a: 1 } }]);
     expect(reduceBatch(records, HOUR).map((batch) => batch.records)).toEqual([[0, 1]]);
     const elsewhere = { ...records[1]!, record: { ...records[1]!.record, partition: 1 } };
     expect(reduceBatch([records[0]!, elsewhere], HOUR).map((batch) => batch.records)).toEqual([[0], [1]]);
   });
 
-  test('carries what is deleted along, with its version', () => {
+  test('gives each deletion the version of its record', () => {
     const [{ record, version, index }] = batchOf([{ at: T, values: { a: 1 } }]) as [
       ReturnType<typeof batchOf>[number],
     ];
-    const sourceId = sourceIdBytesOf(tenantIdOf('t'), sourceOf.host('h'));
+    const sourceId = sourceIdOf(tenantIdOf('t'), sourceOf.host('h'));
     const deletion = { selector: { name: 'a', isPrefix: false }, fromMs: T, toMs: T + 1 };
     const deletions = [{ ...deletion, sourceId }];
     const [batch] = reduceBatch([{ record: { ...record, groups: [], deletions }, version, index }], HOUR);
     expect(batch).toMatchObject({ windows: [], samples: 0, records: [0] });
-    expect(batch!.deletions).toEqual([{ ...deletion, sourceId: idText(sourceId), version }]);
+    expect(batch!.deletions).toEqual([{ ...deletion, sourceId, version }]);
   });
 
-  test('gives the same for any order and any number of deliveries, and that is what a plain map gives', () => {
-    const post = fc.record({
+  test('gives what a plain map gives, in any order and for any number of deliveries', () => {
+    const row = fc.record({
       at: fc.constantFrom(T, T + 60_000),
       values: fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd'), fc.integer(), { minKeys: 1 }),
     });
     fc.assert(
       fc.property(
-        fc.array(post, { minLength: 1, maxLength: 8 }),
+        fc.array(row, { minLength: 1, maxLength: 8 }),
         fc.infiniteStream(fc.nat()),
-        (posts, dice) => {
+        (rows, dice) => {
           const plain = new Map<string, number>();
-          for (const { at, values } of posts)
+          for (const { at, values } of rows)
             for (const [name, value] of Object.entries(values)) plain.set(`${name}@${at}`, value);
-          const batch = batchOf(...posts.map((p) => [p]));
+          const batch = batchOf(...rows.map((each) => [each]));
           const delivered = [...batch, ...batch.filter(() => dice.next().value! % 2 === 0)];
           delivered.sort(() => (dice.next().value! % 2 === 0 ? 1 : -1));
           expect(contents(reduceBatch(delivered, HOUR))).toEqual(

@@ -1,17 +1,17 @@
 import { ALL_TIME, erasuresOf, selectorOf, selects } from '../../../shared/model/deletion';
 import { metricOf, sourceOf } from '../../../shared/model/labels';
-import { partitionOf, sourceIdBytesOf, sourceIdOf, tenantIdOf } from '../../../shared/model/placement';
+import { partitionOf, sourceIdOf, tenantIdOf } from '../../../shared/model/placement';
 import { deletionRecords } from '../../../shared/stream/deletion-records';
 import { decodeRecord } from '../../../shared/stream/record';
 
-describe('names that are deleted', () => {
+describe('a name selector', () => {
   test.each([
     { text: 'a.b', name: 'a.b', isSelected: true },
     { text: 'a.b', name: 'a.bc', isSelected: false },
     { text: 'a.*', name: 'a.bc', isSelected: true },
     { text: 'a.*', name: 'ab', isSelected: false },
     { text: '*', name: '__proto__', isSelected: true },
-  ])('$text and $name: $isSelected', ({ text, name, isSelected }) => {
+  ])('$text selects $name: $isSelected', ({ text, name, isSelected }) => {
     expect(selects(selectorOf(text)!, name)).toBe(isSelected);
   });
 
@@ -40,7 +40,7 @@ describe('records of a deletion', () => {
     placement: { epochs },
   });
   const placed = (partitions: number) => partitionOf(sourceIdOf(id, source), partitions);
-  /** So many partitions that the source is in another than the first. */
+  /** A number of partitions that moves the source out of partition 0. */
   const many = [2, 4, 8, 64, 4096].find((partitions) => placed(partitions) !== 0)!;
   const ranges = (
     epochs: { fromDay: string; partitions: number }[],
@@ -52,7 +52,7 @@ describe('records of a deletion', () => {
       expect(groups).toEqual([]);
       expect(deletions).toHaveLength(1);
       const { fromMs, toMs, ...rest } = deletions![0]!;
-      expect(rest).toEqual({ selector, sourceId: sourceIdBytesOf(id, source) });
+      expect(rest).toEqual({ selector, sourceId: sourceIdOf(id, source) });
       return [partition, fromMs, toMs];
     });
   const day2 = Date.parse('2026-02-02T00:00:00Z');
@@ -61,7 +61,7 @@ describe('records of a deletion', () => {
     { fromDay: '2026-02-02', partitions: many },
   ];
 
-  test('go to the one partition there is, whole', () => {
+  test('are one, uncut, for a source that never changed its partition', () => {
     expect(ranges([grown[0]!], ALL_TIME)).toEqual([[0, ALL_TIME.fromMs, ALL_TIME.toMs]]);
   });
 
@@ -74,7 +74,7 @@ describe('records of a deletion', () => {
     expect(ranges(grown, { fromMs: day2, toMs: day2 + 1 })).toEqual([[placed(many), day2, day2 + 1]]);
   });
 
-  test('are one where a change of the map leaves the source in its partition', () => {
+  test('are one when a new partition map leaves the source in its partition', () => {
     const same = [grown[0]!, { fromDay: '2026-02-02', partitions: 1 }];
     expect(ranges(same, { fromMs: day2 - 5, toMs: day2 + 5 })).toEqual([[0, day2 - 5, day2 + 5]]);
   });

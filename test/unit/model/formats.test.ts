@@ -9,11 +9,14 @@ import {
 import { FORMATS } from '../../../shared/model/formats';
 import { formatToWrite } from '../../../shared/platform/environment';
 
-test.each(Object.entries(FORMATS))('of %s whatever is written is read', (_, { reads, writes }) => {
-  for (const version of writes) expect(reads).toContain(version);
-});
+test.each(Object.entries(FORMATS))(
+  'every version of %s that is written can be read',
+  (_, { reads, writes }) => {
+    for (const version of writes) expect(reads).toContain(version);
+  },
+);
 
-test('frames are read of the versions that the table says, and of no other', () => {
+test('frames of exactly the listed versions can be read', () => {
   const frame: SampleFrame = {
     kind: 'samples',
     layout: new Uint8Array(16),
@@ -30,12 +33,12 @@ test('frames are read of the versions that the table says, and of no other', () 
   expect(() => decodeFrame(later)).toThrow(CorruptChunkError);
 });
 
-describe('the version of a format that is written', () => {
+describe('the format version to write', () => {
   test.each([
-    { name: 'what the setting says', wanted: 2, written: 2 },
-    { name: "the release's own choice, where the setting says so", wanted: 3, written: 3 },
-    { name: 'its own choice, beside the settings of a later release', wanted: 4, written: 3 },
-    { name: 'its own choice, beside the settings of a release that had none', wanted: undefined, written: 3 },
+    { name: 'the one that the setting names', wanted: 2, written: 2 },
+    { name: "the release's default, when the setting names it", wanted: 3, written: 3 },
+    { name: 'the default, when the setting is of a later release', wanted: 4, written: 3 },
+    { name: 'the default, when there is no setting', wanted: undefined, written: 3 },
   ])('is $name', ({ wanted, written }) => {
     expect(formatToWrite<number>([3, 2], wanted as number)).toBe(written);
   });

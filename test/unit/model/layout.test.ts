@@ -57,7 +57,7 @@ describe('a layout', () => {
     expect(unionLayout([a, a])).toBe(a);
   });
 
-  test('comes back from its bytes, id and all, for any labels', () => {
+  test('comes back from its bytes with its id, for any labels', () => {
     fc.assert(
       fc.property(series, (given) => {
         const layout = layoutOf(given);
@@ -70,7 +70,7 @@ describe('a layout', () => {
     );
   });
 
-  test('of series that differ in their names alone has the same bytes, encoded the short way', () => {
+  test('of series that differ in their names alone has the same bytes from the fast encoder', () => {
     const other = labels.map((pairs) => pairs.filter(([name]) => name !== '__name__'));
     const names = fc.uniqueArray(fc.oneof(fc.constantFrom('', '"', '__proto__', 'é'), fc.string()), {
       minLength: 1,
@@ -87,7 +87,7 @@ describe('a layout', () => {
     );
   });
 
-  test('that is cut off or altered is refused or is another layout, and never hangs', () => {
+  test('that is cut off or altered is refused or reads as another layout, and never hangs', () => {
     const outcome = <T>(read: () => T): T | string => {
       try {
         return read();
@@ -104,7 +104,7 @@ describe('a layout', () => {
         const altered = cut ? bytes.subarray(0, at) : bytes;
         const decoded = outcome(() => decodeLayout(altered).series.length);
         const checked = outcome(() => checkLayout(altered));
-        // What the check lets through can be decoded; but that it may miss a series written in two ways.
+        // A layout that passes the check can be decoded, but the check misses a series written in two ways.
         if (typeof checked === 'number' && !/twice/.test(String(decoded))) expect(decoded).toBe(checked);
       }),
       { numRuns: 1_000 },

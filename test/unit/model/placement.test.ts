@@ -17,7 +17,7 @@ import {
 } from '../../../shared/model/placement';
 
 describe('placement', () => {
-  test('gives ids of a fixed form, whatever a user names things', () => {
+  test('gives ids of a fixed form for any name', () => {
     for (const name of ['a', '{steer}', 'x'.repeat(10_000), '#', '\0', '']) {
       const tenantId = tenantIdOf(name);
       const sourceId = sourceIdOf(tenantId, sourceOf.host(name));
@@ -59,7 +59,7 @@ describe('placement', () => {
     expect(Math.max(...counts.values())).toBeLessThan(1.3 * MAX_GROUP_SERIES);
   });
 
-  test('tells source and split from a group id', () => {
+  test('reads source and split from a group id', () => {
     fc.assert(
       fc.property(fc.string(), fc.integer({ min: 0, max: 15 }), (name, bits) => {
         const sourceId = sourceIdOf(tenantIdOf('t'), labelsOf(['job', name]));
@@ -70,7 +70,7 @@ describe('placement', () => {
     );
   });
 
-  test('keeps a partition below the number there are', () => {
+  test('gives a partition below the number of partitions', () => {
     fc.assert(
       fc.property(fc.string(), fc.integer({ min: 1, max: 4096 }), (name, partitions) => {
         const partition = partitionOf(sourceIdOf(tenantIdOf('t'), sourceOf.host(name)), partitions);

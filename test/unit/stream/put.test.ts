@@ -6,7 +6,7 @@ import { NodeHttpHandler } from '@smithy/node-http-handler';
 import fc from 'fast-check';
 import { cutCalls, putRecords, StreamUnavailableError } from '../../../shared/stream/put';
 
-/** Answers PutRecords over HTTP as Kinesis does; what becomes of each record is decided by the test. */
+/** Answers PutRecords over HTTP as Kinesis does; the test decides the outcome of each record. */
 class Stream {
   /** Data of the records taken, and of those refused, in the order they came. */
   readonly taken: string[] = [];
@@ -64,7 +64,7 @@ describe('putting records into the stream', () => {
   let client: KinesisClient;
   const records = Array.from({ length: 20 }, (_, n) => ({ partitionKey: 'k', data: Buffer.from(`r${n}`) }));
   const all = records.map(({ data }) => data.toString());
-  // The shortest delays there are.
+  // random = 0 gives the shortest delays.
   const put = () => putRecords(client, 's', records, () => 0);
 
   beforeEach(async () => {
@@ -77,7 +77,7 @@ describe('putting records into the stream', () => {
     stream.close();
   });
 
-  test('sends those that were refused again, alone, until all are in, each once', async () => {
+  test('repeats refused records, alone, until the stream has each once', async () => {
     const tries = new Map<string, number>();
     stream.takes = (data) => {
       const tried = (tries.get(data) ?? 0) + 1;
@@ -90,14 +90,14 @@ describe('putting records into the stream', () => {
     expect(stream.refused).toHaveLength(5 * (1 + 2 + 3));
   });
 
-  test('that goes on refusing one is an error in bounded time, which says how many are not in', async () => {
+  test('fails in bounded time when the stream goes on refusing one, and says how many', async () => {
     stream.takes = (data) => data !== 'r7';
     await expect(put()).rejects.toThrow(new StreamUnavailableError('the stream refused 1 of 20 records'));
     expect(stream.calls).toBe(6);
     expect(stream.taken).toHaveLength(19);
   });
 
-  test('whose calls fail as a whole are tried again, and then an error too', async () => {
+  test('repeats calls that fail as a whole, and fails when they go on failing', async () => {
     let failures = 2;
     stream.takes = () => (failures-- > 0 ? undefined : true);
     await put();
@@ -107,7 +107,7 @@ describe('putting records into the stream', () => {
     expect(stream.taken).toEqual(all);
   });
 
-  test('is cut into calls of at most 500 records and 9 MiB, each record once, in order', () => {
+  test('cuts calls of at most 500 records and 9 MiB, each record once, in order', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.integer({ min: 1, max: 700 }), fc.constantFrom(1, 1_000, 1_048_000)), {

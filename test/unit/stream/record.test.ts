@@ -4,7 +4,7 @@ import { crc32, zstdCompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { ALL_TIME } from '../../../shared/model/deletion';
 import { FORMATS } from '../../../shared/model/formats';
-import { idBytes } from '../../../shared/model/id';
+import { idBytes, idOf } from '../../../shared/model/id';
 import { metricOf, sourceOf } from '../../../shared/model/labels';
 import { layoutOf, packLayout } from '../../../shared/model/layout';
 import {
@@ -20,7 +20,7 @@ import {
 function group(host: string, names: number, frames: number): RecordGroup {
   const layout = layoutOf(Array.from({ length: names }, (_, i) => metricOf(sourceOf.host(host), `m${i}`)));
   return {
-    sourceId: idBytes('source', host),
+    sourceIdBytes: idBytes('source', host),
     splitBits: 1,
     splitIndex: 1,
     layout: packLayout(layout.bytes),
@@ -32,16 +32,16 @@ function group(host: string, names: number, frames: number): RecordGroup {
 }
 
 describe('a stream record', () => {
-  test('comes back as it was, tenant and partition included', () => {
+  test('comes back unchanged, tenant and partition included', () => {
     const record = { tenant: 'acme {x}', partition: 4095, groups: [group('a', 3, 2), group('b', 1, 1)] };
     for (const format of FORMATS.record.writes)
       expect(decodeRecord(encodeRecord(record, format))).toEqual(record);
   });
 
-  test('comes back with what it deletes', () => {
+  test('comes back with its deletions', () => {
     const deletions = [
-      { sourceId: idBytes('source', 'a'), selector: { name: 'custom.', isPrefix: true }, ...ALL_TIME },
-      { sourceId: idBytes('source', 'a'), selector: { name: 'm0', isPrefix: false }, fromMs: -1, toMs: 0 },
+      { sourceId: idOf('source', 'a'), selector: { name: 'custom.', isPrefix: true }, ...ALL_TIME },
+      { sourceId: idOf('source', 'a'), selector: { name: 'm0', isPrefix: false }, fromMs: -1, toMs: 0 },
     ];
     const record = { tenant: 't', partition: 7, groups: [group('a', 3, 2)], deletions };
     for (const format of FORMATS.record.writes)
@@ -71,19 +71,19 @@ describe('a stream record', () => {
     );
   });
 
-  test('of one frame beyond a record is refused before it is made', () => {
+  test('is refused before it is made when one frame exceeds it', () => {
     const values = new Uint8Array(MAX_BODY_BYTES);
     expect(() =>
       encodeRecords('t', 0, [{ ...group('a', 1, 0), frames: [{ timestamp: 0, values }] }]),
     ).toThrow(RangeError);
   });
 
-  test('whose layout is not the one it is called by is poison', () => {
+  test('whose layout does not have the stated id is poison', () => {
     const [a, b] = [group('a', 3, 1), group('b', 3, 1)];
     const swapped = { ...a, layout: { ...a.layout, packed: b.layout.packed } };
     const bytes = encodeRecord({ tenant: 't', partition: 0, groups: [swapped] });
     expect(() => decodeRecord(bytes)).toThrow(MalformedRecordError);
-    // Nor once its name is known.
+    // Nor once the stated id is cached.
     decodeRecord(encodeRecord({ tenant: 't', partition: 0, groups: [a, b] }));
     expect(() => decodeRecord(bytes)).toThrow(MalformedRecordError);
   });
@@ -94,7 +94,7 @@ describe('a stream record', () => {
     { name: 'of a later format', bytes: Buffer.from([0x48, 0x52, 4, 0]) },
     { name: 'with a body that is not zstd', bytes: Buffer.from('HR\x01garbage') },
     {
-      name: 'with a body that announces more than there is',
+      name: 'with a body that announces more than it has',
       bytes: Buffer.concat([
         Buffer.from('HR\x01'),
         zstdCompressSync(Buffer.from([1, 0x74, 0, 0xff, 0xff, 0xff, 0x7f])),
@@ -108,7 +108,7 @@ describe('a stream record', () => {
       name: 'that deletes an empty range',
       bytes: encodeRecord({
         ...{ tenant: 't', partition: 0, groups: [] },
-        deletions: [{ sourceId: idBytes('s'), selector: { name: 'm', isPrefix: false }, fromMs: 5, toMs: 5 }],
+        deletions: [{ sourceId: idOf('s'), selector: { name: 'm', isPrefix: false }, fromMs: 5, toMs: 5 }],
       }),
     },
   ])('$name is poison', ({ bytes }) => {
@@ -118,7 +118,7 @@ describe('a stream record', () => {
   test('with altered bytes is poison or a well-formed record, never another error', () => {
     const groups = [group('a', 3, 2)];
     const deletions = [
-      { sourceId: idBytes('source', 'a'), selector: { name: 'm', isPrefix: true }, ...ALL_TIME },
+      { sourceId: idOf('source', 'a'), selector: { name: 'm', isPrefix: true }, ...ALL_TIME },
     ];
     const bodies = [{}, { deletions }].flatMap((rest) =>
       FORMATS.record.writes.map((format) =>
@@ -129,7 +129,7 @@ describe('a stream record', () => {
       fc.property(fc.constantFrom(...bodies), fc.nat(), fc.nat(255), fc.boolean(), (body, at, byte, seal) => {
         const bytes = Buffer.from(body);
         bytes[at % bytes.length] = byte;
-        // The checksum made good: what it lets through is looked at too.
+        // With a valid checksum the altered body is read.
         if (seal && bytes[2] === 3) bytes.writeUInt32LE(crc32(bytes.subarray(7)), 3);
         try {
           decodeRecord(bytes);
@@ -141,7 +141,7 @@ describe('a stream record', () => {
   });
 });
 
-/** What a release has written, every later one reads: the files are never rewritten. GOLDEN=write adds missing ones. */
+/** Every release reads the records of all earlier ones: these files are never rewritten. GOLDEN=write adds missing ones. */
 describe('golden records', () => {
   const folder = join(__dirname, '../../golden/record');
   const examples: Readonly<Record<string, StreamRecord>> = {
@@ -151,9 +151,9 @@ describe('golden records', () => {
       partition: 4095,
       groups: [group('a', 2, 1)],
       deletions: [
-        { sourceId: idBytes('source', 'a'), selector: { name: '', isPrefix: true }, ...ALL_TIME },
+        { sourceId: idOf('source', 'a'), selector: { name: '', isPrefix: true }, ...ALL_TIME },
         {
-          sourceId: idBytes('source', 'b'),
+          sourceId: idOf('source', 'b'),
           selector: { name: 'm0', isPrefix: false },
           fromMs: 1_795_212_060_000,
           toMs: 1_795_212_060_001,
@@ -163,7 +163,7 @@ describe('golden records', () => {
   };
 
   test.each(Object.entries(examples))('%s', (name, record) => {
-    // Those of versions 1 and 2 came before the others, without a number.
+    // The files of versions 1 and 2 are older than the numbering.
     for (const format of FORMATS.record.writes) {
       const path = join(folder, `${name}${format === 2 ? '' : `-${format}`}.record`);
       if (!existsSync(path)) {

@@ -1,11 +1,15 @@
-import { validatePoints } from '../../../../shared/protocol/mackerel/points';
+import { sourceOf } from '../../../../shared/model/labels';
+import { mackerelJson } from '../../../../shared/protocol/mackerel/json';
 
 const nowMs = 1_795_212_100_000;
 const now = nowMs / 1000;
-const limits = { nowMs, maxAgeMs: 86_400_000, resolutionMs: 60_000 };
+const accepts = { nowMs, maxAgeMs: 86_400_000 };
+const resolutionMs = 60_000;
+const parse = (elements: readonly unknown[] | null, service?: string) =>
+  mackerelJson.parse(elements, accepts, { resolutionMs, service });
 const good = { hostId: 'h', name: 'custom.a', time: now, value: 1.5 };
 
-describe('posted points', () => {
+describe('a posted array', () => {
   test.each([
     { name: 'not an object', point: 7, reason: 'point' },
     { name: 'null', point: null, reason: 'point' },
@@ -36,37 +40,46 @@ describe('posted points', () => {
       point: JSON.parse(`{"hostId":"h","name":"a","time":${now},"value":1e999}`),
       reason: 'value',
     },
-  ])('a point $name is dropped, counted as $reason, and the good one beside it kept', ({ point, reason }) => {
-    const { sources, accepted, dropped } = validatePoints([point, good], true, limits);
-    expect([...dropped]).toEqual([[reason, 1]]);
-    expect(accepted).toBe(1);
-    expect([...sources.keys()]).toEqual(['h']);
-  });
+  ])(
+    'drops an element $name, counts it as $reason, and keeps the good one beside it',
+    ({ point, reason }) => {
+      const { sources, samples, dropped } = parse([point, good]);
+      expect([...dropped]).toEqual([[reason, 1]]);
+      expect(samples).toBe(1);
+      expect(sources.map(([source]) => source)).toEqual([sourceOf.host('h')]);
+    },
+  );
 
   test.each([
-    { name: 'the bounds of age', point: { ...good, time: now - 86_400 } },
-    { name: 'the bounds of the future', point: { ...good, time: now + 86_400 } },
+    { name: 'the highest age', point: { ...good, time: now - 86_400 } },
+    { name: 'the furthest future', point: { ...good, time: now + 86_400 } },
     { name: 'a huge value', point: { ...good, value: 1e308 } },
     { name: 'zero', point: { ...good, value: 0 } },
     { name: 'a name that JavaScript treats specially', point: { ...good, name: '__proto__' } },
-    { name: 'fields nobody knows', point: { ...good, extra: {} } },
+    { name: 'unknown fields', point: { ...good, extra: {} } },
     { name: '60.0 as an integer', point: JSON.parse(`{"hostId":"h","name":"a","time":${now}.0,"value":1}`) },
-  ])('$name is kept', ({ point }) => {
-    expect(validatePoints([point], true, limits).accepted).toBe(1);
+  ])('keeps $name', ({ point }) => {
+    expect(parse([point]).samples).toBe(1);
   });
 
-  test('are aligned down to the resolution, and the last of a bucket wins', () => {
+  test('is aligned down to the resolution, and the last sample of a step wins', () => {
     const start = Math.floor(now / 60) * 60;
-    const points = [
+    const { sources } = parse([
       { ...good, time: start + 1, value: 1 },
       { ...good, time: start + 59, value: 2 },
-    ];
-    const { sources } = validatePoints(points, true, limits);
-    expect(sources.get('h')).toEqual(new Map([[start * 1000, new Map([['custom.a', 2]])]]));
+    ]);
+    const [[source, [row]]] = sources as [(typeof sources)[number]];
+    expect(row!.timestamp).toBe(start * 1000);
+    expect(row!.columns.series()).toEqual([{ labels: source, names: ['custom.a'] }]);
+    expect([...new Float64Array(row!.values.buffer)]).toEqual([2]);
   });
 
-  test('of a service need no host', () => {
-    const { sources } = validatePoints([{ name: 'a', time: now, value: 1 }], false, limits);
-    expect([...sources.keys()]).toEqual(['']);
+  test('of a service names no hosts', () => {
+    const { sources } = parse([{ name: 'a', time: now, value: 1 }], 'shop');
+    expect(sources.map(([source]) => source)).toEqual([sourceOf.service('shop')]);
+  });
+
+  test('may be null, as mkr posts it without samples', () => {
+    expect(parse(null)).toEqual({ sources: [], samples: 0, dropped: new Map() });
   });
 });

@@ -2,26 +2,29 @@ import * as fc from 'fast-check';
 import { type Labels, labelsKey, labelsOf } from '../../../../shared/model/labels';
 import { decodeLayout, unpackLayout } from '../../../../shared/model/layout';
 import { tenantIdOf } from '../../../../shared/model/placement';
-import { type LineLimits, readLines } from '../../../../shared/protocol/influx/line-rows';
+import { influxLines } from '../../../../shared/protocol/influx/lines';
 import { decodeRecord } from '../../../../shared/stream/record';
-import { recordsOf } from '../../../../shared/stream/records';
+import { rowRecords } from '../../../../shared/stream/row-records';
 
 const nowMs = 1_795_212_100_000;
-const limits: LineLimits = { nowMs, maxAgeMs: 86_400_000, precision: 'ms' };
+const accepts = { nowMs, maxAgeMs: 86_400_000 };
 const tenant = {
   id: tenantIdOf('t'),
   name: 't',
   placement: { epochs: [{ fromDay: '1970-01-01', partitions: 4 }] },
 };
 
-const lines = (body: string) => readLines(Buffer.from(body), limits);
+const lines = (body: string) => {
+  const { sources, samples, dropped } = influxLines.parse(Buffer.from(body), accepts, { precision: 'ms' });
+  return { sources, samples, ...dropped };
+};
 
-/** What the stream is given: samples by series and timestamp, and how many of them. */
+/** The samples that reach the stream, by series and timestamp, and how many values and frames they take. */
 function stored(body: string) {
   const samples = new Map<string, number>();
   let frames = 0;
   let values = 0;
-  for (const { data } of recordsOf(tenant as never, lines(body).sources))
+  for (const { data } of rowRecords(tenant as never, lines(body).sources))
     for (const group of decodeRecord(data).groups) {
       const { series } = decodeLayout(unpackLayout(group.layout.packed));
       for (const frame of group.frames) {
@@ -51,7 +54,7 @@ describe('lines', () => {
     );
   });
 
-  test('of one host, time and family are one frame; its source is the host, else all tags', () => {
+  test('of one host, time and family share a frame; the source is the host, else all tags', () => {
     const body = `cpu,host=web1,cpu=cpu0 user=1 ${nowMs}\ncpu,host=web1,cpu=cpu1 user=2 ${nowMs}\nmem,host=web1 free=3 ${nowMs}\nroom,floor=2,side=n t=20 ${nowMs}`;
     expect(stored(body)).toMatchObject({ frames: 3, values: 4 });
     expect(lines(body).sources.map(([source]) => source)).toEqual([
@@ -63,11 +66,11 @@ describe('lines', () => {
     ]);
   });
 
-  test('without a timestamp are of now', () => {
+  test('without a timestamp get the time of arrival', () => {
     expect([...stored('m f=1').samples.keys()]).toEqual([key(nowMs, ['__name__', 'm_f'])]);
   });
 
-  test('that give one series twice at one time are one sample: the last, however its name is cut', () => {
+  test('that repeat a series and time give one sample, the last, however its name is cut', () => {
     const body = `a_b,host=h c=1 ${nowMs}\na,host=h b_c=2 ${nowMs}\na,host=h b_c=3,b_c=4 ${nowMs}`;
     expect(stored(body)).toMatchObject({
       samples: new Map([[key(nowMs, ['__name__', 'a_b_c'], ['host', 'h']), 4]]),
@@ -75,9 +78,9 @@ describe('lines', () => {
     });
   });
 
-  test('are dropped and counted when they are too old or too far ahead, and strings always', () => {
+  test('too old or too far ahead are dropped and counted, as are strings of any age', () => {
     const body = `m f=1,g=2 ${nowMs - 86_400_001}\nm f=1 ${nowMs + 86_400_001}\nm s="x" ${nowMs}\nm f=1 ${nowMs - 86_400_000}`;
-    expect(lines(body)).toMatchObject({ accepted: 1, outOfRange: 3, strings: 1, badLines: 0 });
+    expect(lines(body)).toMatchObject({ samples: 1, outOfRange: 3, strings: 1, badLines: 0 });
   });
 
   test.each([
@@ -92,19 +95,19 @@ describe('lines', () => {
       line: `m,a=${'x'.repeat(5_000)} f=1`,
       reason: 'name and tags of 5004 bytes exceed 4096',
     },
-  ])('with $name are refused, and told', ({ line, reason }) => {
-    const { problems, accepted } = lines(`m f=1\n${line}`);
+  ])('with $name are refused, with the reason', ({ line, reason }) => {
+    const { problems, samples } = lines(`m f=1\n${line}`);
     expect(problems).toEqual([{ line: 2, reason }]);
-    expect(accepted).toBe(1);
+    expect(samples).toBe(1);
   });
 
-  test('that are bad by the thousand are counted, and the first told', () => {
+  test('that are bad by the thousand are counted, and only the first are named', () => {
     const { problems, badLines } = lines('m\n'.repeat(5_000));
     expect(problems).toHaveLength(20);
     expect(badLines).toBe(5_000);
   });
 
-  test('of a name that JavaScript treats specially are data', () => {
+  test('with names that JavaScript treats specially are data', () => {
     const { samples } = stored(`__proto__,constructor=toString __proto__=1 ${nowMs}`);
     expect([...samples]).toEqual([
       [key(nowMs, ['__name__', '__proto_____proto__'], ['constructor', 'toString']), 1],
@@ -116,9 +119,9 @@ describe('lines', () => {
       { length: 2_000 },
       (_, i) => `m,host=h,t=${i}${'x'.repeat(3_000)} f=${i} ${nowMs}`,
     );
-    // As large as a body may be.
+    // 4 MB, the largest body.
     const body = many.slice(0, 1_300).join('\n');
-    const records = recordsOf(tenant as never, lines(body).sources);
+    const records = rowRecords(tenant as never, lines(body).sources);
     const layouts = records.flatMap(({ data }) =>
       decodeRecord(data).groups.map(({ layout }) => unpackLayout(layout.packed).length),
     );
@@ -126,7 +129,7 @@ describe('lines', () => {
     expect(stored(body).values).toBe(1_300);
   });
 
-  test('by property, are read as a plain reading of them has it', () => {
+  test('store what a plain map of them holds, for any lines', () => {
     const line = fc.record({
       measurement: fc.constantFrom('a', 'a_b', 'c'),
       tags: fc.constantFrom('', ',host=h', ',host=h,x=1', ',host=g', ',x=1,y=2'),

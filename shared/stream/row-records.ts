@@ -5,41 +5,35 @@ import { type Labels, labelsKey, labelsOf, METRIC_NAME, seriesKeys } from '../mo
 import { byKey, encodeLayout, encodeNamedLayout, type PackedLayout, packLayout } from '../model/layout';
 import {
   dayOf,
-  type PartitionRef,
   partitionOf,
   partitionsOn,
   sourceIdBytesOf,
   splitBitsFor,
   splitIndexOf,
 } from '../model/placement';
-import type { Columns, SourceRow } from '../protocol/rows';
+import type { Columns, SourceRows } from '../protocol/protocol';
 import type { Tenant } from '../tenancy/tenants';
+import { type OutgoingRecord, partitionKeyOf } from './outgoing';
 import { encodeRecords, type RecordFrame, type RecordGroup } from './record';
 
-/** A record for the stream, and the partition key that keeps a partition's records in one order. */
-export interface OutgoingRecord {
-  readonly partitionKey: string;
-  readonly data: Buffer;
-}
-
-/** The part of a row that goes into one group. */
+/** The columns of a row that go into one group. */
 interface GroupColumns {
   readonly splitBits: number;
   readonly splitIndex: number;
   readonly layout: PackedLayout;
-  /** For each series of the layout where in the row its value is. */
+  /** For each series of the layout the index of its value in the row. */
   readonly positions: Uint32Array;
 }
 
-/** What a source's row becomes. */
-interface KnownColumns {
+/** Where a source's columns go. */
+interface PlacedColumns {
   readonly sourceIdBytes: Uint8Array;
   readonly sourceId: Id;
   readonly groups: readonly GroupColumns[];
 }
 
-/** Made before: agents send the same series minute after minute. By tenant, source and columns. */
-const known = new LRUCache<string, KnownColumns>({
+/** By tenant, source and columns: agents send the same series minute after minute. */
+const placed = new LRUCache<string, PlacedColumns>({
   max: 20_000,
   maxSize: 64_000_000,
   sizeCalculation: ({ groups }, key) =>
@@ -49,10 +43,10 @@ const known = new LRUCache<string, KnownColumns>({
     ),
 });
 
-/** Encodes a request's samples as records, split by partition and group. */
-export function recordsOf(
+/** Encodes a request's rows as records, split by partition and group. */
+export function rowRecords(
   tenant: Tenant,
-  sources: Iterable<readonly [Labels, readonly SourceRow[]]>,
+  sources: Iterable<SourceRows>,
   format?: RecordFormat,
 ): OutgoingRecord[] {
   const byPartition = new Map<number, RecordGroup[]>();
@@ -60,17 +54,17 @@ export function recordsOf(
     const sourceKey = `${tenant.id}${labelsKey(source)}`;
     const groups = new Map<string, RecordGroup & { frames: RecordFrame[] }>();
     for (const { timestamp, columns, values } of rows) {
-      const { sourceId, sourceIdBytes, groups: parts } = knownColumns(tenant.id, source, sourceKey, columns);
+      const { sourceId, sourceIdBytes, groups: parts } = placeColumns(tenant.id, source, sourceKey, columns);
       const partition = partitionOf(sourceId, partitionsOn(tenant.placement, dayOf(timestamp)));
       for (const { splitBits, splitIndex, layout, positions } of parts) {
         const key = `${partition} ${splitBits} ${layout.id}`;
         let group = groups.get(key);
         if (group === undefined) {
-          group = { sourceId: sourceIdBytes, splitBits, splitIndex, layout, frames: [] };
+          group = { sourceIdBytes, splitBits, splitIndex, layout, frames: [] };
           groups.set(key, group);
-          const others = byPartition.get(partition);
-          if (others === undefined) byPartition.set(partition, [group]);
-          else others.push(group);
+          const earlier = byPartition.get(partition);
+          if (earlier === undefined) byPartition.set(partition, [group]);
+          else earlier.push(group);
         }
         group.frames.push({ timestamp, values: valuesOf(positions, values) });
       }
@@ -84,18 +78,13 @@ export function recordsOf(
   );
 }
 
-/** The Kinesis partition key: one sequencer for all of a partition (design.md, section 2). */
-export function partitionKeyOf({ tenantId, partition }: PartitionRef): string {
-  return `${tenantId}:${partition}`;
-}
-
-function knownColumns(tenantId: Id, source: Labels, sourceKey: string, columns: Columns): KnownColumns {
-  const knownAs = `${sourceKey}${columns.key}`;
-  const found = known.get(knownAs);
-  if (found !== undefined) return found;
+function placeColumns(tenantId: Id, source: Labels, sourceKey: string, columns: Columns): PlacedColumns {
+  const cacheKey = `${sourceKey}${columns.key}`;
+  const cached = placed.get(cacheKey);
+  if (cached !== undefined) return cached;
   const sourceIdBytes = sourceIdBytesOf(tenantId, source);
   const made = { sourceIdBytes, sourceId: idText(sourceIdBytes), groups: groupColumns(columns) };
-  known.set(knownAs, made);
+  placed.set(cacheKey, made);
   return made;
 }
 
@@ -116,7 +105,7 @@ function groupColumns(columns: Columns): GroupColumns[] {
       }),
     )
     .sort(byKey)
-    // The sort is stable: of a series that is there twice the last remains.
+    // The sort is stable, so the last of equal series remains.
     .filter(({ key }, i, all) => key !== all[i + 1]?.key);
   const labelBytes = ordered.reduce((sum, { key }) => sum + Buffer.byteLength(key), 0);
   const splitBits = splitBitsFor(ordered.length, labelBytes);
@@ -141,9 +130,9 @@ function encodeColumns(ordered: readonly KeyedColumn[]): Buffer {
   );
 }
 
-function valuesOf(positions: Uint32Array, values: ArrayLike<number>): Uint8Array {
-  // Little-endian, as every processor is that Lambda has.
-  const ordered = new Float64Array(positions.length);
+function valuesOf(positions: Uint32Array, values: BigUint64Array): Uint8Array {
+  // The processors of Lambda are little-endian, as records are.
+  const ordered = new BigUint64Array(positions.length);
   for (let i = 0; i < positions.length; i++) ordered[i] = values[positions[i]!]!;
   return new Uint8Array(ordered.buffer);
 }

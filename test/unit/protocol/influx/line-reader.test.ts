@@ -4,7 +4,7 @@ import {
   LineReader,
   parseHead,
   unescapeName,
-} from '../../../../shared/protocol/influx/line-protocol';
+} from '../../../../shared/protocol/influx/line-reader';
 
 interface Line {
   head: string;

@@ -7,55 +7,47 @@ import {
   type NamedSeries,
   sourceOf,
 } from '../../model/labels';
-import type { Columns, SourceRow } from '../rows';
-import { type LineHead, LineReader, type Precision, parseHead, unescapeName } from './line-protocol';
+import { type Columns, MAX_AHEAD_MS, type Protocol, type SourceRow } from '../protocol';
+import { type LineHead, LineReader, type Precision, parseHead, unescapeName } from './line-reader';
 
-/** Bytes of a series' name and labels: with {@link splitBitsFor}, what keeps layouts below an item of the catalogue. */
+/** Bytes of a series' name and labels: with {@link splitBitsFor}, this keeps layouts below an item of the catalogue. */
 const MAX_SERIES_BYTES = 4_096;
 /** Sources of one request. */
 const MAX_SOURCES = 20_000;
-/** How far ahead a sample may be: as far as one of Mackerel's. */
-const MAX_AHEAD_MS = 86_400_000;
-/** Lines that an answer says something of. */
+/** Bad lines that an answer names. */
 const MAX_PROBLEMS = 20;
 
-/** A line that was not kept. */
+/** A line that was refused. */
 export interface LineProblem {
   /** From 1. */
   readonly line: number;
   readonly reason: string;
 }
 
-export interface ReadLines {
-  readonly sources: readonly (readonly [Labels, readonly SourceRow[]])[];
-  readonly accepted: number;
-  /** Fields that are strings: there is no place for them. */
+export interface DroppedLines {
+  /** Fields that are strings: a sample is a number. */
   readonly strings: number;
-  /** The first of the lines that could not be read. */
+  /** The first {@link MAX_PROBLEMS} of the bad lines. */
   readonly problems: readonly LineProblem[];
-  /** How many could not be read. */
   readonly badLines: number;
   /** Samples older or further ahead than is accepted. */
   readonly outOfRange: number;
 }
 
-export interface LineLimits {
-  /** Given to lines without a timestamp. */
-  readonly nowMs: number;
-  readonly maxAgeMs: number;
+export interface LineOptions {
   readonly precision: Precision;
 }
 
-/** What lines of the same measurement, tags and fields have in common. */
+/** The measurement, tags and fields that many lines have in common. */
 interface LineShape {
   /** Names the shape within this process. */
   readonly id: string;
   readonly source: Labels;
   readonly sourceKey: string;
   /**
-   * Lines of a source and time go into one row when this is the same. It is what stands before the first underscore of the
-   * series' names, so that no two rows have a series in common however a name is cut into measurement and field; and
-   * it is little enough that the rows, and with them the layouts, stay the same when a sender cuts its batches elsewhere.
+   * Lines of a source and time whose family is the same share a row. It is the part of the series' names before the first
+   * underscore: no two rows can then have a series in common, however a name is cut into measurement and field, and the
+   * rows are small enough to stay the same when a sender cuts its batches elsewhere.
    */
   readonly family: string;
   /** Measurement and tags as they stand in a line. */
@@ -65,95 +57,97 @@ interface LineShape {
   readonly keyEnds: Int32Array;
 }
 
-/** Shapes met before, by measurement and tags as they stand in a line: agents send the same minute after minute. */
+/** Shapes by measurement and tags as they stand in a line: agents send the same ones minute after minute. */
 const shapes = new LRUCache<string, readonly LineShape[]>({
   max: 100_000,
   maxSize: 64_000_000,
   sizeCalculation: (known, head) =>
     known.reduce((sum, { keys, keyEnds }) => sum + 800 + keys.length + keyEnds.byteLength, 2 * head.length),
 });
-/** Shapes kept of one measurement and tags: lines of it may have different fields. */
+/** Shapes kept for one measurement and tag set, whose lines may have different fields. */
 const MAX_SHAPES_EACH = 8;
 let shapesMade = 0;
 
 /**
- * Reads line protocol into the rows of its sources. A bad line is told, the others are kept.
+ * InfluxDB line protocol, in UTF-8. A bad line is reported and the others are kept.
  *
- * `measurement_field` is a series' name, the tags are its labels. Its source is the host that its tag `host` names, else
- * all of its tags.
- *
- * @param bytes in UTF-8
+ * `measurement_field` is a series' name, the tags are its labels. Its source is the host that the tag `host` names, else
+ * all of its tags. A line without a timestamp gets `nowMs`.
  */
-export function readLines(bytes: Uint8Array, { nowMs, maxAgeMs, precision }: LineLimits): ReadLines {
-  const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  const reader = new LineReader<LineShape>(bytes, precision, ({ headStart, headEnd }) => {
-    return shapes.get(body.toString('latin1', headStart, headEnd))?.[0];
-  });
-  const bySource = new Map<string, { readonly labels: Labels; readonly rows: Map<string, LineRow> }>();
-  const problems: LineProblem[] = [];
-  let accepted = 0;
-  let strings = 0;
-  let badLines = 0;
-  let outOfRange = 0;
-  const complain = (reason: string) => {
-    badLines++;
-    if (problems.length < MAX_PROBLEMS) problems.push({ line: reader.line, reason });
-  };
-  while (reader.next()) {
-    if (reader.problem !== undefined) {
-      complain(reader.problem);
-      continue;
-    }
-    strings += reader.strings;
-    const { count } = reader;
-    if (count === 0) continue;
-    const timestamp = reader.timestampMs ?? nowMs;
-    if (timestamp < nowMs - maxAgeMs || timestamp > nowMs + MAX_AHEAD_MS) {
-      outOfRange += count;
-      continue;
-    }
-    const shape = reader.expected ?? shapeOf(body, reader);
-    if (typeof shape === 'string') {
-      complain(shape);
-      continue;
-    }
-    let source = bySource.get(shape.sourceKey);
-    if (source === undefined) {
-      if (bySource.size === MAX_SOURCES) {
-        complain(`more than ${MAX_SOURCES} sources in one request`);
+export const influxLines: Protocol<Uint8Array, LineOptions, DroppedLines> = {
+  parse(bytes, { nowMs, maxAgeMs }, { precision }) {
+    const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    const reader = new LineReader<LineShape>(bytes, precision, ({ headStart, headEnd }) => {
+      return shapes.get(body.toString('latin1', headStart, headEnd))?.[0];
+    });
+    const bySource = new Map<string, { readonly labels: Labels; readonly rows: Map<string, LineRow> }>();
+    const problems: LineProblem[] = [];
+    let samples = 0;
+    let strings = 0;
+    let badLines = 0;
+    let outOfRange = 0;
+    const refuse = (reason: string) => {
+      badLines++;
+      if (problems.length < MAX_PROBLEMS) problems.push({ line: reader.line, reason });
+    };
+    while (reader.next()) {
+      if (reader.problem !== undefined) {
+        refuse(reader.problem);
         continue;
       }
-      source = { labels: shape.source, rows: new Map() };
-      bySource.set(shape.sourceKey, source);
+      strings += reader.strings;
+      const { count } = reader;
+      if (count === 0) continue;
+      const timestamp = reader.timestampMs ?? nowMs;
+      if (timestamp < nowMs - maxAgeMs || timestamp > nowMs + MAX_AHEAD_MS) {
+        outOfRange += count;
+        continue;
+      }
+      const shape = reader.expected ?? shapeOf(body, reader);
+      if (typeof shape === 'string') {
+        refuse(shape);
+        continue;
+      }
+      let source = bySource.get(shape.sourceKey);
+      if (source === undefined) {
+        if (bySource.size === MAX_SOURCES) {
+          refuse(`more than ${MAX_SOURCES} sources in one request`);
+          continue;
+        }
+        source = { labels: shape.source, rows: new Map() };
+        bySource.set(shape.sourceKey, source);
+      }
+      const rowKey = `${timestamp} ${shape.family}`;
+      const row = source.rows.get(rowKey);
+      if (row === undefined) source.rows.set(rowKey, new LineRow(timestamp, shape, reader.bits()));
+      else row.add(shape, reader.bits());
+      samples += count;
     }
-    const rowKey = `${timestamp} ${shape.family}`;
-    const row = source.rows.get(rowKey);
-    if (row === undefined)
-      source.rows.set(rowKey, new LineRow(timestamp, shape, reader.values.slice(0, count)));
-    else row.add(shape, reader.values.slice(0, count));
-    accepted += count;
-  }
-  const sources = Array.from(bySource.values(), ({ labels, rows }) => [labels, [...rows.values()]] as const);
-  return { sources, accepted, strings, problems, badLines, outOfRange };
-}
+    const sources = Array.from(
+      bySource.values(),
+      ({ labels, rows }) => [labels, [...rows.values()]] as const,
+    );
+    return { sources, samples, dropped: { strings, problems, badLines, outOfRange } };
+  },
+};
 
-/** Lines of a source, time and family, one after the other. */
+/** The row of all lines of one source, time and family. */
 class LineRow implements SourceRow, Columns {
   private readonly shapes: LineShape[];
-  private readonly parts: Float64Array[];
+  private readonly parts: BigUint64Array[];
 
   constructor(
     readonly timestamp: number,
     shape: LineShape,
-    values: Float64Array,
+    bits: BigUint64Array,
   ) {
     this.shapes = [shape];
-    this.parts = [values];
+    this.parts = [bits];
   }
 
-  add(shape: LineShape, values: Float64Array): void {
+  add(shape: LineShape, bits: BigUint64Array): void {
     this.shapes.push(shape);
-    this.parts.push(values);
+    this.parts.push(bits);
   }
 
   get columns(): Columns {
@@ -169,9 +163,9 @@ class LineRow implements SourceRow, Columns {
     return this.shapes.map(seriesOf);
   }
 
-  get values(): Float64Array {
+  get values(): BigUint64Array {
     if (this.parts.length === 1) return this.parts[0]!;
-    const values = new Float64Array(this.parts.reduce((sum, { length }) => sum + length, 0));
+    const values = new BigUint64Array(this.parts.reduce((sum, { length }) => sum + length, 0));
     let at = 0;
     for (const part of this.parts) {
       values.set(part, at);
@@ -181,7 +175,7 @@ class LineRow implements SourceRow, Columns {
   }
 }
 
-/** @returns what is wrong with the line, as text, when no series can be made of it */
+/** @returns the line's shape; or, as text, why its series are refused */
 function shapeOf(body: Buffer, reader: LineReader<LineShape>): LineShape | string {
   const head = body.toString('latin1', reader.headStart, reader.headEnd);
   const known = shapes.get(head);
@@ -242,7 +236,7 @@ function makeShape(body: Buffer, reader: LineReader<LineShape>): LineShape | str
   };
 }
 
-/** The series of a shape; not kept with it, for they take ten times its memory and are asked for once. */
+/** A shape's series. Made when asked for: they take ten times the shape's memory, and are needed once. */
 function seriesOf({ head, keys, keyEnds }: LineShape): NamedSeries {
   const { measurement, tags } = parseHead(head) as LineHead;
   const names = Array.from(keyEnds, (end, i) => {

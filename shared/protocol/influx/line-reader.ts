@@ -13,11 +13,11 @@
 /** Fields that a line may have. */
 export const MAX_LINE_FIELDS = 65_536;
 
-/** What a timestamp counts, as `precision` has it in either version of the API. */
+/** Units of a timestamp, by their names in the `precision` parameter of either version of the API. */
 export const PRECISIONS = ['ns', 'n', 'us', 'u', 'µ', 'ms', 's', 'm', 'h'] as const;
 export type Precision = (typeof PRECISIONS)[number];
 
-/** How a number of units becomes ms: digits cut off its end, then a factor. */
+/** How a timestamp becomes ms: `cut` digits are dropped from its end, then it is multiplied. */
 const UNITS: Record<Precision, { readonly cut: number; readonly factor: number }> = {
   ns: { cut: 6, factor: 1 },
   n: { cut: 6, factor: 1 },
@@ -46,7 +46,7 @@ const BACKSLASH = 0x5c;
 
 /** Powers of ten that a float64 holds exactly. */
 const POWERS = Float64Array.from({ length: 23 }, (_, i) => Number(`1e${i}`));
-/** Decimal digits that a float64 holds exactly, whatever they are. */
+/** Every decimal integer of so many digits is exact as a float64. */
 const EXACT_DIGITS = 15;
 const MAX_TIMESTAMP_DIGITS = 19;
 const MAX_INT64 = 2n ** 63n - 1n;
@@ -60,14 +60,14 @@ const BOOLEANS: ReadonlyMap<string, number> = new Map([
 class BadLine extends Error {}
 const UNBALANCED = 'unbalanced quotes';
 
-/** Field keys that a line is expected to have, as they stand there: one after the other, and where each ends. */
+/** Field keys that a line is expected to have, as they stand in it: joined, and the end of each. */
 export interface ExpectedKeys {
   readonly keys: Uint8Array;
   readonly keyEnds: Int32Array;
 }
 
 /**
- * Reads a body line by line. What it says of a line holds until {@link next} is called again.
+ * Reads a body line by line. Its fields describe the current line, until {@link next} is called again.
  *
  *     const reader = new LineReader(bytes, 'ns');
  *     while (reader.next()) if (reader.problem === undefined) use(reader);
@@ -75,20 +75,20 @@ export interface ExpectedKeys {
 export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
   /** Number of the line, from 1; of its first when a string in it has line ends. */
   line = 0;
-  /** What is wrong with the line; undefined when it was read. */
+  /** Why the line is bad; undefined when it is good. */
   problem: string | undefined;
-  /** Where measurement and tags stand in the body, half-open. */
+  /** Range of measurement and tags in the body, half-open. */
   headStart = 0;
   headEnd = 0;
   /** Fields that are numbers. */
   count = 0;
-  /** Where the key of each of those stands, half-open. */
+  /** Range of each such field's key in the body, half-open. */
   keyStarts = new Int32Array(128);
   keyEnds = new Int32Array(128);
   values = new Float64Array(128);
-  /** What {@link expect} said of the line, when the keys of its numbers are just those; else undefined. */
+  /** The answer of {@link expect}, when the keys of the line's numbers are exactly those; else undefined. */
   expected: Expected | undefined;
-  /** Fields that are strings, and were passed over. */
+  /** Fields that are strings, which are skipped. */
   strings = 0;
   /** Rounded down to ms; undefined when the line has none. */
   timestampMs: number | undefined;
@@ -99,8 +99,8 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
   private readonly unit: (typeof UNITS)[Precision];
 
   /**
-   * @param expect asked once {@link headStart} and {@link headEnd} of a line are known: a guess of its keys, which spares
-   *   looking for where they end
+   * @param expect called once a line's {@link headStart} and {@link headEnd} are known: guesses its keys, which saves the
+   *   search for their ends
    */
   constructor(
     bytes: Uint8Array,
@@ -128,6 +128,11 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
     return false;
   }
 
+  /** The values of the line's numbers, as their bits. */
+  bits(): BigUint64Array {
+    return new BigUint64Array(this.values.buffer.slice(0, 8 * this.count));
+  }
+
   private readLine(): void {
     const start = this.at;
     this.problem = undefined;
@@ -142,7 +147,7 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
     } catch (error) {
       if (!(error instanceof BadLine)) throw error;
       this.problem = error.message;
-      // A string without an end would else take every line after it along.
+      // Else a string without an end would swallow every line after it.
       if (error.message === UNBALANCED) this.at = start;
     }
     this.skipLine();
@@ -206,7 +211,7 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
       if (!isExpected) {
         for (at = start; ; at++) {
           const byte = buffer[at]!;
-          // Letters, which most of a key are.
+          // Most bytes of a key are letters, which are above.
           if (byte > BACKSLASH) continue;
           if (byte === EQUALS) break;
           if (byte === BACKSLASH) {
@@ -237,13 +242,13 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
     if (areExpected && this.count === expected?.keyEnds.length) this.expected = expected;
   }
 
-  /** @returns where the next of the expected keys ends, if it is what stands at `start`; else -1 */
+  /** @returns the end of the next expected key, if that key is at `start`; else -1 */
   private skipExpected({ keys, keyEnds }: ExpectedKeys, start: number): number {
     const { buffer, count } = this;
     if (count >= keyEnds.length) return -1;
     const end = keyEnds[count]!;
     let at = start;
-    // A key as it stands in a line does not end in a backslash: the equals sign after it would be a part of it.
+    // No key ends in a backslash, since that would make the equals sign a part of it.
     for (let from = count === 0 ? 0 : keyEnds[count - 1]!; from < end; from++, at++)
       if (buffer[at] !== keys[from]) return -1;
     return buffer[at] === EQUALS ? at : -1;
@@ -336,7 +341,7 @@ function isValueEnd(byte: number | undefined): boolean {
   return byte === COMMA || byte === SPACE || byte === NEWLINE || byte === RETURN || byte === undefined;
 }
 
-/** The rare values: with an exponent, of many digits, integers and booleans. */
+/** Values off the fast path: exponents, more than 15 digits, integers and booleans. */
 function slowValue(text: string): number {
   if (/^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$/.test(text)) {
     const value = Number(text);
@@ -358,7 +363,7 @@ function slowValue(text: string): number {
   return value;
 }
 
-/** Names of a line, out of {@link LineReader}'s ranges. */
+/** A line's measurement and tags, unescaped. */
 export interface LineHead {
   readonly measurement: string;
   readonly tags: readonly (readonly [key: string, value: string])[];
@@ -368,7 +373,7 @@ export interface LineHead {
  * Reads measurement and tags.
  *
  * @param head from {@link LineReader.headStart} to {@link LineReader.headEnd}, in UTF-8
- * @returns what is wrong with it, as text, when it is not well-formed
+ * @returns measurement and tags; or, as text, why the line is bad
  */
 export function parseHead(head: string): LineHead | string {
   const [measurement, ...pairs] = splitUnescaped(head, ',');
@@ -383,7 +388,7 @@ export function parseHead(head: string): LineHead | string {
   return { measurement: measurement!.replace(/\\([, ])/g, '$1'), tags };
 }
 
-/** A tag key, tag value or field key as it is meant. */
+/** Removes the escapes of a tag key, tag value or field key. */
 export function unescapeName(text: string): string {
   return text.includes('\\') ? text.replace(/\\([, =])/g, '$1') : text;
 }

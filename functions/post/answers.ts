@@ -1,0 +1,66 @@
+import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import { HttpError, reply } from '../../shared/http/http';
+import { count } from '../../shared/platform/meters';
+import type { DroppedLines } from '../../shared/protocol/influx/lines';
+import type { DropReason } from '../../shared/protocol/mackerel/json';
+
+/**
+ * Counts and answers a Mackerel post: 200, with the dropped samples by reason if there are any.
+ *
+ * @param samples the samples that were to be written
+ * @param beyond how many of those were dropped because the tenant may have no new series
+ */
+export function answerSamples(
+  samples: number,
+  beyond: number,
+  dropped: ReadonlyMap<DropReason, number>,
+): APIGatewayProxyStructuredResultV2 {
+  const reasons = new Map(dropped);
+  if (beyond > 0) reasons.set('seriesLimit', beyond);
+  count('post', {
+    SamplesAccepted: samples - beyond,
+    SamplesDropped: [...reasons.values()].reduce((a, b) => a + b, 0),
+  });
+  return reply(
+    200,
+    reasons.size === 0 ? { success: true } : { success: true, dropped: Object.fromEntries(reasons) },
+  );
+}
+
+/** The body of an answer to bad lines, in the shape of InfluxDB 1 or 2. @param line number of the first bad line */
+export type LineError = (message: string, line: number | undefined) => unknown;
+
+/** Counts and answers a post of lines: 204; or 400 with the reasons when anything but a string was dropped. */
+export function answerLines(
+  samples: number,
+  beyond: number,
+  { strings, problems, badLines, outOfRange }: DroppedLines,
+  error: LineError,
+): APIGatewayProxyStructuredResultV2 {
+  count('post', {
+    SamplesAccepted: samples - beyond,
+    SamplesDropped: outOfRange + beyond,
+    StringsDropped: strings,
+    LinesRefused: badLines,
+  });
+  if (badLines === 0 && outOfRange === 0 && beyond === 0) return { statusCode: 204 };
+  const reasons = problems.map(({ line, reason }) => `unable to parse line ${line}: ${reason}`);
+  if (badLines > problems.length) reasons.push(`and ${badLines - problems.length} lines more`);
+  // Telegraf recognises these two sentences, drops the samples and goes on.
+  if (outOfRange > 0) reasons.push(`points beyond retention policy dropped=${outOfRange}`);
+  if (beyond > 0) reasons.push(`max-series limit exceeded dropped=${beyond}`);
+  const message = `${samples > beyond ? 'partial write: ' : ''}${reasons.join('; ')}`;
+  return reply(400, error(message, problems[0]?.line));
+}
+
+export function tooManyHosts(): HttpError {
+  return new HttpError(400, 'hostId: more hosts than one request may have; send fewer at a time');
+}
+
+export function unknownHosts(hosts: number): HttpError {
+  return new HttpError(404, `no host of the ${hosts} in the request is known`);
+}
+
+export function unknownService(service: string): HttpError {
+  return new HttpError(404, `there is no service ${JSON.stringify(service.slice(0, 100))}`);
+}

@@ -1,0 +1,120 @@
+import { type Labels, sourceOf } from '../../model/labels';
+import { type AcceptedTimes, MAX_AHEAD_MS, type Protocol, type SourceRow } from '../protocol';
+import { MAX_METRIC_NAME_LENGTH, METRIC_NAME_PATTERN } from './metric-name';
+
+/** Why a sample was dropped. */
+export type DropReason =
+  | 'point'
+  | 'name'
+  | 'time'
+  | 'tooOld'
+  | 'tooNew'
+  | 'value'
+  | 'hostId'
+  | 'unknownHost'
+  | 'tooManyHosts'
+  | 'seriesLimit';
+
+export interface MackerelOptions {
+  /** The service whose metrics these are; undefined: each element of the array names its host. */
+  readonly service?: string;
+  /** Sample times are aligned down to it, ms. */
+  readonly resolutionMs: number;
+}
+
+/** Hosts that one request may name: each may cost a look-up in the registry. */
+const MAX_HOSTS = 2_000;
+/** The registry makes these ids. */
+const HOST_ID_PATTERN = /^[A-Za-z0-9]{1,64}$/;
+
+/** Samples of one source: timestamp (ms) -> metric name -> value, the last of each. */
+type SamplesByTime = Map<number, Map<string, number>>;
+
+/**
+ * Mackerel's JSON, already parsed: an array of `{hostId, name, time, value}`, or null, which mkr posts for no samples.
+ *
+ * A bad element is dropped and counted, and the others are kept: mackerel-agent sends a refused batch again for an hour.
+ */
+export const mackerelJson: Protocol<readonly unknown[] | null, MackerelOptions, Map<DropReason, number>> = {
+  parse(elements, accepts, { service, resolutionMs }) {
+    const bySource = new Map<string, SamplesByTime>();
+    const dropped = new Map<DropReason, number>();
+    let samples = 0;
+    const drop = (reason: DropReason) => dropped.set(reason, (dropped.get(reason) ?? 0) + 1);
+    for (const element of elements ?? []) {
+      const flaw = flawOf(element, service === undefined, accepts);
+      if (flaw !== undefined) {
+        drop(flaw);
+        continue;
+      }
+      const { hostId, name, time, value } = element as Sample;
+      const source = service ?? hostId;
+      let byTime = bySource.get(source);
+      if (byTime === undefined) {
+        if (bySource.size >= MAX_HOSTS) {
+          drop('tooManyHosts');
+          continue;
+        }
+        byTime = new Map();
+        bySource.set(source, byTime);
+      }
+      samples++;
+      const timestamp = Math.floor((time * 1000) / resolutionMs) * resolutionMs;
+      let byName = byTime.get(timestamp);
+      if (byName === undefined) {
+        byName = new Map();
+        byTime.set(timestamp, byName);
+      }
+      byName.set(name, value);
+    }
+    const sources = Array.from(bySource, ([id, byTime]) => {
+      const source = service === undefined ? sourceOf.host(id) : sourceOf.service(id);
+      return [source, rowsOf(source, byTime)] as const;
+    });
+    return { sources, samples, dropped };
+  },
+};
+
+/** An element without a flaw. */
+interface Sample {
+  /** Absent from a service's. */
+  readonly hostId: string;
+  readonly name: string;
+  /** Seconds since epoch. */
+  readonly time: number;
+  readonly value: number;
+}
+
+/** Rows of samples that are named by their metric alone. */
+export function rowsOf(
+  source: Labels,
+  byTime: ReadonlyMap<number, ReadonlyMap<string, number>>,
+): SourceRow[] {
+  return Array.from(byTime, ([timestamp, byName]) => {
+    const names = [...byName.keys()];
+    return {
+      timestamp,
+      // No name has a space.
+      columns: { key: names.join(' '), series: () => [{ labels: source, names }] },
+      values: new BigUint64Array(Float64Array.from(byName.values()).buffer),
+    };
+  });
+}
+
+function flawOf(
+  element: unknown,
+  namesHost: boolean,
+  { nowMs, maxAgeMs }: AcceptedTimes,
+): DropReason | undefined {
+  if (typeof element !== 'object' || element === null || Array.isArray(element)) return 'point';
+  const { hostId, name, time, value } = element as Record<string, unknown>;
+  if (namesHost && (typeof hostId !== 'string' || !HOST_ID_PATTERN.test(hostId))) return 'hostId';
+  if (typeof name !== 'string' || name.length > MAX_METRIC_NAME_LENGTH || !METRIC_NAME_PATTERN.test(name))
+    return 'name';
+  // The Go client omits a time of 0; a missing time is refused as any other bad one.
+  if (typeof time !== 'number' || !Number.isSafeInteger(time) || time < 0) return 'time';
+  if (typeof value !== 'number' || !Number.isFinite(value)) return 'value';
+  if (time * 1000 < nowMs - maxAgeMs) return 'tooOld';
+  if (time * 1000 > nowMs + MAX_AHEAD_MS) return 'tooNew';
+  return undefined;
+}

@@ -1,0 +1,49 @@
+import type { Labels, NamedSeries } from '../model/labels';
+
+/**
+ * The port of a write protocol: turns a request's body into rows, and names the source of each series. Mackerel's JSON and
+ * InfluxDB's line protocol are behind it.
+ *
+ * A protocol is pure: it knows no store and no clock. It refuses no body as a whole: what it cannot keep it leaves out and
+ * reports, since senders would post a refused body again and again.
+ */
+export interface Protocol<Body, Options, Dropped> {
+  parse(body: Body, accepts: AcceptedTimes, options: Options): ParsedBody<Dropped>;
+}
+
+/** The sample times that a request may have: from `nowMs - maxAgeMs` to `nowMs +` {@link MAX_AHEAD_MS}, inclusive. */
+export interface AcceptedTimes {
+  readonly nowMs: number;
+  readonly maxAgeMs: number;
+}
+
+/** How far ahead of the clock a sample's time may be, in every protocol. Mackerel documents 24 hours. */
+export const MAX_AHEAD_MS = 86_400_000;
+
+export interface ParsedBody<Dropped> {
+  readonly sources: readonly SourceRows[];
+  /** Samples in `sources`. */
+  readonly samples: number;
+  /** What was left out and why, in the protocol's own terms. */
+  readonly dropped: Dropped;
+}
+
+/** A source, by its labels, and its rows. */
+export type SourceRows = readonly [source: Labels, rows: readonly SourceRow[]];
+
+/** What a source posted at one time. No two rows of a source and timestamp have a series in common. */
+export interface SourceRow {
+  /** ms since epoch. */
+  readonly timestamp: number;
+  readonly columns: Columns;
+  /** One for each column: a float64's 8 bytes, which as a JavaScript number could lose the payload of a NaN. */
+  readonly values: BigUint64Array;
+}
+
+/** The series that a row has values of. */
+export interface Columns {
+  /** Within a source, two keys are equal exactly when the series are. */
+  readonly key: string;
+  /** In the order of the values. A series that occurs twice has its last value. */
+  series(): readonly NamedSeries[];
+}
