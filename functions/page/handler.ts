@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { serveFile } from './serve';
 
-/** Beside the bundle; infra/browser-bundle.ts fills it. */
+/** Lies beside the bundle; infra/browser-bundle.ts fills it. */
 const FOLDER = join(__dirname, 'assets');
 
 const files = new Map(readdirSync(FOLDER).map((name) => [name, readFileSync(join(FOLDER, name))]));

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { brotliDecompressSync } from 'node:zlib';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 
-/** Files by name, each compressed by Brotli, `index.html.br` among them. */
+/** Brotli-compressed files by name, such as `index.html.br`. */
 export type CompressedFiles = ReadonlyMap<string, Buffer>;
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -12,8 +12,8 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Scripts and styles of this origin only, and requests to nowhere else: what a page that holds an API key may do.
- * Nothing can be written into the page as HTML, since no script may make trusted types.
+ * The page holds an API key, so it may load scripts and styles from this origin only and send requests nowhere else. No
+ * script may create trusted types, so none can write HTML into the page.
  */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -38,8 +38,8 @@ const HEADERS = {
 };
 
 /**
- * Answers with the page, or one of its files. Files bear a hash of their content in their names and never change; the
- * page, which names them, is asked for each time and is a 304 when it is the same.
+ * Answers with the page or one of its files. A file's name has a hash of its content, so browsers keep it for ever; they
+ * revalidate the page, which names the files, each time and get a 304 while it is unchanged.
  */
 export function serveFile(
   files: CompressedFiles,

@@ -1,14 +1,14 @@
 import type { RouteHandlers } from '../../shared/http/handler';
-import { HttpError, reply } from '../../shared/http/http';
+import { found, HttpError, reply } from '../../shared/http/http';
 import { mapLimited } from '../../shared/platform/concurrency';
-import { annotations, existing, graphDefinitions, requireService } from './stores';
+import { annotations, graphDefinitions, requireService } from './stores';
 
-/** Definitions that are put side by side for one request. */
+/** Definitions written in parallel. */
 const LANES = 16;
 
 export const graphHandlers: RouteHandlers = {
   'POST /api/v0/graph-defs/create': async ({ tenant, body }) => {
-    // The last of a name wins.
+    // Of definitions with one name the last wins.
     const byName = new Map(body.map((definition) => [definition.name, definition]));
     await mapLimited([...byName.values()], LANES, (definition) =>
       graphDefinitions.put(tenant.id, definition),
@@ -19,10 +19,17 @@ export const graphHandlers: RouteHandlers = {
   'GET /api/v1/graph-definitions': async ({ tenant }) =>
     reply(200, { graphDefinitions: await graphDefinitions.list(tenant.id) }),
 
+  // Mackerel answers 400 to an unknown name here, not 404.
   'DELETE /api/v0/graph-defs': async ({ tenant, body: { name } }) => {
     if ((await graphDefinitions.remove(tenant.id, name)) === undefined)
       throw new HttpError(400, `name: there is no graph ${JSON.stringify(name.slice(0, 100))}`);
     return reply(200, { success: true });
+  },
+
+  // No call defines graphs of a service's metrics, so there is never one to delete.
+  'DELETE /api/v0/services/{serviceName}/graph-defs/{graphName}': async ({ tenant, path }) => {
+    await requireService(tenant, path.serviceName);
+    return reply(200, found('graph', path.graphName, undefined));
   },
 
   'POST /api/v0/graph-annotations': async ({ tenant, body }) => {
@@ -39,11 +46,11 @@ export const graphHandlers: RouteHandlers = {
   'PUT /api/v0/graph-annotations/{annotationId}': async ({ tenant, path: { annotationId }, body }) => {
     await requireService(tenant, body.service);
     const replaced = await annotations.replace(tenant.id, annotationId, body);
-    return reply(200, existing('annotation', annotationId, replaced));
+    return reply(200, found('annotation', annotationId, replaced));
   },
 
   'DELETE /api/v0/graph-annotations/{annotationId}': async ({ tenant, path: { annotationId } }) => {
     const removed = await annotations.remove(tenant.id, annotationId);
-    return reply(200, existing('annotation', annotationId, removed));
+    return reply(200, found('annotation', annotationId, removed));
   },
 };

@@ -6,9 +6,9 @@ import { graphHandlers } from './graphs';
 import { hostHandlers } from './hosts';
 import { metadataHandlers } from './metadata';
 import { serviceHandlers } from './services';
-import { gatekeeper } from './stores';
+import { gatekeeper, requireHost } from './stores';
 
-/** Made when it is first asked for. */
+/** Generated on first use. */
 let document: string | undefined;
 
 const emptyLists = Object.fromEntries(
@@ -22,8 +22,13 @@ export const handler = httpHandler(gatekeeper, {
   ...graphHandlers,
   ...emptyLists,
 
-  // Agents go on when their reports are taken. No monitor reads them yet.
+  // Accepted, so that agents do not repeat them; no monitor reads them yet.
   'POST /api/v0/monitoring/checks/report': async () => reply(200, { success: true }),
+
+  'GET /api/v0/hosts/{hostId}/monitored-statuses': async ({ tenant, path }) => {
+    await requireHost(tenant, path.hostId);
+    return reply(200, { monitoredStatuses: [] });
+  },
 
   'GET /openapi.json': async () => {
     document ??= JSON.stringify(openApiDocument());

@@ -86,6 +86,18 @@ export function replyError({ status, message, headers }: HttpError): APIGatewayP
 }
 
 /**
+ * Returns what was found.
+ *
+ * @param what for the error, such as `host`
+ * @throws {HttpError} 404, naming it
+ */
+export function found<T>(what: string, name: string, value: T | undefined): T {
+  if (value === undefined)
+    throw new HttpError(404, `there is no ${what} ${JSON.stringify(name.slice(0, 100))}`);
+  return value;
+}
+
+/**
  * Returns a request's body, decompressed.
  *
  * @param maxBytes before and after decompression

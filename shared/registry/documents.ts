@@ -5,7 +5,7 @@ import type { Id } from '../model/id';
 import { metaKeys } from '../platform/keys';
 import { type Item, queryAll, succeeds, type Table } from '../platform/table';
 
-/** What the registry keeps, a kind an item collection of each tenant. */
+/** The kinds of documents; each is one item collection a tenant. */
 export const DOCUMENT_KINDS = [
   'hosts',
   'retired-hosts',
@@ -17,16 +17,16 @@ export const DOCUMENT_KINDS = [
 ] as const;
 export type DocumentKind = (typeof DOCUMENT_KINDS)[number];
 
-/** Longest wait before a write that lost against another is tried again. */
+/** Longest wait before a write that lost to another is tried again. */
 const MAX_WAIT_MS = 200;
 
 /**
- * JSON documents of one kind. Concurrent writers are settled by a revision: who read an older one reads again. It is
- * random, not counted, so that a document deleted and made again is never taken for the one that was read.
+ * JSON documents of one kind, written by compare-and-set on a revision. The revision is random rather than counted, so
+ * that a document deleted and created again never passes for the one that was read.
  *
  *     pk kind#tenant   sk key   json: text   revision: UUID
  *
- * Keys are ids and hashes, never bytes that a user chose (design.md, rule 7).
+ * Keys are ids and hashes, never bytes that a user chose (DESIGN.md, rule 7).
  */
 export class Documents<T> {
   constructor(
@@ -38,7 +38,7 @@ export class Documents<T> {
     return (await this.read(tenantId, key))?.value;
   }
 
-  /** Those whose keys begin with `prefix` and come after the key `after`, by key. */
+  /** Yields the documents whose keys begin with `prefix` and follow the key `after`, sorted by key. */
   async *list(tenantId: Id, { prefix = '', after }: { prefix?: string; after?: string } = {}) {
     const pk = { S: metaKeys.documents(this.kind, tenantId) };
     const items = queryAll(this.table, {
@@ -49,16 +49,17 @@ export class Documents<T> {
     for await (const item of items) yield { key: item.sk!.S!, value: documentOf<T>(item) };
   }
 
-  /** Puts a document that is not there. @returns whether it was not */
+  /** Creates a document. @returns false when the key is taken */
   create(tenantId: Id, key: string, value: T): Promise<boolean> {
     return this.put(tenantId, key, value, undefined);
   }
 
   /**
-   * Brings a document to what `decide` makes of it, or of `undefined` where there is none. It is asked again whenever
-   * another writer came first.
+   * Creates or changes a document.
    *
-   * @returns the document as it is then; undefined when there is none and none was made
+   * @param decide gives the new value for the stored one, `undefined` if there is none; called again whenever another
+   *   writer was first
+   * @returns the document afterwards; undefined when there is none and none was created
    */
   async settle(
     tenantId: Id,
@@ -74,12 +75,12 @@ export class Documents<T> {
     }
   }
 
-  /** Changes a document. @returns it as changed; undefined when there is none */
+  /** Changes a document. @returns the changed document; undefined when there is none */
   change(tenantId: Id, key: string, change: (value: T) => T): Promise<T | undefined> {
     return this.settle(tenantId, key, (value) => (value === undefined ? undefined : change(value)));
   }
 
-  /** @returns what was removed; undefined when there was nothing */
+  /** @returns the removed document; undefined when there was none */
   async remove(tenantId: Id, key: string): Promise<T | undefined> {
     const { Attributes } = await this.table.client.send(
       new DeleteItemCommand({

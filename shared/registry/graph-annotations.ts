@@ -3,7 +3,7 @@ import { isGivenId, randomId } from '../model/random-id';
 import type { Table } from '../platform/table';
 import { Documents } from './documents';
 
-/** What happened to a service, for its graphs. */
+/** An event of a service, shown on its graphs. */
 export interface GraphAnnotationSpec {
   readonly title: string;
   readonly description: string;
@@ -34,7 +34,7 @@ export class GraphAnnotations {
     }
   }
 
-  /** Those of a service that touch the time from `from` to `to`, both included; by time. */
+  /** A service's annotations that overlap `from` to `to`, both included, sorted by time. */
   async find(tenantId: Id, service: string, from: number, to: number): Promise<GraphAnnotation[]> {
     const found: GraphAnnotation[] = [];
     for await (const { value } of this.annotations.list(tenantId))
@@ -42,12 +42,12 @@ export class GraphAnnotations {
     return found.sort((a, b) => a.from - b.from || (a.id < b.id ? -1 : 1));
   }
 
-  /** @returns the annotation as changed; undefined when there is none */
+  /** @returns the new annotation; undefined when the id is unknown */
   async replace(tenantId: Id, id: string, spec: GraphAnnotationSpec): Promise<GraphAnnotation | undefined> {
     return isGivenId(id) ? this.annotations.change(tenantId, id, () => ({ id, ...spec })) : undefined;
   }
 
-  /** @returns the annotation as it was; undefined when there was none */
+  /** @returns the removed annotation; undefined when the id is unknown */
   async remove(tenantId: Id, id: string): Promise<GraphAnnotation | undefined> {
     return isGivenId(id) ? this.annotations.remove(tenantId, id) : undefined;
   }

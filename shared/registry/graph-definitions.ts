@@ -2,9 +2,9 @@ import { type Id, idOf } from '../model/id';
 import type { Table } from '../platform/table';
 import { Documents } from './documents';
 
-/** How the graph of some host metrics is to be shown, as a plugin says. */
+/** How to draw the graph of some host metrics, as a plugin declares it. */
 export interface GraphDefinition {
-  /** Metric name up to its last dot; `*` and `#` stand for one part. */
+  /** Metric name up to its last dot; `*` and `#` match one part. */
   readonly name: string;
   readonly displayName: string;
   readonly unit: string;
@@ -23,19 +23,19 @@ export class GraphDefinitions {
     this.definitions = new Documents(table, 'graph-definitions');
   }
 
-  /** Makes a definition, or replaces the one of that name. */
+  /** Creates a definition, or replaces the one with its name. */
   async put(tenantId: Id, definition: GraphDefinition): Promise<void> {
     await this.definitions.settle(tenantId, keyOf(definition.name), () => definition);
   }
 
-  /** Every definition, by name. */
+  /** Every definition, sorted by name. */
   async list(tenantId: Id): Promise<GraphDefinition[]> {
     const definitions: GraphDefinition[] = [];
     for await (const { value } of this.definitions.list(tenantId)) definitions.push(value);
     return definitions.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** @returns the definition as it was; undefined when there was none */
+  /** @returns the removed definition; undefined when there was none */
   remove(tenantId: Id, name: string): Promise<GraphDefinition | undefined> {
     return this.definitions.remove(tenantId, keyOf(name));
   }

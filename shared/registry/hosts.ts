@@ -3,20 +3,23 @@ import { isGivenId, randomId } from '../model/random-id';
 import { mapLimited } from '../platform/concurrency';
 import type { Table } from '../platform/table';
 import { Documents } from './documents';
+import { RefusedError } from './refused';
 
 export const HOST_STATUSES = ['working', 'standby', 'maintenance', 'poweroff'] as const;
 export type HostStatus = (typeof HOST_STATUSES)[number];
 
-/** Hosts that are read side by side. */
+/** Hosts read in parallel. */
 const LANES = 16;
+/** Bytes of a spec as JSON: a host is one item of at most 400 KB. */
+const MAX_HOST_BYTES = 256 * 1024;
 
-/** What a client says of a host, but for its roles. */
+/** What a client says of a host, without its roles. */
 export interface HostSpec {
   readonly name: string;
   readonly displayName: string | null;
   readonly customIdentifier: string | null;
   readonly memo: string;
-  /** Echoed as posted. */
+  /** Returned as posted. */
   readonly meta: Record<string, unknown>;
   readonly interfaces: readonly Record<string, unknown>[];
 }
@@ -24,30 +27,25 @@ export interface HostSpec {
 export interface Host extends HostSpec {
   readonly id: string;
   readonly status: HostStatus;
-  /** Ids of roles; those of roles that were deleted meanwhile are no roles. */
+  /** Ids of roles; those of roles deleted since are ignored. */
   readonly roleIds: readonly string[];
   /** Seconds since epoch. */
   readonly createdAt: number;
-  /** Seconds since epoch; null while it is not retired. */
+  /** Seconds since epoch; null while the host is not retired. */
   readonly retiredAt: number | null;
 }
 
-/** A host is retired, which is for ever: it can be read, and not changed. */
-export class HostRetiredError extends Error {
-  override readonly name = 'HostRetiredError';
-}
-
 /**
- * The hosts of a tenant, by id, and an index of them by custom identifier. Retired ones lie apart, so that lists do not
- * read every host there ever was.
+ * A tenant's hosts by id, with an index by custom identifier. Retiring is for ever: a retired host can be read, not
+ * changed. Retired hosts move to a kind of their own, so that lists never read them.
  */
 export class Hosts {
-  /** Among them, for a moment, those that are about to lie apart. */
+  /** Includes, for a moment, hosts that are retired and about to move. */
   private readonly hosts: Documents<Host>;
   private readonly retired: Documents<Host>;
   /**
-   * Which hosts may have a custom identifier, written before the host has it and taken back when the host is retired,
-   * which is for ever: what is found by it is held against the host itself. Upper and lower case share an entry.
+   * Hosts that may have a custom identifier, lower-cased. An entry is written before the host has the identifier and
+   * removed when the host is retired, so readers compare with the host itself.
    */
   private readonly byIdentifier: Documents<{ readonly hostId: string }>;
 
@@ -81,13 +79,13 @@ export class Hosts {
     return (await this.hosts.get(tenantId, hostId)) ?? this.retired.get(tenantId, hostId);
   }
 
-  /** Hosts that are not retired, by id, from after the id `after` on. */
+  /** Yields the hosts that are not retired, sorted by id, beginning after the id `after`. */
   async *list(tenantId: Id, after?: string): AsyncGenerator<Host> {
     for await (const { value } of this.hosts.list(tenantId, { after }))
       if (value.retiredAt === null) yield value;
   }
 
-  /** Hosts with a custom identifier that are not retired, by id. */
+  /** Hosts with a custom identifier that are not retired, sorted by id. */
   async withIdentifier(tenantId: Id, identifier: string, ignoreCase = false): Promise<Host[]> {
     const folded = (text: string) => (ignoreCase ? text.toLowerCase() : text);
     const entries: { readonly hostId: string }[] = [];
@@ -95,7 +93,7 @@ export class Hosts {
       entries.push(value);
     const found = await mapLimited(entries, LANES, async ({ hostId }) => {
       const host = await this.hosts.get(tenantId, hostId);
-      // Of a host retired meanwhile, or that an update came too late for.
+      // The host was retired since, or an update indexed it too late.
       if (
         host === undefined
           ? (await this.retired.get(tenantId, hostId)) !== undefined
@@ -114,34 +112,34 @@ export class Hosts {
   }
 
   /**
-   * Changes a host that is not retired.
+   * Changes a host.
    *
-   * @param change is called again whenever another writer came first
-   * @returns the host as changed, or undefined when there is none
-   * @throws {HostRetiredError}
+   * @param change is called again whenever another writer was first
+   * @returns the changed host; undefined when the id is unknown
+   * @throws {RefusedError} when the host is retired
    */
   async change(tenantId: Id, hostId: string, change: (host: Host) => Host): Promise<Host | undefined> {
     if (!isGivenId(hostId)) return undefined;
-    const changed = await this.hosts.change(tenantId, hostId, (host) => change(active(host)));
+    const changed = await this.hosts.change(tenantId, hostId, (host) => change(requireActive(host)));
     if (changed !== undefined) return changed;
     const retired = await this.retired.get(tenantId, hostId);
-    return retired && active(retired);
+    return retired && requireActive(retired);
   }
 
-  /** To be called before a host is given a custom identifier. */
+  /** Indexes a custom identifier; call it before the host is given the identifier. */
   async indexIdentifier(tenantId: Id, hostId: string, identifier: string | null): Promise<void> {
     if (identifier !== null)
       await this.byIdentifier.create(tenantId, identifierKey(identifier) + hostId, { hostId });
   }
 
-  /** Retires a host, unless it is retired. @returns whether there is one */
+  /** Retires a host. Safe to repeat. @returns false when the id is unknown */
   async retire(tenantId: Id, hostId: string): Promise<boolean> {
     if (!isGivenId(hostId)) return false;
     const host = await this.hosts.change(tenantId, hostId, (found) =>
       found.retiredAt === null ? { ...found, retiredAt: Math.floor(this.now() / 1000) } : found,
     );
     if (host === undefined) return (await this.retired.get(tenantId, hostId)) !== undefined;
-    // There before it is not here: who looks here first finds it.
+    // Copied before it is removed: readers look among `hosts` first, then among `retired`.
     await this.retired.create(tenantId, hostId, host);
     await this.hosts.remove(tenantId, hostId);
     if (host.customIdentifier !== null)
@@ -150,9 +148,17 @@ export class Hosts {
   }
 }
 
-function active(host: Host): Host {
-  if (host.retiredAt !== null) throw new HostRetiredError(`the host ${host.id} is retired`);
+/** @throws {RefusedError} when the host is retired */
+export function requireActive(host: Host): Host {
+  if (host.retiredAt !== null) throw new RefusedError(`the host ${host.id} is retired and cannot be changed`);
   return host;
+}
+
+/** @throws {RefusedError} when a host would not fit an item */
+export function requireFits(spec: HostSpec): void {
+  const bytes = Buffer.byteLength(JSON.stringify(spec));
+  if (bytes > MAX_HOST_BYTES)
+    throw new RefusedError(`the host has ${bytes} bytes; at most ${MAX_HOST_BYTES} are allowed`, true);
 }
 
 function identifierKey(identifier: string): string {

@@ -1,23 +1,30 @@
 import type { Id } from '../model/id';
 import type { Table } from '../platform/table';
 import { Documents } from './documents';
+import { RefusedError } from './refused';
 
-/** A piece of metadata: any JSON, kept as the text it came as. */
+/** Metadata of one namespace: any JSON, stored as its text. */
 export interface Metadata {
   readonly json: string;
   /** Seconds since epoch. */
   readonly modifiedAt: number;
 }
 
-/** An owner has as many namespaces as it may. */
-export class TooManyNamespacesError extends Error {
-  override readonly name = 'TooManyNamespacesError';
+/** A host, service or role that has metadata. */
+export interface MetadataOwner {
+  readonly id: string;
+  readonly kind: 'host' | 'service' | 'role';
 }
 
+/** Namespaces that an owner may have, as at Mackerel. */
+const MAX_NAMESPACES = { host: 50, service: 50, role: 10 } as const;
+const MAX_BYTES = 100 * 1024;
+const NAMESPACE = /^[-a-zA-Z0-9_]{1,128}$/;
+
 /**
- * Metadata of hosts, services and roles by namespace. An owner's namespaces are listed in a document of their own, so
- * that their number is exact under concurrent writers and listing reads none of the metadata. A namespace is listed
- * before it is there and until it is gone: after a crash in between, it is put or deleted again.
+ * Metadata of hosts, services and roles by namespace. A document of its own lists an owner's namespaces, so that their
+ * number is exact under concurrent writers and listing reads no metadata. A namespace is listed from before it exists until
+ * after it is removed: a crash in between leaves one that can be put or removed again.
  *
  *     key owner#namespace   and owner# for the list
  */
@@ -33,43 +40,49 @@ export class MetadataStore {
     this.lists = new Documents(table, 'metadata');
   }
 
-  /** @throws {TooManyNamespacesError} */
-  async put(
-    tenantId: Id,
-    ownerId: string,
-    namespace: string,
-    json: string,
-    maxNamespaces: number,
-  ): Promise<void> {
-    await this.lists.settle(tenantId, listKey(ownerId), (listed = []) => {
+  /**
+   * @param json is stored byte for byte, so that no number changes
+   * @throws {RefusedError} for the namespace's form, the metadata's size, or too many namespaces
+   */
+  async put(tenantId: Id, owner: MetadataOwner, namespace: string, json: string): Promise<void> {
+    if (!NAMESPACE.test(namespace) || namespace.startsWith('mackerel'))
+      throw new RefusedError(
+        `namespace: expected ${NAMESPACE.source}, not beginning with mackerel, got ${JSON.stringify(namespace.slice(0, 100))}`,
+      );
+    const bytes = Buffer.byteLength(json);
+    if (bytes > MAX_BYTES)
+      throw new RefusedError(`the metadata has ${bytes} bytes; at most ${MAX_BYTES} are allowed`, true);
+    const most = MAX_NAMESPACES[owner.kind];
+    await this.lists.settle(tenantId, listKey(owner.id), (listed = []) => {
       if (listed.includes(namespace)) return listed;
-      if (listed.length >= maxNamespaces)
-        throw new TooManyNamespacesError(`there are ${listed.length} namespaces already`);
+      if (listed.length >= most)
+        throw new RefusedError(`namespace: the ${owner.kind} has ${most} namespaces, the most allowed`);
       return [...listed, namespace].sort();
     });
     const entry: Metadata = { json, modifiedAt: Math.floor(this.now() / 1000) };
-    await this.entries.settle(tenantId, entryKey(ownerId, namespace), () => entry);
+    await this.entries.settle(tenantId, entryKey(owner.id, namespace), () => entry);
   }
 
-  get(tenantId: Id, ownerId: string, namespace: string): Promise<Metadata | undefined> {
-    return this.entries.get(tenantId, entryKey(ownerId, namespace));
+  async get(tenantId: Id, owner: MetadataOwner, namespace: string): Promise<Metadata | undefined> {
+    return NAMESPACE.test(namespace) ? this.entries.get(tenantId, entryKey(owner.id, namespace)) : undefined;
   }
 
-  /** Namespaces, sorted. */
-  async list(tenantId: Id, ownerId: string): Promise<readonly string[]> {
-    return (await this.lists.get(tenantId, listKey(ownerId))) ?? [];
+  /** An owner's namespaces, sorted. */
+  async list(tenantId: Id, owner: MetadataOwner): Promise<readonly string[]> {
+    return (await this.lists.get(tenantId, listKey(owner.id))) ?? [];
   }
 
-  /** @returns whether there was anything */
-  async remove(tenantId: Id, ownerId: string, namespace: string): Promise<boolean> {
-    const removed = await this.entries.remove(tenantId, entryKey(ownerId, namespace));
-    await this.lists.change(tenantId, listKey(ownerId), (listed) =>
+  /** @returns the removed metadata; undefined when there was none */
+  async remove(tenantId: Id, owner: MetadataOwner, namespace: string): Promise<Metadata | undefined> {
+    if (!NAMESPACE.test(namespace)) return undefined;
+    const removed = await this.entries.remove(tenantId, entryKey(owner.id, namespace));
+    await this.lists.change(tenantId, listKey(owner.id), (listed) =>
       listed.includes(namespace) ? listed.filter((other) => other !== namespace) : listed,
     );
-    return removed !== undefined;
+    return removed;
   }
 
-  /** Removes everything of an owner that is no more. */
+  /** Removes all metadata of a deleted owner. */
   async removeOwner(tenantId: Id, ownerId: string): Promise<void> {
     for await (const { key } of this.entries.list(tenantId, { prefix: listKey(ownerId) }))
       await this.entries.remove(tenantId, key);

@@ -2,33 +2,29 @@ import { type Id, idOf } from '../model/id';
 import { randomId } from '../model/random-id';
 import type { Table } from '../platform/table';
 import { Documents } from './documents';
+import { RefusedError } from './refused';
 
-/** Names of services and roles. @see Mackerel's API documentation, services */
+/** Names of services and roles, as Mackerel's. */
 export const SERVICE_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{1,62}$/;
 
 export interface Role {
-  /** Hosts refer to it. A role that is deleted and made again has another, so that no host comes back to it. */
+  /** Hosts refer to it. A role deleted and created again gets another id, so that its former hosts do not return. */
   readonly id: string;
   readonly name: string;
   readonly memo: string;
 }
 
 export interface Service {
-  /** Another for a service that is deleted and made again, as roles have. */
+  /** Changes when the service is deleted and created again, as a role's does. */
   readonly id: string;
   readonly name: string;
   readonly memo: string;
-  /** By name. */
+  /** Sorted by name. */
   readonly roles: readonly Role[];
 }
 
-/** Keeps a service, one item of DynamoDB, well below 400 KB. */
+/** Keeps a service's item well below DynamoDB's 400 KB. */
 export const MAX_ROLES = 500;
-
-/** A service has {@link MAX_ROLES} already. */
-export class TooManyRolesError extends Error {
-  override readonly name = 'TooManyRolesError';
-}
 
 /** The services of a tenant with their roles, by the hash of the service's name. */
 export class Services {
@@ -38,7 +34,7 @@ export class Services {
     this.services = new Documents(table, 'services');
   }
 
-  /** @returns undefined when there is one of that name already */
+  /** @returns undefined when the name is taken */
   async create(tenantId: Id, name: string, memo = ''): Promise<Service | undefined> {
     const service: Service = { id: randomId(), name, memo, roles: [] };
     return (await this.services.create(tenantId, keyOf(name), service)) ? service : undefined;
@@ -48,23 +44,23 @@ export class Services {
     return SERVICE_NAME.test(name) ? this.services.get(tenantId, keyOf(name)) : undefined;
   }
 
-  /** By name. */
+  /** Every service, sorted by name. */
   async list(tenantId: Id): Promise<Service[]> {
     const services: Service[] = [];
     for await (const { value } of this.services.list(tenantId)) services.push(value);
     return services.sort(byName);
   }
 
-  /** @returns the service as it was; undefined when there was none */
+  /** @returns the removed service; undefined when there was none */
   async remove(tenantId: Id, name: string): Promise<Service | undefined> {
     return SERVICE_NAME.test(name) ? this.services.remove(tenantId, keyOf(name)) : undefined;
   }
 
   /**
-   * Makes sure of a service and its roles.
+   * Creates what is missing of a service and its roles.
    *
    * @returns the ids of the roles
-   * @throws {TooManyRolesError}
+   * @throws {RefusedError} when the service would have more than {@link MAX_ROLES} roles
    */
   async ensure(tenantId: Id, name: string, roleNames: readonly string[]): Promise<string[]> {
     const service = await this.services.settle(tenantId, keyOf(name), (found) => {
@@ -80,8 +76,8 @@ export class Services {
   }
 
   /**
-   * @returns the role; `exists` when there is one of that name; undefined when there is no such service
-   * @throws {TooManyRolesError}
+   * @returns the role; `exists` when the name is taken; undefined when there is no such service
+   * @throws {RefusedError} when the service would have more than {@link MAX_ROLES} roles
    */
   async addRole(
     tenantId: Id,
@@ -97,7 +93,7 @@ export class Services {
     return service.roles.some(({ id }) => id === added.id) ? added : 'exists';
   }
 
-  /** @returns the role as it was; undefined when there was none, or no such service */
+  /** @returns the removed role; undefined when there is no such role or service */
   async removeRole(tenantId: Id, name: string, roleName: string): Promise<Role | undefined> {
     let removed: Role | undefined;
     if (!SERVICE_NAME.test(name)) return undefined;
@@ -109,7 +105,7 @@ export class Services {
   }
 }
 
-/** The roles of hosts, as clients see them: service -> names of roles, both sorted. */
+/** Resolves ids of roles to what clients see: service -> names of roles, both sorted. Ids of deleted roles are left out. */
 export function rolesByService(
   services: readonly Service[],
 ): (roleIds: readonly string[]) => Record<string, string[]> {
@@ -133,7 +129,9 @@ export function rolesByService(
 function withRoles(service: Service, added: readonly Role[]): Service {
   const roles = [...service.roles, ...added].sort(byName);
   if (roles.length > MAX_ROLES)
-    throw new TooManyRolesError(`the service ${service.name} would have more than ${MAX_ROLES} roles`);
+    throw new RefusedError(
+      `the service ${service.name} would have ${roles.length} roles; at most ${MAX_ROLES} are allowed`,
+    );
   return { ...service, roles };
 }
 

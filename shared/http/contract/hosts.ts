@@ -59,9 +59,6 @@ export const hostBody = z
     roles: roles ?? [],
   }));
 
-/** `service:role`, taken apart. */
-export type RoleFullname = z.output<typeof roleFullname>;
-
 const hostId = z.object({ id: z.string() });
 
 const host = z

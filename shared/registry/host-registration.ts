@@ -1,0 +1,75 @@
+import type { Id } from '../model/id';
+import { mapLimited } from '../platform/concurrency';
+import { type Host, type HostSpec, type Hosts, requireActive, requireFits } from './hosts';
+import type { Services } from './services';
+
+/** `service:role`, taken apart. */
+export interface RoleFullname {
+  readonly service: string;
+  readonly role: string;
+}
+
+/** Services written in parallel. */
+const LANES = 16;
+
+/** Registers hosts and puts them into roles; services and roles that a host names are created with it. */
+export class HostRegistration {
+  constructor(
+    private readonly hosts: Hosts,
+    private readonly services: Services,
+  ) {}
+
+  /** @throws {RefusedError} when the host is too large, or a service would have too many roles */
+  async register(tenantId: Id, spec: HostSpec, roles: readonly RoleFullname[]): Promise<Host> {
+    requireFits(spec);
+    return this.hosts.create(tenantId, spec, await this.ensureRoles(tenantId, roles));
+  }
+
+  /**
+   * Replaces a host's spec and adds roles: those that are not listed stay, as at Mackerel.
+   *
+   * @returns undefined when the id is unknown; then no role is created either
+   * @throws {RefusedError} as `register`, and when the host is retired
+   */
+  async update(
+    tenantId: Id,
+    hostId: string,
+    spec: HostSpec,
+    roles: readonly RoleFullname[],
+  ): Promise<Host | undefined> {
+    requireFits(spec);
+    const host = await this.hosts.get(tenantId, hostId);
+    if (host === undefined) return undefined;
+    requireActive(host);
+    const added = await this.ensureRoles(tenantId, roles);
+    await this.hosts.indexIdentifier(tenantId, hostId, spec.customIdentifier);
+    return this.hosts.change(tenantId, hostId, (found) => ({
+      ...found,
+      ...spec,
+      roleIds: [...new Set([...found.roleIds, ...added])],
+    }));
+  }
+
+  /**
+   * Replaces a host's roles.
+   *
+   * @returns undefined when the id is unknown
+   * @throws {RefusedError} when the host is retired, or a service would have too many roles
+   */
+  async setRoles(tenantId: Id, hostId: string, roles: readonly RoleFullname[]): Promise<Host | undefined> {
+    const host = await this.hosts.get(tenantId, hostId);
+    if (host === undefined) return undefined;
+    requireActive(host);
+    const roleIds = await this.ensureRoles(tenantId, roles);
+    return this.hosts.change(tenantId, hostId, (found) => ({ ...found, roleIds }));
+  }
+
+  /** @returns the roles' ids */
+  private async ensureRoles(tenantId: Id, roles: readonly RoleFullname[]): Promise<string[]> {
+    const byService = Map.groupBy(roles, ({ service }) => service);
+    const ids = await mapLimited([...byService], LANES, ([service, named]) =>
+      this.services.ensure(tenantId, service, [...new Set(named.map(({ role }) => role))]),
+    );
+    return ids.flat();
+  }
+}
