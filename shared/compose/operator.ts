@@ -1,6 +1,5 @@
-import { connectHot } from '../hot/connection';
 import type { OperatorDependencies } from '../operations/operator-dependencies';
-import { metaTable, settings, variable, warmTable } from '../platform/environment';
+import { metaTable, settings, variable } from '../platform/environment';
 import { ENV } from '../platform/names';
 import { RecoveryTable } from '../recovery/recovery-table';
 import { ApiKeys } from '../tenancy/api-keys';
@@ -20,8 +19,8 @@ export function operatorDependencies(): OperatorDependencies {
     meta,
     read,
     erasure: {
-      hot: connectHot(variable(ENV.redis)),
-      warm: warmTable(),
+      hot: read.hot,
+      warm: read.warm,
       meta,
       manifest: read.manifest,
       recovery: new RecoveryTable(meta),

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import { layoutOfFrame } from '../codec';
 import { type Id, idText } from '../model/id';
@@ -81,6 +82,8 @@ const MAX_CALL_FRAMES = 4_000;
 const MAX_READ_FRAMES = 2_000;
 /** Most layouts one call may refer to. */
 const MAX_CALL_LAYOUTS = 500;
+/** Keys that one step of a scan looks at. */
+const SCAN_COUNT = 1_000;
 const MAX_DECODED_BYTES = 64_000_000;
 
 interface Scripts {
@@ -185,9 +188,7 @@ export class HotTier {
 
   /** How full the memory of the fullest primary that answers is, 0 to 1; 0 where memory has no bound. */
   async fullness(): Promise<number> {
-    // Nodes are known once one has answered.
-    await this.now();
-    const nodes = 'nodes' in this.redis ? this.redis.nodes('master') : [this.redis];
+    const nodes = await this.primaries();
     const memories = await Promise.allSettled(nodes.map((node) => node.info('memory')));
     const answers = memories.filter((memory) => memory.status === 'fulfilled');
     return Math.max(
@@ -215,12 +216,12 @@ export class HotTier {
     return { count, oldestMs: oldest[1] === undefined ? undefined : Number(oldest[1]) };
   }
 
-  /** Bytes of memory that a partition's group-windows take, estimated from `most` of them. */
-  async dueBytes(ref: PartitionRef, most: number): Promise<number> {
+  /** Bytes of memory that a partition's frames take, estimated from at most `sampled` of its group-windows. */
+  async bytes(ref: PartitionRef, sampled = 32): Promise<number> {
     const keys = new HotKeys(ref);
     const [count, members] = await Promise.all([
       this.redis.zcard(keys.due),
-      this.redis.zrange(keys.due, '0', String(most - 1)),
+      this.redis.zrange(keys.due, '0', String(sampled - 1)),
     ]);
     if (members.length === 0) return 0;
     const sizes = await Promise.all(
@@ -336,6 +337,41 @@ export class HotTier {
   /** Bytes of memory a key takes, overhead included; 0 when it is not there. */
   async memoryOf(key: string): Promise<number> {
     return (await this.redis.memory('USAGE', key, 'SAMPLES', 0)) ?? 0;
+  }
+
+  /**
+   * Removes every key of a tenant, of whatever kind: all its hash tags begin with its id (platform/keys.ts). Scans every
+   * primary in small steps. The next call finds only what this one left.
+   *
+   * @param hasTime asked before each step
+   * @returns how many keys were removed; `isDone` is false when time was up before every primary was scanned
+   */
+  async eraseTenant(tenantId: Id, hasTime: () => boolean): Promise<{ keys: number; isDone: boolean }> {
+    let keys = 0;
+    for (const node of await this.primaries()) {
+      let cursor = '0';
+      do {
+        if (!hasTime()) return { keys, isDone: false };
+        const [next, found] = await node.scan(
+          cursor,
+          'MATCH',
+          HotKeys.patternOf(tenantId),
+          'COUNT',
+          SCAN_COUNT,
+        );
+        cursor = next;
+        // In cluster mode the keys of one command must share a slot.
+        for (const slot of Map.groupBy(found, HotKeys.tagOf).values())
+          keys += await this.redis.unlink(...slot);
+      } while (cursor !== '0');
+    }
+    return { keys, isDone: true };
+  }
+
+  /** A cluster client lists no node until one has answered, so this waits for an answer first. */
+  private async primaries(): Promise<Redis[]> {
+    await this.now();
+    return 'nodes' in this.redis ? this.redis.nodes('master') : [this.redis];
   }
 
   async close(): Promise<void> {

@@ -1,17 +1,17 @@
-import { DeleteItemCommand, paginateScan } from '@aws-sdk/client-dynamodb';
+import { paginateScan } from '@aws-sdk/client-dynamodb';
 import { DeleteObjectCommand, ListObjectVersionsCommand, type S3Client } from '@aws-sdk/client-s3';
 import type { Manifest } from '../cold/manifest';
-import type { HotClient } from '../hot/connection';
-import { eraseTenantKeys } from '../hot/erase-tenant';
+import type { HotTier } from '../hot/hot-tier';
 import { mapLimited } from '../platform/concurrency';
-import { bucketKeys, metaKeys, warmKeys } from '../platform/keys';
-import { type Item, queryAll, type Table } from '../platform/table';
+import { bucketKeys, metaKeys } from '../platform/keys';
+import { deleteItems, type Item, type Table } from '../platform/table';
 import type { RecoveryTable } from '../recovery/recovery-table';
 import type { DeletedTenant } from '../tenancy/tenants';
+import type { WarmTier } from '../warm/warm-tier';
 
 export interface EraseDependencies {
-  readonly hot: HotClient;
-  readonly warm: Table;
+  readonly hot: HotTier;
+  readonly warm: WarmTier;
   readonly meta: Table;
   readonly manifest: Manifest;
   readonly recovery: RecoveryTable;
@@ -34,8 +34,6 @@ export interface EraseCount {
 }
 
 const PARALLEL = 32;
-/** Items gathered before they are removed together. */
-const BATCH = 500;
 
 /**
  * Removes what there is of a tenant that was marked as deleted, tier after tier, until time is up. Nothing is kept of
@@ -54,22 +52,15 @@ export async function eraseTenant(
   }));
   // First of all, or that the partitions are gone from memory would be taken for a loss.
   await mapLimited(partitions, PARALLEL, (ref) => recovery.unregister(ref));
-  const { keys, isDone } = await eraseTenantKeys(hot, tenant.id, hasTime);
+  const { keys, isDone } = await hot.eraseTenant(tenant.id, hasTime);
   count.hot = keys;
   if (!isDone) return { ...count, isDone };
 
   for (const ref of partitions) {
     for (const { day } of await manifest.days(ref, '0000-01-01', '9999-12-31')) {
-      const items = queryAll(warm, {
-        KeyConditionExpression: 'pk = :pk',
-        ExpressionAttributeValues: { ':pk': { S: warmKeys.partition(ref, day) } },
-        ProjectionExpression: 'pk, sk',
-      });
-      for await (const batch of batches(items)) {
-        if (!hasTime()) return { ...count, isDone: false };
-        await removeItems(warm, batch);
-        count.warm += batch.length;
-      }
+      const erased = await warm.erase(ref, day, hasTime);
+      count.warm += erased.items;
+      if (!erased.isDone) return { ...count, isDone: false };
     }
   }
 
@@ -84,12 +75,9 @@ export async function eraseTenant(
     count.cold += versions.length;
   }
 
-  for await (const batch of batches(metaItems(meta, tenant))) {
-    if (!hasTime()) return { ...count, isDone: false };
-    await removeItems(meta, batch);
-    count.meta += batch.length;
-  }
-  return { ...count, isDone: true };
+  const erased = await deleteItems(meta, metaItems(meta, tenant), hasTime);
+  count.meta += erased.items;
+  return { ...count, isDone: erased.isDone };
 }
 
 /** The next versions, and marks of deletion, of a tenant's objects. */
@@ -120,22 +108,4 @@ async function* metaItems(meta: Table, { id, name }: DeletedTenant): AsyncGenera
       const { kind, owner } = metaKeys.parsePartition(item.pk!.S!);
       if (owner === id || kind === 'key') yield item;
     }
-}
-
-async function removeItems(table: Table, items: readonly Item[]): Promise<void> {
-  await mapLimited(items, PARALLEL, ({ pk, sk }) =>
-    table.client.send(new DeleteItemCommand({ TableName: table.name, Key: { pk: pk!, sk: sk! } })),
-  );
-}
-
-async function* batches<T>(items: AsyncIterable<T>): AsyncGenerator<T[]> {
-  let batch: T[] = [];
-  for await (const item of items) {
-    batch.push(item);
-    if (batch.length === BATCH) {
-      yield batch;
-      batch = [];
-    }
-  }
-  if (batch.length > 0) yield batch;
 }

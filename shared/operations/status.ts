@@ -16,7 +16,7 @@ import type { status } from './status-answer';
 export type TenantStatus = z.output<typeof status>;
 
 export interface StatusDependencies {
-  readonly hot: Pick<HotTier, 'due' | 'dueBytes' | 'now'>;
+  readonly hot: Pick<HotTier, 'due' | 'bytes' | 'now'>;
   readonly manifest: Pick<Manifest, 'days'>;
   readonly recovery: Pick<RecoveryTable, 'watermarks'>;
   readonly usage: Pick<UsageTable, 'days' | 'series'>;
@@ -122,7 +122,7 @@ export class Status {
       usage.series(id),
       partitions.length > MAX_PARTITIONS_ASKED
         ? null
-        : mapLimited(partitions, PARALLEL, (ref) => hot.dueBytes(ref, WINDOWS_LOOKED_AT)),
+        : mapLimited(partitions, PARALLEL, (ref) => hot.bytes(ref, WINDOWS_LOOKED_AT)),
     ]);
     const counts = Object.fromEntries(COUNTERS.map((name) => [name, 0])) as Record<Counter, number>;
     for (const day of days.at(-1)!.values()) for (const name of COUNTERS) counts[name] += day[name];

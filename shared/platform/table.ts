@@ -1,10 +1,12 @@
 import {
   type AttributeValue,
   ConditionalCheckFailedException,
+  DeleteItemCommand,
   type DynamoDBClient,
   paginateQuery,
   type QueryCommandInput,
 } from '@aws-sdk/client-dynamodb';
+import { mapLimited } from './concurrency';
 
 /** One of the two DynamoDB tables, with the client that reaches it. */
 export interface Table {
@@ -14,7 +16,7 @@ export interface Table {
 
 export type Item = Record<string, AttributeValue>;
 
-/** Every item of a Query, over all its pages; always consistent (design.md, rule 5). */
+/** Every item of a Query, over all its pages. Reads are always consistent (DESIGN.md, rule 5). */
 export async function* queryAll(
   table: Table,
   input: Omit<QueryCommandInput, 'TableName' | 'ConsistentRead'>,
@@ -26,7 +28,44 @@ export async function* queryAll(
   for await (const page of pages) yield* page.Items ?? [];
 }
 
-/** Whether the conditional write was done; any other failure is thrown. */
+const DELETE_BATCH = 500;
+const DELETE_PARALLEL = 32;
+
+/**
+ * Deletes items.
+ *
+ * @param items each has at least `pk` and `sk`
+ * @param hasTime asked before each batch
+ * @returns how many were deleted; `isDone` is false when time was up first
+ */
+export async function deleteItems(
+  table: Table,
+  items: AsyncIterable<Item>,
+  hasTime: () => boolean,
+): Promise<{ items: number; isDone: boolean }> {
+  let deleted = 0;
+  let batch: Item[] = [];
+  const deleteBatch = async () => {
+    await mapLimited(batch, DELETE_PARALLEL, ({ pk, sk }) =>
+      table.client.send(new DeleteItemCommand({ TableName: table.name, Key: { pk: pk!, sk: sk! } })),
+    );
+    deleted += batch.length;
+    batch = [];
+  };
+  for await (const item of items) {
+    batch.push(item);
+    if (batch.length < DELETE_BATCH) continue;
+    if (!hasTime()) return { items: deleted, isDone: false };
+    await deleteBatch();
+  }
+  if (batch.length > 0) {
+    if (!hasTime()) return { items: deleted, isDone: false };
+    await deleteBatch();
+  }
+  return { items: deleted, isDone: true };
+}
+
+/** Awaits a conditional write. Returns false if its condition did not hold; throws any other failure. */
 export async function succeeds(write: Promise<unknown>): Promise<boolean> {
   try {
     await write;

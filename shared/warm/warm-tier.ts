@@ -2,7 +2,7 @@ import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { idOf } from '../model/id';
 import type { Day, GroupId, PartitionRef } from '../model/placement';
 import { type WarmPlace, warmKeys } from '../platform/keys';
-import { type Item, queryAll, succeeds, type Table } from '../platform/table';
+import { deleteItems, type Item, queryAll, succeeds, type Table } from '../platform/table';
 
 /**
  * One chunk in DynamoDB: a group's window, or a part of it when the whole exceeds an item. Parts are ranges of time; where
@@ -113,6 +113,32 @@ export class WarmTier {
         }),
       ),
     );
+  }
+
+  /** Bytes of a partition-day's chunks. Reads every item: one read unit for each 4 KB. */
+  async bytes(ref: PartitionRef, day: Day): Promise<number> {
+    let bytes = 0;
+    for await (const { chunk } of this.day(ref, day)) bytes += chunk.length;
+    return bytes;
+  }
+
+  /**
+   * Deletes a partition-day's items, whatever their revisions.
+   *
+   * @param hasTime asked before each batch
+   * @returns how many were deleted; `isDone` is false when time was up first
+   */
+  async erase(
+    ref: PartitionRef,
+    day: Day,
+    hasTime: () => boolean,
+  ): Promise<{ items: number; isDone: boolean }> {
+    const items = queryAll(this.table, {
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': { S: warmKeys.partition(ref, day) } },
+      ProjectionExpression: 'pk, sk',
+    });
+    return deleteItems(this.table, items, hasTime);
   }
 
   /** A place as people name it: `table: partition key / sort key`. */

@@ -187,6 +187,18 @@ describe('a hot tier of three primaries, each with a replica', () => {
     await hot.close();
   });
 
+  test('erasing a tenant waits until a client that has just started knows the nodes', async () => {
+    const tenantId = tenantIdOf('erased');
+    const keys = Array.from({ length: 30 }, (_, partition) => new HotKeys({ tenantId, partition }).due);
+    const client = connectHot(cluster.url);
+    for (const key of keys) await client.set(key, 'x');
+    client.disconnect();
+    const hot = new HotTier(connectHot(cluster.url), HOUR_MS);
+    const erased = await hot.eraseTenant(tenantId, () => true);
+    await hot.close();
+    expect(erased).toEqual({ keys: keys.length, isDone: true });
+  });
+
   test('that cannot be reached is an error within the time of a call', async () => {
     const client = connectHot('redis://127.0.0.1:1?cluster=true');
     const hot = new HotTier(client, HOUR_MS);

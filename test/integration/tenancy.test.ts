@@ -10,6 +10,7 @@ import { physicalName } from '../../scripts/local/template';
 import { Functions } from '../../scripts/ops/invoke';
 import type { UsageReport } from '../../scripts/ops/usage';
 import { Manifest } from '../../shared/cold/manifest';
+import { HotTier } from '../../shared/hot/hot-tier';
 import { tenantIdOf } from '../../shared/model/placement';
 import { eraseTenant } from '../../shared/operations/erase-tenant';
 import { HotKeys } from '../../shared/platform/keys';
@@ -21,6 +22,7 @@ import { Services } from '../../shared/registry/services';
 import { ApiKeys, type KeyDescription } from '../../shared/tenancy/api-keys';
 import { Tenants } from '../../shared/tenancy/tenants';
 import { UsageTable } from '../../shared/tenancy/usage-table';
+import { WarmTier } from '../../shared/warm/warm-tier';
 import { Client } from '../support/client';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { ops } from '../support/ops';
@@ -490,8 +492,8 @@ test('erasing goes on after it was cut short at any step', async () => {
 
   const deleted = (await new Tenants(meta).markDeleted('sliced'))!;
   const dependencies = {
-    hot: stores.redis,
-    warm: { client: meta.client, name: physicalName('WarmTable') },
+    hot: new HotTier(stores.redis, 0),
+    warm: new WarmTier({ client: meta.client, name: physicalName('WarmTable') }, 0),
     meta,
     manifest: new Manifest(meta),
     recovery: new RecoveryTable(meta),
