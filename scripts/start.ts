@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { InvalidSettingError } from '../shared/platform/settings';
 import { startDemo } from './local/demo';
 import { Problem } from './local/problem';
@@ -70,7 +70,11 @@ new Command('npm start --')
   .description('Runs the whole pipeline on this machine, from the template that is deployed.')
   .option('--port <port>', 'of the HTTP API on 127.0.0.1; 0 for a free one', parsePort, 8080)
   .option('--data-dir <dir>', 'keeps state from start to start', join('.local', 'data'))
-  .option('--ephemeral', 'keep nothing: a data directory of its own, removed at the end')
+  .addOption(
+    new Option('--ephemeral', 'keeps nothing: its data directory is new, and removed at the end').conflicts(
+      'dataDir',
+    ),
+  )
   .option('--no-demo', "do not post this machine's own metrics")
   .option(
     '--json',

@@ -4,6 +4,7 @@ import {
   createServer,
   type Server as HttpServer,
   type IncomingMessage,
+  type RequestListener,
   type ServerResponse,
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -66,29 +67,29 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
   const local = join(root, '.local');
   mkdirSync(local, { recursive: true });
   const dataDir = options.dataDir ?? mkdtempSync(join(local, 'ephemeral-'));
-  mkdirSync(dataDir, { recursive: true });
-  const release = lock(dataDir);
-  await serversGone(dataDir);
+  const release = claim(dataDir);
 
   const http = createServer();
   // As a load balancer's: a client must not send into a connection that is being closed for want of use.
   http.keepAliveTimeout = 75_000;
+  let handle: RequestListener = answerUnavailable('starting');
+  http.on('request', (request, response) => handle(request, response));
   const cleanups: (() => Promise<unknown> | unknown)[] = [];
   const stop = async () => {
+    handle = answerUnavailable('stopping');
     for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-    release();
-    if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
   };
   try {
-    // First, so that a taken port is told before anything is started.
+    const watchdog = startWatchdog(options.dataDir === undefined ? dataDir : undefined);
+    cleanups.push(() => watchdog.stdin.end());
+    cleanups.push(() => {
+      release();
+      if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
+    });
+    await serversGone(dataDir);
+    // Before the servers start, so that a taken port is told at once.
     const port = await listen(http, options.port);
     cleanups.push(() => closeHttp(http));
-    const watchdog = spawn(process.execPath, [join(__dirname, 'watchdog.mjs')], {
-      stdio: ['pipe', 'ignore', 'ignore'],
-      detached: true,
-    });
-    watchdog.unref();
-    cleanups.push(() => watchdog.stdin.end());
     const adopt = (child: ChildProcess) => {
       if (child.pid === undefined) return;
       watchdog.stdin.write(`+${child.pid}\n`);
@@ -167,7 +168,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
       routes = next.routes.filter(({ functionName }) => host.has(functionName));
       return deployed;
     };
-    const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const route = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
       const path = request.url ?? '/';
       const isLambdaApi = path.startsWith(LAMBDA_API);
       if (!isLambdaApi && !path.startsWith(LOCAL_API))
@@ -180,13 +181,12 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
       if (refused !== undefined) return sendJson(response, 403, { error: { message: refused } });
       return handleDeploy(request, response, deploy);
     };
-    http.on('request', (request, response) => {
-      handle(request, response).catch((error: Error) => {
+    handle = (request, response) =>
+      void route(request, response).catch((error: Error) => {
         report(`request: ${error.message}`);
         if (response.headersSent) response.destroy();
         else sendJson(response, 500, { message: 'Internal Server Error' });
       });
-    });
     host.start();
     const writePids = () =>
       writeFileSync(
@@ -220,15 +220,47 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
   }
 }
 
-/** One stack at a time works on a data directory. */
-function lock(dataDir: string): () => void {
+/** Answers every request with 503, so that clients try again instead of waiting. */
+function answerUnavailable(doing: 'starting' | 'stopping'): RequestListener {
+  return (request, response) => {
+    request.resume();
+    const message = `the local stack is ${doing}; try again in a few seconds`;
+    sendJson(response, 503, { error: { message } }, { 'retry-after': '1' });
+  };
+}
+
+/** @param dataDir to remove when the stack has ended, however it ended; none unless it is given */
+function startWatchdog(dataDir: string | undefined) {
+  const args = [join(__dirname, 'watchdog.mjs'), ...(dataDir === undefined ? [] : [dataDir])];
+  const watchdog = spawn(process.execPath, args, { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
+  watchdog.unref();
+  return watchdog;
+}
+
+/**
+ * Makes the data directory and takes it for this process: one stack at a time works on it.
+ *
+ * @returns gives it back
+ * @throws {Problem} when another stack has it, or it cannot be written
+ */
+function claim(dataDir: string): () => void {
   const file = join(dataDir, 'stack.pid');
-  const holder = Number(existsSync(file) ? readFileSync(file, 'utf8') : Number.NaN);
-  if (holder !== process.pid && isAlive(holder))
+  try {
+    mkdirSync(dataDir, { recursive: true });
+    const holder = Number(existsSync(file) ? readFileSync(file, 'utf8') : Number.NaN);
+    if (holder !== process.pid && isAlive(holder))
+      throw new Problem(
+        `${dataDir} is used by a stack that runs (process ${holder}); stop it or give another --data-dir.`,
+      );
+    writeFileSync(file, String(process.pid));
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    const isFile = code === 'EEXIST' || code === 'ENOTDIR';
     throw new Problem(
-      `${dataDir} is used by a stack that runs (process ${holder}); stop it or give another --data-dir.`,
+      `${dataDir} cannot be the data directory: ${isFile ? 'it is not a folder' : (error as Error).message}; give another --data-dir.`,
     );
-  writeFileSync(file, String(process.pid));
+  }
   return () => rmSync(file, { force: true });
 }
 

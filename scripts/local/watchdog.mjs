@@ -1,7 +1,10 @@
-// Outlives the local stack by as much as it takes to stop its servers. The stack tells it over a pipe which processes
-// it has started (`+pid`) and which have ended (`-pid`); when the pipe closes, however the stack ended, those that still
-// run are stopped in order.
+// Outlives the local stack until its servers have stopped. The stack tells it over a pipe which processes it has started
+// (`+pid`) and which have ended (`-pid`). The pipe closes however the stack ends; then the watchdog stops the processes that
+// still run, in order, and removes the data directory if it is given one: that of an ephemeral stack.
+import { rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+
+const [ephemeralDir] = process.argv.slice(2);
 
 /** Long enough for a server to save what it holds. */
 const PATIENCE_MS = 120_000;
@@ -32,5 +35,7 @@ createInterface({ input: process.stdin })
       if (alive.length > 0 && Date.now() < deadline) return;
       for (const pid of alive) signal(pid, 'SIGKILL');
       clearInterval(wait);
+      if (ephemeralDir !== undefined)
+        rmSync(ephemeralDir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
     }, 100);
   });

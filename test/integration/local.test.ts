@@ -1,19 +1,135 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { type OutgoingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { freePort } from '../../scripts/local/servers';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { ops } from '../support/ops';
+import { temporaryDir } from '../support/temporary-dir';
+import { until } from '../support/until';
 
 jest.setTimeout(120_000);
 
+const root = join(__dirname, '..', '..');
+const tsx = join(root, 'node_modules', '.bin', 'tsx');
+const startArgs = [join(root, 'scripts', 'start.ts'), '--json', '--no-demo', '--port', '0'];
+
 let stack: LocalStack;
+/** Answers to requests that were sent one after another from before the start until it was ready. */
+const early: { status: number; retryAfter: string | null; text: string }[] = [];
 
 beforeAll(async () => {
-  stack = await startLocalStack({});
+  const port = await freePort();
+  const starting = startLocalStack({ port });
+  let isReady = false;
+  const ready = starting.finally(() => {
+    isReady = true;
+  });
+  while (!isReady) {
+    const response = await fetch(`http://127.0.0.1:${port}/api/v0/hosts`, {
+      signal: AbortSignal.timeout(5_000),
+    }).catch((error: Error) => {
+      if (error.name === 'TimeoutError') throw error;
+    });
+    if (response !== undefined)
+      early.push({
+        status: response.status,
+        retryAfter: response.headers.get('retry-after'),
+        text: await response.text(),
+      });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  stack = await ready;
 });
 
 afterAll(async () => {
   await stack?.stop();
+});
+
+test('requests during the start are answered: 503, a sentence, and when to try again', () => {
+  const unavailable = early.filter(({ status }) => status === 503);
+  expect(unavailable.length).toBeGreaterThan(0);
+  expect(unavailable[0]).toEqual({
+    status: 503,
+    retryAfter: '1',
+    text: '{"error":{"message":"the local stack is starting; try again in a few seconds"}}',
+  });
+  // 401 from the moment when it is ready, as there was no key.
+  expect(early.filter(({ status }) => status !== 503 && status !== 401)).toEqual([]);
+});
+
+test("README's first minute works when it is pasted as one block", async () => {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+  const block = /### The first minute\n.*?```sh\n(.*?)```/s.exec(readme)![1]!;
+  // Only the address and the place of the data differ from those of `npm start`.
+  expect(block).toContain('http://127.0.0.1:8080');
+  const checkout = temporaryDir();
+  mkdirSync(join(checkout, '.local'));
+  symlinkSync(stack.dataDir, join(checkout, '.local', 'data'));
+  const shell = spawnSync('sh', {
+    cwd: checkout,
+    input: block.replace('http://127.0.0.1:8080', stack.url),
+    encoding: 'utf8',
+  });
+  rmSync(checkout, { recursive: true });
+  expect(shell).toMatchObject({ status: 0, stderr: '' });
+  expect(shell.stdout).toMatch(/\{"metrics":\[\{"time":\d+,"value":0\.42\}\]\}\s*$/);
+});
+
+describe('npm start', () => {
+  test.each([
+    {
+      name: 'a data directory that is a file',
+      args: ['--data-dir', '/etc/passwd'],
+      says: /^start: \/etc\/passwd .*not a folder/,
+    },
+    {
+      name: 'a data directory below a file',
+      args: ['--data-dir', '/etc/passwd/x'],
+      says: /^start: .*not a folder/,
+    },
+    {
+      name: '--ephemeral beside --data-dir',
+      args: ['--ephemeral', '--data-dir', 'x'],
+      says: /'--ephemeral' cannot be used with/,
+    },
+    { name: 'a setting without a unit', args: ['--set', 'window=20'], says: /^start: .*window/ },
+    { name: 'a setting that does not exist', args: ['--set', 'windows=20s'], says: /^start: .*windows/ },
+    {
+      name: 'a port that is taken',
+      args: () => ['--ephemeral', '--port', new URL(stack.url).port],
+      says: /^start: port \d+ is taken/,
+    },
+  ])('refuses $name in one sentence', ({ args, says }) => {
+    const result = spawnSync(tsx, [...startArgs, ...(typeof args === 'function' ? args() : args)], {
+      cwd: root,
+      encoding: 'utf8',
+      timeout: 60_000,
+    });
+    expect(result).toMatchObject({ status: 1, stdout: '', stderr: expect.stringMatching(says) });
+    expect(result.stderr.trim().split('\n')).toHaveLength(1);
+  });
+
+  test('--ephemeral leaves no folder behind when it is killed', async () => {
+    const folders = () => readdirSync(join(root, '.local')).filter((name) => name.startsWith('ephemeral-'));
+    const before = new Set(folders());
+    const child = spawn(tsx, [...startArgs, '--ephemeral'], {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    await once(createInterface({ input: child.stdout! }), 'line');
+    const own = folders().find((name) => !before.has(name))!;
+    const { stack: pid } = JSON.parse(readFileSync(join(root, '.local', own, 'pids.json'), 'utf8'));
+    process.kill(pid, 'SIGKILL');
+    await until(
+      'the folder gone',
+      async () => folders().includes(own),
+      (isThere) => !isThere,
+      60_000,
+    );
+  });
 });
 
 const INVOKE = '/2015-03-31/functions/heterotsdb-local-operator/invocations';

@@ -31,6 +31,8 @@ export interface LocalStack extends StackAddresses {
 /** Starts the whole pipeline as `npm start` does, on free ports, with a data directory of its own. */
 export async function startLocalStack(options: {
   readonly settings?: Readonly<Record<string, string>>;
+  /** A free one, unless it is given. */
+  readonly port?: number;
   /** To start again on what an earlier stack left; it is then not removed at the end. */
   readonly dataDir?: string;
 }): Promise<LocalStack> {
@@ -46,7 +48,7 @@ export async function startLocalStack(options: {
       '--json',
       '--no-demo',
       '--port',
-      '0',
+      String(options.port ?? 0),
       '--data-dir',
       dataDir,
       ...settings,
