@@ -3,23 +3,29 @@ import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway';
 import * as apigateway from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import { Certificate } from 'aws-cdk-lib/aws-certificatemanager';
+import { Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { FALLBACK_FUNCTION, ROUTES } from '../shared/http/routes';
-import type { FunctionName } from '../shared/platform/names';
+import { stageName } from '../shared/platform/names';
 import type { Settings } from '../shared/platform/settings';
 import type { Stage } from './config';
 import { retentionDays } from './log-retention';
+import { awsMetric } from './monitoring/metrics';
+import type { AlarmRule, Graph, Monitored } from './monitoring/monitored';
+
+/** A function that answers routes. */
+type RoutedFunction = (typeof ROUTES)[number]['function'];
 
 export interface ApiProps {
   readonly stage: Stage;
   readonly settings: Settings;
-  readonly functions: Readonly<Record<FunctionName, LambdaFunction>>;
+  readonly functions: Readonly<Record<RoutedFunction, LambdaFunction>>;
 }
 
-/** A line of the access log. No header is in it: keys come in headers. */
+/** A line of the access log. It has no header, since keys come in headers. */
 const ACCESS_LOG = {
   requestId: '$context.requestId',
   time: '$context.requestTime',
@@ -35,23 +41,24 @@ const ACCESS_LOG = {
   integrationError: '$context.integrationErrorMessage',
 };
 
-/** The HTTP API: the routes of shared/routes.ts, and one function for everything else. */
-export class Api extends Construct {
-  /** Without a stage in its path: agents keep only scheme, host and port. */
+/** The HTTP API: the routes of shared/http/routes.ts, and one function for every other request. */
+export class Api extends Construct implements Monitored {
+  /** Has no stage in its path, because agents keep only scheme, host and port. */
   readonly url: string;
-  readonly id: string;
-  /** With a domain name: what its DNS record points at. */
+  /** The target of the domain name's DNS record; undefined without a domain name. */
   readonly domainTarget: string | undefined;
+  readonly alarms: readonly AlarmRule[];
+  readonly graphs: readonly Graph[];
 
   constructor(scope: Construct, id: string, props: ApiProps) {
     super(scope, id);
-    const integrations = new Map<FunctionName, HttpLambdaIntegration>();
-    const integrationOf = (name: FunctionName) => {
+    const integrations = new Map<RoutedFunction, HttpLambdaIntegration>();
+    const integrationOf = (name: RoutedFunction) => {
       const integration =
         integrations.get(name) ??
         new HttpLambdaIntegration(name, props.functions[name], {
           payloadFormatVersion: apigateway.PayloadFormatVersion.VERSION_2_0,
-          // One permission a function rather than one a route.
+          // One permission for each function rather than for each route.
           scopePermissionToRoute: false,
         });
       integrations.set(name, integration);
@@ -59,12 +66,12 @@ export class Api extends Construct {
     };
 
     const api = new apigateway.HttpApi(this, 'HttpApi', {
-      apiName: `heterotsdb-${props.stage}`,
+      apiName: stageName(props.stage),
       description: `HeteroTSDB ${props.stage}`,
       defaultIntegration: integrationOf(FALLBACK_FUNCTION),
       createDefaultStage: false,
     });
-    // The pattern of an API-wide permission ends in a method and a path, which the default route has not.
+    // The permission for the whole API requires a method and a path, which the default route lacks.
     props.functions[FALLBACK_FUNCTION].addPermission('DefaultRoute', {
       scope: this,
       principal: new ServicePrincipal('apigateway.amazonaws.com'),
@@ -84,7 +91,7 @@ export class Api extends Construct {
     Validations.of(api).acknowledge({
       id: 'AwsSolutions-APIG4',
       reason:
-        "Every function checks the API key against its stored hash before anything else; an authorizer would be a second function invocation for each request, and could not answer in the API's own error shape.",
+        "Every function checks the API key against its stored hash before anything else; an authorizer would be a second invocation for each request, and could not answer with the API's own errors.",
     });
 
     const stage = new apigateway.HttpStage(this, 'Stage', {
@@ -99,7 +106,8 @@ export class Api extends Construct {
         format: AccessLogFormat.custom(JSON.stringify(ACCESS_LOG)),
       },
     });
-    this.id = api.apiId;
+    this.alarms = alarmRules(api.apiId);
+    this.graphs = graphs(api.apiId);
     const { domainName, certificateArn } = props.settings;
     if (domainName === '') {
       this.url = stage.url;
@@ -114,4 +122,34 @@ export class Api extends Construct {
     this.url = `https://${domainName}/`;
     this.domainTarget = domain.regionalDomainName;
   }
+}
+
+function alarmRules(apiId: string): AlarmRule[] {
+  return [
+    {
+      name: 'api-errors',
+      meaning: 'More than 1 % of requests get a 5xx.',
+      metric: awsMetric.api('5xx', apiId, Stats.AVERAGE),
+      above: 0.01,
+      within: [3, 5],
+    },
+    {
+      name: 'api-latency',
+      meaning: 'One request in a hundred takes longer than 5 s.',
+      metric: awsMetric.api('Latency', apiId, Stats.percentile(99)),
+      above: 5000,
+      within: [10, 15],
+    },
+  ];
+}
+
+function graphs(apiId: string): Graph[] {
+  return [
+    {
+      title: 'Requests, and those that failed',
+      left: [awsMetric.api('Count', apiId, Stats.SUM)],
+      right: [awsMetric.api('4xx', apiId, Stats.SUM), awsMetric.api('5xx', apiId, Stats.SUM)],
+    },
+    { title: 'Time of a request, ms', left: ['p50', 'p99'].map((p) => awsMetric.api('Latency', apiId, p)) },
+  ];
 }

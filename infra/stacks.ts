@@ -1,14 +1,13 @@
 import { type App, Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks, ServerlessChecks } from 'cdk-nag';
+import { stageName } from '../shared/platform/names';
 import type { Config } from './config';
 import { StatefulStack } from './stateful-stack';
 import { StatelessStack } from './stateless-stack';
 
-/**
- * Adds a stage's two stacks, and the checks they must pass.
- */
+/** Adds a stage's two stacks, and the checks that they must pass. */
 export function addStacks(app: App, config: Config): { stateful: StatefulStack; stateless: StatelessStack } {
-  const name = `heterotsdb-${config.stage}`;
+  const name = stageName(config.stage);
   const props = {
     config,
     tags: { application: 'heterotsdb', stage: config.stage },
@@ -27,7 +26,7 @@ export function addStacks(app: App, config: Config): { stateful: StatefulStack; 
   return { stateful, stateless };
 }
 
-/** Makes a synthesis fail with anything that cdk-nag finds and nobody acknowledged beside its construct. */
+/** Makes synthesis fail on each finding of cdk-nag that is not acknowledged beside its construct, with a reason. */
 export function addChecks(app: App): void {
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app), new ServerlessChecks(app));
 }

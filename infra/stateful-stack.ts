@@ -1,21 +1,27 @@
 import { CfnOutput, Fn, RemovalPolicies, Stack, type StackProps } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
-import { Bucket } from './bucket';
 import type { Config } from './config';
-import { HotTier } from './hot-tier';
-import { Network } from './network';
-import { SampleStream } from './stream';
-import { Tables } from './tables';
+import { Bucket } from './stores/bucket';
+import { HotTier } from './stores/hot-tier';
+import { Network } from './stores/network';
+import { SampleStream } from './stores/stream';
+import { Tables } from './stores/tables';
 
 export interface StatefulStackProps extends StackProps {
   readonly config: Config;
 }
 
-/**
- * Everything that holds data, and the network it is in. Logical ids are pinned: a refactoring replaces no
- * store.
- */
-export class StatefulStack extends Stack {
+/** The network and every store. */
+export interface Stores {
+  readonly network: Network;
+  readonly hotTier: HotTier;
+  readonly stream: SampleStream;
+  readonly tables: Tables;
+  readonly bucket: Bucket;
+}
+
+/** Everything that holds data, and its network. Logical ids are pinned, so that no refactoring replaces a store. */
+export class StatefulStack extends Stack implements Stores {
   readonly network: Network;
   readonly hotTier: HotTier;
   readonly stream: SampleStream;
@@ -27,7 +33,7 @@ export class StatefulStack extends Stack {
     super(scope, id, props);
     this.zones = props.config.settings.zones;
     const { stage, settings, retain } = props.config;
-    // The local stage is run, never deployed, and has nothing to destroy.
+    // The local stage is never deployed, so it has nothing to destroy.
     const isDisposable = !retain && stage !== 'local';
 
     this.network = new Network(this, 'Network', { settings });
@@ -36,7 +42,7 @@ export class StatefulStack extends Stack {
     this.tables = new Tables(this, 'Tables', { deletionProtection: retain });
     this.bucket = new Bucket(this, 'Storage', { emptyOnDestroy: isDisposable });
 
-    // A first deployment that fails leaves nothing behind in either case.
+    // Either way, a first deployment that fails leaves nothing behind.
     if (retain) RemovalPolicies.of(this).retainOnUpdateOrDelete();
     else RemovalPolicies.of(this).destroy();
 
@@ -46,7 +52,7 @@ export class StatefulStack extends Stack {
     new CfnOutput(this, 'BucketName', { value: this.bucket.bucket.bucketName });
   }
 
-  /** As many as were chosen, in whichever region: a stack that names none would have two, whatever the VPC asks for. */
+  /** As many zones as the setting says, in any region. Without this a stack without a region has two, whatever the VPC asks for. */
   override get availabilityZones(): string[] {
     return Array.from({ length: this.zones }, (_, i) => Fn.select(i, Fn.getAzs()));
   }

@@ -1,52 +1,82 @@
 import { CfnOutput, RemovalPolicies, RemovalPolicy, Stack, type StackProps } from 'aws-cdk-lib';
-import type { Construct } from 'constructs';
-import { ENV } from '../shared/platform/names';
-import { Alarms, type Watched } from './alarms';
+import { Construct } from 'constructs';
 import { Api } from './api';
 import type { Config } from './config';
-import { Dashboard } from './dashboard';
-import { Functions, type FunctionsProps } from './functions';
-import { Ingest } from './ingest';
-import { Schedules } from './schedules';
+import { Archiver } from './functions/archiver';
+import { Canary } from './functions/canary';
+import { Deleter } from './functions/deleter';
+import { everyFunction } from './functions/every-function';
+import { Flusher } from './functions/flusher';
+import { Ingester } from './functions/ingester';
+import { Operator } from './functions/operator';
+import { Page } from './functions/page';
+import { Post } from './functions/post';
+import { Query } from './functions/query';
+import { Recovery } from './functions/recovery';
+import { Registry } from './functions/registry';
+import { Replayer } from './functions/replayer';
+import { Alarms } from './monitoring/alarms';
+import { Dashboard } from './monitoring/dashboard';
+import type { Stores } from './stateful-stack';
 
 export interface StatelessStackProps extends StackProps {
   readonly config: Config;
-  readonly stores: FunctionsProps['stores'];
+  readonly stores: Stores;
 }
 
-/** Everything that runs and holds nothing: it can be deleted and made again at any time. */
+/** Everything that runs and holds no data: it can be deleted and deployed again at any time. */
 export class StatelessStack extends Stack {
   constructor(scope: Construct, id: string, props: StatelessStackProps) {
     super(scope, id, props);
     const { config, stores } = props;
     const { stage, settings, retain } = config;
-    const functions = new Functions(this, 'Functions', { config, stores }).byName;
+    const { stream, hotTier, tables } = stores;
+    const functions = new Construct(this, 'Functions');
+    const shared = { config, stores };
 
-    const ingest = new Ingest(this, 'Ingest', {
-      settings,
-      ingester: functions.ingester,
-      replayer: functions.replayer,
-      recovery: functions.recovery,
-      stream: stores.stream,
-      bucket: stores.bucket,
-    });
-    new Schedules(this, 'Schedules', { stage, settings, ...functions });
-    const api = new Api(this, 'Api', { stage, settings, functions });
-    functions.canary.addEnvironment(ENV.apiUrl, api.url);
-
-    const watched: Watched = {
+    const post = new Post(functions, 'Post', shared);
+    const ingester = new Ingester(functions, 'Ingester', shared);
+    const flusher = new Flusher(functions, 'Flusher', shared);
+    const replayer = new Replayer(functions, 'Replayer', shared);
+    const recovery = new Recovery(functions, 'Recovery', { ...shared, replayer: replayer.function });
+    const archiver = new Archiver(functions, 'Archiver', shared);
+    new Operator(functions, 'Operator', shared);
+    new Deleter(functions, 'Deleter', shared);
+    const query = new Query(functions, 'Query', shared);
+    const registry = new Registry(functions, 'Registry', shared);
+    const page = new Page(functions, 'Page', shared);
+    const api = new Api(this, 'Api', {
       stage,
       settings,
-      apiId: api.id,
-      streamName: stores.stream.stream.streamName,
-      tableNames: { warm: stores.tables.warm.tableName, meta: stores.tables.meta.tableName },
-      cacheNodes: stores.hotTier.nodeIds,
-      mappingId: ingest.mappingId,
-    };
-    const { alarms, topic } = new Alarms(this, 'Alarms', watched);
-    new Dashboard(this, 'Dashboard', watched, alarms);
+      functions: {
+        post: post.function,
+        query: query.function,
+        registry: registry.function,
+        page: page.function,
+      },
+    });
+    const canary = new Canary(functions, 'Canary', { ...shared, apiUrl: api.url });
 
-    // Of what is here, only logs are worth keeping.
+    const all = everyFunction(config);
+    const { alarms, topic } = new Alarms(this, 'Alarms', {
+      stage,
+      settings,
+      rules: [
+        ...[api, post, stream, ingester, all, hotTier],
+        ...[flusher, archiver, tables, canary, recovery],
+      ].flatMap((each) => each.alarms),
+    });
+    new Dashboard(this, 'Dashboard', {
+      stage,
+      alarms,
+      // In the order in which a sample passes them; then what watches over all of them.
+      graphs: [
+        ...[api, post, stream, ingester, hotTier, flusher, archiver, tables],
+        ...[recovery, canary, all],
+      ].flatMap((each) => each.graphs),
+    });
+
+    // Of this stack, only logs are worth keeping.
     RemovalPolicies.of(this).apply(
       retain ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
       { applyToResourceTypes: ['AWS::Logs::LogGroup'] },

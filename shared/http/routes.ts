@@ -33,7 +33,7 @@ export const ROUTES = [
 ] as const satisfies readonly Route[];
 
 /** Answers every request that no route matches: 404 or 405. */
-export const FALLBACK_FUNCTION: FunctionName = 'registry';
+export const FALLBACK_FUNCTION = 'registry' satisfies FunctionName;
 
 /** A route as API Gateway names it: `GET /api/v0/hosts`. */
 export type RouteKey = keyof RoutesByKey;

@@ -50,9 +50,14 @@ export const FUNCTIONS = [
 ] as const;
 export type FunctionName = (typeof FUNCTIONS)[number];
 
+/** The physical name of a stage: its stacks, functions, alarms, API, dashboard, budget and cache user begin with it. */
+export function stageName(stage: string): string {
+  return `heterotsdb-${stage}`;
+}
+
 /** The physical name of a function, by which operator commands invoke it. */
 export function functionName(stage: string, name: FunctionName): string {
-  return `heterotsdb-${stage}-${name}`;
+  return `${stageName(stage)}-${name}`;
 }
 
 /** The metrics' namespace in CloudWatch. */

@@ -2,22 +2,25 @@ import { Duration } from 'aws-cdk-lib';
 import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Stream, StreamEncryption, StreamMode } from 'aws-cdk-lib/aws-kinesis';
 import { Construct } from 'constructs';
-import type { Settings } from '../shared/platform/settings';
-import { pinLogicalId } from './logical-id';
+import type { Settings } from '../../shared/platform/settings';
+import { pinLogicalId } from '../logical-id';
+import { awsMetric } from '../monitoring/metrics';
+import type { AlarmRule, Graph, Monitored } from '../monitoring/monitored';
 
 export interface SampleStreamProps {
   readonly settings: Settings;
 }
 
 /**
- * The stream that acknowledges samples: what is in it is durable, and can be read again for as long as it
- * remembers.
+ * The stream that acknowledges samples: its records are durable, and can be read again for `streamRetention`.
  *
- * Encrypted with the key that AWS manages for Kinesis: one of our own would add $1 a month and $0.03 for
- * every 10,000 calls of every producer and consumer.
+ * It is encrypted with the key that AWS manages for Kinesis: a key of our own would add $1 a month and $0.03 for every
+ * 10,000 calls of every producer and consumer.
  */
-export class SampleStream extends Construct {
+export class SampleStream extends Construct implements Monitored {
   readonly stream: Stream;
+  readonly alarms: readonly AlarmRule[];
+  readonly graphs: readonly Graph[];
 
   constructor(scope: Construct, id: string, props: SampleStreamProps) {
     super(scope, id);
@@ -28,6 +31,24 @@ export class SampleStream extends Construct {
       encryption: StreamEncryption.MANAGED,
     });
     pinLogicalId(this.stream, 'Stream');
+
+    const refused = awsMetric.stream('WriteProvisionedThroughputExceeded', this.stream.streamName);
+    this.alarms = [
+      {
+        name: 'stream-throttled',
+        meaning: 'The stream refuses records: clients get 503 and send again.',
+        metric: refused,
+        above: 0,
+        within: [3, 5],
+      },
+    ];
+    this.graphs = [
+      {
+        title: 'Stream: bytes in, records refused',
+        left: [awsMetric.stream('IncomingBytes', this.stream.streamName)],
+        right: [refused],
+      },
+    ];
   }
 
   /** Lets a function put records; nothing else. */

@@ -1,11 +1,14 @@
 import { Arn, ArnFormat, Fn, Stack, Validations } from 'aws-cdk-lib';
+import { Stats } from 'aws-cdk-lib/aws-cloudwatch';
 import * as elasticache from 'aws-cdk-lib/aws-elasticache';
-import type { IGrantable } from 'aws-cdk-lib/aws-iam';
-import { Grant } from 'aws-cdk-lib/aws-iam';
+import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
-import type { Settings } from '../shared/platform/settings';
-import type { Stage } from './config';
-import { pinLogicalId } from './logical-id';
+import { stageName } from '../../shared/platform/names';
+import type { Settings } from '../../shared/platform/settings';
+import type { Stage } from '../config';
+import { pinLogicalId } from '../logical-id';
+import { awsMetric, maximumOf } from '../monitoring/metrics';
+import type { AlarmRule, Graph, Monitored } from '../monitoring/monitored';
 import { HOT_TIER_PORT, type Network } from './network';
 
 export interface HotTierProps {
@@ -14,26 +17,29 @@ export interface HotTierProps {
   readonly network: Network;
 }
 
-/** Engines by the settings' name. IAM authentication needs Valkey >= 7.2 or Redis >= 7.0. */
+/** Nodes in one graph; with more, lines cannot be told apart. */
+const MAX_LINES = 24;
+
+/** Engines by the setting `engine`. IAM authentication needs Valkey >= 7.2 or Redis >= 7.0. */
 const ENGINES = {
   valkey: { version: '9.0', family: 'valkey9' },
   redis: { version: '7.1', family: 'redis7' },
 } as const;
 
 /**
- * The memory tier: a replication group in cluster mode, reached over TLS by one IAM-authenticated user.
+ * The memory tier: a replication group in cluster mode, which one IAM-authenticated user reaches over TLS.
  *
- * Memory is never freed by eviction (`noeviction`): with `volatile-lru`, the default, 42 % of acknowledged
- * points were gone without an error. Encrypted at rest with the service's own key, which costs nothing.
+ * It never evicts (`noeviction`): with ElastiCache's default, `volatile-lru`, 42 % of acknowledged samples were gone
+ * without an error. It is encrypted at rest with the service's own key, which costs nothing.
  */
-export class HotTier extends Construct {
+export class HotTier extends Construct implements Monitored {
   /**
-   * For the functions: `rediss://<user>@<configuration endpoint>:<port>?cluster=true&iam=<replication group
+   * The functions' REDIS_URL: `rediss://<user>@<configuration endpoint>:<port>?cluster=true&iam=<replication group
    * id>`. The password is a token that the client signs for each connection.
    */
   readonly url: string;
-  /** Of each node, as its metrics bear it; ElastiCache names them so, in cluster mode. */
-  readonly nodeIds: readonly string[];
+  readonly alarms: readonly AlarmRule[];
+  readonly graphs: readonly Graph[];
   private readonly resources: string[];
 
   constructor(scope: Construct, id: string, props: HotTierProps) {
@@ -60,7 +66,7 @@ export class HotTier extends Construct {
     pinLogicalId(parameters, 'HotTierParameters');
 
     // With IAM the name and the id of a user must be the same.
-    const userId = `heterotsdb-${stage}`;
+    const userId = stageName(stage);
     const user = new elasticache.CfnUser(this, 'User', {
       engine: settings.engine,
       userId,
@@ -135,22 +141,83 @@ export class HotTier extends Construct {
       `:${HOT_TIER_PORT}?cluster=true&iam=`,
       group.ref,
     ]);
-    const fourDigits = (n: number) => String(n).padStart(4, '0');
-    this.nodeIds = Array.from({ length: settings.cacheShards }, (_, shard) =>
-      Array.from({ length: settings.cacheReplicas + 1 }, (_, node) =>
-        Fn.join('', [group.ref, `-${fourDigits(shard + 1)}-${fourDigits(node + 1).slice(1)}`]),
-      ),
-    ).flat();
     const arn = (resource: string, resourceName: string) =>
       Arn.format(
         { service: 'elasticache', resource, resourceName, arnFormat: ArnFormat.COLON_RESOURCE_NAME },
         Stack.of(this),
       );
     this.resources = [arn('replicationgroup', group.ref), arn('user', userId)];
+
+    const nodes = nodeIds(group.ref, settings);
+    this.alarms = alarmRules(nodes, settings);
+    const drawn = nodes.slice(0, MAX_LINES);
+    this.graphs = [
+      {
+        title: 'Memory used, %',
+        left: drawn.map((node) => awsMetric.cacheNode('DatabaseMemoryUsagePercentage', node, Stats.MAXIMUM)),
+      },
+      {
+        title: 'Cache CPU, %',
+        left: drawn.map((node) => awsMetric.cacheNode('EngineCPUUtilization', node, Stats.AVERAGE)),
+      },
+    ];
   }
 
   /** Lets a function inside the VPC sign in. */
   grantConnect(grantee: IGrantable): Grant {
     return Grant.addToPrincipal({ grantee, actions: ['elasticache:Connect'], resourceArns: this.resources });
   }
+}
+
+/** Ids of all nodes, as ElastiCache names them in cluster mode and in their metrics. */
+function nodeIds(replicationGroupId: string, settings: Settings): string[] {
+  const padded = (n: number, digits: number) => String(n).padStart(digits, '0');
+  return Array.from({ length: settings.cacheShards }, (_, shard) =>
+    Array.from({ length: settings.cacheReplicas + 1 }, (_, node) =>
+      Fn.join('', [replicationGroupId, `-${padded(shard + 1, 4)}-${padded(node + 1, 3)}`]),
+    ),
+  ).flat();
+}
+
+function alarmRules(nodes: readonly string[], settings: Settings): AlarmRule[] {
+  /** One rule for each ten nodes; from the second on its name ends in `-2`, `-3`. */
+  const perTenNodes = (
+    metricName: Parameters<typeof awsMetric.cacheNode>[0],
+    statistic: string,
+    rule: Omit<AlarmRule, 'metric'>,
+  ): AlarmRule[] =>
+    maximumOf(nodes.map((node) => awsMetric.cacheNode(metricName, node, statistic))).map((metric, i) => ({
+      ...rule,
+      name: i === 0 ? rule.name : `${rule.name}-${i + 1}`,
+      metric,
+    }));
+  return [
+    ...perTenNodes('DatabaseMemoryUsagePercentage', Stats.MAXIMUM, {
+      name: 'cache-memory',
+      meaning: 'Memory stays above 85 % although the flusher empties windows early.',
+      above: 85,
+      within: [10, 10],
+      isSilenceAlarming: true,
+    }),
+    ...perTenNodes('Evictions', Stats.SUM, {
+      name: 'cache-evictions',
+      meaning: 'The cache evicted keys: acknowledged samples are gone from memory. This must never happen.',
+      above: 0,
+    }),
+    ...perTenNodes('EngineCPUUtilization', Stats.AVERAGE, {
+      name: 'cache-cpu',
+      meaning: 'A node of the cache is busy for more than 80 % of the time.',
+      above: 80,
+      within: [10, 10],
+    }),
+    ...(settings.cacheReplicas === 0
+      ? []
+      : perTenNodes('ReplicationLag', Stats.MAXIMUM, {
+          name: 'cache-replication-lag',
+          meaning:
+            'A replica is more than 10 s behind: after a failover now, those seconds must be replayed.',
+          above: 10,
+          within: [5, 5],
+        })),
+  ];
 }

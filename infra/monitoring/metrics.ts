@@ -7,12 +7,12 @@ import {
   METRIC_SERVICE,
   type MeteredFunction,
   type MetricName,
-} from '../shared/platform/names';
-import type { Stage } from './config';
+} from '../../shared/platform/names';
+import type { Stage } from '../config';
 
 const MINUTE = Duration.minutes(1);
 
-/** A metric that a function of ours counts; the types allow no other than those that the code emits. */
+/** A metric that one of our functions counts. The types allow only those that the code emits. */
 export function ownMetric<F extends MeteredFunction>(
   stage: Stage,
   name: F,
@@ -29,7 +29,7 @@ export function ownMetric<F extends MeteredFunction>(
   });
 }
 
-/** Metrics that AWS publishes, by what they are of. */
+/** Metrics that AWS publishes, by service. */
 export const awsMetric = {
   api: (metricName: '4xx' | '5xx' | 'Count' | 'Latency', apiId: string, statistic: string) =>
     new Metric({
@@ -52,7 +52,7 @@ export const awsMetric = {
       statistic,
       period,
     }),
-  /** Of the account in the region: all functions, whoever's, draw on it. */
+  /** The account's in the region, on which all its functions draw, also those of others. */
   accountConcurrency: () =>
     new Metric({
       namespace: 'AWS/Lambda',
@@ -108,14 +108,14 @@ export const awsMetric = {
     }),
 } as const;
 
-/** Of metric math in an alarm. */
+/** CloudWatch's bound for metric math in an alarm. */
 const MAX_METRICS_OF_ALARM = 10;
 
 /**
- * The greatest of each point of several metrics, in as many metrics as alarms can take: ElastiCache publishes by
- * node, and an alarm cannot search.
+ * Returns the maximum of several metrics, as one metric for each ten of them. ElastiCache publishes by node, and an alarm
+ * can neither search nor take more than ten.
  */
-export function greatest(metrics: readonly Metric[]): IMetric[] {
+export function maximumOf(metrics: readonly Metric[]): IMetric[] {
   if (metrics.length === 1) return [...metrics];
   const chunks = Array.from({ length: Math.ceil(metrics.length / MAX_METRICS_OF_ALARM) }, (_, i) =>
     metrics.slice(i * MAX_METRICS_OF_ALARM, (i + 1) * MAX_METRICS_OF_ALARM),

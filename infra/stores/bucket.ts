@@ -2,31 +2,23 @@ import { Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib';
 import { Grant, type IGrantable, type Role } from 'aws-cdk-lib/aws-iam';
 import * as s3 from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
-import { BUCKET_PREFIX } from '../shared/platform/names';
-import { pinLogicalId } from './logical-id';
-
-/**
- * Where Lambda puts batches whose records grew too old: it takes a bucket, not a prefix, and names the
- * objects `aws/lambda/<mapping id>/<shard id>/YYYY/MM/DD/<time>-<random>`.
- *
- * @see https://docs.aws.amazon.com/lambda/latest/dg/kinesis-on-failure-destination.html
- */
-export const ON_FAILURE_PREFIX = 'aws/lambda/';
+import { BUCKET_PREFIX } from '../../shared/platform/names';
+import { pinLogicalId } from '../logical-id';
 
 export interface BucketProps {
   /**
-   * Whether `cdk destroy` empties the buckets, so that they can be deleted. It takes a function that may delete objects.
+   * Whether `cdk destroy` empties the buckets so that CloudFormation can delete them. CDK adds a function for it that may
+   * delete objects.
    * @default false
    */
   readonly emptyOnDestroy?: boolean;
 }
 
 /**
- * The bucket: archive, quarantine, and batches that the mapping gave up. Encrypted with S3's own keys, which
- * cost nothing, while a key of our own is a KMS call for every range read.
+ * The bucket of archive, quarantine and batches that the mapping gave up. It is encrypted with S3's own keys, which cost
+ * nothing; a key of our own would add a KMS call to every range read.
  *
- * Objects of the archive and given-up batches never expire by themselves: only quarantined bytes, access
- * logs, and versions that were replaced.
+ * Quarantined records, access logs and replaced versions expire. Objects of the archive and given-up batches never do.
  */
 export class Bucket extends Construct {
   readonly bucket: s3.Bucket;
@@ -52,7 +44,7 @@ export class Bucket extends Construct {
     this.bucket = new s3.Bucket(this, 'Bucket', {
       ...closed,
       serverAccessLogsBucket: accessLogs,
-      // An object replaced or deleted by mistake can be had back for a month.
+      // An object that was replaced or deleted by mistake can be restored for a month.
       versioned: true,
       lifecycleRules: [
         { id: 'replaced-versions', noncurrentVersionExpiration: Duration.days(30) },
@@ -61,12 +53,11 @@ export class Bucket extends Construct {
       ],
     });
     pinLogicalId(this.bucket, 'Bucket');
-    // A policy that is replaced is first made again and then deleted, which would leave the bucket without
-    // one.
+    // CloudFormation replaces a policy by making it again and then deleting it, which would leave the bucket without one.
     pinLogicalId(this.bucket.policy!, 'BucketPolicy');
   }
 
-  /** Lets a function read the archive, and tell an object that is not there from one it may not see. */
+  /** Lets a function read the archive. With the right to list, a missing object is a 404 and not a 403. */
   grantReadArchive(grantee: IGrantable): void {
     this.grantObjects(grantee, 's3:GetObject', BUCKET_PREFIX.archive);
     this.grantList(grantee);
@@ -77,7 +68,7 @@ export class Bucket extends Construct {
     this.grantObjects(grantee, 's3:PutObject', BUCKET_PREFIX.archive);
   }
 
-  /** Lets a function remove objects of the archive for good: every version, since a version is what holds bytes. */
+  /** Lets a function remove objects of the archive for good: every version, since each keeps the bytes. */
   grantEraseArchive(grantee: IGrantable): void {
     this.grantObjects(grantee, 's3:DeleteObjectVersion', BUCKET_PREFIX.archive);
     Grant.addToPrincipal({
@@ -87,20 +78,20 @@ export class Bucket extends Construct {
     });
   }
 
-  /** Lets a function put away records that cannot be decoded. */
+  /** Lets a function put records into quarantine. */
   grantQuarantine(grantee: IGrantable): void {
     this.grantObjects(grantee, 's3:PutObject', BUCKET_PREFIX.quarantine);
   }
 
-  /** Lets an event source mapping put away batches it gave up. */
+  /** Lets a function's event source mapping put batches into the bucket that it gave up. */
   grantOnFailure(grantee: IGrantable): void {
-    this.grantObjects(grantee, 's3:PutObject', ON_FAILURE_PREFIX);
+    this.grantObjects(grantee, 's3:PutObject', BUCKET_PREFIX.onFailure);
     this.grantList(grantee);
   }
 
-  /** Lets a function look at what was put away, and remove it when it was driven again. */
+  /** Lets a function list and read quarantined records and given-up batches, and remove those that it drove again. */
   grantRedrive(grantee: IGrantable): void {
-    for (const prefix of [BUCKET_PREFIX.quarantine, ON_FAILURE_PREFIX])
+    for (const prefix of [BUCKET_PREFIX.quarantine, BUCKET_PREFIX.onFailure])
       for (const action of ['s3:GetObject', 's3:DeleteObject']) this.grantObjects(grantee, action, prefix);
     this.grantList(grantee);
   }
@@ -113,7 +104,7 @@ export class Bucket extends Construct {
     });
     Validations.of(grantee.grantPrincipal as Role).acknowledge({
       id: `AwsSolutions-IAM5[Resource::${this.exportedArn()}/${prefix}*]`,
-      reason: `Objects below ${prefix} get their names at run time; only ${action}, and no other prefix, is allowed.`,
+      reason: `Objects below ${prefix} get their names at run time; only ${action} below this prefix is allowed.`,
     });
   }
 
@@ -121,7 +112,7 @@ export class Bucket extends Construct {
     Grant.addToPrincipal({ grantee, actions: ['s3:ListBucket'], resourceArns: [this.bucket.bucketArn] });
   }
 
-  /** The name under which the functions' stack imports the bucket's ARN, as it appears in findings. */
+  /** The name under which the stateless stack imports the bucket's ARN; cdk-nag's findings contain it. */
   private exportedArn(): string {
     const stack = Stack.of(this);
     return stack.resolve(stack.exportValue(this.bucket.bucketArn))['Fn::ImportValue'];

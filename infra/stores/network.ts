@@ -1,9 +1,9 @@
 import * as ec2 from 'aws-cdk-lib/aws-ec2';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import type { Settings } from '../shared/platform/settings';
-import { retentionDays } from './log-retention';
-import { pinLogicalId } from './logical-id';
+import type { Settings } from '../../shared/platform/settings';
+import { retentionDays } from '../log-retention';
+import { pinLogicalId } from '../logical-id';
 
 export interface NetworkProps {
   readonly settings: Settings;
@@ -14,18 +14,18 @@ export interface NetworkProps {
   readonly cidr?: string;
 }
 
-/** The port of the hot tier; not the default one, which scanners try. */
+/** The port of the hot tier. Scanners try the default port. */
 export const HOT_TIER_PORT = 6380;
 
 /**
- * A VPC without a way out: no NAT, and gateway endpoints (which cost nothing) for DynamoDB and S3,
- * the only services that functions inside it call.
+ * A VPC without a way out: no NAT gateway, and gateway endpoints, which cost nothing, for DynamoDB and S3. Functions
+ * inside it call no other service.
  */
 export class Network extends Construct {
   readonly vpc: ec2.Vpc;
-  /** What the functions inside the VPC belong to. */
+  /** The security group of the functions inside the VPC. */
   readonly functionGroup: ec2.SecurityGroup;
-  /** What the hot tier belongs to: functions reach it, nothing else does. */
+  /** The security group of the hot tier, which only functions reach. */
   readonly hotTierGroup: ec2.CfnSecurityGroup;
 
   constructor(scope: Construct, id: string, props: NetworkProps) {
@@ -40,8 +40,7 @@ export class Network extends Construct {
         DynamoDb: { service: ec2.GatewayVpcEndpointAwsService.DYNAMODB },
         S3: { service: ec2.GatewayVpcEndpointAwsService.S3 },
       },
-      // Emptying the default group takes a function that may edit security groups; nothing joins that group
-      // here.
+      // To empty the default group CDK would add a function that may edit security groups. Nothing joins that group here.
       restrictDefaultSecurityGroup: false,
     });
     pinLogicalId(this.vpc, 'Vpc');
@@ -73,7 +72,7 @@ export class Network extends Construct {
       'Hot tier',
     );
 
-    // L1, because L2 makes a resource of its own of a rule whose peer is a group.
+    // L1, because L2 makes a separate resource of a rule whose peer is a group.
     this.hotTierGroup = new ec2.CfnSecurityGroup(this, 'HotTierGroup', {
       vpcId: this.vpc.vpcId,
       groupDescription: 'HeteroTSDB hot tier',

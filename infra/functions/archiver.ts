@@ -1,0 +1,72 @@
+import { Duration } from 'aws-cdk-lib';
+import { Stats } from 'aws-cdk-lib/aws-cloudwatch';
+import type * as lambda from 'aws-cdk-lib/aws-lambda';
+import { Construct } from 'constructs';
+import { ENV } from '../../shared/platform/names';
+import { ownMetric } from '../monitoring/metrics';
+import type { AlarmRule, Graph, Monitored } from '../monitoring/monitored';
+import { ITEM_ACTIONS } from '../stores/tables';
+import { addFunction, addSchedule, type FunctionProps, LONGEST_TIMEOUT } from './pipeline-function';
+
+const HOUR = Duration.hours(1);
+/** How long a day may wait for the archive beyond `archiveAfter`, s. */
+const MAX_LAG_S = 86_400;
+
+/** Moves dirty days from the warm tier to the archive, each hour. */
+export class Archiver extends Construct implements Monitored {
+  readonly function: lambda.Function;
+  readonly alarms: readonly AlarmRule[];
+  readonly graphs: readonly Graph[];
+
+  constructor(scope: Construct, id: string, props: FunctionProps) {
+    super(scope, id);
+    const { stage } = props.config;
+    const { tables, bucket } = props.stores;
+    this.function = addFunction(this, {
+      ...props,
+      name: 'archiver',
+      description: 'Warm tier to archive',
+      memoryMb: 3008,
+      timeout: LONGEST_TIMEOUT,
+      invokedBy: 'schedule',
+      environment: {
+        [ENV.warmTable]: tables.warm.tableName,
+        [ENV.metaTable]: tables.meta.tableName,
+        [ENV.bucket]: bucket.bucket.bucketName,
+      },
+    });
+    tables.warm.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.delete);
+    tables.meta.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.write);
+    bucket.grantReadArchive(this.function);
+    bucket.grantWriteArchive(this.function);
+    addSchedule(this.function, 'Archive', { every: HOUR });
+
+    const lag = ownMetric(stage, 'archiver', 'ArchiveLagSeconds', Stats.MAXIMUM, HOUR);
+    const failed = ownMetric(stage, 'archiver', 'DaysFailed', Stats.SUM, HOUR);
+    this.alarms = [
+      {
+        name: 'archive-lag',
+        meaning:
+          'A day has waited for the archive for more than a day beyond its time, or the archiver is silent.',
+        metric: lag,
+        above: MAX_LAG_S,
+        within: [3, 3],
+        isSilenceAlarming: true,
+      },
+      {
+        name: 'archive-failures',
+        meaning: 'The archiver fails to archive days; they stay open.',
+        metric: failed,
+        above: 0,
+        within: [3, 4],
+      },
+    ];
+    this.graphs = [
+      {
+        title: 'Days archived, failed; behind, s',
+        left: [ownMetric(stage, 'archiver', 'DaysArchived', Stats.SUM, HOUR), failed],
+        right: [lag],
+      },
+    ];
+  }
+}

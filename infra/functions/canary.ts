@@ -1,0 +1,82 @@
+import { Duration } from 'aws-cdk-lib';
+import { Stats } from 'aws-cdk-lib/aws-cloudwatch';
+import type * as lambda from 'aws-cdk-lib/aws-lambda';
+import { Construct } from 'constructs';
+import { ENV } from '../../shared/platform/names';
+import { ownMetric } from '../monitoring/metrics';
+import type { AlarmRule, Graph, Monitored } from '../monitoring/monitored';
+import { ITEM_ACTIONS } from '../stores/tables';
+import { addFunction, addSchedule, type FunctionProps } from './pipeline-function';
+
+export interface CanaryProps extends FunctionProps {
+  /** Where clients find the API. */
+  readonly apiUrl: string;
+}
+
+/** Posts and reads through all three tiers each minute, as a client would. */
+export class Canary extends Construct implements Monitored {
+  readonly function: lambda.Function;
+  readonly alarms: readonly AlarmRule[];
+  readonly graphs: readonly Graph[];
+
+  constructor(scope: Construct, id: string, props: CanaryProps) {
+    super(scope, id);
+    const { config, stores, apiUrl } = props;
+    this.function = addFunction(this, {
+      config,
+      stores,
+      name: 'canary',
+      description: 'Posts and reads through all three tiers, as a client would',
+      memoryMb: 256,
+      timeout: Duration.minutes(1),
+      invokedBy: 'schedule',
+      environment: { [ENV.metaTable]: stores.tables.meta.tableName, [ENV.apiUrl]: apiUrl },
+    });
+    // For its own API key, which it makes and revokes.
+    stores.tables.meta.grant(
+      this.function,
+      ...ITEM_ACTIONS.read,
+      ...ITEM_ACTIONS.write,
+      ...ITEM_ACTIONS.delete,
+    );
+    addSchedule(this.function, 'Canary', {
+      every: Duration.minutes(1),
+      // A local stack calls nobody, and the canary's samples would be among its owner's.
+      isEnabled: config.stage !== 'local',
+    });
+
+    const { stage } = config;
+    const age = ownMetric(stage, 'canary', 'CanaryAgeSeconds', Stats.MAXIMUM);
+    const wrong = ownMetric(stage, 'canary', 'CanaryWrong', Stats.SUM);
+    const gaps = ownMetric(stage, 'canary', 'CanaryGaps', Stats.SUM);
+    this.alarms = [
+      {
+        name: 'canary-stale',
+        meaning: 'The canary has not read back a sample of its own for 5 minutes, or is silent.',
+        metric: age,
+        above: 300,
+        within: [3, 3],
+        isSilenceAlarming: true,
+      },
+      {
+        name: 'canary-wrong',
+        meaning: 'The canary read a value that it did not send.',
+        metric: wrong,
+        above: 0,
+      },
+      {
+        name: 'canary-gaps',
+        meaning: 'The canary misses samples in the warm tier or the archive.',
+        metric: gaps,
+        above: 0,
+      },
+    ];
+    this.graphs = [
+      {
+        title: 'Canary: age of what it reads, s; wrong, missing',
+        left: [age],
+        right: [wrong, gaps],
+      },
+    ];
+  }
+}

@@ -1,0 +1,47 @@
+import { type Metric, Stats } from 'aws-cdk-lib/aws-cloudwatch';
+import { FUNCTIONS, functionName } from '../../shared/platform/names';
+import type { Config } from '../config';
+import { awsMetric } from '../monitoring/metrics';
+import type { Monitored } from '../monitoring/monitored';
+
+/** Alarms and graphs that every function has, and the alarm on the concurrency that they share. */
+export function everyFunction({ stage, settings }: Config): Monitored {
+  const perFunction = (metricName: Parameters<typeof awsMetric.lambda>[0], statistic: string): Metric[] =>
+    FUNCTIONS.map((name) =>
+      awsMetric.lambda(metricName, functionName(stage, name), statistic).with({ label: name }),
+    );
+  return {
+    alarms: [
+      ...FUNCTIONS.map((name) => ({
+        name: `function-errors-${name}`,
+        meaning: `The function ${name} fails, or Lambda cuts it off at its timeout.`,
+        metric: awsMetric.lambda('Errors', functionName(stage, name), Stats.SUM),
+        above: 0,
+        // The archiver runs once an hour: a quarter of an hour can hold only one failure of it.
+        within: name === 'archiver' ? undefined : ([3, 15] as const),
+      })),
+      ...FUNCTIONS.map((name) => ({
+        name: `function-throttled-${name}`,
+        meaning: `Lambda refuses to run the function ${name}: its concurrency, or the account's, is used up.`,
+        metric: awsMetric.lambda('Throttles', functionName(stage, name), Stats.SUM),
+        above: 0,
+        within: [3, 5] as const,
+      })),
+      {
+        name: 'concurrency',
+        meaning: "Functions claim four fifths of the account's concurrency.",
+        metric: awsMetric.accountConcurrency(),
+        above: settings.accountConcurrency * 0.8,
+        within: [3, 5],
+      },
+    ],
+    graphs: [
+      {
+        title: 'Errors of functions',
+        left: perFunction('Errors', Stats.SUM),
+        right: perFunction('Throttles', Stats.SUM),
+      },
+      { title: 'Time of functions, ms', left: perFunction('Duration', Stats.percentile(99)) },
+    ],
+  };
+}

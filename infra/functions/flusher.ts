@@ -1,0 +1,88 @@
+import { Duration } from 'aws-cdk-lib';
+import { Stats } from 'aws-cdk-lib/aws-cloudwatch';
+import type * as lambda from 'aws-cdk-lib/aws-lambda';
+import { Construct } from 'constructs';
+import { ENV } from '../../shared/platform/names';
+import { ownMetric } from '../monitoring/metrics';
+import type { AlarmRule, Graph, Monitored } from '../monitoring/monitored';
+import { ITEM_ACTIONS } from '../stores/tables';
+import { addFunction, addSchedule, type FunctionProps, LONGEST_TIMEOUT } from './pipeline-function';
+
+/** How long a group-window may stay in memory beyond its residency, s. */
+const SLACK_S = 900;
+
+/** Moves due group-windows from memory to the warm tier: each minute, in `flusherLanes` lanes side by side. */
+export class Flusher extends Construct implements Monitored {
+  readonly function: lambda.Function;
+  readonly alarms: readonly AlarmRule[];
+  readonly graphs: readonly Graph[];
+
+  constructor(scope: Construct, id: string, props: FunctionProps) {
+    super(scope, id);
+    const { stage, settings } = props.config;
+    const { hotTier, tables } = props.stores;
+    this.function = addFunction(this, {
+      ...props,
+      name: 'flusher',
+      description: 'Hot tier to warm tier',
+      memoryMb: 1769,
+      timeout: LONGEST_TIMEOUT,
+      invokedBy: 'schedule',
+      isInVpc: true,
+      reservedConcurrency: settings.flusherConcurrency,
+      environment: {
+        [ENV.warmTable]: tables.warm.tableName,
+        [ENV.metaTable]: tables.meta.tableName,
+        [ENV.redis]: hotTier.url,
+      },
+    });
+    hotTier.grantConnect(this.function);
+    tables.warm.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.write);
+    tables.meta.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.write);
+
+    const lanes = settings.flusherLanes;
+    // One rule a lane, because a rule takes at most five targets.
+    for (let lane = 0; lane < lanes; lane++) {
+      addSchedule(this.function, `Flush${lane}`, { every: Duration.minutes(1), event: { lane, lanes } });
+    }
+
+    const oldest = ownMetric(stage, 'flusher', 'OldestUnflushedSeconds', Stats.MAXIMUM);
+    const failed = ownMetric(stage, 'flusher', 'WindowsFailed', Stats.SUM);
+    const residencyS = (settings.window + settings.flushDelay) / 1000;
+    this.alarms = [
+      {
+        name: 'flush-lag',
+        meaning: 'Group-windows stay in memory beyond their time, or the flusher is silent.',
+        metric: oldest,
+        above: residencyS + SLACK_S,
+        within: [10, 10],
+        isSilenceAlarming: true,
+      },
+      {
+        name: 'unflushed-age',
+        meaning: 'A group-window has been in memory for a quarter of the time after which its key expires.',
+        metric: oldest,
+        // Keys live as long as the stream remembers. With a short retention the quarter would be mere flush lag.
+        above: Math.max(settings.streamRetention / 4000, residencyS + 2 * SLACK_S),
+      },
+      {
+        name: 'flush-failures',
+        meaning: 'The flusher fails to flush group-windows or partitions; they stay due.',
+        metric: failed,
+        above: 0,
+        within: [5, 10],
+      },
+    ];
+    this.graphs = [
+      {
+        title: 'In memory, s: oldest that is due, and how long windows stay',
+        left: [oldest, ownMetric(stage, 'flusher', 'ResidencySeconds', Stats.MINIMUM)],
+      },
+      {
+        title: 'Samples flushed; windows that failed',
+        left: [ownMetric(stage, 'flusher', 'SamplesFlushed', Stats.SUM)],
+        right: [failed],
+      },
+    ];
+  }
+}

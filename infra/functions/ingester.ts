@@ -1,0 +1,120 @@
+import { Duration } from 'aws-cdk-lib';
+import { Stats } from 'aws-cdk-lib/aws-cloudwatch';
+import * as lambda from 'aws-cdk-lib/aws-lambda';
+import { Construct } from 'constructs';
+import { ENV, functionName } from '../../shared/platform/names';
+import { firstScope } from '../logical-id';
+import { awsMetric, ownMetric } from '../monitoring/metrics';
+import type { AlarmRule, Graph, Monitored } from '../monitoring/monitored';
+import { recordAgeMs } from '../record-age';
+import { ITEM_ACTIONS } from '../stores/tables';
+import { addFunction, type FunctionProps } from './pipeline-function';
+
+/** Consumer lag at which somebody is called, ms. */
+const MAX_CONSUMER_LAG_MS = 300_000;
+
+/**
+ * Moves records from the stream into memory, with the mapping that invokes it.
+ *
+ * A store that is down fails batches. The mapping tries them again, without limit of attempts, until just before the
+ * stream forgets them. What it then gives up it puts into the bucket, bytes included.
+ */
+export class Ingester extends Construct implements Monitored {
+  readonly function: lambda.Function;
+  readonly alarms: readonly AlarmRule[];
+  readonly graphs: readonly Graph[];
+
+  constructor(scope: Construct, id: string, props: FunctionProps) {
+    super(scope, id);
+    const { stage, settings } = props.config;
+    const { stream, bucket } = props.stores;
+    this.function = addIngestFunction(this, props, 'ingester', 'Stream to hot tier');
+    stream.grantConsume(this.function);
+    bucket.grantOnFailure(this.function);
+
+    const mapping = new lambda.EventSourceMapping(firstScope(this, 'Ingest'), 'Mapping', {
+      target: this.function,
+      eventSourceArn: stream.stream.streamArn,
+      // LATEST can miss records that arrive while the mapping is made.
+      startingPosition: lambda.StartingPosition.TRIM_HORIZON,
+      batchSize: settings.batchSize,
+      maxBatchingWindow: Duration.millis(settings.batchWindow),
+      // One batch at a time a shard: the next batch meets the warm instance that has the partition's layouts in memory.
+      parallelizationFactor: 1,
+      bisectBatchOnError: true,
+      reportBatchItemFailures: true,
+      retryAttempts: -1,
+      maxRecordAge: Duration.millis(recordAgeMs(settings)),
+      // Includes the count of records that the mapping gave up.
+      metricsConfig: { metrics: [lambda.MetricType.EVENT_COUNT] },
+      supportS3OnFailureDestination: true,
+      // Not S3OnFailureDestination, which lets the function read, replace and delete everything in the bucket.
+      onFailure: { bind: () => ({ destination: bucket.bucket.bucketArn }) },
+    });
+
+    const lag = awsMetric.lambda('IteratorAge', functionName(stage, 'ingester'), Stats.MAXIMUM);
+    const failed = ownMetric(stage, 'ingester', 'RecordsFailed', Stats.SUM);
+    const quarantined = ownMetric(stage, 'ingester', 'RecordsQuarantined', Stats.SUM);
+    this.alarms = [
+      {
+        name: 'stream-lag',
+        meaning: 'The ingester is more than 5 minutes behind the stream.',
+        metric: lag,
+        above: MAX_CONSUMER_LAG_MS,
+        within: [5, 5],
+      },
+      {
+        name: 'records-failed',
+        meaning: 'A store refuses records of the ingester; the mapping tries the batches again.',
+        metric: failed,
+        above: 0,
+        within: [5, 10],
+      },
+      {
+        name: 'gave-up',
+        meaning: 'Batches grew older than recordAge; the mapping put them into the bucket, whole.',
+        metric: awsMetric.mapping('OnFailureDestinationDeliveredEventCount', mapping.eventSourceMappingId),
+        above: 0,
+      },
+      {
+        name: 'quarantine',
+        meaning: 'The ingester put records into quarantine that it cannot decode.',
+        metric: quarantined,
+        above: 0,
+      },
+    ];
+    this.graphs = [
+      { title: 'Ingester: behind the stream, ms', left: [lag] },
+      { title: 'Records failed, in quarantine', left: [failed, quarantined] },
+    ];
+  }
+}
+
+/** Creates a function of the ingester's code, with what it needs to append a batch to memory. */
+export function addIngestFunction(
+  scope: Construct,
+  props: FunctionProps,
+  name: 'ingester' | 'replayer',
+  description: string,
+): lambda.Function {
+  const { hotTier, tables, bucket } = props.stores;
+  const fn = addFunction(scope, {
+    ...props,
+    name,
+    description,
+    memoryMb: 1769,
+    // A batch takes seconds; one that hangs blocks its shard no longer than this.
+    timeout: Duration.millis(props.config.settings.ingesterTimeout),
+    invokedBy: 'mapping',
+    isInVpc: true,
+    environment: {
+      [ENV.metaTable]: tables.meta.tableName,
+      [ENV.bucket]: bucket.bucket.bucketName,
+      [ENV.redis]: hotTier.url,
+    },
+  });
+  hotTier.grantConnect(fn);
+  tables.meta.grant(fn, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.write, ...ITEM_ACTIONS.insert);
+  bucket.grantQuarantine(fn);
+  return fn;
+}

@@ -1,0 +1,175 @@
+import { Duration, Validations } from 'aws-cdk-lib';
+import { Rule, RuleTargetInput, Schedule } from 'aws-cdk-lib/aws-events';
+import { LambdaFunction as LambdaTarget } from 'aws-cdk-lib/aws-events-targets';
+import * as iam from 'aws-cdk-lib/aws-iam';
+import * as lambda from 'aws-cdk-lib/aws-lambda';
+import { LogGroup } from 'aws-cdk-lib/aws-logs';
+import type { Construct } from 'constructs';
+import { ENV, type FunctionName, functionName } from '../../shared/platform/names';
+import { runtimeSettings } from '../../shared/platform/settings';
+import { bundle } from '../bundle';
+import type { Config } from '../config';
+import { retentionDays } from '../log-retention';
+import { firstScope } from '../logical-id';
+import type { Stores } from '../stateful-stack';
+
+/** What each function's construct takes. */
+export interface FunctionProps {
+  readonly config: Config;
+  readonly stores: Stores;
+}
+
+export interface PipelineFunctionProps extends FunctionProps {
+  /** The folder below functions/ that has the handler; also the end of the function's physical name. */
+  readonly name: FunctionName;
+  readonly description: string;
+  /** MB. Lambda gives a whole CPU with 1769. */
+  readonly memoryMb: number;
+  readonly timeout: Duration;
+  /** Who invokes the function, which decides what happens to an invocation that fails. */
+  readonly invokedBy: 'api' | 'mapping' | 'schedule' | 'operator';
+  /**
+   * Environment variables beside the settings.
+   * @default none
+   */
+  readonly environment?: Readonly<Record<string, string>>;
+  /**
+   * Whether the function is inside the VPC, where it reaches the hot tier, DynamoDB and S3, and nothing else.
+   * @default false
+   */
+  readonly isInVpc?: boolean;
+  /**
+   * Concurrency that Lambda reserves for the function, which is also the most instances that run; 0 reserves nothing
+   * and bounds nothing.
+   * @default 0
+   */
+  readonly reservedConcurrency?: number;
+}
+
+/** API Gateway gives up after 30 s. A function that gives up first can still say so. */
+export const API_TIMEOUT = Duration.seconds(29);
+/** Lambda's own bound. */
+export const LONGEST_TIMEOUT = Duration.minutes(15);
+
+/** Why a failed invocation goes to no dead-letter queue, by invoker. */
+const NO_DEAD_LETTER: Record<PipelineFunctionProps['invokedBy'], string> = {
+  api: 'API Gateway invokes it synchronously and the client sees the failure: there is no event to keep.',
+  mapping:
+    'An event source mapping invokes it synchronously; the mapping has its own on-failure destination.',
+  schedule:
+    'The event says only that it is time: the next one does the same work, which stays in the stores until done.',
+  operator: 'An operator command invokes it synchronously, sees the failure and repeats the slice.',
+};
+
+/** Creates a function, with its log group and a role that may write that log and nothing else. */
+export function addFunction(scope: Construct, props: PipelineFunctionProps): lambda.Function {
+  const { config, stores, name, isInVpc = false } = props;
+  const logGroup = new LogGroup(scope, 'Log', { retention: retentionDays(config.settings) });
+  const fn = new lambda.Function(scope, 'Function', {
+    functionName: functionName(config.stage, name),
+    description: props.description,
+    runtime: lambda.Runtime.NODEJS_24_X,
+    architecture: lambda.Architecture.ARM_64,
+    handler: 'index.handler',
+    code: bundle(name),
+    timeout: props.timeout,
+    reservedConcurrentExecutions: props.reservedConcurrency || undefined,
+    memorySize: props.memoryMb,
+    environment: {
+      [ENV.settings]: JSON.stringify(runtimeSettings(config.settings)),
+      ...props.environment,
+    },
+    role: addRole(scope, logGroup, isInVpc),
+    tracing: lambda.Tracing.ACTIVE,
+    logGroup,
+    loggingFormat: lambda.LoggingFormat.JSON,
+    applicationLogLevelV2: lambda.ApplicationLogLevel.INFO,
+    // A start and a report line for each invocation would cost about as much as the invocation.
+    systemLogLevelV2: lambda.SystemLogLevel.WARN,
+    ...(isInVpc && {
+      vpc: stores.network.vpc,
+      vpcSubnets: { subnets: stores.network.vpc.isolatedSubnets },
+      securityGroups: [stores.network.functionGroup],
+    }),
+  });
+  const reason = NO_DEAD_LETTER[props.invokedBy];
+  Validations.of(fn).acknowledge({ id: 'Serverless-LambdaDLQ', reason });
+  if (props.invokedBy === 'schedule') {
+    // The next tick is the retry. Old ticks in a queue would all run at once when the account has room again.
+    fn.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.minutes(1) });
+    Validations.of(fn).acknowledge({ id: 'Serverless-LambdaAsyncFailureDestination', reason });
+  }
+  return fn;
+}
+
+export interface ScheduleProps {
+  readonly every: Duration;
+  /**
+   * The event that the function gets.
+   * @default an empty object
+   */
+  readonly event?: object;
+  /** @default true */
+  readonly isEnabled?: boolean;
+}
+
+/** Invokes a function by the clock. A tick that cannot be delivered within a minute is dropped: the next one does its work. */
+export function addSchedule(fn: lambda.Function, id: string, props: ScheduleProps): void {
+  const rule = new Rule(firstScope(fn, 'Schedules'), id, {
+    schedule: Schedule.rate(props.every),
+    enabled: props.isEnabled ?? true,
+  });
+  rule.addTarget(
+    new LambdaTarget(fn, {
+      event: RuleTargetInput.fromObject(props.event ?? {}),
+      retryAttempts: 0,
+      maxEventAge: Duration.minutes(1),
+    }),
+  );
+  Validations.of(rule).acknowledge({
+    id: 'Serverless-EventBusDLQ',
+    reason: 'A lost tick needs no queue: it carries nothing but the time, and the next tick does its work.',
+  });
+}
+
+function addRole(scope: Construct, logGroup: LogGroup, isInVpc: boolean): iam.Role {
+  const statements = [
+    new iam.PolicyStatement({
+      actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
+      resources: [logGroup.logGroupArn],
+    }),
+  ];
+  if (isInVpc) {
+    statements.push(
+      new iam.PolicyStatement({
+        actions: [
+          'ec2:AssignPrivateIpAddresses',
+          'ec2:CreateNetworkInterface',
+          'ec2:DeleteNetworkInterface',
+          'ec2:DescribeNetworkInterfaces',
+          'ec2:DescribeSubnets',
+          'ec2:UnassignPrivateIpAddresses',
+        ],
+        resources: ['*'],
+      }),
+    );
+  }
+  const role = new iam.Role(scope, 'Role', {
+    assumedBy: new iam.ServicePrincipal('lambda.amazonaws.com'),
+    inlinePolicies: { Run: new iam.PolicyDocument({ statements }) },
+  });
+  Validations.of(role).acknowledge({
+    id: 'AwsSolutions-IAM5[Resource::*]',
+    reason: isInVpc
+      ? 'X-Ray has no resources to name, and Lambda needs its network interface calls on all, as in AWSLambdaVPCAccessExecutionRole.'
+      : 'X-Ray has no resources to name: PutTraceSegments and PutTelemetryRecords take only *.',
+  });
+  if (isInVpc) {
+    Validations.of(role).acknowledge({
+      id: 'Serverless-LambdaStarPermissions',
+      reason:
+        'Only the network interface calls with which Lambda attaches the function to the VPC name all resources; no action is a wildcard.',
+    });
+  }
+  return role;
+}

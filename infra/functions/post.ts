@@ -1,0 +1,47 @@
+import { Stats } from 'aws-cdk-lib/aws-cloudwatch';
+import type * as lambda from 'aws-cdk-lib/aws-lambda';
+import { Construct } from 'constructs';
+import { ENV } from '../../shared/platform/names';
+import { ownMetric } from '../monitoring/metrics';
+import type { Graph, Monitored } from '../monitoring/monitored';
+import { ITEM_ACTIONS } from '../stores/tables';
+import { API_TIMEOUT, addFunction, type FunctionProps } from './pipeline-function';
+
+/** Acknowledges samples: a 2xx means that they are in the stream. */
+export class Post extends Construct implements Monitored {
+  readonly function: lambda.Function;
+  readonly alarms = [];
+  readonly graphs: readonly Graph[];
+
+  constructor(scope: Construct, id: string, props: FunctionProps) {
+    super(scope, id);
+    const { stream, tables } = props.stores;
+    this.function = addFunction(this, {
+      ...props,
+      name: 'post',
+      description: 'Acknowledges samples: validates them and puts them into the stream',
+      memoryMb: 1024,
+      timeout: API_TIMEOUT,
+      invokedBy: 'api',
+      environment: {
+        [ENV.stream]: stream.stream.streamName,
+        [ENV.metaTable]: tables.meta.tableName,
+      },
+    });
+    stream.grantPut(this.function);
+    tables.meta.grant(this.function, ...ITEM_ACTIONS.read);
+    tables.meta.grant(this.function, ...ITEM_ACTIONS.count);
+
+    const { stage } = props.config;
+    this.graphs = [
+      {
+        title: 'Samples accepted, appended, dropped',
+        left: [
+          ownMetric(stage, 'post', 'SamplesAccepted', Stats.SUM),
+          ownMetric(stage, 'ingester', 'SamplesAppended', Stats.SUM),
+        ],
+        right: [ownMetric(stage, 'post', 'SamplesDropped', Stats.SUM)],
+      },
+    ];
+  }
+}

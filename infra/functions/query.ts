@@ -1,0 +1,35 @@
+import type * as lambda from 'aws-cdk-lib/aws-lambda';
+import { Construct } from 'constructs';
+import { ENV } from '../../shared/platform/names';
+import { ITEM_ACTIONS } from '../stores/tables';
+import { API_TIMEOUT, addFunction, type FunctionProps } from './pipeline-function';
+
+/** Reads the three tiers as one. */
+export class Query extends Construct {
+  readonly function: lambda.Function;
+
+  constructor(scope: Construct, id: string, props: FunctionProps) {
+    super(scope, id);
+    const { hotTier, tables, bucket } = props.stores;
+    this.function = addFunction(this, {
+      ...props,
+      name: 'query',
+      description: 'Reads the three tiers as one',
+      memoryMb: 1769,
+      timeout: API_TIMEOUT,
+      invokedBy: 'api',
+      isInVpc: true,
+      reservedConcurrency: props.config.settings.queryConcurrency,
+      environment: {
+        [ENV.warmTable]: tables.warm.tableName,
+        [ENV.metaTable]: tables.meta.tableName,
+        [ENV.bucket]: bucket.bucket.bucketName,
+        [ENV.redis]: hotTier.url,
+      },
+    });
+    hotTier.grantConnect(this.function);
+    tables.warm.grant(this.function, ...ITEM_ACTIONS.read);
+    tables.meta.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.count);
+    bucket.grantReadArchive(this.function);
+  }
+}

@@ -1,0 +1,30 @@
+import type * as lambda from 'aws-cdk-lib/aws-lambda';
+import { Construct } from 'constructs';
+import { ENV } from '../../shared/platform/names';
+import { ITEM_ACTIONS } from '../stores/tables';
+import { API_TIMEOUT, addFunction, type FunctionProps } from './pipeline-function';
+
+/** Keeps hosts, services, roles, metadata and graphs, and answers every request that no route matches. */
+export class Registry extends Construct {
+  readonly function: lambda.Function;
+
+  constructor(scope: Construct, id: string, props: FunctionProps) {
+    super(scope, id);
+    const { stream, tables } = props.stores;
+    this.function = addFunction(this, {
+      ...props,
+      name: 'registry',
+      description: 'Hosts, services and their metadata, and every request that no route matches',
+      memoryMb: 512,
+      timeout: API_TIMEOUT,
+      invokedBy: 'api',
+      environment: {
+        [ENV.stream]: stream.stream.streamName,
+        [ENV.metaTable]: tables.meta.tableName,
+      },
+    });
+    // Deleting a service deletes its metrics, and deletions go through the stream.
+    stream.grantPut(this.function);
+    tables.meta.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.write, ...ITEM_ACTIONS.delete);
+  }
+}

@@ -1,0 +1,39 @@
+import type { IMetric } from 'aws-cdk-lib/aws-cloudwatch';
+
+/** An alarm, as the construct describes it that owns the metric. */
+export interface AlarmRule {
+  /** Its name after `heterotsdb-<stage>-`. The table "Alarms" of infra/README.md has a row for it. */
+  readonly name: string;
+  /** What has happened when it goes off: one sentence. */
+  readonly meaning: string;
+  readonly metric: IMetric;
+  /** The alarm goes off above this. */
+  readonly above: number;
+  /**
+   * How many of how many periods must be above.
+   * @default [1, 1]
+   */
+  readonly within?: readonly [alarming: number, periods: number];
+  /**
+   * Whether missing data counts as above: for metrics that appear each minute or hour as long as the pipeline runs.
+   * @default false
+   */
+  readonly isSilenceAlarming?: boolean;
+}
+
+/** A graph of the dashboard. */
+export interface Graph {
+  readonly title: string;
+  readonly left: readonly IMetric[];
+  /**
+   * Metrics of another scale.
+   * @default none
+   */
+  readonly right?: readonly IMetric[];
+}
+
+/** What a part of the pipeline has operators watch. */
+export interface Monitored {
+  readonly alarms: readonly AlarmRule[];
+  readonly graphs: readonly Graph[];
+}

@@ -1,0 +1,77 @@
+import { AttributeType, BillingMode, Table } from 'aws-cdk-lib/aws-dynamodb';
+import { Construct } from 'constructs';
+import { TABLE_KEYS } from '../../shared/platform/names';
+import { pinLogicalId } from '../logical-id';
+import { awsMetric } from '../monitoring/metrics';
+import type { AlarmRule, Graph, Monitored } from '../monitoring/monitored';
+
+export interface TablesProps {
+  /**
+   * Whether DynamoDB refuses to delete the tables, also for an administrator.
+   * @default true
+   */
+  readonly deletionProtection?: boolean;
+}
+
+/** Actions on items, by purpose: exactly the calls that the code makes. */
+export const ITEM_ACTIONS = {
+  read: ['dynamodb:GetItem', 'dynamodb:Query'],
+  count: ['dynamodb:UpdateItem'],
+  write: ['dynamodb:PutItem', 'dynamodb:UpdateItem'],
+  insert: ['dynamodb:PartiQLInsert'],
+  delete: ['dynamodb:DeleteItem'],
+  scan: ['dynamodb:Scan'],
+} as const;
+
+/**
+ * Two tables: `warm` has the warm tier's chunks; `meta` has keys, tenants, hosts, services, layouts, placement and manifest.
+ *
+ * They are on demand, because load follows flushes rather than the clock. They are encrypted with the key that DynamoDB
+ * owns, which costs nothing; a key of our own would add calls to KMS for every table and caller.
+ */
+export class Tables extends Construct implements Monitored {
+  readonly warm: Table;
+  readonly meta: Table;
+  readonly alarms: readonly AlarmRule[];
+  readonly graphs: readonly Graph[];
+
+  constructor(scope: Construct, id: string, props: TablesProps = {}) {
+    super(scope, id);
+    const deletionProtection = props.deletionProtection ?? true;
+    this.warm = this.addTable('WarmTable', deletionProtection);
+    this.meta = this.addTable('MetaTable', deletionProtection);
+
+    const tableNames = { warm: this.warm.tableName, meta: this.meta.tableName };
+    this.alarms = Object.entries(tableNames).flatMap(([table, tableName]) =>
+      (['reads', 'writes'] as const).map((calls) => ({
+        name: `table-throttled-${table}-${calls}`,
+        meaning: `DynamoDB refuses ${calls} of the ${table} table; functions try them again.`,
+        metric: awsMetric.table(calls === 'reads' ? 'ReadThrottleEvents' : 'WriteThrottleEvents', tableName),
+        above: 0,
+        within: [5, 10] as const,
+      })),
+    );
+    this.graphs = [
+      {
+        title: 'DynamoDB units',
+        left: Object.values(tableNames).flatMap((tableName) => [
+          awsMetric.table('ConsumedWriteCapacityUnits', tableName),
+          awsMetric.table('ConsumedReadCapacityUnits', tableName),
+        ]),
+      },
+    ];
+  }
+
+  private addTable(id: string, deletionProtection: boolean): Table {
+    const table = new Table(this, id, {
+      partitionKey: { name: TABLE_KEYS.partition, type: AttributeType.STRING },
+      sortKey: { name: TABLE_KEYS.sort, type: AttributeType.STRING },
+      billingMode: BillingMode.PAY_PER_REQUEST,
+      pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
+      timeToLiveAttribute: TABLE_KEYS.ttl,
+      deletionProtection,
+    });
+    pinLogicalId(table, id);
+    return table;
+  }
+}
