@@ -8,7 +8,7 @@ import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import { FALLBACK_FUNCTION, ROUTES } from '../shared/http/routes';
+import { FALLBACK_FUNCTION, ROUTES, type Route, type RouteKey } from '../shared/http/routes';
 import { stageName } from '../shared/platform/names';
 import type { Settings } from '../shared/platform/settings';
 import type { Stage } from './config';
@@ -24,6 +24,13 @@ export interface ApiProps {
   readonly settings: Settings;
   readonly functions: Readonly<Record<RoutedFunction, LambdaFunction>>;
 }
+
+/**
+ * The first route of each function, when it was first deployed. CDK derives the logical ids of a function's integration
+ * and permission from the first route that is added. These are added first, so that the ids do not depend on the order
+ * of the table. The registry's ids come from the default route.
+ */
+const FIRST_ROUTES: readonly RouteKey[] = ['POST /api/v0/tsdb', 'GET /api/v1/series', 'GET /'];
 
 /** A line of the access log. It has no header, since keys come in headers. */
 const ACCESS_LOG = {
@@ -81,7 +88,8 @@ export class Api extends Construct implements Monitored {
         resourceName: '*/$default',
       }),
     });
-    for (const route of ROUTES) {
+    const isFirst = ({ method, path }: Route) => FIRST_ROUTES.includes(`${method} ${path}` as RouteKey);
+    for (const route of [...ROUTES].sort((a, b) => Number(isFirst(b)) - Number(isFirst(a)))) {
       api.addRoutes({
         path: route.path,
         methods: [route.method as apigateway.HttpMethod],

@@ -51,7 +51,7 @@ export class Alarms extends Construct {
       const [alarming, periods] = rule.within ?? [1, 1];
       const alarm = new Alarm(this, rule.name, {
         alarmName: `${stageName(stage)}-${rule.name}`,
-        alarmDescription: `${rule.meaning} What to do: README.md, "When an alarm goes off", ${rule.name}.`,
+        alarmDescription: `${rule.meaning} What to do: infra/README.md, "Alarms", ${rule.name}.`,
         metric: rule.metric,
         comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
         threshold: rule.above,

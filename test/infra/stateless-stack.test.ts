@@ -407,6 +407,15 @@ describe('API', () => {
     expect(routes.sort()).toEqual(expected.sort());
   });
 
+  test('keeps the logical ids of its integrations, whatever the order of the table', () => {
+    expect(Object.keys(production.all('AWS::ApiGatewayV2::Integration')).sort()).toEqual([
+      'ApiHttpApiDefaultRouteregistry0FD5D04F',
+      'ApiHttpApiGETapiv1seriesquery58B2CABD',
+      'ApiHttpApiGETpageFDD553F1',
+      'ApiHttpApiPOSTapiv0tsdbpost69F1B9D9',
+    ]);
+  });
+
   test('may invoke the function of every route, the default route included', () => {
     const permitted = production
       .properties('AWS::Lambda::Permission')
