@@ -54,6 +54,8 @@ function nodeModules() {
     '--no-fund',
     '--prefer-offline',
     '--ignore-scripts=false',
+    // Over .npmrc, so that .local/setup.log says why an installation failed.
+    '--loglevel=notice',
   ];
   run('npm install', 'npm', args, { env: npmEnvironment() });
   writeFileSync(stamp, lock);
@@ -125,7 +127,9 @@ function browser() {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   const args = ['install', '--prefix', folder, '--no-save', '--no-audit', '--no-fund', '--ignore-scripts'];
-  run('npm install', 'npm', [...args, '--prefer-offline', CHROMIUM], { env: npmEnvironment() });
+  run('npm install', 'npm', [...args, '--prefer-offline', '--loglevel=notice', CHROMIUM], {
+    env: npmEnvironment(),
+  });
   const packed = join(folder, 'node_modules', '@sparticuz', 'chromium', 'bin');
   const unpack = (name) => brotliDecompressSync(readFileSync(join(packed, name)));
   const binary = join(folder, 'headless-shell');
