@@ -92,7 +92,8 @@ export class Api extends Construct implements Monitored {
     for (const route of [...ROUTES].sort((a, b) => Number(isFirst(b)) - Number(isFirst(a)))) {
       api.addRoutes({
         path: route.path,
-        methods: [route.method as apigateway.HttpMethod],
+        // HEAD wherever GET is, as HTTP asks for; the functions answer it without the body.
+        methods: (route.method === 'GET' ? ['GET', 'HEAD'] : [route.method]) as apigateway.HttpMethod[],
         integration: integrationOf(route.function),
       });
     }

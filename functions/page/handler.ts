@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import { withoutBody } from '../../shared/http/http';
 import { serveFile } from './serve';
 
 /** Lies beside the bundle; infra/browser-bundle.ts fills it. */
@@ -8,5 +9,7 @@ const FOLDER = join(__dirname, 'assets');
 
 const files = new Map(readdirSync(FOLDER).map((name) => [name, readFileSync(join(FOLDER, name))]));
 
-export const handler = async (event: APIGatewayProxyEventV2): Promise<APIGatewayProxyStructuredResultV2> =>
-  serveFile(files, event);
+export const handler = async (event: APIGatewayProxyEventV2): Promise<APIGatewayProxyStructuredResultV2> => {
+  const answer = serveFile(files, event);
+  return event.routeKey.startsWith('HEAD ') ? withoutBody(answer) : answer;
+};

@@ -1,7 +1,8 @@
 import { EMPTY_LISTS } from '../../shared/http/contract/monitoring';
 import { httpHandler, type RouteHandlers } from '../../shared/http/handler';
-import { reply, replyText } from '../../shared/http/http';
+import { bodyText, reply, replyText } from '../../shared/http/http';
 import { openApiDocument } from '../../shared/http/openapi';
+import { answerStatement } from '../../shared/protocol/influx/statement';
 import { graphHandlers } from './graphs';
 import { hostHandlers } from './hosts';
 import { metadataHandlers } from './metadata';
@@ -30,8 +31,20 @@ export const handler = httpHandler(gatekeeper, {
     return reply(200, { monitoredStatuses: [] });
   },
 
+  'GET /health': async () => reply(200, { status: 'ok' }),
+
+  'GET /ping': async () => ({ statusCode: 204, headers: { 'x-influxdb-version': '1.8.10' } }),
+  'GET /query': async ({ query: { q } }) => statement(q),
+  'POST /query': async ({ event, query: { q } }) =>
+    statement(q ?? new URLSearchParams(bodyText(event)).get('q') ?? undefined),
+
   'GET /openapi.json': async () => {
     document ??= JSON.stringify(openApiDocument());
     return replyText(200, document, { 'cache-control': 'public, max-age=300' });
   },
 });
+
+function statement(text: string | undefined) {
+  const { status, body } = answerStatement(text);
+  return reply(status, body);
+}

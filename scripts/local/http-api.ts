@@ -168,7 +168,11 @@ function sendResult(response: ServerResponse, payload: unknown): void {
   for (const [name, value] of Object.entries(result.headers ?? {})) response.setHeader(name, String(value));
   if (result.cookies !== undefined) response.setHeader('set-cookie', result.cookies);
   const body = Buffer.from(result.body ?? '', result.isBase64Encoded ? 'base64' : 'utf8');
-  response.writeHead(result.statusCode, { 'content-length': body.length });
+  // Of an answer to HEAD only the headers are sent, and the body's length is not known.
+  response.writeHead(
+    result.statusCode,
+    response.req.method === 'HEAD' ? {} : { 'content-length': body.length },
+  );
   response.end(body);
 }
 

@@ -5,8 +5,9 @@ import type { ApiKeys } from '../tenancy/api-keys';
 import type { Right } from '../tenancy/rights';
 import type { TenantMeter } from '../tenancy/tenant-meter';
 import type { Tenant, Tenants } from '../tenancy/tenants';
+import { keyOf } from './credentials';
 import { failureOf } from './failure';
-import { fitAnswer, HttpError, jsonBody, queryOf, replyError } from './http';
+import { fitAnswer, HttpError, jsonBody, queryOf, replyError, withoutBody } from './http';
 import { metered } from './metered';
 import { parse, parseQuery } from './parse';
 import { ROUTES, type Route, type RouteKey, type RoutesByKey } from './routes';
@@ -44,42 +45,52 @@ const routesByKey: ReadonlyMap<string, Route> = new Map(
 
 /**
  * Builds a function's HTTP handler from its routes: authenticates, authorizes, validates and dispatches, and answers what
- * is thrown in Mackerel's error shape.
+ * is thrown in Mackerel's error shape. HEAD is answered as GET, without the body.
  */
 export function httpHandler(gatekeeper: Gatekeeper, handlers: RouteHandlers) {
   return async (event: APIGatewayProxyEventV2): Promise<APIGatewayProxyStructuredResultV2> => {
-    try {
-      const route = routesByKey.get(event.routeKey);
-      const handle = route && (handlers[event.routeKey as RouteKey] as RouteHandler<never> | undefined);
-      if (route === undefined || handle === undefined) throw unrouted(event);
-      const { meter } = gatekeeper;
-      const tenant = route.right === 'none' ? undefined : await authorize(gatekeeper, event, route.right);
-      const answer = async () => {
-        const maxBytes = tenant && meter.limits(tenant).bodyBytes;
-        const request = {
-          tenant,
-          event,
-          path: (event.pathParameters ?? {}) as Record<string, string>,
-          query: route.query && parseQuery(route.query, queryOf(event)),
-          body: route.body && parse(route.body, jsonBody(event, maxBytes)),
-        };
-        return fitAnswer(await handle(request as never), event.headers['accept-encoding']);
-      };
-      return tenant === undefined ? await answer() : await metered(meter, tenant, event, answer);
-    } catch (error) {
-      const requestId = event.requestContext?.requestId ?? 'unknown';
-      const failure = failureOf(error, requestId);
-      // 5xx that a store or a bug caused; the API's own are thrown as HttpError.
-      if (failure.status >= 500 && failure !== error)
-        log.error('request failed', {
-          routeKey: event.routeKey,
-          requestId,
-          status: failure.status,
-          error: error as Error,
-        });
-      return replyError(failure);
-    }
+    if (!event.routeKey.startsWith('HEAD ')) return answerEvent(gatekeeper, handlers, event);
+    const routeKey = event.routeKey.replace('HEAD', 'GET');
+    return withoutBody(await answerEvent(gatekeeper, handlers, { ...event, routeKey }));
   };
+}
+
+async function answerEvent(
+  gatekeeper: Gatekeeper,
+  handlers: RouteHandlers,
+  event: APIGatewayProxyEventV2,
+): Promise<APIGatewayProxyStructuredResultV2> {
+  try {
+    const route = routesByKey.get(event.routeKey);
+    const handle = route && (handlers[event.routeKey as RouteKey] as RouteHandler<never> | undefined);
+    if (route === undefined || handle === undefined) throw unrouted(event);
+    const { meter } = gatekeeper;
+    const tenant = route.right === 'none' ? undefined : await authorize(gatekeeper, event, route.right);
+    const answer = async () => {
+      const maxBytes = tenant && meter.limits(tenant).bodyBytes;
+      const request = {
+        tenant,
+        event,
+        path: (event.pathParameters ?? {}) as Record<string, string>,
+        query: route.query && parseQuery(route.query, queryOf(event)),
+        body: route.body && parse(route.body, jsonBody(event, maxBytes)),
+      };
+      return fitAnswer(await handle(request as never), event.headers['accept-encoding']);
+    };
+    return tenant === undefined ? await answer() : await metered(meter, tenant, event, answer);
+  } catch (error) {
+    const requestId = event.requestContext?.requestId ?? 'unknown';
+    const failure = failureOf(error, requestId);
+    // 5xx that a store or a bug caused; the API's own are thrown as HttpError.
+    if (failure.status >= 500 && failure !== error)
+      log.error('request failed', {
+        routeKey: event.routeKey,
+        requestId,
+        status: failure.status,
+        error: error as Error,
+      });
+    return replyError(failure);
+  }
 }
 
 async function authorize({ keys, tenants }: Gatekeeper, event: APIGatewayProxyEventV2, right: Right) {
@@ -88,25 +99,33 @@ async function authorize({ keys, tenants }: Gatekeeper, event: APIGatewayProxyEv
   if (grant === undefined)
     throw new HttpError(
       401,
-      key === undefined ? 'the X-Api-Key header is missing' : 'the API key is not valid',
+      key === undefined
+        ? 'the API key is missing: send it as X-Api-Key, as Authorization: Bearer, or as the password of Basic'
+        : INVALID_KEY,
     );
-  if (!grant.rights.includes(right)) throw new HttpError(403, `the API key lacks the ${right} right`);
+  if (!grant.rights.includes(right))
+    throw new HttpError(403, `the API key may not ${right}; use one that has the ${right} right`);
   const tenant = await tenants.get(grant.tenant);
-  if (tenant === undefined) throw new HttpError(401, 'the API key is not valid');
+  if (tenant === undefined) throw new HttpError(401, INVALID_KEY);
   return tenant;
 }
 
-/** `X-Api-Key: key`, or as InfluxDB's clients send it, `Authorization: Token key`. */
-function keyOf({ headers }: APIGatewayProxyEventV2): string | undefined {
-  return headers['x-api-key'] ?? /^Token +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
-}
+const INVALID_KEY = 'the API key is unknown, revoked or expired';
 
 /** The answer where no route matches: 405 when the path has routes of other methods, else 404. */
 function unrouted(event: APIGatewayProxyEventV2): HttpError {
   const { method } = event.requestContext.http;
-  const allowed = ROUTES.filter(({ path }) => pathMatches(path, event.rawPath)).map((route) => route.method);
-  if (allowed.length === 0) return new HttpError(404, `there is nothing at ${event.rawPath.slice(0, 200)}`);
-  return new HttpError(405, `${method} is not allowed here`, { allow: [...new Set(allowed)].join(', ') });
+  const matching = ROUTES.filter(({ path }) => pathMatches(path, event.rawPath));
+  const methods = new Set(
+    matching.flatMap((route) => (route.method === 'GET' ? ['GET', 'HEAD'] : [route.method])),
+  );
+  if (methods.size === 0)
+    return new HttpError(
+      404,
+      `there is nothing at ${event.rawPath.slice(0, 200)}; /openapi.json lists every path`,
+    );
+  const allow = [...methods].join(', ');
+  return new HttpError(405, `${method} is not allowed here; ${allow} is`, { allow });
 }
 
 /** Whether a path matches a route's; `{name}` matches one non-empty segment. */

@@ -81,6 +81,11 @@ export function fitAnswer(
   };
 }
 
+/** The answer to HEAD: that to GET, without its body. */
+export function withoutBody(answer: APIGatewayProxyStructuredResultV2): APIGatewayProxyStructuredResultV2 {
+  return { ...answer, body: '', isBase64Encoded: false };
+}
+
 export function replyError({ status, message, headers }: HttpError): APIGatewayProxyStructuredResultV2 {
   return reply(status, { error: { message } }, headers);
 }
@@ -135,12 +140,12 @@ export function bodyText(event: APIGatewayProxyEventV2, maxBytes = MAX_BODY_BYTE
 /**
  * Parses a request's body as JSON.
  *
- * @returns null for an empty body and for the literal `null`
+ * @returns undefined for an empty body
  * @throws {HttpError} as {@link bodyText}; 400 when it is not JSON; 413 when it would take many times its bytes in memory
  */
 export function jsonBody(event: APIGatewayProxyEventV2, maxBytes = MAX_BODY_BYTES): unknown {
   const text = bodyText(event, maxBytes);
-  if (text === '') return null;
+  if (text === '') return undefined;
   if (text.length > MAX_UNCOUNTED) checkStructure(text);
   try {
     return JSON.parse(text);

@@ -1,4 +1,5 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import type { LimitName } from '../tenancy/limits';
 import type { BudgetName, TenantMeter } from '../tenancy/tenant-meter';
 import type { Tenant } from '../tenancy/tenants';
 import { HttpError } from './http';
@@ -49,14 +50,25 @@ async function admit(meter: TenantMeter, tenant: Tenant, routeKey: RouteKey, bod
     if (waitMs > 0) throw overLimit(name, limits[name], Math.ceil(waitMs / 1000));
   }
   if (routeKey === 'POST /api/v0/hosts' && (await meter.isFullOfHosts(tenant)))
-    throw overLimit('hosts', limits.hosts, 60);
+    throw overLimit('hosts', limits.hosts);
 }
 
-/** The answer to a request over a limit. */
-export function overLimit(name: string, limit: number, retryAfterSeconds: number): HttpError {
-  return new HttpError(429, `the limit ${name} of ${limit} is reached; try again in ${retryAfterSeconds} s`, {
-    'retry-after': String(retryAfterSeconds),
-  });
+/** What makes room under a limit that waiting does not lift. */
+const REMEDIES: Partial<Record<LimitName, string>> = {
+  hosts: 'retire hosts that are gone, or have an operator raise the limit',
+  series:
+    'post fewer different series (one that gets no samples for a day stops counting), or have an operator raise the limit',
+};
+
+/**
+ * The answer to a request over a limit.
+ *
+ * @param retryAfterSeconds when waiting may help
+ */
+export function overLimit(name: LimitName, limit: number, retryAfterSeconds?: number): HttpError {
+  const remedy = REMEDIES[name] ?? `try again in ${retryAfterSeconds} s, or have an operator raise the limit`;
+  const headers = retryAfterSeconds === undefined ? undefined : { 'retry-after': String(retryAfterSeconds) };
+  return new HttpError(429, `the limit ${name} of ${limit} is reached: ${remedy}`, headers);
 }
 
 function bytesOf({ body, isBase64Encoded }: APIGatewayProxyEventV2): number {

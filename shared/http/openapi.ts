@@ -53,7 +53,7 @@ export function openApiDocument(): Json {
       title: 'HeteroTSDB',
       version: '0',
       description:
-        "Mackerel's API as mackerel-agent and mkr use it. Bodies may be gzip, at most 4 MB when expanded. API Gateway's own refusals (throttling, payloads over its limits) have the body {message}.",
+        "Mackerel's API as mackerel-agent and mkr use it. HEAD is answered wherever GET is. Bodies may be gzip, at most 4 MB when expanded. API Gateway's own refusals (throttling, payloads over its limits) have the body {message}.",
     },
     paths,
     components: {
@@ -64,9 +64,13 @@ export function openApiDocument(): Json {
           { description, content: json({ $ref: '#/components/schemas/Error' }) },
         ]),
       ),
-      securitySchemes: { key: { type: 'apiKey', in: 'header', name: 'X-Api-Key' } },
+      securitySchemes: {
+        key: { type: 'apiKey', in: 'header', name: 'X-Api-Key' },
+        bearer: { type: 'http', scheme: 'bearer' },
+        basic: { type: 'http', scheme: 'basic', description: 'The key as the password; any user name.' },
+      },
     },
-    security: [{ key: [] }],
+    security: [{ key: [] }, { bearer: [] }, { basic: [] }],
   };
 }
 
@@ -97,7 +101,12 @@ function operationOf(route: Route, schemas: Json): Json {
     ...(pathParameters.length + queryParameters.length > 0 && {
       parameters: [...pathParameters, ...queryParameters],
     }),
-    ...(body && { requestBody: { content: json(schemaOf(body, 'input', schemas)) } }),
+    ...(body && {
+      requestBody: {
+        ...(!body.safeParse(undefined).success && { required: true }),
+        content: json(schemaOf(body, 'input', schemas)),
+      },
+    }),
     ...(rawBody && { requestBody: { content: { [rawBody]: { schema: { type: 'string' } } } } }),
     responses: {
       [status]: {

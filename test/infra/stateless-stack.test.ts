@@ -399,9 +399,13 @@ describe('API', () => {
     return `${RouteKey} ${production.all('AWS::Lambda::Function')[functionId]!.Properties.FunctionName}`;
   });
 
-  test('has the routes of the table, and one for everything else', () => {
+  test('has the routes of the table, HEAD wherever GET is, and one for everything else', () => {
     const expected = [
-      ...ROUTES.map((route) => `${route.method} ${route.path} ${functionName('production', route.function)}`),
+      ...ROUTES.flatMap((route) =>
+        (route.method === 'GET' ? ['GET', 'HEAD'] : [route.method]).map(
+          (method) => `${method} ${route.path} ${functionName('production', route.function)}`,
+        ),
+      ),
       `$default ${functionName('production', FALLBACK_FUNCTION)}`,
     ];
     expect(routes.sort()).toEqual(expected.sort());

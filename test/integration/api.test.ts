@@ -82,7 +82,7 @@ describe('the HTTP API', () => {
 
   test.each([
     { name: 'null is an empty array', body: 'null', status: 200 },
-    { name: 'nothing is an empty array', body: '', status: 200 },
+    { name: 'nothing', body: '', status: 400 },
     { name: 'an empty array', body: '[]', status: 200 },
     { name: 'text', body: 'hello', status: 400 },
     { name: 'an object', body: '{}', status: 400 },
@@ -196,6 +196,76 @@ describe('the HTTP API', () => {
     expect(response.status).toBe(405);
     expect(response.headers.get('allow')).toBe('POST');
     expect(await response.json()).toEqual({ error: { message: expect.stringContaining('DELETE') } });
+  });
+
+  test.each(['/health', '/ping', '/'])('%s needs no key', async (path) => {
+    expect((await fetch(stack.url + path)).ok).toBe(true);
+  });
+
+  test('/health tells nothing but ok, and /ping is 204 as at InfluxDB', async () => {
+    const health = await fetch(`${stack.url}/health`);
+    expect([health.status, await health.json()]).toEqual([200, { status: 'ok' }]);
+    const ping = await fetch(`${stack.url}/ping`);
+    expect([ping.status, await ping.text()]).toEqual([204, '']);
+    expect(ping.headers.get('x-influxdb-version')).toMatch(/^1\./);
+  });
+
+  test.each([
+    { name: '/health', path: () => '/health', status: 200 },
+    { name: '/', path: () => '/', status: 200 },
+    { name: '/openapi.json', path: () => '/openapi.json', status: 200 },
+    { name: '/api/v0/hosts', path: () => '/api/v0/hosts', status: 200 },
+    { name: 'of metric names', path: () => `/api/v0/hosts/${host}/metric-names`, status: 200 },
+    { name: '/api/v0/hosts/nobody', path: () => '/api/v0/hosts/nobody', status: 404 },
+    { name: '/nothing', path: () => '/nothing', status: 404 },
+    { name: '/api/v0/tsdb', path: () => '/api/v0/tsdb', status: 405 },
+  ])('HEAD $name is answered $status as GET is, without the body', async ({ path, status }) => {
+    const head = await client.request('HEAD', path());
+    expect([head.status, await head.text()]).toEqual([status, '']);
+    const get = await client.request('GET', path());
+    expect([get.status, head.headers.get('content-type')]).toEqual([status, get.headers.get('content-type')]);
+    await get.text();
+  });
+
+  test.each([
+    { name: 'Bearer', headers: () => ({ authorization: `Bearer ${stack.apiKey}` }) },
+    { name: 'Token', headers: () => ({ authorization: `Token ${stack.apiKey}` }) },
+    {
+      name: 'Basic, as the password',
+      headers: () => ({ authorization: `Basic ${Buffer.from(`user:${stack.apiKey}`).toString('base64')}` }),
+    },
+  ])('takes the key as $name on reads and writes', async ({ headers }) => {
+    const send = (method: string, path: string, body?: string) =>
+      fetch(stack.url + path, { method, body, headers: headers() });
+    const statuses = await Promise.all([
+      send('GET', '/api/v0/org'),
+      send('GET', '/api/v1/status'),
+      send('POST', '/api/v0/tsdb', '[]'),
+      send('POST', '/write', 'a b=1'),
+    ]);
+    expect(statuses.map(({ status }) => status)).toEqual([200, 200, 200, 204]);
+  });
+
+  test("serves Telegraf's outputs.influxdb: it creates its database, then writes, with a password", async () => {
+    const authorization = `Basic ${Buffer.from(`telegraf:${stack.apiKey}`).toString('base64')}`;
+    const created = await fetch(`${stack.url}/query`, {
+      method: 'POST',
+      headers: { authorization },
+      body: new URLSearchParams({ q: 'CREATE DATABASE "telegraf"' }),
+    });
+    expect([created.status, await created.json()]).toEqual([200, { results: [{ statement_id: 0 }] }]);
+    const write = `/write?consistency=any&db=telegraf&precision=ns&rp=`;
+    const body = `v1,host=web8 value=1 ${now}000000000\n`;
+    expect(
+      (await fetch(stack.url + write, { method: 'POST', headers: { authorization }, body })).status,
+    ).toBe(204);
+    const inAddress = `${stack.url}${write}&u=telegraf&p=${encodeURIComponent(stack.apiKey)}`;
+    expect((await fetch(inAddress, { method: 'POST', body })).status).toBe(204);
+    const other = await fetch(`${stack.url}/query?q=SHOW%20DATABASES`, { headers: { authorization } });
+    expect([other.status, await other.json()]).toEqual([
+      400,
+      { error: expect.stringContaining('CREATE DATABASE') },
+    ]);
   });
 
   test('keeps hosts: created, found, updated with roles added', async () => {

@@ -86,6 +86,7 @@ describe('requests made of the OpenAPI document', () => {
         annotationId: [ANNOTATION],
         customIdentifier: ['a'],
         graphName: ['custom.*'],
+        q: ['CREATE DATABASE "a"'],
         name: ['custom.a.b', 'loadavg5', 'web', 'shop', 'custom.dice.#'],
         status: ['working', 'standby', 'OK'],
         time: [now, now - 60, now - 3600],

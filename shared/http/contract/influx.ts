@@ -7,11 +7,17 @@ export const writeQuery = z.object({
   precision: z.enum(PRECISIONS).default('ns').meta({ description: 'Unit of the timestamps.' }),
 });
 
-/** How InfluxDB 1 and 2 name the lines that they refuse. */
-const linesRefused1 = z.object({ error: z.string() }).meta({ id: 'LinesRefused' });
-const linesRefused2 = z
+/** Errors as InfluxDB 1 and 2 answer them. */
+const refused1 = z.object({ error: z.string() }).meta({ id: 'InfluxRefused' });
+const refused2 = z
   .object({ code: z.literal('invalid'), message: z.string(), line: z.int().min(1).optional() })
-  .meta({ id: 'LinesRefused2' });
+  .meta({ id: 'InfluxRefused2' });
+
+/** The statement may be in the query string, or in a form as the body. */
+const statementQuery = z.object({ q: z.string().optional() });
+const statementResults = z
+  .object({ results: z.array(z.object({ statement_id: z.int() })) })
+  .meta({ id: 'StatementResults' });
 
 export const influxRoutes = [
   {
@@ -23,7 +29,7 @@ export const influxRoutes = [
     query: writeQuery,
     rawBody: 'text/plain',
     status: 204,
-    refusal: linesRefused1,
+    refusal: refused1,
   },
   {
     method: 'POST',
@@ -34,6 +40,35 @@ export const influxRoutes = [
     query: writeQuery,
     rawBody: 'text/plain',
     status: 204,
-    refusal: linesRefused2,
+    refusal: refused2,
+  },
+  {
+    method: 'GET',
+    path: '/query',
+    right: 'write',
+    function: 'registry',
+    summary: 'Answer CREATE DATABASE as InfluxDB 1 does; nothing else is supported',
+    query: statementQuery,
+    answer: statementResults,
+    refusal: refused1,
+  },
+  {
+    method: 'POST',
+    path: '/query',
+    right: 'write',
+    function: 'registry',
+    summary: 'Answer CREATE DATABASE as InfluxDB 1 does; nothing else is supported',
+    query: statementQuery,
+    rawBody: 'application/x-www-form-urlencoded',
+    answer: statementResults,
+    refusal: refused1,
+  },
+  {
+    method: 'GET',
+    path: '/ping',
+    right: 'none',
+    function: 'registry',
+    summary: 'Answer 204, as InfluxDB does',
+    status: 204,
   },
 ] as const satisfies readonly Route[];

@@ -1,8 +1,19 @@
+import * as z from 'zod';
 import { status } from '../../operations/status-answer';
 import type { Route } from './route';
 
-/** What concerns the stage rather than a source: status, the web page and the OpenAPI document. */
+const health = z.object({ status: z.literal('ok') }).meta({ id: 'Health' });
+
+/** What concerns the stage rather than a source: health, status, the web page and the OpenAPI document. */
 export const siteRoutes = [
+  {
+    method: 'GET',
+    path: '/health',
+    right: 'none',
+    function: 'registry',
+    summary: 'Answer ok while the API answers at all, for uptime checks; asks no store',
+    answer: health,
+  },
   {
     method: 'GET',
     path: '/api/v1/status',

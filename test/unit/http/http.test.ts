@@ -30,7 +30,7 @@ describe('a JSON body', () => {
   test.each([
     { name: 'an array with a newline after it', event: eventOf('[1]\n'), expected: [1] },
     { name: 'null', event: eventOf('null'), expected: null },
-    { name: 'nothing', event: eventOf(undefined), expected: null },
+    { name: 'nothing', event: eventOf(undefined), expected: undefined },
     { name: 'base64, as API Gateway sends binary types', event: eventOf(Buffer.from('{}')), expected: {} },
     {
       name: 'gzip',

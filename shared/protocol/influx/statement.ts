@@ -1,0 +1,26 @@
+/** The answer to InfluxQL, as InfluxDB 1 gives it. */
+export interface StatementAnswer {
+  readonly status: 200 | 400;
+  readonly body:
+    | { readonly results: readonly { readonly statement_id: number }[] }
+    | { readonly error: string };
+}
+
+/** `CREATE DATABASE name`, quoted or not, with what may follow it. */
+const CREATE_DATABASE = /^\s*CREATE\s+DATABASE\s+("(?:[^"\\]|\\.)+"|\w+)(?:\s+WITH\s[^;]*)?\s*;?\s*$/i;
+
+/**
+ * Answers an InfluxQL statement. Clients of InfluxDB 1, Telegraf among them, create their database before they write;
+ * a tenant has no databases, so that succeeds and does nothing. No other statement is supported.
+ */
+export function answerStatement(text: string | undefined): StatementAnswer {
+  if (!text) return { status: 400, body: { error: 'missing required parameter "q"' } };
+  if (CREATE_DATABASE.test(text)) return { status: 200, body: { results: [{ statement_id: 0 }] } };
+  return {
+    status: 400,
+    body: {
+      error:
+        'error parsing query: only CREATE DATABASE is supported; GET /api/v1/series/metrics reads samples',
+    },
+  };
+}
