@@ -1,6 +1,7 @@
 import type { Context } from 'aws-lambda';
 import * as z from 'zod';
-import { archiveDay, purgeDay } from '../../shared/archive/archive';
+import { archiveDay } from '../../shared/archive/execute';
+import { purgeDay } from '../../shared/archive/purge';
 import { Catalogue } from '../../shared/catalogue/catalogue';
 import { ColdTier } from '../../shared/cold/cold-tier';
 import { isOpen, Manifest, type ManifestDay } from '../../shared/cold/manifest';

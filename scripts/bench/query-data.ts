@@ -2,7 +2,6 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { S3Client } from '@aws-sdk/client-s3';
 import { Catalogue } from '../../shared/catalogue/catalogue';
 import { encodeChunk, encodeFrame, type SampleFrame, sampleCount } from '../../shared/codec';
-import { encodeArchive } from '../../shared/cold/archive-object';
 import { ColdTier } from '../../shared/cold/cold-tier';
 import { Manifest } from '../../shared/cold/manifest';
 import { connectHot } from '../../shared/hot/connection';
@@ -116,30 +115,23 @@ export async function writeQueryData(
         await warm.put(ref, dayOf(at), item, undefined);
       }
     }
-    for (const [, of] of Map.groupBy(places, ({ ref }) => ref.partition)) {
+    const inOrder = places.sort((a, b) => (a.group < b.group ? -1 : 1));
+    for (const [, of] of Map.groupBy(inOrder, ({ ref }) => ref.partition)) {
       const { ref } = of[0]!;
       for (let at = coldFromMs; at < coldToMs; at += DAY_MS) {
-        const chunks = of.map((place) => {
-          const block = gather(place.layout, [place.layout], framesOf(place, data, at, at + DAY_MS));
-          return {
-            group: place.group,
-            layout: place.layout.id,
-            minTimestamp: at,
-            maxTimestamp: at + DAY_MS - MINUTE_MS,
-            samples: sampleCount(block),
-            bytes: encodeChunk(block),
-          };
-        });
-        const body = encodeArchive({
-          chunks,
-          layouts: new Map(of.map(({ layout }) => [layout.id, layout.bytes])),
-          warm: new Map(),
-        });
         const key = cold.keyOf(ref, dayOf(at));
-        const etag = await cold.put(key, body, undefined);
+        let samples = 0;
+        const written = await cold.write(key, undefined, async (writer) => {
+          for (const place of of) {
+            const { group, layout } = place;
+            const block = gather(layout, [layout], framesOf(place, data, at, at + DAY_MS));
+            samples += sampleCount(block);
+            await writer.addGroup(group, [{ block, layout }]);
+          }
+          await writer.finish(new Map());
+        });
         await manifest.announce(ref, dayOf(at));
-        const samples = chunks.reduce((sum, chunk) => sum + chunk.samples, 0);
-        const archived = { changes: 1, key, etag: etag!, bytes: body.length, samples, atMs: nowMs };
+        const archived = { changes: 1, key, ...written!, samples, atMs: nowMs };
         await manifest.commit(ref, dayOf(at), undefined, archived);
       }
     }

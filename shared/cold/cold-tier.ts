@@ -1,41 +1,47 @@
 import {
+  DeleteObjectCommand,
   GetObjectCommand,
+  ListObjectVersionsCommand,
   NoSuchKey,
   PutObjectCommand,
   type S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3';
 import type { Id } from '../model/id';
-import { decodeLayout, type Layout } from '../model/layout';
 import type { Day, PartitionRef } from '../model/placement';
+import { mapLimited } from '../platform/concurrency';
 import { bucketKeys } from '../platform/keys';
 import {
-  type ArchivedChunk,
-  type ArchiveIndex,
+  type ArchiveReader,
+  type ArchiveWriter,
+  type ByteRange,
   CorruptArchiveError,
-  decodeIndex,
-  FOOTER_BYTES,
-  locateIndex,
-} from './archive-object';
+} from './archive-format';
+import { HTSD_FORMAT } from './htsd-format';
 
 /** The object was replaced while it was read: the read begins again, from the index. */
 export class ObjectChangedError extends Error {
   override readonly name = 'ObjectChangedError';
 }
 
-/** What a suffix read fetches at first: the index of a day of up to some thousand groups. */
+/** The first read of an object fetches this many of its last bytes: the index of some thousand groups. */
 const TAIL_BYTES = 64 * 1024;
+/** Versions of objects that are removed side by side. */
+const PARALLEL = 32;
 
-/** One version of a partition-day's object, of which every read is of the same version (design.md, rule 5). */
+/** One version of a partition-day's object: every read is of this version (DESIGN.md, rule 5). */
 export interface OpenArchive {
   readonly key: string;
   readonly etag: string;
   readonly bytes: number;
-  readonly index: ArchiveIndex;
-  /** @throws {ObjectChangedError} */
-  chunk(chunk: ArchivedChunk): Promise<Uint8Array>;
-  /** @throws {ObjectChangedError} */
-  layout(id: Id): Promise<Layout>;
+  /** Its reads throw {@link ObjectChangedError} when the object was replaced. */
+  readonly reader: ArchiveReader;
+}
+
+/** An object as it was written. */
+export interface WrittenObject {
+  readonly etag: string;
+  readonly bytes: number;
 }
 
 /**
@@ -52,47 +58,46 @@ export class ColdTier {
   }
 
   /**
-   * Opens an object: its index, by one range read, two when the index is large.
+   * Opens an object: one range read fetches its index, a second one if the index is large.
    *
-   * @returns undefined when there is none
+   * @returns undefined when there is no object
+   * @throws {CorruptArchiveError}
    */
   async open(key: string): Promise<OpenArchive | undefined> {
     const tail = await this.get(key, `bytes=-${TAIL_BYTES}`, undefined);
     if (tail === undefined) return undefined;
     const { etag, objectBytes } = tail;
     const tailStart = objectBytes - tail.body.length;
-    const { offset, length, crc } = locateIndex(tail.body.subarray(-FOOTER_BYTES), objectBytes);
-    const range = async (from: number, count: number): Promise<Uint8Array> => {
-      if (from >= tailStart) return tail.body.subarray(from - tailStart, from - tailStart + count);
-      const part = await this.get(key, `bytes=${from}-${from + count - 1}`, etag);
-      if (part?.body.length !== count) throw new CorruptArchiveError(`${count} bytes at ${from} of ${key}`);
+    const slice = async ({ offset, length }: ByteRange): Promise<Uint8Array> => {
+      if (offset >= tailStart) return tail.body.subarray(offset - tailStart, offset - tailStart + length);
+      const part = await this.get(key, `bytes=${offset}-${offset + length - 1}`, etag);
+      if (part?.body.length !== length)
+        throw new CorruptArchiveError(`${key} lacks the ${length} bytes at ${offset}`);
       return part.body;
     };
-    const index = decodeIndex(await range(offset, length), crc);
-    const layouts = new Map(index.layouts.map((layout) => [layout.id, layout]));
-    return {
-      key,
-      etag,
-      bytes: objectBytes,
-      index,
-      chunk: (chunk) => range(chunk.offset, chunk.length),
-      layout: async (id) => {
-        const at = layouts.get(id);
-        if (at === undefined) throw new CorruptArchiveError(`${key} has no layout ${id}`);
-        const layout = decodeLayout(await range(at.offset, at.length));
-        if (layout.id !== id) throw new CorruptArchiveError(`layout ${id} of ${key} is ${layout.id}`);
-        return layout;
-      },
-    };
+    const reader = await HTSD_FORMAT.open({ key, byteLength: objectBytes, slice });
+    return { key, etag, bytes: objectBytes, reader };
   }
 
   /**
-   * Writes a partition-day's object.
+   * Writes a partition-day's object, which is held in memory until it is whole. Nothing is written if `fill` fails.
    *
-   * @param previous the ETag it replaces, or undefined when there was none
-   * @returns its ETag, or undefined when another writer came first; nothing was changed
+   * @param previous the ETag it replaces; undefined when there was no object
+   * @param fill adds every group and finishes
+   * @returns undefined when another writer came first; nothing was changed
    */
-  async put(key: string, body: Uint8Array, previous: string | undefined): Promise<string | undefined> {
+  async write(
+    key: string,
+    previous: string | undefined,
+    fill: (writer: ArchiveWriter) => Promise<void>,
+  ): Promise<WrittenObject | undefined> {
+    const parts: Uint8Array[] = [];
+    await fill(
+      HTSD_FORMAT.writer(async (part) => {
+        parts.push(part);
+      }),
+    );
+    const body = Buffer.concat(parts);
     try {
       const { ETag } = await this.client.send(
         new PutObjectCommand({
@@ -103,12 +108,38 @@ export class ColdTier {
           ...(previous === undefined ? { IfNoneMatch: '*' } : { IfMatch: previous }),
         }),
       );
-      return ETag;
+      return { etag: ETag!, bytes: body.length };
     } catch (error) {
-      // 409: a concurrent conditional write is being settled; to the caller that is having come second.
+      // 409: a concurrent conditional write is being settled, which is to have come second too.
       if (statusOf(error) === 412 || statusOf(error) === 409) return undefined;
       throw error;
     }
+  }
+
+  /**
+   * Removes every version of every object of a tenant, and the delete markers, until time is up.
+   *
+   * @param hasTime asked before each thousand
+   * @returns how many were removed, and whether none is left
+   */
+  async eraseTenant(
+    tenantId: Id,
+    hasTime: () => boolean,
+  ): Promise<{ readonly versions: number; readonly isDone: boolean }> {
+    let versions = 0;
+    while (hasTime()) {
+      const { Versions = [], DeleteMarkers = [] } = await this.client.send(
+        new ListObjectVersionsCommand({ Bucket: this.bucket, Prefix: bucketKeys.archiveOf(tenantId) }),
+      );
+      const found = [...Versions, ...DeleteMarkers];
+      if (found.length === 0) return { versions, isDone: true };
+      // By version id: without one, a versioned bucket would only hide the newest.
+      await mapLimited(found, PARALLEL, ({ Key, VersionId }) =>
+        this.client.send(new DeleteObjectCommand({ Bucket: this.bucket, Key: Key!, VersionId })),
+      );
+      versions += found.length;
+    }
+    return { versions, isDone: false };
   }
 
   private async get(key: string, range: string, etag: string | undefined) {

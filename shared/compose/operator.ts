@@ -1,10 +1,8 @@
 import type { OperatorDependencies } from '../operations/operator-dependencies';
-import { metaTable, settings, variable } from '../platform/environment';
-import { ENV } from '../platform/names';
+import { metaTable, settings } from '../platform/environment';
 import { RecoveryTable } from '../recovery/recovery-table';
 import { ApiKeys } from '../tenancy/api-keys';
 import { UsageTable } from '../tenancy/usage-table';
-import { objectStore } from './object-store';
 import { readDependencies } from './read';
 
 /** What the operator function works with, from its environment. */
@@ -24,8 +22,7 @@ export function operatorDependencies(): OperatorDependencies {
       meta,
       manifest: read.manifest,
       recovery: new RecoveryTable(meta),
-      s3: objectStore(),
-      bucket: variable(ENV.bucket),
+      cold: read.cold,
     },
     now: Date.now,
   };

@@ -32,6 +32,7 @@ export function readDependencies(): ReadDependencies & { readonly tenants: Tenan
       now: Date.now,
     }),
     maxSampleAgeMs,
+    now: Date.now,
     tenants,
   };
 }

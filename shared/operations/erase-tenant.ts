@@ -1,9 +1,9 @@
 import { paginateScan } from '@aws-sdk/client-dynamodb';
-import { DeleteObjectCommand, ListObjectVersionsCommand, type S3Client } from '@aws-sdk/client-s3';
+import type { ColdTier } from '../cold/cold-tier';
 import type { Manifest } from '../cold/manifest';
 import type { HotTier } from '../hot/hot-tier';
 import { mapLimited } from '../platform/concurrency';
-import { bucketKeys, metaKeys } from '../platform/keys';
+import { metaKeys } from '../platform/keys';
 import { deleteItems, type Item, type Table } from '../platform/table';
 import type { RecoveryTable } from '../recovery/recovery-table';
 import type { DeletedTenant } from '../tenancy/tenants';
@@ -15,8 +15,7 @@ export interface EraseDependencies {
   readonly meta: Table;
   readonly manifest: Manifest;
   readonly recovery: RecoveryTable;
-  readonly s3: S3Client;
-  readonly bucket: string;
+  readonly cold: ColdTier;
 }
 
 /** What a slice of erasing removed. */
@@ -41,7 +40,7 @@ const PARALLEL = 32;
  * rest of the meta table, last.
  */
 export async function eraseTenant(
-  { hot, warm, meta, manifest, recovery, s3, bucket }: EraseDependencies,
+  { hot, warm, meta, manifest, recovery, cold }: EraseDependencies,
   tenant: DeletedTenant,
   hasTime: () => boolean,
 ): Promise<EraseCount> {
@@ -64,28 +63,13 @@ export async function eraseTenant(
     }
   }
 
-  for (;;) {
-    if (!hasTime()) return { ...count, isDone: false };
-    const versions = await archiveVersions(s3, bucket, tenant);
-    if (versions.length === 0) break;
-    // Every version by its id: without one, a versioned bucket would only hide the newest.
-    await mapLimited(versions, PARALLEL, (version) =>
-      s3.send(new DeleteObjectCommand({ Bucket: bucket, ...version })),
-    );
-    count.cold += versions.length;
-  }
+  const archive = await cold.eraseTenant(tenant.id, hasTime);
+  count.cold = archive.versions;
+  if (!archive.isDone) return { ...count, isDone: false };
 
   const erased = await deleteItems(meta, metaItems(meta, tenant), hasTime);
   count.meta += erased.items;
   return { ...count, isDone: erased.isDone };
-}
-
-/** The next versions, and marks of deletion, of a tenant's objects. */
-async function archiveVersions(s3: S3Client, bucket: string, { id }: DeletedTenant) {
-  const { Versions = [], DeleteMarkers = [] } = await s3.send(
-    new ListObjectVersionsCommand({ Bucket: bucket, Prefix: bucketKeys.archiveOf(id) }),
-  );
-  return [...Versions, ...DeleteMarkers].map(({ Key, VersionId }) => ({ Key: Key!, VersionId }));
 }
 
 /**

@@ -2,9 +2,9 @@ import { metricNames } from '../catalogue/source-series';
 import { DAY_MS } from '../model/duration';
 import { type Labels, metricOf } from '../model/labels';
 import { sourceIdOf } from '../model/placement';
+import type { TimeRange } from '../model/selection';
 import { mapLimited } from '../platform/concurrency';
 import type { Tenant } from '../tenancy/tenants';
-import type { TimeRange } from './plan';
 import { type ReadDependencies, readSeries } from './read';
 
 /** Days read at a time: each with every series asked for. */

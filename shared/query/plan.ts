@@ -1,11 +1,6 @@
 import { DAY_MS } from '../model/duration';
 import { type Day, daysIn } from '../model/placement';
-
-/** A half-open range of time, ms since epoch. */
-export interface TimeRange {
-  readonly fromMs: number;
-  readonly toMs: number;
-}
+import type { TimeRange } from '../model/selection';
 
 /** Where a range may lie beyond memory: in which days, and in each where its windows begin. */
 export interface DayPlan {

@@ -1,7 +1,7 @@
 import { type Labels, metricOf } from '../model/labels';
 import { sourceIdOf } from '../model/placement';
+import type { TimeRange } from '../model/selection';
 import type { Tenant } from '../tenancy/tenants';
-import type { TimeRange } from './plan';
 import { type Place, type ReadDependencies, readSeries, type Tier } from './read';
 
 export interface TierPlaces {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { archiveDay, purgeDay } from '../../shared/archive/archive';
+import { archiveDay } from '../../shared/archive/execute';
+import { purgeDay } from '../../shared/archive/purge';
 import { flushPartition } from '../../shared/flush/flush';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { ALL_TIME, type Deletion, selects } from '../../shared/model/deletion';
@@ -194,7 +195,7 @@ describe('deletions', () => {
       async archived(): Promise<number> {
         let samples = 0;
         for (const day of DAYS)
-          for (const chunk of (await tiers.cold.open(tiers.cold.keyOf(ref, day)))?.index.chunks ?? [])
+          for (const chunk of (await tiers.cold.open(tiers.cold.keyOf(ref, day)))?.reader.chunks ?? [])
             samples += chunk.samples;
         return samples;
       },

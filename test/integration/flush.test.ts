@@ -1,4 +1,5 @@
-import { archiveDay, purgeDay } from '../../shared/archive/archive';
+import { archiveDay } from '../../shared/archive/execute';
+import { purgeDay } from '../../shared/archive/purge';
 import { flushPartition } from '../../shared/flush/flush';
 import { movedFrames } from '../../shared/hot/hot-tier';
 import { ingestBatch } from '../../shared/ingest/ingest';
@@ -235,11 +236,12 @@ describe('moving group-windows', () => {
     const entry = (await tiers.manifest.get(ref, day))!;
     // The flush comes when the archiver has read the warm items and is about to write the object.
     const cold = Object.assign(Object.create(tiers.cold) as typeof tiers.cold, {
-      put: async (...args: Parameters<typeof tiers.cold.put>) => {
-        await post('race', [{ at: start + 1000, values: { a: 2 } }]);
-        await flush();
-        return tiers.cold.put(...args);
-      },
+      write: async (...[key, previous, fill]: Parameters<typeof tiers.cold.write>) =>
+        tiers.cold.write(key, previous, async (writer) => {
+          await fill(writer);
+          await post('race', [{ at: start + 1000, values: { a: 2 } }]);
+          await flush();
+        }),
     });
     expect(await archiveDay({ ...tiers, cold, now: Date.now }, ref, entry)).toBe(true);
     expect(await purgeDay({ ...tiers, now: Date.now }, ref, entry, 0)).toEqual({ items: 0, remains: true });

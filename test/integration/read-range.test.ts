@@ -1,14 +1,16 @@
 import { QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import { archiveDay, purgeDay } from '../../shared/archive/archive';
+import { archiveDay } from '../../shared/archive/execute';
+import { purgeDay } from '../../shared/archive/purge';
 import { Catalogue } from '../../shared/catalogue/catalogue';
 import { flushPartition } from '../../shared/flush/flush';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { metricOf, sourceOf } from '../../shared/model/labels';
 import { layoutOf, packLayout } from '../../shared/model/layout';
 import { groupIdOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
+import type { TimeRange } from '../../shared/model/selection';
 import { metaKeys } from '../../shared/platform/keys';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
-import { clampRange, type TimeRange } from '../../shared/query/plan';
+import { clampRange } from '../../shared/query/plan';
 import { readSeries } from '../../shared/query/read';
 import { rowRecords } from '../../shared/stream/row-records';
 import { startTiers, type Tiers } from '../support/tiers';

@@ -9,6 +9,7 @@ import { localAws } from '../../scripts/local/provision';
 import { physicalName } from '../../scripts/local/template';
 import { Functions } from '../../scripts/ops/invoke';
 import type { UsageReport } from '../../scripts/ops/usage';
+import { ColdTier } from '../../shared/cold/cold-tier';
 import { Manifest } from '../../shared/cold/manifest';
 import { HotTier } from '../../shared/hot/hot-tier';
 import { tenantIdOf } from '../../shared/model/placement';
@@ -501,8 +502,7 @@ test('erasing goes on after it was cut short at any step', async () => {
     meta,
     manifest: new Manifest(meta),
     recovery: new RecoveryTable(meta),
-    s3: stores.s3,
-    bucket: stack.bucket,
+    cold: new ColdTier(stores.s3, stack.bucket),
   };
   // A step more each time; what the earlier ones removed is not there any more.
   const left: number[] = [];

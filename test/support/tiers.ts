@@ -46,6 +46,7 @@ export interface Tiers {
   readonly tenants: Tenants;
   readonly losses: LossWatch;
   readonly maxSampleAgeMs: number;
+  readonly now: () => number;
   readonly deletedTenants: DeletedTenants;
   readonly newSeries: SeriesCounter;
   /** Straight to the hot tier's server. */
@@ -113,6 +114,7 @@ export async function startTiers(redisUrl?: string): Promise<Tiers> {
     tenants,
     losses: new LossWatch({ hot, table: recovery, tenants, lanes: 1, now: Date.now }),
     maxSampleAgeMs: DAY_MS,
+    now: Date.now,
     warm: new WarmTier({ client: dynamodb, name: physicalName('Warm') }, 35 * DAY_MS),
     cold: new ColdTier(s3, physicalName('Bucket')),
     catalogue,

@@ -1,0 +1,38 @@
+import { sampleCount } from '../codec';
+import { type LayoutBlock, mergeLayoutBlocks } from '../model/layout-block';
+
+/** Samples that one archived chunk has at most, unless a single block has more. */
+const MAX_CHUNK_SAMPLES = 1_000_000;
+
+/**
+ * Merges a group's blocks into few that do not overlap in time.
+ *
+ * @param blocks none empty, in any order
+ * @param maxSamples above which a new block begins, where blocks do not overlap
+ * @returns ascending in time
+ */
+export function mergeInTime(
+  blocks: readonly LayoutBlock[],
+  maxSamples: number = MAX_CHUNK_SAMPLES,
+): LayoutBlock[] {
+  const sorted = [...blocks].sort((a, b) => firstMs(a) - firstMs(b));
+  const runs: LayoutBlock[][] = [];
+  let samples = 0;
+  let lastMs = -Infinity;
+  for (const block of sorted) {
+    const count = sampleCount(block.block);
+    const overlaps = firstMs(block) <= lastMs;
+    if (runs.length === 0 || (!overlaps && samples + count > maxSamples)) {
+      runs.push([]);
+      samples = 0;
+    }
+    runs.at(-1)!.push(block);
+    samples += count;
+    lastMs = Math.max(lastMs, block.block.timestamps.at(-1)!);
+  }
+  return runs.map(mergeLayoutBlocks);
+}
+
+function firstMs({ block }: LayoutBlock): number {
+  return block.timestamps[0]!;
+}

@@ -1,0 +1,98 @@
+import type { Id } from '../model/id';
+import type { Layout } from '../model/layout';
+import type { LayoutBlock } from '../model/layout-block';
+import type { GroupId } from '../model/placement';
+import type { LocatedBlock, Selection } from '../model/selection';
+
+/**
+ * How a partition-day lies in an object: the port between the archive's bytes and those who write and read it. A format
+ * writes group by group, plans which bytes a read needs, and decodes them.
+ */
+export interface ArchiveFormat {
+  /**
+   * @param write takes the object's bytes, in order; `addGroup` and `finish` wait for it
+   */
+  writer(write: (bytes: Uint8Array) => Promise<void>): ArchiveWriter;
+  /** @throws {CorruptArchiveError} when the bytes are no whole object of a format this release reads */
+  open(object: ObjectBytes): Promise<ArchiveReader>;
+}
+
+export interface ArchiveWriter {
+  /**
+   * Adds a group; groups come in ascending order, each once.
+   *
+   * @param blocks at least one, none empty, in order of time
+   */
+  addGroup(group: GroupId, blocks: readonly (LayoutBlock | StoredBlock)[]): Promise<void>;
+  /**
+   * @param warm the warm items the object holds: sort key -> revision
+   */
+  finish(warm: ReadonlyMap<string, string>): Promise<void>;
+}
+
+export interface ArchiveReader {
+  /** In order of group, then time. */
+  readonly chunks: readonly ArchivedChunk[];
+  /** The warm items the object holds: sort key -> revision. */
+  readonly warm: Readonly<Record<string, string>>;
+  /** Which bytes hold what was selected. Reads nothing. */
+  plan(selection: Selection): readonly PlannedRead[];
+  /** @throws {CorruptArchiveError} */
+  read(planned: PlannedRead): Promise<LocatedBlock | undefined>;
+  /** @throws {CorruptArchiveError} */
+  layout(id: Id): Promise<Layout>;
+  /** A whole chunk, as a writer takes it. */
+  load(chunk: ArchivedChunk): Promise<StoredBlock>;
+  /**
+   * Reads every chunk back and compares it with the index.
+   *
+   * @throws {CorruptArchiveError} when one cannot be decoded or has another number of samples
+   */
+  verify(): Promise<void>;
+}
+
+/** A range of an object's bytes. */
+export interface ByteRange {
+  readonly offset: number;
+  readonly length: number;
+}
+
+/** One version of an object. */
+export interface ObjectBytes {
+  readonly byteLength: number;
+  /** The object's name, for messages and places. */
+  readonly key: string;
+  slice(range: ByteRange): Promise<Uint8Array>;
+}
+
+/** What the index says of a chunk. */
+export interface ArchivedChunk extends ByteRange {
+  readonly group: GroupId;
+  readonly layout: Id;
+  /** ms since epoch, both inclusive. */
+  readonly minTimestamp: number;
+  readonly maxTimestamp: number;
+  readonly samples: number;
+}
+
+/** One decision of {@link ArchiveReader.plan}. */
+export interface PlannedRead {
+  readonly chunk: ArchivedChunk;
+  /** The bytes to fetch. */
+  readonly ranges: readonly ByteRange[];
+  readonly selection: Selection;
+}
+
+/** A chunk as an object stores it. A writer of the same format copies its bytes; another one decodes it. */
+export interface StoredBlock {
+  readonly chunk: ArchivedChunk;
+  readonly layout: Layout;
+  readonly bytes: Uint8Array;
+  /** @throws {CorruptChunkError} */
+  decode(): LayoutBlock;
+}
+
+/** Bytes that are no whole object of a format this release reads. */
+export class CorruptArchiveError extends Error {
+  override readonly name = 'CorruptArchiveError';
+}

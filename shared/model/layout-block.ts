@@ -1,0 +1,64 @@
+import { type Block, type ChunkReader, LEFT_OUT, mergeBlocks, relayout } from '../codec';
+import { inLayout } from './block-layout';
+import { type Layout, unionLayout } from './layout';
+
+/** A group's samples in columns, and the layout that names the columns. */
+export interface LayoutBlock {
+  readonly block: Block;
+  readonly layout: Layout;
+}
+
+/** Up to this many series of a chunk are decoded one by one; more are decoded together. */
+const MAX_SINGLE_SERIES = 4;
+
+/**
+ * Picks series out of a block.
+ *
+ * @returns a block of the wanted layout; undefined when `block` has none of its series
+ */
+export function pickSeries({ block, layout }: LayoutBlock, wanted: Layout): Block | undefined {
+  const positions = positionsOf(layout, wanted);
+  return positions && relayout(block, wanted.idBytes, wanted.series.length, positions);
+}
+
+/** Picks series out of a chunk as {@link pickSeries} does, and decodes no more than that takes. */
+export function pickFromChunk(chunk: ChunkReader, layout: Layout, wanted: Layout): Block | undefined {
+  if (wanted.series.length > MAX_SINGLE_SERIES) {
+    const positions = positionsOf(layout, wanted);
+    return positions && relayout(chunk.block(), wanted.idBytes, wanted.series.length, positions);
+  }
+  const blocks: Block[] = [];
+  for (const [key, column] of wanted.columns) {
+    const index = layout.columns.get(key);
+    if (index === undefined) continue;
+    const single = chunk.series(index);
+    blocks.push(relayout(single, wanted.idBytes, wanted.series.length, Uint32Array.of(column)));
+  }
+  return mergeAll(blocks);
+}
+
+/** For each column of `layout` its column in `wanted`; undefined when they share no series. */
+function positionsOf(layout: Layout, wanted: Layout): Uint32Array | undefined {
+  const positions = Uint32Array.from(layout.columns.keys(), (key) => wanted.columns.get(key) ?? LEFT_OUT);
+  return positions.every((position) => position === LEFT_OUT) ? undefined : positions;
+}
+
+/** Merges blocks of one layout, pair by pair: each sample is copied a logarithmic number of times. */
+export function mergeAll(blocks: readonly Block[]): Block | undefined {
+  if (blocks.length <= 1) return blocks[0];
+  const middle = blocks.length >> 1;
+  return mergeBlocks(mergeAll(blocks.slice(0, middle))!, mergeAll(blocks.slice(middle))!);
+}
+
+/** Merges blocks, at least one, into the union of their layouts, pair by pair. */
+export function mergeLayoutBlocks(blocks: readonly LayoutBlock[]): LayoutBlock {
+  if (blocks.length === 1) return blocks[0]!;
+  const middle = blocks.length >> 1;
+  const a = mergeLayoutBlocks(blocks.slice(0, middle));
+  const b = mergeLayoutBlocks(blocks.slice(middle));
+  const layout = unionLayout([a.layout, b.layout]);
+  return {
+    block: mergeBlocks(inLayout(a.block, a.layout, layout), inLayout(b.block, b.layout, layout)),
+    layout,
+  };
+}
