@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import {
   compareVersions,
   encodeVersion,
@@ -12,12 +13,15 @@ import { FORMATS, type FrameFormat } from '../model/formats';
 import type { Id } from '../model/id';
 import { idText } from '../model/id';
 import {
+  byKey,
+  cutSeries,
+  decodedBytes,
   decodeLayout,
+  encodeLayout,
+  type KeyedLabels,
   type Layout,
-  layoutOf,
   type PackedLayout,
   packLayout,
-  positionsIn,
   unpackLayout,
 } from '../model/layout';
 import { type GroupId, groupIdOf, windowStartMs } from '../model/placement';
@@ -91,7 +95,8 @@ function reducePartition(
       for (const { timestamp, values } of frames) {
         const row: VersionedRow = { layout, version, values };
         const others = byTimestamp.get(timestamp);
-        byTimestamp.set(timestamp, others === undefined ? [row] : addRow(others, row));
+        if (others === undefined) byTimestamp.set(timestamp, [row]);
+        else others.push(row);
       }
     }
   }
@@ -101,14 +106,14 @@ function reducePartition(
   for (const [group, byTimestamp] of rows) {
     const byWindow = new Map<number, Uint8Array[]>();
     const used = new Set<Id>();
-    for (const [timestamp, distinct] of byTimestamp) {
+    for (const [timestamp, all] of byTimestamp) {
       const start = windowStartMs(timestamp, windowMs);
       let frames = byWindow.get(start);
       if (frames === undefined) {
         frames = [];
         byWindow.set(start, frames);
       }
-      for (const row of distinct) {
+      for (const row of distinctRows(all)) {
         frames.push(frameOf(row, timestamp, format));
         samples += row.values.length / 8;
         layouts.set(row.layout.id, row.layout);
@@ -134,47 +139,75 @@ function reducePartition(
   };
 }
 
-/** Adds a row to those of its group and timestamp. No two of the result have a series in common. */
-function addRow(others: readonly VersionedRow[], row: VersionedRow): VersionedRow[] {
-  const kept: VersionedRow[] = [];
-  let rest: VersionedRow | undefined = row;
-  for (const other of others) {
-    if (rest === undefined) kept.push(other);
-    else if (wins(other, rest)) {
-      rest = without(rest, other);
-      kept.push(other);
-    } else {
-      const left = without(other, rest);
-      if (left !== undefined) kept.push(left);
+/**
+ * Keeps of each series the value of the highest version, in time linear in the number of values.
+ *
+ * @param rows of one group and timestamp
+ * @returns rows of which no two have a series in common; those of one version are joined
+ */
+function distinctRows(rows: VersionedRow[]): VersionedRow[] {
+  if (rows.length === 1) return rows;
+  rows.sort((a, b) => compareVersions(b.version, a.version));
+  const taken = new Set<string>();
+  const takenLayouts = new Set<Id>();
+  const distinct: VersionedRow[] = [];
+  for (let at = 0; at < rows.length; ) {
+    const { version } = rows[at]!;
+    const picked: PickedValue[] = [];
+    const parts: VersionedRow[] = [];
+    for (; at < rows.length && compareVersions(rows[at]!.version, version) === 0; at++) {
+      const row = rows[at]!;
+      // A flood of rows of one layout, or a redelivery.
+      if (takenLayouts.has(row.layout.id)) continue;
+      takenLayouts.add(row.layout.id);
+      const before = picked.length;
+      pickNew(row, taken, picked);
+      if (picked.length > before) parts.push(row);
     }
+    const only = parts.length === 1 ? parts[0] : undefined;
+    if (only?.layout.seriesCount === picked.length) distinct.push(only);
+    else distinct.push(...rowsOfPicked(version, picked));
   }
-  if (rest !== undefined) kept.push(rest);
-  return kept;
+  return distinct;
 }
 
-/** Rows of equal versions come from one record, delivered twice, and have the same values. */
-function wins(a: VersionedRow, b: VersionedRow): boolean {
-  return compareVersions(a.version, b.version) >= 0;
+/** A value that no row of a higher version has. */
+interface PickedValue extends KeyedLabels {
+  readonly row: VersionedRow;
+  readonly column: number;
 }
 
-/** Removes from `row` the series that `other` has. Returns undefined if none remain. */
-function without(row: VersionedRow, other: VersionedRow): VersionedRow | undefined {
-  if (row.layout.id === other.layout.id) return undefined;
-  const layout = decodeLayout(unpackLayout(row.layout.packed));
-  const others = decodeLayout(unpackLayout(other.layout.packed));
-  const keys = [...layout.columns.keys()];
-  const left = layout.series.filter((_, i) => !others.columns.has(keys[i]!));
-  if (left.length === layout.series.length) return row;
-  if (left.length === 0) return undefined;
-  return narrow(row, layout, layoutOf(left));
+function pickNew(row: VersionedRow, taken: Set<string>, picked: PickedValue[]): void {
+  const { columns, series } = decodedLayout(row.layout);
+  let column = 0;
+  for (const key of columns.keys()) {
+    if (!taken.has(key)) {
+      taken.add(key);
+      picked.push({ key, labels: series[column]!, row, column });
+    }
+    column++;
+  }
 }
 
-function narrow(row: VersionedRow, from: Layout, to: Layout): VersionedRow {
-  const values = new Uint8Array(to.series.length * 8);
-  positionsIn(to, from).forEach((column, i) => {
-    values.set(row.values.subarray(column * 8, column * 8 + 8), i * 8);
+function rowsOfPicked(version: Version, picked: PickedValue[]): VersionedRow[] {
+  return cutSeries(picked.sort(byKey)).map((part) => {
+    const values = new Uint8Array(part.length * 8);
+    part.forEach(({ row, column }, i) => {
+      values.set(row.values.subarray(column * 8, column * 8 + 8), i * 8);
+    });
+    return { layout: packLayout(encodeLayout(part)), version, values };
   });
-  return { layout: packLayout(to.bytes), version: row.version, values };
+}
+
+/** Layouts by id: rows of one timestamp and many versions come again minute after minute. */
+const decodedLayouts = new LRUCache<Id, Layout>({ maxSize: 64_000_000, sizeCalculation: decodedBytes });
+
+function decodedLayout({ id, packed }: PackedLayout): Layout {
+  const cached = decodedLayouts.get(id);
+  if (cached !== undefined) return cached;
+  const layout = decodeLayout(unpackLayout(packed));
+  decodedLayouts.set(id, layout);
+  return layout;
 }
 
 function frameOf({ layout, version, values }: VersionedRow, timestamp: number, format: FrameFormat) {

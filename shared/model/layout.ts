@@ -43,6 +43,10 @@ const FORMAT = 1;
  */
 export const MAX_UNION_BYTES = 256 * 1024;
 
+/** Most series, and most bytes of {@link labelsKey}s, of a row's layout: see {@link cutSeries}. */
+const MAX_ROW_SERIES = 1024;
+const MAX_ROW_KEY_BYTES = 192 * 1024;
+
 /** The id of a layout's bytes, without decoding them. */
 export function layoutIdOf(bytes: Uint8Array): Buffer {
   return idBytes('layout', bytes);
@@ -128,6 +132,28 @@ export function layoutOf(series: Iterable<Labels>): Layout {
 
 export function byKey(a: Pick<KeyedLabels, 'key'>, b: Pick<KeyedLabels, 'key'>): number {
   return a.key < b.key ? -1 : a.key > b.key ? 1 : 0;
+}
+
+/**
+ * Cuts a row's series into parts, each small enough for a layout, a script call and a record. Nearly every row is one part:
+ * the split of a source keeps groups at 256 series and 128 KB on average.
+ */
+export function cutSeries<Series extends KeyedLabels>(ordered: readonly Series[]): Series[][] {
+  const parts: Series[][] = [];
+  let part: Series[] = [];
+  let bytes = 0;
+  for (const series of ordered) {
+    const seriesBytes = Buffer.byteLength(series.key);
+    if (part.length === MAX_ROW_SERIES || (part.length > 0 && bytes + seriesBytes > MAX_ROW_KEY_BYTES)) {
+      parts.push(part);
+      part = [];
+      bytes = 0;
+    }
+    part.push(series);
+    bytes += seriesBytes;
+  }
+  if (part.length > 0) parts.push(part);
+  return parts;
 }
 
 /** Encodes the layout of series that are distinct, at least one, and ordered {@link byKey}. */

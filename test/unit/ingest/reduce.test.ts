@@ -63,6 +63,19 @@ describe('reducing a batch', () => {
     expect(contents(reduceBatch(batchOf(...flood).reverse(), HOUR))).toEqual([`a@${T}=999`]);
   });
 
+  test.each([1_500, 10_000])('joins %i rows of one source and time in linear time', (count) => {
+    const rows = Array.from({ length: count }, (_, i) => ({ at: T, values: { [`m${i}`]: i } }));
+    const records = batchOf(rows, rows.slice(0, count / 2));
+    const startMs = performance.now();
+    const batches = reduceBatch(records, HOUR);
+    // Comparing every pair of rows took 27 s for 1,500.
+    expect(performance.now() - startMs).toBeLessThan(2_000);
+    expect(contents(batches)).toEqual(rows.map((_, i) => `m${i}@${T}=${i}`).sort());
+    const frames = batches.flatMap(({ windows }) => windows.flatMap((window) => window.frames));
+    // One version each: the corrected half, the rest.
+    expect(frames.length).toBeLessThan(2 + count / 500);
+  });
+
   test('corrects one series of a row and leaves the others', () => {
     const batch = batchOf([{ at: T, values: { a: 1, b: 2, c: 3 } }], [{ at: T, values: { b: 20 } }]);
     expect(contents(reduceBatch(batch, HOUR))).toEqual([`a@${T}=1`, `b@${T}=20`, `c@${T}=3`]);
