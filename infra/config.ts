@@ -8,23 +8,25 @@ import {
 } from '../shared/platform/settings';
 
 /**
- * `local` is synthesized and run by `npm start`, never deployed to AWS; `dev` may be thrown away; what
- * `staging` and `production` store outlives their stacks.
+ * `npm start` synthesizes and runs `local`, which is never deployed to AWS; `dev` may be thrown away; the stores of
+ * `staging` and `production` outlive their stacks.
  */
 export const STAGES = ['local', 'dev', 'staging', 'production'] as const;
 export type Stage = (typeof STAGES)[number];
 
-/** What a synthesis makes: a stage and its checked settings. */
+/** A stage and its checked settings. */
 export interface Config {
   readonly stage: Stage;
   readonly settings: Settings;
-  /** Whether the stores, and what is in them, outlive the stacks. */
+  /** Whether the stores and their data outlive the stacks. */
   readonly retain: boolean;
 }
 
 const DAY_MS = 86_400_000;
+/** AWS refuses reservations that leave less of the account's concurrency to all other functions. */
+const LEAST_UNRESERVED = 100;
 
-/** What differs from the schema's own defaults. */
+/** Defaults that differ from the schema's. */
 const STAGE_DEFAULTS: Record<Stage, SettingsInput> = {
   local: {
     resolution: '10s',
@@ -87,9 +89,7 @@ export function readConfig(context: Readonly<Record<string, unknown>>): Config {
   return { stage, settings, retain: stage === 'staging' || stage === 'production' };
 }
 
-/**
- * The default settings of a stage.
- */
+/** Returns a stage's default settings. */
 export function stageSettings(stage: Stage): Settings {
   return parseSettings(STAGE_DEFAULTS[stage]);
 }
@@ -99,7 +99,7 @@ function readStage(value: unknown): Stage {
   throw new InvalidSettingError(`stage: ${JSON.stringify(value)} is none of ${STAGES.join(', ')}`);
 }
 
-/** CDK's own context keys all hold a `:`, `/`, `@` or `-`, so a plain word is meant as a setting. */
+/** CDK's own context keys all contain `:`, `/`, `@` or `-`, so a plain word is a setting. */
 function isSettingName(key: string): boolean {
   return /^[a-z][A-Za-z0-9]*$/.test(key) && key !== 'stage' && key !== 'settings';
 }
@@ -121,9 +121,10 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** What AWS does not take, or a stage does not allow, whatever the pipeline itself could do. */
+/** Bounds of AWS and of stages, beside those of the pipeline: field, whether its value is refused, and why. */
 function deploymentLimits(stage: Stage, s: Settings): (readonly [keyof Settings, boolean, string])[] {
   const logDays = s.logRetention / DAY_MS;
+  const reserved = s.queryConcurrency + s.flusherConcurrency;
   return [
     [
       'batchWindow',
@@ -164,6 +165,11 @@ function deploymentLimits(stage: Stage, s: Settings): (readonly [keyof Settings,
       'logRetention',
       stage === 'production' && s.logRetention < 7 * DAY_MS,
       'production needs at least 7d to look into an incident',
+    ],
+    [
+      'accountConcurrency',
+      reserved > 0 && reserved + LEAST_UNRESERVED > s.accountConcurrency,
+      `${s.accountConcurrency} is below queryConcurrency (${s.queryConcurrency}) + flusherConcurrency (${s.flusherConcurrency}) + ${LEAST_UNRESERVED} that AWS keeps unreserved; lower those, or ask AWS for a larger quota (L-B99A9384)`,
     ],
   ];
 }

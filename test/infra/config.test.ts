@@ -31,6 +31,16 @@ describe('what is chosen', () => {
     expect(STAGES.filter((stage) => readConfig({ stage }).retain)).toEqual(['staging', 'production']);
   });
 
+  test.each([
+    { name: 'a new account, whose quota is 10, in dev', context: { stage: 'dev', accountConcurrency: '10' } },
+    {
+      name: 'reservations that leave exactly 100, in production',
+      context: { stage: 'production', accountConcurrency: '216' },
+    },
+  ])('fits $name', ({ context }) => {
+    expect(readConfig(context).settings.accountConcurrency).toBe(Number(context.accountConcurrency));
+  });
+
   test('is quick and small locally', () => {
     expect(stageSettings('local')).toMatchObject({
       resolution: 10_000,
@@ -83,6 +93,11 @@ describe('a wrong configuration is one sentence that names the field', () => {
     { context: { ingesterTimeout: '16m' }, says: /^ingesterTimeout: .*Lambda's 15m/ },
     { context: { requestBurst: '10' }, says: /^requestBurst: .*below requestsPerSecond/ },
     { context: { flusherConcurrency: '2' }, says: /^flusherConcurrency: .*drain finds no room/ },
+    {
+      context: { stage: 'production', accountConcurrency: '215' },
+      says: /^accountConcurrency: 215 is below queryConcurrency \(100\) \+ flusherConcurrency \(16\) \+ 100 that AWS keeps unreserved; lower those, or ask AWS for a larger quota \(L-B99A9384\)$/,
+    },
+    { context: { accountConcurrency: '10', flusherConcurrency: '3' }, says: /^accountConcurrency: / },
     { context: { domainName: 'metrics.example.com' }, says: /^certificateArn: .*given together/ },
     {
       context: { domainName: 'https://example.com/', certificateArn: CERTIFICATE },

@@ -121,6 +121,17 @@ describe('functions', () => {
     });
   });
 
+  test('reserve no concurrency in dev, which fits into an account with a quota of 10', () => {
+    const { stateless } = synthesize({ stage: 'dev', accountConcurrency: '10' });
+    for (const fn of stateless.properties('AWS::Lambda::Function'))
+      expect(fn.ReservedConcurrentExecutions).toBeUndefined();
+    expect(
+      stateless
+        .properties('AWS::CloudWatch::Alarm')
+        .find(({ AlarmName }) => AlarmName === 'heterotsdb-dev-concurrency')!.Threshold,
+    ).toBe(8);
+  });
+
   test('reach the hot tier over TLS, in cluster mode, signed by IAM', () => {
     const [first, endpoint, middle, replicationGroup] =
       fn('query').Environment.Variables.REDIS_URL['Fn::Join'][1];
