@@ -62,7 +62,7 @@ const deployment = {
    * Fixed when the cache is made: it can be changed between sync and async, and not to or from disabled.
    */
   cacheDurability: z.enum(['disabled', 'async', 'sync']).default('disabled'),
-  /** How long the mapping tries a record; 0s: an hour less than the stream remembers it, at most Lambda's 7d. */
+  /** How long the mapping tries a record; 0s: as {@link longestRecordAgeMs} says, at most Lambda's 7d. */
   recordAge: duration('0s'),
   /** How long one batch may take the ingester before it is cut off and tried again in halves. */
   ingesterTimeout: duration('2m'),
@@ -170,10 +170,10 @@ export const settingsSchema = z
       );
     if (s.recordAge !== 0 && (s.recordAge < DAY_MS / 2 || s.recordAge > 7 * DAY_MS))
       complain('recordAge', `${s.recordAge} ms is not between 12h and Lambda's 7d`);
-    if (s.recordAge > s.streamRetention - HOUR_MS)
+    if (s.recordAge > longestRecordAgeMs(s))
       complain(
         'recordAge',
-        `${s.recordAge} ms must be below streamRetention (${s.streamRetention} ms) by 1h, or what is given up is gone before it is put away`,
+        `${s.recordAge} ms must be below streamRetention (${s.streamRetention} ms) by window + flushDelay (${residency} ms) and 1h, or the stream has forgotten a redriven record while only memory holds it`,
       );
     if (s.ingesterTimeout < LEAST_INGESTER_MS || s.ingesterTimeout > 15 * 60_000)
       complain(
@@ -229,6 +229,16 @@ export type Settings = z.output<typeof settingsSchema>;
 /** What a function is told. */
 export type RuntimeSettings = Omit<Settings, keyof typeof deployment>;
 export type SettingsInput = z.input<typeof settingsSchema>;
+
+/**
+ * Returns the greatest age at which the mapping may give up a record, in ms. Redriven within an hour, the record then
+ * stays in memory for window and flush delay; if memory is lost, the stream must still have it.
+ */
+export function longestRecordAgeMs(
+  settings: Pick<Settings, 'streamRetention' | 'window' | 'flushDelay'>,
+): number {
+  return settings.streamRetention - settings.window - settings.flushDelay - HOUR_MS;
+}
 
 /** The settings without those that only synthesis needs. */
 export function runtimeSettings(settings: Settings): RuntimeSettings {

@@ -148,6 +148,11 @@ const DANGERS: [change: string, rule: keyof typeof SAFETY, make: (templates: Tem
     (t) => (of(t, MAPPING)[0]!.MaximumRecordAgeInSeconds = 604_800),
   ],
   [
+    'record age that leaves no room for memory',
+    'a record is tried until just before the stream forgets it, without limit of attempts',
+    (t) => (of(t, MAPPING)[0]!.MaximumRecordAgeInSeconds = 167 * 3600),
+  ],
+  [
     'attempts bounded',
     'a record is tried until just before the stream forgets it, without limit of attempts',
     (t) => (of(t, MAPPING)[0]!.MaximumRetryAttempts = 10),

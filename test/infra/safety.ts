@@ -200,10 +200,13 @@ export const SAFETY: Readonly<Record<string, Rule>> = {
 
   'a record is tried until just before the stream forgets it, without limit of attempts': (deployment) => {
     const [stream] = deployment.stateful.properties('AWS::Kinesis::Stream');
+    const { window, flushDelay } = settingsOf(deployment);
+    const inMemoryS = (window + flushDelay) / 1000;
     return deployment.stateless
       .properties('AWS::Lambda::EventSourceMapping')
       .flatMap(({ MaximumRecordAgeInSeconds: ageS = -1, MaximumRetryAttempts: attempts = -1 }) => [
-        (ageS < 0 || ageS >= stream!.RetentionPeriodHours * HOUR_S) && `${ageS} s: the stream forgets first`,
+        (ageS < 0 || ageS + inMemoryS >= stream!.RetentionPeriodHours * HOUR_S) &&
+          `${ageS} s: the stream forgets before a redriven record has left memory`,
         ageS >= 0 && ageS < SLACK_S && `${ageS} s: records are given up within half a day`,
         attempts !== -1 && `${attempts} attempts`,
       ]);

@@ -355,15 +355,18 @@ describe('mapping', () => {
     expect(JSON.stringify(mapping.DestinationConfig.OnFailure.Destination)).toContain('BucketArn');
   });
 
+  // The stream outlives the record's age by an hour for the redrive, and by window and flushDelay in memory.
   test.each([
-    { streamRetention: '24h', ageSeconds: 23 * 3600 },
-    { streamRetention: '72h', ageSeconds: 71 * 3600 },
-    { streamRetention: '168h', ageSeconds: 167 * 3600 },
+    { streamRetention: '24h', ageSeconds: (23 - 1) * 3600 - 600 },
+    { streamRetention: '72h', ageSeconds: (71 - 1) * 3600 - 600 },
+    { streamRetention: '168h', ageSeconds: (167 - 1) * 3600 - 600 },
+    { streamRetention: '72h', window: '4h', flushDelay: '2h', ageSeconds: (71 - 6) * 3600 },
+    { streamRetention: '72h', recordAge: '20h', ageSeconds: 20 * 3600 },
     { streamRetention: '30d', ageSeconds: 7 * 24 * 3600 },
   ])(
     'tries a record for $ageSeconds s when the stream remembers $streamRetention',
-    ({ streamRetention, ageSeconds }) => {
-      const { stateful, stateless } = synthesize({ streamRetention });
+    ({ ageSeconds, ...settings }) => {
+      const { stateful, stateless } = synthesize(settings);
       expect(stateless.only('AWS::Lambda::EventSourceMapping').MaximumRecordAgeInSeconds).toBe(ageSeconds);
       expect(stateful.only('AWS::Kinesis::Stream').RetentionPeriodHours * 3600).toBeGreaterThan(ageSeconds);
     },
