@@ -12,6 +12,8 @@ import { until } from '../support/until';
 const DAY_S = 86_400;
 const DESKTOP = { width: 1400, height: 1000 };
 const PHONE = { width: 390, height: 844 };
+/** As long as a host's name may be, nearly. */
+const LONG_NAME = `edge-${'long.'.repeat(39)}host`;
 const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 /** Kept, for people to look at. */
 const SCREENSHOTS = join(__dirname, '..', '..', '.local', 'screenshots');
@@ -27,6 +29,9 @@ describe('the page', () => {
   let client: Client;
   let host: string;
   let busyHost: string;
+  let longHost: string;
+  let retiredHost: string;
+  let readKey: string;
   const now = Math.floor(Date.now() / 60_000) * 60;
   const contexts: BrowserContext[] = [];
   let errors: string[] = [];
@@ -38,6 +43,17 @@ describe('the page', () => {
     client = new Client(stack.url, stack.apiKey);
     host = await client.createHost('web1');
     busyHost = await client.createHost('busy');
+    longHost = await client.createHost(LONG_NAME);
+    retiredHost = await client.createHost('old1');
+    ({ key: readKey } = await ops<{ key: string }>(
+      stack.url,
+      'keys',
+      'create',
+      '--tenant',
+      'default',
+      '--rights',
+      'read',
+    ));
     // Yesterday's samples go to the archive, those of hours ago to the warm tier, and the last stay in memory.
     const yesterday = Math.floor(now / DAY_S) * DAY_S - 600;
     if (now - yesterday < 23 * 3600) {
@@ -57,6 +73,26 @@ describe('the page', () => {
       },
     ]);
     await client.json('POST', '/api/v0/services/shop/tsdb', [{ name: 'latency.p99', time: now, value: 12 }]);
+    await client.json('POST', '/api/v0/services/shop/roles', { name: 'web' });
+    for (const id of [host, longHost])
+      await client.json('PUT', `/api/v0/hosts/${id}/role-fullnames`, { roleFullnames: ['shop:web'] });
+    for (const [annotation, role] of [
+      ['Deploy 1.2', 'web'],
+      ['Database moved', 'db'],
+    ])
+      await client.json('POST', '/api/v0/graph-annotations', {
+        title: annotation,
+        from: now - 1500,
+        to: now - 1200,
+        service: 'shop',
+        roles: [role],
+      });
+    await client.post(
+      [longHost, retiredHost].flatMap((hostId) =>
+        [1800, 1200, 600].map((ago) => ({ hostId, name: 'loadavg1', time: now - ago, value: 40 })),
+      ),
+    );
+    await client.json('POST', `/api/v0/hosts/${retiredHost}/retire`, {});
     await postBusy();
     await until(
       'every metric has a name',
@@ -188,11 +224,11 @@ describe('the page', () => {
     await signIn(page);
     await page.keyboard.press('/');
     await page.keyboard.type('sho');
-    await page.getByRole('link', { name: 'web1' }).waitFor({ state: 'detached' });
-    await page.getByRole('link', { name: 'shop' }).click();
+    await page.getByRole('link', { name: 'busy' }).waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: /^shop/ }).click();
     await plot(page, 'latency').waitFor();
-    await page.getByLabel('Search').fill('web');
-    await page.getByRole('link', { name: 'web1' }).click();
+    await page.getByLabel('Search hosts').fill('web');
+    await page.getByRole('link', { name: /^web1/ }).click();
     const load = card(page, 'Load average');
     await plot(page, 'Load average').waitFor();
     expect(await load.getByRole('button', { name: /^1 min/ }).textContent()).toMatch(/^1 min[\d.]+$/);
@@ -300,7 +336,8 @@ describe('the page', () => {
     expect(hot![0]).toBeGreaterThan(95);
     expect(warm![0]).toBeGreaterThan(85);
     expect(warm![0]).toBeLessThan(95);
-    if (now % DAY_S < 22 * 3600) expect(cold![0]).toBeLessThan(warm![0]!);
+    // Later than yesterday's archived samples, unless today has only begun.
+    if (now % DAY_S > 3 * 3600 && now % DAY_S < 22 * 3600) expect(cold![0]).toBeLessThan(warm![0]!);
 
     await page.getByRole('button', { name: 'Where the data is' }).click();
     await shares.waitFor({ state: 'detached' });
@@ -361,6 +398,281 @@ describe('the page', () => {
     expect(failed.filter((text) => !REQUEST_FAILED.test(text))).toEqual([]);
   });
 
+  describe('says why it shows nothing', () => {
+    test('in a browser whose language is no valid tag, it shows everything', async () => {
+      const context = await browser.newContext({ viewport: DESKTOP });
+      contexts.push(context);
+      await context.addInitScript(
+        "Object.defineProperty(Navigator.prototype, 'language', { get: () => 'en-US@posix' })",
+      );
+      const page = await openIn(context, `${stack.url}/#host=${host}&key=${stack.apiKey}`);
+      await plot(page, 'Load average').waitFor();
+    });
+
+    test('when its script does not arrive', async () => {
+      const context = await browser.newContext({ viewport: DESKTOP });
+      contexts.push(context);
+      await context.route('**/assets/*.js', (route) => route.abort());
+      const page = await openIn(context, stack.url);
+      await page.getByText('The page did not start.').waitFor();
+      expect(errors.splice(0)).toEqual([expect.stringMatching(REQUEST_FAILED)]);
+    });
+
+    test('when it fails while it starts', async () => {
+      const context = await browser.newContext({ viewport: DESKTOP });
+      contexts.push(context);
+      await context.addInitScript(
+        "Object.defineProperty(window, 'sessionStorage', { get() { throw new Error('no storage'); } })",
+      );
+      const page = await openIn(context, stack.url);
+      await page.getByText('no storage').waitFor();
+      await page.getByRole('button', { name: 'Reload' }).waitFor();
+    });
+
+    test.each([
+      { link: () => 'host=nobody', says: 'There is no host “nobody”' },
+      { link: () => 'service=nothing', says: 'There is no service “nothing”' },
+      { link: () => 'role=shop:nothing', says: 'There is no role “shop:nothing”' },
+      { link: () => `host=${retiredHost}`, says: 'This host was retired at' },
+      {
+        link: () => `host=${host}&last=9999d`,
+        says: 'The link asks for an impossible time range: last=9999d',
+      },
+    ])('in a link to what is not there: $says', async ({ link, says }) => {
+      const page = await opened(link());
+      await page.getByText(says).waitFor();
+      expect(errors.splice(0).filter((text) => !REQUEST_FAILED.test(text))).toEqual([]);
+    });
+
+    test('and shows the samples of a retired host all the same', async () => {
+      const page = await opened(`host=${retiredHost}`);
+      await plot(page, 'Load average').waitFor();
+      expect(await page.title()).toBe('old1 · HeteroTSDB');
+    });
+  });
+
+  test('recovers from a server that lets requests in and never answers', async () => {
+    const door = new Door(Number(new URL(stack.url).port));
+    const port = await door.open(0);
+    const page = await opened(`host=${host}&graph=loadavg&last=30m`, {}, `http://127.0.0.1:${port}`);
+    await plot(page, 'Load average').waitFor();
+    door.hang(true);
+    await page.getByRole('alert').getByText('does not answer').waitFor();
+    door.hang(false);
+    await page.getByRole('alert').waitFor({ state: 'detached' });
+    const time = Math.floor(Date.now() / 1000);
+    await client.post([{ hostId: host, name: 'loadavg5', time, value: 66.6 }]);
+    await card(page, 'Load average').getByText('66.6', { exact: true }).waitFor();
+    await page.close();
+    await door.close();
+    expect(errors.splice(0).filter((text) => !REQUEST_FAILED.test(text))).toEqual([]);
+  });
+
+  test('keeps hidden lines in the address', async () => {
+    const page = await opened(`host=${host}&graph=loadavg`);
+    const line = card(page, 'Load average').getByRole('button', { name: /^5 min/ });
+    await line.click();
+    expect(state(page).getAll('hide')).toEqual(['loadavg5']);
+    await page.reload();
+    await plot(page, 'Load average').waitFor();
+    expect(await line.getAttribute('aria-pressed')).toBe('false');
+    await line.click();
+    expect(state(page).has('hide')).toBe(false);
+  });
+
+  test('takes a drag of three pixels for a click, and leaves no band', async () => {
+    const page = await opened(`host=${host}&graph=loadavg`);
+    const over = card(page, 'Load average').locator('.u-over');
+    await over.waitFor();
+    const box = (await over.boundingBox())!;
+    await page.mouse.move(box.x + 100, box.y + 50);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 103, box.y + 50, { steps: 3 });
+    await page.mouse.up();
+    await page.mouse.move(box.x + 200, box.y + 60);
+    expect(await page.evaluate("document.querySelector('.u-select').offsetWidth")).toBe(0);
+    expect(state(page).has('from')).toBe(false);
+  });
+
+  test('says how long a range is in words', async () => {
+    const page = await opened(`host=${host}&last=16384m`);
+    expect(await page.locator('.range').textContent()).toContain('last 11 d 9 h');
+  });
+
+  test('takes a range by date and time', async () => {
+    const page = await opened(`host=${host}&graph=loadavg&time=utc`);
+    await page.getByText('Dates', { exact: true }).click();
+    await page.getByLabel('From').fill('2026-11-20T10:00');
+    await page.getByLabel('To', { exact: true }).fill('2026-11-20T09:00');
+    await page.getByRole('button', { name: 'Show', exact: true }).click();
+    await page.getByRole('alert').getByText('The end must be after the beginning.').waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.getByLabel('To', { exact: true }).fill('2026-11-20T12:30');
+    await page.getByRole('button', { name: 'Show', exact: true }).click();
+    await page.getByText('2026-11-20 10:00:00 to 2026-11-20 12:30:00').waitFor();
+    const [from, to] = ['2026-11-20T10:00Z', '2026-11-20T12:30Z'].map((text) =>
+      String(Date.parse(text) / 1000),
+    );
+    expect([state(page).get('from'), state(page).get('to')]).toEqual([from, to]);
+  });
+
+  test('reads as often as one chooses', async () => {
+    const page = await opened(`host=${host}&graph=loadavg&last=30m`);
+    await plot(page, 'Load average').waitFor();
+    await page.getByLabel('Refresh').selectOption('off');
+    expect(state(page).get('refresh')).toBe('off');
+    let reads = 0;
+    page.on('request', (request) => {
+      if (request.url().includes('/metrics?')) reads++;
+    });
+    // The automatic refresh of half an hour comes every five seconds, and that of the lists every fifteen.
+    await page.waitForResponse((response) => response.url().includes('/api/v0/hosts?'));
+    expect(reads).toBe(0);
+    await page.getByLabel('Refresh').selectOption('every 5 s');
+    await page.waitForResponse((response) => response.url().includes('/metrics?'));
+  });
+
+  test('compares with a day before', async () => {
+    const page = await opened(`host=${host}&graph=loadavg&last=3h`);
+    await plot(page, 'Load average').waitFor();
+    const read = page.waitForRequest((request) => {
+      const from = new URL(request.url()).searchParams.get('from');
+      return from !== null && Number(from) < Date.now() / 1000 - DAY_S;
+    });
+    await page.getByLabel('Compare').selectOption('a day before');
+    await read;
+    expect(state(page).get('compare')).toBe('1d');
+    await card(page, 'Load average').locator('.earlier').first().waitFor();
+  });
+
+  test("draws the annotations of a host's services and roles", async () => {
+    const page = await opened(`host=${host}&graph=loadavg`);
+    await plot(page, 'Load average').waitFor();
+    const list = page.getByRole('list', { name: 'Annotations' });
+    await list.waitFor();
+    expect(await list.getByRole('listitem').allTextContents()).toEqual([
+      expect.stringMatching(/Deploy 1\.2$/),
+    ]);
+    const isDrawn = `document.querySelector('canvas').getContext('2d', { willReadFrequently: true })
+      .getImageData(0, 0, 2000, 60).data.some((red, i, all) => i % 4 === 0 && all[i + 3] > 200 && red > 0x6a && red < 0x8a && all[i + 1] > 0x3f && all[i + 1] < 0x5f && all[i + 2] > 0xa0)`;
+    await until(
+      'an annotation is drawn',
+      () => page.evaluate<boolean>(isDrawn),
+      (drawn) => drawn,
+    );
+  });
+
+  test('draws the hosts of a role in one graph, a line each or one for all', async () => {
+    const page = await opened('role=shop:web&find=1 min');
+    await plot(page, 'Load average: 1 min').waitFor();
+    const lines = card(page, 'Load average: 1 min')
+      .getByRole('list', { name: /^Lines/ })
+      .getByRole('listitem');
+    expect((await lines.allTextContents()).map((text) => text.slice(0, 4))).toEqual(['edge', 'web1']);
+    await page.getByLabel('Hosts', { exact: true }).selectOption('maximum');
+    await card(page, 'Load average: 1 min').getByText('maximum of 2 hosts').waitFor();
+    expect(state(page).get('over')).toBe('max');
+    await card(page, 'Load average: 1 min')
+      .getByRole('button', { name: /^maximum.*[\d.]+$/ })
+      .waitFor();
+    await page.goto(`${stack.url}/#service=shop`);
+    await plot(page, 'latency').waitFor();
+    await page.getByRole('checkbox', { name: 'hosts' }).waitFor();
+  });
+
+  test('shows what the registry knows of a host, and changes its status', async () => {
+    const page = await opened(`host=${host}&graph=loadavg`);
+    await page.getByText('Details').click();
+    await page.locator('.host').getByRole('link', { name: 'shop:web' }).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.getByLabel('Status', { exact: true }).selectOption('maintenance');
+    await page.locator('.host summary').getByText('maintenance').waitFor();
+    const known = await client.json<{ host: { status: string } }>('GET', `/api/v0/hosts/${host}`);
+    expect(known.host.status).toBe('maintenance');
+    await client.json('POST', `/api/v0/hosts/${host}/status`, { status: 'working' });
+
+    const reader = await open(`${stack.url}/#host=${host}&key=${readKey}`);
+    await reader.getByText('Details').click();
+    await reader.getByLabel('Status', { exact: true }).selectOption('standby');
+    await reader.getByRole('alert').getByText('This key lacks the write right').waitFor();
+    expect(errors.splice(0)).toEqual([expect.stringMatching(REQUEST_FAILED)]);
+  });
+
+  test('finds metrics within a host', async () => {
+    const page = await opened(`host=${busyHost}`);
+    await page.getByLabel('Search metrics').fill('flow2');
+    await page.getByText('2 of 20 graphs').waitFor();
+    expect(await page.getByRole('article').getByRole('heading').allTextContents()).toEqual([
+      'flow2',
+      'flow20',
+    ]);
+    expect(state(page).get('find')).toBe('flow2');
+    await page.getByLabel('Search metrics').fill('nothing of that');
+    await page.getByText('No graph has “nothing of that”').waitFor();
+    await page.getByRole('button', { name: 'Show all 20' }).click();
+    const titles = await page.getByRole('article').getByRole('heading').allTextContents();
+    expect(titles).toEqual(Array.from({ length: 20 }, (_, i) => `flow${i + 1}`));
+  });
+
+  test('keeps the key for another tab only where one wants it, until one signs out', async () => {
+    const page = await open(`${stack.url}/#host=${host}&graph=loadavg`);
+    expect(await page.getByLabel('Remember on this device').isChecked()).toBe(false);
+    await page.getByText('The key stays in this tab').waitFor();
+    await page.getByLabel('Remember on this device').check();
+    await page.getByText('This browser keeps the key until you sign out.').waitFor();
+    await signIn(page);
+    await plot(page, 'Load average').waitFor();
+    const other = await openIn(contexts.at(-1)!, page.url());
+    await plot(other, 'Load average').waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('API key').waitFor();
+    await other.getByLabel('API key').waitFor();
+  });
+
+  test('stays usable with a thousand hosts', async () => {
+    const names = Array.from({ length: 1000 }, (_, i) => `node${i + 1}`);
+    const rest = [...names];
+    await Promise.all(
+      Array.from({ length: 8 }, async () => {
+        for (let name = rest.pop(); name !== undefined; name = rest.pop()) await client.createHost(name);
+      }),
+    );
+    const page = await opened(`host=${busyHost}`);
+    await page.getByText('Hosts 1,003').waitFor();
+    const links = page.getByRole('navigation', { name: 'Hosts and services' }).getByRole('link');
+    expect(await links.count()).toBeLessThan(80);
+    expect((await links.allTextContents()).filter((text) => /^node/.test(text)).slice(0, 3)).toEqual([
+      'node1',
+      'node2',
+      'node3',
+    ]);
+    // The graphs are in view beside the list.
+    const tree = (await page.getByRole('group', { name: 'Graphs' }).boundingBox())!;
+    expect(tree.y + 200).toBeLessThan(DESKTOP.height);
+    await page.evaluate("document.querySelector('.sources').scrollTo(0, 1e6)");
+    await page.getByRole('link', { name: /^web1/ }).waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('node77');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'node77', exact: true }).waitFor();
+    await page.getByText('This host has no metrics yet').waitFor();
+    expect(await violations(page)).toEqual([]);
+  });
+
+  test('fits a phone with a host name of 200 characters', async () => {
+    const page = await opened(`host=${longHost}`, { viewport: PHONE, hasTouch: true, isMobile: true });
+    await plot(page, 'Load average').waitFor();
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    for (const name of ['Sign out', '1h: the last 1 hour', 'UTC']) {
+      const button = page.getByRole('button', { name, exact: true });
+      await button.scrollIntoViewIfNeeded();
+      const { x, y, width, height } = (await button.boundingBox())!;
+      const hit = `document.elementFromPoint(${x + width / 2}, ${y + height / 2})`;
+      expect(await page.evaluate(`${hit}.getAttribute('aria-label') ?? ${hit}.textContent`)).toBe(name);
+    }
+    expect((await page.locator('.menu').boundingBox())!.height).toBeLessThan(60);
+  });
+
   test('shows the status of the pipeline', async () => {
     const page = await opened('view=status');
     for (const title of ['Stream', 'Hot', 'Warm', 'Cold'])
@@ -369,6 +681,13 @@ describe('the page', () => {
     expect(await page.getByText('group-windows').textContent()).toMatch(/[1-9]\d* group-windows/);
     const total = (name: string) =>
       page.locator('.totals div', { hasText: name }).locator('dd').textContent();
+    expect(await total('Samples a second')).toMatch(/^known in (30|2\d) s$/);
+    await until(
+      'a rate',
+      () => total('Samples a second'),
+      (text) => /^[\d.]+k?$/.test(text!),
+      45_000,
+    );
     expect(await total('Series')).toMatch(/^[1-9]\d* of [1-9]\d*$/);
     await until(
       'samples counted',
@@ -465,16 +784,22 @@ interface TraceEvent {
   readonly tdur?: number;
 }
 
-/** Stands before a server, and can be shut while that runs on. */
+/** Stands before a server. Can be shut, or let requests in and never answer, while the server runs on. */
 class Door {
   private server: Server | undefined;
   private readonly sockets = new Set<Socket>();
+  private isHanging = false;
 
   constructor(private readonly behind: number) {}
 
   /** @returns the port; `port` unless that is 0 */
   async open(port: number): Promise<number> {
     this.server = createServer((socket) => {
+      if (this.isHanging) {
+        this.sockets.add(socket);
+        socket.on('error', () => socket.destroy());
+        return;
+      }
       const inner = connect(this.behind, '127.0.0.1');
       for (const each of [socket, inner]) {
         this.sockets.add(each);
@@ -484,6 +809,13 @@ class Door {
     }).listen(port, '127.0.0.1');
     await once(this.server, 'listening');
     return (this.server.address() as { port: number }).port;
+  }
+
+  /** From now on requests are not answered; at false, new ones are. */
+  hang(isHanging: boolean): void {
+    this.isHanging = isHanging;
+    // What waits now waits for ever, as at a server that was killed without a word.
+    if (isHanging) for (const socket of this.sockets) socket.unpipe().removeAllListeners('data');
   }
 
   async close(): Promise<void> {

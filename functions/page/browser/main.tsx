@@ -1,4 +1,13 @@
+// First: other modules use the language while they load.
+import './language';
 import { render } from 'preact';
 import { App } from './app';
+import { Failure } from './failure';
 
-render(<App />, document.getElementById('app')!);
+const root = document.getElementById('app')!;
+root.replaceChildren();
+try {
+  render(<App />, root);
+} catch (error) {
+  render(<Failure error={error} />, root);
+}

@@ -1,4 +1,4 @@
-/** The product's sign: three tiers. */
+/** The logo: three tiers. */
 export function Mark() {
   return (
     <svg class="mark" viewBox="0 0 16 16" width="18" height="18" aria-hidden="true" focusable="false">

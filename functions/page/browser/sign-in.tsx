@@ -1,17 +1,18 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { Api, ApiError } from './api';
+import { Api, ApiError } from './api/api';
 import { Mark } from './mark';
 
 export interface SignInProps {
-  /** Why one must sign in again. */
+  /** Why the page asks for a key again. */
   readonly reason: string | undefined;
-  readonly onKey: (key: string) => void;
+  readonly onKey: (key: string, isRemembered: boolean) => void;
 }
 
-/** Asks for an API key, and tries it. */
+/** Asks for an API key and tries it. */
 export function SignIn({ reason, onKey }: SignInProps) {
   const [problem, setProblem] = useState(reason);
   const [isTrying, setTrying] = useState(false);
+  const [isRemembered, setRemembered] = useState(false);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => field.current?.focus(), []);
 
@@ -20,11 +21,11 @@ export function SignIn({ reason, onKey }: SignInProps) {
     const key = field.current!.value.trim();
     if (key === '') return setProblem('Paste an API key first.');
     if (!/^[\x21-\x7e]+$/.test(key))
-      return setProblem('This is not an API key: it has characters that none has.');
+      return setProblem('This is not an API key: keys are printable ASCII without spaces.');
     performance.mark('sign-in');
     setTrying(true);
-    new Api(key).hosts().then(
-      () => onKey(key),
+    new Api(key).graphDefinitions().then(
+      () => onKey(key, isRemembered),
       (error: Error) => {
         setTrying(false);
         setProblem(
@@ -43,7 +44,7 @@ export function SignIn({ reason, onKey }: SignInProps) {
         <h1>
           <Mark /> HeteroTSDB
         </h1>
-        <p>See what is in here, and where it is right now.</p>
+        <p>See your metrics, and which tier they are in.</p>
         <label for="key">API key with the read right</label>
         <input
           id="key"
@@ -60,12 +61,22 @@ export function SignIn({ reason, onKey }: SignInProps) {
             {problem}
           </p>
         )}
+        <label class="remember">
+          <input
+            type="checkbox"
+            checked={isRemembered}
+            onChange={(event) => setRemembered(event.currentTarget.checked)}
+          />
+          Remember on this device
+        </label>
         <button type="submit" class="primary" disabled={isTrying}>
           {isTrying ? 'Signing in …' : 'Sign in'}
         </button>
         <p id="key-note" class="note">
-          The key stays in this tab and is forgotten with it. <code>npm start</code> prints one; an operator
-          makes others with <code>npm run ops</code>.
+          {isRemembered
+            ? 'This browser keeps the key until you sign out. Whoever uses this browser can do all that the key may do.'
+            : 'The key stays in this tab, which forgets it when it closes.'}{' '}
+          <code>npm start</code> prints a key; an operator makes others with <code>npm run ops</code>.
         </p>
       </form>
     </main>

@@ -1,20 +1,26 @@
 import fc from 'fast-check';
 import {
+  type Graph,
   type GraphDefinition,
+  graphHas,
   graphsOf,
-  type TreeNode,
-  treeOf,
-} from '../../../functions/page/browser/graphs';
+  wordsOf,
+} from '../../../functions/page/browser/graphs/graphs';
+import { hostGraphsOf, underPrefix } from '../../../functions/page/browser/graphs/host-graphs';
+import { labelGraphsOf, labelSourceOf } from '../../../functions/page/browser/graphs/label-graphs';
+import { type TreeNode, treeOf } from '../../../functions/page/browser/side/graph-tree';
+
+const web1 = { kind: 'host', id: 'web1' } as const;
 
 const shape = (names: string[], definitions: GraphDefinition[] = []) =>
-  graphsOf(names, definitions).map(({ name, title, unit, metrics }) => [
+  graphsOf(web1, names, definitions).map(({ name, title, unit, lines }) => [
     name,
     title,
     unit,
-    metrics.map(({ label, isStacked }) => (isStacked ? `${label} stacked` : label)),
+    lines.map(({ label, isStacked }) => (isStacked ? `${label} stacked` : label)),
   ]);
 
-describe('graphs of metric names', () => {
+describe('graphs of one source', () => {
   test.each([
     {
       name: "the system's own have titles and units",
@@ -28,6 +34,15 @@ describe('graphs of metric names', () => {
       name: 'devices are in one graph, each with its name',
       names: ['disk.sda.reads.delta', 'disk.sdb.reads.delta', 'disk.sda.writes.delta'],
       graphs: [['disk', 'Disk operations', 'iops', ['sda reads', 'sdb reads', 'sda writes']]],
+    },
+    {
+      name: 'numbers within names count as numbers',
+      names: ['custom.a.item10', 'custom.a.item2', 'custom.b10.c', 'custom.b2.c'],
+      graphs: [
+        ['custom.a', 'a', 'float', ['item2', 'item10']],
+        ['custom.b2', 'b2', 'float', ['c']],
+        ['custom.b10', 'b10', 'float', ['c']],
+      ],
     },
     {
       name: 'others are grouped by their names up to the last dot',
@@ -78,17 +93,11 @@ describe('graphs of metric names', () => {
   const names = fc.uniqueArray(
     fc.array(part, { minLength: 1, maxLength: 5 }).map((parts) => parts.join('.')),
   );
-  const leaves = (nodes: readonly TreeNode[]): string[] =>
-    nodes.flatMap(({ graph, children }) => [
-      ...(graph === undefined ? [] : [graph.name]),
-      ...leaves(children),
-    ]);
-
   test('every metric is in one graph, and every graph once in the tree', () => {
     fc.assert(
       fc.property(names, (given) => {
-        const graphs = graphsOf(given);
-        expect(graphs.flatMap(({ metrics }) => metrics.map(({ name }) => name)).sort()).toEqual(
+        const graphs = graphsOf(web1, given);
+        expect(graphs.flatMap(({ lines }) => lines.map(({ metric }) => metric)).sort()).toEqual(
           [...given].sort(),
         );
         const all = graphs.map(({ name }) => name);
@@ -98,3 +107,98 @@ describe('graphs of metric names', () => {
     );
   });
 });
+
+test.each([
+  { search: '', found: true },
+  { search: 'QUEUE', found: true },
+  { search: 'jobs length', found: true },
+  { search: 'custom.queue', found: true },
+  { search: 'jobs disk', found: false },
+])('a search for "$search" in the graphs of a queue: $found', ({ search, found }) => {
+  const [graph] = graphsOf(web1, ['custom.queue.jobs.length']);
+  expect(graphHas(graph!, wordsOf(search))).toBe(found);
+});
+
+const linesOf = ({ name, title, unit, lines }: Graph) => [name, title, unit, lines.map(({ label }) => label)];
+
+describe('graphs over several hosts', () => {
+  const hosts = [
+    { id: 'b', name: 'web10', metrics: ['loadavg1', 'cpu.user.percentage'] },
+    { id: 'a', name: 'web2', metrics: ['loadavg1', 'custom.queue.length'] },
+  ];
+
+  test('are one for each metric, titled as in the graphs of one host, with a line for each host that has it', () => {
+    expect(hostGraphsOf(hosts).map(linesOf)).toEqual([
+      ['loadavg1', 'Load average: 1 min', 'float', ['web2', 'web10']],
+      ['cpu.user.percentage', 'CPU: user', 'percentage', ['web10']],
+      ['custom.queue.length', 'queue: length', 'float', ['web2']],
+    ]);
+    expect(hostGraphsOf(hosts)[0]!.lines[0]).toMatchObject({
+      id: 'a',
+      isStacked: false,
+      source: { kind: 'host', id: 'a' },
+      metric: 'loadavg1',
+    });
+  });
+
+  test("stay apart from the service's own graphs", () => {
+    const all = [
+      ...graphsOf({ kind: 'service', id: 'shop' }, ['loadavg1']),
+      ...underPrefix('hosts', hostGraphsOf(hosts)),
+    ];
+    expect(all.map(({ name }) => name)).toEqual([
+      'loadavg',
+      'hosts:loadavg1',
+      'hosts:cpu.user.percentage',
+      'hosts:custom.queue.length',
+    ]);
+    expect(leaves(treeOf(all)).length).toBe(4);
+  });
+});
+
+describe('graphs of sources that are no Mackerel hosts', () => {
+  const cpu = (core: string, name = 'cpu_usage_user') =>
+    [
+      ['__name__', name],
+      ['cpu', core],
+      ['host', 'tele1'],
+    ] as const;
+
+  test('are one for each name, with a line for each set of labels; labels that all have are left out', () => {
+    const graphs = labelGraphsOf([
+      cpu('cpu10'),
+      cpu('cpu2'),
+      [
+        ['__name__', 'mem_used'],
+        ['host', 'tele1'],
+      ],
+    ]);
+    expect(graphs.map(linesOf)).toEqual([
+      ['cpu_usage_user', 'cpu_usage_user', 'float', ['cpu=cpu2', 'cpu=cpu10']],
+      ['mem_used', 'mem_used', 'float', ['mem_used']],
+    ]);
+    expect(graphs[0]!.lines[0]).toMatchObject({
+      id: 'cpu=cpu2,host=tele1',
+      source: { kind: 'labels', id: 'cpu=cpu2,host=tele1' },
+      metric: 'cpu_usage_user',
+    });
+    expect(graphs[0]!.path).toEqual(['cpu', 'usage', 'user']);
+  });
+
+  test('belong to the host that their label names, else to all their labels', () => {
+    expect(labelSourceOf(cpu('cpu0'))).toEqual([['host', 'tele1']]);
+    expect(
+      labelSourceOf([
+        ['__name__', 'up'],
+        ['job', 'node'],
+      ]),
+    ).toEqual([['job', 'node']]);
+  });
+});
+
+function leaves(nodes: readonly TreeNode[]): string[] {
+  return nodes.flatMap(({ graph, children }) => [
+    ...(graph === undefined ? [] : [graph.name]),
+    ...leaves(children),
+  ]);
+}

@@ -1,5 +1,13 @@
 import fc from 'fast-check';
-import { lonelySamples, stackedData, withGaps } from '../../../functions/page/browser/plot-data';
+import {
+  alignedData,
+  combinedData,
+  extremesOf,
+  joinedData,
+  lonelySamples,
+  stackedData,
+  withGaps,
+} from '../../../functions/page/browser/graphs/plot-data';
 
 const _ = undefined;
 
@@ -85,7 +93,7 @@ describe('gaps', () => {
   });
 });
 
-test('stacked series add up over those that are shown; where one has nothing it counts as nothing', () => {
+test('chosen series are stacked in their order; one without a sample counts as zero', () => {
   const data = {
     times: [0, 1, 2],
     values: [
@@ -95,7 +103,7 @@ test('stacked series add up over those that are shown; where one has nothing it 
       [5, 5, 5],
     ],
   };
-  const stacked = stackedData(data, [true, true, true, false], [true, true, false, true]);
+  const stacked = stackedData(data, [true, true, false, false]);
   expect(stacked.values).toEqual([
     [1, 0, null],
     [11, 20, null],
@@ -112,4 +120,63 @@ test.each([
   { row: [], lonely: [] },
 ])('samples with nothing beside them: $row', ({ row, lonely }) => {
   expect(lonelySamples(row)).toEqual(lonely);
+});
+
+describe('series of several answers', () => {
+  test('stand side by side at the times of all', () => {
+    const a = { times: [0, 60], values: [[1, 2]] };
+    const b = {
+      times: [30, 60],
+      values: [
+        [3, 4],
+        [5, null],
+      ],
+    };
+    expect(joinedData([a, b])).toEqual({
+      times: [0, 30, 60],
+      values: [
+        [1, null, 2],
+        [null, 3, 4],
+        [null, 5, null],
+      ],
+    });
+    expect(joinedData([a])).toBe(a);
+    expect(joinedData([])).toEqual({ times: [], values: [] });
+  });
+
+  test('are combined at common times, over those that have a sample there', () => {
+    const data = {
+      times: [0, 5, 60, 65, 120],
+      values: [
+        [1, null, 3, null, null],
+        [null, 5, null, 9, null],
+      ],
+    };
+    const aligned = alignedData(data, 60);
+    expect(aligned).toEqual({
+      times: [0, 60, 120],
+      values: [
+        [1, 3, null],
+        [5, 9, null],
+      ],
+    });
+    const by = (how: Parameters<typeof combinedData>[1]) => combinedData(aligned, how).values;
+    expect(by('average')).toEqual([[3, 6, null]]);
+    expect(by('min')).toEqual([[1, 3, null]]);
+    expect(by('max')).toEqual([[5, 9, null]]);
+    expect(by('sum')).toEqual([[6, 12, null]]);
+  });
+});
+
+test('extremes are those of the chosen series within the range', () => {
+  const data = {
+    times: [0, 10, 20],
+    values: [
+      [-5, 1, 9],
+      [100, 100, 100],
+      [null, 3, _],
+    ],
+  };
+  expect(extremesOf(data, [true, false, true], { fromS: 5, toS: 15 })).toEqual({ min: 1, max: 3 });
+  expect(extremesOf(data, [false, false, false], { fromS: 0, toS: 20 })).toEqual({ min: NaN, max: NaN });
 });

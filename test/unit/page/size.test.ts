@@ -7,7 +7,7 @@ import { bundleForBrowser } from '../../../infra/browser-bundle';
 const folder = mkdtempSync(join(tmpdir(), 'heterotsdb-page-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('the page is one script and one style, named by content, under 150 KB compressed', () => {
+test('the page is one script and one style, named by content, under 60 KB compressed', () => {
   bundleForBrowser(join(__dirname, '..', '..', '..', 'functions', 'page', 'browser'), folder);
   const files = readdirSync(folder).sort();
   expect(files).toEqual([
@@ -20,6 +20,6 @@ test('the page is one script and one style, named by content, under 150 KB compr
   for (const file of files.slice(1)) expect(page).toContain(`/assets/${file.slice(0, -'.br'.length)}"`);
   const bytes = contents.reduce((sum, { length }) => sum + length, 0);
   const gzipped = contents.reduce((sum, file) => sum + gzipSync(brotliDecompressSync(file)).length, 0);
-  expect(bytes).toBeLessThan(150_000);
-  expect(gzipped).toBeLessThan(150_000);
+  expect(bytes).toBeLessThan(60_000);
+  expect(gzipped).toBeLessThan(70_000);
 });

@@ -1,6 +1,12 @@
-import { csvOf } from '../../../functions/page/browser/csv';
-import { axisLabels, formatDuration, formatValue } from '../../../functions/page/browser/format';
-import { parseServerTiming } from '../../../functions/page/browser/server-timing';
+import { parseServerTiming } from '../../../functions/page/browser/api/server-timing';
+import { csvOf } from '../../../functions/page/browser/graphs/csv';
+import {
+  axisLabels,
+  dateTimeText,
+  formatDuration,
+  formatValue,
+  parseDateTime,
+} from '../../../functions/page/browser/view/format';
 
 test.each([
   [0, 'float', '0'],
@@ -12,8 +18,13 @@ test.each([
   [20 * 1024 ** 3, 'bytes', '20 GiB'],
   [1e6, 'bits/sec', '1 Mbit/s'],
   [12, 'iops', '12 /s'],
-  [1e-9, 'seconds', '1.00e-9 s'],
-  [1e308, 'float', '1.00e+290E'],
+  [12, 'seconds', '12 s'],
+  [0.0025, 'seconds', '2.5 ms'],
+  [1e-9, 'seconds', '1 ns'],
+  [1e300, 'float', '1e300'],
+  [-1.2345e-7, 'float', '-1.23e-7'],
+  [1e30, 'bytes', '1e30 B'],
+  [2e9, 'percentage', '2e9%'],
 ] as const)('%d as %s is %s', (value, unit, text) => {
   expect(formatValue(value, unit)).toBe(text);
 });
@@ -37,6 +48,13 @@ test('a time axis has the date where a day begins', () => {
   ]);
   expect(axisLabels([midnight, midnight + 86_400], 86_400, true)).toEqual(['11-21', '11-22']);
   expect(axisLabels([midnight + 10], 10, true)).toEqual(['00:00:10']);
+});
+
+test.each([true, false])('a date and time reads back as it was written, in UTC: %s', (utc) => {
+  const timeS = Date.parse('2026-03-29T01:30:00Z') / 1000;
+  expect(parseDateTime(dateTimeText(timeS, utc), utc)).toBe(timeS);
+  expect(parseDateTime('2026-03-29', utc)).toBeUndefined();
+  expect(parseDateTime('', utc)).toBeUndefined();
 });
 
 test('a CSV has a line for each time and nothing where there is no sample', () => {

@@ -6,14 +6,16 @@ import {
   scaled,
   shifted,
   stepFor,
-} from '../../../functions/page/browser/time-range';
+} from '../../../functions/page/browser/view/time-range';
 import {
   decodeState,
   encodeState,
   INITIAL_STATE,
   keyInHash,
+  rangeProblem,
   type ViewState,
-} from '../../../functions/page/browser/view-state';
+  withoutKey,
+} from '../../../functions/page/browser/view/view-state';
 
 const range = fc.oneof(
   fc.integer({ min: 60, max: 460 * 86_400 }).map((lastS) => ({ lastS })),
@@ -24,15 +26,22 @@ const range = fc.oneof(
 const text = fc.string({ minLength: 1, maxLength: 30 }).filter((value) => value.isWellFormed());
 const state: fc.Arbitrary<ViewState> = fc.record({
   view: fc.constantFrom('graphs', 'status'),
-  source: fc.option(fc.record({ kind: fc.constantFrom('host', 'service'), id: text }), { nil: undefined }),
+  source: fc.option(fc.record({ kind: fc.constantFrom('host', 'service', 'role', 'labels'), id: text }), {
+    nil: undefined,
+  }),
   graphs: fc.option(fc.array(text, { minLength: 1, maxLength: 5 }), { nil: undefined }),
+  find: fc.oneof(fc.constant(''), text),
+  hidden: fc.array(text, { maxLength: 3 }),
   range,
+  refreshS: fc.constantFrom(undefined, 0, 5, 30, 300),
+  compareS: fc.constantFrom(undefined, 86_400, 604_800),
+  over: fc.constantFrom('each', 'average', 'min', 'max', 'sum'),
   utc: fc.boolean(),
   tiers: fc.boolean(),
 });
 
 describe('the address', () => {
-  test('says all that is seen', () => {
+  test('keeps the whole view state', () => {
     fc.assert(
       fc.property(state, (seen) => {
         expect(decodeState(`#${encodeState(seen)}`)).toEqual(seen);
@@ -45,24 +54,42 @@ describe('the address', () => {
       ...INITIAL_STATE,
       source: { kind: 'host', id: '2gH' } as const,
       graphs: ['custom.a'],
+      hidden: ['custom.a.b'],
       utc: true,
     };
     expect(encodeState({ ...seen, range: { lastS: 6 * 3600 } })).toBe(
-      'host=2gH&graph=custom.a&last=6h&time=utc',
+      'host=2gH&graph=custom.a&hide=custom.a.b&last=6h&time=utc',
     );
     expect(encodeState(INITIAL_STATE)).toBe('');
   });
 
   test.each(['', '#', '#last=0s', '#last=9999d', '#from=5&to=1', '#from=x&to=y', '#%', '#host='])(
-    'that says nothing sensible, %j, is as at first',
+    'without anything possible in it, %j, is the initial state',
     (hash) => {
       expect(decodeState(hash)).toEqual(INITIAL_STATE);
     },
   );
 
-  test('may bring a key, which is never written into one', () => {
+  test('may bring a key; none is ever written into it', () => {
     expect(keyInHash('#host=a&key=ht_1_2')).toBe('ht_1_2');
     expect(encodeState(decodeState('#host=a&key=ht_1_2'))).toBe('host=a');
+    expect(withoutKey('#host=a&last=9999d&key=ht_1_2&unknown=%2f')).toBe('host=a&last=9999d&unknown=%2f');
+  });
+});
+
+describe('an impossible range in a link', () => {
+  test.each([
+    { hash: '#last=9999d', says: 'last=9999d' },
+    { hash: '#last=0s', says: 'last=0s' },
+    { hash: '#last=soon', says: 'last=soon' },
+    { hash: '#from=5&to=1', says: 'from=5 to=1' },
+    { hash: '#host=a&from=100', says: 'from=100' },
+  ])('$hash is said, with what is allowed', ({ hash, says }) => {
+    expect(rangeProblem(hash)).toContain(`an impossible time range: ${says}. A range is 1 min to 460 d long`);
+  });
+
+  test.each(['', '#last=6h', '#from=0&to=3600', '#host=a'])('%j has none', (hash) => {
+    expect(rangeProblem(hash)).toBeUndefined();
   });
 });
 

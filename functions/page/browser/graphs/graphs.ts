@@ -1,4 +1,7 @@
-/** How the metrics of a graph are written. */
+import { byNature } from '../view/natural-order';
+import type { SourceRef } from '../view/view-state';
+
+/** How values are written. */
 export type Unit =
   | 'float'
   | 'integer'
@@ -10,7 +13,7 @@ export type Unit =
   | 'bits/sec'
   | 'iops';
 
-/** A graph definition in Mackerel's shape: `*` and `#` stand for one part of a name, `%1` for what the first stood for. */
+/** A graph definition in Mackerel's shape: `*` and `#` match one part of a name, `%1` is what the first of them matched. */
 export interface GraphDefinition {
   readonly name: string;
   readonly displayName?: string | undefined;
@@ -23,23 +26,29 @@ export interface GraphDefinition {
 }
 
 export interface Graph {
-  /** Unique in its source, and what links have. */
+  /** Unique in its source; links have it. */
   readonly name: string;
   readonly title: string;
   readonly unit: Unit;
-  readonly metrics: readonly GraphMetric[];
+  readonly lines: readonly Line[];
+  /** The name's parts, by which the tree groups graphs. */
+  readonly path: readonly string[];
 }
 
-export interface GraphMetric {
-  readonly name: string;
+/** One series of a graph. */
+export interface Line {
+  /** Unique in its graph; links have it. */
+  readonly id: string;
   readonly label: string;
   readonly isStacked: boolean;
+  readonly source: SourceRef;
+  readonly metric: string;
 }
 
 const stacked = (name: string, displayName: string) => ({ name, displayName, isStacked: true });
 const line = (name: string, displayName: string) => ({ name, displayName, isStacked: false });
 
-/** The graphs of what mackerel-agent posts by itself. @see ../../../../shared/mackerel-api.md, section 7 */
+/** The graphs of the metrics that mackerel-agent posts without plugins. */
 const SYSTEM_GRAPHS: readonly GraphDefinition[] = [
   {
     name: 'loadavg',
@@ -111,49 +120,75 @@ const UNITS: ReadonlySet<string> = new Set<Unit>([
 ]);
 
 /**
- * The graphs of a source's metrics. A definition makes one graph of all that match it; what none claims is grouped by its
+ * Groups a source's metrics into graphs. A definition makes one graph of all metrics that match it; the rest is grouped by
  * name up to the last dot.
  *
- * @param definitions of the tenant; they come before those of the system's metrics
+ * @param definitions of the tenant; they come before those of mackerel-agent's own metrics
  */
-export function graphsOf(names: readonly string[], definitions: readonly GraphDefinition[] = []): Graph[] {
-  const left = new Set(names);
+export function graphsOf(
+  source: SourceRef,
+  names: readonly string[],
+  definitions: readonly GraphDefinition[] = [],
+): Graph[] {
+  const left = new Set([...names].sort(byNature));
+  const lineOf = (metric: string, label: string, isStacked: boolean): Line => ({
+    id: metric,
+    label,
+    isStacked,
+    source,
+    metric,
+  });
   const graphs: Graph[] = [];
   for (const { name, displayName, unit, metrics: patterns } of [...definitions, ...SYSTEM_GRAPHS]) {
-    const metrics: GraphMetric[] = [];
+    const lines: Line[] = [];
     for (const pattern of patterns) {
       const match = matcherOf(pattern.name);
-      for (const metric of [...left].sort()) {
+      for (const metric of [...left]) {
         const parts = match(metric);
         if (parts === undefined) continue;
         left.delete(metric);
         const label = labelOf(pattern.displayName || lastPart(pattern.name), parts);
-        metrics.push({ name: metric, label, isStacked: pattern.isStacked === true });
+        lines.push(lineOf(metric, label, pattern.isStacked === true));
       }
     }
-    if (metrics.length > 0)
+    if (lines.length > 0)
       graphs.push({
         name,
         title: displayName || withoutPrefix(name),
         unit: unit !== undefined && UNITS.has(unit) ? (unit as Unit) : 'float',
-        metrics,
+        lines,
+        path: withoutPrefix(name).split('.'),
       });
   }
   const byPrefix = new Map<string, string[]>();
-  for (const name of [...left].sort()) {
+  for (const name of left) {
     const prefix = name.includes('.') ? name.slice(0, name.lastIndexOf('.')) : name;
     byPrefix.set(prefix, [...(byPrefix.get(prefix) ?? []), name]);
   }
   const taken = new Set(graphs.map(({ name }) => name));
-  for (const [prefix, metrics] of byPrefix)
+  for (const [prefix, metrics] of byPrefix) {
+    // A definition may have the name and not match every metric below it.
+    const name = taken.has(prefix) ? `${prefix}.` : prefix;
     graphs.push({
-      // A definition may have the name and not claim every metric below it.
-      name: taken.has(prefix) ? `${prefix}.` : prefix,
+      name,
       title: withoutPrefix(prefix),
       unit: 'float',
-      metrics: metrics.map((name) => ({ name, label: lastPart(name), isStacked: false })),
+      lines: metrics.map((metric) => lineOf(metric, lastPart(metric), false)),
+      path: withoutPrefix(name).split('.'),
     });
+  }
   return graphs;
+}
+
+/** Whether the words are all in a graph's title, its name, or a line of it. */
+export function graphHas({ name, title, lines }: Graph, words: readonly string[]): boolean {
+  const text = [name, title, ...lines.flatMap(({ id, label }) => [id, label])].join('\n').toLowerCase();
+  return words.every((word) => text.includes(word));
+}
+
+/** The words of a search, in lower case. */
+export function wordsOf(search: string): string[] {
+  return search.toLowerCase().split(/\s+/).filter(Boolean);
 }
 
 /** @returns what a name's wildcards stand for, none for a name without; undefined when it does not match */
@@ -171,7 +206,7 @@ function matcherOf(pattern: string): (name: string) => string[] | undefined {
   };
 }
 
-/** A label with what the wildcards stand for in it; after it, where it does not say. */
+/** Replaces `%1` by what the first wildcard matched; appends the matches to a label that has no such place. */
 function labelOf(displayName: string, wild: readonly string[]): string {
   if (/^[*#]$/.test(displayName)) return wild.join('.');
   let isSaid = wild.length === 0;
@@ -189,44 +224,4 @@ function lastPart(name: string): string {
 
 function withoutPrefix(name: string): string {
   return name.replace(/^custom\./, '');
-}
-
-/** Graphs by the parts of their names. */
-export interface TreeNode {
-  /** The part, or several where there is nothing to choose between. */
-  readonly label: string;
-  /** All parts up to here. */
-  readonly path: string;
-  readonly graph: Graph | undefined;
-  readonly children: readonly TreeNode[];
-}
-
-export function treeOf(graphs: readonly Graph[]): TreeNode[] {
-  const groups = new Map<string, Graph[]>();
-  for (const graph of graphs) {
-    const [head] = partsOf(graph);
-    groups.set(head!, [...(groups.get(head!) ?? []), graph]);
-  }
-  return [...groups].map(([head, inside]) => nodeOf(head, head, inside, 1));
-}
-
-function partsOf({ name }: Graph): string[] {
-  return withoutPrefix(name).split('.');
-}
-
-function nodeOf(label: string, path: string, graphs: readonly Graph[], depth: number): TreeNode {
-  if (graphs.length === 1) return { label: graphs[0]!.title, path, graph: graphs[0], children: [] };
-  const here = graphs.find((graph) => partsOf(graph).length === depth);
-  const groups = new Map<string, Graph[]>();
-  for (const graph of graphs) {
-    if (graph === here) continue;
-    const part = partsOf(graph)[depth]!;
-    groups.set(part, [...(groups.get(part) ?? []), graph]);
-  }
-  if (here === undefined && groups.size === 1) {
-    const [[part, inside]] = [...groups] as [[string, Graph[]]];
-    return nodeOf(`${label}.${part}`, `${path}.${part}`, inside, depth + 1);
-  }
-  const children = [...groups].map(([part, inside]) => nodeOf(part, `${path}.${part}`, inside, depth + 1));
-  return { label: here?.title ?? label, path, graph: here, children };
 }

@@ -1,7 +1,7 @@
 import type { SeriesData } from './plot-data';
 
 /**
- * Series as a table: a line for each time, ISO 8601 in UTC, a column for each metric; nothing where there is no sample.
+ * Writes series as CSV: a line for each time, in ISO 8601 and UTC; a column for each series, empty where it has no sample.
  *
  * @see https://www.rfc-editor.org/rfc/rfc4180
  */

@@ -1,5 +1,6 @@
 import type uPlot from 'uplot';
-import { seriesColor, style } from './chart';
+import { seriesColor, style } from './colors';
+import type { DrawnLine } from './drawing';
 import type { Graph } from './graphs';
 
 /** Hands a file to the browser's downloads. */
@@ -8,22 +9,17 @@ export function download(name: string, content: Blob): void {
   link.href = URL.createObjectURL(content);
   link.download = name;
   link.click();
-  // The download has its own reference once the click was handled.
+  // By then the browser has its own reference.
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/** A file name of a graph and what it is of. */
+/** A file name made of a source's name and a graph's. */
 export function fileName(sourceName: string, graph: Graph, extension: string): string {
   return `${sourceName}-${graph.name}`.replace(/[^A-Za-z0-9._-]+/g, '_').slice(0, 100) + extension;
 }
 
-/** A picture of a graph as it is shown, with its title and what the colours are. */
-export async function pictureOf(
-  plot: uPlot,
-  graph: Graph,
-  title: string,
-  shown: readonly boolean[],
-): Promise<Blob> {
+/** Makes a PNG of a plot with a title above it and a legend of `shown` below. */
+export async function pictureOf(plot: uPlot, shown: readonly DrawnLine[], title: string): Promise<Blob> {
   const { canvas: drawn } = plot.ctx;
   const scale = drawn.width / plot.width;
   const [margin, lineHeight] = [12 * scale, 18 * scale];
@@ -40,11 +36,10 @@ export async function pictureOf(
     readonly line: number;
   }[] = [];
   let [x, line] = [margin, 0];
-  for (const [i, { label }] of graph.metrics.entries()) {
-    if (!shown[i]) continue;
+  for (const { label, color } of shown) {
     const length = context.measureText(label).width + 34 * scale;
     if (x + length > width - margin && x > margin) [x, line] = [margin, line + 1];
-    lines.push({ label, color: seriesColor(i), x, line });
+    lines.push({ label, color: seriesColor(color), x, line });
     x += length;
   }
   const head = margin + 1.4 * lineHeight;
@@ -67,6 +62,8 @@ export async function pictureOf(
     context.fillText(entry.label, entry.x + 14 * scale, y);
   }
   return new Promise((resolve, reject) =>
-    canvas.toBlob((blob) => (blob === null ? reject(new Error('no picture was made')) : resolve(blob))),
+    canvas.toBlob((blob) =>
+      blob === null ? reject(new Error('the browser made no picture')) : resolve(blob),
+    ),
   );
 }

@@ -1,6 +1,6 @@
-import { formatCount, formatTime } from './format';
-import type { TierShare } from './server-timing';
-import type { Span } from './time-range';
+import type { TierShare } from '../api/server-timing';
+import { formatCount, formatTime } from '../view/format';
+import type { Span } from '../view/time-range';
 
 export interface TierStripProps {
   readonly tiers: readonly TierShare[];
@@ -16,7 +16,7 @@ const MEANING = {
   cold: 'in the archive on S3',
 } as const;
 
-/** Where a graph's samples are right now: a lane for each tier along the time axis, how many and how long they took. */
+/** Shows which tiers a graph's samples are in: a lane each along the time axis, how many samples, and how long they took. */
 export function TierStrip({ tiers, span, utc, axis }: TierStripProps) {
   const lengthS = span.toS - span.fromS;
   const percent = (timeS: number) =>

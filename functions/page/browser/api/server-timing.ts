@@ -1,21 +1,21 @@
-import type { Span } from './time-range';
+import type { Span } from '../view/time-range';
 
 export const TIERS = ['hot', 'warm', 'cold'] as const;
 export type Tier = (typeof TIERS)[number];
 
-/** What one tier gave to an answer. */
+/** One tier's share of an answer. */
 export interface TierShare {
   readonly tier: Tier;
   readonly samples: number;
   readonly durationMs: number;
-  /** Where along the time axis its samples lie; both ends have one. */
+  /** Where its samples lie; there is one at both ends of each span. */
   readonly spans: readonly Span[];
 }
 
 const ENTRY = /(hot|warm|cold);dur=([\d.]+);desc="(\d+) samples"(?:;spans="([\d\- ]*)")?/g;
 
 /**
- * Reads the header that answers of reads bear, such as
+ * Parses the `Server-Timing` header of an answer, such as
  * `hot;dur=1.2;desc="60 samples";spans="1795212060-1795215600", warm;...`.
  */
 export function parseServerTiming(header: string): TierShare[] {

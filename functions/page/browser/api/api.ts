@@ -1,0 +1,308 @@
+import type { GraphDefinition } from '../graphs/graphs';
+import { type Labels, parseLabels } from '../view/labels-text';
+import { type Span, stepFor } from '../view/time-range';
+import type { SourceRef } from '../view/view-state';
+import { joinedReading, type Reading } from './reading';
+import { parseServerTiming } from './server-timing';
+import { Turns } from './turns';
+
+/** Why there is no answer, in words of what to do next. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+
+  constructor(
+    /** `key`: it is not valid. `right`: it may not do this. `gone`: no answer. `busy`: try again. `refused`: anything else. */
+    readonly kind: 'key' | 'right' | 'gone' | 'busy' | 'refused',
+    message: string,
+    /** Of the answer; 0 if there was none. */
+    readonly status = 0,
+  ) {
+    super(message);
+  }
+}
+
+/** A host as the API lists it. */
+export interface Host {
+  readonly id: string;
+  readonly name: string;
+  readonly displayName?: string | null;
+  readonly customIdentifier?: string | null;
+  readonly status: string;
+  readonly memo?: string;
+  readonly roles: Readonly<Record<string, readonly string[]>>;
+  readonly isRetired?: boolean;
+  /** Seconds since epoch. */
+  readonly retiredAt?: number;
+  /** Seconds since epoch. */
+  readonly createdAt?: number;
+  /** As the agent posted it. */
+  readonly meta?: Readonly<Record<string, unknown>>;
+  readonly interfaces?: readonly Readonly<Record<string, unknown>>[];
+}
+
+export const HOST_STATUSES = ['working', 'standby', 'maintenance', 'poweroff'] as const;
+export type HostStatus = (typeof HOST_STATUSES)[number];
+
+/** An annotation of a service's graphs; times in seconds since epoch. */
+export interface Annotation {
+  readonly id: string;
+  readonly title: string;
+  readonly description: string;
+  readonly from: number;
+  readonly to: number;
+  readonly service: string;
+  /** Names of roles; empty: all of the service. */
+  readonly roles: readonly string[];
+}
+
+/** The answer of `GET /api/v1/status`; `openapi.json` says what each field means. Durations in ms. */
+export interface Status {
+  readonly atMs: number;
+  readonly stream: { readonly behindMs: number | null };
+  readonly flush: {
+    readonly windows: number;
+    readonly oldestMs: number | null;
+    readonly residencyMs: number;
+    readonly behindMs: number;
+  };
+  readonly archive: {
+    readonly days: number;
+    readonly openDays: number;
+    readonly behindMs: number;
+    readonly samples: number;
+    readonly bytes: number;
+  } | null;
+  /** Of the month so far. */
+  readonly usage: {
+    readonly samples: number;
+    readonly series: { readonly active: number; readonly stored: number };
+    readonly bytes: { readonly hot: number | null; readonly warm: number; readonly cold: number | null };
+    readonly dollars: number;
+    readonly cost: readonly { readonly what: string; readonly because: string; readonly dollars: number }[];
+  };
+}
+
+/** Hosts of one page of the list: an agent's host is up to 10 KB, and an answer at most 6 MB. */
+const HOSTS_PAGE = 300;
+/** A server that works answers within its own limit of 30 s; lists take far less. */
+const LIST_TIMEOUT_MS = 10_000;
+const READ_TIMEOUT_MS = 20_000;
+/** Requests under way at once. Browsers hold back more, and a request that is held back would time out. */
+const PARALLEL = 6;
+
+/** The API of the server that the page came from, with a key. */
+export class Api {
+  private readonly turns = new Turns(PARALLEL);
+
+  constructor(private readonly key: string) {}
+
+  /** All hosts that are not retired. */
+  async hosts(): Promise<Host[]> {
+    const statuses = HOST_STATUSES.map((status) => `status=${status}`).join('&');
+    const found: Host[] = [];
+    let next: string | undefined;
+    do {
+      const page: { hosts: Host[]; nextId?: string } = await this.json(
+        `/api/v0/hosts?${statuses}&limit=${HOSTS_PAGE}${next === undefined ? '' : `&nextId=${next}`}`,
+      );
+      found.push(...page.hosts);
+      next = page.nextId;
+    } while (next !== undefined);
+    return found;
+  }
+
+  /** A host, retired or not; undefined if there is none of this id. */
+  host(id: string): Promise<Host | undefined> {
+    return this.json<{ host: Host }>(`/api/v0/hosts/${encodeURIComponent(id)}`).then(
+      ({ host }) => host,
+      (error: ApiError) => {
+        if (error.status === 404) return undefined;
+        throw error;
+      },
+    );
+  }
+
+  /** @throws {ApiError} of kind `right` if the key may not write */
+  async setStatus(hostId: string, status: HostStatus): Promise<void> {
+    await this.json(`/api/v0/hosts/${encodeURIComponent(hostId)}/status`, { status });
+  }
+
+  async services(): Promise<string[]> {
+    const { services } = await this.json<{ services: { name: string }[] }>('/api/v0/services');
+    return services.map(({ name }) => name);
+  }
+
+  /** @param source a host or a service */
+  async metricNames(source: SourceRef): Promise<string[]> {
+    return (await this.json<{ names: string[] }>(`/api/v0/${sourcePath(source)}/metric-names`)).names;
+  }
+
+  /** All series of the source with these labels. */
+  async seriesOf(source: Labels): Promise<Labels[]> {
+    const query = new URLSearchParams();
+    for (const [name, value] of source) query.append('label', `${name}=${value}`);
+    const { series } = await this.json<{ series: Record<string, string>[] }>(`/api/v1/series?${query}`);
+    return series.map((labels) => Object.entries(labels));
+  }
+
+  async graphDefinitions(): Promise<GraphDefinition[]> {
+    const path = '/api/v1/graph-definitions';
+    return (await this.json<{ graphDefinitions: GraphDefinition[] }>(path)).graphDefinitions;
+  }
+
+  async annotations(service: string, { fromS, toS }: Span): Promise<Annotation[]> {
+    const query = new URLSearchParams({
+      service,
+      from: String(Math.floor(fromS)),
+      to: String(Math.ceil(toS)),
+    });
+    const path = `/api/v0/graph-annotations?${query}`;
+    return (await this.json<{ graphAnnotations: Annotation[] }>(path)).graphAnnotations;
+  }
+
+  status(): Promise<Status> {
+    return this.json<Status>('/api/v1/status');
+  }
+
+  /**
+   * Reads metrics of one source.
+   *
+   * @param source a host, a service or labels
+   * @param names 1 to 100 metrics
+   */
+  read(source: SourceRef, names: readonly string[], span: Span, signal: AbortSignal): Promise<Reading> {
+    return source.kind === 'labels'
+      ? this.readByLabels(source, names, span, signal)
+      : this.readTable(source, names, span, signal);
+  }
+
+  private async readTable(
+    source: SourceRef,
+    names: readonly string[],
+    span: Span,
+    signal: AbortSignal,
+  ): Promise<Reading> {
+    const query = rangeQuery(span);
+    for (const name of names) query.append('name', name);
+    const answer = await this.timed<TableAnswer>(`/api/v1/${sourcePath(source)}/metrics?${query}`, signal);
+    const { times, series, missing } = answer.body;
+    const byName = new Map(series.map(({ name, values }) => [name, values]));
+    return {
+      ...answer,
+      times: times.map((ms) => ms / 1000),
+      values: names.map((name) => byName.get(name) ?? new Array(times.length).fill(null)),
+      isIncomplete: missing !== undefined,
+    };
+  }
+
+  /** The API reads one series of labels at a time. */
+  private async readByLabels(
+    { id }: SourceRef,
+    names: readonly string[],
+    span: Span,
+    signal: AbortSignal,
+  ): Promise<Reading> {
+    const query = rangeQuery(span);
+    for (const [name, value] of parseLabels(id)) query.append('label', `${name}=${value}`);
+    const readings = names.map(async (name) => {
+      const path = `/api/v1/series/metrics?${query}&name=${encodeURIComponent(name)}`;
+      const answer = await this.timed<SamplesAnswer>(path, signal);
+      const { metrics, missing } = answer.body;
+      return {
+        ...answer,
+        times: metrics.map(({ time }) => time),
+        values: [metrics.map(({ value }) => value)],
+        isIncomplete: missing !== undefined,
+      };
+    });
+    return joinedReading(await Promise.all(readings));
+  }
+
+  /** Reads samples, within the time that a read may take. */
+  private timed<T>(path: string, signal: AbortSignal) {
+    return this.turns.take(async () => {
+      const began = performance.now();
+      const limited = AbortSignal.any([signal, AbortSignal.timeout(READ_TIMEOUT_MS)]);
+      const { body, headers } = await this.fetch<T>(path, limited);
+      const tiers = parseServerTiming(headers.get('server-timing') ?? '');
+      return { body, tiers, durationMs: performance.now() - began };
+    });
+  }
+
+  /** @param posted the body of a POST; a GET without it */
+  private json<T>(path: string, posted?: object): Promise<T> {
+    return this.turns.take(
+      async () => (await this.fetch<T>(path, AbortSignal.timeout(LIST_TIMEOUT_MS), posted)).body,
+    );
+  }
+
+  /** @throws {ApiError} unless `signal` was aborted by whoever asked */
+  private async fetch<T>(path: string, signal: AbortSignal, posted?: object) {
+    try {
+      const response = await fetch(path, {
+        headers: {
+          'x-api-key': this.key,
+          ...(posted === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(posted === undefined ? {} : { method: 'POST', body: JSON.stringify(posted) }),
+        cache: 'no-store',
+        credentials: 'omit',
+        signal,
+      });
+      if (!response.ok) throw await errorOf(response, posted === undefined ? 'read' : 'write');
+      return { body: (await response.json()) as T, headers: response.headers };
+    } catch (error) {
+      if (error instanceof ApiError || (error as Error).name === 'AbortError') throw error;
+      // No connection, a time-out, or an answer that breaks off.
+      throw new ApiError('gone', 'The server does not answer.');
+    }
+  }
+}
+
+interface TableAnswer {
+  readonly times: readonly number[];
+  readonly series: readonly { readonly name: string; readonly values: readonly (number | null)[] }[];
+  readonly missing?: object;
+}
+
+interface SamplesAnswer {
+  readonly metrics: readonly { readonly time: number; readonly value: number | null }[];
+  readonly missing?: object;
+}
+
+function sourcePath({ kind, id }: SourceRef): string {
+  return `${kind}s/${encodeURIComponent(id)}`;
+}
+
+function rangeQuery(span: Span): URLSearchParams {
+  const step = stepFor(span);
+  return new URLSearchParams({
+    from: String(Math.floor(span.fromS)),
+    to: String(Math.ceil(span.toS)),
+    partial: 'true',
+    ...(step === undefined ? {} : { step: String(step) }),
+  });
+}
+
+async function errorOf(response: Response, right: 'read' | 'write'): Promise<ApiError> {
+  const { status } = response;
+  const message = await messageOf(response);
+  if (status === 401)
+    return new ApiError(
+      'key',
+      'This key is not known here. It may have been mistyped, revoked or expired.',
+      status,
+    );
+  if (status === 403)
+    return new ApiError('right', `This key lacks the ${right} right. Sign in with one that has it.`, status);
+  return new ApiError(status === 429 || status >= 500 ? 'busy' : 'refused', message, status);
+}
+
+async function messageOf(response: Response): Promise<string> {
+  try {
+    const { error } = (await response.json()) as { error: { message: string } };
+    return error.message;
+  } catch {
+    return `The server answered ${response.status}.`;
+  }
+}

@@ -1,0 +1,82 @@
+import { joinedData, type SeriesData } from '../graphs/plot-data';
+import type { Span } from '../view/time-range';
+import type { SourceRef } from '../view/view-state';
+import type { Api } from './api';
+import { TIERS, type TierShare } from './server-timing';
+
+/** The series of a graph, in the order in which they were asked for, and how they came. */
+export interface Reading extends SeriesData {
+  readonly tiers: readonly TierShare[];
+  /** Round trips, as the page saw them. */
+  readonly durationMs: number;
+  /** Whether memory lost samples that are still being read again from the stream. */
+  readonly isIncomplete: boolean;
+}
+
+/** Reads series of any number of sources: one request a source. */
+export async function readSeries(
+  api: Api,
+  series: readonly { readonly source: SourceRef; readonly metric: string }[],
+  span: Span,
+  signal: AbortSignal,
+): Promise<Reading> {
+  const bySource = new Map<string, { readonly source: SourceRef; readonly at: number[] }>();
+  for (const [i, { source }] of series.entries()) {
+    const key = `${source.kind} ${source.id}`;
+    const entry = bySource.get(key) ?? { source, at: [] };
+    entry.at.push(i);
+    bySource.set(key, entry);
+  }
+  const groups = [...bySource.values()];
+  const began = performance.now();
+  const parts = await Promise.all(
+    groups.map(({ source, at }) =>
+      api.read(
+        source,
+        at.map((i) => series[i]!.metric),
+        span,
+        signal,
+      ),
+    ),
+  );
+  const { values, ...reading } = joinedReading(parts);
+  const order = groups.flatMap(({ at }) => at);
+  return {
+    ...reading,
+    values: series.map((_, i) => values[order.indexOf(i)]!),
+    durationMs: performance.now() - began,
+  };
+}
+
+/** Puts the series of several answers side by side. */
+export function joinedReading(parts: readonly Reading[]): Reading {
+  return {
+    ...joinedData(parts),
+    tiers: addedTiers(parts.map(({ tiers }) => tiers)),
+    durationMs: Math.max(0, ...parts.map(({ durationMs }) => durationMs)),
+    isIncomplete: parts.some(({ isIncomplete }) => isIncomplete),
+  };
+}
+
+/** Adds up what several answers say of their tiers; of the durations, the longest counts. */
+export function addedTiers(answers: readonly (readonly TierShare[])[]): TierShare[] {
+  return TIERS.map((tier) => {
+    const shares = answers.flat().filter((share) => share.tier === tier);
+    return {
+      tier,
+      samples: shares.reduce((sum, { samples }) => sum + samples, 0),
+      durationMs: Math.max(0, ...shares.map(({ durationMs }) => durationMs)),
+      spans: mergedSpans(shares.flatMap(({ spans }) => spans)),
+    };
+  });
+}
+
+function mergedSpans(spans: readonly Span[]): Span[] {
+  const merged: Span[] = [];
+  for (const span of [...spans].sort((a, b) => a.fromS - b.fromS)) {
+    const last = merged.at(-1);
+    if (last === undefined || span.fromS > last.toS) merged.push(span);
+    else merged[merged.length - 1] = { fromS: last.fromS, toS: Math.max(last.toS, span.toS) };
+  }
+  return merged;
+}

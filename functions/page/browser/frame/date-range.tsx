@@ -1,0 +1,74 @@
+import { useRef, useState } from 'preact/hooks';
+import { dateTimeText, formatDuration, parseDateTime } from '../view/format';
+import { MAX_SPAN_S, MIN_SPAN_S, type Span, type TimeRange } from '../view/time-range';
+
+export interface DateRangeProps {
+  readonly span: Span;
+  readonly utc: boolean;
+  readonly onRange: (range: TimeRange) => void;
+}
+
+/** Asks for a range by date and time, of UTC or the reader's time zone. */
+export function DateRange({ span, utc, onRange }: DateRangeProps) {
+  const details = useRef<HTMLDetailsElement>(null);
+  const from = useRef<HTMLInputElement>(null);
+  const to = useRef<HTMLInputElement>(null);
+  const [problem, setProblem] = useState<string>();
+  const fill = () => {
+    setProblem(undefined);
+    if (!details.current!.open) return;
+    from.current!.value = dateTimeText(span.fromS, utc);
+    to.current!.value = dateTimeText(span.toS, utc);
+    from.current!.focus();
+  };
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const [fromS, toS] = [from, to].map((field) => parseDateTime(field.current!.value, utc));
+    const found = problemOf(fromS, toS);
+    setProblem(found);
+    if (found !== undefined) return;
+    details.current!.open = false;
+    onRange({ fromS: fromS!, toS: toS! });
+  };
+  const zone = utc ? 'UTC' : 'your time zone';
+  return (
+    <details
+      class="dates"
+      ref={details}
+      onToggle={fill}
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape') return;
+        details.current!.open = false;
+        details.current!.querySelector('summary')!.focus();
+      }}
+    >
+      <summary>Dates</summary>
+      <form onSubmit={submit}>
+        <label>
+          From <input type="datetime-local" ref={from} required />
+        </label>
+        <label>
+          To <input type="datetime-local" ref={to} required />
+        </label>
+        {problem !== undefined && (
+          <p class="problem" role="alert">
+            {problem}
+          </p>
+        )}
+        <button type="submit" class="primary">
+          Show
+        </button>
+        <p class="note">Times are of {zone}.</p>
+      </form>
+    </details>
+  );
+}
+
+function problemOf(fromS: number | undefined, toS: number | undefined): string | undefined {
+  if (fromS === undefined || toS === undefined) return 'Enter both dates with their times.';
+  if (fromS < 0) return 'The earliest date is 1970-01-01.';
+  if (fromS >= toS) return 'The end must be after the beginning.';
+  if (toS - fromS > MAX_SPAN_S) return `A range is at most ${formatDuration(MAX_SPAN_S * 1000)} long.`;
+  if (toS - fromS < MIN_SPAN_S) return `A range is at least ${formatDuration(MIN_SPAN_S * 1000)} long.`;
+  return undefined;
+}

@@ -1,0 +1,107 @@
+import { useState } from 'preact/hooks';
+import { type Api, type ApiError, HOST_STATUSES, type Host, type HostStatus } from '../api/api';
+import { formatTime } from '../view/format';
+import { encodeState, type ViewState } from '../view/view-state';
+import { addressesOf, agentOf, typeOf } from './host-facts';
+
+export interface HostDetailsProps {
+  readonly api: Api;
+  readonly host: Host;
+  readonly state: ViewState;
+  /** Called after the status changed. */
+  readonly onChanged: () => void;
+}
+
+/** What the registry knows of a host, and its status to change. */
+export function HostDetails({ api, host, state, onChanged }: HostDetailsProps) {
+  const roles = Object.entries(host.roles).flatMap(([service, names]) =>
+    names.map((role) => `${service}:${role}`),
+  );
+  const facts = [
+    ['Id', host.id],
+    ['Name', host.name],
+    ['Type', typeOf(host)],
+    ['Addresses', addressesOf(host).join(', ')],
+    ['Agent', agentOf(host)],
+    ['Memo', host.memo],
+    ['Custom identifier', host.customIdentifier],
+    ['Registered', host.createdAt === undefined ? undefined : formatTime(host.createdAt, state.utc)],
+  ] as const;
+  return (
+    <details class="host">
+      <summary>
+        Details <span class={`status-${host.status}`}>{host.isRetired ? 'retired' : host.status}</span>
+      </summary>
+      <dl>
+        {!host.isRetired && <StatusChoice key={host.id} api={api} host={host} onChanged={onChanged} />}
+        {roles.length > 0 && (
+          <div>
+            <dt>Roles</dt>
+            <dd>
+              {roles.map((id) => (
+                <a
+                  key={id}
+                  href={`#${encodeState({ ...state, source: { kind: 'role', id }, graphs: undefined, hidden: [] })}`}
+                >
+                  {id}
+                </a>
+              ))}
+            </dd>
+          </div>
+        )}
+        {facts.map(
+          ([term, text]) =>
+            text && (
+              <div key={term}>
+                <dt>{term}</dt>
+                <dd>{text}</dd>
+              </div>
+            ),
+        )}
+      </dl>
+    </details>
+  );
+}
+
+/** Changes the status; a key without the write right learns so when it tries. */
+function StatusChoice({ api, host, onChanged }: Pick<HostDetailsProps, 'api' | 'host' | 'onChanged'>) {
+  const [chosen, setChosen] = useState<string>();
+  const [problem, setProblem] = useState<ApiError>();
+  const change = async (status: HostStatus) => {
+    setChosen(status);
+    setProblem(undefined);
+    try {
+      await api.setStatus(host.id, status);
+      onChanged();
+    } catch (error) {
+      setChosen(undefined);
+      setProblem(error as ApiError);
+    }
+  };
+  return (
+    <div>
+      <dt>
+        <label for="host-status">Status</label>
+      </dt>
+      <dd>
+        <select
+          id="host-status"
+          value={chosen ?? host.status}
+          disabled={problem?.kind === 'right'}
+          onChange={(event) => void change(event.currentTarget.value as HostStatus)}
+        >
+          {HOST_STATUSES.map((status) => (
+            <option key={status} value={status}>
+              {status}
+            </option>
+          ))}
+        </select>
+        {problem !== undefined && (
+          <span class="problem" role="alert">
+            {problem.message}
+          </span>
+        )}
+      </dd>
+    </div>
+  );
+}

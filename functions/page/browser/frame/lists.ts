@@ -1,0 +1,54 @@
+import { useState } from 'preact/hooks';
+import type { Api, Host } from '../api/api';
+import type { GraphDefinition } from '../graphs/graphs';
+import { hostName } from '../side/host-text';
+import { byNature } from '../view/natural-order';
+import { type OnAnswer, usePolling } from './polling';
+
+/** What the tenant has; refreshed at intervals. */
+export interface Lists {
+  readonly hosts: readonly Host[];
+  readonly services: readonly string[];
+  /** Sources that are not Mackerel hosts or services, as `labelsText` writes their labels. */
+  readonly labelled: readonly string[];
+  readonly definitions: readonly GraphDefinition[];
+}
+
+export const NO_LISTS: Lists = { hosts: [], services: [], labelled: [], definitions: [] };
+
+/** @param change another number asks for the lists anew */
+export function useLists(api: Api, change: number, onAnswer: OnAnswer): Lists | undefined {
+  // undefined until the first answer.
+  const [lists, setLists] = useState<Lists>();
+  usePolling(
+    [api, change],
+    async () => {
+      const [hosts, services, definitions] = await Promise.all([
+        api.hosts(),
+        api.services(),
+        api.graphDefinitions(),
+      ]);
+      hosts.sort((a, b) => byNature(hostName(a), hostName(b)));
+      return { hosts, services: services.sort(byNature), labelled: [], definitions };
+    },
+    (found) => {
+      setLists((old) => (old === undefined ? found : keptLists(old, found)));
+      return found.hosts.length + found.services.length > 0;
+    },
+    onAnswer,
+  );
+  return lists;
+}
+
+/** The new lists; those that are equal to the old ones stay the same objects, so that nothing is drawn anew for them. */
+function keptLists(old: Lists, found: Lists): Lists {
+  const kept = <T>(before: T, now: T): T => (JSON.stringify(before) === JSON.stringify(now) ? before : now);
+  const lists = {
+    hosts: kept(old.hosts, found.hosts),
+    services: kept(old.services, found.services),
+    labelled: kept(old.labelled, found.labelled),
+    definitions: kept(old.definitions, found.definitions),
+  };
+  const isSame = (Object.keys(lists) as (keyof Lists)[]).every((name) => lists[name] === old[name]);
+  return isSame ? old : lists;
+}

@@ -1,0 +1,86 @@
+import type { ComponentChildren } from 'preact';
+import { formatTime } from '../view/format';
+import type { ShownSource } from './use-source';
+
+export function NoHosts() {
+  return (
+    <div class="empty-page">
+      <h2>No host has posted yet</h2>
+      <p>Point mackerel-agent here, in its configuration:</p>
+      <pre>
+        apibase = "{location.origin}"{'\n'}apikey = "a key with the write right"
+      </pre>
+      <p>Or post by hand, as the README shows. New hosts appear here seconds after their first post.</p>
+    </div>
+  );
+}
+
+/** Says why a source has no graphs. */
+export function NoGraphs({ source }: { readonly source: ShownSource }) {
+  const { ref, name, existence } = source;
+  const kind = { host: 'host', service: 'service', role: 'role', labels: 'source' }[ref.kind];
+  if (existence === 'unknown')
+    return (
+      <div class="empty-page">
+        <h2>
+          There is no {kind} “{name}”
+        </h2>
+        <p>
+          {ref.kind === 'role'
+            ? 'No host has this role. It may have been removed, or the link mistyped.'
+            : `It was never here, or it was deleted; or the link was mistyped, or is of another tenant. Choose one of the list.`}
+        </p>
+      </div>
+    );
+  if (existence === 'retired')
+    return (
+      <div class="empty-page">
+        <h2>This host has no metrics</h2>
+        <p>It was retired before it posted any.</p>
+      </div>
+    );
+  return (
+    <div class="empty-page">
+      <h2>This {kind} has no metrics yet</h2>
+      <p>They appear here seconds after the first post.</p>
+    </div>
+  );
+}
+
+export function RetiredNotice({ source, utc }: { readonly source: ShownSource; readonly utc: boolean }) {
+  const { retiredAt } = source.host!;
+  return (
+    <p class="notice">
+      This host was retired{retiredAt === undefined ? '' : ` at ${formatTime(retiredAt, utc)}`}. It posts no
+      more; its samples stay until their retention ends.
+    </p>
+  );
+}
+
+/** Says that the picked or searched graphs are none of the source's. */
+export function NoneShown({
+  count,
+  find,
+  onShowAll,
+}: {
+  readonly count: number;
+  readonly find: string;
+  readonly onShowAll: () => void;
+}) {
+  return (
+    <p class="empty-page">
+      {find === '' ? 'This source lacks the graphs of this link.' : `No graph has “${find}”.`}{' '}
+      <button type="button" class="quiet" onClick={onShowAll}>
+        Show all {count}
+      </button>
+    </p>
+  );
+}
+
+export function Waiting({ children }: { readonly children: ComponentChildren }) {
+  return (
+    <p class="empty-page" aria-busy="true">
+      {children}
+    </p>
+  );
+}

@@ -1,0 +1,172 @@
+import { formatDuration, formatTime } from '../view/format';
+import { durationText, RANGES, type Span, scaled, shifted, type TimeRange } from '../view/time-range';
+import { OVER_HOSTS, type OverHosts, type ViewState } from '../view/view-state';
+import { Choice } from './choice';
+import { DateRange } from './date-range';
+
+export interface ToolbarProps {
+  readonly state: ViewState;
+  readonly span: Span;
+  /** Whether the graphs are over several hosts. */
+  readonly isOverHosts: boolean;
+  readonly onChange: (change: Partial<ViewState>) => void;
+}
+
+/** The time range that all graphs share, and how they are shown. */
+export function Toolbar({ state, span, isOverHosts, onChange }: ToolbarProps) {
+  const { range, utc, tiers } = state;
+  const to = (next: TimeRange) => onChange({ range: next });
+  return (
+    <div class="toolbar">
+      <RangeButtons range={range} onRange={to} />
+      <StepButtons range={range} onRange={to} />
+      <RangeText range={range} span={span} utc={utc} onRange={to} />
+      <div class="options">
+        {isOverHosts && (
+          <Choice
+            label="Hosts"
+            value={state.over}
+            options={OVER_HOSTS.map((over) => [over, OVER_TEXTS[over]])}
+            onChoose={(over) => onChange({ over: over as OverHosts })}
+          />
+        )}
+        <Choice
+          label="Compare"
+          value={secondsValue(state.compareS)}
+          options={optionsWith(COMPARISONS, state.compareS, (text) => `${text} before`)}
+          onChoose={(text) => onChange({ compareS: text === '' ? undefined : Number(text) })}
+        />
+        <Choice
+          label="Refresh"
+          value={secondsValue(state.refreshS)}
+          options={optionsWith(REFRESHES, state.refreshS, (text) => `every ${text}`)}
+          onChoose={(text) => onChange({ refreshS: text === '' ? undefined : Number(text) })}
+        />
+        <button type="button" aria-pressed={tiers} onClick={() => onChange({ tiers: !tiers })}>
+          Where the data is
+        </button>
+        <button type="button" aria-pressed={utc} onClick={() => onChange({ utc: !utc })}>
+          UTC
+        </button>
+      </div>
+    </div>
+  );
+}
+
+const OVER_TEXTS: Readonly<Record<OverHosts, string>> = {
+  each: 'a line each',
+  average: 'average',
+  min: 'minimum',
+  max: 'maximum',
+  sum: 'sum',
+};
+
+type Option = readonly [value: string, text: string];
+
+const COMPARISONS: readonly Option[] = [
+  ['', 'nothing'],
+  ['86400', 'a day before'],
+  ['604800', 'a week before'],
+];
+
+const REFRESHES: readonly Option[] = [
+  ['', 'automatic'],
+  ['5', 'every 5 s'],
+  ['30', 'every 30 s'],
+  ['60', 'every minute'],
+  ['300', 'every 5 minutes'],
+  ['0', 'off'],
+];
+
+function secondsValue(seconds: number | undefined): string {
+  return seconds === undefined ? '' : String(seconds);
+}
+
+/** The options, and one more for a value that a link brought. */
+function optionsWith(
+  options: readonly Option[],
+  seconds: number | undefined,
+  textOf: (duration: string) => string,
+): readonly Option[] {
+  const value = secondsValue(seconds);
+  return options.some(([each]) => each === value)
+    ? options
+    : [...options, [value, textOf(formatDuration(seconds! * 1000))]];
+}
+
+interface RangeProps {
+  readonly range: TimeRange;
+  readonly onRange: (range: TimeRange) => void;
+}
+
+function RangeButtons({ range, onRange }: RangeProps) {
+  return (
+    <fieldset class="ranges" aria-label="Length of the time range">
+      {RANGES.map(({ label, name, lastS }) => (
+        <button
+          key={label}
+          type="button"
+          aria-label={`${label}: the last ${name}`}
+          aria-pressed={'lastS' in range && range.lastS === lastS}
+          onClick={() => onRange({ lastS })}
+        >
+          {label}
+        </button>
+      ))}
+    </fieldset>
+  );
+}
+
+function StepButtons({ range, onRange }: RangeProps) {
+  const nowS = () => Date.now() / 1000;
+  const buttons = [
+    ['‹', 'Earlier', '[', () => shifted(range, -0.5, nowS())],
+    ['›', 'Later', ']', () => shifted(range, 0.5, nowS())],
+    ['+', 'Zoom in', '+', () => scaled(range, 0.5, nowS())],
+    ['−', 'Zoom out', '−', () => scaled(range, 2, nowS())],
+  ] as const;
+  return (
+    <fieldset class="steps" aria-label="Move in time">
+      {buttons.map(([sign, name, key, next]) => (
+        <button
+          key={name}
+          type="button"
+          aria-label={name}
+          title={`${name}  ${key}`}
+          disabled={name === 'Later' && 'lastS' in range}
+          onClick={() => onRange(next())}
+        >
+          {sign}
+        </button>
+      ))}
+    </fieldset>
+  );
+}
+
+function RangeText({
+  range,
+  span,
+  utc,
+  onRange,
+}: RangeProps & { readonly span: Span; readonly utc: boolean }) {
+  const lengthS = Math.round(span.toS - span.fromS);
+  return (
+    <div class="range">
+      {'lastS' in range ? (
+        <span title={durationText(range.lastS)}>
+          <i class="live" /> last {formatDuration(range.lastS * 1000)}
+        </span>
+      ) : (
+        <span>
+          {formatTime(span.fromS, utc)} <span class="until">to</span> {formatTime(span.toS, utc)}
+        </span>
+      )}
+      <DateRange span={span} utc={utc} onRange={onRange} />
+      {!('lastS' in range) && (
+        <button type="button" class="quiet" onClick={() => onRange({ lastS: Math.max(60, lengthS) })}>
+          Follow now
+        </button>
+      )}
+    </div>
+  );
+}

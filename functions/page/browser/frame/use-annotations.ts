@@ -1,0 +1,56 @@
+import { useState } from 'preact/hooks';
+import type { Annotation, Api } from '../api/api';
+import { byNature } from '../view/natural-order';
+import { type Span, spanOf, type TimeRange } from '../view/time-range';
+import { type OnAnswer, usePolling } from './polling';
+import type { ShownSource } from './use-source';
+
+/** The annotations of a source's services within a range, oldest first. */
+export function useAnnotations(
+  api: Api,
+  source: ShownSource | undefined,
+  range: TimeRange,
+  onAnswer: OnAnswer,
+): readonly Annotation[] {
+  const [found, setFound] = useState<readonly Annotation[]>(NONE);
+  const services = servicesOf(source);
+  usePolling(
+    [api, JSON.stringify(services), range],
+    async () => {
+      const span = spanOf(range, Date.now() / 1000);
+      const lists = await Promise.all(Object.keys(services).map((service) => api.annotations(service, span)));
+      return lists.flat().filter((annotation) => isOf(annotation, services, span));
+    },
+    (annotations) => {
+      annotations.sort((a, b) => a.from - b.from || byNature(a.title, b.title));
+      setFound((old) => (JSON.stringify(old) === JSON.stringify(annotations) ? old : annotations));
+      return true;
+    },
+    // Graphs without annotations are better than none.
+    (error) => error?.kind !== 'refused' && onAnswer(error),
+  );
+  return found;
+}
+
+const NONE: readonly Annotation[] = [];
+
+/** The services that a source belongs to, and which of their roles; undefined: whatever role. */
+function servicesOf(
+  source: ShownSource | undefined,
+): Readonly<Record<string, readonly string[] | undefined>> {
+  if (source === undefined) return {};
+  const { kind, id } = source.ref;
+  if (kind === 'service') return { [id]: undefined };
+  if (kind === 'role') return { [id.split(':')[0]!]: [id.split(':')[1] ?? ''] };
+  return source.host?.roles ?? {};
+}
+
+function isOf(
+  { service, roles, from, to }: Annotation,
+  services: Readonly<Record<string, readonly string[] | undefined>>,
+  { fromS, toS }: Span,
+): boolean {
+  const own = services[service];
+  const isOfRole = roles.length === 0 || own === undefined || roles.some((role) => own.includes(role));
+  return isOfRole && to >= fromS && from <= toS;
+}

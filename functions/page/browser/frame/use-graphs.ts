@@ -1,0 +1,89 @@
+import { useMemo, useState } from 'preact/hooks';
+import type { Api, Host } from '../api/api';
+import { MAX_LINES } from '../graphs/drawing';
+import { type Graph, type GraphDefinition, graphsOf } from '../graphs/graphs';
+import { type HostMetrics, hostGraphsOf, underPrefix } from '../graphs/host-graphs';
+import { labelGraphsOf } from '../graphs/label-graphs';
+import { hostName } from '../side/host-text';
+import { type Labels, parseLabels } from '../view/labels-text';
+import type { SourceRef } from '../view/view-state';
+import { type OnAnswer, usePolling } from './polling';
+
+/** What a source's graphs are made of. */
+interface Found {
+  readonly of: string;
+  /** The source's own metrics. */
+  readonly names: readonly string[];
+  /** Of a service or role. */
+  readonly hosts: readonly HostMetrics[];
+  /** Of labels. */
+  readonly series: readonly Labels[];
+}
+
+/** Metrics of many hosts are a request each. */
+const HOSTS_EVERY_MS = 60_000;
+
+/** The graphs of a source; undefined until they are known. */
+export function useGraphs(
+  api: Api,
+  source: SourceRef | undefined,
+  hosts: readonly Host[],
+  definitions: readonly GraphDefinition[],
+  onAnswer: OnAnswer,
+): readonly Graph[] | undefined {
+  const [found, setFound] = useState<Found>();
+  const members = useMemo(
+    () => (source === undefined ? [] : membersOf(source, hosts).slice(0, MAX_LINES)),
+    [source?.kind, source?.id, hosts],
+  );
+  const of = source === undefined ? '' : `${source.kind} ${source.id}`;
+  usePolling(
+    [api, of, members.map(({ id }) => id).join(' ')],
+    async () => ({ of, ...(source === undefined ? NOTHING : await find(api, source, members)) }),
+    (next) => {
+      setFound((old) => (JSON.stringify(old) === JSON.stringify(next) ? old : next));
+      return next.names.length + next.hosts.length + next.series.length > 0;
+    },
+    (error) => {
+      // A link to a source that does not exist; the page says so.
+      if (error?.kind === 'refused') setFound({ of, ...NOTHING });
+      onAnswer(error);
+    },
+    members.length > 0 ? HOSTS_EVERY_MS : undefined,
+  );
+  return useMemo(() => {
+    if (source === undefined || found?.of !== of) return undefined;
+    const ofHosts = hostGraphsOf(found.hosts, definitions);
+    return [
+      ...graphsOf(source, found.names, definitions),
+      ...(source.kind === 'service' ? underPrefix('hosts', ofHosts) : ofHosts),
+      ...labelGraphsOf(found.series),
+    ];
+  }, [found, of, definitions]);
+}
+
+const NOTHING = { names: [], hosts: [], series: [] };
+
+async function find(api: Api, source: SourceRef, members: readonly Host[]): Promise<Omit<Found, 'of'>> {
+  const isOwn = source.kind === 'host' || source.kind === 'service';
+  const [names, hosts, series] = await Promise.all([
+    isOwn ? api.metricNames(source) : [],
+    Promise.all(
+      members.map(async (host) => ({
+        id: host.id,
+        name: hostName(host),
+        metrics: await api.metricNames({ kind: 'host', id: host.id }),
+      })),
+    ),
+    source.kind === 'labels' ? api.seriesOf(parseLabels(source.id)) : [],
+  ]);
+  return { names, hosts, series };
+}
+
+/** The hosts of a service or a role. */
+export function membersOf({ kind, id }: SourceRef, hosts: readonly Host[]): readonly Host[] {
+  if (kind === 'service') return hosts.filter(({ roles }) => Object.hasOwn(roles, id));
+  if (kind !== 'role') return [];
+  const [service = '', role = ''] = id.split(':');
+  return hosts.filter(({ roles }) => Object.hasOwn(roles, service) && roles[service]!.includes(role));
+}

@@ -1,0 +1,29 @@
+import { useEffect } from 'preact/hooks';
+import { scaled, shifted, spanOf } from '../view/time-range';
+import type { ViewState } from '../view/view-state';
+import type { ChangeView } from './use-view-state';
+
+/** `/` searches, `[` and `]` move in time, `+` and `-` zoom, `l` follows the present. */
+export function useShortcuts(state: ViewState, change: ChangeView): void {
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent) => {
+      const { target, key } = event;
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      if (target instanceof HTMLSelectElement) return;
+      if (target instanceof HTMLInputElement && target.type !== 'checkbox') return;
+      const nowS = Date.now() / 1000;
+      const { range } = state;
+      const { fromS, toS } = spanOf(range, nowS);
+      if (key === '/') document.getElementById('search')?.focus();
+      else if (key === '[') change({ range: shifted(range, -0.5, nowS) });
+      else if (key === ']' && !('lastS' in range)) change({ range: shifted(range, 0.5, nowS) });
+      else if (key === '+' || key === '=') change({ range: scaled(range, 0.5, nowS) });
+      else if (key === '-') change({ range: scaled(range, 2, nowS) });
+      else if (key === 'l') change({ range: { lastS: Math.round(toS - fromS) } });
+      else return;
+      event.preventDefault();
+    };
+    addEventListener('keydown', pressed);
+    return () => removeEventListener('keydown', pressed);
+  }, [state]);
+}

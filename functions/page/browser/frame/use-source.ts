@@ -1,0 +1,63 @@
+import { useState } from 'preact/hooks';
+import type { Api, Host } from '../api/api';
+import { hostName } from '../side/host-text';
+import type { SourceRef } from '../view/view-state';
+import type { Lists } from './lists';
+import { type OnAnswer, usePolling } from './polling';
+import { membersOf } from './use-graphs';
+
+/** The source that the page shows, and what is known of it. */
+export interface ShownSource {
+  readonly ref: SourceRef;
+  readonly name: string;
+  /** Of a host that exists, retired or not. */
+  readonly host?: Host;
+  /** `unknown`: the tenant has none of this name or id. `pending`: not known yet. */
+  readonly existence: 'known' | 'retired' | 'unknown' | 'pending';
+}
+
+/** Looks a source up: in the lists, and a host that is not listed in the registry, which keeps retired ones. */
+export function useSource(
+  api: Api,
+  ref: SourceRef | undefined,
+  lists: Lists | undefined,
+  onAnswer: OnAnswer,
+): ShownSource | undefined {
+  const [unlisted, setUnlisted] = useState<{ readonly id: string; readonly host: Host | undefined }>();
+  const listed = ref?.kind === 'host' ? lists?.hosts.find(({ id }) => id === ref.id) : undefined;
+  const missing = ref?.kind === 'host' && lists !== undefined && listed === undefined ? ref.id : undefined;
+  usePolling(
+    [api, missing],
+    async () => (missing === undefined ? undefined : { id: missing, host: await api.host(missing) }),
+    (found) => {
+      setUnlisted(found);
+      return found?.host !== undefined;
+    },
+    onAnswer,
+  );
+  if (ref === undefined) return undefined;
+  const existence = (isKnown: boolean) => (lists === undefined ? 'pending' : isKnown ? 'known' : 'unknown');
+  switch (ref.kind) {
+    case 'host': {
+      if (listed !== undefined) return { ref, name: hostName(listed), host: listed, existence: 'known' };
+      if (unlisted?.id !== ref.id) return { ref, name: ref.id, existence: 'pending' };
+      const { host } = unlisted;
+      if (host === undefined) return { ref, name: ref.id, existence: 'unknown' };
+      return { ref, name: hostName(host), host, existence: host.isRetired ? 'retired' : 'known' };
+    }
+    case 'service':
+      return { ref, name: ref.id, existence: existence(lists?.services.includes(ref.id) ?? false) };
+    case 'role':
+      return { ref, name: ref.id, existence: existence(membersOf(ref, lists?.hosts ?? []).length > 0) };
+    case 'labels':
+      return { ref, name: ref.id, existence: 'known' };
+  }
+}
+
+/** The first source of the lists, for an address without one. */
+export function firstSource({ hosts, services, labelled }: Lists): SourceRef | undefined {
+  const [host] = hosts;
+  if (host !== undefined) return { kind: 'host', id: host.id };
+  if (services[0] !== undefined) return { kind: 'service', id: services[0] };
+  return labelled[0] === undefined ? undefined : { kind: 'labels', id: labelled[0] };
+}

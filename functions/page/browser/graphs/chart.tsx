@@ -1,0 +1,142 @@
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import uPlot from 'uplot';
+import type { Annotation } from '../api/api';
+import { formatTime, formatValue } from '../view/format';
+import type { Span } from '../view/time-range';
+import type { Drawing } from './drawing';
+import type { Graph } from './graphs';
+import { HEIGHT, type Plotted, plotOptions, plottedOf } from './plot';
+
+export interface ChartProps {
+  readonly graph: Graph;
+  readonly drawing: Drawing;
+  /** Ids of hidden lines. */
+  readonly hidden: readonly string[];
+  readonly span: Span;
+  readonly utc: boolean;
+  readonly annotations: readonly Annotation[];
+  readonly onZoom: (fromS: number, toS: number) => void;
+  readonly onZoomOut: () => void;
+  /** Receives an index of the data's times while the pointer or crosshair is at it, else undefined. */
+  readonly onCursor: (index: number | undefined) => void;
+  /** Receives the plot, for pictures. */
+  readonly onPlot: (plot: uPlot | undefined) => void;
+  /** Receives where the time axis begins and its length, in pixels of the page, whenever they change. */
+  readonly onAxis: (left: number, width: number) => void;
+}
+
+/** A graph's lines or areas over time. Drag to zoom; with the keyboard, arrows move the crosshair. */
+export function Chart(props: ChartProps) {
+  const { graph, drawing, hidden, span, utc, annotations } = props;
+  const { data } = drawing;
+  const place = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | undefined>(undefined);
+  const latest = useRef(props);
+  latest.current = props;
+  const plotted = useRef<Plotted>(undefined as never);
+  plotted.current = plottedOf(props);
+  const scheme = useColorScheme();
+  const lines = drawing.lines.map(({ id, isEarlier }) => `${isEarlier} ${id}`).join('\n');
+
+  useLayoutEffect(() => {
+    const element = place.current!;
+    const made = new uPlot(
+      plotOptions(latest, plotted, element.clientWidth),
+      plotted.current.data as uPlot.AlignedData,
+      element,
+    );
+    plot.current = made;
+    latest.current.onPlot(made);
+    if (performance.getEntriesByName('first-graph').length === 0) performance.mark('first-graph');
+    const resizing = new ResizeObserver(() => {
+      if (element.clientWidth === made.width) return;
+      made.setSize({ width: element.clientWidth, height: HEIGHT });
+    });
+    resizing.observe(element);
+    return () => {
+      resizing.disconnect();
+      made.destroy();
+      plot.current = undefined;
+      latest.current.onPlot(undefined);
+    };
+    // Everything else changes what is drawn, not how.
+  }, [graph, lines, hidden, utc, scheme]);
+
+  useEffect(() => {
+    plot.current?.setData(plotted.current.data as uPlot.AlignedData, false);
+    plot.current?.setScale('x', { min: span.fromS, max: span.toS });
+  }, [drawing, span.fromS, span.toS, annotations]);
+
+  const [cursor, setCursor] = useState<number>();
+  const moveTo = (index: number | undefined) => {
+    setCursor(index);
+    const made = plot.current;
+    if (made === undefined) return;
+    const left = index === undefined ? -10 : made.valToPos(data.times[index]!, 'x');
+    made.setCursor({ left, top: index === undefined ? -10 : made.over.clientHeight / 2 }, true);
+  };
+  const last = data.times.length - 1;
+  const onKeyDown = (event: KeyboardEvent) => {
+    const target = targetOf(event.key, cursor, last);
+    if (target === undefined || last < 0) return;
+    event.preventDefault();
+    moveTo(Math.min(last, Math.max(0, target)));
+  };
+
+  const at = Math.min(cursor ?? last, last);
+  return (
+    <div
+      class="plot"
+      ref={place}
+      role="slider"
+      tabIndex={0}
+      aria-label={`${graph.title} over time`}
+      aria-orientation="horizontal"
+      aria-valuemin={0}
+      aria-valuemax={Math.max(0, last)}
+      aria-valuenow={Math.max(0, at)}
+      aria-valuetext={at < 0 ? 'no samples' : spoken(props, at)}
+      onKeyDown={onKeyDown}
+      onBlur={() => moveTo(undefined)}
+    />
+  );
+}
+
+/** The index that a key moves the crosshair to; it may lie beyond either end. */
+function targetOf(key: string, cursor: number | undefined, last: number): number | undefined {
+  const at = Math.min(cursor ?? last, last);
+  const leap = Math.max(1, Math.round(last / 10));
+  const targets: Record<string, number> = {
+    ArrowLeft: at - 1,
+    ArrowRight: cursor === undefined ? at : at + 1,
+    PageDown: at - leap,
+    PageUp: at + leap,
+    Home: 0,
+    End: last,
+  };
+  return targets[key];
+}
+
+/** A time and the values there, as a screen reader says them. */
+function spoken({ graph, drawing, utc }: ChartProps, at: number): string {
+  const { lines, data } = drawing;
+  const said = lines.map(({ label, isEarlier }, i) => {
+    const value = data.values[i]?.[at];
+    const text = value === null || value === undefined ? 'no value' : formatValue(value, graph.unit);
+    return `${label}${isEarlier ? ' before' : ''} ${text}`;
+  });
+  return `${formatTime(data.times[at]!, utc)}: ${said.join(', ')}`;
+}
+
+/** Whether the page is dark. A canvas does not follow the style by itself. */
+function useColorScheme(): boolean {
+  const query = useRef<MediaQueryList | undefined>(undefined);
+  query.current ??= matchMedia('(prefers-color-scheme: dark)');
+  const [isDark, setDark] = useState(query.current.matches);
+  useEffect(() => {
+    const changed = ({ matches }: MediaQueryListEvent) => setDark(matches);
+    query.current!.addEventListener('change', changed);
+    return () => query.current!.removeEventListener('change', changed);
+  }, []);
+  return isDark;
+}

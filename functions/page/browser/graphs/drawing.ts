@@ -1,0 +1,84 @@
+import type { OverHosts } from '../view/view-state';
+import type { Graph } from './graphs';
+import { alignedData, combinedData, joinedData, type SeriesData } from './plot-data';
+
+/** One line or area as it is drawn. */
+export interface DrawnLine {
+  readonly id: string;
+  readonly label: string;
+  readonly isStacked: boolean;
+  /** Index of its colour. */
+  readonly color: number;
+  /** Whether its samples are the earlier ones that the graph is compared with. */
+  readonly isEarlier: boolean;
+}
+
+/** What a graph draws: a row of values for each line. */
+export interface Drawing {
+  readonly lines: readonly DrawnLine[];
+  readonly data: SeriesData;
+}
+
+/** More lines than this make no picture. */
+export const MAX_LINES = 60;
+
+/** Hosts post once a minute, each at a second of its own. */
+const COMMON_STEP_S = 60;
+
+/**
+ * Lays out what was read for a graph.
+ *
+ * @param graph its lines are those that were read, in the same order
+ * @param earlier what was read `earlierS` before; its samples move forward to stand beside those of `reading`
+ * @param over whether the lines, one a host, become a single one
+ */
+export function drawingOf(
+  graph: Graph,
+  reading: SeriesData,
+  earlier: SeriesData | undefined,
+  earlierS: number,
+  over: OverHosts,
+): Drawing {
+  const shaped = (data: SeriesData): SeriesData =>
+    over === 'each' ? data : combinedData(alignedData(data, COMMON_STEP_S), over);
+  const lines =
+    over === 'each'
+      ? graph.lines.map(({ id, label, isStacked }, color) => ({
+          id,
+          label,
+          isStacked,
+          color,
+          isEarlier: false,
+        }))
+      : [
+          {
+            id: over,
+            label: overText(over, graph.lines.length),
+            isStacked: false,
+            color: 0,
+            isEarlier: false,
+          },
+        ];
+  if (earlier === undefined) return { lines, data: shaped(reading) };
+  const moved = { times: earlier.times.map((time) => time + earlierS), values: earlier.values };
+  return {
+    lines: [...lines, ...lines.map((line) => ({ ...line, isEarlier: true }))],
+    data: joinedData([shaped(reading), shaped(moved)]),
+  };
+}
+
+function overText(over: Exclude<OverHosts, 'each'>, hosts: number): string {
+  const name = { average: 'average', min: 'minimum', max: 'maximum', sum: 'sum' }[over];
+  return `${name} of ${hosts} ${hosts === 1 ? 'host' : 'hosts'}`;
+}
+
+/** The value of a line at a time, or the last one before it that is near enough to stand for it; the last of all at undefined. */
+export function valueAt(data: SeriesData, line: number, index: number | undefined): number | undefined {
+  const row = data.values[line] ?? [];
+  if (index === undefined) return row.findLast((value) => value !== null) ?? undefined;
+  for (let at = index; at >= 0 && data.times[index]! - data.times[at]! < COMMON_STEP_S; at--) {
+    const value = row[at];
+    if (value !== null && value !== undefined) return value;
+  }
+  return undefined;
+}

@@ -1,0 +1,66 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { formatDuration, formatValue } from '../view/format';
+import { seriesColor } from './colors';
+import { type Drawing, valueAt } from './drawing';
+import type { Unit } from './graphs';
+
+export interface LegendProps {
+  readonly title: string;
+  readonly drawing: Drawing | undefined;
+  readonly unit: Unit;
+  /** Ids of hidden lines. */
+  readonly hidden: readonly string[];
+  readonly compareS: number | undefined;
+  /** Receives a function that shows the values at an index of the data's times; at undefined, the last ones. */
+  readonly show: { current: (index: number | undefined) => void };
+  readonly onHide: (id: string, isHidden: boolean) => void;
+}
+
+/** The lines of a graph with their colours and values; a press hides one. */
+export function Legend({ title, drawing, unit, hidden, compareS, show, onHide }: LegendProps) {
+  // Written into the page directly: the crosshair moves all graphs at every move of the pointer.
+  const values = useRef(new Map<string, HTMLElement>());
+  show.current = (index) => {
+    for (const [i, { id, isEarlier }] of (drawing?.lines ?? []).entries()) {
+      const element = values.current.get(keyOf(id, isEarlier));
+      if (element === undefined) continue;
+      const value = valueAt(drawing!.data, i, index);
+      element.textContent = value === undefined ? '–' : formatValue(value, unit);
+    }
+  };
+  useEffect(() => show.current(undefined), [drawing]);
+  const keep = (key: string) => (element: HTMLElement | null) => {
+    if (element === null) values.current.delete(key);
+    else values.current.set(key, element);
+  };
+  const earlier = compareS === undefined ? '' : `${formatDuration(compareS * 1000)} before`;
+  return (
+    <ul class="legend" aria-label={`Lines of ${title}`}>
+      {drawing?.lines
+        .filter(({ isEarlier }) => !isEarlier)
+        .map(({ id, label, color }) => (
+          <li key={id}>
+            <button
+              type="button"
+              aria-pressed={!hidden.includes(id)}
+              title={id}
+              onClick={() => onHide(id, !hidden.includes(id))}
+            >
+              <i class="swatch" style={{ background: seriesColor(color) }} />
+              <span class="label">{label}</span>
+              <span class="value" ref={keep(keyOf(id, false))} />
+              {compareS !== undefined && (
+                <span class="earlier" title={earlier}>
+                  <span ref={keep(keyOf(id, true))} />
+                </span>
+              )}
+            </button>
+          </li>
+        ))}
+    </ul>
+  );
+}
+
+function keyOf(id: string, isEarlier: boolean): string {
+  return `${isEarlier} ${id}`;
+}

@@ -1,0 +1,161 @@
+/** The series of a graph side by side: for each time, in seconds since epoch, a value or null of each series. */
+export interface SeriesData {
+  readonly times: readonly number[];
+  readonly values: readonly (readonly (number | null)[])[];
+}
+
+/** What a line does at a time: a number is a sample; null breaks the line; at undefined, a time of another series, it goes on. */
+export type Drawn = number | null | undefined;
+
+export interface PlotData {
+  readonly times: readonly number[];
+  readonly values: readonly (readonly Drawn[])[];
+}
+
+/** A line breaks where this many usual intervals passed without a sample. Agents are late now and then, by less. */
+const GAP_INTERVALS = 2.5;
+
+/** Puts the series of several answers into one table, in order. */
+export function joinedData(parts: readonly SeriesData[]): SeriesData {
+  const [first] = parts;
+  if (parts.length === 1 && first !== undefined) return first;
+  const times = [...new Set(parts.flatMap((part) => part.times))].sort((a, b) => a - b);
+  const rowOf = new Map(times.map((time, row) => [time, row]));
+  const values = parts.flatMap((part) => {
+    const rows = part.times.map((time) => rowOf.get(time)!);
+    return part.values.map((from) => {
+      const row: (number | null)[] = new Array(times.length).fill(null);
+      for (const [i, at] of rows.entries()) row[at] = from[i]!;
+      return row;
+    });
+  });
+  return { times, values };
+}
+
+const COMBINE = {
+  average: (present: readonly number[]) => sum(present) / present.length,
+  min: (present: readonly number[]) => Math.min(...present),
+  max: (present: readonly number[]) => Math.max(...present),
+  sum,
+};
+
+/** Combines all series into one: at each time, those that have a sample there. */
+export function combinedData({ times, values }: SeriesData, by: keyof typeof COMBINE): SeriesData {
+  const row = times.map((_, at) => {
+    const present = values.flatMap((each) => each[at] ?? []);
+    return present.length === 0 ? null : COMBINE[by](present);
+  });
+  return { times, values: [row] };
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+/**
+ * Rounds times down to a step, and keeps the last sample of a series in each. Hosts post at different seconds of a minute;
+ * only at common times can their values be added up.
+ */
+export function alignedData({ times, values }: SeriesData, stepS: number): SeriesData {
+  const steps = times.map((time) => Math.floor(time / stepS) * stepS);
+  const all = [...new Set(steps)];
+  const rowOf = new Map(all.map((time, row) => [time, row]));
+  return {
+    times: all,
+    values: values.map((from) => {
+      const row: (number | null)[] = new Array(all.length).fill(null);
+      for (const [i, step] of steps.entries()) row[rowOf.get(step)!] = from[i] ?? row[rowOf.get(step)!]!;
+      return row;
+    }),
+  };
+}
+
+/** Marks the gaps of each line, and adds times for them where no series has one. */
+export function withGaps({ times, values }: SeriesData): PlotData {
+  const extra = new Set<number>();
+  const gapsOf = values.map((row) => {
+    const present = row.flatMap((value, i) => (value === null ? [] : [i]));
+    const intervals = present.slice(1).map((at, i) => times[at]! - times[present[i]!]!);
+    const usual = median(intervals);
+    const breaks: number[] = [];
+    for (const [i, interval] of intervals.entries()) {
+      if (interval <= usual * GAP_INTERVALS) continue;
+      const [before, after] = [present[i]!, present[i + 1]!];
+      const at = after - before > 1 ? times[before + 1]! : times[before]! + usual;
+      breaks.push(at);
+      if (after - before === 1) extra.add(at);
+    }
+    return new Set(breaks);
+  });
+  const all = extra.size === 0 ? times : [...times, ...extra].sort((a, b) => a - b);
+  const rowOf = extra.size === 0 ? undefined : new Map(times.map((time, row) => [time, row]));
+  return {
+    times: all,
+    values: values.map((row, series) =>
+      all.map((time, i) => {
+        const at = rowOf === undefined ? i : rowOf.get(time);
+        const value = at === undefined ? null : row[at]!;
+        return value ?? (gapsOf[series]!.has(time) ? null : undefined);
+      }),
+    ),
+  };
+}
+
+function median(numbers: readonly number[]): number {
+  if (numbers.length === 0) return 0;
+  const sorted = [...numbers].sort((a, b) => a - b);
+  return sorted[sorted.length >> 1]!;
+}
+
+/**
+ * Adds up the chosen series in their order, each on top of the one before; the others stay. At a time where none of the
+ * chosen has a sample there is a gap; where some have none, those count as zero.
+ */
+export function stackedData({ times, values }: PlotData, isChosen: readonly boolean[]): PlotData {
+  const rows = values.map((row) => [...row]);
+  const chosen = rows.map((_, i) => i).filter((i) => isChosen[i]);
+  for (let at = 0; at < times.length; at++) {
+    const present = chosen.filter((i) => typeof values[i]![at] === 'number');
+    if (present.length === 0) continue;
+    let total = 0;
+    for (const i of chosen) {
+      total += values[i]![at] ?? 0;
+      rows[i]![at] = total;
+    }
+  }
+  return { times, values: rows };
+}
+
+/** The least and largest of the chosen series within a time range; NaN if they have no sample there. */
+export function extremesOf(
+  { times, values }: PlotData,
+  isChosen: readonly boolean[],
+  { fromS, toS }: { readonly fromS: number; readonly toS: number },
+): { readonly min: number; readonly max: number } {
+  let [min, max] = [Number.NaN, Number.NaN];
+  for (const [i, row] of values.entries()) {
+    if (!isChosen[i]) continue;
+    for (const [at, value] of row.entries()) {
+      if (typeof value !== 'number' || times[at]! < fromS || times[at]! > toS) continue;
+      if (!(value >= min)) min = value;
+      if (!(value <= max)) max = value;
+    }
+  }
+  return { min, max };
+}
+
+/** Indexes of samples with nothing beside them, which a line alone would not show. */
+export function lonelySamples(row: ArrayLike<Drawn>): number[] {
+  const lonely: number[] = [];
+  let before: Drawn = null;
+  let candidate = -1;
+  for (let i = 0; i < row.length; i++) {
+    const value = row[i];
+    if (value === undefined) continue;
+    if (candidate >= 0 && value === null) lonely.push(candidate);
+    candidate = value !== null && before === null ? i : -1;
+    before = value;
+  }
+  if (candidate >= 0) lonely.push(candidate);
+  return lonely;
+}

@@ -1,0 +1,196 @@
+import uPlot from 'uplot';
+import type { Annotation } from '../api/api';
+import { axisLabels } from '../view/format';
+import type { ChartProps } from './chart';
+import { seriesColor, style } from './colors';
+import type { DrawnLine } from './drawing';
+import { extremesOf, lonelySamples, stackedData, withGaps } from './plot-data';
+import { shareOf, type Ticks, ticksOf, valueRange } from './ticks';
+
+/** Pixels of a graph. */
+export const HEIGHT = 190;
+/** Width of the vertical axis; the same for all graphs, so that times stand below each other, unless labels need more. */
+const AXIS_WIDTH = 64;
+const AXIS_CHAR_WIDTH = 6.4;
+const MAX_TICKS = 5;
+/** A drag over fewer pixels is a click. */
+const MIN_DRAG = 6;
+const SYNC_KEY = 'time';
+
+/** A graph as uPlot takes it. Values are shares of the axis, so that no size of number is beyond it. */
+export interface Plotted {
+  readonly data: readonly (readonly (number | null | undefined)[])[];
+  /** Index of the drawing's times for each of the plot's, -1 for one where lines only break. */
+  readonly indexes: readonly number[];
+  readonly ticks: Ticks;
+  /** The ticks' values as shares of the axis. */
+  readonly splits: number[];
+}
+
+export function plottedOf({ drawing, graph, hidden, span }: ChartProps): Plotted {
+  const { lines, data } = drawing;
+  const isShown = lines.map(({ id }) => !hidden.includes(id));
+  const stackOf = (isEarlier: boolean) =>
+    lines.map((line, i) => line.isStacked && line.isEarlier === isEarlier && isShown[i]!);
+  const stacked = stackedData(stackedData(withGaps(data), stackOf(false)), stackOf(true));
+  const { min, max } = extremesOf(stacked, isShown, span);
+  const isArea = lines.some((line) => line.isStacked);
+  const range = valueRange(min, max, isArea, graph.unit);
+  const ticks = ticksOf(range, MAX_TICKS, graph.unit);
+  const original = new Map(data.times.map((time, i) => [time, i]));
+  return {
+    data: [
+      stacked.times,
+      ...stacked.values.map((row) =>
+        row.map((value) => (typeof value === 'number' ? shareOf(value, range) : value)),
+      ),
+    ],
+    indexes: stacked.times.map((time) => original.get(time) ?? -1),
+    ticks,
+    splits: ticks.values.map((value) => shareOf(value, range)),
+  };
+}
+
+interface Latest<T> {
+  readonly current: T;
+}
+
+export function plotOptions(
+  latest: Latest<ChartProps>,
+  plotted: Latest<Plotted>,
+  width: number,
+): uPlot.Options {
+  const { drawing, hidden, utc } = latest.current;
+  const isShown = (line: DrawnLine) => !hidden.includes(line.id);
+  const areas = drawing.lines.flatMap((line, i) =>
+    line.isStacked && !line.isEarlier && isShown(line) ? [i + 1] : [],
+  );
+  return {
+    width,
+    height: HEIGHT,
+    padding: [10, 12, 0, 0],
+    legend: { show: false },
+    tzDate: utc ? (time) => uPlot.tzDate(new Date(time * 1000), 'Etc/UTC') : (time) => new Date(time * 1000),
+    cursor: cursorOptions(latest),
+    scales: {
+      x: { time: true, range: () => [latest.current.span.fromS, latest.current.span.toS] },
+      y: { range: [0, 1] },
+    },
+    axes: axesOptions(utc, plotted),
+    series: [{}, ...drawing.lines.map((line) => seriesOptions(line, isShown(line), drawing.lines.length))],
+    bands: areas.slice(1).map((upper, i) => ({ series: [upper, areas[i]!] as [number, number] })),
+    hooks: {
+      drawClear: [(plot) => drawAnnotations(plot, latest.current.annotations)],
+      draw: [
+        ({ bbox }) => latest.current.onAxis(bbox.left / devicePixelRatio, bbox.width / devicePixelRatio),
+      ],
+      setCursor: [
+        ({ cursor: { idx, left } }) => {
+          const isThere = typeof idx === 'number' && left !== undefined && left >= 0;
+          const index = isThere ? plotted.current.indexes[idx] : undefined;
+          latest.current.onCursor(index === -1 ? undefined : index);
+        },
+      ],
+      setSelect: [
+        (plot) => {
+          const { left, width: dragged } = plot.select;
+          if (dragged === 0) return;
+          plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+          if (dragged < MIN_DRAG) return;
+          latest.current.onZoom(plot.posToVal(left, 'x'), plot.posToVal(left + dragged, 'x'));
+        },
+      ],
+    },
+  };
+}
+
+function cursorOptions(latest: Latest<ChartProps>): uPlot.Cursor {
+  return {
+    drag: { x: true, y: false, setScale: false },
+    points: { size: 7 },
+    sync: {
+      key: SYNC_KEY,
+      setSeries: false,
+      // Graphs share the crosshair only: a selection is one graph's until it becomes the range.
+      filters: { pub: (type) => type === 'mousemove' || type === 'mouseleave', sub: () => true },
+    },
+    bind: {
+      dblclick: () => () => {
+        latest.current.onZoomOut();
+        return null;
+      },
+    },
+  };
+}
+
+function axesOptions(utc: boolean, plotted: Latest<Plotted>): uPlot.Axis[] {
+  const stroke = style('--muted');
+  const grid = { stroke: style('--grid'), width: 1 };
+  const font = `11px ${style('--font')}`;
+  return [
+    {
+      stroke,
+      font,
+      grid,
+      ticks: { ...grid, size: 4 },
+      space: 60,
+      size: 30,
+      values: (_, splits, _axis, _space, step) => axisLabels(splits, step, utc),
+    },
+    {
+      stroke,
+      font,
+      grid,
+      ticks: { show: false },
+      size: (_, labels) =>
+        Math.max(
+          AXIS_WIDTH,
+          14 + AXIS_CHAR_WIDTH * Math.max(0, ...(labels ?? []).map(({ length }) => length)),
+        ),
+      // uPlot must find some increment before it asks for the ticks.
+      space: 1,
+      incrs: [0.25],
+      splits: () => plotted.current.splits,
+      values: () => [...plotted.current.ticks.labels],
+    },
+  ];
+}
+
+function seriesOptions(line: DrawnLine, show: boolean, count: number): uPlot.Series {
+  const color = seriesColor(line.color);
+  const isArea = line.isStacked && !line.isEarlier;
+  return {
+    label: line.label,
+    show,
+    stroke: line.isEarlier ? `${color}b0` : color,
+    width: line.isEarlier ? 1 : 1.5,
+    ...(line.isEarlier ? { dash: [4, 3] } : isArea ? { fill: `${color}66` } : {}),
+    ...(count === 1 && !isArea ? { fill: `${color}1f` } : {}),
+    points: {
+      size: 4,
+      filter: (plot, series, isShown) => (isShown ? null : lonelySamples(plot.data[series]!)),
+    },
+  };
+}
+
+/** Draws annotations behind the lines: a band over a range, a line at a moment. */
+function drawAnnotations(plot: uPlot, annotations: readonly Annotation[]): void {
+  const { ctx, bbox } = plot;
+  ctx.save();
+  for (const { from, to } of annotations) {
+    const [left, right] = [from, to].map((time) =>
+      Math.min(bbox.left + bbox.width, Math.max(bbox.left, plot.valToPos(time, 'x', true))),
+    ) as [number, number];
+    ctx.globalAlpha = 0.16;
+    ctx.fillStyle = style('--note');
+    ctx.fillRect(left, bbox.top, right - left, bbox.height);
+    ctx.globalAlpha = 0.9;
+    ctx.fillRect(left, bbox.top, 1.5 * devicePixelRatio, bbox.height);
+    ctx.beginPath();
+    ctx.moveTo(left - 4 * devicePixelRatio, bbox.top);
+    ctx.lineTo(left + 5 * devicePixelRatio, bbox.top);
+    ctx.lineTo(left + 0.5 * devicePixelRatio, bbox.top + 6 * devicePixelRatio);
+    ctx.fill();
+  }
+  ctx.restore();
+}

@@ -1,0 +1,96 @@
+import { isPlain, prefixesOf, symbolOf } from '../view/format';
+import type { Unit } from './graphs';
+
+/** Values along a graph's vertical axis, ascending, and how each is written. */
+export interface Ticks {
+  readonly values: readonly number[];
+  readonly labels: readonly string[];
+}
+
+export interface ValueRange {
+  readonly low: number;
+  readonly high: number;
+}
+
+/** Below this share of the largest value, float64 no longer tells ticks apart. */
+const MIN_SPAN_SHARE = 1e-12;
+/** Smaller values count as zero: float64 has fewer digits for them. */
+const MIN_SIZE = 1e-306;
+/** A prefix is used where it needs no more decimals than this. */
+const MAX_DECIMALS = 3;
+
+/** The range of a graph's vertical axis: a little more than its values take; areas begin at zero. */
+export function valueRange(min: number, max: number, isArea: boolean, unit: Unit): ValueRange {
+  if (!(min <= max)) return { low: 0, high: 1 };
+  if (isArea && unit === 'percentage' && min >= 0 && max > 50) return { low: 0, high: Math.max(100, max) };
+  const bottom = isArea ? Math.min(0, min) : min;
+  const top = isArea ? Math.max(0, max) : max;
+  const size = Math.max(Math.abs(bottom), Math.abs(top));
+  if (size < MIN_SIZE) return { low: 0, high: 1 };
+  if (top - bottom < size * MIN_SPAN_SHARE) {
+    const room = size * 0.1;
+    return widened(bottom, top, room);
+  }
+  const room = top / 10 - bottom / 10;
+  const { low, high } = widened(bottom, top, room);
+  // An axis that would go a little beyond zero ends there.
+  return { low: bottom >= 0 && low < 0 ? 0 : low, high: top <= 0 && high > 0 ? 0 : high };
+}
+
+function widened(low: number, high: number, room: number): ValueRange {
+  return { low: Math.max(-Number.MAX_VALUE, low - room), high: Math.min(Number.MAX_VALUE, high + room) };
+}
+
+/** Where a value lies in a range, as a share of it: 0 at the bottom, 1 at the top. Does not overflow. */
+export function shareOf(value: number, { low, high }: ValueRange): number {
+  const span = high - low;
+  return Number.isFinite(span) ? (value - low) / span : (value / 2 - low / 2) / (high / 2 - low / 2);
+}
+
+/**
+ * Chooses at most `maxCount` round values of a range. Their labels have the same prefix, and as many digits as tell them
+ * apart.
+ */
+export function ticksOf({ low, high }: ValueRange, maxCount: number, unit: Unit): Ticks {
+  const size = Math.max(Math.abs(low), Math.abs(high));
+  const minStep = high / maxCount - low / maxCount;
+  const { divisor, step, decimals, suffix } = writingOf(size, minStep, unit);
+  const values: number[] = [];
+  const labels: string[] = [];
+  const first = Math.ceil(low / divisor / step - 1e-9);
+  for (let i = 0; i <= maxCount; i++) {
+    const scaled = (first + i) * step;
+    const value = scaled * divisor;
+    if (value > high || (i > 0 && value <= values.at(-1)!)) break;
+    values.push(value);
+    labels.push(scaled === 0 ? `0${symbolOf(unit)}` : `${scaled.toFixed(decimals)}${suffix}`);
+  }
+  return { values, labels };
+}
+
+/** How an axis writes its ticks: divided, with a fixed number of decimals, then a suffix. */
+function writingOf(size: number, minStep: number, unit: Unit) {
+  const all = prefixesOf(unit);
+  const fitting = all.filter(({ divisor }) => size >= divisor * 0.9995);
+  const prefixes = fitting.length === 0 ? all.slice(-1) : fitting;
+  if (!isPlain(size / prefixes[0]!.divisor)) {
+    const exponent = Math.floor(Math.log10(size));
+    const divisor = 10 ** exponent;
+    return { divisor, ...roundStep(minStep / divisor), suffix: `e${exponent}${symbolOf(unit)}` };
+  }
+  const writings = prefixes.map(({ divisor, suffix }) => ({
+    divisor,
+    ...roundStep(minStep / divisor),
+    suffix,
+  }));
+  return writings.find(({ decimals }) => decimals <= MAX_DECIMALS) ?? writings.at(-1)!;
+}
+
+/** The smallest of 1, 2, 2.5, 5 times a power of ten that is at least `min`, and the decimals that write its multiples. */
+function roundStep(min: number): { readonly step: number; readonly decimals: number } {
+  const exponent = Math.floor(Math.log10(min));
+  const power = 10 ** exponent;
+  const factor = [1, 2, 2.5, 5, 10].find((each) => each * power >= min * (1 - 1e-9)) ?? 10;
+  const decimals = (factor === 10 ? -1 : factor === 2.5 ? 1 : 0) - exponent;
+  return { step: factor * power, decimals: Math.min(100, Math.max(0, decimals)) };
+}

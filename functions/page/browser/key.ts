@@ -1,0 +1,37 @@
+import { keyInHash, withoutKey } from './view/view-state';
+
+const KEY = 'key';
+
+/** The API key of this tab, or the one remembered on this device. */
+export function storedKey(): string | undefined {
+  return sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY) ?? undefined;
+}
+
+/** @param isRemembered keeps the key in this browser until someone signs out; otherwise the tab forgets it when it closes */
+export function storeKey(key: string, isRemembered: boolean): void {
+  forgetKey();
+  (isRemembered ? localStorage : sessionStorage).setItem(KEY, key);
+}
+
+export function forgetKey(): void {
+  sessionStorage.removeItem(KEY);
+  localStorage.removeItem(KEY);
+}
+
+/** Moves the key of an address that `npm start` printed into the tab's storage. Returns undefined if it has none. */
+export function takeKeyFromAddress(): string | undefined {
+  const key = keyInHash(location.hash);
+  if (key === undefined) return undefined;
+  sessionStorage.setItem(KEY, key);
+  history.replaceState(null, '', `#${withoutKey(location.hash)}`);
+  return key;
+}
+
+/** Calls `onForgotten` when another tab forgets the remembered key. */
+export function watchRememberedKey(onForgotten: () => void): () => void {
+  const changed = ({ key, newValue }: StorageEvent) => {
+    if (key === KEY && newValue === null && storedKey() === undefined) onForgotten();
+  };
+  addEventListener('storage', changed);
+  return () => removeEventListener('storage', changed);
+}

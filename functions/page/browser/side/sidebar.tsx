@@ -1,0 +1,54 @@
+import { useMemo, useState } from 'preact/hooks';
+import { type Graph, wordsOf } from '../graphs/graphs';
+import { encodeState, type SourceRef, type ViewState } from '../view/view-state';
+import { GraphPicker } from './graph-picker';
+import { SourceList } from './source-list';
+import { firstHit, foundIn, type SourceSection } from './sources';
+
+export interface SidebarProps {
+  readonly state: ViewState;
+  readonly sections: readonly SourceSection[];
+  /** Of the source that is shown. */
+  readonly graphs: readonly Graph[];
+  readonly onPick: (graphs: readonly string[] | undefined) => void;
+  readonly onFind: (find: string) => void;
+  readonly onFollow: () => void;
+}
+
+/** All sources with a search over them, and the graphs of the one that is shown. */
+export function Sidebar({ state, sections, graphs, onPick, onFind, onFollow }: SidebarProps) {
+  const [search, setSearch] = useState('');
+  const found = useMemo(() => foundIn(sections, wordsOf(search)), [sections, search]);
+  const hrefOf = (source: SourceRef) =>
+    `#${encodeState({ ...state, view: 'graphs', source, graphs: undefined, hidden: [] })}`;
+  const openFirst = () => {
+    const hit = firstHit(found, search);
+    if (hit === undefined) return;
+    location.hash = hrefOf(hit.source);
+    onFollow();
+  };
+  return (
+    <>
+      <input
+        id="search"
+        type="search"
+        placeholder="Search hosts and services"
+        aria-label="Search hosts and services"
+        value={search}
+        onInput={(event) => setSearch(event.currentTarget.value)}
+        onKeyDown={(event) => event.key === 'Enter' && openFirst()}
+      />
+      {found.length === 0 && search !== '' && <p class="note">Nothing is called “{search}”.</p>}
+      <SourceList sections={found} current={state.source} hrefOf={hrefOf} onFollow={onFollow} />
+      {graphs.length > 0 && (
+        <GraphPicker
+          graphs={graphs}
+          picked={state.graphs}
+          find={state.find}
+          onPick={onPick}
+          onFind={onFind}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,142 @@
+import { useEffect, useState } from 'preact/hooks';
+import { type Api, ApiError, type Status } from '../api/api';
+import { formatCount, formatDollars, formatTime, formatValue } from '../view/format';
+import { type Count, sampleRate, secondsToRate, withCount } from './sample-rate';
+import { ColdStage, HotStage, StreamStage, WarmStage } from './stages';
+
+export interface StatusViewProps {
+  readonly api: Api;
+  readonly utc: boolean;
+  /** The samples counted so far; kept while other views are shown. */
+  readonly counts: { current: readonly Count[] };
+  readonly onAnswer: (error: ApiError | undefined) => void;
+}
+
+const EVERY_MS = 5_000;
+
+/** Where the data is on its way from the stream to the archive, and whether it is on time. */
+export function StatusView({ api, utc, counts, onAnswer }: StatusViewProps) {
+  const { status, problem } = useStatus({ api, utc, counts, onAnswer });
+  if (status === undefined)
+    return (
+      <section class="status" aria-busy={problem === undefined}>
+        <h1>Status</h1>
+        <p class={problem === undefined ? 'note' : 'problem'}>{problem ?? 'reading …'}</p>
+      </section>
+    );
+  return (
+    <section class="status">
+      <h1>Status</h1>
+      <p class="note">as of {formatTime(status.atMs / 1000, utc)}, refreshed every few seconds</p>
+      <Totals status={status} counts={counts.current} />
+      <ol class="pipeline">
+        <StreamStage {...status} />
+        <HotStage {...status} />
+        <WarmStage {...status} />
+        <ColdStage {...status} />
+      </ol>
+      <Bill cost={status.usage.cost} />
+      {problem !== undefined && <p class="problem">{problem}</p>}
+    </section>
+  );
+}
+
+/** The status, read every few seconds while the page is visible, and why the last read failed. */
+function useStatus({ api, counts, onAnswer }: StatusViewProps): {
+  readonly status: Status | undefined;
+  readonly problem: string | undefined;
+} {
+  const [status, setStatus] = useState<Status>();
+  const [problem, setProblem] = useState<string>();
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout>;
+    let isOver = false;
+    const look = async () => {
+      try {
+        const seen = document.hidden ? undefined : await api.status();
+        if (isOver) return;
+        if (seen !== undefined) {
+          counts.current = withCount(counts.current, { atMs: seen.atMs, samples: seen.usage.samples });
+          setStatus(seen);
+        }
+        setProblem(undefined);
+        onAnswer(undefined);
+      } catch (error) {
+        if (isOver) return;
+        setProblem((error as Error).message);
+        onAnswer(error instanceof ApiError ? error : undefined);
+      }
+      timer = setTimeout(look, EVERY_MS);
+    };
+    void look();
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
+  }, [api]);
+  return { status, problem };
+}
+
+function Totals({
+  status: { usage },
+  counts,
+}: {
+  readonly status: Status;
+  readonly counts: readonly Count[];
+}) {
+  const rate = sampleRate(counts);
+  return (
+    <dl class="totals">
+      <div>
+        <dt>Samples a second</dt>
+        <dd>
+          {rate === undefined ? (
+            <small>known in {secondsToRate(counts)} s</small>
+          ) : (
+            formatValue(rate, 'float')
+          )}
+        </dd>
+      </div>
+      <div>
+        <dt>Samples this month</dt>
+        <dd>{formatValue(usage.samples, 'integer')}</dd>
+      </div>
+      <div>
+        <dt>Series, active of stored</dt>
+        <dd>
+          {formatCount(usage.series.active)} <small>of {formatCount(usage.series.stored)}</small>
+        </dd>
+      </div>
+      <div>
+        <dt>Cost this month, about</dt>
+        <dd>{formatDollars(usage.dollars)}</dd>
+      </div>
+    </dl>
+  );
+}
+
+function Bill({ cost }: Pick<Status['usage'], 'cost'>) {
+  return (
+    <details class="bill">
+      <summary>What the cost is made of</summary>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Dollars</th>
+            <th scope="col">For</th>
+            <th scope="col">Because of</th>
+          </tr>
+        </thead>
+        <tbody>
+          {cost.map(({ what, because, dollars }) => (
+            <tr key={what}>
+              <td>{dollars.toFixed(4)}</td>
+              <td>{what}</td>
+              <td>{because}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </details>
+  );
+}

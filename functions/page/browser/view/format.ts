@@ -1,0 +1,145 @@
+import type { Unit } from '../graphs/graphs';
+
+/** A unit's prefixes, smallest first, and what one step between them multiplies by. */
+interface Scale {
+  readonly base: number;
+  readonly prefixes: readonly string[];
+  /** Index of the empty prefix. */
+  readonly one: number;
+  readonly symbol: string;
+}
+
+const DECIMAL = { base: 1000, prefixes: ['', 'k', 'M', 'G', 'T', 'P', 'E'], one: 0 };
+const BINARY = { base: 1024, prefixes: ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'], one: 0 };
+const PLAIN = { base: 1000, prefixes: [''], one: 0 };
+
+const SCALES: Readonly<Record<Unit, Scale>> = {
+  float: { ...DECIMAL, symbol: '' },
+  integer: { ...DECIMAL, symbol: '' },
+  percentage: { ...PLAIN, symbol: '%' },
+  seconds: { base: 1000, prefixes: ['n', 'µ', 'm', ''], one: 3, symbol: ' s' },
+  milliseconds: { ...PLAIN, symbol: ' ms' },
+  bytes: { ...BINARY, symbol: ' B' },
+  'bytes/sec': { ...BINARY, symbol: ' B/s' },
+  'bits/sec': { ...DECIMAL, symbol: ' bit/s' },
+  iops: { ...DECIMAL, symbol: ' /s' },
+};
+
+/** A way to write values of about one size: divide, then append. */
+export interface Prefix {
+  readonly divisor: number;
+  /** Prefix and unit, such as ` KiB`. */
+  readonly suffix: string;
+}
+
+/** The prefixes of a unit, largest first. */
+export function prefixesOf(unit: Unit): readonly Prefix[] {
+  const { base, prefixes, one, symbol } = SCALES[unit];
+  return prefixes
+    .map((prefix, i) => ({
+      divisor: base ** (i - one),
+      suffix: symbol.startsWith(' ') ? ` ${prefix}${symbol.slice(1)}` : `${prefix}${symbol}`,
+    }))
+    .reverse();
+}
+
+export function symbolOf(unit: Unit): string {
+  return SCALES[unit].symbol;
+}
+
+/** Writes a value as people read it: three or four digits, a prefix and the unit. */
+export function formatValue(value: number, unit: Unit): string {
+  const size = Math.abs(value);
+  if (size === 0) return `0${symbolOf(unit)}`;
+  const prefixes = prefixesOf(unit);
+  // 999.96 would be written as 1000.
+  const { divisor, suffix } = prefixes.find((each) => size >= each.divisor * 0.9995) ?? prefixes.at(-1)!;
+  return isPlain(size / divisor)
+    ? `${digits(value / divisor)}${suffix}`
+    : `${exponential(value)}${symbolOf(unit)}`;
+}
+
+/** Whether a number is written without an exponent. */
+export function isPlain(size: number): boolean {
+  return size >= 1e-4 && size < 1e6;
+}
+
+function digits(value: number): string {
+  const size = Math.abs(value);
+  const decimals = size >= 100 ? 1 : size >= 1 ? 2 : size >= 0.01 ? 3 : 5;
+  return String(Number(value.toFixed(decimals)));
+}
+
+/** `1.23e-9`: three digits at most. */
+function exponential(value: number): string {
+  return Number(value.toPrecision(3)).toExponential().replace('e+', 'e');
+}
+
+export function formatCount(count: number): string {
+  return count.toLocaleString('en');
+}
+
+export function formatDollars(dollars: number): string {
+  return dollars > 0 && dollars < 0.01 ? 'under 1 ¢' : `$${dollars.toFixed(2)}`;
+}
+
+/** `3 min 20 s`: the two largest units. */
+export function formatDuration(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 1) return 'under 1 s';
+  const parts = [
+    [Math.floor(seconds / 86_400), 'd'],
+    [Math.floor(seconds / 3600) % 24, 'h'],
+    [Math.floor(seconds / 60) % 60, 'min'],
+    [seconds % 60, 's'],
+  ] as const;
+  const first = parts.findIndex(([count]) => count > 0);
+  return parts
+    .slice(first, first + 2)
+    .filter(([count]) => count > 0)
+    .map(([count, unit]) => `${count} ${unit}`)
+    .join(' ');
+}
+
+/**
+ * @param timeS seconds since epoch
+ * @returns date and time of day, in UTC or the reader's time zone
+ */
+export function timeParts(timeS: number, utc: boolean): { readonly date: string; readonly time: string } {
+  const at = new Date(timeS * 1000);
+  const shown = utc ? at : new Date(at.getTime() - at.getTimezoneOffset() * 60_000);
+  const iso = shown.toISOString();
+  return { date: iso.slice(0, 10), time: iso.slice(11, 19) };
+}
+
+/** @param timeS seconds since epoch */
+export function formatTime(timeS: number, utc: boolean): string {
+  const { date, time } = timeParts(timeS, utc);
+  return `${date} ${time}`;
+}
+
+/** Writes a time as `<input type="datetime-local">` has it, to the minute. */
+export function dateTimeText(timeS: number, utc: boolean): string {
+  const { date, time } = timeParts(timeS, utc);
+  return `${date}T${time.slice(0, 5)}`;
+}
+
+/** Reads what `dateTimeText` wrote; returns seconds since epoch, undefined for anything else. */
+export function parseDateTime(text: string, utc: boolean): number | undefined {
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/.test(text)) return undefined;
+  // Date takes a time without a zone as local.
+  const ms = Date.parse(utc ? `${text}Z` : text);
+  return Number.isFinite(ms) ? ms / 1000 : undefined;
+}
+
+/** Labels along a time axis: the date where a day begins, else the time. */
+export function axisLabels(times: readonly number[], stepS: number, utc: boolean): string[] {
+  return times.map((timeS, i) => {
+    const { date, time } = timeParts(timeS, utc);
+    if (stepS >= 28 * 86_400) return date.slice(0, 7);
+    if (stepS >= 86_400) return date.slice(5);
+    const isNewDay = time === '00:00:00' || (i > 0 && timeParts(times[i - 1]!, utc).date !== date);
+    if (isNewDay) return date.slice(5);
+    return stepS < 60 ? time : time.slice(0, 5);
+  });
+}

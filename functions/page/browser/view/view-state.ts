@@ -1,0 +1,152 @@
+import { formatDuration } from './format';
+import { durationText, MAX_SPAN_S, MIN_SPAN_S, parseDurationText, type TimeRange } from './time-range';
+
+export const SOURCE_KINDS = ['host', 'service', 'role', 'labels'] as const;
+
+/** What the page draws: a host, a service, the hosts of a role, or a source known by its labels. */
+export interface SourceRef {
+  readonly kind: (typeof SOURCE_KINDS)[number];
+  /** A host's id, a service's name, a role as `service:role`, or labels as `labelsText` writes them. */
+  readonly id: string;
+}
+
+/** How a graph over several hosts shows them: a line for each, or one line. */
+export const OVER_HOSTS = ['each', 'average', 'min', 'max', 'sum'] as const;
+export type OverHosts = (typeof OVER_HOSTS)[number];
+
+/** All that decides what the page shows. The address has all of it, so that a link shows the same. */
+export interface ViewState {
+  readonly view: 'graphs' | 'status';
+  /** Undefined: the first source of the lists. */
+  readonly source: SourceRef | undefined;
+  /** Names of the picked graphs; undefined: all. */
+  readonly graphs: readonly string[] | undefined;
+  /** Words that a graph or one of its lines has; empty: all. */
+  readonly find: string;
+  /** Ids of the lines that are hidden, in every graph. */
+  readonly hidden: readonly string[];
+  readonly range: TimeRange;
+  /** Seconds; 0: never; undefined: as the range suggests. */
+  readonly refreshS: number | undefined;
+  /** How much earlier the samples are that each graph is compared with; undefined: none. */
+  readonly compareS: number | undefined;
+  readonly over: OverHosts;
+  readonly utc: boolean;
+  /** Whether each graph shows its tiers. */
+  readonly tiers: boolean;
+}
+
+export const INITIAL_STATE: ViewState = {
+  view: 'graphs',
+  source: undefined,
+  graphs: undefined,
+  find: '',
+  hidden: [],
+  range: { lastS: 3600 },
+  refreshS: undefined,
+  compareS: undefined,
+  over: 'each',
+  utc: false,
+  tiers: true,
+};
+
+/** Refreshing more often than this would only load the server. */
+const MIN_REFRESH_S = 5;
+const MAX_REFRESH_S = 3600;
+const MAX_COMPARE_S = 366 * 86_400;
+
+/** Writes the part of the address after `#`; leaves out what is as in `INITIAL_STATE`. */
+export function encodeState(state: ViewState): string {
+  const fields: string[] = [];
+  const add = (name: string, value: string) => fields.push(`${name}=${readable(value)}`);
+  if (state.view === 'status') add('view', 'status');
+  if (state.source !== undefined) add(state.source.kind, state.source.id);
+  for (const graph of state.graphs ?? []) add('graph', graph);
+  if (state.find !== '') add('find', state.find);
+  for (const line of state.hidden) add('hide', line);
+  const { range } = state;
+  if (!('lastS' in range)) {
+    add('from', String(range.fromS));
+    add('to', String(range.toS));
+  } else if (range.lastS !== 3600) add('last', durationText(range.lastS));
+  if (state.refreshS !== undefined)
+    add('refresh', state.refreshS === 0 ? 'off' : durationText(state.refreshS));
+  if (state.compareS !== undefined) add('compare', durationText(state.compareS));
+  if (state.over !== 'each') add('over', state.over);
+  if (state.utc) add('time', 'utc');
+  if (!state.tiers) add('tiers', 'off');
+  return fields.join('&');
+}
+
+/** Reads what `encodeState` wrote; whatever is missing or impossible is as in `INITIAL_STATE`. */
+export function decodeState(hash: string): ViewState {
+  const fields = fieldsOf(hash);
+  const kind = SOURCE_KINDS.find((each) => fields.get(each));
+  const graphs = fields.getAll('graph');
+  const over = fields.get('over');
+  return {
+    view: fields.get('view') === 'status' ? 'status' : 'graphs',
+    source: kind === undefined ? undefined : { kind, id: fields.get(kind)! },
+    graphs: graphs.length === 0 ? undefined : graphs,
+    find: fields.get('find') ?? '',
+    hidden: fields.getAll('hide'),
+    range: rangeOf(fields) ?? INITIAL_STATE.range,
+    refreshS:
+      fields.get('refresh') === 'off'
+        ? 0
+        : within(parseDurationText(fields.get('refresh') ?? ''), MIN_REFRESH_S, MAX_REFRESH_S),
+    compareS: within(parseDurationText(fields.get('compare') ?? ''), 3600, MAX_COMPARE_S),
+    over: OVER_HOSTS.find((each) => each === over) ?? 'each',
+    utc: fields.get('time') === 'utc',
+    tiers: fields.get('tiers') !== 'off',
+  };
+}
+
+/** Says which range an address asks for and why it is impossible; undefined if it is possible or absent. */
+export function rangeProblem(hash: string): string | undefined {
+  const fields = fieldsOf(hash);
+  const asked = ['last', 'from', 'to'].filter((name) => fields.has(name));
+  if (asked.length === 0 || rangeOf(fields) !== undefined) return undefined;
+  const said = asked.map((name) => `${name}=${fields.get(name)!.slice(0, 30)}`).join(' ');
+  const allowed = `A range is ${formatDuration(MIN_SPAN_S * 1000)} to ${formatDuration(MAX_SPAN_S * 1000)} long`;
+  return `The link asks for an impossible time range: ${said}. ${allowed}: last=6h, or from and to in seconds since 1970. This is the last hour instead.`;
+}
+
+/** The key in an address that `npm start` printed. Browsers never send what follows `#`. */
+export function keyInHash(hash: string): string | undefined {
+  return fieldsOf(hash).get('key') ?? undefined;
+}
+
+/** The address without its key; everything else stays as it was written. */
+export function withoutKey(hash: string): string {
+  return hash
+    .replace(/^#/, '')
+    .split('&')
+    .filter((field) => !field.startsWith('key='))
+    .join('&');
+}
+
+function fieldsOf(hash: string): URLSearchParams {
+  return new URLSearchParams(hash.replace(/^#/, ''));
+}
+
+function rangeOf(fields: URLSearchParams): TimeRange | undefined {
+  const lastS = within(parseDurationText(fields.get('last') ?? ''), MIN_SPAN_S, MAX_SPAN_S);
+  if (lastS !== undefined) return { lastS };
+  const [fromS, toS] = [wholeNumber(fields.get('from')), wholeNumber(fields.get('to'))];
+  if (fromS === undefined || toS === undefined) return undefined;
+  return within(toS - fromS, MIN_SPAN_S, MAX_SPAN_S) === undefined ? undefined : { fromS, toS };
+}
+
+function within(value: number | undefined, min: number, max: number): number | undefined {
+  return value !== undefined && value >= min && value <= max ? value : undefined;
+}
+
+function wholeNumber(text: string | null): number | undefined {
+  return text !== null && /^\d{1,11}$/.test(text) ? Number(text) : undefined;
+}
+
+/** Percent-encodes what it must and no more: people read and edit links. */
+function readable(text: string): string {
+  return encodeURIComponent(text).replace(/%(2C|3A|2F|40)/gi, decodeURIComponent);
+}
