@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { cpus, freemem, loadavg, totalmem } from 'node:os';
 
-/** What mackerel-agent would post of this machine. @see ../shared/mackerel-api.md, section 7, for the names */
+/** This machine's metrics, under the names that mackerel-agent gives them (protocol/mackerel/README.md). */
 export type Metrics = Map<string, number>;
 
 interface Counters {

@@ -25,7 +25,7 @@ const SYSTEM_METRICS = [
   'custom.dice.d6.face',
 ];
 
-/** The life of an agent (../shared/mackerel-api.md, section 7), minutes passing as fast as they can. */
+/** An agent's life (protocol/mackerel/README.md), minutes passing as fast as they can. */
 describe('an agent', () => {
   const dataDir = temporaryDir();
   // Mackerel's own resolution, as it is when deployed.

@@ -63,7 +63,7 @@ describe('after an outage', () => {
     await ops(stack.url, 'archive', '--purge');
     const archived = await stores.cold();
 
-    // Two minute-batches a request, the first of them twice (../shared/mackerel-api.md, 7).
+    // Two minute-batches a request, the first of them twice (protocol/mackerel/README.md).
     const resent = [
       [t0, t0 + 2 * MINUTE],
       [t0, t0 + 2 * MINUTE],

@@ -32,7 +32,7 @@ export class AgentError extends Error {
  * A client that speaks as mackerel-agent was seen to: its requests byte for byte in order and form, its buffering and
  * its retries. Time is the caller's: a minute passes when it says so.
  *
- * @see ../../../shared/mackerel-api.md, section 7
+ * @see ../../shared/protocol/mackerel/README.md
  */
 export class ScriptedAgent {
   /** As the file `id` keeps it over restarts. */
