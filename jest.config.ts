@@ -1,15 +1,22 @@
 import type { Config } from 'jest';
 
+const commonJs = [
+  '@swc/jest',
+  { jsc: { target: 'es2024', parser: { syntax: 'typescript' } }, module: { type: 'commonjs' } },
+] satisfies [string, object];
+
+/** Packages that come as ES modules only, which jest cannot load as they are. */
+const ES_MODULES = ['hysnappy'].join('|');
+
 const transform = {
-  '^.+\\.ts$': [
-    '@swc/jest',
-    { jsc: { target: 'es2024', parser: { syntax: 'typescript' } }, module: { type: 'commonjs' } },
-  ],
+  '^.+\\.ts$': commonJs,
+  [`/node_modules/(${ES_MODULES})/.+\\.js$`]: commonJs,
 } satisfies Config['transform'];
 
 const project = (name: string) => ({
   displayName: name,
   transform,
+  transformIgnorePatterns: [`/node_modules/(?!(${ES_MODULES})/)`],
   testMatch: [`<rootDir>/test/${name}/**/*.test.ts`],
   modulePathIgnorePatterns: ['<rootDir>/cdk.out', '<rootDir>/.local'],
 });

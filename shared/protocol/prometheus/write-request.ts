@@ -1,0 +1,282 @@
+import { MalformedBytesError } from '../../model/bytes';
+import { VARINT, WireReader } from './wire';
+
+/** The two messages of remote write; the content type says which. */
+export type RemoteWriteVersion = 1 | 2;
+
+/**
+ * A remote-write request, decoded in place: positions in `bytes` instead of objects, since a request of 2,000 samples
+ * has 20,000 labels that are nearly always those of the request before.
+ */
+export interface WriteRequest {
+  readonly version: RemoteWriteVersion;
+  readonly bytes: Uint8Array;
+  readonly seriesCount: number;
+  /**
+   * Start and end in `bytes` of each series' labels: Label messages (version 1), or references to symbols (version 2).
+   * A series whose labels do not lie together has start -1, and its labels are in `scattered`.
+   */
+  readonly labels: Int32Array;
+  readonly scattered: ReadonlyMap<number, readonly number[]>;
+  readonly samples: SampleColumns;
+  /** Start and end in `bytes` of each symbol (version 2). */
+  readonly symbols: Int32Array;
+  /** Of version 1, by family. */
+  readonly metadata: readonly MetricMetadata[];
+  /** Of version 2, by series. */
+  readonly seriesMetadata: readonly SeriesMetadata[];
+  /** Counted, not decoded. */
+  readonly histograms: number;
+  readonly exemplars: number;
+}
+
+/** Metadata of a series; help and unit are indexes of symbols. */
+export interface SeriesMetadata {
+  readonly series: number;
+  readonly type: MetricType;
+  readonly helpRef: number;
+  readonly unitRef: number;
+}
+
+/** Samples in the order of the request. */
+export interface SampleColumns {
+  readonly count: number;
+  /** Index of each sample's series. */
+  readonly series: Int32Array;
+  /** ms since epoch. */
+  readonly timestamps: Float64Array;
+  /** Index in `bytes` of each value's eight bytes, little-endian; -1 for an absent one, which is 0. */
+  readonly valuesAt: Int32Array;
+}
+
+/** What a metric is, by its family name. */
+export interface MetricMetadata {
+  readonly family: string;
+  readonly type: MetricType;
+  readonly help: string;
+  readonly unit: string;
+}
+
+export const METRIC_TYPES = [
+  'unknown',
+  'counter',
+  'gauge',
+  'histogram',
+  'gaugehistogram',
+  'summary',
+  'info',
+  'stateset',
+] as const;
+export type MetricType = (typeof METRIC_TYPES)[number];
+
+/** Most series of a request; a sender that batches has 2,000 samples, one a series. */
+export const MAX_SERIES = 200_000;
+
+/** Arrays that grow by doubling. */
+class Columns {
+  labels = new Int32Array(4096);
+  seriesCount = 0;
+  readonly scattered = new Map<number, readonly number[]>();
+  sampleCount = 0;
+  series = new Int32Array(2048);
+  timestamps = new Float64Array(2048);
+  valuesAt = new Int32Array(2048);
+  symbols = new Int32Array(512);
+  symbolCount = 0;
+  readonly metadata: MetricMetadata[] = [];
+  readonly seriesMetadata: SeriesMetadata[] = [];
+  histograms = 0;
+  exemplars = 0;
+
+  addSeries(): number {
+    const index = this.seriesCount++;
+    if (index >= MAX_SERIES) throw new MalformedBytesError(`the request has more than ${MAX_SERIES} series`);
+    if (2 * index + 2 > this.labels.length) this.labels = grown(this.labels, Int32Array);
+    return index;
+  }
+
+  addSample(series: number, timestamp: number, valueAt: number): void {
+    const index = this.sampleCount++;
+    if (index >= this.series.length) {
+      this.series = grown(this.series, Int32Array);
+      this.timestamps = grown(this.timestamps, Float64Array);
+      this.valuesAt = grown(this.valuesAt, Int32Array);
+    }
+    this.series[index] = series;
+    this.timestamps[index] = timestamp;
+    this.valuesAt[index] = valueAt;
+  }
+
+  addSymbol(start: number, end: number): void {
+    if (2 * this.symbolCount + 2 > this.symbols.length) this.symbols = grown(this.symbols, Int32Array);
+    this.symbols[2 * this.symbolCount] = start;
+    this.symbols[2 * this.symbolCount + 1] = end;
+    this.symbolCount++;
+  }
+}
+
+function grown<T extends Int32Array | Float64Array>(old: T, type: new (length: number) => T): T {
+  const larger = new type(old.length * 2);
+  larger.set(old);
+  return larger;
+}
+
+/**
+ * Decodes a remote-write message.
+ *
+ * Fields may come in any order; unknown ones are skipped. Memory is bounded by the bytes: a sample takes 16 bytes for at
+ * least 2 in the request, a symbol 8 for 2.
+ *
+ * @throws {MalformedBytesError} when the bytes are cut off or of wrong wire types, or when none of their fields
+ *   is of this version
+ * @see https://prometheus.io/docs/specs/prw/remote_write_spec_2_0/#protobuf-message
+ */
+export function decodeWriteRequest(bytes: Uint8Array, version: RemoteWriteVersion): WriteRequest {
+  const columns = new Columns();
+  const reader = new WireReader(bytes);
+  const field =
+    version === 1 ? { symbols: 0, series: 1, metadata: 3 } : { symbols: 4, series: 5, metadata: 0 };
+  let isKnown = bytes.length === 0;
+  while (reader.next()) {
+    if (reader.field === field.series) {
+      const outerEnd = reader.enter();
+      decodeSeries(reader, version, columns);
+      reader.leave(outerEnd);
+    } else if (reader.field === field.symbols) {
+      const start = reader.skipBytes();
+      columns.addSymbol(start, reader.at);
+    } else if (reader.field === field.metadata) {
+      const outerEnd = reader.enter();
+      columns.metadata.push(decodeMetadata(reader));
+      reader.leave(outerEnd);
+    } else {
+      reader.skip();
+      continue;
+    }
+    isKnown = true;
+  }
+  if (!isKnown)
+    throw new MalformedBytesError(
+      `the body has no field of remote write ${version}.0: its Content-Type may name the other version`,
+    );
+  const { sampleCount: count, seriesCount } = columns;
+  return {
+    version,
+    bytes,
+    seriesCount,
+    labels: columns.labels.subarray(0, 2 * seriesCount),
+    scattered: columns.scattered,
+    samples: {
+      count,
+      series: columns.series.subarray(0, count),
+      timestamps: columns.timestamps.subarray(0, count),
+      valuesAt: columns.valuesAt.subarray(0, count),
+    },
+    symbols: columns.symbols.subarray(0, 2 * columns.symbolCount),
+    metadata: columns.metadata,
+    seriesMetadata: columns.seriesMetadata,
+    histograms: columns.histograms,
+    exemplars: columns.exemplars,
+  };
+}
+
+/** Field numbers within a TimeSeries. */
+const SERIES_FIELDS = {
+  1: { samples: 2, exemplars: 3, histograms: 4, metadata: 0 },
+  2: { samples: 2, exemplars: 4, histograms: 3, metadata: 5 },
+} as const;
+
+function decodeSeries(reader: WireReader, version: RemoteWriteVersion, columns: Columns): void {
+  const fields = SERIES_FIELDS[version];
+  const series = columns.addSeries();
+  // The tags of labels that lie together are within the range: it is what a series is recognized by.
+  let labelsStart = -1;
+  let labelsEnd = -1;
+  const scattered: number[] = [];
+  for (let start = reader.at; reader.next(); start = reader.at) {
+    if (reader.field === 1) {
+      if (version === 2 && reader.type === VARINT) reader.uvarint();
+      else reader.skipBytes();
+      if (labelsEnd !== start) {
+        if (labelsEnd !== -1) scattered.push(labelsStart, labelsEnd);
+        labelsStart = start;
+      }
+      labelsEnd = reader.at;
+    } else if (reader.field === fields.samples) {
+      const outerEnd = reader.enter();
+      decodeSample(reader, series, columns);
+      reader.leave(outerEnd);
+    } else if (reader.field === fields.exemplars) {
+      reader.skipBytes();
+      columns.exemplars++;
+    } else if (reader.field === fields.histograms) {
+      reader.skipBytes();
+      columns.histograms++;
+    } else if (reader.field === fields.metadata) {
+      const outerEnd = reader.enter();
+      const metadata = decodeSeriesMetadata(reader, series);
+      if (metadata !== undefined) columns.seriesMetadata.push(metadata);
+      reader.leave(outerEnd);
+    } else reader.skip();
+  }
+  const isTogether = scattered.length === 0;
+  columns.labels[2 * series] = isTogether ? labelsStart : -1;
+  columns.labels[2 * series + 1] = isTogether ? labelsEnd : -1;
+  if (!isTogether) columns.scattered.set(series, [...scattered, labelsStart, labelsEnd]);
+}
+
+function decodeSample(reader: WireReader, series: number, columns: Columns): void {
+  let valueAt = -1;
+  let timestamp = 0;
+  while (reader.next()) {
+    if (reader.field === 1) valueAt = reader.fixed64At();
+    else if (reader.field === 2) {
+      reader.expect(VARINT);
+      timestamp = reader.int64();
+    } else reader.skip();
+  }
+  columns.addSample(series, timestamp, valueAt);
+}
+
+function decodeMetadata(reader: WireReader): MetricMetadata {
+  let type: MetricType = 'unknown';
+  const texts = { family: '', help: '', unit: '' };
+  while (reader.next()) {
+    if (reader.field === 1) type = typeOf(reader);
+    else if (reader.field === 2) texts.family = textOf(reader);
+    else if (reader.field === 4) texts.help = textOf(reader);
+    else if (reader.field === 5) texts.unit = textOf(reader);
+    else reader.skip();
+  }
+  return { type, ...texts };
+}
+
+/** @returns undefined when nothing is set, as senders do that have no metadata */
+function decodeSeriesMetadata(reader: WireReader, series: number): SeriesMetadata | undefined {
+  let type: MetricType = 'unknown';
+  let helpRef = 0;
+  let unitRef = 0;
+  while (reader.next()) {
+    if (reader.field === 1) type = typeOf(reader);
+    else if (reader.field === 3) helpRef = reader.uvarint();
+    else if (reader.field === 4) unitRef = reader.uvarint();
+    else reader.skip();
+  }
+  return type === 'unknown' && helpRef === 0 && unitRef === 0
+    ? undefined
+    : { series, type, helpRef, unitRef };
+}
+
+/** A type of a later protocol is unknown to this release. */
+function typeOf(reader: WireReader): MetricType {
+  reader.expect(VARINT);
+  return METRIC_TYPES[reader.uvarint()] ?? 'unknown';
+}
+
+/** Metadata that is no UTF-8 is shown with replacement characters: it decides nothing. */
+function textOf(reader: WireReader): string {
+  const start = reader.skipBytes();
+  return Buffer.from(reader.bytes.buffer, reader.bytes.byteOffset + start, reader.at - start).toString(
+    'utf8',
+  );
+}
