@@ -1,5 +1,5 @@
 import { type Labels, METRIC_NAME } from '../../model/labels';
-import { BYTES, WireReader } from './wire';
+import { BYTES, WireReader } from '../wire';
 import type { WriteRequest } from './write-request';
 
 /** A series whose labels are not valid; the message names the label. */

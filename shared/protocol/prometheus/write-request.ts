@@ -1,5 +1,5 @@
 import { MalformedBytesError } from '../../model/bytes';
-import { VARINT, WireReader } from './wire';
+import { VARINT, WireReader } from '../wire';
 
 /** The two messages of remote write; the content type says which. */
 export type RemoteWriteVersion = 1 | 2;

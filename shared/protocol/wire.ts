@@ -1,4 +1,4 @@
-import { MalformedBytesError } from '../../model/bytes';
+import { MalformedBytesError } from '../model/bytes';
 
 /** Wire types of protobuf. Groups (3, 4) are obsolete and refused. */
 export const VARINT = 0;

@@ -1,0 +1,197 @@
+import type {
+  Attribute,
+  Attributes,
+  AttributeValue,
+  HistogramPoint,
+  Metric,
+  NumberPoint,
+  ResourceMetrics,
+  SummaryPoint,
+} from './metrics';
+import { bitsOfNumber, MAX_DEPTH } from './protobuf';
+
+/** JSON that is not an ExportMetricsServiceRequest; the message names the field. */
+export class InvalidMetricsJsonError extends Error {
+  override readonly name = 'InvalidMetricsJsonError';
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/**
+ * Reads an ExportMetricsServiceRequest from its JSON mapping: names in lowerCamelCase, enums as integers, 64-bit integers as
+ * text or numbers, `"NaN"`, `"Infinity"` and `"-Infinity"` as text. Unknown names are ignored.
+ *
+ * @throws {InvalidMetricsJsonError}
+ * @see https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding
+ */
+export function readMetricsJson(body: unknown): ResourceMetrics[] {
+  return list(object(body, 'body'), 'resourceMetrics').map((resourceMetrics) => ({
+    resource: attributesOf(object(resourceMetrics.resource ?? {}, 'resource')),
+    metrics: list(resourceMetrics, 'scopeMetrics').flatMap((scope) => list(scope, 'metrics').map(metric)),
+  }));
+}
+
+function metric(json: Json): Metric {
+  const base = {
+    name: text(json, 'name'),
+    description: text(json, 'description'),
+    unit: text(json, 'unit'),
+  };
+  const has = (name: string) => json[name] !== undefined && json[name] !== null;
+  if (has('gauge')) return { ...base, kind: 'gauge', points: points(json, 'gauge', numberPoint) };
+  if (has('sum')) {
+    const sum = object(json.sum, 'sum');
+    const isMonotonic = sum.isMonotonic === true;
+    const temporality = integer(sum, 'aggregationTemporality');
+    return { ...base, kind: 'sum', temporality, isMonotonic, points: points(json, 'sum', numberPoint) };
+  }
+  if (has('histogram')) {
+    const temporality = integer(object(json.histogram, 'histogram'), 'aggregationTemporality');
+    return { ...base, kind: 'histogram', temporality, points: points(json, 'histogram', histogramPoint) };
+  }
+  if (has('summary')) return { ...base, kind: 'summary', points: points(json, 'summary', summaryPoint) };
+  if (has('exponentialHistogram')) {
+    const { length } = list(object(json.exponentialHistogram, 'exponentialHistogram'), 'dataPoints');
+    return { ...base, kind: 'exponentialHistogram', pointCount: length };
+  }
+  return { ...base, kind: 'none' };
+}
+
+function points<T>(json: Json, field: string, point: (json: Json) => T): T[] {
+  return list(object(json[field], field), 'dataPoints').map(point);
+}
+
+function pointBase(json: Json) {
+  return {
+    attributes: attributesOf(json),
+    timestamp: Number(integer64(json, 'timeUnixNano') / 1_000_000n),
+    isStale: integer(json, 'flags') % 2 === 1,
+  };
+}
+
+function numberPoint(json: Json): NumberPoint {
+  const bits =
+    json.asInt === undefined || json.asInt === null
+      ? bitsOf(json, 'asDouble')
+      : bitsOfNumber(Number(integer64(json, 'asInt')));
+  return { ...pointBase(json), bits: bits ?? 0n };
+}
+
+function histogramPoint(json: Json): HistogramPoint {
+  return {
+    ...pointBase(json),
+    count: Number(integer64(json, 'count')),
+    sumBits: bitsOf(json, 'sum'),
+    bucketCounts: values(json, 'bucketCounts').map((value) => Number(asInteger(value, 'bucketCounts'))),
+    bounds: values(json, 'explicitBounds').map((value) => asDouble(value, 'explicitBounds')),
+  };
+}
+
+function summaryPoint(json: Json): SummaryPoint {
+  return {
+    ...pointBase(json),
+    count: Number(integer64(json, 'count')),
+    sumBits: bitsOf(json, 'sum') ?? 0n,
+    quantiles: list(json, 'quantileValues').map((value) => ({
+      quantile: asDouble(value.quantile ?? 0, 'quantile'),
+      bits: bitsOf(value, 'value') ?? 0n,
+    })),
+  };
+}
+
+function attributesOf(json: Json): Attributes {
+  const attributes = list(json, 'attributes');
+  return {
+    key: attributes.length === 0 ? '' : JSON.stringify(attributes),
+    decode: () => attributes.map((pair): Attribute => [text(pair, 'key'), attributeValue(pair.value)]),
+  };
+}
+
+type AnyValue = AttributeValue | readonly AnyValue[] | { readonly [key: string]: AnyValue };
+
+function attributeValue(value: unknown): AttributeValue {
+  const any = anyValue(value, 1);
+  return typeof any === 'object' ? JSON.stringify(any) : any;
+}
+
+function anyValue(value: unknown, depth: number): AnyValue {
+  if (value === undefined || value === null) return undefined;
+  if (depth > MAX_DEPTH) throw new InvalidMetricsJsonError(`attributes: nested more than ${MAX_DEPTH} deep`);
+  const json = object(value, 'value');
+  if (typeof json.stringValue === 'string') return json.stringValue;
+  if (typeof json.boolValue === 'boolean') return json.boolValue;
+  if (json.intValue !== undefined) return Number(asInteger(json.intValue, 'intValue'));
+  if (json.doubleValue !== undefined) return asDouble(json.doubleValue, 'doubleValue');
+  if (typeof json.bytesValue === 'string') return json.bytesValue;
+  if (json.arrayValue !== undefined)
+    return values(object(json.arrayValue, 'arrayValue'), 'values').map((each) => anyValue(each, depth + 1));
+  if (json.kvlistValue !== undefined)
+    return Object.fromEntries(
+      list(object(json.kvlistValue, 'kvlistValue'), 'values').map((pair) => [
+        text(pair, 'key'),
+        anyValue(pair.value, depth + 1),
+      ]),
+    );
+  return undefined;
+}
+
+function object(value: unknown, field: string): Json {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Json;
+  throw invalid(field, 'an object', value);
+}
+
+function list(json: Json, field: string): Json[] {
+  return values(json, field).map((value) => object(value, field));
+}
+
+function values(json: Json, field: string): readonly unknown[] {
+  const value = json[field] ?? [];
+  if (Array.isArray(value)) return value;
+  throw invalid(field, 'an array', value);
+}
+
+function text(json: Json, field: string): string {
+  const value = json[field] ?? '';
+  if (typeof value === 'string') return value;
+  throw invalid(field, 'text', value);
+}
+
+function integer(json: Json, field: string): number {
+  return Number(integer64(json, field));
+}
+
+function integer64(json: Json, field: string): bigint {
+  return asInteger(json[field] ?? 0, field);
+}
+
+function asInteger(value: unknown, field: string): bigint {
+  if (typeof value === 'number' && Number.isInteger(value)) return BigInt(value);
+  if (typeof value === 'string' && /^-?\d{1,20}$/.test(value)) return BigInt(value);
+  throw invalid(field, 'an integer', value);
+}
+
+function bitsOf(json: Json, field: string): bigint | undefined {
+  const value = json[field];
+  return value === undefined || value === null ? undefined : bitsOfNumber(asDouble(value, field));
+}
+
+const DOUBLES: Readonly<Record<string, number>> = {
+  NaN: Number.NaN,
+  Infinity: Number.POSITIVE_INFINITY,
+  '-Infinity': Number.NEGATIVE_INFINITY,
+};
+
+function asDouble(value: unknown, field: string): number {
+  if (typeof value === 'number') return value;
+  if (typeof value === 'string') {
+    if (Object.hasOwn(DOUBLES, value)) return DOUBLES[value]!;
+    if (/^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(value)) return Number(value);
+  }
+  throw invalid(field, 'a number', value);
+}
+
+function invalid(field: string, expected: string, value: unknown): InvalidMetricsJsonError {
+  return new InvalidMetricsJsonError(
+    `${field}: expected ${expected}, got ${(JSON.stringify(value) ?? 'nothing').slice(0, 100)}`,
+  );
+}

@@ -1,0 +1,117 @@
+import type { AttributeValue } from './metrics';
+
+/**
+ * OpenTelemetry's names as Prometheus has them, by its default translation.
+ *
+ * @see https://github.com/open-telemetry/opentelemetry-specification/blob/main/specification/compatibility/prometheus_and_openmetrics.md
+ */
+
+const UNITS: Readonly<Record<string, string>> = {
+  d: 'days',
+  h: 'hours',
+  min: 'minutes',
+  s: 'seconds',
+  ms: 'milliseconds',
+  us: 'microseconds',
+  ns: 'nanoseconds',
+  By: 'bytes',
+  KiBy: 'kibibytes',
+  MiBy: 'mebibytes',
+  GiBy: 'gibibytes',
+  TiBy: 'tebibytes',
+  KBy: 'kilobytes',
+  MBy: 'megabytes',
+  GBy: 'gigabytes',
+  TBy: 'terabytes',
+  m: 'meters',
+  V: 'volts',
+  A: 'amperes',
+  J: 'joules',
+  W: 'watts',
+  g: 'grams',
+  Cel: 'celsius',
+  Hz: 'hertz',
+  '1': '',
+  '%': 'percent',
+};
+
+/** Units after a slash. */
+const PER_UNITS: Readonly<Record<string, string>> = {
+  s: 'second',
+  m: 'minute',
+  h: 'hour',
+  d: 'day',
+  w: 'week',
+  mo: 'month',
+  y: 'year',
+};
+
+/** What of a metric decides about its name. */
+export interface NamedMetric {
+  readonly name: string;
+  readonly unit: string;
+  readonly kind: string;
+  readonly isMonotonic?: boolean;
+}
+
+/** @returns the metric's name in Prometheus; '' when nothing of it is left */
+export function metricName({ name, unit, kind, isMonotonic = false }: NamedMetric): string {
+  let tokens = tokensOf(name);
+  for (const token of unitTokens(unit)) if (!tokens.includes(token)) tokens.push(token);
+  const suffix = isMonotonic ? 'total' : kind === 'gauge' && unit === '1' ? 'ratio' : undefined;
+  if (suffix !== undefined) tokens = [...tokens.filter((token) => token !== suffix), suffix];
+  const joined = tokens.join('_');
+  return /^[0-9]/.test(joined) ? `_${joined}` : joined;
+}
+
+function tokensOf(text: string): string[] {
+  return text.split(/[^a-zA-Z0-9:]+/).filter((token) => token !== '');
+}
+
+/** `By/s` is `bytes`, then `per_second`. What stands in braces is an annotation. */
+function unitTokens(unit: string): string[] {
+  const [main = '', ...per] = unit.split('/');
+  const tokens: string[] = [];
+  if (!main.includes('{')) tokens.push(...tokensOf(lookUp(UNITS, main.trim())));
+  const divisor = per.join('/').trim();
+  if (divisor !== '' && !divisor.includes('{')) {
+    const [token] = [tokensOf(lookUp(PER_UNITS, divisor)).join('_')];
+    if (token !== '' && token !== undefined) tokens.push(`per_${token}`);
+  }
+  return tokens;
+}
+
+function lookUp(table: Readonly<Record<string, string>>, unit: string): string {
+  return Object.hasOwn(table, unit) ? table[unit]! : unit;
+}
+
+/** An attribute's name as a label's. Names that differ only in what labels cannot hold become the same. */
+export function labelName(attribute: string): string {
+  const name = attribute.replace(/[^a-zA-Z0-9_]/gu, '_');
+  if (/^[0-9]/.test(name)) return `key_${name}`;
+  return name.startsWith('_') && !name.startsWith('__') ? `key${name}` : name;
+}
+
+/** @returns '' for no label */
+export function labelValue(value: AttributeValue): string {
+  if (typeof value === 'number') return goNumber(value);
+  return value === undefined ? '' : String(value);
+}
+
+/** A float64 as Go's `%v` has it: an exponent from 1e21 on has a sign, as in JavaScript, and two digits. */
+function goNumber(value: number): string {
+  return String(value).replace(/e([+-])(\d)$/, 'e$10$2');
+}
+
+/** A histogram's bound as the `le` label: plain decimals, never an exponent. */
+export function boundText(bound: number): string {
+  if (bound === Infinity) return '+Inf';
+  if (bound === -Infinity) return '-Inf';
+  const [digits = '', exponent] = String(bound).split('e');
+  if (exponent === undefined) return digits;
+  const sign = digits.startsWith('-') ? '-' : '';
+  const [whole = '', fraction = ''] = digits.replace('-', '').split('.');
+  const shift = Number(exponent);
+  if (shift < 0) return `${sign}0.${'0'.repeat(-shift - whole.length)}${whole}${fraction}`;
+  return `${sign}${whole}${fraction}${'0'.repeat(shift - fraction.length)}`;
+}
