@@ -21,10 +21,15 @@ export function labelValue(labels: Labels, name: string): string | undefined {
 export const sourceOf = {
   host: (hostId: string): Labels => [['host', hostId]],
   service: (service: string): Labels => [['service', service]],
-  /** The source of a series, ignoring the name: its host, else all of its labels. Holds for Mackerel's series too. */
+  /**
+   * The source of a series, ignoring the name: its host, else its job and instance, else all of its labels. Holds for
+   * Mackerel's series too.
+   */
   labels: (labels: Labels): Labels => {
     const host = labelValue(labels, 'host');
-    return host === undefined ? labels.filter(([name]) => name !== METRIC_NAME) : sourceOf.host(host);
+    if (host !== undefined) return sourceOf.host(host);
+    const target = labels.filter(([name]) => name === 'instance' || name === 'job');
+    return target.length > 0 ? target : labels.filter(([name]) => name !== METRIC_NAME);
   },
 };
 

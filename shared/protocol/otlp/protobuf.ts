@@ -98,7 +98,8 @@ function decodeData(reader: WireReader, kind: (typeof KINDS)[keyof typeof KINDS]
     else reader.skip();
   }
   if (kind === 'exponentialHistogram') return { kind, pointCount };
-  return { kind, temporality, isMonotonic, points };
+  if (kind === 'gauge' || kind === 'summary') return { kind, points };
+  return kind === 'sum' ? { kind, temporality, isMonotonic, points } : { kind, temporality, points };
 }
 
 const POINTS = { gauge: numberPoint, sum: numberPoint, histogram: histogramPoint, summary: summaryPoint };
