@@ -17,6 +17,8 @@ import {
   unknownService,
 } from './answers';
 import { KnownSources } from './known-sources';
+import { takeOtlp } from './otlp';
+import { takeRemoteWrite } from './remote-write';
 import { SampleWriter } from './sample-writer';
 
 const dependencies = postDependencies();
@@ -56,6 +58,10 @@ const answer = httpHandler(dependencies, {
 
   'POST /api/v2/write': ({ event, tenant, query }) =>
     writeLines(event, tenant, query.precision, (message, line) => ({ code: 'invalid', message, line })),
+
+  'POST /prometheus/api/v1/write': ({ event, tenant }) => takeRemoteWrite(event, tenant, taking(tenant)),
+
+  'POST /v1/metrics': ({ event, tenant }) => takeOtlp(event, tenant, taking(tenant)),
 });
 
 export const handler = withMetrics('post', answer, METRICS_MS);
@@ -70,6 +76,11 @@ async function writeLines(
   const body = Buffer.from(bodyText(event, meter.limits(tenant).bodyBytes));
   const { sources, samples, dropped } = influxLines.parse(body, acceptedTimes(), { precision });
   return answerLines(samples, await writer.write(tenant, sources, samples), dropped, error);
+}
+
+function taking(tenant: Tenant) {
+  const { metadata } = dependencies;
+  return { writer, metadata, accepts: acceptedTimes(), maxBytes: meter.limits(tenant).bodyBytes };
 }
 
 function acceptedTimes() {

@@ -7,6 +7,7 @@ import { formatToWrite, metaTable, settings, variable } from '../platform/enviro
 import { ENV } from '../platform/names';
 import { chargeStream, meterStream } from '../platform/units';
 import { Hosts } from '../registry/hosts';
+import { MetricMetadataStore } from '../registry/metric-metadata';
 import { Services } from '../registry/services';
 import { ApiKeys } from '../tenancy/api-keys';
 import { KnownSeries } from '../tenancy/known-series';
@@ -24,6 +25,7 @@ export function postDependencies() {
     meter: new TenantMeter(new UsageTable(table), stage),
     hosts: new Hosts(table),
     services: new Services(table),
+    metadata: new MetricMetadataStore(table),
     knownSeries: new KnownSeries(new Catalogue(table, stage.retention)),
     // HTTP/1.1: an instance has one request in flight, so HTTP/2, the default, gains nothing, and emulators cut it short.
     kinesis: callDirectly(

@@ -103,36 +103,60 @@ export function found<T>(what: string, name: string, value: T | undefined): T {
 }
 
 /**
- * Returns a request's body, decompressed.
+ * Returns the bytes of a request's body, decompressed.
  *
  * @param maxBytes before and after decompression
- * @throws {HttpError} 413 when it exceeds `maxBytes`, 415 for another encoding than gzip, 400 for broken gzip or UTF-8
+ * @throws {HttpError} 413 when it exceeds `maxBytes`, 415 for another encoding than gzip, 400 for broken gzip
+ */
+export function bodyBytes(event: APIGatewayProxyEventV2, maxBytes = MAX_BODY_BYTES): Buffer {
+  const encoding = encodingOf(event);
+  if (!['identity', 'gzip', 'x-gzip'].includes(encoding)) throw unsupportedEncoding('gzip', encoding);
+  const bytes = rawBytes(event, maxBytes);
+  if (encoding === 'identity') return bytes;
+  try {
+    return gunzipSync(bytes, { maxOutputLength: maxBytes });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(maxBytes);
+    throw new HttpError(400, `the body is not gzip: ${(error as Error).message}`);
+  }
+}
+
+/**
+ * Returns the bytes of a request's body as they came.
+ *
+ * @throws {HttpError} 413 when they exceed `maxBytes`
+ */
+export function rawBytes({ body = '', isBase64Encoded }: APIGatewayProxyEventV2, maxBytes: number): Buffer {
+  const bytes = Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8');
+  if (bytes.length > maxBytes) throw tooLarge(maxBytes);
+  return bytes;
+}
+
+/** The content encoding in lower case, `identity` where none is named. */
+export function encodingOf({ headers }: APIGatewayProxyEventV2): string {
+  return headers['content-encoding']?.trim().toLowerCase() || 'identity';
+}
+
+export function unsupportedEncoding(expected: string, encoding: string): HttpError {
+  return new HttpError(
+    415,
+    `content-encoding: expected ${expected}, got ${JSON.stringify(encoding.slice(0, 100))}`,
+    { 'accept-encoding': expected },
+  );
+}
+
+/**
+ * Returns a request's body as text, decompressed.
+ *
+ * @throws {HttpError} as {@link bodyBytes}; 400 when it is not UTF-8
  */
 export function bodyText(event: APIGatewayProxyEventV2, maxBytes = MAX_BODY_BYTES): string {
-  const encoding = event.headers['content-encoding']?.trim().toLowerCase() || 'identity';
-  if (!['identity', 'gzip', 'x-gzip'].includes(encoding))
-    throw new HttpError(
-      415,
-      `content-encoding: expected gzip, got ${JSON.stringify(encoding.slice(0, 100))}`,
-      {
-        'accept-encoding': 'gzip',
-      },
-    );
   const text = event.body ?? '';
-  if (encoding === 'identity' && !event.isBase64Encoded) {
+  if (encodingOf(event) === 'identity' && !event.isBase64Encoded) {
     if (text.length > maxBytes || Buffer.byteLength(text) > maxBytes) throw tooLarge(maxBytes);
     return text;
   }
-  let bytes = Buffer.from(text, event.isBase64Encoded ? 'base64' : 'utf8');
-  if (bytes.length > maxBytes) throw tooLarge(maxBytes);
-  if (encoding !== 'identity') {
-    try {
-      bytes = gunzipSync(bytes, { maxOutputLength: maxBytes });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(maxBytes);
-      throw new HttpError(400, `the body is not gzip: ${(error as Error).message}`);
-    }
-  }
+  const bytes = bodyBytes(event, maxBytes);
   if (!isUtf8(bytes)) throw new HttpError(400, 'the body is not UTF-8');
   return bytes.toString('utf8');
 }
@@ -144,7 +168,11 @@ export function bodyText(event: APIGatewayProxyEventV2, maxBytes = MAX_BODY_BYTE
  * @throws {HttpError} as {@link bodyText}; 400 when it is not JSON; 413 when it would take many times its bytes in memory
  */
 export function jsonBody(event: APIGatewayProxyEventV2, maxBytes = MAX_BODY_BYTES): unknown {
-  const text = bodyText(event, maxBytes);
+  return jsonOf(bodyText(event, maxBytes));
+}
+
+/** Parses text as {@link jsonBody} does. */
+export function jsonOf(text: string): unknown {
   if (text === '') return undefined;
   if (text.length > MAX_UNCOUNTED) checkStructure(text);
   try {

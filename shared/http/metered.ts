@@ -10,6 +10,8 @@ const USES: { readonly [K in RouteKey]?: readonly BudgetName[] } = {
   'POST /api/v0/tsdb': ['samplesPerMinute'],
   'POST /write': ['samplesPerMinute'],
   'POST /api/v2/write': ['samplesPerMinute'],
+  'POST /prometheus/api/v1/write': ['samplesPerMinute'],
+  'POST /v1/metrics': ['samplesPerMinute'],
   'POST /api/v0/services/{serviceName}/tsdb': ['samplesPerMinute', 'servicePostsPerMinute'],
 };
 

@@ -6,6 +6,8 @@ import { metadataRoutes } from './contract/metadata';
 import { metricTableRoutes } from './contract/metric-table';
 import { metricRoutes } from './contract/metrics';
 import { monitoringRoutes } from './contract/monitoring';
+import { otlpRoutes } from './contract/otlp';
+import { prometheusRoutes } from './contract/prometheus';
 import type { Route } from './contract/route';
 import { seriesRoutes } from './contract/series';
 import { serviceRoutes } from './contract/services';
@@ -23,6 +25,8 @@ export const ROUTES = [
   ...metricRoutes,
   ...metricTableRoutes,
   ...influxRoutes,
+  ...prometheusRoutes,
+  ...otlpRoutes,
   ...seriesRoutes,
   ...hostRoutes,
   ...serviceRoutes,

@@ -4,7 +4,7 @@ import { MalformedBytesError } from '../model/bytes';
 export const VARINT = 0;
 export const FIXED64 = 1;
 export const BYTES = 2;
-export const FIXED32 = 5;
+const FIXED32 = 5;
 
 /**
  * Walks one protobuf message in place, without copying and without allocating: a generic decoder builds an object
@@ -55,7 +55,7 @@ export class WireReader {
     this.type = tag & 7;
     this.field = Math.floor(tag / 8);
     if (this.field === 0 || this.field > 0x1fffffff) throw this.malformed(`field ${this.field}`);
-    if (this.type === 3 || this.type === 4 || this.type > 5)
+    if (this.type === 3 || this.type === 4 || this.type > FIXED32)
       throw this.malformed(`wire type ${this.type} of field ${this.field}`);
     return true;
   }
@@ -137,6 +137,7 @@ export class WireReader {
     if (this.type === VARINT) this.int64();
     else if (this.type === FIXED64) this.fixed64At();
     else if (this.type === BYTES) this.skipBytes();
+    else if (this.type !== FIXED32) throw this.malformed(`wire type ${this.type}`);
     else if (this.at + 4 > this.end) throw this.malformed('4 bytes announced');
     else this.at += 4;
   }

@@ -14,6 +14,7 @@ export const DOCUMENT_KINDS = [
   'metadata',
   'graph-definitions',
   'graph-annotations',
+  'metric-metadata',
 ] as const;
 export type DocumentKind = (typeof DOCUMENT_KINDS)[number];
 

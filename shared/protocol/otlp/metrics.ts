@@ -47,7 +47,6 @@ export type Metric =
 
 /** 0 unspecified, 1 delta, 2 cumulative; others are of a later protocol. */
 export type Temporality = number;
-export const DELTA = 1;
 export const CUMULATIVE = 2;
 
 interface PointBase {

@@ -1,4 +1,4 @@
-import { MalformedBytesError } from '../../model/bytes';
+import { ByteWriter, MalformedBytesError } from '../../model/bytes';
 import { BYTES, VARINT, WireReader } from '../wire';
 import type {
   Attribute,
@@ -352,4 +352,14 @@ function readText(reader: WireReader): string {
   } catch (cause) {
     throw new MalformedBytesError(`field ${reader.field} at byte ${start} is not UTF-8`, { cause });
   }
+}
+
+/** Encodes an ExportMetricsServiceResponse; of a whole success it is empty. */
+export function encodePartialSuccess(rejectedPoints: number, message: string): Uint8Array {
+  if (rejectedPoints === 0 && message === '') return new Uint8Array(0);
+  const success = new ByteWriter();
+  if (rejectedPoints > 0) success.byte(0x08).uvarint(rejectedPoints);
+  if (message !== '') success.byte(0x12).text(message);
+  const bytes = success.finish();
+  return new ByteWriter().byte(0x0a).uvarint(bytes.length).bytes(bytes).finish();
 }

@@ -1,0 +1,87 @@
+import { isUtf8 } from 'node:buffer';
+import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import { bodyBytes, HttpError, jsonOf } from '../../shared/http/http';
+import { MalformedBytesError } from '../../shared/model/bytes';
+import { count } from '../../shared/platform/meters';
+import { InvalidMetricsJsonError, readMetricsJson } from '../../shared/protocol/otlp/json';
+import type { ResourceMetrics } from '../../shared/protocol/otlp/metrics';
+import { otlpMetrics } from '../../shared/protocol/otlp/otlp';
+import { decodeMetrics, encodePartialSuccess } from '../../shared/protocol/otlp/protobuf';
+import type { AcceptedTimes } from '../../shared/protocol/protocol';
+import type { MetricMetadataStore } from '../../shared/registry/metric-metadata';
+import type { Tenant } from '../../shared/tenancy/tenants';
+import type { SampleWriter } from './sample-writer';
+
+const PROTOBUF = 'application/x-protobuf';
+const JSON_TYPE = 'application/json';
+type Encoding = typeof PROTOBUF | typeof JSON_TYPE;
+
+/**
+ * Takes OTLP metrics: writes what can be stored, and reports the rest as a partial success.
+ *
+ * @see https://opentelemetry.io/docs/specs/otlp/#otlphttp
+ */
+export async function takeOtlp(
+  event: APIGatewayProxyEventV2,
+  tenant: Tenant,
+  {
+    writer,
+    metadata,
+    accepts,
+    maxBytes,
+  }: {
+    readonly writer: SampleWriter;
+    readonly metadata: MetricMetadataStore;
+    readonly accepts: AcceptedTimes;
+    readonly maxBytes: number;
+  },
+): Promise<APIGatewayProxyStructuredResultV2> {
+  const encoding = encodingOf(event.headers['content-type']);
+  const { sources, samples, dropped } = otlpMetrics.parse(
+    read(event, encoding, maxBytes),
+    accepts,
+    undefined,
+  );
+  const beyond = await writer.write(tenant, sources, samples);
+  await metadata.offer(tenant.id, dropped.metadata);
+  count('post', { SamplesAccepted: samples - beyond, SamplesDropped: dropped.samples + beyond });
+  const reasons = [...dropped.reasons];
+  if (beyond > 0) reasons.push("new series beyond the tenant's limit were not stored");
+  return answer(encoding, dropped.rejected + beyond, reasons.join('; '));
+}
+
+/** @throws {HttpError} 415 */
+function encodingOf(contentType = ''): Encoding {
+  const type = contentType.split(';')[0]!.trim().toLowerCase();
+  if (type === PROTOBUF || type === JSON_TYPE) return type;
+  throw new HttpError(
+    415,
+    `content-type: expected ${PROTOBUF} or ${JSON_TYPE}, got ${JSON.stringify(contentType.slice(0, 100))}`,
+  );
+}
+
+/** @throws {HttpError} 400, 413 or 415 */
+function read(event: APIGatewayProxyEventV2, encoding: Encoding, maxBytes: number): ResourceMetrics[] {
+  const bytes = bodyBytes(event, maxBytes);
+  try {
+    if (encoding === PROTOBUF) return decodeMetrics(bytes);
+    if (!isUtf8(bytes)) throw new HttpError(400, 'the body is not UTF-8');
+    return readMetricsJson(jsonOf(bytes.toString('utf8')) ?? {});
+  } catch (error) {
+    if (error instanceof MalformedBytesError || error instanceof InvalidMetricsJsonError)
+      throw new HttpError(400, error.message);
+    throw error;
+  }
+}
+
+/** In the encoding of the request, its type without parameters: the Collector compares it to the letter. */
+function answer(encoding: Encoding, rejected: number, message: string): APIGatewayProxyStructuredResultV2 {
+  const headers = { 'content-type': encoding, 'cache-control': 'no-store' };
+  if (encoding === JSON_TYPE) {
+    const partialSuccess = { rejectedDataPoints: String(rejected), errorMessage: message };
+    const isWhole = rejected === 0 && message === '';
+    return { statusCode: 200, headers, body: JSON.stringify(isWhole ? {} : { partialSuccess }) };
+  }
+  const body = Buffer.from(encodePartialSuccess(rejected, message)).toString('base64');
+  return { statusCode: 200, headers, body, isBase64Encoded: true };
+}

@@ -1,0 +1,102 @@
+import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import { encodingOf, HttpError, rawBytes, unsupportedEncoding } from '../../shared/http/http';
+import { MalformedBytesError } from '../../shared/model/bytes';
+import { count } from '../../shared/platform/meters';
+import { type DroppedWrite, remoteWrite } from '../../shared/protocol/prometheus/remote-write';
+import { BlockTooLargeError, uncompressBlock } from '../../shared/protocol/prometheus/snappy';
+import type { RemoteWriteVersion } from '../../shared/protocol/prometheus/write-request';
+import type { AcceptedTimes } from '../../shared/protocol/protocol';
+import type { MetricMetadataStore } from '../../shared/registry/metric-metadata';
+import type { Tenant } from '../../shared/tenancy/tenants';
+import type { SampleWriter } from './sample-writer';
+
+const VERSION_1 = 'prometheus.WriteRequest';
+const VERSION_2 = 'io.prometheus.write.v2.Request';
+
+/**
+ * Takes a remote-write request: writes what is valid, then names what is not.
+ *
+ * @see https://prometheus.io/docs/specs/prw/remote_write_spec_2_0/
+ */
+export async function takeRemoteWrite(
+  event: APIGatewayProxyEventV2,
+  tenant: Tenant,
+  {
+    writer,
+    metadata,
+    accepts,
+    maxBytes,
+  }: {
+    readonly writer: SampleWriter;
+    readonly metadata: MetricMetadataStore;
+    readonly accepts: AcceptedTimes;
+    readonly maxBytes: number;
+  },
+): Promise<APIGatewayProxyStructuredResultV2> {
+  const version = versionOf(event.headers['content-type']);
+  const encoding = encodingOf(event);
+  if (encoding !== 'snappy' && encoding !== 'identity') throw unsupportedEncoding('snappy', encoding);
+  const { sources, samples, dropped } = parse(rawBytes(event, maxBytes), encoding, accepts, version);
+  const beyond = await writer.write(tenant, sources, samples);
+  await metadata.offer(tenant.id, dropped.metadata);
+  return answer(version, samples - beyond, beyond, dropped);
+}
+
+/** @throws {HttpError} 415 */
+function versionOf(contentType = ''): RemoteWriteVersion {
+  const [type = '', ...parameters] = contentType.split(';').map((part) => part.trim());
+  if (type === '') return 1;
+  const proto = parameters
+    .map((each) => /^proto="?([^"]*)"?$/i.exec(each)?.[1])
+    .find((each) => each !== undefined);
+  if (type.toLowerCase() === 'application/x-protobuf') {
+    if (proto === undefined || proto === VERSION_1) return 1;
+    if (proto === VERSION_2) return 2;
+  }
+  throw new HttpError(
+    415,
+    `content-type: expected application/x-protobuf with proto=${VERSION_1} or proto=${VERSION_2}, got ${JSON.stringify(contentType.slice(0, 100))}`,
+  );
+}
+
+function parse(bytes: Uint8Array, encoding: string, accepts: AcceptedTimes, version: RemoteWriteVersion) {
+  try {
+    const body = encoding === 'snappy' ? uncompressBlock(bytes) : bytes;
+    return remoteWrite.parse(body, accepts, { version });
+  } catch (error) {
+    if (error instanceof BlockTooLargeError) throw new HttpError(413, error.message);
+    if (error instanceof MalformedBytesError) throw new HttpError(400, error.message);
+    throw error;
+  }
+}
+
+/** 204, or 400 when anything was left out: the sender logs it, and does not send the request again. */
+function answer(
+  version: RemoteWriteVersion,
+  written: number,
+  beyond: number,
+  { invalid, outOfRange, histograms, exemplars, reasons }: DroppedWrite,
+): APIGatewayProxyStructuredResultV2 {
+  count('post', { SamplesAccepted: written, SamplesDropped: invalid + outOfRange + beyond });
+  const refused = [
+    [invalid, 'samples of invalid series'],
+    [outOfRange, 'samples out of the accepted range of time'],
+    [beyond, "samples of new series beyond the tenant's limit"],
+    [histograms, 'native histograms, which are not stored'],
+    // Exemplars are outside of version 1's specification.
+    [version === 2 ? exemplars : 0, 'exemplars, which are not stored'],
+  ] as const;
+  const named = refused.filter(([times]) => times > 0).map(([times, what]) => `${times} ${what}`);
+  // Version 1 knows no such headers on success; on a 400 they keep Prometheus from counting the whole batch as failed.
+  const headers = {
+    'x-prometheus-remote-write-samples-written': String(written),
+    'x-prometheus-remote-write-histograms-written': '0',
+    'x-prometheus-remote-write-exemplars-written': '0',
+  };
+  if (named.length === 0) return { statusCode: 204, ...(version === 2 && { headers }) };
+  return {
+    statusCode: 400,
+    headers: { ...headers, 'content-type': 'text/plain; charset=utf-8' },
+    body: `left out: ${named.join(', ')}${reasons.length > 0 ? `. ${reasons.join('; ')}` : ''}`,
+  };
+}

@@ -1,0 +1,21 @@
+import * as z from 'zod';
+import type { Route } from './route';
+
+/** How OTLP says that points were rejected: the sender logs it and does not send them again. */
+const partialSuccess = z
+  .object({
+    partialSuccess: z.object({ rejectedDataPoints: z.string(), errorMessage: z.string() }).optional(),
+  })
+  .meta({ id: 'ExportMetricsServiceResponse' });
+
+export const otlpRoutes = [
+  {
+    method: 'POST',
+    path: '/v1/metrics',
+    right: 'write',
+    function: 'post',
+    summary: 'OpenTelemetry metrics, OTLP/HTTP: an ExportMetricsServiceRequest as protobuf or JSON',
+    rawBody: 'application/x-protobuf',
+    answer: partialSuccess,
+  },
+] as const satisfies readonly Route[];

@@ -1,0 +1,100 @@
+import { LRUCache } from 'lru-cache';
+import { type Id, idOf } from '../model/id';
+import { mapLimited } from '../platform/concurrency';
+import { log } from '../platform/log';
+import type { Table } from '../platform/table';
+import { Documents } from './documents';
+
+/** What a metric is, as its sender says: for people and completion, never for evaluation. */
+export interface MetricMetadata {
+  /** The metric's family: its name, without the suffixes of a histogram or summary. */
+  readonly family: string;
+  readonly type: string;
+  readonly help: string;
+  readonly unit: string;
+}
+
+/** Families kept of a tenant; later ones are ignored. */
+export const MAX_FAMILIES = 20_000;
+/** Characters kept of a help text, and of a family and a unit. */
+const MAX_HELP = 1_000;
+const MAX_NAME = 500;
+/** Families written for one request: senders repeat theirs, so the rest is written with later requests. */
+const MAX_WRITES = 100;
+const PARALLEL = 16;
+/** How long an instance goes by what it read. */
+const KNOWN_MS = 3_600_000;
+
+/** The metadata of a tenant's metrics, by the hash of their family. The last writer wins. */
+export class MetricMetadataStore {
+  private readonly documents: Documents<MetricMetadata>;
+  /** By tenant: each family and what is stored of it. */
+  private readonly known = new LRUCache<Id, Map<string, string>>({
+    ttl: KNOWN_MS,
+    maxSize: 1_000_000,
+    sizeCalculation: (families) => families.size + 1,
+  });
+
+  constructor(table: Table) {
+    this.documents = new Documents(table, 'metric-metadata');
+  }
+
+  /**
+   * Stores what is new or changed, at most {@link MAX_WRITES} families. Never fails: samples come first, and senders repeat
+   * their metadata.
+   */
+  async offer(tenantId: Id, metadata: readonly MetricMetadata[]): Promise<void> {
+    try {
+      await this.put(tenantId, metadata);
+    } catch (error) {
+      log.warn('metadata was not stored', { error: error as Error });
+    }
+  }
+
+  private async put(tenantId: Id, metadata: readonly MetricMetadata[]): Promise<void> {
+    if (metadata.length === 0) return;
+    const known = this.known.get(tenantId) ?? (await this.read(tenantId));
+    const changed: MetricMetadata[] = [];
+    let families = known.size;
+    for (const each of metadata) {
+      const kept = bounded(each);
+      const stored = known.get(kept.family);
+      if (kept.family === '' || stored === textOf(kept)) continue;
+      if (stored === undefined && families >= MAX_FAMILIES) continue;
+      if (stored === undefined) families++;
+      changed.push(kept);
+      if (changed.length === MAX_WRITES) break;
+    }
+    await mapLimited(changed, PARALLEL, async (each) => {
+      await this.documents.settle(tenantId, idOf('metricMetadata', each.family), () => each);
+      known.set(each.family, textOf(each));
+    });
+    this.known.set(tenantId, known);
+  }
+
+  /** Every family's metadata, sorted by family. */
+  async list(tenantId: Id): Promise<MetricMetadata[]> {
+    const metadata: MetricMetadata[] = [];
+    for await (const { value } of this.documents.list(tenantId)) metadata.push(value);
+    return metadata.sort((a, b) => (a.family < b.family ? -1 : 1));
+  }
+
+  private async read(tenantId: Id): Promise<Map<string, string>> {
+    const known = new Map<string, string>();
+    for await (const { value } of this.documents.list(tenantId)) known.set(value.family, textOf(value));
+    return known;
+  }
+}
+
+function bounded({ family, type, help, unit }: MetricMetadata): MetricMetadata {
+  return {
+    family: family.length > MAX_NAME ? '' : family,
+    type,
+    help: help.slice(0, MAX_HELP).toWellFormed(),
+    unit: unit.slice(0, MAX_NAME).toWellFormed(),
+  };
+}
+
+function textOf({ type, help, unit }: MetricMetadata): string {
+  return JSON.stringify([type, help, unit]);
+}

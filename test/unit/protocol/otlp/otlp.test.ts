@@ -1,0 +1,274 @@
+import fc from 'fast-check';
+import protobuf from 'protobufjs';
+import { MalformedBytesError } from '../../../../shared/model/bytes';
+import { METRIC_NAME } from '../../../../shared/model/labels';
+import { InvalidMetricsJsonError, readMetricsJson } from '../../../../shared/protocol/otlp/json';
+import { otlpMetrics } from '../../../../shared/protocol/otlp/otlp';
+import { decodeMetrics, encodePartialSuccess, MAX_DEPTH } from '../../../../shared/protocol/otlp/protobuf';
+
+/** The messages as the protocol has them: a library's encoder feeds our decoder. */
+const { root } = protobuf.parse(`
+syntax = "proto3";
+package otlp;
+message Request { repeated ResourceMetrics resource_metrics = 1; }
+message ResourceMetrics { Resource resource = 1; repeated ScopeMetrics scope_metrics = 2; }
+message Resource { repeated KeyValue attributes = 1; }
+message ScopeMetrics { repeated Metric metrics = 2; }
+message Metric {
+  string name = 1; string description = 2; string unit = 3;
+  oneof data { Gauge gauge = 5; Sum sum = 7; Histogram histogram = 9; Exp exponential_histogram = 10; Summary summary = 11; }
+}
+message Gauge { repeated NumberDataPoint data_points = 1; }
+message Sum { repeated NumberDataPoint data_points = 1; int32 aggregation_temporality = 2; bool is_monotonic = 3; }
+message Histogram { repeated HistogramDataPoint data_points = 1; int32 aggregation_temporality = 2; }
+message Exp { repeated Empty data_points = 1; int32 aggregation_temporality = 2; }
+message Empty {}
+message Summary { repeated SummaryDataPoint data_points = 1; }
+message NumberDataPoint {
+  repeated KeyValue attributes = 7; fixed64 time_unix_nano = 3; optional double as_double = 4; optional sfixed64 as_int = 6;
+  uint32 flags = 8;
+}
+message HistogramDataPoint {
+  repeated KeyValue attributes = 9; fixed64 time_unix_nano = 3; fixed64 count = 4; optional double sum = 5;
+  repeated fixed64 bucket_counts = 6; repeated double explicit_bounds = 7; uint32 flags = 10;
+}
+message SummaryDataPoint {
+  repeated KeyValue attributes = 7; fixed64 time_unix_nano = 3; fixed64 count = 4; double sum = 5;
+  repeated Quantile quantile_values = 6; uint32 flags = 8;
+}
+message Quantile { double quantile = 1; double value = 2; }
+message KeyValue { string key = 1; AnyValue value = 2; }
+message AnyValue {
+  oneof value {
+    string string_value = 1; bool bool_value = 2; int64 int_value = 3; double double_value = 4;
+    ArrayValue array_value = 5; KeyValueList kvlist_value = 6; bytes bytes_value = 7;
+  }
+}
+message ArrayValue { repeated AnyValue values = 1; }
+message KeyValueList { repeated KeyValue values = 1; }
+`);
+const Request = root.lookupType('otlp.Request');
+
+const NOW_MS = 1_795_212_120_000;
+const timeUnixNano = String(BigInt(NOW_MS) * 1_000_000n);
+const ACCEPTS = { nowMs: NOW_MS, maxAgeMs: 86_400_000 };
+const text = (key: string, stringValue: string) => ({ key, value: { stringValue } });
+const SHOP = [
+  text('service.name', 'shop'),
+  text('service.namespace', 'eu'),
+  text('service.instance.id', 'i-1'),
+];
+
+const request = (metrics: object[], attributes: object[] = SHOP) => ({
+  resourceMetrics: [{ resource: { attributes }, scopeMetrics: [{ metrics }] }],
+});
+
+/** Each sample as `name{labels} value`, once from protobuf and once from JSON, which must agree. */
+function samplesOf(body: object) {
+  const bytes = Request.encode(Request.fromObject(body)).finish();
+  const fromProtobuf = flat(otlpMetrics.parse(decodeMetrics(bytes), ACCEPTS, undefined));
+  const fromJson = flat(otlpMetrics.parse(readMetricsJson(body), ACCEPTS, undefined));
+  expect(fromJson).toEqual(fromProtobuf);
+  return fromProtobuf;
+}
+
+function flat({ sources, dropped }: ReturnType<typeof otlpMetrics.parse>) {
+  const samples = sources.flatMap(([, rows]) =>
+    rows.flatMap(({ columns, values }) =>
+      columns.series().map(({ labels, names }, i) => {
+        const pairs = labels
+          .filter(([name]) => name !== METRIC_NAME)
+          .map(([name, value]) => `${name}=${value}`);
+        return `${names[0]}{${pairs.join(',')}} ${numberOf(values[i]!)}`;
+      }),
+    ),
+  );
+  return { samples: samples.sort(), rejected: dropped.rejected, reasons: dropped.reasons };
+}
+
+function numberOf(bits: bigint): string {
+  if (bits === 0x7ff0000000000002n) return 'stale';
+  const view = new DataView(new ArrayBuffer(8));
+  view.setBigUint64(0, bits);
+  return String(view.getFloat64(0));
+}
+
+const TARGET = 'instance=i-1,job=eu/shop';
+
+test('a gauge is a sample with its attributes as labels, beside job and instance', () => {
+  const point = { timeUnixNano, asDouble: 1.5, attributes: [text('http.method', 'GET')] };
+  expect(samplesOf(request([{ name: 'temp', unit: 'Cel', gauge: { dataPoints: [point] } }]))).toEqual({
+    samples: [`temp_celsius{http_method=GET,${TARGET}} 1.5`],
+    rejected: 0,
+    reasons: [],
+  });
+});
+
+test('a histogram is its classic series, with running sums', () => {
+  const point = { timeUnixNano, count: 6, sum: 9.5, bucketCounts: [1, 2, 3], explicitBounds: [0.5, 10] };
+  const histogram = { aggregationTemporality: 2, dataPoints: [point] };
+  expect(samplesOf(request([{ name: 'latency', unit: 's', histogram }])).samples).toEqual([
+    `latency_seconds_bucket{${TARGET},le=+Inf} 6`,
+    `latency_seconds_bucket{${TARGET},le=0.5} 1`,
+    `latency_seconds_bucket{${TARGET},le=10} 3`,
+    `latency_seconds_count{${TARGET}} 6`,
+    `latency_seconds_sum{${TARGET}} 9.5`,
+  ]);
+});
+
+test('a summary is its quantiles, sum and count', () => {
+  const quantileValues = [{ quantile: 0.99, value: 3 }];
+  const summary = { dataPoints: [{ timeUnixNano, count: 2, sum: 4, quantileValues }] };
+  expect(samplesOf(request([{ name: 'rpc', summary }])).samples).toEqual([
+    `rpc_count{${TARGET}} 2`,
+    `rpc_sum{${TARGET}} 4`,
+    `rpc{${TARGET},quantile=0.99} 3`,
+  ]);
+});
+
+test('a point without a recorded value makes its series stale', () => {
+  const gauge = { dataPoints: [{ timeUnixNano, flags: 1 }] };
+  expect(samplesOf(request([{ name: 'temp', gauge }])).samples).toEqual([`temp{${TARGET}} stale`]);
+});
+
+test('the other attributes of a resource are labels of target_info', () => {
+  const gauge = { dataPoints: [{ timeUnixNano, asInt: 1 }] };
+  const resource = [...SHOP, text('host.name', 'web1')];
+  expect(samplesOf(request([{ name: 'a', gauge }], resource)).samples).toEqual([
+    `a{${TARGET}} 1`,
+    `target_info{host_name=web1,${TARGET}} 1`,
+  ]);
+});
+
+test('attributes of every type are text, and colliding names are joined', () => {
+  const attributes = [
+    { key: 'a.b', value: { intValue: 1 } },
+    { key: 'a_b', value: { boolValue: true } },
+    { key: 'list', value: { arrayValue: { values: [{ stringValue: 'x' }, { doubleValue: 0.5 }] } } },
+    { key: 'map', value: { kvlistValue: { values: [text('k', 'v')] } } },
+    { key: 'bytes', value: { bytesValue: 'AAE=' } },
+    text('empty', ''),
+    text('__name__', 'ignored'),
+  ];
+  const gauge = { dataPoints: [{ timeUnixNano, asInt: 1, attributes }] };
+  expect(samplesOf(request([{ name: 'm', gauge }])).samples).toEqual([
+    `m{a_b=1;true,bytes=AAE=,${TARGET},list=["x",0.5],map={"k":"v"}} 1`,
+  ]);
+});
+
+test.each([
+  {
+    name: 'of delta temporality',
+    metric: { name: 'm', sum: { aggregationTemporality: 1, dataPoints: [{ timeUnixNano }] } },
+    reason: '"m": only cumulative',
+  },
+  {
+    name: 'of unspecified temporality',
+    metric: { name: 'm', sum: { dataPoints: [{ timeUnixNano }] } },
+    reason: '"m": only cumulative',
+  },
+  {
+    name: 'of exponential histograms',
+    metric: { name: 'm', exponentialHistogram: { dataPoints: [{}] } },
+    reason: '"m": exponential',
+  },
+  {
+    name: 'without a name',
+    metric: { name: '!', gauge: { dataPoints: [{ timeUnixNano }] } },
+    reason: '"!": the name has no',
+  },
+  {
+    name: 'that are too old',
+    metric: { name: 'm', gauge: { dataPoints: [{ timeUnixNano: '1' }] } },
+    reason: 'm: time 0 ms is too old',
+  },
+])('points $name are rejected with a reason', ({ metric, reason }) => {
+  const { samples, rejected, reasons } = samplesOf(request([metric]));
+  expect({ samples, rejected }).toEqual({ samples: [], rejected: 1 });
+  expect(reasons[0]).toContain(reason);
+});
+
+test('a resource without a service is taken with a warning', () => {
+  const gauge = { dataPoints: [{ timeUnixNano, asInt: 1 }] };
+  const { samples, rejected, reasons } = samplesOf(request([{ name: 'm', gauge }], []));
+  expect({ samples, rejected }).toEqual({ samples: ['m{} 1'], rejected: 0 });
+  expect(reasons[0]).toContain('neither service.name nor service.instance.id');
+});
+
+test('fields in descending order, as the Collector writes them, mean the same', () => {
+  const gauge = { dataPoints: [{ timeUnixNano, asDouble: 2, attributes: [text('k', 'v')] }] };
+  const [resource, scope] = ['resource', 'scopeMetrics'].map((field) => {
+    const full = request([{ name: 'm', gauge }]).resourceMetrics[0]!;
+    const part = { resourceMetrics: [{ [field]: full[field as keyof typeof full] }] };
+    return Buffer.from(Request.encode(Request.fromObject(part)).finish()).subarray(2);
+  });
+  const body = Buffer.concat([scope!, resource!]);
+  const bytes = Buffer.concat([Buffer.from([0x0a, body.length]), body]);
+  expect(flat(otlpMetrics.parse(decodeMetrics(bytes), ACCEPTS, undefined)).samples).toEqual([
+    `m{${TARGET},k=v} 2`,
+  ]);
+});
+
+test('nesting has a bound in both encodings', () => {
+  let value: object = { stringValue: 'x' };
+  for (let i = 0; i < MAX_DEPTH + 1; i++) value = { arrayValue: { values: [value] } };
+  const body = request([], [...SHOP, { key: 'deep', value }]);
+  const bytes = Request.encode(Request.fromObject(body)).finish();
+  expect(() => otlpMetrics.parse(decodeMetrics(bytes), ACCEPTS, undefined)).toThrow(MalformedBytesError);
+  expect(() => otlpMetrics.parse(readMetricsJson(body), ACCEPTS, undefined)).toThrow(InvalidMetricsJsonError);
+});
+
+test('altered bytes are decoded or refused, never anything else', () => {
+  const point = { timeUnixNano, count: 6, sum: 9.5, bucketCounts: [1, 2, 3], explicitBounds: [0.5, 10] };
+  const metrics = [
+    { name: 'h', histogram: { aggregationTemporality: 2, dataPoints: [point] } },
+    { name: 'g', gauge: { dataPoints: [{ timeUnixNano, asInt: 1, attributes: [text('a', 'b')] }] } },
+  ];
+  const bytes = Request.encode(Request.fromObject(request(metrics))).finish();
+  const alteration = fc.tuple(fc.nat(bytes.length - 1), fc.nat(255));
+  fc.assert(
+    fc.property(fc.array(alteration, { minLength: 1, maxLength: 4 }), (alterations) => {
+      const altered = Uint8Array.from(bytes);
+      for (const [at, byte] of alterations) altered[at] = byte;
+      try {
+        otlpMetrics.parse(decodeMetrics(altered), ACCEPTS, undefined);
+      } catch (error) {
+        expect(error).toBeInstanceOf(MalformedBytesError);
+      }
+    }),
+    { numRuns: 3_000 },
+  );
+});
+
+test('any JSON is read or refused with the field, never anything else', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.jsonValue(), (a, b) => {
+      const bodies = [
+        a,
+        { resourceMetrics: a },
+        request([a as object, { name: 'm', gauge: { dataPoints: [b] } }]),
+      ];
+      for (const body of bodies) {
+        try {
+          otlpMetrics.parse(readMetricsJson(body), ACCEPTS, undefined);
+        } catch (error) {
+          expect(error).toBeInstanceOf(InvalidMetricsJsonError);
+        }
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test('a partial success is a message that the library reads', () => {
+  const Success = protobuf
+    .parse(
+      'syntax = "proto3"; message R { S partial_success = 1; } message S { int64 rejected_data_points = 1; string error_message = 2; }',
+    )
+    .root.lookupType('R');
+  const bytes = encodePartialSuccess(300, 'why');
+  expect(Success.toObject(Success.decode(bytes), { longs: Number })).toEqual({
+    partialSuccess: { rejectedDataPoints: 300, errorMessage: 'why' },
+  });
+  expect(encodePartialSuccess(0, '')).toHaveLength(0);
+});
