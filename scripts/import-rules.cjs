@@ -63,6 +63,12 @@ module.exports = {
       { path: '^(functions|infra|scripts|test)/', pathNot: '^functions/$1/' },
     ),
     rule(
+      'compose-constructs-clients',
+      'shared/compose constructs the clients of stores; a function takes its adapters from there.',
+      { path: '^functions/' },
+      { path: '^shared/hot/connection\\.ts$|node_modules/(@aws-sdk|@smithy|ioredis)/' },
+    ),
+    rule(
       'infra-imports-names',
       'infra/ imports only names, settings and routes of shared/.',
       { path: '^infra/' },

@@ -1,7 +1,8 @@
+import { metaTable } from '../../shared/compose/tables';
 import { CanaryApi, CanaryRefusedError } from '../../shared/operations/canary-api';
 import { canaryKey } from '../../shared/operations/canary-key';
 import { ageSeconds, looks, valueAt } from '../../shared/operations/canary-plan';
-import { metaTable, settings, variable } from '../../shared/platform/environment';
+import { settings, variable } from '../../shared/platform/environment';
 import { log } from '../../shared/platform/log';
 import { count, withMetrics } from '../../shared/platform/meters';
 import { ENV } from '../../shared/platform/names';

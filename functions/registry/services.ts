@@ -1,5 +1,4 @@
-import { KinesisClient } from '@aws-sdk/client-kinesis';
-import { NodeHttpHandler } from '@smithy/node-http-handler';
+import { streamClient } from '../../shared/compose/stream';
 import type { RouteHandlers } from '../../shared/http/handler';
 import { found, HttpError, reply } from '../../shared/http/http';
 import { ALL_NAMES, ALL_TIME } from '../../shared/model/deletion';
@@ -15,7 +14,7 @@ import { metadata, requireService, services } from './stores';
 
 const recordFormat = formatToWrite(FORMATS.record.writes, settings().recordFormat);
 const stream = variable(ENV.stream);
-const kinesis = new KinesisClient({ maxAttempts: 3, requestHandler: new NodeHttpHandler() });
+const kinesis = streamClient();
 
 export const serviceHandlers: RouteHandlers = {
   'GET /api/v0/services': async ({ tenant }) =>

@@ -1,5 +1,6 @@
+import { metaTable } from '../../shared/compose/tables';
 import { found } from '../../shared/http/http';
-import { metaTable, settings } from '../../shared/platform/environment';
+import { settings } from '../../shared/platform/environment';
 import { GraphAnnotations } from '../../shared/registry/graph-annotations';
 import { GraphDefinitions } from '../../shared/registry/graph-definitions';
 import { HostRegistration } from '../../shared/registry/host-registration';

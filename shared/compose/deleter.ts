@@ -1,10 +1,10 @@
-import { KinesisClient } from '@aws-sdk/client-kinesis';
-import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { Catalogue } from '../catalogue/catalogue';
 import { FORMATS } from '../model/formats';
-import { formatToWrite, metaTable, settings, variable } from '../platform/environment';
+import { formatToWrite, settings, variable } from '../platform/environment';
 import { ENV } from '../platform/names';
 import { Tenants } from '../tenancy/tenants';
+import { streamClient } from './stream';
+import { metaTable } from './tables';
 
 /** The adapters of the deleter, from its environment. */
 export function deleterDependencies() {
@@ -13,7 +13,7 @@ export function deleterDependencies() {
   return {
     tenants: new Tenants(table),
     catalogue: new Catalogue(table, retention),
-    kinesis: new KinesisClient({ maxAttempts: 3, requestHandler: new NodeHttpHandler() }),
+    kinesis: streamClient(),
     stream: variable(ENV.stream),
     recordFormat: formatToWrite(FORMATS.record.writes, recordFormat),
   };

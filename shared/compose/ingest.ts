@@ -1,13 +1,11 @@
 import type { Context, KinesisStreamEvent } from 'aws-lambda';
 import { Catalogue } from '../catalogue/catalogue';
 import { Manifest } from '../cold/manifest';
-import { connectHot } from '../hot/connection';
-import { HotTier } from '../hot/hot-tier';
 import { type IngestDependencies, type IngestResult, ingestBatch } from '../ingest/ingest';
 import { S3Quarantine } from '../ingest/quarantine';
 import { FORMATS } from '../model/formats';
 import { INGEST_MARGIN_MS } from '../platform/call-time';
-import { formatToWrite, metaTable, settings, variable } from '../platform/environment';
+import { formatToWrite, settings, variable } from '../platform/environment';
 import { log } from '../platform/log';
 import { count } from '../platform/meters';
 import { ENV } from '../platform/names';
@@ -18,19 +16,21 @@ import { DeletedTenants } from '../tenancy/deleted-tenants';
 import { SeriesCounter } from '../tenancy/series-counter';
 import { Tenants } from '../tenancy/tenants';
 import { UsageTable } from '../tenancy/usage-table';
+import { hotTier } from './hot-tier';
 import { objectStore } from './object-store';
+import { metaTable } from './tables';
 
 /** The adapters of the ingester and the replayer, from their environment. */
 export function ingestDependencies(
   isReplay: boolean,
 ): IngestDependencies & { readonly table: RecoveryTable } {
-  const { window: windowMs, retention, streamRetention, flusherLanes, frameFormat } = settings();
+  const { window: windowMs, retention, flusherLanes, frameFormat } = settings();
   const meta = metaTable();
   const table = new RecoveryTable(meta);
   const tenants = new Tenants(meta);
   const catalogue = new Catalogue(meta, retention);
   // Keys expire when the stream forgets their records: whatever vanishes can be replayed.
-  const hot = new HotTier(connectHot(variable(ENV.redis)), streamRetention);
+  const hot = hotTier();
   return {
     hot,
     catalogue,

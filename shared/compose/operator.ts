@@ -1,9 +1,10 @@
 import type { OperatorDependencies } from '../operations/operator-dependencies';
-import { metaTable, settings } from '../platform/environment';
+import { settings } from '../platform/environment';
 import { RecoveryTable } from '../recovery/recovery-table';
 import { ApiKeys } from '../tenancy/api-keys';
 import { UsageTable } from '../tenancy/usage-table';
 import { readDependencies } from './read';
+import { metaTable } from './tables';
 
 /** What the operator function works with, from its environment. */
 export function operatorDependencies(): OperatorDependencies {

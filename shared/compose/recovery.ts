@@ -1,7 +1,5 @@
-import { KinesisClient } from '@aws-sdk/client-kinesis';
 import { LambdaClient } from '@aws-sdk/client-lambda';
-import { NodeHttpHandler } from '@smithy/node-http-handler';
-import { metaTable, settings, variable } from '../platform/environment';
+import { settings, variable } from '../platform/environment';
 import { ENV } from '../platform/names';
 import { KinesisReplayStream } from '../recovery/kinesis';
 import { LambdaReplayMappings } from '../recovery/lambda';
@@ -11,6 +9,8 @@ import { S3RedriveStore } from '../recovery/redrive-bucket';
 import type { RecoveryDependencies } from '../recovery/replay';
 import { replayerIngest } from '../recovery/replayer-call';
 import { objectStore } from './object-store';
+import { streamClient } from './stream';
+import { metaTable } from './tables';
 
 /** What the recovery function works with, from its environment. */
 export function recoveryDependencies(): RecoveryDependencies & Omit<RedriveDependencies, 'hasTime'> {
@@ -20,10 +20,7 @@ export function recoveryDependencies(): RecoveryDependencies & Omit<RedriveDepen
   const lambda = new LambdaClient();
   return {
     table: new RecoveryTable(metaTable()),
-    stream: new KinesisReplayStream(
-      new KinesisClient({ requestHandler: new NodeHttpHandler() }),
-      streamArn.slice(streamArn.lastIndexOf('/') + 1),
-    ),
+    stream: new KinesisReplayStream(streamClient(), streamArn.slice(streamArn.lastIndexOf('/') + 1)),
     mappings: new LambdaReplayMappings(lambda, { functionName, streamArn, batchSize, batchWindowMs }),
     store: new S3RedriveStore(objectStore(), variable(ENV.bucket)),
     ingest: replayerIngest(lambda, functionName),

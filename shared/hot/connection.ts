@@ -1,6 +1,5 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { COMMAND_MS } from '../platform/call-time';
-import { use } from '../platform/units';
 import { iamToken } from './iam-token';
 
 /** What the hot tier needs of a client: single commands only, since an ioredis pipeline does not survive a reshard. */
@@ -26,14 +25,6 @@ const SLOTS_REFRESH_MS = 2_000;
 class BoundedCluster extends Cluster {
   override sendCommand(...args: Parameters<Cluster['sendCommand']>): ReturnType<Cluster['sendCommand']> {
     args[0].setTimeout(COMMAND_MS);
-    use('RedisCalls', 1);
-    return super.sendCommand(...args);
-  }
-}
-
-class MeteredRedis extends Redis {
-  override sendCommand(...args: Parameters<Redis['sendCommand']>): ReturnType<Redis['sendCommand']> {
-    use('RedisCalls', 1);
     return super.sendCommand(...args);
   }
 }
@@ -86,7 +77,7 @@ export function connectHot(url: string, environment: NodeJS.ProcessEnv = process
       slotsRefreshInterval: SLOTS_REFRESH_MS,
     });
   } else {
-    client = new MeteredRedis({ ...options, host, port, lazyConnect: true });
+    client = new Redis({ ...options, host, port, lazyConnect: true });
     // After construction, which copies the options.
     if (replicationGroupId !== null) passwordFrom(client.options, token);
     client.connect().catch(() => {});

@@ -1,16 +1,5 @@
-import {
-  BatchExecuteStatementCommand,
-  DynamoDBClient,
-  GetItemCommand,
-  PutItemCommand,
-  QueryCommand,
-  UpdateItemCommand,
-} from '@aws-sdk/client-dynamodb';
-import { callDirectly } from './direct-call';
 import { ENV } from './names';
 import type { RuntimeSettings } from './settings';
-import type { Table } from './table';
-import { chargeTables, meterTables } from './units';
 
 /** A function's environment lacks a variable that synthesis should have set. */
 export class MissingVariableError extends Error {
@@ -35,26 +24,4 @@ export function settings(): RuntimeSettings {
  */
 export function formatToWrite<V extends number>([choice, ...others]: readonly [V, ...V[]], wanted: V): V {
   return others.find((version) => version === wanted) ?? choice;
-}
-
-/** One client for both tables, made when a function starts. */
-const dynamodb = callDirectly(
-  meterTables(new DynamoDBClient({ maxAttempts: 5, cacheMiddleware: true })),
-  'dynamodb',
-  {
-    BatchExecuteStatement: BatchExecuteStatementCommand,
-    GetItem: GetItemCommand,
-    PutItem: PutItemCommand,
-    Query: QueryCommand,
-    UpdateItem: UpdateItemCommand,
-  },
-  chargeTables,
-);
-
-export function metaTable(): Table {
-  return { client: dynamodb, name: variable(ENV.metaTable) };
-}
-
-export function warmTable(): Table {
-  return { client: dynamodb, name: variable(ENV.warmTable) };
 }

@@ -1,6 +1,7 @@
 import type { AttributeValue, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { KinesisClient, PutRecordsInput } from '@aws-sdk/client-kinesis';
 import type { S3Client } from '@aws-sdk/client-s3';
+import type { Redis } from 'ioredis';
 import type { Unit } from './names';
 
 /** What the stream is charged by. */
@@ -81,6 +82,16 @@ export function meterObjects(client: S3Client): S3Client {
       },
     { step: 'initialize', name: 'units' },
   );
+  return client;
+}
+
+/** Counts the commands of a Redis client, each attempt to send one included. */
+export function meterRedis<C extends Pick<Redis, 'sendCommand'>>(client: C): C {
+  const send = client.sendCommand.bind(client);
+  client.sendCommand = (...args) => {
+    use('RedisCalls', 1);
+    return send(...args);
+  };
   return client;
 }
 
