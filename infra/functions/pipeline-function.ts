@@ -6,7 +6,7 @@ import * as lambda from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import { ENV, type FunctionName, functionName } from '../../shared/platform/names';
-import { runtimeSettings } from '../../shared/platform/settings';
+import { runtimeSettings, type Settings } from '../../shared/platform/settings';
 import { bundle } from '../bundle';
 import type { Config } from '../config';
 import { retentionDays } from '../log-retention';
@@ -51,6 +51,9 @@ export const API_TIMEOUT = Duration.seconds(29);
 /** Lambda's own bound. */
 export const LONGEST_TIMEOUT = Duration.minutes(15);
 
+/** Functions that run for each request or batch of samples: Lambda traces the first of each second, and one in twenty. */
+const OFTEN: readonly FunctionName[] = ['post', 'ingester'];
+
 /** Why a failed invocation goes to no dead-letter queue, by invoker. */
 const NO_DEAD_LETTER: Record<PipelineFunctionProps['invokedBy'], string> = {
   api: 'API Gateway invokes it synchronously and the client sees the failure: there is no event to keep.',
@@ -64,6 +67,7 @@ const NO_DEAD_LETTER: Record<PipelineFunctionProps['invokedBy'], string> = {
 /** Creates a function, with its log group and a role that may write that log and nothing else. */
 export function addFunction(scope: Construct, props: PipelineFunctionProps): lambda.Function {
   const { config, stores, name, isInVpc = false } = props;
+  const isTraced = sendsTraces(name, config.settings.tracing);
   const logGroup = new LogGroup(scope, 'Log', { retention: retentionDays(config.settings) });
   const fn = new lambda.Function(scope, 'Function', {
     functionName: functionName(config.stage, name),
@@ -79,8 +83,8 @@ export function addFunction(scope: Construct, props: PipelineFunctionProps): lam
       [ENV.settings]: JSON.stringify(runtimeSettings(config.settings)),
       ...props.environment,
     },
-    role: addRole(scope, logGroup, isInVpc),
-    tracing: lambda.Tracing.ACTIVE,
+    role: addRole(scope, logGroup, { isInVpc, isTraced }),
+    tracing: isTraced ? lambda.Tracing.ACTIVE : lambda.Tracing.DISABLED,
     logGroup,
     loggingFormat: lambda.LoggingFormat.JSON,
     applicationLogLevelV2: lambda.ApplicationLogLevel.INFO,
@@ -94,12 +98,23 @@ export function addFunction(scope: Construct, props: PipelineFunctionProps): lam
   });
   const reason = NO_DEAD_LETTER[props.invokedBy];
   Validations.of(fn).acknowledge({ id: 'Serverless-LambdaDLQ', reason });
+  if (!isTraced) {
+    Validations.of(fn).acknowledge({
+      id: 'Serverless-LambdaTracing',
+      reason: `The setting tracing=${config.settings.tracing} excludes it: traces of post and ingester would be a ninth of the bill.`,
+    });
+  }
   if (props.invokedBy === 'schedule') {
     // The next tick is the retry. Old ticks in a queue would all run at once when the account has room again.
     fn.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.minutes(1) });
     Validations.of(fn).acknowledge({ id: 'Serverless-LambdaAsyncFailureDestination', reason });
   }
   return fn;
+}
+
+/** Returns whether a function sends traces to X-Ray under the setting `tracing`. */
+export function sendsTraces(name: FunctionName, tracing: Settings['tracing']): boolean {
+  return tracing === 'all' || (tracing === 'rare' && !OFTEN.includes(name));
 }
 
 export interface ScheduleProps {
@@ -132,7 +147,11 @@ export function addSchedule(fn: lambda.Function, id: string, props: ScheduleProp
   });
 }
 
-function addRole(scope: Construct, logGroup: LogGroup, isInVpc: boolean): iam.Role {
+function addRole(
+  scope: Construct,
+  logGroup: LogGroup,
+  { isInVpc, isTraced }: { isInVpc: boolean; isTraced: boolean },
+): iam.Role {
   const statements = [
     new iam.PolicyStatement({
       actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
@@ -158,12 +177,14 @@ function addRole(scope: Construct, logGroup: LogGroup, isInVpc: boolean): iam.Ro
     assumedBy: new iam.ServicePrincipal('lambda.amazonaws.com'),
     inlinePolicies: { Run: new iam.PolicyDocument({ statements }) },
   });
-  Validations.of(role).acknowledge({
-    id: 'AwsSolutions-IAM5[Resource::*]',
-    reason: isInVpc
-      ? 'X-Ray has no resources to name, and Lambda needs its network interface calls on all, as in AWSLambdaVPCAccessExecutionRole.'
-      : 'X-Ray has no resources to name: PutTraceSegments and PutTelemetryRecords take only *.',
-  });
+  const reasons = [
+    isTraced && 'X-Ray has no resources to name: PutTraceSegments and PutTelemetryRecords take only *.',
+    isInVpc &&
+      'Lambda needs its network interface calls on all resources, as in AWSLambdaVPCAccessExecutionRole.',
+  ].filter((reason) => reason !== false);
+  if (reasons.length > 0) {
+    Validations.of(role).acknowledge({ id: 'AwsSolutions-IAM5[Resource::*]', reason: reasons.join(' ') });
+  }
   if (isInVpc) {
     Validations.of(role).acknowledge({
       id: 'Serverless-LambdaStarPermissions',

@@ -72,6 +72,11 @@ const deployment = {
   flusherConcurrency: count(0, 0, 1000),
   /** The account's concurrent executions in the region, of which the alarm `concurrency` leaves a fifth. */
   accountConcurrency: count(1000, 10, 1_000_000),
+  /**
+   * Which functions send traces to X-Ray; rare: all but post and ingester, which run so often that their traces are a
+   * ninth of the bill.
+   */
+  tracing: z.enum(['none', 'rare', 'all']).default('rare'),
   /** Host name at which the API is served besides its own; empty for none. */
   domainName: text(),
   /** ARN of the name's certificate in AWS Certificate Manager, of the region of the stack. */

@@ -1,5 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { readConfig } from '../../infra/config';
+import { sendsTraces } from '../../infra/functions/pipeline-function';
+import { recordAgeMs } from '../../infra/record-age';
 import { FALLBACK_FUNCTION, ROUTES } from '../../shared/http/routes';
 import { FUNCTIONS, type FunctionName, functionName } from '../../shared/platform/names';
 import { parseSettings } from '../../shared/platform/settings';
@@ -63,17 +66,29 @@ describe('functions', () => {
     expect(names.sort()).toEqual(FUNCTIONS.map((name) => functionName('production', name)).sort());
   });
 
-  test.each(FUNCTIONS)('%s runs Node 24 on Arm, traced, with JSON logs that expire', (name) => {
+  test.each(FUNCTIONS)('%s runs Node 24 on Arm, with JSON logs that expire', (name) => {
     expect(fn(name)).toMatchObject({
       Runtime: 'nodejs24.x',
       Architectures: ['arm64'],
       Handler: 'index.handler',
-      TracingConfig: { Mode: 'Active' },
       LoggingConfig: { LogFormat: 'JSON' },
     });
     const logGroup = production.all('AWS::Logs::LogGroup')[fn(name).LoggingConfig.LogGroup.Ref]!;
     expect(logGroup.Properties.RetentionInDays).toBe(90);
   });
+
+  test.each(FUNCTIONS)(
+    '%s sends traces under tracing=all, under none not, and by default unless it runs often',
+    (name) => {
+      const isOften = name === 'post' || name === 'ingester';
+      expect((['all', 'rare', 'none'] as const).map((tracing) => sendsTraces(name, tracing))).toEqual([
+        true,
+        !isOften,
+        false,
+      ]);
+      expect(fn(name).TracingConfig).toEqual(isOften ? undefined : { Mode: 'Active' });
+    },
+  );
 
   test('have a role each', () => {
     expect(new Set(FUNCTIONS.map((name) => JSON.stringify(fn(name).Role))).size).toBe(FUNCTIONS.length);
@@ -179,12 +194,8 @@ describe('rights', () => {
     actions.map((action) => `dynamodb:${action} on ${table}`);
   const hot = ['elasticache:Connect on HotTierUser', 'elasticache:Connect on ReplicationGroup'];
   const readArchive = ['s3:GetObject on Bucket/archive/*', 's3:ListBucket on Bucket'];
-  const always = [
-    'logs:CreateLogStream on Log',
-    'logs:PutLogEvents on Log',
-    'xray:PutTelemetryRecords on *',
-    'xray:PutTraceSegments on *',
-  ];
+  const log = ['logs:CreateLogStream on Log', 'logs:PutLogEvents on Log'];
+  const trace = ['xray:PutTelemetryRecords on *', 'xray:PutTraceSegments on *'];
   const inVpc = [
     'AssignPrivateIpAddresses',
     'CreateNetworkInterface',
@@ -283,7 +294,8 @@ describe('rights', () => {
       ],
     ],
   ])('of %s are exactly what its work needs', (name, rights) => {
-    expect(allowed(name)).toEqual([...always, ...rights].sort());
+    const isTraced = fn(name).TracingConfig !== undefined;
+    expect(allowed(name)).toEqual([...log, ...(isTraced ? trace : []), ...rights].sort());
   });
 
   test("are for the calls that the code makes, and each of those is somebody's right", () => {
@@ -366,11 +378,17 @@ describe('mapping', () => {
   ])(
     'tries a record for $ageSeconds s when the stream remembers $streamRetention',
     ({ ageSeconds, ...settings }) => {
-      const { stateful, stateless } = synthesize(settings);
-      expect(stateless.only('AWS::Lambda::EventSourceMapping').MaximumRecordAgeInSeconds).toBe(ageSeconds);
-      expect(stateful.only('AWS::Kinesis::Stream').RetentionPeriodHours * 3600).toBeGreaterThan(ageSeconds);
+      expect(recordAgeMs(parseSettings(settings))).toBe(ageSeconds * 1000);
     },
   );
+
+  test('tries a record that long', () => {
+    const { settings } = readConfig({ stage: 'production' });
+    expect(mapping.MaximumRecordAgeInSeconds).toBe(recordAgeMs(settings) / 1000);
+    expect(stateful.only('AWS::Kinesis::Stream').RetentionPeriodHours * 3_600_000).toBe(
+      settings.streamRetention,
+    );
+  });
 
   test('gathers no batch locally', () => {
     expect(local.only('AWS::Lambda::EventSourceMapping').MaximumBatchingWindowInSeconds).toBe(0);
