@@ -1,19 +1,23 @@
 import type { RouteHandlers, RouteRequest } from '../../shared/http/handler';
 import { found, MAX_ANSWER, reply, replyText } from '../../shared/http/http';
+import { overLimit } from '../../shared/http/metered';
 import type { RoutesByKey } from '../../shared/http/routes';
 import { mapLimited } from '../../shared/platform/concurrency';
 import { hostViews, listHosts } from '../../shared/registry/host-list';
 import { type Host, requireActive } from '../../shared/registry/hosts';
 import type { Tenant } from '../../shared/tenancy/tenants';
-import { hosts, registration, requireHost, services } from './stores';
+import { gatekeeper, hosts, registration, requireHost, services } from './stores';
 
 /** Hosts read or written in parallel. */
 const LANES = 16;
-const SUCCESS = { success: true };
 
 export const hostHandlers: RouteHandlers = {
-  'POST /api/v0/hosts': async ({ tenant, body: { spec, roles } }) =>
-    reply(200, { id: (await registration.register(tenant.id, spec, roles)).id }),
+  'POST /api/v0/hosts': async ({ tenant, body: { spec, roles } }) => {
+    const limit = gatekeeper.meter.limits(tenant).hosts;
+    const host = await registration.register(tenant.id, spec, roles, limit);
+    if (host === undefined) throw overLimit('hosts', limit);
+    return reply(200, { id: host.id });
+  },
 
   'GET /api/v0/hosts': list,
   'GET /api/v0/hosts.json': list,
@@ -28,30 +32,30 @@ export const hostHandlers: RouteHandlers = {
 
   'POST /api/v0/hosts/{hostId}/status': async ({ tenant, path: { hostId }, body: { status } }) => {
     found('host', hostId, await hosts.change(tenant.id, hostId, (host) => ({ ...host, status })));
-    return reply(200, SUCCESS);
+    return reply(200, { success: true });
   },
 
   'PUT /api/v0/hosts/{hostId}/role-fullnames': async ({ tenant, path: { hostId }, body }) => {
     found('host', hostId, await registration.setRoles(tenant.id, hostId, body.roleFullnames));
-    return reply(200, SUCCESS);
+    return reply(200, { success: true });
   },
 
   'POST /api/v0/hosts/{hostId}/retire': async ({ tenant, path: { hostId } }) => {
-    found('host', hostId, (await hosts.retire(tenant.id, hostId)) || undefined);
-    return reply(200, SUCCESS);
+    found('host', hostId, (await registration.retire(tenant.id, hostId)) || undefined);
+    return reply(200, { success: true });
   },
 
   // Every id is checked before any host is changed.
   'POST /api/v0/hosts/bulk-update-statuses': async ({ tenant, body: { ids, status } }) => {
     await mapLimited(ids, LANES, async (id) => requireActive(await requireHost(tenant, id)));
     await mapLimited(ids, LANES, (id) => hosts.change(tenant.id, id, (host) => ({ ...host, status })));
-    return reply(200, SUCCESS);
+    return reply(200, { success: true });
   },
 
   'POST /api/v0/hosts/bulk-retire': async ({ tenant, body: { ids } }) => {
     await mapLimited(ids, LANES, (id) => requireHost(tenant, id));
-    await mapLimited(ids, LANES, (id) => hosts.retire(tenant.id, id));
-    return reply(200, SUCCESS);
+    await mapLimited(ids, LANES, (id) => registration.retire(tenant.id, id));
+    return reply(200, { success: true });
   },
 
   'GET /api/v0/hosts-by-custom-identifier/{customIdentifier}': async ({ tenant, path, query }) => {

@@ -8,6 +8,7 @@ import { type Host, Hosts } from '../../shared/registry/hosts';
 import { MetadataStore } from '../../shared/registry/metadata';
 import { type Service, Services } from '../../shared/registry/services';
 import { ApiKeys } from '../../shared/tenancy/api-keys';
+import { HostCount } from '../../shared/tenancy/host-count';
 import { TenantMeter } from '../../shared/tenancy/tenant-meter';
 import { type Tenant, Tenants } from '../../shared/tenancy/tenants';
 import { UsageTable } from '../../shared/tenancy/usage-table';
@@ -21,7 +22,7 @@ export const gatekeeper = {
 };
 export const hosts = new Hosts(table);
 export const services = new Services(table);
-export const registration = new HostRegistration(hosts, services);
+export const registration = new HostRegistration(hosts, services, new HostCount(table));
 export const metadata = new MetadataStore(table);
 export const graphDefinitions = new GraphDefinitions(table);
 export const annotations = new GraphAnnotations(table);

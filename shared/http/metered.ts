@@ -33,7 +33,7 @@ export async function metered<T>(
   const bodyBytes = bytesOf(event);
   try {
     const routeKey = event.routeKey as RouteKey;
-    await admit(meter, tenant, routeKey, bodyBytes);
+    admit(meter, tenant, routeKey, bodyBytes);
     if (USES[routeKey]?.includes('servicePostsPerMinute')) meter.count(tenant, { servicePosts: 1 });
     return await work();
   } finally {
@@ -43,7 +43,7 @@ export async function metered<T>(
   }
 }
 
-async function admit(meter: TenantMeter, tenant: Tenant, routeKey: RouteKey, bodyBytes: number) {
+function admit(meter: TenantMeter, tenant: Tenant, routeKey: RouteKey, bodyBytes: number) {
   const limits = meter.limits(tenant);
   if (bodyBytes > limits.bodyBytes)
     throw new HttpError(413, `the body has ${bodyBytes} bytes; the limit bodyBytes is ${limits.bodyBytes}`);
@@ -51,8 +51,6 @@ async function admit(meter: TenantMeter, tenant: Tenant, routeKey: RouteKey, bod
     const waitMs = meter.waitMs(tenant, name);
     if (waitMs > 0) throw overLimit(name, limits[name], Math.ceil(waitMs / 1000));
   }
-  if (routeKey === 'POST /api/v0/hosts' && (await meter.isFullOfHosts(tenant)))
-    throw overLimit('hosts', limits.hosts);
 }
 
 /** What makes room under a limit that waiting does not lift. */

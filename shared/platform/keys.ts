@@ -34,7 +34,7 @@ import { BUCKET_PREFIX } from './names';
  *                                      sk deletion#id                   a deletion
  *     pk manifest#tenant#partition     sk day                           what is archived
  *     pk hosts#tenant                  sk host id                       a host; other documents likewise, by their kind
- *     pk usage#tenant                  sk day, or series                counters of a day; number of series
+ *     pk usage#tenant                  sk day, series or hosts          counters of a day; number of series or hosts
  *     pk minute#tenant                 sk budget#minute since epoch     use of a budget
  *     pk keys#tenant                   sk rights#slot                   an API key, as its tenant lists it
  *     pk key#public id                 sk key                           an API key, as a request looks it up
@@ -162,6 +162,7 @@ export const metaKeys = {
 
   usages: (tenantId: Id) => `usage#${tenantId}`,
   usage: (tenantId: Id, day: Day): ItemKey => itemKey(metaKeys.usages(tenantId), day),
+  hostCount: (tenantId: Id): ItemKey => itemKey(metaKeys.usages(tenantId), 'hosts'),
   seriesCount: (tenantId: Id): ItemKey => itemKey(metaKeys.usages(tenantId), 'series'),
   budget: (tenantId: Id, budget: string, minute: number) =>
     itemKey(`minute#${tenantId}`, `${budget}#${minute}`),

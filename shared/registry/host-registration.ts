@@ -1,5 +1,6 @@
 import type { Id } from '../model/id';
 import { mapLimited } from '../platform/concurrency';
+import type { HostCount } from '../tenancy/host-count';
 import { type Host, type HostSpec, type Hosts, requireActive, requireFits } from './hosts';
 import type { Services } from './services';
 
@@ -12,17 +13,41 @@ export interface RoleFullname {
 /** Services written in parallel. */
 const LANES = 16;
 
-/** Registers hosts and puts them into roles; services and roles that a host names are created with it. */
+/**
+ * Registers hosts, puts them into roles and retires them. Services and roles that a host names are created with it.
+ */
 export class HostRegistration {
   constructor(
     private readonly hosts: Hosts,
     private readonly services: Services,
+    private readonly count: HostCount,
   ) {}
 
-  /** @throws {RefusedError} when the host is too large, or a service would have too many roles */
-  async register(tenantId: Id, spec: HostSpec, roles: readonly RoleFullname[]): Promise<Host> {
+  /**
+   * @returns undefined when the tenant has `maxHosts` already
+   * @throws {RefusedError} when the host is too large, or a service would have too many roles
+   */
+  async register(
+    tenantId: Id,
+    spec: HostSpec,
+    roles: readonly RoleFullname[],
+    maxHosts: number,
+  ): Promise<Host | undefined> {
     requireFits(spec);
-    return this.hosts.create(tenantId, spec, await this.ensureRoles(tenantId, roles));
+    if (!(await this.count.take(tenantId, maxHosts))) return undefined;
+    try {
+      return await this.hosts.create(tenantId, spec, await this.ensureRoles(tenantId, roles));
+    } catch (error) {
+      await this.count.give(tenantId);
+      throw error;
+    }
+  }
+
+  /** Retires a host. Safe to repeat. @returns false when the id is unknown */
+  async retire(tenantId: Id, hostId: string): Promise<boolean> {
+    const retired = await this.hosts.retire(tenantId, hostId);
+    if (retired === 'now') await this.count.give(tenantId);
+    return retired !== undefined;
   }
 
   /**

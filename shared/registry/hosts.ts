@@ -132,19 +132,23 @@ export class Hosts {
       await this.byIdentifier.create(tenantId, identifierKey(identifier) + hostId, { hostId });
   }
 
-  /** Retires a host. Safe to repeat. @returns false when the id is unknown */
-  async retire(tenantId: Id, hostId: string): Promise<boolean> {
-    if (!isGivenId(hostId)) return false;
+  /**
+   * Retires a host. Safe to repeat.
+   *
+   * @returns `now` to the one caller that retired it, `before` to every other; undefined when the id is unknown
+   */
+  async retire(tenantId: Id, hostId: string): Promise<'now' | 'before' | undefined> {
+    if (!isGivenId(hostId)) return undefined;
     const host = await this.hosts.change(tenantId, hostId, (found) =>
       found.retiredAt === null ? { ...found, retiredAt: Math.floor(this.now() / 1000) } : found,
     );
-    if (host === undefined) return (await this.retired.get(tenantId, hostId)) !== undefined;
+    if (host === undefined) return (await this.retired.get(tenantId, hostId)) && 'before';
     // Copied before it is removed: readers look among `hosts` first, then among `retired`.
     await this.retired.create(tenantId, hostId, host);
-    await this.hosts.remove(tenantId, hostId);
+    const removed = await this.hosts.remove(tenantId, hostId);
     if (host.customIdentifier !== null)
       await this.byIdentifier.remove(tenantId, identifierKey(host.customIdentifier) + hostId);
-    return true;
+    return removed === undefined ? 'before' : 'now';
   }
 }
 

@@ -8,7 +8,7 @@ import { MinuteBudget } from './minute-budget';
 import type { Tenant } from './tenants';
 import type { UsageTable } from './usage-table';
 
-/** What is limited by the minute, and what of the counters uses it up. */
+/** The limits by the minute, and the counter that uses each up. */
 const BUDGETS = {
   samplesPerMinute: 'samples',
   servicePostsPerMinute: 'servicePosts',
@@ -16,11 +16,10 @@ const BUDGETS = {
 export type BudgetName = keyof typeof BUDGETS;
 const BUDGET_NAMES = Object.keys(BUDGETS) as BudgetName[];
 
-/** How often an instance adds what it counted, and looks at how many series there are. */
+/** How often an instance adds its counts to the table, and reads the number of series. */
 const COUNT_MS = 30_000;
 const SERIES_MS = 30_000;
-const HOSTS_MS = 60_000;
-/** A request waits for the exchange no longer; what could not be told is told with the next. */
+/** The longest that a request waits for the exchange; counts that could not be added go with the next. */
 const TIMEOUT_MS = 1_000;
 
 interface TenantState {
@@ -30,15 +29,13 @@ interface TenantState {
   countedMs: number;
   series: number;
   seriesReadMs: number;
-  hosts: number;
-  hostsReadMs: number;
 }
 
 /**
- * What an instance counts of its tenants, and what it knows of their limits. Requests are judged by what it knows: no
- * store is asked for one. Now and then, after a request, it tells the others what it counted and hears what they did.
+ * An instance's counts of its tenants, and what it knows of their use of limits. It admits a request by what it knows,
+ * without asking a store; now and then, after a request, it adds its counts to the table and reads those of the others.
  *
- * What was counted and not yet told is lost with the instance: at most 30 s of its requests.
+ * Counts that were not yet added are lost with the instance: at most 30 s of its requests.
  */
 export class TenantMeter {
   private readonly states = new LRUCache<string, TenantState>({ max: 10_000 });
@@ -62,22 +59,22 @@ export class TenantMeter {
     }
   }
 
-  /** How long until there is room in a tenant's budget, ms; 0 when there is. */
+  /** Time until a tenant's budget has room, ms; 0 when it has. */
   waitMs(tenant: Tenant, budget: BudgetName): number {
     return this.state(tenant).budgets[budget].waitMs(this.now(), this.limits(tenant)[budget]);
   }
 
-  /** Whether a tenant has as many series as it may; as far as is known, half a minute ago. */
+  /** Whether the tenant had reached its limit of series up to 30 s ago. */
   isFullOfSeries(tenant: Tenant): boolean {
     return this.state(tenant).series >= this.limits(tenant).series;
   }
 
-  /** Tells what was counted and hears of the others, when it is time. Never fails a request. */
+  /** Exchanges counts with the other instances, when it is time. Never fails a request. */
   async settle(tenant: Tenant): Promise<void> {
     const state = this.state(tenant);
     const limits = this.limits(tenant);
     const nowMs = this.now();
-    // Made when there is something to tell: most requests have nothing.
+    // Created on first use: most requests exchange nothing.
     let signal: AbortSignal | undefined;
     const abort = () => {
       signal ??= AbortSignal.timeout(TIMEOUT_MS);
@@ -118,20 +115,7 @@ export class TenantMeter {
     if (exchanges.length === 0) return;
     for (const outcome of await Promise.allSettled(exchanges))
       if (outcome.status === 'rejected')
-        log.warn('what was counted is told later', { error: outcome.reason as Error });
-  }
-
-  /**
-   * Whether a tenant has as many hosts as it may: counted at most once a minute, and with those that this instance let be
-   * made since.
-   */
-  async isFullOfHosts(tenant: Tenant): Promise<boolean> {
-    const state = this.state(tenant);
-    if (this.now() - state.hostsReadMs >= HOSTS_MS) {
-      state.hosts = await this.table.hosts(tenant.id);
-      state.hostsReadMs = this.now();
-    }
-    return state.hosts++ >= this.limits(tenant).hosts;
+        log.warn('counts were not added; they go with the next request', { error: outcome.reason as Error });
   }
 
   private state({ id }: Tenant): TenantState {
@@ -144,8 +128,6 @@ export class TenantMeter {
         countedMs: -Infinity,
         series: 0,
         seriesReadMs: -Infinity,
-        hosts: 0,
-        hostsReadMs: -Infinity,
       };
       this.states.set(id, state);
     }

@@ -1,4 +1,4 @@
-import { GetItemCommand, PutItemCommand, paginateQuery, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { GetItemCommand, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import type { SeriesTally, TopEntry } from '../catalogue/series-tally';
 import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
@@ -7,20 +7,20 @@ import { metaKeys } from '../platform/keys';
 import { type Item, queryAll, type Table } from '../platform/table';
 import { COUNTERS, type Counter, type Counts } from './counters';
 
-/** How many series a tenant has. */
+/** A tenant's number of series. */
 export interface SeriesCount extends SeriesTally {
-  /** New ones since they were counted, about. */
+  /** New series since the count, about. */
   readonly added: number;
-  /** When they were counted, ms since epoch; undefined: never yet. */
+  /** Time of the count, ms since epoch; undefined: not counted yet. */
   readonly countedAt: number | undefined;
 }
 
-/** Days of usage are kept for two years and more. */
+/** Usage is kept for a little more than two years. */
 const DAYS_KEPT = 800;
 const MINUTES_KEPT_S = 3600;
 
 /**
- * What tenants used, in the meta table. Instances add to it what they counted, now and then.
+ * Tenants' usage in the meta table, to which every instance adds its counts now and then.
  *
  *     pk usage#tenant    sk day       a number for each counter     expiresAt: seconds
  *     pk usage#tenant    sk series    active, added, stored, countedAt, topNames: JSON, topSources: JSON
@@ -49,7 +49,7 @@ export class UsageTable {
     );
   }
 
-  /** The days of a month (`2026-11`), or whatever begins with the text, that have usage. */
+  /** The days of a month (`2026-11`) that have usage. */
   async days(tenantId: Id, month: string): Promise<Map<Day, Record<Counter, number>>> {
     const days = new Map<Day, Record<Counter, number>>();
     const items = queryAll(this.table, {
@@ -68,9 +68,9 @@ export class UsageTable {
   }
 
   /**
-   * Adds to what was used of a budget in a minute.
+   * Adds to a budget's use in a minute.
    *
-   * @returns what all used of it by now
+   * @returns its use by all instances so far
    */
   async use(
     tenantId: Id,
@@ -114,7 +114,7 @@ export class UsageTable {
     );
   }
 
-  /** Replaces what was counted, new series included: they are in it. */
+  /** Replaces the count, which includes the series added since the last one. */
   async putSeries(tenantId: Id, { active, stored, topNames, topSources }: SeriesTally): Promise<void> {
     await this.table.client.send(
       new PutItemCommand({
@@ -131,25 +131,15 @@ export class UsageTable {
     );
   }
 
-  /** Hosts of a tenant that are not retired. Reads them all: not for every request. */
-  async hosts(tenantId: Id): Promise<number> {
-    let hosts = 0;
-    const pages = paginateQuery(
-      { client: this.table.client },
-      {
-        TableName: this.table.name,
-        KeyConditionExpression: 'pk = :pk',
-        FilterExpression: 'contains(json, :active)',
-        ExpressionAttributeValues: {
-          ':pk': { S: metaKeys.documents('hosts', tenantId) },
-          // In a text the quotes would be escaped; a retired host whose meta has the same is counted too.
-          ':active': { S: '"retiredAt":null' },
-        },
-        Select: 'COUNT',
-      },
-    );
-    for await (const { Count = 0 } of pages) hosts += Count;
-    return hosts;
+  /** The first day with samples, of those that are kept; undefined without samples. */
+  async firstDay(tenantId: Id): Promise<Day | undefined> {
+    const days = queryAll(this.table, {
+      // Days begin with a digit; `hosts` and `series` follow them.
+      KeyConditionExpression: 'pk = :pk AND sk < :letters',
+      ExpressionAttributeValues: { ':pk': { S: metaKeys.usages(tenantId) }, ':letters': { S: 'a' } },
+    });
+    for await (const { sk, samples } of days) if (Number(samples?.N ?? 0) > 0) return sk!.S;
+    return undefined;
   }
 
   private seconds(aheadMs: number): string {
