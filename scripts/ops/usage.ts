@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { SeriesTally } from '../../shared/catalogue/series-tally';
 import type { BytesSlice, MonthUsage } from '../../shared/operations/usage-commands';
 import type { TierBytes } from '../../shared/tenancy/cost';
-import { type CostLine, estimateCost, shareOfMonth } from '../../shared/tenancy/cost';
+import { bytesInMonth, type CostLine, estimateCost, shareOfMonth } from '../../shared/tenancy/cost';
 import { COUNTERS, type Counter } from '../../shared/tenancy/counters';
 import { type CommonOptions, command, progress, run } from './command';
 import type { Functions } from './invoke';
@@ -35,7 +35,7 @@ export function usageCommand(): Command {
 }
 
 async function report(functions: Functions, tenant: string, month: string, now: Date): Promise<UsageReport> {
-  const { days, series, memoryCopies } = await functions.invoke<MonthUsage>('operator', {
+  const { days, series, firstDay, memoryCopies } = await functions.invoke<MonthUsage>('operator', {
     command: 'usage',
     tenant,
     month,
@@ -56,7 +56,12 @@ async function report(functions: Functions, tenant: string, month: string, now: 
     if (partition !== null) progress(`${partition} partitions measured`);
   }
 
-  const cost = estimateCost({ counts, bytes, share: shareOfMonth(month, now.getTime()), memoryCopies });
+  const cost = estimateCost({
+    counts,
+    bytes: bytesInMonth(bytes, month, counts.samples, firstDay ?? undefined),
+    share: shareOfMonth(month, now.getTime()),
+    memoryCopies,
+  });
   const dollars = cost.reduce((sum, line) => sum + line.dollars, 0);
   return {
     tenant,

@@ -1,6 +1,7 @@
 import type { OperatorDependencies } from '../operations/operator-dependencies';
 import { settings } from '../platform/environment';
 import { RecoveryTable } from '../recovery/recovery-table';
+import { Hosts } from '../registry/hosts';
 import { ApiKeys } from '../tenancy/api-keys';
 import { UsageTable } from '../tenancy/usage-table';
 import { readDependencies } from './read';
@@ -15,6 +16,7 @@ export function operatorDependencies(): OperatorDependencies {
     tenants: read.tenants,
     keys: new ApiKeys(meta),
     usage: new UsageTable(meta),
+    hosts: new Hosts(meta),
     meta,
     read,
     erasure: {

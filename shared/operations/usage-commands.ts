@@ -1,5 +1,8 @@
-import { type SeriesTally, tallySeries } from '../catalogue/series-tally';
+import { type SeriesTally, type TopEntry, tallySeries } from '../catalogue/series-tally';
+import type { Id } from '../model/id';
 import { maxPartitions } from '../model/placement';
+import { mapLimited } from '../platform/concurrency';
+import type { Hosts } from '../registry/hosts';
 import type { TierBytes } from '../tenancy/cost';
 import type { Counter } from '../tenancy/counters';
 import type { OperatorDependencies } from './operator-dependencies';
@@ -7,11 +10,17 @@ import type { OperatorCommand } from './operator-event';
 import { NO_SERIES, requireTenant } from './tenant-commands';
 import { partitionBytes } from './tier-bytes';
 
+/** Hosts looked up in parallel. */
+const PARALLEL = 8;
+
 /** A tenant's counts in a month. */
 export interface MonthUsage {
   /** By UTC day. */
   readonly days: Readonly<Record<string, Readonly<Record<Counter, number>>>>;
+  /** `topSources` have hosts' names beside their ids. */
   readonly series: SeriesTally;
+  /** First day with samples, whatever the month; null without samples. */
+  readonly firstDay: string | null;
   /** Nodes that each keep a copy of what is in memory. */
   readonly memoryCopies: number;
 }
@@ -24,7 +33,7 @@ export interface BytesSlice {
 
 /** Counts the tenant's series exactly, which reads the whole catalogue of the stage. */
 export async function monthUsage(
-  { tenants, usage, meta, stage, now }: OperatorDependencies,
+  { tenants, usage, hosts, meta, stage, now }: OperatorDependencies,
   { tenant, month }: OperatorCommand<'usage'>,
 ): Promise<MonthUsage> {
   const { id } = await requireTenant(tenants, tenant);
@@ -32,9 +41,19 @@ export async function monthUsage(
   await usage.putSeries(id, series);
   return {
     days: Object.fromEntries(await usage.days(id, month)),
-    series,
+    series: { ...series, topSources: await named(hosts, id, series.topSources) },
+    firstDay: (await usage.firstDay(id)) ?? null,
     memoryCopies: stage.cacheReplicas + 1,
   };
+}
+
+/** Puts a host's name before its id: `host=3yQ8...` becomes `web1 (host=3yQ8...)`. Other sources stay. */
+function named(hosts: Hosts, tenantId: Id, sources: readonly TopEntry[]): Promise<TopEntry[]> {
+  return mapLimited(sources, PARALLEL, async (source) => {
+    const hostId = /^host=(\w+)$/.exec(source.name)?.[1];
+    const host = hostId === undefined ? undefined : await hosts.get(tenantId, hostId);
+    return host === undefined ? source : { ...source, name: `${host.name} (${source.name})` };
+  });
 }
 
 export async function usageBytes(

@@ -4,14 +4,14 @@ import { GB, HOURS_OF_MONTH, PRICE, SHARD_BYTES_PER_SECOND } from './prices';
 /** One line of a bill. */
 export interface CostLine {
   readonly what: string;
-  /** How the dollars come about. */
+  /** How the dollars are computed. */
   readonly because: string;
   readonly dollars: number;
 }
 
-/** What a tenant has in a tier now. */
+/** A tenant's bytes in each tier, now. */
 export interface TierBytes {
-  /** Memory of the lists of frames, estimated from some of them. */
+  /** Memory of its frames, estimated from some of them. */
   readonly hot: number;
   /** Chunks, exact. */
   readonly warm: number;
@@ -22,16 +22,16 @@ export interface TierBytes {
 export interface UsageOfMonth {
   readonly counts: Readonly<Record<Counter, number>>;
   readonly bytes: TierBytes;
-  /** How much of the month has passed: 1 for one that is over. */
+  /** The part of the month that has passed: 1 when it is over. */
   readonly share: number;
-  /** Copies of what is in memory: a primary, and its replicas. */
+  /** Nodes that hold a copy of what is in memory: a primary and its replicas. */
   readonly memoryCopies: number;
 }
 
 /**
- * What a tenant costs in a month, about: what AWS charges by use, as counted, and storage as if what is there now
- * had been there so far. Not in it: what all tenants share whatever they do (the smallest cache, empty shards, logs, reads
- * of functions that run by the clock, data transfer).
+ * Estimates what a tenant costs in a month: what AWS charges by use, as counted, and storage as if today's bytes had been
+ * stored all along. It leaves out what all tenants share (the smallest cache, empty shards, logs, scheduled functions,
+ * data transfer).
  */
 export function estimateCost({ counts, bytes, share, memoryCopies }: UsageOfMonth): CostLine[] {
   const hours = HOURS_OF_MONTH * share;
@@ -81,7 +81,25 @@ export function estimateCost({ counts, bytes, share, memoryCopies }: UsageOfMont
   ];
 }
 
-/** How much of a month, such as `2026-11`, has passed: 0 before it, 1 after it. */
+/**
+ * The bytes to charge in a month, by those of now: no memory in a month without samples, since samples leave memory within
+ * hours, and nothing in the months before the first sample.
+ *
+ * @param firstDay the first day with samples; undefined when there is none
+ */
+export function bytesInMonth(
+  now: TierBytes,
+  month: string,
+  samples: number,
+  firstDay: string | undefined,
+): TierBytes {
+  const isBefore = firstDay === undefined || firstDay.slice(0, 7) > month;
+  return isBefore && samples === 0
+    ? { hot: 0, warm: 0, cold: 0 }
+    : { ...now, hot: samples === 0 ? 0 : now.hot };
+}
+
+/** The part of a month, such as `2026-11`, that has passed: 0 before it, 1 after it. */
 export function shareOfMonth(month: string, nowMs: number): number {
   const start = Date.parse(`${month}-01T00:00:00Z`);
   const first = new Date(start);

@@ -10,35 +10,55 @@ export interface Tenant {
   readonly id: Id;
   readonly name: string;
   readonly placement: Placement;
-  /** What differs from the stage's limits. */
+  /** The limits that differ from the stage's. */
   readonly limits?: LimitOverrides;
 }
 
-/** What remains of a tenant that was deleted, for ever: its records may be delivered again as long as any are kept. */
+/** The mark of a deleted tenant. It stays for ever: the stream may deliver the tenant's records again. */
 export interface DeletedTenant {
   readonly id: Id;
   readonly name: string;
   readonly partitions: number;
   /** ms since epoch. */
   readonly deletedAt: number;
-  /** When everything of it was found gone, after the last writer that may not have known: ms since epoch. */
+  /** When nothing of it was left and no function could write for it any more, ms since epoch. */
   readonly erasedAt: number | undefined;
 }
 
-/** The name is that of a deleted tenant. */
+/** The name cannot be a tenant's. */
+export class TenantNameError extends Error {
+  override readonly name = 'TenantNameError';
+}
+
+/** The name is a deleted tenant's. */
 export class DeletedTenantError extends Error {
   override readonly name = 'DeletedTenantError';
 }
 
-/** How long a copy of a tenant's placement may be used: below the five minutes of design.md, section 8. */
+/** Names appear in commands, logs and lists, so none may look like another or need quotes. */
+const TENANT_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?$/;
+
+/**
+ * Checks the name of a new tenant.
+ *
+ * @throws {TenantNameError}
+ */
+export function checkTenantName(name: string): void {
+  if (TENANT_NAME.test(name)) return;
+  throw new TenantNameError(
+    `${JSON.stringify(name.slice(0, 100))} cannot be a tenant's name: use 1 to 64 letters (a-z, A-Z), digits, dots, hyphens and underscores, with a letter or digit first and last`,
+  );
+}
+
+/** How long a copy of a tenant's placement may be used: a writer's copy must be younger than five minutes (DESIGN.md). */
 const PLACEMENT_MAX_AGE_MS = 60_000;
 
 /**
- * The tenants and where their data lives.
+ * The tenants and their placement.
  *
  *     pk tenants   sk tenant id   name   epochs: JSON   limits: JSON   deletedAt: ms   erasedAt: ms
  *
- * A deleted tenant's item stays, with `deletedAt`. As it is the same item, none can be made in its place meanwhile.
+ * A deleted tenant's item stays, with `deletedAt`; so no tenant can be created in its place.
  */
 export class Tenants {
   private readonly copies = new LRUCache<string, { readonly tenant: Tenant; readonly readAtMs: number }>({
@@ -51,13 +71,12 @@ export class Tenants {
   ) {}
 
   /**
-   * Makes a tenant, unless it is there already.
+   * Creates a tenant, unless it exists.
    *
-   * @throws {DeletedTenantError}
+   * @throws {TenantNameError} {DeletedTenantError}
    */
   async create(name: string, partitions: number): Promise<Tenant> {
-    // UTF-8 makes one character of all lone surrogates, and so one tenant of two.
-    if (!name.isWellFormed()) throw new RangeError("the tenant's name has half of a surrogate pair");
+    checkTenantName(name);
     const epochs: PlacementEpoch[] = [{ fromDay: '1970-01-01', partitions }];
     await succeeds(
       this.table.client.send(
@@ -75,19 +94,19 @@ export class Tenants {
     const tenant = await this.read(name);
     if (tenant === undefined)
       throw new DeletedTenantError(
-        `a tenant ${name} was deleted; the name cannot be used again, because what it posted may be read again from the stream`,
+        `the tenant ${name} was deleted; its name cannot be used again, because the stream may deliver its samples again`,
       );
     return tenant;
   }
 
-  /** A tenant as it was at most a minute ago; undefined when there is none of that name. */
+  /** A tenant as of at most a minute ago; undefined when the name is unknown. */
   async get(name: string): Promise<Tenant | undefined> {
     const copy = this.copies.get(name);
     if (copy !== undefined && this.now() - copy.readAtMs < PLACEMENT_MAX_AGE_MS) return copy.tenant;
     return this.read(name);
   }
 
-  /** A tenant as it is now. */
+  /** A tenant as of now; undefined when the name is unknown. */
   async read(name: string): Promise<Tenant | undefined> {
     const { Item } = await this.table.client.send(
       new GetItemCommand({
@@ -117,7 +136,7 @@ export class Tenants {
     return tenants;
   }
 
-  /** Replaces what differs from the stage's limits. */
+  /** Replaces the limits that differ from the stage's. */
   async setLimits(tenantId: Id, limits: LimitOverrides): Promise<void> {
     await this.table.client.send(
       new UpdateItemCommand({
@@ -131,15 +150,15 @@ export class Tenants {
   }
 
   /**
-   * Marks a tenant as deleted, first of all that deleting it takes. Safe to repeat.
+   * Marks a tenant as deleted: the first step of deleting it. Safe to repeat.
    *
-   * @returns undefined when there never was one of that name
+   * @returns undefined when the name is unknown
    */
   async markDeleted(name: string): Promise<DeletedTenant | undefined> {
     return this.mark(tenantIdOf(name), 'deletedAt');
   }
 
-  /** Notes that nothing of a deleted tenant is left. */
+  /** Marks that nothing of a deleted tenant is left. */
   async markErased({ id }: DeletedTenant): Promise<void> {
     await this.mark(id, 'erasedAt');
   }

@@ -3,7 +3,7 @@ import { createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { DynamoDBClient, paginateScan } from '@aws-sdk/client-dynamodb';
+import { DynamoDBClient, PutItemCommand, paginateScan } from '@aws-sdk/client-dynamodb';
 import { paginateListObjectsV2 } from '@aws-sdk/client-s3';
 import { localAws } from '../../scripts/local/provision';
 import { physicalName } from '../../scripts/local/template';
@@ -14,13 +14,15 @@ import { Manifest } from '../../shared/cold/manifest';
 import { HotTier } from '../../shared/hot/hot-tier';
 import { tenantIdOf } from '../../shared/model/placement';
 import { eraseTenant } from '../../shared/operations/erase-tenant';
-import { HotKeys } from '../../shared/platform/keys';
+import { HotKeys, metaKeys } from '../../shared/platform/keys';
 import { ENV } from '../../shared/platform/names';
 import { parseSettings } from '../../shared/platform/settings';
 import type { Table } from '../../shared/platform/table';
 import { RecoveryTable } from '../../shared/recovery/recovery-table';
+import { Hosts } from '../../shared/registry/hosts';
 import { Services } from '../../shared/registry/services';
 import { ApiKeys, type KeyDescription } from '../../shared/tenancy/api-keys';
+import { HostCount } from '../../shared/tenancy/host-count';
 import { Tenants } from '../../shared/tenancy/tenants';
 import { UsageTable } from '../../shared/tenancy/usage-table';
 import { WarmTier } from '../../shared/warm/warm-tier';
@@ -242,6 +244,41 @@ describe('limits', () => {
       message:
         'the limit hosts of 2 is reached: retire hosts that are gone, or have an operator raise the limit',
     });
+    const { hosts } = await client.json<{ hosts: { id: string }[] }>('GET', '/api/v0/hosts');
+    // Retired twice, which makes room once.
+    for (let i = 0; i < 2; i++) await client.json('POST', `/api/v0/hosts/${hosts[0]!.id}/retire`, 'null');
+    await client.createHost('d');
+    expect((await client.request('POST', '/api/v0/hosts', { name: 'e' })).status).toBe(429);
+  }, 60_000);
+
+  test('of hosts, with one write each: the hosts are read for the first, and at the limit once an hour', async () => {
+    const { id } = await clientOf('counted');
+    const spec = { name: 'a', displayName: null, customIdentifier: null, memo: '', meta: {}, interfaces: [] };
+    for (let i = 0; i < 2; i++) await new Hosts(meta).create(id, spec, []);
+    const calls: string[] = [];
+    const client = new DynamoDBClient(localAws(Number(new URL(stack.awsEndpoint).port)));
+    client.middlewareStack.add(
+      (next, context) => async (args) => {
+        calls.push(context.commandName!);
+        return next(args);
+      },
+      { step: 'initialize' },
+    );
+    const asked = () => calls.splice(0).map((name) => name.replace(/(Item)?Command$/, ''));
+    let clock = Date.now();
+    const count = new HostCount({ client, name: meta.name }, () => clock);
+    expect(await count.take(id, 20)).toBe(true);
+    expect(asked()).toContain('Query');
+    // Two hosts are there and one is counted: of thirty more at once exactly seven are let in.
+    const taken = await Promise.all(Array.from({ length: 30 }, () => count.take(id, 10)));
+    expect(taken.filter(Boolean)).toHaveLength(7);
+    expect(asked()).not.toContain('Query');
+    await count.give(id);
+    expect([await count.take(id, 10), asked()]).toEqual([true, ['Update', 'Update']]);
+    // None of the eight was created: after an hour the hosts themselves are counted again.
+    clock += 3_600_000;
+    expect([await count.take(id, 10), asked().includes('Query')]).toEqual([true, true]);
+    client.destroy();
   }, 60_000);
 
   test('of a body, before and after it is decompressed: 413', async () => {
@@ -362,8 +399,8 @@ describe('usage', () => {
         stored: 11,
         topNames: expect.arrayContaining([{ name: 'custom.common', series: 2 }]),
         topSources: [
-          { name: `host=${hosts[0]}`, series: 10 },
-          { name: `host=${hosts[1]}`, series: 1 },
+          { name: `large (host=${hosts[0]})`, series: 10 },
+          { name: `small (host=${hosts[1]})`, series: 1 },
         ],
       },
     });
@@ -393,7 +430,7 @@ describe('usage', () => {
     );
     expect(stored.dollarsPerBillion).toBeCloseTo((stored.dollars / 21) * 1e9, 3);
     const before = await ops<UsageReport>(stack.url, 'usage', '--tenant', 'used', '--month', '2020-01');
-    expect(before.counts.samples).toBe(0);
+    expect([before.counts.samples, before.dollars]).toEqual([0, 0]);
   }, 180_000);
 });
 
@@ -533,11 +570,20 @@ describe('tenants of names that are made to collide', () => {
     '%61',
   ];
 
+  /** Earlier releases let tenants have any name. */
+  const createAsBefore = async (name: string) => {
+    const id = tenantIdOf(name);
+    const epochs = JSON.stringify([{ fromDay: '1970-01-01', partitions: 2 }]);
+    const Item = { ...metaKeys.tenant(id), name: { S: name }, epochs: { S: epochs } };
+    await meta.client.send(new PutItemCommand({ TableName: meta.name, Item }));
+    return id;
+  };
+
   test('each read what they wrote, under the same names, and nothing of the others, in every tier', async () => {
-    const [tenants, keys, services] = [new Tenants(meta), new ApiKeys(meta), new Services(meta)];
+    const [keys, services] = [new ApiKeys(meta), new Services(meta)];
     const all = await Promise.all(
       names.map(async (name, i) => {
-        const { id } = await tenants.create(`collide ${name}`, 2);
+        const id = await createAsBefore(`collide ${name}`);
         await services.create(id, 'shop');
         const { key } = await keys.create({ tenant: `collide ${name}`, rights: ['read', 'write'] });
         const client = new Client(stack.url, key);
@@ -571,8 +617,9 @@ describe('tenants of names that are made to collide', () => {
         if (other !== client) expect((await client.request('GET', ofHost(host))).status).toBe(404);
   }, 240_000);
 
-  test('cannot be told apart when they are no text: those are not made', async () => {
-    await expect(new Tenants(meta).create('\ud800', 1)).rejects.toThrow('surrogate');
+  test.each(['default ', 'a\nb', '../x'])('%j cannot be created any more', async (name) => {
+    await expect(createTenant(name)).rejects.toThrow("cannot be a tenant's name");
+    await expect(new Tenants(meta).create(name, 1)).rejects.toThrow("cannot be a tenant's name");
   });
 });
 

@@ -1,4 +1,4 @@
-import { estimateCost } from '../../../shared/tenancy/cost';
+import { bytesInMonth, estimateCost } from '../../../shared/tenancy/cost';
 import { COUNTERS, type Counter } from '../../../shared/tenancy/counters';
 
 const nothing = Object.fromEntries(COUNTERS.map((name) => [name, 0])) as Record<Counter, number>;
@@ -42,5 +42,24 @@ describe('the estimated cost of a month', () => {
   test('is explained line by line', () => {
     for (const { because } of estimateCost({ counts: nothing, bytes: empty, share: 1, memoryCopies: 1 }))
       expect(because).toMatch(/\$\d/);
+  });
+});
+
+describe('the bytes charged in a month', () => {
+  const now = { hot: 1, warm: 2, cold: 3 };
+
+  test.each([
+    { name: 'with samples: all', samples: 9, firstDay: '2026-01-01', bytes: now },
+    { name: 'with samples, the first of all: all', samples: 9, firstDay: '2026-10-31', bytes: now },
+    {
+      name: 'without samples, after others: what stays, which memory does not',
+      samples: 0,
+      firstDay: '2026-01-01',
+      bytes: { hot: 0, warm: 2, cold: 3 },
+    },
+    { name: 'before the first sample: none', samples: 0, firstDay: '2026-11-01', bytes: empty },
+    { name: 'of a tenant that has never posted: none', samples: 0, firstDay: undefined, bytes: empty },
+  ])('$name', ({ samples, firstDay, bytes }) => {
+    expect(bytesInMonth(now, '2026-10', samples, firstDay)).toEqual(bytes);
   });
 });
