@@ -670,6 +670,7 @@ describe('the page', () => {
       const hit = `document.elementFromPoint(${x + width / 2}, ${y + height / 2})`;
       expect(await page.evaluate(`${hit}.getAttribute('aria-label') ?? ${hit}.textContent`)).toBe(name);
     }
+    expect((await page.locator('.heading').boundingBox())!.width).toBeLessThan(2);
     expect((await page.locator('.menu').boundingBox())!.height).toBeLessThan(60);
   });
 

@@ -30,6 +30,16 @@ test.each([
 });
 
 test.each([
+  { value: -1_000_000.04, spread: 0.2, text: '-1000000.04' },
+  { value: 123_456_789_012, spread: 10, text: '123456789012' },
+  { value: 2.7254, spread: 0.05, text: '2.7254' },
+  { value: 1234.5, spread: 2000, text: '1.23k' },
+  { value: 1234.5, spread: 0, text: '1.23k' },
+])('$value among values that spread over $spread is $text', ({ value, spread, text }) => {
+  expect(formatValue(value, 'float', spread)).toBe(text);
+});
+
+test.each([
   [0, 'under 1 s'],
   [59_600, '1 min'],
   [200_000, '3 min 20 s'],

@@ -1,9 +1,9 @@
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import type { Annotation } from '../api/api';
 import { formatTime, formatValue } from '../view/format';
 import type { Span } from '../view/time-range';
-import type { Drawing } from './drawing';
+import { type Drawing, spreadOf } from './drawing';
 import type { Graph } from './graphs';
 import { HEIGHT, type Plotted, plotOptions, plottedOf } from './plot';
 
@@ -34,7 +34,7 @@ export function Chart(props: ChartProps) {
   const latest = useRef(props);
   latest.current = props;
   const plotted = useRef<Plotted>(undefined as never);
-  plotted.current = plottedOf(props);
+  plotted.current = useMemo(() => plottedOf(props), [graph, drawing, hidden, span]);
   const scheme = useColorScheme();
   const lines = drawing.lines.map(({ id, isEarlier }) => `${isEarlier} ${id}`).join('\n');
 
@@ -120,9 +120,10 @@ function targetOf(key: string, cursor: number | undefined, last: number): number
 /** A time and the values there, as a screen reader says them. */
 function spoken({ graph, drawing, utc }: ChartProps, at: number): string {
   const { lines, data } = drawing;
+  const spread = spreadOf(data);
   const said = lines.map(({ label, isEarlier }, i) => {
     const value = data.values[i]?.[at];
-    const text = value === null || value === undefined ? 'no value' : formatValue(value, graph.unit);
+    const text = value === null || value === undefined ? 'no value' : formatValue(value, graph.unit, spread);
     return `${label}${isEarlier ? ' before' : ''} ${text}`;
   });
   return `${formatTime(data.times[at]!, utc)}: ${said.join(', ')}`;

@@ -1,6 +1,6 @@
 import type { OverHosts } from '../view/view-state';
 import type { Graph } from './graphs';
-import { alignedData, combinedData, joinedData, type SeriesData } from './plot-data';
+import { alignedData, combinedData, extremesOf, joinedData, type SeriesData } from './plot-data';
 
 /** One line or area as it is drawn. */
 export interface DrawnLine {
@@ -81,4 +81,15 @@ export function valueAt(data: SeriesData, line: number, index: number | undefine
     if (value !== null && value !== undefined) return value;
   }
   return undefined;
+}
+
+/** How far the largest value lies above the least; 0 if there is no value. */
+export function spreadOf(data: SeriesData): number {
+  const all = { fromS: Number.NEGATIVE_INFINITY, toS: Number.POSITIVE_INFINITY };
+  const { min, max } = extremesOf(
+    data,
+    data.values.map(() => true),
+    all,
+  );
+  return max - min || 0;
 }

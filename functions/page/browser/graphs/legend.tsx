@@ -1,7 +1,7 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { formatDuration, formatValue } from '../view/format';
 import { seriesColor } from './colors';
-import { type Drawing, valueAt } from './drawing';
+import { type Drawing, spreadOf, valueAt } from './drawing';
 import type { Unit } from './graphs';
 
 export interface LegendProps {
@@ -20,12 +20,13 @@ export interface LegendProps {
 export function Legend({ title, drawing, unit, hidden, compareS, show, onHide }: LegendProps) {
   // Written into the page directly: the crosshair moves all graphs at every move of the pointer.
   const values = useRef(new Map<string, HTMLElement>());
+  const spread = useMemo(() => drawing && spreadOf(drawing.data), [drawing]);
   show.current = (index) => {
     for (const [i, { id, isEarlier }] of (drawing?.lines ?? []).entries()) {
       const element = values.current.get(keyOf(id, isEarlier));
       if (element === undefined) continue;
       const value = valueAt(drawing!.data, i, index);
-      element.textContent = value === undefined ? '–' : formatValue(value, unit);
+      element.textContent = value === undefined ? '–' : formatValue(value, unit, spread);
     }
   };
   useEffect(() => show.current(undefined), [drawing]);

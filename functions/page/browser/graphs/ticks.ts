@@ -16,8 +16,9 @@ export interface ValueRange {
 const MIN_SPAN_SHARE = 1e-12;
 /** Smaller values count as zero: float64 has fewer digits for them. */
 const MIN_SIZE = 1e-306;
-/** A prefix is used where it needs no more decimals than this. */
+/** A prefix is used where labels need no more decimals, and no larger numbers, than these. */
 const MAX_DECIMALS = 3;
+const MAX_PREFIXED = 10_000;
 
 /** The range of a graph's vertical axis: a little more than its values take; areas begin at zero. */
 export function valueRange(min: number, max: number, isArea: boolean, unit: Unit): ValueRange {
@@ -83,7 +84,9 @@ function writingOf(size: number, minStep: number, unit: Unit) {
     ...roundStep(minStep / divisor),
     suffix,
   }));
-  return writings.find(({ decimals }) => decimals <= MAX_DECIMALS) ?? writings.at(-1)!;
+  const isShort = ({ divisor, decimals }: (typeof writings)[number]) =>
+    decimals <= MAX_DECIMALS && size / divisor < MAX_PREFIXED;
+  return writings.find(isShort) ?? writings.at(-1)!;
 }
 
 /** The smallest of 1, 2, 2.5, 5 times a power of ten that is at least `min`, and the decimals that write its multiples. */

@@ -47,10 +47,21 @@ export function symbolOf(unit: Unit): string {
   return SCALES[unit].symbol;
 }
 
-/** Writes a value as people read it: three or four digits, a prefix and the unit. */
-export function formatValue(value: number, unit: Unit): string {
+/** Three or four digits tell values apart that differ by this share or more. */
+const TOLD_APART = 1e-3;
+
+/**
+ * Writes a value as people read it: three or four digits, a prefix and the unit.
+ *
+ * @param spread between the values beside it; if it is small, the value has as many digits as tell them apart
+ */
+export function formatValue(value: number, unit: Unit, spread = Number.POSITIVE_INFINITY): string {
   const size = Math.abs(value);
   if (size === 0) return `0${symbolOf(unit)}`;
+  if (spread > 0 && spread / 100 < size * TOLD_APART) {
+    const count = Math.min(17, Math.ceil(Math.log10(size / spread)) + 3);
+    if (count > 4) return `${Number(value.toPrecision(count))}${symbolOf(unit)}`;
+  }
   const prefixes = prefixesOf(unit);
   // 999.96 would be written as 1000.
   const { divisor, suffix } = prefixes.find((each) => size >= each.divisor * 0.9995) ?? prefixes.at(-1)!;
