@@ -598,6 +598,28 @@ describe('the page', () => {
     expect(errors.splice(0)).toEqual([expect.stringMatching(REQUEST_FAILED)]);
   });
 
+  test('draws what no Mackerel host posted, by its labels', async () => {
+    const lines = ['cpu0', 'cpu1'].map(
+      (cpu, i) => `cpu,host=tele1,cpu=${cpu} usage_user=${30 + i},usage_idle=${70 - i} ${now - 60}`,
+    );
+    const written = await client.request('POST', '/write?precision=s', lines.join('\n'), {
+      'content-type': 'text/plain',
+    });
+    expect(written.status).toBe(204);
+    const page = await opened(`host=${host}`);
+    await page.getByLabel('Search hosts').fill('host=tele1');
+    await page.getByRole('link', { name: 'host=tele1' }).waitFor();
+    await page.keyboard.press('Enter');
+    await plot(page, 'cpu_usage_user').waitFor();
+    await card(page, 'cpu_usage_user')
+      .getByRole('button', { name: /^cpu=cpu1/ })
+      .getByText('31')
+      .waitFor();
+    await page.getByRole('checkbox', { name: 'cpu.usage' }).waitFor();
+    await page.goto(`${stack.url}/#labels=host=tele2`);
+    await page.getByText('No series has the labels host=tele2').waitFor();
+  });
+
   test('finds metrics within a host', async () => {
     const page = await opened(`host=${busyHost}`);
     await page.getByLabel('Search metrics').fill('flow2');

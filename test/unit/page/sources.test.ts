@@ -4,7 +4,7 @@ import { Turns } from '../../../functions/page/browser/api/turns';
 import { addressesOf, agentOf, typeOf } from '../../../functions/page/browser/frame/host-facts';
 import { drawingOf, valueAt } from '../../../functions/page/browser/graphs/drawing';
 import { hostGraphsOf } from '../../../functions/page/browser/graphs/host-graphs';
-import { firstHit, foundIn, sectionsOf } from '../../../functions/page/browser/side/sources';
+import { firstHit, foundIn, labelsEntry, sectionsOf } from '../../../functions/page/browser/side/sources';
 import { labelsText, parseLabels } from '../../../functions/page/browser/view/labels-text';
 import { byNature } from '../../../functions/page/browser/view/natural-order';
 
@@ -49,6 +49,16 @@ describe('the list of sources', () => {
   ])('Enter after "$search" opens $opens', ({ search, opens }) => {
     expect(firstHit(foundIn(sections, [search]), search)?.label).toBe(opens);
   });
+});
+
+test.each([
+  { search: 'host=tele1', opens: 'host=tele1' },
+  { search: ' job=node,instance=a:9100 ', opens: 'job=node,instance=a:9100' },
+  { search: 'tele1', opens: undefined },
+  { search: 'host=', opens: undefined },
+  { search: '', opens: undefined },
+])('the search "$search" leads to the source with the labels $opens', ({ search, opens }) => {
+  expect(labelsEntry(search)?.source.id).toBe(opens);
 });
 
 test('names are in natural order', () => {

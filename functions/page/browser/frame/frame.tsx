@@ -25,12 +25,7 @@ export interface FrameProps {
 /** Everything that a valid key shows: header, list of sources, graphs or status. */
 export function Frame({ api, onSignOut }: FrameProps) {
   const [state, change] = useViewState();
-  const [goneSinceS, setGone] = useState<number>();
-  const onAnswer = (error: ApiError | undefined) => {
-    if (error === undefined) setGone(undefined);
-    else if (error.kind === 'gone') setGone((since) => since ?? Date.now() / 1000);
-    else if (error.kind === 'key' || error.kind === 'right') onSignOut(error.message);
-  };
+  const { goneSinceS, returns, onAnswer } = useServerState(onSignOut);
   const [problem, closeProblem] = useRangeProblem(state);
 
   const nowS = useNow(refreshEvery(state, goneSinceS !== undefined));
@@ -104,6 +99,7 @@ export function Frame({ api, onSignOut }: FrameProps) {
               api={api}
               state={state}
               span={span}
+              returns={returns}
               isEmpty={lists !== undefined && ref === undefined}
               source={source}
               graphs={graphs}
@@ -140,6 +136,21 @@ function Header({ state, onSignOut }: { readonly state: ViewState; readonly onSi
       </button>
     </header>
   );
+}
+
+/** Watches what requests come back with: since when the server has been gone, and whether the key is still good. */
+function useServerState(onSignOut: FrameProps['onSignOut']) {
+  // In one piece, so that an answer after a failure counts as one return.
+  const [{ goneSinceS, returns }, setState] = useState<{ goneSinceS?: number; returns: number }>({
+    returns: 0,
+  });
+  const onAnswer = (error: ApiError | undefined) => {
+    if (error === undefined)
+      setState((old) => (old.goneSinceS === undefined ? old : { returns: old.returns + 1 }));
+    else if (error.kind === 'gone') setState((old) => ({ goneSinceS: Date.now() / 1000, ...old }));
+    else if (error.kind === 'key' || error.kind === 'right') onSignOut(error.message);
+  };
+  return { goneSinceS, returns, onAnswer };
 }
 
 /** Seconds between reads: soon again while the server is gone, never for a range that stands still. */

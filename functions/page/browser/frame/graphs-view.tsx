@@ -16,6 +16,8 @@ export interface GraphsViewProps {
   readonly api: Api;
   readonly state: ViewState;
   readonly span: Span;
+  /** How often the server came back after it was gone. */
+  readonly returns: number;
   /** Whether the tenant has no source at all. */
   readonly isEmpty: boolean;
   readonly source: ShownSource | undefined;
@@ -79,6 +81,7 @@ export function GraphsView(props: GraphsViewProps) {
               compareS={state.compareS}
               range={state.range}
               span={span}
+              returns={props.returns}
               utc={state.utc}
               showsTiers={state.tiers}
               onHide={hide}

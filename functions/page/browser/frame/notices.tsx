@@ -18,7 +18,7 @@ export function NoHosts() {
 /** Says why a source has no graphs. */
 export function NoGraphs({ source }: { readonly source: ShownSource }) {
   const { ref, name, existence } = source;
-  const kind = { host: 'host', service: 'service', role: 'role', labels: 'source' }[ref.kind];
+  const { kind } = ref;
   if (existence === 'unknown')
     return (
       <div class="empty-page">
@@ -37,6 +37,13 @@ export function NoGraphs({ source }: { readonly source: ShownSource }) {
       <div class="empty-page">
         <h2>This host has no metrics</h2>
         <p>It was retired before it posted any.</p>
+      </div>
+    );
+  if (ref.kind === 'labels')
+    return (
+      <div class="empty-page">
+        <h2>No series has the labels {name}</h2>
+        <p>They may be mistyped, or nothing with them has been posted.</p>
       </div>
     );
   return (

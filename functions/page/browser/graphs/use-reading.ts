@@ -20,19 +20,21 @@ export interface ReadingProps {
   /** The range as it is now; a new object asks for another read. */
   readonly span: Span;
   readonly compareS: number | undefined;
+  /** How often the server came back after it was gone: reads that were under way then are given up. */
+  readonly returns: number;
   readonly onAnswer: (error: ApiError | undefined) => void;
 }
 
 /** Reads the samples of lines while they are wanted, and again with each new span. */
 export function useReading(
-  { api, range, span, compareS, onAnswer }: ReadingProps,
+  { api, range, span, compareS, returns, onAnswer }: ReadingProps,
   lines: readonly Line[],
   isWanted: boolean,
 ): ReadingState {
   const [state, setState] = useState<ReadingState>({});
   const flight = useRef<{ readonly what: unknown; readonly abort: AbortController } | undefined>(undefined);
   const [attempt, setAttempt] = useState(0);
-  const what = useStable([range, compareS, lines]);
+  const what = useStable([range, compareS, lines, returns]);
   useEffect(() => {
     if (!isWanted) return;
     // A range that follows the present waits for the answer under way. Another range does not.

@@ -3,7 +3,7 @@ import { type Graph, wordsOf } from '../graphs/graphs';
 import { encodeState, type SourceRef, type ViewState } from '../view/view-state';
 import { GraphPicker } from './graph-picker';
 import { SourceList } from './source-list';
-import { firstHit, foundIn, type SourceSection } from './sources';
+import { firstHit, foundIn, labelsEntry, type SourceSection } from './sources';
 
 export interface SidebarProps {
   readonly state: ViewState;
@@ -18,7 +18,11 @@ export interface SidebarProps {
 /** All sources with a search over them, and the graphs of the one that is shown. */
 export function Sidebar({ state, sections, graphs, onPick, onFind, onFollow }: SidebarProps) {
   const [search, setSearch] = useState('');
-  const found = useMemo(() => foundIn(sections, wordsOf(search)), [sections, search]);
+  const found = useMemo(() => {
+    const listed = foundIn(sections, wordsOf(search));
+    const labels = labelsEntry(search);
+    return listed.length > 0 || labels === undefined ? listed : [{ title: 'By labels', entries: [labels] }];
+  }, [sections, search]);
   const hrefOf = (source: SourceRef) =>
     `#${encodeState({ ...state, view: 'graphs', source, graphs: undefined, hidden: [] })}`;
   const openFirst = () => {

@@ -1,4 +1,5 @@
 import type { Host } from '../api/api';
+import { labelsText, parseLabels } from '../view/labels-text';
 import { byNature } from '../view/natural-order';
 import type { SourceRef } from '../view/view-state';
 import { hostName, hostNote } from './host-text';
@@ -84,4 +85,11 @@ export function firstHit(sections: readonly SourceSection[], search: string): So
   const entries = sections.flatMap((section) => section.entries);
   const start = search.trim().toLowerCase();
   return entries.find(({ label }) => label.toLowerCase().startsWith(start)) ?? entries[0];
+}
+
+/** An entry for a search that is labels, such as `host=tele1` or `job=node,instance=a:9100`; undefined for any other. */
+export function labelsEntry(search: string): SourceEntry | undefined {
+  const labels = parseLabels(search.trim());
+  if (labels.length === 0 || labels.some(([name, value]) => name === '' || value === '')) return undefined;
+  return entryOf('labels', labelsText(labels), `Series with ${search.trim()}`, '');
 }
