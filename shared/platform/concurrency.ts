@@ -25,3 +25,24 @@ export async function mapLimited<T, R>(
   await Promise.all(Array.from({ length: Math.min(most, items.length) }, lane));
   return results;
 }
+
+/** Runs work once fewer than a bound of others run; waiting work starts in the order it came. */
+export type Limiter = <T>(work: () => Promise<T>) => Promise<T>;
+
+/** A bound shared by several callers, where {@link mapLimited} bounds one list. */
+export function limiter(most: number): Limiter {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  return async (work) => {
+    if (running < most) running++;
+    else await new Promise<void>((start) => waiting.push(start));
+    try {
+      return await work();
+    } finally {
+      // The one that waited longest takes this place.
+      const next = waiting.shift();
+      if (next === undefined) running--;
+      else next();
+    }
+  };
+}

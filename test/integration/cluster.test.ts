@@ -1,4 +1,4 @@
-import { flushPartition } from '../../shared/flush/flush';
+import { flushPartition } from '../../shared/flush/execute';
 import { connectHot } from '../../shared/hot/connection';
 import { HotTier } from '../../shared/hot/hot-tier';
 import { ingestBatch } from '../../shared/ingest/ingest';

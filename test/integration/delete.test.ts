@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { archiveDay } from '../../shared/archive/execute';
 import { purgeDay } from '../../shared/archive/purge';
-import { flushPartition } from '../../shared/flush/flush';
+import { flushPartition } from '../../shared/flush/execute';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { ALL_TIME, type Deletion, selects } from '../../shared/model/deletion';
 import { metricOf, sourceOf } from '../../shared/model/labels';

@@ -1,6 +1,6 @@
 import { archiveDay } from '../../shared/archive/execute';
 import { purgeDay } from '../../shared/archive/purge';
-import { flushPartition } from '../../shared/flush/flush';
+import { flushPartition } from '../../shared/flush/execute';
 import { movedFrames } from '../../shared/hot/hot-tier';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { type Labels, metricOf, sourceOf } from '../../shared/model/labels';

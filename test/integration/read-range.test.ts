@@ -2,7 +2,7 @@ import { QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { archiveDay } from '../../shared/archive/execute';
 import { purgeDay } from '../../shared/archive/purge';
 import { Catalogue } from '../../shared/catalogue/catalogue';
-import { flushPartition } from '../../shared/flush/flush';
+import { flushPartition } from '../../shared/flush/execute';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { metricOf, sourceOf } from '../../shared/model/labels';
 import { layoutOf, packLayout } from '../../shared/model/layout';

@@ -1,0 +1,33 @@
+import { Catalogue } from '../catalogue/catalogue';
+import { Manifest } from '../cold/manifest';
+import { settings } from '../platform/environment';
+import { LossWatch } from '../recovery/loss-watch';
+import { RecoveryTable } from '../recovery/recovery-table';
+import { Tenants } from '../tenancy/tenants';
+import { UsageTable } from '../tenancy/usage-table';
+import { WarmTier } from '../warm/warm-tier';
+import { hotTier } from './hot-tier';
+import { metaTable, warmTable } from './tables';
+
+/** The adapters of the flusher, from its environment. */
+export function flusherDependencies() {
+  const { window: windowMs, flushDelay: flushDelayMs, retention, warmTtl, flusherLanes: lanes } = settings();
+  const meta = metaTable();
+  const hot = hotTier();
+  const tenants = new Tenants(meta);
+  const recovery = new RecoveryTable(meta);
+  return {
+    hot,
+    warm: new WarmTier(warmTable(), warmTtl),
+    catalogue: new Catalogue(meta, retention),
+    manifest: new Manifest(meta),
+    tenants,
+    recovery,
+    losses: new LossWatch({ hot, table: recovery, tenants, lanes, now: Date.now }),
+    usage: new UsageTable(meta),
+    windowMs,
+    /** How long a group-window stays in memory unless memory fills. */
+    configuredResidencyMs: windowMs + flushDelayMs,
+    now: Date.now,
+  };
+}

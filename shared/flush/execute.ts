@@ -1,0 +1,176 @@
+import type { Catalogue } from '../catalogue/catalogue';
+import { decodeFrame, type Frame, mergeBlocks, openChunk } from '../codec';
+import type { Manifest } from '../cold/manifest';
+import { type HotTier, type Lease, type MovedFrames, movedFrames } from '../hot/hot-tier';
+import { gather, inLayout } from '../model/block-layout';
+import { type Id, idText } from '../model/id';
+import { type Layout, packLayout } from '../model/layout';
+import { dayOf, type GroupId, type PartitionRef } from '../model/placement';
+import { type Limiter, limiter, mapLimited } from '../platform/concurrency';
+import type { WarmTier } from '../warm/warm-tier';
+import { announcedDays, planLayer, planParts, planTake, type TakePlan } from './plan';
+
+export interface FlushDependencies {
+  readonly hot: HotTier;
+  readonly warm: WarmTier;
+  readonly catalogue: Catalogue;
+  readonly manifest: Manifest;
+  readonly windowMs: number;
+}
+
+export interface FlushCount {
+  readonly windows: number;
+  readonly samples: number;
+  /** Chunk bytes written. */
+  readonly bytes: number;
+  /** One for each group-window that could not be moved now; it stays due. */
+  readonly failures: readonly Error[];
+}
+
+/** Longer than moving a batch takes, shorter than a function's life. */
+const LEASE_MS = 120_000;
+/** Group-windows moved between two announcements of their days. */
+const BATCH = 128;
+const PARALLEL = 16;
+/**
+ * Group-windows moved at a time, whatever the number of partitions. A window holds at most 2,000 frames of 8 KB, its block
+ * and its chunk, some 48 MB: 16 of them take less than half of the flusher's 1,769 MB.
+ */
+export const WINDOWS_AT_ONCE = 16;
+/** How often a window is merged again because another writer came first. */
+const MAX_CONFLICTS = 10;
+
+/**
+ * Moves the due group-windows of one partition, batch after batch, until none is left or time is up: writes the next
+ * tier, then trims exactly what was moved (DESIGN.md, rule 3). A crash at any step leaves a duplicate, which a merge
+ * removes, never a hole.
+ *
+ * @param beforeMs see {@link HotTier.lease}
+ * @param hasTime asked before each batch
+ * @param limit shared by partitions that are flushed side by side
+ */
+export async function flushPartition(
+  dependencies: FlushDependencies,
+  ref: PartitionRef,
+  beforeMs: number,
+  hasTime: () => boolean,
+  limit: Limiter = limiter(WINDOWS_AT_ONCE),
+): Promise<FlushCount> {
+  const { hot, manifest } = dependencies;
+  let windows = 0;
+  let samples = 0;
+  let bytes = 0;
+  const failures: Error[] = [];
+  while (hasTime()) {
+    const leases = await hot.lease(ref, beforeMs, BATCH, LEASE_MS);
+    if (leases.length === 0) break;
+    const days = announcedDays(leases);
+    const announce = () => mapLimited(days, PARALLEL, (day) => manifest.announce(ref, day));
+    await announce();
+    const moved: (Moved & { lease: Lease })[] = [];
+    await mapLimited(leases, PARALLEL, (lease) =>
+      limit(async () => {
+        try {
+          moved.push({ lease, ...(await moveWindow(dependencies, ref, lease)) });
+        } catch (cause) {
+          // The others move on; this one is tried again once its lease has expired.
+          const { group, windowStart } = lease;
+          failures.push(new Error(`window ${windowStart} of group ${group} did not move`, { cause }));
+        }
+      }),
+    );
+    await announce();
+    await mapLimited(moved, PARALLEL, async ({ lease, frames }) => {
+      await hot.trim(ref, lease, frames);
+    });
+    windows += moved.length;
+    for (const window of moved) {
+      samples += window.samples;
+      bytes += window.bytes;
+    }
+  }
+  return { windows, samples, bytes, failures };
+}
+
+interface Moved {
+  readonly frames: MovedFrames;
+  readonly samples: number;
+  readonly bytes: number;
+}
+
+async function moveWindow(
+  { hot, warm, catalogue, windowMs }: FlushDependencies,
+  ref: PartitionRef,
+  { group, windowStart }: Lease,
+): Promise<Moved> {
+  const read = await hot.frames(ref, group, windowStart);
+  // The safety net expired the key: the trim clears the due index.
+  if (read.frames.length === 0) return { frames: movedFrames([], true), samples: 0, bytes: 0 };
+  const layoutOf = (id: Id) => readLayout(hot, catalogue, ref, group, id);
+  const decoded = read.frames.map(decodeFrame);
+  const { count, layouts } = await takeFrames(decoded, layoutOf);
+  const frames = decoded.slice(0, count);
+  const isAll = read.isAll && count === decoded.length;
+  const day = dayOf(windowStart);
+
+  for (let conflicts = 0; conflicts < MAX_CONFLICTS; conflicts++) {
+    const parts = await mapLimited(
+      await warm.window(ref, day, group, windowStart),
+      PARALLEL,
+      async (item) => {
+        const chunk = openChunk(item.chunk);
+        return { ...item, opened: chunk, layout: await layoutOf(idText(chunk.layout)) };
+      },
+    );
+    const { layer, merged, union } = planLayer(layouts, parts);
+    let block = gather(union, layouts, frames);
+    for (const { opened, layout } of merged)
+      block = mergeBlocks(block, inLayout(opened.block(), layout, union));
+    // The catalogue first: the chunk names its series by this layout only.
+    const { packed } = packLayout(union.bytes);
+    await catalogue.put(ref.tenantId, { group, id: union.id, packed, firstMs: windowStart }, windowMs);
+    let bytes = 0;
+    let isFirst = true;
+    for (const { replaces, ...part } of planParts(block, windowStart, merged)) {
+      isFirst = await warm.put(ref, day, { group, windowStart, layer, ...part }, replaces);
+      if (!isFirst) break;
+      bytes += part.chunk.length;
+    }
+    if (isFirst)
+      return {
+        frames: movedFrames(read.frames.slice(0, count), isAll),
+        samples: frames.reduce((sum, frame) => sum + sampleCountOf(frame), 0),
+        bytes,
+      };
+  }
+  throw new Error(`${MAX_CONFLICTS} other writers came first at window ${windowStart} of group ${group}`);
+}
+
+/** Reads the layouts that {@link planTake} asks for, and no other: frames of many layouts would fill memory with them. */
+async function takeFrames(
+  frames: readonly Frame[],
+  layoutOf: (id: Id) => Promise<Layout>,
+): Promise<Extract<TakePlan, { act: 'take' }>> {
+  const ids = frames.map(({ layout }) => idText(layout));
+  const known = new Map<Id, Layout>();
+  for (;;) {
+    const plan = planTake(ids, known);
+    if (plan.act === 'take') return plan;
+    known.set(plan.layoutId, await layoutOf(plan.layoutId));
+  }
+}
+
+/** Memory has the layouts of its frames. Chunks may refer to older ones, which the catalogue has. */
+async function readLayout(
+  hot: HotTier,
+  catalogue: Catalogue,
+  ref: PartitionRef,
+  group: GroupId,
+  id: Id,
+): Promise<Layout> {
+  return (await hot.layout(ref, id)) ?? catalogue.layout(ref.tenantId, group, id);
+}
+
+function sampleCountOf(frame: Frame): number {
+  return frame.kind === 'samples' ? frame.values.length / 8 : 0;
+}

@@ -1,0 +1,273 @@
+import type { Block } from '../../../shared/codec';
+import { openChunk } from '../../../shared/codec';
+import { sumFlushes } from '../../../shared/flush/partitions';
+import { announcedDays, MAX_UNION_SERIES, planLayer, planParts, planTake } from '../../../shared/flush/plan';
+import { gather } from '../../../shared/model/block-layout';
+import { metricOf, sourceOf } from '../../../shared/model/labels';
+import { type Layout, layoutOf } from '../../../shared/model/layout';
+
+const host = sourceOf.host('web1');
+const layoutOfNames = (...names: string[]) => layoutOf(names.map((name) => metricOf(host, name)));
+/** A layout of so many series, none of which another `prefix` has. */
+const wide = (prefix: string, series: number) =>
+  layoutOfNames(...Array.from({ length: series }, (_, i) => `${prefix}.${i}`));
+
+const a = layoutOfNames('a');
+const ab = layoutOfNames('a', 'b');
+const c = layoutOfNames('c');
+const most = wide('most', MAX_UNION_SERIES);
+const half = wide('half', MAX_UNION_SERIES / 2);
+const otherHalf = wide('other', MAX_UNION_SERIES / 2);
+const names: ReadonlyMap<string, string> = new Map([
+  [a.id, 'a'],
+  [ab.id, 'ab'],
+  [c.id, 'c'],
+  [most.id, 'most'],
+  [half.id, 'half'],
+  [otherHalf.id, 'otherHalf'],
+]);
+const named = (layout: Layout) =>
+  names.get(layout.id) ?? layout.series.map(([, pair]) => pair?.[1]).join(' ');
+
+test.each([
+  { name: 'no lease: nothing is announced', starts: [], days: [] },
+  {
+    name: 'windows of one day announce it once',
+    starts: ['2026-11-21T00:00Z', '2026-11-21T23:00Z'],
+    days: ['2026-11-21'],
+  },
+  {
+    name: 'late windows announce their own days',
+    starts: ['2026-11-21T00:00Z', '2026-10-02T05:00Z'],
+    days: ['2026-11-21', '2026-10-02'],
+  },
+])('the days of a flush: $name', ({ starts, days }) => {
+  expect(announcedDays(starts.map((start) => ({ windowStart: Date.parse(start) })))).toEqual(days);
+});
+
+describe('which frames of a window move together', () => {
+  test.each([
+    { name: 'all of one layout', frames: [a, a, a], count: 3, layouts: ['a'] },
+    { name: 'all of several small layouts', frames: [a, ab, a, c], count: 4, layouts: ['a', 'ab', 'c'] },
+    {
+      name: 'exactly as many series as a layout may have',
+      frames: [half, otherHalf],
+      count: 2,
+      layouts: ['half', 'otherHalf'],
+    },
+    { name: 'those before the layout that is too much', frames: [a, a, most, a], count: 2, layouts: ['a'] },
+    {
+      name: 'later frames of known layouts too, up to there',
+      frames: [half, a, half, most],
+      count: 3,
+      layouts: ['half', 'a'],
+    },
+    {
+      name: 'those of a first layout at the bound, alone',
+      frames: [most, most, a],
+      count: 2,
+      layouts: ['most'],
+    },
+  ])('$name', ({ frames, count, layouts }) => {
+    const known = new Map(frames.map((layout) => [layout.id, layout]));
+    const plan = planTake(
+      frames.map(({ id }) => id),
+      known,
+    );
+    expect(plan).toMatchObject({ act: 'take', count });
+    expect(plan.act === 'take' && plan.layouts.map(named)).toEqual(layouts);
+  });
+
+  test.each([
+    { name: 'the first layout', known: [], asks: a },
+    { name: 'the first that is not known', known: [a], asks: most },
+    { name: 'none beyond the layout that is too much', known: [a, most], asks: undefined },
+  ])('the plan asks for $name', ({ known, asks }) => {
+    const plan = planTake([a.id, most.id, c.id], new Map(known.map((layout) => [layout.id, layout])));
+    expect(plan.act === 'read' ? plan.layoutId : undefined).toBe(asks?.id);
+  });
+});
+
+describe('which layer takes the frames', () => {
+  test.each([
+    {
+      name: 'a window without items begins with layer 0',
+      frames: [a],
+      parts: [],
+      layer: 0,
+      merged: [],
+      series: 1,
+    },
+    {
+      name: 'the same layout again: its layer, its layout',
+      frames: [ab],
+      parts: [[0, ab]],
+      layer: 0,
+      merged: ['ab'],
+      series: 2,
+    },
+    {
+      name: 'a subset of the layer adds no series',
+      frames: [a],
+      parts: [[0, ab]],
+      layer: 0,
+      merged: ['ab'],
+      series: 2,
+    },
+    {
+      name: 'a new series makes a union',
+      frames: [c],
+      parts: [[0, ab]],
+      layer: 0,
+      merged: ['ab'],
+      series: 3,
+    },
+    {
+      name: 'every part of a layer is merged',
+      frames: [c],
+      parts: [
+        [0, a],
+        [0, ab],
+      ],
+      layer: 0,
+      merged: ['a', 'ab'],
+      series: 3,
+    },
+    {
+      name: 'a full layer is passed over for a new one',
+      frames: [a],
+      parts: [[0, most]],
+      layer: 1,
+      merged: [],
+      series: 1,
+    },
+    {
+      name: 'the first layer with room takes them',
+      frames: [a],
+      parts: [
+        [0, most],
+        [1, ab],
+        [2, c],
+      ],
+      layer: 1,
+      merged: ['ab'],
+      series: 2,
+    },
+    {
+      name: 'a full layer takes what it has already',
+      frames: [most],
+      parts: [[0, most]],
+      layer: 0,
+      merged: ['most'],
+      series: MAX_UNION_SERIES,
+    },
+  ] as {
+    name: string;
+    frames: Layout[];
+    parts: [number, Layout][];
+    layer: number;
+    merged: string[];
+    series: number;
+  }[])('$name', ({ frames, parts, layer, merged, series }) => {
+    const plan = planLayer(
+      frames,
+      parts.map(([layer, layout]) => ({ layer, layout })),
+    );
+    expect({ layer: plan.layer, merged: plan.merged.map(({ layout }) => named(layout)) }).toEqual({
+      layer,
+      merged,
+    });
+    expect(plan.union.series).toHaveLength(series);
+  });
+});
+
+describe('which parts are put', () => {
+  /** One series; a row each second, of bits that do not compress, from second `from` to before `to`. */
+  const blockOf = (from: number, to: number, late: Readonly<Record<number, number>> = {}): Block =>
+    gather(
+      a,
+      [a],
+      Array.from({ length: to - from }, (_, i) => ({
+        kind: 'samples',
+        layout: a.idBytes,
+        timestamp: (from + i) * 1000,
+        version: { arrivalMs: 1, sequence: BigInt(from + i) },
+        values: new Uint8Array(Float64Array.of(late[from + i] ?? Math.sin(from + i)).buffer),
+      })),
+    );
+  const MAX_BYTES = 400;
+  const plan = (block: Block, existing: readonly { startMs: number; revision: string }[] = []) =>
+    planParts(block, 0, existing, MAX_BYTES);
+  const secondsOf = (chunk: Uint8Array) => [...openChunk(chunk).block().timestamps].map((ms) => ms / 1000);
+
+  test('a window that fits an item is one part, which begins with the window', () => {
+    const [part, ...others] = plan(blockOf(10, 20));
+    expect(others).toEqual([]);
+    expect(part).toMatchObject({ startMs: 0, replaces: undefined });
+    expect(secondsOf(part!.chunk)).toEqual([10, 11, 12, 13, 14, 15, 16, 17, 18, 19]);
+  });
+
+  test('a larger one is halved in time until each part fits, and the last part is put first', () => {
+    const parts = plan(blockOf(0, 100));
+    expect(parts.length).toBeGreaterThan(2);
+    for (const { chunk } of parts) expect(chunk.length).toBeLessThanOrEqual(MAX_BYTES);
+    expect(parts.map(({ startMs }) => startMs)).toEqual(
+      parts.map(({ startMs }) => startMs).sort((x, y) => y - x),
+    );
+    expect(parts.at(-1)!.startMs).toBe(0);
+    expect(parts.toReversed().flatMap(({ chunk }) => secondsOf(chunk))).toEqual(
+      Array.from({ length: 100 }, (_, i) => i),
+    );
+  });
+
+  test('parts that did not change are not put; the one that did replaces its revision', () => {
+    const existing = plan(blockOf(0, 100));
+    expect(plan(blockOf(0, 100), existing)).toEqual([]);
+    const [changed, ...others] = plan(blockOf(0, 100, { 99: -1 }), existing);
+    expect(others).toEqual([]);
+    expect(changed).toMatchObject({ startMs: existing[0]!.startMs, replaces: existing[0]!.revision });
+  });
+
+  test('a part that grew too large is cut: its tail is a new item, its head replaces it', () => {
+    const existing = [
+      { startMs: 0, revision: 'old' },
+      { startMs: 90_000, revision: 'tail' },
+    ];
+    const starts = plan(blockOf(0, 100), existing).map(({ startMs, replaces }) => [startMs, replaces]);
+    expect(starts[0]).toEqual([90_000, 'tail']);
+    expect(starts.at(-1)).toEqual([0, 'old']);
+    expect(starts.slice(1, -1).every(([, replaces]) => replaces === undefined)).toBe(true);
+    expect(starts.length).toBeGreaterThan(2);
+  });
+});
+
+test('the sum of flushes adds what moved, and keeps the oldest of what remains', () => {
+  const flush = {
+    windows: 2,
+    samples: 10,
+    bytes: 100,
+    failed: 0,
+    remaining: 1,
+    oldestMs: 50,
+    lowestArrivalMs: 40,
+  };
+  const empty = {
+    windows: 0,
+    samples: 0,
+    bytes: 0,
+    failed: 0,
+    remaining: 0,
+    oldestMs: Infinity,
+    lowestArrivalMs: Infinity,
+  };
+  expect(sumFlushes([])).toEqual(empty);
+  expect(sumFlushes([flush, empty, { ...flush, failed: 3, oldestMs: 20, lowestArrivalMs: 0 }])).toEqual({
+    windows: 4,
+    samples: 20,
+    bytes: 200,
+    failed: 3,
+    remaining: 2,
+    oldestMs: 20,
+    lowestArrivalMs: 0,
+  });
+});
