@@ -15,6 +15,7 @@ import {
   type TombstoneFrame,
   type Version,
 } from './model';
+import { isPresenceOf, presentSeries } from './presence';
 
 /** A frame, and for each series of its layout the column of the block; absent when they are the same. */
 export interface PlacedFrame {
@@ -55,7 +56,8 @@ export function blockFromFrames(
   const samples: { frame: SampleFrame; positions: Uint32Array | undefined; version: number }[] = [];
   const deletions: { frame: TombstoneFrame; positions: Uint32Array | undefined; version: number }[] = [];
   const all: Version[] = [];
-  for (const { frame, positions } of frames) {
+  for (const { frame, positions: placed } of frames) {
+    const positions = presentPositions(frame, placed, seriesCount);
     checkFrame(frame, positions, layout, seriesCount);
     if (frame.kind === 'samples') samples.push({ frame, positions, version: all.length });
     else deletions.push({ frame, positions, version: all.length });
@@ -134,6 +136,20 @@ export function blockFromFrames(
     ),
     tombstones,
   });
+}
+
+/** The block's columns for the series that a frame has; undefined when it has all, in the block's order. */
+function presentPositions(
+  frame: Frame,
+  positions: Uint32Array | undefined,
+  seriesCount: number,
+): Uint32Array | undefined {
+  if (frame.kind !== 'samples' || frame.presence === undefined) return positions;
+  const layoutSeries = positions?.length ?? seriesCount;
+  if (!isPresenceOf(frame.presence, layoutSeries))
+    throw new CorruptChunkError(`presence map of ${frame.presence.length} bytes for ${layoutSeries} series`);
+  const present = presentSeries(frame.presence);
+  return positions === undefined ? present : present.map((series) => positions[series]!);
 }
 
 function checkFrame(

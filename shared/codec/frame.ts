@@ -3,17 +3,30 @@
  * the bytes.
  */
 import { CorruptChunkError, type Frame, type SampleFrame, type TombstoneFrame, type Version } from './model';
+import { presentCount } from './presence';
 
 /** Format version in the high half, kind in the low half. */
 const SAMPLES = 0x11;
 const TOMBSTONE = 0x12;
 const PACKED_SAMPLES = 0x21;
+const PARTIAL_PACKED = 0x31;
+const PARTIAL_PLAIN = 0x33;
 /** In place of a second value's length: there is none. */
 const NO_VALUE = 15;
+
+const KINDS: ReadonlySet<number> = new Set([
+  SAMPLES,
+  TOMBSTONE,
+  PACKED_SAMPLES,
+  PARTIAL_PACKED,
+  PARTIAL_PLAIN,
+]);
 
 const LAYOUT_BYTES = 16;
 /** kind, layout, timestamp: what stands before the version. */
 const HEAD_BYTES = 1 + LAYOUT_BYTES + 8;
+/** 2^16 - 1 bytes: the length takes two. */
+const MAX_PRESENCE_BYTES = 0xffff;
 const MAX_ARRIVAL_MS = 2 ** 48 - 1;
 /** 448 bits. */
 const MAX_SEQUENCE_BYTES = 56;
@@ -107,6 +120,36 @@ export function packSampleFrame(
   return bytes.subarray(0, end);
 }
 
+/**
+ * A frame of format 3: some of its layout's series, the values packed as in format 2 where that is shorter.
+ *
+ * @param presence which series of the layout (presence.ts), at least one
+ * @param values 8 raw little-endian bytes for each of them
+ */
+export function packPartialFrame(
+  layout: Uint8Array,
+  timestamp: number,
+  versionBytes: Uint8Array,
+  presence: Uint8Array,
+  values: Uint8Array,
+): Uint8Array {
+  if (presence.length > MAX_PRESENCE_BYTES)
+    throw new RangeError(
+      `presence map of ${presence.length} bytes; at most ${MAX_PRESENCE_BYTES} are allowed`,
+    );
+  const presenceStart = HEAD_BYTES + versionBytes.length;
+  const start = presenceStart + 2 + presence.length;
+  const bytes = new Uint8Array(start + values.length);
+  const packedEnd = packValues(bytes, start, values);
+  if (packedEnd === undefined) bytes.set(values, start);
+  writeHead(bytes, 0, packedEnd === undefined ? PARTIAL_PLAIN : PARTIAL_PACKED, layout, timestamp);
+  bytes.set(versionBytes, HEAD_BYTES);
+  bytes[presenceStart] = presence.length;
+  bytes[presenceStart + 1] = presence.length >> 8;
+  bytes.set(presence, presenceStart + 2);
+  return packedEnd === undefined ? bytes : bytes.subarray(0, packedEnd);
+}
+
 /** @returns the index just past the packed values, or undefined when they take as many bytes as they are, or more */
 function packValues(target: Uint8Array, start: number, values: Uint8Array): number | undefined {
   let control = start;
@@ -165,6 +208,8 @@ export function layoutOfFrame(bytes: Uint8Array): Uint8Array {
 export function encodeFrame(frame: Frame): Uint8Array {
   const version = encodeVersion(frame.version);
   if (frame.kind === 'samples') {
+    if (frame.presence !== undefined)
+      throw new RangeError('a frame of some series of its layout has format 3, not 1');
     const bytes = new Uint8Array(sampleFrameBytes(version, 0) + frame.values.length);
     writeSampleFrame(bytes, 0, frame.layout, frame.timestamp, version, frame.values);
     return bytes;
@@ -180,12 +225,12 @@ export function encodeFrame(frame: Frame): Uint8Array {
 /**
  * The frame in `bytes`, which is all of them. `layout` and, in format 1, `values` are views, not copies.
  *
- * @throws {CorruptChunkError} when `bytes` is not one whole frame of format 1 or 2
+ * @throws {CorruptChunkError} when `bytes` is not one whole frame of format 1, 2 or 3
  */
 export function decodeFrame(bytes: Uint8Array): Frame {
   const kind = bytes[0];
-  if (kind !== SAMPLES && kind !== TOMBSTONE && kind !== PACKED_SAMPLES) {
-    throw new CorruptChunkError(`no frame of format 1 or 2: first byte is ${kind}`);
+  if (kind === undefined || !KINDS.has(kind)) {
+    throw new CorruptChunkError(`no frame of format 1, 2 or 3: first byte is ${kind}`);
   }
   const versionEnd = HEAD_BYTES + 7 + (bytes[HEAD_BYTES + 6] ?? 0);
   if (bytes.length < versionEnd) {
@@ -204,6 +249,18 @@ export function decodeFrame(bytes: Uint8Array): Frame {
   if (kind === PACKED_SAMPLES) {
     const values = unpackValues(bytes, versionEnd);
     return { kind: 'samples', layout, timestamp, version, values } satisfies SampleFrame;
+  }
+  if (kind === PARTIAL_PACKED || kind === PARTIAL_PLAIN) {
+    const presenceEnd = versionEnd + 2 + (bytes[versionEnd] ?? 0) + ((bytes[versionEnd + 1] ?? 0) << 8);
+    if (bytes.length < presenceEnd)
+      throw new CorruptChunkError(`frame is cut off at byte ${bytes.length} of ${presenceEnd} or more`);
+    const presence = bytes.subarray(versionEnd + 2, presenceEnd);
+    const values = kind === PARTIAL_PLAIN ? bytes.subarray(presenceEnd) : unpackValues(bytes, presenceEnd);
+    if (values.length !== 8 * presentCount(presence))
+      throw new CorruptChunkError(
+        `${values.length} bytes of values for ${presentCount(presence)} series that are present`,
+      );
+    return { kind: 'samples', layout, timestamp, version, presence, values } satisfies SampleFrame;
   }
   if (bytes.length !== versionEnd + 8) {
     throw new CorruptChunkError(`tombstone frame has ${bytes.length} bytes, not ${versionEnd + 8}`);

@@ -17,6 +17,7 @@ export {
   encodeFrame,
   encodeVersion,
   layoutOfFrame,
+  packPartialFrame,
   packSampleFrame,
   sampleFrameBytes,
   writeSampleFrame,
@@ -33,3 +34,4 @@ export {
   type TombstoneFrame,
   type Version,
 } from './model';
+export { isPresenceOf, isPresent, presenceBytes, presenceOf, presentCount, presentSeries } from './presence';

@@ -31,7 +31,9 @@ export interface SampleFrame {
   /** ms since epoch, an integer from -(2^53 - 1) to 2^53 - 1. */
   readonly timestamp: number;
   readonly version: Version;
-  /** 8 raw little-endian bytes for each series of the layout, in its order. */
+  /** The series of the layout that the frame has values of (presence.ts); absent: all. */
+  readonly presence?: Uint8Array;
+  /** 8 raw little-endian bytes for each series that is present, in the layout's order. */
   readonly values: Uint8Array;
 }
 

@@ -2,6 +2,8 @@ import { LRUCache } from 'lru-cache';
 import {
   compareVersions,
   encodeVersion,
+  isPresent,
+  packPartialFrame,
   packSampleFrame,
   sampleFrameBytes,
   type Version,
@@ -25,7 +27,7 @@ import {
   unpackLayout,
 } from '../model/layout';
 import { type GroupId, groupIdOf, windowStartMs } from '../model/placement';
-import type { StreamRecord } from '../stream/record';
+import type { RecordFrame, StreamRecord } from '../stream/record';
 
 /** A decoded record, the version that the stream gave it, and its index in the batch. */
 export interface ArrivedRecord {
@@ -50,11 +52,14 @@ export interface PartitionBatch {
   readonly deletions: readonly (SourceDeletion & VersionedDeletion)[];
 }
 
+/** Frame formats from which on values are packed, and rows may lack series of their layout. */
+const PACKED_FRAMES = 2;
+const PARTIAL_FRAMES = 3;
+
 /** A record's samples of one group and timestamp. */
-interface VersionedRow {
+interface VersionedRow extends Omit<RecordFrame, 'timestamp'> {
   readonly layout: PackedLayout;
   readonly version: Version;
-  readonly values: Uint8Array;
 }
 
 /**
@@ -92,8 +97,8 @@ function reducePartition(
         byTimestamp = new Map();
         rows.set(group, byTimestamp);
       }
-      for (const { timestamp, values } of frames) {
-        const row: VersionedRow = { layout, version, values };
+      for (const { timestamp, presence, values } of frames) {
+        const row: VersionedRow = { layout, version, presence, values };
         const others = byTimestamp.get(timestamp);
         if (others === undefined) byTimestamp.set(timestamp, [row]);
         else others.push(row);
@@ -113,7 +118,7 @@ function reducePartition(
         frames = [];
         byWindow.set(start, frames);
       }
-      for (const row of distinctRows(all)) {
+      for (const row of distinctRows(all, format)) {
         frames.push(frameOf(row, timestamp, format));
         samples += row.values.length / 8;
         layouts.set(row.layout.id, row.layout);
@@ -143,10 +148,11 @@ function reducePartition(
  * Keeps of each series the value of the highest version, in time linear in the number of values.
  *
  * @param rows of one group and timestamp
+ * @param format of the frames that they become: those before {@link PARTIAL_FRAMES} have a layout of just their series
  * @returns rows of which no two have a series in common; those of one version are joined
  */
-function distinctRows(rows: VersionedRow[]): VersionedRow[] {
-  if (rows.length === 1) return rows;
+function distinctRows(rows: VersionedRow[], format: FrameFormat): VersionedRow[] {
+  if (rows.length === 1 && (rows[0]!.presence === undefined || format >= PARTIAL_FRAMES)) return rows;
   rows.sort((a, b) => compareVersions(b.version, a.version));
   const taken = new Set<string>();
   const takenLayouts = new Set<Id>();
@@ -159,13 +165,14 @@ function distinctRows(rows: VersionedRow[]): VersionedRow[] {
       const row = rows[at]!;
       // A flood of rows of one layout, or a redelivery.
       if (takenLayouts.has(row.layout.id)) continue;
-      takenLayouts.add(row.layout.id);
+      if (row.presence === undefined) takenLayouts.add(row.layout.id);
       const before = picked.length;
       pickNew(row, taken, picked);
       if (picked.length > before) parts.push(row);
     }
     const only = parts.length === 1 ? parts[0] : undefined;
-    if (only?.layout.seriesCount === picked.length) distinct.push(only);
+    const isWhole = only !== undefined && only.values.length === 8 * picked.length;
+    if (isWhole && (only.presence === undefined || format >= PARTIAL_FRAMES)) distinct.push(only);
     else distinct.push(...rowsOfPicked(version, picked));
   }
   return distinct;
@@ -174,16 +181,21 @@ function distinctRows(rows: VersionedRow[]): VersionedRow[] {
 /** A value that no row of a higher version has. */
 interface PickedValue extends KeyedLabels {
   readonly row: VersionedRow;
-  readonly column: number;
+  /** Its index among the row's values. */
+  readonly value: number;
 }
 
 function pickNew(row: VersionedRow, taken: Set<string>, picked: PickedValue[]): void {
   const { columns, series } = decodedLayout(row.layout);
   let column = 0;
+  let value = 0;
   for (const key of columns.keys()) {
-    if (!taken.has(key)) {
-      taken.add(key);
-      picked.push({ key, labels: series[column]!, row, column });
+    if (row.presence === undefined || isPresent(row.presence, column)) {
+      if (!taken.has(key)) {
+        taken.add(key);
+        picked.push({ key, labels: series[column]!, row, value });
+      }
+      value++;
     }
     column++;
   }
@@ -192,8 +204,8 @@ function pickNew(row: VersionedRow, taken: Set<string>, picked: PickedValue[]): 
 function rowsOfPicked(version: Version, picked: PickedValue[]): VersionedRow[] {
   return cutSeries(picked.sort(byKey)).map((part) => {
     const values = new Uint8Array(part.length * 8);
-    part.forEach(({ row, column }, i) => {
-      values.set(row.values.subarray(column * 8, column * 8 + 8), i * 8);
+    part.forEach(({ row, value }, i) => {
+      values.set(row.values.subarray(value * 8, value * 8 + 8), i * 8);
     });
     return { layout: packLayout(encodeLayout(part)), version, values };
   });
@@ -210,9 +222,14 @@ function decodedLayout({ id, packed }: PackedLayout): Layout {
   return layout;
 }
 
-function frameOf({ layout, version, values }: VersionedRow, timestamp: number, format: FrameFormat) {
+function frameOf(
+  { layout, version, presence, values }: VersionedRow,
+  timestamp: number,
+  format: FrameFormat,
+) {
   const bytes = encodedVersion(version);
-  if (format === 2) return packSampleFrame(layout.idBytes, timestamp, bytes, values);
+  if (presence !== undefined) return packPartialFrame(layout.idBytes, timestamp, bytes, presence, values);
+  if (format >= PACKED_FRAMES) return packSampleFrame(layout.idBytes, timestamp, bytes, values);
   const frame = Buffer.allocUnsafe(sampleFrameBytes(bytes, values.length / 8));
   writeSampleFrame(frame, 0, layout.idBytes, timestamp, bytes, values);
   return frame;

@@ -7,10 +7,10 @@
  * what is written are two steps.
  */
 export const FORMATS = {
-  /** Records of the stream: record.ts. */
-  record: { reads: [1, 2, 3], writes: [3, 2] },
-  /** Frames of the hot tier: codec/FORMAT.md, 1. Version 2 is new: this release is the first to read it. */
-  frame: { reads: [1, 2], writes: [1, 2] },
+  /** Records of the stream: stream/record.ts. Version 4 is new: this release is the first to read it. */
+  record: { reads: [1, 2, 3, 4], writes: [3, 2, 4] },
+  /** Frames of the hot tier: codec/FORMAT.md, 1. Versions 2 and 3 are new: this release is the first to read them. */
+  frame: { reads: [1, 2, 3], writes: [1, 2, 3] },
 } as const satisfies Record<string, FormatVersions>;
 
 export type RecordFormat = (typeof FORMATS.record.writes)[number];

@@ -1,5 +1,6 @@
 import { crc32, constants as zlib, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
+import { isPresenceOf, presenceBytes, presentCount } from '../codec';
 import { ByteReader, ByteWriter, MalformedBytesError } from '../model/bytes';
 import type { SourceDeletion } from '../model/deletion';
 import { FORMATS, type RecordFormat } from '../model/formats';
@@ -11,28 +12,33 @@ import { MAX_PARTITIONS } from '../model/placement';
  * A stream record holds all that is needed to rebuild the later tiers (DESIGN.md, rule 6). The stream adds the version.
  *
  *     'H' 'R'  magic
- *     byte     format version, 3
+ *     byte     format version, 3 or 4
  *     uint32   CRC-32 of the rest, little-endian
  *     text     tenant name
  *     uvarint  partition
  *     uvarint  number of groups; each:
  *       16 bytes source id, byte split bits, uvarint split index
  *       16 bytes layout id, uvarint length of the packed layout, zstd of the layout's bytes
- *       uvarint  number of frames; each: int64 timestamp, ms; 8 raw bytes for each series of the layout
+ *       uvarint  number of frames; each: int64 timestamp, ms; 8 raw bytes for each series of the layout.
+ *                In version 4 before the bytes: byte 0; or byte 1 and a presence map (codec/presence.ts), which says
+ *                of which series of the layout the 8 bytes are
  *     uvarint number of deletions; each:
  *       16 bytes source id, byte 0 for one name or 1 for a prefix of names, text name or prefix
  *       int64 from, int64 to: ms, half-open
  *
  * Versions 1 and 2 have zstd of the same after the format's byte, without layout ids and with layouts that are not packed;
  * version 1 has no deletions. Version 3 saves both sides the compression: a layout is packed, and checked, once in the life
- * of an instance, and one timestamp's values compress to no fewer of the stream's 25 KB units.
+ * of an instance, and one timestamp's values compress to no fewer of the stream's 25 KB units. Version 4 lets many rows, of
+ * other series each, share a layout.
  *
  * A record's groups all lie in its partition. No two of its frames have a value for one (series, timestamp). Its deletions
  * are older than its samples.
  */
 export interface RecordFrame {
   readonly timestamp: number;
-  /** 8 raw little-endian bytes for each series of the layout. */
+  /** The series of the layout that the frame has values of (codec/presence.ts); absent: all. */
+  readonly presence?: Uint8Array;
+  /** 8 raw little-endian bytes for each series that is present. */
   readonly values: Uint8Array;
 }
 
@@ -65,6 +71,7 @@ const MAGIC = Buffer.from('HR');
 const SAMPLES = 1;
 const WITH_DELETIONS = 2;
 const PLAIN = 3;
+const PARTIAL = 4;
 const HEADER_BYTES = MAGIC.length + 1;
 const CRC_BYTES = 4;
 
@@ -91,7 +98,8 @@ export function encodeRecords(
     const overhead = group.layout.packed.length + 64;
     let frames: RecordFrame[] = [];
     for (const frame of group.frames) {
-      const bytes = frame.values.length + 8 + (frames.length === 0 ? overhead : 0);
+      const bytes =
+        frame.values.length + (frame.presence?.length ?? 0) + 9 + (frames.length === 0 ? overhead : 0);
       if (bytes > MAX_BODY_BYTES) throw new RangeError(`a frame of ${bytes} bytes exceeds a record`);
       if (pendingBytes + bytes > MAX_BODY_BYTES) {
         if (frames.length > 0) pending.push({ ...group, frames });
@@ -110,16 +118,24 @@ export function encodeRecords(
 
 export function encodeRecord(record: StreamRecord, format: RecordFormat = FORMATS.record.writes[0]): Buffer {
   const { deletions = [] } = record;
-  const isPlain = format === PLAIN;
+  const isPlain = format === PLAIN || format === PARTIAL;
   const writer = new ByteWriter(estimatedBytes(record));
-  if (isPlain) writer.bytes(MAGIC).byte(PLAIN).bytes(new Uint8Array(CRC_BYTES));
+  if (isPlain) writer.bytes(MAGIC).byte(format).bytes(new Uint8Array(CRC_BYTES));
   writer.text(record.tenant).uvarint(record.partition).uvarint(record.groups.length);
   for (const { sourceIdBytes, splitBits, splitIndex, layout, frames } of record.groups) {
     writer.bytes(sourceIdBytes).byte(splitBits).uvarint(splitIndex);
     if (isPlain) writer.bytes(layout.idBytes);
     const layoutBytes = isPlain ? layout.packed : unpackLayout(layout.packed);
     writer.uvarint(layoutBytes.length).bytes(layoutBytes).uvarint(frames.length);
-    for (const frame of frames) writer.int64(frame.timestamp).bytes(frame.values);
+    for (const { timestamp, presence, values } of frames) {
+      writer.int64(timestamp);
+      if (format === PARTIAL) {
+        writer.byte(presence === undefined ? 0 : 1);
+        if (presence !== undefined) writer.bytes(presence);
+      } else if (presence !== undefined)
+        throw new RangeError(`a record of format ${format} has no presence maps`);
+      writer.bytes(values);
+    }
   }
   if (isPlain || deletions.length > 0) {
     writer.uvarint(deletions.length);
@@ -148,7 +164,7 @@ export function encodeRecord(record: StreamRecord, format: RecordFormat = FORMAT
 function estimatedBytes({ groups }: StreamRecord): number {
   let bytes = 1024;
   for (const { layout, frames } of groups)
-    bytes += 64 + layout.packed.length + frames.length * (8 + 8 * layout.seriesCount);
+    bytes += 64 + layout.packed.length + frames.length * (9 + 9 * layout.seriesCount);
   return bytes;
 }
 
@@ -165,7 +181,7 @@ export function decodeRecord(bytes: Uint8Array): StreamRecord {
       `${bytes.length} bytes are not a record of the formats that this release reads, ${readable.join(', ')}`,
     );
   try {
-    if (format === PLAIN) return decodeBody(new ByteReader(checkedBody(bytes)), PLAIN);
+    if (format === PLAIN || format === PARTIAL) return decodeBody(new ByteReader(checkedBody(bytes)), format);
     const body = zstdDecompressSync(bytes.subarray(HEADER_BYTES), { maxOutputLength: MAX_DECODED_BYTES });
     return decodeBody(new ByteReader(body), format);
   } catch (error) {
@@ -200,7 +216,7 @@ function plainLayout(bytes: Uint8Array): PackedLayout {
   return layout;
 }
 
-/** The layout of a group in version 3, which states its id: verified the first time, compared with the cache afterwards. */
+/** The layout of a group from version 3 on, which states its id: verified the first time, compared with the cache afterwards. */
 function packedLayout(idBytes: Uint8Array, packed: Buffer): PackedLayout {
   const id = idText(idBytes);
   const cached = checkedLayouts.get(id);
@@ -232,19 +248,31 @@ function decodeBody(reader: ByteReader, format: number): StreamRecord {
     if (splitBits > 15 || splitIndex >= 2 ** splitBits)
       throw new MalformedBytesError(`split ${splitIndex} of 2^${splitBits}`);
     const layout =
-      format === PLAIN
+      format === PLAIN || format === PARTIAL
         ? packedLayout(reader.bytes(ID_BYTES), reader.bytes(reader.count(1)))
         : plainLayout(reader.bytes(reader.count(1)));
     const valueBytes = layout.seriesCount * 8;
-    const frames = Array.from({ length: reader.count(8 + valueBytes) }, () => ({
-      timestamp: reader.int64(),
-      values: reader.bytes(valueBytes),
-    }));
+    const frames = Array.from({ length: reader.count(format === PARTIAL ? 17 : 8 + valueBytes) }, () => {
+      const timestamp = reader.int64();
+      const presence = format === PARTIAL ? decodePresence(reader, layout.seriesCount) : undefined;
+      if (presence === undefined) return { timestamp, values: reader.bytes(valueBytes) };
+      return { timestamp, presence, values: reader.bytes(8 * presentCount(presence)) };
+    });
     return { sourceIdBytes, splitBits, splitIndex, layout, frames };
   });
   const deletions = format === SAMPLES ? [] : decodeDeletions(reader);
   if (reader.left !== 0) throw new MalformedBytesError(`${reader.left} bytes after the record`);
   return deletions.length === 0 ? { tenant, partition, groups } : { tenant, partition, groups, deletions };
+}
+
+/** @returns undefined when all series are present */
+function decodePresence(reader: ByteReader, seriesCount: number): Uint8Array | undefined {
+  const flag = reader.byte();
+  if (flag === 0) return undefined;
+  const presence = reader.bytes(presenceBytes(seriesCount));
+  if (flag !== 1 || !isPresenceOf(presence, seriesCount) || presentCount(presence) === 0)
+    throw new MalformedBytesError(`presence map ${flag} of ${seriesCount} series`);
+  return presence;
 }
 
 function decodeDeletions(reader: ByteReader): SourceDeletion[] {

@@ -9,6 +9,7 @@ import {
   LEFT_OUT,
   mergeBlocks,
   type PlacedFrame,
+  presenceOf,
   relayout,
   sampleCount,
   sliceBlock,
@@ -306,4 +307,34 @@ describe('erasing samples', () => {
       }),
     );
   });
+});
+
+test('frames of some series of a layout give the block that frames of just those series give', () => {
+  const version = { arrivalMs: 1, sequence: 1n };
+  const row = fc
+    .tuple(fc.array(fc.boolean(), { minLength: 5, maxLength: 5 }), fc.nat(3))
+    .filter(([present]) => present.includes(true));
+  const positions = Uint32Array.of(6, 0, 3, 2, 5);
+  fc.assert(
+    fc.property(fc.array(row, { maxLength: 6 }), fc.boolean(), (rows, isPlaced) => {
+      const gathered = (isPartial: boolean) =>
+        blockFromFrames(
+          LAYOUT,
+          isPlaced ? 7 : 5,
+          rows.map(([present, timestamp], n) => {
+            const indexes = present.flatMap((isPresent, i) => (isPresent ? [i] : []));
+            const values = bytesOf(indexes.map((i) => i + n / 7));
+            const frame = { kind: 'samples', layout: LAYOUT, timestamp, version, values } as const;
+            const columns = Uint32Array.from(indexes, (i) => (isPlaced ? positions[i]! : i));
+            return isPartial
+              ? {
+                  frame: { ...frame, presence: presenceOf(indexes, 5) },
+                  positions: isPlaced ? positions : undefined,
+                }
+              : { frame, positions: columns };
+          }),
+        );
+      expect(bitwise(gathered(true))).toEqual(bitwise(gathered(false)));
+    }),
+  );
 });

@@ -5,7 +5,11 @@ import {
   encodeFrame,
   encodeVersion,
   type Frame,
+  isPresenceOf,
+  packPartialFrame,
   packSampleFrame,
+  presenceOf,
+  presentSeries,
   type SampleFrame,
   sampleFrameBytes,
   writeSampleFrame,
@@ -107,6 +111,25 @@ describe('a frame', () => {
     );
   });
 
+  test('of some series comes back bit for bit, from any address', () => {
+    const present = fc
+      .array(fc.boolean(), { minLength: 1, maxLength: 70 })
+      .filter((series) => series.includes(true));
+    fc.assert(
+      fc.property(present, fc.infiniteStream(anyBits), fc.nat(7), (series, bits, shift) => {
+        const indexes = series.flatMap((isPresent, i) => (isPresent ? [i] : []));
+        const presence = presenceOf(indexes, series.length);
+        const values = bytesOf(BigUint64Array.from(indexes, () => bits.next().value!));
+        const bytes = packPartialFrame(LAYOUT, post.timestamp, encodeVersion(version), presence, values);
+        const moved = new Uint8Array(bytes.length + shift).subarray(shift);
+        moved.set(bytes);
+        expect(decodeFrame(moved)).toEqual({ ...post, presence, values });
+        expect([...presentSeries(presence)]).toEqual(indexes);
+        expect(isPresenceOf(presence, series.length)).toBe(true);
+      }),
+    );
+  });
+
   test('is read without copying', () => {
     const bytes = encodeFrame(post);
     expect(decodeFrame(bytes).layout.buffer).toBe(bytes.buffer);
@@ -116,6 +139,13 @@ describe('a frame', () => {
 describe('what is no frame', () => {
   // Three values: the last has no second beside it, and its control byte and two bytes are the frame's last.
   const packable = { ...post, values: bytesOf([0, 0, 1]) };
+  const partial = packPartialFrame(
+    LAYOUT,
+    post.timestamp,
+    encodeVersion(version),
+    presenceOf([1], 3),
+    bytesOf([0.1]),
+  );
   const altered = (frame: Frame, offset: number, value: number) => {
     const bytes = encodeFrame(frame);
     bytes[offset] = value;
@@ -123,7 +153,10 @@ describe('what is no frame', () => {
   };
   test.each([
     { name: 'nothing', bytes: new Uint8Array(0) },
-    { name: 'a later format', bytes: altered(post, 0, 0x31) },
+    { name: 'a later format', bytes: altered(post, 0, 0x41) },
+    { name: 'a presence map cut off', bytes: altered(post, 0, 0x33).subarray(0, 60) },
+    { name: 'fewer values than present series', bytes: partial.subarray(0, -8) },
+    { name: 'more values than present series', bytes: Uint8Array.of(...partial, ...new Uint8Array(8)) },
     { name: 'a packed value cut off', bytes: pack(packable).subarray(0, -1) },
     { name: 'a byte too many after packed values', bytes: Uint8Array.of(...pack(packable), 0x00, 0x01) },
     {

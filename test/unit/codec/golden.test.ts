@@ -11,7 +11,9 @@ import {
   encodeVersion,
   type Frame,
   openChunk,
+  packPartialFrame,
   packSampleFrame,
+  presenceOf,
 } from '../../../shared/codec';
 import { bitwise, bytesOf, LAYOUT } from './arbitraries';
 import { exampleBlocks, kinesisVersion } from './example-blocks';
@@ -33,6 +35,22 @@ const exampleFrames: Readonly<Record<string, Frame>> = {
     timestamp: 1_700_000_040_000,
     version: kinesisVersion(0),
     values: bytesOf([0, 1.5, -0, 4096, 51.846000000000004]),
+  },
+  'partial-post': {
+    kind: 'samples',
+    layout: LAYOUT,
+    timestamp: 1_700_000_040_000,
+    version: kinesisVersion(0),
+    presence: presenceOf([1, 8], 9),
+    values: bytesOf([0.1, 51.846000000000004]),
+  },
+  'partial-packed-post': {
+    kind: 'samples',
+    layout: LAYOUT,
+    timestamp: 1_700_000_040_000,
+    version: kinesisVersion(0),
+    presence: presenceOf([0, 2, 8], 9),
+    values: bytesOf([0, 1.5, 51.846000000000004]),
   },
   deletion: {
     kind: 'tombstone',
@@ -60,14 +78,20 @@ const plain = (value: unknown) => JSON.parse(JSON.stringify(value));
 
 const packed = (frame: Frame) => {
   if (frame.kind !== 'samples') throw new RangeError('only samples are packed');
-  return packSampleFrame(frame.layout, frame.timestamp, encodeVersion(frame.version), frame.values);
+  const { layout, timestamp, presence, values } = frame;
+  const version = encodeVersion(frame.version);
+  return presence === undefined
+    ? packSampleFrame(layout, timestamp, version, values)
+    : packPartialFrame(layout, timestamp, version, presence, values);
 };
 
 const frameMeaning = (frame: Frame) => ({
   ...frame,
   layout: Buffer.from(frame.layout).toString('hex'),
   version: `${frame.version.arrivalMs}/${frame.version.sequence}`,
-  ...(frame.kind === 'samples' ? { values: Buffer.from(frame.values).toString('hex') } : {}),
+  ...(frame.kind === 'samples' && { values: Buffer.from(frame.values).toString('hex') }),
+  ...(frame.kind === 'samples' &&
+    frame.presence !== undefined && { presence: Buffer.from(frame.presence).toString('hex') }),
 });
 
 describe('golden files', () => {
@@ -84,7 +108,7 @@ describe('golden files', () => {
   test.each(Object.entries(exampleFrames))('frame: %s', (name, frame) => {
     const { bytes, meaning } = golden(
       `${name}.frame`,
-      () => (name.startsWith('packed') ? packed(frame) : encodeFrame(frame)),
+      () => (/^(packed|partial)/.test(name) ? packed(frame) : encodeFrame(frame)),
       () => frameMeaning(frame),
     );
     expect(plain(frameMeaning(decodeFrame(bytes)))).toEqual(meaning);

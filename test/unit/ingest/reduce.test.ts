@@ -1,6 +1,7 @@
 import fc from 'fast-check';
-import { decodeFrame, type SampleFrame } from '../../../shared/codec';
+import { decodeFrame, presenceOf, presentSeries, type SampleFrame } from '../../../shared/codec';
 import { reduceBatch } from '../../../shared/ingest/reduce';
+import { FORMATS } from '../../../shared/model/formats';
 import { idText } from '../../../shared/model/id';
 import { labelValue, METRIC_NAME, metricOf, sourceOf } from '../../../shared/model/labels';
 import { decodeLayout, layoutOf, packLayout, unpackLayout } from '../../../shared/model/layout';
@@ -13,6 +14,8 @@ interface Row {
   readonly host?: string;
   readonly at: number;
   readonly values: Readonly<Record<string, number>>;
+  /** Names that the row's layout has and the row has not. */
+  readonly absent?: readonly string[];
 }
 
 /** A batch of records, one for each list of rows; later ones have higher versions. */
@@ -23,16 +26,24 @@ function batchOf(...records: Row[][]) {
     record: {
       tenant: 't',
       partition: 0,
-      groups: rows.map(({ host = 'h', at, values }) => {
+      groups: rows.map(({ host = 'h', at, values, absent = [] }) => {
         const source = sourceOf.host(host);
-        const layout = layoutOf(Object.keys(values).map((name) => metricOf(source, name)));
-        const ordered = layout.series.map((labels) => values[labelValue(labels, METRIC_NAME)!]!);
+        const layout = layoutOf([...Object.keys(values), ...absent].map((name) => metricOf(source, name)));
+        const all = layout.series.map((labels) => values[labelValue(labels, METRIC_NAME)!]);
+        const present = [...all.keys()].filter((column) => all[column] !== undefined);
+        const presence = absent.length === 0 ? undefined : presenceOf(present, all.length);
         return {
           sourceIdBytes: sourceIdBytesOf(tenantIdOf('t'), source),
           splitBits: 0,
           splitIndex: 0,
           layout: packLayout(layout.bytes),
-          frames: [{ timestamp: at, values: Buffer.from(Float64Array.from(ordered).buffer) }],
+          frames: [
+            {
+              timestamp: at,
+              presence,
+              values: Buffer.from(Float64Array.from(present, (column) => all[column]!).buffer),
+            },
+          ],
         };
       }),
     },
@@ -47,8 +58,11 @@ function contents(batches: ReturnType<typeof reduceBatch>): string[] {
         frames.flatMap((bytes) => {
           const frame = decodeFrame(bytes) as SampleFrame;
           const values = new Float64Array(Uint8Array.from(frame.values).buffer);
-          return decodeLayout(unpackLayout(layouts.get(idText(frame.layout))!.packed)).series.map(
-            (labels, i) => `${labelValue(labels, METRIC_NAME)}@${frame.timestamp}=${values[i]}`,
+          const { series } = decodeLayout(unpackLayout(layouts.get(idText(frame.layout))!.packed));
+          const present =
+            frame.presence === undefined ? [...series.keys()] : [...presentSeries(frame.presence)];
+          return present.map(
+            (column, i) => `${labelValue(series[column]!, METRIC_NAME)}@${frame.timestamp}=${values[i]}`,
           );
         }),
       ),
@@ -118,19 +132,21 @@ describe('reducing a batch', () => {
     const row = fc.record({
       at: fc.constantFrom(T, T + 60_000),
       values: fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd'), fc.integer(), { minKeys: 1 }),
+      absent: fc.constantFrom([], ['x'], ['A', 'z']),
     });
     fc.assert(
       fc.property(
         fc.array(row, { minLength: 1, maxLength: 8 }),
         fc.infiniteStream(fc.nat()),
-        (rows, dice) => {
+        fc.constantFrom(...FORMATS.frame.writes),
+        (rows, dice, format) => {
           const plain = new Map<string, number>();
           for (const { at, values } of rows)
             for (const [name, value] of Object.entries(values)) plain.set(`${name}@${at}`, value);
           const batch = batchOf(...rows.map((each) => [each]));
           const delivered = [...batch, ...batch.filter(() => dice.next().value! % 2 === 0)];
           delivered.sort(() => (dice.next().value! % 2 === 0 ? 1 : -1));
-          expect(contents(reduceBatch(delivered, HOUR))).toEqual(
+          expect(contents(reduceBatch(delivered, HOUR, format))).toEqual(
             [...plain].map(([k, v]) => `${k}=${v}`).sort(),
           );
         },

@@ -3,7 +3,9 @@ import {
   decodeFrame,
   encodeFrame,
   encodeVersion,
+  packPartialFrame,
   packSampleFrame,
+  presenceOf,
   type SampleFrame,
 } from '../../../shared/codec';
 import { FORMATS } from '../../../shared/model/formats';
@@ -25,9 +27,14 @@ test('frames of exactly the listed versions can be read', () => {
     values: new Uint8Array(24),
   };
   const { layout, timestamp, version, values } = frame;
-  const written = [encodeFrame(frame), packSampleFrame(layout, timestamp, encodeVersion(version), values)];
+  const versionBytes = encodeVersion(version);
+  const written = [
+    encodeFrame(frame),
+    packSampleFrame(layout, timestamp, versionBytes, values),
+    packPartialFrame(layout, timestamp, versionBytes, presenceOf([0, 1, 2], 3), values),
+  ];
   expect(written.map((bytes) => bytes[0]! >> 4)).toEqual(FORMATS.frame.reads);
-  for (const bytes of written) expect(decodeFrame(bytes)).toEqual(frame);
+  for (const bytes of written) expect(decodeFrame(bytes)).toMatchObject(frame);
   const later = Uint8Array.from(written.at(-1)!);
   later[0]! += 0x10;
   expect(() => decodeFrame(later)).toThrow(CorruptChunkError);

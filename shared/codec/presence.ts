@@ -1,0 +1,46 @@
+/**
+ * Presence maps: which series of a layout a frame has values of. Bit `i mod 8` of byte `i / 8` stands for series `i`; the bits
+ * beyond the last series are 0.
+ */
+
+/** Bytes of a presence map of `seriesCount` series. */
+export function presenceBytes(seriesCount: number): number {
+  return (seriesCount + 7) >> 3;
+}
+
+export function isPresent(presence: Uint8Array, series: number): boolean {
+  return (presence[series >> 3]! & (1 << (series & 7))) !== 0;
+}
+
+/** Indexes of the present series, ascending. */
+export function presentSeries(presence: Uint8Array): Uint32Array {
+  const indexes = new Uint32Array(presentCount(presence));
+  let at = 0;
+  for (let byte = 0; byte < presence.length; byte++)
+    for (let bits = presence[byte]!, i = 8 * byte; bits !== 0; bits >>= 1, i++)
+      if ((bits & 1) === 1) indexes[at++] = i;
+  return indexes;
+}
+
+export function presentCount(presence: Uint8Array): number {
+  let count = 0;
+  for (let byte = 0; byte < presence.length; byte++)
+    for (let bits = presence[byte]!; bits !== 0; bits &= bits - 1) count++;
+  return count;
+}
+
+/** The map of `seriesCount` series of which those at `indexes` are present. */
+export function presenceOf(indexes: ArrayLike<number>, seriesCount: number): Uint8Array {
+  const presence = new Uint8Array(presenceBytes(seriesCount));
+  for (let i = 0; i < indexes.length; i++) presence[indexes[i]! >> 3]! |= 1 << (indexes[i]! & 7);
+  return presence;
+}
+
+/** True when the map has the size for `seriesCount` series and no bit beyond them. */
+export function isPresenceOf(presence: Uint8Array, seriesCount: number): boolean {
+  const rest = seriesCount & 7;
+  return (
+    presence.length === presenceBytes(seriesCount) &&
+    (rest === 0 || presence.length === 0 || presence.at(-1)! >> rest === 0)
+  );
+}
