@@ -46,4 +46,6 @@ export interface Columns {
   readonly key: string;
   /** In the order of the values. A series that occurs twice has its last value. */
   series(): readonly NamedSeries[];
+  /** Consecutive pieces, such as lines, that recur in other combinations. @default the columns as one piece */
+  readonly parts?: readonly Omit<Columns, 'parts'>[];
 }

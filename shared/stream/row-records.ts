@@ -1,8 +1,15 @@
 import { LRUCache } from 'lru-cache';
-import type { RecordFormat } from '../model/formats';
+import { FORMATS, type RecordFormat } from '../model/formats';
 import { type Id, idText } from '../model/id';
 import { type Labels, labelsKey, labelsOf, METRIC_NAME, seriesKeys } from '../model/labels';
-import { byKey, encodeLayout, encodeNamedLayout, type PackedLayout, packLayout } from '../model/layout';
+import {
+  byKey,
+  cutSeries,
+  encodeLayout,
+  encodeNamedLayout,
+  type PackedLayout,
+  packLayout,
+} from '../model/layout';
 import {
   dayOf,
   partitionOf,
@@ -15,6 +22,7 @@ import type { Columns, SourceRows } from '../protocol/protocol';
 import type { Tenant } from '../tenancy/tenants';
 import { type OutgoingRecord, partitionKeyOf } from './outgoing';
 import { encodeRecords, type RecordFrame, type RecordGroup } from './record';
+import { type GroupRow, SourceUnion } from './source-union';
 
 /** The columns of a row that go into one group. */
 interface GroupColumns {
@@ -25,18 +33,11 @@ interface GroupColumns {
   readonly positions: Uint32Array;
 }
 
-/** Where a source's columns go. */
-interface PlacedColumns {
-  readonly sourceIdBytes: Uint8Array;
-  readonly sourceId: Id;
-  readonly groups: readonly GroupColumns[];
-}
-
 /** By tenant, source and columns: agents send the same series minute after minute. */
-const placed = new LRUCache<string, PlacedColumns>({
+const placed = new LRUCache<string, readonly GroupColumns[]>({
   max: 20_000,
   maxSize: 64_000_000,
-  sizeCalculation: ({ groups }, key) =>
+  sizeCalculation: (groups, key) =>
     groups.reduce(
       (sum, { layout, positions }) => sum + 500 + layout.packed.length + positions.byteLength,
       key.length,
@@ -47,16 +48,18 @@ const placed = new LRUCache<string, PlacedColumns>({
 export function rowRecords(
   tenant: Tenant,
   sources: Iterable<SourceRows>,
-  format?: RecordFormat,
+  format: RecordFormat = FORMATS.record.writes[0],
 ): OutgoingRecord[] {
   const byPartition = new Map<number, RecordGroup[]>();
+  const isPartial = format >= PARTIAL_RECORDS;
   for (const [source, rows] of sources) {
     const sourceKey = `${tenant.id}${labelsKey(source)}`;
     const groups = new Map<string, RecordGroup & { frames: RecordFrame[] }>();
+    const { sourceId, sourceIdBytes } = identify(tenant.id, source, sourceKey);
     for (const { timestamp, columns, values } of rows) {
-      const { sourceId, sourceIdBytes, groups: parts } = placeColumns(tenant.id, source, sourceKey, columns);
       const partition = partitionOf(sourceId, partitionsOn(tenant.placement, dayOf(timestamp)));
-      for (const { splitBits, splitIndex, layout, positions } of parts) {
+      for (const row of split(sourceKey, columns, values, isPartial)) {
+        const { splitBits, splitIndex, layout, presence, values: bytes } = row;
         const key = `${partition} ${splitBits} ${layout.id}`;
         let group = groups.get(key);
         if (group === undefined) {
@@ -66,7 +69,7 @@ export function rowRecords(
           if (earlier === undefined) byPartition.set(partition, [group]);
           else earlier.push(group);
         }
-        group.frames.push({ timestamp, values: valuesOf(positions, values) });
+        group.frames.push({ timestamp, presence, values: bytes });
       }
     }
   }
@@ -78,14 +81,64 @@ export function rowRecords(
   );
 }
 
-function placeColumns(tenantId: Id, source: Labels, sourceKey: string, columns: Columns): PlacedColumns {
-  const cacheKey = `${sourceKey}${columns.key}`;
-  const cached = placed.get(cacheKey);
+interface IdentifiedSource {
+  readonly sourceId: Id;
+  readonly sourceIdBytes: Uint8Array;
+}
+
+/** By tenant and source. */
+const identified = new LRUCache<string, IdentifiedSource>({ max: 50_000 });
+
+function identify(tenantId: Id, source: Labels, sourceKey: string): IdentifiedSource {
+  const cached = identified.get(sourceKey);
   if (cached !== undefined) return cached;
   const sourceIdBytes = sourceIdBytesOf(tenantId, source);
-  const made = { sourceIdBytes, sourceId: idText(sourceIdBytes), groups: groupColumns(columns) };
-  placed.set(cacheKey, made);
+  const made = { sourceId: idText(sourceIdBytes), sourceIdBytes };
+  identified.set(sourceKey, made);
   return made;
+}
+
+/** Record formats from which on a row may lack series of its layout. */
+const PARTIAL_RECORDS = 4;
+
+/** Unions by tenant and source; 'seen' after a source's first columns, since most sources never have others. */
+const unions = new LRUCache<string, SourceUnion | 'seen'>({
+  max: 200_000,
+  maxSize: 64_000_000,
+  // Series that are no longer sent leave with the union.
+  ttl: 6 * 3_600_000,
+  sizeCalculation: (union, key) => key.length + (union === 'seen' ? 100 : union.bytes),
+});
+
+/** Splits a row into groups: with layouts of its own if it recurs, else with those of its source's union. */
+function split(sourceKey: string, columns: Columns, values: BigUint64Array, isPartial: boolean): GroupRow[] {
+  const cacheKey = `${sourceKey}${columns.key}`;
+  let groups = placed.get(cacheKey);
+  if (groups === undefined && isPartial) {
+    const rows = splitByUnion(sourceKey, columns, values);
+    if (rows !== undefined) return rows;
+  }
+  if (groups === undefined) {
+    groups = groupColumns(columns);
+    placed.set(cacheKey, groups);
+  }
+  return groups.map(({ splitBits, splitIndex, layout, positions }) => {
+    return { splitBits, splitIndex, layout, values: valuesOf(positions, values) };
+  });
+}
+
+function splitByUnion(sourceKey: string, columns: Columns, values: BigUint64Array): GroupRow[] | undefined {
+  const found = unions.get(sourceKey);
+  if (found === undefined) {
+    unions.set(sourceKey, 'seen');
+    return undefined;
+  }
+  const union = found === 'seen' ? new SourceUnion() : found;
+  const before = union.bytes;
+  const rows = union.split(columns, values);
+  // Again, for its size has changed.
+  if (found === 'seen' || union.bytes > before) unions.set(sourceKey, union);
+  return rows;
 }
 
 interface KeyedColumn {
@@ -110,14 +163,14 @@ function groupColumns(columns: Columns): GroupColumns[] {
   const labelBytes = ordered.reduce((sum, { key }) => sum + Buffer.byteLength(key), 0);
   const splitBits = splitBitsFor(ordered.length, labelBytes);
   const bySplit = Map.groupBy(ordered, ({ key }) => splitIndexOf(key, splitBits));
-  return Array.from(
-    bySplit,
-    ([splitIndex, series]): GroupColumns => ({
+  return [...bySplit].flatMap(([splitIndex, all]) =>
+    // Names that hash into one group may exceed what a layout may have.
+    cutSeries(all).map((series) => ({
       splitBits,
       splitIndex,
       layout: packLayout(encodeColumns(series)),
       positions: Uint32Array.from(series, ({ position }) => position),
-    }),
+    })),
   );
 }
 

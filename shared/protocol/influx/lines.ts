@@ -44,12 +44,6 @@ interface LineShape {
   readonly id: string;
   readonly source: Labels;
   readonly sourceKey: string;
-  /**
-   * Lines of a source and time whose family is the same share a row. It is the part of the series' names before the first
-   * underscore: no two rows can then have a series in common, however a name is cut into measurement and field, and the
-   * rows are small enough to stay the same when a sender cuts its batches elsewhere.
-   */
-  readonly family: string;
   /** Measurement and tags as they stand in a line. */
   readonly head: string;
   /** Field keys as they stand in a line, one after the other, and where each ends. */
@@ -80,7 +74,7 @@ export const influxLines: Protocol<Uint8Array, LineOptions, DroppedLines> = {
     const reader = new LineReader<LineShape>(bytes, precision, ({ headStart, headEnd }) => {
       return shapes.get(body.toString('latin1', headStart, headEnd))?.[0];
     });
-    const bySource = new Map<string, { readonly labels: Labels; readonly rows: Map<string, LineRow> }>();
+    const bySource = new Map<string, { readonly labels: Labels; readonly rows: Map<number, LineRow> }>();
     const problems: LineProblem[] = [];
     let samples = 0;
     let strings = 0;
@@ -117,9 +111,8 @@ export const influxLines: Protocol<Uint8Array, LineOptions, DroppedLines> = {
         source = { labels: shape.source, rows: new Map() };
         bySource.set(shape.sourceKey, source);
       }
-      const rowKey = `${timestamp} ${shape.family}`;
-      const row = source.rows.get(rowKey);
-      if (row === undefined) source.rows.set(rowKey, new LineRow(timestamp, shape, reader.bits()));
+      const row = source.rows.get(timestamp);
+      if (row === undefined) source.rows.set(timestamp, new LineRow(timestamp, shape, reader.bits()));
       else row.add(shape, reader.bits());
       samples += count;
     }
@@ -131,10 +124,10 @@ export const influxLines: Protocol<Uint8Array, LineOptions, DroppedLines> = {
   },
 };
 
-/** The row of all lines of one source, time and family. */
+/** The row of all lines of one source and time. */
 class LineRow implements SourceRow, Columns {
   private readonly shapes: LineShape[];
-  private readonly parts: BigUint64Array[];
+  private readonly bits: BigUint64Array[];
 
   constructor(
     readonly timestamp: number,
@@ -142,12 +135,12 @@ class LineRow implements SourceRow, Columns {
     bits: BigUint64Array,
   ) {
     this.shapes = [shape];
-    this.parts = [bits];
+    this.bits = [bits];
   }
 
   add(shape: LineShape, bits: BigUint64Array): void {
     this.shapes.push(shape);
-    this.parts.push(bits);
+    this.bits.push(bits);
   }
 
   get columns(): Columns {
@@ -163,11 +156,15 @@ class LineRow implements SourceRow, Columns {
     return this.shapes.map(seriesOf);
   }
 
+  get parts() {
+    return this.shapes.map((shape) => ({ key: shape.id, series: () => [seriesOf(shape)] }));
+  }
+
   get values(): BigUint64Array {
-    if (this.parts.length === 1) return this.parts[0]!;
-    const values = new BigUint64Array(this.parts.reduce((sum, { length }) => sum + length, 0));
+    if (this.bits.length === 1) return this.bits[0]!;
+    const values = new BigUint64Array(this.bits.reduce((sum, { length }) => sum + length, 0));
     let at = 0;
-    for (const part of this.parts) {
+    for (const part of this.bits) {
       values.set(part, at);
       at += part.length;
     }
@@ -228,7 +225,6 @@ function makeShape(body: Buffer, reader: LineReader<LineShape>): LineShape | str
     id: (shapesMade++).toString(36),
     source,
     sourceKey: labelsKey(source),
-    family: measurement.split('_', 1)[0]!,
     head: headText,
     // A copy: a view would keep the whole body.
     keys: Buffer.concat(parts),

@@ -54,9 +54,9 @@ describe('lines', () => {
     );
   });
 
-  test('of one host, time and family share a frame; the source is the host, else all tags', () => {
+  test('of one source and time share a frame; the source is the host, else all tags', () => {
     const body = `cpu,host=web1,cpu=cpu0 user=1 ${nowMs}\ncpu,host=web1,cpu=cpu1 user=2 ${nowMs}\nmem,host=web1 free=3 ${nowMs}\nroom,floor=2,side=n t=20 ${nowMs}`;
-    expect(stored(body)).toMatchObject({ frames: 3, values: 4 });
+    expect(stored(body)).toMatchObject({ frames: 2, values: 4 });
     expect(lines(body).sources.map(([source]) => source)).toEqual([
       [['host', 'web1']],
       [

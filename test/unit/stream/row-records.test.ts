@@ -1,0 +1,95 @@
+import fc from 'fast-check';
+import { Random } from '../../../scripts/faults/random';
+import { presentSeries } from '../../../shared/codec';
+import { labelsKey, metricOf, sourceOf } from '../../../shared/model/labels';
+import { decodeLayout, unpackLayout } from '../../../shared/model/layout';
+import { tenantIdOf } from '../../../shared/model/placement';
+import { rowsOf } from '../../../shared/protocol/mackerel/json';
+import { decodeRecord } from '../../../shared/stream/record';
+import { rowRecords } from '../../../shared/stream/row-records';
+
+const tenant = {
+  id: tenantIdOf('t'),
+  name: 't',
+  placement: { epochs: [{ fromDay: '1970-01-01', partitions: 4 }] },
+};
+let hosts = 0;
+/** Each its own: what an instance of post knows of a source outlives a test. */
+const newHost = () => `h${hosts++}`;
+
+/** Posts one row, and gives its samples as they are in the stream, and the layouts they refer to. */
+function post(host: string, timestamp: number, values: ReadonlyMap<string, number>, format: 3 | 4 = 4) {
+  const source = sourceOf.host(host);
+  const records = rowRecords(tenant, [[source, rowsOf(source, new Map([[timestamp, values]]))]], format);
+  const samples = new Map<string, number>();
+  const layouts = new Set<string>();
+  let isPartial = false;
+  for (const { data } of records)
+    for (const { layout, frames } of decodeRecord(data).groups) {
+      layouts.add(layout.id);
+      const { series } = decodeLayout(unpackLayout(layout.packed));
+      for (const frame of frames) {
+        const bytes = Buffer.from(frame.values);
+        isPartial ||= frame.presence !== undefined;
+        const present = frame.presence === undefined ? [...series.keys()] : presentSeries(frame.presence);
+        present.forEach((column, i) => {
+          samples.set(`${labelsKey(series[column]!)} ${frame.timestamp}`, bytes.readDoubleLE(8 * i));
+        });
+      }
+    }
+  return { samples, layouts, isPartial, bytes: records.reduce((sum, { data }) => sum + data.length, 0) };
+}
+
+const key = (host: string, name: string, timestamp: number) =>
+  `${labelsKey(metricOf(sourceOf.host(host), name))} ${timestamp}`;
+const names = (count: number) => Array.from({ length: count }, (_, i) => `disk.sda${i}.reads.delta`);
+const rowOf = (all: readonly string[], value = 1) => new Map(all.map((name, i) => [name, value + i / 7]));
+
+describe('rows cut anywhere', () => {
+  test('are stored as a plain map of them, for any cuts and any number of series', () => {
+    const row = fc.tuple(
+      fc.integer({ min: 0, max: 600 }),
+      fc.integer({ min: 1, max: 400 }),
+      fc.constantFrom<3 | 4>(3, 4),
+    );
+    fc.assert(
+      fc.property(fc.array(row, { maxLength: 12 }), (rows) => {
+        const host = newHost();
+        const all = names(1_000);
+        for (const [i, [from, count, format]] of rows.entries()) {
+          const values = rowOf(all.slice(from, from + count), i);
+          const { samples } = post(host, i, values, format);
+          expect(samples).toEqual(new Map([...values].map(([name, value]) => [key(host, name, i), value])));
+        }
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  test('have few layouts: 500 random halves of 100 series, a handful', () => {
+    const random = new Random(1);
+    const host = newHost();
+    const layouts = new Set<string>();
+    const later = new Set<string>();
+    for (let i = 0; i < 500; i++) {
+      const half = names(100).filter(() => random.chance(0.5));
+      for (const id of post(host, i, rowOf(half)).layouts) (i < 20 ? layouts : later).add(id);
+    }
+    expect(layouts.size).toBeLessThan(12);
+    expect(later.size).toBe(1);
+  });
+
+  test('that recur have a layout of their own and no presence map', () => {
+    const host = newHost();
+    const shapes = [rowOf(names(100)), rowOf(names(30))];
+    for (const shape of shapes) post(host, 0, shape);
+    expect(post(host, 1, shapes[0]!).isPartial).toBe(false);
+  });
+
+  test('that are a small part of their source take no more bytes than alone', () => {
+    const [host, other] = [newHost(), newHost()];
+    for (const size of [200, 250]) post(host, 0, rowOf(names(size)));
+    const few = rowOf(names(240).slice(237));
+    expect(post(host, 1, few).bytes).toBe(post(other, 1, few).bytes);
+  });
+});
