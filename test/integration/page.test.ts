@@ -15,10 +15,10 @@ const PHONE = { width: 390, height: 844 };
 /** As long as a host's name may be, nearly. */
 const LONG_NAME = `edge-${'long.'.repeat(39)}host`;
 const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
-/** Kept, for people to look at. */
+/** Screenshots stay there for people to look at. */
 const SCREENSHOTS = join(__dirname, '..', '..', '.local', 'screenshots');
 
-/** What Chromium writes when a request is answered 4xx, or not at all; some tests bring that about. */
+/** Chromium logs this when a request fails or its answer is 4xx; some tests cause that. */
 const REQUEST_FAILED = /^Failed to load resource/;
 
 jest.setTimeout(120_000);
@@ -154,7 +154,7 @@ describe('the page', () => {
   }
 
   async function open(address: string, options: BrowserContextOptions = {}): Promise<Page> {
-    // The machine's own language may be one that browsers do not know.
+    // The machine's own language may be no valid tag.
     const context = await browser.newContext({ viewport: DESKTOP, locale: 'en-US', ...options });
     contexts.push(context);
     return openIn(context, address);
@@ -176,7 +176,7 @@ describe('the page', () => {
     await page.getByRole('button', { name: 'Sign in' }).click();
   }
 
-  /** Signed in by the address, as `npm start` prints it. */
+  /** Signs in by the address, as `npm start` prints it. */
   const opened = (state: string, options?: BrowserContextOptions, url = stack.url) =>
     open(`${url}/#${state}&key=${stack.apiKey}`, options);
 
@@ -191,7 +191,7 @@ describe('the page', () => {
     );
   }
 
-  test('is answered compressed, with a policy that lets nothing else in, and again with 304', async () => {
+  test('comes compressed, with a policy that admits no other origin, and as 304 the second time', async () => {
     const response = await fetch(stack.url, { headers: { 'accept-encoding': 'gzip, br' } });
     expect(response.status).toBe(200);
     expect(response.headers.get('content-encoding')).toBe('br');
@@ -217,7 +217,7 @@ describe('the page', () => {
     expect([nothing.status, await nothing.json()]).toEqual([404, { error: { message: expect.any(String) } }]);
   });
 
-  test('leads from a key to a moving graph, and asks only its own server', async () => {
+  test('leads from a key to a graph that follows the present, and calls only its own server', async () => {
     const page = await open(`${stack.url}/#last=30m`);
     const asked = new Set<string>();
     page.on('request', (request) => asked.add(new URL(request.url()).origin));
@@ -239,7 +239,7 @@ describe('the page', () => {
     expect(await page.title()).toBe('web1 · HeteroTSDB');
   });
 
-  test('shows graphs as they are defined, and gaps as gaps', async () => {
+  test('draws graphs as they are defined, and gaps as gaps', async () => {
     const page = await opened(`host=${host}&last=3h`);
     await plot(page, 'Orders by state').waitFor();
     expect(await card(page, 'Orders by state').getByRole('listitem').allTextContents()).toEqual(
@@ -286,7 +286,7 @@ describe('the page', () => {
     );
   });
 
-  test('shares the crosshair, and says the values there', async () => {
+  test('shares the crosshair among graphs, and shows the values there', async () => {
     const page = await opened(`host=${host}&last=1h&time=utc`);
     await plot(page, 'CPU').waitFor();
     await plot(page, 'Load average').waitFor();
@@ -366,7 +366,7 @@ describe('the page', () => {
     expect(png.bytes.length).toBeGreaterThan(5_000);
   });
 
-  test('says what is wrong with a key, and lets another be tried', async () => {
+  test('says what is wrong with a key, and takes another', async () => {
     const page = await open(stack.url);
     await signIn(page, 'ht_nobody');
     await page.getByRole('alert').getByText('not known here').waitFor();
@@ -379,7 +379,7 @@ describe('the page', () => {
     expect(errors.splice(0)).toEqual([expect.stringMatching(REQUEST_FAILED)]);
   });
 
-  test('keeps what it shows when the server is gone, says so, and goes on when it is back', async () => {
+  test('keeps its graphs when the server is gone, says so, and goes on when it is back', async () => {
     const door = new Door(Number(new URL(stack.url).port));
     const port = await door.open(0);
     const page = await opened(`host=${host}&graph=loadavg&last=30m`, {}, `http://127.0.0.1:${port}`);
@@ -807,7 +807,7 @@ interface TraceEvent {
   readonly tdur?: number;
 }
 
-/** Stands before a server. Can be shut, or let requests in and never answer, while the server runs on. */
+/** A proxy before a server. It can be closed, or accept requests and never answer, while the server runs on. */
 class Door {
   private server: Server | undefined;
   private readonly sockets = new Set<Socket>();
@@ -837,7 +837,7 @@ class Door {
   /** From now on requests are not answered; at false, new ones are. */
   hang(isHanging: boolean): void {
     this.isHanging = isHanging;
-    // What waits now waits for ever, as at a server that was killed without a word.
+    // Requests under way are never answered either.
     if (isHanging) for (const socket of this.sockets) socket.unpipe().removeAllListeners('data');
   }
 

@@ -3,14 +3,14 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
 
-/** Made by `scripts/setup.mjs --browser` where the PATH has no Chromium. */
+/** Where `scripts/setup.mjs --browser` puts Chromium if the PATH has none. */
 const OWN = join(__dirname, '..', '..', '.local', 'browser', 'chromium');
 
-/** Starts a headless Chromium: the machine's, or the one that set-up fetched. */
+/** Starts a headless Chromium: the one of the PATH, or the one that set-up fetched. */
 export async function startBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: chromiumPath(),
-    // Root has no sandbox to give up, and containers often none; the pages are ours.
+    // Chromium's sandbox fails for root and in many containers; these pages are our own.
     args: ['--no-sandbox', '--disable-gpu'],
   });
 }

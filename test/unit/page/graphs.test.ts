@@ -23,7 +23,7 @@ const shape = (names: string[], definitions: GraphDefinition[] = []) =>
 describe('graphs of one source', () => {
   test.each([
     {
-      name: "the system's own have titles and units",
+      name: 'those of mackerel-agent have titles and units',
       names: ['loadavg5', 'loadavg1', 'cpu.user.percentage', 'cpu.idle.percentage'],
       graphs: [
         ['loadavg', 'Load average', 'float', ['1 min', '5 min']],
@@ -31,7 +31,7 @@ describe('graphs of one source', () => {
       ],
     },
     {
-      name: 'devices are in one graph, each with its name',
+      name: 'devices share a graph, each with its name',
       names: ['disk.sda.reads.delta', 'disk.sdb.reads.delta', 'disk.sda.writes.delta'],
       graphs: [['disk', 'Disk operations', 'iops', ['sda reads', 'sdb reads', 'sda writes']]],
     },
@@ -57,7 +57,7 @@ describe('graphs of one source', () => {
     expect(shape(names)).toEqual(graphs);
   });
 
-  test('a definition says title, unit, labels and stacking, and what it leaves has a graph all the same', () => {
+  test('a definition sets title, unit, labels and stacking; metrics that it does not match have graphs of their own', () => {
     const definition = {
       name: 'custom.dice.#',
       displayName: 'Dice',
@@ -72,7 +72,7 @@ describe('graphs of one source', () => {
     );
   });
 
-  test('a label that does not say what a wildcard stands for gets it added', () => {
+  test('what a wildcard matched is appended to a label without a place for it', () => {
     const definition = { name: 'custom.q.*', metrics: [{ name: 'custom.q.*.len', displayName: 'length' }] };
     expect(shape(['custom.q.a.len', 'custom.q.b.len'], [definition])).toEqual([
       ['custom.q.*', 'q.*', 'float', ['length a', 'length b']],

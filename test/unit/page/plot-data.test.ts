@@ -14,7 +14,7 @@ const _ = undefined;
 describe('gaps', () => {
   test.each([
     {
-      name: 'samples at their usual interval are one line',
+      name: 'samples at their usual interval make one line',
       data: { times: [0, 60, 120, 180], values: [[1, 2, 3, 4]] },
       drawn: { times: [0, 60, 120, 180], values: [[1, 2, 3, 4]] },
     },
@@ -70,7 +70,7 @@ describe('gaps', () => {
     else expect(found).toEqual(drawn);
   });
 
-  test('no value is lost or moved', () => {
+  test('no sample is lost or moved', () => {
     const table = fc.array(
       fc.tuple(fc.integer({ min: 1, max: 500 }), fc.option(fc.integer()), fc.option(fc.integer())),
     );

@@ -49,7 +49,7 @@ test.each([
   expect(formatDuration(ms)).toBe(text);
 });
 
-test('a time axis has the date where a day begins', () => {
+test('a time axis shows the date where a day begins', () => {
   const midnight = Date.parse('2026-11-21T00:00:00Z') / 1000;
   expect(axisLabels([midnight - 3600, midnight, midnight + 3600], 3600, true)).toEqual([
     '23:00',
@@ -67,7 +67,7 @@ test.each([true, false])('a date and time reads back as it was written, in UTC: 
   expect(parseDateTime('', utc)).toBeUndefined();
 });
 
-test('a CSV has a line for each time and nothing where there is no sample', () => {
+test('a CSV has a line for each time, and an empty field where a series has no sample', () => {
   expect(
     csvOf(['a', 'b,"c"'], {
       times: [0, 60.5],
@@ -79,7 +79,7 @@ test('a CSV has a line for each time and nothing where there is no sample', () =
   ).toBe('time,a,"b,""c"""\r\n1970-01-01T00:00:00.000Z,1,-0.5\r\n1970-01-01T00:01:00.500Z,,1e+21\r\n');
 });
 
-test('Server-Timing says what each tier gave, with or without where', () => {
+test('Server-Timing names the samples of each tier, and their spans if it has them', () => {
   const header =
     'hot;dur=1.5;desc="2 samples";spans="60-120 300-300", warm;dur=0.0;desc="0 samples";spans="", cold;dur=9.1;desc="7 samples"';
   expect(parseServerTiming(header)).toEqual([

@@ -126,7 +126,7 @@ describe('time ranges', () => {
     expect(refreshS(lastS)).toBeLessThanOrEqual(300);
   });
 
-  test('later than now is the present again', () => {
+  test('that reach the present follow it', () => {
     expect(shifted({ fromS: now - 5000, toS: now - 1400 }, 0.5, now)).toEqual({ lastS: 3600 });
   });
 });

@@ -160,7 +160,7 @@ function refreshEvery({ range, refreshS: chosenS }: ViewState, isGone: boolean):
   return chosenS ?? refreshS(range.lastS);
 }
 
-/** What is wrong with the range of the address that was opened, until it is closed or the range changes. */
+/** Says that the range of the opened address is impossible, until someone closes it or changes the range. */
 function useRangeProblem({ range }: ViewState): [string | undefined, () => void] {
   const [problem, setProblem] = useState(() => rangeProblem(location.hash));
   const first = useRef(range);

@@ -12,11 +12,12 @@ export interface HostDetailsProps {
   readonly onChanged: () => void;
 }
 
-/** What the registry knows of a host, and its status to change. */
+/** A host's facts of the registry, and its status, which a key with the write right may change. */
 export function HostDetails({ api, host, state, onChanged }: HostDetailsProps) {
   const roles = Object.entries(host.roles).flatMap(([service, names]) =>
     names.map((role) => `${service}:${role}`),
   );
+  const status = host.isRetired ? 'retired' : host.status;
   const facts = [
     ['Id', host.id],
     ['Name', host.name],
@@ -30,7 +31,7 @@ export function HostDetails({ api, host, state, onChanged }: HostDetailsProps) {
   return (
     <details class="host">
       <summary>
-        Details <span class={`status-${host.status}`}>{host.isRetired ? 'retired' : host.status}</span>
+        Details <span class={`status-${status}`}>{status}</span>
       </summary>
       <dl>
         {!host.isRetired && <StatusChoice key={host.id} api={api} host={host} onChanged={onChanged} />}

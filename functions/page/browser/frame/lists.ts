@@ -5,7 +5,7 @@ import { hostName } from '../side/host-text';
 import { byNature } from '../view/natural-order';
 import { type OnAnswer, usePolling } from './polling';
 
-/** What the tenant has; refreshed at intervals. */
+/** The tenant's sources and graph definitions; refreshed at intervals. */
 export interface Lists {
   readonly hosts: readonly Host[];
   readonly services: readonly string[];

@@ -9,7 +9,7 @@ import { type Labels, parseLabels } from '../view/labels-text';
 import type { SourceRef } from '../view/view-state';
 import { type OnAnswer, usePolling } from './polling';
 
-/** What a source's graphs are made of. */
+/** The metrics that a source's graphs are made of. */
 interface Found {
   readonly of: string;
   /** The source's own metrics. */

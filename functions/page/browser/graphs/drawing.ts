@@ -13,7 +13,7 @@ export interface DrawnLine {
   readonly isEarlier: boolean;
 }
 
-/** What a graph draws: a row of values for each line. */
+/** The lines of a graph, and a row of values for each. */
 export interface Drawing {
   readonly lines: readonly DrawnLine[];
   readonly data: SeriesData;

@@ -110,7 +110,7 @@ export function GraphCard(props: GraphCardProps) {
   );
 }
 
-/** What a reader of this graph must know about it. */
+/** Warnings below a graph: lines left out, samples lost from memory, a failed read. */
 function Remarks({ state, whole }: { readonly state: ReadingState; readonly whole: Graph }) {
   const { reading, earlier, error } = state;
   return (

@@ -44,7 +44,7 @@ export function Legend({ title, drawing, unit, hidden, compareS, show, onHide }:
             <button
               type="button"
               aria-pressed={!hidden.includes(id)}
-              title={id}
+              title={label === id ? id : `${label}: ${id}`}
               onClick={() => onHide(id, !hidden.includes(id))}
             >
               <i class="swatch" style={{ background: seriesColor(color) }} />

@@ -4,7 +4,7 @@ export interface SeriesData {
   readonly values: readonly (readonly (number | null)[])[];
 }
 
-/** What a line does at a time: a number is a sample; null breaks the line; at undefined, a time of another series, it goes on. */
+/** A line at a time: a number is a sample, null breaks the line, and at undefined, a time of another series, it goes on. */
 export type Drawn = number | null | undefined;
 
 export interface PlotData {

@@ -9,7 +9,7 @@ export interface SourceEntry {
   readonly source: SourceRef;
   readonly label: string;
   readonly note: string;
-  /** What a search looks at beside label and note. */
+  /** More text to search in, beside label and note. */
   readonly text: string;
   /** Whether it belongs to the entry above, as a role does to its service. */
   readonly isInner: boolean;

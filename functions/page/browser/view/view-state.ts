@@ -3,7 +3,7 @@ import { durationText, MAX_SPAN_S, MIN_SPAN_S, parseDurationText, type TimeRange
 
 export const SOURCE_KINDS = ['host', 'service', 'role', 'labels'] as const;
 
-/** What the page draws: a host, a service, the hosts of a role, or a source known by its labels. */
+/** The source whose graphs the page draws: a host, a service, the hosts of a role, or labels. */
 export interface SourceRef {
   readonly kind: (typeof SOURCE_KINDS)[number];
   /** A host's id, a service's name, a role as `service:role`, or labels as `labelsText` writes them. */
