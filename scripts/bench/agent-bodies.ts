@@ -4,10 +4,10 @@ export type Protocol = 'mackerel' | 'influx';
 
 /** Lines of one request of line protocol. */
 export const LINES_A_REQUEST = 20;
-/** Minutes of values, after which they come again. */
+/** Minutes of distinct values, after which they repeat. */
 const MINUTES = 120;
 
-/** Bodies as the agents of many hosts post them: names differ from host to host, values from minute to minute. */
+/** Bodies that many hosts' agents post: names differ by host, values by minute. */
 export class AgentBodies {
   private readonly names: readonly string[];
   private readonly values: readonly (readonly string[])[];
@@ -22,7 +22,7 @@ export class AgentBodies {
     this.values = series.map(({ values }) => values.map(String));
   }
 
-  /** Requests in which some hosts post one minute: Mackerel's agents each by itself, line protocol 20 hosts at a time. */
+  /** Requests in which hosts post one minute: Mackerel's agents one host each, line protocol 20 hosts. */
   *minute(protocol: Protocol, hosts: readonly string[], minute: number, timeMs: number): Generator<string> {
     if (protocol === 'mackerel') for (const host of hosts) yield this.json(host, minute, timeMs / 1000);
     else
@@ -57,7 +57,7 @@ function markOf(host: string): [mark: string, phase: number] {
   return [(sum % 97).toString(), sum];
 }
 
-/** Devices and plugins are called otherwise on each host. */
+/** Devices and plugins have other names on each host. */
 function nameOn(name: string, mark: string): string {
   return /^(disk|interface|filesystem|custom)\./.test(name) ? name.replace('.', `.x${mark}_`) : name;
 }

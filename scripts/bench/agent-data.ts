@@ -1,7 +1,6 @@
 /**
- * Made-up metrics of a host as an agent posts them: 100 series, one value a minute, the shapes mackerel-agent's
- * plugins give: percentages of jiffies, gauges in KiB and pages, rates per second over a minute, counters, load
- * averages, and what never changes. Always the same.
+ * Generates a host's metrics as mackerel-agent's plugins shape them: 100 series with one value a minute: percentages of
+ * jiffies, gauges in KiB and pages, rates per second over a minute, counters, load averages, constants. Always the same.
  */
 
 export interface SeriesData {
@@ -115,7 +114,7 @@ export function makeAgentData(minutes = 7 * 1440): SeriesData[] {
   let sample = 0;
   while (series.length < 90) {
     const base = 40 + random() * 20;
-    // Averages of a few readings in thousandths: noise beside decimals.
+    // Averages of a few readings, in thousandths: noise among decimals.
     add(`custom.sensor.t${sample++}`, () => {
       let sum = 0;
       for (let k = 0; k < 5; k++) sum += Math.round(1000 * base + 800 * normal()) * 0.001;

@@ -1,2 +1,2 @@
-/** The header of an answer in which an instance says it. */
+/** Header in which an instance reports what a query asked of the stores. */
 export const ASKED_HEADER = 'x-bench-asked';

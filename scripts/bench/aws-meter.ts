@@ -1,18 +1,18 @@
-/** Watches what the AWS SDK sends, in a process that is measured: where its sockets begin. */
+/** Measures the AWS SDK's requests in this process, at its sockets. */
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 
 export interface AwsCall {
-  /** `PutItem`; of S3 the method. */
+  /** `PutItem`; for S3 the method. */
   readonly operation: string;
   readonly body: string | Uint8Array | undefined;
-  /** Bytes of both bodies. */
+  /** Bytes of the request's and the answer's body. */
   readonly bytes: number;
-  /** From sent until answered, ms: the emulator's own time, and of ours what was done meanwhile. */
+  /** From sent to answered, ms: the emulator's time, and our own work meanwhile. */
   readonly startMs: number;
   readonly endMs: number;
 }
 
-/** Tells `onCall` of each request that was answered; who sent it has the answer when that has ended. */
+/** Calls `onCall` for each answered request, before its sender has the answer. */
 export function watchAws(onCall: (call: AwsCall) => void | Promise<void>): void {
   const { handle } = NodeHttpHandler.prototype;
   NodeHttpHandler.prototype.handle = async function (request, options) {

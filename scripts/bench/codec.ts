@@ -1,9 +1,8 @@
 /**
- * `npm run bench -- codec`: how small chunks are and how fast, beside textbook Gorilla and plain zstd.
+ * `npm run bench -- codec`: size and speed of chunks, beside textbook Gorilla and plain zstd.
  *
- * Measured blocks have one version each, as a backfill's have, an arrival time with the sequence number 0; a Kinesis
- * number would add 24 bytes a chunk. What live data takes, one version for each post with Kinesis' 186-bit numbers,
- * is printed beside it.
+ * Measured blocks have one version each, as a backfill's have: an arrival time with the sequence number 0. A Kinesis number
+ * would add 24 bytes a chunk. Bytes of live data, with one version a post and Kinesis' 186-bit numbers, stand beside.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
@@ -33,7 +32,7 @@ interface Result {
   zstdBytesPerPoint: number;
 }
 
-/** Beside the JSON's figures, for people. */
+/** Figures that only the table has. */
 interface Details {
   liveBytesPerPoint: number;
   gorillaEncodePointsPerSecond: number;
@@ -59,8 +58,8 @@ const ROUNDS = 5;
 export async function benchCodec(args: string[]): Promise<void> {
   const command = new Command('bench codec')
     .description(
-      'Bytes per point and speed of chunks, per data set and block length, beside textbook Gorilla and zstd-3 of ' +
-        'the raw 16-byte points. Bytes count everything: header, timestamps, directory, checksum. ' +
+      'Bytes a sample and speed of chunks, per data set and block length, beside textbook Gorilla and zstd-3 of ' +
+        'the raw 16-byte samples. Bytes count everything: header, timestamps, directory, checksum. ' +
         'A data set whose series share their timestamps is one group; otherwise each series is a chunk of its own.',
     )
     .option(
@@ -120,7 +119,7 @@ function groupsOf(series: SeriesData[]): Block[] {
   return isGroup ? [blockOf(series)] : series.map((one) => blockOf([one]));
 }
 
-/** Through frames, so that what stands twice is settled as the system does. */
+/** Through frames, so that duplicates are settled as the system settles them. */
 function blockOf(series: SeriesData[]): Block {
   const version: Version = { arrivalMs: 1_790_000_000_000, sequence: 0n };
   const frames = (series[0]?.timestamps ?? []).map((timestamp, row) => {
@@ -196,7 +195,7 @@ function checkGorilla(timestamps: Float64Array, values: Float64Array, bytes: Uin
     throw new Error('Gorilla is wrong');
 }
 
-/** The median of rounds that repeat the work for {@link ROUND_MS}, after one that warms up. */
+/** Median of rounds that repeat the work for {@link ROUND_MS}, after a warm-up round. */
 function medianSeconds(work: () => void): number {
   const rounds: number[] = [];
   for (let round = 0; round <= ROUNDS; round++) {
@@ -211,7 +210,7 @@ function medianSeconds(work: () => void): number {
   return rounds.sort((a, b) => a - b)[ROUNDS >> 1]!;
 }
 
-/** zstd-3 of int64 milliseconds and float64 value, point after point, series after series. */
+/** zstd-3 of int64 milliseconds and float64 value, sample after sample, series after series. */
 function zstdOfPoints({ timestamps, columns }: Block): Uint8Array {
   const points = new DataView(new ArrayBuffer(16 * sum(columns, ({ values }) => values.length)));
   let at = 0;
@@ -227,7 +226,7 @@ function zstdOfPoints({ timestamps, columns }: Block): Uint8Array {
   });
 }
 
-/** Every post with a version of its own: some delay after its timestamp, and a number as Kinesis gives it. */
+/** Gives every post a version of its own: an arrival some delay after its timestamp, and a number as Kinesis has. */
 function withLiveVersions(block: Block): Block {
   let random = 1;
   let counter = 1_734_642_199n;
@@ -242,7 +241,7 @@ function withLiveVersions(block: Block): Block {
   return { ...block, versions, rowVersions: Uint32Array.from(versions.keys()) };
 }
 
-/** What a frame of 100 series takes in the hot tier, before the store's own overhead of a few bytes an element. */
+/** Bytes of a frame of 100 series in memory, without the store's overhead of a few bytes an element. */
 function hotBytes(): string {
   const live = encodeVersion({ arrivalMs: 1_790_000_000_000, sequence: 2n ** 185n });
   const perPoint = sampleFrameBytes(live, 100) / 100;
@@ -259,8 +258,20 @@ function asJson(result: Result & Details): Result {
 function table(results: readonly (Result & Details)[]): string {
   const million = (perSecond: number) => (perSecond / 1e6).toFixed(1);
   const lines = [
-    ['', '', '', 'bytes a point', '', '', '', 'M points/s', '', 'Gorilla', ''],
-    ['data', 'block', 'points', 'chunk', 'live', 'Gorilla', 'zstd-3', 'encode', 'decode', 'encode', 'decode'],
+    ['', '', '', 'bytes a sample', '', '', '', 'M samples/s', '', 'Gorilla', ''],
+    [
+      'data',
+      'block',
+      'samples',
+      'chunk',
+      'live',
+      'Gorilla',
+      'zstd-3',
+      'encode',
+      'decode',
+      'encode',
+      'decode',
+    ],
     ...results.map((r) => [
       r.data,
       r.block,

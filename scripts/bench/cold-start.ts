@@ -1,4 +1,4 @@
-/** `npm run bench -- cold-start`: how large the functions' bundles are, and the CPU it takes to load one. */
+/** `npm run bench -- cold-start`: size of the functions' bundles, and CPU of loading one. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ import { parseSettings } from '../../shared/platform/settings';
 interface Result {
   readonly function: FunctionName;
   readonly bundleBytes: number;
-  /** Of a process that loads the bundle, less that of one that loads nothing; the least of several. */
+  /** CPU of a process that loads the bundle, less that of one that loads nothing; the least of several. */
   readonly initCpuMs: number;
 }
 
@@ -53,10 +53,10 @@ export async function benchColdStart(args: string[]): Promise<void> {
   }
 }
 
-/** CPU of a process that loads a file and ends, ms; the least of a few, since others only add. */
+/** CPU of a process that loads a file and ends, ms; the least of a few, because disturbances only add. */
 function cpuMs(file: string): number {
   const load = `require(${JSON.stringify(file)});const{user,system}=process.cpuUsage();console.error((user+system)/1000);process.exit()`;
-  // Nothing listens: a client is made, and no connection.
+  // Nothing listens there: clients are made, connections are not.
   const env = {
     PATH: process.env.PATH,
     AWS_REGION: 'us-east-1',

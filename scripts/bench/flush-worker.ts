@@ -1,6 +1,6 @@
 /**
- * The flusher of `bench flush`: the real handler, bundled as it is deployed, whose SDK talks to the stand-in for AWS. What
- * it sends is kept, and counted at the end.
+ * The flusher of `bench flush`: the real handler, bundled as it is deployed, whose SDK talks to the stand-in for AWS. It
+ * keeps what the SDK sends, and counts it at the end.
  */
 import type { Context } from 'aws-lambda';
 import { type FlushResult, handler as flusher } from '../../functions/flusher/handler';
@@ -9,7 +9,7 @@ import { writeUnitsOf } from './write-units';
 
 export interface FlushTask {
   readonly drain: true;
-  /** By the store's clock, ms. */
+  /** The store's clock, ms. */
   readonly before: number;
   readonly lane: number;
   readonly lanes: number;

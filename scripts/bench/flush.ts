@@ -1,4 +1,4 @@
-/** `npm run bench -- flush`: how fast a full hot tier moves to DynamoDB while samples go on coming in. */
+/** `npm run bench -- flush`: samples a second from a full memory tier to DynamoDB, beside ingest. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -36,7 +36,7 @@ interface Result {
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** How long before now the first sample's window begins: what is offered beside the flush must not lie ahead of now. */
+/** From the first sample's window to now: samples offered beside the flush must not lie ahead of now. */
 const BEGIN_MS = 20 * HOUR_MS;
 
 /** @param args what follows `flush` on the command line */
@@ -53,7 +53,7 @@ export async function benchFlush(args: string[]): Promise<void> {
       'minutes in memory when the flush begins, one sample of each metric in each',
       '60',
     )
-    .option('--rate <n>', 'points a second offered beside the flush; 0 for none', '300000')
+    .option('--rate <n>', 'samples a second offered beside the flush; 0 for none', '300000')
     .option('--lanes <n>', 'flushers side by side, each a process with its share of the partitions', '1')
     .option('--cpu-prof <dir>', 'write a CPU profile of each flusher there')
     .option('--json', 'one object on stdout, as the last line')
@@ -97,7 +97,7 @@ async function measure(dir: string, options: Options): Promise<Result> {
     const peakBytes = await peakMemory(stores);
 
     const over = new AbortController();
-    // In windows that follow, as live data lies; those are not due by `before`.
+    // In later windows, as live data is; those are not due by `before`.
     const nextMs = fromMs + Math.ceil(minutes / 60) * HOUR_MS;
     const offered = offer(ingest, Number(options.rate), pointsPerMinute, nextMs, over.signal);
     const [hotMs, awsMs] = [cpuMs(stores.hot.pid()), cpuMs(stores.aws.pid())];
@@ -116,7 +116,7 @@ async function measure(dir: string, options: Options): Promise<Result> {
     const beside = await offered;
 
     const samples = sum(flushed, (each) => each.samples);
-    // A window that a flusher met while it grew would be moved in part.
+    // A flusher would move only a part of a window that is still growing.
     if (samples !== minutes * pointsPerMinute)
       throw new Error(`${samples} samples moved of ${minutes * pointsPerMinute}`);
     const elapsedMs =
@@ -132,13 +132,13 @@ async function measure(dir: string, options: Options): Promise<Result> {
     const flusherCpuMs = sum(flushed, (each) => each.cpuMs);
     const seconds1 = (ms: number) => (ms / 1000 / millions).toFixed(3);
     process.stderr.write(
-      `${samples} points of ${sum(flushed, ({ windows }) => windows)} group-windows moved in ${elapsedMs} ms: ${result.pointsPerSecond} points/s, ` +
+      `${samples} samples of ${sum(flushed, ({ windows }) => windows)} group-windows moved in ${elapsedMs} ms: ${result.pointsPerSecond} samples/s, ` +
         `${(sum(flushed, ({ bytes }) => bytes) / samples).toFixed(3)} chunk bytes a point\n` +
-        `beside it line protocol, ${result.ingestPointsPerSecond} points/s of ${options.rate} offered\n` +
-        `CPU s per million points: flusher ${seconds1(flusherCpuMs)} (${Math.round(samples / (flusherCpuMs / 1000))} points per CPU s), ` +
+        `beside it line protocol, ${result.ingestPointsPerSecond} samples/s of ${options.rate} offered\n` +
+        `CPU s per million samples: flusher ${seconds1(flusherCpuMs)} (${Math.round(samples / (flusherCpuMs / 1000))} samples per CPU s), ` +
         `store ${seconds1(hotCpuMs)} and stand-in for DynamoDB ${seconds1(awsCpuMs)}, the store's with what was offered; post ` +
         `${(beside.postCpuMs / 1000 / (beside.points / 1e6)).toFixed(3)}, ingest ${(beside.ingestCpuMs / 1000 / (beside.points / 1e6)).toFixed(3)}\n` +
-        `write units per million points ${result.writeUnitsPerMillionPoints}: ${describeCalls(flushed, millions)}\n` +
+        `write units per million samples ${result.writeUnitsPerMillionPoints}: ${describeCalls(flushed, millions)}\n` +
         `peak memory of the store ${mib(result.redisBytesPeak)}\n`,
     );
     return result;
@@ -150,7 +150,7 @@ async function measure(dir: string, options: Options): Promise<Result> {
   }
 }
 
-/** As the operator command would; the ingesting process has a copy of its own. */
+/** As `ops tenants create` does; the ingesting process has a copy of its own. */
 async function makeTenant({ address, environment }: Stores): Promise<void> {
   const client = new DynamoDBClient(address);
   const tenants = new Tenants({ client, name: environment[ENV.metaTable]! });
@@ -173,7 +173,7 @@ async function startFlushers(
   return Promise.all(
     Array.from({ length: Number(lanes) }, async () => {
       const child = fork(outfile, {
-        // What the functions print is their metrics.
+        // The functions print their metrics.
         stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
         execArgv: cpuProf === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', cpuProf],
         env: environment,

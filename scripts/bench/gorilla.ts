@@ -9,7 +9,7 @@
 /** Bits, most significant first. */
 let words = new Uint8Array(1 << 16);
 
-/** One series as Gorilla writes it; a copy. */
+/** Encodes one series as Gorilla does, into a new array. */
 export function encodeGorilla(timestamps: Float64Array, values: Float64Array): Uint8Array {
   const bits = new Uint32Array(values.buffer, values.byteOffset, values.length * 2);
   if (words.length < values.length * 20 + 64) words = new Uint8Array(values.length * 40 + 64);
@@ -75,7 +75,7 @@ export function encodeGorilla(timestamps: Float64Array, values: Float64Array): U
     else {
       leading = zerosBefore;
       meaningful = 64 - zerosBefore - zerosAfter;
-      // 64 does not fit 6 bits; 0 stands for it.
+      // 0 stands for 64, which does not fit 6 bits.
       write((0b11 << 11) | (leading << 6) | (meaningful & 63), 13);
     }
     const shift = 64 - leading - meaningful;
@@ -94,7 +94,7 @@ function trailingZeros(word: number): number {
   return 31 - Math.clz32(word & -word);
 }
 
-/** Reads back what {@link encodeGorilla} wrote; the caller knows the number of points. */
+/** Reads back what {@link encodeGorilla} wrote; the caller knows the number of samples. */
 export function decodeGorilla(
   bytes: Uint8Array,
   count: number,

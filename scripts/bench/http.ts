@@ -1,4 +1,4 @@
-/** `npm run bench -- http`: posts over real HTTP to the local stack, until they can be read. */
+/** `npm run bench -- http`: samples a second over real HTTP to the local stack, until they can be read. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { startStack } from '../local/stack';
@@ -15,7 +15,7 @@ interface Options {
 }
 
 interface Result {
-  /** The most that are acknowledged, and readable, a second. */
+  /** Most samples a second that are acknowledged and can be read. */
   readonly pointsPerSecond: number;
   readonly ackP50Ms: number;
   readonly ackP99Ms: number;
@@ -27,7 +27,7 @@ const MINUTE_MS = 60_000;
 const POLL_MS = 10;
 const MARKERS_A_SECOND = 5;
 const WARM_UP_MINUTES = 5;
-/** After which a marker is taken to be lost. */
+/** A marker that takes longer counts as lost. */
 const PATIENCE_MS = 120_000;
 const MARKER = 'benchmarker';
 
@@ -35,8 +35,8 @@ const MARKER = 'benchmarker';
 export async function benchHttp(args: string[]): Promise<void> {
   const command = new Command('bench http')
     .description(
-      'Finds the most points a second that the local stack takes as line protocol over HTTP (20 hosts a request) until they can ' +
-        'be read; then, at half of that, how long an acknowledgement takes, and how long until a sample can be read.',
+      'Finds the most samples a second that the local stack takes as line protocol over HTTP (20 hosts a request) until they ' +
+        'can be read; then, at half of that, the time to an acknowledgement and the time until a sample can be read.',
     )
     .option('--hosts <n>', 'hosts', '1000')
     .option('--metrics <n>', 'metrics of each', '100')
@@ -44,7 +44,7 @@ export async function benchHttp(args: string[]): Promise<void> {
     .option('--seconds <n>', 'how long each of the two parts is', '20')
     .option(
       '--batch-window <duration>',
-      'how long the mapping gathers a batch; as deployed, where `npm start` has 0s',
+      'time for which the mapping gathers a batch, as deployed; `npm start` has 0s',
       '1s',
     )
     .option('--json', 'one object on stdout, as the last line')
@@ -53,7 +53,7 @@ export async function benchHttp(args: string[]): Promise<void> {
       '\nThe local stack is `npm start`: the functions as they are deployed, each in processes of its own, Valkey, and stand-ins for\n' +
         'API Gateway, Kinesis, its event source mapping, DynamoDB and S3; client and all of these share this machine.\n' +
         `Freshness: ${MARKERS_A_SECOND} times a second a sample of one more series is posted, and read by the query API every ${POLL_MS} ms\n` +
-        'until it is there; from before it was posted until the answer that has it.',
+        'until the answer has it; from before the post until that answer.',
     );
   command.parse(args, { from: 'user' });
   const options = command.opts<Options>();
@@ -77,7 +77,7 @@ export async function benchHttp(args: string[]): Promise<void> {
       freshP99Ms: Math.round(quantile(fresh, 0.99)),
     };
     process.stderr.write(
-      `at most ${result.pointsPerSecond} points/s until readable; at ${Math.round(offered)} points/s ` +
+      `at most ${result.pointsPerSecond} samples/s until readable; at ${Math.round(offered)} samples/s ` +
         `acknowledged after p50 ${result.ackP50Ms} ms, p99 ${result.ackP99Ms} ms (${acks.length} posts), ` +
         `readable after p50 ${result.freshP50Ms} ms, p99 ${result.freshP99Ms} ms (${fresh.length} markers)\n`,
     );
@@ -108,7 +108,7 @@ class HttpBench {
     this.bodies = endless(new AgentBodies(this.pointsOfHost), ids);
   }
 
-  /** Posts some minutes of every host: each series is new once, and code is compiled. */
+  /** Posts some minutes of every host, so that series are known and code is compiled. */
   async warmUp(): Promise<void> {
     const posts = (WARM_UP_MINUTES * this.hosts) / LINES_A_REQUEST;
     let done = 0;
@@ -116,22 +116,22 @@ class HttpBench {
     await this.untilRead();
   }
 
-  /** What is acknowledged in some time, until all of it can be read. */
+  /** Samples acknowledged in a time, and the time until all of them can be read. */
   async maximum(): Promise<{ points: number; elapsedMs: number }> {
     const beganMs = performance.now();
     const points = await this.flood(() => performance.now() - beganMs < this.durationMs);
     const acknowledgedMs = performance.now() - beganMs;
     await this.untilRead();
     process.stderr.write(
-      `${points} points acknowledged in ${Math.round(acknowledgedMs)} ms, readable after ${Math.round(performance.now() - beganMs)} ms\n`,
+      `${points} samples acknowledged in ${Math.round(acknowledgedMs)} ms, readable after ${Math.round(performance.now() - beganMs)} ms\n`,
     );
     return { points, elapsedMs: performance.now() - beganMs };
   }
 
   /**
-   * Clients post, each the next body as soon as its last is acknowledged.
+   * Posts with several clients, each the next body as soon as its last is acknowledged.
    *
-   * @returns points acknowledged
+   * @returns samples acknowledged
    */
   private async flood(goesOn: () => boolean): Promise<number> {
     let points = 0;
@@ -146,13 +146,13 @@ class HttpBench {
     return points;
   }
 
-  /** Until what was posted before can be read: a stream keeps its order. */
+  /** Waits until everything posted before can be read: the stream keeps its order. */
   private async untilRead(): Promise<void> {
     const timeMs = await this.mark();
     await this.untilReadable([{ timeMs, sentMs: performance.now() }], () => false);
   }
 
-  /** Posts at a rate, whether or not those before were acknowledged. */
+  /** Posts at a rate, without waiting for acknowledgements. */
   async atRate(pointsPerSecond: number): Promise<{ acks: number[]; fresh: number[]; offered: number }> {
     const acks: number[] = [];
     const sent: Promise<void>[] = [];
@@ -183,7 +183,7 @@ class HttpBench {
     return { acks, fresh: await fresh, offered: points / (elapsedMs / 1000) };
   }
 
-  /** Times differ, so that a sample is found by its own. */
+  /** Every marker has a time of its own, by which it is found. */
   private nextMarkerMs(): number {
     this.lastMarkerMs = Math.max(this.lastMarkerMs + 1, Date.now());
     return this.lastMarkerMs;
@@ -195,10 +195,10 @@ class HttpBench {
   }
 
   /**
-   * Reads the marker series until every marker is there.
+   * Reads the marker series until it has every marker.
    *
-   * @param mayGrow whether more are to come
-   * @returns for each how long it took, ms
+   * @param mayGrow more markers may come
+   * @returns each marker's time until it was read, ms
    */
   private async untilReadable(markers: readonly Marker[], mayGrow: () => boolean): Promise<number[]> {
     const took: number[] = [];
@@ -229,14 +229,14 @@ class HttpBench {
     const response = await fetch(`${this.url}/api/v1/series/metrics?${query}`, {
       headers: { 'x-api-key': this.apiKey },
     });
-    // Nobody knows the series before its first sample.
+    // 404 before the first sample.
     if (response.status === 404) return new Set();
     if (!response.ok) throw new Error(`a read was answered ${response.status} ${await response.text()}`);
     const { metrics } = (await response.json()) as { metrics: { time: number }[] };
     return new Set(metrics.map(({ time }) => Math.round(time * 1000)));
   }
 
-  /** @returns its points, once they are acknowledged */
+  /** @returns the number of samples, once they are acknowledged */
   private async post(body: string): Promise<number> {
     const headers = { 'x-api-key': this.apiKey, 'content-type': 'text/plain' };
     const response = await fetch(`${this.url}/write`, { method: 'POST', headers, body });
@@ -247,13 +247,13 @@ class HttpBench {
 }
 
 interface Marker {
-  /** Its own time, ms since epoch. */
+  /** The marker's own time, ms since epoch. */
   readonly timeMs: number;
-  /** By the monotonic clock, ms. */
+  /** Monotonic clock, ms. */
   readonly sentMs: number;
 }
 
-/** Minute after minute of the past hours, from one long enough ago that none is ahead of now. */
+/** Consecutive minutes that end before now. */
 function* endless(bodies: AgentBodies, hosts: readonly string[]): Generator<string> {
   const fromMs = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - 23 * 60 * MINUTE_MS;
   for (let minute = 0; ; minute++) yield* bodies.minute('influx', hosts, minute, fromMs + minute * MINUTE_MS);

@@ -1,7 +1,7 @@
 /**
- * Takes the place of `@smithy/node-http-handler` in the bundles that are measured: Kinesis and DynamoDB as a map in this
- * process. Everything of the SDK before the socket (serializing, signing, parsing) runs as it is; a network and an
- * emulator do not, whose speed would be what is measured.
+ * Replaces `@smithy/node-http-handler` in the measured bundles: Kinesis and DynamoDB are maps in this process. The SDK runs
+ * unchanged up to its socket (serializing, signing, parsing). A network and an emulator are left out: the benchmark would
+ * measure their speed.
  */
 
 import { writeUnitsOf } from './write-units';
@@ -14,17 +14,17 @@ interface Request {
   readonly body: string | Uint8Array;
 }
 
-/** A record as PutRecords has it. */
+/** A record of PutRecords. */
 export interface PutRecord {
   readonly PartitionKey: string;
   /** base64 */
   readonly Data: string;
 }
 
-/** What was put into the stream and not yet taken. */
+/** Records that were put into the stream and not yet taken. */
 export const streamed: PutRecord[] = [];
 export const calls = new Map<string, number>();
-/** CPU spent in here, which is not ours, ms; and what DynamoDB would charge. */
+/** CPU of this stand-in, ms, which is not ours; and the write units DynamoDB would charge. */
 export const spent = { ms: 0, writeUnits: 0 };
 
 /** By partition key, then sort key. */
@@ -36,7 +36,7 @@ export function putItem(item: Item): void {
   items.set(text(item.pk), collection.set(text(item.sk), item));
 }
 
-/** For items too many to be put one by one. */
+/** Puts many items at once. */
 export function setDefaultItem(make: (key: Item) => Item | undefined): void {
   defaultItem = make;
 }
@@ -122,7 +122,7 @@ const DECODER = new TextDecoder();
 
 class Refusal extends Error {}
 
-/** What the SDK makes its requests with. @public */
+/** The SDK's request handler. @public */
 export class NodeHttpHandler {
   readonly metadata = { handlerProtocol: 'http/1.1' };
 
@@ -131,7 +131,7 @@ export class NodeHttpHandler {
   }
 
   async handle({ headers, body }: Request) {
-    // Nothing here waits, so the time it takes is what it uses; asking for CPU would take longer than that.
+    // Nothing here waits, so elapsed time is CPU; asking for CPU would take longer than the work.
     const began = performance.now();
     const operation = headers['x-amz-target']!.split('.')[1]!;
     calls.set(operation, (calls.get(operation) ?? 0) + 1);
@@ -169,10 +169,10 @@ export class NodeHttpHandler {
   destroy(): void {}
 }
 
-/** Kinesis' default, which is not used. @public */
+/** Kinesis' default handler, unused. @public */
 export class NodeHttp2Handler extends NodeHttpHandler {}
 
-/** An answer's body, which is whole already. @public */
+/** Reads an answer's body, which is whole already. @public */
 export async function streamCollector(body: Uint8Array): Promise<Uint8Array> {
   return body;
 }

@@ -1,7 +1,7 @@
 /**
  * One of the processes of `bench ingest`: the real post and ingester handlers, bundled as they are deployed, with
- * {@link module:in-process-aws} where the SDK's sockets would be. Between them it does what the event source mapping
- * does: it stamps records with arrival time and sequence number, and cuts batches.
+ * {@link module:in-process-aws} in place of the SDK's sockets. Between them it acts as the event source mapping: it stamps
+ * records with arrival time and sequence number, and cuts batches.
  */
 import { hash } from 'node:crypto';
 import type {
@@ -25,7 +25,7 @@ export interface WorkerTask {
   readonly worker: number;
   readonly workers: number;
   readonly hosts: number;
-  /** That post before the others do. */
+  /** Hosts that post before the others. */
   readonly warmUpHosts: number;
   readonly metrics: number;
   readonly protocol: Protocol;
@@ -51,7 +51,7 @@ export interface Round {
 const TENANT = 'bench';
 const KEY_ID = 'benchbench12';
 const KEY = `ht_${KEY_ID}_${'k'.repeat(43)}`;
-/** What the event source mapping puts into one batch at most: the setting, and Lambda's payload. */
+/** Limits of the event source mapping's batch: the setting, and Lambda's payload. */
 const MAX_BATCH_RECORDS = parseSettings({}).batchSize;
 const PUT_UNIT_BYTES = 25_000;
 const MAX_BATCH_PAYLOAD = 6_000_000;
@@ -88,23 +88,23 @@ function hostIds(
 ): string[] {
   const tenantId = tenantIdOf(TENANT);
   const ids = Array.from({ length: hosts }, (_, i) => `${first}${i.toString(36).padStart(10, '0')}`);
-  // A worker is a shard: the records of a partition come to one.
+  // A worker is a shard: all records of a partition go to one worker.
   return ids.filter(
     (id) => partitionOf(sourceIdOf(tenantId, sourceOf.host(id)), partitions) % workers === worker,
   );
 }
 
-/** Time enough. */
+/** Far beyond what an invocation takes. */
 const CONTEXT = { getRemainingTimeInMillis: () => 120_000 } as Context;
 
 class Worker {
   private readonly bodies: AgentBodies;
   private readonly hosts: readonly string[];
   private readonly warmUpHosts: readonly string[];
-  /** Whose minute was made. */
+  /** Hosts whose minute was made. */
   private posting: readonly string[] = [];
   private readonly paper: PaperWay;
-  /** Outside of the heap, where a minute of them would be work for the collector that no function has. */
+  /** Outside the heap: a minute of bodies would give the garbage collector work that no function has. */
   private made: Buffer[] = [];
   private sequence = 49590338271490256608559692538361571095921575989136588898n;
   private readonly event: Omit<APIGatewayProxyEventV2, 'body'>;
@@ -173,7 +173,7 @@ class Worker {
         batches++;
         if (isPaper) await this.paper.ingest(batch);
         else {
-          // As the mapping does: what failed is delivered again, with what came after it.
+          // As the mapping does: delivers the failed record again, with all after it.
           for (let left = batch; left.Records.length > 0; ) {
             const failed = new Set(
               (await ingester(left, CONTEXT)).batchItemFailures.map((item) => item.itemIdentifier),
@@ -227,7 +227,7 @@ class Worker {
   }
 }
 
-/** CPU of this process from now on, ms, less what is spent in the stand-in for AWS. */
+/** Measures this process's CPU from now on, ms, without the stand-in for AWS. */
 function meter(): () => number {
   const begin = process.cpuUsage();
   const spentMs = spent.ms;
@@ -260,6 +260,6 @@ process.on('message', (message: Message) => {
     },
   );
 });
-// Connections would keep it.
+// Open connections would keep the process alive.
 process.on('disconnect', () => process.exit());
 process.send!({});

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- ingest`: how many samples a second go through the real post and ingester handlers into a real
- * Valkey, and beside them the same samples the paper's way.
+ * `npm run bench -- ingest`: samples a second through the real post and ingester handlers into a real Valkey, and the same
+ * samples the paper's way.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,13 +20,13 @@ import type { Round, WorkerTask } from './ingest-worker';
 const MINUTE_MS = 60_000;
 const WARM_UP_MINUTES = 3;
 
-/** What is posted, and by how many processes. */
+/** The load, and the number of processes that post it. */
 export interface Load {
   readonly hosts: string;
   readonly metrics: string;
   readonly minutes: string;
   readonly workers: string;
-  /** Hosts that post before; none by default. */
+  /** Other hosts that post before. @default none */
   readonly warmUp?: string;
   readonly protocol: Protocol;
   readonly cpuProf?: string;
@@ -59,7 +59,7 @@ export async function benchIngest(args: string[]): Promise<void> {
     )
     .option('--hosts <n>', 'hosts', '10000')
     .option('--metrics <n>', 'metrics of each', '100')
-    .option('--minutes <n>', 'minutes that each posts; the first is cold, every series new', '30')
+    .option('--minutes <n>', 'minutes that each host posts; in the first every series is new', '30')
     .option(
       '--workers <n>',
       'processes, each a shard with the functions beside it',
@@ -72,7 +72,7 @@ export async function benchIngest(args: string[]): Promise<void> {
     )
     .option(
       '--warm-up <n>',
-      'other hosts, new too, that post three minutes before: cold is of new series, not of a new process',
+      'other hosts that post for three minutes before: the first minute then measures new series, not new processes',
       '1000',
     )
     .option('--no-paper', "leave the paper's way out")
@@ -121,18 +121,18 @@ export async function benchIngest(args: string[]): Promise<void> {
 
 export interface Phase {
   readonly pointsPerSecond: number;
-  /** Seconds per million points. */
+  /** Seconds per million samples. */
   readonly cpu: { readonly post: number; readonly ingest: number; readonly store: number };
   readonly recordBytes: number;
   readonly redisCallsPerMillion: number;
-  /** Of 25 KB, a record being one at least. */
+  /** Units of 25 KB, at least one a record. */
   readonly putUnitsPerMillion: number;
-  /** Of the ingester and the counters of post; a flush has its own, see `bench flush`. */
+  /** The ingester's, and those of post's counters; `bench flush` counts a flush's. */
   readonly writeUnitsPerMillion: number;
   readonly calls: Readonly<Record<string, number>>;
 }
 
-/** One file, as the functions are deployed, but for the SDK's sockets. */
+/** Bundles both handlers as they are deployed, except for the SDK's sockets. */
 export async function bundleWorker(dir: string): Promise<string> {
   const outfile = join(dir, 'worker.js');
   await build({
@@ -145,7 +145,7 @@ export async function bundleWorker(dir: string): Promise<string> {
   return outfile;
 }
 
-/** Runs a load from an empty store on; its first minute is cold, the others warm. */
+/** Runs a load into an empty store; in its first minute every series is new, in the others all are known. */
 export async function measureIngest(load: Load, way: 'ours' | 'paper' = 'ours') {
   const dir = mkdtempSync(join(tmpdir(), 'bench-ingest-'));
   try {
@@ -226,7 +226,7 @@ export async function startWorker(
     redisUrl,
   };
   const child = fork(bundle, {
-    // What the functions print is their metrics.
+    // The functions print their metrics.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     execArgv: options.cpuProf === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', options.cpuProf],
     env: {
@@ -235,7 +235,7 @@ export async function startWorker(
       AWS_ACCESS_KEY_ID: 'test',
       AWS_SECRET_ACCESS_KEY: 'test',
       BENCH_TASK: JSON.stringify(task),
-      // A tenant of this size has limits to match.
+      // Limits that a tenant of this size needs.
       [ENV.settings]: JSON.stringify(parseSettings({ maxSamplesPerMinute: 1e12, maxSeries: 1e9 })),
       [ENV.stream]: 'stream',
       [ENV.metaTable]: 'meta',
@@ -289,7 +289,7 @@ function phaseOf(rounds: readonly Round[], storeCpuMs: number, redisCalls: numbe
   };
 }
 
-/** The phase in the middle by speed. */
+/** The phase of median speed. */
 function median(phases: readonly Phase[]): Phase {
   const sorted = [...phases].sort((a, b) => a.pointsPerSecond - b.pointsPerSecond);
   return sorted[sorted.length >> 1]!;
@@ -300,7 +300,7 @@ function describe({ pointsPerSecond, cpu, recordBytes, calls }: Phase): string {
     .filter(([, n]) => n > 0)
     .map(([name, n]) => `${name} ${n}`);
   return (
-    `${Math.round(pointsPerSecond / 1000)} k points/s; CPU s per million: post ${cpu.post.toFixed(3)}, ingest ${cpu.ingest.toFixed(3)}, ` +
+    `${Math.round(pointsPerSecond / 1000)} k samples/s; CPU s per million: post ${cpu.post.toFixed(3)}, ingest ${cpu.ingest.toFixed(3)}, ` +
     `store ${cpu.store.toFixed(3)}; stream bytes a point ${recordBytes.toFixed(1)}; ${operations.join(', ')}`
   );
 }

@@ -1,7 +1,7 @@
 /** Start and end, in any unit. */
 export type Interval = readonly [start: number, end: number];
 
-/** How long at least one of the intervals lasts. */
+/** Total time that at least one of the intervals covers. */
 export function unionMs(intervals: readonly Interval[]): number {
   let covered = 0;
   let until = -Infinity;

@@ -9,20 +9,20 @@ interface NoisyOptions {
   readonly rounds: number;
 }
 
-/** Samples of a quiet tenant's post, and of a noisy one's. */
+/** Samples of a post: the quiet tenant's, and the noisy one's. */
 const QUIET_SAMPLES = 30;
 const NOISY_SAMPLES = 500;
-/** What the noisy tenant may send: it is beyond it at once. */
+/** Samples a minute that the noisy tenant may send: it exceeds them at once. */
 const NOISY_LIMIT = 10_000;
 
 /**
- * How long a tenant's posts take while another sends far beyond its limit. In turns without and with the other, since the
- * machine itself is not steady. Here both share two instances of post, where Lambda would give each request its own.
+ * Measures how long a tenant's posts take while another tenant sends far beyond its limit: in turns without and with the
+ * other, because the machine is not steady. Both share two instances of post; Lambda would give each request its own.
  */
 export async function benchNoisy(args: string[]): Promise<void> {
   const program = new Command('noisy')
-    .description('p99 of a tenant while another exceeds its limit')
-    .option('--posts <n>', 'of the quiet tenant in a turn', Number, 300)
+    .description("p99 of a tenant's posts while another tenant exceeds its limit")
+    .option('--posts <n>', 'posts of the quiet tenant in a turn', Number, 300)
     .option('--rate <n>', 'posts a second of the noisy tenant', Number, 20)
     .option('--rounds <n>', 'turns without and with the noisy tenant', Number, 3)
     .parse(args, { from: 'user' });
@@ -101,7 +101,7 @@ async function tenantOf(
   };
   const hostId = (await send('/api/v0/hosts', JSON.stringify({ name: 'web1', meta: {} }))).body.id;
   const time = Math.floor(Date.now() / 1000);
-  // Made once: what a client does with its own processor is not what is measured.
+  // Made once: the client's own CPU is not measured.
   const bodies = new Map<number, string>();
   const bodyOf = (samples: number) => {
     const points = Array.from({ length: samples }, (_, i) => ({

@@ -11,12 +11,12 @@ export interface Offered {
 }
 
 /**
- * Lets a worker of `bench ingest` post minute after minute of all its hosts, each when the rate says so or as soon as the
- * one before is in memory.
+ * Makes a worker of `bench ingest` post minute after minute of all its hosts, at the given rate or, if that is too fast, as
+ * soon as the minute before is in memory.
  *
- * @param rate points a second
+ * @param rate samples a second
  * @param fromMs time of the first minute
- * @param over ends it
+ * @param over stops the worker
  */
 export async function offer(
   ingest: ChildProcess,

@@ -5,11 +5,11 @@ import { decodeLayout, type PackedLayout, unpackLayout } from '../../shared/mode
 import { decodeRecord } from '../../shared/stream/record';
 
 /**
- * HeteroTSDB's own way into Redis, as its reference implementation has it: for each point a string to which 16 bytes
- * are appended, a look at its time to live, a timer when it is new, an entry for the flusher when it is about to expire.
+ * HeteroTSDB's way into Redis, as its reference implementation has it. For each sample it appends 16 bytes to a string,
+ * looks at the string's time to live, sets a timer if the string is new, and enters it for the flusher if it is about to expire.
  *
- * KEYS  stream of series to flush; for each point its series
- * ARGV  time to live, s; time to live below which a series is flushed, s; for each point 16 bytes
+ * KEYS  stream of series to flush; for each sample its series
+ * ARGV  time to live, s; time to live below which a series is flushed, s; for each sample 16 bytes
  *
  * @see Tsubouchi et al., "HeteroTSDB", 2020, section 4
  */
@@ -29,7 +29,7 @@ return #KEYS - 1
 const TTL_S = 3_600 * 2;
 const FLUSH_BELOW_S = 3_600;
 
-/** Appends the points of a batch the paper's way, one script call a host. */
+/** Appends a batch the paper's way, one script call a host. */
 export class PaperWay {
   private readonly redis: Redis & {
     paperAppend(keys: number, ...args: (string | number | Buffer)[]): Promise<number>;

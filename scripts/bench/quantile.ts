@@ -1,5 +1,5 @@
 /**
- * The smallest of the values that at least a fraction `q` of them do not exceed (nearest rank).
+ * Returns the smallest value that at least a fraction `q` of the values do not exceed (nearest rank).
  *
  * @param values at least one, in any order
  * @param q above 0, at most 1

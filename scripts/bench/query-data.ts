@@ -54,9 +54,9 @@ interface HostPlace {
 }
 
 /**
- * Writes hosts of 100 metrics, a sample a minute each of a post of its own, by the tiers' own classes: an hour and what is
- * begun of the next in memory, a day in the warm table in windows of an hour, 30 days in the archive, one object a
- * partition and day, one chunk a host in each.
+ * Writes hosts of 100 metrics, one post a minute, through the tiers' own classes: an hour and the begun next one in memory, a
+ * day in the warm table in windows of an hour, 30 days in the archive, one object a partition and day with one chunk a
+ * host.
  */
 export async function writeQueryData(
   { address, environment, redisUrl }: Stores,

@@ -1,6 +1,6 @@
 /**
  * One instance of the query function for `bench query`: the real handler, bundled as it is deployed, behind a plain HTTP
- * server on loopback. It says in a header of each answer what the query asked of the stores.
+ * server on loopback. A header of each answer reports what the query asked of the stores.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createServer } from 'node:http';
@@ -15,11 +15,11 @@ import { ASKED_HEADER } from './asked';
 import { watchAws } from './aws-meter';
 import { type Interval, unionMs } from './intervals';
 
-/** What a query asked of the stores. */
+/** A query's calls to the stores. */
 export interface Asked {
   readonly requests: number;
   readonly bytes: number;
-  /** While an answer of the stand-in for AWS was waited for. */
+  /** Time in which an answer of the stand-in for AWS was waited for. */
   readonly emulatorMs: number;
 }
 
@@ -30,7 +30,7 @@ interface Asking {
 }
 
 const asking = new AsyncLocalStorage<Asking>();
-/** How long each answer of a store is held back, ms. */
+/** Delay of each store's answer, ms. */
 let holdMs = 0;
 
 watchAws(async ({ bytes, startMs, endMs }) => {

@@ -1,4 +1,4 @@
-/** `npm run bench -- query`: how long reads take from each tier, and what they cost. */
+/** `npm run bench -- query`: time and cost of reads from each tier. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -6,9 +6,10 @@ import { Agent, get, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Command } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { build } from 'esbuild';
 import { BUNDLE_OPTIONS } from '../../infra/bundle-options';
+import { parseDuration } from '../../shared/model/duration';
 import { ASKED_HEADER } from './asked';
 import { answer, ask, bundleWorker, startWorker, sum } from './ingest';
 import { offer } from './offer';
@@ -21,7 +22,8 @@ interface Options {
   readonly hosts: string;
   readonly clients: string;
   readonly seconds: string;
-  readonly pause: string;
+  /** ms */
+  readonly pause: number;
   readonly ingest: string;
   readonly only?: string;
   readonly cpuProf?: string;
@@ -42,14 +44,20 @@ interface Result {
 }
 
 const HOUR_MS = 3_600_000;
-/** Queries that each instance answers before it is measured, for so long at most: connections are open, code is compiled. */
+/** Warm-up queries of each instance, and their longest time: connections are then open, code is compiled. */
 const WARM_UP = 200;
 const WARM_UP_MS = 4_000;
-/** How long answers are held back to count rounds: far longer than anything else takes. */
+/** Delay of answers when rounds are counted: far longer than anything else takes. */
 const HOLD_MS = 100;
-/** Hosts of the ingest beside: a fifth of a second of it at 100,000 points/s. */
+/** Hosts of the ingest beside the reads: a fifth of a second of it at 100,000 samples/s. */
 const INGEST_HOSTS = 200;
 const INGEST_METRICS = 100;
+
+function parsePause(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === undefined) throw new InvalidArgumentError('give a duration such as 100ms.');
+  return ms;
+}
 
 /** @param args what follows `query` on the command line */
 export async function benchQuery(args: string[]): Promise<void> {
@@ -58,19 +66,23 @@ export async function benchQuery(args: string[]): Promise<void> {
       "Reads one series (`GET /api/v0/hosts/{id}/metrics`) and a host's 100 series (`GET /api/v1/hosts/{id}/metrics`): " +
         '1 h from memory, 24 h from DynamoDB, 30 days from S3 (of the 100 series in steps of an hour); at rest, and beside ingest.',
     )
-    .option('--hosts <n>', 'hosts that are read, 100 metrics each', '8')
+    .option('--hosts <n>', 'hosts to read, 100 metrics each', '8')
     .option(
       '--clients <n>',
-      'clients at once, each the next query as soon as it has an answer; and as many instances of query',
+      'clients, each of which sends its next query when it has an answer; and as many instances of query',
       '8',
     )
-    .option(
-      '--pause <ms>',
-      'between two queries of a client, at random around it; 0 keeps every processor busy',
-      '0',
+    .addOption(
+      new Option('--pause <duration>', 'mean time between two queries of a client; 0s keeps every core busy')
+        .argParser(parsePause)
+        .default(0, '0s'),
     )
     .option('--seconds <n>', 'how long each kind of query is measured', '5')
-    .option('--ingest <n>', 'points a second of line protocol beside; 0 leaves that half out', '100000')
+    .option(
+      '--ingest <n>',
+      'samples a second of line protocol beside the reads; 0 leaves that half out',
+      '100000',
+    )
     .option('--only <query-tier>', 'one kind of query, such as series-hot')
     .option('--cpu-prof <dir>', 'write a CPU profile of each instance there')
     .option('--json', 'an array on stdout, as the last line')
@@ -91,7 +103,7 @@ export async function benchQuery(args: string[]): Promise<void> {
     const data = await writeQueryData(stores, Number(options.hosts), Date.now());
     const instances = await startInstances(dir, stores, options);
     children.push(...instances.map(({ child }) => child));
-    const bench = new QueryBench(data, instances, Number(options.seconds) * 1000, Number(options.pause));
+    const bench = new QueryBench(data, instances, Number(options.seconds) * 1000, options.pause);
     const results: Result[] = [];
     const run = async (underIngest: boolean) => {
       for (const tier of ['hot', 'warm', 'cold'] as const)
@@ -120,7 +132,7 @@ export async function benchQuery(args: string[]): Promise<void> {
       over.abort();
       const beside = await offered;
       process.stderr.write(
-        `beside ingest of ${Math.round(beside.points / (beside.elapsedMs / 1000))} points/s of ${options.ingest} offered\n`,
+        `beside ingest of ${Math.round(beside.points / (beside.elapsedMs / 1000))} samples/s of ${options.ingest} offered\n`,
       );
     }
     if (options.json) process.stdout.write(`${JSON.stringify(results)}\n`);
@@ -139,7 +151,7 @@ interface Instance {
 }
 
 interface Answer extends Asked {
-  /** Without the emulator's. */
+  /** Without the emulator's time. */
   readonly ms: number;
 }
 
@@ -198,7 +210,7 @@ class QueryBench {
     return answers;
   }
 
-  /** By how many times an answer's delay a query is delayed. */
+  /** A query's delay, in multiples of an answer's delay. */
   private async rounds(query: Result['query'], tier: Result['tier']): Promise<number> {
     const [{ child }] = this.instances as [Instance];
     const least = async () => {
@@ -272,7 +284,7 @@ async function startInstances(
   return Promise.all(
     Array.from({ length: Number(clients) }, async () => {
       const child = fork(outfile, {
-        // What the functions print is their metrics.
+        // The functions print their metrics.
         stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
         execArgv: cpuProf === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', cpuProf],
         env: environment,

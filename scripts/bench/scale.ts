@@ -1,4 +1,4 @@
-/** `npm run bench -- scale`: what a point costs as series grow. */
+/** `npm run bench -- scale`: CPU, calls and units of a million samples, as series grow. */
 import { Command } from 'commander';
 import { measureIngest, type Phase } from './ingest';
 
@@ -14,8 +14,8 @@ interface Result {
 export async function benchScale(args: string[]): Promise<void> {
   const command = new Command('bench scale')
     .description(
-      'CPU of post, ingester and store, and store operations, for a million points of 10 k, 100 k and 1 M series that are known; ' +
-        'flushes have their own write units, see `bench flush`.',
+      'CPU of post, ingester and store, and calls to stores, for a million samples of 10 k, 100 k and 1 M known series. ' +
+        '`bench flush` counts the write units of flushes.',
     )
     .option('--protocol <name>', 'mackerel or influx', 'mackerel')
     .option('--json', 'an array on stdout');
@@ -23,7 +23,7 @@ export async function benchScale(args: string[]): Promise<void> {
   const { protocol, json } = command.opts<{ protocol: 'mackerel' | 'influx'; json?: boolean }>();
   const results: Result[] = [];
   for (const hosts of [100, 1_000, 10_000]) {
-    // As many points each, so that each is as warm.
+    // The same number of samples each, so that each is equally warm.
     const minutes = String(Math.max(4, Math.ceil(3_000_000 / (hosts * 100))));
     const { warm } = await measureIngest({
       hosts: String(hosts),
@@ -39,7 +39,7 @@ export async function benchScale(args: string[]): Promise<void> {
   else
     for (const result of results)
       process.stdout.write(
-        `${result.series} series: a million points take ${result.cpuSecondsPerMillion.toFixed(3)} CPU s, ` +
+        `${result.series} series: a million samples take ${result.cpuSecondsPerMillion.toFixed(3)} CPU s, ` +
           `${Math.round(result.redisCallsPerMillion)} Redis calls, ${Math.round(result.writeUnitsPerMillion)} write units, ` +
           `${Math.round(result.putUnitsPerMillion)} put units\n`,
       );

@@ -7,7 +7,7 @@ import { parseSettings } from '../../shared/platform/settings';
 import { type AwsAddress, localAws } from '../local/provision';
 import { freePort, type Server, startAws, startHotServer } from '../local/servers';
 
-/** A real Valkey and the stand-in for AWS, with the tables and the bucket, and what a function is told of them. */
+/** A real Valkey, and the stand-in for AWS with the tables and the bucket; and a function's variables for them. */
 export interface Stores {
   readonly hot: Server;
   readonly aws: Server;
@@ -22,7 +22,7 @@ const META_TABLE = 'bench-meta';
 const WARM_TABLE = 'bench-warm';
 const BUCKET = 'bench-bucket';
 
-/** @param settings what differs from the defaults */
+/** @param settings those that differ from the defaults */
 export async function startStores(dir: string, settings: object = {}): Promise<Stores> {
   const lost = (what: string) => () => {
     throw new Error(`${what} ended in the middle of the benchmark`);

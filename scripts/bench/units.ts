@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- units --json`: what AWS would bill for a day of samples, as the functions' own meters count it while
+ * `npm run bench -- units --json`: everything AWS bills for a day of samples, as the functions' own meters count it while
  * the whole pipeline runs on this machine. `ops cost` multiplies it.
  */
 import { closeSync, openSync, readSync } from 'node:fs';
@@ -34,7 +34,7 @@ interface Options {
 }
 
 const MINUTE_MS = 60_000;
-/** Minutes that hosts post each by itself; the others are posted in batches. */
+/** Minutes in which each host posts by itself; the other minutes are posted in batches. */
 const MINUTES_BY_HOST = 30;
 const PARTITIONS = 8;
 const IDLE_INVOCATIONS = 5;
@@ -75,7 +75,7 @@ export async function benchUnits(args: string[]): Promise<void> {
   console.log(JSON.stringify(result, null, options.json ? undefined : 2));
 }
 
-/** One day through a stack of its own. */
+/** Runs one day through a stack of its own. */
 class Run {
   private readonly log: MeterLog;
   private readonly redis: Redis;
@@ -90,7 +90,7 @@ class Run {
     const stack = await startStack({
       port: 0,
       dataDir: undefined,
-      // As deployed, where the local stage differs; and old enough samples, as many as come.
+      // As deployed, where the local stage differs; and without limits on the age and number of samples.
       settings: {
         window,
         partitions: String(PARTITIONS),
@@ -122,10 +122,10 @@ class Run {
     return { hosts, metrics: this.data.length, intervalSeconds: MINUTE_MS / 1000, partitions: PARTITIONS };
   }
 
-  /** What each function of the clock takes when it finds nothing to do. */
+  /** Measures each scheduled function's use when it finds nothing to do. */
   async idle(): Promise<MeasuredUnits['idle']> {
     const events: Record<(typeof IDLE_FUNCTIONS)[number], unknown> = {
-      // As a heartbeat comes: a batch of which nothing is to be appended.
+      // A heartbeat: a batch without samples.
       ingester: { Records: [] },
       flusher: { lane: 0, lanes: 2 },
       archiver: {},
@@ -135,7 +135,7 @@ class Run {
     };
     const idle = {} as Record<(typeof IDLE_FUNCTIONS)[number], { ms: number; units: Units }>;
     for (const name of IDLE_FUNCTIONS) {
-      // Warm, as what comes each minute is.
+      // Warm, as an instance that runs each minute is.
       await this.functions.invoke(name, events[name]);
       this.log.take(name);
       const startedMs = performance.now();
@@ -159,7 +159,7 @@ class Run {
         return (JSON.parse(answer) as { id: string }).id;
       }),
     );
-    // Once, so that instances and their caches are warm.
+    // Once before, so that instances and their caches are warm.
     await this.postMinutes(0, 1, this.data.length);
     this.emptyBytes = await this.usedMemory();
     const posts: MeasuredUnits['posts'] = [];
@@ -171,7 +171,7 @@ class Run {
       await this.stream.take();
       const requests = await this.postMinutes(from, to, samplesPerRequest);
       posts.push({
-        // The last of a minute has those that are left.
+        // A minute's last request has the rest.
         samplesPerRequest: Math.round(((to - from) * this.hostIds.length * this.data.length) / requests),
         requests,
         ...(await this.stream.take()),
@@ -182,7 +182,7 @@ class Run {
     return posts;
   }
 
-  /** @returns how many requests it took; all are readable and metered when it returns */
+  /** @returns the number of requests; all samples can be read, and are metered, when it returns */
   private async postMinutes(from: number, to: number, samplesPerRequest: number): Promise<number> {
     const before = this.log.peek('post').invocations;
     const hostsPerRequest = Math.max(1, Math.round(samplesPerRequest / this.data.length));
@@ -191,7 +191,7 @@ class Run {
       const bodies: string[] = [];
       for (let at = 0; at < this.hostIds.length; at += hostsPerRequest)
         bodies.push(this.bodyOf(this.hostIds.slice(at, at + hostsPerRequest), at, minute));
-      // One after another, so that a request's time is its own.
+      // One after the other, so that no request waits for another.
       await mapLimited(bodies, 1, (body) => this.request('POST', '/api/v0/tsdb', body));
       requests += bodies.length;
     }
@@ -219,7 +219,7 @@ class Run {
     );
   }
 
-  /** Moves all of it through the tiers, and reads graphs of each. */
+  /** Moves all samples through the tiers, and reads graphs of each. */
   async throughTiers(): Promise<
     MeasuredUnits['windows'][string] & { readonly reads: MeasuredUnits['reads'] }
   > {
@@ -229,7 +229,7 @@ class Run {
     this.log.take('flusher');
     const hotBytes = (await this.usedMemory()) - this.emptyBytes;
     const drained = { samples: 0, windows: 0 };
-    // The last may still be on their way: the canary posted a few too.
+    // The last samples may still be on their way; the canary posted a few too.
     while (drained.samples < samples) {
       const slice = await drain(this.functions, this.progress);
       drained.samples += slice.samples;
@@ -259,7 +259,7 @@ class Run {
     };
   }
 
-  /** A day of one series, time after time. */
+  /** Reads a day of one series, repeatedly. */
   private async readGraphs(): Promise<Units> {
     const read = async (i: number) => {
       const host = this.hostIds[i % this.hostIds.length]!;
@@ -268,7 +268,7 @@ class Run {
       const query = `name=${name}&from=${fromS}&to=${fromS + DAY_MS / 1000 - 1}`;
       await this.request('GET', `/api/v0/hosts/${host}/metrics?${query}`);
     };
-    // Instances and connections first.
+    // Warms instances and connections first.
     for (let i = 0; i < 4; i++) await read(i);
     this.log.take('query');
     for (let i = 0; i < READS; i++) await read(i);
@@ -322,18 +322,18 @@ interface Metered {
   readonly units: Units;
 }
 
-/** What functions say they used, in the lines from which CloudWatch takes their metrics. */
+/** The functions' own meters, in the log lines from which CloudWatch takes their metrics. */
 class MeterLog {
   private readonly file: number;
   private rest = '';
   private readonly sums = new Map<string, { invocations: number; units: Units }>();
 
   constructor(path: string) {
-    // Made by the first function otherwise.
+    // Otherwise the first function creates it.
     this.file = openSync(path, 'a+');
   }
 
-  /** Since the last time that this was asked of the function. */
+  /** Since the last call for the same function. */
   take(name: FunctionName): Metered {
     const taken = this.peek(name);
     this.sums.delete(name);
@@ -372,10 +372,10 @@ class MeterLog {
 
 const NOTHING: Metered = { invocations: 0, units: {} };
 
-/** Reads the stream from its beginning on, as the mapping does beside it. */
+/** Reads the stream from its beginning, beside the mapping. */
 class StreamReader {
   private readonly client: KinesisClient;
-  /** Where it has come to, by shard; an iterator would be good for five minutes. */
+  /** Last sequence number read, by shard; an iterator would last for five minutes. */
   private readonly lastRead = new Map<string, string>();
 
   constructor(private readonly stack: { readonly awsEndpoint: string; readonly stream: string }) {
@@ -385,7 +385,7 @@ class StreamReader {
     });
   }
 
-  /** What has been put into it since the last time that this was asked. */
+  /** Records put since the last call. */
   async take(): Promise<{ records: number; streamBytes: number }> {
     const { Shards } = await this.client.send(new ListShardsCommand({ StreamName: this.stack.stream }));
     let records = 0;

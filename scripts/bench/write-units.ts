@@ -1,4 +1,4 @@
-/** What a DynamoDB attribute value is on the wire. */
+/** A DynamoDB attribute value, on the wire. */
 type Attribute = Readonly<Record<string, unknown>>;
 type Item = Readonly<Record<string, Attribute>>;
 
@@ -47,8 +47,8 @@ function unitsOf(bytes: number): number {
 }
 
 /**
- * Write units of a request, by the size of what is in it: one for each KB begun of each item. A conditional write counts
- * whether it is done or refused. An update counts as the key and the values it sets, for which nothing else is known here.
+ * Counts a request's write units by size: one for each KB begun of each item. A refused conditional write counts too. An
+ * update counts its key and the values it sets; the item's other attributes are not known here.
  *
  * @param input the request's JSON; `B` in base64
  */

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Call, ErrorKind } from './call';
 
-/** A request to an AWS service, whole. */
+/** A whole request to an AWS service. */
 export interface AwsRequest {
   readonly method: string;
   /** With its query, percent-encoded. */
@@ -10,12 +10,12 @@ export interface AwsRequest {
   readonly body: Buffer;
 }
 
-/** Where Lambda's API begins, which another server answers. */
+/** Prefix of Lambda's API, which another server answers. */
 export const LAMBDA_PATH = '/2015-03-31/';
 
 const DYNAMODB_CHANGES = /^(Put|Update|Delete|BatchWrite|TransactWrite)/;
 
-/** What a request calls, and what about. */
+/** Names the operation that a request calls, and its object. */
 export function awsCall(functionName: string, request: AwsRequest): Call {
   const target = String(request.headers['x-amz-target'] ?? '');
   const operation = target.slice(target.indexOf('.') + 1);
@@ -37,7 +37,7 @@ export function awsCall(functionName: string, request: AwsRequest): Call {
       isChange: request.method !== 'GET',
     };
   }
-  // `/bucket/first-part-of-the-key/...`; of the key only what the code chooses.
+  // `/bucket/first-part-of-the-key/...`: only the part of the key that the code chooses.
   const prefix = decodeURIComponent(request.path.split('?')[0]!).split('/')[2] ?? '';
   return {
     functionName,
@@ -55,7 +55,7 @@ interface DynamodbInput {
   readonly UpdateExpression?: string;
 }
 
-/** `warm`, or the kind of item of the other table, and how an update begins. */
+/** `warm`, or the kind of item in the other table, and the first words of an update. */
 function dynamodbSubject({ TableName, Item, Key, UpdateExpression }: DynamodbInput): string {
   if (/warm/i.test(TableName ?? '')) return 'warm';
   const key = Item ?? Key;
@@ -76,7 +76,7 @@ export interface AwsAnswer {
   readonly body: string;
 }
 
-/** HTTP status and code of an error, in each service's own words. */
+/** HTTP status and code of an error, as each service names it. */
 const ERRORS: Record<Exclude<Call['store'], 'redis'>, Partial<Record<ErrorKind, [number, string]>>> = {
   dynamodb: {
     throttled: [400, 'com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException'],
@@ -103,7 +103,7 @@ const ERRORS: Record<Exclude<Call['store'], 'redis'>, Partial<Record<ErrorKind, 
 };
 
 /**
- * An error as the service sends it; as an internal one where it has none of the kind.
+ * Makes an error as the service sends it; an internal one if the service has none of that kind.
  *
  * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
  * @see https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
@@ -130,19 +130,19 @@ interface PutRecordsAnswer {
   readonly Records: readonly Record<string, unknown>[];
 }
 
-/** Divides the records of a PutRecords call into those that go in and those that are refused. */
+/** Divides a PutRecords call's records into accepted and refused ones. */
 export function divideRecords(body: Buffer, share: number, random: () => number) {
   const input = jsonOf(body) as { Records?: unknown[] };
   const isRefused = (input.Records ?? []).map(() => random() < share);
   const kept = (input.Records ?? []).filter((_, i) => !isRefused[i]);
   return {
     isRefused,
-    /** The call of those that go in; undefined when none does. */
+    /** A call with the accepted records; undefined if there are none. */
     body: kept.length === 0 ? undefined : Buffer.from(JSON.stringify({ ...input, Records: kept })),
   };
 }
 
-/** The answer to the whole call, of what the stream answered for those that went in. */
+/** Makes the whole call's answer from the stream's answer for the accepted records. */
 export function refusedRecords(isRefused: readonly boolean[], answer: PutRecordsAnswer): PutRecordsAnswer {
   const taken = [...answer.Records];
   const refused = {

@@ -1,36 +1,34 @@
 import type { ChildProcess } from 'node:child_process';
 
-/** A call of a function to a store, as a proxy between the two sees it. */
+/** A function's call to a store, as the proxy between the two sees it. */
 export interface Call {
-  /** Such as `flusher`. */
+  /** A kind, such as `flusher`. */
   readonly functionName: string;
   readonly store: 'redis' | 'dynamodb' | 'kinesis' | 's3' | 'lambda';
-  /** In the store's own words, and what it is about: `trim`, `PutItem warm`, `UpdateItem manifest ADD changes`. */
+  /** The store's operation and its object: `trim`, `PutItem warm`, `UpdateItem manifest ADD changes`. */
   readonly operation: string;
-  /** Whether it may change what is stored. */
+  /** It may change stored data. */
   readonly isChange: boolean;
 }
 
-/** Before the store has heard of a call, or after it has answered and before the function hears of that. */
+/** Before the store receives a call; or after the store has answered, before the function receives the answer. */
 export type Phase = 'before' | 'after';
 
 /** What happens to a call instead of passing through. */
 export type Fault =
-  /** The connection is cut and the store never hears of the call. */
+  /** Cuts the connection; the store never receives the call. */
   | { readonly kind: 'refuse' }
-  /** The call is made, the connection cut in place of the answer. */
+  /** Passes the call on, and cuts the connection instead of answering. */
   | { readonly kind: 'lose-reply' }
   | { readonly kind: 'delay'; readonly ms: number }
-  /** Answered with an error, as the service would; the store never hears of the call. */
+  /** Answers with the service's error; the store never receives the call. */
   | { readonly kind: 'error'; readonly error: ErrorKind }
-  /** Of Kinesis' PutRecords: this share of the records is refused, the others go in. */
+  /** PutRecords: refuses this share of the records and passes the others on. */
   | { readonly kind: 'fail-records'; readonly share: number; readonly random: () => number }
-  /** Of DynamoDB's Query: no more than so many items a page. */
+  /** Query: gives at most so many items a page. */
   | { readonly kind: 'short-page'; readonly items: number }
   /**
-   * Something is done to the process that made the call, while it waits.
-   *
-   * `act` gives whether the call, or its answer, then passes through.
+   * Runs `act` on the process that made the call, while it waits. If `act` gives true, the call, or its answer, then passes.
    */
   | {
       readonly kind: 'interrupt';
@@ -38,8 +36,8 @@ export type Fault =
       readonly act: (process: ChildProcess) => Promise<boolean>;
     };
 
-/** `conflict` and `precondition` are S3's alone: 409 and 412. */
+/** Only S3 has `conflict` (409) and `precondition` (412). */
 export type ErrorKind = 'throttled' | 'internal' | 'unavailable' | 'conflict' | 'precondition';
 
-/** Decides what happens to a call; undefined: it passes through. */
+/** Decides a call's fault; undefined: the call passes. */
 export type Decide = (call: Call) => Fault | undefined;

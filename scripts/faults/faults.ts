@@ -4,22 +4,22 @@ import { AwsProxy } from './aws-proxy';
 import type { Call, Fault, Phase } from './call';
 import { RedisProxy } from './redis-proxy';
 
-/** What befalls calls, for as long as it is not lifted. */
+/** A fault in force, until it is lifted. */
 export interface Rule {
-  /** Calls it has befallen. */
+  /** Calls that had the fault. */
   readonly hits: number;
   lift(): void;
 }
 
 export interface RuleOptions {
   readonly matches: (call: Call) => boolean;
-  /** undefined: this call passes after all. */
+  /** undefined: this call passes. */
   readonly fault: (call: Call) => Fault | undefined;
-  /** How often at most; by default until it is lifted. */
+  /** Most calls that have the fault. @default no limit */
   readonly times?: number;
 }
 
-/** A call that changes something, of one function: how often it was seen, and where the function was killed at it. */
+/** One function's changing call: how often it was seen, and at which sides of it the function was killed. */
 export interface KillPoint {
   readonly point: string;
   readonly calls: number;
@@ -37,8 +37,8 @@ const PHASES: readonly Phase[] = ['before', 'after'];
 const asUsual = (): Delivery => ({ times: 1, delayMs: 0 });
 
 /**
- * Faults between functions and stores: every process of a function has proxies of its own, so that what happens to a call
- * can also happen to just the process that made it. The code under test knows nothing of it.
+ * Faults between functions and stores. Every function process has proxies of its own, so that a fault can also act on just
+ * the process that made a call. The code under test knows nothing of them.
  */
 export class Faults implements HostFaults {
   private readonly rules = new Set<{ options: RuleOptions; hits: number }>();
@@ -46,12 +46,12 @@ export class Faults implements HostFaults {
   private readonly points = new Map<string, { calls: number; killed: Set<Phase> }>();
   private readonly paused = new Map<ChildProcess, () => void>();
   private isRefusing = false;
-  /** How a shard's next batch is delivered. */
+  /** Decides how a shard's next batch is delivered. */
   onDeliver: (functionName: string, shardId: string) => Delivery = asUsual;
-  /** By how much the clock of a new process of a function is wrong, ms. */
+  /** Error of a new process's clock, ms. */
   clockSkewMs: (functionName: string) => number = () => 0;
 
-  /** Puts a rule in force. Of those that match a call, the first decides. */
+  /** Puts a rule in force. The first rule that matches a call decides. */
   rule(options: RuleOptions): Rule {
     const rule = { options, hits: 0 };
     this.rules.add(rule);
@@ -79,7 +79,7 @@ export class Faults implements HostFaults {
     });
   }
 
-  /** Stops the process that makes the next matching call, and lets it go on, call included, when `meanwhile` has ended. */
+  /** Pauses the process that makes the next matching call; it goes on, call included, when `meanwhile` has ended. */
   pauseAt(phase: Phase, matches: (call: Call) => boolean, meanwhile: () => Promise<unknown>): Rule {
     const act = async (process: ChildProcess) => {
       process.kill('SIGSTOP');
@@ -92,7 +92,7 @@ export class Faults implements HostFaults {
     return this.rule({ matches, times: 1, fault: () => ({ kind: 'interrupt', phase, act }) });
   }
 
-  /** Kills every process of a function, wherever it is. @returns how many */
+  /** Kills every process of a function, whatever it does. @returns how many */
   kill(functionName: string): number {
     const own = [...this.instances].filter((instance) => instance.functionName === functionName);
     for (const { child } of own) child?.kill('SIGKILL');
@@ -104,7 +104,7 @@ export class Faults implements HostFaults {
     return [...this.instances].reduce((sum, { redis }) => sum + redis.cut(), 0);
   }
 
-  /** Whether Redis takes no new connections. */
+  /** Makes Redis refuse new connections, or take them again. */
   refuseRedis(isRefusing: boolean): void {
     this.isRefusing = isRefusing;
     for (const { redis } of this.instances) redis.isRefusing = isRefusing;
@@ -114,7 +114,7 @@ export class Faults implements HostFaults {
     this.onDeliver = asUsual;
   }
 
-  /** From now on nothing is wrong, with new processes or old. */
+  /** Lifts every fault, for new and old processes. */
   off(): void {
     this.rules.clear();
     this.deliverAsUsual();
@@ -123,7 +123,7 @@ export class Faults implements HostFaults {
     this.clockSkewMs = () => 0;
   }
 
-  /** Changes that were seen, by function, store and operation. */
+  /** Changing calls that were seen, by function, store and operation. */
   get killPoints(): KillPoint[] {
     return [...this.points]
       .map(([point, { calls, killed }]) => ({ point, calls, killed: [...killed] }))

@@ -1,4 +1,4 @@
-/** Numbers from a seed: the same ones each time. */
+/** Random numbers from a seed: the same seed gives the same numbers. */
 export class Random {
   private state: number;
 
@@ -37,7 +37,7 @@ export class Random {
     return left;
   }
 
-  /** Numbers of their own, that do not depend on how many were drawn from the others. */
+  /** An independent generator: its numbers do not depend on how many are drawn from this one. */
   fork(): Random {
     return new Random(Math.floor(this.next() * 2 ** 32));
   }

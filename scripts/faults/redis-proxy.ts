@@ -29,7 +29,7 @@ function sha1Of(text: string | Buffer): string {
   return createHash('sha1').update(text).digest('hex');
 }
 
-/** A command as a call. The functions write by scripts only. */
+/** Reads a command as a call. Functions write by scripts only. */
 export function redisCall(functionName: string, command: Buffer): Call {
   const [name = Buffer.of(), script = Buffer.of()] = commandWords(command, 2);
   const operation = name.toString('latin1').toLowerCase();
@@ -45,11 +45,11 @@ export function redisCall(functionName: string, command: Buffer): Call {
   };
 }
 
-/** Stands between one function's process and Redis, and sees each command and each reply. */
+/** A proxy between one function's process and Redis, which sees each command and each reply. */
 export class RedisProxy {
   private readonly server: Server;
   private readonly sockets = new Set<Socket>();
-  /** New connections are closed at once. */
+  /** Closes new connections at once. */
   isRefusing = false;
 
   private constructor(
@@ -107,7 +107,7 @@ export class RedisProxy {
         cut();
       });
     }
-    /** What happens to the answers that are still to come, in their order. */
+    /** Faults of the replies that are still to come, in their order. */
     const awaited: (Fault | undefined)[] = [];
     forEachValue(client, async (command) => {
       const fault = this.decide(redisCall(this.functionName, command));
@@ -119,7 +119,7 @@ export class RedisProxy {
       server.write(command);
     }).catch(cut);
     forEachValue(server, async (reply) => {
-      // RESP3 pushes, which answer nothing.
+      // A RESP3 push is no reply.
       const fault = reply[0] === 0x3e ? undefined : awaited.shift();
       if (fault?.kind === 'lose-reply') return cut();
       if (fault?.kind === 'interrupt' && fault.phase === 'after' && !(await fault.act(this.process())))
@@ -129,7 +129,7 @@ export class RedisProxy {
   }
 }
 
-/** Hands on the values a socket brings, one after the other. */
+/** Splits a socket's bytes into values, and passes them on one after the other. */
 async function forEachValue(socket: Socket, handle: (value: Buffer) => Promise<void>): Promise<void> {
   let pending: Buffer = Buffer.of();
   for await (const chunk of socket as AsyncIterable<Buffer>) {

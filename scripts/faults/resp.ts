@@ -1,10 +1,10 @@
 const CRLF = Buffer.from('\r\n');
 
 /**
- * Where a value of Redis' protocol ends: commands and replies of RESP2 and RESP3.
+ * Finds the end of a value of Redis' protocol: commands and replies of RESP2 and RESP3.
  *
  * @param start index of the value's first byte
- * @returns the index just past its last byte, or undefined when it is not all there
+ * @returns the index just past its last byte, or undefined if `bytes` ends inside the value
  * @see https://valkey.io/topics/protocol/
  */
 export function valueEnd(bytes: Buffer, start: number): number | undefined {
@@ -23,7 +23,7 @@ export function valueEnd(bytes: Buffer, start: number): number | undefined {
   return end;
 }
 
-/** The first words of a command, at most `most`; none of what is not an array of strings. */
+/** Reads a command's first words, at most `most`; none if it is not an array of strings. */
 export function commandWords(command: Buffer, most: number): Buffer[] {
   const words: Buffer[] = [];
   let at = command.indexOf(CRLF) + 2;

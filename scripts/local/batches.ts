@@ -1,6 +1,6 @@
-/** Pure parts of an event source mapping, as Lambda's documentation describes it. */
+/** How an event source mapping cuts batches and reads their results, as Lambda's documentation describes it. */
 
-/** A record of a Kinesis shard, as the mapping reads it. */
+/** One record of a Kinesis shard. */
 export interface ShardRecord {
   readonly sequenceNumber: string;
   readonly partitionKey: string;
@@ -11,7 +11,7 @@ export interface ShardRecord {
 /** Lambda's limit on a batch's payload, base64 included. */
 export const MAX_PAYLOAD_BYTES = 6_000_000;
 
-/** How many of the first records make the next batch: at least one, even if that one is too large. */
+/** Counts the first records that make the next batch: at least one, even if that one is too large. */
 export function batchLength(records: readonly ShardRecord[], batchSize: number): number {
   let bytes = 0;
   for (let i = 0; i < records.length && i < batchSize; i++) {
@@ -22,10 +22,10 @@ export function batchLength(records: readonly ShardRecord[], batchSize: number):
 }
 
 /**
- * How many of a batch's records were done, by what the function returned.
+ * Counts the first records of a batch that the function's result reports as done.
  *
- * The lowest sequence number that is reported as failed is the checkpoint: it and all after it are delivered again. An
- * empty or missing list is success; a list that is malformed, or names what was not in the batch, is total failure.
+ * The lowest sequence number reported as failed is the checkpoint: it and all after it are delivered again. An empty
+ * or missing list is success; a malformed list, or one that names a record of another batch, is total failure.
  *
  * @see https://docs.aws.amazon.com/lambda/latest/dg/services-kinesis-batchfailurereporting.html
  */

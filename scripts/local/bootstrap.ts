@@ -13,7 +13,7 @@ import { type Tenant, Tenants } from '../../shared/tenancy/tenants';
 export const LOCAL_TENANT = 'default';
 
 export interface BootstrapOptions {
-  /** Of the AWS stand-in. */
+  /** Address of the stand-in for AWS. */
   readonly endpoint: string;
   readonly metaTable: string;
   readonly dataDir: string;
@@ -22,8 +22,8 @@ export interface BootstrapOptions {
 }
 
 /**
- * Makes the local tenant, its services and its key, unless they are there. The store keeps the key hashed; the
- * data directory keeps it as text, so that the next start can print it.
+ * Creates the local tenant, its services and its key, unless they exist. The store keeps the key hashed; the data
+ * directory keeps it as text, so that the next start can print it.
  */
 export async function bootstrap(options: BootstrapOptions): Promise<{ apiKey: string }> {
   const client = new DynamoDBClient({
@@ -44,8 +44,8 @@ export async function bootstrap(options: BootstrapOptions): Promise<{ apiKey: st
 }
 
 /**
- * What an orderly stop saved is all that there was, although another process has it now: its marks are made the new
- * one's, or it would be read again from the stream. A server that was killed left none.
+ * Marks restored memory as whole. An orderly stop saved all of it, but another server process holds it now; without new
+ * marks that would look like a loss, and be replayed. A killed server leaves nothing to mark.
  */
 async function vouchForMemory(redisUrl: string, tenants: readonly Tenant[]): Promise<void> {
   const hot = new HotTier(connectHot(redisUrl), 0);

@@ -5,7 +5,7 @@ import { cpus, freemem, loadavg, totalmem } from 'node:os';
 export type Metrics = Map<string, number>;
 
 interface Counters {
-  /** Ticks of all processors by mode, and their sum. */
+  /** Ticks of all processors, by mode. */
   readonly cpu: Map<string, number>;
   /** Bytes and operations since boot, by metric name without `.delta`. */
   readonly totals: Map<string, number>;
@@ -13,7 +13,7 @@ interface Counters {
 
 const POST_MS = 10_000;
 
-/** Reads this machine's metrics; rates need two readings, so the first has none. */
+/** Reads this machine's metrics. The first reading has no rates, since those need two. */
 export class MachineMetrics {
   private before: { readonly counters: Counters; readonly atMs: number } | undefined;
 
@@ -29,7 +29,7 @@ export class MachineMetrics {
       for (const [mode, count] of counters.cpu)
         if (ticks > 0)
           metrics.set(`cpu.${mode}.percentage`, (100 * (count - (old.cpu.get(mode) ?? 0))) / ticks);
-      // As the agent does: per second, under a name that ends in delta.
+      // As mackerel-agent does: a rate per second, under a name that ends in delta.
       const seconds = (nowMs - atMs) / 1000;
       for (const [name, total] of counters.totals) {
         const previous = old.totals.get(name);
@@ -111,7 +111,7 @@ function sanitize(device: string): string {
   return device.trim().replace(/[^A-Za-z0-9_-]/g, '_');
 }
 
-/** Lines of a file that only Linux has; none elsewhere. */
+/** Reads the lines of a file that only Linux has; returns none elsewhere. */
 function readProc(path: string): string[] {
   try {
     return readFileSync(path, 'utf8')

@@ -4,26 +4,30 @@ import { InvalidSettingError } from '../../shared/platform/settings';
 import { readBody, sendJson } from './http-api';
 import { Problem } from './problem';
 
-/** Paths that only the local stack has; they ask for its secret. */
+/** Prefix of the endpoints that only the local stack has. They ask for its secret. */
 export const LOCAL_API = '/local/';
-/** Where the local stack takes another build of its functions while it runs. */
+/** Deploys another build of the functions while the stack runs. */
 export const DEPLOY_PATH = `${LOCAL_API}deploy`;
 
 const deploymentSchema = z.strictObject({
-  /** Folder of a synthesized cloud assembly, which has its own settings; this checkout as it is now, unless it is given. */
+  /**
+   * Folder of a synthesized cloud assembly, which has its own settings.
+   *
+   * @default this checkout as it is now
+   */
   assembly: z.string().min(1).optional(),
   /** Settings of this checkout that differ from those of the start. */
   settings: z.record(z.string(), z.string()).default({}),
-  /** Kinds of functions, such as `ingester`; all, unless it is given. */
+  /** Kinds of functions, such as `ingester`. @default all */
   functions: z.array(z.string()).optional(),
 });
 
 export type Deployment = z.output<typeof deploymentSchema>;
 
 /**
- * Answers a request for a deployment with the names of the functions that were deployed.
+ * Answers a request for a deployment with the names of the deployed functions.
  *
- * @param deploy throws {@link Problem} or {@link InvalidSettingError} when it cannot be done; nothing has changed then
+ * @param deploy throws {@link Problem} or {@link InvalidSettingError}, and has then changed nothing
  */
 export async function handleDeploy(
   request: IncomingMessage,

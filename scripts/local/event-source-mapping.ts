@@ -23,36 +23,36 @@ export interface MappingDependencies {
   readonly kinesis: KinesisClient;
   readonly s3: S3Client;
   readonly invoke: (event: unknown) => Promise<InvocationResult>;
-  /** How a shard's next batch is delivered. */
+  /** Decides how a shard's next batch is delivered. */
   readonly delivery: (shardId: string) => Delivery;
   readonly report: (line: string) => void;
 }
 
-/** Where a mapping has come to: shard id -> last sequence number that was done, or '' for a shard that is finished. */
+/** A mapping's progress: shard id -> last sequence number done, or '' for a shard that is finished. */
 type Checkpoints = Record<string, string>;
 const FINISHED = 'finished';
 
 const IDLE_MS = 100;
 const MAX_BACKOFF_MS = 5_000;
-/** Records of one read: of up to 1 MiB each, they are held in memory. */
+/** Records of one read. Memory holds them, at up to 1 MiB each. */
 const MAX_READ_RECORDS = 500;
-/** How often new shards are looked for, after a reshard. */
+/** Between two look-ups of new shards, which a reshard makes. */
 const LIST_SHARDS_MS = 2_000;
 
 /**
- * Reads a stream and invokes a function with its batches, in order for each shard, parents before children. A failed
- * batch is tried again, without limit unless the mapping declares one, and nothing after it is delivered before.
+ * Reads a stream and invokes a function with batches of its records: in order within a shard, parents before children. It
+ * retries a failed batch, without limit unless the mapping declares one, and delivers nothing after it before.
  */
 export class EventSourceMapping {
   private readonly checkpoints: Checkpoints;
   private readonly running = new Map<string, Promise<void>>();
   private isStopping = false;
   private behindMs = 0;
-  /** Shard -> arrival of the first record of the batch in hand, ms. */
+  /** Shard -> arrival of the first record of the batch being delivered, ms. */
   private readonly undelivered = new Map<string, number>();
 
   /**
-   * @param checkpointFile where progress is kept, or undefined for a temporary mapping
+   * @param checkpointFile keeps the progress; undefined for a temporary mapping
    */
   constructor(
     readonly id: string,
@@ -64,12 +64,12 @@ export class EventSourceMapping {
     this.checkpoints = checkpointFile === undefined ? {} : readCheckpoints(checkpointFile);
   }
 
-  /** How far behind the stream's tip the mapping is, ms; what is being delivered counts as not read. */
+  /** Consumer lag, ms; a batch being delivered counts as not read. */
   get lagMs(): number {
     return Math.max(this.behindMs, Date.now() - Math.min(Date.now(), ...this.undelivered.values()));
   }
 
-  /** Whether it is none of the template's. */
+  /** The template does not have it. */
   get isTemporary(): boolean {
     return this.checkpointFile === undefined;
   }
@@ -90,7 +90,7 @@ export class EventSourceMapping {
     }
   }
 
-  /** Ends after the batch in hand. */
+  /** Stops after the batch being delivered. */
   async stop(): Promise<void> {
     this.isStopping = true;
     await Promise.all(this.running.values());
@@ -128,7 +128,7 @@ export class EventSourceMapping {
     while (!this.isStopping) {
       try {
         if (!hasIterator) {
-          // An iterator lasts five minutes, and not beyond a restart of the stream; checkpoints last.
+          // An iterator lasts for five minutes and ends with the stream's server; checkpoints last.
           iterator = await this.iteratorOf(shardId, shard);
           hasIterator = true;
         }
@@ -178,9 +178,9 @@ export class EventSourceMapping {
     }
   }
 
-  /** Delivers records until all are done, given up on, or the mapping stops. */
+  /** Delivers records until all are done or given up, or the mapping stops. */
   private async deliver(shardId: string, records: readonly ShardRecord[]): Promise<void> {
-    // A stack of pieces: bisecting a batch puts its halves on top, the first half first.
+    // A stack: bisecting a batch puts its halves on top, the first half first.
     const pieces: { records: readonly ShardRecord[]; retries: number }[] = [{ records, retries: 0 }];
     let backoffMs = 100;
     while (pieces.length > 0 && !this.isStopping) {
@@ -213,7 +213,7 @@ export class EventSourceMapping {
     }
   }
 
-  /** @returns what the last of a batch's deliveries came to */
+  /** @returns the result of a batch's last delivery */
   private async invoke(shardId: string, records: readonly ShardRecord[]): Promise<InvocationResult> {
     const { invoke, delivery } = this.dependencies;
     const { times, delayMs } = delivery(shardId);
@@ -225,9 +225,9 @@ export class EventSourceMapping {
   }
 
   /**
-   * Sends records that are too old, or were tried too often, to the on-failure destination, payload included.
+   * Puts the first records that are too old, or were tried too often, into the on-failure destination, payload included.
    *
-   * @returns how many of the first records that were
+   * @returns how many those are
    */
   private async giveUp(shardId: string, all: readonly ShardRecord[], retries: number): Promise<number> {
     const { maxRecordAgeSeconds, maxRetries, onFailure } = this.mapping;
@@ -263,7 +263,7 @@ export class EventSourceMapping {
 
   private async iteratorOf(shardId: string, shard: Shard): Promise<string | undefined> {
     const last = this.checkpoints[shardId];
-    // A child of a shard that was read begins at its beginning.
+    // A child is read from its beginning once its parent was read.
     const isChild = shard.ParentShardId !== undefined && this.checkpoints[shard.ParentShardId] === FINISHED;
     const { position, timestampMs } = this.start;
     const from =

@@ -25,17 +25,17 @@ export interface FunctionHostOptions {
   readonly aws: AwsAddress;
   readonly redisUrl: string;
   readonly dataDir: string;
-  /** Where the host itself answers Lambda's API. */
+  /** The host's own address, where it answers Lambda's API. */
   readonly url: string;
-  /** What the host's Lambda API asks for. */
+  /** The host's Lambda API asks for it. */
   readonly secret: string;
   readonly adopt: (child: ChildProcess) => void;
   readonly report: (line: string) => void;
-  /** What goes wrong on the way; nothing, unless it is given. */
+  /** Faults between functions and stores. @default none */
   readonly faults?: HostFaults;
 }
 
-/** Most instances of a function at a time; Lambda would have a thousand, this machine has a few cores. */
+/** Most instances of a function at a time. Lambda would run a thousand; this machine has a few cores. */
 const MAX_INSTANCES: Readonly<Record<string, number>> = { post: 2, query: 2, ingester: 4, flusher: 2 };
 
 /** A mapping as Lambda's API shows it. */
@@ -59,7 +59,7 @@ export class FunctionHost {
 
   constructor(private readonly options: FunctionHostOptions) {
     const { stack, aws, redisUrl, dataDir, url, secret, adopt, faults } = options;
-    // Over HTTP/2, the SDK's default for Kinesis, the stand-in cuts answers at 64 KB.
+    // The stand-in cuts answers at 64 KB over HTTP/2, the SDK's default for Kinesis.
     this.kinesis = new KinesisClient({ ...aws, requestHandler: new NodeHttpHandler() });
     this.s3 = new S3Client({ ...aws, forcePathStyle: true });
     const addresses: StoreAddresses = { redisUrl, awsUrl: aws.endpoint, lambdaUrl: url };
@@ -73,7 +73,7 @@ export class FunctionHost {
         // The stand-in for AWS takes any key id.
         AWS_ACCESS_KEY_ID: secret,
         AWS_SECRET_ACCESS_KEY: aws.credentials.secretAccessKey,
-        // What is not the template's: the hot tier has no TLS, cluster mode or IAM on this machine, and the API no name.
+        // In place of the template's: locally the hot tier has no TLS, cluster mode or IAM, and the API no domain name.
         ...(ENV.redis in environment && { [ENV.redis]: to.redisUrl }),
         ...(ENV.apiUrl in environment && { [ENV.apiUrl]: url }),
       });
@@ -92,7 +92,7 @@ export class FunctionHost {
     }
   }
 
-  /** Starts what runs by itself: mappings and schedules. */
+  /** Starts mappings and schedules. */
   start(): void {
     const { stack, dataDir } = this.options;
     for (const mapping of stack.mappings) {
@@ -107,7 +107,7 @@ export class FunctionHost {
     };
     for (const schedule of stack.schedules)
       this.timers.push(setInterval(() => void tick(schedule), schedule.periodMs));
-    // And once now, in the template's order: after a kill the flushers notice what memory lost, and recovery then acts.
+    // Once now, in the template's order: after a kill the flushers notice the loss, and recovery then acts.
     void (async () => {
       for (const schedule of stack.schedules) await tick(schedule);
     })();
@@ -124,11 +124,11 @@ export class FunctionHost {
   }
 
   /**
-   * Gives functions other code and variables while everything runs: see {@link FunctionPool.deploy}.
+   * Replaces functions' code and variables while everything runs: see {@link FunctionPool.deploy}.
    *
-   * @param kinds such as `ingester`; all that run, unless they are given
-   * @returns the names of those deployed
-   * @throws {Problem} when one does not run, or is not among `functions`; nothing has changed then
+   * @param kinds such as `ingester`; default: all that run
+   * @returns the names of the deployed functions
+   * @throws {Problem} when one does not run or is not in `functions`; then nothing has changed
    */
   deploy(functions: readonly FunctionResource[], kinds?: readonly string[]): string[] {
     const known = functions.filter(({ name }) => this.pools.has(name));
@@ -143,12 +143,12 @@ export class FunctionHost {
     return chosen.map(({ name }) => name);
   }
 
-  /** Processes of the functions, as they are now. */
+  /** Pids of the functions' processes. */
   get pids(): number[] {
     return [...this.pools.values()].flatMap(({ pids }) => pids);
   }
 
-  /** Samples that came into memory since the start, and how far behind the stream's tip the template's mappings are, ms. */
+  /** Samples appended to memory since the start, and the largest consumer lag of the template's mappings, ms. */
   get progress(): { samples: number; lagMs: number } {
     const lags = [...this.mappings.values()]
       .filter(({ isTemporary }) => !isTemporary)
@@ -190,7 +190,7 @@ export class FunctionHost {
     this.s3.destroy();
   }
 
-  /** Reads a function's metrics where CloudWatch would: in its log, in the embedded metric format. */
+  /** Reads a function's metrics where CloudWatch does: in its log, in the embedded metric format. */
   private meter(line: string): void {
     const appended = /"SamplesAppended":(\d+)/.exec(line)?.[1];
     if (appended !== undefined) this.samplesAppended += Number(appended);
@@ -219,7 +219,7 @@ function kindOf(functionName: string): string {
   return functionName.split('-').at(-1)!;
 }
 
-/** The same for the same mapping, start after start. */
+/** A mapping's id, the same at every start. */
 function uuidOf(text: string): string {
   const hex = createHash('sha256').update(text).digest('hex');
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join(

@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { FunctionResource } from './template';
 import type { StoreAddresses, Wiring } from './wiring';
 
-/** What a function answered, or how it failed, as Lambda's Invoke tells it. */
+/** A function's answer, or its error as Lambda's Invoke gives it. */
 export type InvocationResult =
   | { readonly ok: true; readonly payload: unknown }
   | { readonly ok: false; readonly error: { readonly errorType: string; readonly errorMessage: string } };
@@ -15,14 +15,14 @@ export type InvocationResult =
 interface Instance {
   readonly process: ChildProcess;
   isBusy: boolean;
-  /** Whether it runs code that has been replaced, and ends with what it does. */
+  /** Its code was replaced: it ends after the invocation it runs. */
   isOld: boolean;
   settle: ((result: InvocationResult) => void) | undefined;
 }
 
 export interface FunctionPoolOptions {
   readonly resource: FunctionResource;
-  /** What an instance has beside the template's variables. */
+  /** Variables of an instance beside the template's. */
   readonly environmentOf: (
     resource: FunctionResource,
     addresses: StoreAddresses,
@@ -36,8 +36,8 @@ export interface FunctionPoolOptions {
 }
 
 /**
- * The instances of one function: processes that handle one invocation each at a time, made when they are needed, up
- * to a limit; beyond it invocations wait.
+ * The instances of one function: processes that handle one invocation at a time, started on demand up to a limit, beyond
+ * which invocations wait.
  */
 export class FunctionPool {
   private readonly instances = new Set<Instance>();
@@ -60,7 +60,7 @@ export class FunctionPool {
     const { name, timeoutMs } = this.resource;
     return new Promise((resolve) => {
       const timer = setTimeout(() => {
-        // As Lambda does: what runs beyond its time is ended.
+        // As Lambda does, when an invocation exceeds its timeout.
         this.instances.delete(instance);
         instance.process.kill('SIGKILL');
         instance.settle?.(failure('Sandbox.Timedout', `Task timed out after ${timeoutMs / 1000} seconds`));
@@ -85,21 +85,21 @@ export class FunctionPool {
     });
   }
 
-  /** Ends every instance at once, in the middle of whatever it does. New ones take their place when needed. */
+  /** Kills every instance, whatever it does. New ones start on demand. */
   kill(): void {
     for (const { process } of this.instances) process.kill('SIGKILL');
   }
 
   /**
-   * As a deployment does: from now on invocations get instances of this code; one that is in hand ends as it began. Nothing
-   * happens to a function that is as it was.
+   * Replaces the code, as a deployment does: new invocations get instances of it; running ones end with the old code. Does
+   * nothing if the function is unchanged.
    */
   deploy(resource: FunctionResource): void {
     if (isDeepStrictEqual(resource, this.resource)) return;
     this.resource = resource;
     for (const instance of this.instances) {
       instance.isOld = true;
-      // Nobody gets it any more, and its place is free when it has ended.
+      // Takes no further invocation; its place is free once it has ended.
       if (!instance.isBusy) instance.process.kill('SIGTERM');
       instance.isBusy = true;
     }
@@ -126,7 +126,7 @@ export class FunctionPool {
     }
   }
 
-  /** @returns an instance that is busy from the start */
+  /** @returns an instance, already marked as busy */
   private async launch(): Promise<Instance> {
     const { environmentOf, wire, logFile, adopt, onLogLine } = this.options;
     const wiring = await wire();

@@ -1,16 +1,16 @@
-// One instance of a function: a process of its own, so that it can be killed as Lambda's can. Loads the bundle that
-// would be deployed and handles one invocation at a time. Plain JavaScript: it starts in tens of ms.
+// One instance of a function: a process of its own, which can be killed as Lambda's can. It loads the bundle that would
+// be deployed and handles one invocation at a time. Plain JavaScript, so that it starts in tens of ms.
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
 const [codeDir, handlerName] = process.argv.slice(2);
 const [file, name] = handlerName.split('.');
 
-// The host's Ctrl-C reaches the whole group; the host decides when an instance ends.
+// Ctrl-C reaches the whole process group; the host decides when an instance ends.
 process.on('SIGINT', () => {});
 process.on('disconnect', () => process.exit(0));
 
-// A clock that is wrong, for tests: what the function sees, not what its deadline is measured by.
+// A wrong clock, for tests. The function sees it; its deadline is measured by the right one.
 const now = Date.now;
 const skewMs = Number(process.env.LOCAL_CLOCK_SKEW_MS ?? 0);
 if (skewMs !== 0) {

@@ -5,9 +5,9 @@ import type { RouteResource } from './template';
 
 /** API Gateway's limit on a payload. */
 export const MAX_PAYLOAD_BYTES = 10 * 1024 * 1024;
-/** Lambda's limit on what a function is given and answers, base64 included. */
+/** Lambda's limit on an event and on an answer, base64 included. */
 export const MAX_INVOCATION_BYTES = 6 * 1024 * 1024;
-/** After which API Gateway gives up on an integration. */
+/** API Gateway's limit on an integration. */
 const INTEGRATION_TIMEOUT_MS = 30_000;
 
 export interface RouteMatch {
@@ -16,7 +16,7 @@ export interface RouteMatch {
 }
 
 /**
- * The route for a request as API Gateway picks it: full matches before those with parameters, `$default` last.
+ * Picks a request's route as API Gateway does: full matches before those with parameters, `$default` last.
  *
  * @param path percent-encoded, as requested
  */
@@ -55,11 +55,11 @@ function decodeSegment(segment: string): string {
   }
 }
 
-/** Content types that API Gateway hands on as text. */
+/** Content types that API Gateway passes on as text. */
 const TEXT = /^(text\/|application\/(json|javascript|xml|x-www-form-urlencoded))|\+json|\+xml/i;
 
 /**
- * A request as payload format 2.0.
+ * Makes the event of a request, in payload format 2.0.
  *
  * @see https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html
  */
@@ -118,14 +118,14 @@ export async function readBody(request: IncomingMessage): Promise<Buffer | undef
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    // Read on, but keep nothing: a client that still writes would not see an answer.
+    // Reads on and keeps nothing: a client that is still writing would not see an answer.
     if (bytes <= MAX_PAYLOAD_BYTES) chunks.push(chunk);
     else chunks.length = 0;
   }
   return bytes > MAX_PAYLOAD_BYTES ? undefined : Buffer.concat(chunks);
 }
 
-/** Answers one request through the function of its route. */
+/** Answers a request with its route's function. */
 export async function handleRequest(
   request: IncomingMessage,
   response: ServerResponse,
@@ -152,7 +152,7 @@ export async function handleRequest(
   sendResult(response, result.payload);
 }
 
-/** A function's answer; anything without a status code is the body of a 200. */
+/** Sends a function's answer. One without a status code is the body of a 200. */
 function sendResult(response: ServerResponse, payload: unknown): void {
   const result = payload as {
     statusCode?: number;
@@ -168,7 +168,7 @@ function sendResult(response: ServerResponse, payload: unknown): void {
   for (const [name, value] of Object.entries(result.headers ?? {})) response.setHeader(name, String(value));
   if (result.cookies !== undefined) response.setHeader('set-cookie', result.cookies);
   const body = Buffer.from(result.body ?? '', result.isBase64Encoded ? 'base64' : 'utf8');
-  // Of an answer to HEAD only the headers are sent, and the body's length is not known.
+  // An answer to HEAD has headers only, and an unknown length.
   response.writeHead(
     result.statusCode,
     response.req.method === 'HEAD' ? {} : { 'content-length': body.length },

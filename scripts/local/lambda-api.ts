@@ -6,8 +6,8 @@ import { readBody, sendJson } from './http-api';
 export const LAMBDA_API = '/2015-03-31/';
 
 /**
- * The part of Lambda's API that operators use: Invoke, and event source mappings (a replay is a second, temporary
- * one). So the same commands, with the ordinary client, work here and in AWS.
+ * Answers the part of Lambda's API that operators and recovery use: Invoke, and event source mappings (a replay is a
+ * temporary one). The same commands, with the ordinary client, work here and in AWS.
  *
  * @see https://docs.aws.amazon.com/lambda/latest/api/API_Operations.html
  */
@@ -56,7 +56,7 @@ export async function handleLambdaApi(
     }
     const found = id === undefined ? undefined : host.listMappings().find(({ UUID }) => UUID === id);
     if (id !== undefined && found === undefined)
-      return awsError(response, 404, 'ResourceNotFoundException', `no mapping ${id}`);
+      return awsError(response, 404, 'ResourceNotFoundException', `there is no event source mapping ${id}`);
     if (id !== undefined && request.method === 'GET') return sendJson(response, 200, found);
     if (id !== undefined && request.method === 'DELETE') {
       await host.deleteMapping(id);
@@ -67,7 +67,7 @@ export async function handleLambdaApi(
     response,
     404,
     'ResourceNotFoundException',
-    `the local host has no ${request.method} ${url.pathname}`,
+    `the local stack has no ${request.method} ${url.pathname}`,
   );
 }
 
@@ -82,18 +82,28 @@ function createMapping(response: ServerResponse, host: FunctionHost, payload: un
     .listMappings()
     .find((m) => m.FunctionArn.endsWith(`:${functionName}`) && m.EventSourceArn === p.EventSourceArn);
   if (twin !== undefined) {
-    const message = `a mapping of this stream and function exists: ${twin.UUID}`;
+    const message = `the mapping ${twin.UUID} has the same stream and function`;
     awsError(response, 409, 'ResourceConflictException', message);
     return;
   }
   const position = String(p.StartingPosition ?? '');
   if (position !== 'TRIM_HORIZON' && position !== 'LATEST' && position !== 'AT_TIMESTAMP') {
-    awsError(response, 400, 'InvalidParameterValueException', `StartingPosition: ${position}`);
+    awsError(
+      response,
+      400,
+      'InvalidParameterValueException',
+      `StartingPosition ${position}: give TRIM_HORIZON, LATEST or AT_TIMESTAMP`,
+    );
     return;
   }
   const seconds = Number(p.StartingPositionTimestamp);
   if (position === 'AT_TIMESTAMP' && !Number.isFinite(seconds)) {
-    awsError(response, 400, 'InvalidParameterValueException', 'StartingPositionTimestamp is missing');
+    awsError(
+      response,
+      400,
+      'InvalidParameterValueException',
+      'StartingPositionTimestamp: give seconds since epoch',
+    );
     return;
   }
   const created = host.createMapping(

@@ -1,4 +1,4 @@
-/** Something a person can put right: told in one sentence, without a stack trace. */
+/** An error that a person can mend: printed as one sentence, without a stack trace. */
 export class Problem extends Error {
   override readonly name = 'Problem';
 }

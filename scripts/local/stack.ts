@@ -29,17 +29,17 @@ import type { HostFaults } from './wiring';
 const root = join(__dirname, '..', '..');
 
 export interface StackOptions {
-  /** Of the HTTP API; 0 for a free one. */
+  /** The HTTP API's; 0 for a free one. */
   readonly port: number;
-  /** undefined: a folder of its own, removed at the end. */
+  /** undefined: a new folder, removed at the end. */
   readonly dataDir: string | undefined;
   readonly settings: Readonly<Record<string, string>>;
   readonly report: (line: string) => void;
-  /** What goes wrong between functions and stores; nothing, unless it is given. */
+  /** Faults between functions and stores. @default none */
   readonly faults?: HostFaults;
 }
 
-/** What `npm start --json` prints. */
+/** Printed by `npm start -- --json`. */
 export interface StackAddresses {
   readonly url: string;
   readonly apiKey: string;
@@ -62,7 +62,7 @@ export interface RunningStack {
 /** Starts the whole pipeline on this machine, from the synthesized template. */
 export async function startStack(options: StackOptions): Promise<RunningStack> {
   const { report } = options;
-  // Wrong settings are told before anything is started.
+  // Refuses wrong settings before anything starts.
   readConfig({ stage: 'local', settings: JSON.stringify(options.settings) });
   const local = join(root, '.local');
   mkdirSync(local, { recursive: true });
@@ -70,7 +70,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
   const release = claim(dataDir);
 
   const http = createServer();
-  // As a load balancer's: a client must not send into a connection that is being closed for want of use.
+  // As long as a load balancer's, so that clients do not send into a connection that is being closed as idle.
   http.keepAliveTimeout = 75_000;
   let handle: RequestListener = answerUnavailable('starting');
   http.on('request', (request, response) => handle(request, response));
@@ -87,7 +87,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
       if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
     });
     await serversGone(dataDir);
-    // Before the servers start, so that a taken port is told at once.
+    // Before the servers start, so that a taken port is refused at once.
     const port = await listen(http, options.port);
     cleanups.push(() => closeHttp(http));
     const adopt = (child: ChildProcess) => {
@@ -103,13 +103,13 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
 
     const onHotLost = () =>
       report(
-        'the hot tier died; a new, empty one takes its place, and within about a minute the stream is read again',
+        'Valkey died; an empty one takes its place, and recovery reads the stream again within about a minute',
       );
     const onAwsLost = () => {
-      report(`the stand-in for AWS ended by itself; ${join(dataDir, 'aws.log')} says why. Stopping.`);
+      report(`the stand-in for AWS ended by itself, see ${join(dataDir, 'aws.log')}; stopping`);
       process.kill(process.pid, 'SIGTERM');
     };
-    // Together, and stopped together even when only one comes up.
+    // Both are stopped even if only one comes up.
     const stores: Server[] = [];
     cleanups.push(() => Promise.all(stores.map((store) => store.stop())));
     const [hot, aws] = await Promise.all([
@@ -159,12 +159,14 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
     let { routes } = stack;
     const deploy = async ({ assembly, settings, functions }: Deployment) => {
       if (assembly !== undefined && !existsSync(join(assembly, 'manifest.json')))
-        throw new Problem(`${assembly} is not the folder of a cloud assembly`);
+        throw new Problem(
+          `assembly: ${assembly} has no manifest.json; give the folder that cdk synth writes`,
+        );
       const changed = { ...options.settings, ...settings };
       readConfig({ stage: 'local', settings: JSON.stringify(changed) });
       const next = readAssembly(assembly ?? (await synthesize(synth, changed)));
       const deployed = host.deploy(next.functions, functions);
-      // Of functions that run; one that is new takes a restart, as do stores, mappings and schedules.
+      // Only of functions that run: a new one takes a restart, as do stores, mappings and schedules.
       routes = next.routes.filter(({ functionName }) => host.has(functionName));
       return deployed;
     };
@@ -229,7 +231,7 @@ function answerUnavailable(doing: 'starting' | 'stopping'): RequestListener {
   };
 }
 
-/** @param dataDir to remove when the stack has ended, however it ended; none unless it is given */
+/** @param dataDir removed when the stack has ended, however it ended */
 function startWatchdog(dataDir: string | undefined) {
   const args = [join(__dirname, 'watchdog.mjs'), ...(dataDir === undefined ? [] : [dataDir])];
   const watchdog = spawn(process.execPath, args, { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
@@ -238,10 +240,10 @@ function startWatchdog(dataDir: string | undefined) {
 }
 
 /**
- * Makes the data directory and takes it for this process: one stack at a time works on it.
+ * Creates the data directory and locks it for this process: one stack at a time works on it.
  *
- * @returns gives it back
- * @throws {Problem} when another stack has it, or it cannot be written
+ * @returns unlocks it
+ * @throws {Problem} when another stack has locked it, or it cannot be written
  */
 function claim(dataDir: string): () => void {
   const file = join(dataDir, 'stack.pid');
@@ -250,7 +252,7 @@ function claim(dataDir: string): () => void {
     const holder = Number(existsSync(file) ? readFileSync(file, 'utf8') : Number.NaN);
     if (holder !== process.pid && isAlive(holder))
       throw new Problem(
-        `${dataDir} is used by a stack that runs (process ${holder}); stop it or give another --data-dir.`,
+        `${dataDir} is used by a running stack (process ${holder}): stop it, or give another --data-dir`,
       );
     writeFileSync(file, String(process.pid));
   } catch (error) {
@@ -258,13 +260,13 @@ function claim(dataDir: string): () => void {
     const { code } = error as NodeJS.ErrnoException;
     const isFile = code === 'EEXIST' || code === 'ENOTDIR';
     throw new Problem(
-      `${dataDir} cannot be the data directory: ${isFile ? 'it is not a folder' : (error as Error).message}; give another --data-dir.`,
+      `${dataDir} cannot be the data directory: ${isFile ? 'it is not a folder' : (error as Error).message}; give another --data-dir`,
     );
   }
   return () => rmSync(file, { force: true });
 }
 
-/** After a stack that was killed its servers take a moment to save and end; nothing may be loaded before. */
+/** Waits for the servers of a killed stack, which save and end: their files must not be loaded before. */
 async function serversGone(dataDir: string): Promise<void> {
   const file = join(dataDir, 'pids.json');
   if (!existsSync(file)) return;
@@ -273,14 +275,14 @@ async function serversGone(dataDir: string): Promise<void> {
   while ([hot, aws].some((pid) => isAlive(pid) && isServerOf(pid, dataDir))) {
     if (Date.now() > deadline)
       throw new Problem(
-        `servers of an earlier stack (processes ${hot}, ${aws}) still work on ${dataDir}; stop them.`,
+        `servers of an earlier stack (processes ${hot}, ${aws}) still use ${dataDir}: stop them`,
       );
     await sleep(100);
   }
   rmSync(file, { force: true });
 }
 
-/** Whether a pid is still the server's and not a later process'; where that cannot be told, it is taken to be. */
+/** A later process may have the pid of a server that ended. Where /proc does not tell, the server is taken to run. */
 function isServerOf(pid: number, dataDir: string): boolean {
   try {
     const text = readFileSync(`/proc/${pid}/cmdline`, 'utf8') + readFileSync(`/proc/${pid}/environ`, 'utf8');
@@ -305,7 +307,7 @@ function listen(http: HttpServer, port: number): Promise<number> {
     http.once('error', (error: NodeJS.ErrnoException) =>
       reject(
         error.code === 'EADDRINUSE'
-          ? new Problem(`port ${port} is taken; stop what uses it, or choose another with --port.`)
+          ? new Problem(`port ${port} is taken: stop its user, or give another --port`)
           : error,
       ),
     );

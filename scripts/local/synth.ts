@@ -6,7 +6,7 @@ import { Problem } from './problem';
 
 const root = join(__dirname, '..', '..');
 
-/** What the templates and bundles are made of. */
+/** Sources of the templates and bundles. */
 const SOURCES = [
   'infra/**/*.ts',
   'functions/**/*.{ts,tsx,json,css,html}',
@@ -17,9 +17,9 @@ const SOURCES = [
 ];
 
 /**
- * Synthesizes the local stage with the real CDK CLI, unless nothing has changed since it was done last.
+ * Synthesizes the local stage with the real CDK CLI, unless an earlier start did so from the same sources and settings.
  *
- * @param cacheDir under which each combination of sources and settings has a folder
+ * @param cacheDir has a folder for each combination of sources and settings
  * @returns the cloud assembly's folder
  */
 export async function synthesize(
@@ -32,14 +32,14 @@ export async function synthesize(
       digest.update(file).update(readFileSync(join(root, file)));
   const assembly = join(cacheDir, digest.digest('hex').slice(0, 16));
   if (existsSync(assembly)) return assembly;
-  // Elsewhere first, so that what is there is whole, and two stacks may synthesize at once.
+  // Written elsewhere first, so that a folder is always whole and two stacks may synthesize at once.
   const output = `${assembly}.${process.pid}`;
   mkdirSync(output, { recursive: true });
   const cdk = join(root, 'node_modules', '.bin', 'cdk');
   const context = ['-c', 'stage=local', '-c', `settings=${JSON.stringify(settings)}`];
   const child = spawn(process.execPath, [cdk, 'synth', '--quiet', '--output', output, ...context], {
     cwd: root,
-    // The CLI keeps notices and accounts in its home; nothing is written outside the checkout.
+    // The CLI writes notices and accounts to its home: below the checkout.
     env: { ...process.env, HOME: cacheDir, CDK_DISABLE_VERSION_CHECK: '1', CI: '1' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { Problem } from './problem';
 
 /**
- * Reads a synthesized cloud assembly as the local stack runs it: functions, routes, mappings, schedules and stores,
- * exactly as they would be deployed.
+ * Reads functions, routes, mappings, schedules and stores from a synthesized cloud assembly, exactly as they would be
+ * deployed.
  */
 export interface Stack {
   readonly functions: readonly FunctionResource[];
@@ -86,13 +86,13 @@ export interface Template {
   readonly Outputs?: Record<string, { Value: unknown; Export?: { Name: unknown } }>;
 }
 
-/** The name that the local stack gives a store. S3 allows only lower case. */
+/** A store's local name. S3 allows lower case only. */
 export function physicalName(logicalId: string): string {
   const words = logicalId.replace(/([a-z])([A-Z])/g, '$1-$2').toLowerCase();
   return `heterotsdb-local-${words}`;
 }
 
-/** Reads the templates of a cloud assembly's folder. */
+/** Reads the templates in a cloud assembly's folder. */
 export function readAssembly(dir: string): Stack {
   const manifest = JSON.parse(readFileSync(join(dir, 'manifest.json'), 'utf8')) as {
     artifacts: Record<string, { type: string; properties?: { templateFile?: string } }>;
@@ -106,8 +106,8 @@ export function readAssembly(dir: string): Stack {
 }
 
 /**
- * @param assemblyDir against which the paths of bundles are resolved
- * @throws {Problem} naming what a template has that the local stack cannot run
+ * @param assemblyDir the bundles' paths are relative to it
+ * @throws {Problem} that names what the local stack cannot run
  */
 export function readTemplates(templates: readonly Template[], assemblyDir: string): Stack {
   const exported = new Map<string, () => unknown>();
@@ -134,7 +134,7 @@ export function readTemplates(templates: readonly Template[], assemblyDir: strin
 
 type Resolve = (value: unknown) => unknown;
 
-/** Evaluates intrinsic functions to what the local stack's resources are called. */
+/** Evaluates intrinsic functions to the names of the local stack's resources. */
 function resolver(template: Template, exported: ReadonlyMap<string, () => unknown>): Resolve {
   const pseudo: Record<string, string> = {
     'AWS::Region': REGION,
@@ -161,7 +161,7 @@ function resolver(template: Template, exported: ReadonlyMap<string, () => unknow
     if (name === 'Arn' && Type === 'AWS::S3::Bucket') return `arn:aws:s3:::${ref(id)}`;
     if (name === 'Arn' && Type === 'AWS::DynamoDB::Table')
       return `arn:aws:dynamodb:${REGION}:${ACCOUNT}:table/${ref(id)}`;
-    // What has no local counterpart (the cache's endpoint, security groups) is named, and never used.
+    // Resources without a local counterpart (the cache's endpoint, security groups) get a name that nothing uses.
     return `${physicalName(id)}.${name}`;
   };
   const substitute = (text: string, variables: Record<string, unknown>) =>
@@ -213,7 +213,7 @@ function readTemplate(template: Template, resolve: Resolve, assemblyDir: string)
         properties: Properties ?? {},
         metadata: Metadata,
       }));
-  // biome-ignore lint/suspicious/noExplicitAny: what CloudFormation allows here is not ours to type
+  // biome-ignore lint/suspicious/noExplicitAny: CloudFormation's own schema types it
   const resolved = (properties: Record<string, unknown>) => resolve(properties) as Record<string, any>;
   const nameOfArn = (arn: unknown) => String(arn).split(':').at(-1)!;
   const integrations = new Map(

@@ -1,32 +1,32 @@
 import type { ChildProcess } from 'node:child_process';
 
-/** How a function reaches the stores and Lambda's API. */
+/** Addresses of the stores and of Lambda's API. */
 export interface StoreAddresses {
   readonly redisUrl: string;
   readonly awsUrl: string;
   readonly lambdaUrl: string;
 }
 
-/** What one process of a function is given in place of the stores' own addresses. */
+/** One function process's connections: proxies in place of the stores, and a clock. */
 export interface Wiring {
   readonly addresses: StoreAddresses;
-  /** By how much the process' clock is wrong. */
+  /** Added to the process's clock. */
   readonly clockSkewMs: number;
-  /** Told the process, once it is there. */
+  /** Called with the process once it has started. */
   attach(child: ChildProcess): void;
-  /** When the process has ended. */
+  /** Called when the process has ended. */
   close(): void;
 }
 
 /** How a mapping delivers a batch. */
 export interface Delivery {
-  /** At least once. */
+  /** At least 1. */
   readonly times: number;
-  /** Before the first time, while other shards' batches go on. */
+  /** Before the first delivery; other shards go on meanwhile. */
   readonly delayMs: number;
 }
 
-/** Lets things go wrong between functions, stores and the stream. */
+/** Faults between functions, stores and the stream. */
 export interface HostFaults {
   wire(functionName: string, addresses: StoreAddresses): Promise<Wiring>;
   delivery(functionName: string, shardId: string): Delivery;

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Ledger, Outcome, Sample } from './ledger';
 
-/** Longer than API Gateway waits for a function. */
+/** Longer than API Gateway's own limit. */
 const REQUEST_MS = 40_000;
 const RETRY_MS = 250;
 
-/** The HTTP API as an agent and a dashboard use it, with everything posted in a ledger. */
+/** A client of the HTTP API, as agents and dashboards are, which enters every post into a ledger. */
 export class ApiClient {
   constructor(
     private readonly url: string,
@@ -15,11 +15,11 @@ export class ApiClient {
 
   async createHost(name: string): Promise<string> {
     const response = await this.send('POST', '/api/v0/hosts', { name, meta: {} });
-    if (!response.ok) throw new Error(`the host ${name} was not made: ${response.status}`);
+    if (!response.ok) throw new Error(`cannot create the host ${name}: ${response.status}`);
     return ((await response.json()) as { id: string }).id;
   }
 
-  /** Posts once. What comes back decides what the ledger expects. */
+  /** Posts once. The answer decides what the ledger expects. */
   async post(samples: readonly Sample[]): Promise<Outcome> {
     const ended = this.ledger.sending(samples);
     const outcome = await this.outcomeOf(samples);
@@ -43,7 +43,7 @@ export class ApiClient {
   }
 
   /**
-   * Reads a metric, again and again while the answer is that it cannot be read now.
+   * Reads a metric; retries while the answer is an error.
    *
    * @param isPatient asked before each further try
    */
@@ -62,7 +62,7 @@ export class ApiClient {
       const text = await response?.text().catch(() => undefined);
       if (response?.status === 200 && text !== undefined)
         return (JSON.parse(text) as { metrics: { time: number; value: number }[] }).metrics;
-      // Nothing of it has arrived yet, or it was never acknowledged.
+      // No sample has arrived yet, or none was ever acknowledged.
       if (response?.status === 404) return [];
       if (!isPatient()) throw new Error(`${hostId} ${name} cannot be read: ${response?.status} ${text}`);
       await sleep(RETRY_MS);
@@ -79,7 +79,7 @@ export class ApiClient {
   }
 }
 
-/** An answer that the API does not promise. */
+/** The answer is not one that the API promises. */
 class UnexpectedAnswerError extends Error {
   override readonly name = 'UnexpectedAnswerError';
 }

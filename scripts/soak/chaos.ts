@@ -8,17 +8,17 @@ import { type FaultKind, type PlannedFault, VICTIMS } from './plan';
 
 export interface ChaosDependencies {
   readonly faults: Faults;
-  /** Straight to the hot tier's server. */
+  /** A connection to the hot tier's server, without a proxy. */
   readonly redis: Redis;
   /** SIGKILL to the hot tier's server. */
   readonly killHot: () => void;
-  /** Moves everything that is hot to the warm tier; ends when it has, or has failed. */
+  /** Moves everything from memory to the warm tier; resolves when that is done or has failed. */
   readonly drain: () => Promise<unknown>;
 }
 
 /** A fault that is in force. */
 interface Started {
-  /** How often it has had an effect. */
+  /** How often the fault had an effect. */
   hits(): number;
   /** Lifts it. */
   end(): void | Promise<void>;
@@ -33,7 +33,7 @@ const LOOK_MS = 50;
 const isTo = (store: Call['store']) => (call: Call) => call.store === store;
 const isChangeTo = (store: Call['store']) => (call: Call) => call.store === store && call.isChange;
 
-/** Some of the calls that match have the fault. */
+/** Puts a fault on a share of the matching calls. */
 function sometimes(
   { faults }: ChaosDependencies,
   random: Random,
@@ -48,7 +48,7 @@ function sometimes(
   return { hits: () => rule.hits, end: () => rule.lift() };
 }
 
-/** Every batch is delivered as it says, or as a fault that began later does. */
+/** Delivers every batch as `delivery` says, unless a fault that began later says otherwise. */
 function delivering(faults: Faults, delivery: () => Delivery): Started {
   let hits = 0;
   const own = () => {
@@ -96,7 +96,7 @@ const STARTS: Record<FaultKind, Start> = {
     await redis.config('SET', 'maxmemory', used);
     return {
       hits: () => 1,
-      // A server that was killed meanwhile has no limit anyway.
+      // A server that was killed meanwhile has no limit.
       end: () => void redis.config('SET', 'maxmemory', 0).catch(() => {}),
     };
   },
@@ -169,7 +169,7 @@ const STARTS: Record<FaultKind, Start> = {
     const skewMs = random.pick([-HOUR_MS, HOUR_MS]);
     const victim = random.pick([...VICTIMS, 'query']);
     faults.clockSkewMs = (functionName) => (functionName === victim ? skewMs : 0);
-    // Those that come in their place have the wrong clock, and again the right one.
+    // Processes that replace them have the wrong clock, and later the right one again.
     const hits = faults.kill(victim);
     return {
       hits: () => hits,
@@ -182,7 +182,7 @@ const STARTS: Record<FaultKind, Start> = {
 };
 
 /**
- * Lets a fault happen for as long as it is planned, and until it has had an effect.
+ * Keeps a fault in force for its planned duration, and until it has had an effect.
  *
  * @returns how often it had one
  */
@@ -199,7 +199,7 @@ export async function befall(
 }
 
 /**
- * Ends every lease now, as if its time had passed: by the store's own clock, which nobody can turn.
+ * Ends every lease now, as if its time had passed. The store's own clock cannot be turned.
  *
  * KEYS  leases of a partition; fields are `token expiry takenAt`, see shared/platform/keys.ts
  */

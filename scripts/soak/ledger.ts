@@ -6,23 +6,23 @@ export interface Sample {
   readonly value: number;
 }
 
-/** How a request ended, for the client: what was refused is not there, what is unknown may be, or may come later. */
+/** A request's end, as the client saw it. Refused samples are not stored; unknown ones may be, now or later. */
 export type Outcome = 'acknowledged' | 'refused' | 'unknown';
 
-/** One request with a sample; the order of `sent` and `ended` is that of what the client saw. */
+/** One request with a sample. `sent` and `ended` count the client's events in order. */
 export interface Attempt {
   readonly value: number;
   readonly sent: number;
-  /** Infinity while it may still arrive. */
+  /** Infinity while the request may still arrive. */
   readonly ended: number;
   readonly outcome: Outcome;
 }
 
 /**
- * The values a sample may have after all that was sent for it.
+ * Lists the values that a sample may have after every request that had it.
  *
- * Requests that overlapped may have come in any order. One that was acknowledged before another was sent came before it,
- * so it cannot win over that one once that one is acknowledged too. One without an answer may come at any time.
+ * Requests that overlapped may have arrived in any order. A request that was acknowledged before another was sent arrived
+ * before it, and cannot win once the later one is acknowledged too. A request without an answer may arrive at any time.
  */
 export function allowedValues(attempts: readonly Attempt[]): {
   readonly values: ReadonlySet<number>;
@@ -37,7 +37,7 @@ export function allowedValues(attempts: readonly Attempt[]): {
   };
 }
 
-/** Reads one metric of a host, `from` and `to` in seconds, both included; with every time as often as the answer has it. */
+/** Reads one metric of a host, `from` and `to` in seconds, both included; duplicates in the answer are kept. */
 export type ReadMetric = (
   hostId: string,
   name: string,
@@ -46,17 +46,17 @@ export type ReadMetric = (
 ) => Promise<readonly { readonly time: number; readonly value: number }[]>;
 
 export interface Flaws {
-  /** Acknowledged and not there. */
+  /** Acknowledged and not read back. */
   readonly lost: number;
-  /** More than once in an answer. */
+  /** Samples that an answer has more than once. */
   readonly doubled: number;
-  /** With a value that no order of the requests explains, or never sent at all. */
+  /** Samples with a value that no order of the requests explains, or that were never sent. */
   readonly wrong: number;
-  /** Some of them, to look into. */
+  /** Some of the flaws, described. */
   readonly examples: readonly string[];
 }
 
-/** A request in hand: one object for all of its samples. */
+/** A request: one object, shared by all of its samples. */
 interface Request {
   readonly sent: number;
   ended: number;
@@ -68,24 +68,24 @@ interface Entry {
   readonly request: Request;
 }
 
-/** Up to this span the API gives samples as stored, s. */
+/** Longest span that the API gives as stored, s. */
 const MAX_SPAN_S = 20 * 3600;
 const MAX_EXAMPLES = 20;
 const PARALLEL = 4;
 
-/** Remembers every sample that was sent and what became of the request, and then reads all back. */
+/** Remembers every sample sent and how its request ended, and reads all of them back. */
 export class Ledger {
-  /** Host and metric -> time -> what was sent. */
+  /** Host and metric -> time -> requests with that sample. */
   private readonly series = new Map<string, Map<number, Entry[]>>();
   private clock = 0;
   private acknowledgedSamples = 0;
 
-  /** Samples of requests that were acknowledged, corrections and repetitions included. */
+  /** Samples of acknowledged requests, corrections and repetitions included. */
   get acknowledged(): number {
     return this.acknowledgedSamples;
   }
 
-  /** @returns to be called once, when the request has ended */
+  /** @returns to call once, when the request has ended */
   sending(samples: readonly Sample[]): (outcome: Outcome) => void {
     const request: Request = { sent: this.clock++, ended: Infinity, outcome: 'unknown' };
     for (const { hostId, name, time, value } of samples) {
@@ -100,7 +100,7 @@ export class Ledger {
   }
 
   /**
-   * Reads everything back. Series with flaws are read again, since what was acknowledged may still be on its way.
+   * Reads everything back. Reads series with flaws again, because acknowledged samples may still be on their way.
    *
    * @param isPatient asked before each further round
    */
@@ -167,7 +167,7 @@ function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
   return value;
 }
 
-/** Spans, both ends included, that cover the times and are each read as stored. */
+/** Spans, both ends included, that cover the times and are short enough to be read as stored. */
 function spansOf(times: readonly number[]): [number, number][] {
   const spans: [number, number][] = [];
   for (const time of [...times].sort((a, b) => a - b)) {

@@ -6,19 +6,19 @@ import type { Sample } from './ledger';
 export interface LoadOptions {
   readonly hostIds: readonly string[];
   readonly names: readonly string[];
-  /** Between two posts of a host. */
+  /** Between two posts of one host. */
   readonly everyMs: number;
-  /** Of the first sample, seconds since epoch. */
+  /** The first sample's time, seconds since epoch. */
   readonly startS: number;
 }
 
-/** Late by an hour, and by so much that it falls on an earlier UTC day. */
+/** An hour, and long enough for an earlier UTC day. */
 const LATE_S = [3_600, 20 * 3_600];
 const RETRY_MS = 500;
 
 /**
- * Posts as agents do, and as they should not: every metric of a host together, the next second each time; some late, some
- * again with other values, some again as they were. What was not acknowledged is posted again.
+ * Posts as agents do, and as they should not: all metrics of a host together, the next second each time; some late, some
+ * again with other values, some again unchanged. Samples that were not acknowledged are posted again.
  */
 export async function runLoad(
   client: ApiClient,

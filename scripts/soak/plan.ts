@@ -1,6 +1,6 @@
 import { Random } from '../faults/random';
 
-/** What can go wrong, beside functions that are killed. */
+/** Kinds of fault, beside kills of functions. */
 export const FAULT_KINDS = [
   'connections cut',
   'connections refused',
@@ -26,7 +26,7 @@ export const FAULT_KINDS = [
 ] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
-/** Functions that are killed where they change something, and have their clocks skewed. */
+/** Functions that are killed at their changes of state, and whose clocks are skewed. */
 export const VICTIMS = ['post', 'ingester', 'flusher', 'archiver', 'recovery', 'replayer'] as const;
 
 export interface PlannedFault {
@@ -34,16 +34,16 @@ export interface PlannedFault {
   readonly atMs: number;
   readonly durationMs: number;
   readonly kind: FaultKind;
-  /** For what is drawn while it lasts. */
+  /** Seed of the random numbers drawn while the fault lasts. */
   readonly seed: number;
 }
 
-/** Between two faults at most, so that half an hour has more than 200; a short run has each kind once. */
+/** Most time between two faults: half an hour has more than 200. A short run has each kind once. */
 const MAX_GAP_MS = 6_000;
-/** Without faults at the start, so that there is something to lose. */
+/** Time without faults at the start, in which samples are stored that can be lost. */
 const CALM_MS = 4_000;
 
-/** What goes wrong when: the same for the same seed and length. Every kind comes before any comes again. */
+/** Plans a run's faults: the same for the same seed and length. Every kind comes before any comes again. */
 export function planFaults(seed: number, lengthMs: number): PlannedFault[] {
   const random = new Random(seed);
   const gapMs = Math.min(MAX_GAP_MS, (lengthMs - CALM_MS) / FAULT_KINDS.length);
@@ -56,7 +56,7 @@ export function planFaults(seed: number, lengthMs: number): PlannedFault[] {
   }));
 }
 
-/** Draws each of the values once, in a random order, then all once more, and so on. */
+/** Draws all values in a random order, then all again in another. */
 function deck<T>(values: readonly T[], random: Random): () => T {
   let left: T[] = [];
   return () => {

@@ -25,22 +25,22 @@ export interface SoakOptions {
 export interface SoakResult {
   readonly seed: number;
   readonly minutes: number;
-  /** Samples of requests that were acknowledged. */
+  /** Samples of acknowledged requests. */
   readonly acked: number;
   /** Faults that had an effect, kills included. */
   readonly faults: number;
   readonly lost: number;
   readonly doubled: number;
   readonly wrong: number;
-  /** How far the ingester was behind the stream at most. */
+  /** The ingester's largest consumer lag. */
   readonly maxLagSeconds: number;
-  /** Reads during the load that lacked what an earlier one had, and how many there were. */
+  /** Reads during the load that lacked a sample of an earlier read; and all reads. */
   readonly gaps: number;
   readonly reads: number;
   readonly kills: number;
   /** How often a fault of each kind had an effect. */
   readonly kinds: Readonly<Record<string, number>>;
-  /** Changes of state that were seen, at how many of their two sides a function was killed, and the sides left out. */
+  /** Changes of state that were seen; sides (before, after) at which a function was killed; sides left out. */
   readonly killPoints: number;
   readonly killPointsHit: number;
   readonly killPointsMissed: readonly string[];
@@ -55,21 +55,21 @@ const SETTINGS = {
   flusherLanes: '2',
 };
 const LANES = 2;
-/** A post of a host. */
+/** One post of a host. */
 const POST_EVERY_MS = 1_000;
-/** The schedules of a deployed stage, made faster by as much as windows are shorter. */
+/** A deployed stage's schedules, faster by the factor by which windows are shorter. */
 const FLUSH_EVERY_MS = 1_000;
 const ARCHIVE_EVERY_MS = 1_000;
 const RECOVER_EVERY_MS = 2_000;
-/** From one kill of a function to the next: short, since some changes come in a burst after a loss. */
+/** Between two kills of a function: short, because some changes come in a burst after a loss. */
 const KILL_EVERY_MS = [200, 1_500] as const;
 const KILL_LOOK_MS = 50;
-/** In which all must be well again once nothing goes wrong any more. */
+/** Longest time from the last fault until all is well. */
 const CALM_DOWN_MS = 300_000;
 const REPORT_EVERY_MS = 10_000;
 const ALL = { before: 8.64e15, purge: true };
 
-/** Runs the pipeline under load while things go wrong, lets it calm down, and reads everything back. */
+/** Runs the pipeline under load and faults, lets it recover, and reads everything back. */
 export async function soak({ seed, minutes, hosts, metrics, report }: SoakOptions): Promise<SoakResult> {
   const lengthMs = minutes * 60_000;
   const plan = planFaults(seed, lengthMs);
@@ -120,7 +120,9 @@ export async function soak({ seed, minutes, hosts, metrics, report }: SoakOption
     const reportTimer = setInterval(() => {
       const seconds = Math.round(elapsedMs() / 1000);
       const lag = (stack.host.progress.lagMs / 1000).toFixed(1);
-      report(`${seconds} s: ${ledger.acknowledged} samples acknowledged, ${befallen} faults, lag ${lag} s`);
+      report(
+        `${seconds} s: ${ledger.acknowledged} samples acknowledged, ${befallen} faults, consumer lag ${lag} s`,
+      );
     }, REPORT_EVERY_MS);
 
     const load = runLoad(
@@ -139,7 +141,7 @@ export async function soak({ seed, minutes, hosts, metrics, report }: SoakOption
     const misfortunes = plan.map(async (planned) => {
       await untilMs(planned.atMs);
       const hits = await befall(chaos, planned, () => isLoadOver).catch((error: Error) => {
-        report(`${planned.kind} could not be brought about: ${error.message}`);
+        report(`could not cause the fault ${planned.kind}: ${error.message}`);
         return 0;
       });
       kinds[planned.kind] = (kinds[planned.kind] ?? 0) + (hits > 0 ? 1 : 0);
@@ -163,7 +165,7 @@ export async function soak({ seed, minutes, hosts, metrics, report }: SoakOption
     await redis.config('SET', 'maxmemory', 0);
     const { reads, gaps } = await watching;
 
-    report('no more faults; waiting until all is well');
+    report('faults have ended; waiting for recovery');
     const deadline = Date.now() + CALM_DOWN_MS;
     const isInTime = () => Date.now() < deadline;
     await calm(functions, () => stack.host.progress.lagMs, isInTime);
@@ -179,7 +181,7 @@ export async function soak({ seed, minutes, hosts, metrics, report }: SoakOption
     };
     report(`reading ${ledger.acknowledged} samples back`);
     const asFound = await ledger.verify(read, patience);
-    report('moving everything to the archive, and reading it back once more');
+    report('moving everything to the archive, and reading it back again');
     await expireLeases(redis);
     await drain(functions, () => {});
     await archive(functions, ALL, () => {});
@@ -213,7 +215,7 @@ export async function soak({ seed, minutes, hosts, metrics, report }: SoakOption
   }
 }
 
-/** Waits until the stream has been read, and no loss or replay is open. */
+/** Waits until the stream is read to its end and no loss or replay is open. */
 async function calm(functions: Functions, lagMs: () => number, isInTime: () => boolean): Promise<void> {
   let calmLooks = 0;
   while (calmLooks < 3 && isInTime()) {

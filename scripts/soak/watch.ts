@@ -8,16 +8,16 @@ export interface WatchOptions {
   readonly startS: number;
 }
 
-/** What reads during the load came to. */
+/** Result of the reads during the load. */
 export interface Watched {
   readonly reads: number;
-  /** Samples that an earlier answer had and a later one, given as whole, had not. */
+  /** Samples that an earlier answer had and a later, complete answer lacked. */
   readonly gaps: readonly string[];
 }
 
 const EVERY_MS = 100;
 
-/** Reads while data moves and things go wrong: what was seen once must be seen again, or the answer must be an error. */
+/** Reads while data moves under faults: a sample seen once must be seen again, or the answer must be an error. */
 export async function watch(
   client: ApiClient,
   { hostIds, names, startS }: WatchOptions,
