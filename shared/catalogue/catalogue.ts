@@ -56,7 +56,7 @@ const PARALLEL = 32;
 
 /**
  * Which series there are: the layouts of every group, in the meta table. A layout is put there before the first
- * frame or chunk refers to it (design.md, rule 11), once a day again so that it outlives the data.
+ * frame or chunk refers to it (DESIGN.md, rule 11), once a day again so that it outlives the data.
  *
  *     pk layouts#tenant#source   sk group#layout   layout: zstd of its bytes   windows: set of ms   firstMs   expiresAt: seconds
  *

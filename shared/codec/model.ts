@@ -7,7 +7,7 @@
 
 /**
  * Decides between two values of one (series, timestamp): the stream's arrival time of the record, then its
- * sequence number (design.md, section 2). The place in the request is settled before a record is made, and
+ * sequence number (DESIGN.md, "Words"). The place in the request is settled before a record is made, and
  * equal versions are settled by the value's bits.
  */
 export interface Version {

@@ -32,7 +32,7 @@ export function isOpen({ changes, archived }: ManifestDay): boolean {
  *
  * A flush announces itself before it puts into a day and once more when it has put, before it trims. The archiver
  * notes the count before it reads, and commits with that count: a flush that came between leaves the day open
- * (design.md, rule 12).
+ * (DESIGN.md, rule 12).
  *
  *     pk manifest#tenant#partition   sk day   changes: number   archived: JSON
  */

@@ -12,7 +12,7 @@ import { MARK_OF_THIS_NODE } from './mark-script';
  * Returns {-1} when the partition's mark is missing or another primary's, so that something may have been lost; else the
  * 1-based numbers of the layouts that are not there. Nothing was appended unless that is empty.
  * On first touch a window enters the due index, in this same script, with the store's time: a key without an
- * entry there would never be flushed (design.md, rule 4). Layouts outlive the frames that need them: every append
+ * entry there would never be flushed (DESIGN.md, rule 4). Layouts outlive the frames that need them: every append
  * gives theirs twice the time, a window's is renewed when what remains of it is kept.
  *
  * The first line makes the store refuse the whole script when memory is full, rather than from its first write of a

@@ -9,7 +9,7 @@ const COMMON = {
   connectTimeout: 2_000,
   commandTimeout: COMMAND_MS,
   maxRetriesPerRequest: 3,
-  // A command in doubt is sent again: appends are idempotent (design.md, rule 2), trims are fenced (rule 3).
+  // A command in doubt is sent again: appends are idempotent (DESIGN.md, rule 2), trims are fenced (rule 3).
   autoResendUnfulfilledCommands: true,
 } satisfies RedisOptions;
 

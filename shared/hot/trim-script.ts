@@ -1,5 +1,5 @@
 /**
- * Removes from a group-window exactly the frames that were moved, once (design.md, rule 3).
+ * Removes from a group-window exactly the frames that were moved, once (DESIGN.md, rule 3).
  *
  * KEYS  due index; leases; the list of frames; the group's set of windows; group-windows by lowest arrival
  * ARGV  member of the due index; the window's start; token; how many frames were moved; SHA-1 of those frames;

@@ -1,4 +1,4 @@
-/** Memory lost something that has not been read again from the stream yet: a gap is never silent (design.md, rule 13). */
+/** Memory lost something that has not been read again from the stream yet: a gap is never silent (DESIGN.md, rule 13). */
 export class IncompleteReadError extends Error {
   override readonly name = 'IncompleteReadError';
 

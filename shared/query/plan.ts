@@ -71,7 +71,7 @@ const FINEST_STEP_MS = 60_000;
  * The step at which Mackerel shows a range.
  *
  * @returns ms; {@link FINEST_STEP_MS} up to 20 h 05 m, for which samples are returned as stored
- * @see ../shared/mackerel-api.md, section 2
+ * @see ../protocol/mackerel/README.md, "Reading"
  */
 export function stepFor({ fromMs, toMs }: TimeRange): number {
   const spanMs = toMs - fromMs;

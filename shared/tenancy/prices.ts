@@ -1,7 +1,7 @@
 /**
  * Dollars, us-east-1, without free tiers and discounts for volume.
  *
- * @see design.md, section 9, and the services' price pages of November 2026
+ * @see the price pages of the services, as of November 2026
  */
 export const PRICE = {
   httpRequest: 1.0 / 1e6,

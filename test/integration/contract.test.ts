@@ -7,8 +7,8 @@ import { until } from '../support/until';
 jest.setTimeout(120_000);
 
 /**
- * ../shared/mackerel-api.md, section by section, one row a rule: requests as mackerel-agent, mkr and
- * mackerel-client-go write them, and the status, headers and JSON of the answers.
+ * Mackerel's wire contract (shared/protocol/mackerel/README.md), section by section, one row a rule: requests as
+ * mackerel-agent, mkr and mackerel-client-go write them, and the status, headers and JSON of the answers.
  */
 describe('the contract of the Mackerel API', () => {
   let stack: LocalStack;
