@@ -9,11 +9,6 @@ export function seriesOf({ layouts }: SourceCatalogue): Labels[] {
   return [...found.values()];
 }
 
-export function hasSeries({ layouts }: SourceCatalogue, series: Labels): boolean {
-  const key = labelsKey(series);
-  return [...layouts.values()].some((known) => known.some(({ columns }) => columns.has(key)));
-}
-
 /**
  * The names of the metrics that a source has posted, sorted.
  *

@@ -9,7 +9,7 @@ import { gather } from '../model/block-layout';
 import { erasuresOf } from '../model/deletion';
 import type { Id } from '../model/id';
 import { type Labels, labelsKey } from '../model/labels';
-import { layoutOf } from '../model/layout';
+import { type Layout, layoutOf } from '../model/layout';
 import { mergeAll } from '../model/layout-block';
 import {
   type Day,
@@ -63,7 +63,7 @@ export interface TierReading {
 }
 
 export interface Reading {
-  /** One column for each series, in the order they were asked for. */
+  /** One column for each series that was asked for. */
   readonly block: Block;
   readonly tiers: Readonly<Record<Tier, TierReading>>;
   /** Samples that arrived since then may be missing, ms; undefined when none are. See {@link IncompleteReadError}. */
@@ -76,15 +76,8 @@ const PARALLEL = 16;
 const MAX_RESTARTS = 10;
 
 /**
- * Reads series of one source through all tiers.
+ * Reads series of one source through all tiers, as {@link readLayout} does, into columns in the order of `series`.
  *
- * Samples move from hot to warm to cold, and so does the read: first hot, then warm, then the manifest, then cold. It sees
- * whatever moves meanwhile at least once (DESIGN.md, rule 5). Then the highest version of each timestamp wins.
- *
- * @param source labels of what posted
- * @param series all of that source
- * @param known the source's catalogue
- * @param allowsMissing whether to answer although memory is known to have lost samples
  * @throws {IncompleteReadError}
  */
 export async function readSeries(
@@ -92,11 +85,38 @@ export async function readSeries(
   tenant: Tenant,
   source: Labels,
   series: readonly Labels[],
-  whole: TimeRange,
+  range: TimeRange,
   known: SourceCatalogue,
   allowsMissing = false,
 ): Promise<Reading> {
   const wanted = layoutOf(series);
+  const reading = await readLayout(dependencies, tenant, source, wanted, range, known, allowsMissing);
+  const { block } = reading;
+  const columns = series.map((labels) => block.columns[wanted.columns.get(labelsKey(labels))!]!);
+  return { ...reading, block: { ...block, columns } };
+}
+
+/**
+ * Reads series of one source through all tiers.
+ *
+ * Samples move from hot to warm to cold, and so does the read: first hot, then warm, then the manifest, then cold. It sees
+ * whatever moves meanwhile at least once (DESIGN.md, rule 5). Then the highest version of each timestamp wins.
+ *
+ * @param source labels of what posted
+ * @param wanted series of that source
+ * @param known the source's catalogue
+ * @param allowsMissing whether to answer although memory is known to have lost samples
+ * @throws {IncompleteReadError}
+ */
+export async function readLayout(
+  dependencies: ReadDependencies,
+  tenant: Tenant,
+  source: Labels,
+  wanted: Layout,
+  whole: TimeRange,
+  known: SourceCatalogue,
+  allowsMissing = false,
+): Promise<Reading> {
   // Clients ask from 0; days before the source's first sample cost nothing.
   const fromMs = Math.min(Math.max(whole.fromMs, known.firstMs), whole.toMs);
   const range = { fromMs, toMs: whole.toMs };
@@ -106,7 +126,7 @@ export async function readSeries(
     sourceId: sourceIdOf(tenant.id, source),
     selection: {
       wanted,
-      groups: groupsOf(tenant, source, series, known),
+      groups: groupsOf(tenant, source, wanted, known),
       range,
       // Without the layouts of chunks that the archiver merged, which the catalogue need not have.
       layouts: new Map([...known.layouts.values()].flat().map((layout) => [layout.id, layout])),
@@ -119,7 +139,7 @@ export async function readSeries(
   };
   for (let restarts = 0; ; restarts++) {
     try {
-      return inOrderOf(series, await readTiers(read, allowsMissing), read.selection);
+      return await readTiers(read, allowsMissing);
     } catch (error) {
       if (!(error instanceof ObjectChangedError) || restarts >= MAX_RESTARTS) throw error;
     }
@@ -169,17 +189,13 @@ async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<Rea
 }
 
 /** The groups that hold the series: one for each split that the source has had. */
-function groupsOf(
-  tenant: Tenant,
-  source: Labels,
-  series: readonly Labels[],
-  known: SourceCatalogue,
-): GroupId[] {
+function groupsOf(tenant: Tenant, source: Labels, { columns }: Layout, known: SourceCatalogue): GroupId[] {
   const sourceId = sourceIdOf(tenant.id, source);
+  const keys = [...columns.keys()];
   return [
     ...new Set(
       known.splitBits.flatMap((bits) =>
-        series.map((labels) => groupIdOf(sourceId, bits, splitIndexOf(labelsKey(labels), bits))),
+        keys.map((key) => groupIdOf(sourceId, bits, splitIndexOf(key, bits))),
       ),
     ),
   ];
@@ -255,11 +271,4 @@ async function timed<T extends { readonly blocks: readonly LocatedBlock[] }>(
     return found;
   });
   return { result, blocks, reading: { durationMs: performance.now() - begin, samples, places } };
-}
-
-/** Puts columns, which are in the layout's canonical order, into the order in which the series were asked for. */
-function inOrderOf(series: readonly Labels[], reading: Reading, { wanted }: Selection): Reading {
-  const { block } = reading;
-  const columns = series.map((labels) => block.columns[wanted.columns.get(labelsKey(labels))!]!);
-  return { ...reading, block: { ...block, columns } };
 }

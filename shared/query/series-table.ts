@@ -1,4 +1,5 @@
-import type { Block } from '../codec';
+import { type Labels, labelsKey } from '../model/labels';
+import type { LayoutBlock } from '../model/layout-block';
 import { type Aggregate, downsample, type Samples } from './downsample';
 
 /** Series side by side: for each time at which any of them has a value, a value or null of each. */
@@ -10,15 +11,16 @@ export interface SeriesTable {
 }
 
 /**
- * A block as a table, the form in which charts take several series.
+ * Puts series side by side, the form in which charts take them.
  *
- * @param stepMs points of this length; undefined for samples as stored
+ * @param stepMs one value for each step of this length; undefined for samples as stored
  */
-export function seriesTable(block: Block, stepMs: number | undefined, aggregate?: Aggregate): SeriesTable {
-  const series = block.columns.map((_, i) => {
-    const samples = samplesOf(block, i);
-    return stepMs === undefined ? samples : downsample(samples, stepMs, aggregate);
-  });
+export function seriesTable(
+  samples: readonly Samples[],
+  stepMs: number | undefined,
+  aggregate?: Aggregate,
+): SeriesTable {
+  const series = samples.map((each) => (stepMs === undefined ? each : downsample(each, stepMs, aggregate)));
   const times = [...new Set(series.flatMap(({ timestamps }) => Array.from(timestamps)))].sort(
     (a, b) => a - b,
   );
@@ -33,12 +35,20 @@ export function seriesTable(block: Block, stepMs: number | undefined, aggregate?
   };
 }
 
-/** The samples of one column of a block. */
-export function samplesOf(block: Block, column: number): Samples {
-  const { rows, values } = block.columns[column]!;
-  return {
-    timestamps:
-      rows === undefined ? block.timestamps : Float64Array.from(rows, (row) => block.timestamps[row]!),
-    values,
-  };
+const NO_SAMPLES: Samples = { timestamps: [], values: [] };
+
+/** The samples of one series; none when no block has it. */
+export function samplesOf(blocks: readonly LayoutBlock[], series: Labels): Samples {
+  const key = labelsKey(series);
+  for (const { block, layout } of blocks) {
+    const column = layout.columns.get(key);
+    if (column === undefined) continue;
+    const { rows, values } = block.columns[column]!;
+    const { timestamps } = block;
+    return {
+      timestamps: rows === undefined ? timestamps : Float64Array.from(rows, (row) => timestamps[row]!),
+      values,
+    };
+  }
+  return NO_SAMPLES;
 }

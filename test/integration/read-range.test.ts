@@ -2,16 +2,19 @@ import { QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { archiveDay } from '../../shared/archive/execute';
 import { purgeDay } from '../../shared/archive/purge';
 import { Catalogue } from '../../shared/catalogue/catalogue';
+import { sampleCount } from '../../shared/codec';
 import { flushPartition } from '../../shared/flush/execute';
 import { ingestBatch } from '../../shared/ingest/ingest';
-import { metricOf, sourceOf } from '../../shared/model/labels';
+import { labelsOf, metricOf, sourceOf } from '../../shared/model/labels';
 import { layoutOf, packLayout } from '../../shared/model/layout';
+import { equals, isIn } from '../../shared/model/matcher';
 import { groupIdOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import type { TimeRange } from '../../shared/model/selection';
 import { metaKeys } from '../../shared/platform/keys';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
 import { clampRange } from '../../shared/query/plan';
 import { readSeries } from '../../shared/query/read';
+import { Querier } from '../../shared/query/select';
 import { rowRecords } from '../../shared/stream/row-records';
 import { startTiers, type Tiers } from '../support/tiers';
 
@@ -138,6 +141,83 @@ describe('what a read costs', () => {
       await catalogue.put(tenant.id, { ...packLayout(layout!.bytes), group, firstMs: now }, HOUR);
     expect((await catalogue.source(tenant.id, sourceId)).firstMs).toBe(0);
     expect((await read('upgraded', { fromMs: 0, toMs: now + 1 })).samples).toBe(1);
+  });
+});
+
+describe('selecting series by matchers', () => {
+  let tiers: Tiers;
+  const web = (...labels: [string, string][]) => labelsOf(['host', 'web'], ...labels);
+
+  beforeAll(async () => {
+    tiers = await startTiers();
+    const labelSets = [web(['cpu', '0']), web(['cpu', '1']), web()];
+    const row = {
+      timestamp: now,
+      columns: { key: 'all', series: () => labelSets.map((labels) => ({ labels, names: ['idle', 'load'] })) },
+      values: new BigUint64Array(6),
+    };
+    const batch = rowRecords(tenant, [[sourceOf.host('web'), [row]]]).map(({ data }, i) => ({
+      data,
+      sequenceNumber: String(i),
+      arrivalMs: now,
+      shardId: 's',
+    }));
+    const { errors } = await ingestBatch({ ...tiers, quarantine, windowMs: HOUR, isReplay: false }, batch);
+    if (errors[0] !== undefined) throw errors[0].cause;
+  }, 60_000);
+
+  afterAll(async () => {
+    await tiers?.stop();
+  }, 30_000);
+
+  test.each([
+    { name: 'a host alone: all its series', matchers: [equals('host', 'web')], series: 6 },
+    {
+      name: 'a name: series of whatever further labels',
+      matchers: [equals('host', 'web'), equals('__name__', 'idle')],
+      series: 3,
+    },
+    {
+      name: 'names, one of which does not exist',
+      matchers: [equals('host', 'web'), equals('cpu', '0'), isIn('__name__', ['idle', 'load', 'other'])],
+      series: 2,
+    },
+    {
+      name: 'a label that a series must not have',
+      matchers: [equals('host', 'web'), equals('cpu', ''), equals('__name__', 'load')],
+      series: 1,
+    },
+    { name: 'another host', matchers: [equals('host', 'db')], series: 0 },
+  ])('$name', async ({ matchers, series }) => {
+    const found: number[] = [];
+    const { blocks } = await new Querier(tiers, tenant).select(
+      matchers,
+      { fromMs: now, toMs: now + 1 },
+      {
+        check: (all) => {
+          found.push(all.series.length);
+        },
+      },
+    );
+    expect(found).toEqual([series]);
+    expect(blocks.flatMap(({ layout }) => layout.series)).toHaveLength(series);
+    for (const { block } of blocks) expect(sampleCount(block)).toBe(series);
+  });
+
+  test('reads nothing once the check has refused', async () => {
+    const before = tiers.calls();
+    const selecting = new Querier(tiers, tenant).select(
+      [equals('host', 'web')],
+      { fromMs: 0, toMs: now + 1 },
+      {
+        check: () => {
+          throw new Error('refused');
+        },
+      },
+    );
+    await expect(selecting).rejects.toThrow('refused');
+    // The catalogue.
+    expect(tiers.calls() - before).toBe(1);
   });
 });
 

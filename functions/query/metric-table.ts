@@ -1,0 +1,50 @@
+import type * as z from 'zod';
+import type { metricTableQuery } from '../../shared/http/contract/metric-table';
+import type { RouteHandlers } from '../../shared/http/handler';
+import { reply } from '../../shared/http/http';
+import { labelValue, METRIC_NAME, metricOf } from '../../shared/model/labels';
+import { equals, isIn } from '../../shared/model/matcher';
+import { count } from '../../shared/platform/meters';
+import { planShown } from '../../shared/query/plan';
+import { Querier } from '../../shared/query/select';
+import { samplesOf, seriesTable } from '../../shared/query/series-table';
+import { askedRange, readableRange, requireFewSteps, serverTiming } from './reading';
+import { dependencies, hostSource, type RegisteredSource, serviceSource } from './stores';
+
+/** Several metrics of one source in one read, side by side, as a graph draws them. */
+export const metricTableHandlers: RouteHandlers = {
+  'GET /api/v1/hosts/{hostId}/metrics': async ({ tenant, path, query }) =>
+    readTable(hostSource(tenant, path.hostId), query),
+  'GET /api/v1/services/{serviceName}/metrics': async ({ tenant, path, query }) =>
+    readTable(serviceSource(tenant, path.serviceName), query),
+};
+
+async function readTable(
+  { tenant, labels: source, mustExist }: RegisteredSource,
+  { name, step: stepMs, aggregate, partial, ...query }: z.output<typeof metricTableQuery>,
+) {
+  const asked = askedRange(query);
+  const whole =
+    stepMs === undefined ? { ...asked, toMs: asked.toMs + 1000 } : planShown(asked, stepMs, true).range;
+  const range = readableRange(whole);
+  const exists = mustExist();
+  let names: string[] = [];
+  const matchers = [...source.map(([label, value]) => equals(label, value)), isIn(METRIC_NAME, name)];
+  const selecting = new Querier(dependencies, tenant).select(matchers, range, {
+    allowsMissing: partial === 'true',
+    check: async ({ series, firstMs }) => {
+      await exists;
+      const existing = new Set(series.map((labels) => labelValue(labels, METRIC_NAME)));
+      names = [...new Set(name)].filter((each) => existing.has(each));
+      if (stepMs !== undefined) requireFewSteps(names.length, stepMs, range, firstMs);
+    },
+  });
+  const [{ blocks, tiers, missingSinceMs }] = await Promise.all([selecting, exists]);
+  if (tiers === undefined) return reply(200, { times: [], series: [] });
+  const samples = names.map((each) => samplesOf(blocks, metricOf(source, each)));
+  const { times, values } = seriesTable(samples, stepMs, aggregate);
+  count('query', { Reads: 1, SamplesRead: values.length * times.length });
+  const series = names.map((each, i) => ({ name: each, values: values[i] }));
+  const missing = missingSinceMs === undefined ? {} : { missing: { arrivedSinceMs: missingSinceMs } };
+  return reply(200, { times, series, ...missing }, { 'server-timing': serverTiming(tiers, range) });
+}

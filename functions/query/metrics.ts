@@ -1,0 +1,94 @@
+import type * as z from 'zod';
+import { metricNames } from '../../shared/catalogue/source-series';
+import type { metricsQuery } from '../../shared/http/contract/metrics';
+import type { RouteHandlers } from '../../shared/http/handler';
+import { HttpError, reply } from '../../shared/http/http';
+import { type Labels, labelsKey, METRIC_NAME, metricOf } from '../../shared/model/labels';
+import { equals } from '../../shared/model/matcher';
+import type { TimeRange } from '../../shared/model/selection';
+import { count } from '../../shared/platform/meters';
+import { downsample, type Samples } from '../../shared/query/downsample';
+import { planShown } from '../../shared/query/plan';
+import { Querier, type Selected, UnsupportedMatchersError } from '../../shared/query/select';
+import { samplesOf } from '../../shared/query/series-table';
+import type { Tenant } from '../../shared/tenancy/tenants';
+import { askedRange, readableRange, requireFewSteps, serverTiming } from './reading';
+import { catalogueOf, dependencies, hostSource, type RegisteredSource, serviceSource } from './stores';
+
+/** Reads of one metric as Mackerel answers them, and of one series of any labels. */
+export const metricHandlers: RouteHandlers = {
+  'GET /api/v0/hosts/{hostId}/metrics': async ({ tenant, path, query }) =>
+    registeredMetric(hostSource(tenant, path.hostId), query),
+  'GET /api/v0/services/{serviceName}/metrics': async ({ tenant, path, query }) =>
+    registeredMetric(serviceSource(tenant, path.serviceName), query),
+
+  'GET /api/v0/hosts/{hostId}/metric-names': async ({ tenant, path }) =>
+    namesOf(hostSource(tenant, path.hostId)),
+  'GET /api/v0/services/{serviceName}/metric-names': async ({ tenant, path }) =>
+    namesOf(serviceSource(tenant, path.serviceName)),
+
+  'GET /api/v1/series/metrics': async ({ tenant, query }) => {
+    const read = await readMetric(tenant, query.label, query);
+    return answerOf(read, (ms) => ms / 1000);
+  },
+};
+
+type MetricsQuery = z.output<typeof metricsQuery>;
+
+interface MetricRead extends Selected {
+  readonly range: TimeRange;
+  readonly shown: Samples;
+}
+
+/** Mackerel's times are whole seconds. */
+async function registeredMetric({ tenant, labels, mustExist }: RegisteredSource, query: MetricsQuery) {
+  const exists = mustExist();
+  const [read] = await Promise.all([readMetric(tenant, labels, query, () => exists), exists]);
+  return answerOf(read, (ms) => Math.floor(ms / 1000));
+}
+
+/**
+ * @param labels all of the series but its name
+ * @param mustExist awaited before the samples are read
+ */
+async function readMetric(
+  tenant: Tenant,
+  labels: Labels,
+  { name, step, aggregate, partial, ...asked }: MetricsQuery,
+  mustExist?: () => Promise<void>,
+): Promise<MetricRead> {
+  const series = metricOf(labels, name);
+  const { range: whole, stepMs } = planShown(askedRange(asked), step, aggregate !== undefined);
+  const range = readableRange(whole);
+  const matchers = [...labels.map(([label, value]) => equals(label, value)), equals(METRIC_NAME, name)];
+  const selecting = new Querier(dependencies, tenant).select(matchers, range, {
+    allowsMissing: partial === 'true',
+    check: async (found) => {
+      await mustExist?.();
+      // Series that have further labels match too.
+      if (!found.series.some((other) => labelsKey(other) === labelsKey(series)))
+        throw new HttpError(404, `there is no metric ${JSON.stringify(name.slice(0, 255))} of these labels`);
+      if (stepMs !== undefined) requireFewSteps(1, stepMs, range, found.firstMs);
+    },
+  });
+  const selected = await selecting.catch((error: unknown) => {
+    if (error instanceof UnsupportedMatchersError) throw new HttpError(400, error.message);
+    throw error;
+  });
+  const samples = samplesOf(selected.blocks, series);
+  count('query', { Reads: 1, SamplesRead: samples.timestamps.length });
+  const shown = stepMs === undefined ? samples : downsample(samples, stepMs, aggregate);
+  return { ...selected, range, shown };
+}
+
+function answerOf({ shown, missingSinceMs, tiers, range }: MetricRead, secondsOf: (ms: number) => number) {
+  const missing =
+    missingSinceMs === undefined ? {} : { missing: { arrivedSince: Math.floor(missingSinceMs / 1000) } };
+  const metrics = Array.from(shown.timestamps, (ms, i) => ({ time: secondsOf(ms), value: shown.values[i] }));
+  return reply(200, { metrics, ...missing }, { 'server-timing': serverTiming(tiers!, range) });
+}
+
+async function namesOf({ tenant, labels, mustExist }: RegisteredSource) {
+  await mustExist();
+  return reply(200, { names: metricNames(await catalogueOf(tenant, labels), labels) });
+}

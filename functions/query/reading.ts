@@ -1,0 +1,59 @@
+import { HttpError } from '../../shared/http/http';
+import type { TimeRange } from '../../shared/model/selection';
+import { clampRange } from '../../shared/query/plan';
+import { TIERS } from '../../shared/query/read';
+import type { Selected } from '../../shared/query/select';
+import { spansOf } from '../../shared/query/spans';
+import { retentionMs } from './stores';
+
+/** Values of one answer: Lambda's have 6 MB at most. */
+const MAX_VALUES = 100_000;
+
+/**
+ * The range that a request asks for.
+ *
+ * @param query seconds since epoch, both inclusive
+ * @returns ms
+ * @throws {HttpError} 400 when it ends before it begins
+ */
+export function askedRange({ from, to }: { readonly from: number; readonly to: number }): TimeRange {
+  if (from > to) throw new HttpError(400, `from ${from} is after to ${to}`);
+  return { fromMs: from * 1000, toMs: to * 1000 };
+}
+
+/** The part of a range that retention leaves. */
+export function readableRange(range: TimeRange): TimeRange {
+  return clampRange(range, Date.now(), retentionMs);
+}
+
+/** @throws {HttpError} 400 when an answer would have too many values */
+export function requireFewSteps(
+  series: number,
+  stepMs: number,
+  { fromMs, toMs }: TimeRange,
+  firstMs: number,
+): void {
+  const steps = (series * (toMs - Math.max(fromMs, firstMs))) / stepMs;
+  if (steps > MAX_VALUES)
+    throw new HttpError(
+      400,
+      `step: ${Math.ceil(steps)} steps of ${stepMs / 1000} s are more than ${MAX_VALUES}; ask for longer ones`,
+    );
+}
+
+/**
+ * A `Server-Timing` header: how long each tier took, how many samples it gave, and in `spans` the first and last times,
+ * in seconds, between which they lie.
+ *
+ * @see https://www.w3.org/TR/server-timing/
+ */
+export function serverTiming(tiers: NonNullable<Selected['tiers']>, { fromMs, toMs }: TimeRange): string {
+  return TIERS.map((tier) => {
+    const { durationMs, samples, places } = tiers[tier];
+    const matched = places.flatMap(({ matched, span }) => (matched > 0 && span !== undefined ? [span] : []));
+    const spans = spansOf(matched, toMs - fromMs)
+      .map(({ firstMs, lastMs }) => `${Math.floor(firstMs / 1000)}-${Math.floor(lastMs / 1000)}`)
+      .join(' ');
+    return `${tier};dur=${durationMs.toFixed(1)};desc="${samples} samples";spans="${spans}"`;
+  }).join(', ');
+}

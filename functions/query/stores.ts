@@ -1,0 +1,43 @@
+import { LRUCache } from 'lru-cache';
+import type { SourceCatalogue } from '../../shared/catalogue/catalogue';
+import { queryDependencies } from '../../shared/compose/query';
+import { found } from '../../shared/http/http';
+import { type Labels, sourceOf } from '../../shared/model/labels';
+import { sourceIdOf } from '../../shared/model/placement';
+import type { Tenant } from '../../shared/tenancy/tenants';
+
+const { services, ...stores } = queryDependencies();
+export const { read: dependencies, hosts, gatekeeper, status, retentionMs } = stores;
+
+/** Mackerel's source of metrics: a host or a service, which the registry knows. */
+export interface RegisteredSource {
+  readonly tenant: Tenant;
+  readonly labels: Labels;
+  /** @throws {HttpError} 404 when the registry lacks it */
+  readonly mustExist: () => Promise<void>;
+}
+
+export function hostSource(tenant: Tenant, hostId: string): RegisteredSource {
+  return { tenant, labels: sourceOf.host(hostId), mustExist: () => requireHost(tenant, hostId) };
+}
+
+export function serviceSource(tenant: Tenant, name: string): RegisteredSource {
+  const mustExist = async () => {
+    found('service', name, await services.get(tenant.id, name));
+  };
+  return { tenant, labels: sourceOf.service(name), mustExist };
+}
+
+/** Hosts are never deleted: a retired one can still be read. */
+const knownHosts = new LRUCache<string, true>({ max: 100_000 });
+
+async function requireHost(tenant: Tenant, hostId: string): Promise<void> {
+  const key = `${tenant.id} ${hostId}`;
+  if (knownHosts.has(key)) return;
+  found('host', hostId, await hosts.get(tenant.id, hostId));
+  knownHosts.set(key, true);
+}
+
+export function catalogueOf(tenant: Tenant, source: Labels): Promise<SourceCatalogue> {
+  return dependencies.catalogue.source(tenant.id, sourceIdOf(tenant.id, source));
+}

@@ -1,0 +1,24 @@
+import type { ArchiveDependencies } from '../archive/execute';
+import { Catalogue } from '../catalogue/catalogue';
+import { ColdTier } from '../cold/cold-tier';
+import { Manifest } from '../cold/manifest';
+import { settings, variable } from '../platform/environment';
+import { ENV } from '../platform/names';
+import { Tenants } from '../tenancy/tenants';
+import { WarmTier } from '../warm/warm-tier';
+import { objectStore } from './object-store';
+import { metaTable, warmTable } from './tables';
+
+/** The adapters of the archiver, from its environment. */
+export function archiveDependencies(): ArchiveDependencies & { readonly tenants: Tenants } {
+  const { retention, warmTtl } = settings();
+  const table = metaTable();
+  return {
+    tenants: new Tenants(table),
+    warm: new WarmTier(warmTable(), warmTtl),
+    cold: new ColdTier(objectStore(), variable(ENV.bucket)),
+    catalogue: new Catalogue(table, retention),
+    manifest: new Manifest(table),
+    now: Date.now,
+  };
+}
