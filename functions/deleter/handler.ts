@@ -7,7 +7,7 @@ import { deleterDependencies } from '../../shared/compose/deleter';
 import { ALL_TIME, selectorOf, selects } from '../../shared/model/deletion';
 import { sourceOf } from '../../shared/model/labels';
 import { sourceIdOf } from '../../shared/model/placement';
-import { parseEvent } from '../../shared/platform/event';
+import { InvalidEventError, parseEvent } from '../../shared/platform/event';
 import { deletionRecords } from '../../shared/stream/deletion-records';
 import { putRecords } from '../../shared/stream/put';
 
@@ -55,21 +55,23 @@ export interface DeletionResult {
 export async function handler(event: unknown, context: Context): Promise<DeletionResult> {
   const { tenant: tenantName, host, service, name, from, to, mostSeries } = parseEvent(eventSchema, event);
   const tenant = await tenants.read(tenantName);
-  if (tenant === undefined) throw new Error(`there is no tenant ${tenantName}`);
+  if (tenant === undefined) throw new InvalidEventError(`there is no tenant ${tenantName}`);
   const selector = selectorOf(name);
   if (selector === undefined)
-    throw new Error(`name: * is allowed only at the end, not in ${JSON.stringify(name)}`);
-  if (from >= to) throw new Error(`from: ${from} is not before to, ${to}`);
+    throw new InvalidEventError(`name: * is allowed only at the end, not in ${JSON.stringify(name)}`);
+  if (from >= to) throw new InvalidEventError(`from: ${from} is not before to, ${to}`);
   const source = host !== undefined ? sourceOf.host(host) : sourceOf.service(service!);
   const sourceId = sourceIdOf(tenant.id, source);
   const posted = await catalogue.source(tenant.id, sourceId);
   const names = metricNames(posted).filter((metric) => selects(selector, metric));
   const result = { series: names.length, names: names.slice(0, MAX_NAMES) };
   if (names.length === 0)
-    throw new Error(`${host === undefined ? `service ${service}` : `host ${host}`} has no metric ${name}`);
+    throw new InvalidEventError(
+      `${host === undefined ? `service ${service}` : `host ${host}`} has no metric ${name}`,
+    );
   if (names.length > mostSeries) return { ...result, isDeleted: false, isVisible: false };
   if (posted.deletions.length >= MAX_DELETIONS)
-    throw new Error(
+    throw new InvalidEventError(
       `the source has ${posted.deletions.length} deletions, at most ${MAX_DELETIONS} are allowed; delete a longer range instead`,
     );
 

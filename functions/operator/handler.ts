@@ -2,7 +2,7 @@ import type { Context } from 'aws-lambda';
 import { operatorDependencies } from '../../shared/compose/operator';
 import { createKey, listKeys, revokeKey } from '../../shared/operations/key-commands';
 import { operatorEventSchema } from '../../shared/operations/operator-event';
-import { samplesOf } from '../../shared/operations/sample-commands';
+import { countMetrics, describeSource, whereSamples } from '../../shared/operations/sample-commands';
 import {
   createTenant,
   deleteTenant,
@@ -27,9 +27,12 @@ async function answer(event: unknown, context: Context): Promise<unknown> {
   const command = parseEvent(eventSchema, event);
   const hasTime = () => context.getRemainingTimeInMillis() > MARGIN_MS;
   switch (command.command) {
+    case 'find source':
+      return describeSource(dependencies, command);
     case 'where':
+      return whereSamples(dependencies, command);
     case 'count':
-      return samplesOf(dependencies, command);
+      return countMetrics(dependencies, command);
     case 'tenants create':
       return createTenant(dependencies, command);
     case 'tenants list':

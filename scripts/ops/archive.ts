@@ -1,8 +1,11 @@
+import type { Command } from 'commander';
 import type { ArchiveResult } from '../../functions/archiver/handler';
+import { type CommonOptions, command, progress, run } from './command';
 import { type Functions, OperatorError } from './invoke';
+import { parseTime } from './option-values';
 
 export interface ArchiveOptions {
-  /** Archive the UTC days that end by then, ms. */
+  /** Only UTC days that end by this time, ms. */
   readonly before: number;
   readonly purge: boolean;
 }
@@ -16,7 +19,38 @@ export interface ArchiveTotals {
 
 const MAX_IDLE_SLICES = 10;
 
-/** Archives everything warm, slice by slice, and with `purge` removes what is verified in the archive. */
+/** Later than any day. */
+const ALL_DAYS_MS = 8_640_000_000_000_000;
+
+/** `ops archive`. */
+export function archiveCommand(): Command {
+  return command('archive', 'archive the warm tier now, a UTC day at a time')
+    .option(
+      '--before <time>',
+      'only days that end by this time, ISO or epoch seconds (default: every day)',
+      parseTime,
+    )
+    .option(
+      '--purge',
+      'also remove the warm items that have been verified in the archive for longer than the setting purgeAfter (15m)',
+      false,
+    )
+    .action((options: CommonOptions & { before?: number; purge: boolean }) =>
+      run(
+        options,
+        (functions) =>
+          archive(functions, { before: options.before ?? ALL_DAYS_MS, purge: options.purge }, progress),
+        (totals) => archiveText(totals, options.purge),
+      ),
+    );
+}
+
+function archiveText({ archived, purged, unpurged }: ArchiveTotals, isPurge: boolean): string {
+  const purge = `, purged ${purged} warm items; ${unpurged} partition-days keep theirs for now`;
+  return `archived ${archived} partition-days${isPurge ? purge : ''}`;
+}
+
+/** Archives the warm tier, slice by slice. With `purge` it removes what is verified in the archive. */
 export async function archive(
   functions: Functions,
   { before, purge }: ArchiveOptions,
@@ -33,7 +67,7 @@ export async function archive(
     idle = slice.archived === 0 ? idle + 1 : 0;
     if (idle === MAX_IDLE_SLICES)
       throw new OperatorError(
-        `${slice.remaining + slice.failed} partition-days do not get archived; the archiver's log says why`,
+        `${slice.remaining + slice.failed} partition-days were not archived; the archiver's log says why`,
       );
   }
 }

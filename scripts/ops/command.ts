@@ -1,7 +1,7 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import { Functions } from './invoke';
 
-/** What every command has. */
+/** Options of every command that talks to a stack. */
 export interface CommonOptions {
   readonly url: string;
   readonly stack?: string;
@@ -10,19 +10,21 @@ export interface CommonOptions {
 
 const LOCAL_URL = 'http://127.0.0.1:8080';
 
-/** A command with the options that all have. */
+/** Makes a command with the common options. */
 export function command(name: string, description: string): Command {
   return new Command(name)
     .description(description)
-    .addOption(new Option('--url <url>', 'of the local stack').default(LOCAL_URL))
-    .option(
-      '--stack <name>',
-      'a stack on AWS instead, such as heterotsdb-production, with the credentials and region of the environment',
+    .addOption(new Option('--url <url>', 'address of the local stack').default(LOCAL_URL))
+    .addOption(
+      new Option(
+        '--stack <name>',
+        'a stack on AWS instead, such as heterotsdb-production; credentials and region are those of the environment',
+      ).conflicts('url'),
     )
-    .option('--json', 'print one JSON object');
+    .option('--json', 'print the result as JSON on stdout; progress goes to stderr');
 }
 
-/** Runs a command's work; what it returns is printed as JSON or by `show`. */
+/** Runs a command's work, and prints what it returns as JSON or as `show` writes it. */
 export async function run<T>(
   options: CommonOptions,
   work: (functions: Functions) => Promise<T>,
@@ -37,18 +39,5 @@ export async function run<T>(
   }
 }
 
-/** Progress is for people, and not part of what a command prints. */
+/** Prints a line of progress on stderr, since stdout is for the result. */
 export const progress = (line: string) => console.error(line);
-
-/** The last time that a Date can be, ms. */
-const LAST_TIME_MS = 8_640_000_000_000_000;
-
-/** @returns ms since epoch */
-export function parseTime(text: string): number {
-  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text);
-  if (Number.isNaN(ms))
-    throw new InvalidArgumentError('Give an ISO time such as 2026-11-21T08:00:00Z, or epoch seconds.');
-  if (ms > LAST_TIME_MS)
-    throw new InvalidArgumentError('It is beyond the calendar; epoch times are in seconds.');
-  return ms;
-}

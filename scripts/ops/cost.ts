@@ -1,34 +1,47 @@
 import { join } from 'node:path';
-import { Command, InvalidArgumentError } from 'commander';
-import { parseDuration } from '../../shared/model/duration';
+import { Command, Option } from 'commander';
 import { InvalidSettingError } from '../../shared/platform/settings';
 import { UnknownCostError } from '../../shared/tenancy/forecast';
 import type { LoadOptions } from './cost-report';
 import { OperatorError } from './invoke';
+import { InvalidValueError, parseCount, parseDurationOption } from './option-values';
 
 interface CostOptions extends LoadOptions {
   readonly idle?: boolean;
   readonly json?: boolean;
 }
 
-/** `ops cost`: needs no stack, only figures measured before. */
+/** `ops cost`. It needs no stack: it computes from figures measured before. */
 export function costCommand(): Command {
   return new Command('cost')
-    .description('what a load, or an idle stage, costs on AWS in a month, each line explained')
-    .option('--series <n>', 'that are posted', parseCount, 1_000_000)
-    .option('--interval <duration>', 'between two samples of a series', parseInterval, 60_000)
-    .option('--retention <duration>', 'how long they can be read; default: the setting', parseInterval)
-    .option('--batch <n>', 'samples of a request', parseCount, 500)
-    .option('--reads <n>', 'graphs that are looked at, a month', parseCount, 100_000)
-    .option('--stage <name>', 'whose settings: dev, staging or production', 'production')
-    .option('--set <key=value>', 'another setting, as -c of cdk; repeatable', parseSetting, {})
-    .option(
-      '--units <file>',
-      'of another run of `npm run bench -- units --json`',
-      join(__dirname, 'measured-units.json'),
+    .description('estimate what a load, or an idle stage, costs on AWS in a month, and explain each line')
+    .option('--series <n>', 'series that are posted', parseCount(1e12), 1_000_000)
+    .addOption(
+      new Option('--interval <duration>', 'time between two samples of a series')
+        .argParser(parseDurationOption)
+        .default(60_000, '60s'),
     )
-    .option('--idle', 'of a month without a post or a read, as the stage is configured')
-    .option('--json', 'print one JSON object')
+    .option(
+      '--retention <duration>',
+      "how long samples can be read (default: the stage's setting, 460d)",
+      parseDurationOption,
+    )
+    .option('--batch <n>', 'samples in a request', parseCount(1e12), 500)
+    .option('--reads <n>', 'graphs that people look at in a month', parseCount(1e12), 100_000)
+    .option('--stage <name>', 'the stage whose settings apply: dev, staging or production', 'production')
+    .addOption(
+      new Option('--set <key=value>', 'another value of a setting, such as window=4h; repeatable')
+        .argParser(parseSetting)
+        .default({}, "the stage's settings"),
+    )
+    .addOption(
+      new Option('--units <file>', 'measured units: the output of `npm run bench -- units --json`').default(
+        join(__dirname, 'measured-units.json'),
+        'scripts/ops/measured-units.json',
+      ),
+    )
+    .option('--idle', 'the cost of a month without a post or a read, for the stage as it is configured')
+    .option('--json', 'print the result as JSON on stdout')
     .action(async (options: CostOptions) => {
       try {
         await print(options);
@@ -41,7 +54,7 @@ export function costCommand(): Command {
 }
 
 async function print(options: CostOptions): Promise<void> {
-  // Loaded late: the other commands do not need the CDK.
+  // Loaded late, since only this command needs the CDK.
   const { costReport, costText, idleReport, idleText } = await import('./cost-report');
   if (options.idle) {
     const report = idleReport(options);
@@ -52,21 +65,8 @@ async function print(options: CostOptions): Promise<void> {
   }
 }
 
-function parseCount(text: string): number {
-  const count = Number(text);
-  if (!/^\d+$/.test(text) || count < 1 || count > 1e12)
-    throw new InvalidArgumentError('give a whole number from 1 to 1000000000000.');
-  return count;
-}
-
-function parseInterval(text: string): number {
-  const ms = parseDuration(text);
-  if (ms === undefined || ms < 1) throw new InvalidArgumentError('give a duration such as 60s or 460d.');
-  return ms;
-}
-
 function parseSetting(text: string, others: Readonly<Record<string, string>>): Record<string, string> {
   const at = text.indexOf('=');
-  if (at < 1) throw new InvalidArgumentError('give a setting such as window=4h.');
+  if (at < 1) throw new InvalidValueError('Give a setting such as window=4h.');
   return { ...others, [text.slice(0, at)]: text.slice(at + 1) };
 }

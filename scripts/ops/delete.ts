@@ -1,61 +1,91 @@
+import type { Command } from 'commander';
 import type { DeletionResult } from '../../functions/deleter/handler';
+import { DAY_MS } from '../../shared/model/duration';
+import type { MetricCount, SampleCount } from '../../shared/operations/sample-commands';
+import { type CommonOptions, command, run } from './command';
+import { type Confirm, confirm } from './confirm';
+import { findSource, requireOneSource, type SourceOptions } from './find-source';
 import { type Functions, OperatorError } from './invoke';
+import { parseTime, requireOrder } from './option-values';
 
-export interface DeleteOptions {
-  readonly host?: string;
-  readonly service?: string;
-  /** A metric's name, or how names begin and `*`. */
+export interface DeleteOptions extends SourceOptions {
+  /** A metric's name, or a prefix followed by `*`. */
   readonly name?: string;
   readonly allNames?: boolean;
-  readonly tenant: string;
   /** ms since epoch, half-open. */
   readonly from?: number;
   readonly to?: number;
   readonly dryRun?: boolean;
+  /** Deletes without counting and without asking. */
   readonly yes?: boolean;
 }
 
-/** What `delete --dry-run` says: what would be deleted. */
+/** What `delete --dry-run` would delete. */
 export interface DryRun {
   readonly isDryRun: true;
-  readonly series: readonly { readonly name: string; readonly samples: number }[];
+  readonly series: readonly MetricCount[];
   readonly samples: number;
 }
 
-const DAY_MS = 86_400_000;
 /** Names that a sentence shows. */
 const MAX_SHOWN = 10;
 
-/** Deletes the samples that a source has so far of some metrics; what is posted later stays. */
+/** `ops delete`. */
+export function deleteCommand(): Command {
+  return command(
+    'delete',
+    'delete samples that were posted until now, in every tier; what is posted later stays',
+  )
+    .option('--host <host>', 'the host that posted them, by id or name')
+    .option('--service <name>', 'or the service')
+    .option('--name <metric>', "the metric's name; custom.foo.* is every name that begins with custom.foo.")
+    .option('--all-names', 'or every metric')
+    .option('--tenant <name>', 'the tenant of the host or service', 'default')
+    .option('--from <time>', 'ISO time or epoch seconds (default: the first sample)', parseTime)
+    .option('--to <time>', 'ISO time or epoch seconds, exclusive (default: the last sample)', parseTime)
+    .option('--dry-run', 'only count the samples that would be deleted')
+    .option('--yes', 'delete without counting the samples and without asking')
+    .action((options: CommonOptions & DeleteOptions) => {
+      requireOneSource(options);
+      requireOrder(options);
+      if ((options.name === undefined) === !options.allNames)
+        throw new OperatorError('give either --name or --all-names');
+      return run(options, (functions) => deleteSamples(functions, options, confirm), deletionText);
+    });
+}
+
+/**
+ * Deletes the samples that a source has so far of some metrics. Unless `yes` is set it counts them and asks first.
+ *
+ * @throws {OperatorError} also when the answer is no
+ */
 export async function deleteSamples(
   functions: Functions,
   options: DeleteOptions,
+  ask: Confirm,
 ): Promise<DeletionResult | DryRun> {
-  const { host, service, tenant, from, to } = options;
-  if ((host === undefined) === (service === undefined))
-    throw new OperatorError('give either --host or --service');
-  if ((options.name === undefined) === !options.allNames)
-    throw new OperatorError('give either --name or --all-names');
-  if (from !== undefined && to !== undefined && from >= to)
-    throw new OperatorError(
-      `--from ${timeText(from)} is not before --to ${timeText(to)}, which is not included`,
-    );
-  const asked = { tenant, host, service, name: options.name ?? '*' };
-  if (options.dryRun) {
-    const series = await functions.invoke<DryRun['series']>('operator', {
+  const { tenant, name = '*', from, to } = options;
+  const source = await findSource(functions, options);
+  const asked = { tenant, [source.kind]: source.id, name };
+  let mostSeries = Number.MAX_SAFE_INTEGER;
+  if (options.dryRun || !options.yes) {
+    const { series } = await functions.invoke<SampleCount>('operator', {
       ...asked,
       command: 'count',
       from: from ?? 0,
       to: to ?? Date.now() + 2 * DAY_MS,
     });
-    if (series.length === 0) throw new OperatorError(`there is no metric ${asked.name} of it`);
-    return { isDryRun: true, series, samples: series.reduce((sum, { samples }) => sum + samples, 0) };
+    const samples = series.reduce((sum, metric) => sum + metric.samples, 0);
+    if (options.dryRun) return { isDryRun: true, series, samples };
+    const names = series.map((metric) => metric.name);
+    await ask(`deletes ${countText(samples, 'sample')} of ${source.text}: ${list(names)}`);
+    // Metrics that appeared since were not agreed to.
+    mostSeries = series.length;
   }
-  const mostSeries = options.yes ? Number.MAX_SAFE_INTEGER : 1;
   const result = await functions.invoke<DeletionResult>('deleter', { ...asked, from, to, mostSeries });
   if (!result.isDeleted)
     throw new OperatorError(
-      `this would delete ${result.series} metrics: ${list(result.names, result.series)}; --yes does, --dry-run counts their samples`,
+      `${source.text} has ${result.series} such metrics by now, more than were counted; nothing was deleted`,
     );
   return result;
 }
@@ -63,20 +93,20 @@ export async function deleteSamples(
 export function deletionText(result: DeletionResult | DryRun): string {
   if ('isDryRun' in result)
     return [
-      ...result.series.map(({ name, samples }) => `${name}: ${samples} samples`),
-      `${result.samples} samples of ${result.series.length} metrics would be deleted`,
+      ...result.series.map(({ name, samples }) => `${name}: ${countText(samples, 'sample')}`),
+      `would delete ${countText(result.samples, 'sample')} of ${countText(result.series.length, 'metric')}`,
     ].join('\n');
-  const what = `${result.series === 1 ? result.names[0] : `${result.series} metrics`}`;
+  const what = result.series === 1 ? result.names[0] : countText(result.series, 'metric');
   return result.isVisible
-    ? `deleted ${what}: no read shows it any more; the archive is rewritten with its next run`
+    ? `deleted ${what}: reads no longer show it; the archive is rewritten by its next run`
     : `the deletion of ${what} is in the stream; reads show it once the ingester has caught up`;
 }
 
-function list(names: readonly string[], count: number): string {
+function list(names: readonly string[]): string {
   const shown = names.slice(0, MAX_SHOWN).join(', ');
-  return count > MAX_SHOWN ? `${shown} and ${count - MAX_SHOWN} more` : shown;
+  return names.length > MAX_SHOWN ? `${shown} and ${names.length - MAX_SHOWN} more metrics` : shown;
 }
 
-function timeText(ms: number): string {
-  return new Date(ms).toISOString();
+function countText(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }

@@ -1,6 +1,8 @@
+import type { Command } from 'commander';
 import type { FlushResult } from '../../functions/flusher/handler';
-import type { Functions } from './invoke';
-import { OperatorError } from './invoke';
+import { type CommonOptions, command, progress, run } from './command';
+import { findSource } from './find-source';
+import { type Functions, OperatorError } from './invoke';
 
 export interface DrainResult {
   readonly windows: number;
@@ -8,17 +10,43 @@ export interface DrainResult {
   readonly bytes: number;
 }
 
-/** How often in a row a slice may move nothing before the command gives up; leases of others expire meanwhile. */
+/** The command gives up after this many slices in a row that moved nothing. Leases of other flushers expire meanwhile. */
 const MAX_IDLE_SLICES = 90;
 const IDLE_MS = 2_000;
 
-/** A host whose partition alone is drained. */
+/** A host. Draining it drains its partition. */
 export interface DrainedHost {
   readonly tenant: string;
   readonly id: string;
 }
 
-/** Flushes everything that is hot now, or all of one host's partition, slice by slice. */
+/** `ops drain`. */
+export function drainCommand(): Command {
+  return command('drain', 'flush everything in memory to the warm tier now')
+    .option('--host <host>', 'only the partition of this host, given by id or name')
+    .option('--tenant <name>', 'the host\'s tenant (default: "default")')
+    .action((options: CommonOptions & { host?: string; tenant?: string }) => {
+      if (options.tenant !== undefined && options.host === undefined)
+        throw new OperatorError('--tenant needs --host; without both, every tenant is drained');
+      return run(options, (functions) => drainAs(functions, options), drainText);
+    });
+}
+
+async function drainAs(
+  functions: Functions,
+  { host, tenant = 'default' }: { readonly host?: string; readonly tenant?: string },
+): Promise<DrainResult> {
+  if (host === undefined) return drain(functions, progress);
+  const { id, text } = await findSource(functions, { tenant, host });
+  progress(`draining the partition of ${text}`);
+  return drain(functions, progress, { tenant, id });
+}
+
+function drainText({ windows, samples, bytes }: DrainResult): string {
+  return `drained ${windows} group-windows: ${samples} samples in ${bytes} bytes`;
+}
+
+/** Flushes everything that is in memory now, or one host's partition, slice by slice. */
 export async function drain(
   functions: Functions,
   progress: (line: string) => void,
@@ -38,7 +66,7 @@ export async function drain(
     progress(`${windows} group-windows moved, ${slice.remaining} remain`);
     idle = slice.windows === 0 ? idle + 1 : 0;
     if (idle === MAX_IDLE_SLICES)
-      throw new OperatorError(`${slice.remaining} group-windows do not move; the flusher's log says why`);
+      throw new OperatorError(`${slice.remaining} group-windows stay in memory; the flusher's log says why`);
     if (slice.windows === 0) await new Promise((resolve) => setTimeout(resolve, IDLE_MS));
   }
 }

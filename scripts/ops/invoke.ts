@@ -2,28 +2,28 @@ import { InvokeCommand, LambdaClient, ResourceNotFoundException } from '@aws-sdk
 import { type FunctionName, functionName } from '../../shared/platform/names';
 import { readSecret } from '../local/operator-secret';
 
-/** A function answered with an error, or not at all: one sentence for the operator. */
+/** An input is wrong, a function failed, or nothing answered. The message is one sentence for the operator. */
 export class OperatorError extends Error {
   override readonly name = 'OperatorError';
 }
 
-/** The functions of one stack, by the ordinary Lambda client. */
+/** Invokes one stack's functions with the ordinary Lambda client. */
 export class Functions {
   private readonly client: LambdaClient;
   private readonly stage: string;
-  /** What is asked, as messages name it. */
+  /** How messages name the stack. */
   private readonly place: string;
 
   /**
-   * @param url of the local stack, whose host answers Lambda's Invoke call
-   * @param stack on AWS instead, such as `heterotsdb-production`, in the region and with the credentials of the environment
-   * @throws {OperatorError} when the stack's name is none of ours, or no local stack of this checkout is at `url`
+   * @param url address of the local stack, which answers Lambda's Invoke call
+   * @param stack a stack on AWS instead, such as `heterotsdb-production`; region and credentials are those of the environment
+   * @throws {OperatorError} if `stack` is no name of ours, or no local stack of this checkout is at `url`
    */
   constructor(url: string, stack?: string) {
     if (stack !== undefined) {
       this.stage = stageOf(stack);
       this.place = `AWS (stack ${stack})`;
-      // A slice may take as long as a function may, 15 minutes; attempts beyond it would run beside it.
+      // A slice may take 15 minutes, as any function; a second attempt would run beside the first.
       this.client = new LambdaClient({
         maxAttempts: 1,
         requestHandler: { requestTimeout: 16 * 60_000, connectionTimeout: 10_000 },
@@ -60,6 +60,8 @@ export class Functions {
       });
     const text = Buffer.from(Payload ?? []).toString('utf8');
     const result = JSON.parse(text === '' ? 'null' : text);
+    if (FunctionError !== undefined && result?.errorType === INPUT_ERROR)
+      throw new OperatorError(result.errorMessage);
     if (FunctionError !== undefined)
       throw new OperatorError(`${target} failed: ${result?.errorMessage ?? text.slice(0, 500)}`);
     return result as T;
@@ -70,10 +72,13 @@ export class Functions {
   }
 }
 
-/** `heterotsdb-production`, or the name of either of its stacks. */
+/** `errorType` of a function that refuses its input; the message says all there is to say. */
+const INPUT_ERROR = 'InvalidEventError';
+
+/** Reads the stage from `heterotsdb-production`, or from the name of either of its stacks. */
 function stageOf(stack: string): string {
   const stage = /^heterotsdb-([a-z]+)(-stateful|-stateless)?$/.exec(stack)?.[1];
   if (stage === undefined)
-    throw new OperatorError(`--stack ${stack}: give a name such as heterotsdb-production`);
+    throw new OperatorError(`--stack ${stack} is no stack's name; give one such as heterotsdb-production`);
   return stage;
 }

@@ -1,9 +1,9 @@
-import { Command, InvalidArgumentError } from 'commander';
-import { parseDuration } from '../../shared/model/duration';
+import { Command } from 'commander';
 import type { CreatedKey } from '../../shared/operations/key-commands';
 import type { Grant, KeyDescription } from '../../shared/tenancy/api-keys';
 import { RIGHTS, type Right } from '../../shared/tenancy/rights';
-import { type CommonOptions, command, parseTime, run } from './command';
+import { type CommonOptions, command, run } from './command';
+import { InvalidValueError, parseDurationOption, parseTime } from './option-values';
 import { table } from './table';
 
 interface TenantOptions extends CommonOptions {
@@ -14,13 +14,17 @@ interface TenantOptions extends CommonOptions {
 export function keyCommands(): Command {
   return new Command('keys')
     .description(
-      'API keys of tenants: two at a time for each set of rights, so that one can follow the other',
+      "tenants' API keys; a tenant may have two for each set of rights, so that a new one can replace the old",
     )
     .addCommand(
-      command('create', 'make a key, which is shown this once')
-        .requiredOption('--tenant <name>', 'whose it is')
-        .requiredOption('--rights <rights>', 'read, write, or read,write', parseRights)
-        .option('--expires <when>', 'a time from now (30d), or an ISO time; default: never', parseExpiry)
+      command('create', 'create a key, and show it this once')
+        .requiredOption('--tenant <name>', "the key's tenant")
+        .requiredOption('--rights <rights>', 'what the key allows: read, write, or read,write', parseRights)
+        .option(
+          '--expires <when>',
+          'how long it is valid, such as 30d, or an ISO time (default: for ever)',
+          parseExpiry,
+        )
         .action((options: TenantOptions & { rights: Right[]; expires?: number }) =>
           run(
             options,
@@ -32,13 +36,13 @@ export function keyCommands(): Command {
                 expiresAt: options.expires,
               }),
             ({ key, publicId }) =>
-              `${key}\nNothing can show it again. To revoke it: npm run ops -- keys revoke ${publicId}`,
+              `${key}\nThis is the only time it is shown. To revoke it: npm run ops -- keys revoke ${publicId}`,
           ),
         ),
     )
     .addCommand(
-      command('list', 'the keys of a tenant, by their public ids')
-        .requiredOption('--tenant <name>', 'whose')
+      command('list', "list a tenant's keys by their public ids")
+        .requiredOption('--tenant <name>', 'the tenant')
         .action((options: TenantOptions) =>
           run(
             options,
@@ -61,13 +65,13 @@ export function keyCommands(): Command {
         ),
     )
     .addCommand(
-      command('revoke', 'revoke a key; refused everywhere within 30 s')
-        .argument('<id>', 'its public id, as listed')
+      command('revoke', 'revoke a key; every function refuses it within 30 s')
+        .argument('<id>', "the key's public id, as keys list shows it")
         .action((id: string, options: CommonOptions) =>
           run(
             options,
             (functions) => functions.invoke<Grant>('operator', { command: 'keys revoke', id }),
-            ({ tenant, rights }) => `revoked a key of ${tenant} with the rights ${rights.join(',')}`,
+            ({ tenant, rights }) => `revoked a key of tenant ${tenant} with the rights ${rights.join(',')}`,
           ),
         ),
     );
@@ -81,12 +85,13 @@ function expiryText(expiresAt: number | undefined): string {
 function parseRights(text: string): Right[] {
   const rights = text.split(',');
   if (!rights.every((right) => (RIGHTS as readonly string[]).includes(right)))
-    throw new InvalidArgumentError('give read, write, or read,write.');
+    throw new InvalidValueError('Give read, write, or read,write.');
   return rights as Right[];
 }
 
 /** @returns ms since epoch */
 function parseExpiry(text: string): number {
-  const ms = /^\d+[smhd]$/.test(text) ? parseDuration(text) : undefined;
-  return ms === undefined ? parseTime(text) : Date.now() + ms;
+  const ms = /^\d{4}-/.test(text) ? parseTime(text) : Date.now() + parseDurationOption(text);
+  if (ms > Date.now()) return ms;
+  throw new InvalidValueError(`${new Date(ms).toISOString()} is past.`);
 }

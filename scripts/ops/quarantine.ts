@@ -4,40 +4,40 @@ import type { RedriveObject, RedriveResult } from '../../shared/recovery/redrive
 import { type CommonOptions, command, progress, run } from './command';
 import { type Functions, OperatorError } from './invoke';
 
-/** What was put away instead of being appended. */
+/** `ops quarantine list | show | redrive`. */
 export function quarantineCommands(): Command {
   return new Command('quarantine')
-    .description('records that no release could decode, kept in the bucket for 90 days')
+    .description('records that could not be decoded, kept in the bucket for 90 days, and dead letters')
     .addCommand(
-      command('list', 'list them, by shard and sequence number').action((options: CommonOptions) =>
-        run(options, listQuarantine, quarantineText),
+      command('list', 'list the quarantined records by shard and sequence number').action(
+        (options: CommonOptions) => run(options, listQuarantine, quarantineText),
       ),
     )
     .addCommand(
-      command('show', 'show why one could not be decoded, and its bytes')
-        .argument('<key>', 'as list shows it')
+      command('show', 'show why a record could not be decoded, and its bytes')
+        .argument('<key>', 'its key, as quarantine list shows it')
         .action((key: string, options: CommonOptions) =>
           run(options, (functions) => showQuarantined(functions, key), quarantinedText),
         ),
     )
     .addCommand(
-      command('redrive', 'ingest them again, with the versions that the stream gave them')
+      command('redrive', 'ingest quarantined records again, with the versions that the stream gave them')
         .option(
-          '--given-up',
-          'instead: the batches that the mapping gave up, which a schedule does too',
+          '--dead-letters',
+          'instead ingest the batches that the event source mapping gave up, as the schedule does every 15 minutes',
           false,
         )
-        .action((options: CommonOptions & { givenUp: boolean }) =>
+        .action((options: CommonOptions & { deadLetters: boolean }) =>
           run(
             options,
-            (functions) => redriveAll(functions, options.givenUp ? 'onFailure' : 'quarantine', progress),
+            (functions) => redriveAll(functions, options.deadLetters ? 'onFailure' : 'quarantine', progress),
             redriveText,
           ),
         ),
     );
 }
 
-/** What is in quarantine, by shard and sequence number. */
+/** Lists every quarantined record, page by page. */
 async function listQuarantine(functions: Functions): Promise<{ objects: RedriveObject[] }> {
   const objects: RedriveObject[] = [];
   for (let after: string | undefined; ; ) {
@@ -49,10 +49,10 @@ async function listQuarantine(functions: Functions): Promise<{ objects: RedriveO
 }
 
 function quarantineText({ objects }: { readonly objects: readonly RedriveObject[] }): string {
-  if (objects.length === 0) return 'nothing is in quarantine';
+  if (objects.length === 0) return 'quarantine is empty';
   const line = ({ key, bytes, modifiedMs }: RedriveObject) =>
-    `${key}  ${bytes} bytes, since ${new Date(modifiedMs).toISOString()}`;
-  return [...objects.map(line), `${objects.length} records in quarantine`].join('\n');
+    `${key}  ${bytes} bytes, written ${new Date(modifiedMs).toISOString()}`;
+  return [...objects.map(line), `${objects.length} records are in quarantine`].join('\n');
 }
 
 async function showQuarantined(functions: Functions, key: string): Promise<QuarantinedRecord> {
@@ -75,7 +75,7 @@ function quarantinedText(record: QuarantinedRecord): string {
     );
   }
   if (bytes.length > SHOWN_BYTES)
-    lines.push(`${bytes.length - SHOWN_BYTES} more bytes; --json has all, in base64`);
+    lines.push(`${bytes.length - SHOWN_BYTES} more bytes; --json prints all of them, in base64`);
   return lines.join('\n');
 }
 

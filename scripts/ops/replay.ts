@@ -1,19 +1,65 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
 import type { RecoveryStatus } from '../../shared/recovery/replay';
-import type { Functions } from './invoke';
+import { type CommonOptions, command, progress, run } from './command';
+import { type Functions, OperatorError } from './invoke';
+import { parseTime, requireOrder } from './option-values';
 
 export interface ReplayOptions {
-  /** Stream arrival time, ms; 0 for all that the stream has. */
+  /** Stream arrival time, ms; 0 for the oldest record that the stream has. */
   readonly from: number;
-  /** Not included; undefined: all that has arrived by now. */
+  /** Exclusive; undefined for the end of the stream when the replay begins. */
   readonly to: number | undefined;
+}
+
+interface ReplayCommandOptions {
+  readonly from?: number;
+  readonly to?: number;
+  readonly status?: boolean;
+  readonly stop?: boolean;
+  readonly abandon?: boolean;
 }
 
 const LOOK_MS = 1_000;
 
+/** `ops replay`. */
+export function replayCommand(): Command {
+  return command(
+    'replay',
+    'read the stream again and ingest what it has; versions make repeating it harmless',
+  )
+    .option(
+      '--from <time>',
+      'stream arrival time, ISO or epoch seconds (default: the oldest record that the stream has)',
+      parseTime,
+    )
+    .option('--to <time>', 'stream arrival time, exclusive (default: the end of the stream now)', parseTime)
+    .option('--status', 'show the last loss and the last replay; start nothing')
+    .option('--stop', 'end the running replay')
+    .option(
+      '--abandon',
+      'with --stop: give up an open loss, which would start another replay within a minute',
+    )
+    .action((options: CommonOptions & ReplayCommandOptions) => {
+      requireOrder(options);
+      if (options.abandon && !options.stop) throw new OperatorError('--abandon needs --stop');
+      if (options.status && options.stop) throw new OperatorError('give either --status or --stop');
+      if ((options.status || options.stop) && (options.from ?? options.to) !== undefined)
+        throw new OperatorError('--from and --to start a replay; --status and --stop do not');
+      return run(options, (functions) => replayAs(functions, options), statusLine);
+    });
+}
+
+function replayAs(functions: Functions, options: ReplayCommandOptions): Promise<RecoveryStatus> {
+  if (options.stop)
+    return functions.invoke('recovery', { action: 'stop', abandon: options.abandon ?? false });
+  if (options.status) return functions.invoke('recovery', { action: 'status' });
+  return replay(functions, { from: options.from ?? 0, to: options.to }, progress);
+}
+
 /**
- * Starts a replay, unless one that covers it runs, and watches it to its end. Interrupting the command leaves the replay
- * running; repeating the command watches it again, or reads once more what was read, which changes nothing.
+ * Starts a replay, unless a running one covers it, and watches it to its end. Interrupting the command leaves the replay
+ * running; repeating the command watches it again, or replays the same span again, which changes nothing.
  */
 export async function replay(
   functions: Functions,
@@ -28,23 +74,27 @@ export async function replay(
     const { replay: now } = status;
     if (now?.state === 'running') id = now.id;
     if (id !== undefined && now !== null && now?.id === id && now.state !== 'running') return status;
-    const text = progressLine(status);
+    const text = statusLine(status);
     if (text !== line) progress(text);
     line = text;
     await sleep(LOOK_MS);
   }
 }
 
-/** One line on where recovery stands. */
-export function progressLine({ loss, replay: now, shards }: RecoveryStatus): string {
+/** Writes the state of recovery in one line. */
+export function statusLine({ loss, replay: now, shards }: RecoveryStatus): string {
   if (!now)
-    return loss?.isOpen ? `a loss was noticed: ${loss.reason}` : 'nothing is lost, nothing is replayed';
+    return loss?.isOpen
+      ? `loss noticed ${timeText(loss.noticedMs)}: ${loss.reason}; its replay starts within a minute`
+      : 'no loss was noticed, and no replay has run';
   const passed = shards.filter(({ isPassed }) => isPassed).length;
+  const of =
+    now.state === 'running' ? `${passed} of ${shards.length} shards read so far` : `${passed} shards read`;
   const arrived = shards.filter(({ isPassed }) => !isPassed).map(({ arrivedMs }) => arrivedMs);
   const at = arrived.length === 0 ? '' : `, the slowest at ${timeText(Math.min(...arrived))}`;
   const span = `${timeText(now.fromMs)} to ${timeText(now.toMs ?? Number.POSITIVE_INFINITY)}`;
   const why = now.loss ? ` after a loss (${loss?.reason})` : '';
-  return `replay ${now.id} of ${span}${why}: ${now.state}, ${passed} shards read${at}`;
+  return `replay ${now.id} of ${span}${why}: ${now.state}, ${of}${at}`;
 }
 
 function timeText(ms: number): string {

@@ -1,18 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Command, Option } from 'commander';
+import { type CommonOptions, command, progress, run } from './command';
 import { drain } from './drain';
+import { findSource } from './find-source';
 import { type Functions, OperatorError } from './invoke';
+import { parseDurationOption } from './option-values';
 
 export interface SmokeOptions {
-  /** Of the HTTP API. */
-  readonly url: string;
+  /** Address of the HTTP API. */
+  readonly apiUrl: string;
   readonly key: string;
-  /** The key's. */
+  /** The key's tenant. */
   readonly tenant: string;
-  /** Longest that a posted sample may take to be readable, ms. */
-  readonly patienceMs: number;
+  /** How long a posted sample may take to be readable, ms. */
+  readonly patience: number;
 }
 
-/** What came back, and how long after the post. */
 export interface SmokeResult {
   readonly hostId: string;
   readonly postMs: number;
@@ -20,7 +23,7 @@ export interface SmokeResult {
   readonly readableMs: number;
   /** Group-windows that the drain moved. */
   readonly drained: number;
-  /** Samples that each tier gave, before the drain and after it. */
+  /** Samples that each tier returned, before the drain and after it. */
   readonly tiers: { readonly before: Readonly<Tiers>; readonly after: Readonly<Tiers> };
 }
 
@@ -30,14 +33,48 @@ interface Tiers {
   cold: number;
 }
 
-/** One host for all smoke tests of a tenant, found again by this. */
+/** All smoke tests of a tenant use one host, found by this. */
 const CUSTOM_IDENTIFIER = 'heterotsdb-smoke';
 const METRIC = 'custom.smoke';
 const LOOK_MS = 250;
 
+/** `ops smoke`. */
+export function smokeCommand(): Command {
+  return command(
+    'smoke',
+    'post a sample, read it from memory, drain its partition, read it from the warm tier',
+  )
+    .addOption(
+      new Option('--key <key>', 'an API key that may read and write')
+        .env('HETEROTSDB_KEY')
+        .makeOptionMandatory(),
+    )
+    .option(
+      '--api-url <url>',
+      "address of the stack's HTTP API, its output ApiUrl; needed with --stack (default: --url)",
+    )
+    .option('--tenant <name>', "the key's tenant", 'default')
+    .addOption(
+      new Option('--patience <duration>', 'how long the sample may take to be readable')
+        .argParser(parseDurationOption)
+        .default(60_000, '60s'),
+    )
+    .action((options: CommonOptions & Omit<SmokeOptions, 'apiUrl'> & { apiUrl?: string }) => {
+      if (options.stack !== undefined && options.apiUrl === undefined)
+        throw new OperatorError("--stack needs --api-url, the stack's output ApiUrl");
+      const apiUrl = options.apiUrl ?? options.url;
+      if (!URL.canParse(apiUrl))
+        throw new OperatorError(`--api-url ${apiUrl} is no address such as https://...`);
+      return run(options, (functions) => smoke(functions, { ...options, apiUrl }, progress), smokeText);
+    });
+}
+
+function smokeText({ postMs, readableMs, drained }: SmokeResult): string {
+  return `posted in ${postMs} ms, read from memory after ${readableMs} ms, drained ${drained} group-windows, read from the warm tier`;
+}
+
 /**
- * Posts a sample as an agent does and reads it back from memory, drains its partition, and reads it back from the warm tier:
- * the whole way that data takes within minutes.
+ * Posts a sample as an agent does, reads it back from memory, drains its partition, and reads it back from the warm tier.
  *
  * @throws {OperatorError} naming the step that failed
  */
@@ -46,7 +83,7 @@ export async function smoke(
   options: SmokeOptions,
   progress: (line: string) => void,
 ): Promise<SmokeResult> {
-  const api = new Api(options.url, options.key);
+  const api = new Api(options.apiUrl, options.key);
   const hostId = await hostOf(api);
   const value = Math.round(Math.random() * 1e9) / 1e3;
   const time = Math.floor(Date.now() / 1000);
@@ -56,14 +93,16 @@ export async function smoke(
   const posted = Date.now();
   progress(`posted ${value} to host ${hostId} in ${posted - posting} ms`);
 
-  const deadline = posted + options.patienceMs;
+  const deadline = posted + options.patience;
   const before = await api.until(hostId, time, value, deadline);
   const readableMs = Date.now() - posted;
   progress(`read it back after ${readableMs} ms`);
 
+  // Says so if the key is of another tenant, whose partition would not have the sample.
+  await findSource(functions, { tenant: options.tenant, host: hostId });
   const { windows } = await drain(functions, progress, { tenant: options.tenant, id: hostId });
   progress(`drained ${windows} group-windows`);
-  const after = await api.until(hostId, time, value, Date.now() + options.patienceMs);
+  const after = await api.until(hostId, time, value, Date.now() + options.patience);
   if (after.warm === 0)
     throw new OperatorError(`after the drain the sample is not in the warm tier: ${JSON.stringify(after)}`);
   return { hostId, postMs: posted - posting, readableMs, drained: windows, tiers: { before, after } };
@@ -89,7 +128,7 @@ class Api {
     return JSON.parse(text) as T;
   }
 
-  /** Reads until the sample is there, and tells which tiers gave how many. */
+  /** Reads until the sample is there. @returns how many samples each tier returned */
   async until(hostId: string, time: number, value: number, deadlineMs: number): Promise<Tiers> {
     // A minute earlier, since times are aligned down.
     const path = `/api/v0/hosts/${hostId}/metrics?name=${METRIC}&from=${time - 60}&to=${time}`;
@@ -101,7 +140,7 @@ class Api {
         if (metrics.some((sample) => sample.value === value)) return tiersOf(timing);
         seen = text.slice(0, 300);
       } catch (error) {
-        // A first read may come when functions and their connections are only being made.
+        // The first read may time out while functions start.
         if (!(error instanceof OperatorError)) throw error;
         seen = error.message;
       }

@@ -1,19 +1,26 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
+import { MAX_PARTITIONS } from '../../shared/model/placement';
 import type { EraseCount } from '../../shared/operations/erase-tenant';
 import type { TenantDescription, TenantList } from '../../shared/operations/tenant-commands';
 import { LIMIT_NAMES, type LimitName } from '../../shared/tenancy/limits';
 import { type CommonOptions, command, progress, run } from './command';
-import { type Functions, OperatorError } from './invoke';
+import { confirm } from './confirm';
+import type { Functions } from './invoke';
+import { InvalidValueError, parseCount } from './option-values';
 import { table } from './table';
 
 /** `ops tenants create | list | set | delete`. */
 export function tenantCommands(): Command {
   return new Command('tenants')
-    .description('tenants, and what each may do')
+    .description('tenants and their limits')
     .addCommand(
-      command('create', 'make a tenant, unless it is there; it has no keys yet')
-        .argument('<name>')
-        .option('--partitions <n>', 'default: the setting `partitions`', Number)
+      command('create', 'create a tenant, unless it exists; a new one has no keys')
+        .argument('<name>', '1 to 64 letters, digits, dots, hyphens and underscores')
+        .option(
+          '--partitions <n>',
+          "how many partitions its groups are spread over; fixed for ever (default: the stage's setting, 8)",
+          parseCount(MAX_PARTITIONS),
+        )
         .action((name: string, options: CommonOptions & { partitions?: number }) =>
           run(
             options,
@@ -23,26 +30,28 @@ export function tenantCommands(): Command {
                 name,
                 partitions: options.partitions,
               }),
-            ({ id, partitions }) => `tenant ${name} has the id ${id} and ${partitions} partitions`,
+            ({ id, partitions }) => `tenant ${name} has ${partitions} partitions and the id ${id}`,
           ),
         ),
     )
     .addCommand(
-      command('list', 'all tenants, their limits, and those that were deleted').action(
-        (options: CommonOptions) =>
-          run(
-            options,
-            (functions) => functions.invoke<TenantList>('operator', { command: 'tenants list' }),
-            tenantTable,
-          ),
+      command(
+        'list',
+        'list the tenants and their limits (* differs from the stage), and deleted tenants',
+      ).action((options: CommonOptions) =>
+        run(
+          options,
+          (functions) => functions.invoke<TenantList>('operator', { command: 'tenants list' }),
+          tenantTable,
+        ),
       ),
     )
     .addCommand(
-      command('set', 'change what a tenant may do; in force everywhere within a minute')
-        .argument('<name>')
+      command('set', "change a tenant's limits; every function obeys within a minute")
+        .argument('<name>', 'the tenant')
         .requiredOption(
           '--limit <limit=value>',
-          `${LIMIT_NAMES.join(', ')}; the value \`default\` is the stage's; repeatable`,
+          `one of ${LIMIT_NAMES.join(', ')}, such as series=50000; the value default restores the stage's; repeatable`,
           parseLimit,
           {},
         )
@@ -61,39 +70,42 @@ export function tenantCommands(): Command {
         ),
     )
     .addCommand(
-      command('delete', 'erase a tenant: its keys, samples, hosts, everything, in every tier, for ever')
-        .argument('<name>')
-        .option('--yes', 'it is meant', false)
+      command('delete', 'erase a tenant for ever: keys, samples, hosts and everything else, in every tier')
+        .argument('<name>', 'the tenant')
+        .option('--yes', 'erase without asking', false)
         .action((name: string, options: CommonOptions & { yes: boolean }) => {
-          if (!options.yes)
-            throw new OperatorError(
-              `this erases everything of ${name}, and nothing brings it back; say --yes if it is meant`,
-            );
           return run(
             options,
-            (functions) => deleteTenant(functions, name),
+            async (functions) => {
+              if (!options.yes) await confirm(`erases everything of the tenant ${name}, for ever`);
+              return deleteTenant(functions, name);
+            },
             ({ hot, warm, cold, meta }) =>
-              `erased ${hot} keys in memory, ${warm} warm items, ${cold} objects, ${meta} items of keys, hosts and names; a last sweep follows by itself within two hours`,
+              `erased ${hot} keys in memory, ${warm} warm items, ${cold} archive objects and ${meta} other items; a last sweep follows by itself within two hours`,
           );
         }),
     );
 }
 
-/** Erases a tenant slice by slice. Cut short, it goes on when it is run again, or with the next sweep. */
+/** Erases a tenant slice by slice. If it is interrupted, running it again or the next sweep goes on. */
 async function deleteTenant(functions: Functions, name: string): Promise<Omit<EraseCount, 'isDone'>> {
   const total = { hot: 0, warm: 0, cold: 0, meta: 0 };
   for (;;) {
     const slice = await functions.invoke<EraseCount>('operator', { command: 'tenants delete', name });
     for (const tier of ['hot', 'warm', 'cold', 'meta'] as const) total[tier] += slice[tier];
     if (slice.isDone) return total;
-    progress(`${total.hot} keys, ${total.warm} items, ${total.cold} objects, ${total.meta} others erased`);
+    progress(
+      `erased so far: ${total.hot} keys in memory, ${total.warm} warm items, ${total.cold} archive objects, ${total.meta} other items`,
+    );
   }
 }
 
 function parseLimit(text: string, previous: Partial<Record<LimitName, number | null>>) {
   const [name, value] = text.split('=');
   if (!(LIMIT_NAMES as readonly string[]).includes(name!) || !/^(\d+|default)$/.test(value ?? ''))
-    throw new InvalidArgumentError(`give one of ${LIMIT_NAMES.join(', ')}, =, and a number or \`default\`.`);
+    throw new InvalidValueError(
+      `Give a limit such as series=50000 or series=default; the limits are ${LIMIT_NAMES.join(', ')}.`,
+    );
   return { ...previous, [name!]: value === 'default' ? null : Number(value) };
 }
 
@@ -109,7 +121,7 @@ function tenantTable({ tenants, deleted }: TenantList): string {
   );
   const gone = deleted.map(
     ({ name, deletedAt, erasedAt }) =>
-      `${name}: deleted ${new Date(deletedAt).toISOString()}, ${erasedAt === undefined ? 'last sweep to come' : `erased ${new Date(erasedAt).toISOString()}`}`,
+      `${name}: deleted ${new Date(deletedAt).toISOString()}, ${erasedAt === undefined ? 'a last sweep will follow' : `erased ${new Date(erasedAt).toISOString()}`}`,
   );
   return [lines, ...(gone.length > 0 ? ['', ...gone] : [])].join('\n');
 }

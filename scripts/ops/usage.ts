@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import type { SeriesTally } from '../../shared/catalogue/series-tally';
 import type { BytesSlice, MonthUsage } from '../../shared/operations/usage-commands';
 import type { TierBytes } from '../../shared/tenancy/cost';
@@ -6,9 +6,10 @@ import { bytesInMonth, type CostLine, estimateCost, shareOfMonth } from '../../s
 import { COUNTERS, type Counter } from '../../shared/tenancy/counters';
 import { type CommonOptions, command, progress, run } from './command';
 import type { Functions } from './invoke';
+import { InvalidValueError } from './option-values';
 import { table } from './table';
 
-/** What `ops usage --json` prints. */
+/** The output of `ops usage --json`. */
 export interface UsageReport {
   readonly tenant: string;
   /** `2026-11` */
@@ -16,19 +17,19 @@ export interface UsageReport {
   /** Sums of the month. */
   readonly counts: Readonly<Record<Counter, number>>;
   readonly series: SeriesTally;
-  /** Now. */
+  /** Stored now, whatever the month. */
   readonly bytes: TierBytes;
   readonly cost: readonly CostLine[];
   readonly dollars: number;
-  /** For a billion samples; null without samples. */
+  /** Dollars for a billion samples; null if the month has none. */
   readonly dollarsPerBillion: number | null;
 }
 
 /** `ops usage`. */
 export function usageCommand(): Command {
-  return command('usage', 'what a tenant used in a month, what it has, and what that costs about')
-    .requiredOption('--tenant <name>', 'whose')
-    .option('--month <month>', 'such as 2026-11', parseMonth, new Date().toISOString().slice(0, 7))
+  return command('usage', 'show what a tenant used in a month, what it stores now, and about what that costs')
+    .requiredOption('--tenant <name>', 'the tenant')
+    .option('--month <month>', 'UTC month, such as 2026-11', parseMonth, new Date().toISOString().slice(0, 7))
     .action((options: CommonOptions & { tenant: string; month: string }) =>
       run(options, (functions) => report(functions, options.tenant, options.month, new Date()), usageText),
     );
@@ -53,7 +54,7 @@ async function report(functions: Functions, tenant: string, month: string, now: 
     });
     for (const tier of ['hot', 'warm', 'cold'] as const) bytes[tier] += slice.bytes[tier];
     partition = slice.next;
-    if (partition !== null) progress(`${partition} partitions measured`);
+    if (partition !== null) progress(`measured ${partition} partitions`);
   }
 
   const cost = estimateCost({
@@ -76,31 +77,29 @@ async function report(functions: Functions, tenant: string, month: string, now: 
 }
 
 function usageText({ tenant, month, counts, series, bytes, cost, dollars, dollarsPerBillion }: UsageReport) {
-  const top = (entries: SeriesTally['topNames']) =>
+  const top = (what: string, entries: SeriesTally['topNames']) =>
     table(
-      ['series', 'of'],
+      ['series', what],
       entries.slice(0, 10).map(({ name, series: count }) => [String(count), name]),
     );
   return [
     `${tenant} in ${month}: ${counts.samples} samples in ${counts.requests} requests`,
     `series: ${series.active} active, ${series.stored} stored`,
-    `bytes now: ${bytes.hot} in memory, ${bytes.warm} warm, ${bytes.cold} archived`,
+    `bytes now: ${bytes.hot} in memory, ${bytes.warm} in the warm tier, ${bytes.cold} in the archive`,
     '',
     table(
       ['dollars', 'what', 'because'],
       cost.map(({ what, because, dollars: amount }) => [amount.toFixed(4), what, because]),
     ),
-    `${dollars.toFixed(4)}  in all${dollarsPerBillion === null ? '' : `, ${dollarsPerBillion.toFixed(2)} for a billion samples`}`,
+    `${dollars.toFixed(4)}  total${dollarsPerBillion === null ? '' : `, ${dollarsPerBillion.toFixed(2)} per billion samples`}`,
     '',
-    'metric names with the most series',
-    top(series.topNames),
+    top('metric name', series.topNames),
     '',
-    'hosts and services with the most series',
-    top(series.topSources),
+    top('host or service', series.topSources),
   ].join('\n');
 }
 
 function parseMonth(text: string): string {
-  if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(text)) throw new InvalidArgumentError('give a month such as 2026-11.');
+  if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(text)) throw new InvalidValueError('Give a month such as 2026-11.');
   return text;
 }

@@ -1,9 +1,51 @@
+import type { Command } from 'commander';
+import { DAY_MS } from '../../shared/model/duration';
 import type { Place, Tier } from '../../shared/query/read';
 import type { TierPlaces } from '../../shared/query/where';
+import { type CommonOptions, command, run } from './command';
+import { requireOneSource, type SourceOptions } from './find-source';
+import { parseTime, requireOrder } from './option-values';
+
+interface WhereOptions extends SourceOptions {
+  readonly name: string;
+  /** ms since epoch, half-open. */
+  readonly from?: number;
+  readonly to?: number;
+}
+
+/** `ops where`. */
+export function whereCommand(): Command {
+  return command('where', "show which keys, items and objects hold a metric's samples, tier by tier")
+    .option('--host <host>', 'the host that posts it, by id or name')
+    .option('--service <name>', 'or the service')
+    .requiredOption('--name <metric>', "the metric's name")
+    .option('--tenant <name>', 'the tenant of the host or service', 'default')
+    .option('--from <time>', 'ISO time or epoch seconds (default: everything retained)', parseTime)
+    .option('--to <time>', 'ISO time or epoch seconds, exclusive (default: a day ahead)', parseTime)
+    .action((options: CommonOptions & WhereOptions) => {
+      requireOneSource(options);
+      requireOrder(options);
+      const { tenant, host, service, name, from = 0, to = Date.now() + DAY_MS } = options;
+      return run(
+        options,
+        (functions) =>
+          functions.invoke<Record<Tier, TierPlaces>>('operator', {
+            command: 'where',
+            tenant,
+            host,
+            service,
+            name,
+            from,
+            to,
+          }),
+        whereTable,
+      );
+    });
+}
 
 const TIERS: readonly Tier[] = ['hot', 'warm', 'cold'];
 
-/** A table for people of what `where --json` prints for programs. */
+/** Writes the result as a table, followed by a line for each place. */
 export function whereTable(result: Record<Tier, TierPlaces>): string {
   const rows: string[][] = [['tier', 'samples', 'bytes', 'bytes/sample', 'places']];
   for (const tier of TIERS) {

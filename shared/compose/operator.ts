@@ -2,6 +2,7 @@ import type { OperatorDependencies } from '../operations/operator-dependencies';
 import { settings } from '../platform/environment';
 import { RecoveryTable } from '../recovery/recovery-table';
 import { Hosts } from '../registry/hosts';
+import { Services } from '../registry/services';
 import { ApiKeys } from '../tenancy/api-keys';
 import { UsageTable } from '../tenancy/usage-table';
 import { readDependencies } from './read';
@@ -17,6 +18,7 @@ export function operatorDependencies(): OperatorDependencies {
     keys: new ApiKeys(meta),
     usage: new UsageTable(meta),
     hosts: new Hosts(meta),
+    services: new Services(meta),
     meta,
     read,
     erasure: {

@@ -1,3 +1,4 @@
+import { InvalidEventError } from '../platform/event';
 import type { Grant, KeyDescription } from '../tenancy/api-keys';
 import type { OperatorDependencies } from './operator-dependencies';
 import type { OperatorCommand } from './operator-event';
@@ -15,7 +16,7 @@ export async function createKey(
 ): Promise<CreatedKey> {
   const { name } = await requireTenant(tenants, tenant);
   if (expiresAt !== undefined && expiresAt <= now())
-    throw new Error(`the key would expire at ${new Date(expiresAt).toISOString()}, which is past`);
+    throw new InvalidEventError(`expiresAt: ${new Date(expiresAt).toISOString()} is past`);
   return keys.create({ tenant: name, rights }, expiresAt);
 }
 
@@ -31,7 +32,8 @@ export async function revokeKey(
   { id }: OperatorCommand<'keys revoke'>,
 ): Promise<Grant> {
   const grant = await keys.revoke(publicIdOf(id) ?? '');
-  if (grant === undefined) throw new Error('there is no key of that id');
+  // The message does not repeat it: it may be a whole key.
+  if (grant === undefined) throw new InvalidEventError('there is no key of that id; keys list shows the ids');
   return grant;
 }
 

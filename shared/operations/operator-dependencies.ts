@@ -2,6 +2,7 @@ import type { RuntimeSettings } from '../platform/settings';
 import type { Table } from '../platform/table';
 import type { ReadDependencies } from '../query/read';
 import type { Hosts } from '../registry/hosts';
+import type { Services } from '../registry/services';
 import type { ApiKeys } from '../tenancy/api-keys';
 import type { Tenants } from '../tenancy/tenants';
 import type { UsageTable } from '../tenancy/usage-table';
@@ -14,6 +15,7 @@ export interface OperatorDependencies {
   readonly keys: ApiKeys;
   readonly usage: UsageTable;
   readonly hosts: Hosts;
+  readonly services: Services;
   /** The table of everything that is not a chunk. */
   readonly meta: Table;
   readonly read: ReadDependencies;

@@ -4,14 +4,21 @@ import { LAST_WRITE_MS } from '../tenancy/deleted-tenants';
 import { LIMIT_NAMES } from '../tenancy/limits';
 import { RIGHTS } from '../tenancy/rights';
 
+const source = {
+  tenant: z.string().default('default'),
+  /** Id or name. */
+  host: z.string().optional(),
+  service: z.string().optional(),
+};
+
 /** The operator function's events. `defaultPartitions` is what a tenant gets when its event names no number. */
 export const operatorEventSchema = (defaultPartitions: number) =>
   z.discriminatedUnion('command', [
+    /** Finds a host or service by id or name. */
+    z.object({ command: z.literal('find source'), ...source }),
     z.object({
       command: z.enum(['where', 'count']),
-      tenant: z.string().default('default'),
-      host: z.string().optional(),
-      service: z.string().optional(),
+      ...source,
       /** The name of a metric. `count` also takes a prefix followed by `*`. */
       name: z.string(),
       /** ms since epoch, half-open. */

@@ -19,5 +19,13 @@ export const recoveryEventSchema = z.discriminatedUnion('action', [
   /** `onFailure` are dead letters: batches that the event source mapping gave up. */
   z.object({ action: z.literal('redrive'), kind: z.enum(['onFailure', 'quarantine']), after }),
   z.object({ action: z.literal('list'), after }),
-  z.object({ action: z.literal('show'), key: z.string().regex(/^quarantine\/[^/]+\/\d+$/) }),
+  z.object({
+    action: z.literal('show'),
+    key: z
+      .string()
+      .regex(
+        /^quarantine\/[^/]+\/\d+$/,
+        'a key is quarantine/<shard>/<sequence number>, as the list shows it',
+      ),
+  }),
 ]);

@@ -1,9 +1,10 @@
 import { selectorOf, selects } from '../model/deletion';
-import { sourceOf } from '../model/labels';
+import { InvalidEventError } from '../platform/event';
 import { countSamples } from '../query/count';
 import { clampRange } from '../query/plan';
 import type { Tier } from '../query/read';
 import { type TierPlaces, where } from '../query/where';
+import { type FoundSource, findSource } from './find-source';
 import type { OperatorDependencies } from './operator-dependencies';
 import type { OperatorCommand } from './operator-event';
 import { requireTenant } from './tenant-commands';
@@ -14,17 +15,71 @@ export interface MetricCount {
   readonly samples: number;
 }
 
-/** Finds the keys, items and objects that hold a metric's samples (`where`), or counts samples by metric (`count`). */
-export async function samplesOf(
-  { tenants, read, stage, now }: OperatorDependencies,
-  { command, tenant: tenantName, host, service, name, from, to }: OperatorCommand<'where' | 'count'>,
-): Promise<Record<Tier, TierPlaces> | MetricCount[]> {
-  const tenant = await requireTenant(tenants, tenantName);
-  if ((host === undefined) === (service === undefined)) throw new Error('name either a host or a service');
-  const source = host !== undefined ? sourceOf.host(host) : sourceOf.service(service!);
-  const range = clampRange({ fromMs: from, toMs: to }, now(), stage.retention);
-  if (command === 'where') return where(read, tenant, source, name, range);
-  const selector = selectorOf(name);
-  if (selector === undefined) throw new Error(`name: * may stand only at the end: ${JSON.stringify(name)}`);
-  return countSamples(read, tenant, source, (metric) => selects(selector, metric), range);
+/** A host or service, as the other commands name it. */
+export type SourceDescription = Pick<FoundSource, 'kind' | 'id' | 'text'>;
+
+export interface SampleCount {
+  readonly source: SourceDescription;
+  readonly series: readonly MetricCount[];
+}
+
+/** @throws {InvalidEventError} if the tenant, host or service does not exist */
+export async function describeSource(
+  dependencies: OperatorDependencies,
+  command: OperatorCommand<'find source'>,
+): Promise<SourceDescription> {
+  const tenant = await requireTenant(dependencies.tenants, command.tenant);
+  return describe(await findSource(storesOf(dependencies), tenant, command));
+}
+
+/** Finds the keys, items and objects that hold a metric's samples. */
+export async function whereSamples(
+  dependencies: OperatorDependencies,
+  command: OperatorCommand<'where' | 'count'>,
+): Promise<Record<Tier, TierPlaces>> {
+  const { tenant, source, range } = await rangeOf(dependencies, command);
+  if (!source.metrics.includes(command.name)) throw unknownMetric(source, command.name);
+  return where(dependencies.read, tenant, source.labels, command.name, range);
+}
+
+/** Counts the samples of each metric that a name or prefix selects. */
+export async function countMetrics(
+  dependencies: OperatorDependencies,
+  command: OperatorCommand<'where' | 'count'>,
+): Promise<SampleCount> {
+  const selector = selectorOf(command.name);
+  if (selector === undefined)
+    throw new InvalidEventError(`name: * is allowed only at the end, not in ${JSON.stringify(command.name)}`);
+  const { tenant, source, range } = await rangeOf(dependencies, command);
+  const series = await countSamples(
+    dependencies.read,
+    tenant,
+    source.labels,
+    (metric) => selects(selector, metric),
+    range,
+  );
+  if (series.length === 0) throw unknownMetric(source, command.name);
+  return { source: describe(source), series };
+}
+
+async function rangeOf(dependencies: OperatorDependencies, command: OperatorCommand<'where' | 'count'>) {
+  const tenant = await requireTenant(dependencies.tenants, command.tenant);
+  const source = await findSource(storesOf(dependencies), tenant, command);
+  const asked = { fromMs: command.from, toMs: command.to };
+  return { tenant, source, range: clampRange(asked, dependencies.now(), dependencies.stage.retention) };
+}
+
+function storesOf({ hosts, services, read }: OperatorDependencies) {
+  return { hosts, services, catalogue: read.catalogue };
+}
+
+function describe({ kind, id, text }: FoundSource): SourceDescription {
+  return { kind, id, text };
+}
+
+function unknownMetric({ text, metrics }: FoundSource, name: string): InvalidEventError {
+  const known = metrics.slice(0, 5).join(', ');
+  const have =
+    metrics.length === 0 ? 'it has none yet' : `it has ${known}${metrics.length > 5 ? ', ...' : ''}`;
+  return new InvalidEventError(`${text} has no metric ${name}; ${have}`);
 }

@@ -1,9 +1,16 @@
 import { type SeriesTally, tallySeries } from '../catalogue/series-tally';
 import { maxPartitions } from '../model/placement';
+import { InvalidEventError } from '../platform/event';
 import { log } from '../platform/log';
 import type { RuntimeSettings } from '../platform/settings';
 import { type LimitName, type Limits, limitsOf } from '../tenancy/limits';
-import type { DeletedTenant, Tenant, Tenants } from '../tenancy/tenants';
+import {
+  type DeletedTenant,
+  DeletedTenantError,
+  type Tenant,
+  TenantNameError,
+  type Tenants,
+} from '../tenancy/tenants';
 import { type EraseCount, eraseTenant } from './erase-tenant';
 import type { OperatorDependencies } from './operator-dependencies';
 import type { OperatorCommand } from './operator-event';
@@ -31,10 +38,10 @@ export interface SweepResult {
 
 export const NO_SERIES: SeriesTally = { active: 0, stored: 0, topNames: [], topSources: [] };
 
-/** @throws when the stage has no tenant of the name */
+/** @throws {InvalidEventError} if the stage has no tenant of the name */
 export async function requireTenant(tenants: Tenants, name: string): Promise<Tenant> {
   const tenant = await tenants.read(name);
-  if (tenant === undefined) throw new Error(`there is no tenant ${name}`);
+  if (tenant === undefined) throw unknownTenant(name);
   return tenant;
 }
 
@@ -42,7 +49,13 @@ export async function createTenant(
   { tenants, stage }: OperatorDependencies,
   { name, partitions }: OperatorCommand<'tenants create'>,
 ): Promise<TenantDescription> {
-  return describeTenant(await tenants.create(name, partitions), stage);
+  try {
+    return describeTenant(await tenants.create(name, partitions), stage);
+  } catch (error) {
+    if (error instanceof DeletedTenantError || error instanceof TenantNameError)
+      throw new InvalidEventError(error.message);
+    throw error;
+  }
 }
 
 export async function listTenants({ tenants, stage }: OperatorDependencies): Promise<TenantList> {
@@ -67,7 +80,7 @@ export async function deleteTenant(
   hasTime: () => boolean,
 ): Promise<EraseCount> {
   const deleted = await tenants.markDeleted(name);
-  if (deleted === undefined) throw new Error(`there is no tenant ${name}`);
+  if (deleted === undefined) throw unknownTenant(name);
   return eraseTenant(erasure, deleted, hasTime);
 }
 
@@ -100,6 +113,10 @@ export async function sweep(
   const tallies = await tallySeries(meta, stage.retention, now());
   for (const { id } of await tenants.list()) await usage.putSeries(id, tallies.get(id) ?? NO_SERIES);
   return { erased, remaining };
+}
+
+function unknownTenant(name: string): InvalidEventError {
+  return new InvalidEventError(`there is no tenant ${JSON.stringify(name)}`);
 }
 
 function describeTenant({ id, name, placement, limits }: Tenant, stage: RuntimeSettings): TenantDescription {

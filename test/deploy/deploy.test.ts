@@ -39,7 +39,7 @@ const deploy = () =>
   cdk(aws.environment, dir, 'deploy', '--app', assembly, '--all', '--require-approval', 'never');
 const diff = () => cdk(aws.environment, dir, 'diff', '--app', assembly, '--all', '--fail');
 const ops = <T>(...args: string[]) => opsOnStack<T>(aws.environment, STACK, ...args);
-const smoke = () => ops<SmokeResult>('smoke', '--url', api.url, '--key', key, '--patience', '3m');
+const smoke = () => ops<SmokeResult>('smoke', '--api-url', api.url, '--key', key, '--patience', '3m');
 
 beforeAll(async () => {
   aws = await startMinistack(dir);

@@ -4,8 +4,9 @@ import { promisify } from 'node:util';
 import { archive } from '../../scripts/ops/archive';
 import { type DeleteOptions, type DryRun, deleteSamples } from '../../scripts/ops/delete';
 import { drain } from '../../scripts/ops/drain';
-import { Functions } from '../../scripts/ops/invoke';
+import { Functions, OperatorError } from '../../scripts/ops/invoke';
 import { replay } from '../../scripts/ops/replay';
+import type { UsageReport } from '../../scripts/ops/usage';
 import { Client } from '../support/client';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { ops } from '../support/ops';
@@ -23,6 +24,15 @@ describe('ops delete', () => {
     stack = await startLocalStack({ settings: { window: '1h', services: 'shop' } });
     client = new Client(stack.url, stack.apiKey);
     functions = new Functions(stack.url);
+    for (const name of ['twins', 'twins']) await client.createHost(name);
+    const here = await client.createHost('here');
+    await client.post([{ hostId: here, name: 'm', time: start, value: 1 }]);
+    await until(
+      'the sample',
+      () => client.metrics(here, 'm', start, start + 60).catch(() => ''),
+      (text) => text.includes('"value":1'),
+      30_000,
+    );
   }, 180_000);
 
   afterAll(async () => {
@@ -45,8 +55,16 @@ describe('ops delete', () => {
       (seen) => JSON.stringify(seen) === JSON.stringify(expected),
       30_000,
     );
+  const agree = async (what: string) => {
+    questions.push(what);
+  };
+  const refuse = async (what: string) => {
+    questions.push(what);
+    throw new OperatorError('nothing was done');
+  };
+  const questions: string[] = [];
   const remove = (options: Omit<DeleteOptions, 'tenant'>) =>
-    deleteSamples(functions, { tenant: 'default', ...options });
+    deleteSamples(functions, { tenant: 'default', ...options }, agree);
   const toWarm = () => drain(functions, () => {});
   const toCold = () => archive(functions, { before: 8.64e15, purge: true }, () => {});
 
@@ -90,7 +108,7 @@ describe('ops delete', () => {
     120_000,
   );
 
-  test('takes a range, a prefix or all names, of a service too; more than one only with --yes', async () => {
+  test('takes a range, a prefix or all names, of a service too; and says how many samples before it asks', async () => {
     const metrics = ['custom.foo.x', 'custom.foo.y', 'custom.fool'];
     await client.json(
       'POST',
@@ -111,9 +129,11 @@ describe('ops delete', () => {
 
     await remove({ service, name: 'custom.fool', from: start * 1000, to: (start + 60) * 1000 });
     expect(await left()).toEqual([3, 3, 2]);
-    await expect(remove({ service, name: 'custom.foo.*' })).rejects.toThrow(
-      'this would delete 2 metrics: custom.foo.x, custom.foo.y; --yes does',
-    );
+    questions.length = 0;
+    await expect(
+      deleteSamples(functions, { tenant: 'default', service, name: 'custom.foo.*' }, refuse),
+    ).rejects.toThrow('nothing was done');
+    expect(questions).toEqual(['deletes 6 samples of service shop: custom.foo.x, custom.foo.y']);
     expect(await left()).toEqual([3, 3, 2]);
     expect(await remove({ service, name: 'custom.foo.*', yes: true })).toMatchObject({ series: 2 });
     expect(await left()).toEqual([0, 0, 2]);
@@ -148,30 +168,65 @@ describe('ops delete', () => {
     );
   }, 90_000);
 
-  test.each([
+  const refusals: { args: string[]; says: string | RegExp }[] = [
     { args: ['delete', '--host', 'h'], says: 'ops: give either --name or --all-names' },
     { args: ['delete', '--name', 'm'], says: 'ops: give either --host or --service' },
     {
-      args: ['delete', '--host', 'h', '--name', 'a*b'],
-      says: 'name: * is allowed only at the end, not in "a*b"',
+      args: ['delete', '--host', 'here', '--name', 'a*b'],
+      says: 'ops: name: * is allowed only at the end, not in "a*b"',
     },
-    { args: ['delete', '--host', 'nobody', '--name', 'm'], says: 'host nobody has no metric m' },
+    {
+      args: ['delete', '--host', 'nobody', '--name', 'm'],
+      says: 'ops: tenant default has no host with the id or name "nobody"',
+    },
+    {
+      args: ['delete', '--host', 'here', '--name', 'n'],
+      says: /^ops: host here \(\w+\) has no metric n; it has m$/,
+    },
+    {
+      args: ['delete', '--host', 'here', '--name', 'm'],
+      says: /^ops: this deletes 1 sample of host here \(\w+\): m; give --yes/,
+    },
+    { args: ['drain', '--host', 'nobody'], says: 'has no host with the id or name "nobody"' },
+    { args: ['drain', '--tenant', 'default'], says: 'ops: --tenant needs --host' },
+    { args: ['where', '--host', 'nobody', '--name', 'm'], says: 'has no host with the id or name "nobody"' },
+    { args: ['where', '--service', 'nowhere', '--name', 'm'], says: 'has no service "nowhere"' },
+    {
+      args: ['where', '--host', 'twins', '--name', 'm'],
+      says: /^ops: 2 hosts are named "twins"; give one's id: \w+, \w+$/,
+    },
+    { args: ['where', '--host', 'h', '--name', 'm', '--tenant', 'x'], says: 'ops: there is no tenant "x"' },
+    { args: ['tenants', 'create', 'default '], says: "cannot be a tenant's name: use 1 to 64 letters" },
+    { args: ['tenants', 'create', '../x'], says: "cannot be a tenant's name: use 1 to 64 letters" },
+    { args: ['tenants', 'create', 'a\nb'], says: "cannot be a tenant's name: use 1 to 64 letters" },
+    {
+      args: ['drain', '--stack', 'heterotsdb-dev'],
+      says: "option '--stack <name>' cannot be used with option '--url <url>'",
+    },
+    { args: ['smoke', '--key', 'k', '--patience', '60'], says: '60 has no unit: 60s or 60m?' },
+    {
+      args: ['keys', 'create', '--tenant', 'default', '--rights', 'read', '--expires', '30'],
+      says: '30 has no unit',
+    },
+
     {
       args: ['delete', '--host', 'h', '--name', 'm', '--from', '2026-01-02', '--to', '2026-01-01'],
       says: 'ops: --from 2026-01-02T00:00:00.000Z is not before --to 2026-01-01T00:00:00.000Z',
     },
     {
       args: ['where', '--host', 'h', '--name', 'm', '--from', '99999999999999'],
-      says: "option '--from <time>' argument '99999999999999' is invalid. It is beyond the calendar",
+      says: 'Epoch times are in seconds, and 99999999999999 s is beyond the calendar',
     },
-  ])(
+  ];
+  test.each(refusals)(
     '$args fails with one sentence',
     async ({ args, says }) => {
       const tsx = join(root, 'node_modules', '.bin', 'tsx');
       const run = promisify(execFile)(tsx, [join(root, 'scripts', 'ops.ts'), ...args, '--url', stack.url]);
       const error = (await run.catch((error: unknown) => error)) as { code: number; stderr: string };
       expect(error.code).toBe(1);
-      expect(error.stderr).toContain(says);
+      if (typeof says === 'string') expect(error.stderr).toContain(says);
+      else expect(error.stderr.trim()).toMatch(says);
       expect(error.stderr.trim().split('\n')).toHaveLength(1);
     },
     30_000,
@@ -180,13 +235,37 @@ describe('ops delete', () => {
   test('what a function is asked that cannot be names field and value', async () => {
     await expect(
       functions.invoke('operator', { command: 'where', name: 'm', from: 1e300, to: 1 }),
-    ).rejects.toThrow(/^heterotsdb-local-operator failed: from: .* \(1e\+300\)$/);
+    ).rejects.toThrow(/^from: .* \(1e\+300\)$/);
   });
+
+  test('a host is named wherever its id is taken, and usage shows its name', async () => {
+    const { hot, warm, cold } = await ops<Record<'hot' | 'warm' | 'cold', { samples: number }>>(
+      stack.url,
+      ...['where', '--host', 'here', '--name', 'm'],
+    );
+    expect(hot.samples + warm.samples + cold.samples).toBe(1);
+    expect(await ops(stack.url, 'drain', '--host', 'here')).toHaveProperty('windows');
+    const { series } = await ops<UsageReport>(stack.url, 'usage', '--tenant', 'default');
+    expect(series.topSources.map(({ name }) => name)).toContainEqual(
+      expect.stringMatching(/^here \(host=\w+\)$/),
+    );
+  }, 60_000);
+
+  test('a month without samples is not charged for what is in memory now', async () => {
+    const { counts, cost } = await ops<UsageReport>(
+      stack.url,
+      ...['usage', '--tenant', 'default', '--month', '2026-01'],
+    );
+    expect(counts.samples).toBe(0);
+    expect(cost.find(({ what }) => what === 'memory')!.dollars).toBe(0);
+  }, 60_000);
 
   test('prints one JSON object with --json', async () => {
     const host = await client.createHost('json');
     await client.post(points(host, 'a', 1));
     await shows(host, 'a', [1]);
-    expect(await ops(stack.url, 'delete', '--host', host, '--name', 'a')).toMatchObject({ isDeleted: true });
+    expect(await ops(stack.url, 'delete', '--host', 'json', '--name', 'a', '--yes')).toMatchObject({
+      isDeleted: true,
+    });
   }, 60_000);
 });

@@ -153,7 +153,7 @@ describe('the stream', () => {
     expect(await ops(stack.url, 'quarantine', 'redrive')).toEqual({ records: 0, poison: 4 });
     expect(await keys('quarantine/')).toEqual(found);
     expect(await fails('quarantine', 'show', 'quarantine/shard/1')).toContain(
-      'there is no quarantine/shard/1',
+      'quarantine has no record quarantine/shard/1',
     );
     expect(await fails('quarantine', 'show', 'archive/v1')).toContain('key: ');
   }, 90_000);
@@ -194,13 +194,16 @@ describe('the stream', () => {
     const key = `aws/lambda/uuid/${shardId}/2026/11/18/time`;
     const body = { requestContext: {}, version: '1.0', payload: JSON.stringify(event) };
     await put(key, JSON.stringify(body));
-    expect(await ops(stack.url, 'quarantine', 'redrive', '--given-up')).toEqual({ records: 2, poison: 1 });
+    expect(await ops(stack.url, 'quarantine', 'redrive', '--dead-letters')).toEqual({
+      records: 2,
+      poison: 1,
+    });
     await shows(host, { 0: 10, 1: 2, 2: 3, 3: 4 });
     expect(await keys('aws/lambda/')).toEqual([]);
     expect(await keys(`quarantine/${shardId}/2`)).toHaveLength(1);
 
     await put(key, '{"payload":"not an event"}');
-    expect(await fails('quarantine', 'redrive', '--given-up')).toContain(`${key} is not a batch`);
+    expect(await fails('quarantine', 'redrive', '--dead-letters')).toContain(`${key} is not a dead letter`);
     expect(await keys('aws/lambda/')).toEqual([key]);
     await ops(stack.url, 'drain');
     await shows(host, { 0: 10, 1: 2, 2: 3, 3: 4 });

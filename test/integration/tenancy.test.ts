@@ -512,7 +512,7 @@ describe('deleting a tenant', () => {
       cold: 0,
       meta: 0,
     });
-    await expect(ops(stack.url, 'tenants', 'delete', 'never', '--yes')).rejects.toThrow('no tenant never');
+    await expect(ops(stack.url, 'tenants', 'delete', 'never', '--yes')).rejects.toThrow('no tenant "never"');
     expect(await read()).toBe(before);
   }, 240_000);
 });

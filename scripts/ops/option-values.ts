@@ -1,0 +1,68 @@
+import { parseDuration } from '../../shared/model/duration';
+import { OperatorError } from './invoke';
+
+/** An option's or an argument's value is wrong. The code makes commander print the message after the option's name. */
+export class InvalidValueError extends Error {
+  override readonly name = 'InvalidValueError';
+  readonly code = 'commander.invalidArgument';
+}
+
+/** Before 1e11 s (the year 5138), a number of epoch seconds and a number of epoch ms of our time cannot be mistaken. */
+const LAST_SECONDS = 1e11;
+
+/**
+ * Reads a time: ISO, or epoch seconds.
+ *
+ * @returns ms since epoch
+ * @throws {InvalidValueError} also for what looks like epoch ms
+ */
+export function parseTime(text: string): number {
+  if (/^\d+$/.test(text)) {
+    const seconds = Number(text);
+    if (seconds < LAST_SECONDS) return seconds * 1000;
+    throw new InvalidValueError(
+      `Epoch times are in seconds, and ${text} s is ${yearText(seconds)}.${msHint(seconds)}`,
+    );
+  }
+  const ms = /^\d{4}-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(ms))
+    throw new InvalidValueError('Give an ISO time such as 2026-11-21T08:00:00Z, or epoch seconds.');
+  return ms;
+}
+
+function yearText(seconds: number): string {
+  const date = new Date(seconds * 1000);
+  return Number.isNaN(date.getTime()) ? 'beyond the calendar' : `in the year ${date.getUTCFullYear()}`;
+}
+
+/** The number may be ms of our time. */
+function msHint(number: number): string {
+  const date = new Date(number);
+  if (Number.isNaN(date.getTime()) || date.getUTCFullYear() > 2200) return '';
+  return ` Is it in ms? Then give ${Math.floor(number / 1000)} (${date.toISOString()}).`;
+}
+
+/** Reads a duration. @returns ms, at least 1 */
+export function parseDurationOption(text: string): number {
+  const ms = parseDuration(text);
+  if (ms !== undefined && ms > 0) return ms;
+  const hint = /^\d+$/.test(text) && Number(text) > 0 ? ` ${text} has no unit: ${text}s or ${text}m?` : '';
+  throw new InvalidValueError(`Give a duration such as 60s, 15m, 1h or 460d.${hint}`);
+}
+
+/** Reads a whole number from 1 to `max`. */
+export function parseCount(max: number): (text: string) => number {
+  return (text) => {
+    const count = Number(text);
+    if (/^\d+$/.test(text) && count >= 1 && count <= max) return count;
+    throw new InvalidValueError(`Give a whole number from 1 to ${max}.`);
+  };
+}
+
+/** @throws {OperatorError} if `from` is not before `to`; both in ms */
+export function requireOrder({ from, to }: { readonly from?: number; readonly to?: number }): void {
+  if (from === undefined || to === undefined || from < to) return;
+  throw new OperatorError(
+    `--from ${new Date(from).toISOString()} is not before --to ${new Date(to).toISOString()}, which is exclusive`,
+  );
+}

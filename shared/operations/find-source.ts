@@ -1,0 +1,106 @@
+import type { Catalogue } from '../catalogue/catalogue';
+import { metricNames } from '../catalogue/source-series';
+import { type Labels, sourceOf } from '../model/labels';
+import { sourceIdOf } from '../model/placement';
+import { InvalidEventError } from '../platform/event';
+import type { Host, Hosts } from '../registry/hosts';
+import type { Services } from '../registry/services';
+import type { Tenant } from '../tenancy/tenants';
+
+export interface SourceStores {
+  readonly hosts: Pick<Hosts, 'get' | 'list'>;
+  readonly services: Pick<Services, 'get'>;
+  readonly catalogue: Pick<Catalogue, 'source'>;
+}
+
+/** A host or a service, as an operator names it. */
+export interface SourceName {
+  /** A host's id or its name. */
+  readonly host?: string;
+  readonly service?: string;
+}
+
+/** A host or service that exists, or whose samples do. */
+export interface FoundSource {
+  readonly kind: 'host' | 'service';
+  /** The host's id, or the service's name. */
+  readonly id: string;
+  /** As messages show it: `host web1 (2u4PP3TJqbu)`. */
+  readonly text: string;
+  readonly labels: Labels;
+  /** Metrics that it has posted, sorted by name. */
+  readonly metrics: readonly string[];
+}
+
+/** Host ids that a message lists. */
+const MAX_LISTED = 10;
+
+/**
+ * Finds the host or service that an operator means. A host's id comes first, then the `host` label of what was posted without
+ * registering a host, then the name of a host that is not retired.
+ *
+ * @throws {InvalidEventError} if there is none, or several hosts have the name
+ */
+export async function findSource(
+  stores: SourceStores,
+  tenant: Tenant,
+  { host, service }: SourceName,
+): Promise<FoundSource> {
+  if (host !== undefined && service === undefined) return findHost(stores, tenant, host);
+  if (service !== undefined && host === undefined) return findService(stores, tenant, service);
+  throw new InvalidEventError('give either a host or a service');
+}
+
+async function findHost(stores: SourceStores, tenant: Tenant, text: string): Promise<FoundSource> {
+  const registered = await stores.hosts.get(tenant.id, text);
+  if (registered !== undefined) return found(stores, tenant, 'host', text, registered.name);
+  const posted = await found(stores, tenant, 'host', text);
+  if (posted.metrics.length > 0) return posted;
+  const named: Host[] = [];
+  for await (const host of stores.hosts.list(tenant.id)) if (host.name === text) named.push(host);
+  const [only] = named;
+  if (only === undefined)
+    throw new InvalidEventError(`tenant ${tenant.name} has no host with the id or name ${shown(text)}`);
+  if (named.length > 1)
+    throw new InvalidEventError(
+      `${named.length} hosts are named ${shown(text)}; give one's id: ${named
+        .slice(0, MAX_LISTED)
+        .map(({ id }) => id)
+        .join(', ')}${named.length > MAX_LISTED ? ', ...' : ''}`,
+    );
+  return found(stores, tenant, 'host', only.id, only.name);
+}
+
+async function findService(stores: SourceStores, tenant: Tenant, name: string): Promise<FoundSource> {
+  const [registered, posted] = await Promise.all([
+    stores.services.get(tenant.id, name),
+    found(stores, tenant, 'service', name),
+  ]);
+  // A service that was deleted may have samples still.
+  if (registered === undefined && posted.metrics.length === 0)
+    throw new InvalidEventError(`tenant ${tenant.name} has no service ${shown(name)}`);
+  return posted;
+}
+
+async function found(
+  { catalogue }: SourceStores,
+  tenant: Tenant,
+  kind: 'host' | 'service',
+  id: string,
+  name?: string,
+): Promise<FoundSource> {
+  const labels = sourceOf[kind](id);
+  const metrics = metricNames(await catalogue.source(tenant.id, sourceIdOf(tenant.id, labels)));
+  return {
+    kind,
+    id,
+    text: name === undefined ? `${kind} ${id}` : `${kind} ${name} (${id})`,
+    labels,
+    metrics,
+  };
+}
+
+/** Quotes show blanks at the ends. */
+function shown(text: string): string {
+  return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}...` : text);
+}
