@@ -222,6 +222,7 @@ describe('the page', () => {
     const asked = new Set<string>();
     page.on('request', (request) => asked.add(new URL(request.url()).origin));
     await signIn(page);
+    await page.getByRole('link', { name: 'busy' }).waitFor();
     await page.keyboard.press('/');
     await page.keyboard.type('sho');
     await page.getByRole('link', { name: 'busy' }).waitFor({ state: 'detached' });
