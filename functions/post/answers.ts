@@ -9,11 +9,13 @@ import type { DropReason } from '../../shared/protocol/mackerel/json';
  *
  * @param samples the samples that were to be written
  * @param beyond how many of those were dropped because the tenant may have no new series
+ * @param hint what is likely wrong with the times
  */
 export function answerSamples(
   samples: number,
   beyond: number,
   dropped: ReadonlyMap<DropReason, number>,
+  hint: string | undefined,
 ): APIGatewayProxyStructuredResultV2 {
   const reasons = new Map(dropped);
   if (beyond > 0) reasons.set('seriesLimit', beyond);
@@ -21,10 +23,8 @@ export function answerSamples(
     SamplesAccepted: samples - beyond,
     SamplesDropped: [...reasons.values()].reduce((a, b) => a + b, 0),
   });
-  return reply(
-    200,
-    reasons.size === 0 ? { success: true } : { success: true, dropped: Object.fromEntries(reasons) },
-  );
+  if (reasons.size === 0) return reply(200, { success: true });
+  return reply(200, { success: true, dropped: Object.fromEntries(reasons), ...(hint && { hint }) });
 }
 
 /** The body of an answer to bad lines, in the shape of InfluxDB 1 or 2. @param line number of the first bad line */
@@ -34,7 +34,7 @@ export type LineError = (message: string, line: number | undefined) => unknown;
 export function answerLines(
   samples: number,
   beyond: number,
-  { strings, problems, badLines, outOfRange }: DroppedLines,
+  { strings, problems, badLines, outOfRange, hint }: DroppedLines,
   error: LineError,
 ): APIGatewayProxyStructuredResultV2 {
   count('post', {
@@ -48,6 +48,7 @@ export function answerLines(
   if (badLines > problems.length) reasons.push(`and ${badLines - problems.length} lines more`);
   // Telegraf recognises these two sentences, drops the samples and goes on.
   if (outOfRange > 0) reasons.push(`points beyond retention policy dropped=${outOfRange}`);
+  if (hint !== undefined) reasons.push(hint);
   if (beyond > 0) reasons.push(`max-series limit exceeded dropped=${beyond}`);
   const message = `${samples > beyond ? 'partial write: ' : ''}${reasons.join('; ')}`;
   return reply(400, error(message, problems[0]?.line));

@@ -6,7 +6,7 @@ import { labelValue } from '../../shared/model/labels';
 import { withMetrics } from '../../shared/platform/meters';
 import type { Precision } from '../../shared/protocol/influx/line-reader';
 import { influxLines } from '../../shared/protocol/influx/lines';
-import { mackerelJson } from '../../shared/protocol/mackerel/json';
+import { mackerelJson, secondsHint } from '../../shared/protocol/mackerel/json';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import {
   answerLines,
@@ -32,6 +32,7 @@ const METRICS_MS = 10_000;
 const answer = httpHandler(dependencies, {
   'POST /api/v0/tsdb': async ({ tenant, body }) => {
     const parsed = mackerelJson.parse(body, acceptedTimes(), { resolutionMs });
+    const hint = secondsHint(body, parsed.dropped);
     const { kept, samples, unknown } = await known.keepHosts(
       tenant.id,
       parsed,
@@ -40,7 +41,7 @@ const answer = httpHandler(dependencies, {
     if (kept.length === 0 && parsed.dropped.has('tooManyHosts')) throw tooManyHosts();
     if (kept.length === 0 && unknown > 0) throw unknownHosts(parsed.sources.length);
     if (unknown > 0) parsed.dropped.set('unknownHost', unknown);
-    return answerSamples(samples, await writer.write(tenant, kept, samples), parsed.dropped);
+    return answerSamples(samples, await writer.write(tenant, kept, samples), parsed.dropped, hint);
   },
 
   'POST /api/v0/services/{serviceName}/tsdb': async ({ tenant, path, body }) => {
@@ -50,7 +51,8 @@ const answer = httpHandler(dependencies, {
       resolutionMs,
       service,
     });
-    return answerSamples(samples, await writer.write(tenant, sources, samples), dropped);
+    const hint = secondsHint(body, dropped);
+    return answerSamples(samples, await writer.write(tenant, sources, samples), dropped, hint);
   },
 
   'POST /write': ({ event, tenant, query }) =>

@@ -80,6 +80,22 @@ describe('the HTTP API', () => {
     expect(await client.json('GET', read('custom.side.none'))).toEqual({ times: [], series: [] });
   });
 
+  test('says what is likely wrong when times are in another unit', async () => {
+    expect(await client.json('POST', '/api/v0/tsdb', [point({ time: now * 1000 })])).toEqual({
+      success: true,
+      dropped: { tooNew: 1 },
+      hint: 'times look like milliseconds (the first at index 0): send seconds',
+    });
+    const lines = await client.request('POST', '/write', `a b=1\na b=1 ${now}`);
+    expect([lines.status, await lines.json()]).toEqual([
+      400,
+      {
+        error:
+          'partial write: points beyond retention policy dropped=1; line 2: timestamps look like seconds: add precision=s',
+      },
+    ]);
+  });
+
   test.each([
     { name: 'null is an empty array', body: 'null', status: 200 },
     { name: 'nothing', body: '', status: 400 },

@@ -37,6 +37,10 @@ const posted = z
       .record(z.string(), z.int().min(1))
       .optional()
       .meta({ description: 'Number of samples dropped, by reason; absent when none was.' }),
+    hint: z
+      .string()
+      .optional()
+      .meta({ description: 'What is likely wrong when times seem to be in another unit than seconds.' }),
   })
   .meta({ id: 'Posted' });
 

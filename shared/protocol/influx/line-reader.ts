@@ -17,6 +17,19 @@ export const MAX_LINE_FIELDS = 65_536;
 export const PRECISIONS = ['ns', 'n', 'us', 'u', 'µ', 'ms', 's', 'm', 'h'] as const;
 export type Precision = (typeof PRECISIONS)[number];
 
+/** Length of each precision's unit, ms. */
+export const MS_OF_PRECISION: Readonly<Record<Precision, number>> = {
+  ns: 1e-6,
+  n: 1e-6,
+  us: 1e-3,
+  u: 1e-3,
+  µ: 1e-3,
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+};
+
 /** How a timestamp becomes ms: `cut` digits are dropped from its end, then it is multiplied. */
 const UNITS: Record<Precision, { readonly cut: number; readonly factor: number }> = {
   ns: { cut: 6, factor: 1 },

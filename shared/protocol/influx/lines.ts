@@ -8,7 +8,15 @@ import {
   sourceOf,
 } from '../../model/labels';
 import { type Columns, MAX_AHEAD_MS, type Protocol, type SourceRow } from '../protocol';
-import { type LineHead, LineReader, type Precision, parseHead, unescapeName } from './line-reader';
+import { likelyUnit } from '../timestamp-unit';
+import {
+  type LineHead,
+  LineReader,
+  MS_OF_PRECISION,
+  type Precision,
+  parseHead,
+  unescapeName,
+} from './line-reader';
 
 /** Bytes of a series' name and labels: with {@link splitBitsFor}, this keeps layouts below an item of the catalogue. */
 const MAX_SERIES_BYTES = 4_096;
@@ -32,6 +40,8 @@ export interface DroppedLines {
   readonly badLines: number;
   /** Samples older or further ahead than is accepted. */
   readonly outOfRange: number;
+  /** The first of those whose timestamp seems to be in another unit, and what to do; undefined when none does. */
+  readonly hint: string | undefined;
 }
 
 export interface LineOptions {
@@ -80,6 +90,7 @@ export const influxLines: Protocol<Uint8Array, LineOptions, DroppedLines> = {
     let strings = 0;
     let badLines = 0;
     let outOfRange = 0;
+    let hint: string | undefined;
     const refuse = (reason: string) => {
       badLines++;
       if (problems.length < MAX_PROBLEMS) problems.push({ line: reader.line, reason });
@@ -95,6 +106,7 @@ export const influxLines: Protocol<Uint8Array, LineOptions, DroppedLines> = {
       const timestamp = reader.timestampMs ?? nowMs;
       if (timestamp < nowMs - maxAgeMs || timestamp > nowMs + MAX_AHEAD_MS) {
         outOfRange += count;
+        hint ??= precisionHint(reader.line, timestamp, precision);
         continue;
       }
       const shape = reader.expected ?? shapeOf(body, reader);
@@ -120,9 +132,16 @@ export const influxLines: Protocol<Uint8Array, LineOptions, DroppedLines> = {
       bySource.values(),
       ({ labels, rows }) => [labels, [...rows.values()]] as const,
     );
-    return { sources, samples, dropped: { strings, problems, badLines, outOfRange } };
+    return { sources, samples, dropped: { strings, problems, badLines, outOfRange, hint } };
   },
 };
+
+/** @param timestampMs as `precision` made it of the line's count */
+function precisionHint(line: number, timestampMs: number, precision: Precision): string | undefined {
+  const unit = likelyUnit(timestampMs / MS_OF_PRECISION[precision]);
+  if (unit === undefined || MS_OF_PRECISION[precision] === unit.ms) return undefined;
+  return `line ${line}: timestamps look like ${unit.name}: add precision=${unit.precision}`;
+}
 
 /** The row of all lines of one source and time. */
 class LineRow implements SourceRow, Columns {

@@ -1,5 +1,6 @@
 import { type Labels, sourceOf } from '../../model/labels';
 import { type AcceptedTimes, MAX_AHEAD_MS, type Protocol, type SourceRow } from '../protocol';
+import { likelyUnit } from '../timestamp-unit';
 import { MAX_METRIC_NAME_LENGTH, METRIC_NAME_PATTERN } from './metric-name';
 
 /** Why a sample was dropped. */
@@ -74,6 +75,24 @@ export const mackerelJson: Protocol<readonly unknown[] | null, MackerelOptions, 
     return { sources, samples, dropped };
   },
 };
+
+/**
+ * What to do when samples are too new because their times are in ms or finer, as far as can be told; undefined when their
+ * times are not.
+ */
+export function secondsHint(
+  elements: readonly unknown[] | null,
+  dropped: ReadonlyMap<DropReason, number>,
+): string | undefined {
+  if (!dropped.has('tooNew')) return undefined;
+  for (const [i, element] of (elements ?? []).entries()) {
+    const time = (element as { readonly time?: unknown } | null)?.time;
+    const unit = typeof time === 'number' ? likelyUnit(time) : undefined;
+    if (unit !== undefined && unit.name !== 'seconds')
+      return `times look like ${unit.name} (the first at index ${i}): send seconds`;
+  }
+  return undefined;
+}
 
 /** An element without a flaw. */
 interface Sample {
