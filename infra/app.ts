@@ -4,8 +4,8 @@ import { readConfig } from './config';
 import { addStacks } from './stacks';
 
 /**
- * What `npx cdk` runs: `-c stage=local|dev|staging|production` (default dev), `-c
- * settings='{"window":"20s"}'`, or `-c window=20s` for one setting.
+ * The app that `npx cdk` runs. It takes `-c stage=local|dev|staging|production` (default dev), `-c window=20s` for one
+ * setting, and `-c settings='{"window":"20s"}'` for several.
  */
 const app = new App();
 try {

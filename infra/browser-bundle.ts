@@ -4,11 +4,11 @@ import { brotliCompressSync, constants } from 'node:zlib';
 import { buildSync } from 'esbuild';
 
 /**
- * Builds what a function serves to browsers: `main.tsx` and `style.css` of a folder, each as one file whose name has a
- * hash of its content, and `index.html`, which names them. No file is fetched from elsewhere.
+ * Builds the files that a function serves to browsers: `main.tsx` and `style.css` of a folder, each as one file with a
+ * hash of its content in its name, and `index.html`, which refers to them. Browsers fetch nothing from elsewhere.
  *
  * @param folder has `index.html`, which refers to `/assets/main.js` and `/assets/style.css`
- * @param outputFolder is made, and gets `NAME.br` for each file: compressed once here, as small as Brotli can
+ * @param outputFolder is created, and gets `NAME.br` for each file, compressed with Brotli's best quality
  */
 export function bundleForBrowser(folder: string, outputFolder: string): void {
   const { outputFiles } = buildSync({

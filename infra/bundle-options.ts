@@ -1,9 +1,7 @@
 import type { BuildOptions } from 'esbuild';
 
 /**
- * How a function's code becomes one file.
- *
- * CommonJS, because ioredis as ESM needs a `createRequire` banner.
+ * esbuild's options for a function: one file, CommonJS because ioredis as ESM needs a `createRequire` banner.
  */
 export const BUNDLE_OPTIONS = {
   bundle: true,

@@ -10,12 +10,10 @@ import { BUNDLE_OPTIONS } from './bundle-options';
 const FUNCTIONS_FOLDER = join(__dirname, '..', 'functions');
 
 /**
- * A function's code as one CommonJS file, `index.js`, with the AWS SDK inside: the version that was tested is
- * the version that runs, and it loads faster than the runtime's own, which is not bundled.
+ * Bundles a function's code into one CommonJS file, `index.js`, AWS SDK included: the SDK that was tested is the one that
+ * runs, and it loads faster than the runtime's own. A folder `browser` is bundled for browsers into `assets/` beside it.
  *
- * esbuild is called in this process rather than through npx, once for each function, as NodejsFunction does.
- *
- * What a function has in a folder `browser` is built for browsers into `assets/` beside that file.
+ * Calls esbuild in this process. NodejsFunction would start npx for each function.
  *
  * @param folder holds one folder per function
  * @returns `handler` of `<folder>/<name>/handler.ts` as `index.handler`; hashed by content

@@ -4,8 +4,7 @@ import type { Settings } from '../shared/platform/settings';
 const DAY_MS = 86_400_000;
 
 /**
- * The settings' log retention as CloudWatch Logs counts it; one of its values, which the configuration
- * checks.
+ * Returns the setting `logRetention` in days. config.ts has checked that CloudWatch Logs has that value.
  */
 export function retentionDays(settings: Settings): RetentionDays {
   return settings.logRetention / DAY_MS;

@@ -13,7 +13,7 @@ import { retentionDays } from '../log-retention';
 import { firstScope } from '../logical-id';
 import type { Stores } from '../stateful-stack';
 
-/** What each function's construct takes. */
+/** Props of each function's construct. */
 export interface FunctionProps {
   readonly config: Config;
   readonly stores: Stores;

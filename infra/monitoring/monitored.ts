@@ -4,7 +4,7 @@ import type { IMetric } from 'aws-cdk-lib/aws-cloudwatch';
 export interface AlarmRule {
   /** Its name after `heterotsdb-<stage>-`. The table "Alarms" of infra/README.md has a row for it. */
   readonly name: string;
-  /** What has happened when it goes off: one sentence. */
+  /** One sentence that says what has happened when it goes off. */
   readonly meaning: string;
   readonly metric: IMetric;
   /** The alarm goes off above this. */
@@ -32,7 +32,7 @@ export interface Graph {
   readonly right?: readonly IMetric[];
 }
 
-/** What a part of the pipeline has operators watch. */
+/** A part of the pipeline with its alarms and graphs. */
 export interface Monitored {
   readonly alarms: readonly AlarmRule[];
   readonly graphs: readonly Graph[];

@@ -40,11 +40,11 @@ function acknowledgements(app: App): { rule: string; path: string; reason: strin
 describe.each(STAGES)('stage %s', (stage) => {
   const { app } = synthesize({ stage });
 
-  test('has no finding that is not acknowledged', () => {
+  test('has every finding acknowledged', () => {
     expect(findings(app)).toEqual([]);
   });
 
-  test('acknowledges nothing without need or reason', () => {
+  test('acknowledges only findings that exist, with a reason', () => {
     const found = findings(app, { ignoreAcknowledgements: true });
     expect(found).not.toEqual([]);
     for (const { rule, path, reason } of acknowledgements(app)) {
@@ -69,7 +69,7 @@ test('an open bucket is found, and stops the synthesis', () => {
   rmSync(outdir, { recursive: true });
 });
 
-test('synthesizing twice gives the same', () => {
+test('two syntheses give the same templates', () => {
   const [first, second] = [synthesize({ stage: 'production' }), synthesize({ stage: 'production' })];
   expect(second.stateful.template).toEqual(first.stateful.template);
   expect(second.stateless.template).toEqual(first.stateless.template);

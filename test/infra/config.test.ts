@@ -4,8 +4,8 @@ import { InvalidSettingError } from '../../shared/platform/settings';
 const HOUR_MS = 3_600_000;
 const CERTIFICATE = 'arn:aws:acm:us-east-1:123456789012:certificate/0a1b2c3d-0000-1111-2222-333344445555';
 
-describe('what is chosen', () => {
-  test('is dev with its defaults when nothing is said', () => {
+describe('the configuration', () => {
+  test('is dev with its defaults when nothing is chosen', () => {
     expect(readConfig({})).toEqual({ stage: 'dev', settings: stageSettings('dev'), retain: false });
   });
 

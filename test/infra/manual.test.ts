@@ -1,27 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { STAGES, type Stage, stageSettings } from '../../infra/config';
-import { FUNCTIONS, functionName } from '../../shared/platform/names';
 import { parseSettings, type Settings, settingsSchema } from '../../shared/platform/settings';
-import { synthesize } from './synthesize';
+import { MANUAL, manualRows } from './manual';
 
-const manual = readFileSync('infra/README.md', 'utf8');
-const { stateless: production } = synthesize({ stage: 'production' });
-
-/** Rows of the tables below a heading and its sub-headings: the first cell's `name`, then the other cells. */
-function rows(heading: string): { name: string; cells: string[] }[] {
-  const [, section = ''] = new RegExp(`\\n## ${heading}\\n([\\s\\S]*?)(?=\\n## |$)`).exec(manual) ?? [];
-  return [...section.matchAll(/^\| `([\w-]+)` *\|(.*)\|$/gm)].map(([, name, rest]) => ({
-    name: name!,
-    cells: rest!.split('|').map((cell) => cell.trim()),
-  }));
-}
-
-describe('Settings', () => {
-  const settings = rows('Settings');
+describe("the manual's settings", () => {
+  const settings = manualRows('Settings');
   const defaults = parseSettings({});
   const shape = settingsSchema.shape;
 
-  test('lists every setting once', () => {
+  test('are all settings, each once', () => {
     expect(settings.map(({ name }) => name).sort()).toEqual(Object.keys(shape).sort());
   });
 
@@ -65,71 +52,18 @@ describe('Settings', () => {
   }
 });
 
-describe('Alarms', () => {
-  const alarms = production
-    .properties('AWS::CloudWatch::Alarm')
-    .map(({ AlarmName }) => String(AlarmName).replace('heterotsdb-production-', ''));
-
-  /** An alarm's row: without the function or the table. */
-  const rowOf = (alarm: string): string =>
-    alarm
-      .replace(new RegExp(`^(function-(?:errors|throttled))-(?:${FUNCTIONS.join('|')})$`), '$1')
-      .replace(/^(table-throttled)-.*$/, '$1');
-
-  test('lists every alarm once, in the order of the dashboard', () => {
-    expect(rows('Alarms').map(({ name }) => name)).toEqual([...new Set(alarms.map(rowOf))]);
-  });
-
-  test('says of each what it means and what to do', () => {
-    for (const { name, cells } of rows('Alarms')) {
-      expect({ name, cells }).toEqual({
-        name,
-        cells: [expect.stringMatching(/^[A-Z].*\.$/), expect.stringMatching(/\.$/)],
-      });
-    }
-  });
-});
-
-describe('What is deployed', () => {
-  const functions = rows('What is deployed');
-
-  test('lists every function once', () => {
-    expect(functions.map(({ name }) => name)).toEqual([...FUNCTIONS].sort(inOrderOf(functions)));
-  });
-
-  test.each(functions)('$name: whether it is in the VPC, and its schedule', ({ name, cells }) => {
-    const [id, { Properties }] = Object.entries(production.all('AWS::Lambda::Function')).find(
-      ([, fn]) => fn.Properties.FunctionName === functionName('production', name as 'post'),
-    )!;
-    const [inVpc, runs = ''] = cells;
-    expect(inVpc).toBe(Properties.VpcConfig === undefined ? 'no' : 'yes');
-    const rates = production
-      .properties('AWS::Events::Rule')
-      .filter(({ Targets }) => Targets[0].Arn['Fn::GetAtt'][0] === id)
-      .map(({ ScheduleExpression }) =>
-        String(ScheduleExpression).replace(/rate\((?:1 )?(.*)\)/, (_, rate) => `each ${rate}`),
-      );
-    expect(new Set(runs.match(/each (?:\d+ )?(?:minute|hour)s?/g) ?? [])).toEqual(new Set(rates));
-  });
-});
-
 test('links and sections that it names exist', () => {
-  const anchors = [...manual.matchAll(/^#+ (.*)$/gm)].map(([, title]) =>
+  const anchors = [...MANUAL.matchAll(/^#+ (.*)$/gm)].map(([, title]) =>
     title!
       .toLowerCase()
       .replace(/[^\w -]/g, '')
       .replaceAll(' ', '-'),
   );
-  for (const [, target] of manual.matchAll(/\]\(#([^)]+)\)/g)) expect(anchors).toContain(target);
-  for (const [, file] of manual.matchAll(/\]\(\.\.\/([^)#]+)/g))
+  for (const [, target] of MANUAL.matchAll(/\]\(#([^)]+)\)/g)) expect(anchors).toContain(target);
+  for (const [, file] of MANUAL.matchAll(/\]\(\.\.\/([^)#]+)/g))
     expect(() => readFileSync(file!)).not.toThrow();
 });
 
 function number(text: string): number {
   return Number(text.replaceAll(',', ''));
-}
-
-function inOrderOf(list: readonly { name: string }[]) {
-  const at = (name: string) => list.findIndex((each) => each.name === name);
-  return (a: string, b: string) => at(a) - at(b);
 }

@@ -1,9 +1,33 @@
-import { functionName, METRICS, type MeteredFunction } from '../../shared/platform/names';
+import { FUNCTIONS, functionName, METRICS, type MeteredFunction } from '../../shared/platform/names';
 import { watchedMetrics } from '../support/watched-metrics';
+import { manualRows } from './manual';
 import { synthesize } from './synthesize';
 
 const { stateless: production } = synthesize({ stage: 'production' });
 const alarms = production.properties('AWS::CloudWatch::Alarm');
+
+describe("the manual's alarms", () => {
+  const names = alarms.map(({ AlarmName }) => String(AlarmName).replace('heterotsdb-production-', ''));
+
+  /** An alarm's row: without the function or the table. */
+  const rowOf = (alarm: string): string =>
+    alarm
+      .replace(new RegExp(`^(function-(?:errors|throttled))-(?:${FUNCTIONS.join('|')})$`), '$1')
+      .replace(/^(table-throttled)-.*$/, '$1');
+
+  test('are all alarms, each once, in the order of the dashboard', () => {
+    expect(manualRows('Alarms').map(({ name }) => name)).toEqual([...new Set(names.map(rowOf))]);
+  });
+
+  test('say what each means and what to do', () => {
+    for (const { name, cells } of manualRows('Alarms')) {
+      expect({ name, cells }).toEqual({
+        name,
+        cells: [expect.stringMatching(/^[A-Z].*\.$/), expect.stringMatching(/\.$/)],
+      });
+    }
+  });
+});
 
 test('every alarm says what happened and where to look, and notifies the topic when it begins and ends', () => {
   for (const { AlarmName, AlarmDescription, AlarmActions, OKActions } of alarms) {

@@ -17,7 +17,7 @@ interface Change {
   DeletionPolicy?: string;
 }
 
-/** Properties of the resources of a type; with a text, of those that have it anywhere. */
+/** Properties of a type's resources; with a text, only of those that contain it. */
 function of(templates: Templates, type: string, having = ''): Resource['Properties'][] {
   const found = STACKS.flatMap((stack) => Object.entries(templates[stack].Resources))
     .filter(([, resource]) => resource.Type === type && JSON.stringify(resource).includes(having))
@@ -45,7 +45,7 @@ const GROUP = 'AWS::ElastiCache::ReplicationGroup';
 const FUNCTION = 'AWS::Lambda::Function';
 const MAPPING = 'AWS::Lambda::EventSourceMapping';
 
-/** What somebody might do in a hurry, each of another kind, and the rule that stops it. */
+/** Mistakes that somebody might make in a hurry, and the rule that stops each. */
 const DANGERS: [change: string, rule: keyof typeof SAFETY, make: (templates: Templates) => void][] = [
   ['TLS off', 'the hot tier speaks TLS only', (t) => (of(t, GROUP)[0]!.TransitEncryptionEnabled = false)],
   [
@@ -60,13 +60,13 @@ const DANGERS: [change: string, rule: keyof typeof SAFETY, make: (templates: Tem
   ],
   [
     'a password instead of IAM',
-    'nobody signs in to the hot tier with more than it takes',
+    'the hot tier admits only IAM users without dangerous commands',
     (t) => (of(t, 'AWS::ElastiCache::User')[0]!.AuthenticationMode = { Type: 'password', Passwords: ['x'] }),
   ],
-  ['no replica', 'a node can be lost', (t) => (of(t, GROUP)[0]!.ReplicasPerNodeGroup = 0)],
+  ['no replica', 'a lost node loses nothing', (t) => (of(t, GROUP)[0]!.ReplicasPerNodeGroup = 0)],
   [
     'one zone',
-    'a zone can be lost',
+    'a lost zone loses nothing',
     (t) => {
       for (const subnet of of(t, 'AWS::EC2::Subnet')) subnet.AvailabilityZone = 'us-east-1a';
     },
@@ -93,12 +93,12 @@ const DANGERS: [change: string, rule: keyof typeof SAFETY, make: (templates: Tem
   ],
   [
     'recovery to a point in time off',
-    'tables can be had back, and are not deleted by mistake',
+    'tables can be restored, and are not deleted by mistake',
     (t) => delete of(t, 'AWS::DynamoDB::Table')[1]!.PointInTimeRecoverySpecification,
   ],
   [
     'versions off',
-    'objects can be had back',
+    'replaced objects can be restored',
     (t) => (t.stateful.Resources.Bucket!.Properties.VersioningConfiguration.Status = 'Suspended'),
   ],
   [
@@ -159,12 +159,12 @@ const DANGERS: [change: string, rule: keyof typeof SAFETY, make: (templates: Tem
   ],
   [
     'on-failure removed',
-    'what is given up is put away, bytes included',
+    'given-up batches go to the bucket, bytes included',
     (t) => delete of(t, MAPPING)[0]!.DestinationConfig,
   ],
   [
     'on-failure to a queue, which keeps no bytes',
-    'what is given up is put away, bytes included',
+    'given-up batches go to the bucket, bytes included',
     (t) => (of(t, MAPPING)[0]!.DestinationConfig.OnFailure.Destination = 'arn:aws:sqs:us-east-1:1:dead'),
   ],
   [
@@ -179,18 +179,18 @@ const DANGERS: [change: string, rule: keyof typeof SAFETY, make: (templates: Tem
   ],
   [
     'function timeout cut',
-    'no function is cut off while its clients still try',
+    "no timeout is shorter than the stores' clients try",
     (t) => (of(t, FUNCTION, '-ingester"')[0]!.Timeout = 20),
   ],
   [
     'slice of flushing cut',
-    'a slice of flushing or archiving ends by itself',
+    'flusher and archiver have time to end a slice',
     (t) => (of(t, FUNCTION, '-flusher"')[0]!.Timeout = 60),
   ],
   ['TTL shortened', 'warm items live until they are archived', (t) => setting(t, 'warmTtl', 8 * 86_400_000)],
   [
     'post inside the VPC',
-    'what needs no VPC is outside of it, where AWS answers',
+    'functions without need of the VPC are outside, where they reach Kinesis',
     (t) => (of(t, FUNCTION, '-post"')[0]!.VpcConfig = of(t, FUNCTION, '-query"')[0]!.VpcConfig),
   ],
   [
@@ -225,7 +225,7 @@ const DANGERS: [change: string, rule: keyof typeof SAFETY, make: (templates: Tem
   ],
   [
     'a right to delete tables',
-    'nobody may delete objects, or tables and streams',
+    'no function may delete buckets, tables or streams',
     (t) =>
       of(t, 'AWS::IAM::Policy')[0]!.PolicyDocument.Statement.push({
         Effect: 'Allow',
@@ -240,17 +240,17 @@ const DANGERS: [change: string, rule: keyof typeof SAFETY, make: (templates: Tem
   ],
   [
     'alarm removed',
-    'each loss has its alarm, which calls somebody',
+    'each loss has an alarm that notifies the topic',
     (t) => removed(t, 'AWS::CloudWatch::Alarm', '"heterotsdb-production-unflushed-age"'),
   ],
   [
     'alarm that calls nobody',
-    'each loss has its alarm, which calls somebody',
+    'each loss has an alarm that notifies the topic',
     (t) => (of(t, 'AWS::CloudWatch::Alarm', '-cache-evictions"')[0]!.AlarmActions = []),
   ],
   [
     'silence taken for health',
-    'what is silent alarms',
+    'silence alarms',
     (t) => (of(t, 'AWS::CloudWatch::Alarm', '-flush-lag"')[0]!.TreatMissingData = 'notBreaching'),
   ],
   [
@@ -271,14 +271,14 @@ const DANGERS: [change: string, rule: keyof typeof SAFETY, make: (templates: Tem
   ],
   [
     'a schedule switched off',
-    'what runs by the clock runs',
+    'schedules are enabled',
     (t) => {
       for (const rule of of(t, 'AWS::Events::Rule', 'Recovery')) rule.State = 'DISABLED';
     },
   ],
 ];
 
-test('production is safe by every rule', () => {
+test('production keeps every rule', () => {
   expect(violations(production)).toEqual([]);
 });
 
@@ -293,6 +293,6 @@ test.each(DANGERS)('%s breaks: %s', (_, rule, make) => {
   expect(broken).toContain(rule);
 });
 
-test('no rule is there that nothing breaks', () => {
+test('every rule is broken by some mistake', () => {
   expect([...new Set(DANGERS.map(([, rule]) => rule))].sort()).toEqual(Object.keys(SAFETY).sort());
 });

@@ -11,7 +11,7 @@ export interface Deployment {
 type Rule = (deployment: Deployment) => (string | false | undefined)[];
 
 const HOUR_S = 3600;
-/** Longest that a person needs to mend what keeps data in memory, after it should have left. */
+/** The time that a person needs to mend a store that keeps data in memory. */
 const SLACK_S = 12 * HOUR_S;
 
 const STORES = [
@@ -21,10 +21,10 @@ const STORES = [
   'AWS::ElastiCache::ReplicationGroup',
 ];
 
-/** Functions that must reach the internet's side of AWS, or need nothing of the VPC. */
+/** Functions that call AWS outside the VPC, or need nothing in it. */
 const OUTSIDE = ['post', 'archiver', 'registry', 'deleter', 'recovery', 'canary'] as const;
 
-/** Without one of these somebody learns of a loss from the customer. */
+/** Without one of these, customers would be the first to notice a loss. */
 const ALARMS = [
   'api-errors',
   'stream-throttled',
@@ -55,7 +55,7 @@ const statementsOf = ({ stateful, stateless }: Deployment): Resource['Properties
 const settingsOf = (deployment: Deployment) =>
   JSON.parse(functionsOf(deployment)[0]!.Environment.Variables.SETTINGS) as RuntimeSettings;
 
-/** What must hold of a production deployment, by what would be lost without it. */
+/** Rules that a production deployment must keep. */
 export const SAFETY: Readonly<Record<string, Rule>> = {
   'the hot tier speaks TLS only': ({ stateful }) =>
     stateful
@@ -87,7 +87,7 @@ export const SAFETY: Readonly<Record<string, Rule>> = {
       .properties('AWS::ElastiCache::ParameterGroup')
       .map(({ Properties }) => Properties['maxmemory-policy'] !== 'noeviction' && 'eviction'),
 
-  'nobody signs in to the hot tier with more than it takes': ({ stateful }) =>
+  'the hot tier admits only IAM users without dangerous commands': ({ stateful }) =>
     stateful
       .properties('AWS::ElastiCache::User')
       .map(
@@ -97,7 +97,7 @@ export const SAFETY: Readonly<Record<string, Rule>> = {
           `user ${user.UserName}`,
       ),
 
-  'a node can be lost': ({ stateful }) =>
+  'a lost node loses nothing': ({ stateful }) =>
     stateful
       .properties('AWS::ElastiCache::ReplicationGroup')
       .map(
@@ -106,7 +106,7 @@ export const SAFETY: Readonly<Record<string, Rule>> = {
           'no replica in another zone',
       ),
 
-  'a zone can be lost': ({ stateful }) => [
+  'a lost zone loses nothing': ({ stateful }) => [
     new Set(stateful.properties('AWS::EC2::Subnet').map((s) => JSON.stringify(s.AvailabilityZone))).size <
       2 && 'all subnets are in one zone',
     ...stateful
@@ -122,7 +122,7 @@ export const SAFETY: Readonly<Record<string, Rule>> = {
           (!DeletionPolicy?.startsWith('Retain') || UpdateReplacePolicy !== 'Retain') && id,
       ),
 
-  'tables can be had back, and are not deleted by mistake': ({ stateful }) =>
+  'tables can be restored, and are not deleted by mistake': ({ stateful }) =>
     stateful
       .properties('AWS::DynamoDB::Table')
       .map(
@@ -132,7 +132,7 @@ export const SAFETY: Readonly<Record<string, Rule>> = {
           'a table without recovery or protection',
       ),
 
-  'objects can be had back': ({ stateful }) => [
+  'replaced objects can be restored': ({ stateful }) => [
     stateful.template.Resources.Bucket?.Properties.VersioningConfiguration?.Status !== 'Enabled' &&
       'the bucket keeps no versions',
   ],
@@ -212,7 +212,7 @@ export const SAFETY: Readonly<Record<string, Rule>> = {
       ]);
   },
 
-  'what is given up is put away, bytes included': ({ stateless }) =>
+  'given-up batches go to the bucket, bytes included': ({ stateless }) =>
     stateless
       .properties('AWS::Lambda::EventSourceMapping')
       .map(
@@ -229,17 +229,17 @@ export const SAFETY: Readonly<Record<string, Rule>> = {
         StartingPosition !== 'TRIM_HORIZON' && `starting at ${StartingPosition}`,
       ]),
 
-  'no function is cut off while its clients still try': (deployment) =>
+  "no timeout is shorter than the stores' clients try": (deployment) =>
     functionsOf(deployment).map(
       ({ FunctionName, Timeout = 3, Environment }) =>
-        // 25 s are the longest that a store's client goes on by itself.
+        // A store's client tries for 25 s at most.
         Environment.Variables.REDIS_URL !== undefined && Timeout < 26 && `${FunctionName}: ${Timeout} s`,
     ),
 
-  'a slice of flushing or archiving ends by itself': (deployment) =>
+  'flusher and archiver have time to end a slice': (deployment) =>
     functionsOf(deployment).map(
       ({ FunctionName, Timeout = 3 }) =>
-        // They keep 60 and 120 s for the work in hand.
+        // They keep 60 and 120 s for the work they have begun.
         /-(flusher|archiver)$/.test(FunctionName) && Timeout < 300 && `${FunctionName}: ${Timeout} s`,
     ),
 
@@ -251,7 +251,7 @@ export const SAFETY: Readonly<Record<string, Rule>> = {
     ];
   },
 
-  'what needs no VPC is outside of it, where AWS answers': (deployment) =>
+  'functions without need of the VPC are outside, where they reach Kinesis': (deployment) =>
     functionsOf(deployment).map(
       ({ FunctionName, VpcConfig }) =>
         VpcConfig !== undefined &&
@@ -287,7 +287,7 @@ export const SAFETY: Readonly<Record<string, Rule>> = {
         [Action].flat().find((action: string) => /^(dynamodb|s3|kinesis|elasticache):/.test(action)),
     ),
 
-  'nobody may delete objects, or tables and streams': (deployment) =>
+  'no function may delete buckets, tables or streams': (deployment) =>
     statementsOf(deployment)
       .flatMap(({ Action }) => [Action].flat())
       .map(
@@ -300,7 +300,7 @@ export const SAFETY: Readonly<Record<string, Rule>> = {
     return [new Set(roles).size < FUNCTIONS.length && 'functions share a role'];
   },
 
-  'each loss has its alarm, which calls somebody': ({ stateless }) => {
+  'each loss has an alarm that notifies the topic': ({ stateless }) => {
     const alarms = stateless.properties('AWS::CloudWatch::Alarm');
     return ALARMS.map((name) => {
       const alarm = alarms.find(({ AlarmName }) => AlarmName === `heterotsdb-production-${name}`);
@@ -308,7 +308,7 @@ export const SAFETY: Readonly<Record<string, Rule>> = {
     });
   },
 
-  'what is silent alarms': ({ stateless }) =>
+  'silence alarms': ({ stateless }) =>
     stateless
       .properties('AWS::CloudWatch::Alarm')
       .map(
@@ -342,7 +342,7 @@ export const SAFETY: Readonly<Record<string, Rule>> = {
           /header|authorizer/i.test(AccessLogSettings?.Format ?? 'header') && 'the log',
       ),
 
-  'what runs by the clock runs': ({ stateless }) => [
+  'schedules are enabled': ({ stateless }) => [
     ...['flusher', 'recovery', 'archiver', 'canary'].map((name) => {
       const id = Object.entries(stateless.all('AWS::Lambda::Function')).find(
         ([, { Properties }]) => Properties.FunctionName === functionName('production', name as 'flusher'),
@@ -356,7 +356,7 @@ export const SAFETY: Readonly<Record<string, Rule>> = {
   ],
 };
 
-/** What does not hold, as `rule: what`. */
+/** Returns the broken rules, as `rule: what`. */
 export function violations(deployment: Deployment): string[] {
   return Object.entries(SAFETY).flatMap(([rule, check]) =>
     check(deployment)

@@ -7,7 +7,7 @@ const { stateful: production } = synthesize({ stage: 'production' });
 const group = (stack: typeof dev) => stack.only('AWS::ElastiCache::ReplicationGroup');
 
 describe('logical ids', () => {
-  // Changing one of these replaces the resource: what is in it would stay behind.
+  // A changed id replaces the resource, and leaves its data behind.
   test.each([
     ['Stream', 'AWS::Kinesis::Stream'],
     ['WarmTable', 'AWS::DynamoDB::Table'],
@@ -37,8 +37,8 @@ describe('logical ids', () => {
   });
 });
 
-describe('what outlives the stack', () => {
-  test('is everything in production', () => {
+describe('a deleted stack', () => {
+  test('leaves everything in production', () => {
     for (const resource of Object.values(production.template.Resources)) {
       expect(resource).toMatchObject({
         DeletionPolicy: 'RetainExceptOnCreate',
@@ -47,7 +47,7 @@ describe('what outlives the stack', () => {
     }
   });
 
-  test('cannot be deleted with a command: production refuses, dev does not', () => {
+  test('must first be unprotected in production, not in dev', () => {
     const protection = (stage: string) => {
       const { app } = synthesize({ stage });
       return app.node.children
@@ -58,7 +58,7 @@ describe('what outlives the stack', () => {
     expect(protection('dev')).toEqual([false, false]);
   });
 
-  test('is nothing in dev, whose buckets are emptied first', () => {
+  test('leaves nothing in dev, whose buckets are emptied first', () => {
     const emptied = dev.properties('Custom::S3AutoDeleteObjects').map(({ BucketName }) => BucketName.Ref);
     expect(emptied.sort()).toEqual(['AccessLogs', 'Bucket']);
     expect(production.all('Custom::S3AutoDeleteObjects')).toEqual({});
@@ -108,13 +108,13 @@ describe('hot tier', () => {
     expect(group(dev)).toMatchObject({ MultiAZEnabled: false, ReplicasPerNodeGroup: 0, NumNodeGroups: 1 });
   });
 
-  test('writes durably when that is chosen, and says nothing of it otherwise', () => {
+  test('writes durably only when that is chosen', () => {
     expect(group(production).Durability).toBeUndefined();
     const { stateful } = synthesize({ stage: 'production', cacheDurability: 'sync' });
     expect(group(stateful)).toMatchObject({ Durability: 'sync', Engine: 'valkey', EngineVersion: '9.0' });
   });
 
-  test('has the engine, node type and shards that are chosen', () => {
+  test('has the chosen engine, node type and shards', () => {
     const { stateful } = synthesize({ engine: 'redis', cacheNodeType: 'cache.r7g.xlarge', cacheShards: '3' });
     expect(group(stateful)).toMatchObject({
       Engine: 'redis',
@@ -143,7 +143,7 @@ describe('stream', () => {
 });
 
 describe('tables', () => {
-  test.each(['WarmTable', 'MetaTable'])('%s is on demand, recoverable, and drops what is expired', (id) => {
+  test.each(['WarmTable', 'MetaTable'])('%s is on demand, can be restored, and drops expired items', (id) => {
     expect(production.template.Resources[id]!.Properties).toMatchObject({
       BillingMode: 'PAY_PER_REQUEST',
       KeySchema: [
@@ -155,7 +155,7 @@ describe('tables', () => {
     });
   });
 
-  test('refuse to be deleted in production, and can be in dev', () => {
+  test('refuse to be deleted in production, not in dev', () => {
     const isProtected = (stack: typeof dev) =>
       stack.properties('AWS::DynamoDB::Table').map((table) => table.DeletionProtectionEnabled);
     expect(isProtected(production)).toEqual([true, true]);
@@ -186,7 +186,7 @@ describe('bucket', () => {
     }
   });
 
-  test('lets nothing expire but quarantine and replaced versions', () => {
+  test('expires only quarantined records and replaced versions', () => {
     const expiring = bucket.LifecycleConfiguration.Rules.filter(
       (rule: { ExpirationInDays?: number }) => rule.ExpirationInDays !== undefined,
     );
@@ -194,7 +194,7 @@ describe('bucket', () => {
     expect(bucket.VersioningConfiguration).toEqual({ Status: 'Enabled' });
   });
 
-  test('logs who reads it', () => {
+  test('logs its reads', () => {
     expect(bucket.LoggingConfiguration.DestinationBucketName).toEqual({ Ref: 'AccessLogs' });
   });
 });
@@ -208,7 +208,7 @@ describe('network', () => {
     }
   });
 
-  test('has a third zone when that is chosen, and the first two stay as they are', () => {
+  test('gets a third zone without a change of the first two', () => {
     const { stateful } = synthesize({ stage: 'production', zones: '3' });
     const subnets = stateful.properties('AWS::EC2::Subnet');
     expect(subnets.slice(0, 2)).toEqual(production.properties('AWS::EC2::Subnet'));
@@ -216,7 +216,7 @@ describe('network', () => {
     expect(stateful.template.Resources.Subnet3?.Type).toBe('AWS::EC2::Subnet');
   });
 
-  test('has gateway endpoints for DynamoDB and S3, and none that is paid by the hour', () => {
+  test('has gateway endpoints for DynamoDB and S3, which cost nothing, and no other', () => {
     const endpoints = production.properties('AWS::EC2::VPCEndpoint');
     expect(endpoints.map((endpoint) => endpoint.VpcEndpointType)).toEqual(['Gateway', 'Gateway']);
     expect(JSON.stringify(endpoints)).toMatch(/\.dynamodb"/);

@@ -4,8 +4,10 @@ import { readConfig } from '../../infra/config';
 import { sendsTraces } from '../../infra/functions/pipeline-function';
 import { recordAgeMs } from '../../infra/record-age';
 import { FALLBACK_FUNCTION, ROUTES } from '../../shared/http/routes';
-import { FUNCTIONS, type FunctionName, functionName } from '../../shared/platform/names';
+import { MAX_CALL_MS } from '../../shared/platform/call-time';
+import { ENV, FUNCTIONS, type FunctionName, functionName } from '../../shared/platform/names';
 import { parseSettings } from '../../shared/platform/settings';
+import { manualRows } from './manual';
 import { type Resource, type Synthesized, synthesize } from './synthesize';
 
 const { stateless: local } = synthesize({ stage: 'local' });
@@ -119,7 +121,7 @@ describe('functions', () => {
     expect(parseSettings(settings)).toMatchObject(settings);
   });
 
-  test('are not told what only synthesis needs, so that changing it changes no function', () => {
+  test('get no settings that only synthesis needs, so that changing one changes no function', () => {
     const { stateless } = synthesize({
       stage: 'production',
       alarmEmail: 'ops@example.com',
@@ -128,7 +130,7 @@ describe('functions', () => {
     expect(functionEntry(stateless, 'production', 'post')[1].Environment).toEqual(fn('post').Environment);
   });
 
-  test('that could flood a store are bounded in production, and no other is', () => {
+  test('that could flood a store have reserved concurrency in production, and no other has', () => {
     const reserved = FUNCTIONS.map((name) => [name, fn(name).ReservedConcurrentExecutions] as const);
     expect(Object.fromEntries(reserved.filter(([, count]) => count !== undefined))).toEqual({
       query: 100,
@@ -168,6 +170,11 @@ describe('functions', () => {
   test('give up before API Gateway does', () => {
     for (const { function: name } of ROUTES) expect(fn(name).Timeout).toBeLessThan(30);
   });
+
+  test.each(FUNCTIONS.filter((name) => fn(name).Environment.Variables[ENV.redis] !== undefined))(
+    "%s's timeout leaves room for two calls that the hot tier does not answer, and for saying so",
+    (name) => expect(fn(name).Timeout * 1000).toBeGreaterThan(2 * MAX_CALL_MS),
+  );
 
   test('that run by the clock are not retried', () => {
     const configs = production.properties('AWS::Lambda::EventInvokeConfig');
@@ -362,7 +369,7 @@ describe('mapping', () => {
     expect(JSON.stringify(mapping.EventSourceArn)).toContain('StreamArn');
   });
 
-  test('never runs out of attempts, and puts away what it gives up, bytes included', () => {
+  test('never runs out of attempts, and puts batches it gives up into the bucket, bytes included', () => {
     expect(mapping.MaximumRetryAttempts).toBe(-1);
     expect(JSON.stringify(mapping.DestinationConfig.OnFailure.Destination)).toContain('BucketArn');
   });
@@ -491,5 +498,26 @@ describe('API', () => {
     });
     expect(JSON.parse(stage.AccessLogSettings.Format)).toMatchObject({ status: '$context.status' });
     expect(stage.AccessLogSettings.Format).not.toMatch(/header/i);
+  });
+});
+
+describe("the manual's functions", () => {
+  const functions = manualRows('What is deployed');
+
+  test('are all functions, each once', () => {
+    expect(functions.map(({ name }) => name).sort()).toEqual([...FUNCTIONS].sort());
+  });
+
+  test.each(functions)('$name: whether it is in the VPC, and its schedule', ({ name, cells }) => {
+    const [id, properties] = functionEntry(production, 'production', name as FunctionName);
+    const [inVpc, runs = ''] = cells;
+    expect(inVpc).toBe(properties.VpcConfig === undefined ? 'no' : 'yes');
+    const rates = production
+      .properties('AWS::Events::Rule')
+      .filter(({ Targets }) => Targets[0].Arn['Fn::GetAtt'][0] === id)
+      .map(({ ScheduleExpression }) =>
+        String(ScheduleExpression).replace(/rate\((?:1 )?(.*)\)/, (_, rate) => `each ${rate}`),
+      );
+    expect(new Set(runs.match(/each (?:\d+ )?(?:minute|hour)s?/g) ?? [])).toEqual(new Set(rates));
   });
 });
