@@ -68,8 +68,8 @@ test.each<{ wrong: Partial<LoadOptions>; says: RegExp }>([
 });
 
 test.each([
-  { args: ['--series', '0'], says: /--series.*give a whole number/ },
-  { args: ['--interval', 'often', '--set', 'window'], says: /--interval.*give a duration such as 60s/ },
+  { args: ['--series', '0'], says: /--series.*Give a whole number/ },
+  { args: ['--interval', 'often', '--set', 'window'], says: /--interval.*Give a duration such as 60s/ },
   { args: ['--set', 'window=12h'], says: /^ops: window: 12h was not measured/ },
 ])(
   'ops cost $args ends with a sentence',
