@@ -34,7 +34,7 @@ async function answer(event: unknown, context: Context): Promise<unknown> {
     case 'redrive': {
       const hasTime = () => context.getRemainingTimeInMillis() > MARGIN_MS;
       const result = await redrive({ ...dependencies, hasTime }, BUCKET_PREFIX[asked.kind], asked.after);
-      if (result.error !== undefined) log.error('objects were not redriven', { reason: result.error });
+      for (const reason of result.errors) log.error('an object was not redriven', { reason });
       count('recovery', { RecordsRedriven: result.records, ObjectsNotRedriven: result.failed });
       return result;
     }

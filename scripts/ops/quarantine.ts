@@ -79,40 +79,41 @@ function quarantinedText(record: QuarantinedRecord): string {
   return lines.join('\n');
 }
 
-interface RedriveTotals {
-  readonly records: number;
-  readonly poison: number;
-}
+/** The output of `quarantine redrive --json`. */
+export type RedriveTotals = Omit<RedriveResult, 'next' | 'errors' | 'failed'>;
 
 /**
- * Drives everything in quarantine, or that the mapping gave up, again, slice by slice. Repeating it changes nothing.
+ * Redrives everything in quarantine, or every dead letter, slice by slice. Repeating it changes nothing.
  *
- * @throws {OperatorError} when an object stays for another reason than that its record is poison still
+ * @throws {OperatorError} if an object could not be driven; each was printed, and the others were driven
  */
 async function redriveAll(
   functions: Functions,
   kind: 'quarantine' | 'onFailure',
   progress: (line: string) => void,
 ): Promise<RedriveTotals> {
-  let records = 0;
-  let poison = 0;
+  const totals = { records: 0, poison: 0, waiting: 0, removed: 0 };
   let failed = 0;
-  let error: string | undefined;
   for (let after: string | undefined; ; ) {
     const slice: RedriveResult = await functions.invoke('recovery', { action: 'redrive', kind, after });
-    records += slice.records;
-    poison += slice.poison;
+    for (const name of ['records', 'poison', 'waiting', 'removed'] as const) totals[name] += slice[name];
+    for (const error of slice.errors) progress(error);
     failed += slice.failed;
-    error = slice.error ?? error;
     after = slice.next ?? undefined;
     if (after === undefined) break;
-    progress(redriveText({ records, poison }));
+    progress(redriveText(totals));
   }
   if (failed > 0)
-    throw new OperatorError(`${redriveText({ records, poison })}; ${failed} objects stay: ${error}`);
-  return { records, poison };
+    throw new OperatorError(
+      `${failed} objects could not be redriven, for the reasons above; ${redriveText(totals)}`,
+    );
+  return totals;
 }
 
-function redriveText({ records, poison }: RedriveTotals): string {
-  return `${records} records driven again, ${poison} are poison still`;
+function redriveText({ records, poison, waiting, removed }: RedriveTotals): string {
+  return [
+    `redrove ${records} records, ${poison} still cannot be decoded`,
+    `removed ${removed} objects`,
+    `${waiting} objects stay until their samples have left memory; the schedule then removes them`,
+  ].join('; ');
 }

@@ -6,6 +6,7 @@ import { LambdaReplayMappings } from '../recovery/lambda';
 import { RecoveryTable } from '../recovery/recovery-table';
 import type { RedriveDependencies } from '../recovery/redrive';
 import { S3RedriveStore } from '../recovery/redrive-bucket';
+import { TableRedriveLedger } from '../recovery/redrive-ledger';
 import type { RecoveryDependencies } from '../recovery/replay';
 import { replayerIngest } from '../recovery/replayer-call';
 import { objectStore } from './object-store';
@@ -14,12 +15,14 @@ import { metaTable } from './tables';
 
 /** What the recovery function works with, from its environment. */
 export function recoveryDependencies(): RecoveryDependencies & Omit<RedriveDependencies, 'hasTime'> {
-  const { batchSize, batchWindow: batchWindowMs } = settings();
+  const { batchSize, batchWindow: batchWindowMs, flusherLanes } = settings();
   const streamArn = variable(ENV.streamArn);
   const functionName = variable(ENV.replayer);
   const lambda = new LambdaClient();
+  const table = new RecoveryTable(metaTable());
   return {
-    table: new RecoveryTable(metaTable()),
+    table,
+    ledger: new TableRedriveLedger(table, flusherLanes),
     stream: new KinesisReplayStream(streamClient(), streamArn.slice(streamArn.lastIndexOf('/') + 1)),
     mappings: new LambdaReplayMappings(lambda, { functionName, streamArn, batchSize, batchWindowMs }),
     store: new S3RedriveStore(objectStore(), variable(ENV.bucket)),

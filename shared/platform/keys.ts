@@ -39,7 +39,7 @@ import { BUCKET_PREFIX } from './names';
  *     pk keys#tenant                   sk rights#slot                   an API key, as its tenant lists it
  *     pk key#public id                 sk key                           an API key, as a request looks it up
  *     pk tenants                       sk tenant                        a tenant
- *     pk recovery                      sk loss, replay, progress#replay#shard, position#shard, flushed#lanes#lane
+ *     pk recovery                      sk loss, replay, progress#replay#shard, position#shard, flushed#lanes#lane, redriven#object
  *     pk recovery#partitions           sk tenant#partition              a partition that memory has had
  *
  * S3, one bucket:
@@ -199,6 +199,8 @@ export const metaKeys = {
   progressPrefix: (replayId: string) => `progress#${replayId}#`,
   progress: (replayId: string, shardId: string): ItemKey =>
     itemKey(RECOVERY, `${metaKeys.progressPrefix(replayId)}${shardId}`),
+  redrivenPrefix: 'redriven#',
+  redriven: (key: string): ItemKey => itemKey(RECOVERY, `${metaKeys.redrivenPrefix}${key}`),
   watermarkPrefix: 'position#',
   watermark: (shardId: string): ItemKey => itemKey(RECOVERY, `${metaKeys.watermarkPrefix}${shardId}`),
   flushedPrefix: (lanes: number) => `flushed#${lanes}#`,

@@ -30,9 +30,36 @@ export type IngestAgain = (records: readonly DeliveredRecord[]) => Promise<{
   readonly quarantined: readonly string[];
 }>;
 
+/** Written when an object's records have been appended to memory. */
+export interface RedriveMark {
+  /** The highest watermark of any shard after the append, ms. */
+  readonly watermarkMs: number;
+  /** How many losses had been noticed before the append. */
+  readonly notices: number;
+}
+
+/** How far the live path is. */
+export interface RedriveProgress {
+  /** Everything that arrived in the stream earlier has left memory, ms; 0 when unknown. */
+  readonly flushedMs: number;
+  /** The highest watermark of any shard, ms. */
+  readonly watermarkMs: number;
+  /** How many losses have been noticed so far. */
+  readonly notices: number;
+}
+
+/** Remembers which objects have been appended to memory and not been removed yet. */
+export interface RedriveLedger {
+  marks(): Promise<ReadonlyMap<string, RedriveMark>>;
+  put(key: string, mark: RedriveMark): Promise<void>;
+  delete(key: string): Promise<void>;
+  progress(): Promise<RedriveProgress>;
+}
+
 export interface RedriveDependencies {
   readonly store: RedriveStore;
   readonly ingest: IngestAgain;
+  readonly ledger: RedriveLedger;
   /** Whether there is time for another object. */
   readonly hasTime: () => boolean;
 }
@@ -42,10 +69,14 @@ export interface RedriveResult {
   readonly records: number;
   /** Records that still cannot be decoded; they stay in quarantine. */
   readonly poison: number;
+  /** Objects that stay until what was appended of them has left memory. */
+  readonly waiting: number;
+  /** Objects that were removed. */
+  readonly removed: number;
   /** Objects that stay because a store refused their records or they are malformed. */
   readonly failed: number;
-  /** The reason of the last of those. */
-  readonly error: string | undefined;
+  /** A sentence for each of those; the first hundred. */
+  readonly errors: readonly string[];
   /** The last key looked at, to go on after; undefined at the end. */
   readonly next: string | undefined;
 }
@@ -58,58 +89,108 @@ export class MalformedRedriveObjectError extends Error {
 /** Data bytes of one replayer call: in base64 within Lambda's 6 MB. */
 const MAX_CALL_DATA_BYTES = 3_000_000;
 const PAGE = 100;
+const MAX_ERRORS = 100;
+
+/**
+ * Decides what to do with an object.
+ *
+ * What was appended of it is only in memory at first. The stream may have forgotten the records, so the object is all that could
+ * repair a loss: it is removed only after the flushers' watermark has passed every shard's watermark of the time of the append.
+ * Such a flusher began after the append, and memory's lowest arrival counts redriven records by their own arrival, which is
+ * earlier; so none of them was left there. A loss in between may have taken them: they are driven again.
+ */
+export function planRedrive(
+  mark: RedriveMark | undefined,
+  { flushedMs, notices }: Pick<RedriveProgress, 'flushedMs' | 'notices'>,
+): 'drive' | 'wait' | 'remove' {
+  if (mark === undefined || mark.notices !== notices) return 'drive';
+  return flushedMs > mark.watermarkMs ? 'remove' : 'wait';
+}
 
 /**
  * Drives quarantined records or dead letters through the ingester's code again, with the versions that the stream gave them
- * (DESIGN.md, rule 9). Removes an object once each of its records is appended or, of a dead letter, in quarantine. A crash in
- * between drives it twice, which changes nothing. Ends at the first object that a store refuses.
+ * (DESIGN.md, rule 9). An object whose records a store refuses, or that is malformed, stays and does not stop the others. Objects
+ * of either kind are removed as {@link planRedrive} says. A crash in between drives an object twice, which changes nothing.
  *
  * @param prefix {@link BUCKET_PREFIX}'s `quarantine` or `onFailure`
  * @param after only objects whose keys follow it
  */
 export async function redrive(
-  { store, ingest, hasTime }: RedriveDependencies,
+  { store, ingest, ledger, hasTime }: RedriveDependencies,
   prefix: string,
   after?: string,
 ): Promise<RedriveResult> {
+  const [marks, progress] = await Promise.all([ledger.marks(), ledger.progress()]);
+  const errors: string[] = [];
+  let failed = 0;
   let records = 0;
   let poison = 0;
-  let failed = 0;
-  let error: string | undefined;
+  let waiting = 0;
+  let removed = 0;
+  for (const [key, mark] of marks) {
+    if (!hasTime()) break;
+    if (planRedrive(mark, progress) !== 'remove') continue;
+    // The mark first: without it an object is driven again, without its object a mark would stay.
+    await ledger.delete(key);
+    await store.delete(key);
+    removed++;
+  }
   let last = after;
   for (;;) {
     const { objects, hasMore } = await store.list(prefix, last, PAGE);
     for (const { key } of objects) {
-      if (!hasTime()) return { records, poison, failed, error, next: last ?? '' };
+      if (!hasTime()) return { records, poison, waiting, removed, failed, errors, next: last ?? '' };
       last = key;
-      const object = await store.read(key);
-      if (object === undefined) continue;
-      let delivered: readonly DeliveredRecord[];
-      try {
-        delivered = recordsInObject(key, object.body, object.metadata);
-      } catch (cause) {
-        if (!(cause instanceof MalformedRedriveObjectError)) throw cause;
-        failed++;
-        error = cause.message;
+      if (planRedrive(marks.get(key), progress) === 'wait') {
+        waiting++;
         continue;
       }
-      let quarantined = 0;
-      for (const part of cut(delivered)) {
-        const result = await ingest(part);
-        quarantined += result.quarantined.length;
-        if (result.failed.length > 0) {
-          failed++;
-          error = `${key}: a store refused ${result.failed.length} of ${part.length} records`;
-          return { records, poison, failed, error, next: undefined };
-        }
+      const driven = await driveObject({ store, ingest }, key);
+      if (driven === undefined) continue;
+      if ('error' in driven) {
+        failed++;
+        if (errors.length < MAX_ERRORS) errors.push(driven.error);
+        continue;
       }
-      records += delivered.length - quarantined;
-      poison += quarantined;
+      records += driven.records;
+      poison += driven.poison;
       // The ingester has just put a poison record into quarantine again, under the same key.
-      if (quarantined === 0 || prefix !== BUCKET_PREFIX.quarantine) await store.delete(key);
+      if (driven.poison > 0 && prefix === BUCKET_PREFIX.quarantine) continue;
+      if (driven.records === 0) {
+        await store.delete(key);
+        removed++;
+        continue;
+      }
+      const { watermarkMs } = await ledger.progress();
+      await ledger.put(key, { watermarkMs, notices: progress.notices });
+      waiting++;
     }
-    if (!hasMore) return { records, poison, failed, error, next: undefined };
+    if (!hasMore) return { records, poison, waiting, removed, failed, errors, next: undefined };
   }
+}
+
+/** Ingests an object's records. @returns undefined if the object is gone */
+async function driveObject(
+  { store, ingest }: Pick<RedriveDependencies, 'store' | 'ingest'>,
+  key: string,
+): Promise<{ readonly records: number; readonly poison: number } | { readonly error: string } | undefined> {
+  const object = await store.read(key);
+  if (object === undefined) return undefined;
+  let delivered: readonly DeliveredRecord[];
+  try {
+    delivered = recordsInObject(key, object.body, object.metadata);
+  } catch (error) {
+    if (!(error instanceof MalformedRedriveObjectError)) throw error;
+    return { error: error.message };
+  }
+  let poison = 0;
+  for (const part of cut(delivered)) {
+    const { failed, quarantined } = await ingest(part);
+    if (failed.length > 0)
+      return { error: `${key}: a store refused ${failed.length} of ${part.length} records` };
+    poison += quarantined.length;
+  }
+  return { records: delivered.length - poison, poison };
 }
 
 /** Decodes an object's records; its key tells which kind of object it is. @throws {MalformedRedriveObjectError} */

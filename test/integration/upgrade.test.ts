@@ -22,6 +22,7 @@ import type { RedriveResult } from '../../shared/recovery/redrive';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { ops } from '../support/ops';
 import { buildRelease, type Formats } from '../support/release';
+import { removeRedriven } from '../support/removed-redriven';
 import { Stores } from '../support/stores';
 import { until } from '../support/until';
 
@@ -286,6 +287,7 @@ describe('builds that are deployed while the stack runs', () => {
     expect(result).toMatchObject({ asFound: none, archived: none, gaps: [], failures: 0 });
     expect(redriven!.records).toBeGreaterThanOrEqual(HOSTS);
     expect(redriven!.poison).toBe(0);
+    await removeRedriven(functions, redriven!.waiting);
     expect(await quarantined()).toBe(0);
   }, 180_000);
 });

@@ -2,7 +2,10 @@ import fc from 'fast-check';
 import { kinesisEvent } from '../../../scripts/local/batches';
 import {
   MalformedRedriveObjectError,
+  planRedrive,
   type RedriveDependencies,
+  type RedriveLedger,
+  type RedriveMark,
   type RedriveStore,
   recordsInObject,
   redrive,
@@ -11,13 +14,22 @@ import type { DeliveredRecord } from '../../../shared/stream/delivered';
 
 class CutOff extends Error {}
 
-/** A bucket and an ingester that are cut off at some call, and what they have seen. */
+/**
+ * A bucket, an ingester and a memory that loses or flushes what it has, and are cut off at some call. Time is counted in
+ * watermarks.
+ */
 class World implements RedriveStore {
   readonly objects = new Map<string, { body: Buffer; metadata: Record<string, string> }>();
   readonly ingested: DeliveredRecord[] = [];
   readonly poison = new Set<string>();
   refused: string | undefined;
   cutIn = Infinity;
+  watermarkMs = 1;
+  flushedMs = 0;
+  notices = 0;
+  readonly memory = new Set<string>();
+  readonly warm = new Set<string>();
+  readonly marks = new Map<string, RedriveMark>();
 
   private call(): void {
     if (--this.cutIn === 0) throw new CutOff();
@@ -45,14 +57,54 @@ class World implements RedriveStore {
     this.call();
   }
 
+  readonly ledger: RedriveLedger = {
+    marks: async () => {
+      this.call();
+      return new Map(this.marks);
+    },
+    put: async (key, mark) => {
+      this.call();
+      this.marks.set(key, mark);
+      this.call();
+    },
+    delete: async (key) => {
+      this.call();
+      this.marks.delete(key);
+      this.call();
+    },
+    progress: async () => {
+      this.call();
+      const { flushedMs, watermarkMs, notices } = this;
+      return { flushedMs, watermarkMs, notices };
+    },
+  };
+
+  /** The live path goes on; with `flushes`, everything in memory reaches the warm tier. */
+  pass(flushes: boolean): void {
+    this.watermarkMs++;
+    if (!flushes) return;
+    for (const record of this.memory) this.warm.add(record);
+    this.memory.clear();
+    this.flushedMs = this.watermarkMs;
+  }
+
+  loseMemory(): void {
+    this.memory.clear();
+    this.notices++;
+  }
+
   dependencies(hasTime = () => true): RedriveDependencies {
     return {
       store: this,
       hasTime,
+      ledger: this.ledger,
       ingest: async (records) => {
         this.call();
         const failed = records.map((r) => r.sequenceNumber).filter((n) => n === this.refused);
-        this.ingested.push(...records.filter((r) => r.sequenceNumber !== this.refused));
+        const appended = records.filter((r) => r.sequenceNumber !== this.refused);
+        this.ingested.push(...appended);
+        for (const { sequenceNumber } of appended)
+          if (!this.poison.has(sequenceNumber)) this.memory.add(sequenceNumber);
         this.call();
         return {
           failed,
@@ -76,14 +128,41 @@ class World implements RedriveStore {
   }
 }
 
-describe('what was put away and is driven again', () => {
-  test('is ingested with its shard, sequence number, arrival and bytes, and removed', async () => {
+const QUARANTINE = 'quarantine/';
+const DEAD_LETTERS = 'aws/lambda/';
+
+describe('planRedrive', () => {
+  const mark = { watermarkMs: 500, notices: 2 };
+  test.each([
+    { name: 'never driven', mark: undefined, flushedMs: 0, notices: 2, plan: 'drive' },
+    { name: 'in memory', mark, flushedMs: 400, notices: 2, plan: 'wait' },
+    {
+      name: 'perhaps in memory: the flusher may have begun before',
+      mark,
+      flushedMs: 500,
+      notices: 2,
+      plan: 'wait',
+    },
+    { name: 'in the warm tier', mark, flushedMs: 501, notices: 2, plan: 'remove' },
+    { name: 'lost, or perhaps: a loss was noticed since', mark, flushedMs: 501, notices: 3, plan: 'drive' },
+    { name: 'unknown: no flusher has written', mark, flushedMs: 0, notices: 2, plan: 'wait' },
+  ])('$name: $plan', ({ mark, plan, ...progress }) => {
+    expect(planRedrive(mark, progress)).toBe(plan);
+  });
+});
+
+describe('redrive', () => {
+  test('ingests records with their shard, sequence number, arrival and bytes, and removes them once memory has flushed them', async () => {
     const world = new World();
     world.quarantine(7);
     const data = Buffer.from([0, 255, 1, 254]);
     world.giveUp('a', [{ sequenceNumber: '49590338271490256608559692538361571095921575989136588898', data }]);
-    expect(await redrive(world.dependencies(), 'quarantine/')).toMatchObject({ records: 1, next: undefined });
-    expect(await redrive(world.dependencies(), 'aws/lambda/')).toMatchObject({ records: 1 });
+    expect(await redrive(world.dependencies(), QUARANTINE)).toMatchObject({
+      records: 1,
+      waiting: 1,
+      next: undefined,
+    });
+    expect(await redrive(world.dependencies(), DEAD_LETTERS)).toMatchObject({ records: 1, waiting: 1 });
     expect(world.ingested).toEqual([
       { shardId: 'shard-0', sequenceNumber: '7', arrivalMs: 1_007, data: Buffer.from('record 7') },
       {
@@ -93,37 +172,70 @@ describe('what was put away and is driven again', () => {
         data,
       },
     ]);
+    world.pass(false);
+    expect(await redrive(world.dependencies(), QUARANTINE)).toMatchObject({
+      records: 0,
+      waiting: 1,
+      removed: 0,
+    });
+    expect(world.objects.size).toBe(2);
+    world.pass(true);
+    expect(await redrive(world.dependencies(), DEAD_LETTERS)).toMatchObject({
+      records: 0,
+      waiting: 0,
+      removed: 2,
+    });
     expect(world.objects.size).toBe(0);
+    expect(world.marks.size).toBe(0);
   });
 
-  test('stays in quarantine when it is poison still; a batch goes, since its poison is in quarantine then', async () => {
+  test('drives again what a loss may have taken from memory', async () => {
+    const world = new World();
+    world.quarantine(7);
+    await redrive(world.dependencies(), QUARANTINE);
+    world.loseMemory();
+    world.pass(true);
+    expect(await redrive(world.dependencies(), QUARANTINE)).toMatchObject({
+      records: 1,
+      waiting: 1,
+      removed: 0,
+    });
+    world.pass(true);
+    expect(await redrive(world.dependencies(), QUARANTINE)).toMatchObject({ removed: 1 });
+    expect(world.warm).toEqual(new Set(['7']));
+  });
+
+  test('leaves poison in quarantine; a dead letter of poison alone goes, since its records are in quarantine', async () => {
     const world = new World();
     for (const n of [1, 2, 3]) world.quarantine(n);
     world.poison.add('2');
-    expect(await redrive(world.dependencies(), 'quarantine/')).toMatchObject({
+    expect(await redrive(world.dependencies(), QUARANTINE)).toMatchObject({
       records: 2,
       poison: 1,
       failed: 0,
     });
-    expect([...world.objects.keys()]).toEqual(['quarantine/shard-0/2']);
-    world.giveUp(
-      'a',
-      ['1', '2'].map((sequenceNumber) => ({ sequenceNumber, data: Buffer.from('x') })),
-    );
-    expect(await redrive(world.dependencies(), 'aws/lambda/')).toMatchObject({ records: 1, poison: 1 });
+    world.pass(true);
+    world.giveUp('a', [{ sequenceNumber: '2', data: Buffer.from('x') }]);
+    expect(await redrive(world.dependencies(), DEAD_LETTERS)).toMatchObject({
+      records: 0,
+      poison: 1,
+      removed: 3,
+    });
     expect([...world.objects.keys()]).toEqual(['quarantine/shard-0/2']);
   });
 
-  test('stays when a store refuses it, and with it all after it', async () => {
+  test('goes on past an object that a store refuses, and reports it', async () => {
     const world = new World();
     for (const n of [1, 2, 3]) world.quarantine(n);
     world.refused = '2';
-    expect(await redrive(world.dependencies(), 'quarantine/')).toMatchObject({
-      records: 1,
+    expect(await redrive(world.dependencies(), QUARANTINE)).toMatchObject({
+      records: 2,
       failed: 1,
-      error: 'quarantine/shard-0/2: a store refused 1 of 1 records',
+      errors: ['quarantine/shard-0/2: a store refused 1 of 1 records'],
     });
-    expect([...world.objects.keys()]).toEqual(['quarantine/shard-0/2', 'quarantine/shard-0/3']);
+    world.pass(true);
+    await redrive(world.dependencies(), QUARANTINE);
+    expect([...world.objects.keys()]).toEqual(['quarantine/shard-0/2']);
   });
 
   test('goes on where time ended', async () => {
@@ -132,14 +244,16 @@ describe('what was put away and is driven again', () => {
     let left = 120;
     const first = await redrive(
       world.dependencies(() => left-- > 0),
-      'quarantine/',
+      QUARANTINE,
     );
     expect(first).toMatchObject({ records: 120, next: 'quarantine/shard-0/219' });
-    expect(await redrive(world.dependencies(), 'quarantine/', first.next)).toMatchObject({ records: 130 });
+    expect(await redrive(world.dependencies(), QUARANTINE, first.next)).toMatchObject({ records: 130 });
+    world.pass(true);
+    await redrive(world.dependencies(), QUARANTINE);
     expect(world.objects.size).toBe(0);
   });
 
-  test('goes in calls that Lambda takes, however large the batch was', async () => {
+  test('cuts a large dead letter into calls that Lambda takes', async () => {
     const world = new World();
     const records = Array.from({ length: 5 }, (_, n) => ({
       sequenceNumber: String(n),
@@ -157,22 +271,29 @@ describe('what was put away and is driven again', () => {
     expect(world.ingested.map((record) => record.sequenceNumber)).toEqual(['0', '1', '2', '3', '4']);
   });
 
-  test('is ingested at least once and never lost, wherever it is cut off', async () => {
+  test('loses nothing, wherever it is cut off, and whenever memory is lost or flushed', async () => {
+    const anyStep = fc.record({
+      cutIn: fc.integer({ min: 1, max: 30 }),
+      between: fc.constantFrom('nothing', 'time', 'flush', 'loss'),
+    });
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 12 }), { maxLength: 30 }), async (cuts) => {
+      fc.asyncProperty(fc.array(anyStep, { maxLength: 30 }), async (steps) => {
         const world = new World();
         for (let n = 1; n <= 5; n++) world.quarantine(n);
-        for (const cut of cuts) {
-          world.cutIn = cut;
-          await redrive(world.dependencies(), 'quarantine/').catch((error) => {
+        for (const { cutIn, between } of steps) {
+          world.cutIn = cutIn;
+          await redrive(world.dependencies(), QUARANTINE).catch((error) => {
             if (!(error instanceof CutOff)) throw error;
           });
-          const ingested = new Set(world.ingested.map((record) => record.sequenceNumber));
+          if (between === 'loss') world.loseMemory();
+          if (between === 'time' || between === 'flush') world.pass(between === 'flush');
           for (let n = 1; n <= 5; n++)
-            if (!world.objects.has(`quarantine/shard-0/${n}`)) expect(ingested).toContain(String(n));
+            if (!world.objects.has(`quarantine/shard-0/${n}`)) expect(world.warm).toContain(String(n));
         }
         world.cutIn = Infinity;
-        await redrive(world.dependencies(), 'quarantine/');
+        await redrive(world.dependencies(), QUARANTINE);
+        world.pass(true);
+        await redrive(world.dependencies(), QUARANTINE);
         expect(world.objects.size).toBe(0);
       }),
     );
@@ -187,7 +308,7 @@ describe('what was put away and is driven again', () => {
     { name: 'no records', key: 'aws/lambda/a', body: '{"payload":"{}"}' },
     { name: 'a record that is null', key: 'aws/lambda/a', body: '{"payload":"{\\"Records\\":[null]}"}' },
     { name: 'a record without data', key: 'aws/lambda/a', body: '{"payload":"{\\"Records\\":[{}]}"}' },
-  ])('with $name is not what was put away: it stays, and the others go', async ({ key, body }) => {
+  ])('leaves an object with $name, and drives the others', async ({ key, body }) => {
     expect(() => recordsInObject(key, Buffer.from(body), {})).toThrow(MalformedRedriveObjectError);
     const world = new World();
     world.objects.set(key, { body: Buffer.from(body), metadata: {} });
@@ -195,6 +316,8 @@ describe('what was put away and is driven again', () => {
     if (prefix === 'quarantine/') world.quarantine(9);
     else world.giveUp('b', [{ sequenceNumber: '9', data: Buffer.from('x') }]);
     expect(await redrive(world.dependencies(), prefix)).toMatchObject({ records: 1, failed: 1 });
+    world.pass(true);
+    await redrive(world.dependencies(), prefix);
     expect([...world.objects.keys()]).toEqual([key]);
   });
 });

@@ -1,0 +1,27 @@
+import { drain } from '../../scripts/ops/drain';
+import type { Functions } from '../../scripts/ops/invoke';
+import type { RedriveResult } from '../../shared/recovery/redrive';
+import { until } from './until';
+
+/**
+ * Empties memory and lets the schedule's steps, sooner than the schedule would, remove the objects that were redriven.
+ *
+ * @param count how many
+ */
+export async function removeRedriven(functions: Functions, count: number): Promise<void> {
+  await drain(functions, () => {});
+  let removed = 0;
+  await until(
+    `${count} redriven objects to be removed`,
+    async () => {
+      // A heartbeat moves the shards' watermarks, the flushers move theirs.
+      await functions.invoke('recovery', {});
+      for (const lane of [0, 1]) await functions.invoke('flusher', { lane, lanes: 2 });
+      const redrive = { action: 'redrive', kind: 'onFailure' };
+      removed += (await functions.invoke<RedriveResult>('recovery', redrive)).removed;
+      return removed;
+    },
+    (seen) => seen >= count,
+    90_000,
+  );
+}
