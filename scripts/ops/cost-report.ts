@@ -1,17 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { parseDuration } from '../../shared/model/duration';
-import type { CostLine } from '../../shared/tenancy/cost';
-import {
-  forecast,
-  idleCost,
-  type Load,
-  type StageShape,
-  samplesOfMonth,
-  totalOf,
-  withBestNode,
-} from '../../shared/tenancy/forecast';
+import { type CostLine, totalOf } from '../../shared/tenancy/cost-line';
+import { forecast, type Load, samplesOfMonth, withBestNode } from '../../shared/tenancy/forecast';
 import { type MeasuredUnits, measuredUnitsSchema } from '../../shared/tenancy/measured-units';
 import { OTHERS } from '../../shared/tenancy/prices';
+import { idleCost, type StageShape } from '../../shared/tenancy/stage-cost';
 import { OperatorError } from './invoke';
 import { settingsOf, stageShape } from './stage-shape';
 import { table } from './table';

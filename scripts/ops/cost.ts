@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Command, Option } from 'commander';
 import { InvalidSettingError } from '../../shared/platform/settings';
-import { UnknownCostError } from '../../shared/tenancy/forecast';
+import { UnknownCostError } from '../../shared/tenancy/stage-cost';
 import type { LoadOptions } from './cost-report';
 import { OperatorError } from './invoke';
 import { InvalidValueError, parseCount, parseDurationOption } from './option-values';

@@ -7,8 +7,8 @@ import { readConfig } from '../../infra/config';
 import { addStacks } from '../../infra/stacks';
 import { FUNCTIONS, type FunctionName, functionName } from '../../shared/platform/names';
 import type { Settings } from '../../shared/platform/settings';
-import type { StageShape } from '../../shared/tenancy/forecast';
 import { HOURS_OF_MONTH } from '../../shared/tenancy/prices';
+import type { StageShape } from '../../shared/tenancy/stage-cost';
 import { periodOf } from '../local/template';
 
 interface Resource {

@@ -6,9 +6,9 @@ import { allPartitions } from '../model/partitions';
 import { dayOf, dayStartMs, type PartitionRef } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import type { RecoveryTable } from '../recovery/recovery-table';
-import { estimateCost, shareOfMonth } from '../tenancy/cost';
 import { COUNTERS, type Counter } from '../tenancy/counters';
 import type { Tenant } from '../tenancy/tenants';
+import { estimateCost, shareOfMonth } from '../tenancy/usage-cost';
 import type { UsageTable } from '../tenancy/usage-table';
 import type { status } from './status-answer';
 

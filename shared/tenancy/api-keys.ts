@@ -7,36 +7,36 @@ import { metaKeys } from '../platform/keys';
 import { type Item, queryAll, succeeds, type Table } from '../platform/table';
 import type { Right } from './rights';
 
-/** What a key lets its bearer do. */
+/** The rights that a key gives its bearer. */
 export interface Grant {
   readonly tenant: string;
   readonly rights: readonly Right[];
 }
 
-/** What may be told of a key: all but the key. */
+/** A key as listed, without its secret. */
 export interface KeyDescription extends Grant {
   /** The 12 characters after `ht_`. */
   readonly publicId: string;
   /** ms since epoch. */
   readonly createdAt: number;
-  /** ms since epoch; undefined: it does not expire. */
+  /** ms since epoch; undefined when it never expires. */
   readonly expiresAt: number | undefined;
 }
 
-/** As many keys of a tenant with the same rights are good already as may be: one in use, and its successor. */
+/** The tenant has {@link MAX_ACTIVE_KEYS} keys with the same rights: one in use, and its successor. */
 export class TooManyKeysError extends Error {
   override readonly name = 'TooManyKeysError';
 }
 
-/** `ht_<public id>_<secret>`: 12 characters to find it by, 256 random bits to prove it. */
+/** `ht_<public id>_<secret>`: 12 characters to look it up, 256 random bits to prove it. */
 const KEY = /^ht_([A-Za-z0-9]{12})_([A-Za-z0-9_-]{43})$/;
-/** A key is good for as long after it was revoked; and a key made just after it was refused, refused. */
+/** A revoked key works for at most this long; a key created just after it was refused stays refused for as long. */
 const CACHE_MS = 30_000;
-/** Good keys of a tenant with the same rights at a time: to change a key, make the second, then revoke the first. */
+/** Active keys of a tenant with the same rights: to replace a key, create the second, then revoke the first. */
 export const MAX_ACTIVE_KEYS = 2;
 
 /**
- * API keys. The table holds their SHA-256; the key itself is shown once, when it is made.
+ * API keys. The table holds their SHA-256; a key is shown once, when it is created.
  *
  *     pk key#public id       sk key               hash   tenant   rights   createdAt: ms   expiresAt: seconds
  *     pk keys#tenant id      sk rights#slot       the same without the hash, and the public id
@@ -44,7 +44,7 @@ export const MAX_ACTIVE_KEYS = 2;
  * The first is what a request looks up. The second is what a tenant has, in as many slots as it may have keys.
  */
 export class ApiKeys {
-  /** Found keys and unknown ids apart: unknown ids are cheap to make up, and must not push out what is in use. */
+  /** Unknown ids have a cache of their own: they are cheap to invent, and must not push out keys in use. */
   private readonly found = new LRUCache<string, StoredKey>({ max: 10_000 });
   private readonly unknown = new LRUCache<string, number>({ max: 10_000 });
 
@@ -54,8 +54,8 @@ export class ApiKeys {
   ) {}
 
   /**
-   * @param expiresAt ms since epoch; undefined: never
-   * @returns the key, which nothing can show again
+   * @param expiresAt ms since epoch; undefined for never
+   * @returns the key, which cannot be shown again
    * @throws {TooManyKeysError}
    */
   async create(
@@ -68,10 +68,10 @@ export class ApiKeys {
       tenant: { S: grant.tenant },
       rights: { SS: [...new Set(grant.rights)].sort() },
       createdAt: { N: String(this.now()) },
-      // The table's TTL attribute, seconds: an expired key is refused by its own time, and removed in its own time.
+      // The table's TTL attribute, in seconds. `verify` refuses an expired key whether or not DynamoDB has removed it.
       ...(expiresAt === undefined ? {} : { expiresAt: { N: String(Math.floor(expiresAt / 1000)) } }),
     };
-    // The key before its slot: after a crash between, there is a key that nobody has seen, not a slot lost.
+    // The key before its slot: a crash in between leaves a key that nobody has seen, not a lost slot.
     await this.table.client.send(
       new PutItemCommand({
         TableName: this.table.name,
@@ -94,11 +94,11 @@ export class ApiKeys {
     }
     await this.remove(metaKeys.apiKey(publicId));
     throw new TooManyKeysError(
-      `the tenant has ${MAX_ACTIVE_KEYS} keys with the rights ${described.rights.SS.join(',')} already; revoke one first`,
+      `the tenant has ${MAX_ACTIVE_KEYS} keys with the rights ${described.rights.SS.join(',')}, the most allowed; revoke one first`,
     );
   }
 
-  /** The keys of a tenant, oldest first; expired ones may be among them. */
+  /** A tenant's keys, oldest first, perhaps with expired ones. */
   async list(tenantId: Id): Promise<KeyDescription[]> {
     const keys: KeyDescription[] = [];
     const items = queryAll(this.table, {
@@ -118,13 +118,13 @@ export class ApiKeys {
   /**
    * Revokes a key: every instance refuses it within 30 s. Safe to repeat.
    *
-   * @returns what it granted, or undefined when there is no such key
+   * @returns its grant; undefined when there is no such key
    */
   async revoke(publicId: string): Promise<Grant | undefined> {
     const Item = await this.read(publicId);
     if (Item === undefined) return undefined;
     const grant = grantOf(Item);
-    // The slot before the key, so that a revocation that was cut short finds the key again.
+    // The slot before the key: an interrupted revocation can be repeated, because it still finds the key.
     for (let slot = 0; slot < MAX_ACTIVE_KEYS; slot++)
       await succeeds(
         this.remove(slotKey(grant, slot), {
@@ -138,9 +138,9 @@ export class ApiKeys {
   }
 
   /**
-   * What a key grants, as stored at most 30 s ago.
+   * Returns a key's grant as of at most 30 s ago.
    *
-   * @returns undefined when the key is malformed, unknown, expired, or not the one its public id was made with
+   * @returns undefined when the key is malformed, unknown or expired, or its secret is wrong
    */
   async verify(key: string): Promise<Grant | undefined> {
     const publicId = KEY.exec(key)?.[1];

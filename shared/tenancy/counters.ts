@@ -1,18 +1,18 @@
-/** What is counted of a tenant, by day. All are sums. */
+/** A tenant's counters by UTC day. All are sums. */
 export const COUNTERS = [
-  /** Answered by a function, refused ones included, unless the key was not good. */
+  /** Requests that a function answered, refused ones included, but not those with an invalid key. */
   'requests',
-  /** Acknowledged: in the stream. */
+  /** Samples acknowledged, which means in the stream. */
   'samples',
-  /** Of request bodies, as they came. */
+  /** Bytes of request bodies, as received. */
   'bodyBytes',
   'servicePosts',
-  /** Bytes put into the stream, and units of 25 KB that is charged by. */
+  /** Bytes put into the stream, and the units of 25 KB that it charges by. */
   'streamBytes',
   'streamUnits',
-  /** Time of functions that answer requests, MB-ms. */
+  /** Time of the functions that answer requests, MB-ms. */
   'functionMbMs',
-  /** Chunk bytes put into the warm tier, rewrites included, and how many items. */
+  /** Chunk bytes and items written to the warm tier, rewrites included. */
   'warmBytesWritten',
   'warmItemsWritten',
 ] as const;

@@ -1,11 +1,9 @@
 import type { Tenants } from './tenants';
 
-/** How long a copy may be used: as long as a revoked key may still post, and far below {@link LAST_WRITE_MS}. */
+/** Maximum age of a copy: as long as a revoked key may still post, and far below {@link LAST_WRITE_MS}. */
 const MAX_AGE_MS = 30_000;
 
-/**
- * The names of the tenants that were deleted, as they were at most 30 s ago: a query once in as long, whatever comes.
- */
+/** The names of deleted tenants as of at most 30 s ago, read once in that time at most. */
 export class DeletedTenants {
   private copy: { readonly names: ReadonlySet<string>; readonly readAtMs: number } | undefined;
 
@@ -14,7 +12,7 @@ export class DeletedTenants {
     private readonly now: () => number = Date.now,
   ) {}
 
-  /** @throws when the names are older than that and the table does not answer: nothing may be kept or dropped then */
+  /** @throws when the copy is too old and the table does not answer: the caller may then neither keep nor drop samples */
   async names(): Promise<ReadonlySet<string>> {
     if (this.copy === undefined || this.now() - this.copy.readAtMs >= MAX_AGE_MS) {
       const readAtMs = this.now();
@@ -26,7 +24,7 @@ export class DeletedTenants {
 }
 
 /**
- * After which no function writes anything of a deleted tenant: the longest life of one that began without knowing,
- * with its copies of keys and tenants.
+ * Time after a tenant's deletion from which no function writes for it: the longest invocation that may have begun with
+ * older copies of keys and tenants.
  */
 export const LAST_WRITE_MS = 20 * 60_000;

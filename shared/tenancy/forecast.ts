@@ -1,8 +1,8 @@
 import { DAY_MS } from '../model/duration';
-import { type FunctionName, METRICS, type Unit } from '../platform/names';
+import type { Unit } from '../platform/names';
 import type { Settings } from '../platform/settings';
-import type { CostLine } from './cost';
-import type { IDLE_FUNCTIONS, MeasuredUnits, Units } from './measured-units';
+import { big, type CostLine, days, gb, gbSeconds, line, perSample } from './cost-line';
+import type { MeasuredUnits, Units } from './measured-units';
 import {
   CACHE_NODES,
   GB,
@@ -11,65 +11,46 @@ import {
   SHARD_BYTES_PER_SECOND,
   SHARD_RECORDS_PER_SECOND,
 } from './prices';
+import {
+  ACCESS_LINE_BYTES,
+  capacity,
+  METRICS_LINE_BYTES,
+  nodeOf,
+  type StageShape,
+  UnknownCostError,
+  upkeep,
+} from './stage-cost';
 
-/** What of a stage's templates costs money whether or not it is used. */
-export interface StageShape {
-  readonly settings: Settings;
-  /** What the clock invokes. */
-  readonly ticks: readonly { readonly name: FunctionName; readonly perMonth: number }[];
-  readonly memoryMb: Readonly<Record<FunctionName, number>>;
-  /** Whether invocations leave traces in X-Ray. */
-  readonly isTraced: (name: FunctionName) => boolean;
-  /** Metrics that alarms look at; an alarm of metric math looks at several. */
-  readonly alarmMetrics: number;
-  readonly dashboards: number;
-}
-
-/** What is posted, stored and read. */
+/** What is posted, kept and read. */
 export interface Load {
   readonly series: number;
   readonly intervalMs: number;
   readonly retentionMs: number;
   readonly samplesPerRequest: number;
-  /** Graphs of a day of one series, a month. */
+  /** Graphs a month, each of one day of one series. */
   readonly reads: number;
-}
-
-/** A window, a node type or another thing of which no figure is known. */
-export class UnknownCostError extends Error {
-  override readonly name = 'UnknownCostError';
 }
 
 const SECONDS_OF_MONTH = HOURS_OF_MONTH * 3600;
 const MINUTES_OF_MONTH = HOURS_OF_MONTH * 60;
-/** ElastiCache keeps a quarter of a node's memory aside; of the rest half is planned, so that flushes may stand still for a while. */
+/** Share of a node's memory. ElastiCache reserves a quarter; half of the rest is kept free for times when no flush succeeds. */
 const USABLE_MEMORY = 0.75 * 0.5;
-/** A shard is planned half full, so that it can catch up. */
+/** Share of a shard's capacity; the rest lets it catch up. */
 const SHARD_FILL = 0.5;
-/** The flusher comes each minute. */
+/** The flusher runs once a minute. */
 const FLUSH_TICK_MS = 60_000;
-/** Of an item beside its chunk: keys, attributes, and the 100 bytes that DynamoDB adds. */
+/** An item's keys and attributes without its chunk, and the 100 bytes that DynamoDB adds. */
 const ITEM_OVERHEAD_BYTES = 330;
-/** DynamoDB removes what has expired within two days, a day later on average. */
+/** DynamoDB deletes expired items within two days; one day on average. */
 const EXPIRY_DELAY_MS = DAY_MS;
-/** A line of metrics, one of the API's access log, and what a request adds to post's line of a hundred; with 26 of CloudWatch. */
-const METRICS_LINE_BYTES = 650;
-const ACCESS_LINE_BYTES = 340;
+/** Bytes that a request adds to post's metrics line, which a hundred requests share. */
 const METRICS_PER_POST_BYTES = 25;
-/** Head and body of an answer to a post, and of a graph. */
+/** Headers and body of the answer to a post, and of the samples of a graph. */
 const POST_ANSWER_BYTES = 300;
 const READ_ANSWER_BYTES = 40_000;
-/** Of the canary, a month: a post and a read each minute, another each ten minutes and each hour. */
-const CANARY_READS = MINUTES_OF_MONTH * (1 + 1 / 10 + 1 / 60);
-
-/** What a stage costs in a month in which nobody posts and nobody reads. */
-export function idleCost(measured: MeasuredUnits, shape: StageShape): CostLine[] {
-  const { settings } = shape;
-  return [...capacity(shape, settings.cacheShards, settings.streamShards), ...upkeep(measured, shape)];
-}
 
 /**
- * What a load costs in a month, once the archive is full. Cache and stream have as many shards as it takes.
+ * Forecasts what a load costs in a month once the archive is full, with as many cache and stream shards as it needs.
  *
  * @throws {UnknownCostError}
  */
@@ -102,7 +83,7 @@ export function forecast(measured: MeasuredUnits, load: Load, shape: StageShape)
   const coldBytes = (kept(load.retentionMs) * tiers.coldBytes) / tiers.samples;
   const objects = (MINUTES_OF_MONTH / 1440) * measured.load.partitions;
   const layouts = load.series / measured.load.metrics;
-  // What it takes without layouts is among what happens by the clock.
+  // A sweep without layouts is among the scheduled invocations.
   const sweep = (unit: Unit) =>
     (HOURS_OF_MONTH *
       layouts *
@@ -206,7 +187,7 @@ export function forecast(measured: MeasuredUnits, load: Load, shape: StageShape)
   ];
 }
 
-/** The same stage with the type of cache node of which fewest shards hold a load, and of those the cheapest. */
+/** The stage with the cache node type that holds a load in the fewest shards; among those, the cheapest. */
 export function withBestNode(measured: MeasuredUnits, load: Load, shape: StageShape): StageShape {
   const choices = Object.entries(CACHE_NODES).map(([cacheNodeType, { hour }]) => {
     const settings = { ...shape.settings, cacheNodeType };
@@ -218,95 +199,6 @@ export function withBestNode(measured: MeasuredUnits, load: Load, shape: StageSh
 
 export function samplesOfMonth({ series, intervalMs }: Pick<Load, 'series' | 'intervalMs'>): number {
   return (series * SECONDS_OF_MONTH * 1000) / intervalMs;
-}
-
-export function totalOf(lines: readonly CostLine[]): number {
-  return lines.reduce((sum, { dollars }) => sum + dollars, 0);
-}
-
-/** What is paid by the hour. */
-function capacity(
-  { settings }: StageShape,
-  cacheShards: number,
-  streamShards: number,
-  whyCache = 'as the stage has it',
-  whyStream = 'as the stage has it',
-): CostLine[] {
-  const { hour } = nodeOf(settings);
-  const nodes = cacheShards * (settings.cacheReplicas + 1);
-  const isExtended = settings.streamRetention > DAY_MS;
-  const shardHour = PRICE.shardHour + (isExtended ? PRICE.shardHourExtended : 0);
-  return [
-    line(
-      'cache nodes',
-      `${nodes} ${settings.cacheNodeType} (${counted(cacheShards, 'shard', 'shards')}, ${counted(settings.cacheReplicas + 1, 'copy', 'copies')}) at $${hour} an hour; ${whyCache}`,
-      nodes * hour * HOURS_OF_MONTH,
-    ),
-    line(
-      'stream shards',
-      `${streamShards} at $${shardHour.toFixed(3)} an hour, remembering ${days(settings.streamRetention)}; ${whyStream}`,
-      streamShards * shardHour * HOURS_OF_MONTH,
-    ),
-  ];
-}
-
-/** What happens by the clock, and what watches it. */
-function upkeep({ idle, reads }: MeasuredUnits, shape: StageShape): CostLine[] {
-  const runs = [
-    ...shape.ticks,
-    // A heartbeat in every shard each minute.
-    { name: 'ingester' as const, perMonth: shape.settings.streamShards * MINUTES_OF_MONTH },
-  ];
-  const measured = runs.flatMap(({ name, perMonth }) => {
-    const each = idle[name as (typeof IDLE_FUNCTIONS)[number]];
-    return each === undefined ? [] : [{ name, perMonth, ...each }];
-  });
-  const invocations = sum(runs, ({ perMonth }) => perMonth);
-  const mbMs = sum(measured, ({ name, perMonth, ms }) => perMonth * ms * shape.memoryMb[name]);
-  const unitsOf = (unit: Unit) => sum(measured, ({ perMonth, units }) => perMonth * (units[unit] ?? 0));
-  const hasCanary = shape.ticks.some(({ name }) => name === 'canary');
-  const posts = hasCanary ? MINUTES_OF_MONTH : 0;
-  const looks = hasCanary ? CANARY_READS : 0;
-  const requests = posts + looks;
-  const requestMbMs = looks * ((reads.warm.FunctionMbMs ?? 0) / reads.requests);
-  const traced = sum(
-    [...runs, { name: 'post' as const, perMonth: posts }, { name: 'query' as const, perMonth: looks }].filter(
-      ({ name }) => shape.isTraced(name),
-    ),
-    ({ perMonth }) => perMonth,
-  );
-  // Those of the replayer are published while it runs.
-  const metrics = sum(
-    Object.entries(METRICS).filter(([name]) => name !== 'replayer'),
-    ([, names]) => names.length,
-  );
-  const logBytes = invocations * METRICS_LINE_BYTES + requests * (ACCESS_LINE_BYTES + METRICS_LINE_BYTES);
-  return [
-    line(
-      'functions by the clock',
-      `${big(invocations)} invocations (${[...new Set(runs.map(({ name }) => name))].join(', ')}) at $0.20 a million, ${big(gbSeconds(mbMs))} GB-s`,
-      invocations * PRICE.invocation + gbSeconds(mbMs) * PRICE.functionGbSecond,
-    ),
-    line(
-      'canary',
-      `${big(requests)} requests at $1.20 a million with their invocations, ${big(gbSeconds(requestMbMs))} GB-s`,
-      requests * (PRICE.httpRequest + PRICE.invocation) + gbSeconds(requestMbMs) * PRICE.functionGbSecond,
-    ),
-    line(
-      'tables by the clock',
-      `${big(unitsOf('ReadUnits'))} read and ${big(unitsOf('WriteUnits'))} write units`,
-      unitsOf('ReadUnits') * PRICE.warmReadUnit + unitsOf('WriteUnits') * PRICE.warmWriteUnit,
-    ),
-    line('traces by the clock', `${big(traced)} at $5 a million`, traced * PRICE.trace),
-    line('logs by the clock', `${gb(logBytes)} at $0.50`, (logBytes / GB) * PRICE.logGb),
-    line('metrics', `${metrics} of our own at $0.30`, metrics * PRICE.metricMonth),
-    line(
-      'alarms',
-      `${shape.alarmMetrics} metrics that alarms look at, at $0.10`,
-      shape.alarmMetrics * PRICE.alarmMetricMonth,
-    ),
-    line('dashboard', `${shape.dashboards} at $3`, shape.dashboards * PRICE.dashboardMonth),
-  ];
 }
 
 function readsLine({ reads }: MeasuredUnits, count: number): CostLine {
@@ -325,7 +217,7 @@ function readsLine({ reads }: MeasuredUnits, count: number): CostLine {
   );
 }
 
-/** By the line through what was measured with few samples a request and with many. */
+/** Interpolates linearly between the runs with the fewest and the most samples a request. */
 function perRequest(
   { posts }: MeasuredUnits,
   samplesPerRequest: number,
@@ -338,7 +230,7 @@ function perRequest(
   return Math.max(0, low + slope * (samplesPerRequest - few.samplesPerRequest));
 }
 
-/** What memory holds at most, and the shards that it takes. */
+/** The most that memory holds, and the shards for it. */
 function cacheOf(measured: MeasuredUnits, { series, intervalMs }: Load, settings: Settings) {
   const { tiers } = tiersOf(measured, settings.window);
   const hotBytesPerSample = tiers.hotBytes / tiers.samples;
@@ -358,15 +250,6 @@ function tiersOf({ windows }: MeasuredUnits, windowMs: number) {
   return { windowText, tiers };
 }
 
-function nodeOf({ cacheNodeType }: Settings): (typeof CACHE_NODES)[string] {
-  const node = CACHE_NODES[cacheNodeType];
-  if (node === undefined)
-    throw new UnknownCostError(
-      `cacheNodeType: the price of ${cacheNodeType} is not known, only of ${Object.keys(CACHE_NODES).join(', ')}`,
-    );
-  return node;
-}
-
 function shardsFor(bytesPerSecond: number, recordsPerSecond: number): number {
   const share = Math.max(
     bytesPerSecond / SHARD_BYTES_PER_SECOND,
@@ -376,7 +259,7 @@ function shardsFor(bytesPerSecond: number, recordsPerSecond: number): number {
 }
 
 /**
- * Of so many invocations evenly through a month: the first of each second, and one in twenty of the others.
+ * X-Ray's traces of invocations spread evenly over a month: the first of each second, and one in twenty of the rest.
  *
  * @see https://docs.aws.amazon.com/lambda/latest/dg/services-xray.html
  */
@@ -384,45 +267,7 @@ function tracesOf(invocations: number): number {
   return Math.min(invocations, SECONDS_OF_MONTH) + 0.05 * Math.max(0, invocations - SECONDS_OF_MONTH);
 }
 
-function gbSeconds(mbMs: number): number {
-  return mbMs / 1024 / 1000;
-}
-
-function line(what: string, because: string, dollars: number): CostLine {
-  return { what, because, dollars };
-}
-
-function sum<T>(items: readonly T[], of: (item: T) => number): number {
-  return items.reduce((total, item) => total + of(item), 0);
-}
-
-function big(value: number): string {
-  for (const [size, name] of [
-    [1e9, ' billion'],
-    [1e6, ' M'],
-    [1e3, ' k'],
-  ] as const)
-    if (value >= size) return `${Number((value / size).toPrecision(3))}${name}`;
-  return String(Number(value.toPrecision(3)));
-}
-
-function counted(count: number, one: string, many: string): string {
-  return `${count} ${count === 1 ? one : many}`;
-}
-
-function gb(bytes: number): string {
-  return `${Number((bytes / GB).toPrecision(3))} GB`;
-}
-
-function perSample(value: number): string {
-  return value.toFixed(2);
-}
-
-function days(ms: number): string {
-  return `${Number((ms / DAY_MS).toFixed(1))} d`;
-}
-
-/** `4h`, `90m`: the shortest way to write it. */
+/** `4h`, `90m`: in the largest unit that divides it. */
 function duration(ms: number): string {
   for (const [unit, size] of [
     ['d', DAY_MS],

@@ -10,9 +10,9 @@ import type { Tenant } from './tenants';
 const PARALLEL = 16;
 const KNOWN_MS = 30_000;
 
-/** Which series there are: asked only for tenants that may have no new ones. */
+/** The series that exist; asked only for tenants that have reached their limit of series. */
 export class KnownSeries {
-  /** Keys of their labels, by source. */
+  /** Keys of the series' labels, by source. */
   private readonly known = new LRUCache<string, ReadonlySet<string>>({
     ttl: KNOWN_MS,
     maxSize: 1_000_000,
@@ -21,7 +21,7 @@ export class KnownSeries {
 
   constructor(private readonly catalogue: Catalogue) {}
 
-  /** Keeps the samples of series that are known. */
+  /** Drops the samples of new series. */
   async keep(
     tenant: Tenant,
     sources: readonly SourceRows[],
@@ -49,7 +49,7 @@ export class KnownSeries {
   }
 }
 
-/** The part of a row that is of known series. */
+/** Removes new series from a row. */
 function knownOf(row: SourceRow, known: ReadonlySet<string>): SourceRow {
   const series = row.columns
     .series()

@@ -1,23 +1,23 @@
 import type { RuntimeSettings } from '../platform/settings';
 
-/** What a tenant may do. The stage's settings say it for all, `ops tenants set --limit` for one. */
+/** A tenant's limits: the stage's settings hold the defaults, `ops tenants set --limit` changes one tenant's. */
 export interface Limits {
-  /** Samples accepted in a minute of the clock. */
+  /** Samples accepted in a clock minute. */
   readonly samplesPerMinute: number;
-  /** Series with samples of the last day; beyond it new ones are dropped, known ones go on. */
+  /** Series with samples in the last day. Beyond it samples of new series are dropped, those of known series kept. */
   readonly series: number;
   /** Hosts that are not retired. */
   readonly hosts: number;
   /** Bytes of a request's body, before and after decompression. */
   readonly bodyBytes: number;
-  /** Posts of service metrics accepted in a minute of the clock. */
+  /** Posts of service metrics accepted in a clock minute. */
   readonly servicePostsPerMinute: number;
 }
 
 export type LimitName = keyof Limits;
 export type LimitOverrides = Partial<Limits>;
 
-/** The setting that holds each limit's default. */
+/** The setting with each limit's default. */
 const SETTING = {
   samplesPerMinute: 'maxSamplesPerMinute',
   series: 'maxSeries',
@@ -28,7 +28,7 @@ const SETTING = {
 
 export const LIMIT_NAMES = Object.keys(SETTING) as LimitName[];
 
-/** The limits of a tenant. */
+/** A tenant's limits: its own where it has any, else the stage's. */
 export function limitsOf(settings: RuntimeSettings, overrides: LimitOverrides = {}): Limits {
   const pairs = LIMIT_NAMES.map((name) => [name, overrides[name] ?? settings[SETTING[name]]]);
   return Object.fromEntries(pairs) as Limits;

@@ -1,12 +1,12 @@
 const MINUTE_MS = 60_000;
 
-/** How long what an instance used may be unknown to the others, while the budget is far from spent, and when it is not. */
+/** Time between exchanges of an instance's use with the others: with much of the budget left, and with little. */
 const RELAXED_MS = 15_000;
 const CLOSE_MS = 2_000;
-/** Share of the limit from which on instances tell each other often. */
+/** Share of the limit from which instances exchange often. */
 const CLOSE_SHARE = 0.5;
 
-/** What an instance tells the others. */
+/** Use that the others do not know of yet. */
 export interface UnsentUse {
   /** Minutes since epoch. */
   readonly minute: number;
@@ -14,15 +14,15 @@ export interface UnsentUse {
 }
 
 /**
- * What all instances used of a tenant's budget for the minute of the clock, as one of them knows it: what they told each
- * other, and what it used itself since then. A request is let in while less than the limit is used.
+ * A tenant's budget for the clock minute, as one instance knows it: the use that the instances have exchanged, and its own
+ * since then. It admits a request while less than the limit is used.
  *
- * So at most as much more is let in as arrives everywhere between two exchanges: 2 s for a tenant that used half
- * of its limit in this minute or the last, 15 s before; and the last request of each instance. Never less than the limit.
+ * All instances together admit at least the limit. They admit more by what arrives between two exchanges (2 s for a tenant
+ * that used half of its limit in this minute or the last, else 15 s) and by the last request of each instance.
  */
 export class MinuteBudget {
   private minute = 0;
-  /** Of the minute, as the others know it: {@link unsent} not included. */
+  /** The minute's use by all instances, without {@link unsent}. */
   private shared = 0;
   private unsent = 0;
   private usedBefore = 0;
@@ -33,13 +33,13 @@ export class MinuteBudget {
     this.unsent += amount;
   }
 
-  /** How long to wait until there is room again, ms; 0 when there is. */
+  /** Time until there is room again, ms; 0 when there is. */
   waitMs(nowMs: number, limit: number): number {
     this.turnTo(nowMs);
     return this.shared + this.unsent < limit ? 0 : (this.minute + 1) * MINUTE_MS - nowMs;
   }
 
-  /** What to tell the others now; undefined: nothing, or not yet. */
+  /** The use to exchange now; undefined when there is none, or it is too early. */
   due(nowMs: number, limit: number): UnsentUse | undefined {
     this.turnTo(nowMs);
     const isClose = Math.max(this.shared + this.unsent, this.usedBefore) >= limit * CLOSE_SHARE;
@@ -48,7 +48,7 @@ export class MinuteBudget {
     return { minute: this.minute, amount: this.unsent };
   }
 
-  /** What the others answered: the minute's use by all, what was sent included. */
+  /** Ends an exchange. @param total the minute's use by all instances, `amount` included */
   exchanged({ minute, amount }: UnsentUse, total: number): void {
     if (minute !== this.minute) return;
     this.unsent -= amount;

@@ -9,28 +9,28 @@ export const PRICE = {
   /** Arm. */
   functionGbSecond: 0.0000133334,
   streamUnit: 0.014 / 1e6,
-  /** A shard takes 1 MB or 1,000 records a second. */
+  /** A shard accepts 1 MB or 1,000 records a second. */
   shardHour: 0.015,
-  /** In addition, where it remembers for longer than a day; the same up to 7 days. */
+  /** In addition, with a retention of more than a day and up to 7 days. */
   shardHourExtended: 0.02,
   warmWriteUnit: 0.625 / 1e6,
   warmReadUnit: 0.125 / 1e6,
   warmGbMonth: 0.25,
-  /** Recovery of a table to a point in time. */
+  /** Point-in-time recovery. */
   recoveryGbMonth: 0.2,
   coldGbMonth: 0.023,
   objectPut: 5 / 1e6,
   objectGet: 0.4 / 1e6,
-  /** Of a cache.m7g.large, of which three quarters of 6.38 GB may be used. */
+  /** A cache.m7g.large, with three quarters of its 6.38 GB usable. */
   memoryGbHour: 0.1264 / (6.38 * 0.75),
-  /** A metric of our own, in a month in which it is published each hour. */
+  /** A custom metric published in every hour of a month. */
   metricMonth: 0.3,
-  /** A metric that an alarm looks at. */
+  /** A metric that an alarm watches. */
   alarmMetricMonth: 0.1,
   dashboardMonth: 3,
   logGb: 0.5,
   trace: 5 / 1e6,
-  /** To the internet; what comes in is free. */
+  /** To the internet; inbound is free. */
   transferOutGb: 0.09,
   /** Between availability zones, both directions together. */
   transferZoneGb: 0.02,
@@ -41,7 +41,7 @@ export const HOURS_OF_MONTH = 730;
 export const SHARD_BYTES_PER_SECOND = 1e6;
 export const SHARD_RECORDS_PER_SECOND = 1_000;
 
-/** Valkey nodes on demand: memory of the machine in GB, dollars an hour. */
+/** On-demand Valkey nodes: memory in GB, dollars an hour. */
 export const CACHE_NODES: Readonly<Record<string, { readonly memoryGb: number; readonly hour: number }>> = {
   'cache.t4g.micro': { memoryGb: 0.5, hour: 0.0128 },
   'cache.t4g.small': { memoryGb: 1.37, hour: 0.0256 },

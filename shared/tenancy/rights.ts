@@ -1,3 +1,3 @@
-/** What a key may be allowed to do, and must be for a route. */
+/** The rights of a key; a route asks for one of them. */
 export const RIGHTS = ['read', 'write'] as const;
 export type Right = (typeof RIGHTS)[number];

@@ -8,23 +8,23 @@ import { mapLimited } from '../platform/concurrency';
 import { log } from '../platform/log';
 import type { UsageTable } from './usage-table';
 
-/** A layout that the catalogue did not have before. */
+/** A layout that the catalogue lacked. */
 export interface NewLayout extends PackedLayout {
   readonly group: GroupId;
-  /** Whether its source had none before. */
+  /** Whether the catalogue had no layout of its source. */
   readonly isOfNewSource: boolean;
 }
 
 const PARALLEL = 16;
-/** Series of all sources that are remembered. */
+/** Series remembered, over all sources. */
 const MAX_REMEMBERED = 1_000_000;
 
 /**
- * Counts new series where they are first seen, for the limit. About right: what a crash loses is found when the
- * catalogue is counted again.
+ * Counts new series as they are first seen, for the limit. The count is approximate: a crash loses some, which the next
+ * count of the catalogue finds.
  */
 export class SeriesCounter {
-  /** Series of the sources that had new layouts lately, by source. */
+  /** Series by source, for sources with recent new layouts. */
   private readonly known = new LRUCache<Id, Set<number>>({
     maxSize: MAX_REMEMBERED,
     sizeCalculation: (series) => series.size + 1,
@@ -35,7 +35,7 @@ export class SeriesCounter {
     private readonly usage: UsageTable,
   ) {}
 
-  /** Adds the series of new layouts that no older layout of their source has. Never fails: samples come first. */
+  /** Adds the series that no older layout of their source has. Never fails: samples come first. */
   async added(tenantId: Id, layouts: readonly NewLayout[]): Promise<void> {
     if (layouts.length === 0) return;
     try {
@@ -52,13 +52,13 @@ export class SeriesCounter {
 
   private async countNew(tenantId: Id, sourceId: Id, fresh: readonly NewLayout[]): Promise<number> {
     const [first, ...others] = fresh;
-    // Of a new source nothing is remembered: most never have another layout.
+    // A new source is not remembered: most never get another layout.
     if (first!.isOfNewSource && others.length === 0) return first!.seriesCount;
     const known = this.known.get(sourceId) ?? (await this.olderThan(tenantId, sourceId, fresh));
     const before = known.size;
     for (const { packed } of fresh)
       for (const series of decodeLayout(unpackLayout(packed)).columns.keys()) known.add(numberOf(series));
-    // Anew: its size has changed.
+    // Set again, because its size has changed.
     this.known.delete(sourceId);
     this.known.set(sourceId, known);
     return known.size - before;
@@ -75,8 +75,8 @@ export class SeriesCounter {
 }
 
 /**
- * What a series is remembered by: 48 bits of a hash take a quarter of the memory of its labels, and confuse one pair in
- * some 500 sources of a million series.
+ * A series' 48-bit hash: takes a quarter of the memory of its labels, and two series collide in one of some 500 sources of
+ * a million series.
  */
 function numberOf(series: string): number {
   return hash('sha1', series, 'buffer').readUIntBE(0, 6);

@@ -1,16 +1,10 @@
 import type { FunctionName, Unit } from '../../../shared/platform/names';
 import { FUNCTIONS } from '../../../shared/platform/names';
 import { parseSettings } from '../../../shared/platform/settings';
-import {
-  forecast,
-  idleCost,
-  type Load,
-  type StageShape,
-  samplesOfMonth,
-  totalOf,
-  withBestNode,
-} from '../../../shared/tenancy/forecast';
+import { totalOf } from '../../../shared/tenancy/cost-line';
+import { forecast, type Load, samplesOfMonth, withBestNode } from '../../../shared/tenancy/forecast';
 import { type MeasuredUnits, measuredUnitsSchema } from '../../../shared/tenancy/measured-units';
+import { idleCost, type StageShape } from '../../../shared/tenancy/stage-cost';
 
 const units = (used: Partial<Record<Unit, number>>) => used;
 const nothing = { ms: 100, units: units({}) };

@@ -1,13 +1,6 @@
+import { type CostLine, gbSeconds, line } from './cost-line';
 import type { Counter } from './counters';
 import { GB, HOURS_OF_MONTH, PRICE, SHARD_BYTES_PER_SECOND } from './prices';
-
-/** One line of a bill. */
-export interface CostLine {
-  readonly what: string;
-  /** How the dollars are computed. */
-  readonly because: string;
-  readonly dollars: number;
-}
 
 /** A tenant's bytes in each tier, now. */
 export interface TierBytes {
@@ -35,18 +28,17 @@ export interface UsageOfMonth {
  */
 export function estimateCost({ counts, bytes, share, memoryCopies }: UsageOfMonth): CostLine[] {
   const hours = HOURS_OF_MONTH * share;
-  const gbSeconds = counts.functionMbMs / 1024 / 1000;
+  const functionGbSeconds = gbSeconds(counts.functionMbMs);
   const shardHours = counts.streamBytes / (3600 * SHARD_BYTES_PER_SECOND);
-  // An item of n bytes is charged by the KB begun: half a KB more, on average.
+  // DynamoDB rounds an item up to whole KB: half a KB more, on average.
   const writeUnits = counts.warmBytesWritten / 1024 + counts.warmItemsWritten / 2;
-  const line = (what: string, because: string, dollars: number): CostLine => ({ what, because, dollars });
   return [
     line('API requests', `${counts.requests} at $1.00 a million`, counts.requests * PRICE.httpRequest),
     line('function calls', `${counts.requests} at $0.20 a million`, counts.requests * PRICE.invocation),
     line(
       'function time',
-      `${rounded(gbSeconds)} GB-s of post, query and registry at $0.0000133334`,
-      gbSeconds * PRICE.functionGbSecond,
+      `${rounded(functionGbSeconds)} GB-s of post, query and registry at $0.0000133334`,
+      functionGbSeconds * PRICE.functionGbSecond,
     ),
     line(
       'stream puts',

@@ -1,0 +1,135 @@
+import { DAY_MS } from '../model/duration';
+import { type FunctionName, METRICS, type Unit } from '../platform/names';
+import type { Settings } from '../platform/settings';
+import { big, type CostLine, counted, days, gb, gbSeconds, line } from './cost-line';
+import type { IDLE_FUNCTIONS, MeasuredUnits } from './measured-units';
+import { CACHE_NODES, GB, HOURS_OF_MONTH, PRICE } from './prices';
+
+/** The parts of a stage's templates that cost money even when idle. */
+export interface StageShape {
+  readonly settings: Settings;
+  /** Scheduled invocations. */
+  readonly ticks: readonly { readonly name: FunctionName; readonly perMonth: number }[];
+  readonly memoryMb: Readonly<Record<FunctionName, number>>;
+  /** Whether invocations leave traces in X-Ray. */
+  readonly isTraced: (name: FunctionName) => boolean;
+  /** Metrics that alarms watch; an alarm of metric math watches several. */
+  readonly alarmMetrics: number;
+  readonly dashboards: number;
+}
+
+/** There is no price or measurement for a window, a node type or the like. */
+export class UnknownCostError extends Error {
+  override readonly name = 'UnknownCostError';
+}
+
+const MINUTES_OF_MONTH = HOURS_OF_MONTH * 60;
+/** Bytes of a function's line of metrics, and of the API's line of access log; each with 26 that CloudWatch adds. */
+export const METRICS_LINE_BYTES = 650;
+export const ACCESS_LINE_BYTES = 340;
+/** The canary's reads a month: one a minute, another every ten minutes and every hour. */
+const CANARY_READS = MINUTES_OF_MONTH * (1 + 1 / 10 + 1 / 60);
+
+/** What a stage costs in a month without posts or reads. */
+export function idleCost(measured: MeasuredUnits, shape: StageShape): CostLine[] {
+  const { settings } = shape;
+  return [...capacity(shape, settings.cacheShards, settings.streamShards), ...upkeep(measured, shape)];
+}
+
+/** Cache nodes and stream shards, which are paid by the hour. */
+export function capacity(
+  { settings }: StageShape,
+  cacheShards: number,
+  streamShards: number,
+  whyCache = 'as the stage has it',
+  whyStream = 'as the stage has it',
+): CostLine[] {
+  const { hour } = nodeOf(settings);
+  const nodes = cacheShards * (settings.cacheReplicas + 1);
+  const isExtended = settings.streamRetention > DAY_MS;
+  const shardHour = PRICE.shardHour + (isExtended ? PRICE.shardHourExtended : 0);
+  return [
+    line(
+      'cache nodes',
+      `${nodes} ${settings.cacheNodeType} (${counted(cacheShards, 'shard', 'shards')}, ${counted(settings.cacheReplicas + 1, 'copy', 'copies')}) at $${hour} an hour; ${whyCache}`,
+      nodes * hour * HOURS_OF_MONTH,
+    ),
+    line(
+      'stream shards',
+      `${streamShards} at $${shardHour.toFixed(3)} an hour, remembering ${days(settings.streamRetention)}; ${whyStream}`,
+      streamShards * shardHour * HOURS_OF_MONTH,
+    ),
+  ];
+}
+
+/** Scheduled invocations and what they cause, metrics, alarms and dashboards. */
+export function upkeep({ idle, reads }: MeasuredUnits, shape: StageShape): CostLine[] {
+  const runs = [
+    ...shape.ticks,
+    // One heartbeat a minute in every shard.
+    { name: 'ingester' as const, perMonth: shape.settings.streamShards * MINUTES_OF_MONTH },
+  ];
+  const measured = runs.flatMap(({ name, perMonth }) => {
+    const each = idle[name as (typeof IDLE_FUNCTIONS)[number]];
+    return each === undefined ? [] : [{ name, perMonth, ...each }];
+  });
+  const invocations = sum(runs, ({ perMonth }) => perMonth);
+  const mbMs = sum(measured, ({ name, perMonth, ms }) => perMonth * ms * shape.memoryMb[name]);
+  const unitsOf = (unit: Unit) => sum(measured, ({ perMonth, units }) => perMonth * (units[unit] ?? 0));
+  const hasCanary = shape.ticks.some(({ name }) => name === 'canary');
+  const posts = hasCanary ? MINUTES_OF_MONTH : 0;
+  const looks = hasCanary ? CANARY_READS : 0;
+  const requests = posts + looks;
+  const requestMbMs = looks * ((reads.warm.FunctionMbMs ?? 0) / reads.requests);
+  const traced = sum(
+    [...runs, { name: 'post' as const, perMonth: posts }, { name: 'query' as const, perMonth: looks }].filter(
+      ({ name }) => shape.isTraced(name),
+    ),
+    ({ perMonth }) => perMonth,
+  );
+  // The replayer publishes its metrics only while it runs.
+  const metrics = sum(
+    Object.entries(METRICS).filter(([name]) => name !== 'replayer'),
+    ([, names]) => names.length,
+  );
+  const logBytes = invocations * METRICS_LINE_BYTES + requests * (ACCESS_LINE_BYTES + METRICS_LINE_BYTES);
+  return [
+    line(
+      'functions by the clock',
+      `${big(invocations)} invocations (${[...new Set(runs.map(({ name }) => name))].join(', ')}) at $0.20 a million, ${big(gbSeconds(mbMs))} GB-s`,
+      invocations * PRICE.invocation + gbSeconds(mbMs) * PRICE.functionGbSecond,
+    ),
+    line(
+      'canary',
+      `${big(requests)} requests at $1.20 a million with their invocations, ${big(gbSeconds(requestMbMs))} GB-s`,
+      requests * (PRICE.httpRequest + PRICE.invocation) + gbSeconds(requestMbMs) * PRICE.functionGbSecond,
+    ),
+    line(
+      'tables by the clock',
+      `${big(unitsOf('ReadUnits'))} read and ${big(unitsOf('WriteUnits'))} write units`,
+      unitsOf('ReadUnits') * PRICE.warmReadUnit + unitsOf('WriteUnits') * PRICE.warmWriteUnit,
+    ),
+    line('traces by the clock', `${big(traced)} at $5 a million`, traced * PRICE.trace),
+    line('logs by the clock', `${gb(logBytes)} at $0.50`, (logBytes / GB) * PRICE.logGb),
+    line('metrics', `${metrics} of our own at $0.30`, metrics * PRICE.metricMonth),
+    line(
+      'alarms',
+      `${shape.alarmMetrics} metrics that alarms look at, at $0.10`,
+      shape.alarmMetrics * PRICE.alarmMetricMonth,
+    ),
+    line('dashboard', `${shape.dashboards} at $3`, shape.dashboards * PRICE.dashboardMonth),
+  ];
+}
+
+export function nodeOf({ cacheNodeType }: Settings): (typeof CACHE_NODES)[string] {
+  const node = CACHE_NODES[cacheNodeType];
+  if (node === undefined)
+    throw new UnknownCostError(
+      `cacheNodeType: the price of ${cacheNodeType} is not known, only of ${Object.keys(CACHE_NODES).join(', ')}`,
+    );
+  return node;
+}
+
+function sum<T>(items: readonly T[], of: (item: T) => number): number {
+  return items.reduce((total, item) => total + of(item), 0);
+}
