@@ -22,8 +22,8 @@ import { adaptToMinistack, type Template } from '../support/ministack-template';
 import { temporaryDir } from '../support/temporary-dir';
 
 /**
- * What an operator does, with the real CLI, in an account that ministack plays: IAM is enforced, TLS is required, and the
- * template is the one that is synthesized, but for what ministack does not know.
+ * An operator's commands, with the real CLI, in an account that ministack plays. It enforces IAM and requires TLS. The
+ * template is the synthesized one, without the resources that ministack does not know.
  */
 const STACK = 'heterotsdb-dev';
 const dir = temporaryDir();
@@ -122,7 +122,7 @@ test('without a grant the smoke test fails, and with it again it does not', asyn
     () => undefined,
     (error: Failure) => error,
   );
-  expect(failure?.stderr).toMatch(/POST \/api\/v0\/tsdb answers 503/);
+  expect(failure?.stderr).toMatch(/POST \/api\/v0\/tsdb answers 500: .*the request id is/);
 
   adaptToMinistack(assembly, redisUrl, (template) => {
     postStatements(template)?.push(removed.statement);
