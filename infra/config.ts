@@ -1,4 +1,5 @@
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
+import { durationText } from '../shared/model/duration';
 import {
   InvalidSettingError,
   parseSettings,
@@ -129,12 +130,12 @@ function deploymentLimits(stage: Stage, s: Settings): (readonly [keyof Settings,
     [
       'batchWindow',
       s.batchWindow % 1000 !== 0 || s.batchWindow > 300_000,
-      `${s.batchWindow} ms is not whole seconds from 0s to 300s`,
+      `${durationText(s.batchWindow)} is not whole seconds from 0s to 300s`,
     ],
     [
       'streamRetention',
       s.streamRetention % 3_600_000 !== 0,
-      `${s.streamRetention} ms is not a whole number of hours`,
+      `${durationText(s.streamRetention)} is not a whole number of hours`,
     ],
     [
       'cacheNodeType',
@@ -154,12 +155,12 @@ function deploymentLimits(stage: Stage, s: Settings): (readonly [keyof Settings,
     [
       'purgeAfter',
       stage !== 'local' && s.purgeAfter < 60_000,
-      `${s.purgeAfter} ms is below 1m, or a query that runs (30 s) looks for what was just removed`,
+      `${durationText(s.purgeAfter)} is below 1m, or a query that runs (30 s) looks for what was just removed`,
     ],
     [
       'logRetention',
       !(logDays in RetentionDays),
-      `${logDays} days is not a retention CloudWatch Logs has (1d, 3d, 5d, 7d, 14d, 30d, 60d, 90d, ...)`,
+      `${durationText(s.logRetention)} is not a retention that CloudWatch Logs has (1d, 3d, 5d, 7d, 14d, 30d, 60d, 90d, ...)`,
     ],
     [
       'logRetention',

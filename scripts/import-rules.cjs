@@ -70,11 +70,11 @@ module.exports = {
     ),
     rule(
       'infra-imports-names',
-      'infra/ imports only names, settings and routes of shared/.',
+      'infra/ imports only names, settings, routes and durations of shared/.',
       { path: '^infra/' },
       {
         path: '^(functions|scripts|test|shared)/',
-        pathNot: '^shared/(platform/(names|settings)|http/routes)\\.ts$',
+        pathNot: '^shared/(platform/(names|settings)|http/routes|model/duration)\\.ts$',
       },
     ),
     rule(
