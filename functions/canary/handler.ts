@@ -15,12 +15,12 @@ const stores = { keys: new ApiKeys(table), tenants: new Tenants(table) };
 const startedAtMs = Date.now();
 
 let api: CanaryApi | undefined;
-/** Time of the newest sample that was read back, ms. */
+/** Time of the newest sample read back, ms. */
 let newestMs: number | undefined;
 
 /**
- * Posts a sample as an agent does, and reads back those of before through all three tiers, at the address that clients use.
- * It never fails: what it could not do shows in its metrics, and a silent canary alarms as well.
+ * Posts a sample as an agent does, and reads earlier ones back from all three tiers, at the address that clients use. It never
+ * fails: its metrics show what went wrong, and a silent canary raises an alarm too.
  */
 export const handler = withMetrics('canary', look);
 
@@ -42,13 +42,13 @@ async function look(): Promise<void> {
       if (tier === 'hot') newestMs = Math.max(newestMs ?? 0, ...samples.map((sample) => sample.timeMs));
       else if (isExpected && samples.length === 0) {
         gaps++;
-        log.error('the canary misses its samples', { tier, fromMs, toMs });
+        log.error('the canary found no sample where it had posted some', { tier, fromMs, toMs });
       }
     }
   } catch (error) {
-    // Its key may have been revoked: another is made the next time.
+    // The key may have been revoked: the next invocation creates another.
     if (error instanceof CanaryRefusedError) api = undefined;
-    log.error('the canary did not get through', { error: error as Error });
+    log.error('the canary failed to post or to read', { error: error as Error });
   }
   count('canary', {
     CanaryAgeSeconds: ageSeconds(Date.now(), newestMs ?? startedAtMs),

@@ -9,7 +9,7 @@ import { OperatorError } from './invoke';
 import { settingsOf, stageShape } from './stage-shape';
 import { table } from './table';
 
-/** Of a month. */
+/** A month's bill. */
 interface Bill {
   readonly lines: readonly CostLine[];
   readonly dollars: number;
@@ -20,15 +20,15 @@ interface LoadBill extends Bill {
   readonly dollarsPerBillion: number;
 }
 
-/** What `ops cost --json` prints. */
+/** The output of `ops cost --json`. */
 export interface CostReport {
   readonly stage: string;
   readonly samples: number;
   readonly batched: LoadBill;
-  /** Where each host posts its own samples each interval. */
+  /** The bill if each host posts its own samples each interval. */
   readonly byHost: LoadBill;
   readonly others: typeof OTHERS;
-  /** What another setting would come to, in batches. */
+  /** Bills with another setting, batched. */
   readonly alternatives: readonly Alternative[];
 }
 
@@ -39,12 +39,12 @@ interface Alternative {
   readonly dollarsPerBillion: number;
 }
 
-/** What `ops cost --idle --json` prints. */
+/** The output of `ops cost --idle --json`. */
 export interface IdleReport extends Bill {
   readonly stage: string;
 }
 
-/** Of which stage, and by which figures. */
+/** The stage, and the figures to compute with. */
 export interface StageOptions {
   readonly stage: string;
   /** Settings as `npx cdk -c key=value` takes them. */
@@ -64,7 +64,7 @@ export interface LoadOptions extends StageOptions {
 }
 
 /**
- * What an idle stage costs.
+ * Estimates what an idle stage costs in a month.
  *
  * @throws {OperatorError | InvalidSettingError | UnknownCostError}
  */
@@ -74,7 +74,7 @@ export function idleReport({ stage, set, units }: StageOptions): IdleReport {
 }
 
 /**
- * What a load costs.
+ * Estimates what a load costs in a month.
  *
  * @throws {OperatorError | InvalidSettingError | UnknownCostError}
  */
@@ -146,11 +146,11 @@ function readUnits(file: string): MeasuredUnits {
 export function costText({ stage, samples, batched, byHost, others, alternatives }: CostReport): string {
   const billion = (dollars: number) => ((dollars / samples) * 1e9).toFixed(2);
   return [
-    `${(samples / 1e9).toFixed(1)} billion samples a month, stage ${stage}; dollars a month (and for a billion samples)`,
+    `${(samples / 1e9).toFixed(1)} billion samples a month, stage ${stage}; dollars a month (and per billion samples)`,
     '',
     `in requests of ${batched.samplesPerRequest} samples`,
     table(
-      ['dollars', 'a billion', 'what', 'because'],
+      ['dollars', 'per billion', 'what', 'because'],
       [
         ...batched.lines.map(({ what, because, dollars }) => [
           dollars.toFixed(2),
@@ -158,24 +158,24 @@ export function costText({ stage, samples, batched, byHost, others, alternatives
           what,
           because,
         ]),
-        [batched.dollars.toFixed(2), billion(batched.dollars), 'in all', ''],
+        [batched.dollars.toFixed(2), billion(batched.dollars), 'total', ''],
       ],
     ),
     '',
-    `with one post a host and interval, of ${byHost.samplesPerRequest} samples; lines that differ`,
+    `if each host posts its ${byHost.samplesPerRequest} samples by itself; only lines that differ`,
     table(
-      ['dollars', 'a billion', 'what', 'because'],
+      ['dollars', 'per billion', 'what', 'because'],
       [
         ...byHost.lines
           .filter(({ dollars }, i) => dollars !== batched.lines[i]!.dollars)
           .map(({ what, because, dollars }) => [dollars.toFixed(2), billion(dollars), what, because]),
-        [byHost.dollars.toFixed(2), billion(byHost.dollars), 'in all', ''],
+        [byHost.dollars.toFixed(2), billion(byHost.dollars), 'total', ''],
       ],
     ),
     '',
-    'with another setting, in batches',
+    `with another setting, in requests of ${batched.samplesPerRequest} samples`,
     table(
-      ['dollars', 'a billion', 'setting'],
+      ['dollars', 'per billion', 'setting'],
       alternatives.map(({ setting, dollars, dollarsPerBillion }) => [
         dollars.toFixed(2),
         dollarsPerBillion.toFixed(2),
@@ -183,18 +183,18 @@ export function costText({ stage, samples, batched, byHost, others, alternatives
       ]),
     ),
     '',
-    `a billion samples elsewhere: ${others.map(({ name, dollarsPerBillion }) => `${name} $${dollarsPerBillion}`).join(', ')}`,
+    `elsewhere, per billion samples: ${others.map(({ name, dollarsPerBillion }) => `${name} $${dollarsPerBillion}`).join(', ')}`,
   ].join('\n');
 }
 
 export function idleText({ stage, lines, dollars }: IdleReport): string {
   return [
-    `stage ${stage} in a month in which nobody posts and nobody reads`,
+    `stage ${stage}, a month without posts and reads`,
     table(
       ['dollars', 'what', 'because'],
       [
         ...lines.map(({ what, because, dollars: amount }) => [amount.toFixed(2), what, because]),
-        [dollars.toFixed(2), 'in all', ''],
+        [dollars.toFixed(2), 'total', ''],
       ],
     ),
   ].join('\n');

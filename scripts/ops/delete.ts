@@ -20,7 +20,7 @@ export interface DeleteOptions extends SourceOptions {
   readonly yes?: boolean;
 }
 
-/** What `delete --dry-run` would delete. */
+/** Counts what `delete` would delete. */
 export interface DryRun {
   readonly isDryRun: true;
   readonly series: readonly MetricCount[];

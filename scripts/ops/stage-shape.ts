@@ -23,7 +23,7 @@ export function settingsOf(stage: string, settings: Readonly<Record<string, stri
 }
 
 /**
- * Reads what a stage costs by itself from its templates, synthesized without bundles.
+ * Reads from a stage's templates what the stage costs by itself. Synthesizes them without bundles.
  *
  * @param settings as `npx cdk -c key=value` takes them
  * @throws {InvalidSettingError} with one sentence naming what is wrong

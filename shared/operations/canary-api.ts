@@ -1,4 +1,4 @@
-/** The key is not good, or no longer. */
+/** The API refused the canary's key. */
 export class CanaryRefusedError extends Error {
   override readonly name = 'CanaryRefusedError';
 }
@@ -7,17 +7,17 @@ const METRIC = 'custom.canary';
 const CUSTOM_IDENTIFIER = 'heterotsdb-canary';
 const TIMEOUT_MS = 10_000;
 
-/** The API as the canary uses it: plain HTTP, as any agent. */
+/** The canary's client of the API. It uses plain HTTP, as any agent does. */
 export class CanaryApi {
   private constructor(
     private readonly url: string,
     private readonly key: string,
     private readonly hostId: string,
-    /** Since when the canary may have posted, ms. */
+    /** When the canary's host was created, ms: it has posted nothing earlier. */
     readonly bornAtMs: number,
   ) {}
 
-  /** Finds the canary's host, or makes it. */
+  /** Finds the canary's host, or creates it. */
   static async open(url: string, key: string): Promise<CanaryApi> {
     type Hosts = { hosts: { id: string; createdAt: number }[] };
     const find = () => request<Hosts>(url, key, 'GET', `/api/v0/hosts?customIdentifier=${CUSTOM_IDENTIFIER}`);
@@ -27,7 +27,7 @@ export class CanaryApi {
       await request(url, key, 'POST', '/api/v0/hosts', spec);
       [host] = (await find()).hosts;
     }
-    if (host === undefined) throw new Error('the host that was just made is not listed');
+    if (host === undefined) throw new Error('the host that was just created is not listed');
     return new CanaryApi(url, key, host.id, host.createdAt * 1000);
   }
 
@@ -36,7 +36,7 @@ export class CanaryApi {
     await request(this.url, this.key, 'POST', '/api/v0/tsdb', [point]);
   }
 
-  /** Samples of the half-open range, in order of time; none while the series is not known yet. */
+  /** Reads the samples of a half-open range, in order of time. A series that was never posted has none. */
   async read(fromMs: number, toMs: number): Promise<{ timeMs: number; value: number }[]> {
     const range = `from=${Math.floor(fromMs / 1000)}&to=${Math.ceil(toMs / 1000) - 1}`;
     const path = `/api/v0/hosts/${this.hostId}/metrics?name=${METRIC}&${range}`;
@@ -52,7 +52,7 @@ export class CanaryApi {
   }
 }
 
-/** @throws {CanaryRefusedError} on 401 and 403, and an Error on whatever else is neither 2xx nor allowed */
+/** @throws {CanaryRefusedError} on 401 and 403, and an Error on any other status that is neither 2xx nor `allowed` */
 async function request<T>(
   url: string,
   key: string,

@@ -2,13 +2,13 @@ import type { ApiKeys } from '../tenancy/api-keys';
 import { RIGHTS } from '../tenancy/rights';
 import type { Tenants } from '../tenancy/tenants';
 
-/** A tenant of its own: what it posts is nobody's. */
+/** The canary has a tenant of its own, so that its samples appear in no customer's usage. */
 export const CANARY_TENANT = 'canary';
 const LIFETIME_MS = 7 * 86_400_000;
 
 /**
- * Makes a key that is in this instance's memory and nowhere else, and revokes those of earlier instances: no secret stands in a
- * template, an environment or a parameter.
+ * Creates the canary's key, which only this instance's memory has, and revokes those of earlier instances. So no template,
+ * environment or parameter holds a secret.
  */
 export async function canaryKey(
   { keys, tenants }: { readonly keys: ApiKeys; readonly tenants: Tenants },

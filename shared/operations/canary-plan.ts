@@ -4,17 +4,17 @@ import { dayOf, dayStartMs } from '../model/placement';
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
-/** A part of the canary's series that is read back. */
+/** A range of the canary's series to read back. */
 export interface Look {
-  /** Where its samples should be by now. */
+  /** The tier that should have its samples by now. */
   readonly tier: 'hot' | 'warm' | 'cold';
   readonly fromMs: number;
   readonly toMs: number;
-  /** Whether the canary lived by then, and something must be there. */
+  /** Whether the canary existed by then, so that an empty range is a gap. */
   readonly isExpected: boolean;
 }
 
-/** What the canary says at a time, so that what comes back can be told from what was sent. */
+/** The value that the canary posts at a time; a read can so tell a wrong value. */
 export function valueAt(timeMs: number): number {
   return Math.floor(timeMs / 1000) % 99_991;
 }
@@ -24,8 +24,8 @@ export function ageSeconds(nowMs: number, newestMs: number): number {
 }
 
 /**
- * What to read at a time: each minute what is in memory, every ten minutes what must have left it, every hour what must be in
- * the archive. A range is wide enough for a canary that missed some of its minutes.
+ * Decides which ranges to read back: each minute one in memory, every ten minutes one that must be in the warm tier, every hour one
+ * that must be in the archive. A range is wide enough for a canary that missed a few minutes.
  */
 export function looks(
   nowMs: number,
@@ -41,7 +41,7 @@ export function looks(
   });
   const found = [look('hot', nowMs, 15 * MINUTE_MS)];
   if (minute % 10 === 0) found.push(look('warm', nowMs - residencyMs - HOUR_MS, 30 * MINUTE_MS));
-  // Four hours for the archiver, which comes every hour, to have taken the day.
+  // The archiver runs hourly; it has four hours to archive the day.
   if (minute % 60 === 5)
     found.push(look('cold', dayStartMs(dayOf(nowMs - archiveAfterMs - DAY_MS / 6)), 30 * MINUTE_MS));
   return found;

@@ -18,7 +18,7 @@ export interface EraseDependencies {
   readonly cold: ColdTier;
 }
 
-/** What a slice of erasing removed. */
+/** Counts what one slice of an erasure removed. */
 export interface EraseCount {
   /** Keys of the hot tier. */
   readonly hot: number;
@@ -28,16 +28,15 @@ export interface EraseCount {
   readonly cold: number;
   /** Items of the meta table, API keys included. */
   readonly meta: number;
-  /** Whether nothing was left where the slice looked; false: time was up. */
+  /** False if time was up before everything was removed. */
   readonly isDone: boolean;
 }
 
 const PARALLEL = 32;
 
 /**
- * Removes what there is of a tenant that was marked as deleted, tier after tier, until time is up. Nothing is kept of
- * how far it came: the next slice finds what is left. The manifest, which says where there is warm data, goes with the
- * rest of the meta table, last.
+ * Erases a tenant that was marked as deleted, tier after tier, until time is up. It stores no progress: the next slice finds what
+ * is left. The meta table comes last, since its manifest names the days that have warm items.
  */
 export async function eraseTenant(
   { hot, warm, meta, manifest, recovery, cold }: EraseDependencies,
@@ -49,7 +48,7 @@ export async function eraseTenant(
     tenantId: tenant.id,
     partition,
   }));
-  // First of all, or that the partitions are gone from memory would be taken for a loss.
+  // First, or the loss watch would take the partitions' absence from memory for a loss.
   await mapLimited(partitions, PARALLEL, (ref) => recovery.unregister(ref));
   const { keys, isDone } = await hot.eraseTenant(tenant.id, hasTime);
   count.hot = keys;
@@ -73,8 +72,8 @@ export async function eraseTenant(
 }
 
 /**
- * Every item of the meta table that is of a tenant. A scan, and so of whatever kind: the partition keys of items
- * of a tenant are `kind#tenant id` or begin with it and `#`; keys are looked up by their own ids, and name theirs.
+ * Scans the meta table for a tenant's items of every kind. Their partition keys are `kind#tenant id`, followed by `#` or nothing;
+ * only API keys have ids of their own, and name their tenant in an attribute.
  */
 async function* metaItems(meta: Table, { id, name }: DeletedTenant): AsyncGenerator<Item> {
   const pages = paginateScan(

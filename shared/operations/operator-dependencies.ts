@@ -8,7 +8,7 @@ import type { Tenants } from '../tenancy/tenants';
 import type { UsageTable } from '../tenancy/usage-table';
 import type { EraseDependencies } from './erase-tenant';
 
-/** What the operator function's commands work with. */
+/** Stores and settings of the operator function's commands. */
 export interface OperatorDependencies {
   readonly stage: RuntimeSettings;
   readonly tenants: Tenants;

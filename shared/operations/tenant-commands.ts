@@ -30,7 +30,7 @@ export interface TenantList {
   readonly deleted: readonly DeletedTenant[];
 }
 
-/** What one sweep did, and how many deleted tenants a later sweep must look at again. */
+/** How many deleted tenants one sweep erased, and how many a later sweep must look at again. */
 export interface SweepResult {
   readonly erased: number;
   readonly remaining: number;

@@ -94,10 +94,10 @@ const MAX_ERRORS = 100;
 /**
  * Decides what to do with an object.
  *
- * What was appended of it is only in memory at first. The stream may have forgotten the records, so the object is all that could
- * repair a loss: it is removed only after the flushers' watermark has passed every shard's watermark of the time of the append.
- * Such a flusher began after the append, and memory's lowest arrival counts redriven records by their own arrival, which is
- * earlier; so none of them was left there. A loss in between may have taken them: they are driven again.
+ * Its samples are only in memory at first, and the stream may have forgotten the records: only the object could repair a loss. So
+ * it is removed only after the flushers' watermark has passed every shard's watermark of the time of the append. A flusher that
+ * writes such a watermark began after the append, and found no arrival in memory as early as the records'. If a loss was noticed
+ * since, memory may have lost the samples: the object is driven again.
  */
 export function planRedrive(
   mark: RedriveMark | undefined,

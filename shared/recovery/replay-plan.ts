@@ -13,7 +13,7 @@ export interface Shard {
 /** Half-open span of arrival times to replay; see {@link Replay}. */
 export type ReplaySpan = Pick<Replay, 'fromMs' | 'toMs'>;
 
-/** What a step of recovery decides on. */
+/** The state from which a step of recovery decides. */
 export interface ReplaySituation {
   readonly loss: Loss | undefined;
   /** The last replay, running or not. */

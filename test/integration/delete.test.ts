@@ -28,14 +28,14 @@ const quarantine = {
   },
 };
 
-/** What is put into the stream. */
+/** A record of the stream. */
 type Entry =
   | { readonly kind: 'post'; readonly at: number; readonly values: Readonly<Record<string, number>> }
   | { readonly kind: 'delete'; readonly deletion: Deletion };
 
 type Step =
   | Entry
-  /** What is in the stream, by place; beyond its end the last. */
+  /** Delivers records by their place in the stream; a place beyond its end means the last record. */
   | { readonly kind: 'deliver'; readonly records: readonly number[] }
   | { readonly kind: 'flush' }
   | { readonly kind: 'archive' }
@@ -164,7 +164,7 @@ describe('deletions', () => {
             return `${NAMES[i]}@${(ms - midnight) / MINUTE}=${value}`;
           }),
         );
-        // What a tier says it has is what it shows.
+        // A tier that shows nothing says that it has nothing.
         if (lines.length === 0)
           for (const { samples, places } of Object.values(readings))
             expect([samples, places.filter(({ matched }) => matched > 0)]).toEqual([0, []]);
@@ -207,7 +207,7 @@ describe('deletions', () => {
     };
   }
 
-  test('give the answer that rule 2 gives, whatever is delivered, replayed, flushed, archived and purged when', async () => {
+  test('are read as rule 2 says, in whatever order records are delivered, replayed, flushed, archived and purged', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyStep, { minLength: 4, maxLength: 24, size: 'max' }), async (steps) => {
         const { run, read, expected, archived, records } = pipeline();
@@ -241,7 +241,7 @@ describe('deletions', () => {
     { tier: 'warm', moves: ['flush'] as const },
     { tier: 'cold', moves: ['flush', 'archive', 'purge'] as const },
   ])(
-    'show at once on what is $tier, and a replay of everything brings nothing back',
+    'hide $tier samples at once, and a replay of everything brings none back',
     async ({ moves }) => {
       const { run, read, archived, isOpen } = pipeline();
       for (const [i, at] of TIMES.entries()) await run(post(at, i));
@@ -275,7 +275,7 @@ describe('deletions', () => {
     60_000,
   );
 
-  test('that concern nothing in an archived day leave its object as it is', async () => {
+  test('of nothing that an archived day has leave its object unchanged', async () => {
     const { run, read } = pipeline();
     await run(post(TIMES[0]!, 1));
     await run({ kind: 'deliver', records: [0] });
@@ -298,7 +298,7 @@ describe('deletions', () => {
     expect(await tiers.manifest.get(ref, DAYS[0]!)).toEqual(after);
   });
 
-  test('repeated leave one item in the catalogue, of the highest version', async () => {
+  test('that are repeated leave one item in the catalogue, with the highest version', async () => {
     const { run } = pipeline();
     for (let i = 0; i < 3; i++) await run(remove);
     await run({ kind: 'deliver', records: [2, 0, 1] });

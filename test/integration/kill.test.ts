@@ -36,10 +36,10 @@ describe('SIGKILL of all functions and of the hot tier in the middle of posting'
     await until('a new hot tier', runId, (id) => id !== undefined && id !== was);
   };
 
-  test('loses no acknowledged sample: the loss is noticed, said, and made good from the stream by itself', async () => {
+  test('loses no acknowledged sample: recovery notices the loss and replays the stream by itself', async () => {
     const hosts = await Promise.all(Array.from({ length: HOSTS }, (_, h) => client.createHost(`host${h}`)));
     const names = Array.from({ length: METRICS }, (_, m) => `custom.kill.m${m}`);
-    /** What was acknowledged: host -> round -> value of its first metric. */
+    /** Acknowledged posts: host -> round -> value of the first metric. */
     const acknowledged = new Map(hosts.map((host) => [host, new Map<number, number>()]));
     let refused = 0;
     for (let round = 0; round < ROUNDS; round++) {
@@ -60,7 +60,7 @@ describe('SIGKILL of all functions and of the hot tier in the middle of posting'
     expect(total + refused).toBe(HOSTS * ROUNDS);
     expect(total).toBeGreaterThan(HOSTS * ROUNDS * 0.5);
 
-    // Noticed by the appends; then recovery acts at the schedule's next tick, of which this is some, sooner.
+    // Appends notice the loss; recovery acts at its next tick, which this takes sooner.
     const functions = new Functions(stack.url);
     const recovered = await until(
       'the end of the replay',
@@ -85,7 +85,7 @@ describe('SIGKILL of all functions and of the hot tier in the middle of posting'
       }
   }, 300_000);
 
-  test('says from the kill to the end of the replay that something is missing, and gives what is there when asked', async () => {
+  test('answers 503 from the kill to the end of the replay, and partial results on demand', async () => {
     const host = await client.createHost('later');
     const time = start + 60;
     await client.post([{ hostId: host, name: 'custom.kill.later', time, value: 1 }]);
@@ -101,7 +101,7 @@ describe('SIGKILL of all functions and of the hot tier in the middle of posting'
     );
     expect(partial.metrics).toEqual([]);
     expect(partial.missing.arrivedSince).toBeLessThan(Date.now() / 1000);
-    // The next post makes it noticed; an operator need not wait for the schedule.
+    // The next append notices the loss; an operator need not wait for the schedule.
     await client.post([{ hostId: host, name: 'custom.kill.later', time: time + 60, value: 2 }]);
     await until(
       'the loss',

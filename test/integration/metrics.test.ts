@@ -24,14 +24,14 @@ beforeAll(async () => {
 
 afterAll(() => stack?.stop(), 60_000);
 
-/** The last line of the log that has a metric. */
+/** The log's last line that has the metric. */
 function lastOf(metric: string): Record<string, unknown> | undefined {
   const lines = readFileSync(join(stack.dataDir, 'functions.log'), 'utf8').split('\n');
   const line = lines.findLast((each) => each.includes(`"${metric}":`));
   return line === undefined ? undefined : JSON.parse(line);
 }
 
-/** What the functions have emitted so far, in the embedded metric format. */
+/** Metrics that the functions have emitted so far, in the embedded metric format. */
 function emitted(): Set<string> {
   const lines = readFileSync(join(stack.dataDir, 'functions.log'), 'utf8').split('\n');
   return new Set(
@@ -53,14 +53,14 @@ function emitted(): Set<string> {
 
 type EmbeddedMetrics = { Namespace: string; Dimensions: string[][]; Metrics: { Name: string }[] }[];
 
-test('a smoke test goes through memory and the warm tier', async () => {
+test('the smoke test reads its sample from memory and from the warm tier', async () => {
   const { drained, tiers } = await ops<SmokeResult>(stack.url, 'smoke', '--key', stack.apiKey);
   expect(drained).toBeGreaterThan(0);
   expect(tiers.before.hot).toBe(1);
   expect(tiers.after).toEqual({ hot: 0, warm: 1, cold: 0 });
 }, 60_000);
 
-test('a smoke test with a key that is not known says so in one sentence', async () => {
+test('the smoke test refuses an unknown key in one sentence', async () => {
   const key = `ht_AAAAAAAAAAAA_${'A'.repeat(43)}`;
   await expect(ops(stack.url, 'smoke', '--key', key)).rejects.toMatchObject({
     code: 1,
@@ -68,7 +68,7 @@ test('a smoke test with a key that is not known says so in one sentence', async 
   });
 }, 60_000);
 
-test('the canary reads back what it posted, with a key that it alone has', async () => {
+test('the canary reads back what it posted, with its own key', async () => {
   const functions = new Functions(stack.url);
   try {
     const line = await until(
@@ -89,7 +89,7 @@ test('the canary reads back what it posted, with a key that it alone has', async
   }
 }, 120_000);
 
-test('every alarm and graph of our own metrics looks at one that the running code emits', async () => {
+test('the running code emits every metric of ours that an alarm or graph watches', async () => {
   const client = new Client(stack.url, stack.apiKey);
   const hostId = await client.createHost('metered');
   const time = Math.floor(Date.now() / 1000);
@@ -124,7 +124,7 @@ test('every alarm and graph of our own metrics looks at one that the running cod
   expect([...emitted()].every((metric) => metric.startsWith(`${METRIC_NAMESPACE} `))).toBe(true);
 }, 180_000);
 
-test('what each function on the way of a sample is billed by is counted', async () => {
+test('each function on a sample’s way counts the units that AWS bills', async () => {
   const client = new Client(stack.url, stack.apiKey);
   const hostId = await client.createHost('billed');
   const time = Math.floor(Date.now() / 1000) - 3600;

@@ -73,7 +73,7 @@ describe('ops delete', () => {
     { tier: 'warm', moves: [toWarm] },
     { tier: 'cold', moves: [toWarm, toCold] },
   ])(
-    'of what is $tier shows at once, and stays through flush, archive and replay',
+    'hides $tier samples at once, and still does after flush, archive and replay',
     async ({ tier, moves }) => {
       const host = await client.createHost(tier);
       await client.post([...points(host, 'a', 1, 2, 3), ...points(host, 'b', 4, 5, 6)]);
@@ -99,7 +99,7 @@ describe('ops delete', () => {
         await move();
         await check();
       }
-      // What is posted later is not deleted: a correction.
+      // Samples posted later stay: a correction.
       await client.post(points(host, 'a', 7, 8));
       await shows(host, 'a', [7, 8]);
       await toWarm();
@@ -141,7 +141,7 @@ describe('ops delete', () => {
     expect(await left()).toEqual([0, 0, 0]);
   }, 60_000);
 
-  test('is what happens to the metrics of a service that is deleted; one made again begins without', async () => {
+  test('deleting a service deletes its metrics; a new service of the name has none', async () => {
     const path = '/api/v0/services/shop';
     const orders = async (): Promise<unknown[]> => {
       const range = `from=${start}&to=${start + 3600}`;
@@ -232,7 +232,7 @@ describe('ops delete', () => {
     30_000,
   );
 
-  test('what a function is asked that cannot be names field and value', async () => {
+  test('a function names the field and the value of an invalid event', async () => {
     await expect(
       functions.invoke('operator', { command: 'where', name: 'm', from: 1e300, to: 1 }),
     ).rejects.toThrow(/^from: .* \(1e\+300\)$/);

@@ -12,17 +12,17 @@ import type { DeliveredRecord } from '../../shared/stream/delivered';
 import { encodeHeartbeat } from '../../shared/stream/heartbeat';
 import { startTiers, type Tiers } from '../support/tiers';
 
-/** A step that was cut off. */
+/** A call of a step failed. */
 class CutOff extends Error {}
 
-/** A stream of two shards and the replayer's mappings, as AWS has them: one at a time, and deleting takes a while. */
+/** A stream of two shards, and the replayer's mapping: AWS allows one at a time, and deleting it takes a while. */
 class World implements ReplayStream, ReplayMappings {
   readonly records: DeliveredRecord[] = [];
   readonly appended: DeliveredRecord[] = [];
   private mapping: { uuid: string; next: number; lookups: number; isDeleting: boolean } | undefined;
   private made = 0;
   private clock = 1_000;
-  /** Calls until a step is cut off. */
+  /** The step is cut off at this call. */
   cutIn = Infinity;
   shardIds = ['shard-0', 'shard-1'];
 
@@ -64,7 +64,7 @@ class World implements ReplayStream, ReplayMappings {
       lookups: 0,
       isDeleting: false,
     };
-    // Made, and cut off before anybody heard of it.
+    // Created, and cut off before its UUID was returned.
     this.call();
     return uuid;
   }
@@ -78,7 +78,7 @@ class World implements ReplayStream, ReplayMappings {
     return this.mapping !== undefined;
   }
 
-  /** What the mapping delivers meanwhile: some records, one by one. */
+  /** Lets the mapping deliver up to `most` records, one by one. */
   async deliver(most: number): Promise<void> {
     for (let i = 0; i < most && this.mapping !== undefined && !this.mapping.isDeleting; i++) {
       const record = this.records[this.mapping.next];
@@ -114,10 +114,10 @@ describe('recovery', () => {
         if (!(error instanceof CutOff)) throw error;
       }
     }
-    throw new Error('recovery does not come to an end');
+    throw new Error('recovery does not end');
   };
 
-  test('reads all again that arrived from the loss on until it was noticed, wherever a step is cut off', async () => {
+  test('replays everything that arrived between the loss and its notice, wherever a step is cut off', async () => {
     for (let cut = 1; cut <= 24; cut++) {
       const world = new World(new ReplayReader(tiers.recovery, Date.now));
       const dependencies = { table: tiers.recovery, stream: world, mappings: world, now: Date.now };
@@ -134,7 +134,7 @@ describe('recovery', () => {
     }
   }, 60_000);
 
-  test('begins again from where the replay began when a loss is noticed in the middle of one', async () => {
+  test('starts over from where the running replay began if a loss is noticed during it', async () => {
     const world = new World(new ReplayReader(tiers.recovery, Date.now));
     const dependencies = { table: tiers.recovery, stream: world, mappings: world, now: Date.now };
     for (let n = 0; n < 40; n++) world.put(`shard-${n % 2}`, Buffer.from('lost'));
@@ -154,7 +154,7 @@ describe('recovery', () => {
     for (let n = 10; n < 40; n++) expect(sequences).toContain(n);
   }, 60_000);
 
-  test('makes the mapping again when it is gone', async () => {
+  test('creates the mapping again if it is gone', async () => {
     const world = new World(new ReplayReader(tiers.recovery, Date.now));
     const dependencies = { table: tiers.recovery, stream: world, mappings: world, now: Date.now };
     for (let n = 0; n < 20; n++) world.put(`shard-${n % 2}`, Buffer.from('lost'));
@@ -167,7 +167,7 @@ describe('recovery', () => {
     for (let n = 0; n < 20; n++) expect(sequences).toContain(n);
   }, 60_000);
 
-  test('begins again from there too when the replay has just ended: what it appended was lost with the rest', async () => {
+  test('starts over too if the replay has just ended: the loss took what it appended', async () => {
     const world = new World(new ReplayReader(tiers.recovery, Date.now));
     const dependencies = { table: tiers.recovery, stream: world, mappings: world, now: Date.now };
     for (let n = 0; n < 10; n++) world.put(`shard-${n % 2}`, Buffer.from('lost'));
@@ -178,7 +178,7 @@ describe('recovery', () => {
     expect((await tiers.recovery.replay())!.fromMs).toBeLessThanOrEqual(world.records[2]!.arrivalMs);
   }, 60_000);
 
-  test('joins a replay that covers what is asked for, widens one that does not, and stops one when told', async () => {
+  test('joins a running replay that covers the span asked for, widens one that does not, and stops on demand', async () => {
     const world = new World(new ReplayReader(tiers.recovery, Date.now));
     const dependencies = { table: tiers.recovery, stream: world, mappings: world, now: Date.now };
     for (let n = 0; n < 20; n++) world.put(`shard-${n % 2}`, Buffer.from('x'));
@@ -205,7 +205,7 @@ describe('recovery', () => {
     expect(world.appended.map(({ sequenceNumber }) => Number(sequenceNumber))).toEqual([2, 3, 4, 5, 6]);
   }, 60_000);
 
-  test('a partition that memory had is lost when it has no mark, one that it never had is new', async () => {
+  test('a registered partition without a mark is a loss; an unregistered one is new', async () => {
     const tenantId = tenantIdOf('recovery');
     const known = { tenantId, partition: 1 };
     expect(await tiers.losses.resolve(known)).toBeUndefined();

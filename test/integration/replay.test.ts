@@ -11,7 +11,7 @@ import { until } from '../support/until';
 
 const root = join(__dirname, '..', '..');
 
-describe('memory that is wiped or full', () => {
+describe('wiped or full memory', () => {
   let stack: LocalStack;
   let client: Client;
   let stores: Stores;
@@ -31,7 +31,7 @@ describe('memory that is wiped or full', () => {
     await stack?.stop();
   }, 60_000);
 
-  /** Posts one sample for each of 10 metrics a round, from a round on, until it is told to end. */
+  /** Posts a sample for each of 10 metrics a round, beginning with round `first`, until it is told to end. */
   function poster(host: string, names: readonly string[], first: number) {
     let isEnding = false;
     let round = first;
@@ -70,13 +70,13 @@ describe('memory that is wiped or full', () => {
   const recovered = () =>
     until(
       'the end of the replay',
-      // What the schedule does each minute, sooner.
+      // The schedule's step, sooner than its next minute.
       () => functions.invoke<RecoveryStatus>('recovery', {}),
       ({ loss, replay }) => loss?.isOpen === false && replay?.state === 'done',
       60_000,
     );
 
-  /** The mapping has nothing more to read. */
+  /** Waits until the last round can be read. */
   const ingested = async (host: string, name: string, rounds: number) =>
     until(
       'the last round',
@@ -88,7 +88,7 @@ describe('memory that is wiped or full', () => {
       60_000,
     );
 
-  test('wiped under load it is noticed, read again once, and every sample is there once', async () => {
+  test('a wipe under load is noticed and replayed once, and every sample can be read once', async () => {
     const host = await client.createHost('wiped');
     const names = namesOf('wiped');
     const posts = poster(host, names, 0);
@@ -114,7 +114,7 @@ describe('memory that is wiped or full', () => {
     expect(again.replay!.id).toBe(done.replay!.id);
   }, 120_000);
 
-  test('a replay by hand is interrupted, watched again, done twice and beside live data, and changes nothing', async () => {
+  test('an operator’s replay, interrupted, watched again and repeated beside live posts, changes nothing', async () => {
     const host = await client.createHost('by-hand');
     const names = namesOf('by-hand');
     const posts = poster(host, names, 0);
@@ -151,7 +151,7 @@ describe('memory that is wiped or full', () => {
     await expectAll(host, names, rounds);
   }, 120_000);
 
-  test('full it refuses and evicts nothing, the stream holds what is posted, and all is there once it was drained', async () => {
+  test('full memory evicts nothing: the stream holds what is posted until a drain makes room', async () => {
     const host = await client.createHost('full');
     const names = namesOf('full');
     const used = async () => Number(/used_memory:(\d+)/.exec(await stores.redis.info('memory'))![1]);
