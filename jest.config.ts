@@ -22,8 +22,9 @@ const project = (name: string) => ({
 });
 
 const config: Config = {
-  // Most of an integration test is waiting for servers: as many at a time as there are cores.
+  // One file per core at a time, since integration tests mostly wait for servers.
   maxWorkers: '100%',
+  testSequencer: '<rootDir>/test/support/longest-first.cjs',
   projects: [project('unit'), project('integration'), project('infra'), project('deploy')],
 };
 

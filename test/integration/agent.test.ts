@@ -44,10 +44,10 @@ describe('an agent', () => {
     rmSync(dataDir, { recursive: true, force: true });
   }, 60_000);
 
-  test('registers, posts, lives through outages and restarts of both sides, and every sample is there once', async () => {
+  test('registers and posts through outages and restarts of both sides, and every sample is stored once', async () => {
     const first = Math.floor(Date.now() / 60_000) * 60 - 3600;
     const posted: Batch[] = [];
-    /** What is sampled in the n-th minute; the first sample comes some odd seconds after the start. */
+    /** The n-th minute's samples; the first comes some odd seconds after the start. */
     const sample = (n: number): Batch => {
       const time = n === 0 ? first + 37 : first + n * 60;
       const batch = { time, values: new Map(SYSTEM_METRICS.map((name, m) => [name, (n * 31 + m) / 8])) };
@@ -87,7 +87,7 @@ describe('an agent', () => {
     const before = agent.posts.length;
     await agent.minute(sample(8));
     const t0 = first + 5 * 60;
-    // Out of order, and the first of them twice.
+    // The agent resends out of order, and the first batch twice.
     expect(agent.posts.slice(before)).toEqual([[t0], [t0], [t0 + 120, t0 + 60], [t0 + 180]]);
     expect(relay.lostAnswers).toBe(1);
     expect(agent.queued).toBe(0);

@@ -15,7 +15,7 @@ import { until } from '../support/until';
 
 const ALL = { before: 8.64e15, purge: true };
 
-describe('with faults between functions, stores and the stream, the ledger finds nothing lost, doubled or wrong', () => {
+describe('under faults between functions, stores and the stream, no sample is lost, doubled or wrong', () => {
   const faults = new Faults();
   let stack: RunningStack;
   let functions: Functions;
@@ -27,7 +27,7 @@ describe('with faults between functions, stores and the stream, the ledger finds
   const start = Math.floor(Date.now() / 1000) - 7 * 3600;
 
   beforeAll(async () => {
-    // Partitions are made known at the very first run.
+    // The very first run announces the partitions.
     faults.killSomewhereNew('flusher');
     const settings = { window: '10m', resolution: '1s', streamShards: '2', partitions: '4' };
     stack = await startStack({ port: 0, dataDir: undefined, settings, report: () => {}, faults });
@@ -48,14 +48,14 @@ describe('with faults between functions, stores and the stream, the ledger finds
     random = new Random(1);
   });
 
-  // Of a test that failed: the next must not run with them.
+  // A failed test must not leave its faults to the next.
   afterEach(() => faults.off());
 
   const host = () => client.createHost(`faulty${hosts++}`);
   const drainAll = () => drain(functions, () => {});
   const archiveAll = () => archive(functions, ALL, () => {});
 
-  /** Posts until it is acknowledged, as an agent does. */
+  /** Posts until the samples are acknowledged, as an agent does. */
   async function post(samples: readonly Sample[]): Promise<void> {
     while ((await client.post(samples)) !== 'acknowledged') await sleep(50);
   }
@@ -80,10 +80,10 @@ describe('with faults between functions, stores and the stream, the ledger finds
     }
   }
 
-  /** Whatever was wrong has ended; everything that was acknowledged is there, once, with its last value. */
+  /** Lifts every fault; then every acknowledged sample is read back once, with its last value. */
   async function expectWhole(): Promise<void> {
     faults.off();
-    // Of flushers that failed: whoever drains next would wait for them.
+    // The next drain would wait for the leases of failed flushers.
     await expireLeases(redis);
     const deadline = Date.now() + 60_000;
     const isInTime = () => Date.now() < deadline;
@@ -97,7 +97,7 @@ describe('with faults between functions, stores and the stream, the ledger finds
     expect(ledger.acknowledged).toBeGreaterThan(0);
   }
 
-  /** No loss is open: a flusher that was killed at its very first runs may have left what looks like one. */
+  /** Waits until no loss is open: a flusher killed in its very first runs may have left what looks like one. */
   const recovered = () =>
     until(
       'the end of recovery',
@@ -111,7 +111,7 @@ describe('with faults between functions, stores and the stream, the ledger finds
     (call: Call): boolean =>
       call.functionName === functionName && call.operation === operation;
 
-  /** Runs something again and again, with work of its own each time, for as long as other work takes. */
+  /** Repeats `again` for as long as `work` takes. @returns how often */
   async function meanwhile(work: Promise<unknown>, again: () => Promise<unknown>): Promise<number> {
     let isOver = false;
     let times = 0;
@@ -126,14 +126,14 @@ describe('with faults between functions, stores and the stream, the ledger finds
     return times;
   }
 
-  test('flusher and archiver are killed before and after every change they make', async () => {
+  test('flusher and archiver are killed before and after each of their changes', async () => {
     const hostId = await host();
     for (const [victim, run] of [
       [
         'flusher',
         async () => {
           await functions.invoke('flusher', { drain: true });
-          // As the schedule does, which writes down how far it has come.
+          // As the schedule does, which stores watermarks.
           await functions.invoke('flusher', {});
         },
       ],
@@ -147,7 +147,7 @@ describe('with faults between functions, stores and the stream, the ledger finds
         await run().catch(() => {});
         kill.lift();
         isKilled = kill.hits > 0;
-        // Those of the killed one, or the next would pass them over.
+        // The killed function's leases, or the next run would pass them over.
         await expireLeases(redis);
       }
     }
@@ -185,9 +185,9 @@ describe('with faults between functions, stores and the stream, the ledger finds
     { name: 'after it has written the chunk', phase: 'after' as const, operation: 'PutItem warm' },
     { name: 'before it trims', phase: 'before' as const, operation: 'trim' },
   ])(
-    "a flusher's lease expires $name, and a second flusher runs and more is posted before it goes on",
+    "a flusher's lease expires $name, and before it goes on a second flusher runs and more is posted",
     async ({ phase, operation }) => {
-      // The call that is waited for is to be one for this host.
+      // So that the paused call is one for this host.
       await drainAll();
       const hostId = await host();
       await postRounds(hostId, 0, 6);
@@ -197,7 +197,7 @@ describe('with faults between functions, stores and the stream, the ledger finds
         await postRounds(hostId, 4, 8);
         await ingested();
         await drainAll();
-        // What the first flusher would remove, if it were let.
+        // The first flusher would remove these frames, if it could.
         await postRounds(hostId, 0, 9);
         await ingested();
       });
@@ -208,7 +208,7 @@ describe('with faults between functions, stores and the stream, the ledger finds
     120_000,
   );
 
-  test("a trim's reply is lost, and the trim sent again", async () => {
+  test("a trim's reply is lost, and the trim is sent again", async () => {
     const hostId = await host();
     await postRounds(hostId, 0, 12);
     await ingested();
@@ -219,7 +219,7 @@ describe('with faults between functions, stores and the stream, the ledger finds
         kind: 'interrupt',
         phase: 'after',
         act: async () => {
-          // In the place of what was just removed, before the trim comes again.
+          // In the place of the removed frames, before the trim comes again.
           await postRounds(hostId, 0, 12);
           await ingested();
           return false;
@@ -264,7 +264,7 @@ describe('with faults between functions, stores and the stream, the ledger finds
     { percent: 10, rounds: 20 },
     { percent: 50, rounds: 5 },
   ])(
-    'PutRecords fails for $percent % of the records',
+    'PutRecords refuses $percent % of the records',
     async ({ percent, rounds }) => {
       const hostIds = await Promise.all(Array.from({ length: 8 }, host));
       const own = random.fork();
@@ -286,7 +286,7 @@ describe('with faults between functions, stores and the stream, the ledger finds
     let isFirst = true;
     faults.rule({
       matches: isCall('post', 'PutRecords'),
-      // Some of it is in before the client hears that not all is.
+      // Some records are in before the client hears that not all are.
       fault: () => ({
         kind: 'fail-records',
         share: 0.5,
@@ -315,7 +315,7 @@ describe('with faults between functions, stores and the stream, the ledger finds
     await expectWhole();
   }, 60_000);
 
-  test('DynamoDB is throttled, answers with short pages, and loses answers', async () => {
+  test('DynamoDB throttles, gives short pages and loses answers', async () => {
     const hostId = await host();
     const throttled = faults.rule({
       matches: ({ store }) => store === 'dynamodb',
@@ -359,7 +359,7 @@ describe('with faults between functions, stores and the stream, the ledger finds
     await expectWhole();
   }, 120_000);
 
-  /** What was posted is in memory. */
+  /** Waits until memory has everything posted. */
   async function ingested(): Promise<void> {
     for (let looks = 0; looks < 2; ) {
       looks = stack.host.progress.lagMs === 0 ? looks + 1 : 0;
@@ -368,7 +368,7 @@ describe('with faults between functions, stores and the stream, the ledger finds
   }
 });
 
-/** Where a flusher or an archiver may be cut off: as many as there are, or the test above ends too early. */
+/** Every change at which a flusher or an archiver may be killed; without one of them the test above ended too early. */
 const CHANGES = [
   'flusher dynamodb PutItem recovery flushed',
   'archiver dynamodb DeleteItem warm',

@@ -7,10 +7,10 @@ import { ops } from '../support/ops';
 import { Stores } from '../support/stores';
 import { until } from '../support/until';
 
-/** Points of the flood, and requests of it: 20,000 requests in `npm run test:long`. */
-const POINTS = 1_000_000;
+/** Samples of the flood, and its requests: 20,000 in `npm run test:long`. */
+const SAMPLES = 1_000_000;
 const REQUESTS = Number(process.env.FLOOD_REQUESTS ?? 25);
-/** Of hosts that come and go, each with names of its own. */
+/** Requests of hosts that come and go, each with names of its own. */
 const CHURN_REQUESTS = Number(process.env.CHURN_REQUESTS ?? 60);
 const CHURN_NAMES = 2_500;
 const MAX_RSS_BYTES = 512 * 1024 * 1024;
@@ -33,7 +33,7 @@ describe('a flood', () => {
     await stack?.stop();
   }, 60_000);
 
-  /** Does `work` so many times, a few at a time. */
+  /** Does `work` `count` times, a few at a time. */
   async function times(count: number, work: (n: number) => Promise<void>): Promise<void> {
     let next = 0;
     const lane = async () => {
@@ -47,7 +47,7 @@ describe('a flood', () => {
     return (JSON.parse(body) as { metrics: { time: number; value: number }[] }).metrics;
   };
 
-  /** The most memory that a process of the function has ever had, bytes. */
+  /** Peak memory of the function's processes, bytes. */
   function peakRss(name: 'post' | 'ingester'): number {
     const { functions } = JSON.parse(readFileSync(join(stack.dataDir, 'pids.json'), 'utf8')) as {
       functions: number[];
@@ -67,13 +67,13 @@ describe('a flood', () => {
 
   const megabytes = (bytes: number) => Math.round(bytes / 1024 / 1024);
 
-  test('of a million points of one series and timestamp is stored as one, and delays others by less than a minute', async () => {
+  test('of a million samples of one series and timestamp is stored as one, and delays others by less than a minute', async () => {
     const [flooded, other] = [await client.createHost('flooded'), await client.createHost('other')];
-    const each = POINTS / REQUESTS;
+    const each = SAMPLES / REQUESTS;
     const begin = Date.now();
     let posted = false;
     let slowestMs = 0;
-    // Meanwhile another host posts, and looks until it sees what it posted.
+    // Meanwhile another host posts a sample, reads until it finds it, and repeats.
     const bystander = (async () => {
       let seconds = 0;
       for (; !posted || seconds < 3; seconds++) {
@@ -101,7 +101,7 @@ describe('a flood', () => {
     const postedMs = Date.now() - begin;
     posted = true;
     const seconds = await bystander;
-    // A partition is read in order: where the flooded host's next sample is, the whole flood was.
+    // A partition is read in order: the flooded host's next sample comes after the whole flood.
     await client.post([{ hostId: flooded, name: 'after', time: start, value: 1 }]);
     await until(
       'what came after the flood',
@@ -109,7 +109,7 @@ describe('a flood', () => {
       (seen) => seen.length === 1,
       60_000,
     );
-    // The last place in a request wins, and so does the last request; which that was, among parallel ones, the stream decides.
+    // The last place in the last request wins. The stream decides which of the parallel requests is last.
     const [stored, ...more] = await valuesOf(flooded, 'm');
     expect(more).toEqual([]);
     expect(stored!.value % each).toBe(each - 1);
@@ -119,7 +119,7 @@ describe('a flood', () => {
     expect(where).toMatchObject({ hot: { samples: 0 }, warm: { samples: 1 }, cold: { samples: 0 } });
     expect(await valuesOf(flooded, 'm')).toEqual([stored]);
     console.log(
-      `${POINTS} points of one series and timestamp in ${REQUESTS} requests: acknowledged in ${postedMs} ms, stored as 1; ` +
+      `${SAMPLES} samples of one series and timestamp in ${REQUESTS} requests: acknowledged in ${postedMs} ms, stored as 1; ` +
         `of ${seconds} samples of another host the slowest was seen after ${slowestMs} ms`,
     );
     expect(slowestMs).toBeLessThan(60_000);

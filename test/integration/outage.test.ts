@@ -28,7 +28,7 @@ describe('after an outage', () => {
     await stack?.stop();
   }, 60_000);
 
-  /** Shaped like a host's: gauges that move a little, counters, and what hardly changes. */
+  /** Values shaped like a host's: gauges that move a little, counters, and near constants. */
   const valueAt = (m: number, minute: number) =>
     m % 3 === 0 ? m * 1000 + minute : m % 3 === 1 ? Math.round(50 * Math.sin(minute / 9 + m)) / 4 : m;
   const batch = (hostId: string, at: number): Point[] =>
@@ -45,7 +45,7 @@ describe('after an outage', () => {
       );
   };
 
-  test('of three minutes, what an agent sends again out of order and twice is there once, in every tier', async () => {
+  test('of three minutes, samples that an agent resends out of order and twice are stored once, in every tier', async () => {
     const host = await client.createHost('agent');
     const from = hour - 7200;
     const t0 = from + 30 * MINUTE;
@@ -87,11 +87,11 @@ describe('after an outage', () => {
     );
   }, 120_000);
 
-  test('of the hot tier for an hour, the backlog is caught up at three times the live rate at least', async () => {
+  test('of the hot tier for an hour, the backlog is caught up at three times the live rate or faster', async () => {
     const hosts = await Promise.all(Array.from({ length: 50 }, (_, h) => client.createHost(`backlog${h}`)));
     const from = hour - 3600;
     const { hot } = JSON.parse(readFileSync(join(stack.dataDir, 'pids.json'), 'utf8')) as { hot: number };
-    // It answers nobody, as one that is cut off from the network.
+    // It answers nobody, as if it were cut off from the network.
     process.kill(hot, 'SIGSTOP');
     try {
       for (let at = from; at < from + 3600; at += MINUTE)

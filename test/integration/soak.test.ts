@@ -8,7 +8,7 @@ const run = promisify(execFile);
 const MINUTES = Number(process.env.SOAK_MINUTES ?? 2);
 const SEEDS = (process.env.SOAK_SEEDS ?? '1').split(',');
 
-/** A small load: what is looked for is mistakes, and the tests that run beside it need the machine too. */
+/** A small load: the soak looks for mistakes, and the tests beside it need the machine too. */
 const LOAD = ['--hosts', '6', '--metrics', '10'];
 
 describe('a soak', () => {
@@ -17,12 +17,12 @@ describe('a soak', () => {
     async (seed) => {
       const soak = [join(root, 'scripts', 'soak.ts'), '--seed', seed, '--minutes', String(MINUTES), '--json'];
       const tsx = join(root, 'node_modules', '.bin', 'tsx');
-      // It exits with 1 when it finds something; what it found is in the output all the same.
+      // It exits with 1 when it finds a flaw, and prints its result all the same.
       const { stdout, stderr } = await run(tsx, [...soak, ...LOAD], { maxBuffer: 64 * 1024 * 1024 }).catch(
         (error: { stdout: string; stderr: string }) => error,
       );
       const lastLine = stdout.trim().split('\n').at(-1)!;
-      // The figures are the point of the longer runs.
+      // Longer runs are made for their figures.
       if (MINUTES > 2) console.log(lastLine);
       if (!lastLine.startsWith('{')) throw new Error(stderr);
       const result = JSON.parse(lastLine) as SoakResult;

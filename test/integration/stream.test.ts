@@ -57,7 +57,7 @@ describe('the stream', () => {
     await stack?.stop();
   }, 60_000);
 
-  /** A record as post makes it: values of a host by second. */
+  /** A record as post makes it, with a host's values by second. */
   const recordOf = (host: string, values: Readonly<Record<number, number>>) => {
     const points = new Map(
       Object.entries(values).map(([second, value]) => [
@@ -105,13 +105,13 @@ describe('the stream', () => {
       (error: Error & { stderr: string }) => error.stderr,
     );
 
-  test('has poison put into quarantine alone, with its bytes: first, in the middle and last in a batch', async () => {
+  test('loses only poison records to quarantine, with their bytes: first, in the middle and last in a batch', async () => {
     const host = await client.createHost('poison');
     const poison = [Buffer.from('not a record'), Buffer.alloc(0), Buffer.from([0x48, 0x42, 9, 1])].map(
-      // Empty data Kinesis does not take.
+      // Kinesis takes no empty data.
       (bytes, i) => (bytes.length === 0 ? Buffer.alloc(70_000, i) : bytes),
     );
-    // Cut in the middle: a record that was well until then.
+    // A good record, cut in the middle.
     poison.push(Buffer.from(recordOf(host, { 0: 1 }).data.subarray(0, -3)));
     const good = [0, 1, 2].map((second) => Buffer.from(recordOf(host, { [second]: second / 7 }).data));
     const batch = [poison[0]!, good[0]!, poison[1]!, poison[2]!, good[1]!, good[2]!, poison[3]!];
@@ -154,7 +154,7 @@ describe('the stream', () => {
     expect(shown.reason).not.toBe('');
     expect(Math.abs(shown.arrivalMs - Date.now())).toBeLessThan(600_000);
 
-    // What is poison still stays, and is not there twice.
+    // Poison stays in quarantine, once.
     expect(await ops(stack.url, 'quarantine', 'redrive')).toMatchObject({
       records: 0,
       poison: 4,
@@ -167,9 +167,9 @@ describe('the stream', () => {
     expect(await fails('quarantine', 'show', 'archive/v1')).toContain('key: ');
   }, 90_000);
 
-  test('gives what is driven again the version it had: an old value does not come back, others appear', async () => {
+  test('keeps the versions of redriven records: an old value does not come back, missing samples appear', async () => {
     const host = await client.createHost('redriven');
-    // As if an earlier release could not read it: arrived two days ago.
+    // As if an earlier release could not read it: it arrived two days ago.
     const [shardId, sequenceNumber] = ['shardId-000000000000', '4'];
     const arrivalMs = Date.now() - 2 * DAY_MS;
     await client.post([{ hostId: host, name: METRIC, time: start, value: 10 }]);
@@ -188,7 +188,7 @@ describe('the stream', () => {
     expect(await keys(`quarantine/${shardId}/4`)).toEqual([]);
     await shows(host, { 0: 10, 1: 2 });
 
-    // What the mapping gave up, a day earlier still; one of its records is poison.
+    // A dead letter, a day older still; one of its records is poison.
     const records = [
       recordOf(host, { 1: -1, 2: 3 }).data,
       Buffer.from('poison'),
@@ -223,7 +223,7 @@ describe('the stream', () => {
     await shows(host, { 0: 10, 1: 2, 2: 3, 3: 4 });
   }, 90_000);
 
-  test('is split and merged under load, and every sample is there once', async () => {
+  test('is split and merged under load, and every sample is stored once', async () => {
     const hosts = await Promise.all(Array.from({ length: 8 }, (_, h) => client.createHost(`reshard${h}`)));
     let isEnding = false;
     let rounds = 0;
@@ -233,7 +233,7 @@ describe('the stream', () => {
         await Promise.all(
           hosts.map(async (hostId, h) => {
             const points = [{ hostId, name: METRIC, time: start + rounds, value: rounds * 10 + h }];
-            // An agent posts again what was refused.
+            // An agent posts refused samples again.
             while ((await client.request('POST', '/api/v0/tsdb', points)).status !== 200) refused++;
           }),
         );

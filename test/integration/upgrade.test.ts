@@ -36,7 +36,7 @@ const SETTINGS = {
 };
 const LANES = 2;
 const HOSTS = 5;
-/** The first has whole numbers, which frames of format 2 leave zero bytes out of. */
+/** The first metric has whole numbers, whose zero bytes frames of format 2 leave out. */
 const NAMES = Array.from({ length: 4 }, (_, m) => `custom.upgrade.m${m}`);
 const POST_EVERY_MS = 250;
 const MOVE_EVERY_MS = 500;
@@ -46,7 +46,7 @@ const PATIENCE_MS = 60_000;
 const newest = (versions: readonly number[]) => Math.max(...versions);
 const oldest = (versions: readonly number[]) => Math.min(...versions);
 
-/** Every format that this tree can write in two versions: the release after it writes the newest, the one before it the oldest. */
+/** Formats that this tree can write in two versions: the next release writes the newest, the previous one the oldest. */
 const WRITERS: Formats = {
   record: { reads: FORMATS.record.reads, writes: [newest(FORMATS.record.writes)] },
   frame: { reads: FORMATS.frame.reads, writes: [newest(FORMATS.frame.writes)] },
@@ -85,7 +85,7 @@ describe('builds that are deployed while the stack runs', () => {
   let releases: { readers: string; writers: string; strangers: string };
 
   beforeAll(async () => {
-    // First, so that the others find what it has synthesized.
+    // First, so that the builds below reuse its synthesis.
     const readers = await buildRelease(SETTINGS, READERS);
     const [started, writers, strangers] = await Promise.all([
       startLocalStack({ settings: SETTINGS }),
@@ -112,7 +112,7 @@ describe('builds that are deployed while the stack runs', () => {
     for (const folder of Object.values(releases ?? {})) rmSync(folder, { recursive: true, force: true });
   }, 60_000);
 
-  /** Format versions of the records that the stream holds. */
+  /** Format versions of the stream's records. */
   async function recordVersions(): Promise<Set<number>> {
     const versions = new Set<number>();
     const { Shards = [] } = await kinesis.send(new ListShardsCommand({ StreamName: stack.stream }));
@@ -173,7 +173,7 @@ describe('builds that are deployed while the stack runs', () => {
         await sleep(MOVE_EVERY_MS);
       }
     });
-    /** As many samples as five posts of each host have. */
+    /** Waits for as many samples as five posts of each host have. */
     const posted = async () => {
       const enough = ledger.acknowledged + 5 * HOSTS * NAMES.length;
       await until(
@@ -206,7 +206,7 @@ describe('builds that are deployed while the stack runs', () => {
     return { asFound, archived, gaps, failures: client.failures, acknowledged: ledger.acknowledged };
   }
 
-  /** How many records are in quarantine. */
+  /** Counts the records in quarantine. */
   const quarantined = async () =>
     (await functions.invoke<QuarantineList>('recovery', { action: 'list' })).objects.length;
 
@@ -215,17 +215,23 @@ describe('builds that are deployed while the stack runs', () => {
   const json = 'application/json';
   test.each([
     {
-      name: 'another content type, as a page elsewhere could send',
+      name: 'another content type',
       type: 'text/plain',
       body: '{}',
       status: 415,
     },
-    { name: 'no JSON', type: json, body: '{', status: 400, says: /not JSON/ },
-    { name: 'a field unknown', type: json, body: '{"function":"post"}', status: 400, says: /function/ },
-    { name: 'a function unknown', type: json, body: '{"functions":["poster"]}', status: 400, says: /poster/ },
-    { name: 'a setting unknown', type: json, body: '{"settings":{"x":"1"}}', status: 400, says: /x/ },
-    { name: 'no assembly', type: json, body: '{"assembly":"/nowhere"}', status: 400, says: /nowhere/ },
-  ])('what cannot be deployed is refused: $name', async ({ type, body, status, says }) => {
+    { name: 'a body that is not JSON', type: json, body: '{', status: 400, says: /not JSON/ },
+    { name: 'an unknown field', type: json, body: '{"function":"post"}', status: 400, says: /function/ },
+    {
+      name: 'an unknown function',
+      type: json,
+      body: '{"functions":["poster"]}',
+      status: 400,
+      says: /poster/,
+    },
+    { name: 'an unknown setting', type: json, body: '{"settings":{"x":"1"}}', status: 400, says: /x/ },
+    { name: 'a missing assembly', type: json, body: '{"assembly":"/nowhere"}', status: 400, says: /nowhere/ },
+  ])('a deployment is refused: $name', async ({ type, body, status, says }) => {
     const response = await fetch(new URL(DEPLOY_PATH, stack.url), {
       method: 'POST',
       headers: { ...stack.operatorHeaders, 'content-type': type },
@@ -236,14 +242,14 @@ describe('builds that are deployed while the stack runs', () => {
     expect(error.message).toMatch(says ?? /./);
   });
 
-  test('upgraded, rolled back and upgraded again under load lose, double and alter nothing, whichever function comes first', async () => {
+  test('are upgraded, rolled back and upgraded again under load, whichever function comes first: no sample is lost, doubled or altered', async () => {
     await stack.deploy(releases.readers);
     const result = await ledgerOf(1, async (posted) => {
       await posted();
       expect(await recordVersions()).not.toContain(WRITERS.record.writes[0]);
       expect(await frameVersions()).not.toContain(WRITERS.frame.writes[0]);
 
-      // The writers of records first: what is between them and memory is still of the release before.
+      // The writers of records first; the functions that move them are still the previous release's.
       await stack.deploy(releases.writers, POSTING);
       await posted();
       await stack.deploy(releases.writers, MOVING);
@@ -251,7 +257,7 @@ describe('builds that are deployed while the stack runs', () => {
       expect(await recordVersions()).toContain(WRITERS.record.writes[0]);
       await until('new frames', frameVersions, (seen) => seen.has(WRITERS.frame.writes[0]), PATIENCE_MS);
 
-      // Back, with records in the stream and frames in memory that the release before never wrote.
+      // Back, with records in the stream and frames in memory that the previous release never wrote.
       await stack.deploy(releases.readers);
       expect(await frameVersions()).toContain(WRITERS.frame.writes[0]);
       await posted();
@@ -267,17 +273,17 @@ describe('builds that are deployed while the stack runs', () => {
     expect(await quarantined()).toBe(0);
   }, 180_000);
 
-  test('rolled back too far put aside what they cannot read, and the next upgrade brings it back', async () => {
+  test('are rolled back too far, quarantine the records they cannot read, and the next upgrade brings those back', async () => {
     await stack.deploy(releases.writers);
     let redriven: RedriveResult | undefined;
     const result = await ledgerOf(2, async (posted) => {
       await posted();
-      // Its ingester meets records that it cannot read, old ones and what post writes until it is rolled back too.
+      // Its ingester meets records that it cannot read: old ones, and those of post until it is rolled back too.
       await stack.deploy(releases.strangers, MOVING);
       await posted();
       await until('quarantine', quarantined, (records) => records >= HOSTS, PATIENCE_MS);
       await stack.deploy(releases.strangers, POSTING);
-      // Corrections of what is put aside among them: they stay the later ones.
+      // Some correct quarantined samples; the corrections stay the later ones.
       await posted();
       await stack.deploy(releases.writers);
       await posted();

@@ -10,7 +10,7 @@ export interface AgentOptions {
   readonly onStop: string;
 }
 
-/** What one minute brings. */
+/** One minute's samples. */
 export interface Batch {
   /** Seconds since epoch. */
   readonly time: number;
@@ -29,23 +29,23 @@ export class AgentError extends Error {
 }
 
 /**
- * A client that speaks as mackerel-agent was seen to: its requests byte for byte in order and form, its buffering and
- * its retries. Time is the caller's: a minute passes when it says so.
+ * A client that behaves as mackerel-agent: the same requests, byte for byte and in the same order, the same buffering and
+ * retries. The caller decides when a minute passes.
  *
  * @see ../../shared/protocol/mackerel/README.md
  */
 export class ScriptedAgent {
-  /** As the file `id` keeps it over restarts. */
+  /** The agent keeps it in its file `id` over restarts. */
   hostId: string | undefined;
   private readonly queue: Batch[] = [];
   private isFailing = false;
   private http = new HttpAgent({ keepAlive: true, maxSockets: 1 });
-  /** Times of the batches of each metric post that was tried, retries included. */
+  /** For each metric post that was tried, retries included: its batches' times. */
   readonly posts: number[][] = [];
 
   constructor(private options: AgentOptions) {}
 
-  /** Finds or makes its host, brings status and specification up to date, defines its graphs. */
+  /** Finds or creates the host, updates its status and specification, defines its graphs. */
   async start(): Promise<void> {
     const { customIdentifier, onStart } = this.options;
     if (this.hostId === undefined) {
@@ -80,7 +80,7 @@ export class ScriptedAgent {
     await this.call('PUT', `hosts/${this.hostId}?`, this.specification());
   }
 
-  /** A minute passes: what was sampled is queued, and what is queued is sent, two batches at a time, or one of it tried. */
+  /** Lets a minute pass: queues its batch, then sends the queue, two batches at a time; while posts fail, tries one. */
   async minute(batch: Batch): Promise<void> {
     this.queue.push(batch);
     await this.send();
@@ -104,14 +104,14 @@ export class ScriptedAgent {
     this.http.destroy();
   }
 
-  /** Batches that wait. */
+  /** Number of waiting batches. */
   get queued(): number {
     return this.queue.length;
   }
 
   private async send(): Promise<void> {
     while (this.queue.length > 0) {
-      // While posts fail, one batch a minute is tried; it goes to the tail, and comes back out of order.
+      // While posts fail, one batch a minute is tried; it goes to the tail, and is resent out of order.
       const batches = this.queue.splice(0, this.isFailing ? 1 : 2);
       try {
         await this.post(batches);
@@ -127,7 +127,7 @@ export class ScriptedAgent {
 
   private async post(batches: readonly Batch[]): Promise<void> {
     const points = batches.flatMap(({ time, values }) =>
-      // Go leaves out what is zero in `time`, never in `value`.
+      // Go omits a zero `time`, never a zero `value`.
       [...values].map(([name, value]) => ({ hostId: this.hostId, name, time, value })),
     );
     for (let tries = 0; ; tries++) {
@@ -136,7 +136,7 @@ export class ScriptedAgent {
         await this.call('POST', 'tsdb?', points);
         return;
       } catch (error) {
-        // One immediate retry, of network errors alone.
+        // One immediate retry, after a network error only.
         if (tries > 0 || (error as AgentError).status !== undefined) throw error;
       }
     }
@@ -163,7 +163,7 @@ export class ScriptedAgent {
     };
   }
 
-  /** @throws {AgentError} for whatever the Go client calls a failure */
+  /** @throws {AgentError} for every answer that the Go client calls a failure */
   private call<T>(method: string, path: string, body?: unknown): Promise<T> {
     const { apiBase, apiKey } = this.options;
     // Go's encoder ends with a newline.

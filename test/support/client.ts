@@ -1,11 +1,11 @@
-/** A client of the HTTP API, as an agent or a dashboard would be one: plain fetch. */
+/** A client of the HTTP API, with plain fetch, as a dashboard has. */
 export class Client {
   constructor(
     private readonly url: string,
     private readonly apiKey: string,
   ) {}
 
-  /** What every request bears. */
+  /** Headers of every request. */
   get headers(): Record<string, string> {
     return { 'x-api-key': this.apiKey, 'content-type': 'application/json' };
   }
@@ -39,7 +39,7 @@ export class Client {
     await this.json('POST', '/api/v0/tsdb', points);
   }
 
-  /** The body of the answer, byte for byte; `from` and `to` in seconds, both included. */
+  /** Reads a metric, `from` and `to` in seconds, both included. @returns the answer's body, byte for byte */
   async metrics(hostId: string, name: string, from: number, to: number): Promise<string> {
     const response = await this.request(
       'GET',

@@ -9,12 +9,12 @@ import { until } from './until';
 
 const PRIMARIES = 3;
 const SLOTS = 16_384;
-/** After which a node that does not answer is taken to have failed. */
+/** A node that does not answer for so long counts as failed. */
 const NODE_TIMEOUT_MS = 1_500;
 /** Keys moved by one MIGRATE. */
 const MOVED_KEYS = 100;
 
-/** A server of the cluster, and a client that goes to it alone. */
+/** A server of the cluster, with a client of its own. */
 export interface ClusterNode {
   readonly id: string;
   readonly port: number;
@@ -23,18 +23,18 @@ export interface ClusterNode {
 }
 
 export interface LocalCluster {
-  /** As functions are given it. */
+  /** In the form that functions take. */
   readonly url: string;
-  /** Three that were primaries at the start, then a replica of each, in the same order. */
+  /** The three first primaries, then a replica of each, in the same order. */
   readonly nodes: readonly ClusterNode[];
-  /** The node that answers for a slot now, by what the first node that answers says. */
+  /** The node that owns a slot now, by the first node's answer. */
   ownerOf(slot: number): Promise<ClusterNode>;
-  /** Moves a slot and its keys between primaries, as a reshard does, key by key while clients go on. */
+  /** Moves a slot and its keys between primaries as a reshard does: key by key, while clients go on. */
   moveSlot(slot: number, from: ClusterNode, to: ClusterNode): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Three primaries and a replica of each on this machine, formed by commands as ElastiCache would be. */
+/** Starts three primaries with a replica each on this machine. */
 export async function startCluster(): Promise<LocalCluster> {
   const dir = temporaryDir();
   const started: StartedNode[] = [];
@@ -154,7 +154,7 @@ function launch(dir: string, port: number, busPort: number): ChildProcess {
       ...['--port', String(port), '--bind', '127.0.0.1', '--dir', home, '--save', '', '--appendonly', 'no'],
       ...['--maxmemory-policy', 'noeviction', '--cluster-enabled', 'yes', '--cluster-port', String(busPort)],
       ...['--cluster-node-timeout', String(NODE_TIMEOUT_MS), '--cluster-require-full-coverage', 'no'],
-      // A replica that was stopped is still one that may take over; replication begins without a wait.
+      // A replica that was paused may still take over, and replication begins at once.
       ...['--cluster-replica-validity-factor', '0', '--repl-diskless-sync-delay', '0'],
     ],
     { stdio: ['ignore', log, log] },
@@ -174,7 +174,7 @@ async function moveSlot(
     if (keys.length === 0) break;
     await from.redis.call('MIGRATE', '127.0.0.1', to.port, '', 0, 5_000, 'KEYS', ...keys);
   }
-  // The new owner first, so that the slot is never without one.
+  // The new owner hears first, so that the slot always has one.
   await to.redis.call('CLUSTER', 'SETSLOT', slot, 'NODE', to.id);
   await from.redis.call('CLUSTER', 'SETSLOT', slot, 'NODE', to.id);
   await Promise.allSettled(

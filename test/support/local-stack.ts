@@ -12,13 +12,13 @@ const root = join(__dirname, '..', '..');
 
 export interface LocalStack extends StackAddresses {
   readonly dataDir: string;
-  /** What a request to an endpoint that is not the public API bears. */
+  /** Headers of a request to an endpoint that is not the public API. */
   readonly operatorHeaders: Readonly<Record<string, string>>;
   /**
    * Deploys another build while everything runs.
    *
    * @param assembly folder of a synthesized cloud assembly
-   * @param functions such as `ingester`; all, unless they are given
+   * @param functions kinds such as `ingester`; default: all
    */
   deploy(assembly: string, functions?: readonly string[]): Promise<void>;
   /** SIGKILL to every process of every function. */
@@ -31,9 +31,9 @@ export interface LocalStack extends StackAddresses {
 /** Starts the whole pipeline as `npm start` does, on free ports, with a data directory of its own. */
 export async function startLocalStack(options: {
   readonly settings?: Readonly<Record<string, string>>;
-  /** A free one, unless it is given. */
+  /** @default a free port */
   readonly port?: number;
-  /** To start again on what an earlier stack left; it is then not removed at the end. */
+  /** An earlier stack's data, not removed at the end. @default a new folder, removed at the end */
   readonly dataDir?: string;
 }): Promise<LocalStack> {
   const dataDir = options.dataDir ?? temporaryDir();
@@ -96,6 +96,6 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has ended meanwhile.
+    // The process has ended meanwhile.
   }
 }

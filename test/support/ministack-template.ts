@@ -14,14 +14,14 @@ export interface Template {
   readonly Outputs?: Record<string, unknown>;
 }
 
-/** What ministack's CloudFormation refuses to know (1.5.33): left out, with nothing that anything else refers to. */
+/** Types that ministack's CloudFormation (1.5.33) refuses. No other resource refers to one. */
 const UNKNOWN_TYPES = ['AWS::EC2::FlowLog', 'AWS::Budgets::Budget'];
 
 /**
- * Makes an assembly deployable to ministack: without the types it refuses, and with a real Valkey in place of the
- * cache, which there has no server behind it. Everything else is deployed as it is synthesized.
+ * Makes an assembly deployable to ministack: removes the types it refuses, and puts a real Valkey in place of the cache,
+ * which has no server there. All else stays as synthesized.
  *
- * @param change made to each template afterwards, by its file's name
+ * @param change applied to each template afterwards, with its file's name
  */
 export function adaptToMinistack(
   assemblyDir: string,
@@ -37,7 +37,7 @@ export function adaptToMinistack(
       const variables = (resource.Properties as { Environment?: { Variables?: Record<string, unknown> } })
         ?.Environment?.Variables;
       if (variables !== undefined && ENV.redis in variables) variables[ENV.redis] = redisUrl;
-      // The canary's: ministack's APIs have no name that resolves, and nothing there may call AWS' own.
+      // The canary's API address: ministack's APIs have no name that resolves.
       if (variables !== undefined && ENV.apiUrl in variables) variables[ENV.apiUrl] = 'http://127.0.0.1:9/';
     }
     change(template, name);
@@ -47,7 +47,7 @@ export function adaptToMinistack(
   }
 }
 
-/** Gives a template that was changed another name in the bucket of assets, where one of its first name may be already. */
+/** Gives a changed template a new name in the assets bucket, which may have one under the old name. */
 function rename(assemblyDir: string, template: string, hash: string): void {
   const assets = join(assemblyDir, template.replace('.template.', '.assets.'));
   const { files } = JSON.parse(readFileSync(assets, 'utf8')) as {
@@ -58,7 +58,7 @@ function rename(assemblyDir: string, template: string, hash: string): void {
     writeFileSync(file, readFileSync(file, 'utf8').replaceAll(old, hash));
 }
 
-/** It knows no configuration endpoint of a cache either; what is exported in its place is used by nobody. */
+/** ministack has no configuration endpoint of a cache. Nobody uses what is exported in its place. */
 function withoutEndpoint(_: string, value: unknown): unknown {
   const attribute = (value as { 'Fn::GetAtt'?: unknown[] } | null)?.['Fn::GetAtt'];
   return attribute?.[1] === 'ConfigurationEndPoint.Address' ? 'localhost' : value;

@@ -12,9 +12,9 @@ import { until } from './until';
 const root = join(__dirname, '..', '..');
 const run = promisify(execFile);
 
-/** ministack with all of its services, IAM enforced, over TLS: bucket policies deny everything else. */
+/** ministack with all of its services and IAM enforced. Over TLS: the bucket policies deny plain HTTP. */
 export interface Ministack {
-  /** For the CDK CLI, the SDK and operator commands. */
+  /** Environment of the CDK CLI, the SDK and operator commands. */
   readonly environment: NodeJS.ProcessEnv;
   stop(): Promise<void>;
 }
@@ -25,12 +25,12 @@ export async function startMinistack(dir: string): Promise<Ministack> {
   const certificate = join(dir, 'ministack-tls', 'server.crt');
   const environment = {
     PATH: `${join(process.execPath, '..')}:${process.env.PATH}`,
-    // The CLI keeps accounts and its own log there.
+    // The CLI keeps accounts and its log there.
     HOME: dir,
     TMPDIR: dir,
     CI: '1',
     CDK_DISABLE_VERSION_CHECK: '1',
-    // By address, at which clients of S3 put the bucket into the path: not every resolver knows bucket.localhost.
+    // An address, not a name: S3 clients then put the bucket into the path. Not every resolver knows bucket.localhost.
     AWS_ENDPOINT_URL: `https://127.0.0.1:${port}`,
     AWS_ACCESS_KEY_ID: 'test',
     AWS_SECRET_ACCESS_KEY: 'test',
@@ -42,7 +42,7 @@ export async function startMinistack(dir: string): Promise<Ministack> {
   const child: ChildProcess = spawn(join(root, '.local', 'venv', 'bin', 'ministack'), {
     env: { ...environment, AUTH: 'true', USE_SSL: '1', BIND_HOST: '127.0.0.1', GATEWAY_PORT: String(port) },
     stdio: ['ignore', log, log],
-    // A group of its own, with the processes in which it runs functions: they end with it.
+    // A process group of its own, with the processes of its functions: they end with it.
     detached: true,
   });
   const gone = once(child, 'exit');
@@ -82,8 +82,8 @@ function statusOf(port: number): Promise<number | undefined> {
 }
 
 /**
- * Serves a deployed HTTP API at an address of its own. ministack tells APIs apart by the Host header, whose name only some
- * resolvers know, and which fetch does not let one set.
+ * Serves a deployed HTTP API at an address of its own. ministack tells APIs apart by the Host header; not every resolver
+ * knows that name, and fetch cannot set the header.
  */
 export async function serveApi(
   environment: NodeJS.ProcessEnv,
@@ -114,14 +114,14 @@ export async function serveApi(
   };
 }
 
-/** A command that did not end with 0. */
+/** A command ended with another exit code than 0. */
 export interface Failure extends Error {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Runs the real CLI. */
+/** Runs the real CDK CLI. */
 export async function cdk(environment: NodeJS.ProcessEnv, cwd: string, ...args: string[]): Promise<string> {
   const { stdout, stderr } = await run(
     process.execPath,
@@ -133,7 +133,7 @@ export async function cdk(environment: NodeJS.ProcessEnv, cwd: string, ...args: 
   return stdout + stderr;
 }
 
-/** Runs an operator command against a deployed stack, as an operator would, and reads its `--json`. */
+/** Runs an operator command against a deployed stack, and reads its `--json`. */
 export async function opsOnStack<T>(
   environment: NodeJS.ProcessEnv,
   stack: string,

@@ -2,7 +2,7 @@ import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020';
 
 type Json = Record<string, unknown>;
 
-/** Holds answers against an OpenAPI document: a status that the operation has, and JSON of its schema. */
+/** Checks answers against an OpenAPI document: the status is the operation's, the JSON fits its schema. */
 export class OpenApiChecker {
   private readonly ajv = new Ajv2020({ strict: false, allErrors: false });
   private readonly validators = new Map<string, ValidateFunction>();
@@ -11,7 +11,7 @@ export class OpenApiChecker {
     this.ajv.addSchema({ $id: 'openapi', ...document });
   }
 
-  /** @returns what is wrong with an answer; undefined when it is as the document says */
+  /** @returns the answer's first mistake; undefined if it has none */
   flawOf(
     method: string,
     path: string,

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** A network between a client and a server that can be cut. */
+/** A network between a client and a server, which can be cut. */
 export class Relay {
   private readonly sockets = new Set<Socket>();
   private server: Server | undefined;
   private losesNextAnswer = false;
-  /** Answers that were lost on their way. */
+  /** Number of lost answers. */
   lostAnswers = 0;
 
   private constructor(
@@ -28,7 +28,7 @@ export class Relay {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** Listens, and leads to `target` from now on. */
+  /** Listens, and relays to `target` from now on. */
   async connect(target = this.target.href): Promise<void> {
     this.target = new URL(target);
     this.server = createServer((client) => this.join(client)).listen(this.port, '127.0.0.1');
@@ -42,7 +42,7 @@ export class Relay {
     await closed;
   }
 
-  /** The next request reaches the server, and its connection drops before the answer comes. */
+  /** Passes the next request on, and drops its connection before the answer. */
   loseNextAnswer(): void {
     this.losesNextAnswer = true;
   }

@@ -13,8 +13,8 @@ const root = join(__dirname, '..', '..');
 export type Formats = Readonly<Record<keyof typeof FORMATS, FormatVersions>>;
 
 /**
- * Builds this tree as a release whose table of formats (shared/model/formats.ts) is another: its bundles, and its template with
- * the settings that are its defaults.
+ * Builds this tree as a release with another table of formats (shared/model/formats.ts): its bundles, and its template with
+ * that release's defaults.
  *
  * @returns the folder of the cloud assembly, for the caller to remove
  */
@@ -52,7 +52,7 @@ export async function buildRelease(
   const handlerOf = (name: string) => join(root, 'functions', name.split('-').at(-1)!, 'handler.ts');
   await build({
     ...BUNDLE_OPTIONS,
-    // What they share is parsed once.
+    // One build, so that shared modules are parsed once.
     entryPoints: Object.fromEntries(
       readAssembly(folder).functions.map(({ name, codeDir }) => [
         join(relative(folder, codeDir), 'index'),

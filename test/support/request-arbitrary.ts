@@ -2,7 +2,7 @@ import fc from 'fast-check';
 
 type Json = Record<string, unknown>;
 
-/** An operation of an OpenAPI document, its references resolved as far as requests need. */
+/** An operation of an OpenAPI document, with the references that requests need resolved. */
 export interface Operation {
   readonly method: string;
   readonly path: string;
@@ -12,9 +12,9 @@ export interface Operation {
     readonly required: boolean;
     readonly schema: Json;
   }[];
-  /** Schema of the body. */
+  /** The body's schema. */
   readonly body: Json | undefined;
-  /** Whether the body is line protocol. */
+  /** The body is line protocol. */
   readonly isLines: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface GeneratedRequest {
   readonly body: string | undefined;
 }
 
-/** Values that are likely to mean something, by the name of the parameter or property; the first most often. */
+/** Meaningful values, by the name of a parameter or property; the first is drawn most often. */
 export type KnownValues = Readonly<Record<string, readonly unknown[]>>;
 
 export function operationsOf(document: Json): Operation[] {
@@ -84,7 +84,7 @@ const oddNumber = fc.constantFrom(
   4e9,
 );
 
-/** Any JSON, as far from what is asked for as can be. */
+/** Any JSON, unlike what the document describes. */
 const oddJson: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(null, true, false, [], {}, [[]], [null]) },
   { weight: 3, arbitrary: oddText },
@@ -100,9 +100,9 @@ function nested(depth: number): unknown {
 }
 
 /**
- * Values of a JSON schema, mostly; now and then something else, here or further in.
+ * Draws values that fit a JSON schema, mostly; now and then something else, at any depth.
  *
- * @param name of the property, for what is known of it
+ * @param name of the property, which chooses among the known values
  */
 function arbitraryOf(schema: Json, known: KnownValues, name: string): fc.Arbitrary<unknown> {
   const values = known[name];
@@ -204,7 +204,7 @@ const rawBody = fc.constantFrom(
   'true',
 );
 
-/** Line protocol, or what is near it. */
+/** Line protocol, or nearly so. */
 const lines = fc
   .array(
     fc
@@ -230,7 +230,7 @@ const lines = fc
   )
   .map((all) => all.join('\n').toWellFormed());
 
-/** Requests for the operations of a document, mostly as it describes them. */
+/** Draws requests for a document's operations, mostly as it describes them. */
 export function requestArbitrary(
   operations: readonly Operation[],
   known: KnownValues,
@@ -265,7 +265,7 @@ function requestFor(operation: Operation, known: KnownValues): fc.Arbitrary<Gene
     parameters.forEach(({ name, in: place }, i) => {
       const value = chosen[i];
       if (place === 'path') {
-        // An empty segment would be another path.
+        // An empty segment would make another path.
         path = path.replace(`{${name}}`, () => escaped(value === undefined ? 'none' : value) || 'none');
       } else if (value !== undefined) {
         for (const one of [value].flat()) query.push(`${name}=${escaped(one)}`);
@@ -282,7 +282,7 @@ function requestFor(operation: Operation, known: KnownValues): fc.Arbitrary<Gene
 
 function escaped(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
-  // A dot segment would be resolved away, as every client does.
+  // Clients resolve dot segments away.
   if (/^\.{1,2}$/.test(text)) return 'dots';
   return encodeURIComponent(text.slice(0, 2000).toWellFormed());
 }

@@ -9,7 +9,7 @@ export interface StoreAddresses {
   readonly bucket: string;
 }
 
-/** Looks into the three tiers with their own clients, past everything of ours. */
+/** Looks into the three tiers with their own clients, without our code. */
 export class Stores {
   readonly redis: Redis;
   readonly dynamodb: DynamoDBClient;
@@ -27,7 +27,7 @@ export class Stores {
     this.s3 = new S3Client({ ...aws, forcePathStyle: true });
   }
 
-  /** Lists of frames in Redis, and how many frames there are in all. */
+  /** Counts the lists of frames in Redis, and their frames. */
   async hot(): Promise<{ lists: number; frames: number }> {
     let lists = 0;
     let frames = 0;
@@ -39,7 +39,7 @@ export class Stores {
     return { lists, frames };
   }
 
-  /** Items of the table of chunks. */
+  /** Counts the warm table's items, and their chunks' bytes. */
   async warm(): Promise<{ items: number; bytes: number }> {
     let items = 0;
     let bytes = 0;
@@ -52,7 +52,7 @@ export class Stores {
     return { items, bytes };
   }
 
-  /** Objects of the archive. */
+  /** Counts the archive's objects, and their bytes. */
   async cold(): Promise<{ objects: number; bytes: number }> {
     let objects = 0;
     let bytes = 0;

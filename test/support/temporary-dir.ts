@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const base = join(__dirname, '..', '..', '.local', 'tests');
 
-/** A new folder below the checkout, for the caller to remove. */
+/** Makes a folder below the checkout, which the caller removes. */
 export function temporaryDir(): string {
   mkdirSync(base, { recursive: true });
   return mkdtempSync(join(base, 'run-'));

@@ -37,11 +37,11 @@ export interface Tiers {
   readonly warm: WarmTier;
   readonly cold: ColdTier;
   readonly catalogue: Catalogue;
-  /** One of another instance, which has written nothing yet. */
+  /** Another instance's catalogue, with empty caches. */
   newCatalogue(): Catalogue;
   readonly manifest: Manifest;
   readonly recovery: RecoveryTable;
-  /** The table of everything that is not a chunk. */
+  /** The table of everything but chunks. */
   readonly meta: Table;
   readonly tenants: Tenants;
   readonly losses: LossWatch;
@@ -49,7 +49,7 @@ export interface Tiers {
   readonly now: () => number;
   readonly deletedTenants: DeletedTenants;
   readonly newSeries: SeriesCounter;
-  /** Straight to the hot tier's server. */
+  /** A client of the hot tier's server. */
   readonly redis: Redis;
   /** Requests to DynamoDB and S3 so far. */
   calls(): number;
@@ -57,9 +57,9 @@ export interface Tiers {
 }
 
 /**
- * The tiers on real servers, without functions around them.
+ * Starts the tiers on real servers, without functions.
  *
- * @param redisUrl of a hot tier that is there already
+ * @param redisUrl a running hot tier's; default: a new server
  */
 export async function startTiers(redisUrl?: string): Promise<Tiers> {
   const dir = temporaryDir();

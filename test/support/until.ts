@@ -1,7 +1,7 @@
 /**
  * Waits for a condition, never for time.
  *
- * @throws with the last thing seen when it does not come true within `timeoutMs`
+ * @throws with the last value seen, if the condition is not true within `timeoutMs`
  */
 export async function until<T>(
   what: string,

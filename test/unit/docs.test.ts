@@ -2,6 +2,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { FUNCTIONS } from '../../shared/platform/names';
+import { settingsSchema } from '../../shared/platform/settings';
 
 const root = join(__dirname, '..', '..');
 const OTHERS = new Set(['node_modules', '.local', '.git', 'cdk.out']);
@@ -38,6 +39,12 @@ describe.each(documents)('%s', (document) => {
   test('shows commands and options that exist', () => {
     const unknown = commandsIn(text).filter(({ words, flags }) => !isCommand(words, flags));
     expect(unknown).toEqual([]);
+  });
+
+  test('shows settings that exist', () => {
+    const shown = [...text.matchAll(/(?<!\S)(?:--set|-c) ([a-zA-Z]+)=/g)].map(([, name]) => name!);
+    const known = new Set(['stage', 'key', ...Object.keys(settingsSchema.shape)]);
+    expect(shown.filter((name) => !known.has(name))).toEqual([]);
   });
 });
 
@@ -156,7 +163,7 @@ function commandsIn(text: string): Shown[] {
     const [, after = ''] = / -- (.*)/.exec(rest!) ?? [];
     const flags = [...after.matchAll(/(?<!\S)\[?(--[\w-]+)/g)].map(([, flag]) => flag!);
     const [first, second] = after.split(/\s+/).filter((word) => word !== '') as [string?, string?];
-    if (script !== 'ops' && script !== 'bench') return [{ words: [script], flags: [] }];
+    if (script !== 'ops' && script !== 'bench') return [{ words: [script], flags }];
     if (first === undefined || !/^[a-z]/.test(first)) return [{ words: [script], flags }];
     const groups = first.split('|');
     const isGroup = [...operatorCommands().keys()].some((name) => name.startsWith(`${first} `));
@@ -169,7 +176,8 @@ function commandsIn(text: string): Shown[] {
 function isCommand([script, ...words]: readonly string[], flags: readonly string[]): boolean {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
   if (scripts[script!] === undefined) return false;
-  if (words.length === 0) return true;
+  const ours = ['start', 'soak'].includes(script!) ? flags : [];
+  if (words.length === 0) return ours.every((flag) => hasOption(`scripts/${script}.ts`, flag));
   if (script === 'bench')
     return benchmarks().includes(words[0]!) && flags.every((flag) => hasOption('scripts/bench/', flag));
   const commands = operatorCommands();
@@ -195,7 +203,7 @@ function operatorCommands(): Map<string, string> {
     const text = read(file);
     const [, own] = /new Command\('([\w-]+)'\)/.exec(text) ?? [];
     const group = own === undefined || own === 'ops' ? '' : `${own} `;
-    const names = [...text.matchAll(/(?<!\.)\bcommand\('([\w-]+)'/g)].map(([, name]) => name!);
+    const names = [...text.matchAll(/(?<!\.)\bcommand\(\s*'([\w-]+)'/g)].map(([, name]) => name!);
     if (names.length === 0 && group !== '') commands.set(own!, file);
     for (const name of names) commands.set(`${group}${name}`, file);
   }

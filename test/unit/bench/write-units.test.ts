@@ -4,8 +4,8 @@ const key = { pk: { S: 'p' }, sk: { S: 's' } };
 const base64 = (bytes: number) => Buffer.alloc(bytes).toString('base64');
 
 test.each<{ name: string; item: Parameters<typeof itemBytes>[0]; bytes: number }>([
-  { name: 'names and texts in UTF-8', item: { pk: { S: 'é' } }, bytes: 4 },
-  { name: 'binary as it is, not in base64', item: { c: { B: base64(100) } }, bytes: 101 },
+  { name: 'names and text, in UTF-8', item: { pk: { S: 'é' } }, bytes: 4 },
+  { name: 'binary as bytes, not as base64', item: { c: { B: base64(100) } }, bytes: 101 },
   { name: 'a number by its significant digits', item: { n: { N: '-0012.345' } }, bytes: 1 + 4 },
   {
     name: 'sets by their members',
@@ -18,7 +18,7 @@ test.each<{ name: string; item: Parameters<typeof itemBytes>[0]; bytes: number }
 
 test.each([
   {
-    name: 'an item of just a KB',
+    name: 'an item of one KB',
     operation: 'PutItem',
     input: { Item: { ...key, c: { B: base64(1017) } } },
     units: 1,
@@ -31,7 +31,7 @@ test.each([
   },
   { name: 'a deletion', operation: 'DeleteItem', input: { Key: key }, units: 1 },
   {
-    name: 'an update by what it sets',
+    name: 'an update, by the values it sets',
     operation: 'UpdateItem',
     input: { Key: key, ExpressionAttributeValues: { ':c': { B: base64(2048) } } },
     units: 3,
@@ -48,6 +48,6 @@ test.each([
   expect(writeUnitsOf(operation, input)).toBe(units);
 });
 
-test('a request that is not known is no guess', () => {
+test('an unknown request is an error, not a guess', () => {
   expect(() => writeUnitsOf('TransactWriteItems', {})).toThrow('TransactWriteItems');
 });

@@ -20,7 +20,7 @@ const dynamodb = (operation: string, input: object) =>
     body: Buffer.from(JSON.stringify(input)),
   });
 
-describe('a request is told by what it calls and what about', () => {
+describe('a request is named by its operation and its object', () => {
   test.each([
     {
       name: 'a chunk that is written',
@@ -66,12 +66,12 @@ describe('a request is told by what it calls and what about', () => {
   });
 });
 
-test('an error that a service has no word for is an internal one', () => {
+test('an error that a service does not have is an internal one', () => {
   expect(awsError('dynamodb', 'conflict')).toMatchObject({ status: 500 });
   expect(awsError('s3', 'conflict')).toMatchObject({ status: 409 });
 });
 
-test('of records that are divided each is answered once, in its place, refused or taken', () => {
+test('divided records are each answered once, in their place, as refused or taken', () => {
   fc.assert(
     fc.property(fc.array(fc.boolean(), { minLength: 1, maxLength: 50 }), (refusals) => {
       const Records = refusals.map((_, i) => ({ PartitionKey: String(i) }));

@@ -17,7 +17,7 @@ describe('the end of a value', () => {
     for (let cut = 0; cut < text.length; cut++) expect(valueEnd(bytes.subarray(0, cut), 0)).toBeUndefined();
   });
 
-  test('is found in any command of binary words, whose words come back', () => {
+  test('is found in any command of binary words, and the words are read back', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array(), { minLength: 1 }), (words) => {
         const command = Buffer.concat([

@@ -19,8 +19,8 @@ const records = (count: number, bytes = 1) =>
 describe('the next batch', () => {
   test.each([
     { name: 'is empty when nothing was read', buffered: [], batchSize: 10, length: 0 },
-    { name: 'is all there is, up to the batch size', buffered: records(3), batchSize: 10, length: 3 },
-    { name: 'is no more than the batch size', buffered: records(30), batchSize: 10, length: 10 },
+    { name: 'has all records read, up to the batch size', buffered: records(3), batchSize: 10, length: 3 },
+    { name: 'has no more records than the batch size', buffered: records(30), batchSize: 10, length: 10 },
     {
       name: 'ends before the payload limit, base64 included',
       buffered: records(10, 1_048_576),
@@ -51,7 +51,7 @@ describe('the next batch', () => {
   });
 });
 
-describe('what a function reports', () => {
+describe('the result of a function', () => {
   const batch = records(5);
   const failing = (...itemIdentifiers: unknown[]) => ({
     batchItemFailures: itemIdentifiers.map((itemIdentifier) => ({ itemIdentifier })),
@@ -78,11 +78,11 @@ describe('what a function reports', () => {
     expect(doneCount(batch, response, true)).toBe(done);
   });
 
-  test('counts for nothing when the mapping does not ask for it', () => {
+  test('is ignored when the mapping does not ask for item failures', () => {
     expect(doneCount(batch, failing('1'), false)).toBe(5);
   });
 
-  test('goes by order in the shard, not by order of text', () => {
+  test('counts by order in the shard, not by order of text', () => {
     // As text, 10 is below 9.
     expect(doneCount([record('9'), record('10'), record('11')], failing('11', '10'), true)).toBe(1);
   });

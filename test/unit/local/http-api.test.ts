@@ -69,7 +69,7 @@ describe('a route is matched as API Gateway does', () => {
 describe('a request', () => {
   let server: Server;
   let url: string;
-  /** What the function of the route was given, and what it answers. */
+  /** The event of the route's function, and its answer. */
   let seen: { functionName: string; event: ReturnType<typeof proxyEvent> }[];
   let answer: InvocationResult;
 
@@ -167,7 +167,7 @@ describe('a request', () => {
       expect(gunzipSync(Buffer.from(event.body!, 'base64')).toString()).toBe('[1]');
   });
 
-  test('of exactly what Lambda takes reaches the function, and one byte more is refused before it, as is what API Gateway refuses', async () => {
+  test("of exactly Lambda's limit reaches the function; one byte more is refused before it, as beyond API Gateway's limit", async () => {
     const post = (bytes: number) => fetch(`${url}/hosts`, { method: 'POST', body: Buffer.alloc(bytes, 32) });
     expect((await post(MAX_INVOCATION_BYTES)).status).toBe(200);
     for (const bytes of [MAX_INVOCATION_BYTES + 1, MAX_PAYLOAD_BYTES + 1]) {
@@ -195,7 +195,7 @@ describe('a request', () => {
     expect(await response.text()).toBe('{"error":"あ"}');
   });
 
-  test('is answered with bytes where the function gives base64', async () => {
+  test('is answered with bytes when the function gives base64', async () => {
     const bytes = Buffer.from([0, 255, 128]);
     answer = {
       ok: true,
@@ -212,7 +212,7 @@ describe('a request', () => {
     expect(await response.json()).toEqual({ hosts: [] });
   });
 
-  test('is answered 500, and none of the reason, when the function fails', async () => {
+  test('is answered 500 without the reason when the function fails', async () => {
     answer = { ok: false, error: { errorType: 'Error', errorMessage: 'a secret' } };
     const response = await fetch(`${url}/hosts`);
     expect(response.status).toBe(500);

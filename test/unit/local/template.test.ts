@@ -1,7 +1,7 @@
 import { Problem } from '../../../scripts/local/problem';
 import { periodOf, physicalName, readTemplates, type Template } from '../../../scripts/local/template';
 
-/** Two stacks, as small as they can be with one of everything, in the shapes that `cdk synth` writes. */
+/** Two small stacks with one resource of each type, as `cdk synth` writes them. */
 const stateful: Template = {
   Resources: {
     Stream: { Type: 'AWS::Kinesis::Stream', Properties: { ShardCount: 3, RetentionPeriodHours: 72 } },
@@ -79,7 +79,7 @@ const stateless: Template = {
   },
 };
 
-/** The environment variable `V` of a function that declares only that, next to the stores. */
+/** Evaluates the environment variable `V` of a function that declares only that. */
 const evaluate = (value: unknown) =>
   readTemplates(
     [
@@ -94,7 +94,7 @@ const evaluate = (value: unknown) =>
     '/out',
   ).functions[0]!.environment.V;
 
-describe('the local stack runs of two templates', () => {
+describe('from two templates the local stack takes', () => {
   const stack = readTemplates([stateful, stateless], '/out');
 
   test('functions, with their environment resolved over stacks', () => {
@@ -115,7 +115,7 @@ describe('the local stack runs of two templates', () => {
     expect(stack.routes).toEqual([{ routeKey: 'GET /a/{b}', functionName: 'heterotsdb-local-ingester' }]);
   });
 
-  test('event source mappings, with everything that decides what is delivered again', () => {
+  test('event source mappings, with everything that decides on redelivery', () => {
     expect(stack.mappings).toEqual([
       {
         functionName: 'heterotsdb-local-ingester',
@@ -151,12 +151,12 @@ describe('the local stack runs of two templates', () => {
     expect(stack.buckets).toEqual([{ logicalId: 'Bucket' }]);
   });
 
-  test('whichever stack comes first', () => {
+  test('all of these, whichever stack comes first', () => {
     expect(readTemplates([stateless, stateful], '/out').functions).toEqual(stack.functions);
   });
 });
 
-test('what a template leaves out has the value that AWS gives it', () => {
+test("a property that a template leaves out has AWS's default", () => {
   const { functions, mappings } = readTemplates(
     [
       {
@@ -183,7 +183,7 @@ test('what a template leaves out has the value that AWS gives it', () => {
   });
 });
 
-test('a rule that is disabled, or waits for events, is no schedule', () => {
+test('a rule that is disabled, or matches events, is no schedule', () => {
   const rule = (properties: Record<string, unknown>) => ({
     Type: 'AWS::Events::Rule',
     Properties: properties,
@@ -244,11 +244,11 @@ describe('intrinsic functions', () => {
 
   test.each([
     {
-      name: 'an intrinsic function that is not known',
+      name: 'an unknown intrinsic function',
       value: { 'Fn::Cidr': ['10.0.0.0/16', 2] },
       says: /Fn::Cidr/,
     },
-    { name: 'a resource that is not there', value: { Ref: 'Nobody' }, says: /Nobody/ },
+    { name: 'a missing resource', value: { Ref: 'Nobody' }, says: /Nobody/ },
     {
       name: 'an import that no stack exports',
       value: { 'Fn::ImportValue': 'stateful:Nothing' },
@@ -265,7 +265,7 @@ describe('intrinsic functions', () => {
   });
 });
 
-describe('what the local stack cannot run is a sentence that names it', () => {
+describe('a template that the local stack cannot run is refused in a sentence that names', () => {
   const read = (Resources: Template['Resources']) => () => readTemplates([{ Resources }], '/out');
 
   test.each([

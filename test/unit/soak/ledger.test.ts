@@ -3,7 +3,7 @@ import { allowedValues, Ledger, type Outcome, type Sample } from '../../../scrip
 const sample = (time: number, value: number): Sample => ({ hostId: 'h', name: 'm', time, value });
 const never = async () => false;
 
-describe('what a sample may be after all that was sent for it', () => {
+describe('the values that a sample may have, after requests', () => {
   const attempt = (value: number, sent: number, ended: number, outcome: Outcome = 'acknowledged') => ({
     value,
     sent,
@@ -32,7 +32,7 @@ describe('what a sample may be after all that was sent for it', () => {
       values: [1, 2],
     },
     {
-      name: 'what was refused: never',
+      name: 'a refused one: never',
       attempts: [attempt(1, 0, 1), attempt(2, 2, 3, 'refused')],
       values: [1],
     },
@@ -50,7 +50,7 @@ describe('what a sample may be after all that was sent for it', () => {
 });
 
 describe('the ledger', () => {
-  test('finds what is lost, doubled, wrong and made up, and nothing else', async () => {
+  test('finds lost, doubled, wrong and invented samples, and no others', async () => {
     const ledger = new Ledger();
     ledger.sending([1, 2, 3, 4].map((time) => sample(time, time * 10)))('acknowledged');
     ledger.sending([sample(5, 50)])('refused');
@@ -79,7 +79,7 @@ describe('the ledger', () => {
     expect(reads).toEqual(['m', 'other', 'm', 'm']);
   });
 
-  test('reads no span at once that the API would show as means', async () => {
+  test('reads no span so long that the API would give means', async () => {
     const ledger = new Ledger();
     ledger.sending([sample(0, 1), sample(72_000, 2), sample(72_001, 3), sample(200_000, 4)])('acknowledged');
     const spans: [number, number][] = [];

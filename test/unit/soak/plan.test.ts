@@ -3,7 +3,7 @@ import { FAULT_KINDS, planFaults } from '../../../scripts/soak/plan';
 const MINUTE_MS = 60_000;
 
 describe('the plan of a soak', () => {
-  test('is the same for the same seed, and another for another', () => {
+  test('is the same for the same seed, and differs for another', () => {
     expect(planFaults(7, 2 * MINUTE_MS)).toEqual(planFaults(7, 2 * MINUTE_MS));
     expect(planFaults(7, 2 * MINUTE_MS)).not.toEqual(planFaults(8, 2 * MINUTE_MS));
   });
