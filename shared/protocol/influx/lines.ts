@@ -20,8 +20,14 @@ import {
 
 /** Bytes of a series' name and labels: with {@link splitBitsFor}, this keeps layouts below an item of the catalogue. */
 const MAX_SERIES_BYTES = 4_096;
-/** Sources of one request. */
+/**
+ * What one request may have, so that post handles any body in 256 MB: measurements (lines), samples, sources, and bytes of all
+ * its series' names and labels, which a line repeats for each of its fields.
+ */
+const MAX_LINES = 65_536;
+const MAX_SAMPLES = 262_144;
 const MAX_SOURCES = 20_000;
+const MAX_LABEL_BYTES = 32 * 1024 * 1024;
 /** Bad lines that an answer names. */
 const MAX_PROBLEMS = 20;
 
@@ -56,6 +62,8 @@ interface LineShape {
   readonly sourceKey: string;
   /** Measurement and tags as they stand in a line. */
   readonly head: string;
+  /** Bytes of the names and labels of all its series. */
+  readonly labelBytes: number;
   /** Field keys as they stand in a line, one after the other, and where each ends. */
   readonly keys: Buffer;
   readonly keyEnds: Int32Array;
@@ -86,6 +94,8 @@ export const influxLines: Protocol<Uint8Array, LineOptions, DroppedLines> = {
     });
     const bySource = new Map<string, { readonly labels: Labels; readonly rows: Map<number, LineRow> }>();
     const problems: LineProblem[] = [];
+    let lines = 0;
+    let labelBytes = 0;
     let samples = 0;
     let strings = 0;
     let badLines = 0;
@@ -114,6 +124,11 @@ export const influxLines: Protocol<Uint8Array, LineOptions, DroppedLines> = {
         refuse(shape);
         continue;
       }
+      const excess = excessOf(lines + 1, samples + count, labelBytes + shape.labelBytes);
+      if (excess !== undefined) {
+        refuse(excess);
+        continue;
+      }
       let source = bySource.get(shape.sourceKey);
       if (source === undefined) {
         if (bySource.size === MAX_SOURCES) {
@@ -127,6 +142,8 @@ export const influxLines: Protocol<Uint8Array, LineOptions, DroppedLines> = {
       if (row === undefined) source.rows.set(timestamp, new LineRow(timestamp, shape, reader.bits()));
       else row.add(shape, reader.bits());
       samples += count;
+      lines++;
+      labelBytes += shape.labelBytes;
     }
     const sources = Array.from(
       bySource.values(),
@@ -141,6 +158,15 @@ function precisionHint(line: number, timestampMs: number, precision: Precision):
   const unit = likelyUnit(timestampMs / MS_OF_PRECISION[precision]);
   if (unit === undefined || MS_OF_PRECISION[precision] === unit.ms) return undefined;
   return `line ${line}: timestamps look like ${unit.name}: add precision=${unit.precision}`;
+}
+
+/** @returns the bound that a request with so much exceeds */
+function excessOf(lines: number, samples: number, labelBytes: number): string | undefined {
+  if (lines > MAX_LINES) return `more than ${MAX_LINES} measurements in one request`;
+  if (samples > MAX_SAMPLES) return `more than ${MAX_SAMPLES} samples in one request`;
+  if (labelBytes > MAX_LABEL_BYTES)
+    return `more than ${MAX_LABEL_BYTES} bytes of series names and labels in one request`;
+  return undefined;
 }
 
 /** The row of all lines of one source and time. */
@@ -245,6 +271,7 @@ function makeShape(body: Buffer, reader: LineReader<LineShape>): LineShape | str
     source,
     sourceKey: labelsKey(source),
     head: headText,
+    labelBytes: labelBytes * reader.count + end,
     // A copy: a view would keep the whole body.
     keys: Buffer.concat(parts),
     keyEnds,

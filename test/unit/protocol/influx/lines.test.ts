@@ -101,6 +101,31 @@ describe('lines', () => {
     expect(samples).toBe(1);
   });
 
+  test.each([
+    { name: 'measurements', body: 'm f=1\n'.repeat(70_000), kept: 65_536 },
+    {
+      name: 'samples',
+      body: `m ${Array.from({ length: 60_000 }, (_, i) => `f${i}=1`).join(',')}\n`.repeat(5),
+      kept: 240_000,
+    },
+    {
+      name: 'bytes of series names and labels',
+      body: Array.from(
+        { length: 2 },
+        (_, line) =>
+          `m,a=${line}${'x'.repeat(4_000)} ${Array.from({ length: 8_000 }, (_, i) => `f${i}=1`).join(',')}`,
+      ).join('\n'),
+      kept: 8_000,
+    },
+  ])(
+    'beyond the bound of a request in $name are refused, and those before are kept',
+    ({ name, body, kept }) => {
+      const { samples, problems } = lines(body);
+      expect(samples).toBe(kept);
+      expect(problems[0]!.reason).toContain(`${name} in one request`);
+    },
+  );
+
   test('that are bad by the thousand are counted, and only the first are named', () => {
     const { problems, badLines } = lines('m\n'.repeat(5_000));
     expect(problems).toHaveLength(20);
