@@ -20,7 +20,8 @@ import { decodeRecord, MalformedRecordError } from '../stream/record';
 import type { DeletedTenants } from '../tenancy/deleted-tenants';
 import type { NewLayout, SeriesCounter } from '../tenancy/series-counter';
 import { putDeletions } from './deletions';
-import { type ArrivedRecord, type PartitionBatch, reduceBatch } from './reduce';
+import { type ArrivedRecord, byPartition, type PartitionBatch, reducePartition } from './reduce';
+import { contentRefusal } from './refusal';
 
 /** Where poison records go. */
 export interface Quarantine {
@@ -59,8 +60,8 @@ const MAX_LAYOUTS_EACH = 16;
 /**
  * Appends a batch to the hot tier.
  *
- * A record that cannot be decoded goes to quarantine and the batch goes on. A store that is down fails the records of its
- * partitions, which the stream delivers again (DESIGN.md, rule 9). Appending neither waits for a flush nor triggers one
+ * A record that cannot be decoded, or that a store refuses for its content, goes to quarantine alone and the batch goes on. A
+ * store that is down fails the records of its partitions, which the stream delivers again (DESIGN.md, rule 9). Appending neither waits for a flush nor triggers one
  * (rule 4).
  *
  * @param hasTime called before each partition; the stream delivers those again that it refuses
@@ -70,13 +71,24 @@ export async function ingestBatch(
   delivered: readonly DeliveredRecord[],
   hasTime: () => boolean = () => true,
 ): Promise<IngestResult> {
-  const { catalogue, quarantine, deletedTenants, windowMs, frameFormat } = dependencies;
   const failed = new Set<number>();
   const errors: Error[] = [];
   const arrived: ArrivedRecord[] = [];
   const quarantined: string[] = [];
+  let samples = 0;
   // First of all: a batch whose tenants cannot be checked must come again as a whole.
-  const deleted = await deletedTenants.names();
+  const deleted = await dependencies.deletedTenants.names();
+
+  const setAside = async (index: number, reason: string) => {
+    const record = delivered[index]!;
+    try {
+      await dependencies.quarantine.put(record, reason);
+      quarantined.push(record.sequenceNumber);
+    } catch (cause) {
+      failed.add(index);
+      errors.push(new Error(`record ${record.sequenceNumber} could not be put into quarantine`, { cause }));
+    }
+  };
 
   for (const [index, record] of delivered.entries()) {
     try {
@@ -87,42 +99,49 @@ export async function ingestBatch(
       arrived.push({ record: decoded, version: versionOf(record), index });
     } catch (error) {
       if (!(error instanceof MalformedRecordError)) throw error;
-      try {
-        await quarantine.put(record, error.message);
-        quarantined.push(record.sequenceNumber);
-      } catch (cause) {
-        failed.add(index);
-        errors.push(new Error(`record ${record.sequenceNumber} could not be put into quarantine`, { cause }));
-      }
+      await setAside(index, error.message);
     }
   }
 
-  let samples = 0;
-  await mapLimited(reduceBatch(arrived, windowMs, frameFormat), PARALLEL, async (batch) => {
+  /** Ingests one partition's records together; one by one if a store refuses them for their content. */
+  const ingest = async (records: readonly ArrivedRecord[]): Promise<void> => {
     try {
       if (!hasTime())
         throw new Error('the invocation has no time left; the stream delivers the record again');
-      const fresh = await catalogueLayouts(catalogue, batch, windowMs);
-      const ref = { tenantId: tenantIdOf(batch.tenant), partition: batch.partition };
-      await putDeletions(dependencies, ref, batch.deletions);
-      await append(dependencies, ref, batch);
-      samples += batch.samples;
-      await dependencies.newSeries.added(ref.tenantId, fresh);
+      samples += await ingestPartition(dependencies, records);
     } catch (cause) {
-      for (const index of batch.records) failed.add(index);
-      errors.push(
-        new Error(`partition ${batch.partition} of tenant ${tenantIdOf(batch.tenant)} was not appended`, {
-          cause,
-        }),
-      );
+      const reason = contentRefusal(cause);
+      if (reason === undefined) {
+        const { tenant, partition } = records[0]!.record;
+        for (const { index } of records) failed.add(index);
+        const what = `partition ${partition} of tenant ${tenantIdOf(tenant)} was not appended`;
+        errors.push(new Error(what, { cause }));
+      } else if (records.length === 1) await setAside(records[0]!.index, reason);
+      else for (const record of records) await ingest([record]);
     }
-  });
+  };
+  await mapLimited(byPartition(arrived), PARALLEL, ingest);
   return {
     failed: [...failed].map((index) => delivered[index]!.sequenceNumber),
     errors,
     samples,
     quarantined,
   };
+}
+
+/** @returns the number of samples */
+async function ingestPartition(
+  dependencies: IngestDependencies,
+  records: readonly ArrivedRecord[],
+): Promise<number> {
+  const { catalogue, windowMs, frameFormat } = dependencies;
+  const batch = reducePartition(records, windowMs, frameFormat);
+  const fresh = await catalogueLayouts(catalogue, batch, windowMs);
+  const ref = { tenantId: tenantIdOf(batch.tenant), partition: batch.partition };
+  await putDeletions(dependencies, ref, batch.deletions);
+  await append(dependencies, ref, batch);
+  await dependencies.newSeries.added(ref.tenantId, fresh);
+  return batch.samples;
 }
 
 /** Appends. When memory may have lost a part of the partition, records the loss first. */

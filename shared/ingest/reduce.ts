@@ -62,29 +62,19 @@ interface VersionedRow extends Omit<RecordFrame, 'timestamp'> {
   readonly version: Version;
 }
 
+/** The records of each partition, in their order. */
+export function byPartition(records: readonly ArrivedRecord[]): ArrivedRecord[][] {
+  return [...Map.groupBy(records, ({ record }) => `${record.partition} ${record.tenant}`).values()];
+}
+
 /**
- * Merges a batch by partition, and keeps of each (series, timestamp) the value of the highest version. So a flood of
+ * Merges one partition's records, and keeps of each (series, timestamp) the value of the highest version. So a flood of
  * samples of one timestamp reaches the store as one sample.
  */
-export function reduceBatch(
+export function reducePartition(
   records: readonly ArrivedRecord[],
   windowMs: number,
   format: FrameFormat = FORMATS.frame.writes[0],
-): PartitionBatch[] {
-  const byPartition = new Map<string, ArrivedRecord[]>();
-  for (const arrived of records) {
-    const key = `${arrived.record.partition} ${arrived.record.tenant}`;
-    const others = byPartition.get(key);
-    if (others === undefined) byPartition.set(key, [arrived]);
-    else others.push(arrived);
-  }
-  return [...byPartition.values()].map((arrived) => reducePartition(arrived, windowMs, format));
-}
-
-function reducePartition(
-  records: readonly ArrivedRecord[],
-  windowMs: number,
-  format: FrameFormat,
 ): PartitionBatch {
   const layouts = new Map<Id, PackedLayout>();
   const groupLayouts = new Map<GroupId, Set<Id>>();

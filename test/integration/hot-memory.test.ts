@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import { freePort, type Server, startHotServer } from '../../scripts/local/servers';
 import { HotTier } from '../../shared/hot/hot-tier';
-import { reduceBatch } from '../../shared/ingest/reduce';
+import { reducePartition } from '../../shared/ingest/reduce';
 import { metricOf, sourceOf } from '../../shared/model/labels';
 import { layoutOf, packLayout } from '../../shared/model/layout';
 import { sourceIdBytesOf, tenantIdOf } from '../../shared/model/placement';
@@ -93,7 +93,7 @@ describe('the memory of the hot tier', () => {
           ],
         },
       }));
-      for (const batch of reduceBatch(records, HOUR_MS)) await hot.append(ref, batch);
+      await hot.append(ref, reducePartition(records, HOUR_MS));
       perSample.push((await datasetBytes()) / ((minute + 1) * HOSTS * METRICS));
     }
     const [first, second] = [perSample.slice(0, 60), perSample.slice(60)];

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { decodeFrame, presenceOf, presentSeries, type SampleFrame } from '../../../shared/codec';
-import { reduceBatch } from '../../../shared/ingest/reduce';
-import { FORMATS } from '../../../shared/model/formats';
+import { type ArrivedRecord, byPartition, reducePartition } from '../../../shared/ingest/reduce';
+import { FORMATS, type FrameFormat } from '../../../shared/model/formats';
 import { idText } from '../../../shared/model/id';
 import { labelValue, METRIC_NAME, metricOf, sourceOf } from '../../../shared/model/labels';
 import { decodeLayout, layoutOf, packLayout, unpackLayout } from '../../../shared/model/layout';
@@ -68,6 +68,10 @@ function contents(batches: ReturnType<typeof reduceBatch>): string[] {
       ),
     )
     .sort();
+}
+
+function reduceBatch(records: readonly ArrivedRecord[], windowMs: number, format?: FrameFormat) {
+  return byPartition(records).map((arrived) => reducePartition(arrived, windowMs, format));
 }
 
 describe('reducing a batch', () => {

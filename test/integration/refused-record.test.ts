@@ -1,0 +1,66 @@
+import { ingestBatch } from '../../shared/ingest/ingest';
+import { metricOf, sourceOf } from '../../shared/model/labels';
+import { layoutOf, packLayout } from '../../shared/model/layout';
+import { sourceIdBytesOf, tenantIdOf } from '../../shared/model/placement';
+import type { DeliveredRecord } from '../../shared/stream/delivered';
+import { encodeRecord } from '../../shared/stream/record';
+import { startTiers, type Tiers } from '../support/tiers';
+
+const HOUR_MS = 3_600_000;
+const tenant = {
+  id: tenantIdOf('t'),
+  name: 't',
+  placement: { epochs: [{ fromDay: '1970-01-01', partitions: 1 }] },
+};
+
+describe('a record that a store refuses for its size', () => {
+  let tiers: Tiers;
+  const start = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
+  const quarantined: { sequenceNumber: string; reason: string }[] = [];
+  const quarantine = {
+    put: async ({ sequenceNumber }: DeliveredRecord, reason: string) => {
+      quarantined.push({ sequenceNumber, reason });
+    },
+  };
+
+  beforeAll(async () => {
+    tiers = await startTiers();
+  }, 60_000);
+  afterAll(async () => {
+    await tiers?.stop();
+  }, 30_000);
+
+  function record(sequence: number, host: string, names: readonly string[]): DeliveredRecord {
+    const source = sourceOf.host(host);
+    const { bytes, series } = layoutOf(names.map((name) => metricOf(source, name)));
+    const values = Buffer.alloc(8 * series.length);
+    const group = {
+      ...{ sourceIdBytes: sourceIdBytesOf(tenant.id, source), splitBits: 0, splitIndex: 0 },
+      layout: packLayout(bytes),
+      frames: [{ timestamp: start, values }],
+    };
+    return {
+      data: encodeRecord({ tenant: tenant.name, partition: 0, groups: [group] }),
+      ...{ sequenceNumber: String(sequence), arrivalMs: start + sequence, shardId: 's' },
+    };
+  }
+
+  test('goes to quarantine alone, with the reason, and the records around it are appended', async () => {
+    const long = Array.from({ length: 2_600 }, () =>
+      Buffer.from(crypto.getRandomValues(new Uint8Array(187))).toString('base64url'),
+    );
+    const delivered = [record(1, 'a', ['m']), record(2, 'b', long), record(3, 'c', ['m'])];
+    const { failed, samples, ...result } = await ingestBatch(
+      { ...tiers, quarantine, windowMs: HOUR_MS, isReplay: false },
+      delivered,
+    );
+    expect({ failed, samples, quarantined: result.quarantined }).toEqual({
+      failed: [],
+      samples: 2,
+      quarantined: ['2'],
+    });
+    expect(quarantined).toEqual([
+      { sequenceNumber: '2', reason: expect.stringMatching(/ValidationException.*size/i) },
+    ]);
+  });
+});

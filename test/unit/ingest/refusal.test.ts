@@ -1,0 +1,27 @@
+import { contentRefusal } from '../../../shared/ingest/refusal';
+import { MalformedBytesError } from '../../../shared/model/bytes';
+
+const named = (name: string, message: string) => Object.assign(new Error(message), { name });
+
+describe('an error of a store', () => {
+  test.each([
+    named('ValidationException', 'Item size to update has exceeded the maximum allowed size'),
+    new RangeError('a frame of 900001 bytes exceeds a record'),
+    new MalformedBytesError('the layout names a series twice'),
+    new Error('partition 3', { cause: named('ValidationException', 'Item size has exceeded 400 KB') }),
+  ])('refuses the content: %s', (error) => {
+    expect(contentRefusal(error)).toMatch(/exceed|twice/);
+  });
+
+  test.each([
+    named('ProvisionedThroughputExceededException', 'Rate exceeded'),
+    named('AccessDeniedException', 'not authorized'),
+    named('ResourceNotFoundException', 'no table'),
+    named('ValidationException', 'The provided key element does not match the schema'),
+    named('TimeoutError', 'socket'),
+    new Error('OOM command not allowed when used memory > maxmemory'),
+    'text',
+  ])('passes: %s', (error) => {
+    expect(contentRefusal(error)).toBeUndefined();
+  });
+});
