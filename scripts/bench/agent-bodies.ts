@@ -1,6 +1,21 @@
+import { Random } from '../faults/random';
 import { makeAgentData } from './agent-data';
 
 export type Protocol = 'mackerel' | 'influx';
+
+/** How a host's metrics of a minute are cut into lines and requests. */
+export const SHAPES = {
+  dense: 'all metrics of a host in one line, 20 hosts a request',
+  telegraf: '12 measurements a host, 20 hosts a request',
+  cut: 'a random half of a host in two lines, requests cut at random places',
+  lone: 'one metric a host: as many hosts as there are series, 1000 lines a request',
+} as const;
+export type Shape = keyof typeof SHAPES;
+
+/** Measurements of a host in the shape `telegraf`. */
+const MEASUREMENTS = 12;
+/** Lines of one request in the shape `lone`. */
+const LONE_LINES = 1_000;
 
 /** Lines of one request of line protocol. */
 export const LINES_A_REQUEST = 20;
@@ -12,8 +27,15 @@ export class AgentBodies {
   private readonly names: readonly string[];
   private readonly values: readonly (readonly string[])[];
 
+  private readonly random = new Random(20260101);
+  /** Samples in the bodies so far. */
+  samples = 0;
+
   /** @param metrics of each host */
-  constructor(metrics: number) {
+  constructor(
+    metrics: number,
+    private readonly shape: Shape = 'dense',
+  ) {
     const data = makeAgentData(MINUTES);
     const series = Array.from({ length: metrics }, (_, i) => data[i % data.length]!);
     this.names = series.map(({ labels }, i) =>
@@ -24,6 +46,11 @@ export class AgentBodies {
 
   /** Requests in which hosts post one minute: Mackerel's agents one host each, line protocol 20 hosts. */
   *minute(protocol: Protocol, hosts: readonly string[], minute: number, timeMs: number): Generator<string> {
+    if (this.shape !== 'dense') {
+      yield* this.shaped(hosts, minute, timeMs);
+      return;
+    }
+    this.samples += hosts.length * this.names.length;
     if (protocol === 'mackerel') for (const host of hosts) yield this.json(host, minute, timeMs / 1000);
     else
       for (let at = 0; at < hosts.length; at += LINES_A_REQUEST)
@@ -31,6 +58,55 @@ export class AgentBodies {
           .slice(at, at + LINES_A_REQUEST)
           .map((host) => this.line(host, minute, timeMs))
           .join('\n');
+  }
+
+  private *shaped(hosts: readonly string[], minute: number, timeMs: number): Generator<string> {
+    let lines: string[] = [];
+    const { random, shape } = this;
+    const limit = () => (shape === 'cut' ? random.integer(1, 60) : shape === 'lone' ? LONE_LINES : 240);
+    let most = limit();
+    for (const host of hosts)
+      for (const line of this.linesOf(host, minute, timeMs)) {
+        lines.push(line);
+        if (lines.length < most) continue;
+        yield lines.join('\n');
+        lines = [];
+        most = limit();
+      }
+    if (lines.length > 0) yield lines.join('\n');
+  }
+
+  /** A host's lines of a minute. */
+  private linesOf(host: string, minute: number, timeMs: number): string[] {
+    const { random, shape, names } = this;
+    if (shape === 'lone') return [this.fieldsOf('agent', host, minute, timeMs, [0])];
+    const all = [...names.keys()];
+    if (shape === 'telegraf') {
+      const size = Math.ceil(names.length / MEASUREMENTS);
+      return Array.from({ length: MEASUREMENTS }, (_, m) =>
+        this.fieldsOf(`m${m}`, host, minute, timeMs, all.slice(m * size, (m + 1) * size)),
+      );
+    }
+    const half = all.filter(() => random.chance(0.5));
+    const at = random.integer(0, half.length);
+    return [half.slice(0, at), half.slice(at)]
+      .filter((part) => part.length > 0)
+      .map((part) => this.fieldsOf('agent', host, minute, timeMs, part));
+  }
+
+  private fieldsOf(
+    measurement: string,
+    host: string,
+    minute: number,
+    timeMs: number,
+    indexes: readonly number[],
+  ): string {
+    const [mark, phase] = markOf(host);
+    this.samples += indexes.length;
+    const fields = indexes.map(
+      (i) => `${nameOn(this.names[i]!, mark)}=${this.values[i]![(minute + phase) % MINUTES]}`,
+    );
+    return `${measurement},host=${host},region=r${phase % 4} ${fields.join(',')} ${timeMs}000000`;
   }
 
   private json(host: string, minute: number, time: number): string {

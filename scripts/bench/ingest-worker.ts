@@ -17,7 +17,7 @@ import { sourceOf } from '../../shared/model/labels';
 import { partitionOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import { metaKeys } from '../../shared/platform/keys';
 import { parseSettings } from '../../shared/platform/settings';
-import { AgentBodies, type Protocol } from './agent-bodies';
+import { AgentBodies, type Protocol, type Shape } from './agent-bodies';
 import { calls, type PutRecord, putItem, setDefaultItem, spent, streamed } from './in-process-aws';
 import { PaperWay } from './paper-way';
 
@@ -29,6 +29,7 @@ export interface WorkerTask {
   readonly warmUpHosts: number;
   readonly metrics: number;
   readonly protocol: Protocol;
+  readonly shape: Shape;
   readonly redisUrl: string;
 }
 
@@ -106,13 +107,15 @@ class Worker {
   private readonly paper: PaperWay;
   /** Outside the heap: a minute of bodies would give the garbage collector work that no function has. */
   private made: Buffer[] = [];
+  /** Samples of the minute that was made. */
+  private samples = 0;
   private sequence = 49590338271490256608559692538361571095921575989136588898n;
   private readonly event: Omit<APIGatewayProxyEventV2, 'body'>;
 
   constructor(private readonly task: WorkerTask) {
     const { partitions } = parseSettings({});
     provision(partitions);
-    this.bodies = new AgentBodies(task.metrics);
+    this.bodies = new AgentBodies(task.metrics, task.shape);
     this.hosts = hostIds('b', task.hosts, task, partitions);
     this.warmUpHosts = hostIds('w', task.warmUpHosts, task, partitions);
     this.paper = new PaperWay(new Redis(task.redisUrl, { enableAutoPipelining: true }));
@@ -130,9 +133,11 @@ class Worker {
 
   make(minute: number, timeMs: number, isWarmUp = false): void {
     this.posting = isWarmUp ? this.warmUpHosts : this.hosts;
+    const before = this.bodies.samples;
     this.made = Array.from(this.bodies.minute(this.task.protocol, this.posting, minute, timeMs), (body) =>
       Buffer.from(body),
     );
+    this.samples = this.bodies.samples - before;
   }
 
   async run(isPaper: boolean): Promise<Round> {
@@ -186,7 +191,7 @@ class Worker {
       }
     }
     return {
-      points: this.posting.length * this.task.metrics,
+      points: this.samples,
       startMs,
       endMs: Date.now(),
       postCpuMs,

@@ -14,7 +14,7 @@ import { BUNDLE_OPTIONS } from '../../infra/bundle-options';
 import { ENV } from '../../shared/platform/names';
 import { parseSettings } from '../../shared/platform/settings';
 import { freePort, type Server, startHotServer } from '../local/servers';
-import type { Protocol } from './agent-bodies';
+import { type Protocol, SHAPES, type Shape } from './agent-bodies';
 import type { Round, WorkerTask } from './ingest-worker';
 
 const MINUTE_MS = 60_000;
@@ -29,6 +29,11 @@ export interface Load {
   /** Other hosts that post before. @default none */
   readonly warmUp?: string;
   readonly protocol: Protocol;
+  /** @default dense */
+  readonly shape?: Shape;
+  /** Formats to write. @default the release's choice */
+  readonly recordFormat?: string;
+  readonly frameFormat?: string;
   readonly cpuProf?: string;
   readonly json?: boolean;
 }
@@ -39,6 +44,7 @@ interface Options extends Load {
 
 interface Result {
   readonly protocol: Protocol;
+  readonly shape: Shape;
   readonly series: number;
   readonly coldPointsPerSecond: number;
   readonly warmPointsPerSecond: number;
@@ -75,6 +81,15 @@ export async function benchIngest(args: string[]): Promise<void> {
       'other hosts that post for three minutes before: the first minute then measures new series, not new processes',
       '1000',
     )
+    .option(
+      '--shape <name>',
+      Object.entries(SHAPES)
+        .map(([name, what]) => `${name}: ${what}`)
+        .join('; '),
+      'dense',
+    )
+    .option('--record-format <n>', 'format of the records; 4 has presence maps')
+    .option('--frame-format <n>', 'format of the frames; 3 has presence maps')
     .option('--no-paper', "leave the paper's way out")
     .option('--cpu-prof <dir>', 'write a CPU profile of each process there')
     .option('--json', 'one object on stdout')
@@ -86,7 +101,21 @@ export async function benchIngest(args: string[]): Promise<void> {
         'a look at the time to live, and a timer or a stream entry.',
     );
   command.parse(args, { from: 'user' });
-  const options = command.opts<Options>();
+  const asked = command.opts<Options>();
+  const { shape = 'dense' } = asked;
+  if (!(shape in SHAPES)) throw new Error(`--shape is ${Object.keys(SHAPES).join(', ')}, not ${shape}`);
+  const options: Options =
+    shape === 'dense'
+      ? asked
+      : {
+          ...asked,
+          // Mackerel's posts are dense, and the paper's way knows no others.
+          ...{ protocol: 'influx', paper: false },
+          ...(shape === 'lone' && {
+            hosts: String(Number(asked.hosts) * Number(asked.metrics)),
+            metrics: '1',
+          }),
+        };
   if (options.protocol !== 'mackerel' && options.protocol !== 'influx')
     throw new Error(`--protocol is mackerel or influx, not ${options.protocol}`);
   const ours = await measureIngest(options);
@@ -94,6 +123,7 @@ export async function benchIngest(args: string[]): Promise<void> {
   const seedPointsPerSecond = paper?.warm.pointsPerSecond ?? 0;
   const result: Result = {
     protocol: options.protocol,
+    shape,
     series: Number(options.hosts) * Number(options.metrics),
     coldPointsPerSecond: Math.round(ours.cold.pointsPerSecond),
     warmPointsPerSecond: Math.round(ours.warm.pointsPerSecond),
@@ -105,7 +135,9 @@ export async function benchIngest(args: string[]): Promise<void> {
   };
   if (options.json) process.stdout.write(`${JSON.stringify(result)}\n`);
   else {
-    process.stdout.write(`${options.protocol}, ${result.series} series, ${options.minutes} minutes\n`);
+    process.stdout.write(
+      `${options.protocol}, ${shape}, ${result.series} series, ${options.minutes} minutes\n`,
+    );
     for (const [name, phase] of Object.entries({
       cold: ours.cold,
       warm: ours.warm,
@@ -223,6 +255,7 @@ export async function startWorker(
     warmUpHosts: Number(options.warmUp ?? 0),
     metrics: Number(options.metrics),
     protocol: options.protocol,
+    shape: options.shape ?? 'dense',
     redisUrl,
   };
   const child = fork(bundle, {
@@ -236,7 +269,13 @@ export async function startWorker(
       AWS_SECRET_ACCESS_KEY: 'test',
       BENCH_TASK: JSON.stringify(task),
       // Limits that a tenant of this size needs.
-      [ENV.settings]: JSON.stringify(parseSettings({ maxSamplesPerMinute: 1e12, maxSeries: 1e9 })),
+      [ENV.settings]: JSON.stringify(
+        parseSettings({
+          ...{ maxSamplesPerMinute: 1e12, maxSeries: 1e9 },
+          ...(options.recordFormat !== undefined && { recordFormat: Number(options.recordFormat) }),
+          ...(options.frameFormat !== undefined && { frameFormat: Number(options.frameFormat) }),
+        }),
+      ),
       [ENV.stream]: 'stream',
       [ENV.metaTable]: 'meta',
       [ENV.bucket]: 'bucket',
