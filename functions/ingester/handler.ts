@@ -1,11 +1,12 @@
 import type { Context, KinesisStreamBatchResponse, KinesisStreamEvent } from 'aws-lambda';
 import { deliveredRecords, ingest, ingestDependencies } from '../../shared/compose/ingest';
+import { settings } from '../../shared/platform/environment';
 import { log } from '../../shared/platform/log';
 import { withMetrics } from '../../shared/platform/meters';
 import { Watermarks } from '../../shared/recovery/watermarks';
 
 const dependencies = ingestDependencies(false);
-const watermarks = new Watermarks(dependencies.table, Date.now);
+const watermarks = new Watermarks(dependencies.table, Date.now, settings().batchWindow);
 
 export const handler = withMetrics('ingester', deliver);
 

@@ -29,6 +29,7 @@ export function queryDependencies() {
       manifest: read.manifest,
       recovery: new RecoveryTable(table),
       residencyMs: stage.window + stage.flushDelay,
+      batchWindowMs: stage.batchWindow,
       archiveAfterMs: stage.archiveAfter,
       retentionMs: stage.retention,
       memoryCopies: stage.cacheReplicas + 1,

@@ -10,7 +10,7 @@ export const status = z
     stream: z.object({
       behindMs: durationMs.nullable().meta({
         description:
-          'How long ago that arrived in the stream up to which everything is in memory; null when no reader has said yet. Readers say so every ten seconds, and where nobody posts every minute.',
+          'How far the slowest reader of the stream is behind; 0 when nothing waits, null when no reader has said anything yet. A reader that stopped shows after a minute and a half.',
       }),
     }),
     flush: z.object({

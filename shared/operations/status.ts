@@ -5,6 +5,7 @@ import { DAY_MS } from '../model/duration';
 import { allPartitions } from '../model/partitions';
 import { dayOf, dayStartMs, type PartitionRef } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
+import { consumerLagMs } from '../recovery/consumer-lag';
 import type { RecoveryTable } from '../recovery/recovery-table';
 import { COUNTERS, type Counter } from '../tenancy/counters';
 import type { Tenant } from '../tenancy/tenants';
@@ -18,10 +19,11 @@ export type TenantStatus = z.output<typeof status>;
 export interface StatusDependencies {
   readonly hot: Pick<HotTier, 'due' | 'bytes' | 'now'>;
   readonly manifest: Pick<Manifest, 'days'>;
-  readonly recovery: Pick<RecoveryTable, 'watermarks'>;
+  readonly recovery: Pick<RecoveryTable, 'readerNotes'>;
   readonly usage: Pick<UsageTable, 'days' | 'series'>;
   /** Window and flush delay. */
   readonly residencyMs: number;
+  readonly batchWindowMs: number;
   readonly archiveAfterMs: number;
   readonly retentionMs: number;
   /** Copies of what is in memory. */
@@ -56,21 +58,20 @@ export class Status {
   }
 
   private async read(tenant: Tenant): Promise<TenantStatus> {
-    const { now, recovery } = this.dependencies;
+    const { now, recovery, batchWindowMs } = this.dependencies;
     const partitions = allPartitions([tenant]);
     const archived = this.kept(this.archives, tenant, MAX_ARCHIVE_AGE_MS, () => this.archive(partitions));
-    const [watermarks, flush, archive, usage] = await Promise.all([
-      recovery.watermarks(),
+    const [notes, flush, archive, usage] = await Promise.all([
+      recovery.readerNotes(),
       this.flush(partitions),
       archived,
       this.kept(this.usages, tenant, MAX_USAGE_AGE_MS, async () =>
         this.usage(tenant, partitions, (await archived)?.bytes ?? null),
       ),
     ]);
-    const known = [...watermarks.values()].filter((arrivedMs) => arrivedMs > 0);
     return {
       atMs: now(),
-      stream: { behindMs: known.length === 0 ? null : Math.max(0, now() - Math.min(...known)) },
+      stream: { behindMs: consumerLagMs(notes.values(), now(), batchWindowMs) },
       flush,
       archive,
       usage,

@@ -8,6 +8,7 @@ import {
 import type { PartitionRef } from '../model/placement';
 import { type ItemKey, metaKeys } from '../platform/keys';
 import { type Item, queryAll, succeeds, type Table } from '../platform/table';
+import type { ReaderNote } from './consumer-lag';
 import type { RedriveMark } from './redrive';
 
 /** Memory lost acknowledged samples. Open until a replay has read them again from the stream. */
@@ -54,7 +55,8 @@ export interface ShardProgress {
  *     sk loss                         the last loss
  *     sk replay                       the last replay
  *     sk progress#replay#shard        that replay's progress in a shard
- *     sk position#shard               the shard's watermark: the live reader has appended everything that arrived earlier
+ *     sk position#shard               the shard's watermark: the live reader has appended everything that arrived earlier;
+ *                                     lagMs, how old it was when written
  *     sk flushed#lanes#lane           the lane's watermark: everything that arrived earlier has left memory for the warm tier
  *     sk redriven#object key          watermarkMs, notices: the object's records are appended; it is not removed yet
  *     pk recovery#partitions   sk tenant#partition   partitions that memory has had
@@ -206,13 +208,30 @@ export class RecoveryTable {
 
   /** Shard id -> watermark, ms: everything that arrived earlier has been appended. 0 when unknown. */
   async watermarks(): Promise<Map<string, number>> {
-    const prefix = metaKeys.watermarkPrefix;
-    const items = await this.all(prefix);
-    return new Map(items.map((item) => [item.sk!.S!.slice(prefix.length), Number(item.arrivedMs!.N)]));
+    const notes = await this.readerNotes();
+    return new Map(Array.from(notes, ([shardId, { arrivedMs }]) => [shardId, arrivedMs]));
   }
 
-  async putWatermark(shardId: string, arrivedMs: number): Promise<void> {
-    await this.put(metaKeys.watermark(shardId), arrivedMs);
+  /** Shard id -> what its reader last wrote. */
+  async readerNotes(): Promise<Map<string, ReaderNote>> {
+    const prefix = metaKeys.watermarkPrefix;
+    const items = await this.all(prefix);
+    return new Map(
+      items.map(({ sk, arrivedMs, lagMs }) => [
+        sk!.S!.slice(prefix.length),
+        {
+          arrivedMs: Number(arrivedMs!.N),
+          lagMs: lagMs?.N === undefined ? undefined : Number(lagMs.N),
+        },
+      ]),
+    );
+  }
+
+  async putWatermark(
+    shardId: string,
+    { arrivedMs, lagMs }: { readonly arrivedMs: number; readonly lagMs: number },
+  ): Promise<void> {
+    await this.put(metaKeys.watermark(shardId), arrivedMs, { lagMs: { N: String(lagMs) } });
   }
 
   /** Starts a shard at watermark 0, which holds the lanes' watermarks back until its reader writes. */
@@ -279,11 +298,11 @@ export class RecoveryTable {
     );
   }
 
-  private async put(key: ItemKey, arrivedMs: number): Promise<void> {
+  private async put(key: ItemKey, arrivedMs: number, more: Item = {}): Promise<void> {
     await this.table.client.send(
       new PutItemCommand({
         TableName: this.table.name,
-        Item: { ...key, arrivedMs: { N: String(arrivedMs) } },
+        Item: { ...key, arrivedMs: { N: String(arrivedMs) }, ...more },
       }),
     );
   }

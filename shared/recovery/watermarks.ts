@@ -1,24 +1,27 @@
+import { isBehind, NOTE_EVERY_MS } from './consumer-lag';
 import type { RecoveryTable } from './recovery-table';
-
-const EVERY_MS = 10_000;
 
 /**
  * Writes each shard's watermark: everything that arrived in the stream earlier has been appended. Written at most every ten
- * seconds, since an older watermark only makes a replay begin earlier.
+ * seconds, since an older watermark only makes a replay begin earlier; at once when the reader falls behind or catches up.
  */
 export class Watermarks {
-  private readonly writtenMs = new Map<string, number>();
+  private readonly written = new Map<string, { readonly atMs: number; readonly isLate: boolean }>();
 
   constructor(
-    private readonly table: RecoveryTable,
+    private readonly table: Pick<RecoveryTable, 'putWatermark'>,
     private readonly now: () => number,
+    private readonly batchWindowMs: number,
   ) {}
 
   /** @param arrivedMs everything that arrived earlier on the shard has been appended */
   async note(shardId: string, arrivedMs: number): Promise<void> {
-    const elapsedMs = this.now() - (this.writtenMs.get(shardId) ?? 0);
-    if (Math.abs(elapsedMs) < EVERY_MS) return;
-    await this.table.putWatermark(shardId, arrivedMs);
-    this.writtenMs.set(shardId, this.now());
+    const last = this.written.get(shardId);
+    const lagMs = Math.max(0, this.now() - arrivedMs);
+    const isLate = isBehind(lagMs, this.batchWindowMs);
+    const elapsedMs = this.now() - (last?.atMs ?? 0);
+    if (Math.abs(elapsedMs) < NOTE_EVERY_MS && isLate === last?.isLate) return;
+    await this.table.putWatermark(shardId, { arrivedMs, lagMs });
+    this.written.set(shardId, { atMs: this.now(), isLate });
   }
 }
