@@ -13,7 +13,14 @@ import { Querier, type Selected, UnsupportedMatchersError } from '../../shared/q
 import { samplesOf } from '../../shared/query/series-table';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { askedRange, readableRange, requireFewSteps, serverTiming } from './reading';
-import { catalogueOf, dependencies, hostSource, type RegisteredSource, serviceSource } from './stores';
+import {
+  catalogueOf,
+  dependencies,
+  hostSource,
+  quoted,
+  type RegisteredSource,
+  serviceSource,
+} from './stores';
 
 /** Reads of one metric as Mackerel answers them, and of one series of any labels. */
 export const metricHandlers: RouteHandlers = {
@@ -28,7 +35,8 @@ export const metricHandlers: RouteHandlers = {
     namesOf(serviceSource(tenant, path.serviceName)),
 
   'GET /api/v1/series/metrics': async ({ tenant, query }) => {
-    const read = await readMetric(tenant, query.label, query);
+    const absent = `there is no series ${quoted(query.name)} of exactly these labels`;
+    const read = await readMetric(tenant, query.label, query, absent);
     return answerOf(read, (ms) => ms / 1000);
   },
 };
@@ -41,20 +49,24 @@ interface MetricRead extends Selected {
 }
 
 /** Mackerel's times are whole seconds. */
-async function registeredMetric({ tenant, labels, mustExist }: RegisteredSource, query: MetricsQuery) {
-  const exists = mustExist();
-  const [read] = await Promise.all([readMetric(tenant, labels, query, () => exists), exists]);
+async function registeredMetric(source: RegisteredSource, query: MetricsQuery) {
+  const { tenant, labels, text } = source;
+  const exists = source.mustExist();
+  const absent = `${text} has no metric ${quoted(query.name)}`;
+  const [read] = await Promise.all([readMetric(tenant, labels, query, absent, () => exists), exists]);
   return answerOf(read, (ms) => Math.floor(ms / 1000));
 }
 
 /**
  * @param labels all of the series but its name
+ * @param absent the first sentence of the 404
  * @param mustExist awaited before the samples are read
  */
 async function readMetric(
   tenant: Tenant,
   labels: Labels,
   { name, step, aggregate, partial, ...asked }: MetricsQuery,
+  absent: string,
   mustExist?: () => Promise<void>,
 ): Promise<MetricRead> {
   const series = metricOf(labels, name);
@@ -67,7 +79,7 @@ async function readMetric(
       await mustExist?.();
       // Series that have further labels match too.
       if (!found.series.some((other) => labelsKey(other) === labelsKey(series)))
-        throw new HttpError(404, `there is no metric ${JSON.stringify(name.slice(0, 255))} of these labels`);
+        throw new HttpError(404, `${absent}; samples appear within a second or two after a post`);
       if (stepMs !== undefined) requireFewSteps(1, stepMs, range, found.firstMs);
     },
   });

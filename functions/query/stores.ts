@@ -13,19 +13,31 @@ export const { read: dependencies, hosts, gatekeeper, status, retentionMs } = st
 export interface RegisteredSource {
   readonly tenant: Tenant;
   readonly labels: Labels;
+  /** For messages: `host "3Xyz"`. */
+  readonly text: string;
   /** @throws {HttpError} 404 when the registry lacks it */
   readonly mustExist: () => Promise<void>;
 }
 
 export function hostSource(tenant: Tenant, hostId: string): RegisteredSource {
-  return { tenant, labels: sourceOf.host(hostId), mustExist: () => requireHost(tenant, hostId) };
+  return {
+    tenant,
+    labels: sourceOf.host(hostId),
+    text: `host ${quoted(hostId)}`,
+    mustExist: () => requireHost(tenant, hostId),
+  };
 }
 
 export function serviceSource(tenant: Tenant, name: string): RegisteredSource {
   const mustExist = async () => {
     found('service', name, await services.get(tenant.id, name));
   };
-  return { tenant, labels: sourceOf.service(name), mustExist };
+  return { tenant, labels: sourceOf.service(name), text: `service ${quoted(name)}`, mustExist };
+}
+
+/** Text of a request, cut to what a message needs. */
+export function quoted(text: string): string {
+  return JSON.stringify(text.slice(0, 255));
 }
 
 /** Hosts are never deleted: a retired one can still be read. */

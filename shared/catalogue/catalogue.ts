@@ -12,13 +12,13 @@ import { type Id, idOf } from '../model/id';
 import { decodedBytes, decodeLayout, type Layout, unpackLayout } from '../model/layout';
 import { type Day, dayOf, type GroupId, sourceIdOfGroup, splitBitsOfGroup } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
-import { metaKeys } from '../platform/keys';
+import { bucketOfSource, metaKeys, SOURCE_BUCKETS } from '../platform/keys';
 import { type Item, queryAll, succeeds, type Table } from '../platform/table';
 
 /** How much longer than samples can be read a layout is kept: they may be sent a day ahead, and archived late. */
 export const LAYOUT_KEPT_MS = 30 * DAY_MS;
 
-/** What is known of a source: every layout its groups have had. */
+/** A source's entry: every layout that its groups have had, and its deletions. */
 export interface SourceCatalogue {
   /** Layouts of each group, by group. */
   readonly layouts: ReadonlyMap<GroupId, readonly Layout[]>;
@@ -28,7 +28,6 @@ export interface SourceCatalogue {
   readonly longestWindowMs: number;
   /** No sample bears an earlier time, ms; Infinity when it has never posted. */
   readonly firstMs: number;
-  /** What was deleted of it. */
   readonly deletions: readonly VersionedDeletion[];
 }
 
@@ -42,11 +41,11 @@ export interface GroupLayout {
   readonly firstMs: number;
 }
 
-/** What became of a layout that was put. */
+/** The outcome of putting a layout. */
 export interface PutLayout {
-  /** Whether it was not there before. */
+  /** Whether the catalogue lacked it. */
   readonly isNew: boolean;
-  /** Whether nothing of its source was there before; false where that was not looked at. */
+  /** Whether its source was new; false where nobody looked. */
   readonly isOfNewSource: boolean;
 }
 
@@ -55,18 +54,23 @@ const MAX_STATEMENTS = 25;
 const PARALLEL = 32;
 
 /**
- * Which series there are: the layouts of every group, in the meta table. A layout is put there before the first
+ * Every group's layouts, and so every series, in the meta table. A layout is put there before the first
  * frame or chunk refers to it (DESIGN.md, rule 11), once a day again so that it outlives the data.
  *
  *     pk layouts#tenant#source   sk group#layout   layout: zstd of its bytes   windows: set of ms   firstMs   expiresAt: seconds
  *
- *     sk source   expiresAt: seconds. Whoever inserts it knows that the source is new
- *
- * Beside them what was deleted, so that a read, which asks for the layouts first, asks for nothing more:
+ * Beside them the deletions, so that a read, which asks for the layouts first, asks for nothing more:
  *
  *     sk deletion#hash of what and when   name, isPrefix, fromMs, toMs   version: hex   isOpened   expiresAt: seconds
+ *
+ * And an index of a tenant's sources. Whoever inserts a source there knows that it is new. An instance renews it when it first
+ * puts a layout of the source, then every 16 days: a write unit each time.
+ *
+ *     pk sources#tenant#bucket   sk source   expiresAt: seconds
  */
 export class Catalogue {
+  /** Sources this instance has put into the index, and for which turn. */
+  private readonly indexed = new LRUCache<Id, number>({ max: 200_000 });
   /** Layouts this instance wrote, by group and layout: the day it did, and since when they are known to have samples. */
   private readonly written = new LRUCache<string, { readonly day: Day; readonly firstMs: number }>({
     max: 200_000,
@@ -86,7 +90,7 @@ export class Catalogue {
    * Puts a layout of a group, unless this instance did so today.
    *
    * @param windowMs what its samples are written with
-   * @returns whether it was not there before
+   * @returns whether the catalogue lacked it
    */
   async put(
     tenantId: Id,
@@ -128,15 +132,31 @@ export class Catalogue {
           }),
         ),
       );
+    await this.indexSource(tenantId, sourceIdOfGroup(group));
     this.written.set(known, { day, firstMs: lowestMs });
     return isNew;
+  }
+
+  /** Puts a source into the index, unless this instance did so in the present turn. */
+  private async indexSource(tenantId: Id, sourceId: Id): Promise<void> {
+    const turn = turnOf(sourceId, this.now());
+    if (this.indexed.get(sourceId) === turn) return;
+    await this.table.client.send(
+      new UpdateItemCommand({
+        TableName: this.table.name,
+        Key: metaKeys.indexedSource(tenantId, sourceId),
+        UpdateExpression: 'SET expiresAt = :expiresAt',
+        ExpressionAttributeValues: { ':expiresAt': { N: String(this.indexExpiresAt()) } },
+      }),
+    );
+    this.indexed.set(sourceId, turn);
   }
 
   /**
    * Puts layouts as {@link put} does. Those that this instance never wrote are nearly always new, so they are inserted in
    * batches; an insertion does nothing when the item is there, and what was not inserted is put by itself.
    *
-   * @returns what became of each
+   * @returns one outcome for each
    */
   async putAll(tenantId: Id, layouts: readonly GroupLayout[], windowMs: number): Promise<PutLayout[]> {
     const unseen = layouts.filter(({ group, id }) => !this.written.has(writtenAs(group, id, windowMs)));
@@ -154,7 +174,7 @@ export class Catalogue {
     );
   }
 
-  /** @returns what was inserted */
+  /** @returns the layouts that were inserted */
   private async insert(
     tenantId: Id,
     layouts: readonly GroupLayout[],
@@ -178,11 +198,15 @@ export class Catalogue {
       };
     });
     const sources = [...new Set(layouts.map(({ group }) => sourceIdOfGroup(group)))];
-    const marks = sources.map((sourceId) => {
-      const { pk, sk } = metaKeys.sourceMark(tenantId, sourceId);
-      return { Statement: `${into} {'pk': ?, 'sk': ?, 'expiresAt': ?}`, Parameters: [pk, sk, expiresAt] };
+    const indexExpiresAt = { N: String(this.indexExpiresAt()) };
+    const index = sources.map((sourceId) => {
+      const { pk, sk } = metaKeys.indexedSource(tenantId, sourceId);
+      return {
+        Statement: `${into} {'pk': ?, 'sk': ?, 'expiresAt': ?}`,
+        Parameters: [pk, sk, indexExpiresAt],
+      };
     });
-    const all = [...statements, ...marks];
+    const all = [...statements, ...index];
     const batches = Array.from({ length: Math.ceil(all.length / MAX_STATEMENTS) }, (_, i) =>
       all.slice(i * MAX_STATEMENTS, (i + 1) * MAX_STATEMENTS),
     );
@@ -193,6 +217,7 @@ export class Catalogue {
       })
     ).flat();
     const newSources = new Set(sources.filter((_, i) => done[statements.length + i]));
+    for (const sourceId of newSources) this.indexed.set(sourceId, turnOf(sourceId, this.now()));
     const inserted = new Map<GroupLayout, PutLayout>();
     layouts.forEach((layout, i) => {
       if (!done[i]) return;
@@ -216,6 +241,25 @@ export class Catalogue {
     );
     if (Item === undefined) throw new Error(`the catalogue has no layout ${layoutId} of group ${group}`);
     return this.decode(layoutId, Item.layout!.B!);
+  }
+
+  /**
+   * The ids of a tenant's sources, in the order of their buckets and then of the ids: stable, and the same for all who ask.
+   *
+   * @param after the id to go on after
+   */
+  async *sources(tenantId: Id, after?: Id): AsyncGenerator<Id> {
+    for (let bucket = after === undefined ? 0 : bucketOfSource(after); bucket < SOURCE_BUCKETS; bucket++) {
+      const isFirst = after !== undefined && bucket === bucketOfSource(after);
+      const items = queryAll(this.table, {
+        KeyConditionExpression: isFirst ? 'pk = :pk AND sk > :after' : 'pk = :pk',
+        ExpressionAttributeValues: {
+          ':pk': { S: metaKeys.sourceIndex(tenantId, bucket) },
+          ...(isFirst ? { ':after': { S: after } } : {}),
+        },
+      });
+      for await (const { sk } of items) yield sk!.S!;
+    }
   }
 
   /** Everything that is known of a source; nothing when it has never posted. */
@@ -300,7 +344,6 @@ export class Catalogue {
     );
   }
 
-  /** What was deleted of a source. */
   async deletions(tenantId: Id, sourceId: Id): Promise<VersionedDeletion[]> {
     const deletions: VersionedDeletion[] = [];
     const items = queryAll(this.table, {
@@ -312,6 +355,10 @@ export class Catalogue {
     });
     for await (const item of items) deletions.push(deletionOf(item));
     return deletions;
+  }
+
+  private indexExpiresAt(): number {
+    return this.expiresAt() + Math.ceil((TURN_DAYS * DAY_MS) / 1000);
   }
 
   /** Data of today can be read for the retention; it may have been sent up to a day ahead, and archived late. */
@@ -326,6 +373,13 @@ export class Catalogue {
     this.decoded.set(layoutId, layout);
     return layout;
   }
+}
+
+/** An item of the index is renewed once in so many days, sources on different ones. */
+const TURN_DAYS = 16;
+
+function turnOf(sourceId: Id, nowMs: number): number {
+  return Math.floor((nowMs / DAY_MS + bucketOfSource(sourceId)) / TURN_DAYS);
 }
 
 function deletionKey(tenantId: Id, sourceId: Id, { selector, fromMs, toMs }: VersionedDeletion) {

@@ -27,9 +27,9 @@ export function parseQuery<T extends z.ZodObject>(schema: T, query: URLSearchPar
 }
 
 export function isRepeatable(schema: z.ZodType): boolean {
-  const inner =
-    schema instanceof z.ZodOptional ? schema.unwrap() : schema instanceof z.ZodPipe ? schema.in : schema;
-  return inner instanceof z.ZodArray;
+  if (schema instanceof z.ZodOptional) return isRepeatable(schema.unwrap() as z.ZodType);
+  if (schema instanceof z.ZodPipe) return isRepeatable(schema.in as z.ZodType);
+  return schema instanceof z.ZodArray;
 }
 
 function sentenceOf({ path, message, input }: z.core.$ZodIssue): string {

@@ -30,8 +30,9 @@ import { BUCKET_PREFIX } from './names';
  * DynamoDB, the meta table. The second part of `pk` is the tenant, except under `key`, `tenants` and `recovery`:
  *
  *     pk layouts#tenant#source         sk group#layout                  a layout (catalogue)
- *                                      sk source                        the source is known
+ *                                      sk source                        a mark of earlier releases
  *                                      sk deletion#id                   a deletion
+ *     pk sources#tenant#bucket         sk source                        a source; the bucket is a hex digit of its id
  *     pk manifest#tenant#partition     sk day                           what is archived
  *     pk hosts#tenant                  sk host id                       a host; other documents likewise, by their kind
  *     pk usage#tenant                  sk day, series or hosts          counters of a day; number of series or hosts
@@ -148,6 +149,12 @@ function timeText(ms: number): string {
   return Math.max(0, ms).toString().padStart(15, '0');
 }
 
+export const SOURCE_BUCKETS = 16;
+
+export function bucketOfSource(sourceId: Id): number {
+  return Buffer.from(sourceId.slice(0, 2), 'base64url')[0]! >> 4;
+}
+
 const RECOVERY = 'recovery';
 const DELETION = 'deletion#';
 
@@ -173,9 +180,12 @@ export const metaKeys = {
     itemKey(metaKeys.documents(kind, tenantId), key),
 
   source: (tenantId: Id, sourceId: Id): string => `${metaKeys.sourcesOf(tenantId)}${sourceId}`,
-  sourceMark: (tenantId: Id, sourceId: Id): ItemKey =>
-    itemKey(metaKeys.source(tenantId, sourceId), metaKeys.sourceMarkSort),
+  /** Releases before the index of sources marked each source by an item of this sort key. */
   sourceMarkSort: 'source',
+  /** The index of a tenant's sources lies in {@link SOURCE_BUCKETS} buckets, for 16 times the write rate of one `pk`. */
+  sourceIndex: (tenantId: Id, bucket: number) => `sources#${tenantId}#${bucket.toString(16)}`,
+  indexedSource: (tenantId: Id, sourceId: Id): ItemKey =>
+    itemKey(metaKeys.sourceIndex(tenantId, bucketOfSource(sourceId)), sourceId),
   layout: (tenantId: Id, group: GroupId, layoutId: Id): ItemKey =>
     itemKey(metaKeys.source(tenantId, sourceIdOfGroup(group)), `${group}#${layoutId}`),
   parseLayoutSort: (sort: string): { group: GroupId; layoutId: Id } => ({

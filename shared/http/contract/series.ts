@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { type Labels, labelsOf, METRIC_NAME } from '../../model/labels';
 import { metrics, metricsQuery } from './metrics';
 import type { Route } from './route';
+import { integerParameter } from './values';
 
 /** `label=host=web1&label=cpu=cpu0`: a label's name ends at the first equals sign. */
 const labels = z
@@ -22,14 +23,38 @@ const labels = z
   })
   .meta({ description: 'name=value; every label of the series but its name, in any order.' });
 
-const listQuery = z.object({ label: labels });
+/** Series of one page, at most. */
+export const MAX_SERIES = 10_000;
+
+const seriesCount = integerParameter.pipe(z.int().min(1).max(MAX_SERIES)).optional();
+
+/** A page ends after so many series of a source: `source.count`. */
+const cursor = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{22}\.\d{1,7}$/, 'expected the next of an answer')
+  .transform((text) => ({ sourceId: text.slice(0, 22), listed: Number(text.slice(23)) }));
+
+const listQuery = z.object({
+  label: labels.optional().meta({ description: 'name=value; only series that have each of these labels.' }),
+  prefix: z.string().optional().meta({ description: 'Only series whose names begin with it.' }),
+  perSource: seriesCount.meta({ description: 'At most so many series of each source; 1 lists the sources.' }),
+  limit: seriesCount.meta({ description: `Series of one page. Default: ${MAX_SERIES}.` }),
+  next: cursor.optional().meta({ description: 'The next of the page before.' }),
+});
 const metricsByLabelsQuery = metricsQuery.extend({ label: labels });
 
 const seriesList = z
   .object({
     series: z
       .array(z.record(z.string(), z.string()))
-      .meta({ description: 'Labels of each series, __name__ included.' }),
+      .meta({ description: 'Labels of each series, __name__ included; together by source.' }),
+    next: z
+      .string()
+      .optional()
+      .meta({
+        description:
+          'Asks for the next page; absent from the last one. A page may have fewer series than the limit.',
+      }),
   })
   .meta({ id: 'SeriesList' });
 
@@ -52,7 +77,7 @@ export const seriesRoutes = [
     path: '/api/v1/series',
     right: 'read',
     function: 'query',
-    summary: 'List the series of a host, or of the source with exactly these labels',
+    summary: 'List series, page by page, by name prefix and by any labels',
     query: listQuery,
     answer: seriesList,
   },

@@ -43,7 +43,12 @@ test.each([
   ['number of series', text(metaKeys.seriesCount(tenant)), `usage#${tenant} | series`],
   ['use of a budget', text(metaKeys.budget(tenant, 'samples', 29)), `minute#${tenant} | samples#29`],
   ['document', text(metaKeys.document('hosts', tenant, 'h1')), `hosts#${tenant} | h1`],
-  ['known source', text(metaKeys.sourceMark(tenant, source)), `layouts#${tenant}#${source} | source`],
+  [
+    'indexed source',
+    text(metaKeys.indexedSource(tenant, source)),
+    // 'S' is 18 in base64, the first six bits of the id; its bucket is the first four.
+    `sources#${tenant}#4 | ${source}`,
+  ],
   [
     'layout of a group',
     text(metaKeys.layout(tenant, group, layout)),
