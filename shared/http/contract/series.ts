@@ -48,13 +48,10 @@ const seriesList = z
     series: z
       .array(z.record(z.string(), z.string()))
       .meta({ description: 'Labels of each series, __name__ included; together by source.' }),
-    next: z
-      .string()
-      .optional()
-      .meta({
-        description:
-          'Asks for the next page; absent from the last one. A page may have fewer series than the limit.',
-      }),
+    next: z.string().optional().meta({
+      description:
+        'Asks for the next page; absent from the last one. A page may have fewer series than the limit.',
+    }),
   })
   .meta({ id: 'SeriesList' });
 
