@@ -4,7 +4,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { connectHot } from '../../shared/hot/connection';
 import { HotTier } from '../../shared/hot/hot-tier';
 import { allPartitions } from '../../shared/model/partitions';
-import type { Settings } from '../../shared/platform/settings';
+import type { RuntimeSettings } from '../../shared/platform/settings';
 import { Services } from '../../shared/registry/services';
 import { ApiKeys } from '../../shared/tenancy/api-keys';
 import { type Tenant, Tenants } from '../../shared/tenancy/tenants';
@@ -17,7 +17,7 @@ export interface BootstrapOptions {
   readonly endpoint: string;
   readonly metaTable: string;
   readonly dataDir: string;
-  readonly settings: Settings;
+  readonly settings: RuntimeSettings;
   readonly redisUrl: string;
 }
 

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../../infra/config';
 import { ENV } from '../../shared/platform/names';
-import { parseSettings } from '../../shared/platform/settings';
+import type { RuntimeSettings } from '../../shared/platform/settings';
 import { bootstrap } from './bootstrap';
 import { type Deployment, handleDeploy, LOCAL_API } from './deploy';
 import { FunctionHost } from './function-host';
@@ -99,7 +99,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
     const synth = join(local, 'synth');
     const stack = readAssembly(await synthesize(synth, options.settings));
     const settingsJson = stack.functions[0]?.environment[ENV.settings];
-    const settings = parseSettings(JSON.parse(settingsJson ?? '{}'));
+    const settings = JSON.parse(settingsJson!) as RuntimeSettings;
 
     const onHotLost = () =>
       report(

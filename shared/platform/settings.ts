@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { DAY_MS, parseDuration } from '../model/duration';
+import { DAY_MS, durationText, parseDuration } from '../model/duration';
 import { FORMATS } from '../model/formats';
 import { MAX_PARTITIONS } from '../model/placement';
 import { INGEST_MARGIN_MS, MAX_CALL_MS } from './call-time';
@@ -8,29 +8,33 @@ import { INGEST_MARGIN_MS, MAX_CALL_MS } from './call-time';
  * The settings of a stage: what an operator may choose. Each is `--set key=value` at `npm start` and
  * `-c key=value` at `cdk`, and reaches the functions through the template as JSON.
  *
- * Durations are written `500ms`, `20s`, `15m`, `1h`, `460d` (or a number of ms) and are ms once parsed.
+ * Durations are written with a unit, `500ms`, `20s`, `15m`, `1h` or `460d`, and are ms once parsed.
  */
 
 const duration = (fallback: string) =>
   z
-    .union([z.number(), z.string()])
+    .string({ error: ({ input }) => notDuration(input) })
     .default(fallback)
-    .transform((value, context) => {
-      const ms = typeof value === 'number' ? value : parseDuration(value);
-      if (ms === undefined || !Number.isSafeInteger(ms) || ms < 0) {
-        context.addIssue({
-          code: 'custom',
-          message: `${JSON.stringify(value)} is not a duration such as 20s, 1h or 460d`,
-        });
+    .transform((text, context) => {
+      const ms = parseDuration(text);
+      if (ms === undefined || !Number.isSafeInteger(ms)) {
+        context.addIssue({ code: 'custom', message: notDuration(text) });
         return z.NEVER;
       }
       return ms;
     });
 
+function notDuration(input: unknown): string {
+  const isNumber = typeof input === 'number' || (typeof input === 'string' && /^\d+$/.test(input.trim()));
+  return isNumber
+    ? `${input} has no unit: write ${String(input).trim()}s, or another of ms, s, m, h and d`
+    : `${JSON.stringify(input)} is not a duration such as 20s, 1h or 460d`;
+}
+
 const count = (fallback: number, min: number, max: number) =>
   z.coerce.number().int().min(min).max(max).default(fallback);
 
-/** A version of a format to write, of those that this release can. */
+/** A version of a format that this release can write. */
 const format = <V extends number>([newest, ...others]: readonly [V, ...V[]]) =>
   z.coerce
     .number()
@@ -47,75 +51,75 @@ const HOUR_MS = DAY_MS / 24;
 
 const text = () => z.string().default('');
 
-/** Engine families that ElastiCache's durable writes run on; Valkey 9 and later only. */
+/** Node families on which ElastiCache offers durable writes; Valkey 9 and later only. */
 const DURABLE_NODE = /^cache\.(r8g|r7g|r6g|m8g|m7g|m6g|c8gn|c7gn)\./;
 
-/** An ingester that had less would begin no partition, for ever. */
+/** An ingester with less time would never begin a partition. */
 const LEAST_INGESTER_MS = INGEST_MARGIN_MS + MAX_CALL_MS;
 
-/** What only synthesis needs to know: the functions are not told, so that changing one changes no function. */
+/** Settings for synthesis alone. Functions are not given them, so changing one changes no function. */
 const deployment = {
-  /** Availability zones of the VPC, in which subnets, functions and the hot tier's nodes are spread. */
+  /** Availability zones that the VPC's subnets, the functions and the hot tier's nodes are spread over. */
   zones: count(2, 1, 3),
   /**
-   * Whether a write to the hot tier is in a log of several zones before (`sync`) or soon after (`async`) it is answered.
-   * Fixed when the cache is made: it can be changed between sync and async, and not to or from disabled.
+   * `sync`: a write to the hot tier is in a log of several zones before it is answered; `async`: soon after. A cache made
+   * with `disabled` stays so; one made with `sync` or `async` can change between the two.
    */
   cacheDurability: z.enum(['disabled', 'async', 'sync']).default('disabled'),
-  /** How long the mapping tries a record; 0s: as {@link longestRecordAgeMs} says, at most Lambda's 7d. */
+  /** How long the mapping retries a record. 0s: as long as {@link longestRecordAgeMs} allows, at most Lambda's 7d. */
   recordAge: duration('0s'),
-  /** How long one batch may take the ingester before it is cut off and tried again in halves. */
+  /** Time-out of the ingester. A batch that exceeds it is retried in halves. */
   ingesterTimeout: duration('2m'),
-  /** Most queries at a time, set aside from the account's concurrency; 0 sets nothing aside and bounds nothing. */
+  /** Reserved concurrency of queries: reserves and bounds. 0 does neither. */
   queryConcurrency: count(0, 0, 10_000),
-  /** Most flushers at a time, ticks and drains together; 0 as above. */
+  /** Reserved concurrency of flushers, scheduled ones and drains together. 0 reserves and bounds nothing. */
   flusherConcurrency: count(0, 0, 1000),
-  /** The account's concurrent executions in the region, of which the alarm `concurrency` leaves a fifth. */
+  /** The account's quota of concurrent executions in the region. The alarm `concurrency` fires at four fifths of it. */
   accountConcurrency: count(1000, 10, 1_000_000),
   /**
    * Which functions send traces to X-Ray; rare: all but post and ingester, which run so often that their traces are a
    * ninth of the bill.
    */
   tracing: z.enum(['none', 'rare', 'all']).default('rare'),
-  /** Host name at which the API is served besides its own; empty for none. */
+  /** A further host name that serves the API; empty for none. */
   domainName: text(),
-  /** ARN of the name's certificate in AWS Certificate Manager, of the region of the stack. */
+  /** ARN of that name's certificate in AWS Certificate Manager, in the stack's region. */
   certificateArn: text(),
-  /** Who is written to when an alarm goes off; empty for nobody, until something subscribes to the topic. */
+  /** E-mail address that alarms notify; empty: nobody, until something subscribes to the topic. */
   alarmEmail: text(),
-  /** Dollars a month of everything tagged `application=heterotsdb` beyond which the budget alarms; 0 for no budget. */
+  /** Budget in dollars a month for everything tagged `application=heterotsdb`; it alarms when exceeded. 0: no budget. */
   monthlyBudget: z.coerce.number().min(0).max(10_000_000).default(0),
 };
 
 export const settingsSchema = z
   .strictObject({
-    /** Length of a window, the unit in which a group's samples move. Divides a day. */
+    /** Length of a window, the unit in which a group's samples move through the tiers. Divides a day. */
     window: duration('1h'),
-    /** How long a group-window stays in memory after its window's length has passed since its first write. */
+    /** A group-window stays in memory for `window` and this, counted from its first write. */
     flushDelay: duration('10m'),
     /** How long after its end a UTC day is archived. */
     archiveAfter: duration('2d'),
-    /** How long warm items stay after they are verified in the archive; longer than the longest query. */
+    /** How long warm items stay after the archive holds them; longer than the longest query. */
     purgeAfter: duration('15m'),
-    /** How long warm items live at most. Cleanup, not a trigger: they are archived long before. */
+    /** Longest life of a warm item. It only cleans up: items are archived long before. */
     warmTtl: duration('35d'),
-    /** Older samples are dropped at the door. */
+    /** Post drops samples older than this. */
     maxSampleAge: duration('24h'),
-    /** Samples of the Mackerel endpoints are aligned down to it; 1ms keeps them as sent. */
+    /** Times posted to the Mackerel endpoints are rounded down to a multiple of it; 1ms keeps them as sent. */
     resolution: duration('60s'),
-    /** How long data can be read. */
+    /** How long samples can be read. */
     retention: duration('460d'),
-    /** How long the stream remembers: more than the longest residency in memory and the time a person needs. */
+    /** How long the stream remembers: longer than samples stay in memory, plus the time a person needs to act. */
     streamRetention: duration('72h'),
     /** Kinesis shards. */
     streamShards: count(1, 1, 500),
     /** Most records of one ingester batch. */
     batchSize: count(500, 1, 10_000),
-    /** How long the mapping gathers a batch. */
+    /** How long the mapping waits to fill a batch. */
     batchWindow: duration('1s'),
-    /** Version of the records that are written into the stream; a former one, as long as its readers may come back. */
+    /** Version of the records that post writes. Choose an earlier one while a rollback to its readers is possible. */
     recordFormat: format(FORMATS.record.writes),
-    /** Version of the frames that are written into memory. 2 leaves out zero bytes: less memory, a little more CPU. */
+    /** Version of the frames that the ingester writes. 2 leaves out zero bytes: less memory, a little more CPU. */
     frameFormat: format(FORMATS.frame.writes),
     /** Partitions of a new tenant. */
     partitions: count(8, 1, MAX_PARTITIONS),
@@ -128,21 +132,21 @@ export const settingsSchema = z
     cacheReplicas: count(1, 0, 5),
     /** How long logs are kept; one of CloudWatch Logs' values. */
     logRetention: duration('30d'),
-    /** Steady rate of requests beyond which the API answers 429. */
+    /** Steady request rate that the API serves; it answers 429 beyond it. */
     requestsPerSecond: count(1000, 1, 1_000_000),
-    /** Requests beyond the steady rate that the API takes at once. */
+    /** Requests that the API takes at once before the steady rate applies. */
     requestBurst: count(2000, 1, 1_000_000),
-    /** Samples a tenant may post in a minute of the clock. This and the next four: unless the tenant has its own. */
+    /** Samples a tenant may post in a minute of the clock. A tenant's own limit overrides this and the next four. */
     maxSamplesPerMinute: count(5_000_000, 1, 1_000_000_000_000),
-    /** Series of a tenant with samples of the last day; beyond it new ones are dropped. */
+    /** Series of a tenant with samples in the last day; post drops new ones beyond it. */
     maxSeries: count(1_000_000, 1, 1_000_000_000),
-    /** Hosts of a tenant that are not retired. */
+    /** Hosts of a tenant, retired ones not counted. */
     maxHosts: count(20_000, 1, 10_000_000),
-    /** Bytes of a request's body; API Gateway and Lambda would take about 4.5 MB. */
+    /** Largest request body, bytes; API Gateway and Lambda would take about 4.5 MB. */
     maxBodyBytes: count(4_000_000, 1000, 4_000_000),
     /** Posts of service metrics a tenant may send in a minute of the clock. */
     maxServicePostsPerMinute: count(6_000, 1, 1_000_000_000),
-    /** Services made at `npm start`. */
+    /** Services that `npm start` creates. */
     services: names,
     ...deployment,
   })
@@ -150,40 +154,43 @@ export const settingsSchema = z
     const complain = (path: keyof typeof s, message: string) =>
       context.addIssue({ code: 'custom', path: [path], message });
     if (s.window < 1000 || DAY_MS % s.window !== 0)
-      complain('window', `${s.window} ms does not divide a day, or is below 1 s`);
+      complain('window', `${durationText(s.window)} does not divide a day, or is below 1s`);
     if (s.resolution < 1 || DAY_MS % s.resolution !== 0)
-      complain('resolution', `${s.resolution} ms does not divide a day`);
+      complain('resolution', `${durationText(s.resolution)} does not divide a day`);
     if (s.maxSampleAge < s.window)
-      complain('maxSampleAge', `${s.maxSampleAge} ms is shorter than the window of ${s.window} ms`);
+      complain(
+        'maxSampleAge',
+        `${durationText(s.maxSampleAge)} is shorter than the window of ${durationText(s.window)}`,
+      );
     if (s.streamRetention < DAY_MS || s.streamRetention > 365 * DAY_MS)
-      complain('streamRetention', `${s.streamRetention} ms is outside Kinesis' 24h to 365d`);
+      complain('streamRetention', `${durationText(s.streamRetention)} is outside Kinesis' 24h to 365d`);
     const residency = s.window + s.flushDelay;
     if (s.streamRetention < residency + DAY_MS / 2)
       complain(
         'streamRetention',
-        `${s.streamRetention} ms must exceed window + flushDelay (${residency} ms) by 12h, or a replay has holes`,
+        `${durationText(s.streamRetention)} must exceed window + flushDelay (${durationText(residency)}) by 12h, or a replay has holes`,
       );
     if (s.warmTtl < s.archiveAfter + s.maxSampleAge + 7 * DAY_MS)
       complain(
         'warmTtl',
-        `${s.warmTtl} ms must exceed archiveAfter + maxSampleAge by 7d, or items expire before they are archived`,
+        `${durationText(s.warmTtl)} must exceed archiveAfter + maxSampleAge by 7d, or items expire before they are archived`,
       );
     if (s.warmTtl < s.streamRetention)
       complain(
         'warmTtl',
-        `${s.warmTtl} ms is shorter than streamRetention (${s.streamRetention} ms), or a replay writes items that expire at once`,
+        `${durationText(s.warmTtl)} is shorter than streamRetention (${durationText(s.streamRetention)}), or a replay writes items that expire at once`,
       );
     if (s.recordAge !== 0 && (s.recordAge < DAY_MS / 2 || s.recordAge > 7 * DAY_MS))
-      complain('recordAge', `${s.recordAge} ms is not between 12h and Lambda's 7d`);
+      complain('recordAge', `${durationText(s.recordAge)} is not between 12h and Lambda's 7d`);
     if (s.recordAge > longestRecordAgeMs(s))
       complain(
         'recordAge',
-        `${s.recordAge} ms must be below streamRetention (${s.streamRetention} ms) by window + flushDelay (${residency} ms) and 1h, or the stream has forgotten a redriven record while only memory holds it`,
+        `${durationText(s.recordAge)} must be below streamRetention (${durationText(s.streamRetention)}) by window + flushDelay (${durationText(residency)}) and 1h, or the stream has forgotten a redriven record while only memory holds it`,
       );
     if (s.ingesterTimeout < LEAST_INGESTER_MS || s.ingesterTimeout > 15 * 60_000)
       complain(
         'ingesterTimeout',
-        `${s.ingesterTimeout} ms is not between ${LEAST_INGESTER_MS} ms, of which ${INGEST_MARGIN_MS} are kept for calls that a store does not answer, and Lambda's 15m`,
+        `${durationText(s.ingesterTimeout)} is not between ${durationText(LEAST_INGESTER_MS)}, of which ${durationText(INGEST_MARGIN_MS)} are kept for calls that a store does not answer, and Lambda's 15m`,
       );
     if (s.cacheDurability !== 'disabled') {
       if (s.engine !== 'valkey')
@@ -227,11 +234,14 @@ export const settingsSchema = z
     if (s.alarmEmail !== '' && !/^[^@\s]+@[^@\s]+\.[^@\s]+$/.test(s.alarmEmail))
       complain('alarmEmail', `${JSON.stringify(s.alarmEmail)} is not an e-mail address`);
     if (s.retention < s.warmTtl)
-      complain('retention', `${s.retention} ms is shorter than warmTtl (${s.warmTtl} ms)`);
+      complain(
+        'retention',
+        `${durationText(s.retention)} is shorter than warmTtl (${durationText(s.warmTtl)})`,
+      );
   });
 
 export type Settings = z.output<typeof settingsSchema>;
-/** What a function is told. */
+/** The settings that functions are given. */
 export type RuntimeSettings = Omit<Settings, keyof typeof deployment>;
 export type SettingsInput = z.input<typeof settingsSchema>;
 
@@ -245,13 +255,13 @@ export function longestRecordAgeMs(
   return settings.streamRetention - settings.window - settings.flushDelay - HOUR_MS;
 }
 
-/** The settings without those that only synthesis needs. */
+/** Drops the settings that only synthesis needs. */
 export function runtimeSettings(settings: Settings): RuntimeSettings {
   const entries = Object.entries(settings).filter(([name]) => !(name in deployment));
   return Object.fromEntries(entries) as RuntimeSettings;
 }
 
-/** A setting that is not known, or has a value it cannot have. */
+/** An unknown setting, or a value that is not allowed. */
 export class InvalidSettingError extends Error {
   override readonly name = 'InvalidSettingError';
 }

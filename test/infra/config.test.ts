@@ -59,6 +59,25 @@ describe('a wrong configuration is one sentence that names the field', () => {
     { context: { settings: '{"windw":"20s"}' }, says: /^settings: .*windw/ },
     { context: { windw: '20s' }, says: /^windw: no such setting/ },
     { context: { window: 'soon' }, says: /^window: "soon" is not a duration/ },
+    {
+      context: { window: '60' },
+      says: /^window: 60 has no unit: write 60s, or another of ms, s, m, h and d$/,
+    },
+    { context: { settings: { window: 60_000 } }, says: /^window: 60000 has no unit: write 60000s/ },
+    { context: { recordAge: '0' }, says: /^recordAge: 0 has no unit/ },
+    { context: { window: '-1h' }, says: /^window: "-1h" is not a duration/ },
+    {
+      context: { window: '2h', maxSampleAge: '1h' },
+      says: /^maxSampleAge: 1h is shorter than the window of 2h$/,
+    },
+    {
+      context: { window: '1h', flushDelay: '30m', streamRetention: '24h', recordAge: '23h' },
+      says: /^recordAge: 23h must be below streamRetention \(1d\) by window \+ flushDelay \(90m\) and 1h/,
+    },
+    {
+      context: { ingesterTimeout: '61s' },
+      says: /^ingesterTimeout: 61s is not between 70s, of which 60s|between 70s, of which 1m/,
+    },
     { context: { window: '7s' }, says: /^window: .*does not divide a day/ },
     { context: { resolution: '7m' }, says: /^resolution: / },
     { context: { maxSampleAge: '10m' }, says: /^maxSampleAge: / },

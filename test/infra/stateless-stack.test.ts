@@ -6,7 +6,7 @@ import { recordAgeMs } from '../../infra/record-age';
 import { FALLBACK_FUNCTION, ROUTES } from '../../shared/http/routes';
 import { MAX_CALL_MS } from '../../shared/platform/call-time';
 import { ENV, FUNCTIONS, type FunctionName, functionName } from '../../shared/platform/names';
-import { parseSettings } from '../../shared/platform/settings';
+import { parseSettings, runtimeSettings } from '../../shared/platform/settings';
 import { manualRows } from './manual';
 import { type Resource, type Synthesized, synthesize } from './synthesize';
 
@@ -118,7 +118,9 @@ describe('functions', () => {
     const [, post] = functionEntry(stateless, 'local', 'post');
     const settings = JSON.parse(post.Environment.Variables.SETTINGS);
     expect(settings).toMatchObject({ window: 20_000, flushDelay: 1000, resolution: 10_000 });
-    expect(parseSettings(settings)).toMatchObject(settings);
+    expect(settings).toEqual(
+      runtimeSettings(readConfig({ stage: 'local', window: '20s', flushDelay: '1s' }).settings),
+    );
   });
 
   test('get no settings that only synthesis needs, so that changing one changes no function', () => {
