@@ -9,7 +9,8 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { SignatureV4 } from '@smithy/signature-v4';
 import fc from 'fast-check';
-import { callDirectly, hmacSha256, makeSigner } from '../../../shared/platform/direct-call';
+import { callDirectly } from '../../../shared/platform/direct-call';
+import { hmacSha256, makeSigner } from '../../../shared/platform/signature';
 
 /** What the SDK signs with. */
 class Sha256 {
