@@ -1,5 +1,6 @@
 import { metaTable } from '../../shared/compose/tables';
 import { found } from '../../shared/http/http';
+import { ANSWERING } from '../../shared/platform/call-time';
 import { settings } from '../../shared/platform/environment';
 import { GraphAnnotations } from '../../shared/registry/graph-annotations';
 import { GraphDefinitions } from '../../shared/registry/graph-definitions';
@@ -13,7 +14,7 @@ import { TenantMeter } from '../../shared/tenancy/tenant-meter';
 import { type Tenant, Tenants } from '../../shared/tenancy/tenants';
 import { UsageTable } from '../../shared/tenancy/usage-table';
 
-const table = metaTable();
+const table = metaTable(ANSWERING);
 
 export const gatekeeper = {
   keys: new ApiKeys(table),

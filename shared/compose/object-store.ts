@@ -1,9 +1,22 @@
 import { S3Client } from '@aws-sdk/client-s3';
+import { NodeHttpHandler } from '@smithy/node-http-handler';
+import { type CallTimes, WORKING } from '../platform/call-time';
 import { meterObjects } from '../platform/units';
+import { bounded, requestHandler } from './bounded';
 
-/** The S3 client of a function; path style where an endpoint is given, since an emulator has one host name. */
+/** Path style where an endpoint is given, since an emulator has one host name. */
+const OPTIONS = { maxAttempts: 5, forcePathStyle: process.env.AWS_ENDPOINT_URL !== undefined };
+
+/** The S3 client of a function that writes objects of any size: a call fails when its connection stands still. */
 export function objectStore(): S3Client {
-  return meterObjects(
-    new S3Client({ maxAttempts: 5, forcePathStyle: process.env.AWS_ENDPOINT_URL !== undefined }),
-  );
+  const connections = new NodeHttpHandler({
+    connectionTimeout: WORKING.connectMs,
+    socketTimeout: WORKING.totalMs,
+  });
+  return meterObjects(new S3Client({ ...OPTIONS, requestHandler: connections }));
+}
+
+/** The S3 client of a function that reads parts of objects. */
+export function objectReader(times: CallTimes): S3Client {
+  return bounded(meterObjects(new S3Client({ ...OPTIONS, requestHandler: requestHandler(times) })), times);
 }

@@ -1,4 +1,5 @@
 import type { OperatorDependencies } from '../operations/operator-dependencies';
+import { WORKING } from '../platform/call-time';
 import { settings } from '../platform/environment';
 import { RecoveryTable } from '../recovery/recovery-table';
 import { Hosts } from '../registry/hosts';
@@ -11,7 +12,7 @@ import { metaTable } from './tables';
 /** What the operator function works with, from its environment. */
 export function operatorDependencies(): OperatorDependencies {
   const meta = metaTable();
-  const read = readDependencies();
+  const read = readDependencies(WORKING);
   return {
     stage: settings(),
     tenants: read.tenants,

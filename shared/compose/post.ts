@@ -1,5 +1,6 @@
 import { Catalogue } from '../catalogue/catalogue';
 import { FORMATS } from '../model/formats';
+import { ANSWERING } from '../platform/call-time';
 import { formatToWrite, settings, variable } from '../platform/environment';
 import { ENV } from '../platform/names';
 import { Hosts } from '../registry/hosts';
@@ -16,7 +17,7 @@ import { metaTable } from './tables';
 /** The adapters of post, from its environment. */
 export function postDependencies() {
   const stage = settings();
-  const table = metaTable();
+  const table = metaTable(ANSWERING);
   return {
     keys: new ApiKeys(table),
     tenants: new Tenants(table),

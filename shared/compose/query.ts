@@ -1,4 +1,5 @@
 import { Status } from '../operations/status';
+import { ANSWERING } from '../platform/call-time';
 import { settings } from '../platform/environment';
 import { RecoveryTable } from '../recovery/recovery-table';
 import { Hosts } from '../registry/hosts';
@@ -12,9 +13,9 @@ import { metaTable } from './tables';
 /** The adapters of the query function, from its environment. */
 export function queryDependencies() {
   const stage = settings();
-  const table = metaTable();
+  const table = metaTable(ANSWERING);
   const usage = new UsageTable(table);
-  const read = readDependencies();
+  const read = readDependencies(ANSWERING);
   return {
     read,
     hosts: new Hosts(table),

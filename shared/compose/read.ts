@@ -1,6 +1,7 @@
 import { Catalogue } from '../catalogue/catalogue';
 import { ColdTier } from '../cold/cold-tier';
 import { Manifest } from '../cold/manifest';
+import type { CallTimes } from '../platform/call-time';
 import { settings, variable } from '../platform/environment';
 import { ENV } from '../platform/names';
 import type { ReadDependencies } from '../query/read';
@@ -9,19 +10,19 @@ import { RecoveryTable } from '../recovery/recovery-table';
 import { Tenants } from '../tenancy/tenants';
 import { WarmTier } from '../warm/warm-tier';
 import { hotTier } from './hot-tier';
-import { objectStore } from './object-store';
+import { objectReader } from './object-store';
 import { metaTable, warmTable } from './tables';
 
 /** What a function that reads the three tiers works with, from its environment. */
-export function readDependencies(): ReadDependencies & { readonly tenants: Tenants } {
+export function readDependencies(times: CallTimes): ReadDependencies & { readonly tenants: Tenants } {
   const { retention, warmTtl, maxSampleAge: maxSampleAgeMs, flusherLanes } = settings();
-  const meta = metaTable();
-  const hot = hotTier();
+  const meta = metaTable(times);
+  const hot = hotTier(times);
   const tenants = new Tenants(meta);
   return {
     hot,
-    warm: new WarmTier(warmTable(), warmTtl),
-    cold: new ColdTier(objectStore(), variable(ENV.bucket)),
+    warm: new WarmTier(warmTable(times), warmTtl),
+    cold: new ColdTier(objectReader(times), variable(ENV.bucket)),
     catalogue: new Catalogue(meta, retention),
     manifest: new Manifest(meta),
     losses: new LossWatch({

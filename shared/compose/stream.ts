@@ -1,13 +1,14 @@
 import { KinesisClient, PutRecordsCommand } from '@aws-sdk/client-kinesis';
-import { NodeHttpHandler } from '@smithy/node-http-handler';
+import { type CallTimes, WORKING } from '../platform/call-time';
 import { callDirectly } from '../platform/direct-call';
 import { chargeStream, meterStream } from '../platform/units';
+import { bounded, requestHandler } from './bounded';
 
 /** The Kinesis client of a function that puts records. */
-export function streamClient(): KinesisClient {
+export function streamClient(times: CallTimes = WORKING): KinesisClient {
   return callDirectly(
     // HTTP/1.1: an instance has one request in flight, so HTTP/2, the default, gains nothing, and emulators cut it short.
-    meterStream(new KinesisClient({ maxAttempts: 3, requestHandler: new NodeHttpHandler() })),
+    bounded(meterStream(new KinesisClient({ maxAttempts: 3, requestHandler: requestHandler(times) })), times),
     'kinesis',
     { PutRecords: PutRecordsCommand },
     chargeStream,

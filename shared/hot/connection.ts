@@ -1,30 +1,31 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import { COMMAND_MS } from '../platform/call-time';
+import { WORKING } from '../platform/call-time';
 import { iamToken } from './iam-token';
 
-/** What the hot tier needs of a client: single commands only, since an ioredis pipeline does not survive a reshard. */
+/** A client of the hot tier. It sends single commands only: an ioredis pipeline does not survive a reshard. */
 export type HotClient = Redis | Cluster;
 
 const COMMON = {
   connectTimeout: 2_000,
-  commandTimeout: COMMAND_MS,
   maxRetriesPerRequest: 3,
   // A command in doubt is sent again: appends are idempotent (DESIGN.md, rule 2), trims are fenced (rule 3).
   autoResendUnfulfilledCommands: true,
 } satisfies RedisOptions;
 
-/** How often a command is sent again while a slot moves or a replica takes over. */
+/** Between two attempts to send a command while a slot moves or a replica takes over, ms. */
 const RETRY_MS = 100;
-/** The nodes are asked for their slots, for nobody else says so when a primary hangs and a replica takes over. */
+/** The client asks the nodes for their slots this often, ms: nobody tells it when a primary hangs and a replica takes over. */
 const SLOTS_REFRESH_MS = 2_000;
 
 /**
- * ioredis begins to count a command's time when a node is known to send it to. Here it counts from the start, for a
+ * ioredis counts a command's time from when it knows a node to send it to. Here it counts from the start: otherwise a
  * cluster that cannot be reached would hold its commands for ever.
  */
 class BoundedCluster extends Cluster {
+  commandMs: number = WORKING.commandMs;
+
   override sendCommand(...args: Parameters<Cluster['sendCommand']>): ReturnType<Cluster['sendCommand']> {
-    args[0].setTimeout(COMMAND_MS);
+    args[0].setTimeout(this.commandMs);
     return super.sendCommand(...args);
   }
 }
@@ -34,8 +35,13 @@ class BoundedCluster extends Cluster {
  *
  * @param url `redis://host:port`, or `rediss://user@host:port?cluster=true&iam=<replication group>` for TLS,
  *   cluster mode and IAM authentication with the credentials of the environment
+ * @param commandMs after which a command fails, with all its redirections, retries and waiting for a connection
  */
-export function connectHot(url: string, environment: NodeJS.ProcessEnv = process.env): HotClient {
+export function connectHot(
+  url: string,
+  environment: NodeJS.ProcessEnv = process.env,
+  commandMs: number = WORKING.commandMs,
+): HotClient {
   const target = new URL(url);
   const host = target.hostname;
   const port = Number(target.port || 6379);
@@ -43,6 +49,7 @@ export function connectHot(url: string, environment: NodeJS.ProcessEnv = process
   const replicationGroupId = target.searchParams.get('iam');
   const options: Omit<RedisOptions, 'replyMapping'> = {
     ...COMMON,
+    commandTimeout: commandMs,
     username,
     password: decodeURIComponent(target.password) || undefined,
     ...(target.protocol === 'rediss:' ? { tls: {} } : {}),
@@ -64,18 +71,20 @@ export function connectHot(url: string, environment: NodeJS.ProcessEnv = process
   let client: HotClient;
   if (target.searchParams.get('cluster') === 'true') {
     if (replicationGroupId !== null) passwordFrom(options, token);
-    client = new BoundedCluster([{ host, port }], {
+    const cluster = new BoundedCluster([{ host, port }], {
       // TLS certificates bear the nodes' names, so the address is not resolved before connecting.
       dnsLookup: (address, callback) => callback(null, address),
       redisOptions: options,
       retryDelayOnFailover: RETRY_MS,
       retryDelayOnClusterDown: RETRY_MS,
       retryDelayOnTryAgain: RETRY_MS,
-      // Not what ends a command: its time is.
-      maxRedirections: COMMAND_MS / RETRY_MS,
+      // So many that its time ends a command first.
+      maxRedirections: commandMs / RETRY_MS,
       slotsRefreshTimeout: 1_000,
       slotsRefreshInterval: SLOTS_REFRESH_MS,
     });
+    cluster.commandMs = commandMs;
+    client = cluster;
   } else {
     client = new Redis({ ...options, host, port, lazyConnect: true });
     // After construction, which copies the options.
@@ -88,8 +97,8 @@ export function connectHot(url: string, environment: NodeJS.ProcessEnv = process
 }
 
 /**
- * Makes the password a getter: each new connection asks for it, and needs a token of its own, since one is good for 15
- * minutes and an instance lives longer. Never to be spread, which would keep the first token.
+ * Makes the password a getter, as each new connection needs a token of its own: one is valid for 15 minutes, and an
+ * instance lives longer. Never spread these options: that would keep the first token.
  */
 function passwordFrom(options: RedisOptions, token: () => string): void {
   Object.defineProperty(options, 'password', { enumerable: true, configurable: true, get: token });

@@ -1,11 +1,12 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** A network between a client and a server, which can be cut. */
+/** A network between a client and a server, which can be cut or hang. */
 export class Relay {
   private readonly sockets = new Set<Socket>();
   private server: Server | undefined;
   private losesNextAnswer = false;
+  private isHanging = false;
   /** Number of lost answers. */
   lostAnswers = 0;
 
@@ -42,12 +43,30 @@ export class Relay {
     await closed;
   }
 
+  /** Takes connections and bytes from now on, and passes nothing on. */
+  hang(): void {
+    this.isHanging = true;
+    for (const socket of this.sockets) socket.unpipe().pause();
+  }
+
+  /** Ends {@link hang}; clients connect anew. */
+  resume(): void {
+    this.isHanging = false;
+    for (const socket of this.sockets) socket.destroy();
+  }
+
   /** Passes the next request on, and drops its connection before the answer. */
   loseNextAnswer(): void {
     this.losesNextAnswer = true;
   }
 
   private join(client: Socket): void {
+    if (this.isHanging) {
+      this.sockets.add(client);
+      client.on('error', () => {});
+      client.on('close', () => this.sockets.delete(client));
+      return;
+    }
     const server = connect(Number(this.target.port), this.target.hostname);
     for (const socket of [client, server]) {
       this.sockets.add(socket);

@@ -1,0 +1,108 @@
+import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import { physicalName } from '../../scripts/local/template';
+import { ENV } from '../../shared/platform/names';
+import { parseSettings, runtimeSettings } from '../../shared/platform/settings';
+import { Client } from '../support/client';
+import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { ops } from '../support/ops';
+import { Relay } from '../support/relay';
+import { until } from '../support/until';
+
+const now = Math.floor(Date.now() / 60_000) * 60;
+
+/** The real query handler, here, with a network that can hang between it and each store. */
+describe('a store that takes connections and never answers', () => {
+  let stack: LocalStack;
+  let relays: Record<'redis' | 'dynamodb' | 's3', Relay>;
+  const hosts = { hot: '', warm: '', cold: '' };
+  let close: () => Promise<void>;
+  let handler: (event: APIGatewayProxyEventV2) => Promise<APIGatewayProxyStructuredResultV2>;
+
+  beforeAll(async () => {
+    stack = await startLocalStack({});
+    const client = new Client(stack.url, stack.apiKey);
+    for (const tier of ['cold', 'warm', 'hot'] as const) {
+      const host = await client.createHost(tier);
+      hosts[tier] = host;
+      await client.post([{ hostId: host, name: 'custom.a', time: now - 3600, value: 1 }]);
+      await until(
+        `a sample of ${tier}`,
+        () => client.metrics(host, 'custom.a', now - 7200, now).catch(() => ''),
+        (text) => text.includes('"value":1'),
+        30_000,
+      );
+      if (tier !== 'hot') await ops(stack.url, 'drain');
+      if (tier === 'cold') await ops(stack.url, 'archive', '--purge');
+    }
+    relays = {
+      redis: await Relay.start(stack.redisUrl),
+      dynamodb: await Relay.start(stack.awsEndpoint),
+      s3: await Relay.start(stack.awsEndpoint),
+    };
+    Object.assign(process.env, {
+      AWS_ENDPOINT_URL: stack.awsEndpoint,
+      AWS_ENDPOINT_URL_DYNAMODB: relays.dynamodb.url,
+      AWS_ENDPOINT_URL_S3: relays.s3.url,
+      AWS_REGION: 'us-east-1',
+      AWS_ACCESS_KEY_ID: 'test',
+      AWS_SECRET_ACCESS_KEY: 'test',
+      POWERTOOLS_METRICS_DISABLED: 'true',
+      POWERTOOLS_LOG_LEVEL: 'SILENT',
+      [ENV.settings]: JSON.stringify(runtimeSettings(parseSettings({}))),
+      [ENV.metaTable]: physicalName('MetaTable'),
+      [ENV.warmTable]: stack.table,
+      [ENV.bucket]: stack.bucket,
+      [ENV.redis]: relays.redis.url.replace('http:', 'redis:'),
+    });
+    ({ handler } = await import('../../functions/query/handler'));
+    const { dependencies } = await import('../../functions/query/stores');
+    close = () => dependencies.hot.close();
+  }, 240_000);
+
+  afterAll(async () => {
+    await close?.();
+    for (const relay of Object.values(relays ?? {})) await relay.cut();
+    await stack?.stop();
+  }, 60_000);
+
+  const read = (hostId: string, apiKey = stack.apiKey) =>
+    handler({
+      routeKey: 'GET /api/v0/hosts/{hostId}/metrics',
+      headers: { 'x-api-key': apiKey },
+      pathParameters: { hostId },
+      rawPath: `/api/v0/hosts/${hostId}/metrics`,
+      rawQueryString: `name=custom.a&from=${now - 7200}&to=${now}`,
+      isBase64Encoded: false,
+      requestContext: { requestId: 'r', http: { method: 'GET' } },
+    } as never);
+  const isRead = ({ statusCode, body }: APIGatewayProxyStructuredResultV2) =>
+    statusCode === 200 && body!.includes('"value":1');
+  const anotherKey = async () =>
+    (await ops<{ key: string }>(stack.url, 'keys', 'create', '--tenant', 'default', '--rights', 'read')).key;
+
+  test.each([
+    { name: 'memory, of a recent sample', store: 'redis', tier: 'hot' },
+    { name: 'memory, of any sample, as nobody knows what it holds', store: 'redis', tier: 'cold' },
+    { name: 'the tables, of a warm sample', store: 'dynamodb', tier: 'warm' },
+    { name: 'the tables, of the first request with a key', store: 'dynamodb', tier: 'warm', isNewKey: true },
+    { name: 'the archive, of an old sample', store: 's3', tier: 'cold' },
+  ] as const)(
+    'is a 503 with a sentence within five seconds: $name',
+    async ({ store, tier, ...of }) => {
+      const key = 'isNewKey' in of ? await anotherKey() : stack.apiKey;
+      if (!('isNewKey' in of)) expect(isRead(await read(hosts[tier]))).toBe(true);
+      relays[store].hang();
+      const startMs = performance.now();
+      const { statusCode, body } = await read(hosts[tier], key);
+      const ms = performance.now() - startMs;
+      expect({ statusCode, body: JSON.parse(body!) }).toEqual({
+        statusCode: 503,
+        body: { error: { message: 'a store did not answer; try again' } },
+      });
+      expect(ms).toBeLessThan(5_000);
+      relays[store].resume();
+      await until('the read to work again', () => read(hosts[tier], key), isRead, 30_000);
+    },
+    60_000,
+  );
+});
