@@ -18,7 +18,7 @@ const RETRY_MS = 500;
 
 /**
  * Posts as agents do, and as they should not: all metrics of a host together, the next second each time; some late, some
- * again with other values, some again unchanged. Samples that were not acknowledged are posted again.
+ * again in part with other values, some again unchanged. Samples that were not acknowledged are posted again.
  */
 export async function runLoad(
   client: ApiClient,
@@ -37,7 +37,11 @@ export async function runLoad(
       const now = startS + second;
       const posts = [samplesAt(now)];
       if (own.chance(0.1)) posts.push(samplesAt(now - own.pick(LATE_S)));
-      if (own.chance(0.15)) posts.push(samplesAt(startS + own.integer(0, second)));
+      // Some of the metrics alone, others each time, as a sender does that cuts its requests anywhere.
+      if (own.chance(0.3)) {
+        const some = samplesAt(startS + own.integer(0, second)).filter(() => own.chance(0.6));
+        if (some.length > 0) posts.push(some);
+      }
       if (own.chance(0.1)) posts.push(posts[0]!);
       for (const samples of posts)
         while ((await client.post(samples)) !== 'acknowledged' && !isOver()) await sleep(RETRY_MS);
