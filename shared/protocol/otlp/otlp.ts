@@ -45,8 +45,7 @@ const MAX_SERIES_BYTES = 4_096;
 
 /** Series by resource, metric, attributes and what the translation adds. Keys of attributes say where they end. */
 const known = new LRUCache<string, LabelledSeries>({
-  max: 1_000_000,
-  maxSize: 192_000_000,
+  maxSize: 96_000_000,
   sizeCalculation: ({ labels }, key) => key.length + 300 + 40 * labels.length,
 });
 

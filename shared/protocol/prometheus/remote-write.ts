@@ -35,8 +35,7 @@ export const MAX_SERIES_BYTES = 4_096;
 
 /** Series by the bytes of their labels (version 1), or by their labels' text (version 2). */
 const known = new LRUCache<string, LabelledSeries>({
-  max: 1_000_000,
-  maxSize: 192_000_000,
+  maxSize: 96_000_000,
   sizeCalculation: (series, key) => key.length + 300 + 40 * series.labels.length,
 });
 
@@ -105,10 +104,9 @@ function recognizer(request: WriteRequest, note: (reason: string) => void) {
     try {
       const labels = labelsOfSeries(request, index);
       requireSmall(labels);
-      const text = JSON.stringify(labels);
-      const series = known.get(text) ?? labelledSeries(labels);
-      known.set(text, series);
-      if (key !== undefined) known.set(key, series);
+      const cacheKey = key ?? JSON.stringify(labels);
+      const series = known.get(cacheKey) ?? labelledSeries(labels);
+      known.set(cacheKey, series);
       return series;
     } catch (error) {
       if (!(error instanceof InvalidSeriesError || error instanceof MalformedBytesError)) throw error;
