@@ -608,6 +608,7 @@ describe('the page', () => {
     });
     expect(written.status).toBe(204);
     const page = await opened(`host=${host}`);
+    await page.getByRole('link', { name: 'host=tele1' }).waitFor();
     await page.getByLabel('Search hosts').fill('host=tele1');
     await page.getByRole('link', { name: 'host=tele1' }).waitFor();
     await page.keyboard.press('Enter');

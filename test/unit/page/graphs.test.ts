@@ -7,7 +7,11 @@ import {
   wordsOf,
 } from '../../../functions/page/browser/graphs/graphs';
 import { hostGraphsOf, underPrefix } from '../../../functions/page/browser/graphs/host-graphs';
-import { labelGraphsOf, labelSourceOf } from '../../../functions/page/browser/graphs/label-graphs';
+import {
+  labelGraphsOf,
+  labelSourceOf,
+  otherSources,
+} from '../../../functions/page/browser/graphs/label-graphs';
 import { type TreeNode, treeOf } from '../../../functions/page/browser/side/graph-tree';
 
 const web1 = { kind: 'host', id: 'web1' } as const;
@@ -193,6 +197,34 @@ describe('graphs of sources that are no Mackerel hosts', () => {
         ['job', 'node'],
       ]),
     ).toEqual([['job', 'node']]);
+    expect(
+      labelSourceOf([
+        ['__name__', 'node_cpu_seconds_total'],
+        ['cpu', '0'],
+        ['instance', 'a:9100'],
+        ['job', 'node'],
+      ]),
+    ).toEqual([
+      ['instance', 'a:9100'],
+      ['job', 'node'],
+    ]);
+  });
+
+  test('are listed once a source, in natural order, without the hosts and services that are listed already', () => {
+    const sources = [
+      ['host', 'id1'],
+      ['host', 'tele10'],
+      ['host', 'tele2'],
+      ['host', 'tele2'],
+      ['service', 'shop'],
+    ];
+    expect(
+      otherSources(
+        sources.map(([name, value]) => [[name!, value!] as const]),
+        new Set(['id1']),
+        new Set(['shop']),
+      ),
+    ).toEqual(['host=tele2', 'host=tele10']);
   });
 });
 

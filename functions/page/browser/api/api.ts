@@ -1,4 +1,5 @@
 import type { GraphDefinition } from '../graphs/graphs';
+import { labelSourceOf } from '../graphs/label-graphs';
 import { type Labels, parseLabels } from '../view/labels-text';
 import { type Span, stepFor } from '../view/time-range';
 import type { SourceRef } from '../view/view-state';
@@ -84,6 +85,8 @@ export interface Status {
 
 /** Hosts of one page of the list: an agent's host is up to 10 KB, and an answer at most 6 MB. */
 const HOSTS_PAGE = 300;
+/** Sources that the page lists; the others are found by their labels. */
+const MAX_SOURCES = 20_000;
 /** A server that works answers within its own limit of 30 s; lists take far less. */
 const LIST_TIMEOUT_MS = 10_000;
 const READ_TIMEOUT_MS = 20_000;
@@ -135,6 +138,20 @@ export class Api {
   /** @param source a host or a service */
   async metricNames(source: SourceRef): Promise<string[]> {
     return (await this.json<{ names: string[] }>(`/api/v0/${sourcePath(source)}/metric-names`)).names;
+  }
+
+  /** The labels of each source that posted, of at most {@link MAX_SOURCES}. */
+  async sources(): Promise<Labels[]> {
+    const found: Labels[] = [];
+    let next: string | undefined;
+    do {
+      const page: { series: Record<string, string>[]; next?: string } = await this.json(
+        `/api/v1/series?perSource=1${next === undefined ? '' : `&next=${next}`}`,
+      );
+      for (const labels of page.series) found.push(labelSourceOf(Object.entries(labels)));
+      next = page.next;
+    } while (next !== undefined && found.length < MAX_SOURCES);
+    return found;
   }
 
   /** All series of the source with these labels. */

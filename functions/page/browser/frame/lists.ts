@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { Api, Host } from '../api/api';
 import type { GraphDefinition } from '../graphs/graphs';
+import { otherSources } from '../graphs/label-graphs';
 import { hostName } from '../side/host-text';
 import { byNature } from '../view/natural-order';
 import { type OnAnswer, usePolling } from './polling';
@@ -23,17 +24,19 @@ export function useLists(api: Api, change: number, onAnswer: OnAnswer): Lists | 
   usePolling(
     [api, change],
     async () => {
-      const [hosts, services, definitions] = await Promise.all([
+      const [hosts, services, definitions, sources] = await Promise.all([
         api.hosts(),
         api.services(),
         api.graphDefinitions(),
+        api.sources(),
       ]);
+      const labelled = otherSources(sources, new Set(hosts.map(({ id }) => id)), new Set(services));
       hosts.sort((a, b) => byNature(hostName(a), hostName(b)));
-      return { hosts, services: services.sort(byNature), labelled: [], definitions };
+      return { hosts, services: services.sort(byNature), labelled, definitions };
     },
     (found) => {
       setLists((old) => (old === undefined ? found : keptLists(old, found)));
-      return found.hosts.length + found.services.length > 0;
+      return found.hosts.length + found.services.length + found.labelled.length > 0;
     },
     onAnswer,
   );

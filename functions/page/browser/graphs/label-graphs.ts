@@ -4,10 +4,28 @@ import type { Graph, Line } from './graphs';
 
 const METRIC_NAME = '__name__';
 
-/** The source of a series that no Mackerel host posted: its `host` label, else all its labels but the name. */
+/**
+ * The source of a series that no Mackerel host posted, as the server derives it: its `host` label, else its job and
+ * instance, else all its labels but the name.
+ */
 export function labelSourceOf(series: Labels): Labels {
   const host = series.find(([name]) => name === 'host');
-  return host === undefined ? withoutName(series) : [host];
+  if (host !== undefined) return [host];
+  const target = series.filter(([name]) => name === 'instance' || name === 'job');
+  return target.length > 0 ? target : withoutName(series);
+}
+
+/** The sources that posted none of the given hosts and services, as `labelsText` writes their labels. */
+export function otherSources(
+  sources: readonly Labels[],
+  hostIds: ReadonlySet<string>,
+  services: ReadonlySet<string>,
+): string[] {
+  const isListed = ([pair, ...others]: Labels) =>
+    pair === undefined ||
+    (others.length === 0 &&
+      ((pair[0] === 'host' && hostIds.has(pair[1])) || (pair[0] === 'service' && services.has(pair[1]))));
+  return [...new Set(sources.filter((source) => !isListed(source)).map(labelsText))].sort(byNature);
 }
 
 /** Makes a graph of each metric name, with a line for each set of labels; labels that all of them have are left out. */
