@@ -491,7 +491,7 @@ describe('the page', () => {
     await page.mouse.move(box.x + 103, box.y + 50, { steps: 3 });
     await page.mouse.up();
     await page.mouse.move(box.x + 200, box.y + 60);
-    expect(await page.evaluate("document.querySelector('.u-select').offsetWidth")).toBe(0);
+    await page.waitForFunction("document.querySelector('.u-select').offsetWidth === 0");
     expect(state(page).has('from')).toBe(false);
   });
 
