@@ -20,7 +20,10 @@ interface Row {
 let ordinals = 0;
 
 /** Sources, so that the series of one share their text. */
-const sources = new LRUCache<string, Pick<LabelledSeries, 'source' | 'sourceKey'>>({ max: 100_000 });
+const sources = new LRUCache<string, Pick<LabelledSeries, 'source' | 'sourceKey'>>({
+  maxSize: 16_000_000,
+  sizeCalculation: (_, key) => key.length + 200,
+});
 
 /**
  * Makes a series that was not seen before, or was forgotten.

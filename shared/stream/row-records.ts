@@ -87,7 +87,10 @@ interface IdentifiedSource {
 }
 
 /** By tenant and source. */
-const identified = new LRUCache<string, IdentifiedSource>({ max: 50_000 });
+const identified = new LRUCache<string, IdentifiedSource>({
+  maxSize: 16_000_000,
+  sizeCalculation: (_, key) => key.length + 250,
+});
 
 function identify(tenantId: Id, source: Labels, sourceKey: string): IdentifiedSource {
   const cached = identified.get(sourceKey);
@@ -103,7 +106,6 @@ const PARTIAL_RECORDS = 4;
 
 /** Unions by tenant and source; 'seen' after a source's first columns, since most sources never have others. */
 const unions = new LRUCache<string, SourceUnion | 'seen'>({
-  max: 200_000,
   maxSize: 64_000_000,
   // Series that are no longer sent leave with the union.
   ttl: 6 * 3_600_000,
