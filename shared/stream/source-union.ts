@@ -25,6 +25,8 @@ const MIN_FRACTION = 1 / 4;
 /** Of a union; a larger source has layouts of its own for each row. */
 const MAX_SERIES = 16_384;
 const MAX_LABEL_BYTES = 2_000_000;
+/** A source whose names go on changing has layouts of its own for each row: growing costs as much as the union is large. */
+const MAX_GROWTHS = 64;
 /** Parts, such as lines, whose ordinals are kept. */
 const MAX_PARTS = 1_000;
 
@@ -55,7 +57,8 @@ export class SourceUnion {
   /** For each ordinal its group, and its column in the group's layout. */
   private groupOf: UnionGroup[] = [];
   private columnOf: number[] = [];
-  private isTooLarge = false;
+  private growths = 0;
+  private isGivenUp = false;
 
   /** Memory, about. */
   get bytes(): number {
@@ -69,7 +72,7 @@ export class SourceUnion {
    *   is large
    */
   split({ parts, ...columns }: Columns, values: BigUint64Array): GroupRow[] | undefined {
-    if (this.isTooLarge) return undefined;
+    if (this.isGivenUp) return undefined;
     const ordinals = new Uint32Array(values.length);
     const known = this.series.length;
     let at = 0;
@@ -79,7 +82,7 @@ export class SourceUnion {
       at += part.length;
     }
     if (this.series.length > known) this.grow(known);
-    return this.isTooLarge ? undefined : this.rowsOf(ordinals, values);
+    return this.isGivenUp ? undefined : this.rowsOf(ordinals, values);
   }
 
   private ordinalsOf(key: string, seriesOf: () => readonly NamedSeries[]): Uint32Array {
@@ -108,8 +111,9 @@ export class SourceUnion {
 
   /** Places the series from `first` on; all of them anew when the source needs more groups. */
   private grow(first: number): void {
-    if (this.series.length > MAX_SERIES || this.labelBytes > MAX_LABEL_BYTES) {
-      this.isTooLarge = true;
+    this.growths++;
+    if (this.series.length > MAX_SERIES || this.labelBytes > MAX_LABEL_BYTES || this.growths > MAX_GROWTHS) {
+      this.isGivenUp = true;
       return;
     }
     const splitBits = splitBitsFor(this.series.length, this.labelBytes);
@@ -132,7 +136,7 @@ export class SourceUnion {
       group.ordinals.sort((a, b) => byKey(this.series[a]!, this.series[b]!));
       const series = group.ordinals.map((ordinal) => this.series[ordinal]!);
       // Names that hash into one group, beyond what a layout may have.
-      if (cutSeries(series).length > 1) this.isTooLarge = true;
+      if (cutSeries(series).length > 1) this.isGivenUp = true;
       group.layout = packLayout(encodeLayout(series));
       group.ordinals.forEach((ordinal, column) => {
         this.columnOf[ordinal] = column;

@@ -7,7 +7,7 @@ import {
   type NamedSeries,
   sourceOf,
 } from '../../model/labels';
-import { type Columns, MAX_AHEAD_MS, type Protocol, type SourceRow } from '../protocol';
+import { type Columns, MAX_AHEAD_MS, type Protocol, type SourceRow, type SourceRows } from '../protocol';
 import { likelyUnit } from '../timestamp-unit';
 import {
   type LineHead,
@@ -21,12 +21,14 @@ import {
 /** Bytes of a series' name and labels: with {@link splitBitsFor}, this keeps layouts below an item of the catalogue. */
 const MAX_SERIES_BYTES = 4_096;
 /**
- * What one request may have, so that post handles any body in 256 MB: measurements (lines), samples, sources, and bytes of all
- * its series' names and labels, which a line repeats for each of its fields.
+ * What one request may have, so that post handles any body in 256 MB above rest: measurements (lines), samples, sources, bytes
+ * of all its series' names and labels, which a line repeats for each of its fields, and rows whose series differ, for each
+ * of which post may make a layout.
  */
 const MAX_LINES = 65_536;
 const MAX_SAMPLES = 262_144;
-const MAX_SOURCES = 20_000;
+const MAX_SOURCES = 10_000;
+const MAX_SERIES_SETS = 10_000;
 const MAX_LABEL_BYTES = 32 * 1024 * 1024;
 /** Bad lines that an answer names. */
 const MAX_PROBLEMS = 20;
@@ -139,16 +141,35 @@ export const influxLines: Protocol<Uint8Array, LineOptions, DroppedLines> = {
         bySource.set(shape.sourceKey, source);
       }
       const row = source.rows.get(timestamp);
-      if (row === undefined) source.rows.set(timestamp, new LineRow(timestamp, shape, reader.bits()));
+      if (row === undefined)
+        source.rows.set(timestamp, new LineRow(reader.line, timestamp, shape, reader.bits()));
       else row.add(shape, reader.bits());
       samples += count;
       lines++;
       labelBytes += shape.labelBytes;
     }
-    const sources = Array.from(
-      bySource.values(),
-      ({ labels, rows }) => [labels, [...rows.values()]] as const,
-    );
+    const seriesSets = new Set<string>();
+    const sources: SourceRows[] = [];
+    for (const [sourceKey, { labels, rows }] of bySource) {
+      const kept: LineRow[] = [];
+      for (const row of rows.values()) {
+        // Lines of few rows have few sets; only a request of many rows is counted.
+        if (lines > MAX_SERIES_SETS) seriesSets.add(`${sourceKey}${row.key}`);
+        if (seriesSets.size <= MAX_SERIES_SETS) {
+          kept.push(row);
+          continue;
+        }
+        seriesSets.delete(`${sourceKey}${row.key}`);
+        samples -= row.samples;
+        badLines += row.lines;
+        if (problems.length < MAX_PROBLEMS)
+          problems.push({
+            line: row.firstLine,
+            reason: `more than ${MAX_SERIES_SETS} rows of different series in one request`,
+          });
+      }
+      if (kept.length > 0) sources.push([labels, kept]);
+    }
     return { sources, samples, dropped: { strings, problems, badLines, outOfRange, hint } };
   },
 };
@@ -175,6 +196,8 @@ class LineRow implements SourceRow, Columns {
   private readonly bits: BigUint64Array[];
 
   constructor(
+    /** Number of its first line. */
+    readonly firstLine: number,
     readonly timestamp: number,
     shape: LineShape,
     bits: BigUint64Array,
@@ -192,6 +215,14 @@ class LineRow implements SourceRow, Columns {
     return this;
   }
 
+  get lines(): number {
+    return this.shapes.length;
+  }
+
+  get samples(): number {
+    return this.bits.reduce((sum, { length }) => sum + length, 0);
+  }
+
   /** A metric name has no `#`. */
   get key(): string {
     return `#${this.shapes.map(({ id }) => id).join(' ')}`;
@@ -207,7 +238,7 @@ class LineRow implements SourceRow, Columns {
 
   get values(): BigUint64Array {
     if (this.bits.length === 1) return this.bits[0]!;
-    const values = new BigUint64Array(this.bits.reduce((sum, { length }) => sum + length, 0));
+    const values = new BigUint64Array(this.samples);
     let at = 0;
     for (const part of this.bits) {
       values.set(part, at);

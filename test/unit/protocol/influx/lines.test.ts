@@ -104,6 +104,16 @@ describe('lines', () => {
   test.each([
     { name: 'measurements', body: 'm f=1\n'.repeat(70_000), kept: 65_536 },
     {
+      name: 'rows of different series',
+      body: Array.from({ length: 12_000 }, (_, i) => `m f${i}=1 ${nowMs - i}`).join('\n'),
+      kept: 10_000,
+    },
+    {
+      name: 'sources',
+      body: Array.from({ length: 12_000 }, (_, i) => `m,id=${i} f=1`).join('\n'),
+      kept: 10_000,
+    },
+    {
       name: 'samples',
       body: `m ${Array.from({ length: 60_000 }, (_, i) => `f${i}=1`).join(',')}\n`.repeat(5),
       kept: 240_000,
