@@ -26,7 +26,7 @@ function spreadSymbols(weights: ArrayLike<number>, symbolCount: number, tableLog
   }
 }
 
-/** For each state `nextBase << 8 | bitCount` ... see {@link fillDecodeTable}. */
+/** The decoder's table, indexed by state. */
 export interface DecodeTable {
   /** The symbol of each state. */
   readonly symbols: Uint8Array;

@@ -7,7 +7,7 @@
  */
 import { bitLength } from './bits';
 
-/** Into how many groups of about the same population values are put at most before bins are chosen. */
+/** Most groups of about the same population that values are put in before bins are chosen. */
 export const MAX_RESOLUTION = 64;
 /** One group for each, and one between it and the next. */
 export const MAX_BINS = 2 * MAX_RESOLUTION + 1;

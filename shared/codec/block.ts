@@ -1,7 +1,6 @@
 /**
- * What is done with blocks: gathered from frames, merged, cut, and moved to another layout. Every result is in
- * the canonical form (canonical.ts), and every operation takes blocks in that form. Blocks are immutable;
- * results may share arrays with what they were made from.
+ * Operations on blocks: gather from frames, merge, cut, move to another layout. Arguments and results are in the
+ * canonical form (canonical.ts). Blocks are immutable; a result may share arrays with its arguments.
  */
 import { bitsOf, type Cells, canonicalBlock } from './canonical';
 import {
@@ -17,31 +16,30 @@ import {
 } from './model';
 import { isPresenceOf, presentSeries } from './presence';
 
-/** A frame, and for each series of its layout the column of the block; absent when they are the same. */
+/** A frame, and the block's column for each series of its layout; absent when they are the same. */
 export interface PlacedFrame {
   readonly frame: Frame;
   readonly positions?: Uint32Array | undefined;
 }
 
-/** In `positions` of {@link relayout}: this column is left out. */
+/** In `positions` of {@link relayout}: leave the column out. */
 export const LEFT_OUT = 0xffffffff;
 
-/** How many values a block has. */
+/** Counts a block's values. */
 export function sampleCount(block: Block): number {
   let count = 0;
   for (const column of block.columns) count += column.values.length;
   return count;
 }
 
-/** No sample and no tombstone. */
+/** True when the block has neither samples nor tombstones. */
 function isEmptyBlock(block: Block): boolean {
   return block.timestamps.length === 0 && block.tombstones.length === 0;
 }
 
 /**
- * Gathers frames, in any order and standing there any number of times, into a block of `seriesCount` columns:
- * the highest version wins for each series and time; of equal versions the value whose bits, as an unsigned
- * integer, are higher. Tombstones delete what has a lower version and are kept.
+ * Gathers frames, in any order and any number of copies, into a block of `seriesCount` columns. For each series and
+ * time the highest version wins; of equal versions the value whose bits, as an unsigned integer, are higher. Tombstones delete what has a lower version and are kept.
  *
  * @param layout id of the block's layout
  * @throws {CorruptChunkError} when a frame's values do not match its positions, or without positions the
@@ -199,7 +197,7 @@ function alignedBits(values: Uint8Array): Uint32Array {
   return new Uint32Array(aligned.buffer, aligned.byteOffset, aligned.length >> 2);
 }
 
-/** Whether the first float64's bits are the higher unsigned integer. */
+/** True when the first float64's bits are the higher unsigned integer. */
 function isHigher(low: number, high: number, otherLow: number, otherHigh: number): boolean {
   return high !== otherHigh ? high > otherHigh : low > otherLow;
 }
@@ -211,7 +209,7 @@ function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 /**
- * Both blocks' samples and deletions by rule 2: commutative, associative and idempotent.
+ * Merges two blocks: the highest version wins (DESIGN.md, rule 2). Commutative, associative and idempotent.
  *
  * @throws {RangeError} when the blocks' layouts differ
  */
@@ -284,8 +282,8 @@ export function mergeBlocks(a: Block, b: Block): Block {
 }
 
 /**
- * The block without the samples that an erasure of a higher version covers. Unlike a tombstone of the block, the
- * erasure is not kept: whoever holds it applies it to whatever comes back.
+ * Removes the samples that an erasure of a higher version covers. The block does not keep the erasure, as it keeps
+ * tombstones: whoever holds the erasure applies it to each block.
  *
  * @throws {RangeError} when an erasure's series is not a column
  */
@@ -312,7 +310,7 @@ export function eraseSamples(block: Block, all: readonly Erasure[]): Block {
   return block.tombstones.length === 0 ? samples : mergeBlocks(samples, withoutSamples(block));
 }
 
-/** Only the tombstones of a block. */
+/** Keeps a block's tombstones only. */
 function withoutSamples(block: Block): Block {
   const nothing = { values: new Float64Array(0) };
   const cells = block.columns.map(() => nothing);
@@ -353,8 +351,8 @@ function unionOfTimestamps(a: Float64Array, b: Float64Array) {
 }
 
 /**
- * The block's columns at other places: column `i` becomes column `positions[i]` of `seriesCount`, or is left
- * out where that is {@link LEFT_OUT}. Columns nothing moves to are empty.
+ * Moves a block's columns: column `i` becomes column `positions[i]` of `seriesCount`, or is left out where that is
+ * {@link LEFT_OUT}. Columns that nothing moves to are empty.
  *
  * @throws {RangeError} when a position is not below `seriesCount`, stands twice, or one is missing
  */
@@ -385,7 +383,7 @@ export function relayout(
   return canonicalBlock({ ...block, layout, cells, tombstones });
 }
 
-/** What the block says about the half-open range `[fromMs, toMs)`; tombstones are cut to it. */
+/** Cuts a block, tombstones included, to the half-open range `[fromMs, toMs)`. */
 export function sliceBlock(block: Block, fromMs: number, toMs: number): Block {
   const { timestamps, rowVersions } = block;
   const first = lowerBound(timestamps, fromMs);
@@ -406,7 +404,7 @@ export function sliceBlock(block: Block, fromMs: number, toMs: number): Block {
   });
 }
 
-/** What the block says before `atMs`, and what from then on; merged they are the block again. */
+/** Cuts a block in two at `atMs`, which belongs to the second; merged they are the block again. */
 export function splitBlock(block: Block, atMs: number): [Block, Block] {
   return [
     sliceBlock(block, Number.NEGATIVE_INFINITY, atMs),

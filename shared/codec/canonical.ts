@@ -1,13 +1,13 @@
 /**
- * The canonical form of a block: what makes two blocks of the same samples and deletions equal, field by field,
- * and so merging commutative, associative and idempotent.
+ * The canonical form of a block: two blocks of the same samples and deletions are equal field by field, which makes
+ * merging commutative, associative and idempotent.
  *
  * - A value that a tombstone of a higher version covers is gone; a row without values is gone.
  * - A row's version is the one most of its values have, the lowest of these when several are as frequent.
  * - `Column.rows` stands only where a row is missing, `Column.versions` only where a value differs from its row.
  * - A series' tombstones are disjoint, ascending and coalesced: for each time the highest version that deletes
  *   there. Tombstones ascend by series, then time.
- * - Only versions that are used are listed.
+ * - Every listed version is used.
  */
 import type { Block, Column, Tombstone, Version } from './model';
 
@@ -20,14 +20,14 @@ export interface Cells {
   readonly versions?: Uint32Array | undefined;
 }
 
-/** A block in the making: as {@link Block}, but for what the canonical form asks. */
+/** A block in the making: a {@link Block} that need not be canonical. */
 export interface Draft {
   readonly layout: Uint8Array;
   /** Ascending and distinct. */
   readonly timestamps: Float64Array;
   /** Ascending and distinct. */
   readonly versions: readonly Version[];
-  /** What cells without versions of their own have. */
+  /** Versions of the cells that have none of their own. */
   readonly rowVersions: Uint32Array;
   readonly cells: readonly Cells[];
   /** In any order, overlapping or not. */

@@ -3,8 +3,8 @@
  *
  *     magic, form | layout id | numbers of series and rows | head | columns | tail | CRC-32
  *
- * The head has the timestamps, the sets of rows, and where each column is; the tail what only merging asks for:
- * versions and tombstones.
+ * The head has the timestamps, the sets of rows, and each column's place; the tail has the versions and tombstones, which
+ * only merging needs.
  */
 import { BitReader, BitWriter } from './bits';
 import { type Cells, canonicalBlock } from './canonical';
@@ -31,15 +31,15 @@ const CRC_BYTES = 4;
 /** A limit of the format. */
 export const MAX_VALUES = 2 ** 24;
 /**
- * Regular data comes to next to nothing, and still a few bytes must not ask for all memory: a chunk has a byte for
- * so much weight, zeros before the checksum if need be. A value weighs 1; a series, a version, a tombstone 16.
+ * A few bytes must not claim all memory, however well regular data compresses: a chunk has at least a byte for this much
+ * weight, with zeros before the checksum if need be. A value weighs 1; a series, a version, a tombstone 16.
  */
 const MAX_WEIGHT_PER_BYTE = 8192;
 const OBJECT_WEIGHT = 16;
-/** What the size of a chunk is bounded by is zstd of its points at this level. */
+/** A chunk is at most as large as zstd of its points at this level, plus a constant. */
 const SOLID_LEVEL = 3;
 
-/** A chunk opened for reading: checksum and head have been checked, columns are decoded when asked for. */
+/** An open chunk: its checksum and head have been checked; columns are decoded on demand. */
 export interface ChunkReader {
   /** 16 bytes, a view of the chunk. */
   readonly layout: Uint8Array;
@@ -50,8 +50,7 @@ export interface ChunkReader {
   /** The last sample's own, inclusive; 0 when there are none. */
   readonly maxTimestamp: number;
   /**
-   * One series as a block of one column: what `relayout` would make of the whole. Other series' values are not
-   * decoded.
+   * Decodes one series as a block of one column, as `relayout` would make of the whole. Does not decode the others.
    *
    * @throws {RangeError} when `index` is not below `seriesCount`
    * @throws {CorruptChunkError}
@@ -64,7 +63,7 @@ export interface ChunkReader {
 const writer = new BitWriter();
 
 /**
- * The block as a chunk, the same bytes for the same block.
+ * Encodes a block as a chunk. Equal blocks give equal bytes.
  *
  * @param block in the canonical form, as whatever this library makes
  * @throws {RangeError} when it has more than {@link MAX_VALUES} values, timestamps that are no ascending integers, or a
@@ -151,7 +150,7 @@ export function openChunk(bytes: Uint8Array): ChunkReader {
   return new OpenChunk(bytes.subarray(LAYOUT_START, COUNTS_START), body, reader, maxWeight);
 }
 
-/** What the two forms give: rows, columns, and the reader at the tail. */
+/** The common part of both forms: rows, columns, and the reader at the tail. */
 interface Body {
   readonly timestamps: Float64Array;
   /** Of each series the rows; undefined when it has all. */
@@ -184,7 +183,7 @@ function readColumnar(reader: BitReader, seriesCount: number, rowCount: number, 
   };
 }
 
-/** Whether timestamps ascend and are within 2^53. */
+/** True when timestamps ascend and are within 2^53. */
 function areTimestamps(timestamps: Float64Array): boolean {
   let previous = -(2 ** 53);
   for (let row = 0; row < timestamps.length; row++) {
@@ -230,7 +229,7 @@ function decompress(bytes: Uint8Array, size: number): Uint8Array {
   return points;
 }
 
-/** What stands after the columns. */
+/** The part after the columns. */
 interface Tail {
   readonly versions: readonly Version[];
   readonly rowVersions: Uint32Array;

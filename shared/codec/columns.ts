@@ -1,4 +1,4 @@
-/** A chunk's columns, each in bytes of its own, and the directory that says where. */
+/** A chunk's columns, each in its own bytes, and the directory of their places. */
 import { type BitReader, BitWriter } from './bits';
 import { readIntegers, writeIntegers } from './integers';
 import { type Block, CorruptChunkError } from './model';
@@ -48,7 +48,7 @@ function isSame(bytes: Uint8Array, a: number, b: number, length: number): boolea
   return true;
 }
 
-/** Where columns are, in bytes of the chunk. */
+/** Places of the columns, in bytes of the chunk. */
 export interface Directory {
   /** Of each series the series whose bytes it has: itself, or an earlier one. */
   readonly sources: Uint32Array;

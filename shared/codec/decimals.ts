@@ -15,7 +15,7 @@ export const MAX_EXPONENT = 22;
 /** Literals, since `10 ** e` is not always the nearest float64. */
 const POWERS = Float64Array.from({ length: MAX_EXPONENT + 1 }, (_, e) => Number(`1e${e}`));
 
-/** What denominators are powers of ten times; of other factors than 1 up to {@link MAX_FACTORED_EXPONENT}. */
+/** Denominators are one of these times a power of ten; for factors other than 1 up to {@link MAX_FACTORED_EXPONENT}. */
 export const FACTORS = [1, 3, 9, 7] as const;
 export const MAX_FACTORED_EXPONENT = 18;
 
@@ -42,10 +42,10 @@ export interface Decimals {
   isProduct: boolean;
   /** m of each value; of exceptions the one before. */
   mantissas: Float64Array;
-  /** Whether any of `ulps` is not 0, and how many. */
+  /** Number of `ulps` that are not 0, and whether any is. */
   hasUlps: boolean;
   ulpCount: number;
-  /** What is added to the bits of the decimal. */
+  /** Added to the bits of the decimal. */
   ulps: Float64Array;
   exceptionCount: number;
   /** Indexes of the values that are no such decimals. */
@@ -88,12 +88,12 @@ export function findDecimals(values: Float64Array, bits: Int32Array): Decimals |
   return decimals === undefined ? undefined : tryFactor(values, bits, 1);
 }
 
-/** Whether ulps are so many that something else may be the better way. */
+/** True when so many values have ulps that another encoding may be smaller. */
 export function isNoisy(decimals: Decimals, count: number): boolean {
   return decimals.ulpCount * 4 > count;
 }
 
-/** Whether three quarters of a few values are decimals of the factor. */
+/** True when three quarters of a few values are decimals of the factor. */
 function fitsSample(values: Float64Array, factor: number): boolean {
   const sampled = Math.min(values.length, FACTOR_SAMPLED);
   let fitting = 0;

@@ -1,4 +1,4 @@
-/** What is out of the ordinary in a chunk: values that have not their row's version, and tombstones. */
+/** A chunk's exceptions: values whose version differs from their row's, and tombstones. */
 import type { BitReader, BitWriter } from './bits';
 import { readIntegers, writeIntegers } from './integers';
 import { type Block, CorruptChunkError, type Tombstone } from './model';

@@ -1,6 +1,5 @@
 /**
- * Frames: what one post adds to a group's window in the hot tier, dense and readable one by one. FORMAT.md has
- * the bytes.
+ * Frames: one row of a group as memory holds it, dense and readable one by one. FORMAT.md describes the bytes.
  */
 import { CorruptChunkError, type Frame, type SampleFrame, type TombstoneFrame, type Version } from './model';
 import { presentCount } from './presence';
@@ -11,7 +10,7 @@ const TOMBSTONE = 0x12;
 const PACKED_SAMPLES = 0x21;
 const PARTIAL_PACKED = 0x31;
 const PARTIAL_PLAIN = 0x33;
-/** In place of a second value's length: there is none. */
+/** A second value's length that says the pair has no second value. */
 const NO_VALUE = 15;
 
 const KINDS: ReadonlySet<number> = new Set([
@@ -23,17 +22,17 @@ const KINDS: ReadonlySet<number> = new Set([
 ]);
 
 const LAYOUT_BYTES = 16;
-/** kind, layout, timestamp: what stands before the version. */
+/** Kind, layout and timestamp; the version follows. */
 const HEAD_BYTES = 1 + LAYOUT_BYTES + 8;
-/** 2^16 - 1 bytes: the length takes two. */
+/** Its length is written in two bytes. */
 const MAX_PRESENCE_BYTES = 0xffff;
 const MAX_ARRIVAL_MS = 2 ** 48 - 1;
-/** 448 bits. */
+/** 448 bits; Kinesis' numbers have at most 129 decimal digits. */
 const MAX_SEQUENCE_BYTES = 56;
 
 /**
- * A version as frames bear it: 6 bytes arrival time, 1 byte length, the sequence number big-endian without
- * leading zeros. Made once for a record and given to {@link writeSampleFrame} for each of its frames.
+ * Encodes a version as frames have it: 6 bytes arrival time, 1 byte length, the sequence number big-endian without
+ * leading zeros. A record's version is encoded once and given to {@link writeSampleFrame} for each of its frames.
  *
  * @throws {RangeError} when the arrival time is no integer below 2^48 or the sequence needs more than 448 bits
  */
@@ -58,8 +57,7 @@ export function encodeVersion(version: Version): Uint8Array {
 }
 
 /**
- * The version in `bytes`, which {@link encodeVersion} made. Of two such, the one whose bytes come later in
- * lexicographic order is the higher version.
+ * Decodes a version. Encoded versions sort as versions do: the later in lexicographic order is the higher.
  *
  * @throws {CorruptChunkError} when `bytes` is not one whole version
  */
@@ -76,8 +74,7 @@ export function sampleFrameBytes(versionBytes: Uint8Array, seriesCount: number):
 }
 
 /**
- * Writes a frame of format 1 at `offset` of `target`, which has room for {@link sampleFrameBytes}. The values are copied
- * this once.
+ * Writes a frame of format 1 at `offset` of `target`, which has room for {@link sampleFrameBytes}. Copies the values once.
  *
  * @param values 8 raw little-endian bytes for each series of the layout
  * @returns the index just past the frame
@@ -99,7 +96,7 @@ export function writeSampleFrame(
 }
 
 /**
- * A frame of format 2: without the zero bytes at the lower ends of its values. Or of format 1, where that is no longer.
+ * Encodes a frame in format 2, which leaves out zero bytes at the lower ends of values; in format 1 if that is no longer.
  *
  * @param values 8 raw little-endian bytes for each series of the layout
  */
@@ -121,7 +118,7 @@ export function packSampleFrame(
 }
 
 /**
- * A frame of format 3: some of its layout's series, the values packed as in format 2 where that is shorter.
+ * Encodes a frame of some of its layout's series in format 3, the values packed as in format 2 where that is shorter.
  *
  * @param presence which series of the layout (presence.ts), at least one
  * @param values 8 raw little-endian bytes for each of them
@@ -201,29 +198,21 @@ export function layoutOfFrame(bytes: Uint8Array): Uint8Array {
 }
 
 /**
- * The frame in format 1.
+ * Encodes a frame in format 1.
  *
  * @throws {RangeError} when a field is outside the bounds its type states
  */
-export function encodeFrame(frame: Frame): Uint8Array {
-  const version = encodeVersion(frame.version);
-  if (frame.kind === 'samples') {
-    if (frame.presence !== undefined)
-      throw new RangeError('a frame of some series of its layout has format 3, not 1');
-    const bytes = new Uint8Array(sampleFrameBytes(version, 0) + frame.values.length);
-    writeSampleFrame(bytes, 0, frame.layout, frame.timestamp, version, frame.values);
-    return bytes;
-  }
-  if (frame.fromMs > frame.toMs) throw new RangeError(`range [${frame.fromMs}, ${frame.toMs}) is reversed`);
-  const bytes = new Uint8Array(HEAD_BYTES + version.length + 8);
-  const end = writeHead(bytes, 0, TOMBSTONE, frame.layout, frame.fromMs);
-  bytes.set(version, end);
-  writeTimestamp(bytes, end + version.length, frame.toMs);
+export function encodeFrame({ layout, timestamp, version, presence, values }: SampleFrame): Uint8Array {
+  if (presence !== undefined)
+    throw new RangeError('a frame of some series of its layout has format 3, not 1');
+  const versionBytes = encodeVersion(version);
+  const bytes = new Uint8Array(sampleFrameBytes(versionBytes, 0) + values.length);
+  writeSampleFrame(bytes, 0, layout, timestamp, versionBytes, values);
   return bytes;
 }
 
 /**
- * The frame in `bytes`, which is all of them. `layout` and, in format 1, `values` are views, not copies.
+ * Decodes the frame that is all of `bytes`. No release writes tombstone frames any more. `layout` and, in format 1, `values` are views, not copies.
  *
  * @throws {CorruptChunkError} when `bytes` is not one whole frame of format 1, 2 or 3
  */

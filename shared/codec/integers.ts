@@ -1,5 +1,5 @@
 /**
- * Sequences of integers: what values, times, rows and versions all become. A sequence is reduced to its first
+ * Sequences of integers, which values, times, rows and versions all become. A sequence is reduced to its first
  * integer, the greatest common divisor of all distances from it, and the quotients: as they are, as deltas, or as
  * deltas of deltas; these are put in bins (bins.ts), and the bins' symbols coded by tANS (ans.ts).
  */
@@ -151,8 +151,8 @@ function chooseOrder(count: number): 0 | 1 | 2 {
 const ORDERS = [0, 1, 2] as const;
 
 /**
- * Which orders are worth a try, by how far quotients are from their mean, from one another, and deltas from one
- * another: noise becomes larger by each difference, a walk or a counter smaller.
+ * Chooses the orders worth a try, by the distances of quotients from their mean and from one another, and of deltas from
+ * one another: differences make noise larger, a walk or a counter smaller.
  */
 function promisingOrders(count: number): { tries0: boolean; tries1: boolean; tries2: boolean } {
   let low = 0;
@@ -192,8 +192,8 @@ const SHORT = 128;
 const SAMPLE_RESOLUTION = 16;
 
 /**
- * Reads `count` integers into `into[start, start + count)`. Those of bytes that are no honest encoding may be any
- * numbers, so what they mean must be checked.
+ * Reads `count` integers into `into[start, start + count)`. Bytes that no encoder wrote may give any numbers: the caller
+ * checks them.
  *
  * @throws {CorruptChunkError}
  */

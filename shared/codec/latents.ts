@@ -1,6 +1,6 @@
 /**
- * Integers as bins' symbols, coded by tANS, and offsets in their bins: what integers.ts makes of a sequence's
- * quotients or differences.
+ * Integers as bins' symbols, coded by tANS, and offsets in their bins. integers.ts writes a sequence's quotients or
+ * differences so.
  */
 import { decodeTable, encodeStates, fillDecodeTable, MAX_TABLE_LOG } from './ans';
 import { type Bins, MAX_BINS } from './bins';

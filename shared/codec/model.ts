@@ -1,8 +1,8 @@
 /**
  * The words of the codec: versions, frames and blocks.
  *
- * A block is a group's samples over some range of time, in columns: what frames are gathered into, what a
- * chunk is encoded from and decoded to, and what the tiers are merged as.
+ * A block is a group's samples of some range of time, in columns. Frames are gathered into blocks, chunks are encoded
+ * blocks, and the tiers are merged as blocks.
  */
 
 /**
@@ -23,7 +23,7 @@ export function compareVersions(a: Version, b: Version): number {
   return a.sequence < b.sequence ? -1 : a.sequence > b.sequence ? 1 : 0;
 }
 
-/** What one post adds to a group's window: a value for every series of the layout at one timestamp. */
+/** A row of a group: values of its layout's series at one timestamp. */
 export interface SampleFrame {
   readonly kind: 'samples';
   /** 16 bytes: the hash of the layout's content. */
@@ -37,7 +37,7 @@ export interface SampleFrame {
   readonly values: Uint8Array;
 }
 
-/** A deletion of every series of the layout in the half-open range `[fromMs, toMs)`. */
+/** A deletion of every series of the layout in the half-open range `[fromMs, toMs)`. Read, and no longer written. */
 export interface TombstoneFrame {
   readonly kind: 'tombstone';
   readonly layout: Uint8Array;
@@ -71,7 +71,7 @@ export interface Tombstone {
   readonly version: number;
 }
 
-/** A deletion that stands outside of blocks, with its version. */
+/** A deletion that no block holds, with its version. */
 export interface Erasure {
   /** Index of the column. */
   readonly series: number;
@@ -88,11 +88,11 @@ export interface Block {
   readonly timestamps: Float64Array;
   /** Ascending and distinct. */
   readonly versions: readonly Version[];
-  /** For each row the index of its version, which all its values have that do not say otherwise. */
+  /** For each row the index of its version; a column's `versions` override it. */
   readonly rowVersions: Uint32Array;
   /** One for each series of the layout, in its order. A column may be empty. */
   readonly columns: readonly Column[];
-  /** Outlive the values they delete, so that a replay cannot bring those back. */
+  /** They outlive the values they delete, so that a replay cannot bring those back. */
   readonly tombstones: readonly Tombstone[];
 }
 

@@ -1,6 +1,6 @@
 /**
  * A block's values as points of 16 bytes, an int64 timestamp and a float64 value, little-endian, series after
- * series: what zstd makes of these bounds the size of a chunk.
+ * series. A chunk is never much larger than zstd of these.
  */
 import { bitsOf, type Cells } from './canonical';
 import { type Block, CorruptChunkError } from './model';
@@ -84,8 +84,8 @@ function distinct(times: Float64Array): Float64Array {
 }
 
 /**
- * Whether a chunk of `length` bytes is certainly no larger than zstd makes of the points plus what the bound allows,
- * so that trying can be spared. What zstd cannot do for less: a row's timestamp was never seen before, which costs
+ * True when a chunk of `length` bytes is certainly within the bound, so that zstd need not be tried. zstd needs at least
+ * this: a row's timestamp was never seen before, which costs
  * half a byte, and one more when several of its bytes differ from those of the row before (measured over steps of
  * all kinds: at least 0.85 and 1.88); a value never seen before costs a byte (measured: 2 and more).
  */

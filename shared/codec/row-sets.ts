@@ -1,4 +1,4 @@
-/** Which rows each series has values for: sets of rows, each written once, however many series have it. */
+/** The rows that each series has values for: sets of rows, each written once, however many series share it. */
 import type { BitReader, BitWriter } from './bits';
 import { readIntegers, writeIntegers } from './integers';
 import { type Block, CorruptChunkError } from './model';

@@ -33,10 +33,10 @@ const SCHEMES: readonly Scheme[] = [
   { sizes: [10n ** 10n], clock: { part: 1, expected: (arrivalMs) => arrivalMs % 1e10 } },
 ];
 
-/** How far a clock in a sequence number may be from the arrival time to be taken for one, in its own units. */
+/** Greatest distance from the arrival time of a number that is taken for a clock in a sequence number, in its own units. */
 const MAX_CLOCK_DISTANCE = 1e6;
 
-/** Writes the block's versions, and which of them each row has. */
+/** Writes the block's versions, and each row's index among them. */
 export function writeVersions(writer: BitWriter, block: Block): void {
   const { timestamps, versions, rowVersions } = block;
   const count = versions.length;

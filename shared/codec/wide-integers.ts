@@ -1,4 +1,4 @@
-/** Integers of up to 54 bits: timestamps and their distances, when integers.ts' 51 bits might not do. */
+/** Integers of up to 54 bits: timestamps and their distances, which may exceed the 51 bits of integers.ts. */
 import type { BitReader, BitWriter } from './bits';
 import { MAX_INTEGER, readIntegers, writeIntegers } from './integers';
 

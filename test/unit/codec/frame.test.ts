@@ -12,6 +12,7 @@ import {
   presentSeries,
   type SampleFrame,
   sampleFrameBytes,
+  type TombstoneFrame,
   writeSampleFrame,
 } from '../../../shared/codec';
 import { anyBits, anyVersion, bytesOf, LAYOUT } from './arbitraries';
@@ -25,7 +26,23 @@ const post: SampleFrame = {
   version,
   values: bytesOf([1.5, -0, 51.846000000000004]),
 };
-const deletion: Frame = { kind: 'tombstone', layout: LAYOUT, fromMs: -5, toMs: 1_700_000_000_000, version };
+const deletion: TombstoneFrame = {
+  kind: 'tombstone',
+  layout: LAYOUT,
+  fromMs: -5,
+  toMs: 1_700_000_000_000,
+  version,
+};
+
+/** Earlier releases wrote tombstone frames; this one reads them: a frame whose one value is the end of the range. */
+const bytesOfFrame = (frame: Frame) => {
+  if (frame.kind === 'samples') return encodeFrame(frame);
+  const { layout, fromMs, toMs, version } = frame;
+  const values = new Uint8Array(BigInt64Array.of(BigInt(toMs)).buffer);
+  const bytes = encodeFrame({ kind: 'samples', layout, timestamp: fromMs, version, values });
+  bytes[0] = 0x12;
+  return bytes;
+};
 
 const pack = ({ layout, timestamp, version, values }: SampleFrame) =>
   packSampleFrame(layout, timestamp, encodeVersion(version), values);
@@ -52,13 +69,13 @@ describe('a frame', () => {
     { name: 'a post', frame: post },
     { name: 'a deletion', frame: deletion },
   ])('$name comes back as it was', ({ frame }) => {
-    expect(decodeFrame(encodeFrame(frame))).toEqual(frame);
+    expect(decodeFrame(bytesOfFrame(frame))).toEqual(frame);
   });
 
   test('of anything comes back bit for bit, from any address', () => {
     fc.assert(
       fc.property(anyFrame, fc.nat(7), (frame, shift) => {
-        const bytes = encodeFrame(frame);
+        const bytes = bytesOfFrame(frame);
         const moved = new Uint8Array(bytes.length + shift).subarray(shift);
         moved.set(bytes);
         expect(decodeFrame(moved)).toEqual(frame);
@@ -147,7 +164,7 @@ describe('what is no frame', () => {
     bytesOf([0.1]),
   );
   const altered = (frame: Frame, offset: number, value: number) => {
-    const bytes = encodeFrame(frame);
+    const bytes = bytesOfFrame(frame);
     bytes[offset] = value;
     return bytes;
   };
@@ -166,7 +183,7 @@ describe('what is no frame', () => {
     { name: 'a kind unknown', bytes: altered(post, 0, 0x13) },
     { name: 'a head cut off', bytes: encodeFrame(post).subarray(0, 20) },
     { name: 'a value cut off', bytes: encodeFrame(post).subarray(0, -1) },
-    { name: 'a byte too many', bytes: Uint8Array.of(...encodeFrame(deletion), 0) },
+    { name: 'a byte too many', bytes: Uint8Array.of(...bytesOfFrame(deletion), 0) },
     { name: 'a time beyond 2^53', bytes: altered(post, 24, 0x7f) },
     { name: 'a sequence number longer than allowed', bytes: altered(post, 31, 57) },
     { name: 'a sequence number with a leading zero', bytes: altered(post, 32, 0) },
@@ -181,8 +198,7 @@ describe('what is no frame', () => {
     { name: 'a negative arrival', frame: { ...post, version: { ...version, arrivalMs: -1 } } },
     { name: 'a sequence of 449 bits', frame: { ...post, version: { ...version, sequence: 2n ** 448n } } },
     { name: 'half a value', frame: { ...post, values: new Uint8Array(12) } },
-    { name: 'a range reversed', frame: { ...deletion, toMs: -6 } },
   ])('$name is not encoded', ({ frame }) => {
-    expect(() => encodeFrame(frame as Frame)).toThrow(RangeError);
+    expect(() => encodeFrame(frame as SampleFrame)).toThrow(RangeError);
   });
 });
