@@ -27,7 +27,7 @@ const eventSchema = z.object({
   before: z.number().int().optional(),
 });
 
-/** What a slice of flushing did; operator commands repeat a drain until nothing remains. */
+/** Result of a slice of flushing; operator commands repeat a drain until nothing remains. */
 export interface FlushResult extends Omit<FlushSum, 'oldestMs' | 'lowestArrivalMs'> {
   readonly before: number;
 }

@@ -61,7 +61,7 @@ export function chooseBins(
   const groupCount = makeGroups(sorted, count, resolution);
   const logTotal = Math.log2(count);
   const perBin = 1 / scale;
-  // What a bin costs by itself: its bounds and weight.
+  // The cost of a bin by itself: its bounds and weight.
   const binBits = (BIN_BITS + logTotal / 2) * perBin;
   bestCost[0] = 0;
   for (let end = 1; end <= groupCount; end++) {

@@ -9,7 +9,7 @@ import { UsageTable } from '../tenancy/usage-table';
 import { readDependencies } from './read';
 import { metaTable } from './tables';
 
-/** What the operator function works with, from its environment. */
+/** The adapters of the operator function, from its environment. */
 export function operatorDependencies(): OperatorDependencies {
   const meta = metaTable();
   const read = readDependencies(WORKING);

@@ -13,7 +13,7 @@ import { hotTier } from './hot-tier';
 import { objectReader } from './object-store';
 import { metaTable, warmTable } from './tables';
 
-/** What a function that reads the three tiers works with, from its environment. */
+/** The adapters of a function that reads the three tiers, from its environment. */
 export function readDependencies(times: CallTimes): ReadDependencies & { readonly tenants: Tenants } {
   const { retention, warmTtl, maxSampleAge: maxSampleAgeMs, flusherLanes } = settings();
   const meta = metaTable(times);

@@ -13,7 +13,7 @@ import { objectStore } from './object-store';
 import { streamClient } from './stream';
 import { metaTable } from './tables';
 
-/** What the recovery function works with, from its environment. */
+/** The adapters of the recovery function, from its environment. */
 export function recoveryDependencies(): RecoveryDependencies & Omit<RedriveDependencies, 'hasTime'> {
   const { batchSize, batchWindow: batchWindowMs, flusherLanes } = settings();
   const streamArn = variable(ENV.streamArn);

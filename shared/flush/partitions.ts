@@ -10,7 +10,7 @@ export interface PartitionsDependencies extends FlushDependencies {
   readonly now: () => number;
 }
 
-/** What flushing one or more partitions did, and what they hold after it. */
+/** Result of flushing one or more partitions, and their state after it. */
 export interface FlushSum {
   /** Group-windows moved. */
   readonly windows: number;

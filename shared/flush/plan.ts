@@ -5,7 +5,7 @@ import { type Day, dayOf } from '../model/placement';
 import { MAX_ITEM_CHUNK_BYTES, revisionOf, type WarmItem } from '../warm/warm-tier';
 
 /**
- * What a flush decides, purely; execute.ts reads and writes. A flush leases group-windows that are due, announces their
+ * The pure decisions of a flush; execute.ts reads and writes. A flush leases group-windows that are due, announces their
  * days, and for each window takes the first of its frames ({@link planTake}), joins them with one layer of the warm items
  * that exist ({@link planLayer}) and puts the parts that changed ({@link planParts}). Then it announces the days once
  * more, and trims exactly the frames that were taken.

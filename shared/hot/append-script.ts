@@ -3,20 +3,23 @@ import { MARK_OF_THIS_NODE } from './mark-script';
 /**
  * Appends frames to the group-windows of one partition.
  *
- * KEYS  mark; due index; group-windows by lowest arrival; one for each layout; then for each window: its list of
- *       frames, its group's set of windows
- * ARGV  time to live of keys, ms; lowest stream arrival time of the frames, ms; 1 for a replay, else 0;
- *       number of layouts; number of windows; for each layout its bytes, or '' when they were sent before;
- *       for each window: its member of the due index, its start, its number of frames, the frames
+ * KEYS     mark; due; arrived; one for each layout; then for each window: its frames, its group's windows
+ *          (platform/keys.ts has each key's form)
+ * ARGV     1  time to live of keys, ms
+ *          2  lowest stream arrival time of the frames, ms
+ *          3  1 for a replay, else 0
+ *          4  number of layouts
+ *          5  number of windows
+ *          then for each layout its bytes, or '' if this client sent them before;
+ *          then for each window: its member of the due index, its start, its number of frames, the frames
+ * Returns  {} when everything was appended; otherwise nothing was, and it is
+ *          {-1} when the partition has no mark, or another primary's: memory may have lost samples
+ *          {i, ...} when the layouts of these 1-based numbers are missing: the caller sends them along
+ * Fails    with OOM when memory is full, before anything was written: the script has no flag `allow-oom`
  *
- * Returns {-1} when the partition's mark is missing or another primary's, so that something may have been lost; else the
- * 1-based numbers of the layouts that are not there. Nothing was appended unless that is empty.
- * On first touch a window enters the due index, in this same script, with the store's time: a key without an
- * entry there would never be flushed (DESIGN.md, rule 4). Layouts outlive the frames that need them: every append
- * gives theirs twice the time, a window's is renewed when what remains of it is kept.
- *
- * The first line makes the store refuse the whole script when memory is full, rather than from its first write of a
- * kind that is always allowed on.
+ * A window's first frame enters it in the due index in this same script, by the store's clock: a key without an entry
+ * there would never be flushed (DESIGN.md, rule 4). Layouts outlive the frames that need them: each append renews its
+ * layouts for twice the frames' time, and a trim renews the frames that it leaves.
  */
 export const APPEND_SCRIPT = `#!lua
 if not (${MARK_OF_THIS_NODE}) then return {-1} end
@@ -33,7 +36,7 @@ for i = 1, layouts do
 end
 if #missing > 0 then return missing end
 
--- A batch arrived no earlier than the one before, so what a failover takes arrived no earlier than the last that is left.
+-- Batches arrive in order, so frames that a failover loses arrived no earlier than the last one that it keeps.
 if not replays then redis.call('HSET', KEYS[1], 'arrived', arrival) end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

@@ -19,7 +19,7 @@ export interface WindowAppend {
   readonly frames: readonly Uint8Array[];
 }
 
-/** What one script call adds to a partition. */
+/** Frames for one partition. */
 export interface PartitionAppend {
   /** Lowest stream arrival time of the frames, ms. */
   readonly arrivalMs: number;
@@ -28,44 +28,44 @@ export interface PartitionAppend {
   readonly windows: readonly WindowAppend[];
 }
 
-/** A lease on a group-window, without which nothing is removed. */
+/** A lease on a group-window. Only its holder can trim. */
 export interface Lease {
   readonly group: GroupId;
   readonly windowStart: number;
   readonly token: string;
 }
 
-/** A partition's mark is missing or another primary's: a part of what it held may be lost, and nothing was appended. */
+/** A partition's mark is missing or another primary's: memory may have lost samples. Nothing was appended. */
 export class UnmarkedPartitionError extends Error {
   override readonly name = 'UnmarkedPartitionError';
 }
 
-/** What a partition's mark says. */
+/** A partition's mark, and the lowest arrival time in the partition. */
 export interface PartitionState {
-  /** Whether the primary that answers is the one that wrote the mark, and so has all that was acknowledged. */
+  /** True when the primary that answers wrote the mark, and so has everything that was acknowledged. */
   readonly isWhole: boolean;
-  /** Id of the loss that was last noticed, '' for none; undefined when there is no mark. */
+  /** Id of the loss that was noticed last, '' for none; undefined when there is no mark. */
   readonly loss: string | undefined;
-  /** What a failover may have taken arrived in the stream no earlier, ms; undefined when that is not known. */
+  /** Whatever a failover may have lost arrived in the stream no earlier, ms; undefined when unknown. */
   readonly arrivedMs: number | undefined;
-  /** Lowest arrival of what the partition holds, ms; undefined when it holds nothing. */
+  /** Lowest stream arrival time of the partition's frames, ms; undefined when it has none. */
   readonly lowestArrivalMs: number | undefined;
 }
 
-/** The windows that a group has in memory, and whether those are all that it should have. */
+/** The windows that a group has in memory, and the mark that tells whether they are complete. */
 export interface GroupWindows extends Pick<PartitionState, 'isWhole' | 'loss'> {
   /** Window starts, ascending. */
   readonly starts: readonly number[];
-  /** Frames of those windows that were asked for, by their start, unless they are too many. */
+  /** Frames of the windows asked for, by window start, unless they were too many. */
   readonly frames: ReadonlyMap<number, readonly Buffer[]>;
 }
 
-/** Frames that have reached the next tier: how many, and which. */
+/** The frames that have reached the next tier: the first of a window. */
 export interface MovedFrames {
   readonly count: number;
   /** Hex SHA-1 of the frames, one after the other. */
   readonly sha1: string;
-  /** Whether there were no others when they were read. */
+  /** True when the window held no others when they were read. */
   readonly isAll: boolean;
 }
 
@@ -75,10 +75,10 @@ export function movedFrames(frames: readonly Uint8Array[], isAll: boolean): Move
   return { count: frames.length, sha1: digest.digest('hex'), isAll };
 }
 
-/** Most bytes and frames of one script call; Lua copies them once, and a call blocks its node. */
+/** Bounds of one script call: Lua copies its bytes, and a call blocks its node. */
 const MAX_CALL_BYTES = 1024 * 1024;
 const MAX_CALL_FRAMES = 4_000;
-/** Most frames read from one group-window at a time; the rest stays due. */
+/** Most frames read from a group-window at a time; the others stay due. */
 const MAX_READ_FRAMES = 2_000;
 /** Most layouts one call may refer to. */
 const MAX_CALL_LAYOUTS = 500;
@@ -98,10 +98,20 @@ interface Scripts {
   ): Promise<[number, Buffer | null, Buffer[], ...(Buffer[] | null)[]]>;
 }
 
-/** The memory tier, addressed by partition: every call touches one hash slot. */
+/**
+ * The memory tier in Redis or Valkey. A call reaches the keys of one partition, which share a hash slot; each decision that
+ * must not race is one Lua script (`*-script.ts`, whose headers list KEYS, ARGV, results and failures).
+ *
+ * When an append fails, nothing of that script call was appended, and repeating it is safe (DESIGN.md, rule 2):
+ *
+ *     layouts missing            append sends the call again with them, at most twice
+ *     UnmarkedPartitionError     memory may have lost samples: the ingester has LossWatch record the loss and appends again
+ *     OOM                        memory is full: the ingester fails the records, and the stream delivers them again
+ *     time-out, lost connection  the frames may be there; the records fail, and the next delivery's frames merge with them
+ */
 export class HotTier {
   private readonly redis: HotClient & Scripts;
-  /** Layouts this instance has sent, by key; when the store forgot one, the script says so and it is sent again. */
+  /** Keys of the layouts that this instance has sent. When the store lacks one, the append script says so. */
   private readonly sentLayouts = new Set<string>();
   private readonly decodedLayouts = new LRUCache<Id, Layout>({
     maxSize: MAX_DECODED_BYTES,
@@ -174,7 +184,7 @@ export class HotTier {
   }
 
   /**
-   * Leases group-windows that are due.
+   * Leases group-windows that are due, the oldest first.
    *
    * @param beforeMs only those first written by then, by the store's clock ({@link now})
    * @param leaseMs after which another may take them; longer than moving them takes
@@ -186,7 +196,7 @@ export class HotTier {
     return members.map((member) => ({ ...parseWindowMember(member), token }));
   }
 
-  /** How full the memory of the fullest primary that answers is, 0 to 1; 0 where memory has no bound. */
+  /** Returns how full the fullest primary's memory is, 0 to 1; 0 if it has no bound. Skips primaries that do not answer. */
   async fullness(): Promise<number> {
     const nodes = await this.primaries();
     const memories = await Promise.allSettled(nodes.map((node) => node.info('memory')));
@@ -200,13 +210,13 @@ export class HotTier {
     );
   }
 
-  /** The store's clock, ms: the one by which group-windows are due. */
+  /** Reads the store's clock, ms, by which group-windows are due. */
   async now(): Promise<number> {
     const [seconds, micros] = await this.redis.time();
     return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
   }
 
-  /** How many group-windows of a partition were first written by `timeMs`, and when the oldest was. */
+  /** Counts a partition's group-windows that were first written by `timeMs`; `oldestMs` is the oldest one's first write. */
   async due(ref: PartitionRef, timeMs: number): Promise<{ count: number; oldestMs: number | undefined }> {
     const key = new HotKeys(ref).due;
     const [count, oldest] = await Promise.all([
@@ -216,7 +226,7 @@ export class HotTier {
     return { count, oldestMs: oldest[1] === undefined ? undefined : Number(oldest[1]) };
   }
 
-  /** Bytes of memory that a partition's frames take, estimated from at most `sampled` of its group-windows. */
+  /** Estimates the bytes of memory that a partition's frames take, from at most `sampled` of its group-windows. */
   async bytes(ref: PartitionRef, sampled = 32): Promise<number> {
     const keys = new HotKeys(ref);
     const [count, members] = await Promise.all([
@@ -230,7 +240,7 @@ export class HotTier {
     return Math.round((sizes.reduce((sum, bytes) => sum + bytes, 0) / sizes.length) * count);
   }
 
-  /** The oldest frames of a group-window, as many as are moved at a time, and whether those are all. */
+  /** Reads the oldest frames of a group-window, as many as move at a time. */
   async frames(
     ref: PartitionRef,
     group: GroupId,
@@ -241,13 +251,13 @@ export class HotTier {
     return { frames, isAll: frames.length < MAX_READ_FRAMES };
   }
 
-  /** All frames of a group-window. */
+  /** Reads all frames of a group-window. */
   async allFrames(ref: PartitionRef, group: GroupId, windowStart: number): Promise<Buffer[]> {
     return this.redis.lrangeBuffer(new HotKeys(ref).frames(group, windowStart), 0, -1);
   }
 
   /**
-   * A group's windows, and the frames of some, as they are at one moment.
+   * Reads a group's windows, and the frames of some, at one moment.
    *
    * @param likely starts of windows that may be there and are wanted, a few
    */
@@ -284,7 +294,7 @@ export class HotTier {
   }
 
   /**
-   * Marks a partition as the present primary's.
+   * Marks a partition as the present primary's, so that appends go on.
    *
    * @param loss id of the loss that was noticed, which is written down elsewhere; '' when there was none
    */
@@ -293,7 +303,7 @@ export class HotTier {
   }
 
   /**
-   * Removes frames that were moved.
+   * Removes the frames that were moved, and the window if none remain.
    *
    * @param moved the first of what {@link frames} gave
    * @returns how many frames remain, or undefined when the lease was lost and nothing was removed
@@ -318,7 +328,7 @@ export class HotTier {
     return left < 0 ? undefined : left;
   }
 
-  /** A layout of the partition; undefined when the store does not have it. */
+  /** Reads a layout of the partition; undefined when the store lacks it. */
   async layout(ref: PartitionRef, id: Id): Promise<Layout | undefined> {
     const known = this.decodedLayouts.get(id);
     if (known !== undefined) return known;
@@ -329,12 +339,12 @@ export class HotTier {
     return layout;
   }
 
-  /** The key of a group-window's frames. */
+  /** Returns the key of a group-window's frames. */
   keyOf(ref: PartitionRef, group: GroupId, windowStart: number): string {
     return new HotKeys(ref).frames(group, windowStart);
   }
 
-  /** Bytes of memory a key takes, overhead included; 0 when it is not there. */
+  /** Returns the bytes of memory that a key takes, overhead included; 0 when it does not exist. */
   async memoryOf(key: string): Promise<number> {
     return (await this.redis.memory('USAGE', key, 'SAMPLES', 0)) ?? 0;
   }
@@ -383,7 +393,7 @@ function numberOf(value: string | null | undefined): number | undefined {
   return value === null || value === undefined ? undefined : Number(value);
 }
 
-/** Cuts an addition into calls below the limits; each has just the layouts of its frames. */
+/** Cuts an addition into script calls within the bounds, each with the layouts of its own frames. */
 export function splitAppend(addition: PartitionAppend): PartitionAppend[] {
   const { arrivalMs } = addition;
   const calls: PartitionAppend[] = [];

@@ -1,12 +1,14 @@
 /**
- * Takes leases on group-windows that are due.
+ * Leases group-windows that are due. A leased one is skipped until its lease expires.
  *
- * KEYS  due index; leases
- * ARGV  only those first written by this time, ms, by the store's clock; most to take; token; length of the
- *       lease, ms
+ * KEYS     due; leases
+ * ARGV     1  latest time of first write, ms, by the store's clock
+ *          2  most to lease
+ *          3  token
+ *          4  length of the lease, ms
+ * Returns  the members leased
  *
- * Returns the members taken. One that another token holds is passed over until that lease has expired.
- * Allowed when memory is full: it is the way to free some.
+ * Runs when memory is full (`allow-oom`), since flushing frees memory.
  */
 export const LEASE_SCRIPT = `#!lua flags=allow-oom
 local time = redis.call('TIME')

@@ -1,16 +1,17 @@
-/** Lua: the replication id of the primary that runs the script; a promoted replica has one of its own. */
+/** Lua: the replication id of the primary that runs the script. A promoted replica gets an id of its own. */
 const THIS_NODE = `string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)')`;
 
-/** Lua: what stands between a script and data of which a part may have been lost. */
+/** Lua: true when the partition's mark is this primary's, which then has everything that was acknowledged. */
 export const MARK_OF_THIS_NODE = `redis.call('HGET', KEYS[1], 'node') == ${THIS_NODE}`;
 
 /**
- * Marks a partition as known whole to this primary, or as lost and noticed.
+ * Marks a partition as this primary's, so that appends go on.
  *
- * KEYS  mark
- * ARGV  id of the loss that was noticed, or '' when there was none
+ * KEYS     mark
+ * ARGV     1  id of the loss that was noticed, or '' when there was none
+ * Returns  1
  *
- * Allowed when memory is full: nothing can be appended without it.
+ * Runs when memory is full (`allow-oom`), since nothing is appended without a mark.
  */
 export const MARK_SCRIPT = `#!lua flags=allow-oom
 redis.call('HSET', KEYS[1], 'node', ${THIS_NODE}, 'loss', ARGV[1])
@@ -18,12 +19,11 @@ return 1
 `;
 
 /**
- * Looks at a partition's mark.
+ * Reads a partition's mark.
  *
- * KEYS  mark; group-windows by lowest arrival
- *
- * Returns 1 when the mark is this primary's, else 0; then `loss`, `arrived` and the lowest arrival of what the
- * partition holds, each false when it is not there. A partition without a mark has no `loss`.
+ * KEYS     mark; arrived
+ * Returns  1 when the mark is this primary's, else 0; then `loss`, `arrived` and the lowest arrival time of what the
+ *          partition holds, each false when absent. A partition without a mark has no `loss`
  */
 export const INSPECT_SCRIPT = `#!lua flags=no-writes
 local mark = redis.call('HMGET', KEYS[1], 'loss', 'arrived')
@@ -32,14 +32,13 @@ return { ${MARK_OF_THIS_NODE} and 1 or 0, mark[1], mark[2], lowest[2] or false }
 `;
 
 /**
- * The windows of a group and the frames of some, with what tells whether they are all there: at one moment, so that nothing
- * can be lost, or moved on, between the one and the other.
+ * Reads a group's windows and the frames of some, together with the mark that tells whether they are complete. One script
+ * does both, so that nothing is lost or moved between the two reads.
  *
- * KEYS  mark; the group's set of windows; lists of frames
- * ARGV  most frames to give in all
- *
- * Returns 1 when the mark is this primary's, else 0; `loss`, or false; the window starts; then for each list its frames, or
- * false when they would be too many.
+ * KEYS     mark; the group's windows; lists of frames
+ * ARGV     1  most frames to return
+ * Returns  1 when the mark is this primary's, else 0; `loss`, or false; the window starts; then for each list its frames,
+ *          or false when they would exceed the bound
  */
 export const WINDOWS_SCRIPT = `#!lua flags=no-writes
 local found = { ${MARK_OF_THIS_NODE} and 1 or 0, redis.call('HGET', KEYS[1], 'loss'), redis.call('SMEMBERS', KEYS[2]) }

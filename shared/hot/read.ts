@@ -8,7 +8,7 @@ import type { LocatedBlock, Selection, TimeRange } from '../model/selection';
 import { mapLimited } from '../platform/concurrency';
 import type { HotTier, PartitionState } from './hot-tier';
 
-/** What a partition's mark said while the partition was read. */
+/** A partition's mark while the partition was read. */
 export type PartitionMark = { readonly ref: PartitionRef } & Pick<PartitionState, 'isWhole' | 'loss'>;
 
 export interface HotRead {

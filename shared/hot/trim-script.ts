@@ -1,14 +1,20 @@
 /**
  * Removes from a group-window exactly the frames that were moved, once (DESIGN.md, rule 3).
  *
- * KEYS  due index; leases; the list of frames; the group's set of windows; group-windows by lowest arrival
- * ARGV  member of the due index; the window's start; token; how many frames were moved; SHA-1 of those frames;
- *       1 when that was all there was when they were read, 0 when there was more; time to live of what remains, ms
+ * KEYS     due; leases; the window's frames; its group's windows; arrived
+ * ARGV     1  member of the due index
+ *          2  the window's start, ms
+ *          3  token of the lease
+ *          4  number of frames that were moved
+ *          5  hex SHA-1 of those frames, one after the other
+ *          6  1 if the window held no other frames when they were read, else 0
+ *          7  time to live of the frames that remain, ms
+ * Returns  the number of frames that remain; -1 when nothing was removed, because the lease is not this token's any more,
+ *          or because the list does not begin with the frames that were moved. A failover to a replica that lagged, and a
+ *          replay after it, can fill a list with other frames; a count alone would remove those
  *
- * Returns how many frames remain, or -1 when nothing was done: the lease is no longer this token's, or the
- * list's head is not what was moved (after a failover to a replica that lagged, a replay may have filled the
- * list with other frames; a count alone would remove those).
- * What remains stays in the due index; when it came after the lease was taken, as first written then.
+ * A window with frames left stays in the due index. If all its earlier frames were moved, it counts as first written when
+ * the lease was taken. Runs when memory is full (`allow-oom`).
  */
 export const TRIM_SCRIPT = `#!lua flags=allow-oom
 local lease = redis.call('HGET', KEYS[2], ARGV[1])

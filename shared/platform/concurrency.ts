@@ -1,5 +1,5 @@
 /**
- * Does `work` on every item, at most `most` at a time.
+ * Runs `work` on every item, at most `most` at a time.
  *
  * @returns the results in the order of the items
  * @throws the first error, after which no further item is begun
@@ -26,10 +26,10 @@ export async function mapLimited<T, R>(
   return results;
 }
 
-/** Runs work once fewer than a bound of others run; waiting work starts in the order it came. */
+/** Runs `work` as soon as fewer than a bound run; what waits starts in the order it came. */
 export type Limiter = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** A bound shared by several callers, where {@link mapLimited} bounds one list. */
+/** Makes a bound that several callers share; {@link mapLimited} bounds one list. */
 export function limiter(most: number): Limiter {
   let running = 0;
   const waiting: (() => void)[] = [];
@@ -39,7 +39,7 @@ export function limiter(most: number): Limiter {
     try {
       return await work();
     } finally {
-      // The one that waited longest takes this place.
+      // Hands its place to the one that has waited longest.
       const next = waiting.shift();
       if (next === undefined) running--;
       else next();

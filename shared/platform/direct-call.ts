@@ -2,10 +2,10 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { KinesisClient } from '@aws-sdk/client-kinesis';
 import { makeSigner, type Signer } from './signature';
 
-/** What a client calls straight away: the constructors of commands, by the names of their operations. */
+/** The commands that a client calls directly: their constructors by the names of their operations. */
 export type DirectCommands = Readonly<Record<string, new (input: never) => object>>;
 
-/** Where requests go. */
+/** Destination of requests. */
 interface Origin {
   readonly protocol: string;
   readonly hostname: string;
@@ -14,9 +14,9 @@ interface Origin {
 }
 
 interface Service {
-  /** As a signature names it. */
+  /** The service's name in a signature. */
   readonly signedAs: string;
-  /** Before the operation in the header `x-amz-target`. */
+  /** Prefix of the operation in the header `x-amz-target`. */
   readonly target: string;
   readonly jsonVersion: '1.0' | '1.1';
   readonly endpointVariable: string;
@@ -24,7 +24,7 @@ interface Service {
   readonly asked: object;
 }
 
-/** Told of each call that was answered, for its price. */
+/** Called for each call that was answered, to count its price. */
 export type Charge = (commandName: string, input: object, output: object) => void;
 
 const SERVICES = {
@@ -46,12 +46,12 @@ const SERVICES = {
 
 /**
  * Lets a client make its most frequent calls directly: serialized, signed and parsed here, with the client's own
- * credentials, endpoint and connections. Whatever is not answered with 200 is sent once more by the SDK, which knows
- * errors, retries, throttling and clock skew; so only commands that may be repeated belong here, and whose refusal is rare.
- * A call with options, such as an abort signal, is the SDK's too.
+ * credentials, endpoint, connections and their time-outs. The SDK, which knows errors, retries, throttling and clock skew, sends
+ * a call again that was not answered with 200. So only commands belong here that may be repeated and are rarely refused. The SDK
+ * also makes calls with options, such as an abort signal.
  *
- * Of PutRecords the SDK takes 134 us of CPU, with its middleware cached 97, this about 20: the rest was as much as all
- * else that a post of a hundred samples needs (`npm run bench -- ingest`).
+ * PutRecords takes the SDK 134 us of CPU, or 97 with cached middleware, and this about 20. The difference is as much as
+ * everything else that a post of a hundred samples needs (`npm run bench -- ingest`).
  */
 export function callDirectly<C extends DynamoDBClient | KinesisClient>(
   client: C,
@@ -117,7 +117,7 @@ class DirectCaller {
       const answer = Buffer.from(collected.buffer, collected.byteOffset, collected.length).toString('utf8');
       return response.statusCode === 200 ? fromWire(JSON.parse(answer) as object) : undefined;
     } catch {
-      // The SDK tells what is wrong, if it still is.
+      // The SDK's attempt tells what is wrong, if it still is.
       return undefined;
     }
   }
@@ -135,7 +135,7 @@ class DirectCaller {
   }
 }
 
-/** Binary as base64: what else commands have is JSON already. */
+/** Turns binary into base64; everything else that commands have is JSON already. */
 function toWire(value: unknown): unknown {
   if (value instanceof Uint8Array)
     return Buffer.from(value.buffer, value.byteOffset, value.length).toString('base64');
@@ -144,7 +144,7 @@ function toWire(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toWire(item)]));
 }
 
-/** Decodes DynamoDB's binary in place: the `B` of an attribute value is text, where an attribute called so is an object. */
+/** Decodes DynamoDB's binary in place. The `B` of an attribute value is text; an attribute named `B` is an object. */
 function fromWire(value: object): object {
   const fields = value as Record<string, unknown>;
   for (const key of Object.keys(fields)) {

@@ -13,14 +13,14 @@ export function variable(name: (typeof ENV)[keyof typeof ENV]): string {
   return value;
 }
 
-/** The stage's settings, checked at synthesis and here as resolved there: durations in ms. */
+/** Reads the stage's settings, which synthesis checked and resolved: durations are in ms. */
 export function settings(): RuntimeSettings {
   return JSON.parse(variable(ENV.settings)) as RuntimeSettings;
 }
 
 /**
- * The version of a format to write: what the settings say. Lambda takes a function's code and its variables in two calls, so
- * in a deploy they may be of two releases for a moment; of what this one cannot write it writes its own choice.
+ * Chooses the version of a format to write: the one in the settings, or this release's first choice if it cannot write that. A
+ * deploy updates a function's code and its variables in two calls, so for a moment they may be of two releases.
  */
 export function formatToWrite<V extends number>([choice, ...others]: readonly [V, ...V[]], wanted: V): V {
   return others.find((version) => version === wanted) ?? choice;

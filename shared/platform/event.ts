@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 
-/** What an operator's command, or a schedule, asks for cannot be. */
+/** The event is invalid. */
 export class InvalidEventError extends Error {
   override readonly name = 'InvalidEventError';
 }

@@ -114,7 +114,7 @@ export function parseWindowMember(member: string): { group: GroupId; windowStart
   return { group: member.slice(0, colon), windowStart: Number(member.slice(colon + 1)) };
 }
 
-/** What names a warm item within its partition-day. */
+/** Names a warm item within its partition-day. */
 export interface WarmPlace {
   readonly group: GroupId;
   readonly windowStart: number;

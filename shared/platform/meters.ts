@@ -10,7 +10,7 @@ import {
 } from './names';
 import { takeUnits } from './units';
 
-/** The dimension has the function's whole name, stage included: two stages may share an account. */
+/** The dimension is the function's whole name, stage included, as two stages may share an account. */
 const metrics = new Metrics({
   namespace: METRIC_NAMESPACE,
   serviceName: METRIC_SERVICE,
@@ -18,7 +18,7 @@ const metrics = new Metrics({
 });
 const MEMORY_MB = Number(process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE ?? 0);
 
-/** Counts for the metrics of a function, which {@link withMetrics} publishes. */
+/** Adds to the metrics of a function, which {@link withMetrics} publishes. */
 export function count<F extends MeteredFunction>(
   _name: F,
   counts: Readonly<Partial<Record<Exclude<MetricName<F>, Unit>, number>>>,
@@ -28,8 +28,8 @@ export function count<F extends MeteredFunction>(
 }
 
 /**
- * Makes a function's handler publish what it counts, and the units that AWS bills for the invocation, as CloudWatch metrics by the
- * embedded metric format: a log line, no call. Units that a function has no metric for stand beside the others in the line.
+ * Wraps a function's handler so that it publishes its metrics, and the units that AWS bills for the invocation, in CloudWatch's
+ * embedded metric format: a log line, no call. Units without a metric are other fields of that line.
  *
  * @param everyMs 0 for a line an invocation. Otherwise one line for the invocations of so many ms, or a hundred of them, each
  *   of which is still a value of its own. An instance that ends takes what it has not published yet along.
@@ -62,7 +62,7 @@ function add(metric: string, value: number): void {
 let publishedMs = -Infinity;
 let timer: NodeJS.Timeout | undefined;
 
-/** At once when the last time was long enough ago, so that an instance which is asked once a minute holds nothing back. */
+/** Publishes at once if the last time was long enough ago, so that an instance invoked once a minute holds nothing back. */
 function publishWithin(everyMs: number): void {
   const waitMs = publishedMs + everyMs - performance.now();
   if (!metrics.hasStoredMetrics()) return void metrics.clearMetadata();

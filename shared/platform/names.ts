@@ -1,4 +1,4 @@
-/** Names shared by synthesis and run time, in one place so that they cannot drift. */
+/** Names that synthesis and run time share, so that they cannot drift. */
 
 /** Environment variables of the functions. */
 export const ENV = {
@@ -8,32 +8,32 @@ export const ENV = {
   stream: 'STREAM_NAME',
   /** DynamoDB table of chunks. */
   warmTable: 'WARM_TABLE',
-  /** DynamoDB table of everything that is not a chunk. */
+  /** DynamoDB table of everything but chunks. */
   metaTable: 'META_TABLE',
-  /** S3 bucket of archive, quarantine and on-failure payloads. */
+  /** S3 bucket of archive, quarantine and dead letters. */
   bucket: 'BUCKET',
   /** `redis://` or `rediss://` URL of the hot tier; `?cluster=true` for cluster mode. */
   redis: 'REDIS_URL',
-  /** ARN of the stream, of which a replay makes a mapping. */
+  /** ARN of the stream, from which a replay's mapping reads. */
   streamArn: 'STREAM_ARN',
-  /** Name of the function that reads the stream a second time. */
+  /** Name of the function that reads the stream again for a replay. */
   replayer: 'REPLAYER',
-  /** Where clients find the HTTP API. */
+  /** URL of the HTTP API. */
   apiUrl: 'API_URL',
 } as const;
 
-/** Attributes of both tables. */
+/** Key and TTL attributes of both tables. */
 export const TABLE_KEYS = { partition: 'pk', sort: 'sk', ttl: 'expiresAt' } as const;
 
 /** Prefixes of the bucket. */
 export const BUCKET_PREFIX = {
   archive: 'archive/',
   quarantine: 'quarantine/',
-  /** Chosen by Lambda: an on-failure destination takes a bucket, no prefix. */
+  /** Dead letters. Lambda chooses it: an on-failure destination takes a bucket without a prefix. */
   onFailure: 'aws/lambda/',
 } as const;
 
-/** One folder under functions/ each. */
+/** The functions; each has its folder under functions/. */
 export const FUNCTIONS = [
   'post',
   'ingester',
@@ -60,12 +60,12 @@ export function functionName(stage: string, name: FunctionName): string {
   return `${stageName(stage)}-${name}`;
 }
 
-/** The metrics' namespace in CloudWatch. */
+/** Namespace of the metrics in CloudWatch. */
 export const METRIC_NAMESPACE = 'HeteroTSDB';
 
-/** The dimension that tells functions, and with them stages, apart: the value is {@link functionName}. */
+/** Dimension of a metric's function, and with it the stage; its value is a {@link functionName}. */
 export const METRIC_DIMENSION = 'Function';
-/** The other dimension of every metric, which tells nothing apart. */
+/** Value of the dimension `service`, the same for every metric. */
 export const METRIC_SERVICE = 'heterotsdb';
 
 const INGEST_METRICS = [
@@ -75,17 +75,17 @@ const INGEST_METRICS = [
   'SamplesAppended',
 ] as const;
 
-/** What AWS bills, and calls of the store that is billed by the hour. */
+/** Units that AWS bills, and calls of the hot tier, which it bills by the hour. */
 export const UNITS = [
-  /** Memory of the function times its time in ms begun. */
+  /** The function's memory times its time, rounded up to ms. */
   'FunctionMbMs',
-  /** Of 25 KB, into the stream. */
+  /** Put units of the stream, 25 KB each. */
   'PutUnits',
-  /** Of 1 KB, into DynamoDB. */
+  /** Write units of DynamoDB, 1 KB each. */
   'WriteUnits',
-  /** Of 4 KB, out of DynamoDB; half of one where a read is not consistent. */
+  /** Read units of DynamoDB, 4 KB each; an eventually consistent read takes half of one. */
   'ReadUnits',
-  /** Requests of S3 at the price of PUT, lists among them. */
+  /** Requests of S3 at the price of PUT, lists included. */
   'ObjectPuts',
   'ObjectGets',
   'RedisCalls',
@@ -93,9 +93,9 @@ export const UNITS = [
 export type Unit = (typeof UNITS)[number];
 
 /**
- * What each function counts: alarms and dashboard can name nothing else, and the code can count nothing else. Each is a custom
- * metric of $0.30 a month, so units have one where samples pass and not everywhere. How often a function ran is
- * the SampleCount of FunctionMbMs.
+ * The metrics of each function: its code counts no others, and alarms and dashboard name no others. A custom metric costs $0.30
+ * a month, so only functions that samples pass through have metrics of units. The SampleCount of FunctionMbMs is the
+ * number of invocations.
  */
 export const METRICS = {
   post: [
@@ -140,7 +140,7 @@ export const METRICS = {
   operator: ['FunctionMbMs'],
 } as const satisfies Partial<Record<FunctionName, readonly string[]>>;
 
-/** A function that counts. */
+/** A function with metrics. */
 export type MeteredFunction = keyof typeof METRICS;
-/** What it counts. */
+/** Its metrics. */
 export type MetricName<F extends MeteredFunction> = (typeof METRICS)[F][number];

@@ -4,21 +4,21 @@ import type { S3Client } from '@aws-sdk/client-s3';
 import type { Redis } from 'ioredis';
 import type { Unit } from './names';
 
-/** What the stream is charged by. */
+/** Bytes of a put unit of the stream. */
 export const STREAM_UNIT_BYTES = 25_000;
 const WRITE_UNIT_BYTES = 1024;
 const READ_UNIT_BYTES = 4096;
 
 type StoreUnit = Exclude<Unit, 'FunctionMbMs'>;
 
-/** Since they were last taken. Of the process, since an instance has one invocation at a time. */
+/** Units used since they were last taken. One count per process, as an instance has one invocation at a time. */
 const used = new Map<StoreUnit, number>();
 
 export function use(unit: StoreUnit, amount: number): void {
   used.set(unit, (used.get(unit) ?? 0) + amount);
 }
 
-/** The units used since this was last asked. */
+/** Takes the units used since the last call. */
 export function takeUnits(): ReadonlyMap<StoreUnit, number> {
   const taken = new Map(used);
   used.clear();
@@ -26,8 +26,8 @@ export function takeUnits(): ReadonlyMap<StoreUnit, number> {
 }
 
 /**
- * Counts the units of a DynamoDB client: what the service says, or what the sizes come to where that is more. An emulator says 1
- * whatever the size; sizes cannot tell what a deletion, a projection or an update of a part leaves unsaid.
+ * Counts the units of a DynamoDB client: the larger of what the service reports and what the sizes give. Emulators report 1
+ * whatever the size; sizes alone miss what a deletion, a projection or a partial update touches.
  */
 export function meterTables(client: DynamoDBClient): DynamoDBClient {
   client.middlewareStack.add(
@@ -40,7 +40,7 @@ export function meterTables(client: DynamoDBClient): DynamoDBClient {
           chargeTables(commandName, sizes, result.output as TableOutput);
           return result;
         } catch (error) {
-          // A write whose condition does not hold is charged like one that was done.
+          // DynamoDB charges a write whose condition fails like any other.
           if ((error as Error).name === 'ConditionalCheckFailedException')
             chargeTables(commandName, sizes, {});
           throw error;
@@ -51,7 +51,7 @@ export function meterTables(client: DynamoDBClient): DynamoDBClient {
   return client;
 }
 
-/** Counts the put units of a Kinesis client, retried records among them. */
+/** Counts the put units of a Kinesis client, retried records included. */
 export function meterStream(client: KinesisClient): KinesisClient {
   client.middlewareStack.add(
     (next, { commandName }) =>
@@ -64,7 +64,7 @@ export function meterStream(client: KinesisClient): KinesisClient {
   return client;
 }
 
-/** Counts what a call costs that did not go through {@link meterStream}'s client. */
+/** Counts the put units of a call that bypassed the middleware of {@link meterStream}. */
 export function chargeStream(_commandName: string | undefined, input: object): void {
   if (!('Records' in input)) return;
   for (const { Data, PartitionKey } of (input as PutRecordsInput).Records ?? [])
@@ -101,7 +101,7 @@ export function putUnitsOf(bytes: number): number {
 
 type Item = Readonly<Record<string, AttributeValue>>;
 
-/** The fields of a call's input that say how large a write is. */
+/** The fields of a call's input that give a write's size. */
 interface TableInput {
   readonly Item?: Item;
   readonly Key?: Item;
@@ -120,7 +120,7 @@ interface TableOutput {
   readonly ConsumedCapacity?: Capacity | readonly Capacity[];
 }
 
-/** Counts what a call costs that did not go through {@link meterTables}' client. */
+/** Counts the units of a call that bypassed the middleware of {@link meterTables}. */
 export function chargeTables(commandName: string | undefined, input: TableInput, output: TableOutput): void {
   const said = [output.ConsumedCapacity ?? []]
     .flat()
@@ -139,7 +139,7 @@ export function chargeTables(commandName: string | undefined, input: TableInput,
   }
 }
 
-/** By the sizes of what was read together: 4 KB a unit, half of it where the read is not consistent. */
+/** Computes read units from sizes: 4 KB a unit, half of it for an eventually consistent read. */
 export function readUnitsOf(
   { ConsistentRead = false }: TableInput,
   { Item, Items = [] }: TableOutput,
@@ -149,7 +149,7 @@ export function readUnitsOf(
   return Math.max(1, Math.ceil(bytes / READ_UNIT_BYTES)) * (ConsistentRead ? 1 : 0.5);
 }
 
-/** By the sizes of what was sent: 1 KB a unit, each item by itself. */
+/** Computes write units from sizes: 1 KB a unit, rounded up for each item. */
 export function writeUnitsOf({ Item, Key, ExpressionAttributeValues, Statements }: TableInput): number {
   const items: readonly Item[] = Statements?.map(({ Parameters = [] }) =>
     Object.fromEntries(Parameters.entries()),

@@ -5,17 +5,17 @@ import { type WarmPlace, warmKeys } from '../platform/keys';
 import { deleteItems, type Item, queryAll, succeeds, type Table } from '../platform/table';
 
 /**
- * One chunk in DynamoDB: a group's window, or a part of it when the whole exceeds an item. Parts are ranges of time; where
- * so many different series were in a window that one layout cannot name them all, they lie in several layers.
+ * One chunk in DynamoDB: a group's window, or a part of it when the whole exceeds an item. Parts are ranges of time. A
+ * window with more series than one layout can name has several layers.
  */
 export interface WarmItem {
   readonly group: GroupId;
   readonly windowStart: number;
   /** 0 for the first layer, which is nearly always the only one. */
   readonly layer: number;
-  /** Where the part begins, ms; the first part of a window begins with the window. */
+  /** Start of the part, ms; a window's first part starts with the window. */
   readonly startMs: number;
-  /** Hash of the chunk: what a conditional write and the archive's record compare. */
+  /** Hash of the chunk, which conditional writes and the archive's record compare. */
   readonly revision: string;
   readonly chunk: Uint8Array;
 }
@@ -28,7 +28,7 @@ export function revisionOf(chunk: Uint8Array): string {
 }
 
 /**
- * The disk tier.
+ * The disk tier, in DynamoDB.
  *
  *     pk tenant#partition#day   sk group#window#layer#start   chunk: bytes   revision: text   expiresAt: seconds
  */
@@ -39,13 +39,13 @@ export class WarmTier {
     private readonly now: () => number = Date.now,
   ) {}
 
-  /** The items of one group-window, layer after layer, ascending. */
+  /** Reads the items of one group-window, by layer, then start. */
   async window(ref: PartitionRef, day: Day, group: GroupId, windowStart: number): Promise<WarmItem[]> {
     const prefix = warmKeys.windowPrefix(group, windowStart);
     return this.query(ref, day, prefix, `${prefix}~`);
   }
 
-  /** A group's items of one day whose windows begin in `[fromMs, toMs)`, ascending. */
+  /** Reads a group's items of one day whose windows start in `[fromMs, toMs)`, in order. */
   async group(
     ref: PartitionRef,
     day: Day,
@@ -56,7 +56,7 @@ export class WarmTier {
     return this.query(ref, day, warmKeys.groupFrom(group, fromMs), warmKeys.groupFrom(group, toMs));
   }
 
-  /** Every item of a partition-day, group after group. */
+  /** Reads every item of a partition-day, group after group. */
   async *day(ref: PartitionRef, day: Day): AsyncGenerator<WarmItem> {
     for await (const item of queryAll(this.table, {
       KeyConditionExpression: 'pk = :pk',
@@ -65,7 +65,7 @@ export class WarmTier {
       yield warmItemOf(item);
   }
 
-  /** What there is of a partition-day, without the chunks. */
+  /** Reads the revisions of a partition-day's items, by sort key. */
   async revisions(ref: PartitionRef, day: Day): Promise<Map<string, string>> {
     const revisions = new Map<string, string>();
     for await (const item of queryAll(this.table, {
@@ -115,7 +115,7 @@ export class WarmTier {
     );
   }
 
-  /** Bytes of a partition-day's chunks. Reads every item: one read unit for each 4 KB. */
+  /** Counts the bytes of a partition-day's chunks. Reads every item: one read unit for each 4 KB. */
   async bytes(ref: PartitionRef, day: Day): Promise<number> {
     let bytes = 0;
     for await (const { chunk } of this.day(ref, day)) bytes += chunk.length;
@@ -141,7 +141,7 @@ export class WarmTier {
     return deleteItems(this.table, items, hasTime);
   }
 
-  /** A place as people name it: `table: partition key / sort key`. */
+  /** Names an item's place for people: `table: partition key / sort key`. */
   placeOf(ref: PartitionRef, day: Day, item: WarmPlace): string {
     return `${this.table.name}: ${warmKeys.partition(ref, day)} / ${warmKeys.sort(item)}`;
   }

@@ -1,6 +1,7 @@
 import { archiveDay } from '../../shared/archive/execute';
 import { purgeDay } from '../../shared/archive/purge';
 import { flushPartition } from '../../shared/flush/execute';
+import { flushPartitions } from '../../shared/flush/partitions';
 import { movedFrames } from '../../shared/hot/hot-tier';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { type Labels, metricOf, sourceOf } from '../../shared/model/labels';
@@ -15,6 +16,7 @@ import {
 } from '../../shared/model/placement';
 import { readSeries } from '../../shared/query/read';
 import { encodeRecord } from '../../shared/stream/record';
+import { UsageTable } from '../../shared/tenancy/usage-table';
 import { MAX_ITEM_CHUNK_BYTES } from '../../shared/warm/warm-tier';
 import { startTiers, type Tiers } from '../support/tiers';
 
@@ -161,6 +163,40 @@ describe('moving group-windows', () => {
     expect([...(await read('forgotten', 'a'))]).toEqual([[1, 2]]);
     await flush();
     expect([...(await read('forgotten', 'a'))]).toEqual([[1, 2]]);
+  });
+
+  test('partitions are flushed side by side, and one that fails keeps none of the others back', async () => {
+    const partitions = Array.from({ length: 20 }, (_, partition) => ({ tenantId: tenant.id, partition }));
+    await post('beside', [{ at: start, values: { a: 1 } }]);
+    let running = 0;
+    let highest = 0;
+    const losses = Object.assign(Object.create(tiers.losses) as typeof tiers.losses, {
+      resolve: async ({ partition }: { partition: number }) => {
+        highest = Math.max(highest, ++running);
+        await tiers.hot.now();
+        running--;
+        if (partition === 7) throw new Error('its node does not answer');
+      },
+    });
+    const failures: number[] = [];
+    const dependencies = {
+      ...tiers,
+      losses,
+      usage: new UsageTable(tiers.meta),
+      windowMs: HOUR_MS,
+      now: Date.now,
+    };
+    const sum = await flushPartitions(
+      dependencies,
+      partitions,
+      await tiers.hot.now(),
+      () => true,
+      ({ partition }) => failures.push(partition),
+    );
+    expect(failures).toEqual([7]);
+    expect(sum).toMatchObject({ windows: 1, samples: 1, failed: 1, remaining: 1, lowestArrivalMs: 0 });
+    expect(highest).toBeGreaterThan(1);
+    expect([...(await read('beside', 'a'))]).toEqual([[0, 1]]);
   });
 
   test('a window of more frames than are read at once, and larger than an item, moves whole, in parts', async () => {
