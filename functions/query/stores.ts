@@ -41,7 +41,7 @@ export function quoted(text: string): string {
 }
 
 /** Hosts are never deleted: a retired one can still be read. */
-const knownHosts = new LRUCache<string, true>({ max: 100_000 });
+const knownHosts = new LRUCache<string, true>({ maxSize: 100_000, sizeCalculation: () => 1 });
 
 async function requireHost(tenant: Tenant, hostId: string): Promise<void> {
   const key = `${tenant.id} ${hostId}`;

@@ -15,7 +15,7 @@ import { mapLimited } from '../platform/concurrency';
 import { bucketOfSource, metaKeys, SOURCE_BUCKETS } from '../platform/keys';
 import { type Item, queryAll, succeeds, type Table } from '../platform/table';
 
-/** How much longer than samples can be read a layout is kept: they may be sent a day ahead, and archived late. */
+/** Layouts outlive their samples' retention by this: samples may be sent a day ahead, and archived late. */
 export const LAYOUT_KEPT_MS = 30 * DAY_MS;
 
 /** A source's entry: every layout that its groups have had, and its deletions. */
@@ -49,13 +49,15 @@ export interface PutLayout {
   readonly isOfNewSource: boolean;
 }
 
-/** What DynamoDB takes in one batch of statements. */
+/** lru-cache allocates room for `max` entries at once; by size, only for what it holds. */
+const ENTRIES = { maxSize: 200_000, sizeCalculation: () => 1 };
+/** Statements of one batch; DynamoDB's limit. */
 const MAX_STATEMENTS = 25;
 const PARALLEL = 32;
 
 /**
- * Every group's layouts, and so every series, in the meta table. A layout is put there before the first
- * frame or chunk refers to it (DESIGN.md, rule 11), once a day again so that it outlives the data.
+ * Every group's layouts, and so every series, in the meta table. A writer puts a layout before the first frame or chunk
+ * refers to it (DESIGN.md, rule 11), and once a day again, so that it outlives the data.
  *
  *     pk layouts#tenant#source   sk group#layout   layout: zstd of its bytes   windows: set of ms   firstMs   expiresAt: seconds
  *
@@ -69,12 +71,10 @@ const PARALLEL = 32;
  *     pk sources#tenant#bucket   sk source   expiresAt: seconds
  */
 export class Catalogue {
-  /** Sources this instance has put into the index, and for which turn. */
-  private readonly indexed = new LRUCache<Id, number>({ max: 200_000 });
-  /** Layouts this instance wrote, by group and layout: the day it did, and since when they are known to have samples. */
-  private readonly written = new LRUCache<string, { readonly day: Day; readonly firstMs: number }>({
-    max: 200_000,
-  });
+  /** Sources this instance has put into the index, and in which turn. */
+  private readonly indexed = new LRUCache<Id, number>(ENTRIES);
+  /** Layouts this instance wrote, by group and layout: on which day, and the earliest sample time it gave them. */
+  private readonly written = new LRUCache<string, { readonly day: Day; readonly firstMs: number }>(ENTRIES);
   private readonly decoded = new LRUCache<string, Layout>({
     maxSize: 64_000_000,
     sizeCalculation: decodedBytes,
@@ -153,8 +153,8 @@ export class Catalogue {
   }
 
   /**
-   * Puts layouts as {@link put} does. Those that this instance never wrote are nearly always new, so they are inserted in
-   * batches; an insertion does nothing when the item is there, and what was not inserted is put by itself.
+   * Puts layouts as {@link put} does, and inserts those that this instance never wrote in batches: nearly all are new. An
+   * insertion does nothing if the item exists; that layout is then put by itself.
    *
    * @returns one outcome for each
    */

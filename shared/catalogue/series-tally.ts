@@ -7,7 +7,7 @@ import { metaKeys } from '../platform/keys';
 import type { Table } from '../platform/table';
 import { LAYOUT_KEPT_MS } from './catalogue';
 
-/** How many series a tenant has, counted by the catalogue. */
+/** A tenant's series, counted from the catalogue. */
 export interface SeriesTally {
   /** With samples of the last day. */
   readonly active: number;
@@ -23,10 +23,10 @@ export interface TopEntry {
   readonly series: number;
 }
 
-/** A layout in use is written once a UTC day; an hour more for what is on its way. */
+/** A layout in use is written once a UTC day; an hour more for rows still in the stream. */
 const ACTIVE_MS = DAY_MS + 3_600_000;
 const TOP = 20;
-/** Names and sources that are counted at a time; beyond it those that have one series are forgotten. */
+/** Names, or sources, counted at a time; beyond it those with one series are forgotten. */
 const MAX_COUNTED = 200_000;
 
 interface Tally {

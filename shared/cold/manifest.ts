@@ -3,7 +3,7 @@ import type { Day, PartitionRef } from '../model/placement';
 import { metaKeys } from '../platform/keys';
 import { type Item, queryAll, succeeds, type Table } from '../platform/table';
 
-/** What is archived of a partition-day. */
+/** A partition-day's committed object. */
 export interface ArchivedDay {
   /** The day's `changes` when the archiver began to read it. */
   readonly changes: number;
@@ -11,7 +11,7 @@ export interface ArchivedDay {
   readonly etag: string;
   readonly bytes: number;
   readonly samples: number;
-  /** When it was committed, ms since epoch. */
+  /** The time of the commit, ms since epoch. */
   readonly atMs: number;
 }
 
@@ -22,17 +22,16 @@ export interface ManifestDay {
   readonly archived: ArchivedDay | undefined;
 }
 
-/** Whether a day has, or may have, warm data that its object does not hold. */
+/** Whether a day may have warm data that its object lacks. */
 export function isOpen({ changes, archived }: ManifestDay): boolean {
   return archived === undefined || archived.changes !== changes;
 }
 
 /**
- * The manifest: for each partition the days that have data beyond memory, and what of them is archived.
+ * The manifest lists each partition's days that have data beyond memory, and their archive objects.
  *
- * A flush announces itself before it puts into a day and once more when it has put, before it trims. The archiver
- * notes the count before it reads, and commits with that count: a flush that came between leaves the day open
- * (DESIGN.md, rule 12).
+ * A flush announces itself before it writes to a day, and again before it trims. The archiver notes the count of
+ * announcements before it reads and commits with it: a flush in between leaves the day open (DESIGN.md, rule 12).
  *
  *     pk manifest#tenant#partition   sk day   changes: number   archived: JSON
  */

@@ -7,14 +7,14 @@ import { mapLimited } from '../platform/concurrency';
 import type { Tenant } from '../tenancy/tenants';
 import { type ReadDependencies, readSeries } from './read';
 
-/** Days read at a time: each with every series asked for. */
+/** Days read side by side, each with every series. */
 const PARALLEL = 4;
 
 /**
- * How many samples each of a source's metrics has in a range, as a read of it would show.
+ * Counts the samples of each of a source's metrics in a range, as a read would show them.
  *
- * @param isCounted which metrics, by name
- * @returns in the order of the names
+ * @param isCounted selects metrics by name
+ * @returns in order of name
  */
 export async function countSamples(
   dependencies: ReadDependencies,

@@ -5,13 +5,13 @@ export interface Samples {
 }
 
 export const AGGREGATES = ['avg', 'min', 'max', 'sum', 'count', 'last'] as const;
-/** What is said of the samples of a step. */
+/** How the samples of a step become one value. */
 export type Aggregate = (typeof AGGREGATES)[number];
 
 const SCALE = 2 ** -64;
 
 /**
- * One value for the samples present in each aligned step; steps without any are left out.
+ * Aggregates the samples of each aligned step; leaves out steps that have none.
  *
  * @returns samples at the starts of their steps
  */
@@ -33,7 +33,7 @@ export function downsample(
   return { timestamps: starts, values: shown };
 }
 
-/** Each is of `values[first]` to before `values[end]`, of which there is at least one. */
+/** Each aggregates `values` from `first` to before `end`, at least one. */
 const AGGREGATORS: Readonly<
   Record<Aggregate, (values: ArrayLike<number>, first: number, end: number) => number>
 > = {

@@ -11,10 +11,10 @@ export interface LatestSample {
   readonly value: number;
 }
 
-/** How far back the latest sample is looked for: at first where it nearly always is, then as far as is worth it. */
+/** Looks back an hour, where the latest sample nearly always is, then a day for names that had none. */
 const LOOK_BACK_MS = [3_600_000, DAY_MS] as const;
 
-/** The latest sample of each of a source's metrics; names without one in the last day are left out. */
+/** Reads the latest sample of each of a source's metrics. Leaves out names without one in the last day. */
 export async function readLatest(
   dependencies: ReadDependencies,
   tenant: Tenant,

@@ -2,18 +2,18 @@ import { DAY_MS } from '../model/duration';
 import { type Day, daysIn } from '../model/placement';
 import type { TimeRange } from '../model/selection';
 
-/** Where a range may lie beyond memory: in which days, and in each where its windows begin. */
+/** A day of a range, for the tiers beyond memory. */
 export interface DayPlan {
   readonly day: Day;
-  /** Half-open; windows of the day that may hold samples of the range begin in it. */
+  /** The half-open range in which windows begin that may hold samples of the read's range. */
   readonly windowsFromMs: number;
   readonly windowsToMs: number;
 }
 
-/** Above this many days the manifest is asked first which have data. */
+/** A read of more days than this asks the manifest first which have data. */
 export const MAX_UNPRUNED_DAYS = 3;
 
-/** The part of a range that can be read at all: within retention, and no further ahead than is accepted. */
+/** Cuts a range to what can exist: within retention, and no further ahead than post accepts. */
 export function clampRange(range: TimeRange, nowMs: number, retentionMs: number): TimeRange {
   const latestMs = nowMs + 2 * DAY_MS;
   const fromMs = Math.min(Math.max(range.fromMs, nowMs - retentionMs), latestMs);
@@ -37,20 +37,20 @@ export function planDays({ fromMs, toMs }: TimeRange, longestWindowMs: number): 
   });
 }
 
-/** What of a range is read, and the step at which it is shown; undefined for samples as they are stored. */
+/** The range to read, and the step at which to show it; undefined for samples as they are stored. */
 export interface ShownRange {
   readonly range: TimeRange;
   readonly stepMs: number | undefined;
 }
 
 /**
- * What is read for a request from `fromMs` to `toMs`, whole seconds that are both included.
+ * Plans what to read for a request from `fromMs` to `toMs`, whole seconds, both inclusive.
  *
- * In steps, every step that has a part in the range is shown, whole: a point's value is the same whatever the range, as if it
- * had been stored, and no sample of the range is left out. Points stand at the starts of their steps, `t - t % step`, as the
- * contract has it; so the first may be before `fromMs`, by less than a step.
+ * Every step that overlaps the range is shown, whole: a step's value is the same whatever the range, and no sample of the
+ * range is left out. A value bears its step's start, `t - t % step`, as Mackerel's do; so the first may lie before `fromMs`, by
+ * less than a step.
  *
- * @param stepMs as asked for; undefined for the one that the length of the range gives
+ * @param stepMs as asked for; undefined: the length of the range decides
  * @param isAggregated whether there must be steps
  */
 export function planShown(

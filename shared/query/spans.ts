@@ -1,18 +1,17 @@
-/** From the first to the last of some samples, ms since epoch, both included. */
+/** The first and last times of some samples, ms since epoch, both inclusive. */
 export interface Span {
   readonly firstMs: number;
   readonly lastMs: number;
 }
 
-/** Spans of one answer and tier. */
+/** Spans of one tier in one answer, at most. */
 const MAX_SPANS = 24;
 
-/** Gaps below this share of the whole are closed: nobody would see them. */
+/** Gaps below this share of the whole are closed: a chart would not show them. */
 const SMALLEST_GAP = 1 / 500;
 
 /**
- * Where along the time axis places hold samples: those that touch or overlap become one, then the smallest gaps are
- * closed until there are few enough.
+ * Joins the spans of places: those that touch or overlap become one, then the smallest gaps close until few enough are left.
  *
  * @returns ascending, disjoint
  */
@@ -25,7 +24,7 @@ export function spansOf(places: readonly Span[], wholeMs: number, most = MAX_SPA
   return merged(spans, closedMs);
 }
 
-/** @param gapMs what is this far apart, or nearer, becomes one */
+/** @param gapMs spans at most this far apart are joined */
 function merged(sorted: readonly Span[], gapMs: number): Span[] {
   const spans: Span[] = [];
   for (const { firstMs, lastMs } of sorted) {

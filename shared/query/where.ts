@@ -7,13 +7,13 @@ import { type Place, type ReadDependencies, readSeries, type Tier } from './read
 export interface TierPlaces {
   /** Samples of the series in the range. */
   readonly samples: number;
-  /** The series' share of the places' bytes, by samples; for the hot tier of the memory they take. */
+  /** The series' share of the places' bytes, by samples. A hot place counts the memory it takes. */
   readonly bytes: number;
   readonly bytesPerSample: number;
   readonly places: readonly Place[];
 }
 
-/** Where the samples of one series are right now: how many, and the keys, items and objects that hold them. */
+/** Locates one series' samples: how many each tier holds, and in which keys, items and objects. */
 export async function where(
   dependencies: ReadDependencies,
   tenant: Tenant,
