@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from 'aws-lambda';
-import * as z from 'zod';
 import { metricNames } from '../../shared/catalogue/source-series';
 import { compareVersions } from '../../shared/codec';
 import { deleterDependencies } from '../../shared/compose/deleter';
-import { ALL_TIME, selectorOf, selects } from '../../shared/model/deletion';
+import { selectorOf, selects } from '../../shared/model/deletion';
 import { sourceOf } from '../../shared/model/labels';
 import { sourceIdOf } from '../../shared/model/placement';
 import { InvalidEventError, parseEvent } from '../../shared/platform/event';
 import { deletionRecords } from '../../shared/stream/deletion-records';
 import { putRecords } from '../../shared/stream/put';
+import { deletionEvent } from './deletion-event';
 
 const { tenants, catalogue, kinesis, stream, recordFormat } = deleterDependencies();
 
@@ -22,23 +22,6 @@ const POLL_MS = 100;
 const MAX_WAIT_MS = 60_000;
 /** Left of the invocation's time for the answer. */
 const MARGIN_MS = 5_000;
-
-const eventSchema = z
-  .object({
-    tenant: z.string(),
-    host: z.string().optional(),
-    service: z.string().optional(),
-    /** A metric name, or a prefix of names followed by `*`. */
-    name: z.string(),
-    /** ms since epoch, half-open. */
-    from: z.number().int().default(ALL_TIME.fromMs),
-    to: z.number().int().default(ALL_TIME.toMs),
-    /** Most series that may be deleted. */
-    mostSeries: z.number().int().min(0),
-  })
-  .refine(({ host, service }) => (host === undefined) !== (service === undefined), {
-    error: 'name either a host or a service',
-  });
 
 export interface DeletionResult {
   /** Series in the catalogue that the name or prefix selects. */
@@ -53,7 +36,7 @@ export interface DeletionResult {
 
 /** Puts a deletion into the stream and waits until it has arrived. `ops delete` invokes it. */
 export async function handler(event: unknown, context: Context): Promise<DeletionResult> {
-  const { tenant: tenantName, host, service, name, from, to, mostSeries } = parseEvent(eventSchema, event);
+  const { tenant: tenantName, host, service, name, from, to, mostSeries } = parseEvent(deletionEvent, event);
   const tenant = await tenants.read(tenantName);
   if (tenant === undefined) throw new InvalidEventError(`there is no tenant ${tenantName}`);
   const selector = selectorOf(name);

@@ -1,25 +1,16 @@
-import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { postDependencies } from '../../shared/compose/post';
 import { httpHandler } from '../../shared/http/handler';
-import { bodyText } from '../../shared/http/http';
 import { labelValue } from '../../shared/model/labels';
 import { withMetrics } from '../../shared/platform/meters';
-import type { Precision } from '../../shared/protocol/influx/line-reader';
-import { influxLines } from '../../shared/protocol/influx/lines';
 import { mackerelJson, secondsHint } from '../../shared/protocol/mackerel/json';
 import type { Tenant } from '../../shared/tenancy/tenants';
-import {
-  answerLines,
-  answerSamples,
-  type LineError,
-  tooManyHosts,
-  unknownHosts,
-  unknownService,
-} from './answers';
+import { answerSamples, tooManyHosts, unknownHosts, unknownService } from './answers';
 import { KnownSources } from './known-sources';
+import { takeLines } from './lines';
 import { takeOtlp } from './otlp';
 import { takeRemoteWrite } from './remote-write';
 import { SampleWriter } from './sample-writer';
+import type { Taking } from './taking';
 
 const dependencies = postDependencies();
 const { meter, resolutionMs } = dependencies;
@@ -56,10 +47,14 @@ const answer = httpHandler(dependencies, {
   },
 
   'POST /write': ({ event, tenant, query }) =>
-    writeLines(event, tenant, query.precision, (message) => ({ error: message })),
+    takeLines(event, tenant, query.precision, taking(tenant), (message) => ({ error: message })),
 
   'POST /api/v2/write': ({ event, tenant, query }) =>
-    writeLines(event, tenant, query.precision, (message, line) => ({ code: 'invalid', message, line })),
+    takeLines(event, tenant, query.precision, taking(tenant), (message, line) => ({
+      code: 'invalid',
+      message,
+      line,
+    })),
 
   'POST /prometheus/api/v1/write': ({ event, tenant }) => takeRemoteWrite(event, tenant, taking(tenant)),
 
@@ -68,19 +63,7 @@ const answer = httpHandler(dependencies, {
 
 export const handler = withMetrics('post', answer, METRICS_MS);
 
-/** Writes the good lines before the answer names the bad ones, as InfluxDB does. */
-async function writeLines(
-  event: APIGatewayProxyEventV2,
-  tenant: Tenant,
-  precision: Precision,
-  error: LineError,
-) {
-  const body = Buffer.from(bodyText(event, meter.limits(tenant).bodyBytes));
-  const { sources, samples, dropped } = influxLines.parse(body, acceptedTimes(), { precision });
-  return answerLines(samples, await writer.write(tenant, sources, samples), dropped, error);
-}
-
-function taking(tenant: Tenant) {
+function taking(tenant: Tenant): Taking {
   const { metadata } = dependencies;
   return { writer, metadata, accepts: acceptedTimes(), maxBytes: meter.limits(tenant).bodyBytes };
 }

@@ -7,10 +7,8 @@ import { InvalidMetricsJsonError, readMetricsJson } from '../../shared/protocol/
 import type { ResourceMetrics } from '../../shared/protocol/otlp/metrics';
 import { otlpMetrics } from '../../shared/protocol/otlp/otlp';
 import { decodeMetrics, encodePartialSuccess } from '../../shared/protocol/otlp/protobuf';
-import type { AcceptedTimes } from '../../shared/protocol/protocol';
-import type { MetricMetadataStore } from '../../shared/registry/metric-metadata';
 import type { Tenant } from '../../shared/tenancy/tenants';
-import type { SampleWriter } from './sample-writer';
+import type { Taking } from './taking';
 
 const PROTOBUF = 'application/x-protobuf';
 const JSON_TYPE = 'application/json';
@@ -24,17 +22,7 @@ type Encoding = typeof PROTOBUF | typeof JSON_TYPE;
 export async function takeOtlp(
   event: APIGatewayProxyEventV2,
   tenant: Tenant,
-  {
-    writer,
-    metadata,
-    accepts,
-    maxBytes,
-  }: {
-    readonly writer: SampleWriter;
-    readonly metadata: MetricMetadataStore;
-    readonly accepts: AcceptedTimes;
-    readonly maxBytes: number;
-  },
+  { writer, metadata, accepts, maxBytes }: Taking,
 ): Promise<APIGatewayProxyStructuredResultV2> {
   const encoding = encodingOf(event.headers['content-type']);
   const { sources, samples, dropped } = otlpMetrics.parse(

@@ -6,9 +6,8 @@ import { type DroppedWrite, remoteWrite } from '../../shared/protocol/prometheus
 import { BlockTooLargeError, uncompressBlock } from '../../shared/protocol/prometheus/snappy';
 import type { RemoteWriteVersion } from '../../shared/protocol/prometheus/write-request';
 import type { AcceptedTimes } from '../../shared/protocol/protocol';
-import type { MetricMetadataStore } from '../../shared/registry/metric-metadata';
 import type { Tenant } from '../../shared/tenancy/tenants';
-import type { SampleWriter } from './sample-writer';
+import type { Taking } from './taking';
 
 const VERSION_1 = 'prometheus.WriteRequest';
 const VERSION_2 = 'io.prometheus.write.v2.Request';
@@ -21,17 +20,7 @@ const VERSION_2 = 'io.prometheus.write.v2.Request';
 export async function takeRemoteWrite(
   event: APIGatewayProxyEventV2,
   tenant: Tenant,
-  {
-    writer,
-    metadata,
-    accepts,
-    maxBytes,
-  }: {
-    readonly writer: SampleWriter;
-    readonly metadata: MetricMetadataStore;
-    readonly accepts: AcceptedTimes;
-    readonly maxBytes: number;
-  },
+  { writer, metadata, accepts, maxBytes }: Taking,
 ): Promise<APIGatewayProxyStructuredResultV2> {
   const version = versionOf(event.headers['content-type']);
   const encoding = encodingOf(event);

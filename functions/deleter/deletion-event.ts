@@ -1,0 +1,20 @@
+import * as z from 'zod';
+import { ALL_TIME } from '../../shared/model/deletion';
+
+/** What `ops delete` asks for. */
+export const deletionEvent = z
+  .object({
+    tenant: z.string(),
+    host: z.string().optional(),
+    service: z.string().optional(),
+    /** A metric name, or a prefix of names followed by `*`. */
+    name: z.string(),
+    /** ms since epoch, half-open. */
+    from: z.number().int().default(ALL_TIME.fromMs),
+    to: z.number().int().default(ALL_TIME.toMs),
+    /** Most series that may be deleted. */
+    mostSeries: z.number().int().min(0),
+  })
+  .refine(({ host, service }) => (host === undefined) !== (service === undefined), {
+    error: 'name either a host or a service',
+  });

@@ -1,0 +1,12 @@
+import type { AcceptedTimes } from '../../shared/protocol/protocol';
+import type { MetricMetadataStore } from '../../shared/registry/metric-metadata';
+import type { SampleWriter } from './sample-writer';
+
+/** What taking a request's body needs. */
+export interface Taking {
+  readonly writer: SampleWriter;
+  readonly metadata: MetricMetadataStore;
+  readonly accepts: AcceptedTimes;
+  /** The tenant's limit of a body. */
+  readonly maxBytes: number;
+}
