@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { ALL_TIME } from '../../shared/model/deletion';
 
-/** What `ops delete` asks for. */
+/** The event that `ops delete` sends. */
 export const deletionEvent = z
   .object({
     tenant: z.string(),

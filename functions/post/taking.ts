@@ -2,7 +2,7 @@ import type { AcceptedTimes } from '../../shared/protocol/protocol';
 import type { MetricMetadataStore } from '../../shared/registry/metric-metadata';
 import type { SampleWriter } from './sample-writer';
 
-/** What taking a request's body needs. */
+/** The adapters and bounds for taking a request's body. */
 export interface Taking {
   readonly writer: SampleWriter;
   readonly metadata: MetricMetadataStore;

@@ -14,7 +14,7 @@ export interface Call {
 /** Before the store receives a call; or after the store has answered, before the function receives the answer. */
 export type Phase = 'before' | 'after';
 
-/** What happens to a call instead of passing through. */
+/** A fault: replaces a call's way to the server. */
 export type Fault =
   /** Cuts the connection; the store never receives the call. */
   | { readonly kind: 'refuse' }

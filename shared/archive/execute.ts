@@ -127,7 +127,7 @@ async function rewrite(
   { key, object, deletionsOf }: Rewrite,
 ): Promise<(WrittenObject & { readonly samples: number }) | undefined> {
   let samples = 0;
-  // What the old object held is still held: those warm items may not have been purged yet.
+  // The new object still names the warm items of the old one: they may not have been purged yet.
   const revisions = new Map(Object.entries(object?.reader.warm ?? {}));
   const warmGroups = new GroupsOfDay(warm.day(ref, day));
 

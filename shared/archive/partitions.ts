@@ -5,7 +5,7 @@ import { mapLimited } from '../platform/concurrency';
 import { type ArchiveDependencies, archiveDay } from './execute';
 import { purgeDay } from './purge';
 
-/** What a slice of archiving did; operator commands repeat it until nothing remains. */
+/** The result of a slice of archiving; operator commands repeat it until nothing remains. */
 export interface ArchiveCount {
   /** Partition-days archived. */
   readonly archived: number;

@@ -5,7 +5,7 @@ import { warmKeys } from '../platform/keys';
 /** Warm items' revisions by sort key. */
 export type Revisions = ReadonlyMap<string, string>;
 
-/** What the archiver knows of a partition-day before it writes. */
+/** The state of a partition-day before the archiver writes. */
 export interface DayFacts<Chunk extends StoredChunk = StoredChunk> {
   /** The warm items that exist. */
   readonly warm: Revisions;
@@ -31,7 +31,7 @@ export interface ChunkFacts<Chunk extends StoredChunk> {
   readonly deleted: number;
 }
 
-/** What to do with an open partition-day. */
+/** The archiver's decision for an open partition-day. */
 export type DayPlan<Chunk extends StoredChunk = StoredChunk> =
   /** It has no data. */
   | { readonly act: 'skip' }
@@ -87,7 +87,7 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
-/** What a purge knows of a partition-day before it opens the object. */
+/** The state of a partition-day before a purge opens the object. */
 export interface PurgeFacts {
   readonly entry: ManifestDay | undefined;
   readonly warm: Revisions;
@@ -104,7 +104,7 @@ export function planPurge({ entry, warm, nowMs, ageMs }: PurgeFacts): 'nothing' 
   return archived;
 }
 
-/** What a purge does when it has seen the object. */
+/** A purge's decision once it has seen the object. */
 export type RemovalPlan =
   /** Another archiver wrote the object and did not commit it: the day is opened, so that the next one does. */
   | { readonly act: 'reopen' }

@@ -2,7 +2,7 @@ import type { Day, PartitionRef } from '../model/placement';
 import type { ArchiveDependencies } from './execute';
 import { planPurge, planRemoval } from './plan';
 
-/** What a purge did to a partition-day. */
+/** The result of purging a partition-day. */
 export interface PurgeCount {
   readonly items: number;
   /** Whether warm items remain: too young in the manifest, or not in the object. */

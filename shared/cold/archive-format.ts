@@ -65,7 +65,7 @@ export interface ObjectBytes {
   slice(range: ByteRange): Promise<Uint8Array>;
 }
 
-/** What the index says of a chunk. */
+/** A chunk's entry in the index. */
 export interface ArchivedChunk extends ByteRange {
   readonly group: GroupId;
   readonly layout: Id;

@@ -53,7 +53,7 @@ function admit(meter: TenantMeter, tenant: Tenant, routeKey: RouteKey, bodyBytes
   }
 }
 
-/** What makes room under a limit that waiting does not lift. */
+/** The way to make room under a limit that waiting does not lift. */
 const REMEDIES: Partial<Record<LimitName, string>> = {
   hosts: 'retire hosts that are gone, or have an operator raise the limit',
   series:

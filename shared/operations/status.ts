@@ -150,7 +150,7 @@ export class Status {
     };
   }
 
-  /** What was read at most `maxAgeMs` ago, or is being read; a failure is not kept. */
+  /** Returns the value read at most `maxAgeMs` ago, or the one being read; a failure is not kept. */
   private kept<T>(
     all: Map<string, Kept<T>>,
     { id }: Tenant,

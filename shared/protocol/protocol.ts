@@ -24,14 +24,14 @@ export interface ParsedBody<Dropped> {
   readonly sources: readonly SourceRows[];
   /** Samples in `sources`. */
   readonly samples: number;
-  /** What was left out and why, in the protocol's own terms. */
+  /** The samples left out and why, in the protocol's own terms. */
   readonly dropped: Dropped;
 }
 
 /** A source, by its labels, and its rows. */
 export type SourceRows = readonly [source: Labels, rows: readonly SourceRow[]];
 
-/** What a source posted at one time. No two rows of a source and timestamp have a series in common. */
+/** A row: the samples of one source and time. No two rows of a source and timestamp have a series in common. */
 export interface SourceRow {
   /** ms since epoch. */
   readonly timestamp: number;

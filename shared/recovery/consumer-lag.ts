@@ -1,4 +1,4 @@
-/** What a shard's reader last wrote. */
+/** The last note of a shard's reader. */
 export interface ReaderNote {
   /** The shard's watermark, ms since epoch; 0 when unknown. */
   readonly arrivedMs: number;

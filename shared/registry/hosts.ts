@@ -13,7 +13,7 @@ const LANES = 16;
 /** Bytes of a spec as JSON: a host is one item of at most 400 KB. */
 const MAX_HOST_BYTES = 256 * 1024;
 
-/** What a client says of a host, without its roles. */
+/** A host as its client describes it, without its roles. */
 export interface HostSpec {
   readonly name: string;
   readonly displayName: string | null;

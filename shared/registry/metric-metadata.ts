@@ -5,7 +5,7 @@ import { log } from '../platform/log';
 import type { Table } from '../platform/table';
 import { Documents } from './documents';
 
-/** What a metric is, as its sender says: for people and completion, never for evaluation. */
+/** A metric as its sender describes it: for people and completion, never for evaluation. */
 export interface MetricMetadata {
   /** The metric's family: its name, without the suffixes of a histogram or summary. */
   readonly family: string;

@@ -21,7 +21,7 @@ import {
   upkeep,
 } from './stage-cost';
 
-/** What is posted, kept and read. */
+/** A load: the samples posted, kept and read. */
 export interface Load {
   readonly series: number;
   readonly intervalMs: number;

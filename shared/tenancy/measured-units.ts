@@ -3,7 +3,7 @@ import { UNITS } from '../platform/names';
 
 const amount = z.number().min(0);
 const count = z.number().int().min(1);
-/** What AWS bills, by unit; an absent unit was not used. */
+/** Billed units by name; an absent unit was not used. */
 const units = z.partialRecord(z.enum(UNITS), amount);
 
 /** Functions that schedules or heartbeats run when nobody posts. */

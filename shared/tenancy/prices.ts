@@ -52,7 +52,7 @@ export const CACHE_NODES: Readonly<Record<string, { readonly memoryGb: number; r
   'cache.r7g.xlarge': { memoryGb: 26.32, hour: 0.3496 },
 };
 
-/** What others charge for a billion samples, at list prices. */
+/** Other services' list prices for a billion samples. */
 export const OTHERS = [
   { name: 'Amazon Managed Prometheus', dollarsPerBillion: 38 },
   { name: 'Grafana Cloud', dollarsPerBillion: 147 },

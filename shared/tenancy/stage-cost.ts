@@ -30,7 +30,7 @@ export const ACCESS_LINE_BYTES = 340;
 /** The canary's reads a month: one a minute, another every ten minutes and every hour. */
 const CANARY_READS = MINUTES_OF_MONTH * (1 + 1 / 10 + 1 / 60);
 
-/** What a stage costs in a month without posts or reads. */
+/** A stage's cost in a month without posts or reads. */
 export function idleCost(measured: MeasuredUnits, shape: StageShape): CostLine[] {
   const { settings } = shape;
   return [...capacity(shape, settings.cacheShards, settings.streamShards), ...upkeep(measured, shape)];

@@ -4,7 +4,7 @@ import type { Route } from './route';
 
 const health = z.object({ status: z.literal('ok') }).meta({ id: 'Health' });
 
-/** What concerns the stage rather than a source: health, status, the web page and the OpenAPI document. */
+/** Routes of the stage rather than of a source: health, status, the web page and the OpenAPI document. */
 export const siteRoutes = [
   {
     method: 'GET',

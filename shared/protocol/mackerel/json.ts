@@ -77,8 +77,8 @@ export const mackerelJson: Protocol<readonly unknown[] | null, MackerelOptions, 
 };
 
 /**
- * What to do when samples are too new because their times are in ms or finer, as far as can be told; undefined when their
- * times are not.
+ * Advises a sender whose samples are too new because their times are in ms or finer. Returns undefined when their times
+ * are not.
  */
 export function secondsHint(
   elements: readonly unknown[] | null,

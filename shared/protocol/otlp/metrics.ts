@@ -17,7 +17,7 @@ export interface Attributes {
 
 export type Attribute = readonly [name: string, value: AttributeValue];
 
-/** What an attribute holds; int64 beyond 2^53 as text. Arrays and maps as JSON has them, bytes as base64. */
+/** An attribute's value. Arrays and maps are JSON text, bytes base64; an int64 beyond 2^53 is rounded. */
 export type AttributeValue = string | number | boolean | undefined;
 
 interface MetricBase {

@@ -14,7 +14,7 @@ import {
 import { bitsOfNumber } from './protobuf';
 import { boundText, labelName, labelValue, metricName } from './translate';
 
-/** What a request had that is not stored, for its answer. */
+/** The points that were not stored, for the answer. */
 export interface DroppedPoints {
   /** Data points of which at least one sample was not stored. */
   readonly rejected: number;
@@ -25,7 +25,7 @@ export interface DroppedPoints {
   readonly metadata: readonly OtlpMetadata[];
 }
 
-/** What a metric is, by its translated name. */
+/** A metric's type, help and unit, by its translated name. */
 export interface OtlpMetadata {
   readonly family: string;
   readonly type: 'gauge' | 'counter' | 'histogram' | 'summary';

@@ -46,7 +46,7 @@ const PER_UNITS: Readonly<Record<string, string>> = {
   y: 'year',
 };
 
-/** What of a metric decides about its name. */
+/** The properties of a metric that its name follows from. */
 export interface NamedMetric {
   readonly name: string;
   readonly unit: string;

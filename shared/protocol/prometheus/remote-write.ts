@@ -15,7 +15,7 @@ export interface RemoteWriteOptions {
   readonly version: RemoteWriteVersion;
 }
 
-/** What a request had that is not stored, for its answer. */
+/** The samples that were not stored, for the answer. */
 export interface DroppedWrite {
   /** Samples of series whose labels are invalid. */
   readonly invalid: number;

@@ -49,7 +49,7 @@ export interface SampleColumns {
   readonly valuesAt: Int32Array;
 }
 
-/** What a metric is, by its family name. */
+/** A metric's type, help and unit, by its family name. */
 export interface MetricMetadata {
   readonly family: string;
   readonly type: MetricType;
