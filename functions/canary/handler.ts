@@ -1,4 +1,4 @@
-import { metaTable } from '../../shared/compose/tables';
+import { canaryDependencies } from '../../shared/compose/canary';
 import { CanaryApi, CanaryRefusedError } from '../../shared/operations/canary-api';
 import { canaryKey } from '../../shared/operations/canary-key';
 import { ageSeconds, looks, valueAt } from '../../shared/operations/canary-plan';
@@ -6,12 +6,9 @@ import { settings, variable } from '../../shared/platform/environment';
 import { log } from '../../shared/platform/log';
 import { count, withMetrics } from '../../shared/platform/meters';
 import { ENV } from '../../shared/platform/names';
-import { ApiKeys } from '../../shared/tenancy/api-keys';
-import { Tenants } from '../../shared/tenancy/tenants';
 
 const { window, flushDelay, archiveAfter, resolution } = settings();
-const table = metaTable();
-const stores = { keys: new ApiKeys(table), tenants: new Tenants(table) };
+const stores = canaryDependencies();
 const startedAtMs = Date.now();
 
 let api: CanaryApi | undefined;

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { bucketKeys } from '../platform/keys';
 
 /** A page of a list goes on after this key. */
 const after = z.string().max(1024).optional();
@@ -23,8 +24,8 @@ export const recoveryEventSchema = z.discriminatedUnion('action', [
     action: z.literal('show'),
     key: z
       .string()
-      .regex(
-        /^quarantine\/[^/]+\/\d+$/,
+      .refine(
+        (key) => bucketKeys.parseQuarantine(key) !== undefined,
         'a key is quarantine/<shard>/<sequence number>, as the list shows it',
       ),
   }),

@@ -237,4 +237,11 @@ export const bucketKeys = {
   /** A record delivered twice is the same object. */
   quarantine: (shardId: string, sequenceNumber: string) =>
     `${BUCKET_PREFIX.quarantine}${shardId}/${sequenceNumber}`,
+  /** @returns undefined when the key is not of a quarantined record */
+  parseQuarantine: (key: string): { shardId: string; sequenceNumber: string } | undefined => {
+    if (!key.startsWith(BUCKET_PREFIX.quarantine)) return undefined;
+    const [, shardId, sequenceNumber] =
+      /^([^/]+)\/(\d+)$/.exec(key.slice(BUCKET_PREFIX.quarantine.length)) ?? [];
+    return shardId === undefined || sequenceNumber === undefined ? undefined : { shardId, sequenceNumber };
+  },
 } as const;

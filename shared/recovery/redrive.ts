@@ -1,3 +1,4 @@
+import { bucketKeys } from '../platform/keys';
 import { BUCKET_PREFIX } from '../platform/names';
 import type { DeliveredRecord } from '../stream/delivered';
 
@@ -210,13 +211,13 @@ function quarantinedRecord(
   data: Uint8Array,
   { arrival }: Readonly<Record<string, string>>,
 ): DeliveredRecord {
-  const [, shardId, sequenceNumber] = /^quarantine\/([^/]+)\/(\d+)$/.exec(key) ?? [];
+  const place = bucketKeys.parseQuarantine(key);
   const arrivalMs = Number(arrival);
-  if (shardId === undefined || sequenceNumber === undefined || arrival === undefined || !isTime(arrivalMs))
+  if (place === undefined || arrival === undefined || !isTime(arrivalMs))
     throw new MalformedRedriveObjectError(
       `${key} is not a quarantined record: its key or its arrival time is wrong`,
     );
-  return { shardId, sequenceNumber, arrivalMs, data };
+  return { ...place, arrivalMs, data };
 }
 
 /**

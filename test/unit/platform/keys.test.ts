@@ -83,6 +83,12 @@ test('the keys that are parsed give what they were made of', () => {
     kind: 'layouts',
     owner: tenant,
   });
+  expect(bucketKeys.parseQuarantine(bucketKeys.quarantine('shard-1', '42'))).toEqual({
+    shardId: 'shard-1',
+    sequenceNumber: '42',
+  });
+  for (const key of ['quarantine/shard-1/x', 'quarantine/a/b/1', 'archive/shard-1/42', 'quarantine/1'])
+    expect(bucketKeys.parseQuarantine(key)).toBeUndefined();
   expect(HotKeys.tagOf(hot.frames(group, 0))).toBe(hot.tag);
 });
 

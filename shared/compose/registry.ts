@@ -1,0 +1,34 @@
+import { ANSWERING } from '../platform/call-time';
+import { settings } from '../platform/environment';
+import { GraphAnnotations } from '../registry/graph-annotations';
+import { GraphDefinitions } from '../registry/graph-definitions';
+import { HostRegistration } from '../registry/host-registration';
+import { Hosts } from '../registry/hosts';
+import { MetadataStore } from '../registry/metadata';
+import { Services } from '../registry/services';
+import { ApiKeys } from '../tenancy/api-keys';
+import { HostCount } from '../tenancy/host-count';
+import { TenantMeter } from '../tenancy/tenant-meter';
+import { Tenants } from '../tenancy/tenants';
+import { UsageTable } from '../tenancy/usage-table';
+import { metaTable } from './tables';
+
+/** The adapters of the registry function, from its environment. */
+export function registryDependencies() {
+  const table = metaTable(ANSWERING);
+  const hosts = new Hosts(table);
+  const services = new Services(table);
+  return {
+    gatekeeper: {
+      keys: new ApiKeys(table),
+      tenants: new Tenants(table),
+      meter: new TenantMeter(new UsageTable(table), settings()),
+    },
+    hosts,
+    services,
+    registration: new HostRegistration(hosts, services, new HostCount(table)),
+    metadata: new MetadataStore(table),
+    graphDefinitions: new GraphDefinitions(table),
+    annotations: new GraphAnnotations(table),
+  };
+}
