@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { startBrowser } from '../support/browser';
 import { Client, type Point } from '../support/client';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
@@ -237,7 +237,7 @@ describe('the page', () => {
     await client.post([{ hostId: host, name: 'loadavg1', time, value: 77.7 }]);
     await load.getByText('77.7', { exact: true }).waitFor();
     expect([...asked]).toEqual([stack.url]);
-    expect(await page.title()).toBe('web1 · HeteroTSDB');
+    await page.waitForFunction("document.title === 'web1 · HeteroTSDB'");
   });
 
   test('draws graphs as they are defined, and gaps as gaps', async () => {
@@ -258,7 +258,7 @@ describe('the page', () => {
     const page = await opened(`host=${host}&last=6h&time=utc&graph=cpu`);
     const over = card(page, 'CPU').locator('.u-over');
     await over.waitFor();
-    const box = (await over.boundingBox())!;
+    const box = await boxOf(over);
     await page.mouse.move(box.x + box.width * 0.7, box.y + 50);
     await page.mouse.down();
     await page.mouse.move(box.x + box.width * 0.9, box.y + 60, { steps: 5 });
@@ -292,7 +292,7 @@ describe('the page', () => {
     await plot(page, 'CPU').waitFor();
     await plot(page, 'Load average').waitFor();
     const over = card(page, 'Load average').locator('.u-over');
-    const box = (await over.boundingBox())!;
+    const box = await boxOf(over);
     await page.mouse.move(box.x + box.width * 0.8, box.y + 40);
     const at = card(page, 'Load average').locator('.at');
     await until(
@@ -448,7 +448,7 @@ describe('the page', () => {
     test('and shows the samples of a retired host all the same', async () => {
       const page = await opened(`host=${retiredHost}`);
       await plot(page, 'Load average').waitFor();
-      expect(await page.title()).toBe('old1 · HeteroTSDB');
+      await page.waitForFunction("document.title === 'old1 · HeteroTSDB'");
     });
   });
 
@@ -483,10 +483,11 @@ describe('the page', () => {
 
   test('takes a drag of three pixels for a click, and leaves no band', async () => {
     const page = await opened(`host=${host}&graph=loadavg`);
+    await plot(page, 'Load average').waitFor();
     const over = card(page, 'Load average').locator('.u-over');
-    await over.waitFor();
-    const box = (await over.boundingBox())!;
-    await page.mouse.move(box.x + 100, box.y + 50);
+    // Once the graph is drawn and stays where it is.
+    await over.hover({ position: { x: 100, y: 50 } });
+    const box = await boxOf(over);
     await page.mouse.down();
     await page.mouse.move(box.x + 103, box.y + 50, { steps: 3 });
     await page.mouse.up();
@@ -849,4 +850,13 @@ class Door {
     for (const socket of this.sockets) socket.destroy();
     await closed;
   }
+}
+
+/** Where an element is; waits while it is drawn anew. */
+async function boxOf(element: Locator) {
+  return (await until(
+    'a box',
+    () => element.boundingBox(),
+    (box) => box !== null,
+  ))!;
 }
