@@ -97,7 +97,7 @@ export async function benchIngest(args: string[]): Promise<void> {
       'after',
       '\nStubbed: the sockets of the AWS SDK, behind which Kinesis and DynamoDB are maps in the same process (their own\n' +
         'time is subtracted from CPU figures), API Gateway, and the JSON of the invocations.\n' +
-        "The paper's way: the same post stage, then one script call a host, in it for each point APPEND of 16 bytes,\n" +
+        "The paper's way: the same post stage, then one script call a host, in it for each sample APPEND of 16 bytes,\n" +
         'a look at the time to live, and a timer or a stream entry.',
     );
   command.parse(args, { from: 'user' });
