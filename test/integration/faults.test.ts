@@ -29,7 +29,8 @@ describe('under faults between functions, stores and the stream, no sample is lo
   beforeAll(async () => {
     // The very first run announces the partitions.
     faults.killSomewhereNew('flusher');
-    const settings = { window: '10m', resolution: '1s', streamShards: '2', partitions: '4' };
+    // A flusher announces eight at a time: enough that each of its first runs, which are killed, finds new ones.
+    const settings = { window: '10m', resolution: '1s', streamShards: '2', partitions: '48' };
     stack = await startStack({ port: 0, dataDir: undefined, settings, report: () => {}, faults });
     functions = new Functions(stack.addresses.url);
     redis = new Redis(stack.addresses.redisUrl);
