@@ -184,6 +184,14 @@ describe('the page', () => {
   const plot = (page: Page, title: string) => card(page, title).getByRole('slider');
   const state = (page: Page) => new URLSearchParams(new URL(page.url()).hash.slice(1));
 
+  /** Polls from outside: the page's Content-Security-Policy forbids a predicate that the browser polls. */
+  const titled = (page: Page, title: string) =>
+    until(
+      'the title',
+      () => page.title(),
+      (seen) => seen === title,
+    );
+
   async function violations(page: Page): Promise<string[]> {
     await page.evaluate(AXE);
     return page.evaluate(
@@ -237,7 +245,7 @@ describe('the page', () => {
     await client.post([{ hostId: host, name: 'loadavg1', time, value: 77.7 }]);
     await load.getByText('77.7', { exact: true }).waitFor();
     expect([...asked]).toEqual([stack.url]);
-    await page.waitForFunction("document.title === 'web1 · HeteroTSDB'");
+    await titled(page, 'web1 · HeteroTSDB');
   });
 
   test('draws graphs as they are defined, and gaps as gaps', async () => {
@@ -448,7 +456,7 @@ describe('the page', () => {
     test('and shows the samples of a retired host all the same', async () => {
       const page = await opened(`host=${retiredHost}`);
       await plot(page, 'Load average').waitFor();
-      await page.waitForFunction("document.title === 'old1 · HeteroTSDB'");
+      await titled(page, 'old1 · HeteroTSDB');
     });
   });
 
@@ -492,7 +500,11 @@ describe('the page', () => {
     await page.mouse.move(box.x + 103, box.y + 50, { steps: 3 });
     await page.mouse.up();
     await page.mouse.move(box.x + 200, box.y + 60);
-    await page.waitForFunction("document.querySelector('.u-select').offsetWidth === 0");
+    await until(
+      'no range is selected',
+      () => card(page, 'Load average').locator('.u-select').boundingBox(),
+      (selected) => selected === null || selected.width === 0,
+    );
     expect(state(page).has('from')).toBe(false);
   });
 
