@@ -84,13 +84,14 @@ export async function flushPartitions(
         warmItemsWritten: moved.windows,
       });
       const left = await hot.due(ref, dueBeforeMs);
-      const { lowestArrivalMs = Infinity } = await hot.inspect(ref);
+      const { isWhole, lowestArrivalMs = Infinity } = await hot.inspect(ref);
       return {
         ...moved,
         failed: moved.failures.length,
         remaining: left.count,
         oldestMs: left.oldestMs ?? Infinity,
-        lowestArrivalMs,
+        // Memory wiped since `resolve` is empty, but its samples were not flushed.
+        lowestArrivalMs: isWhole ? lowestArrivalMs : 0,
       };
     } catch (error) {
       onFailure(ref, error as Error);

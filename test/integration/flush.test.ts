@@ -199,6 +199,30 @@ describe('moving group-windows', () => {
     expect([...(await read('beside', 'a'))]).toEqual([[0, 1]]);
   });
 
+  test('a partition whose memory is wiped while it is flushed counts as not looked at', async () => {
+    await post('wiped', [{ at: start, values: { a: 1 } }]);
+    const losses = Object.assign(Object.create(tiers.losses) as typeof tiers.losses, {
+      resolve: async () => {
+        expect(await tiers.losses.resolve(ref)).toBeUndefined();
+        await tiers.redis.flushall();
+      },
+    });
+    const { now } = tiers;
+    const dependencies = { ...tiers, losses, usage: new UsageTable(tiers.meta), windowMs: HOUR_MS, now };
+    const failed: Error[] = [];
+    const sum = await flushPartitions(
+      dependencies,
+      [ref],
+      await tiers.hot.now(),
+      () => true,
+      (_, error) => failed.push(error),
+    );
+    expect(failed).toEqual([]);
+    expect(sum).toMatchObject({ windows: 0, failed: 0, lowestArrivalMs: 0 });
+    await tiers.losses.resolve(ref);
+    await tiers.recovery.closeLoss((await tiers.recovery.loss())!);
+  });
+
   test('a window of more frames than are read at once, and larger than an item, moves whole, in parts', async () => {
     // Bits that nothing compresses: 2,500 posts of 40 series are 800 kB.
     const noise = Array.from({ length: 2500 }, (_, i) => ({
