@@ -8,11 +8,13 @@ import { keyCommands } from './ops/keys';
 import { quarantineCommands } from './ops/quarantine';
 import { replayCommand } from './ops/replay';
 import { smokeCommand } from './ops/smoke';
+import { statusCommand } from './ops/status';
 import { tenantCommands } from './ops/tenants';
 import { usageCommand } from './ops/usage';
 import { whereCommand } from './ops/where';
 
 const commands = [
+  statusCommand(),
   drainCommand(),
   smokeCommand(),
   archiveCommand(),

@@ -7,6 +7,7 @@ import {
   createTenant,
   deleteTenant,
   listTenants,
+  requireTenant,
   setLimits,
   sweep,
 } from '../../shared/operations/tenant-commands';
@@ -33,6 +34,8 @@ async function answer(event: unknown, context: Context): Promise<unknown> {
       return whereSamples(dependencies, command);
     case 'count':
       return countMetrics(dependencies, command);
+    case 'status':
+      return dependencies.status.of(await requireTenant(dependencies.tenants, command.tenant));
     case 'tenants create':
       return createTenant(dependencies, command);
     case 'tenants list':

@@ -7,17 +7,20 @@ import { Services } from '../registry/services';
 import { ApiKeys } from '../tenancy/api-keys';
 import { UsageTable } from '../tenancy/usage-table';
 import { readDependencies } from './read';
+import { tenantStatus } from './status';
 import { metaTable } from './tables';
 
 /** The adapters of the operator function, from its environment. */
 export function operatorDependencies(): OperatorDependencies {
   const meta = metaTable();
   const read = readDependencies(WORKING);
+  const usage = new UsageTable(meta);
   return {
     stage: settings(),
     tenants: read.tenants,
     keys: new ApiKeys(meta),
-    usage: new UsageTable(meta),
+    usage,
+    status: tenantStatus(read, usage, meta),
     hosts: new Hosts(meta),
     services: new Services(meta),
     meta,

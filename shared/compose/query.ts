@@ -1,13 +1,12 @@
-import { Status } from '../operations/status';
 import { ANSWERING } from '../platform/call-time';
 import { settings } from '../platform/environment';
-import { RecoveryTable } from '../recovery/recovery-table';
 import { Hosts } from '../registry/hosts';
 import { Services } from '../registry/services';
 import { ApiKeys } from '../tenancy/api-keys';
 import { TenantMeter } from '../tenancy/tenant-meter';
 import { UsageTable } from '../tenancy/usage-table';
 import { readDependencies } from './read';
+import { tenantStatus } from './status';
 import { metaTable } from './tables';
 
 /** The adapters of the query function, from its environment. */
@@ -25,18 +24,7 @@ export function queryDependencies() {
       tenants: read.tenants,
       meter: new TenantMeter(usage, stage),
     },
-    status: new Status({
-      hot: read.hot,
-      manifest: read.manifest,
-      recovery: new RecoveryTable(table),
-      residencyMs: stage.window + stage.flushDelay,
-      batchWindowMs: stage.batchWindow,
-      archiveAfterMs: stage.archiveAfter,
-      retentionMs: stage.retention,
-      memoryCopies: stage.cacheReplicas + 1,
-      usage,
-      now: Date.now,
-    }),
+    status: tenantStatus(read, usage, table),
     retentionMs: stage.retention,
   };
 }

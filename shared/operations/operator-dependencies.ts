@@ -7,6 +7,7 @@ import type { ApiKeys } from '../tenancy/api-keys';
 import type { Tenants } from '../tenancy/tenants';
 import type { UsageTable } from '../tenancy/usage-table';
 import type { EraseDependencies } from './erase-tenant';
+import type { Status } from './status';
 
 /** Stores and settings of the operator function's commands. */
 export interface OperatorDependencies {
@@ -14,6 +15,7 @@ export interface OperatorDependencies {
   readonly tenants: Tenants;
   readonly keys: ApiKeys;
   readonly usage: UsageTable;
+  readonly status: Status;
   readonly hosts: Hosts;
   readonly services: Services;
   /** The table of everything that is not a chunk. */

@@ -30,6 +30,7 @@ export const operatorEventSchema = (defaultPartitions: number) =>
       name: z.string(),
       partitions: z.number().int().min(1).max(MAX_PARTITIONS).default(defaultPartitions),
     }),
+    z.object({ command: z.literal('status'), tenant: z.string() }),
     z.object({ command: z.literal('tenants list') }),
     z.object({ command: z.literal('tenants delete'), name: z.string() }),
     /** The schedule's event: erases what deleted tenants left. `settledMs` after its deletion no function writes for a tenant. */

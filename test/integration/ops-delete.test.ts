@@ -7,6 +7,7 @@ import { drain } from '../../scripts/ops/drain';
 import { Functions, OperatorError } from '../../scripts/ops/invoke';
 import { replay } from '../../scripts/ops/replay';
 import type { UsageReport } from '../../scripts/ops/usage';
+import type { TenantStatus } from '../../shared/operations/status';
 import { Client } from '../support/client';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { ops } from '../support/ops';
@@ -249,6 +250,13 @@ describe('ops delete', () => {
     expect(series.topSources.map(({ name }) => name)).toContainEqual(
       expect.stringMatching(/^here \(host=\w+\)$/),
     );
+  }, 60_000);
+
+  test('status answers an operator as it answers the API', async () => {
+    const { flush, archive } = await ops<TenantStatus>(stack.url, 'status');
+    expect(flush.residencyMs).toBeGreaterThan(0);
+    expect(archive).not.toBeNull();
+    await expect(ops(stack.url, 'status', '--tenant', 'nobody')).rejects.toThrow('nobody');
   }, 60_000);
 
   test('a month without samples is not charged for what is in memory now', async () => {

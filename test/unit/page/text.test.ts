@@ -39,6 +39,10 @@ test.each([
   expect(formatValue(value, 'float', spread)).toBe(text);
 });
 
+test('bytes that differ little keep their prefix', () => {
+  expect(formatValue(8_001_000_000, 'bytes', 29e6)).toBe('7.45151 GiB');
+});
+
 test.each([
   [0, 'under 1 s'],
   [59_600, '1 min'],

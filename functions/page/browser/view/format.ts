@@ -60,14 +60,24 @@ export function formatValue(value: number, unit: Unit, spread = Number.POSITIVE_
   if (size === 0) return `0${symbolOf(unit)}`;
   if (spread > 0 && spread / 100 < size * TOLD_APART) {
     const count = Math.min(17, Math.ceil(Math.log10(size / spread)) + 3);
-    if (count > 4) return `${Number(value.toPrecision(count))}${symbolOf(unit)}`;
+    if (count > 4) {
+      // Nobody reads 8001000000 B; a number without a unit is easier to compare in full.
+      const { divisor, suffix } =
+        SCALES[unit].base === 1024 ? prefixOf(size, unit) : { divisor: 1, suffix: symbolOf(unit) };
+      return `${Number((value / divisor).toPrecision(count))}${suffix}`;
+    }
   }
-  const prefixes = prefixesOf(unit);
-  // 999.96 would be written as 1000.
-  const { divisor, suffix } = prefixes.find((each) => size >= each.divisor * 0.9995) ?? prefixes.at(-1)!;
+  const { divisor, suffix } = prefixOf(size, unit);
   return isPlain(size / divisor)
     ? `${digits(value / divisor)}${suffix}`
     : `${exponential(value)}${symbolOf(unit)}`;
+}
+
+/** The largest prefix that leaves one digit or more before the point. */
+function prefixOf(size: number, unit: Unit): Prefix {
+  const prefixes = prefixesOf(unit);
+  // 999.96 would be written as 1000.
+  return prefixes.find((each) => size >= each.divisor * 0.9995) ?? prefixes.at(-1)!;
 }
 
 /** Whether a number is written without an exponent. */

@@ -1,0 +1,23 @@
+import { Status } from '../operations/status';
+import { settings } from '../platform/environment';
+import type { Table } from '../platform/table';
+import type { ReadDependencies } from '../query/read';
+import { RecoveryTable } from '../recovery/recovery-table';
+import type { UsageTable } from '../tenancy/usage-table';
+
+/** The reader of tenants' status, over the stores of a function that reads. */
+export function tenantStatus({ hot, manifest }: ReadDependencies, usage: UsageTable, meta: Table): Status {
+  const stage = settings();
+  return new Status({
+    hot,
+    manifest,
+    recovery: new RecoveryTable(meta),
+    residencyMs: stage.window + stage.flushDelay,
+    batchWindowMs: stage.batchWindow,
+    archiveAfterMs: stage.archiveAfter,
+    retentionMs: stage.retention,
+    memoryCopies: stage.cacheReplicas + 1,
+    usage,
+    now: Date.now,
+  });
+}
