@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { benchCodec } from './bench/codec';
 import { benchColdStart } from './bench/cold-start';
 import { benchFlush } from './bench/flush';
+import { benchHistory } from './bench/history';
 import { benchHttp } from './bench/http';
 import { benchIngest } from './bench/ingest';
 import { benchNoisy } from './bench/noisy';
@@ -26,6 +27,7 @@ const benchmarks: readonly Benchmark[] = [
   { name: 'ingest', summary: 'samples a second into memory, beside the way of the paper', run: benchIngest },
   { name: 'flush', summary: 'samples a second from memory to DynamoDB, beside ingest', run: benchFlush },
   { name: 'query', summary: 'reads from each tier, at rest and beside ingest', run: benchQuery },
+  { name: 'history', summary: 'reads of an hour to 460 days, of a series and of a host', run: benchHistory },
   {
     name: 'http',
     summary: 'samples a second over HTTP to the local stack, until they can be read',

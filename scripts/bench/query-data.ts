@@ -1,7 +1,14 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { S3Client } from '@aws-sdk/client-s3';
 import { Catalogue } from '../../shared/catalogue/catalogue';
-import { encodeChunk, encodeFrame, type SampleFrame, sampleCount } from '../../shared/codec';
+import {
+  type Block,
+  encodeChunk,
+  encodeFrame,
+  type SampleFrame,
+  sampleCount,
+  type Version,
+} from '../../shared/codec';
 import { ColdTier } from '../../shared/cold/cold-tier';
 import { Manifest } from '../../shared/cold/manifest';
 import { connectHot } from '../../shared/hot/connection';
@@ -42,7 +49,6 @@ export interface QueryData {
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const SETTINGS = parseSettings({});
-const COLD_DAYS = 30;
 /** As Kinesis numbers records. */
 const FIRST_SEQUENCE = 49590338271490256608559692538361571095921575989136588898n;
 
@@ -53,15 +59,22 @@ interface HostPlace {
   readonly phase: number;
 }
 
+export interface QueryDataShape {
+  readonly hosts: number;
+  readonly nowMs: number;
+  /** Days in the archive. Default: 30. */
+  readonly coldDays?: number;
+  /** Whether the tiers' ranges touch, so that a long range is in all of them. Default: each is apart. */
+  readonly isWhole?: boolean;
+}
+
 /**
  * Writes hosts of 100 metrics, one post a minute, through the tiers' own classes: an hour and the begun next one in memory, a
- * day in the warm table in windows of an hour, 30 days in the archive, one object a partition and day with one chunk a
- * host.
+ * day in the warm table in windows of an hour, days in the archive, one object a partition and day with one chunk a host.
  */
 export async function writeQueryData(
   { address, environment, redisUrl }: Stores,
-  hosts: number,
-  nowMs: number,
+  { hosts, nowMs, coldDays = 30, isWhole = false }: QueryDataShape,
 ): Promise<QueryData> {
   const dynamodb = new DynamoDBClient(address);
   const s3 = new S3Client({ ...address, forcePathStyle: true });
@@ -81,9 +94,11 @@ export async function writeQueryData(
 
     const toMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS;
     const hotFromMs = Math.floor((toMs - HOUR_MS) / HOUR_MS) * HOUR_MS;
-    const warmFromMs = hotFromMs - 25 * HOUR_MS;
-    const coldToMs = Math.floor(warmFromMs / DAY_MS) * DAY_MS - DAY_MS;
-    const coldFromMs = coldToMs - COLD_DAYS * DAY_MS;
+    const startMs = hotFromMs - 25 * HOUR_MS;
+    const startDayMs = Math.floor(startMs / DAY_MS) * DAY_MS;
+    const warmFromMs = isWhole ? startDayMs : startMs;
+    const coldToMs = isWhole ? startDayMs : startDayMs - DAY_MS;
+    const coldFromMs = coldToMs - coldDays * DAY_MS;
 
     const places: HostPlace[] = [];
     const hostIds: string[] = [];
@@ -115,6 +130,13 @@ export async function writeQueryData(
         await warm.put(ref, dayOf(at), item, undefined);
       }
     }
+    // Every day has the same values, as the data has a day's.
+    const firstDays = new Map(
+      places.map((place) => {
+        const frames = framesOf(place, data, coldFromMs, coldFromMs + DAY_MS);
+        return [place, gather(place.layout, [place.layout], frames)];
+      }),
+    );
     const inOrder = places.sort((a, b) => (a.group < b.group ? -1 : 1));
     for (const [, of] of Map.groupBy(inOrder, ({ ref }) => ref.partition)) {
       const { ref } = of[0]!;
@@ -124,7 +146,7 @@ export async function writeQueryData(
         const written = await cold.write(key, undefined, async (writer) => {
           for (const place of of) {
             const { group, layout } = place;
-            const block = gather(layout, [layout], framesOf(place, data, at, at + DAY_MS));
+            const block = shifted(firstDays.get(place)!, at - coldFromMs);
             samples += sampleCount(block);
             await writer.addGroup(group, [{ block, layout }]);
           }
@@ -192,9 +214,19 @@ function framesOf(
       kind: 'samples',
       layout: layout.idBytes,
       timestamp: at,
-      version: { arrivalMs: at + 700, sequence: FIRST_SEQUENCE + BigInt(at) * 2n ** 20n },
+      version: versionAt(at),
       values: new Uint8Array(values.buffer),
     });
   }
   return frames;
+}
+
+function versionAt(ms: number): Version {
+  return { arrivalMs: ms + 700, sequence: FIRST_SEQUENCE + BigInt(ms) * 2n ** 20n };
+}
+
+/** A block of {@link framesOf}, later. */
+function shifted(block: Block, byMs: number): Block {
+  const timestamps = block.timestamps.map((ms) => ms + byMs);
+  return { ...block, timestamps, versions: Array.from(timestamps, versionAt) };
 }

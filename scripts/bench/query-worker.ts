@@ -8,7 +8,6 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { Redis } from 'ioredis';
-import { handler as query } from '../../functions/query/handler';
 import { ROUTES } from '../../shared/http/routes';
 import { matchRoute, proxyEvent } from '../local/http-api';
 import { ASKED_HEADER } from './asked';
@@ -43,6 +42,7 @@ watchAws(async ({ bytes, startMs, endMs }) => {
   if (holdMs > 0) await sleep(holdMs);
 });
 
+// Before the handler is loaded, whose client keeps the method that it finds.
 const { sendCommand } = Redis.prototype;
 Redis.prototype.sendCommand = function (...args: Parameters<typeof sendCommand>) {
   const own = asking.getStore();
@@ -63,12 +63,14 @@ function replyBytes(reply: unknown): number {
 
 const routes = ROUTES.map(({ method, path }) => ({ routeKey: `${method} ${path}`, functionName: 'query' }));
 
+const loading = import('../../functions/query/handler');
+
 const server = createServer((request, response) => {
   const own: Asking = { requests: 0, bytes: 0, emulated: [] };
   const path = request.url!.split('?')[0]!;
   const event = proxyEvent(request, Buffer.alloc(0), matchRoute(routes, request.method!, path)!);
   asking
-    .run(own, () => query(event as unknown as APIGatewayProxyEventV2))
+    .run(own, async () => (await loading).handler(event as unknown as APIGatewayProxyEventV2))
     .then(({ statusCode, headers, body, isBase64Encoded }) => {
       const asked: Asked = { requests: own.requests, bytes: own.bytes, emulatorMs: unionMs(own.emulated) };
       const bytes = Buffer.from(body ?? '', isBase64Encoded ? 'base64' : 'utf8');

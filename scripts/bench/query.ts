@@ -1,22 +1,16 @@
 /** `npm run bench -- query`: time and cost of reads from each tier. */
-import { type ChildProcess, fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { Agent, get, type IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { build } from 'esbuild';
-import { BUNDLE_OPTIONS } from '../../infra/bundle-options';
 import { parseDuration } from '../../shared/model/duration';
-import { ASKED_HEADER } from './asked';
-import { answer, ask, bundleWorker, startWorker, sum } from './ingest';
+import { bundleWorker, startWorker } from './ingest';
 import { offer } from './offer';
-import { quantile } from './quantile';
 import { type QueryData, writeQueryData } from './query-data';
-import type { Asked } from './query-worker';
-import { type Stores, startStores } from './stores';
+import { HOLD_MS, type Measured, QueryInstances } from './query-instances';
+import { startStores } from './stores';
 
 interface Options {
   readonly hosts: string;
@@ -30,25 +24,13 @@ interface Options {
   readonly json?: boolean;
 }
 
-interface Result {
+interface Result extends Measured {
   readonly query: 'series' | 'host';
   readonly tier: 'hot' | 'warm' | 'cold';
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  readonly cpuMs: number;
-  readonly rounds: number;
-  readonly requests: number;
-  readonly bytes: number;
   readonly underIngest: boolean;
-  readonly emulatorMs: number;
 }
 
 const HOUR_MS = 3_600_000;
-/** Warm-up queries of each instance, and their longest time: connections are then open, code is compiled. */
-const WARM_UP = 200;
-const WARM_UP_MS = 4_000;
-/** Delay of answers when rounds are counted: far longer than anything else takes. */
-const HOLD_MS = 100;
 /** Hosts of the ingest beside the reads: a fifth of a second of it at 100,000 samples/s. */
 const INGEST_HOSTS = 200;
 const INGEST_METRICS = 100;
@@ -100,16 +82,17 @@ export async function benchQuery(args: string[]): Promise<void> {
   const stores = await startStores(dir);
   const children: ChildProcess[] = [];
   try {
-    const data = await writeQueryData(stores, Number(options.hosts), Date.now());
-    const instances = await startInstances(dir, stores, options);
-    children.push(...instances.map(({ child }) => child));
-    const bench = new QueryBench(data, instances, Number(options.seconds) * 1000, options.pause);
+    const data = await writeQueryData(stores, { hosts: Number(options.hosts), nowMs: Date.now() });
+    const instances = await QueryInstances.start(dir, stores, Number(options.clients), options.cpuProf);
+    children.push(...instances.children);
+    const timing = { durationMs: Number(options.seconds) * 1000, pauseMs: options.pause };
     const results: Result[] = [];
     const run = async (underIngest: boolean) => {
       for (const tier of ['hot', 'warm', 'cold'] as const)
         for (const query of ['series', 'host'] as const)
           if (options.only === undefined || options.only === `${query}-${tier}`) {
-            results.push(await bench.measure(query, tier, underIngest));
+            const measured = await instances.measure(pathOf(data, query, tier), data.apiKey, timing);
+            results.push({ query, tier, ...measured, underIngest });
             process.stderr.write(`${describe(results.at(-1)!)}\n`);
           }
     };
@@ -145,158 +128,17 @@ export async function benchQuery(args: string[]): Promise<void> {
   }
 }
 
-interface Instance {
-  readonly child: ChildProcess;
-  readonly port: number;
-}
-
-interface Answer extends Asked {
-  /** Without the emulator's time. */
-  readonly ms: number;
-}
-
-class QueryBench {
-  private readonly agent = new Agent({ keepAlive: true });
-
-  constructor(
-    private readonly data: QueryData,
-    private readonly instances: readonly Instance[],
-    private readonly durationMs: number,
-    private readonly pauseMs: number,
-  ) {}
-
-  async measure(query: Result['query'], tier: Result['tier'], underIngest: boolean): Promise<Result> {
-    const { instances } = this;
-    const warmMs = performance.now() + WARM_UP_MS;
-    const isCold = (done: number) => done === 0 || (done < WARM_UP && performance.now() < warmMs);
-    await Promise.all(instances.map((_, i) => this.repeat(i, query, tier, 0, isCold)));
-    const rounds = await this.rounds(query, tier);
-    const cpuBefore = await this.cpuMs();
-    const endMs = performance.now() + this.durationMs;
-    const answers = (
-      await Promise.all(
-        instances.map((_, i) => this.repeat(i, query, tier, this.pauseMs, () => performance.now() < endMs)),
-      )
-    ).flat();
-    const cpuMs = (await this.cpuMs()) - cpuBefore;
-    const times = answers.map(({ ms }) => ms);
-    const mean = (of: (each: Answer) => number) => sum(answers, of) / answers.length;
-    return {
-      query,
-      tier,
-      p50Ms: rounded(quantile(times, 0.5)),
-      p99Ms: rounded(quantile(times, 0.99)),
-      cpuMs: rounded(cpuMs / answers.length),
-      rounds,
-      requests: rounded(mean(({ requests }) => requests)),
-      bytes: Math.round(mean(({ bytes }) => bytes)),
-      underIngest,
-      emulatorMs: rounded(mean(({ emulatorMs }) => emulatorMs)),
-    };
-  }
-
-  private async repeat(
-    i: number,
-    query: Result['query'],
-    tier: Result['tier'],
-    pauseMs: number,
-    goesOn: (done: number) => boolean,
-  ): Promise<Answer[]> {
-    const answers: Answer[] = [];
-    while (goesOn(answers.length)) {
-      answers.push(await this.ask(i, answers.length, query, tier));
-      if (pauseMs > 0) await sleep(2 * pauseMs * Math.random());
-    }
-    return answers;
-  }
-
-  /** A query's delay, in multiples of an answer's delay. */
-  private async rounds(query: Result['query'], tier: Result['tier']): Promise<number> {
-    const [{ child }] = this.instances as [Instance];
-    const least = async () => {
-      const times: number[] = [];
-      for (let i = 0; i < 3; i++) {
-        const { ms, emulatorMs } = await this.ask(0, 0, query, tier);
-        times.push(ms + emulatorMs);
-      }
-      return Math.min(...times);
-    };
-    const unheldMs = await least();
-    await ask(child, { holdMs: HOLD_MS });
-    const heldMs = await least();
-    await ask(child, { holdMs: 0 });
-    return Math.round((heldMs - unheldMs) / HOLD_MS);
-  }
-
-  private async ask(i: number, turn: number, query: Result['query'], tier: Result['tier']): Promise<Answer> {
-    const { hostIds, names, ranges, apiKey } = this.data;
-    const { fromMs, toMs } = ranges[tier];
-    // Both ends are included.
-    const range = `from=${fromMs / 1000}&to=${toMs / 1000 - 60}`;
+/** Path of a query; clients and turns vary the host and the series. */
+function pathOf({ hostIds, names, ranges }: QueryData, query: Result['query'], tier: Result['tier']) {
+  const { fromMs, toMs } = ranges[tier];
+  // Both ends are included.
+  const range = `from=${fromMs / 1000}&to=${toMs / 1000 - 60}`;
+  return (i: number, turn: number) => {
     const host = hostIds[(i + turn) % hostIds.length]!;
-    const path =
-      query === 'series'
-        ? `/api/v0/hosts/${host}/metrics?name=${names[(i + turn * 7) % names.length]}&${range}`
-        : `/api/v1/hosts/${host}/metrics?${names.map((name) => `name=${name}`).join('&')}&${range}${tier === 'cold' ? '&step=3600' : ''}`;
-    const beganMs = performance.now();
-    const { response, body } = await this.fetch(this.instances[i]!.port, path, apiKey);
-    const totalMs = performance.now() - beganMs;
-    // An empty answer is fast.
-    if (response.statusCode !== 200 || body.length < 500)
-      throw new Error(`${path.slice(0, 200)}: ${response.statusCode} ${body.toString().slice(0, 500)}`);
-    const asked = JSON.parse(response.headers[ASKED_HEADER] as string) as Asked;
-    return { ...asked, ms: totalMs - asked.emulatorMs };
-  }
-
-  private fetch(port: number, path: string, apiKey: string) {
-    return new Promise<{ response: IncomingMessage; body: Buffer }>((resolve, reject) => {
-      const headers = { 'x-api-key': apiKey };
-      const request = get({ host: '127.0.0.1', port, path, headers, agent: this.agent }, (response) => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('end', () => resolve({ response, body: Buffer.concat(chunks) }));
-        response.on('error', reject);
-      });
-      request.on('error', reject);
-    });
-  }
-
-  private async cpuMs(): Promise<number> {
-    const answers = await Promise.all(
-      this.instances.map(({ child }) => ask<{ cpuMs: number }>(child, { holdMs: 0 })),
-    );
-    return sum(answers, ({ cpuMs }) => cpuMs);
-  }
-}
-
-async function startInstances(
-  dir: string,
-  { environment }: Stores,
-  { clients, cpuProf }: Options,
-): Promise<Instance[]> {
-  const outfile = join(dir, 'query.js');
-  await build({
-    ...BUNDLE_OPTIONS,
-    entryPoints: [join(__dirname, 'query-worker.ts')],
-    outfile,
-    minify: false,
-  });
-  return Promise.all(
-    Array.from({ length: Number(clients) }, async () => {
-      const child = fork(outfile, {
-        // The functions print their metrics.
-        stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-        execArgv: cpuProf === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', cpuProf],
-        env: environment,
-      });
-      const { port } = await answer<{ port: number }>(child);
-      return { child, port };
-    }),
-  );
-}
-
-function rounded(value: number): number {
-  return Math.round(value * 100) / 100;
+    return query === 'series'
+      ? `/api/v0/hosts/${host}/metrics?name=${names[(i + turn * 7) % names.length]}&${range}`
+      : `/api/v1/hosts/${host}/metrics?${names.map((name) => `name=${name}`).join('&')}&${range}${tier === 'cold' ? '&step=3600' : ''}`;
+  };
 }
 
 function describe({

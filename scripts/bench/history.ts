@@ -1,0 +1,99 @@
+/** `npm run bench -- history`: reads of an hour to 460 days, of one series and of a host's 100. */
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { parseDuration } from '../../shared/model/duration';
+import { type QueryData, writeQueryData } from './query-data';
+import { QueryInstances } from './query-instances';
+import { startStores } from './stores';
+
+interface Options {
+  readonly clients: string;
+  readonly seconds: string;
+  readonly only?: string;
+  readonly cpuProf?: string;
+  readonly json?: boolean;
+}
+
+/** Ranges, and the steps in which they are read, s; undefined: as stored. */
+const STEPS = { '1h': undefined, '24h': 300, '7d': 3600, '30d': 3600, '90d': 3600, '460d': 86_400 } as const;
+type Range = keyof typeof STEPS;
+const RANGES = Object.keys(STEPS) as Range[];
+
+interface Result {
+  readonly query: 'series' | 'host';
+  readonly range: Range;
+  /** Median time of an answer, without the emulator's. */
+  readonly ms: number;
+  readonly p99Ms: number;
+  readonly rounds: number;
+  readonly requests: number;
+  readonly bytes: number;
+  readonly cpuMs: number;
+}
+
+/** @param args what follows `history` on the command line */
+export async function benchHistory(args: string[]): Promise<void> {
+  const command = new Command('bench history')
+    .description(
+      `Reads ranges of ${RANGES.join(', ')} that end now, of one series and of a host's 100, in the steps that Mackerel shows: ` +
+        'raw for an hour, 5 min up to 7 d, an hour for 30 d and 90 d, a day for 460 d.',
+    )
+    .option('--clients <n>', 'clients, each with an instance of query', '2')
+    .option('--seconds <n>', 'how long each kind of query is measured', '3')
+    .option('--only <query-range>', 'one kind of query, such as series-30d')
+    .option('--cpu-prof <dir>', 'write a CPU profile of each instance there')
+    .option('--json', 'an array on stdout, as the last line');
+  command.parse(args, { from: 'user' });
+  const options = command.opts<Options>();
+  const kinds = (['series', 'host'] as const)
+    .flatMap((query) => RANGES.map((range) => ({ query, range })))
+    .filter(({ query, range }) => options.only === undefined || options.only === `${query}-${range}`);
+  const longestMs = Math.max(...kinds.map(({ range }) => parseDuration(range)!));
+  const dir = mkdtempSync(join(tmpdir(), 'bench-history-'));
+  const stores = await startStores(dir);
+  try {
+    const coldDays = Math.ceil(longestMs / DAY_MS) - 1;
+    const data = await writeQueryData(stores, { hosts: 1, nowMs: Date.now(), coldDays, isWhole: true });
+    const instances = await QueryInstances.start(dir, stores, Number(options.clients), options.cpuProf);
+    const timing = { durationMs: Number(options.seconds) * 1000, pauseMs: 0 };
+    const results: Result[] = [];
+    for (const { query, range } of kinds) {
+      const { p50Ms: ms, ...measured } = await instances.measure(
+        pathOf(data, query, range),
+        data.apiKey,
+        timing,
+      );
+      const { p99Ms, rounds, requests, bytes, cpuMs } = measured;
+      results.push({ query, range, ms, p99Ms, rounds, requests, bytes, cpuMs });
+      process.stderr.write(
+        `${query.padEnd(6)} ${range.padEnd(4)} p50 ${ms} ms, p99 ${p99Ms} ms, CPU ${cpuMs} ms, ${rounds} rounds, ` +
+          `${requests} requests, ${bytes} bytes\n`,
+      );
+    }
+    const gone = Promise.all(instances.children.map((child) => once(child, 'exit')));
+    for (const child of instances.children) child.disconnect();
+    await gone;
+    if (options.json) process.stdout.write(`${JSON.stringify(results)}\n`);
+  } finally {
+    await stores.stop();
+    rmSync(dir, { recursive: true, force: true });
+  }
+}
+
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+
+function pathOf({ hostIds, names, ranges }: QueryData, query: Result['query'], range: Result['range']) {
+  const toMs = ranges.hot.toMs - MINUTE_MS;
+  const fromMs = ranges.hot.toMs - parseDuration(range)!;
+  const stepS = STEPS[range];
+  const asked = `from=${fromMs / 1000}&to=${toMs / 1000}`;
+  const step = stepS === undefined ? '' : `&step=${stepS}`;
+  return (client: number, turn: number) =>
+    query === 'series'
+      ? `/api/v0/hosts/${hostIds[0]}/metrics?name=${names[(client + turn * 7) % names.length]}&${asked}${step}`
+      : `/api/v1/hosts/${hostIds[0]}/metrics?${names.map((name) => `name=${name}`).join('&')}&${asked}${step}`;
+}

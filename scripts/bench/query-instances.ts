@@ -1,0 +1,185 @@
+/** Instances of the query function, and what they are measured by: `bench query` and `bench history`. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { Agent, get, type IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { build } from 'esbuild';
+import { BUNDLE_OPTIONS } from '../../infra/bundle-options';
+import { ASKED_HEADER } from './asked';
+import { answer, ask, sum } from './ingest';
+import { quantile } from './quantile';
+import type { Asked } from './query-worker';
+import type { Stores } from './stores';
+
+/** Warm-up queries of each instance, and their longest time: connections are then open, code is compiled. */
+const WARM_UP = 400;
+const WARM_UP_MS = 4_000;
+/** Delay of answers when rounds are counted: far longer than anything else takes. */
+export const HOLD_MS = 100;
+
+/** One kind of query. Times are without the emulator's; the others are means. */
+export interface Measured {
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** CPU of the instance, all of its threads. */
+  readonly cpuMs: number;
+  /** How many times a query waits for stores one after the other. */
+  readonly rounds: number;
+  readonly requests: number;
+  /** Of the stores' requests and answers. */
+  readonly bytes: number;
+  readonly emulatorMs: number;
+}
+
+export interface Timing {
+  readonly durationMs: number;
+  /** Mean time between two queries of a client. */
+  readonly pauseMs: number;
+}
+
+/** The path of a client's query, by the client's index and how many it has sent. */
+export type PathOf = (client: number, turn: number) => string;
+
+interface Instance {
+  readonly child: ChildProcess;
+  readonly port: number;
+}
+
+interface Answer extends Asked {
+  /** Without the emulator's time. */
+  readonly ms: number;
+}
+
+/** One process a client, since an instance of Lambda has one request at a time. */
+export class QueryInstances {
+  private readonly agent = new Agent({ keepAlive: true });
+
+  private constructor(private readonly instances: readonly Instance[]) {}
+
+  /** @param cpuProf directory for CPU profiles of the instances; undefined for none */
+  static async start(
+    dir: string,
+    { environment }: Stores,
+    clients: number,
+    cpuProf: string | undefined,
+  ): Promise<QueryInstances> {
+    const outfile = join(dir, 'query.js');
+    await build({
+      ...BUNDLE_OPTIONS,
+      entryPoints: [join(__dirname, 'query-worker.ts')],
+      outfile,
+      minify: false,
+    });
+    const instances = await Promise.all(
+      Array.from({ length: clients }, async () => {
+        const child = fork(outfile, {
+          // The functions print their metrics.
+          stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+          execArgv: cpuProf === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', cpuProf],
+          env: environment,
+        });
+        const { port } = await answer<{ port: number }>(child);
+        return { child, port };
+      }),
+    );
+    return new QueryInstances(instances);
+  }
+
+  get children(): readonly ChildProcess[] {
+    return this.instances.map(({ child }) => child);
+  }
+
+  async measure(pathOf: PathOf, apiKey: string, { durationMs, pauseMs }: Timing): Promise<Measured> {
+    const { instances } = this;
+    const warmMs = performance.now() + WARM_UP_MS;
+    const isCold = (done: number) => done === 0 || (done < WARM_UP && performance.now() < warmMs);
+    await Promise.all(instances.map((_, i) => this.repeat(i, pathOf, apiKey, 0, isCold)));
+    const rounds = await this.rounds(pathOf, apiKey);
+    const cpuBefore = await this.cpuMs();
+    const endMs = performance.now() + durationMs;
+    const isTime = () => performance.now() < endMs;
+    const answers = (
+      await Promise.all(instances.map((_, i) => this.repeat(i, pathOf, apiKey, pauseMs, isTime)))
+    ).flat();
+    const cpuMs = (await this.cpuMs()) - cpuBefore;
+    const times = answers.map(({ ms }) => ms);
+    const mean = (of: (each: Answer) => number) => sum(answers, of) / answers.length;
+    return {
+      p50Ms: rounded(quantile(times, 0.5)),
+      p99Ms: rounded(quantile(times, 0.99)),
+      cpuMs: rounded(cpuMs / answers.length),
+      rounds,
+      requests: rounded(mean(({ requests }) => requests)),
+      bytes: Math.round(mean(({ bytes }) => bytes)),
+      emulatorMs: rounded(mean(({ emulatorMs }) => emulatorMs)),
+    };
+  }
+
+  private async repeat(
+    i: number,
+    pathOf: PathOf,
+    apiKey: string,
+    pauseMs: number,
+    goesOn: (done: number) => boolean,
+  ): Promise<Answer[]> {
+    const answers: Answer[] = [];
+    while (goesOn(answers.length)) {
+      answers.push(await this.ask(i, pathOf(i, answers.length), apiKey));
+      if (pauseMs > 0) await sleep(2 * pauseMs * Math.random());
+    }
+    return answers;
+  }
+
+  /** A query's delay, in multiples of an answer's delay. */
+  private async rounds(pathOf: PathOf, apiKey: string): Promise<number> {
+    const [{ child }] = this.instances as [Instance];
+    const least = async () => {
+      const times: number[] = [];
+      for (let i = 0; i < 3; i++) {
+        const { ms, emulatorMs } = await this.ask(0, pathOf(0, 0), apiKey);
+        times.push(ms + emulatorMs);
+      }
+      return Math.min(...times);
+    };
+    const unheldMs = await least();
+    await ask(child, { holdMs: HOLD_MS });
+    const heldMs = await least();
+    await ask(child, { holdMs: 0 });
+    return Math.round((heldMs - unheldMs) / HOLD_MS);
+  }
+
+  private async ask(i: number, path: string, apiKey: string): Promise<Answer> {
+    const beganMs = performance.now();
+    const { response, body } = await this.fetch(this.instances[i]!.port, path, apiKey);
+    const totalMs = performance.now() - beganMs;
+    // An empty answer is fast.
+    if (response.statusCode !== 200 || body.length < 200)
+      throw new Error(`${path.slice(0, 200)}: ${response.statusCode} ${body.toString().slice(0, 500)}`);
+    const asked = JSON.parse(response.headers[ASKED_HEADER] as string) as Asked;
+    return { ...asked, ms: totalMs - asked.emulatorMs };
+  }
+
+  private fetch(port: number, path: string, apiKey: string) {
+    return new Promise<{ response: IncomingMessage; body: Buffer }>((resolve, reject) => {
+      const headers = { 'x-api-key': apiKey, 'accept-encoding': 'gzip' };
+      const request = get({ host: '127.0.0.1', port, path, headers, agent: this.agent }, (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('end', () => resolve({ response, body: Buffer.concat(chunks) }));
+        response.on('error', reject);
+      });
+      request.on('error', reject);
+    });
+  }
+
+  private async cpuMs(): Promise<number> {
+    const answers = await Promise.all(
+      this.children.map((child) => ask<{ cpuMs: number }>(child, { holdMs: 0 })),
+    );
+    return sum(answers, ({ cpuMs }) => cpuMs);
+  }
+}
+
+function rounded(value: number): number {
+  return Math.round(value * 100) / 100;
+}
