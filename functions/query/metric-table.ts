@@ -31,6 +31,7 @@ async function readTable(
   let names: string[] = [];
   const matchers = [...source.map(([label, value]) => equals(label, value)), isIn(METRIC_NAME, name)];
   const selecting = new Querier(dependencies, tenant).select(matchers, range, {
+    source,
     allowsMissing: partial === 'true',
     check: async ({ series, firstMs }) => {
       await exists;

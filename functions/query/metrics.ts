@@ -3,13 +3,13 @@ import { metricNames } from '../../shared/catalogue/source-series';
 import type { metricsQuery } from '../../shared/http/contract/metrics';
 import type { RouteHandlers } from '../../shared/http/handler';
 import { HttpError, reply } from '../../shared/http/http';
-import { type Labels, labelsKey, METRIC_NAME, metricOf } from '../../shared/model/labels';
+import { type Labels, labelsKey, METRIC_NAME, metricOf, sourceOf } from '../../shared/model/labels';
 import { equals } from '../../shared/model/matcher';
 import type { TimeRange } from '../../shared/model/selection';
 import { count } from '../../shared/platform/meters';
 import { downsample, type Samples } from '../../shared/query/downsample';
 import { planShown } from '../../shared/query/plan';
-import { Querier, type Selected, UnsupportedMatchersError } from '../../shared/query/select';
+import { Querier, type Selected } from '../../shared/query/select';
 import { samplesOf } from '../../shared/query/series-table';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { askedRange, readableRange, requireFewSteps, serverTiming } from './reading';
@@ -73,7 +73,8 @@ async function readMetric(
   const { range: whole, stepMs } = planShown(askedRange(asked), step, aggregate !== undefined);
   const range = readableRange(whole);
   const matchers = [...labels.map(([label, value]) => equals(label, value)), equals(METRIC_NAME, name)];
-  const selecting = new Querier(dependencies, tenant).select(matchers, range, {
+  const selected = await new Querier(dependencies, tenant).select(matchers, range, {
+    source: sourceOf.labels(labels),
     allowsMissing: partial === 'true',
     check: async (found) => {
       await mustExist?.();
@@ -82,10 +83,6 @@ async function readMetric(
         throw new HttpError(404, `${absent}; samples appear within a second or two after a post`);
       if (stepMs !== undefined) requireFewSteps(1, stepMs, range, found.firstMs);
     },
-  });
-  const selected = await selecting.catch((error: unknown) => {
-    if (error instanceof UnsupportedMatchersError) throw new HttpError(400, error.message);
-    throw error;
   });
   const samples = samplesOf(selected.blocks, series);
   count('query', { Reads: 1, SamplesRead: samples.timestamps.length });

@@ -1,5 +1,7 @@
 import { ANSWERING } from '../platform/call-time';
 import { settings } from '../platform/environment';
+import { TenantIndexes } from '../query/tenant-index';
+import { HostLabels } from '../registry/host-labels';
 import { Hosts } from '../registry/hosts';
 import { Services } from '../registry/services';
 import { ApiKeys } from '../tenancy/api-keys';
@@ -14,11 +16,18 @@ export function queryDependencies() {
   const stage = settings();
   const table = metaTable(ANSWERING);
   const usage = new UsageTable(table);
-  const read = readDependencies(ANSWERING);
+  const hosts = new Hosts(table);
+  const services = new Services(table);
+  const stores = readDependencies(ANSWERING);
+  const read = {
+    ...stores,
+    indexes: new TenantIndexes(stores.catalogue, Date.now),
+    hostLabels: new HostLabels(hosts, services),
+  };
   return {
     read,
-    hosts: new Hosts(table),
-    services: new Services(table),
+    hosts,
+    services,
     gatekeeper: {
       keys: new ApiKeys(table),
       tenants: read.tenants,

@@ -252,7 +252,7 @@ function assemble(bytes: Uint8Array, series: readonly Labels[], keys: readonly s
   return { id: idText(id), idBytes: id, bytes, series, columns };
 }
 
-function checkFormat(format: number): void {
+export function checkFormat(format: number): void {
   if (format !== FORMAT)
     throw new MalformedBytesError(`layout format ${format}, this release reads ${FORMAT}`);
 }

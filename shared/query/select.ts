@@ -1,24 +1,34 @@
 import type { SourceCatalogue } from '../catalogue/catalogue';
-import { type Labels, labelsOf, labelValue, METRIC_NAME, sourceOf } from '../model/labels';
+import { type JoinedLabels, NOTHING_JOINED } from '../catalogue/series-index';
+import { seriesOf } from '../catalogue/source-series';
+import { sampleCount } from '../codec';
+import { type Labels, labelsOf, labelValue, sourceOf } from '../model/labels';
 import { layoutOf } from '../model/layout';
 import type { LayoutBlock } from '../model/layout-block';
-import { type Matcher, matchersText } from '../model/matcher';
+import { compileMatcher, type Matcher, seriesTest } from '../model/matcher';
 import { sourceIdOf } from '../model/placement';
 import type { TimeRange } from '../model/selection';
+import { mapLimited } from '../platform/concurrency';
+import { HOST_LABELS, type HostLabels } from '../registry/host-labels';
 import type { Tenant } from '../tenancy/tenants';
-import { type ReadDependencies, type Reading, readLayout } from './read';
+import {
+  bySource,
+  DEFAULT_LIMITS,
+  SelectLimitError,
+  type SelectLimits,
+  type SourceSeries,
+} from './find-series';
+import { type ReadDependencies, type Reading, readLayout, type Tier, type TierReading } from './read';
+import { ALL_TIME, type TenantIndexes } from './tenant-index';
 
-/** Matchers that this release cannot answer: it needs exact ones that name one source. */
-export class UnsupportedMatchersError extends Error {
-  override readonly name = 'UnsupportedMatchersError';
-
-  constructor(matchers: readonly Matcher[], reason: string) {
-    super(`${matchersText(matchers)} cannot be selected: ${reason}`);
-  }
+export interface SelectDependencies extends ReadDependencies {
+  readonly indexes: Pick<TenantIndexes, 'of'>;
+  readonly hostLabels: Pick<HostLabels, 'of'>;
 }
 
 /** The series that matchers select, before any sample is read. */
 export interface FoundSeries {
+  /** Without joined labels. */
   readonly series: readonly Labels[];
   /** None of their samples bears an earlier time, ms; Infinity when no source has posted. */
   readonly firstMs: number;
@@ -29,80 +39,152 @@ export interface SelectHints {
   readonly allowsMissing?: boolean;
   /** Called before any sample is read; refuses the read by throwing. */
   readonly check?: (found: FoundSeries) => void | Promise<void>;
+  /** Looks at this source alone, whose series may be a second old. Labels of the registry are neither matched nor joined. */
+  readonly source?: Labels;
+  /** @default DEFAULT_LIMITS */
+  readonly limits?: Partial<SelectLimits>;
+}
+
+/** A source's samples. */
+export interface SourceBlock extends LayoutBlock {
+  /** Labels that each series has beside those of the layout: the registry's of its host. Sorted by name. */
+  readonly joined: Labels;
 }
 
 export interface Selected extends Pick<Reading, 'missingSinceMs'> {
   /** One block for each source, with a column for each of its series that match, samples or none. */
-  readonly blocks: readonly LayoutBlock[];
+  readonly blocks: readonly SourceBlock[];
   /** Undefined when no series matched, so that no tier was read. */
   readonly tiers: Reading['tiers'] | undefined;
 }
 
+/** A source with the series that match, and all that the catalogue has of it. */
+interface KnownSource extends SourceSeries {
+  readonly known: SourceCatalogue;
+}
+
+/** Sources read in parallel. */
+const PARALLEL = 16;
+
 /** Reads a tenant's series by matchers: the port for every protocol that reads. */
 export class Querier {
   constructor(
-    private readonly dependencies: ReadDependencies,
+    private readonly dependencies: SelectDependencies,
     private readonly tenant: Tenant,
   ) {}
 
   /**
-   * Reads the series that satisfy all matchers. Today the matchers, the name's aside, must be `=` and name one source: its
-   * host, or each of its labels.
+   * Reads the series that satisfy all matchers, of whatever sources.
    *
-   * @throws {UnsupportedMatchersError}
+   * @throws {SelectLimitError}
+   * @throws {InvalidPatternError} when a regular expression cannot be used
    * @throws {IncompleteReadError} unless `allowsMissing`
    */
   async select(matchers: readonly Matcher[], range: TimeRange, hints: SelectHints = {}): Promise<Selected> {
-    const source = sourceNamedBy(matchers);
-    const { catalogue } = this.dependencies;
-    const known = await catalogue.source(this.tenant.id, sourceIdOf(this.tenant.id, source));
-    const series = matchingSeries(known, matchers);
-    await hints.check?.({ series, firstMs: known.firstMs });
-    if (series.length === 0) return { blocks: [], tiers: undefined, missingSinceMs: undefined };
-    const layout = layoutOf(series);
-    const { block, tiers, missingSinceMs } = await readLayout(
-      this.dependencies,
-      this.tenant,
-      source,
-      layout,
-      range,
-      known,
-      hints.allowsMissing,
+    const limits = { ...DEFAULT_LIMITS, ...hints.limits };
+    const joined = hints.source === undefined ? await this.joinedLabels() : NOTHING_JOINED;
+    const source = hints.source ?? hostNamedBy(matchers);
+    const sources = await (source === undefined
+      ? this.findByIndex(matchers, joined, limits)
+      : this.findOf(source, matchers, joined));
+    await hints.check?.({
+      series: sources.flatMap(({ series }) => series),
+      firstMs: Math.min(...sources.map(({ known }) => known.firstMs)),
+    });
+    let samples = 0;
+    const readings = await mapLimited(
+      sources.filter(({ series }) => series.length > 0),
+      PARALLEL,
+      async ({ source, series, known }) => {
+        const layout = layoutOf(series);
+        const { dependencies, tenant } = this;
+        const reading = await readLayout(
+          dependencies,
+          tenant,
+          source,
+          layout,
+          range,
+          known,
+          hints.allowsMissing,
+        );
+        samples += sampleCount(reading.block);
+        if (samples > limits.samples) throw new SelectLimitError('samples', limits.samples, matchers);
+        return { layout, reading, joined: joinedTo(source, joined) };
+      },
     );
-    return { blocks: [{ block, layout }], tiers, missingSinceMs };
+    if (readings.length === 0) return { blocks: [], tiers: undefined, missingSinceMs: undefined };
+    const missing = readings.flatMap(({ reading: { missingSinceMs } }) => missingSinceMs ?? []);
+    return {
+      blocks: readings.map(({ reading: { block }, layout, joined }) => ({ block, layout, joined })),
+      tiers: joinTiers(readings.map(({ reading: { tiers } }) => tiers)),
+      missingSinceMs: missing.length === 0 ? undefined : Math.min(...missing),
+    };
+  }
+
+  private async joinedLabels(): Promise<JoinedLabels> {
+    const labels = await this.dependencies.hostLabels.of(this.tenant.id);
+    return { names: HOST_LABELS, of: (host) => labels.get(host) };
+  }
+
+  private async findByIndex(
+    matchers: readonly Matcher[],
+    joined: JoinedLabels,
+    limits: SelectLimits,
+  ): Promise<KnownSource[]> {
+    const compiled = matchers.map(compileMatcher);
+    const index = await this.dependencies.indexes.of(this.tenant.id);
+    const found = bySource(index.select(compiled, ALL_TIME, joined), matchers, limits);
+    return mapLimited(found, PARALLEL, async (each) => ({
+      ...each,
+      known: await this.catalogueOf(each.source),
+    }));
+  }
+
+  /** Reads the catalogue of one source, which knows its newest series. */
+  private async findOf(
+    source: Labels,
+    matchers: readonly Matcher[],
+    joined: JoinedLabels,
+  ): Promise<KnownSource[]> {
+    const isMatch = seriesTest(matchers);
+    const added = joinedTo(source, joined);
+    const known = await this.catalogueOf(source);
+    const series = seriesOf(known).filter((labels) => isMatch(withJoined(labels, added)));
+    return [{ source, series, known }];
+  }
+
+  private catalogueOf(source: Labels): Promise<SourceCatalogue> {
+    return this.dependencies.catalogue.source(this.tenant.id, sourceIdOf(this.tenant.id, source));
   }
 }
 
-/** @throws {UnsupportedMatchersError} */
-function sourceNamedBy(matchers: readonly Matcher[]): Labels {
-  const pairs = new Map<string, string>();
-  for (const matcher of matchers) {
-    const { label, op } = matcher;
-    if (label === METRIC_NAME && (op === '=' || op === 'in')) continue;
-    if (op !== '=') throw new UnsupportedMatchersError(matchers, `${label} needs an exact value`);
-    // An empty value asks for series without the label.
-    if (matcher.value !== '') pairs.set(label, matcher.value);
-  }
-  if (pairs.size === 0) throw new UnsupportedMatchersError(matchers, 'no label names a source');
-  return sourceOf.labels(labelsOf(...pairs));
+/** All series that have a host lie with it. */
+function hostNamedBy(matchers: readonly Matcher[]): Labels | undefined {
+  const named = matchers.find(({ label, op }) => label === 'host' && op === '=');
+  return named?.op === '=' && named.value !== '' ? sourceOf.host(named.value) : undefined;
 }
 
-/** The series of a source that satisfy all matchers, each once. */
-function matchingSeries({ layouts }: SourceCatalogue, matchers: readonly Matcher[]): Labels[] {
-  const isMatch = matchers.map(testOf);
-  const found = new Map<string, Labels>();
-  for (const { columns, series } of [...layouts.values()].flat()) {
-    let column = 0;
-    for (const key of columns.keys()) {
-      const labels = series[column++]!;
-      if (!found.has(key) && isMatch.every((test) => test(labels))) found.set(key, labels);
-    }
-  }
-  return [...found.values()];
+/** The labels that the registry has for a source's host; none if the source is no host. */
+function joinedTo(source: Labels, joined: JoinedLabels): Labels {
+  const host = labelValue(source, 'host');
+  return (host === undefined ? undefined : joined.of(host)) ?? [];
 }
 
-function testOf(matcher: Matcher): (labels: Labels) => boolean {
-  const { label } = matcher;
-  const values = new Set(matcher.op === 'in' ? matcher.values : [matcher.value]);
-  return (labels) => values.has(labelValue(labels, label) ?? '');
+/** A series' labels as readers see them. A stored label wins over a joined one of its name. */
+export function withJoined(labels: Labels, joined: Labels): Labels {
+  if (joined.length === 0) return labels;
+  return labelsOf(...labels, ...joined.filter(([name]) => labelValue(labels, name) === undefined));
+}
+
+/** A tier's time is that of the source which took longest. */
+function joinTiers(readings: readonly Reading['tiers'][]): Reading['tiers'] {
+  const join = (tier: Tier): TierReading => {
+    const all = readings.map((tiers) => tiers[tier]);
+    return {
+      durationMs: all.reduce((most, { durationMs }) => Math.max(most, durationMs), 0),
+      samples: all.reduce((sum, { samples }) => sum + samples, 0),
+      places: all.flatMap(({ places }) => places),
+    };
+  };
+  return { hot: join('hot'), warm: join('warm'), cold: join('cold') };
 }

@@ -5,7 +5,7 @@ import { Catalogue } from '../../shared/catalogue/catalogue';
 import { sampleCount } from '../../shared/codec';
 import { flushPartition } from '../../shared/flush/execute';
 import { ingestBatch } from '../../shared/ingest/ingest';
-import { labelsOf, metricOf, sourceOf } from '../../shared/model/labels';
+import { type Labels, labelsOf, metricOf, sourceOf } from '../../shared/model/labels';
 import { layoutOf, packLayout } from '../../shared/model/layout';
 import { equals, isIn } from '../../shared/model/matcher';
 import { groupIdOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
@@ -14,7 +14,7 @@ import { metaKeys } from '../../shared/platform/keys';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
 import { clampRange } from '../../shared/query/plan';
 import { readSeries } from '../../shared/query/read';
-import { Querier } from '../../shared/query/select';
+import { Querier, withJoined } from '../../shared/query/select';
 import { rowRecords } from '../../shared/stream/row-records';
 import { startTiers, type Tiers } from '../support/tiers';
 
@@ -150,13 +150,27 @@ describe('selecting series by matchers', () => {
 
   beforeAll(async () => {
     tiers = await startTiers();
-    const labelSets = [web(['cpu', '0']), web(['cpu', '1']), web()];
-    const row = {
+    const rowOf = (...labelSets: Labels[]) => ({
       timestamp: now,
       columns: { key: 'all', series: () => labelSets.map((labels) => ({ labels, names: ['idle', 'load'] })) },
-      values: new BigUint64Array(6),
-    };
-    const batch = rowRecords(tenant, [[sourceOf.host('web'), [row]]]).map(({ data }, i) => ({
+      values: new BigUint64Array(2 * labelSets.length),
+    });
+    const registered = await tiers.hosts.create(
+      tenant.id,
+      { name: 'cache1', displayName: null, customIdentifier: null, memo: '', meta: {}, interfaces: [] },
+      await tiers.services.ensure(tenant.id, 'shop', ['cache']),
+    );
+    const sources: [Labels, Labels[]][] = [
+      [sourceOf.host('web'), [web(['cpu', '0']), web(['cpu', '1']), web()]],
+      [sourceOf.host(registered.id), [sourceOf.host(registered.id)]],
+      [
+        labelsOf(['job', 'api'], ['instance', 'i1']),
+        [labelsOf(['job', 'api'], ['instance', 'i1'], ['cpu', '0'])],
+      ],
+      [sourceOf.service('shop'), [sourceOf.service('shop')]],
+    ];
+    const rows = sources.map(([source, labelSets]) => [source, [rowOf(...labelSets)]] as const);
+    const batch = rowRecords(tenant, rows).map(({ data }, i) => ({
       data,
       sequenceNumber: String(i),
       arrivalMs: now,
@@ -188,6 +202,19 @@ describe('selecting series by matchers', () => {
       series: 1,
     },
     { name: 'another host', matchers: [equals('host', 'db')], series: 0 },
+    { name: 'a name, of all sources', matchers: [equals('__name__', 'load')], series: 6 },
+    {
+      name: 'an expression and a label, over sources',
+      matchers: [{ label: '__name__', op: '=~', value: 'id.*' } as const, equals('cpu', '0')],
+      series: 2,
+    },
+    { name: "a registered host's name", matchers: [equals('hostname', 'cache1')], series: 2 },
+    {
+      name: "a service, which a host's roles name and a service's own series have",
+      matchers: [equals('service', 'shop'), equals('__name__', 'load')],
+      series: 2,
+    },
+    { name: 'a role that no host has', matchers: [equals('role', 'db')], series: 0 },
   ])('$name', async ({ matchers, series }) => {
     const found: number[] = [];
     const { blocks } = await new Querier(tiers, tenant).select(
@@ -201,7 +228,25 @@ describe('selecting series by matchers', () => {
     );
     expect(found).toEqual([series]);
     expect(blocks.flatMap(({ layout }) => layout.series)).toHaveLength(series);
-    for (const { block } of blocks) expect(sampleCount(block)).toBe(series);
+    expect(blocks.reduce((sum, { block }) => sum + sampleCount(block), 0)).toBe(series);
+  });
+
+  test('names the host, its service and its role beside the stored labels', async () => {
+    const { blocks } = await new Querier(tiers, tenant).select([equals('role', 'cache')], {
+      fromMs: now,
+      toMs: now + 1,
+    });
+    expect(
+      blocks.map(({ layout, joined }) => layout.series.map((labels) => withJoined(labels, joined))),
+    ).toEqual([
+      ['idle', 'load'].map((name) => [
+        ['__name__', name],
+        ['host', expect.any(String)],
+        ['hostname', 'cache1'],
+        ['role', 'cache'],
+        ['service', 'shop'],
+      ]),
+    ]);
   });
 
   test('reads nothing once the check has refused', async () => {
@@ -210,6 +255,7 @@ describe('selecting series by matchers', () => {
       [equals('host', 'web')],
       { fromMs: 0, toMs: now + 1 },
       {
+        source: sourceOf.host('web'),
         check: () => {
           throw new Error('refused');
         },

@@ -11,8 +11,12 @@ import { Manifest } from '../../shared/cold/manifest';
 import { connectHot } from '../../shared/hot/connection';
 import { HotTier } from '../../shared/hot/hot-tier';
 import type { Table } from '../../shared/platform/table';
+import { TenantIndexes } from '../../shared/query/tenant-index';
 import { LossWatch } from '../../shared/recovery/loss-watch';
 import { RecoveryTable } from '../../shared/recovery/recovery-table';
+import { HostLabels } from '../../shared/registry/host-labels';
+import { Hosts } from '../../shared/registry/hosts';
+import { Services } from '../../shared/registry/services';
 import { DeletedTenants } from '../../shared/tenancy/deleted-tenants';
 import { SeriesCounter } from '../../shared/tenancy/series-counter';
 import { Tenants } from '../../shared/tenancy/tenants';
@@ -49,6 +53,10 @@ export interface Tiers {
   readonly now: () => number;
   readonly deletedTenants: DeletedTenants;
   readonly newSeries: SeriesCounter;
+  readonly indexes: TenantIndexes;
+  readonly hosts: Hosts;
+  readonly services: Services;
+  readonly hostLabels: HostLabels;
   /** A client of the hot tier's server. */
   readonly redis: Redis;
   /** Requests to DynamoDB and S3 so far. */
@@ -106,7 +114,13 @@ export async function startTiers(redisUrl?: string): Promise<Tiers> {
   const catalogue = new Catalogue(meta, 460 * DAY_MS);
   const recovery = new RecoveryTable(meta);
   const tenants = new Tenants(meta);
+  const hosts = new Hosts(meta);
+  const services = new Services(meta);
   return {
+    indexes: new TenantIndexes(catalogue, Date.now),
+    hosts,
+    services,
+    hostLabels: new HostLabels(hosts, services),
     hot,
     redis,
     recovery,

@@ -1,0 +1,292 @@
+import type { Id } from '../model/id';
+import { type Labels, METRIC_NAME, sourceOf } from '../model/labels';
+import type { CompiledMatcher } from '../model/matcher';
+import type { GroupId } from '../model/placement';
+import type { Shape } from '../model/shape';
+
+/** A group's layout, as the index knows it: the labels that all its series have, and the shape of the rest. */
+export interface IndexedLayout {
+  readonly group: GroupId;
+  readonly layoutId: Id;
+  readonly common: Labels;
+  readonly shapeId: Id;
+}
+
+/** Labels that series have beside the stored ones, by the value of their `host`. A stored label of the name wins. */
+export interface JoinedLabels {
+  /** Names of all labels that may be joined. */
+  readonly names: readonly string[];
+  readonly of: (host: string) => Labels | undefined;
+}
+
+export const NOTHING_JOINED: JoinedLabels = { names: [], of: () => undefined };
+
+/** Series of one layout that match. */
+export interface LayoutMatch {
+  readonly group: GroupId;
+  readonly layoutId: Id;
+  readonly size: number;
+  /** Calls `visit` for each series with its source; stored labels only. */
+  readonly series: () => Generator<Labels>;
+  /** The source of all its series; undefined when they have several. */
+  readonly source: Labels | undefined;
+}
+
+const HOST = 'host';
+/** Labels that may name a source: see {@link sourceOf.labels}. */
+const SOURCE_LABELS = [HOST, 'instance', 'job'];
+
+/**
+ * Series in columns, in memory: for each shape the values of its series' labels, for each layout the values of the labels
+ * that its series share, all as numbers of texts. A matcher is tested once for each text; then a selection scans arrays of
+ * numbers, one for each label that it names.
+ */
+export class SeriesIndex {
+  private readonly texts = new Texts();
+  private readonly shapes = new Map<Id, ShapeColumns>();
+  /** Where each layout is, by group and layout. */
+  private readonly layouts = new Map<string, { readonly shape: ShapeColumns; readonly at: number }>();
+
+  get layoutCount(): number {
+    return this.layouts.size;
+  }
+
+  hasShape(shapeId: Id): boolean {
+    return this.shapes.has(shapeId);
+  }
+
+  addShape(shape: Shape): void {
+    if (!this.shapes.has(shape.id)) this.shapes.set(shape.id, new ShapeColumns(shape, this.texts));
+  }
+
+  /**
+   * Notes that a layout has samples in an epoch. Its shape must have been added, unless the layout is known.
+   *
+   * @param epoch a bit for the epoch
+   * @returns false when neither the layout nor its shape is known
+   */
+  add(layout: IndexedLayout, epoch: number): boolean {
+    const key = `${layout.group}#${layout.layoutId}`;
+    let place = this.layouts.get(key);
+    if (place === undefined) {
+      const shape = this.shapes.get(layout.shapeId);
+      if (shape === undefined) return false;
+      place = { shape, at: shape.add(layout, this.texts) };
+      this.layouts.set(key, place);
+    }
+    place.shape.note(place.at, epoch);
+    return true;
+  }
+
+  /** The layouts that have series which satisfy all matchers. */
+  *select(
+    matchers: readonly CompiledMatcher[],
+    epochs: number,
+    joined: JoinedLabels,
+  ): Generator<LayoutMatch> {
+    const tests = matchers.map((matcher) => new TextTest(matcher, this.texts));
+    for (const shape of this.shapes.values()) yield* shape.select(tests, epochs, joined, this.texts);
+  }
+}
+
+/** Texts as numbers. '' is 0, which stands for an absent label too. */
+class Texts {
+  private readonly numbers = new Map<string, number>([['', 0]]);
+  private readonly all: string[] = [''];
+
+  numberOf(text: string): number {
+    const known = this.numbers.get(text);
+    if (known !== undefined) return known;
+    this.numbers.set(text, this.all.length);
+    return this.all.push(text) - 1;
+  }
+
+  of(number: number): string {
+    return this.all[number]!;
+  }
+
+  get size(): number {
+    return this.all.length;
+  }
+}
+
+/** A matcher's outcome for each text, tested when it is first asked for. */
+class TextTest {
+  readonly label: string;
+  readonly acceptsEmpty: boolean;
+  /** 0: not tested yet. */
+  private readonly outcomes: Uint8Array;
+
+  constructor(
+    private readonly matcher: CompiledMatcher,
+    private readonly texts: Texts,
+  ) {
+    this.label = matcher.label;
+    this.acceptsEmpty = matcher.acceptsEmpty;
+    this.outcomes = new Uint8Array(texts.size);
+  }
+
+  passes(number: number): boolean {
+    const known = this.outcomes[number]!;
+    if (known !== 0) return known === 1;
+    const passes = this.matcher.test(this.texts.of(number));
+    this.outcomes[number] = passes ? 1 : 2;
+    return passes;
+  }
+
+  passesText(text: string): boolean {
+    return this.matcher.test(text);
+  }
+}
+
+/** A growing column of numbers of texts; what was never set is 0. */
+class Column {
+  private values = new Uint32Array(4);
+
+  at(index: number): number {
+    return index < this.values.length ? this.values[index]! : 0;
+  }
+
+  set(index: number, value: number): void {
+    if (index >= this.values.length) {
+      const grown = new Uint32Array(Math.max(2 * this.values.length, index + 1));
+      grown.set(this.values);
+      this.values = grown;
+    }
+    this.values[index] = value;
+  }
+}
+
+type RowTest = (row: number) => boolean;
+type PairTest = (at: number, row: number) => boolean;
+
+/** The series of a shape, and the layouts that have it. */
+class ShapeColumns {
+  private readonly seriesCount: number;
+  /** Of the series' own labels: a value for each series. */
+  private readonly own = new Map<string, Uint32Array>();
+  /** Of the labels that a layout's series share: a value for each layout. */
+  private readonly common = new Map<string, Column>();
+  private readonly epochs = new Column();
+  private readonly groups: GroupId[] = [];
+  private readonly layoutIds: Id[] = [];
+  /** Names of all labels, sorted. */
+  private names: string[];
+  /** Whether each series' own labels may name a source of its own. */
+  private readonly hasSources: boolean;
+
+  constructor(shape: Shape, texts: Texts) {
+    this.seriesCount = shape.seriesCount;
+    const columns = shape.names.map((name) => {
+      const column = new Uint32Array(shape.seriesCount);
+      this.own.set(name, column);
+      return column;
+    });
+    shape.pairs((series, name, value) => {
+      columns[name]![series] = texts.numberOf(value);
+    });
+    this.names = [...shape.names].sort();
+    this.hasSources = SOURCE_LABELS.some((name) => this.own.has(name));
+  }
+
+  /** @returns its place among the layouts */
+  add({ group, layoutId, common }: IndexedLayout, texts: Texts): number {
+    const at = this.groups.push(group) - 1;
+    this.layoutIds.push(layoutId);
+    for (const [name, value] of common) {
+      let column = this.common.get(name);
+      if (column === undefined) {
+        column = new Column();
+        this.common.set(name, column);
+        this.names = [...new Set([...this.names, name])].sort();
+      }
+      column.set(at, texts.numberOf(value));
+    }
+    return at;
+  }
+
+  note(at: number, epoch: number): void {
+    this.epochs.set(at, this.epochs.at(at) | epoch);
+  }
+
+  *select(
+    tests: readonly TextTest[],
+    epochs: number,
+    joined: JoinedLabels,
+    texts: Texts,
+  ): Generator<LayoutMatch> {
+    const ofLayout: RowTest[] = [(at) => (this.epochs.at(at) & epochs) !== 0];
+    const ofSeries: RowTest[] = [];
+    const ofBoth: PairTest[] = [];
+    for (const test of tests) {
+      const own = this.own.get(test.label);
+      const common = this.common.get(test.label);
+      if (joined.names.includes(test.label)) {
+        const passes = this.joinedTest(test, joined, texts);
+        if (own === undefined && !this.own.has(HOST)) ofLayout.push((at) => passes(at, 0));
+        else ofBoth.push(passes);
+      } else if (own !== undefined) ofSeries.push((row) => test.passes(own[row]!));
+      else if (common !== undefined) ofLayout.push((at) => test.passes(common.at(at)));
+      else if (!test.acceptsEmpty) return;
+    }
+    let all: readonly number[] | undefined;
+    for (let at = 0; at < this.groups.length; at++) {
+      if (!ofLayout.every((test) => test(at))) continue;
+      all ??= rowsThat(this.seriesCount, (row) => ofSeries.every((test) => test(row)));
+      if (all.length === 0) return;
+      const rows = ofBoth.length === 0 ? all : all.filter((row) => ofBoth.every((test) => test(at, row)));
+      if (rows.length > 0) yield this.matchOf(at, rows, texts);
+    }
+  }
+
+  /** Tests a label that the registry may add: a stored value wins, else the one of the series' host counts. */
+  private joinedTest(test: TextTest, joined: JoinedLabels, texts: Texts): PairTest {
+    const { label } = test;
+    return (at, row) => {
+      const stored = this.valueOf(label, at, row);
+      if (stored !== 0) return test.passes(stored);
+      const host = this.valueOf(HOST, at, row);
+      const labels = host === 0 ? undefined : joined.of(texts.of(host));
+      const value = labels?.find(([name]) => name === label)?.[1];
+      return value === undefined ? test.acceptsEmpty : test.passesText(value);
+    };
+  }
+
+  private valueOf(label: string, at: number, row: number): number {
+    return this.own.get(label)?.[row] ?? this.common.get(label)?.at(at) ?? 0;
+  }
+
+  private matchOf(at: number, rows: readonly number[], texts: Texts): LayoutMatch {
+    const { names } = this;
+    const labelsOf = (row: number): Labels => {
+      const labels: [string, string][] = [];
+      for (const name of names) {
+        const value = this.valueOf(name, at, row);
+        if (value !== 0) labels.push([name, texts.of(value)]);
+      }
+      return labels;
+    };
+    return {
+      group: this.groups[at]!,
+      layoutId: this.layoutIds[at]!,
+      size: rows.length,
+      series: function* () {
+        for (const row of rows) yield labelsOf(row);
+      },
+      source: this.isOneSource(at) ? sourceOf.labels(labelsOf(rows[0]!)) : undefined,
+    };
+  }
+
+  /** Whether all series of a layout have one source. */
+  private isOneSource(at: number): boolean {
+    if (this.hasSources) return false;
+    if (SOURCE_LABELS.some((name) => (this.common.get(name)?.at(at) ?? 0) !== 0)) return true;
+    return [...this.own.keys()].every((name) => name === METRIC_NAME);
+  }
+}
+
+function rowsThat(count: number, test: RowTest): number[] {
+  const rows: number[] = [];
+  for (let row = 0; row < count; row++) if (test(row)) rows.push(row);
+  return rows;
+}

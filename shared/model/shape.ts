@@ -1,0 +1,38 @@
+import { ByteReader, MalformedBytesError } from './bytes';
+import { type Id, idOf } from './id';
+import type { Labels } from './labels';
+import { checkFormat } from './layout';
+
+/**
+ * A layout without the labels that all of its series have. Hosts that run the same agent have layouts of one shape, so a
+ * fleet's series are known by few shapes, and each source by its own labels and the ids of its shapes.
+ */
+export interface Shape {
+  readonly id: Id;
+  readonly seriesCount: number;
+  /** Label names that some of the series have and others lack or have with other values. */
+  readonly names: readonly string[];
+  /** Calls `visit` for each pair of each series: the series' column, the index in `names`, the value. */
+  readonly pairs: (visit: (column: number, name: number, value: string) => void) => void;
+}
+
+/** Splits a layout's bytes into the labels that all series have, and the rest. */
+export function splitLayout(bytes: Uint8Array): { readonly common: Labels; readonly shape: Shape } {
+  const reader = new ByteReader(bytes);
+  checkFormat(reader.byte());
+  const seriesCount = reader.count(1);
+  const common = Array.from({ length: reader.count(2) }, () => [reader.text(), reader.text()] as const);
+  const rest = bytes.subarray(reader.offset);
+  const names = Array.from({ length: reader.count(1) }, () => reader.text());
+  const seriesStart = reader.offset;
+  const pairs: Shape['pairs'] = (visit) => {
+    const series = new ByteReader(bytes, seriesStart);
+    for (let column = 0; column < seriesCount; column++)
+      for (let left = series.count(2); left > 0; left--) {
+        const name = series.uvarint();
+        if (name >= names.length) throw new MalformedBytesError(`label name ${name} of ${names.length}`);
+        visit(column, name, series.text());
+      }
+  };
+  return { common, shape: { id: idOf('shape', String(seriesCount), rest), seriesCount, names, pairs } };
+}

@@ -1,0 +1,151 @@
+import fc from 'fast-check';
+import { type JoinedLabels, NOTHING_JOINED, SeriesIndex } from '../../../shared/catalogue/series-index';
+import { type Labels, labelsKey, labelsOf, labelValue } from '../../../shared/model/labels';
+import { layoutOf } from '../../../shared/model/layout';
+import { compileMatcher, equals, isIn, type Matcher, seriesTest } from '../../../shared/model/matcher';
+import { splitLayout } from '../../../shared/model/shape';
+import { bySource, DEFAULT_LIMITS, SelectLimitError } from '../../../shared/query/find-series';
+import { withJoined } from '../../../shared/query/select';
+
+/** An index of layouts, in the epochs given with each. */
+function indexOf(layouts: readonly { readonly series: readonly Labels[]; readonly epoch?: number }[]) {
+  const index = new SeriesIndex();
+  for (const [i, { series, epoch = 1 }] of layouts.entries()) {
+    const { id, bytes } = layoutOf(series);
+    const { common, shape } = splitLayout(bytes);
+    index.addShape(shape);
+    index.add({ group: `group${i}`, layoutId: id, common, shapeId: shape.id }, epoch);
+  }
+  return index;
+}
+
+function selected(
+  index: SeriesIndex,
+  matchers: readonly Matcher[],
+  { epochs = 1, joined = NOTHING_JOINED }: { epochs?: number; joined?: JoinedLabels } = {},
+): string[] {
+  const matches = index.select(matchers.map(compileMatcher), epochs, joined);
+  return bySource(matches, matchers, DEFAULT_LIMITS)
+    .flatMap(({ series }) => series.map(labelsKey))
+    .sort();
+}
+
+const cpu = (host: string, mode: string) => labelsOf(['__name__', 'cpu'], ['host', host], ['mode', mode]);
+const load = (host: string, ...more: [string, string][]) =>
+  labelsOf(['__name__', 'load'], ['host', host], ...more);
+const FLEET = [
+  { series: [cpu('web1', 'user'), cpu('web1', 'idle'), load('web1')] },
+  { series: [cpu('web2', 'user'), cpu('web2', 'idle'), load('web2')] },
+  { series: [load('db1', ['rack', 'r1'])] },
+];
+
+test.each<{ name: string; matchers: Matcher[]; series: Labels[] }>([
+  {
+    name: 'a name over hosts',
+    matchers: [equals('__name__', 'cpu'), equals('mode', 'user')],
+    series: [cpu('web1', 'user'), cpu('web2', 'user')],
+  },
+  {
+    name: 'an expression',
+    matchers: [{ label: 'host', op: '=~', value: 'web.|db1' }, equals('__name__', 'load')],
+    series: [load('db1', ['rack', 'r1']), load('web1'), load('web2')],
+  },
+  { name: 'an expression is anchored', matchers: [{ label: 'host', op: '=~', value: 'web' }], series: [] },
+  {
+    name: 'an absent label',
+    matchers: [equals('rack', ''), equals('__name__', 'load')],
+    series: [load('web1'), load('web2')],
+  },
+  {
+    name: 'a label that is not empty',
+    matchers: [{ label: 'rack', op: '!=', value: '' }],
+    series: [load('db1', ['rack', 'r1'])],
+  },
+  {
+    name: 'a negated expression, which series without the label pass',
+    matchers: [{ label: 'mode', op: '!~', value: 'u.*|x' }, equals('host', 'web2')],
+    series: [cpu('web2', 'idle'), load('web2')],
+  },
+  {
+    name: 'one of several values',
+    matchers: [isIn('host', ['db1', 'web1']), equals('__name__', 'load')],
+    series: [load('db1', ['rack', 'r1']), load('web1')],
+  },
+  { name: 'a label that nothing has', matchers: [equals('zone', 'a')], series: [] },
+])('$name selects $series.length series', ({ matchers, series }) => {
+  expect(selected(indexOf(FLEET), matchers)).toEqual(series.map(labelsKey).sort());
+});
+
+test('layouts outside the epochs asked for are left out', () => {
+  const index = indexOf([
+    { series: [load('today')], epoch: 1 },
+    { series: [load('yesterday')], epoch: 2 },
+  ]);
+  expect(selected(index, [], { epochs: 1 })).toEqual([labelsKey(load('today'))]);
+  expect(selected(index, [], { epochs: 3 })).toHaveLength(2);
+});
+
+test('labels of the registry match as stored ones do, and a stored one wins', () => {
+  const index = indexOf([...FLEET, { series: [load('web3', ['role', 'own'])] }]);
+  const roles = new Map<string, Labels>([
+    ['web1', [['role', 'app']]],
+    ['web3', [['role', 'app']]],
+  ]);
+  const joined = { names: ['role'], of: (host: string) => roles.get(host) };
+  const select = (matcher: Matcher) => selected(index, [equals('__name__', 'load'), matcher], { joined });
+  expect(select(equals('role', 'app'))).toEqual([labelsKey(load('web1'))]);
+  expect(select(equals('role', 'own'))).toEqual([labelsKey(load('web3', ['role', 'own']))]);
+  expect(select(equals('role', ''))).toEqual(
+    [load('db1', ['rack', 'r1']), load('web2')].map(labelsKey).sort(),
+  );
+});
+
+test('a source that had several layouts has each series once', () => {
+  const index = indexOf([
+    { series: [cpu('a', 'user'), load('a')] },
+    { series: [cpu('a', 'user'), cpu('a', 'idle')] },
+  ]);
+  expect(selected(index, [])).toHaveLength(3);
+});
+
+test.each([
+  { limits: { sources: 2 }, message: '{} selects more than 2 sources; narrow it by labels' },
+  { limits: { series: 6 }, message: '{} selects more than 6 series; narrow it by labels' },
+])('$message', ({ limits, message }) => {
+  const find = () =>
+    bySource(indexOf(FLEET).select([], 1, NOTHING_JOINED), [], { ...DEFAULT_LIMITS, ...limits });
+  expect(find).toThrow(SelectLimitError);
+  expect(find).toThrow(message);
+});
+
+test('selects what testing each series selects, whatever the layouts', () => {
+  const name = fc.constantFrom('__name__', 'host', 'instance', 'job', 'a', 'role');
+  const value = fc.constantFrom('x', 'y', 'xy', 'z');
+  const labels = fc
+    .dictionary(name, value, { minKeys: 1 })
+    .map((pairs) => labelsOf(...Object.entries({ ...pairs, __name__: pairs.__name__ ?? 'n' })));
+  const layout = fc.uniqueArray(labels, { minLength: 1, maxLength: 6, selector: labelsKey });
+  const matcher = fc.record({
+    label: name,
+    op: fc.constantFrom('=', '!=', '=~', '!~'),
+    value: fc.constantFrom('', 'x', 'y', 'x.*', 'x|y', '.+'),
+  }) as fc.Arbitrary<Matcher>;
+  const joined = { names: ['role'], of: (host: string): Labels => [['role', `${host}y`]] };
+  fc.assert(
+    fc.property(
+      fc.array(layout, { maxLength: 5 }),
+      fc.array(matcher, { maxLength: 3 }),
+      (layouts, matchers) => {
+        const isMatch = seriesTest(matchers);
+        const all = new Map(layouts.flat().map((each) => [labelsKey(each), each]));
+        const expected = [...all.values()].filter((each) => {
+          const host = labelValue(each, 'host');
+          return isMatch(withJoined(each, host === undefined ? [] : joined.of(host)));
+        });
+        const found = selected(indexOf(layouts.map((series) => ({ series }))), matchers, { joined });
+        expect(found).toEqual(expected.map(labelsKey).sort());
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
