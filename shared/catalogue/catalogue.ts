@@ -63,7 +63,7 @@ const PARALLEL = 32;
  *
  * Beside them the deletions, so that a read, which asks for the layouts first, asks for nothing more:
  *
- *     sk deletion#hash of what and when   name, isPrefix, fromMs, toMs   version: hex   isOpened   expiresAt: seconds
+ *     sk deletion#hash of what and when   name, isPrefix, fromMs, toMs   version: hex   place: hex, ascends with versions   isOpened   expiresAt: seconds
  *
  * And an index of a tenant's sources. Whoever inserts a source there knows that it is new. An instance renews it when it first
  * puts a layout of the source, then every 16 days: a write unit each time.
@@ -302,7 +302,7 @@ export class Catalogue {
   async putDeletion(tenantId: Id, sourceId: Id, deletion: VersionedDeletion): Promise<boolean> {
     const { selector, fromMs, toMs } = deletion;
     const Key = deletionKey(tenantId, sourceId, deletion);
-    const version = versionText(deletion);
+    const { version, place } = versionTexts(deletion);
     const isNew = await succeeds(
       this.table.client.send(
         new PutItemCommand({
@@ -314,10 +314,13 @@ export class Catalogue {
             fromMs: { N: String(fromMs) },
             toMs: { N: String(toMs) },
             version: { S: version },
+            place: { S: place },
             expiresAt: { N: String(this.expiresAt()) },
           },
-          ConditionExpression: 'attribute_not_exists(version) OR version < :version',
-          ExpressionAttributeValues: { ':version': { S: version } },
+          // Items of releases until November 2026 have no place.
+          ConditionExpression:
+            'attribute_not_exists(version) OR place < :place OR (attribute_not_exists(place) AND version < :version)',
+          ExpressionAttributeValues: { ':place': { S: place }, ':version': { S: version } },
         }),
       ),
     );
@@ -338,7 +341,10 @@ export class Catalogue {
           Key: deletionKey(tenantId, sourceId, deletion),
           UpdateExpression: 'SET isOpened = :yes',
           ConditionExpression: 'version = :version',
-          ExpressionAttributeValues: { ':yes': { BOOL: true }, ':version': { S: versionText(deletion) } },
+          ExpressionAttributeValues: {
+            ':yes': { BOOL: true },
+            ':version': { S: versionTexts(deletion).version },
+          },
         }),
       ),
     );
@@ -387,9 +393,12 @@ function deletionKey(tenantId: Id, sourceId: Id, { selector, fromMs, toMs }: Ver
   return metaKeys.deletion(tenantId, sourceId, id);
 }
 
-/** Of two, the higher version is the later in the order of text. */
-function versionText({ version }: VersionedDeletion): string {
-  return Buffer.from(encodeVersion(version)).toString('hex');
+/** A deletion's version, and a text that is later in the order of text for a higher version. */
+function versionTexts({ version }: VersionedDeletion): { version: string; place: string } {
+  const bytes = Buffer.from(encodeVersion(version));
+  // Arrival time in 6 bytes, then the sequence number with its length.
+  const place = Buffer.concat([bytes.subarray(6), bytes.subarray(0, 6)]);
+  return { version: bytes.toString('hex'), place: place.toString('hex') };
 }
 
 function deletionOf(item: Item): VersionedDeletion {

@@ -9,12 +9,12 @@
 import { BitReader, BitWriter } from './bits';
 import { type Cells, canonicalBlock } from './canonical';
 import { readColumns, readDirectory, writeColumns } from './columns';
-import { type Exceptions, readExceptions, writeExceptions } from './exceptions';
+import { type Overrides, readExceptions, writeExceptions } from './exceptions';
 import { readIntegers, writeIntegers } from './integers';
-import { type Block, type Column, CorruptChunkError, type Version } from './model';
+import { type Block, type Column, CorruptChunkError, type Tombstone, type Version } from './model';
 import { isWithinBound, readPoints, writePoints } from './points';
 import { readRowSets, writeRowSets } from './row-sets';
-import { isIndex, readVersions, writeVersions } from './versions';
+import { inDecidingOrder, inStoredOrder, isIndex, readVersions, writeVersions } from './versions';
 import { readWideIntegers, writeWideIntegers } from './wide-integers';
 import { crc32, zstdCompress, zstdDecompress } from './zstd';
 
@@ -77,12 +77,23 @@ export function encodeChunk(block: Block): Uint8Array {
   if (!areTimestamps(block.timestamps)) throw new RangeError('timestamps do not ascend within 2^53');
   const objects = block.columns.length + block.versions.length + block.tombstones.length;
   const leastBytes = Math.ceil((values + OBJECT_WEIGHT * objects) / MAX_WEIGHT_PER_BYTE);
-  const columnar = encodeColumnar(block, leastBytes);
+  const stored = storedBlock(block);
+  const columnar = encodeColumnar(stored, leastBytes);
   if (isWithinBound(columnar.length, block)) return columnar;
   const points = zstdCompress(writePoints(block), SOLID_LEVEL);
   if (points.length >= columnar.length) return columnar;
-  const solid = encodeSolid(block, points, leastBytes);
+  const solid = encodeSolid(stored, points, leastBytes);
   return solid.length < columnar.length ? solid : columnar;
+}
+
+function storedBlock(block: Block): Block {
+  const ordered = inStoredOrder(block);
+  if (ordered === undefined) return block;
+  const { part, renumber } = ordered;
+  const columns = part.columns.map((column): Column => {
+    return column.versions === undefined ? column : { ...column, versions: renumber(column.versions) };
+  });
+  return { ...part, columns };
 }
 
 function encodeColumnar(block: Block, leastBytes: number): Uint8Array {
@@ -229,11 +240,14 @@ function decompress(bytes: Uint8Array, size: number): Uint8Array {
   return points;
 }
 
-/** The part after the columns. */
+/** The part after the columns, versions in the order that decides. */
 interface Tail {
   readonly versions: readonly Version[];
   readonly rowVersions: Uint32Array;
-  readonly exceptions: Exceptions;
+  readonly tombstones: readonly Tombstone[];
+  readonly overrides: ReadonlyMap<number, Overrides>;
+  /** Whether the chunk lists versions in another order, so that what is canonical there need not be here. */
+  readonly isReordered: boolean;
 }
 
 class OpenChunk implements ChunkReader {
@@ -263,15 +277,15 @@ class OpenChunk implements ChunkReader {
   series(index: number): Block {
     if (!isIndex(index, this.seriesCount)) throw new RangeError(`series ${index} of ${this.seriesCount}`);
     const { layout, body } = this;
-    const { versions, rowVersions, exceptions } = this.tail;
+    const { versions, rowVersions, overrides, ...tail } = this.tail;
     const [values] = body.values(index, index + 1);
     const column = this.column(index, values!);
     const { timestamps } = body;
     // Nothing to leave out: the arrays are shared.
-    if (column.rows === undefined && exceptions.overrides.size === 0 && exceptions.tombstones.length === 0) {
+    if (column.rows === undefined && overrides.size === 0 && tail.tombstones.length === 0) {
       return { layout, timestamps, versions, rowVersions, columns: [column], tombstones: [] };
     }
-    const tombstones = exceptions.tombstones
+    const tombstones = tail.tombstones
       .filter((tombstone) => tombstone.series === index)
       .map((tombstone) => ({ ...tombstone, series: 0 }));
     return canonicalBlock({
@@ -286,16 +300,16 @@ class OpenChunk implements ChunkReader {
 
   block(): Block {
     const { layout, body, seriesCount } = this;
-    const { versions, rowVersions, exceptions } = this.tail;
+    const { versions, rowVersions, tombstones, isReordered } = this.tail;
     const columns = body.values(0, seriesCount).map((values, i) => this.column(i, values));
-    const { timestamps } = body;
-    return { layout, timestamps, versions, rowVersions, columns, tombstones: exceptions.tombstones };
+    const block = { layout, timestamps: body.timestamps, versions, rowVersions, columns, tombstones };
+    return isReordered ? canonicalBlock({ ...block, cells: columns }) : block;
   }
 
   private column(index: number, values: Float64Array): Column {
-    const { rowVersions, exceptions } = this.tail;
+    const { rowVersions, overrides: overridesOf } = this.tail;
     const rows = this.body.rowsOf[index];
-    const overrides = exceptions.overrides.get(index);
+    const overrides = overridesOf.get(index);
     if (overrides === undefined) return rows === undefined ? { values } : { rows, values };
     const versions = rows === undefined ? rowVersions.slice() : rows.map((row) => rowVersions[row]!);
     for (let i = 0; i < overrides.cells.length; i++) versions[overrides.cells[i]!] = overrides.versions[i]!;
@@ -308,10 +322,10 @@ class OpenChunk implements ChunkReader {
     reader.moveTo(this.tailStart, this.end);
     const maxObjects = maxWeight / OBJECT_WEIGHT;
     const { versions, rowVersions } = readVersions(reader, body.timestamps, maxObjects);
-    const exceptions = readExceptions(reader, body.valueCounts, versions.length, maxObjects);
+    const { overrides, tombstones } = readExceptions(reader, body.valueCounts, versions.length, maxObjects);
     reader.align();
     const end = reader.position / 8;
-    const objects = this.seriesCount + versions.length + exceptions.tombstones.length;
+    const objects = this.seriesCount + versions.length + tombstones.length;
     const leastBytes = Math.ceil((this.sampleCount + OBJECT_WEIGHT * objects) / MAX_WEIGHT_PER_BYTE);
     if (this.end !== Math.max(end, leastBytes - CRC_BYTES)) {
       throw new CorruptChunkError(`chunk ends at byte ${end}, its checksum is at ${this.end}`);
@@ -319,7 +333,25 @@ class OpenChunk implements ChunkReader {
     for (let i = end; i < this.end; i++) {
       if (reader.bytes[i] !== 0) throw new CorruptChunkError(`padding at byte ${i} is not 0`);
     }
-    this.readTail = { versions, rowVersions, exceptions };
+    const stored = { versions, rowVersions, tombstones };
+    const ordered = inDecidingOrder(stored);
+    this.readTail = {
+      ...(ordered?.part ?? stored),
+      overrides: ordered === undefined ? overrides : renumbered(overrides, ordered.renumber),
+      isReordered: ordered !== undefined,
+    };
     return this.readTail;
   }
+}
+
+function renumbered(
+  overrides: ReadonlyMap<number, Overrides>,
+  renumber: (indexes: Uint32Array) => Uint32Array,
+): Map<number, Overrides> {
+  return new Map(
+    Array.from(overrides, ([series, { cells, versions }]) => [
+      series,
+      { cells, versions: renumber(versions) },
+    ]),
+  );
 }

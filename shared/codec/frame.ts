@@ -57,7 +57,7 @@ export function encodeVersion(version: Version): Uint8Array {
 }
 
 /**
- * Decodes a version. Encoded versions sort as versions do: the later in lexicographic order is the higher.
+ * Decodes a version.
  *
  * @throws {CorruptChunkError} when `bytes` is not one whole version
  */

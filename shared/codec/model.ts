@@ -6,9 +6,9 @@
  */
 
 /**
- * Decides between two values of one (series, timestamp): the stream's arrival time of the record, then its
- * sequence number (DESIGN.md, "Words"). The place in the request is settled before a record is made, and
- * equal versions are settled by the value's bits.
+ * Decides between two values of one (series, timestamp): the record's sequence number in the stream, then its arrival
+ * time (DESIGN.md, "Words"). The place in the request is settled before a record is made, and equal versions are settled
+ * by the value's bits.
  */
 export interface Version {
   /** The stream's approximate arrival time, ms since epoch, 0 to 2^48 - 1. */
@@ -17,10 +17,13 @@ export interface Version {
   readonly sequence: bigint;
 }
 
-/** Negative when `a` loses against `b`, positive when it wins, 0 when they are the same. */
+/**
+ * Negative when `a` loses against `b`, positive when it wins, 0 when they are the same. Sequence numbers come first:
+ * Kinesis does not promise that arrival times ascend (DESIGN.md, "Versions").
+ */
 export function compareVersions(a: Version, b: Version): number {
-  if (a.arrivalMs !== b.arrivalMs) return a.arrivalMs - b.arrivalMs;
-  return a.sequence < b.sequence ? -1 : a.sequence > b.sequence ? 1 : 0;
+  if (a.sequence !== b.sequence) return a.sequence < b.sequence ? -1 : 1;
+  return a.arrivalMs - b.arrivalMs;
 }
 
 /** A row of a group: values of its layout's series at one timestamp. */
@@ -86,7 +89,7 @@ export interface Block {
   readonly layout: Uint8Array;
   /** The rows: ascending, distinct, ms since epoch. */
   readonly timestamps: Float64Array;
-  /** Ascending and distinct. */
+  /** Ascending by {@link compareVersions}, and distinct. */
   readonly versions: readonly Version[];
   /** For each row the index of its version; a column's `versions` override it. */
   readonly rowVersions: Uint32Array;

@@ -4,7 +4,7 @@
  */
 import { type BitReader, type BitWriter, bitLength } from './bits';
 import { readIntegers, writeIntegers } from './integers';
-import { type Block, CorruptChunkError, compareVersions, type Version } from './model';
+import { type Block, CorruptChunkError, compareVersions, type Tombstone, type Version } from './model';
 import { readWideIntegers, writeWideIntegers } from './wide-integers';
 
 const MAX_ARRIVAL_MS = 2 ** 48 - 1;
@@ -36,7 +36,53 @@ const SCHEMES: readonly Scheme[] = [
 /** Greatest distance from the arrival time of a number that is taken for a clock in a sequence number, in its own units. */
 const MAX_CLOCK_DISTANCE = 1e6;
 
-/** Writes the block's versions, and each row's index among them. */
+/**
+ * The order of versions in a chunk: arrival time, then sequence number. Until November 2026 it was also the order that
+ * decides; what decides now is {@link compareVersions}, and the two orders differ only where arrival times do not ascend.
+ */
+function compareStored(a: Version, b: Version): number {
+  return a.arrivalMs - b.arrivalMs || compareVersions(a, b);
+}
+
+/** The parts of a block, or of a chunk's tail, that refer to versions by index. */
+export interface VersionIndexes {
+  readonly versions: readonly Version[];
+  readonly rowVersions: Uint32Array;
+  readonly tombstones: readonly Tombstone[];
+}
+
+/** Puts versions into a chunk's order. @returns `renumber`, the new index of each; undefined if they are in it */
+export function inStoredOrder<T extends VersionIndexes>(part: T) {
+  return inOrder(part, compareStored);
+}
+
+/** Puts a chunk's versions into the order that decides. @returns as {@link inStoredOrder} */
+export function inDecidingOrder<T extends VersionIndexes>(part: T) {
+  return inOrder(part, compareVersions);
+}
+
+function inOrder<T extends VersionIndexes>(
+  part: T,
+  compare: (a: Version, b: Version) => number,
+): { readonly part: T; renumber(indexes: Uint32Array): Uint32Array } | undefined {
+  const { versions } = part;
+  if (versions.every((version, i) => i === 0 || compare(versions[i - 1]!, version) < 0)) return undefined;
+  const order = Uint32Array.from(versions.keys()).sort((a, b) => compare(versions[a]!, versions[b]!));
+  const ranks = new Uint32Array(order.length);
+  for (let i = 0; i < order.length; i++) ranks[order[i]!] = i;
+  const renumber = (indexes: Uint32Array) => indexes.map((index) => ranks[index]!);
+  return {
+    part: {
+      ...part,
+      versions: Array.from(order, (index) => versions[index]!),
+      rowVersions: renumber(part.rowVersions),
+      tombstones: part.tombstones.map((t) => ({ ...t, version: ranks[t.version]! })),
+    },
+    renumber,
+  };
+}
+
+/** Writes the block's versions, which are in the stored order, and each row's index among them. */
 export function writeVersions(writer: BitWriter, block: Block): void {
   const { timestamps, versions, rowVersions } = block;
   const count = versions.length;
@@ -132,7 +178,7 @@ function writeBigint(writer: BitWriter, value: bigint): void {
 }
 
 /**
- * Reads what {@link writeVersions} wrote.
+ * Reads what {@link writeVersions} wrote, in the stored order.
  *
  * @param maxVersions more than this are refused
  * @throws {CorruptChunkError}
@@ -171,7 +217,7 @@ export function readVersions(
   const sequences = readSequences(reader, arrivals);
   const versions = sequences.map((sequence, i): Version => ({ arrivalMs: arrivals[i]!, sequence }));
   for (let i = 1; i < count; i++) {
-    if (compareVersions(versions[i - 1]!, versions[i]!) >= 0) {
+    if (compareStored(versions[i - 1]!, versions[i]!) >= 0) {
       throw new CorruptChunkError(`version ${i} of ${count} is not above the one before`);
     }
   }

@@ -20,6 +20,8 @@ const HOUR_MS = 3_600_000;
 const PARTITIONS = 24;
 const HOSTS = 48;
 const METRICS = 5;
+/** A sample is corrected so many rounds after its own, s. */
+const CORRECTED_AFTER = 2;
 const names = Array.from({ length: METRICS }, (_, m) => `m${m}`);
 const tenant = {
   id: tenantIdOf('t'),
@@ -54,15 +56,24 @@ class Feed {
     private readonly startMs: number,
   ) {}
 
-  /** One post of each host, one second later than the last; comes back when all are appended. */
+  /**
+   * One post of each host, one second later than the last, which also corrects an earlier one; comes back when all are
+   * appended. Arrival times do not ascend.
+   */
   async round(hosts: readonly string[], mayFail: boolean): Promise<void> {
     const at = this.second++;
     const timestamp = this.startMs + at * 1000;
     const fresh = hosts.map((host, h) => {
       const points = new Map([[timestamp, new Map(names.map((name, m) => [name, sampleOf(host, at, m)]))]]);
+      if (this.appended.get(host)?.has(at - CORRECTED_AFTER))
+        points.set(
+          timestamp - CORRECTED_AFTER * 1000,
+          new Map(names.map((name, m) => [name, -sampleOf(host, at - CORRECTED_AFTER, m)])),
+        );
       const [record] = rowRecords(tenant, [[sourceOf.host(host), rowsOf(sourceOf.host(host), points)]]);
       const sequenceNumber = String(this.records.length + h);
-      return { host, at, data: record!.data, sequenceNumber, arrivalMs: Date.now(), shardId: 's' };
+      const arrivalMs = Date.now() - 7_000 * (at % 3);
+      return { host, at, data: record!.data, sequenceNumber, arrivalMs, shardId: 's' };
     });
     this.records.push(...fresh);
     for (let left = fresh; left.length > 0; ) {
@@ -109,7 +120,8 @@ class Feed {
         for (const [i, value] of Array.from(values).entries()) {
           const at = (block.timestamps[rows === undefined ? i : rows[i]!]! - startMs) / 1000;
           if (seen.has(at)) doubled++;
-          if (value !== sampleOf(host, at, m)) wrong++;
+          const isCorrected = appended.has(at) && appended.has(at + CORRECTED_AFTER);
+          if (value !== (isCorrected ? -1 : 1) * sampleOf(host, at, m)) wrong++;
           seen.add(at);
           read++;
         }
@@ -277,7 +289,9 @@ describe('a hot tier of three primaries, each with a replica', () => {
     expect(owner).toBe(replica);
     // Appended, acknowledged, and not there: what nobody may take for a gap in the data.
     const after = await feed.check();
-    expect(after).toMatchObject({ lost: 5 * held.length * METRICS, doubled: 0, wrong: 0 });
+    // Where a correction is lost, the value before it is read.
+    const wrong = CORRECTED_AFTER * held.length * METRICS;
+    expect(after).toMatchObject({ lost: 5 * held.length * METRICS, doubled: 0, wrong });
     const source = sourceOf.host(held[0]!);
     const known = await tiers.catalogue.source(tenant.id, sourceIdOf(tenant.id, source));
     const range = { fromMs: start + 2 * HOUR_MS, toMs: start + 3 * HOUR_MS };

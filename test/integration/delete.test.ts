@@ -147,7 +147,8 @@ describe('deletions', () => {
           stream.push({
             data: record!.data,
             sequenceNumber,
-            arrivalMs: midnight + stream.length,
+            // Not ascending.
+            arrivalMs: midnight + (stream.length ^ 3),
             shardId: 's',
           });
           entries.push(step);

@@ -223,7 +223,9 @@ describe('the stream', () => {
     await shows(host, { 0: 10, 1: 2, 2: 3, 3: 4 });
   }, 90_000);
 
-  test('is split and merged under load, and every sample is stored once', async () => {
+  test('is split and merged under load, and every sample is stored once, as corrected last', async () => {
+    /** Rounds between a sample and its correction; some have a split or a merge between them. */
+    const correctedAfter = 4;
     const hosts = await Promise.all(Array.from({ length: 8 }, (_, h) => client.createHost(`reshard${h}`)));
     let isEnding = false;
     let rounds = 0;
@@ -233,6 +235,9 @@ describe('the stream', () => {
         await Promise.all(
           hosts.map(async (hostId, h) => {
             const points = [{ hostId, name: METRIC, time: start + rounds, value: rounds * 10 + h }];
+            const earlier = rounds - correctedAfter;
+            if (earlier >= 0)
+              points.push({ hostId, name: METRIC, time: start + earlier, value: earlier * 10 + h + 0.5 });
             // An agent posts refused samples again.
             while ((await client.request('POST', '/api/v0/tsdb', points)).status !== 200) refused++;
           }),
@@ -285,7 +290,8 @@ describe('the stream', () => {
     isEnding = true;
     await posting;
     for (const [h, host] of hosts.entries()) {
-      const expected = Object.fromEntries(Array.from({ length: rounds }, (_, r) => [r, r * 10 + h]));
+      const sampleAt = (round: number) => round * 10 + h + (round + correctedAfter < rounds ? 0.5 : 0);
+      const expected = Object.fromEntries(Array.from({ length: rounds }, (_, r) => [r, sampleAt(r)]));
       await shows(host, expected);
     }
     console.log(

@@ -75,6 +75,14 @@ function cellsOf(block: Block): string[] {
     .sort();
 }
 
+describe('versions', () => {
+  test('decide by sequence number, whatever the arrival times say, and by these only between equal numbers', () => {
+    expect(compareVersions(v(9, 2n), v(10, 1n))).toBeGreaterThan(0);
+    expect(compareVersions(v(10, 1n), v(9, 1n))).toBeGreaterThan(0);
+    expect(compareVersions(v(10, 1n), v(10, 1n))).toBe(0);
+  });
+});
+
 describe('a block from frames', () => {
   test('has a row for each time, a column for each series, and one version a post', () => {
     const block = gather(samples(60, 61, 1, 2), samples(120, 121, 3, 4));

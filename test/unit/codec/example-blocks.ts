@@ -151,6 +151,23 @@ export const exampleBlocks: Readonly<Record<string, () => Block>> = {
       1,
       posts([(m) => m], (m) => ({ arrivalMs: 2 ** 47 - 1000 * m, sequence: 3n ** BigInt(220 - m) })),
     ),
+  // Arrival times and sequence numbers order these differently, a row of two equally frequent versions among them.
+  'disordered-arrivals': () => {
+    const versionOf = (m: number) => ({
+      arrivalMs: START_MS + 1000 * (m ^ 3),
+      sequence: 2n ** 185n + BigInt(m),
+    });
+    const halves = [0, 1].flatMap((series) =>
+      posts(
+        [(m) => (series === 0 && m === 7 ? 1 : undefined), (m) => (series === 1 && m === 7 ? 2 : undefined)],
+        () => versionOf(7 - series),
+      ),
+    );
+    return gather(2, [
+      ...posts([(m) => m, (m) => (m % 3 === 0 ? undefined : -m)], versionOf).filter((_, m) => m !== 7),
+      ...halves,
+    ]);
+  },
   corrections: () => {
     const live = posts([(m) => m, (m) => -m, () => 3, () => 4], kinesisVersion);
     const late = posts([() => 99.5, () => undefined, () => 7, () => 7], () => kinesisVersion(500));

@@ -75,6 +75,13 @@ function reduceBatch(records: readonly ArrivedRecord[], windowMs: number, format
 }
 
 describe('reducing a batch', () => {
+  test('keeps the value of the higher sequence number although it arrived earlier by the stream’s clock', () => {
+    const [first, later] = batchOf([{ at: T, values: { a: 1 } }], [{ at: T, values: { a: 2 } }]);
+    const corrected = { ...later!, version: { ...later!.version, arrivalMs: 10 } };
+    expect(contents(reduceBatch([first!, corrected], HOUR))).toEqual([`a@${T}=2`]);
+    expect(contents(reduceBatch([corrected, first!], HOUR))).toEqual([`a@${T}=2`]);
+  });
+
   test('keeps of each (series, timestamp) the value of the highest version', () => {
     const flood = Array.from({ length: 1000 }, (_, i) => [{ at: T, values: { a: i } }]);
     expect(contents(reduceBatch(batchOf(...flood), HOUR))).toEqual([`a@${T}=999`]);
