@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import {
   createServer,
   type Server as HttpServer,
@@ -190,16 +190,18 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
         else sendJson(response, 500, { message: 'Internal Server Error' });
       });
     host.start();
-    const writePids = () =>
-      writeFileSync(
-        join(dataDir, 'pids.json'),
-        JSON.stringify({ stack: process.pid, hot: hot.pid(), aws: aws.pid(), functions: host.pids }),
-      );
+    const pidsFile = join(dataDir, 'pids.json');
+    const writePids = () => {
+      const pids = { stack: process.pid, hot: hot.pid(), aws: aws.pid(), functions: host.pids };
+      // Renamed into place: the next start parses the file, whenever this one was killed.
+      writeFileSync(`${pidsFile}.new`, JSON.stringify(pids));
+      renameSync(`${pidsFile}.new`, pidsFile);
+    };
     writePids();
     const pidTimer = setInterval(writePids, 500);
     cleanups.push(() => {
       clearInterval(pidTimer);
-      rmSync(join(dataDir, 'pids.json'), { force: true });
+      rmSync(pidsFile, { force: true });
     });
     return {
       addresses: {

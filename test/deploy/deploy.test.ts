@@ -188,7 +188,7 @@ async function hostId(): Promise<string> {
   return ((await answer.json()) as { hosts: { id: string }[] }).hosts[0]!.id;
 }
 
-/** What the post function's own policy allows; undefined in a template that does not have it. */
+/** The actions that the post function's own policy allows; undefined in a template that lacks it. */
 function postStatements(template: Template): unknown[] | undefined {
   const policy = Object.entries(template.Resources).find(
     ([id, { Type }]) => Type === 'AWS::IAM::Policy' && id.startsWith('FunctionsPost'),

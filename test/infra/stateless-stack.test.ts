@@ -28,7 +28,7 @@ function functionEntry(
 
 const fn = (name: FunctionName) => functionEntry(production, 'production', name)[1];
 
-/** What a role may do, as `action on resource`: a store's logical id and prefix, its log, or `*`. */
+/** A role's rights, as `action on resource`: a store's logical id and prefix, its log, or `*`. */
 function allowed(name: FunctionName): string[] {
   const roleId = fn(name).Role['Fn::GetAtt'][0];
   const documents = [

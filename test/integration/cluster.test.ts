@@ -96,7 +96,7 @@ class Feed {
     return failed;
   }
 
-  /** What the recovery function and the replayer do: reads again what arrived since the open loss. */
+  /** Reads again the records that arrived since the open loss, as recovery and replayer do. */
   async replay(): Promise<number> {
     const loss = (await this.tiers.recovery.loss())!;
     const again = this.records.filter(({ arrivalMs }) => arrivalMs >= loss.fromMs);
@@ -277,7 +277,7 @@ describe('a hot tier of three primaries, each with a replica', () => {
       ([theirs, its]) => offsetOf(theirs!, 'master_repl_offset') === offsetOf(its!, 'slave_repl_offset'),
     );
     replica!.signal('SIGSTOP');
-    // What is on the way is cut off too.
+    // Requests on the way are cut off too.
     await primary!.redis.call('CLIENT', 'KILL', 'TYPE', 'replica');
     for (let round = 0; round < 5; round++) await feed.round(hosts, false);
     expect(await feed.check()).toMatchObject({ ...whole, read: 10 * HOSTS * METRICS });

@@ -81,7 +81,7 @@ describe('the contract of the Mackerel API', () => {
     readonly path: () => string;
     readonly body?: unknown;
     readonly status?: number;
-    /** What the JSON of a 200 is held against; of anything else it is the error's shape. */
+    /** The schema of a 200's JSON; other answers are held against the error's. */
     readonly answer?: () => unknown;
     readonly headers?: Record<string, unknown>;
   }

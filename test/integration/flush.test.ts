@@ -140,7 +140,7 @@ describe('moving group-windows', () => {
     ]);
     const { lease, group } = await leaseOf('failover');
     const { frames } = await tiers.hot.frames(ref, group, start);
-    // What a replica that lagged would hold after a failover and the next append.
+    // The state of a replica that lagged, after a failover and the next append.
     const key = tiers.hot.keyOf(ref, group, start);
     await tiers.redis.rpop(key);
     await post('failover', [{ at: start + 2000, values: { a: 3 } }]);

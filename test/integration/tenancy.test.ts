@@ -374,7 +374,7 @@ describe('limits', () => {
     calls.clear();
     const startedMs = Date.now();
     for (let i = 0; i < 200; i++) await post();
-    // What is shared with other instances is, at most every 15 s.
+    // Instances share their counts at most every 15 s.
     const exchanges = 3 * Math.ceil((Date.now() - startedMs) / 15_000);
     const { 'Kinesis_20131202.PutRecords': puts, ...others } = Object.fromEntries(calls);
     expect(puts).toBe(200);
@@ -398,7 +398,7 @@ describe('usage', () => {
     ]);
     const month = new Date().toISOString().slice(0, 7);
     const usage = () => ops<UsageReport>(stack.url, 'usage', '--tenant', 'used');
-    /** What the report is made of; looked at again and again. */
+    /** The report; polled. */
     const raw = () =>
       functions.invoke<Pick<UsageReport, 'series'> & { days: Record<string, UsageReport['counts']> }>(
         'operator',
@@ -417,7 +417,7 @@ describe('usage', () => {
         ],
       },
     });
-    // What an instance counted is told with a request half a minute later; here a new one tells at once.
+    // An instance adds its counts with a request half a minute later; a new instance adds them at once.
     stack.killFunctions();
     await until(
       'posted',

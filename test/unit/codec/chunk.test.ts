@@ -31,7 +31,7 @@ function blockOf(...columns: (readonly number[] | Float64Array)[]): Block {
 }
 
 const sequence = (length: number, of: (i: number) => number) => Array.from({ length }, (_, i) => of(i));
-/** What a chunk of these values takes beyond that of a constant. */
+/** Bytes that a chunk of these values takes beyond a chunk of a constant. */
 const valueBytes = (values: number[]) =>
   encodeChunk(blockOf(values)).length - encodeChunk(blockOf(values.map(() => 0))).length;
 

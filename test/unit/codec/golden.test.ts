@@ -1,5 +1,5 @@
 /**
- * What a release has written, every later one reads. The files are never rewritten: GOLDEN=write adds those that are
+ * Every release reads the files of each earlier one. The files are never rewritten: GOLDEN=write adds those that are
  * missing, for a new feature of the format.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';

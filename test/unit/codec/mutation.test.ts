@@ -55,7 +55,7 @@ function withChecksum(bytes: Uint8Array): Uint8Array {
   return bytes;
 }
 
-/** What everything that takes a block relies on. */
+/** The properties of a block that its users rely on. */
 function expectWellFormed({ timestamps, versions, rowVersions, columns, tombstones }: Block): void {
   const ascends = (array: ArrayLike<number>, end: number) => {
     for (let i = 0; i < array.length; i++) {

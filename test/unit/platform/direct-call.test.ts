@@ -12,7 +12,7 @@ import fc from 'fast-check';
 import { callDirectly } from '../../../shared/platform/direct-call';
 import { hmacSha256, makeSigner } from '../../../shared/platform/signature';
 
-/** What the SDK signs with. */
+/** The credentials that the SDK signs with. */
 class Sha256 {
   private readonly digester: Hash | Hmac;
 

@@ -4,7 +4,7 @@ import { layoutOf } from '../../../shared/model/layout';
 import { groupIdOf, partitionOf, sourceIdOf, tenantIdOf } from '../../../shared/model/placement';
 import { HotKeys, metaKeys, warmKeys } from '../../../shared/platform/keys';
 
-/** What separates things in keys, paths, patterns and JSON; and what looks alike. */
+/** Separators of keys, paths, patterns and JSON, and characters that look alike. */
 const tricky = fc.constantFrom(
   ...['#', ':', '{', '}', '{}', '/', '..', '*', '?', '[', ']', '\\', '"', ',', '=', '~', '_', '-', '.', ' '],
   ...['\0', '\n', '%00', '%2F', '__proto__', 'constructor', '0000', 'a', 'A', 'á', 'a\u0301', 'ａ', '😀'],
@@ -48,7 +48,7 @@ function reached({ tenant, kind, source, name }: Place) {
   };
 }
 
-/** What of the first place's is also the second's, though the places differ. */
+/** Keys of the first place that the second place reaches too. */
 function shared(a: Place, b: Place): string[] {
   const [x, y] = [reached(a), reached(b)];
   const keys = [...x.ofTenant, ...x.ofSource, x.layout];
