@@ -19,6 +19,7 @@ const ROOMS = [
   'flush',
   'archive',
   'query',
+  'promql',
   'operations',
   'http',
   'compose',

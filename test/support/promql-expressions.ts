@@ -1,0 +1,154 @@
+/** Generates PromQL by its grammar: types fit, names and values are few, so that series are found and matched. */
+
+const NAMES = ['x', 'y_total', 'h_bucket', 'q'];
+const LABELS = ['a', 'b', 'le'];
+const VALUES = ['', '1', '2', '+Inf', '0.5', 'foo'];
+const NUMBERS = ['0', '1', '2.5', '-1', '1e3', '1e300', 'NaN', 'Inf', '-Inf', '0x1F', '017', '5m', '0.1'];
+const RANGES = ['15s', '1m', '5m', '7m30s', '1h', '300', '2m * 2', 'step()', '1ms'];
+
+const VECTOR_FUNCTIONS = (
+  'abs absent ceil exp floor ln log10 log2 sgn sort sort_desc sqrt timestamp acos acosh asin asinh atan atanh cos ' +
+  'cosh deg rad sin sinh tan tanh day_of_month day_of_week day_of_year days_in_month hour minute month year round'
+).split(' ');
+const RANGE_FUNCTIONS = (
+  'absent_over_time avg_over_time changes count_over_time delta deriv first_over_time idelta increase irate ' +
+  'last_over_time max_over_time min_over_time present_over_time rate resets stddev_over_time stdvar_over_time sum_over_time'
+).split(' ');
+const AGGREGATIONS = ['sum', 'avg', 'count', 'min', 'max', 'group', 'stddev', 'stdvar'];
+const ARITHMETIC = ['+', '-', '*', '/', '%', '^', 'atan2'];
+const COMPARISONS = ['==', '!=', '>', '<', '>=', '<='];
+
+export class PromqlExpressions {
+  /** @param random uniform in [0, 1) */
+  constructor(private readonly random: () => number) {}
+
+  private pick<T>(from: readonly T[]): T {
+    return from[Math.floor(this.random() * from.length)]!;
+  }
+
+  private chance(probability: number): boolean {
+    return this.random() < probability;
+  }
+
+  private some(from: readonly string[]): string {
+    return from.filter(() => this.chance(0.5)).join(', ');
+  }
+
+  /** An expression of an instant query: mostly vectors. */
+  expression(depth = 4): string {
+    return this.chance(0.1) ? this.scalar(depth) : this.vector(depth);
+  }
+
+  private selector(): string {
+    const matchers = LABELS.filter(() => this.chance(0.2)).map(
+      (label) =>
+        `${label}${this.pick(['=', '!=', '=~', '!~'])}"${this.pick([...VALUES, '.*', '1|2', '.+'])}"`,
+    );
+    return this.pick(NAMES) + (matchers.length > 0 ? `{${matchers.join(',')}}` : '');
+  }
+
+  private shift(): string {
+    const at = this.chance(0.05) ? ` @ ${this.pick(['600', 'start()', 'end()', '-1', '1e3'])}` : '';
+    const offset = this.chance(0.1) ? ` offset ${this.pick(['1m', '-30s', '0s', '(1m * 2)', '5m'])}` : '';
+    return this.chance(0.5) ? at + offset : offset + at;
+  }
+
+  private range(depth: number): string {
+    if (depth > 0 && this.chance(0.25))
+      return `${this.primary(depth - 1)}[${this.pick(RANGES)}:${this.pick(['', '30s', '1m', '17s'])}]${this.shift()}`;
+    return `${this.selector()}[${this.pick(RANGES)}]${this.shift()}`;
+  }
+
+  private scalar(depth: number): string {
+    if (depth <= 0 || this.chance(0.5)) return this.pick([...NUMBERS, 'time()', 'pi()']);
+    switch (Math.floor(this.random() * 4)) {
+      case 0:
+        return `scalar(${this.vector(depth - 1)})`;
+      case 1:
+        return `(${this.scalar(depth - 1)} ${this.pick(ARITHMETIC)} ${this.scalar(depth - 1)})`;
+      case 2:
+        return `(${this.scalar(depth - 1)} ${this.pick(COMPARISONS)} bool ${this.scalar(depth - 1)})`;
+      default:
+        return `-${this.pick(NUMBERS).replace('-', '')}`;
+    }
+  }
+
+  /** A vector that binary operators and subqueries can take without changing its meaning. */
+  private primary(depth: number): string {
+    return `(${this.vector(depth)})`;
+  }
+
+  private vector(depth: number): string {
+    if (depth <= 0) return this.selector() + this.shift();
+    const inner = depth - 1;
+    switch (Math.floor(this.random() * 12)) {
+      case 0:
+      case 1:
+        return this.selector() + this.shift();
+      case 2:
+      case 3:
+        return `${this.pick(RANGE_FUNCTIONS)}(${this.range(inner)})`;
+      case 4:
+        return `${this.pick(VECTOR_FUNCTIONS)}(${this.vector(inner)})`;
+      case 5:
+        return this.grouped(this.pick(AGGREGATIONS), this.vector(inner));
+      case 6:
+        return this.pick([
+          () =>
+            this.grouped(
+              this.pick(['topk', 'bottomk']),
+              `${this.pick(['1', '2', '3', '0', '-1'])}, ${this.vector(inner)}`,
+            ),
+          () =>
+            this.grouped(
+              'quantile',
+              `${this.pick(['0.5', '0', '1', '0.9', '2', 'NaN'])}, ${this.vector(inner)}`,
+            ),
+          () => this.grouped('count_values', `"v", ${this.vector(inner)}`),
+        ])();
+      case 7:
+        return `${this.primary(inner)} ${this.pick(ARITHMETIC)} ${this.matching()}${this.primary(inner)}`;
+      case 8:
+        return `${this.primary(inner)} ${this.pick(COMPARISONS)} ${this.pick(['', 'bool '])}${this.matching()}${this.primary(inner)}`;
+      case 9:
+        return `${this.primary(inner)} ${this.pick(['and', 'or', 'unless'])} ${this.pick(['', 'on (a) ', 'ignoring (b) ', 'on () '])}${this.primary(inner)}`;
+      case 10:
+        return this.pick([
+          () => `${this.primary(inner)} ${this.pick(ARITHMETIC)} ${this.scalar(inner)}`,
+          () =>
+            `${this.scalar(inner)} ${this.pick(COMPARISONS)} ${this.pick(['', 'bool '])}${this.primary(inner)}`,
+          () => `-${this.primary(inner)}`,
+          () => `vector(${this.scalar(inner)})`,
+        ])();
+      default:
+        return this.pick([
+          () => `clamp(${this.vector(inner)}, ${this.scalar(inner)}, ${this.scalar(inner)})`,
+          () => `clamp_max(${this.vector(inner)}, ${this.scalar(inner)})`,
+          () => `round(${this.vector(inner)}, ${this.scalar(inner)})`,
+          () => `predict_linear(${this.range(inner)}, ${this.scalar(inner)})`,
+          () => `quantile_over_time(${this.scalar(inner)}, ${this.range(inner)})`,
+          () => `histogram_quantile(${this.scalar(inner)}, ${this.vector(inner)})`,
+          () => `histogram_fraction(${this.scalar(inner)}, ${this.scalar(inner)}, ${this.vector(inner)})`,
+          () =>
+            `label_replace(${this.vector(inner)}, "${this.pick([...LABELS, '__name__'])}", "$1z", "a", "(.*)")`,
+          () => `label_join(${this.vector(inner)}, "c", "-", "a", "b")`,
+        ])();
+    }
+  }
+
+  private grouped(op: string, args: string): string {
+    const by = this.chance(0.6) ? ` ${this.pick(['by', 'without'])} (${this.some(LABELS)})` : '';
+    return `${op}${by} (${args})`;
+  }
+
+  private matching(): string {
+    if (this.chance(0.5)) return '';
+    const on = this.chance(0.5);
+    const labels = LABELS.filter(() => this.chance(0.5));
+    const include = LABELS.filter((label) => !labels.includes(label) && this.chance(0.3));
+    const group = this.chance(0.4)
+      ? `${this.pick(['group_left', 'group_right'])} (${include.join(', ')}) `
+      : '';
+    return `${on ? 'on' : 'ignoring'} (${labels.join(', ')}) ${group}`;
+  }
+}
