@@ -46,6 +46,22 @@ export interface Columns {
   readonly key: string;
   /** In the order of the values. A series that occurs twice has its last value. */
   series(): readonly NamedSeries[];
-  /** Consecutive pieces, such as lines, that recur in other combinations. @default the columns as one piece */
-  readonly parts?: readonly Omit<Columns, 'parts'>[];
+  /** Consecutive pieces, such as lines, that recur in other combinations and with other series. @default the columns as one piece */
+  readonly parts?: readonly ColumnsPart[];
+}
+
+/** Series of one list, such as the fields of a measurement and tag set. */
+export interface ColumnsPart {
+  readonly list: SeriesList;
+  readonly count: number;
+  /** Index in the list of each of the `count` series; absent: they are the first of the list. */
+  readonly indexes?: Uint16Array;
+}
+
+/** Series of one source, each of which keeps its index while the list grows. */
+export interface SeriesList {
+  /** Names the list within the process. */
+  readonly key: string;
+  readonly count: number;
+  series(indexes: ArrayLike<number>): readonly NamedSeries[];
 }

@@ -22,7 +22,7 @@ import type { Columns, SourceRows } from '../protocol/protocol';
 import type { Tenant } from '../tenancy/tenants';
 import { type OutgoingRecord, partitionKeyOf } from './outgoing';
 import { encodeRecords, type RecordFrame, type RecordGroup } from './record';
-import { type GroupRow, SourceUnion } from './source-union';
+import { type Allowance, type GroupRow, SourceUnion } from './source-union';
 
 /** The columns of a row that go into one group. */
 interface GroupColumns {
@@ -51,14 +51,14 @@ export function rowRecords(
   format: RecordFormat = FORMATS.record.writes[0],
 ): OutgoingRecord[] {
   const byPartition = new Map<number, RecordGroup[]>();
-  const isPartial = format >= PARTIAL_RECORDS;
+  const allowance = format >= PARTIAL_RECORDS ? { bytes: MAX_SMALL_ROWS_BYTES } : undefined;
   for (const [source, rows] of sources) {
     const sourceKey = `${tenant.id}${labelsKey(source)}`;
     const groups = new Map<string, RecordGroup & { frames: RecordFrame[] }>();
     const { sourceId, sourceIdBytes } = identify(tenant.id, source, sourceKey);
     for (const { timestamp, columns, values } of rows) {
       const partition = partitionOf(sourceId, partitionsOn(tenant.placement, dayOf(timestamp)));
-      for (const row of split(sourceKey, columns, values, isPartial)) {
+      for (const row of split(sourceKey, columns, values, allowance)) {
         const { splitBits, splitIndex, layout, presence, values: bytes } = row;
         const key = `${partition} ${splitBits} ${layout.id}`;
         let group = groups.get(key);
@@ -104,42 +104,53 @@ function identify(tenantId: Id, source: Labels, sourceKey: string): IdentifiedSo
 /** Record formats from which on a row may lack series of its layout. */
 const PARTIAL_RECORDS = 4;
 
-/** Unions by tenant and source; 'seen' after a source's first columns, since most sources never have others. */
-const unions = new LRUCache<string, SourceUnion | 'seen'>({
+/** Layouts that small parts of their sources bear in one request: a hostile one would make megabytes of a few samples. */
+const MAX_SMALL_ROWS_BYTES = 1_000_000;
+
+/** Unions by tenant and source; the first columns of a source, since most never have others. */
+const unions = new LRUCache<string, SourceUnion | readonly GroupColumns[]>({
   maxSize: 64_000_000,
   // Series that are no longer sent leave with the union.
   ttl: 6 * 3_600_000,
-  sizeCalculation: (union, key) => key.length + (union === 'seen' ? 100 : union.bytes),
+  sizeCalculation: (known, key) => key.length + (known instanceof SourceUnion ? known.bytes : 200),
 });
 
 /** Splits a row into groups: with layouts of its own if it recurs, else with those of its source's union. */
-function split(sourceKey: string, columns: Columns, values: BigUint64Array, isPartial: boolean): GroupRow[] {
+function split(
+  sourceKey: string,
+  columns: Columns,
+  values: BigUint64Array,
+  allowance: Allowance | undefined,
+): GroupRow[] {
   const cacheKey = `${sourceKey}${columns.key}`;
   let groups = placed.get(cacheKey);
-  if (groups === undefined && isPartial) {
-    const rows = splitByUnion(sourceKey, columns, values);
+  if (groups === undefined && allowance !== undefined) {
+    const rows = splitByUnion(sourceKey, columns, values, allowance);
     if (rows !== undefined) return rows;
   }
   if (groups === undefined) {
     groups = groupColumns(columns);
     placed.set(cacheKey, groups);
+    if (allowance !== undefined && !unions.has(sourceKey)) unions.set(sourceKey, groups);
   }
   return groups.map(({ splitBits, splitIndex, layout, positions }) => {
     return { splitBits, splitIndex, layout, values: valuesOf(positions, values) };
   });
 }
 
-function splitByUnion(sourceKey: string, columns: Columns, values: BigUint64Array): GroupRow[] | undefined {
+function splitByUnion(
+  sourceKey: string,
+  columns: Columns,
+  values: BigUint64Array,
+  allowance: Allowance,
+): GroupRow[] | undefined {
   const found = unions.get(sourceKey);
-  if (found === undefined) {
-    unions.set(sourceKey, 'seen');
-    return undefined;
-  }
-  const union = found === 'seen' ? new SourceUnion() : found;
-  const before = union.bytes;
-  const rows = union.split(columns, values);
+  if (found === undefined) return undefined;
+  const union = found instanceof SourceUnion ? found : new SourceUnion(found);
+  const before = found === union ? union.bytes : 0;
+  const rows = union.split(columns, values, allowance);
   // Again, for its size has changed.
-  if (found === 'seen' || union.bytes > before) unions.set(sourceKey, union);
+  if (union.bytes !== before) unions.set(sourceKey, union);
   return rows;
 }
 

@@ -1,15 +1,18 @@
-import { presenceOf } from '../codec';
-import { labelsOf, METRIC_NAME, type NamedSeries, seriesKeys } from '../model/labels';
+import { isPresent, presenceBytes } from '../codec';
+import { BoundedCache } from '../model/bounded-cache';
+import { labelsOf, labelsOfKey, METRIC_NAME, type NamedSeries, seriesKeys } from '../model/labels';
 import {
   byKey,
   cutSeries,
+  decodeLayout,
   encodeLayout,
   type KeyedLabels,
   type PackedLayout,
   packLayout,
+  unpackLayout,
 } from '../model/layout';
 import { splitBitsFor, splitIndexOf } from '../model/placement';
-import type { Columns } from '../protocol/protocol';
+import type { Columns, ColumnsPart, SeriesList } from '../protocol/protocol';
 
 /** The values of a row that go into one group. */
 export interface GroupRow {
@@ -20,22 +23,35 @@ export interface GroupRow {
   readonly values: Uint8Array;
 }
 
-/** A union serves a row only if the row has at least this fraction of its names' bytes: a record stays as large as its row. */
+/** Bytes of layouts that the rows of a request may bear although they have less than {@link MIN_FRACTION} of the series. */
+export interface Allowance {
+  bytes: number;
+}
+
 const MIN_FRACTION = 1 / 4;
 /** Of a union; a larger source has layouts of its own for each row. */
 const MAX_SERIES = 16_384;
 const MAX_LABEL_BYTES = 2_000_000;
 /** A source whose names go on changing has layouts of its own for each row: growing costs as much as the union is large. */
 const MAX_GROWTHS = 64;
-/** Parts, such as lines, whose ordinals are kept. */
-const MAX_PARTS = 1_000;
+/** Lists whose places are kept. */
+const MAX_LISTS = 256;
 
-interface UnionGroup {
+/** Of the row that a source had first. */
+export interface FirstGroup {
+  readonly splitBits: number;
   readonly splitIndex: number;
-  /** In the order of the layout. */
-  readonly ordinals: number[];
-  layout: PackedLayout;
+  readonly layout: PackedLayout;
 }
+
+type UnionGroup = Omit<FirstGroup, 'splitBits'>;
+
+/** Where a series is: the index of its group times this, and its column in the group's layout, plus 1. 0: not in the union. */
+const COLUMNS = 4_096;
+
+/** The place of each series by its key. Made of the layouts again when it is needed and gone. */
+const keyedPlaces = new BoundedCache<ReadonlyMap<string, number>>(32_000_000, (places) => 400 * places.size);
+let made = 0;
 
 /**
  * Every series that an instance of post has seen of a source, and their layouts.
@@ -44,139 +60,255 @@ interface UnionGroup {
  * would cost more than the samples. A row is written in the union's layouts with a presence map instead. The union grows when
  * a series is new, so a source whose requests are random halves has its last layout after a few requests.
  *
- * Nothing here needs to be agreed on or kept: an instance that knows less writes smaller layouts.
+ * Nothing here needs to be agreed on or kept: an instance that knows less writes smaller layouts. It holds no names: those
+ * are in the packed layouts.
  */
 export class SourceUnion {
-  /** Series in the order in which they were first seen; their index here is their ordinal, which never changes. */
-  private readonly series: KeyedLabels[] = [];
-  private readonly ordinals = new Map<string, number>();
-  private readonly parts = new Map<string, Uint32Array>();
-  private labelBytes = 0;
-  private splitBits = 0;
-  private groups = new Map<number, UnionGroup>();
-  /** For each ordinal its group, and its column in the group's layout. */
-  private groupOf: UnionGroup[] = [];
-  private columnOf: number[] = [];
+  private readonly id = (made++).toString();
+  private splitBits: number;
+  private groups: readonly UnionGroup[];
+  private seriesCount: number;
+  /** Places by list and index. */
+  private readonly lists = new Map<string, Uint32Array>();
+  private listBytes = 0;
   private growths = 0;
   private isGivenUp = false;
 
+  /** @param first the groups of the source's first row */
+  constructor(first: readonly FirstGroup[]) {
+    this.splitBits = first[0]?.splitBits ?? 0;
+    // Where a group had names for several layouts, the source is large, and finds that out again.
+    const isWhole = new Set(first.map(({ splitIndex }) => splitIndex)).size === first.length;
+    this.groups = isWhole ? first.map(({ splitIndex, layout }) => ({ splitIndex, layout })) : [];
+    this.seriesCount = this.groups.reduce((sum, { layout }) => sum + layout.seriesCount, 0);
+  }
+
   /** Memory, about. */
   get bytes(): number {
-    return 500 + 4 * this.labelBytes + 300 * this.series.length;
+    return this.groups.reduce((sum, { layout }) => sum + 500 + layout.packed.length, 400 + this.listBytes);
   }
 
   /**
    * Splits a row into the union's groups, which grow by the row's new series.
    *
-   * @returns undefined when the row is to have layouts of its own: it is the whole union or a small part of it, or the source
-   *   is large
+   * @returns undefined when the row is to have layouts of its own: it is a small part of the union and the allowance is used
+   *   up, or the source is large
    */
-  split({ parts, ...columns }: Columns, values: BigUint64Array): GroupRow[] | undefined {
+  split(columns: Columns, values: BigUint64Array, allowance: Allowance): GroupRow[] | undefined {
     if (this.isGivenUp) return undefined;
-    const ordinals = new Uint32Array(values.length);
-    const known = this.series.length;
-    let at = 0;
-    for (const { key, series } of parts ?? [columns]) {
-      const part = this.ordinalsOf(key, series);
-      ordinals.set(part, at);
-      at += part.length;
+    const parts = columns.parts ?? [wholeOf(columns, values.length)];
+    if (!parts.every((part) => this.knows(part))) {
+      if (this.lists.size > MAX_LISTS) this.forgetLists();
+      this.learn(parts);
     }
-    if (this.series.length > known) this.grow(known);
-    return this.isGivenUp ? undefined : this.rowsOf(ordinals, values);
+    return this.isGivenUp ? undefined : this.rowsOf(parts, values, allowance);
   }
 
-  private ordinalsOf(key: string, seriesOf: () => readonly NamedSeries[]): Uint32Array {
-    const cached = this.parts.get(key);
-    if (cached !== undefined) return cached;
-    const ordinals = Uint32Array.from(
-      seriesOf().flatMap((named) =>
-        seriesKeys(named).map((text, i) => {
-          const known = this.ordinals.get(text);
-          if (known !== undefined) return known;
-          const ordinal = this.series.length;
-          this.ordinals.set(text, ordinal);
-          this.series.push({
-            key: text,
-            labels: labelsOf([METRIC_NAME, named.names[i]!], ...named.labels),
-          });
-          this.labelBytes += Buffer.byteLength(text);
-          return ordinal;
-        }),
-      ),
-    );
-    if (this.parts.size === MAX_PARTS) this.parts.clear();
-    this.parts.set(key, ordinals);
-    return ordinals;
+  private knows({ list, count, indexes }: ColumnsPart): boolean {
+    const places = this.lists.get(list.key);
+    if (places === undefined) return false;
+    for (let i = 0; i < count; i++) if (!places[indexes === undefined ? i : indexes[i]!]) return false;
+    return true;
   }
 
-  /** Places the series from `first` on; all of them anew when the source needs more groups. */
-  private grow(first: number): void {
+  /** Finds the places of the parts' series; those that the union lacks are added. */
+  private learn(parts: readonly ColumnsPart[]): void {
+    const known = this.keyedSeries();
+    const added = new Map<string, KeyedLabels>();
+    const open: { readonly list: string; readonly index: number; readonly key: string }[] = [];
+    for (const { list, count, indexes } of parts) {
+      const places = this.placesOf(list);
+      const isPresent = new Uint8Array(places.length);
+      for (let i = 0; i < count; i++) isPresent[indexes === undefined ? i : indexes[i]!] = 1;
+      // All of the list's, since later rows have others.
+      const unknown = [...places.keys()].filter((index) => places[index] === 0);
+      for (const [i, series] of keyed(list.series(unknown)).entries()) {
+        const index = unknown[i]!;
+        const place = known.get(series.key);
+        if (place !== undefined) places[index] = place;
+        else if (isPresent[index] === 1) {
+          added.set(series.key, series);
+          open.push({ list: list.key, index, key: series.key });
+        }
+      }
+    }
+    if (added.size === 0) return;
+    this.grow(known, [...added.values()]);
+    if (this.isGivenUp) return;
+    const grown = this.keyedSeries();
+    for (const { list, index, key } of open) this.lists.get(list)![index] = grown.get(key)!;
+  }
+
+  /** The places of a list's series, as many as it has by now. */
+  private placesOf({ key, count }: SeriesList): Uint32Array {
+    const known = this.lists.get(key);
+    if (known !== undefined && known.length >= count) return known;
+    const places = new Uint32Array(count);
+    if (known !== undefined) places.set(known);
+    this.lists.set(key, places);
+    this.listBytes +=
+      known === undefined ? 200 + key.length + places.byteLength : places.byteLength - known.byteLength;
+    return places;
+  }
+
+  /** The place of each series by its key. */
+  private keyedSeries(): ReadonlyMap<string, number> {
+    let places = keyedPlaces.get(this.id);
+    if (places === undefined) {
+      places = placesIn(
+        this.groups.map(({ layout }) => [...decodeLayout(unpackLayout(layout.packed)).columns.keys()]),
+      );
+      keyedPlaces.set(this.id, places);
+    }
+    return places;
+  }
+
+  /** Places series that the union lacks; all of them anew when the source needs more groups. */
+  private grow(known: ReadonlyMap<string, number>, added: readonly KeyedLabels[]): void {
     this.growths++;
-    if (this.series.length > MAX_SERIES || this.labelBytes > MAX_LABEL_BYTES || this.growths > MAX_GROWTHS) {
-      this.isGivenUp = true;
+    const keys = [...known.keys(), ...added.map(({ key }) => key)];
+    const labelBytes = keys.reduce((sum, key) => sum + Buffer.byteLength(key), 0);
+    if (keys.length > MAX_SERIES || labelBytes > MAX_LABEL_BYTES || this.growths > MAX_GROWTHS) {
+      this.giveUp();
       return;
     }
-    const splitBits = splitBitsFor(this.series.length, this.labelBytes);
+    const splitBits = splitBitsFor(keys.length, labelBytes);
     const isResplit = splitBits !== this.splitBits;
-    if (isResplit) this.groups = new Map();
-    this.splitBits = splitBits;
-    const grown = new Set<UnionGroup>();
-    for (let ordinal = isResplit ? 0 : first; ordinal < this.series.length; ordinal++) {
-      const splitIndex = splitIndexOf(this.series[ordinal]!.key, splitBits);
-      let group = this.groups.get(splitIndex);
-      if (group === undefined) {
-        group = { splitIndex, ordinals: [], layout: undefined as never };
-        this.groups.set(splitIndex, group);
+    const bySplit = Map.groupBy(added, ({ key }) => splitIndexOf(key, splitBits));
+    const before = Map.groupBy([...known.keys()], (key) => splitIndexOf(key, splitBits));
+    const kept = new Map(isResplit ? [] : this.groups.map((group) => [group.splitIndex, group]));
+    const keysOf: string[][] = [];
+    let isTooLong = false;
+    this.groups = [...new Set([...kept.keys(), ...before.keys(), ...bySplit.keys()])].map((splitIndex) => {
+      const more = bySplit.get(splitIndex);
+      const group = kept.get(splitIndex);
+      const old = before.get(splitIndex) ?? [];
+      if (group !== undefined && more === undefined) {
+        keysOf.push(old);
+        return group;
       }
-      group.ordinals.push(ordinal);
-      this.groupOf[ordinal] = group;
-      grown.add(group);
-    }
-    for (const group of grown) {
-      group.ordinals.sort((a, b) => byKey(this.series[a]!, this.series[b]!));
-      const series = group.ordinals.map((ordinal) => this.series[ordinal]!);
+      const series = [...old.map((key) => ({ key, labels: labelsOfKey(key) })), ...(more ?? [])].sort(byKey);
       // Names that hash into one group, beyond what a layout may have.
-      if (cutSeries(series).length > 1) this.isGivenUp = true;
-      group.layout = packLayout(encodeLayout(series));
-      group.ordinals.forEach((ordinal, column) => {
-        this.columnOf[ordinal] = column;
-      });
+      if (cutSeries(series).length > 1) isTooLong = true;
+      keysOf.push(series.map(({ key }) => key));
+      return { splitIndex, layout: packLayout(encodeLayout(series)) };
+    });
+    if (isTooLong) {
+      this.giveUp();
+      return;
     }
+    this.splitBits = splitBits;
+    this.seriesCount = keys.length;
+    const places = placesIn(keysOf);
+    const moved = new Map(Array.from(known, ([key, place]) => [place, places.get(key)!]));
+    for (const list of this.lists.values())
+      for (let i = 0; i < list.length; i++) list[i] = moved.get(list[i]!) ?? 0;
+    keyedPlaces.set(this.id, places);
   }
 
-  private rowsOf(ordinals: Uint32Array, values: BigUint64Array): GroupRow[] | undefined {
-    const rows = new Map<UnionGroup, { readonly bits: BigUint64Array; readonly isPresent: Uint8Array }>();
-    let presentBytes = 0;
-    for (let i = 0; i < ordinals.length; i++) {
-      const ordinal = ordinals[i]!;
-      const group = this.groupOf[ordinal]!;
-      let row = rows.get(group);
-      if (row === undefined) {
-        const { length } = group.ordinals;
-        row = { bits: new BigUint64Array(length), isPresent: new Uint8Array(length) };
-        rows.set(group, row);
-      }
-      const column = this.columnOf[ordinal]!;
-      // A series that occurs twice has its last value.
-      row.bits[column] = values[i]!;
-      if (row.isPresent[column] === 0) presentBytes += this.series[ordinal]!.key.length;
-      row.isPresent[column] = 1;
-    }
-    if (presentBytes < MIN_FRACTION * this.labelBytes) return undefined;
-    const split = Array.from(rows, ([{ splitIndex, layout }, { bits, isPresent }]): GroupRow => {
-      const placed = { splitBits: this.splitBits, splitIndex, layout };
-      const present: number[] = [];
-      for (let column = 0; column < isPresent.length; column++)
-        if (isPresent[column] === 1) {
-          bits[present.length] = bits[column]!;
-          present.push(column);
-        }
-      const bytes = new Uint8Array(bits.buffer, 0, 8 * present.length);
-      return present.length === isPresent.length
-        ? { ...placed, values: bytes }
-        : { ...placed, presence: presenceOf(present, isPresent.length), values: bytes };
-    });
-    const isWhole = rows.size === this.groups.size && split.every(({ presence }) => presence === undefined);
-    return isWhole ? undefined : split;
+  private giveUp(): void {
+    this.isGivenUp = true;
+    this.groups = [];
+    this.forgetLists();
+    keyedPlaces.delete(this.id);
   }
+
+  private forgetLists(): void {
+    this.lists.clear();
+    this.listBytes = 0;
+  }
+
+  private rowsOf(
+    parts: readonly ColumnsPart[],
+    values: BigUint64Array,
+    allowance: Allowance,
+  ): GroupRow[] | undefined {
+    const rows = new Array<PartialRow | undefined>(this.groups.length).fill(undefined);
+    let touched = 0;
+    let at = 0;
+    for (const { list, count, indexes } of parts) {
+      const places = this.lists.get(list.key)!;
+      for (let i = 0; i < count; i++) {
+        const place = places[indexes === undefined ? i : indexes[i]!]! - 1;
+        const group = Math.floor(place / COLUMNS);
+        const column = place % COLUMNS;
+        let row = rows[group];
+        if (row === undefined) {
+          row = new PartialRow(this.groups[group]!.layout);
+          rows[group] = row;
+          touched += row.layout.packed.length;
+        }
+        row.set(column, values[at++]!);
+      }
+    }
+    if (at < MIN_FRACTION * this.seriesCount) {
+      if (touched > allowance.bytes) return undefined;
+      allowance.bytes -= touched;
+    }
+    const split: GroupRow[] = [];
+    rows.forEach((row, group) => {
+      if (row === undefined) return;
+      const { splitIndex, layout } = this.groups[group]!;
+      split.push({ splitBits: this.splitBits, splitIndex, layout, ...row.finish() });
+    });
+    return split;
+  }
+}
+
+/** Gathers the values of a row that go into one group. */
+class PartialRow {
+  private readonly bits: BigUint64Array;
+  private readonly presence: Uint8Array;
+
+  constructor(readonly layout: PackedLayout) {
+    this.bits = new BigUint64Array(layout.seriesCount);
+    this.presence = new Uint8Array(presenceBytes(layout.seriesCount));
+  }
+
+  /** A series that occurs twice has its last value. */
+  set(column: number, bits: bigint): void {
+    this.bits[column] = bits;
+    this.presence[column >> 3]! |= 1 << (column & 7);
+  }
+
+  finish(): Pick<GroupRow, 'presence' | 'values'> {
+    const { bits, presence } = this;
+    let count = 0;
+    for (let column = 0; column < bits.length; column++)
+      if (isPresent(presence, column)) bits[count++] = bits[column]!;
+    // The processors of Lambda are little-endian, as records are.
+    const values = new Uint8Array(bits.buffer, 0, 8 * count);
+    return count === bits.length ? { values } : { presence, values };
+  }
+}
+
+function wholeOf({ key, series }: Columns, count: number): ColumnsPart {
+  const all = () => series();
+  return {
+    list: {
+      key,
+      count,
+      series: (indexes) => {
+        const each = all().flatMap(({ labels, names }) => names.map((name) => ({ labels, names: [name] })));
+        return Array.from(indexes, (index) => each[index]!);
+      },
+    },
+    count,
+  };
+}
+
+function keyed(all: readonly NamedSeries[]): KeyedLabels[] {
+  return all.flatMap((named) =>
+    seriesKeys(named).map((key, i) => ({
+      key,
+      labels: labelsOf([METRIC_NAME, named.names[i]!], ...named.labels),
+    })),
+  );
+}
+
+/** @param keysOf each group's series, in the order of its layout */
+function placesIn(keysOf: readonly (readonly string[])[]): Map<string, number> {
+  return new Map(
+    keysOf.flatMap((keys, group) => keys.map((key, column) => [key, group * COLUMNS + column + 1])),
+  );
 }

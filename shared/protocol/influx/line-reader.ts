@@ -73,8 +73,13 @@ const BOOLEANS: ReadonlyMap<string, number> = new Map([
 class BadLine extends Error {}
 const UNBALANCED = 'unbalanced quotes';
 
-/** Field keys that a line is expected to have, as they stand in it: joined, and the end of each. */
+/** Expected keys that are compared with a field's before it is read without them. */
+const MAX_COMPARED = 16;
+
+/** Field keys that a line is expected to have some of, as they stand in it: joined, and the end of each. */
 export interface ExpectedKeys {
+  /** @returns the place of a key, -1 when it is none of them */
+  placeOf(key: Buffer): number;
   readonly keys: Uint8Array;
   readonly keyEnds: Int32Array;
 }
@@ -98,8 +103,10 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
   /** Range of each such field's key in the body, half-open. */
   keyStarts = new Int32Array(128);
   keyEnds = new Int32Array(128);
+  /** Place of each such field's key among the {@link expected} ones, -1 for none. */
+  keyPlaces = new Int32Array(128);
   values = new Float64Array(128);
-  /** The answer of {@link expect}, when the keys of the line's numbers are exactly those; else undefined. */
+  /** The answer of {@link expect}. */
   expected: Expected | undefined;
   /** Fields that are strings, which are skipped. */
   strings = 0;
@@ -109,6 +116,9 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
   private readonly buffer: Buffer;
   private at = 0;
   private lineAt = 0;
+  /** Where {@link placeNearby} looks first, and the end of what it found. */
+  private nextKey = 0;
+  private keyEnd = 0;
   private readonly unit: (typeof UNITS)[Precision];
 
   /**
@@ -139,11 +149,6 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
       this.skipLine();
     }
     return false;
-  }
-
-  /** The values of the line's numbers, as their bits. */
-  bits(): BigUint64Array {
-    return new BigUint64Array(this.values.buffer.slice(0, 8 * this.count));
   }
 
   private readLine(): void {
@@ -216,12 +221,13 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
   private readFields(): void {
     const { buffer } = this;
     const expected = this.expect?.(this);
-    let areExpected = true;
+    this.expected = expected;
+    this.nextKey = 0;
     for (;;) {
       const start = this.at;
-      let at = expected === undefined ? -1 : this.skipExpected(expected, start);
-      const isExpected = at !== -1;
-      if (!isExpected) {
+      let place = expected === undefined ? -1 : this.placeNearby(expected, start);
+      let at = this.keyEnd;
+      if (place === -1) {
         for (at = start; ; at++) {
           const byte = buffer[at]!;
           // Most bytes of a key are letters, which are above.
@@ -241,10 +247,14 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
       if (buffer[this.at] === QUOTE) this.skipString();
       else {
         const value = this.readValue();
-        if (!isExpected) areExpected = false;
+        if (place === -1 && expected !== undefined) {
+          place = expected.placeOf(buffer.subarray(start, at));
+          if (place !== -1) this.nextKey = place + 1;
+        }
         if (this.count === this.values.length) this.grow();
         this.keyStarts[this.count] = start;
         this.keyEnds[this.count] = at;
+        this.keyPlaces[this.count] = place;
         this.values[this.count++] = value;
       }
       if (this.count + this.strings > MAX_LINE_FIELDS)
@@ -252,19 +262,35 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
       if (buffer[this.at] !== COMMA) break;
       this.at++;
     }
-    if (areExpected && this.count === expected?.keyEnds.length) this.expected = expected;
   }
 
-  /** @returns the end of the next expected key, if that key is at `start`; else -1 */
-  private skipExpected({ keys, keyEnds }: ExpectedKeys, start: number): number {
-    const { buffer, count } = this;
-    if (count >= keyEnds.length) return -1;
-    const end = keyEnds[count]!;
-    let at = start;
-    // No key ends in a backslash, since that would make the equals sign a part of it.
-    for (let from = count === 0 ? 0 : keyEnds[count - 1]!; from < end; from++, at++)
-      if (buffer[at] !== keys[from]) return -1;
-    return buffer[at] === EQUALS ? at : -1;
+  /**
+   * Looks for the key at `start` among the next few expected ones: a line has its fields in the order of the line before, some
+   * left out; or all in any order, when they are few.
+   *
+   * @returns its place, with its end in {@link keyEnd}; -1 when it is none of those
+   */
+  private placeNearby({ keys, keyEnds }: ExpectedKeys, start: number): number {
+    const { buffer } = this;
+    const count = keyEnds.length;
+    let place = this.nextKey;
+    for (let compared = Math.min(count, MAX_COMPARED); compared > 0; compared--) {
+      if (place >= count) place = 0;
+      const from = place === 0 ? 0 : keyEnds[place - 1]!;
+      const end = start + keyEnds[place]! - from;
+      // No key ends in a backslash, since that would make the equals sign a part of it.
+      if (buffer[end] === EQUALS) {
+        let at = start;
+        for (let i = from; at < end && buffer[at] === keys[i]; at++) i++;
+        if (at === end) {
+          this.keyEnd = end;
+          this.nextKey = place + 1;
+          return place;
+        }
+      }
+      place++;
+    }
+    return -1;
   }
 
   private grow(): void {
@@ -275,6 +301,7 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
     };
     this.keyStarts = grown(new Int32Array(length), this.keyStarts);
     this.keyEnds = grown(new Int32Array(length), this.keyEnds);
+    this.keyPlaces = grown(new Int32Array(length), this.keyPlaces);
     this.values = grown(new Float64Array(length), this.values);
   }
 

@@ -1,25 +1,17 @@
-import { LRUCache } from 'lru-cache';
+import { BoundedCache } from '../../model/bounded-cache';
+import type { Labels, NamedSeries } from '../../model/labels';
 import {
-  type Labels,
-  labelsKey,
-  labelsOf,
-  METRIC_NAME,
-  type NamedSeries,
-  sourceOf,
-} from '../../model/labels';
-import { type Columns, MAX_AHEAD_MS, type Protocol, type SourceRow, type SourceRows } from '../protocol';
+  type Columns,
+  type ColumnsPart,
+  MAX_AHEAD_MS,
+  type Protocol,
+  type SourceRow,
+  type SourceRows,
+} from '../protocol';
 import { likelyUnit } from '../timestamp-unit';
-import {
-  type LineHead,
-  LineReader,
-  MS_OF_PRECISION,
-  type Precision,
-  parseHead,
-  unescapeName,
-} from './line-reader';
+import { type AddedKey, KnownHead } from './known-head';
+import { LineReader, MS_OF_PRECISION, type Precision } from './line-reader';
 
-/** Bytes of a series' name and labels: with {@link splitBitsFor}, this keeps layouts below an item of the catalogue. */
-const MAX_SERIES_BYTES = 4_096;
 /**
  * What one request may have, so that post handles any body in 256 MB above rest: measurements (lines), samples, sources, bytes
  * of all its series' names and labels, which a line repeats for each of its fields, and rows whose series differ, for each
@@ -56,31 +48,8 @@ export interface LineOptions {
   readonly precision: Precision;
 }
 
-/** The measurement, tags and fields that many lines have in common. */
-interface LineShape {
-  /** Names the shape within this process. */
-  readonly id: string;
-  readonly source: Labels;
-  readonly sourceKey: string;
-  /** Measurement and tags as they stand in a line. */
-  readonly head: string;
-  /** Bytes of the names and labels of all its series. */
-  readonly labelBytes: number;
-  /** Field keys as they stand in a line, one after the other, and where each ends. */
-  readonly keys: Buffer;
-  readonly keyEnds: Int32Array;
-}
-
-/** Shapes by measurement and tags as they stand in a line: agents send the same ones minute after minute. */
-const shapes = new LRUCache<string, readonly LineShape[]>({
-  max: 100_000,
-  maxSize: 64_000_000,
-  sizeCalculation: (known, head) =>
-    known.reduce((sum, { keys, keyEnds }) => sum + 800 + keys.length + keyEnds.byteLength, 2 * head.length),
-});
-/** Shapes kept for one measurement and tag set, whose lines may have different fields. */
-const MAX_SHAPES_EACH = 8;
-let shapesMade = 0;
+/** Heads by their bytes, in latin1: agents send the same ones minute after minute, 20,000 hosts of Telegraf 240,000. */
+const heads = new BoundedCache<KnownHead>(128_000_000, ({ bytes }, key) => bytes + key.length);
 
 /**
  * InfluxDB line protocol, in UTF-8. A bad line is reported and the others are kept.
@@ -91,9 +60,10 @@ let shapesMade = 0;
 export const influxLines: Protocol<Uint8Array, LineOptions, DroppedLines> = {
   parse(bytes, { nowMs, maxAgeMs }, { precision }) {
     const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-    const reader = new LineReader<LineShape>(bytes, precision, ({ headStart, headEnd }) => {
-      return shapes.get(body.toString('latin1', headStart, headEnd))?.[0];
-    });
+    const reader = new LineReader<KnownHead>(bytes, precision, ({ headStart, headEnd }) =>
+      heads.get(body.toString('latin1', headStart, headEnd)),
+    );
+    const values = new ValueArena();
     const bySource = new Map<string, { readonly labels: Labels; readonly rows: Map<number, LineRow> }>();
     const problems: LineProblem[] = [];
     let lines = 0;
@@ -121,32 +91,33 @@ export const influxLines: Protocol<Uint8Array, LineOptions, DroppedLines> = {
         hint ??= precisionHint(reader.line, timestamp, precision);
         continue;
       }
-      const shape = reader.expected ?? shapeOf(body, reader);
-      if (typeof shape === 'string') {
-        refuse(shape);
+      const part = partOf(body, reader, values.length);
+      if (typeof part === 'string') {
+        refuse(part);
         continue;
       }
-      const excess = excessOf(lines + 1, samples + count, labelBytes + shape.labelBytes);
+      const { list, labelBytes: ownLabelBytes } = part;
+      const excess = excessOf(lines + 1, samples + count, labelBytes + ownLabelBytes);
       if (excess !== undefined) {
         refuse(excess);
         continue;
       }
-      let source = bySource.get(shape.sourceKey);
+      let source = bySource.get(list.sourceKey);
       if (source === undefined) {
         if (bySource.size === MAX_SOURCES) {
           refuse(`more than ${MAX_SOURCES} sources in one request`);
           continue;
         }
-        source = { labels: shape.source, rows: new Map() };
-        bySource.set(shape.sourceKey, source);
+        source = { labels: list.source, rows: new Map() };
+        bySource.set(list.sourceKey, source);
       }
       const row = source.rows.get(timestamp);
-      if (row === undefined)
-        source.rows.set(timestamp, new LineRow(reader.line, timestamp, shape, reader.bits()));
-      else row.add(shape, reader.bits());
+      if (row === undefined) source.rows.set(timestamp, new LineRow(reader.line, timestamp, values, part));
+      else row.add(part);
+      values.add(reader);
       samples += count;
       lines++;
-      labelBytes += shape.labelBytes;
+      labelBytes += ownLabelBytes;
     }
     const seriesSets = new Set<string>();
     const sources: SourceRows[] = [];
@@ -190,25 +161,31 @@ function excessOf(lines: number, samples: number, labelBytes: number): string | 
   return undefined;
 }
 
+/** What a line has of its head's series. */
+interface LinePart extends ColumnsPart {
+  readonly list: KnownHead;
+  /** Place of its first value in the arena. */
+  readonly first: number;
+  /** Bytes of the names and labels of its series. */
+  readonly labelBytes: number;
+}
+
 /** The row of all lines of one source and time. */
 class LineRow implements SourceRow, Columns {
-  private readonly shapes: LineShape[];
-  private readonly bits: BigUint64Array[];
+  readonly parts: LinePart[];
 
   constructor(
     /** Number of its first line. */
     readonly firstLine: number,
     readonly timestamp: number,
-    shape: LineShape,
-    bits: BigUint64Array,
+    private readonly arena: ValueArena,
+    part: LinePart,
   ) {
-    this.shapes = [shape];
-    this.bits = [bits];
+    this.parts = [part];
   }
 
-  add(shape: LineShape, bits: BigUint64Array): void {
-    this.shapes.push(shape);
-    this.bits.push(bits);
+  add(part: LinePart): void {
+    this.parts.push(part);
   }
 
   get columns(): Columns {
@@ -216,105 +193,123 @@ class LineRow implements SourceRow, Columns {
   }
 
   get lines(): number {
-    return this.shapes.length;
+    return this.parts.length;
   }
 
   get samples(): number {
-    return this.bits.reduce((sum, { length }) => sum + length, 0);
+    return this.parts.reduce((sum, { count }) => sum + count, 0);
   }
 
   /** A metric name has no `#`. */
   get key(): string {
-    return `#${this.shapes.map(({ id }) => id).join(' ')}`;
+    let key = '#';
+    for (const { list, count, indexes } of this.parts) {
+      key += `${list.key}:${count}`;
+      key += indexes === undefined ? ' ' : `:${textOf(indexes)} `;
+    }
+    return key;
   }
 
   series(): NamedSeries[] {
-    return this.shapes.map(seriesOf);
-  }
-
-  get parts() {
-    return this.shapes.map((shape) => ({ key: shape.id, series: () => [seriesOf(shape)] }));
+    return this.parts.flatMap(({ list, count, indexes }) => list.series(indexes ?? firstIndexes(count)));
   }
 
   get values(): BigUint64Array {
-    if (this.bits.length === 1) return this.bits[0]!;
-    const values = new BigUint64Array(this.samples);
+    const { arena, parts, samples } = this;
+    const { first } = parts[0]!;
+    const last = parts.at(-1)!;
+    // Lines of one host and time mostly stand together.
+    if (last.first + last.count - first === samples) return arena.bits.subarray(first, first + samples);
+    const values = new BigUint64Array(samples);
     let at = 0;
-    for (const part of this.bits) {
-      values.set(part, at);
-      at += part.length;
+    for (const { first, count } of parts) {
+      values.set(arena.bits.subarray(first, first + count), at);
+      at += count;
     }
     return values;
   }
 }
 
-/** @returns the line's shape; or, as text, why its series are refused */
-function shapeOf(body: Buffer, reader: LineReader<LineShape>): LineShape | string {
-  const head = body.toString('latin1', reader.headStart, reader.headEnd);
-  const known = shapes.get(head);
-  const same = known?.find((shape) => hasKeys(shape, body, reader));
-  if (same !== undefined) return same;
-  const made = makeShape(body, reader);
-  if (typeof made !== 'string') shapes.set(head, [made, ...(known ?? [])].slice(0, MAX_SHAPES_EACH));
-  return made;
+/** The values of a request's lines, one after the other. */
+class ValueArena {
+  private values = new Float64Array(1024);
+  length = 0;
+
+  get bits(): BigUint64Array {
+    return new BigUint64Array(this.values.buffer);
+  }
+
+  add({ values, count }: LineReader<KnownHead>): void {
+    const end = this.length + count;
+    if (end > this.values.length) {
+      const grown = new Float64Array(Math.max(end, 2 * this.values.length));
+      grown.set(this.values);
+      this.values = grown;
+    }
+    for (let i = 0; i < count; i++) this.values[this.length + i] = values[i]!;
+    this.length = end;
+  }
 }
 
-function hasKeys({ keys, keyEnds }: LineShape, body: Buffer, reader: LineReader<LineShape>): boolean {
-  const { count } = reader;
-  if (keyEnds.length !== count) return false;
-  let at = 0;
+function textOf({ buffer, byteOffset, byteLength }: Uint16Array): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString('latin1');
+}
+
+function firstIndexes(count: number): Uint16Array {
+  return Uint16Array.from({ length: count }, (_, i) => i);
+}
+
+/** @returns the line's part; or, as text, why its series are refused */
+function partOf(body: Buffer, reader: LineReader<KnownHead>, first: number): LinePart | string {
+  const { count, headStart, headEnd, keyPlaces, keyStarts, keyEnds } = reader;
+  const newHead = () => KnownHead.of(body.toString('utf8', headStart, headEnd));
+  let list = reader.expected ?? newHead();
+  if (typeof list === 'string') return list;
+  const unknown = unknownKeys(reader);
+  if (unknown > 0) {
+    if (list.isFull(unknown)) {
+      list = newHead() as KnownHead;
+      keyPlaces.fill(-1, 0, count);
+    }
+    const problem = list.add(addedKeys(body, reader));
+    if (problem !== undefined) return problem;
+    heads.set(body.toString('latin1', headStart, headEnd), list);
+    for (let i = 0; i < count; i++) keyPlaces[i] = list.placeOf(body.subarray(keyStarts[i], keyEnds[i]));
+  }
+  const indexes = new Uint16Array(count);
+  let labelBytes = count * list.labelBytes;
+  let areFirst = true;
   for (let i = 0; i < count; i++) {
-    const end = keyEnds[i]!;
-    let from = reader.keyStarts[i]!;
-    if (reader.keyEnds[i]! - from !== end - at) return false;
-    for (; at < end; at++) if (keys[at] !== body[from++]) return false;
+    labelBytes += keyEnds[i]! - keyStarts[i]!;
+    const index = list.indexes[keyPlaces[i]!]!;
+    indexes[i] = index;
+    if (index !== i) areFirst = false;
   }
-  return true;
+  const part = { list, count, first, labelBytes };
+  return areFirst ? part : { ...part, indexes };
 }
 
-function makeShape(body: Buffer, reader: LineReader<LineShape>): LineShape | string {
-  const headText = body.toString('utf8', reader.headStart, reader.headEnd);
-  const head = parseHead(headText);
-  if (typeof head === 'string') return head;
-  const { measurement, tags } = head;
-  const names = new Set(tags.map(([name]) => name));
-  if (names.size !== tags.length) return 'a tag stands twice';
-  if (names.has(METRIC_NAME)) return `the tag ${METRIC_NAME} is the name of the series`;
-  const labels = labelsOf(...tags);
-  const labelBytes = tags.reduce(
-    (sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value),
-    Buffer.byteLength(measurement) + 1,
-  );
-  const parts: Buffer[] = [];
-  const keyEnds = new Int32Array(reader.count);
-  let end = 0;
-  for (let i = 0; i < reader.count; i++) {
-    const part = body.subarray(reader.keyStarts[i], reader.keyEnds[i]);
-    parts.push(part);
-    end += part.length;
-    keyEnds[i] = end;
-    const bytes = labelBytes + part.length;
-    if (bytes > MAX_SERIES_BYTES) return `name and tags of ${bytes} bytes exceed ${MAX_SERIES_BYTES}`;
-  }
-  const source = sourceOf.labels(labels);
-  return {
-    id: (shapesMade++).toString(36),
-    source,
-    sourceKey: labelsKey(source),
-    head: headText,
-    labelBytes: labelBytes * reader.count + end,
-    // A copy: a view would keep the whole body.
-    keys: Buffer.concat(parts),
-    keyEnds,
-  };
+function unknownKeys({ count, keyPlaces }: LineReader<KnownHead>): number {
+  let unknown = 0;
+  for (let i = 0; i < count; i++) if (keyPlaces[i] === -1) unknown++;
+  return unknown;
 }
 
-/** A shape's series. Made when asked for: they take ten times the shape's memory, and are needed once. */
-function seriesOf({ head, keys, keyEnds }: LineShape): NamedSeries {
-  const { measurement, tags } = parseHead(head) as LineHead;
-  const names = Array.from(keyEnds, (end, i) => {
-    const key = unescapeName(keys.toString('utf8', i === 0 ? 0 : keyEnds[i - 1], end));
-    return `${measurement}_${key}`;
-  });
-  return { labels: labelsOf(...tags), names };
+/** The line's keys that are not known, each once. */
+function addedKeys(
+  body: Buffer,
+  { count, keyPlaces, keyStarts, keyEnds }: LineReader<KnownHead>,
+): AddedKey[] {
+  const added = new Map<string, AddedKey>();
+  let after = -1;
+  for (let i = 0; i < count; i++) {
+    if (keyPlaces[i] !== -1) {
+      after = keyPlaces[i]!;
+      continue;
+    }
+    const key = body.subarray(keyStarts[i], keyEnds[i]);
+    const text = key.toString('latin1');
+    if (!added.has(text)) added.set(text, { key, after });
+  }
+  return [...added.values()];
 }

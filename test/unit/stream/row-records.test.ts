@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import fc from 'fast-check';
 import { Random } from '../../../scripts/faults/random';
 import { presentSeries } from '../../../shared/codec';
@@ -5,6 +6,7 @@ import { labelsKey, metricOf, sourceOf } from '../../../shared/model/labels';
 import { decodeLayout, unpackLayout } from '../../../shared/model/layout';
 import { tenantIdOf } from '../../../shared/model/placement';
 import { rowsOf } from '../../../shared/protocol/mackerel/json';
+import type { SourceRows } from '../../../shared/protocol/protocol';
 import { decodeRecord } from '../../../shared/stream/record';
 import { rowRecords } from '../../../shared/stream/row-records';
 
@@ -86,10 +88,23 @@ describe('rows cut anywhere', () => {
     expect(post(host, 1, shapes[0]!).isPartial).toBe(false);
   });
 
-  test('that are a small part of their source take no more bytes than alone', () => {
-    const [host, other] = [newHost(), newHost()];
-    for (const size of [200, 250]) post(host, 0, rowOf(names(size)));
-    const few = rowOf(names(240).slice(237));
-    expect(post(host, 1, few).bytes).toBe(post(other, 1, few).bytes);
+  test('that are a small part of their source have its layout too, up to a bound of a request', () => {
+    const source = sourceOf.host(newHost());
+    const long = names(250).map(
+      (name) => `${name}.${[1, 2, 3, 4].map((i) => hash('sha1', `${name}${i}`)).join('')}`,
+    );
+    const rows = [long.slice(0, 200), long.slice(0, 250), ...long.map((name) => [name])];
+    for (const names of rows.slice(0, 2)) post(source[0]![1], 0, rowOf(names));
+    const layouts = post(source[0]![1], 1, rowOf(rows[2]!)).layouts;
+    expect(layouts).toEqual(post(source[0]![1], 2, rowOf(rows[1]!)).layouts);
+
+    const many = Array.from({ length: 80 }, (_, i): SourceRows => {
+      const other = sourceOf.host(newHost());
+      for (const names of rows.slice(0, 2)) post(other[0]![1], 0, rowOf(names));
+      return [other, rowsOf(other, new Map([[i, rowOf([long[0]!])]]))];
+    });
+    const bytes = rowRecords(tenant, many, 4).reduce((sum, { data }) => sum + data.length, 0);
+    expect(bytes).toBeGreaterThan(500_000);
+    expect(bytes).toBeLessThan(1_200_000);
   });
 });

@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { presentSeries } from '../../../../shared/codec';
 import { type Labels, labelsKey, labelsOf } from '../../../../shared/model/labels';
 import { decodeLayout, unpackLayout } from '../../../../shared/model/layout';
 import { tenantIdOf } from '../../../../shared/model/placement';
@@ -20,19 +21,20 @@ const lines = (body: string) => {
 };
 
 /** The samples that reach the stream, by series and timestamp, and how many values and frames they take. */
-function stored(body: string) {
+function stored(body: string, format: 3 | 4 = 3) {
   const samples = new Map<string, number>();
   let frames = 0;
   let values = 0;
-  for (const { data } of rowRecords(tenant as never, lines(body).sources))
+  for (const { data } of rowRecords(tenant as never, lines(body).sources, format))
     for (const group of decodeRecord(data).groups) {
       const { series } = decodeLayout(unpackLayout(group.layout.packed));
       for (const frame of group.frames) {
         frames++;
-        series.forEach((labels, i) => {
+        const present = frame.presence === undefined ? [...series.keys()] : presentSeries(frame.presence);
+        present.forEach((column, i) => {
           values++;
           samples.set(
-            `${labelsKey(labels)} ${frame.timestamp}`,
+            `${labelsKey(series[column]!)} ${frame.timestamp}`,
             Buffer.from(frame.values).readDoubleLE(i * 8),
           );
         });
@@ -64,6 +66,42 @@ describe('lines', () => {
         ['side', 'n'],
       ],
     ]);
+  });
+
+  test('that leave out fields, repeat or shuffle them are stored as a plain map of them', () => {
+    const field = fc.tuple(fc.nat(30), fc.nat(9));
+    const line = fc.record({
+      host: fc.nat(1),
+      measurement: fc.nat(1),
+      timestamp: fc.nat(2),
+      fields: fc.array(field, { minLength: 1, maxLength: 40 }),
+    });
+    let runs = 0;
+    void fc.assert(
+      fc.property(
+        fc.array(fc.array(line, { minLength: 1, maxLength: 6 }), { maxLength: 5 }),
+        fc.constantFrom<3 | 4>(3, 4),
+        (requests, format) => {
+          // What is known of a source outlives a run.
+          const run = runs++;
+          requests.forEach((request, r) => {
+            const expected = new Map<string, number>();
+            const body = request.map(({ host, measurement, timestamp, fields }) => {
+              const time = nowMs - 10 * r - timestamp;
+              for (const [name, value] of fields)
+                expected.set(
+                  key(time, ['__name__', `m${measurement}_f${name}`], ['host', `${run}-${host}`]),
+                  value,
+                );
+              const text = fields.map(([name, value]) => `f${name}=${value}`).join();
+              return `m${measurement},host=${run}-${host} ${text} ${time}`;
+            });
+            expect(stored(body.join('\n'), format).samples).toEqual(expected);
+          });
+        },
+      ),
+      { numRuns: 60 },
+    );
   });
 
   test('without a timestamp get the time of arrival', () => {

@@ -1,0 +1,234 @@
+import { BoundedCache } from '../../model/bounded-cache';
+import {
+  type Labels,
+  labelsKey,
+  labelsOf,
+  METRIC_NAME,
+  type NamedSeries,
+  sourceOf,
+} from '../../model/labels';
+import type { SeriesList } from '../protocol';
+import { type ExpectedKeys, type LineHead, parseHead, unescapeName } from './line-reader';
+
+/** Bytes of a series' name and labels: with {@link splitBitsFor}, this keeps layouts below an item of the catalogue. */
+const MAX_SERIES_BYTES = 4_096;
+/** Fields that are searched one by one; more have an index, which takes ten times their memory. */
+const MAX_SEARCHED = 256;
+/** Fields that are known of one head, unless a single line has more, and bytes of their keys. */
+const MAX_FIELDS = 4_096;
+const MAX_KEY_BYTES = 65_536;
+
+/**
+ * A measurement and tag set, and the fields that its lines have had.
+ *
+ * A line is then a list of indexes, whichever fields it has: senders leave some out, and Telegraf's plugins give them in any
+ * order. A field keeps its index; {@link keys} are in the order of the lines, in which the reader looks for them.
+ */
+export class KnownHead implements ExpectedKeys, SeriesList {
+  /** Field keys as they stand in a line, one after the other. Shared by heads with the same. */
+  keys = NO_FIELDS.keys;
+  /** Where each ends. */
+  keyEnds = NO_FIELDS.keyEnds;
+  /** The index of each. */
+  indexes = NO_FIELDS.indexes;
+  /** Place among the keys by key in latin1, when there are many. */
+  private places: Map<string, number> | undefined;
+  private isShared = false;
+
+  private constructor(
+    /** Names the list of its series within this process. */
+    readonly key: string,
+    readonly source: Labels,
+    readonly sourceKey: string,
+    /** Measurement and tags as they stand in a line. */
+    private readonly text: string,
+    /** Bytes that each series has of them. */
+    readonly labelBytes: number,
+  ) {}
+
+  /** @returns the head; or, as text, why its series are refused */
+  static of(text: string): KnownHead | string {
+    const head = parseHead(text);
+    if (typeof head === 'string') return head;
+    const { measurement, tags } = head;
+    const names = new Set(tags.map(([name]) => name));
+    if (names.size !== tags.length) return 'a tag stands twice';
+    if (names.has(METRIC_NAME)) return `the tag ${METRIC_NAME} is the name of the series`;
+    const labelBytes = tags.reduce(
+      (sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value),
+      Buffer.byteLength(measurement) + 1,
+    );
+    const { source, sourceKey } = sharedSource(sourceOf.labels(labelsOf(...tags)));
+    return new KnownHead((made++).toString(36), source, sourceKey, text, labelBytes);
+  }
+
+  /** Fields that are known. */
+  get count(): number {
+    return this.keyEnds.length;
+  }
+
+  /** Estimate of its memory. */
+  get bytes(): number {
+    const { keys, count, isShared, text } = this;
+    const fieldBytes = isShared ? 0 : 300 + keys.length + 6 * count;
+    return 250 + 2 * text.length + fieldBytes + (count > MAX_SEARCHED ? 110 * count : 0);
+  }
+
+  /** True when so many further fields are to be known by a head of their own. */
+  isFull(fields: number): boolean {
+    return this.count > 0 && (this.count + fields > MAX_FIELDS || this.keys.length > MAX_KEY_BYTES);
+  }
+
+  /** @returns the place of a key among the keys, -1 when it is not known */
+  placeOf(key: Buffer): number {
+    const { keys, keyEnds } = this;
+    if (keyEnds.length > MAX_SEARCHED) return this.placesByKey().get(key.toString('latin1')) ?? -1;
+    const { length } = key;
+    for (let place = 0, from = 0; place < keyEnds.length; place++) {
+      const end = keyEnds[place]!;
+      if (end - from === length) {
+        let i = 0;
+        while (i < length && key[i] === keys[from + i]) i++;
+        if (i === length) return place;
+      }
+      from = end;
+    }
+    return -1;
+  }
+
+  /**
+   * Adds keys of a line that are not known.
+   *
+   * @param added distinct, each with the place of the known key that it follows in the line, -1 for none
+   * @returns why their series are refused; undefined when they were added
+   */
+  add(added: readonly AddedKey[]): string | undefined {
+    const longest = added.reduce((most, { key }) => Math.max(most, key.length), 0) + this.labelBytes;
+    if (longest > MAX_SERIES_BYTES) return `name and tags of ${longest} bytes exceed ${MAX_SERIES_BYTES}`;
+    // Many are not sorted in, else their places would have to be found anew for each.
+    const own = this.count + added.length > MAX_SEARCHED ? this.appended(added) : this.sortedIn(added);
+    const shared = sharedFields(own);
+    this.keys = shared.keys;
+    this.keyEnds = shared.keyEnds;
+    this.indexes = shared.indexes;
+    this.isShared = shared !== own;
+    return undefined;
+  }
+
+  private appended(added: readonly AddedKey[]): Fields {
+    const { count } = this;
+    const keyEnds = new Int32Array(count + added.length);
+    const indexes = new Uint16Array(count + added.length);
+    keyEnds.set(this.keyEnds);
+    indexes.set(this.indexes);
+    let end = this.keys.length;
+    for (const [i, { key }] of added.entries()) {
+      end += key.length;
+      keyEnds[count + i] = end;
+      indexes[count + i] = count + i;
+      this.places?.set(key.toString('latin1'), count + i);
+    }
+    return { keys: Buffer.concat([this.keys, ...added.map(({ key }) => key)]), keyEnds, indexes };
+  }
+
+  /** With each key after the one that it follows in its line. */
+  private sortedIn(added: readonly AddedKey[]): Fields {
+    const { count } = this;
+    const followers = Map.groupBy(added.entries(), ([, { after }]) => after);
+    const parts: Uint8Array[] = [];
+    const indexes: number[] = [];
+    for (let place = -1; place < count; place++) {
+      if (place >= 0) {
+        parts.push(this.keyAt(place));
+        indexes.push(this.indexes[place]!);
+      }
+      for (const [i, { key }] of followers.get(place) ?? []) {
+        parts.push(key);
+        indexes.push(count + i);
+      }
+    }
+    let end = 0;
+    const keyEnds = Int32Array.from(parts, ({ length }) => (end += length));
+    // A copy: small buffers are views of a larger one.
+    return { keys: Uint8Array.from(Buffer.concat(parts)), keyEnds, indexes: Uint16Array.from(indexes) };
+  }
+
+  /** Made when asked for: they take ten times the head's memory, and are needed once. */
+  series(indexes: ArrayLike<number>): NamedSeries[] {
+    const { measurement, tags } = parseHead(this.text) as LineHead;
+    const placeOf = new Uint16Array(this.count);
+    this.indexes.forEach((index, place) => {
+      placeOf[index] = place;
+    });
+    const names = Array.from(
+      indexes,
+      (index) => `${measurement}_${unescapeName(this.keyAt(placeOf[index]!).toString('utf8'))}`,
+    );
+    return [{ labels: labelsOf(...tags), names }];
+  }
+
+  private keyAt(place: number): Buffer {
+    const from = place === 0 ? 0 : this.keyEnds[place - 1]!;
+    return Buffer.from(this.keys.buffer, this.keys.byteOffset + from, this.keyEnds[place]! - from);
+  }
+
+  private placesByKey(): Map<string, number> {
+    this.places ??= new Map(
+      Array.from(this.keyEnds, (_, place) => [this.keyAt(place).toString('latin1'), place]),
+    );
+    return this.places;
+  }
+}
+
+/** A key that was not known. */
+export interface AddedKey {
+  readonly key: Buffer;
+  /** Place of the known key before it in its line, -1 for none. */
+  readonly after: number;
+}
+
+interface Fields extends Pick<ExpectedKeys, 'keys' | 'keyEnds'> {
+  readonly indexes: Uint16Array;
+}
+
+let made = 0;
+
+const NO_FIELDS: Fields = {
+  keys: new Uint8Array(0),
+  keyEnds: new Int32Array(0),
+  indexes: new Uint16Array(0),
+};
+
+/** Sources of heads, which many heads share. */
+const sources = new BoundedCache<{ readonly source: Labels; readonly sourceKey: string }>(
+  16_000_000,
+  (_, key) => 250 + key.length,
+);
+
+function sharedSource(source: Labels) {
+  const sourceKey = labelsKey(source);
+  const known = sources.get(sourceKey);
+  if (known !== undefined) return known;
+  const made = { source, sourceKey };
+  sources.set(sourceKey, made);
+  return made;
+}
+
+/** Fields that many heads share: a plugin's measurement has the same ones on every host. */
+const sharedLists = new BoundedCache<Fields>(
+  8_000_000,
+  ({ keys, keyEnds }, text) => 400 + text.length + keys.length + 6 * keyEnds.length,
+);
+
+function sharedFields(own: Fields): Fields {
+  const { keys, keyEnds, indexes } = own;
+  if (keyEnds.length > MAX_SEARCHED) return own;
+  const text = [keys, keyEnds, indexes]
+    .map(({ buffer, byteOffset, byteLength }) =>
+      Buffer.from(buffer, byteOffset, byteLength).toString('latin1'),
+    )
+    .join();
+  const known = sharedLists.get(text);
+  if (known === undefined) sharedLists.set(text, own);
+  return known ?? own;
+}
