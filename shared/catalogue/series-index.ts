@@ -1,5 +1,5 @@
 import type { Id } from '../model/id';
-import { type Labels, METRIC_NAME, sourceOf } from '../model/labels';
+import { type Labels, labelsKey, METRIC_NAME, sourceOf } from '../model/labels';
 import type { CompiledMatcher } from '../model/matcher';
 import type { GroupId } from '../model/placement';
 import type { Shape } from '../model/shape';
@@ -20,17 +20,6 @@ export interface JoinedLabels {
 }
 
 export const NOTHING_JOINED: JoinedLabels = { names: [], of: () => undefined };
-
-/** Series of one layout that match. */
-export interface LayoutMatch {
-  readonly group: GroupId;
-  readonly layoutId: Id;
-  readonly size: number;
-  /** Calls `visit` for each series with its source; stored labels only. */
-  readonly series: () => Generator<Labels>;
-  /** The source of all its series; undefined when they have several. */
-  readonly source: Labels | undefined;
-}
 
 const HOST = 'host';
 /** Labels that may name a source: see {@link sourceOf.labels}. */
@@ -168,10 +157,10 @@ class ShapeColumns {
   /** Of the labels that a layout's series share: a value for each layout. */
   private readonly common = new Map<string, Column>();
   private readonly epochs = new Column();
-  private readonly groups: GroupId[] = [];
-  private readonly layoutIds: Id[] = [];
+  readonly groups: GroupId[] = [];
+  readonly layoutIds: Id[] = [];
   /** Names of all labels, sorted. */
-  private names: string[];
+  names: readonly string[];
   /** Whether each series' own labels may name a source of its own. */
   private readonly hasSources: boolean;
 
@@ -235,7 +224,7 @@ class ShapeColumns {
       all ??= rowsThat(this.seriesCount, (row) => ofSeries.every((test) => test(row)));
       if (all.length === 0) return;
       const rows = ofBoth.length === 0 ? all : all.filter((row) => ofBoth.every((test) => test(at, row)));
-      if (rows.length > 0) yield this.matchOf(at, rows, texts);
+      if (rows.length > 0) yield new LayoutMatch(this, at, rows, joined, texts);
     }
   }
 
@@ -252,36 +241,134 @@ class ShapeColumns {
     };
   }
 
-  private valueOf(label: string, at: number, row: number): number {
+  valueOf(label: string, at: number, row: number): number {
     return this.own.get(label)?.[row] ?? this.common.get(label)?.at(at) ?? 0;
   }
 
-  private matchOf(at: number, rows: readonly number[], texts: Texts): LayoutMatch {
-    const { names } = this;
-    const labelsOf = (row: number): Labels => {
-      const labels: [string, string][] = [];
-      for (const name of names) {
-        const value = this.valueOf(name, at, row);
-        if (value !== 0) labels.push([name, texts.of(value)]);
-      }
-      return labels;
-    };
-    return {
-      group: this.groups[at]!,
-      layoutId: this.layoutIds[at]!,
-      size: rows.length,
-      series: function* () {
-        for (const row of rows) yield labelsOf(row);
-      },
-      source: this.isOneSource(at) ? sourceOf.labels(labelsOf(rows[0]!)) : undefined,
-    };
-  }
-
   /** Whether all series of a layout have one source. */
-  private isOneSource(at: number): boolean {
+  isOneSource(at: number): boolean {
     if (this.hasSources) return false;
     if (SOURCE_LABELS.some((name) => (this.common.get(name)?.at(at) ?? 0) !== 0)) return true;
     return [...this.own.keys()].every((name) => name === METRIC_NAME);
+  }
+
+  isCommon(label: string): boolean {
+    return !this.own.has(label);
+  }
+}
+
+/** Numbers of series by label and value. */
+export type PairCounts = Map<string, Map<string, number>>;
+
+/** Series of one layout that match. */
+export class LayoutMatch {
+  constructor(
+    private readonly shape: ShapeColumns,
+    private readonly at: number,
+    private readonly rows: readonly number[],
+    private readonly joined: JoinedLabels,
+    private readonly texts: Texts,
+  ) {}
+
+  get group(): GroupId {
+    return this.shape.groups[this.at]!;
+  }
+
+  get layoutId(): Id {
+    return this.shape.layoutIds[this.at]!;
+  }
+
+  get size(): number {
+    return this.rows.length;
+  }
+
+  /** Its series by source: itself, where they have one. */
+  bySource(): readonly (readonly [source: Labels, match: LayoutMatch])[] {
+    const sourceAt = (row: number) => sourceOf.labels(this.labelsOf(row));
+    if (this.shape.isOneSource(this.at)) return [[sourceAt(this.rows[0]!), this]];
+    const parts = new Map<string, { readonly source: Labels; readonly rows: number[] }>();
+    for (const row of this.rows) {
+      const source = sourceAt(row);
+      const part = parts.get(labelsKey(source));
+      if (part === undefined) parts.set(labelsKey(source), { source, rows: [row] });
+      else part.rows.push(row);
+    }
+    return [...parts.values()].map(({ source, rows }) => [
+      source,
+      new LayoutMatch(this.shape, this.at, rows, this.joined, this.texts),
+    ]);
+  }
+
+  /** Stored labels of each series. */
+  *series(): Generator<Labels> {
+    for (const row of this.rows) yield this.labelsOf(row);
+  }
+
+  private labelsOf(row: number): Labels {
+    const labels: [string, string][] = [];
+    for (const name of this.shape.names) {
+      const value = this.shape.valueOf(name, this.at, row);
+      if (value !== 0) labels.push([name, this.texts.of(value)]);
+    }
+    return labels;
+  }
+
+  /** Adds the names of all labels that its series have, joined ones too. */
+  addNames(names: Set<string>): void {
+    for (const name of this.shape.names) {
+      if (names.has(name)) continue;
+      if (this.rowsOf(name).some((row) => this.shape.valueOf(name, this.at, row) !== 0)) names.add(name);
+    }
+    for (const [name] of this.joinedRows().flatMap((row) => this.joinedTo(row))) names.add(name);
+  }
+
+  /** Adds all values of a label, a joined one too. */
+  addValues(label: string, values: Set<string>): void {
+    for (const row of this.rowsOf(label)) {
+      const value = this.shape.valueOf(label, this.at, row);
+      if (value !== 0) values.add(this.texts.of(value));
+    }
+    if (!this.joined.names.includes(label)) return;
+    for (const row of this.joinedRows()) {
+      if (this.shape.valueOf(label, this.at, row) !== 0) continue;
+      const value = this.joinedTo(row).find(([name]) => name === label)?.[1];
+      if (value !== undefined) values.add(value);
+    }
+  }
+
+  /** Counts its series by pair. @param isCounted called with each series' labels */
+  addPairs(pairs: PairCounts, isCounted?: (labels: Labels) => boolean): void {
+    const counted =
+      isCounted === undefined ? this.rows : this.rows.filter((row) => isCounted(this.labelsOf(row)));
+    if (counted.length === 0) return;
+    for (const name of this.shape.names) {
+      let values = pairs.get(name);
+      if (values === undefined) {
+        values = new Map();
+        pairs.set(name, values);
+      }
+      const isCommon = this.shape.isCommon(name);
+      for (const row of isCommon ? [counted[0]!] : counted) {
+        const number = this.shape.valueOf(name, this.at, row);
+        if (number === 0) continue;
+        const value = this.texts.of(number);
+        values.set(value, (values.get(value) ?? 0) + (isCommon ? counted.length : 1));
+      }
+    }
+  }
+
+  /** The rows in which a label's values may differ: one, where all series share it. */
+  private rowsOf(label: string): readonly number[] {
+    return this.shape.isCommon(label) ? this.rows.slice(0, 1) : this.rows;
+  }
+
+  private joinedRows(): readonly number[] {
+    return this.joined.names.every((name) => this.shape.isCommon(name)) ? this.rowsOf(HOST) : this.rows;
+  }
+
+  private joinedTo(row: number): Labels {
+    const host = this.shape.valueOf(HOST, this.at, row);
+    return (host === 0 ? undefined : this.joined.of(this.texts.of(host))) ?? [];
   }
 }
 

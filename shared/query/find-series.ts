@@ -1,6 +1,6 @@
-import type { LayoutMatch } from '../catalogue/series-index';
-import { type Labels, labelsKey, sourceOf } from '../model/labels';
-import { type Matcher, matchersText } from '../model/matcher';
+import type { JoinedLabels, LayoutMatch, SeriesIndex } from '../catalogue/series-index';
+import { type Labels, labelsKey, labelsOf, labelValue } from '../model/labels';
+import { compileMatcher, type Matcher, matchersText } from '../model/matcher';
 
 /** A read would exceed one of its limits. */
 export class SelectLimitError extends Error {
@@ -32,8 +32,23 @@ export interface SourceSeries {
   readonly series: readonly Labels[];
 }
 
+/** A tenant's index as a request sees it: the layouts that may have samples in its range, and the registry's labels. */
+export interface IndexView {
+  readonly index: SeriesIndex;
+  /** Bits of the epochs that the range touches. */
+  readonly epochs: number;
+  readonly joined: JoinedLabels;
+}
+
+export function matchesOf(
+  { index, epochs, joined }: IndexView,
+  matchers: readonly Matcher[],
+): Iterable<LayoutMatch> {
+  return index.select(matchers.map(compileMatcher), epochs, joined);
+}
+
 /**
- * Gathers the series that match by source: a source that has had several layouts names a series in each.
+ * Finds the series that match, by source: a source that has had several layouts names a series in each.
  *
  * @throws {SelectLimitError}
  */
@@ -42,22 +57,45 @@ export function bySource(
   matchers: readonly Matcher[],
   { series: maxSeries, sources: maxSources }: SelectLimits,
 ): SourceSeries[] {
-  const found = new Map<string, { readonly source: Labels; readonly series: Map<string, Labels> }>();
+  const found: SourceSeries[] = [];
   let count = 0;
-  const add = (source: Labels, labels: Labels) => {
-    const key = labelsKey(source);
-    let place = found.get(key);
-    if (place === undefined) {
-      place = { source, series: new Map() };
-      found.set(key, place);
-      if (found.size > maxSources) throw new SelectLimitError('sources', maxSources, matchers);
+  for (const { source, matches: ofSource } of matchesBySource(matches)) {
+    if (found.length === maxSources) throw new SelectLimitError('sources', maxSources, matchers);
+    const series = new Map<string, Labels>();
+    for (const match of ofSource)
+      for (const labels of match.series()) {
+        series.set(labelsKey(labels), labels);
+        if (count + series.size > maxSeries) throw new SelectLimitError('series', maxSeries, matchers);
+      }
+    count += series.size;
+    found.push({ source, series: [...series.values()] });
+  }
+  return found;
+}
+
+/** Gathers matches by source. A layout whose series have several sources is cut into one match for each. */
+export function matchesBySource(
+  matches: Iterable<LayoutMatch>,
+): Iterable<{ readonly source: Labels; readonly matches: LayoutMatch[] }> {
+  const found = new Map<string, { readonly source: Labels; readonly matches: LayoutMatch[] }>();
+  for (const match of matches)
+    for (const [source, part] of match.bySource()) {
+      const key = labelsKey(source);
+      const place = found.get(key);
+      if (place === undefined) found.set(key, { source, matches: [part] });
+      else place.matches.push(part);
     }
-    const before = place.series.size;
-    place.series.set(labelsKey(labels), labels);
-    count += place.series.size - before;
-    if (count > maxSeries) throw new SelectLimitError('series', maxSeries, matchers);
-  };
-  for (const { source, series } of matches)
-    for (const labels of series()) add(source ?? sourceOf.labels(labels), labels);
-  return [...found.values()].map(({ source, series }) => ({ source, series: [...series.values()] }));
+  return found.values();
+}
+
+/** The labels that the registry has for a source's host; none if the source is no host. */
+export function joinedTo(source: Labels, joined: JoinedLabels): Labels {
+  const host = labelValue(source, 'host');
+  return (host === undefined ? undefined : joined.of(host)) ?? [];
+}
+
+/** A series' labels as readers see them. A stored label wins over a joined one of its name. */
+export function withJoined(labels: Labels, joined: Labels): Labels {
+  if (joined.length === 0) return labels;
+  return labelsOf(...labels, ...joined.filter(([name]) => labelValue(labels, name) === undefined));
 }

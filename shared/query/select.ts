@@ -2,10 +2,10 @@ import type { SourceCatalogue } from '../catalogue/catalogue';
 import { type JoinedLabels, NOTHING_JOINED } from '../catalogue/series-index';
 import { seriesOf } from '../catalogue/source-series';
 import { sampleCount } from '../codec';
-import { type Labels, labelsOf, labelValue, sourceOf } from '../model/labels';
+import { type Labels, sourceOf } from '../model/labels';
 import { layoutOf } from '../model/layout';
 import type { LayoutBlock } from '../model/layout-block';
-import { compileMatcher, type Matcher, seriesTest } from '../model/matcher';
+import { type Matcher, seriesTest } from '../model/matcher';
 import { sourceIdOf } from '../model/placement';
 import type { TimeRange } from '../model/selection';
 import { mapLimited } from '../platform/concurrency';
@@ -14,12 +14,16 @@ import type { Tenant } from '../tenancy/tenants';
 import {
   bySource,
   DEFAULT_LIMITS,
+  type IndexView,
+  joinedTo,
+  matchesOf,
   SelectLimitError,
   type SelectLimits,
   type SourceSeries,
+  withJoined,
 } from './find-series';
 import { type ReadDependencies, type Reading, readLayout, type Tier, type TierReading } from './read';
-import { ALL_TIME, type TenantIndexes } from './tenant-index';
+import type { TenantIndexes } from './tenant-index';
 
 export interface SelectDependencies extends ReadDependencies {
   readonly indexes: Pick<TenantIndexes, 'of'>;
@@ -85,7 +89,7 @@ export class Querier {
     const joined = hints.source === undefined ? await this.joinedLabels() : NOTHING_JOINED;
     const source = hints.source ?? hostNamedBy(matchers);
     const sources = await (source === undefined
-      ? this.findByIndex(matchers, joined, limits)
+      ? this.findByIndex(matchers, range, limits)
       : this.findOf(source, matchers, joined));
     await hints.check?.({
       series: sources.flatMap(({ series }) => series),
@@ -126,14 +130,21 @@ export class Querier {
     return { names: HOST_LABELS, of: (host) => labels.get(host) };
   }
 
+  /** The tenant's index, to browse series of a range by: see browse.ts. */
+  async view(range: TimeRange): Promise<IndexView> {
+    const [indexed, joined] = await Promise.all([
+      this.dependencies.indexes.of(this.tenant.id, range),
+      this.joinedLabels(),
+    ]);
+    return { ...indexed, joined };
+  }
+
   private async findByIndex(
     matchers: readonly Matcher[],
-    joined: JoinedLabels,
+    range: TimeRange,
     limits: SelectLimits,
   ): Promise<KnownSource[]> {
-    const compiled = matchers.map(compileMatcher);
-    const index = await this.dependencies.indexes.of(this.tenant.id);
-    const found = bySource(index.select(compiled, ALL_TIME, joined), matchers, limits);
+    const found = bySource(matchesOf(await this.view(range), matchers), matchers, limits);
     return mapLimited(found, PARALLEL, async (each) => ({
       ...each,
       known: await this.catalogueOf(each.source),
@@ -162,18 +173,6 @@ export class Querier {
 function hostNamedBy(matchers: readonly Matcher[]): Labels | undefined {
   const named = matchers.find(({ label, op }) => label === 'host' && op === '=');
   return named?.op === '=' && named.value !== '' ? sourceOf.host(named.value) : undefined;
-}
-
-/** The labels that the registry has for a source's host; none if the source is no host. */
-function joinedTo(source: Labels, joined: JoinedLabels): Labels {
-  const host = labelValue(source, 'host');
-  return (host === undefined ? undefined : joined.of(host)) ?? [];
-}
-
-/** A series' labels as readers see them. A stored label wins over a joined one of its name. */
-export function withJoined(labels: Labels, joined: Labels): Labels {
-  if (joined.length === 0) return labels;
-  return labelsOf(...labels, ...joined.filter(([name]) => labelValue(labels, name) === undefined));
 }
 
 /** A tier's time is that of the source which took longest. */

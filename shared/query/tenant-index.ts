@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Catalogue } from '../catalogue/catalogue';
 import { SeriesIndex } from '../catalogue/series-index';
 import type { Id } from '../model/id';
+import type { TimeRange } from '../model/selection';
 import { splitLayout } from '../model/shape';
 import { mapLimited } from '../platform/concurrency';
 
@@ -26,7 +27,15 @@ export class TenantIndexes {
     private readonly now: () => number,
   ) {}
 
-  of(tenantId: Id): Promise<SeriesIndex> {
+  /** The index, and the bits of the epochs that the range touches. */
+  async of(
+    tenantId: Id,
+    _range: TimeRange,
+  ): Promise<{ readonly index: SeriesIndex; readonly epochs: number }> {
+    return { index: await this.fresh(tenantId), epochs: ALL_TIME };
+  }
+
+  private fresh(tenantId: Id): Promise<SeriesIndex> {
     const known = this.indexes.get(tenantId);
     if (known !== undefined && this.now() - known.atMs < FRESH_MS) return known.index;
     const index = this.read(tenantId);
@@ -53,4 +62,4 @@ export class TenantIndexes {
 }
 
 /** The one epoch: layouts are not yet told apart by time. */
-export const ALL_TIME = 1;
+const ALL_TIME = 1;

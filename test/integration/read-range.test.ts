@@ -12,9 +12,10 @@ import { groupIdOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement'
 import type { TimeRange } from '../../shared/model/selection';
 import { metaKeys } from '../../shared/platform/keys';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
+import { withJoined } from '../../shared/query/find-series';
 import { clampRange } from '../../shared/query/plan';
 import { readSeries } from '../../shared/query/read';
-import { Querier, withJoined } from '../../shared/query/select';
+import { Querier } from '../../shared/query/select';
 import { rowRecords } from '../../shared/stream/row-records';
 import { startTiers, type Tiers } from '../support/tiers';
 

@@ -4,8 +4,7 @@ import { type Labels, labelsKey, labelsOf, labelValue } from '../../../shared/mo
 import { layoutOf } from '../../../shared/model/layout';
 import { compileMatcher, equals, isIn, type Matcher, seriesTest } from '../../../shared/model/matcher';
 import { splitLayout } from '../../../shared/model/shape';
-import { bySource, DEFAULT_LIMITS, SelectLimitError } from '../../../shared/query/find-series';
-import { withJoined } from '../../../shared/query/select';
+import { bySource, DEFAULT_LIMITS, SelectLimitError, withJoined } from '../../../shared/query/find-series';
 
 /** An index of layouts, in the epochs given with each. */
 function indexOf(layouts: readonly { readonly series: readonly Labels[]; readonly epoch?: number }[]) {

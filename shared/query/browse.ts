@@ -1,0 +1,126 @@
+import type { LayoutMatch, PairCounts } from '../catalogue/series-index';
+import { type Labels, labelsKey, METRIC_NAME } from '../model/labels';
+import type { Matcher } from '../model/matcher';
+import {
+  bySource,
+  type IndexView,
+  joinedTo,
+  matchesBySource,
+  matchesOf,
+  type SelectLimits,
+  withJoined,
+} from './find-series';
+
+/** Matchers that a series must all satisfy; of several selectors, one. */
+export type Selector = readonly Matcher[];
+
+/**
+ * Finds the series that any of the selectors selects, joined labels included, each once.
+ *
+ * @throws {SelectLimitError}
+ * @throws {InvalidPatternError}
+ */
+export function findSeries(view: IndexView, selectors: readonly Selector[], limits: SelectLimits): Labels[] {
+  const found = new Map<string, Labels>();
+  for (const matchers of selectors)
+    for (const { source, series } of bySource(matchesOf(view, matchers), matchers, limits)) {
+      const joined = joinedTo(source, view.joined);
+      for (const labels of series) found.set(labelsKey(labels), withJoined(labels, joined));
+    }
+  return [...found.values()];
+}
+
+/** The names of labels that any series of the selectors has, sorted; of all series without selectors. */
+export function labelNames(view: IndexView, selectors: readonly Selector[]): string[] {
+  const names = new Set<string>();
+  for (const match of matchesOfAny(view, selectors)) match.addNames(names);
+  return [...names].sort();
+}
+
+/** The values that a label has in any series of the selectors, sorted; in all series without selectors. */
+export function labelValues(view: IndexView, label: string, selectors: readonly Selector[]): string[] {
+  const values = new Set<string>();
+  for (const match of matchesOfAny(view, selectors)) match.addValues(label, values);
+  return [...values].sort();
+}
+
+export interface Count {
+  readonly name: string;
+  readonly count: number;
+}
+
+/** What a tenant's series consist of; each list has the largest counts first. */
+export interface Cardinality {
+  readonly series: number;
+  readonly sources: number;
+  readonly labelPairs: number;
+  readonly seriesByName: readonly Count[];
+  readonly valuesByLabel: readonly Count[];
+  /** Names are `label=value`. */
+  readonly seriesByPair: readonly Count[];
+  /** UTF-8 bytes of a label's different values. */
+  readonly bytesByLabel: readonly Count[];
+  readonly seriesBySource: readonly { readonly source: Labels; readonly count: number }[];
+}
+
+/**
+ * Counts series by name, label, pair and source. Stored labels only.
+ *
+ * @param most entries of each list
+ */
+export function cardinality(view: IndexView, most: number): Cardinality {
+  const pairs: PairCounts = new Map();
+  const sources: { source: Labels; count: number }[] = [];
+  for (const { source, matches } of matchesBySource(matchesOf(view, []))) {
+    const [only, ...others] = matches;
+    if (others.length === 0) {
+      only!.addPairs(pairs);
+      sources.push({ source, count: only!.size });
+      continue;
+    }
+    // Several layouts may name the same series.
+    const known = new Set<string>();
+    for (const match of matches)
+      match.addPairs(pairs, (labels) => {
+        const before = known.size;
+        return known.add(labelsKey(labels)).size > before;
+      });
+    sources.push({ source, count: known.size });
+  }
+  const labels = [...pairs].map(([label, values]) => ({ label, values: [...values] }));
+  const ofPair = labels.flatMap(({ label, values }) =>
+    top(counts(values), most).map(({ name, count }) => ({ name: `${label}=${name}`, count })),
+  );
+  return {
+    series: sources.reduce((sum, { count }) => sum + count, 0),
+    sources: sources.length,
+    labelPairs: labels.reduce((sum, { values }) => sum + values.length, 0),
+    seriesByName: top(counts(pairs.get(METRIC_NAME) ?? []), most),
+    valuesByLabel: top(
+      labels.map(({ label, values }) => ({ name: label, count: values.length })),
+      most,
+    ),
+    seriesByPair: top(ofPair, most),
+    bytesByLabel: top(
+      labels.map(({ label, values }) => ({ name: label, count: bytesOf(values) })),
+      most,
+    ),
+    seriesBySource: top(sources, most),
+  };
+}
+
+function counts(values: Iterable<readonly [string, number]>): Count[] {
+  return Array.from(values, ([name, count]) => ({ name, count }));
+}
+
+function bytesOf(values: readonly (readonly [string, number])[]): number {
+  return values.reduce((sum, [value]) => sum + Buffer.byteLength(value), 0);
+}
+
+function top<T extends { readonly count: number }>(all: T[], most: number): T[] {
+  return all.sort((a, b) => b.count - a.count).slice(0, most);
+}
+
+function* matchesOfAny(view: IndexView, selectors: readonly Selector[]): Generator<LayoutMatch> {
+  for (const matchers of selectors.length === 0 ? [[]] : selectors) yield* matchesOf(view, matchers);
+}
