@@ -34,13 +34,18 @@ export function valuePattern(expression: string): ValuePattern {
   return globs(expression) ?? automaton(expression);
 }
 
-function automaton(expression: string): ValuePattern {
+function automatonOf(expression: string): RE2JS {
   const compiled = compile(expression);
   const size = compiled.programSize();
   if (size > MAX_INSTRUCTIONS)
     throw new InvalidPatternError(
       `the regular expression ${shown(expression)} compiles to ${size} instructions; at most ${MAX_INSTRUCTIONS} are allowed`,
     );
+  return compiled;
+}
+
+function automaton(expression: string): ValuePattern {
+  const compiled = automatonOf(expression);
   const [literal = ''] = /^[\w:/ -]+(?=[\w:/ -])/.exec(expression) ?? [];
   return {
     test: (value) => compiled.testExact(value),
@@ -69,6 +74,28 @@ function compile(expression: string): RE2JS {
 
 function shown(expression: string): string {
   return JSON.stringify(expression.length > 50 ? `${expression.slice(0, 50)}...` : expression);
+}
+
+/**
+ * Compiles an expression whose groups are wanted.
+ *
+ * @returns takes a value; if it matches as a whole, returns the text of a group by number or name, undefined for none
+ * @throws {InvalidPatternError}
+ */
+export function capturePattern(
+  expression: string,
+): (value: string) => ((group: string) => string | undefined) | undefined {
+  const compiled = automatonOf(expression);
+  const names = compiled.namedGroups() as Readonly<Record<string, number>>;
+  return (value) => {
+    const matcher = compiled.matcher(value);
+    if (!matcher.matches()) return undefined;
+    return (group) => {
+      const number = /^\d+$/.test(group) ? Number(group) : names[group];
+      if (number === undefined || number > matcher.groupCount()) return undefined;
+      return matcher.group(number) ?? undefined;
+    };
+  };
 }
 
 /** Literals with gaps between them; `gaps[i]`, the least characters between two, is 0 for `.*` and 1 for `.+`. */

@@ -1,0 +1,305 @@
+import { type Labels, labelsKey, METRIC_NAME } from '../model/labels';
+import { PromqlError } from './errors';
+import { plainText } from './numbers';
+import { CompensatedMean, CompensatedSum, quantileOf } from './sums';
+import type { Aggregation, AggregationOperator } from './syntax';
+import { type Budget, emptyVectors, type Vectors, withLabels } from './vectors';
+
+/** Which rows belong together: `groups[row]` is an index of `labels`. */
+interface Grouping {
+  readonly groups: Uint32Array;
+  readonly labels: Labels[];
+}
+
+type Grouped = Pick<Aggregation, 'labels' | 'without'>;
+
+function labelsOfGroup(labels: Labels, { labels: named, without }: Grouped): Labels {
+  return labels.filter(([name]) =>
+    without ? name !== METRIC_NAME && !named.includes(name) : named.includes(name),
+  );
+}
+
+function groupingOf(input: Vectors, by: Grouped): Grouping {
+  const indexes = new Map<string, number>();
+  const labels: Labels[] = [];
+  const groups = Uint32Array.from(input.labels, (each) => {
+    const group = labelsOfGroup(each, by);
+    const key = labelsKey(group);
+    const known = indexes.get(key);
+    if (known !== undefined) return known;
+    indexes.set(key, labels.length);
+    return labels.push(group) - 1;
+  });
+  return { groups, labels };
+}
+
+/** Gathers the values of one group at one step. */
+interface Accumulator {
+  add(value: number): void;
+  readonly result: number;
+}
+
+class Sum implements Accumulator {
+  private readonly sum = new CompensatedSum();
+  private isEmpty = true;
+
+  add(value: number): void {
+    // Adding to 0 would turn -0 into 0.
+    if (this.isEmpty) this.sum.sum = value;
+    else this.sum.add(value);
+    this.isEmpty = false;
+  }
+
+  get result(): number {
+    return this.sum.total;
+  }
+}
+
+class Mean extends CompensatedMean implements Accumulator {
+  get result(): number {
+    return this.mean;
+  }
+}
+
+class Extreme implements Accumulator {
+  result = Number.NaN;
+
+  constructor(private readonly sign: 1 | -1) {}
+
+  add(value: number): void {
+    if (value * this.sign > this.result * this.sign || Number.isNaN(this.result)) this.result = value;
+  }
+}
+
+class Count implements Accumulator {
+  result = 0;
+
+  add(): void {
+    this.result++;
+  }
+}
+
+class Group implements Accumulator {
+  readonly result = 1;
+
+  add(): void {}
+}
+
+/** The population's variance, by Welford's method. */
+class Variance implements Accumulator {
+  private count = 0;
+  private mean = 0;
+  private squares = 0;
+
+  add(value: number): void {
+    if (++this.count === 1) {
+      this.mean = value;
+      this.squares = Number.isFinite(value) ? 0 : Number.NaN;
+      return;
+    }
+    const delta = value - this.mean;
+    this.mean += delta / this.count;
+    this.squares += delta * (value - this.mean);
+  }
+
+  get result(): number {
+    return this.squares / this.count;
+  }
+}
+
+class Deviation extends Variance {
+  override get result(): number {
+    return Math.sqrt(super.result);
+  }
+}
+
+class Quantile implements Accumulator {
+  private readonly values: number[] = [];
+
+  constructor(private readonly q: number) {}
+
+  add(value: number): void {
+    this.values.push(value);
+  }
+
+  get result(): number {
+    return quantileOf(this.q, Float64Array.from(this.values));
+  }
+}
+
+function accumulator(op: AggregationOperator, param: number): Accumulator {
+  switch (op) {
+    case 'sum':
+      return new Sum();
+    case 'avg':
+      return new Mean();
+    case 'min':
+      return new Extreme(-1);
+    case 'max':
+      return new Extreme(1);
+    case 'count':
+      return new Count();
+    case 'group':
+      return new Group();
+    case 'stdvar':
+      return new Variance();
+    case 'stddev':
+      return new Deviation();
+    case 'quantile':
+      return new Quantile(param);
+    default:
+      throw new TypeError(`${op} keeps no running value`);
+  }
+}
+
+/** Rows after which the clock is looked at. */
+const ROWS_PER_CHECK = 256;
+
+/**
+ * Aggregates vectors at each step.
+ *
+ * @param params `quantile`'s argument at each step
+ */
+export function aggregate(
+  { op, ...by }: Grouped & { readonly op: AggregationOperator },
+  input: Vectors,
+  params: Float64Array | undefined,
+  budget: Budget,
+): Vectors {
+  const { steps, values, present } = input;
+  const { groups, labels } = groupingOf(input, by);
+  const output = budget.vectors(labels, steps);
+  const rowsOf = rowsByGroup(groups, labels.length);
+  const running: (Accumulator | undefined)[] = new Array(steps);
+  for (let group = 0; group < labels.length; group++) {
+    running.fill(undefined);
+    for (const [i, row] of rowsOf(group).entries()) {
+      if (i % ROWS_PER_CHECK === 0) budget.checkTime();
+      for (let step = 0, at = row * steps; step < steps; step++, at++) {
+        if (present[at] === 0) continue;
+        running[step] ??= accumulator(op, params?.[step] ?? 0);
+        running[step]!.add(values[at]!);
+      }
+    }
+    for (let step = 0, at = group * steps; step < steps; step++, at++) {
+      const found = running[step];
+      if (found === undefined) continue;
+      output.values[at] = found.result;
+      output.present[at] = 1;
+    }
+  }
+  return output;
+}
+
+function rowsByGroup(groups: Uint32Array, count: number): (group: number) => Uint32Array {
+  const starts = new Uint32Array(count + 1);
+  for (const group of groups) starts[group + 1]!++;
+  for (let i = 0; i < count; i++) starts[i + 1]! += starts[i]!;
+  const rows = new Uint32Array(groups.length);
+  const next = starts.slice();
+  for (const [row, group] of groups.entries()) rows[next[group]!++] = row;
+  return (group) => rows.subarray(starts[group]!, starts[group + 1]!);
+}
+
+/**
+ * Keeps the k highest or lowest values of each group at each step; NaN comes last.
+ *
+ * @returns rows in the order of their groups, and of an instant query by value
+ * @throws {PromqlError} when a k is no number that fits 64 bits
+ */
+export function selectTop(
+  { op, ...by }: Grouped & { readonly op: 'topk' | 'bottomk' },
+  input: Vectors,
+  params: Float64Array,
+  budget: Budget,
+): Vectors {
+  const { steps, values, present } = input;
+  if (params.every((k) => k < 1)) return emptyVectors(steps);
+  const wrong = params.find((k) => Number.isNaN(k) || Math.abs(k) >= 2 ** 63);
+  if (wrong !== undefined)
+    throw new PromqlError(
+      'execution',
+      Number.isNaN(wrong)
+        ? 'Parameter value is NaN'
+        : `Scalar value ${wrong} ${wrong > 0 ? 'overflows' : 'underflows'} int64`,
+    );
+  const { groups, labels } = groupingOf(input, by);
+  const rowsOf = rowsByGroup(groups, labels.length);
+  const sign = op === 'topk' ? 1 : -1;
+  const isBetter = (a: number, b: number) => a * sign > b * sign || (Number.isNaN(b) && !Number.isNaN(a));
+  const kept = new Uint8Array(present.length);
+  const order: number[] = [];
+  for (let group = 0; group < labels.length; group++) {
+    budget.checkTime();
+    const rows = rowsOf(group);
+    for (let step = 0; step < steps; step++) {
+      const k = Math.trunc(params[step]!);
+      if (k < 1) continue;
+      const at = (row: number) => values[row * steps + step]!;
+      let best = Array.from(rows).filter((row) => present[row * steps + step] === 1);
+      best.sort((a, b) => (isBetter(at(a), at(b)) ? -1 : isBetter(at(b), at(a)) ? 1 : 0));
+      best = best.slice(0, k);
+      for (const row of best) kept[row * steps + step] = 1;
+      if (steps === 1) order.push(...best);
+    }
+  }
+  if (steps > 1) return { ...input, present: kept };
+  return {
+    steps,
+    labels: order.map((row) => input.labels[row]!),
+    values: Float64Array.from(order, (row) => values[row]!),
+    present: new Uint8Array(order.length).fill(1),
+  };
+}
+
+/** Counts the elements of each value, which becomes a label. */
+export function countValues(label: string, by: Grouped, input: Vectors, budget: Budget): Vectors {
+  const { steps, values, present } = input;
+  const grouped = by.without ? by : { ...by, labels: [...by.labels, label] };
+  const rows = new Map<string, { labels: Labels; counts: Map<number, number> }>();
+  for (const [row, labels] of input.labels.entries()) {
+    if (row % ROWS_PER_CHECK === 0) budget.checkTime();
+    const groupOf = new Map<string, { labels: Labels; counts: Map<number, number> }>();
+    for (let step = 0; step < steps; step++) {
+      if (present[row * steps + step] === 0) continue;
+      const text = plainText(values[row * steps + step]!);
+      let group = groupOf.get(text);
+      if (group === undefined) {
+        const named = labelsOfGroup(withLabels(labels, new Map([[label, text]])), grouped);
+        const key = labelsKey(named);
+        group = rows.get(key) ?? { labels: named, counts: new Map() };
+        rows.set(key, group);
+        groupOf.set(text, group);
+      }
+      group.counts.set(step, (group.counts.get(step) ?? 0) + 1);
+    }
+  }
+  const found = [...rows.values()];
+  const output = budget.vectors(
+    found.map(({ labels }) => labels),
+    steps,
+  );
+  for (const [row, { counts }] of found.entries())
+    for (const [step, count] of counts) {
+      output.values[row * steps + step] = count;
+      output.present[row * steps + step] = 1;
+    }
+  return output;
+}
+
+/** Sorts an instant vector by value, NaN last. */
+export function sortByValue(input: Vectors, sign: 1 | -1): Vectors {
+  const { labels, values } = input;
+  const order = labels.map((_, row) => row).filter((row) => input.present[row] === 1);
+  const rank = (a: number, b: number) => {
+    if (Number.isNaN(a) || Number.isNaN(b)) return Number(Number.isNaN(a)) - Number(Number.isNaN(b));
+    return a === b ? 0 : a * sign < b * sign ? -1 : 1;
+  };
+  order.sort((a, b) => rank(values[a]!, values[b]!));
+  return {
+    steps: 1,
+    labels: order.map((row) => labels[row]!),
+    values: Float64Array.from(order, (row) => values[row]!),
+    present: new Uint8Array(order.length).fill(1),
+  };
+}

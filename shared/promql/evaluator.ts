@@ -1,0 +1,491 @@
+import { type Labels, labelValue, METRIC_NAME } from '../model/labels';
+import { aggregate, countValues, selectTop, sortByValue } from './aggregate';
+import { durationMs } from './durations';
+import { PromqlError } from './errors';
+import { DATE_FUNCTIONS, FLOAT_FUNCTIONS, greatest, least } from './float-functions';
+import { type BucketRemarks, bucketFraction, bucketQuantile, overHistograms } from './histogram';
+import { labelJoin, labelReplace } from './label-functions';
+import { combine, OPERATIONS, withScalar } from './operators';
+import { type QueryContext, referenceOf, subquerySteps } from './plan';
+import { type SampleColumns, staleMarkers } from './store';
+import {
+  type Aggregation,
+  type Binary,
+  type Call,
+  type Expr,
+  type RangeSelector,
+  type Selector,
+  type Shift,
+  type Subquery,
+  typeOf,
+} from './syntax';
+import {
+  type Budget,
+  emptyVectors,
+  mergeSameLabels,
+  Rows,
+  requireDistinctLabels,
+  type Steps,
+  type Vectors,
+  withLabels,
+  withoutName,
+} from './vectors';
+import { type Samples, WINDOW_FUNCTIONS, type WindowFunction } from './window-functions';
+
+/** Remarks on an answer, each once. */
+export class Remarks {
+  readonly warnings = new Set<string>();
+  readonly infos = new Set<string>();
+
+  constructor(private readonly positionOf: (expr: Expr) => string) {}
+
+  warn(text: string, at: Expr): void {
+    this.warnings.add(`PromQL warning: ${text} (${this.positionOf(at)})`);
+  }
+
+  inform(text: string, at: Expr): void {
+    this.infos.add(`PromQL info: ${text} (${this.positionOf(at)})`);
+  }
+}
+
+/** Range functions that keep the metric's name. */
+const KEEPS_NAME: ReadonlySet<string> = new Set(['first_over_time', 'last_over_time']);
+
+/** Evaluates expressions on samples that were fetched before. */
+export class Evaluator {
+  constructor(
+    private readonly fetched: ReadonlyMap<Selector, readonly SampleColumns[]>,
+    private readonly context: QueryContext,
+    private readonly budget: Budget,
+    readonly remarks: Remarks,
+  ) {}
+
+  /** Evaluates an expression of type scalar: one value a step. */
+  scalars(given: Expr, steps: Steps): Float64Array {
+    const expr = unwrapped(given);
+    this.budget.checkTime();
+    switch (expr.kind) {
+      case 'number':
+        return new Float64Array(steps.count).fill(expr.value);
+      case 'unary': {
+        const values = this.scalars(expr.expr, steps);
+        return expr.op === '-' ? values.map((value) => -value) : values;
+      }
+      case 'binary': {
+        const [left, right] = [this.scalars(expr.left, steps), this.scalars(expr.right, steps)];
+        const operate = OPERATIONS[expr.op as keyof typeof OPERATIONS];
+        return left.map((value, step) => operate(value, right[step]!));
+      }
+      case 'call':
+        if (expr.func.name === 'pi') return new Float64Array(steps.count).fill(Math.PI);
+        if (expr.func.name === 'time') return timesOf(steps).map((ms) => ms / 1000);
+        if (expr.func.name === 'scalar') return this.onlyValues(expr.args[0]!, steps);
+    }
+    throw new TypeError(`${expr.kind} is no scalar`);
+  }
+
+  /** `scalar()`: the value of a vector's only element, else NaN. */
+  private onlyValues(expr: Expr, { count, ...rest }: Steps): Float64Array {
+    const { labels, values, present } = this.vectors(expr, { count, ...rest });
+    const found = new Uint32Array(count);
+    const result = new Float64Array(count).fill(Number.NaN);
+    for (let row = 0; row < labels.length; row++)
+      for (let step = 0, at = row * count; step < count; step++, at++) {
+        if (present[at] === 0) continue;
+        found[step]!++;
+        result[step] = found[step] === 1 ? values[at]! : Number.NaN;
+      }
+    return result;
+  }
+
+  /** Evaluates an expression of type instant vector at all steps. */
+  vectors(given: Expr, steps: Steps): Vectors {
+    const expr = unwrapped(given);
+    if (steps.count === 0) return emptyVectors(0);
+    return this.budget.scope(
+      () => this.vectorsOf(expr, steps),
+      ({ present }) => present.length,
+    );
+  }
+
+  private vectorsOf(expr: Expr, steps: Steps): Vectors {
+    switch (expr.kind) {
+      case 'selector':
+        return this.instants(expr, steps, (samples, index) => samples.values[index]!);
+      case 'aggregation':
+        return this.aggregation(expr, steps);
+      case 'binary':
+        return this.binary(expr, steps);
+      case 'unary': {
+        const input = this.vectors(expr.expr, steps);
+        if (expr.op === '+') return input;
+        return this.each(input, (value) => -value);
+      }
+      case 'call':
+        return this.call(expr, steps);
+      default:
+        throw new TypeError(`${expr.kind} is no instant vector`);
+    }
+  }
+
+  /** Looks up, for each step, the newest sample of the lookback time, unless it is a stale marker. */
+  private instants(
+    selector: Selector,
+    { startMs, stepMs, count }: Steps,
+    valueAt: (samples: SampleColumns, index: number) => number,
+  ): Vectors {
+    const series = this.fetched.get(selector)!;
+    const reference = referenceOf(selector, this.context);
+    const rows = new Rows(this.budget, series.length, count);
+    for (const [i, samples] of series.entries()) {
+      if (i % 256 === 0) this.budget.checkTime();
+      const { timestamps } = samples;
+      const stale = staleMarkers(samples.values);
+      const { values, present, offset } = rows.next;
+      let isEmpty = true;
+      let index = -1;
+      for (let step = 0; step < count; step++) {
+        const atMs = reference.of(startMs + step * stepMs);
+        while (index + 1 < timestamps.length && timestamps[index + 1]! <= atMs) index++;
+        if (index < 0 || timestamps[index]! <= atMs - this.context.lookbackMs || stale?.[index] === 1)
+          continue;
+        values[offset + step] = valueAt(samples, index);
+        present[offset + step] = 1;
+        isEmpty = false;
+      }
+      rows.end(samples.labels, isEmpty);
+    }
+    return rows.vectors();
+  }
+
+  /** Applies a function to each value; the name is dropped. */
+  private each(input: Vectors, compute: (value: number, step: number) => number): Vectors {
+    const output = this.budget.vectors(input.labels.map(withoutName), input.steps);
+    output.present.set(input.present);
+    const { steps, values, present } = input;
+    for (let at = 0, step = 0; at < values.length; at++) {
+      if (present[at] === 1) output.values[at] = compute(values[at]!, step);
+      if (++step === steps) step = 0;
+    }
+    return mergeSameLabels(output);
+  }
+
+  private binary(expr: Binary, steps: Steps): Vectors {
+    const { left, right } = expr;
+    if (typeOf(right) === 'scalar')
+      return withScalar(expr, this.vectors(left, steps), this.scalars(right, steps), false, this.budget);
+    if (typeOf(left) === 'scalar')
+      return withScalar(expr, this.vectors(right, steps), this.scalars(left, steps), true, this.budget);
+    return combine(expr, this.vectors(left, steps), this.vectors(right, steps), this.budget);
+  }
+
+  private aggregation(expr: Aggregation, steps: Steps): Vectors {
+    const { op, param } = expr;
+    if (op === 'count_values') {
+      const label = textOf(param!);
+      if (label === '') throw new PromqlError('execution', 'invalid label name ""');
+      return countValues(label, expr, this.vectors(expr.expr, steps), this.budget);
+    }
+    const params = param === undefined ? undefined : this.scalars(param, steps);
+    if (op === 'quantile') this.checkQuantiles(params!, param!);
+    const input = this.vectors(expr.expr, steps);
+    return op === 'topk' || op === 'bottomk'
+      ? selectTop({ ...expr, op }, input, params!, this.budget)
+      : aggregate(expr, input, params, this.budget);
+  }
+
+  private checkQuantiles(quantiles: Float64Array, at: Expr): void {
+    const wrong = quantiles.find((q) => !(q >= 0 && q <= 1));
+    if (wrong !== undefined)
+      this.remarks.warn(`quantile value should be between 0 and 1, got ${goNumber(wrong)}`, at);
+  }
+
+  private call(expr: Call, steps: Steps): Vectors {
+    const { name } = expr.func;
+    const args = expr.args.map(unwrapped);
+    const [first, second, third] = args as [Expr, Expr, Expr];
+    const float = FLOAT_FUNCTIONS[name];
+    if (float !== undefined) return this.each(this.vectors(first, steps), float);
+    const date = DATE_FUNCTIONS[name];
+    if (date !== undefined) {
+      const times = first === undefined ? this.constant(timesOf(steps).map((ms) => ms / 1000)) : undefined;
+      return this.each(times ?? this.vectors(first, steps), date);
+    }
+    const window = WINDOW_FUNCTIONS[name];
+    if (window !== undefined) return this.windowed(expr, window, steps);
+    switch (name) {
+      case 'absent':
+        return this.absent(this.vectors(first, steps), first, steps);
+      case 'absent_over_time':
+        return this.absent(this.windowed(expr, WINDOW_FUNCTIONS.present_over_time!, steps), first, steps);
+      case 'clamp':
+        return this.clamp(first, steps, this.scalars(second, steps), this.scalars(third, steps));
+      case 'clamp_max':
+        return this.clamp(first, steps, undefined, this.scalars(second, steps));
+      case 'clamp_min':
+        return this.clamp(first, steps, this.scalars(second, steps), undefined);
+      case 'round': {
+        const nearest = second === undefined ? undefined : this.scalars(second, steps);
+        return this.each(this.vectors(first, steps), (value, step) => {
+          const inverse = 1 / (nearest?.[step] ?? 1);
+          return Math.floor(value * inverse + 0.5) / inverse;
+        });
+      }
+      case 'sort':
+      case 'sort_desc': {
+        const input = this.vectors(first, steps);
+        if (steps.count === 1) return sortByValue(input, name === 'sort' ? 1 : -1);
+        this.remarks.warn(
+          'sort is ineffective for range queries since results are always ordered by labels',
+          expr,
+        );
+        return input;
+      }
+      case 'timestamp':
+        return this.timestamps(first, steps);
+      case 'vector':
+        return this.constant(this.scalars(first, steps));
+      case 'histogram_quantile':
+        return this.histogramQuantile(first, second, steps);
+      case 'histogram_fraction': {
+        const [lower, upper] = [this.scalars(first, steps), this.scalars(second, steps)];
+        return overHistograms(
+          this.vectors(third, steps),
+          this.budget,
+          this.bucketRemarks(third),
+          (buckets, step) => bucketFraction(lower[step]!, upper[step]!, buckets),
+        );
+      }
+      case 'label_replace': {
+        const [target, replacement, source, pattern] = args.slice(1).map(textOf) as [
+          string,
+          string,
+          string,
+          string,
+        ];
+        return this.relabelled(first, steps, labelReplace(target, replacement, source, pattern));
+      }
+      case 'label_join': {
+        const [target, separator, ...sources] = args.slice(1).map(textOf) as [string, string, ...string[]];
+        return this.relabelled(first, steps, labelJoin(target, separator, sources));
+      }
+    }
+    throw new TypeError(`${name} is no function of instant vectors`);
+  }
+
+  private constant(values: Float64Array): Vectors {
+    return { steps: values.length, labels: [[]], values, present: new Uint8Array(values.length).fill(1) };
+  }
+
+  private clamp(
+    expr: Expr,
+    steps: Steps,
+    lowest: Float64Array | undefined,
+    highest: Float64Array | undefined,
+  ): Vectors {
+    const input = this.vectors(expr, steps);
+    const low = (step: number) => lowest?.[step] ?? Number.NEGATIVE_INFINITY;
+    const high = (step: number) => highest?.[step] ?? Number.POSITIVE_INFINITY;
+    const output = this.each(input, (value, step) => greatest(low(step), least(high(step), value)));
+    // Bounds that cross leave nothing.
+    for (let at = 0, step = 0; at < output.present.length; at++) {
+      if (high(step) < low(step)) output.present[at] = 0;
+      if (++step === output.steps) step = 0;
+    }
+    return output;
+  }
+
+  private relabelled(expr: Expr, steps: Steps, change: (labels: Labels) => Labels): Vectors {
+    const input = this.vectors(expr, steps);
+    return mergeSameLabels({
+      ...input,
+      labels: input.labels.map(change),
+      values: input.values.slice(),
+      present: input.present.slice(),
+    });
+  }
+
+  private timestamps(expr: Expr, steps: Steps): Vectors {
+    if (expr.kind === 'selector') {
+      const found = this.instants(expr, steps, ({ timestamps }, index) => timestamps[index]! / 1000);
+      return this.each(found, (seconds) => seconds);
+    }
+    const times = timesOf(steps);
+    return this.each(this.vectors(expr, steps), (_, step) => times[step]! / 1000);
+  }
+
+  /** 1 at the steps at which there is no element, with the labels that the selector names. */
+  private absent(input: Vectors, of: Expr, { count }: Steps): Vectors {
+    const isPresent = new Uint8Array(count);
+    for (let at = 0, step = 0; at < input.present.length; at++) {
+      isPresent[step]! |= input.present[at]!;
+      if (++step === count) step = 0;
+    }
+    if (!isPresent.includes(0)) return emptyVectors(count);
+    return {
+      steps: count,
+      labels: [labelsOfAbsent(of)],
+      values: new Float64Array(count).fill(1),
+      present: isPresent.map((is) => 1 - is),
+    };
+  }
+
+  private histogramQuantile(q: Expr, expr: Expr, steps: Steps): Vectors {
+    const quantiles = this.scalars(q, steps);
+    this.checkQuantiles(quantiles, q);
+    const remarks = this.bucketRemarks(expr);
+    return overHistograms(this.vectors(expr, steps), this.budget, remarks, (buckets, step) =>
+      bucketQuantile(quantiles[step]!, buckets, remarks),
+    );
+  }
+
+  private bucketRemarks(at: Expr): BucketRemarks {
+    return {
+      badBucket: (le) =>
+        this.remarks.warn(
+          `bucket label "le" is missing or has a malformed value of ${JSON.stringify(le)}`,
+          at,
+        ),
+      forcedMonotonic: () =>
+        this.remarks.inform(
+          'input to histogram_quantile needed to be fixed for monotonicity (see https://prometheus.io/docs/prometheus/latest/querying/functions/#histogram_quantile)',
+          at,
+        ),
+    };
+  }
+
+  /** Applies a function of a range vector to the window of each step. */
+  private windowed({ func, args }: Call, { least: fewest, of }: WindowFunction, steps: Steps): Vectors {
+    const range = args.map(unwrapped).find((arg) => typeOf(arg) === 'matrix') as RangeSelector | Subquery;
+    const scalar = args.find((arg) => typeOf(arg) === 'scalar');
+    const params = scalar === undefined ? undefined : this.scalars(scalar, steps);
+    if (func.name === 'quantile_over_time') this.checkQuantiles(params!, scalar!);
+    const rangeMs = durationMs(range.range, this.context);
+    const shift: Shift = range.kind === 'range' ? range.selector : range;
+    const reference = referenceOf(shift, this.context);
+    const series = this.rangeSeries(range, steps);
+    const rows = new Rows(this.budget, series.length, steps.count);
+    const window = { evalMs: 0, startMs: 0, endMs: 0, param: 0 };
+    for (const [i, samples] of series.entries()) {
+      if (i % 64 === 0) this.budget.checkTime();
+      const { timestamps } = samples;
+      const compute = of(samples);
+      const { values, present, offset } = rows.next;
+      let [from, to, isEmpty] = [0, 0, true];
+      for (let step = 0, work = 0; step < steps.count; step++) {
+        window.evalMs = steps.startMs + step * steps.stepMs;
+        window.endMs = reference.of(window.evalMs);
+        window.startMs = window.endMs - rangeMs;
+        while (to < timestamps.length && timestamps[to]! <= window.endMs) to++;
+        while (from < to && timestamps[from]! <= window.startMs) from++;
+        if (to - from < fewest) continue;
+        work += to - from;
+        if (work > SAMPLES_PER_CHECK) {
+          this.budget.checkTime();
+          work = 0;
+        }
+        window.param = params?.[step] ?? 0;
+        values[offset + step] = compute(from, to, window);
+        present[offset + step] = 1;
+        isEmpty = false;
+      }
+      if (!isEmpty && (func.name === 'rate' || func.name === 'increase'))
+        this.checkCounter(samples.labels, args[0]!);
+      rows.end(KEEPS_NAME.has(func.name) ? samples.labels : withoutName(samples.labels), isEmpty);
+    }
+    const output = rows.vectors();
+    return func.name === 'absent_over_time' ? output : requireDistinctLabels(output);
+  }
+
+  private checkCounter(labels: Labels, at: Expr): void {
+    const name = labelValue(labels, METRIC_NAME) ?? '';
+    if (name !== '' && !/_(total|sum|count|bucket)$/.test(name))
+      this.remarks.inform(
+        `metric might not be a counter, name does not end in _total/_sum/_count/_bucket: ${JSON.stringify(name)}`,
+        at,
+      );
+  }
+
+  /** The samples of a range vector at the first step. */
+  windowOf(range: RangeSelector | Subquery, steps: Steps): (Samples & { readonly labels: Labels })[] {
+    const rangeMs = durationMs(range.range, this.context);
+    const endMs = referenceOf(range.kind === 'range' ? range.selector : range, this.context).of(
+      steps.startMs,
+    );
+    return this.rangeSeries(range, steps).flatMap(({ labels, timestamps, values }) => {
+      const from = timestamps.findIndex((ms) => ms > endMs - rangeMs);
+      const after = timestamps.findIndex((ms) => ms > endMs);
+      const to = after < 0 ? timestamps.length : after;
+      if (from < 0 || from >= to) return [];
+      return [{ labels, timestamps: timestamps.slice(from, to), values: values.slice(from, to) }];
+    });
+  }
+
+  /** The samples that windows are cut from, without stale markers. */
+  private rangeSeries(
+    range: RangeSelector | Subquery,
+    steps: Steps,
+  ): (Samples & { readonly labels: Labels })[] {
+    if (range.kind === 'range') return this.fetched.get(range.selector)!.map(withoutStale);
+    const inner = subquerySteps(range, steps, this.context);
+    if (inner.count === 0) return [];
+    const { labels, values, present } = this.vectors(range.expr, inner);
+    const times = timesOf(inner);
+    return labels.map((each, row) => {
+      const [from, to] = [row * inner.count, (row + 1) * inner.count];
+      const isThere = present.subarray(from, to);
+      if (!isThere.includes(0)) return { labels: each, timestamps: times, values: values.subarray(from, to) };
+      return {
+        labels: each,
+        timestamps: times.filter((_, step) => isThere[step] === 1),
+        values: values.subarray(from, to).filter((_, step) => isThere[step] === 1),
+      };
+    });
+  }
+}
+
+/** Samples of windows between looks at the clock. */
+const SAMPLES_PER_CHECK = 100_000;
+
+function withoutStale(samples: SampleColumns): SampleColumns {
+  const stale = staleMarkers(samples.values);
+  if (stale === undefined) return samples;
+  return {
+    labels: samples.labels,
+    timestamps: samples.timestamps.filter((_, i) => stale[i] === 0),
+    values: samples.values.filter((_, i) => stale[i] === 0),
+  };
+}
+
+function timesOf({ startMs, stepMs, count }: Steps): Float64Array {
+  return Float64Array.from({ length: count }, (_, step) => startMs + step * stepMs);
+}
+
+/** The expression inside any number of parentheses. */
+function unwrapped(expr: Expr): Expr {
+  let inner = expr;
+  while (inner.kind === 'paren') inner = inner.expr;
+  return inner;
+}
+
+function textOf(expr: Expr): string {
+  const inner = unwrapped(expr);
+  if (inner.kind !== 'string') throw new TypeError(`${inner.kind} is no string`);
+  return inner.value;
+}
+
+/** Labels that a selector's `=` matchers name, each once; none of other expressions. */
+function labelsOfAbsent(of: Expr): Labels {
+  const selector = of.kind === 'range' ? of.selector : of;
+  if (selector.kind !== 'selector') return [];
+  const found = new Map<string, string>();
+  for (const { label, op, value } of selector.matchers) {
+    if (label === METRIC_NAME) continue;
+    found.set(label, op === '=' && !found.has(label) ? value : '');
+  }
+  return withLabels([], found);
+}
+
+function goNumber(value: number): string {
+  return Math.abs(value) === Number.POSITIVE_INFINITY ? (value > 0 ? '+Inf' : '-Inf') : String(value);
+}

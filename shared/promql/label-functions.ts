@@ -1,0 +1,59 @@
+import { type Labels, labelValue } from '../model/labels';
+import { capturePattern, InvalidPatternError } from '../model/value-pattern';
+import { PromqlError } from './errors';
+import { withLabels } from './vectors';
+
+/**
+ * Makes `label_replace` of its arguments: sets a label to a text in which `$1`, `${1}` and `${name}` stand for parts of
+ * another label's value. `$1x` is the group named "1x".
+ *
+ * @throws {PromqlError} when the expression or the label's name is invalid
+ */
+export function labelReplace(
+  target: string,
+  replacement: string,
+  source: string,
+  expression: string,
+): (labels: Labels) => Labels {
+  requireName(target, 'destination', 'label_replace');
+  let match: ReturnType<typeof capturePattern>;
+  try {
+    match = capturePattern(expression);
+  } catch (error) {
+    if (error instanceof InvalidPatternError)
+      throw new PromqlError(
+        'execution',
+        `invalid regular expression in label_replace(): ${expression.slice(0, 200)}: ${error.message}`,
+      );
+    throw error;
+  }
+  return (labels) => {
+    const groups = match(labelValue(labels, source) ?? '');
+    if (groups === undefined) return labels;
+    const text = replacement.replaceAll(/\$(?:(\$)|(\w+)|\{(\w+)\})/g, (_, dollar, bare, braced) =>
+      dollar === undefined ? (groups(bare ?? braced) ?? '') : '$',
+    );
+    return withLabels(labels, new Map([[target, text]]));
+  };
+}
+
+/** Makes `label_join` of its arguments: sets a label to others' values, joined. */
+export function labelJoin(
+  target: string,
+  separator: string,
+  sources: readonly string[],
+): (labels: Labels) => Labels {
+  for (const source of sources) requireName(source, 'source', 'label_join');
+  requireName(target, 'destination', 'label_join');
+  return (labels) =>
+    withLabels(
+      labels,
+      new Map([[target, sources.map((source) => labelValue(labels, source) ?? '').join(separator)]]),
+    );
+}
+
+function requireName(name: string, role: string, called: string): void {
+  // Bytes that are no UTF-8 were read as U+FFFD.
+  if (name === '' || name.includes('\ufffd'))
+    throw new PromqlError('execution', `invalid ${role} label name in ${called}(): ${name}`);
+}

@@ -1,0 +1,76 @@
+import type { TimeRange } from '../model/selection';
+import { durationMs, type QueryTimes } from './durations';
+import { childrenOf, type Expr, type Selector, type Shift, type Subquery } from './syntax';
+import type { Steps } from './vectors';
+
+/** Times that hold for a whole query. */
+export interface QueryContext extends QueryTimes {
+  readonly startMs: number;
+  readonly endMs: number;
+  /** How long a sample stands for later times, ms. */
+  readonly lookbackMs: number;
+  /** The step of subqueries that name none, ms. */
+  readonly subqueryStepMs: number;
+}
+
+/** The time that a selector or subquery looks at for a step, before its range. */
+export interface Reference {
+  readonly of: (evalMs: number) => number;
+  readonly isFixed: boolean;
+}
+
+export function referenceOf({ at, offset }: Shift, context: QueryContext): Reference {
+  const offsetMs = offset === undefined ? 0 : durationMs(offset, context, true);
+  if (at === undefined) return { of: (evalMs) => evalMs - offsetMs, isFixed: false };
+  const time = (at === 'start' ? context.startMs : at === 'end' ? context.endMs : at) - offsetMs;
+  return { of: () => time, isFixed: true };
+}
+
+/** A subquery's own steps: multiples of its step since epoch, over all the windows of the steps around it. */
+export function subquerySteps(
+  subquery: Subquery,
+  { startMs, stepMs, count }: Steps,
+  context: QueryContext,
+): Steps {
+  const rangeMs = durationMs(subquery.range, context);
+  const ownStepMs = subquery.step === undefined ? context.subqueryStepMs : durationMs(subquery.step, context);
+  const reference = referenceOf(subquery, context);
+  const beforeMs = reference.of(startMs) - rangeMs;
+  const lastMs = reference.of(startMs + Math.max(0, count - 1) * stepMs);
+  // The window is open to the left.
+  const firstMs = (Math.floor(beforeMs / ownStepMs) + 1) * ownStepMs;
+  return {
+    startMs: firstMs,
+    stepMs: ownStepMs,
+    count: count === 0 || lastMs < firstMs ? 0 : Math.floor((lastMs - firstMs) / ownStepMs) + 1,
+  };
+}
+
+export interface PlannedSelect {
+  readonly selector: Selector;
+  readonly range: TimeRange;
+}
+
+/** The samples that each selector of an expression needs. */
+export function planSelects(expr: Expr, steps: Steps, context: QueryContext): PlannedSelect[] {
+  if (steps.count === 0) return [];
+  if (expr.kind === 'selector')
+    return [{ selector: expr, range: rangeOf(expr, context.lookbackMs, steps, context) }];
+  if (expr.kind === 'range')
+    return [
+      {
+        selector: expr.selector,
+        range: rangeOf(expr.selector, durationMs(expr.range, context), steps, context),
+      },
+    ];
+  const inner = expr.kind === 'subquery' ? subquerySteps(expr, steps, context) : steps;
+  return childrenOf(expr).flatMap((child) => planSelects(child, inner, context));
+}
+
+function rangeOf(selector: Selector, lengthMs: number, steps: Steps, context: QueryContext): TimeRange {
+  const reference = referenceOf(selector, context);
+  const firstMs = reference.of(steps.startMs);
+  const lastMs = reference.of(steps.startMs + (steps.count - 1) * steps.stepMs);
+  // From after the window's start to its end, which is part of it.
+  return { fromMs: firstMs - lengthMs + 1, toMs: lastMs + 1 };
+}

@@ -1,0 +1,253 @@
+import type { Labels } from '../model/labels';
+import type { TimeRange } from '../model/selection';
+import { PromqlError } from './errors';
+import { Evaluator, Remarks } from './evaluator';
+import { parsePromql } from './parser';
+import { type PlannedSelect, planSelects, type QueryContext } from './plan';
+import type { SampleColumns, SampleStore } from './store';
+import { type Expr, type Selector, typeOf } from './syntax';
+import { Budget, compareLabels, type Steps, type Vectors } from './vectors';
+import type { Samples } from './window-functions';
+
+/** What one query may take. */
+export interface QueryLimits {
+  /** Series of all selectors. */
+  readonly maxSeries: number;
+  /** Samples of all selectors. */
+  readonly maxSamples: number;
+  /** Values of intermediate vectors at one time. */
+  readonly maxPoints: number;
+}
+
+export interface QueryOptions {
+  /** @default 5 minutes */
+  readonly lookbackMs?: number;
+  /** The step of subqueries that name none. @default 1 minute */
+  readonly subqueryStepMs?: number;
+  readonly limits: QueryLimits;
+  /** Whether the query has run out of time. */
+  readonly isLate: () => boolean;
+}
+
+/** A time range and step, ms; an instant query has `startMs` twice. */
+export interface QueryRange {
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly stepMs: number;
+}
+
+/** A series of an answer. */
+export interface ResultSeries extends Samples {
+  readonly labels: Labels;
+}
+
+export type QueryValue =
+  | { readonly type: 'scalar'; readonly timestamps: Float64Array; readonly values: Float64Array }
+  | { readonly type: 'string'; readonly value: string }
+  | { readonly type: 'vector' | 'matrix'; readonly series: readonly ResultSeries[] };
+
+export interface QueryResult {
+  readonly value: QueryValue;
+  readonly warnings: readonly string[];
+  readonly infos: readonly string[];
+  readonly series: number;
+  readonly samples: number;
+}
+
+const MINUTE_MS = 60_000;
+
+/**
+ * Evaluates an expression at one time.
+ *
+ * @returns a scalar, string, instant vector, or the raw samples of a range vector
+ * @throws {PromqlError}
+ */
+export async function instantQuery(
+  store: SampleStore,
+  text: string,
+  atMs: number,
+  options: QueryOptions,
+): Promise<QueryResult> {
+  const expr = parsePromql(text);
+  return evaluate(store, text, expr, { startMs: atMs, endMs: atMs, stepMs: 1 }, options, true);
+}
+
+/**
+ * Evaluates an expression at every step of a range.
+ *
+ * @returns a matrix, sorted by labels
+ * @throws {PromqlError}
+ */
+export async function rangeQuery(
+  store: SampleStore,
+  text: string,
+  range: QueryRange,
+  options: QueryOptions,
+): Promise<QueryResult> {
+  const expr = parsePromql(text);
+  const type = typeOf(expr);
+  if (type === 'matrix' || type === 'string')
+    throw new PromqlError(
+      'bad_data',
+      `invalid expression type "${type === 'matrix' ? 'range vector' : type}" for range query, must be Scalar or instant Vector`,
+    );
+  return evaluate(store, text, expr, range, options, false);
+}
+
+async function evaluate(
+  store: SampleStore,
+  text: string,
+  expr: Expr,
+  { startMs, endMs, stepMs }: QueryRange,
+  { lookbackMs = 5 * MINUTE_MS, subqueryStepMs = MINUTE_MS, limits, isLate }: QueryOptions,
+  isInstant: boolean,
+): Promise<QueryResult> {
+  const steps: Steps = { startMs, stepMs, count: Math.floor((endMs - startMs) / stepMs) + 1 };
+  const context: QueryContext = {
+    startMs,
+    endMs,
+    stepMs: isInstant ? 0 : stepMs,
+    rangeMs: endMs - startMs,
+    lookbackMs,
+    subqueryStepMs,
+  };
+  const planned = planSelects(expr, steps, context);
+  const fetched = await fetchAll(store, planned, limits);
+  const remarks = new Remarks(positionsIn(text));
+  const evaluator = new Evaluator(fetched.of, context, new Budget(limits.maxPoints, isLate), remarks);
+  const value = resultOf(evaluator, expr, steps, isInstant);
+  return {
+    value,
+    warnings: [...fetched.warnings, ...remarks.warnings],
+    infos: [...remarks.infos],
+    series: fetched.series,
+    samples: fetched.samples,
+  };
+}
+
+function resultOf(evaluator: Evaluator, expr: Expr, steps: Steps, isInstant: boolean): QueryValue {
+  switch (typeOf(expr)) {
+    case 'string':
+      return { type: 'string', value: (inner(expr) as { value: string }).value };
+    case 'scalar': {
+      const values = evaluator.scalars(expr, steps);
+      const timestamps = values.map((_, step) => steps.startMs + step * steps.stepMs);
+      return isInstant
+        ? { type: 'scalar', timestamps, values }
+        : { type: 'matrix', series: [{ labels: [], timestamps, values }] };
+    }
+    case 'vector': {
+      const series = seriesOf(evaluator.vectors(expr, steps), steps);
+      if (!isInstant || !isOrdered(expr)) sortSeries(series);
+      return { type: isInstant ? 'vector' : 'matrix', series };
+    }
+    case 'matrix': {
+      const range = inner(expr) as Extract<Expr, { kind: 'range' | 'subquery' }>;
+      return { type: 'matrix', series: sortSeries(evaluator.windowOf(range, steps)) };
+    }
+  }
+}
+
+function inner(expr: Expr): Expr {
+  return expr.kind === 'paren' ? inner(expr.expr) : expr;
+}
+
+/** Whether the order of an instant query's elements is part of its answer. */
+function isOrdered(given: Expr): boolean {
+  const expr = inner(given);
+  return (
+    (expr.kind === 'call' && expr.func.name.startsWith('sort')) ||
+    (expr.kind === 'aggregation' && (expr.op === 'topk' || expr.op === 'bottomk'))
+  );
+}
+
+function sortSeries(series: ResultSeries[]): ResultSeries[] {
+  return series.sort((a, b) => compareLabels(a.labels, b.labels));
+}
+
+/** The rows of vectors as series, without steps that have no value and rows that have none. */
+function seriesOf({ labels, values, present }: Vectors, { startMs, stepMs, count }: Steps): ResultSeries[] {
+  return labels.flatMap((each, row) => {
+    let length = 0;
+    for (let at = row * count; at < (row + 1) * count; at++) length += present[at]!;
+    if (length === 0) return [];
+    const series = { labels: each, timestamps: new Float64Array(length), values: new Float64Array(length) };
+    for (let step = 0, i = 0; step < count; step++) {
+      if (present[row * count + step] === 0) continue;
+      series.timestamps[i] = startMs + step * stepMs;
+      series.values[i++] = values[row * count + step]!;
+    }
+    return [series];
+  });
+}
+
+/** Line and column of an expression's first character. */
+function positionsIn(text: string): (expr: Expr) => string {
+  return ({ start }) => {
+    const lines = text.slice(0, start).split('\n');
+    return `${lines.length}:${lines.at(-1)!.length + 1}`;
+  };
+}
+
+interface Fetched {
+  readonly of: ReadonlyMap<Selector, readonly SampleColumns[]>;
+  readonly warnings: ReadonlySet<string>;
+  readonly series: number;
+  readonly samples: number;
+}
+
+/** Reads all selectors at once; those of the same series share a read where their ranges meet. */
+async function fetchAll(
+  store: SampleStore,
+  planned: readonly PlannedSelect[],
+  limits: QueryLimits,
+): Promise<Fetched> {
+  const reads = mergeReads(planned);
+  let [series, samples] = [0, 0];
+  const warnings = new Set<string>();
+  const of = new Map<Selector, readonly SampleColumns[]>();
+  await Promise.all(
+    reads.map(async ({ selectors, range }) => {
+      const selected = await store.select(selectors[0]!.matchers, range);
+      for (const warning of selected.warnings) warnings.add(warning);
+      series += selected.series.length;
+      for (const { timestamps } of selected.series) samples += timestamps.length;
+      if (series > limits.maxSeries) throw tooMany(series, 'series', limits.maxSeries);
+      if (samples > limits.maxSamples) throw tooMany(samples, 'samples', limits.maxSamples);
+      for (const selector of selectors) of.set(selector, selected.series);
+    }),
+  );
+  return { of, warnings, series, samples };
+}
+
+/** The error of a query whose selectors find more than a limit allows. */
+export function tooMany(count: number, what: 'series' | 'samples' | 'sources', most: number): PromqlError {
+  return new PromqlError(
+    'execution',
+    `the query selects ${count} ${what}; at most ${most} are allowed; narrow its selectors or its range`,
+  );
+}
+
+interface Read {
+  readonly selectors: Selector[];
+  range: TimeRange;
+}
+
+function mergeReads(planned: readonly PlannedSelect[]): Read[] {
+  const reads: (Read & { key: string })[] = [];
+  for (const { selector, range } of planned) {
+    const key = JSON.stringify(selector.matchers);
+    const shared = reads.find(
+      (read) => read.key === key && read.range.fromMs <= range.toMs && range.fromMs <= read.range.toMs,
+    );
+    if (shared === undefined) reads.push({ key, selectors: [selector], range });
+    else {
+      shared.selectors.push(selector);
+      shared.range = {
+        fromMs: Math.min(shared.range.fromMs, range.fromMs),
+        toMs: Math.max(shared.range.toMs, range.toMs),
+      };
+    }
+  }
+  return reads;
+}

@@ -1,0 +1,190 @@
+import { type Labels, labelsKey, METRIC_NAME } from '../model/labels';
+import { PromqlError } from './errors';
+
+/** Times at which an expression is evaluated, ms: `startMs`, then every `stepMs`. */
+export interface Steps {
+  readonly startMs: number;
+  readonly stepMs: number;
+  /** At least 1, or 0 where the range of a subquery has none. */
+  readonly count: number;
+}
+
+/** Instant vectors at all steps: a row for each series, a value for each step at which it has one. */
+export interface Vectors {
+  readonly steps: number;
+  readonly labels: Labels[];
+  /** Row by row: that of row r at step s is at `r * steps + s`. */
+  readonly values: Float64Array;
+  /** 1 where there is a value. */
+  readonly present: Uint8Array;
+}
+
+export function emptyVectors(steps: number): Vectors {
+  return { steps, labels: [], values: new Float64Array(0), present: new Uint8Array(0) };
+}
+
+/** Bounds what one evaluation takes. */
+export class Budget {
+  private livePoints = 0;
+
+  /**
+   * @param maxPoints values of vectors at one time, 9 bytes each
+   * @param isLate whether the time is up
+   */
+  constructor(
+    private readonly maxPoints: number,
+    private readonly isLate: () => boolean,
+  ) {}
+
+  /** @throws {PromqlError} when the vectors would exceed the limit */
+  vectors(labels: Labels[], steps: number): Vectors {
+    const points = labels.length * steps;
+    this.livePoints += points;
+    if (this.livePoints > this.maxPoints)
+      throw new PromqlError(
+        'execution',
+        `the query needs more than ${this.maxPoints} points in memory (series times steps); ask for fewer series or a longer step`,
+      );
+    return { steps, labels, values: new Float64Array(points), present: new Uint8Array(points) };
+  }
+
+  /** Runs a part of the evaluation; whatever it made besides its result is free afterwards. */
+  scope<T>(run: () => T, pointsOf: (result: T) => number): T {
+    this.checkTime();
+    const before = this.livePoints;
+    const result = run();
+    this.livePoints = before + pointsOf(result);
+    return result;
+  }
+
+  /** Called for every few thousand points of work. */
+  checkTime(): void {
+    if (this.isLate()) throw new PromqlError('timeout', 'query timed out in expression evaluation');
+  }
+}
+
+/** Builds vectors a row at a time, leaving out rows without any value. */
+export class Rows {
+  private readonly labels: Labels[] = [];
+  private readonly result: Vectors;
+  private offset = 0;
+
+  constructor(budget: Budget, maxRows: number, steps: number) {
+    this.result = budget.vectors(new Array(maxRows), steps);
+  }
+
+  /** Where the next row's values and presence go: from `offset` on. */
+  get next(): { readonly values: Float64Array; readonly present: Uint8Array; readonly offset: number } {
+    return { values: this.result.values, present: this.result.present, offset: this.offset };
+  }
+
+  /** Keeps the row that was written, or clears it. */
+  end(labels: Labels, isEmpty: boolean): void {
+    if (isEmpty) return;
+    this.labels.push(labels);
+    this.offset += this.result.steps;
+  }
+
+  vectors(): Vectors {
+    return {
+      steps: this.result.steps,
+      labels: this.labels,
+      values: this.result.values.subarray(0, this.offset),
+      present: this.result.present.subarray(0, this.offset),
+    };
+  }
+}
+
+/** Labels that describe a metric and that most functions and operators remove. */
+const METADATA: ReadonlySet<string> = new Set([METRIC_NAME, '__type__', '__unit__']);
+
+export function withoutName(labels: Labels): Labels {
+  return labels.some(([name]) => METADATA.has(name))
+    ? labels.filter(([name]) => !METADATA.has(name))
+    : labels;
+}
+
+/** Sets labels; an empty value removes one. */
+export function withLabels(labels: Labels, changes: ReadonlyMap<string, string>): Labels {
+  const rest = labels.filter(([name]) => !changes.has(name));
+  const added = [...changes].filter(([, value]) => value !== '');
+  return [...rest, ...added].sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+const SAME_LABELS = 'vector cannot contain metrics with the same labelset';
+
+/**
+ * Makes one row of those that have the same labels.
+ *
+ * @throws {PromqlError} when two of them have a value at one step
+ */
+export function mergeSameLabels(vectors: Vectors): Vectors {
+  const rows = new Map<string, number>();
+  const target = vectors.labels.map((labels, row) => {
+    const key = labelsKey(labels);
+    const first = rows.get(key);
+    if (first !== undefined) return first;
+    rows.set(key, row);
+    return row;
+  });
+  if (rows.size === vectors.labels.length) return vectors;
+  const { steps, values, present } = vectors;
+  for (const [row, first] of target.entries()) {
+    if (row === first) continue;
+    for (let step = 0; step < steps; step++) {
+      const [from, to] = [row * steps + step, first * steps + step];
+      if (present[from] === 0) continue;
+      if (present[to] === 1) throw new PromqlError('execution', SAME_LABELS);
+      values[to] = values[from]!;
+      present[to] = 1;
+    }
+  }
+  return pickRows(vectors, (row) => target[row] === row);
+}
+
+/** @throws {PromqlError} when two rows have the same labels, even at different steps */
+export function requireDistinctLabels(vectors: Vectors): Vectors {
+  if (new Set(vectors.labels.map(labelsKey)).size < vectors.labels.length)
+    throw new PromqlError('execution', SAME_LABELS);
+  return vectors;
+}
+
+/** Keeps some rows, in place. */
+function pickRows({ steps, labels, values, present }: Vectors, isKept: (row: number) => boolean): Vectors {
+  const kept: Labels[] = [];
+  for (const [row, each] of labels.entries()) {
+    if (!isKept(row)) continue;
+    const to = kept.length * steps;
+    values.copyWithin(to, row * steps, (row + 1) * steps);
+    present.copyWithin(to, row * steps, (row + 1) * steps);
+    kept.push(each);
+  }
+  const points = kept.length * steps;
+  return { steps, labels: kept, values: values.subarray(0, points), present: present.subarray(0, points) };
+}
+
+/** Compares label sets by names and values in the order of their bytes. */
+export function compareLabels(a: Labels, b: Labels): number {
+  for (let i = 0; i < a.length && i < b.length; i++) {
+    const order = compareBytes(a[i]![0], b[i]![0]) || compareBytes(a[i]![1], b[i]![1]);
+    if (order !== 0) return order;
+  }
+  return a.length - b.length;
+}
+
+/** UTF-16 order differs from that of bytes only where surrogates meet the last characters of the basic plane. */
+export function compareBytes(a: string, b: string): number {
+  if (a === b) return 0;
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    const [x, y] = [a.charCodeAt(i), b.charCodeAt(i)];
+    if (x === y) continue;
+    const [xPlane, yPlane] = [isSurrogate(x), isSurrogate(y)];
+    return xPlane === yPlane ? x - y : xPlane ? 1 : -1;
+  }
+  return a.length - b.length;
+}
+
+function isSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdfff;
+}

@@ -1,0 +1,54 @@
+import { labelsOf } from '../../../shared/model/labels';
+import { PromqlError } from '../../../shared/promql/errors';
+import { instantQuery, type QueryLimits, rangeQuery } from '../../../shared/promql/query';
+import { MemorySamples } from '../../support/memory-samples';
+
+const store = new MemorySamples();
+for (const a of ['1', '2', '3', '4'])
+  for (let ms = 0; ms < 600_000; ms += 60_000) store.add(labelsOf(['__name__', 'x'], ['a', a]), ms, ms);
+
+const WIDE: QueryLimits = { maxSeries: 4, maxSamples: 40, maxPoints: 1000 };
+const range = { startMs: 0, endMs: 540_000, stepMs: 60_000 };
+
+test.each<{ limits: Partial<QueryLimits>; text: string; message: string }>([
+  { limits: { maxSeries: 3 }, text: 'x', message: 'the query selects 4 series; at most 3 are allowed' },
+  { limits: { maxSeries: 7 }, text: 'x + (x offset 1h)', message: 'the query selects 8 series; at most 7' },
+  { limits: { maxSamples: 39 }, text: 'x', message: 'the query selects 40 samples; at most 39 are allowed' },
+  { limits: { maxPoints: 39 }, text: 'x', message: 'the query needs more than 39 points in memory' },
+  { limits: { maxPoints: 1000 }, text: 'sum(x)[10m:1ms]', message: 'expression type "range vector"' },
+  {
+    limits: {},
+    text: 'sum_over_time(x[10m:1s])',
+    message: 'the query needs more than 1000 points in memory',
+  },
+])('$text is refused within $limits', async ({ limits, text, message }) => {
+  const query = rangeQuery(store, text, range, { limits: { ...WIDE, ...limits }, isLate: () => false });
+  await expect(query).rejects.toThrow(PromqlError);
+  await expect(query).rejects.toThrow(message);
+});
+
+test('what an expression no longer needs is not counted', async () => {
+  const text = 'sum(x) + sum(x) + sum(x) + sum(x) + sum(x) + sum(x)';
+  await rangeQuery(store, text, range, { limits: { ...WIDE, maxPoints: 80 }, isLate: () => false });
+});
+
+test('selectors of the same series share a read', async () => {
+  const reads: unknown[] = [];
+  const counting = {
+    select: async (...args: Parameters<MemorySamples['select']>) => {
+      reads.push(args);
+      return store.select(...args);
+    },
+  };
+  const { samples } = await instantQuery(counting, 'rate(x[5m]) / (x + x offset 1m)', 540_000, {
+    limits: WIDE,
+    isLate: () => false,
+  });
+  expect(reads).toEqual([[[{ label: '__name__', op: '=', value: 'x' }], { fromMs: 180_001, toMs: 540_001 }]]);
+  expect(samples).toBe(24);
+});
+
+test('a query that runs out of time is refused', async () => {
+  const query = instantQuery(store, 'sum(x)', 0, { limits: WIDE, isLate: () => true });
+  await expect(query).rejects.toMatchObject({ kind: 'timeout' });
+});
