@@ -8,7 +8,7 @@ import {
   deleteTenant,
   listTenants,
   requireTenant,
-  setLimits,
+  setTenant,
   sweep,
 } from '../../shared/operations/tenant-commands';
 import { monthUsage, usageBytes } from '../../shared/operations/usage-commands';
@@ -41,7 +41,7 @@ async function answer(event: unknown, context: Context): Promise<unknown> {
     case 'tenants list':
       return listTenants(dependencies);
     case 'tenants set':
-      return setLimits(dependencies, command);
+      return setTenant(dependencies, command);
     case 'tenants delete':
       return deleteTenant(dependencies, command, hasTime);
     case 'sweep':

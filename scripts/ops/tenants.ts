@@ -5,7 +5,7 @@ import type { TenantDescription, TenantList } from '../../shared/operations/tena
 import { LIMIT_NAMES, type LimitName } from '../../shared/tenancy/limits';
 import { type CommonOptions, command, progress, run } from './command';
 import { confirm } from './confirm';
-import type { Functions } from './invoke';
+import { type Functions, OperatorError } from './invoke';
 import { InvalidValueError, parseCount } from './option-values';
 import { table } from './table';
 
@@ -18,7 +18,7 @@ export function tenantCommands(): Command {
         .argument('<name>', '1 to 64 letters, digits, dots, hyphens and underscores')
         .option(
           '--partitions <n>',
-          "how many partitions its groups are spread over; fixed for ever (default: the stage's setting, 8)",
+          "how many partitions its groups are spread over (default: the stage's setting, 8)",
           parseCount(MAX_PARTITIONS),
         )
         .action((name: string, options: CommonOptions & { partitions?: number }) =>
@@ -47,26 +47,43 @@ export function tenantCommands(): Command {
       ),
     )
     .addCommand(
-      command('set', "change a tenant's limits; every function obeys within a minute")
+      command(
+        'set',
+        "change a tenant's limits, which every function obeys within a minute, or its partitions",
+      )
         .argument('<name>', 'the tenant')
-        .requiredOption(
+        .option(
           '--limit <limit=value>',
           `one of ${LIMIT_NAMES.join(', ')}, such as series=50000; the value default restores the stage's; repeatable`,
           parseLimit,
           {},
         )
-        .action(
-          (name: string, options: CommonOptions & { limit: Partial<Record<LimitName, number | null>> }) =>
-            run(
-              options,
-              (functions) =>
-                functions.invoke<TenantDescription>('operator', {
-                  command: 'tenants set',
-                  name,
-                  limits: options.limit,
-                }),
-              (tenant) => tenantTable({ tenants: [tenant], deleted: [] }),
-            ),
+        .option(
+          '--partitions <n>',
+          'how many partitions its groups are spread over from a day on; nothing that is stored moves',
+          parseCount(MAX_PARTITIONS),
+        )
+        .option(
+          '--from <day>',
+          'the first UTC day with so many partitions (default: the first that no writer can have samples of, in two days or three)',
+          parseDay,
+        )
+        .action((name: string, options: CommonOptions & SetOptions) =>
+          run(
+            options,
+            (functions) => {
+              if (options.partitions === undefined && Object.keys(options.limit).length === 0)
+                throw new OperatorError('give --limit or --partitions');
+              return functions.invoke<TenantDescription>('operator', {
+                command: 'tenants set',
+                name,
+                limits: options.limit,
+                partitions: options.partitions,
+                from: options.from,
+              });
+            },
+            (tenant) => tenantTable({ tenants: [tenant], deleted: [] }),
+          ),
         ),
     )
     .addCommand(
@@ -87,6 +104,12 @@ export function tenantCommands(): Command {
     );
 }
 
+interface SetOptions {
+  readonly limit: Partial<Record<LimitName, number | null>>;
+  readonly partitions?: number;
+  readonly from?: string;
+}
+
 /** Erases a tenant slice by slice. If it is interrupted, running it again or the next sweep goes on. */
 async function deleteTenant(functions: Functions, name: string): Promise<Omit<EraseCount, 'isDone'>> {
   const total = { hot: 0, warm: 0, cold: 0, meta: 0 };
@@ -100,6 +123,11 @@ async function deleteTenant(functions: Functions, name: string): Promise<Omit<Er
   }
 }
 
+function parseDay(text: string): string {
+  if (/^\d{4}-\d\d-\d\d$/.test(text)) return text;
+  throw new InvalidValueError('Give a day such as 2026-11-21.');
+}
+
 function parseLimit(text: string, previous: Partial<Record<LimitName, number | null>>) {
   const [name, value] = text.split('=');
   if (!(LIMIT_NAMES as readonly string[]).includes(name!) || !/^(\d+|default)$/.test(value ?? ''))
@@ -109,13 +137,20 @@ function parseLimit(text: string, previous: Partial<Record<LimitName, number | n
   return { ...previous, [name!]: value === 'default' ? null : Number(value) };
 }
 
+/** Today's number, and those that follow: `8, 64 from 2026-11-25`. */
+function partitionsText(today: number, epochs: TenantDescription['epochs']): string {
+  const day = new Date().toISOString().slice(0, 10);
+  const coming = epochs.filter(({ fromDay }) => fromDay > day);
+  return [today, ...coming.map(({ fromDay, partitions }) => `${partitions} from ${fromDay}`)].join(', ');
+}
+
 function tenantTable({ tenants, deleted }: TenantList): string {
   const lines = table(
     ['name', 'id', 'partitions', ...LIMIT_NAMES],
-    tenants.map(({ name, id, partitions, limits, ownLimits }) => [
+    tenants.map(({ name, id, partitions, epochs, limits, ownLimits }) => [
       name,
       id,
-      String(partitions),
+      partitionsText(partitions, epochs),
       ...LIMIT_NAMES.map((limit) => `${limits[limit]}${ownLimits.includes(limit) ? ' *' : ''}`),
     ]),
   );

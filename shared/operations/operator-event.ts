@@ -39,7 +39,10 @@ export const operatorEventSchema = (defaultPartitions: number) =>
       command: z.literal('tenants set'),
       name: z.string(),
       /** By name; null restores the stage's limit. */
-      limits: z.partialRecord(z.enum(LIMIT_NAMES), z.number().int().min(0).nullable()),
+      limits: z.partialRecord(z.enum(LIMIT_NAMES), z.number().int().min(0).nullable()).default({}),
+      partitions: z.number().int().min(1).max(MAX_PARTITIONS).optional(),
+      /** The first UTC day that has so many partitions; by default the first that writers cannot have samples of. */
+      from: z.string().optional(),
     }),
     z.object({
       command: z.literal('keys create'),

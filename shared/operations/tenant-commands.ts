@@ -1,13 +1,15 @@
 import { type SeriesTally, tallySeries } from '../catalogue/series-tally';
-import { maxPartitions } from '../model/placement';
+import { dayOf, type PlacementEpoch, partitionsOn } from '../model/placement';
 import { InvalidEventError } from '../platform/event';
 import { log } from '../platform/log';
 import type { RuntimeSettings } from '../platform/settings';
+import { EpochError, planEpoch } from '../tenancy/epochs';
 import { type LimitName, type Limits, limitsOf } from '../tenancy/limits';
 import {
   type DeletedTenant,
   DeletedTenantError,
   type Tenant,
+  TenantChangedError,
   TenantNameError,
   type Tenants,
 } from '../tenancy/tenants';
@@ -19,7 +21,10 @@ import type { OperatorCommand } from './operator-event';
 export interface TenantDescription {
   readonly id: string;
   readonly name: string;
+  /** Today's number. */
   readonly partitions: number;
+  /** The numbers of all days, the first from 1970-01-01. */
+  readonly epochs: readonly PlacementEpoch[];
   readonly limits: Limits;
   /** Which of the limits differ from the stage's. */
   readonly ownLimits: readonly LimitName[];
@@ -46,11 +51,11 @@ export async function requireTenant(tenants: Tenants, name: string): Promise<Ten
 }
 
 export async function createTenant(
-  { tenants, stage }: OperatorDependencies,
+  { tenants, stage, now }: OperatorDependencies,
   { name, partitions }: OperatorCommand<'tenants create'>,
 ): Promise<TenantDescription> {
   try {
-    return describeTenant(await tenants.create(name, partitions), stage);
+    return describeTenant(await tenants.create(name, partitions), stage, now());
   } catch (error) {
     if (error instanceof DeletedTenantError || error instanceof TenantNameError)
       throw new InvalidEventError(error.message);
@@ -58,19 +63,30 @@ export async function createTenant(
   }
 }
 
-export async function listTenants({ tenants, stage }: OperatorDependencies): Promise<TenantList> {
+export async function listTenants({ tenants, stage, now }: OperatorDependencies): Promise<TenantList> {
   const [active, deleted] = await Promise.all([tenants.list(), tenants.deleted()]);
-  return { tenants: active.map((tenant) => describeTenant(tenant, stage)), deleted };
+  return { tenants: active.map((tenant) => describeTenant(tenant, stage, now())), deleted };
 }
 
-export async function setLimits(
-  { tenants, stage }: OperatorDependencies,
-  { name, limits }: OperatorCommand<'tenants set'>,
+/** Changes a tenant's limits and its number of partitions. */
+export async function setTenant(
+  { tenants, stage, now }: Pick<OperatorDependencies, 'tenants' | 'stage' | 'now'>,
+  { name, limits, partitions, from }: OperatorCommand<'tenants set'>,
 ): Promise<TenantDescription> {
   const tenant = await requireTenant(tenants, name);
+  if (partitions === undefined && from !== undefined)
+    throw new InvalidEventError('from: it is the first day of a new number of partitions, which is missing');
+  try {
+    if (partitions !== undefined)
+      await tenants.setPlacement(tenant, planEpoch(tenant.placement, partitions, now(), from));
+  } catch (error) {
+    if (error instanceof EpochError || error instanceof TenantChangedError)
+      throw new InvalidEventError(error.message);
+    throw error;
+  }
   const changed = Object.entries({ ...tenant.limits, ...limits }).filter(([, value]) => value !== null);
   await tenants.setLimits(tenant.id, Object.fromEntries(changed));
-  return describeTenant(await requireTenant(tenants, name), stage);
+  return describeTenant(await requireTenant(tenants, name), stage, now());
 }
 
 /** Marks a tenant as deleted and erases one slice of it. The caller repeats until the slice says `isDone`. */
@@ -119,11 +135,16 @@ function unknownTenant(name: string): InvalidEventError {
   return new InvalidEventError(`there is no tenant ${JSON.stringify(name)}`);
 }
 
-function describeTenant({ id, name, placement, limits }: Tenant, stage: RuntimeSettings): TenantDescription {
+function describeTenant(
+  { id, name, placement, limits }: Tenant,
+  stage: RuntimeSettings,
+  nowMs: number,
+): TenantDescription {
   return {
     id,
     name,
-    partitions: maxPartitions(placement),
+    partitions: partitionsOn(placement, dayOf(nowMs)),
+    epochs: placement.epochs,
     limits: limitsOf(stage, limits),
     ownLimits: Object.keys(limits ?? {}) as LimitName[],
   };

@@ -50,7 +50,12 @@ export function checkTenantName(name: string): void {
   );
 }
 
-/** How long a copy of a tenant's placement may be used: a writer's copy must be younger than five minutes (DESIGN.md). */
+/** The tenant was deleted, or its placement changed, while an operator changed it. */
+export class TenantChangedError extends Error {
+  override readonly name = 'TenantChangedError';
+}
+
+/** How long a copy of a tenant may be used. Writers then refresh it or fail; a new epoch is published much further ahead. */
 const PLACEMENT_MAX_AGE_MS = 60_000;
 
 /**
@@ -102,12 +107,14 @@ export class Tenants {
   /** A tenant as of at most a minute ago; undefined when the name is unknown. */
   async get(name: string): Promise<Tenant | undefined> {
     const copy = this.copies.get(name);
-    if (copy !== undefined && this.now() - copy.readAtMs < PLACEMENT_MAX_AGE_MS) return copy.tenant;
-    return this.read(name);
+    const ageMs = copy === undefined ? Infinity : this.now() - copy.readAtMs;
+    // A clock that was set back makes a copy older than it seems.
+    return ageMs >= 0 && ageMs < PLACEMENT_MAX_AGE_MS ? copy!.tenant : this.read(name);
   }
 
   /** A tenant as of now; undefined when the name is unknown. */
   async read(name: string): Promise<Tenant | undefined> {
+    const readAtMs = this.now();
     const { Item } = await this.table.client.send(
       new GetItemCommand({
         TableName: this.table.name,
@@ -120,7 +127,7 @@ export class Tenants {
       return undefined;
     }
     const tenant = tenantOf(Item);
-    this.copies.set(name, { tenant, readAtMs: this.now() });
+    this.copies.set(name, { tenant, readAtMs });
     return tenant;
   }
 
@@ -147,6 +154,32 @@ export class Tenants {
         ExpressionAttributeValues: { ':limits': { S: JSON.stringify(limits) } },
       }),
     );
+  }
+
+  /**
+   * Replaces a tenant's placement with one that `planEpoch` made of it.
+   *
+   * @throws {TenantChangedError}
+   */
+  async setPlacement({ id, name, placement }: Tenant, { epochs }: Placement): Promise<void> {
+    const isSet = await succeeds(
+      this.table.client.send(
+        new UpdateItemCommand({
+          TableName: this.table.name,
+          Key: metaKeys.tenant(id),
+          UpdateExpression: 'SET epochs = :epochs',
+          ConditionExpression: 'epochs = :before AND attribute_not_exists(deletedAt)',
+          ExpressionAttributeValues: {
+            ':epochs': { S: JSON.stringify(epochs) },
+            ':before': { S: JSON.stringify(placement.epochs) },
+          },
+        }),
+      ),
+    );
+    if (!isSet)
+      throw new TenantChangedError(
+        `the tenant ${name} was changed or deleted meanwhile; look at it and try again`,
+      );
   }
 
   /**

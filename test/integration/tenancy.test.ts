@@ -12,16 +12,22 @@ import type { UsageReport } from '../../scripts/ops/usage';
 import { ColdTier } from '../../shared/cold/cold-tier';
 import { Manifest } from '../../shared/cold/manifest';
 import { HotTier } from '../../shared/hot/hot-tier';
-import { tenantIdOf } from '../../shared/model/placement';
+import { sourceOf } from '../../shared/model/labels';
+import { dayOf, partitionOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import { eraseTenant } from '../../shared/operations/erase-tenant';
+import type { TenantStatus } from '../../shared/operations/status';
+import type { TenantDescription } from '../../shared/operations/tenant-commands';
 import { HotKeys, metaKeys } from '../../shared/platform/keys';
 import { ENV } from '../../shared/platform/names';
 import { parseSettings } from '../../shared/platform/settings';
 import type { Table } from '../../shared/platform/table';
+import type { Tier } from '../../shared/query/read';
+import type { TierPlaces } from '../../shared/query/where';
 import { RecoveryTable } from '../../shared/recovery/recovery-table';
 import { Hosts } from '../../shared/registry/hosts';
 import { Services } from '../../shared/registry/services';
 import { ApiKeys, type KeyDescription } from '../../shared/tenancy/api-keys';
+import { firstFreeDay, planEpoch } from '../../shared/tenancy/epochs';
 import { HostCount } from '../../shared/tenancy/host-count';
 import { Tenants } from '../../shared/tenancy/tenants';
 import { UsageTable } from '../../shared/tenancy/usage-table';
@@ -448,6 +454,82 @@ describe('usage', () => {
     const before = await ops<UsageReport>(stack.url, 'usage', '--tenant', 'used', '--month', '2020-01');
     expect([before.counts.samples, before.dollars]).toEqual([0, 0]);
   }, 180_000);
+});
+
+describe('the partitions of a tenant', () => {
+  const epochsOf = (tenant: TenantDescription) =>
+    tenant.epochs.map(({ fromDay, partitions }) => [fromDay, partitions]);
+
+  test('change from a day on that no writer can have samples of', async () => {
+    await createTenant('growing');
+    const set = (...args: string[]) =>
+      ops<TenantDescription>(stack.url, 'tenants', 'set', 'growing', ...args);
+    const day = firstFreeDay(Date.now());
+    const grown = await set('--partitions', '64', '--limit', 'series=5');
+    expect(grown).toMatchObject({ partitions: 2, limits: { series: 5 } });
+    expect(epochsOf(grown)).toEqual([
+      ['1970-01-01', 2],
+      [day, 64],
+    ]);
+    await expect(set('--partitions', '4', '--from', new Date().toISOString().slice(0, 10))).rejects.toThrow(
+      'is too early',
+    );
+    await expect(set('--from', day)).rejects.toThrow('give --limit or --partitions');
+    await expect(set()).rejects.toThrow('--partitions');
+    expect(epochsOf(await set('--partitions', '2'))).toEqual([['1970-01-01', 2]]);
+  }, 60_000);
+
+  test('are all known to drain, where, status, usage and erasure', async () => {
+    const { id } = await createTenant('grown');
+    // The nearest midnight: post takes samples of both sides. It was published long before.
+    const border = Math.round(Date.now() / 86_400_000) * 86_400_000;
+    const tenants = new Tenants(meta);
+    const tenant = (await tenants.read('grown'))!;
+    await tenants.setPlacement(
+      tenant,
+      planEpoch(tenant.placement, 16, border - 3 * 86_400_000, dayOf(border)),
+    );
+
+    const client = new Client(stack.url, (await createKey('grown', 'read,write')).key);
+    const hosts = await Promise.all(['a', 'b', 'c', 'd'].map((name) => client.createHost(name)));
+    const times = [border / 1000 - 60, border / 1000];
+    await client.post(
+      hosts.flatMap((hostId, h) =>
+        times.map((time, t) => ({ hostId, name: 'custom.a', time, value: 10 * h + t })),
+      ),
+    );
+    const windows = async () =>
+      (await functions.invoke<TenantStatus>('operator', { command: 'status', tenant: 'grown' })).flush
+        .windows;
+    await until('in memory', windows, (count) => count === 8, 30_000);
+
+    const moved = hosts.find((host) => {
+      const sourceId = sourceIdOf(id, sourceOf.host(host));
+      return partitionOf(sourceId, 2) !== partitionOf(sourceId, 16);
+    })!;
+    const places = async () => {
+      const args = ['--tenant', 'grown', '--host', moved, '--name', 'custom.a'];
+      const range = ['--from', String(times[0]), '--to', String(times[1]! + 1)];
+      const tiers = await ops<Record<Tier, TierPlaces>>(stack.url, 'where', ...args, ...range);
+      return Object.entries(tiers).map(([tier, { samples, places }]) => [tier, samples, places.length]);
+    };
+    const usage = () => ops<UsageReport>(stack.url, 'usage', '--tenant', 'grown');
+    const at = (tier: string) =>
+      ['hot', 'warm', 'cold'].map((each) => (each === tier ? [each, 2, 2] : [each, 0, 0]));
+    const expected = JSON.stringify(await client.metrics(moved, 'custom.a', times[0]!, times[1]!));
+    expect(await places()).toEqual(at('hot'));
+    await ops(stack.url, 'drain', '--tenant', 'grown', '--host', moved);
+    expect(await places()).toEqual(at('warm'));
+    await ops(stack.url, 'drain');
+    expect(await usage()).toMatchObject({ bytes: { hot: 0, cold: 0 } });
+    await ops(stack.url, 'archive', '--purge', '--before', new Date(border + 86_400_000).toISOString());
+    expect(await places()).toEqual(at('cold'));
+    expect(await usage()).toMatchObject({ bytes: { hot: 0, warm: 0 } });
+    expect(JSON.stringify(await client.metrics(moved, 'custom.a', times[0]!, times[1]!))).toBe(expected);
+
+    await ops(stack.url, 'tenants', 'delete', 'grown', '--yes');
+    expect(await traces(id)).toEqual([`${meta.name} tenants`]);
+  }, 120_000);
 });
 
 describe('deleting a tenant', () => {

@@ -1,0 +1,230 @@
+import { archivePartitions } from '../../shared/archive/partitions';
+import { flushPartitions } from '../../shared/flush/partitions';
+import { ingestBatch } from '../../shared/ingest/ingest';
+import { metricOf, sourceOf } from '../../shared/model/labels';
+import { allPartitions } from '../../shared/model/partitions';
+import { dayOf, dayStartMs, partitionOf, partitionsOn, sourceIdOf } from '../../shared/model/placement';
+import { setTenant } from '../../shared/operations/tenant-commands';
+import { partitionBytes } from '../../shared/operations/tier-bytes';
+import { parseSettings } from '../../shared/platform/settings';
+import { rowsOf } from '../../shared/protocol/mackerel/json';
+import { MAX_AHEAD_MS } from '../../shared/protocol/protocol';
+import { readSeries } from '../../shared/query/read';
+import { deletionRecords } from '../../shared/stream/deletion-records';
+import type { DeliveredRecord } from '../../shared/stream/delivered';
+import type { OutgoingRecord } from '../../shared/stream/outgoing';
+import { rowRecords } from '../../shared/stream/row-records';
+import { Tenants } from '../../shared/tenancy/tenants';
+import { UsageTable } from '../../shared/tenancy/usage-table';
+import { startTiers, type Tiers } from '../support/tiers';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const METRICS = ['a', 'b'];
+const HOSTS = Array.from({ length: 12 }, (_, i) => sourceOf.host(`h${i}`));
+
+/** Numbers in [0, 1) that look random and are the same in each run. */
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+describe('a tenant whose partitions change from 8 to 64 and to 4, under load', () => {
+  let tiers: Tiers;
+
+  beforeAll(async () => {
+    tiers = await startTiers();
+  }, 60_000);
+
+  afterAll(async () => {
+    await tiers?.stop();
+  }, 30_000);
+
+  test('reads exactly at all times, with late, early and corrected samples, deletions and a replay', async () => {
+    const random = randomOf(20_261_122);
+    // The clock of post and of operators; that of the stores is none that this depends on.
+    const start = Math.floor(Date.now() / DAY) * DAY - 6 * DAY;
+    let nowMs = start;
+    const now = () => nowMs;
+    const operator = new Tenants(tiers.meta, now);
+    await operator.create('growing', 8);
+    const stage = parseSettings({});
+    const set = (partitions: number, from?: string) =>
+      setTenant(
+        { tenants: operator, stage, now },
+        {
+          command: 'tenants set',
+          name: 'growing',
+          limits: {},
+          partitions,
+          from,
+        },
+      );
+    /** Instances of post, each with a copy of the placement. */
+    const writers = [new Tenants(tiers.meta, now), new Tenants(tiers.meta, now)];
+    const stream: DeliveredRecord[] = [];
+    let delivered = 0;
+    /** What readers must see: host, metric and time -> value. */
+    const ledger = new Map<string, number>();
+
+    const put = (records: readonly OutgoingRecord[]) => {
+      for (const { data } of records)
+        stream.push({ data, sequenceNumber: String(stream.length), arrivalMs: nowMs, shardId: 's' });
+    };
+    const post = async (writer: Tenants, host: number, timestamp: number) => {
+      const tenant = (await writer.get('growing'))!;
+      const values = new Map(METRICS.map((name) => [name, random()]));
+      for (const [name, value] of values) ledger.set(`${host} ${name} ${timestamp}`, value);
+      put(rowRecords(tenant, [[HOSTS[host]!, rowsOf(HOSTS[host]!, new Map([[timestamp, values]]))]]));
+    };
+    const remove = async (host: number, fromMs: number, toMs: number) => {
+      const tenant = (await operator.read('growing'))!;
+      const deletion = { selector: { name: 'a', isPrefix: false }, fromMs, toMs };
+      put(deletionRecords(tenant, HOSTS[host]!, deletion));
+      for (const key of ledger.keys()) {
+        const [of, name, time] = key.split(' ') as [string, string, string];
+        if (Number(of) === host && name === 'a' && Number(time) >= fromMs && Number(time) < toMs)
+          ledger.delete(key);
+      }
+    };
+    const ingest = async (records: readonly DeliveredRecord[], isReplay = false) => {
+      const quarantine = { put: () => Promise.reject(new Error('nothing here is poison')) };
+      const { errors } = await ingestBatch({ ...tiers, quarantine, windowMs: HOUR, isReplay }, records);
+      if (errors[0] !== undefined) throw errors[0].cause;
+    };
+    const deliver = async () => {
+      await ingest(stream.slice(delivered));
+      delivered = stream.length;
+    };
+    const partitions = async () => allPartitions(await operator.list());
+    const failed = (_: unknown, error: unknown) => {
+      throw error;
+    };
+    const flush = async () => {
+      const flushing = { ...tiers, windowMs: HOUR, usage: new UsageTable(tiers.meta) };
+      await flushPartitions(flushing, await partitions(), await tiers.hot.now(), () => true, failed);
+    };
+    const archive = async (beforeMs: number) => {
+      await archivePartitions({ ...tiers, now: Date.now }, await partitions(), {
+        beforeMs,
+        archiveAfterMs: 0,
+        purgeAgeMs: 0,
+        hasTime: () => true,
+        onFailure: (ref, _, error) => failed(ref, error),
+      });
+    };
+    const read = async (host: number) => {
+      const tenant = (await writers[0]!.get('growing'))!;
+      const known = await tiers.catalogue.source(tenant.id, sourceIdOf(tenant.id, HOSTS[host]!));
+      const series = METRICS.map((name) => metricOf(HOSTS[host]!, name));
+      const range = { fromMs: start - 2 * DAY, toMs: nowMs + 3 * DAY };
+      const { block } = await readSeries({ ...tiers, now }, tenant, HOSTS[host]!, series, range, known);
+      return block.columns.flatMap(({ rows, values }, i) =>
+        Array.from(
+          values,
+          (value, cell) =>
+            `${host} ${METRICS[i]} ${block.timestamps[rows === undefined ? cell : rows[cell]!]} ${value}`,
+        ),
+      );
+    };
+    const expected = (host: number) =>
+      [...ledger].filter(([key]) => key.startsWith(`${host} `)).map(([key, value]) => `${key} ${value}`);
+    const expectExact = async (hosts: readonly number[]) => {
+      for (const host of hosts) expect((await read(host)).sort()).toEqual(expected(host).sort());
+    };
+
+    // Each is published on the eve of its border's eve.
+    const grown = dayOf(start + 2 * DAY);
+    const shrunk = dayOf(start + 4 * DAY);
+    const everyone = HOSTS.map((_, host) => host);
+    for (let step = 0; nowMs < start + 5 * DAY; step++) {
+      if (nowMs === start + 20 * HOUR) {
+        await expect(set(64, dayOf(start + DAY))).rejects.toThrow(`give ${grown} or later`);
+        expect(await set(64)).toMatchObject({ partitions: 8, epochs: [{}, { fromDay: grown }] });
+      }
+      if (nowMs === start + 68 * HOUR)
+        expect(await set(4)).toMatchObject({ partitions: 64, epochs: [{}, {}, { fromDay: shrunk }] });
+      for (const host of everyone) {
+        const writer = writers[(host + step) % 2]!;
+        const older = nowMs - Math.floor(random() * DAY);
+        // The farthest that post accepts, sometimes.
+        const ahead = nowMs + (host % 4 === 0 ? MAX_AHEAD_MS : Math.floor(random() * MAX_AHEAD_MS));
+        for (const time of [nowMs, older, ahead]) await post(writer, host, time);
+        // A correction, or what a client sent once more.
+        if (host % 3 === 0) await post(writer, host, older);
+      }
+      if (step % 6 === 3) await remove(step % 12, nowMs - DAY, nowMs + DAY);
+      await deliver();
+      if (step % 3 === 0) await expectExact([step % 12]);
+      if (step % 7 === 6) await flush();
+      if (step % 14 === 13) await archive(nowMs);
+      nowMs += 4 * HOUR;
+    }
+    await expectExact(everyone);
+
+    // Deletions across both borders, a replay of all records, and everything moved to the archive.
+    await remove(0, dayStartMs(grown) - 6 * HOUR, dayStartMs(shrunk) + 6 * HOUR);
+    await remove(1, 0, start + 9 * DAY);
+    await deliver();
+    await expectExact([0, 1]);
+    await flush();
+    await ingest(stream, true);
+    await expectExact([0, 1, 2]);
+    await flush();
+    await archive(8.64e15);
+    await expectExact(everyone);
+
+    // Each group of a day lies in the partition of that day's number, and nowhere else.
+    const tenant = (await operator.read('growing'))!;
+    const placed = new Map([
+      [dayOf(start + DAY), 8],
+      [grown, 64],
+      [shrunk, 4],
+    ]);
+    for (const [day, number] of placed) {
+      expect(partitionsOn(tenant.placement, day)).toBe(number);
+      const found: string[] = [];
+      for (const ref of await partitions())
+        for (const chunk of (await tiers.cold.open(tiers.cold.keyOf(ref, day)))?.reader.chunks ?? [])
+          found.push(`${chunk.group.slice(0, 22)} ${ref.partition}`);
+      const sources = HOSTS.map((host) => sourceIdOf(tenant.id, host));
+      expect([...new Set(found)].sort()).toEqual(
+        sources.map((id) => `${id} ${partitionOf(id, number)}`).sort(),
+      );
+    }
+    // Nothing is left in memory and the warm tier of any partition that ever was.
+    for (const ref of await partitions())
+      expect(await partitionBytes(tiers, ref)).toMatchObject({ hot: 0, warm: 0 });
+  }, 120_000);
+
+  test('a writer whose copy of the placement is older than a minute reads it again, or fails', async () => {
+    let nowMs = Date.now();
+    const writer = new Tenants(tiers.meta, () => nowMs);
+    const operator = new Tenants(tiers.meta);
+    await operator.create('copied', 8);
+    expect((await writer.get('copied'))!.placement.epochs).toHaveLength(1);
+    const day = dayOf(nowMs + 5 * DAY);
+    const before = (await operator.read('copied'))!;
+    const after = { epochs: [...before.placement.epochs, { fromDay: day, partitions: 64 }] };
+    await operator.setPlacement(before, after);
+    await expect(operator.setPlacement(before, after)).rejects.toThrow('changed or deleted meanwhile');
+
+    nowMs += 59_999;
+    expect((await writer.get('copied'))!.placement.epochs).toHaveLength(1);
+    nowMs += 1;
+    const { name } = tiers.meta;
+    Object.assign(tiers.meta, { name: 'gone' });
+    await expect(writer.get('copied')).rejects.toThrow();
+    Object.assign(tiers.meta, { name });
+    expect((await writer.get('copied'))!.placement).toEqual(after);
+    // A clock that was set back vouches for no copy.
+    nowMs -= HOUR;
+    await operator.setPlacement((await operator.read('copied'))!, before.placement);
+    expect((await writer.get('copied'))!.placement).toEqual(before.placement);
+    await operator.markDeleted('copied');
+    await expect(operator.setPlacement(before, after)).rejects.toThrow('changed or deleted meanwhile');
+  }, 30_000);
+});
