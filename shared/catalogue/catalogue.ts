@@ -6,11 +6,12 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { LRUCache } from 'lru-cache';
 import { decodeVersion, encodeVersion } from '../codec';
+import { CompactMap } from '../model/compact-map';
 import type { VersionedDeletion } from '../model/deletion';
 import { DAY_MS } from '../model/duration';
 import { type Id, idOf } from '../model/id';
 import { decodedBytes, decodeLayout, type Layout, unpackLayout } from '../model/layout';
-import { type Day, dayOf, type GroupId, sourceIdOfGroup, splitBitsOfGroup } from '../model/placement';
+import { type GroupId, sourceIdOfGroup, splitBitsOfGroup } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import { bucketOfSource, metaKeys, SOURCE_BUCKETS } from '../platform/keys';
 import { type Item, queryAll, succeeds, type Table } from '../platform/table';
@@ -49,8 +50,8 @@ export interface PutLayout {
   readonly isOfNewSource: boolean;
 }
 
-/** lru-cache allocates room for `max` entries at once; by size, only for what it holds. */
-const ENTRIES = { maxSize: 200_000, sizeCalculation: () => 1 };
+/** Pairs of group and layout that an instance remembers, 32 bytes each: 20,000 hosts of Telegraf may have 240,000. */
+const MAX_REMEMBERED = 2_000_000;
 /** Statements of one batch; DynamoDB's limit. */
 const MAX_STATEMENTS = 25;
 const PARALLEL = 32;
@@ -72,9 +73,9 @@ const PARALLEL = 32;
  */
 export class Catalogue {
   /** Sources this instance has put into the index, and in which turn. */
-  private readonly indexed = new LRUCache<Id, number>(ENTRIES);
-  /** Layouts this instance wrote, by group and layout: on which day, and the earliest sample time it gave them. */
-  private readonly written = new LRUCache<string, { readonly day: Day; readonly firstMs: number }>(ENTRIES);
+  private readonly indexed = new CompactMap(MAX_REMEMBERED);
+  /** Layouts this instance wrote, by group and layout: a {@link PutMemo}. */
+  private readonly written = new CompactMap(MAX_REMEMBERED);
   private readonly decoded = new LRUCache<string, Layout>({
     maxSize: 64_000_000,
     sizeCalculation: decodedBytes,
@@ -97,10 +98,10 @@ export class Catalogue {
     { group, id: layoutId, packed, firstMs }: GroupLayout,
     windowMs: number,
   ): Promise<boolean> {
-    const day = dayOf(this.now());
+    const day = dayNumber(this.now());
     const known = writtenAs(group, layoutId, windowMs);
     const written = this.written.get(known);
-    if (written?.day === day && written.firstMs <= firstMs) return false;
+    if (written !== undefined && isPutOn(day, firstMs, written)) return false;
     const item = { TableName: this.table.name, Key: metaKeys.layout(tenantId, group, layoutId) };
     const first = { N: String(firstMs) };
     const { Attributes } = await this.table.client.send(
@@ -133,7 +134,7 @@ export class Catalogue {
         ),
       );
     await this.indexSource(tenantId, sourceIdOfGroup(group));
-    this.written.set(known, { day, firstMs: lowestMs });
+    this.written.set(known, memoOf(day, lowestMs));
     return isNew;
   }
 
@@ -159,7 +160,9 @@ export class Catalogue {
    * @returns one outcome for each
    */
   async putAll(tenantId: Id, layouts: readonly GroupLayout[], windowMs: number): Promise<PutLayout[]> {
-    const unseen = layouts.filter(({ group, id }) => !this.written.has(writtenAs(group, id, windowMs)));
+    const unseen = layouts.filter(
+      ({ group, id }) => this.written.get(writtenAs(group, id, windowMs)) === undefined,
+    );
     // One alone is put at once.
     const inserted =
       unseen.length > 1 ? await this.insert(tenantId, unseen, windowMs) : new Map<GroupLayout, PutLayout>();
@@ -180,7 +183,7 @@ export class Catalogue {
     layouts: readonly GroupLayout[],
     windowMs: number,
   ): Promise<Map<GroupLayout, PutLayout>> {
-    const day = dayOf(this.now());
+    const day = dayNumber(this.now());
     const expiresAt = { N: String(this.expiresAt()) };
     const into = `INSERT INTO "${this.table.name}" VALUE`;
     const statements = layouts.map((layout) => {
@@ -222,7 +225,7 @@ export class Catalogue {
     layouts.forEach((layout, i) => {
       if (!done[i]) return;
       const { group, id, firstMs } = layout;
-      this.written.set(writtenAs(group, id, windowMs), { day, firstMs });
+      this.written.set(writtenAs(group, id, windowMs), memoOf(day, firstMs));
       inserted.set(layout, { isNew: true, isOfNewSource: newSources.has(sourceIdOfGroup(group)) });
     });
     return inserted;
@@ -408,6 +411,24 @@ function deletionOf(item: Item): VersionedDeletion {
     toMs: Number(item.toMs!.N),
     version: decodeVersion(Buffer.from(item.version!.S!, 'hex')),
   };
+}
+
+/** On which day a layout was put, and the earliest sample time that it has had since, as one number. */
+type PutMemo = number;
+
+const MEMO_SECONDS = 2 ** 33;
+
+function dayNumber(nowMs: number): number {
+  return Math.floor(nowMs / DAY_MS);
+}
+
+function memoOf(day: number, firstMs: number): PutMemo {
+  // Rounded up: at worst a layout is put once more.
+  return day * MEMO_SECONDS + Math.min(MEMO_SECONDS - 1, Math.max(0, Math.ceil(firstMs / 1000)));
+}
+
+function isPutOn(day: number, firstMs: number, memo: PutMemo): boolean {
+  return Math.floor(memo / MEMO_SECONDS) === day && (memo % MEMO_SECONDS) * 1000 <= firstMs;
 }
 
 function writtenAs(group: GroupId, layoutId: Id, windowMs: number): string {

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import { layoutOfFrame } from '../codec';
+import { CompactMap } from '../model/compact-map';
 import { type Id, idText } from '../model/id';
 import { decodedBytes, decodeLayout, type Layout, type PackedLayout, unpackLayout } from '../model/layout';
 import type { GroupId, PartitionRef } from '../model/placement';
@@ -85,6 +86,8 @@ const MAX_CALL_LAYOUTS = 500;
 /** Keys that one step of a scan looks at. */
 const SCAN_COUNT = 1_000;
 const MAX_DECODED_BYTES = 64_000_000;
+/** Layouts that an instance remembers to have sent, 32 bytes each. */
+const MAX_SENT_LAYOUTS = 2_000_000;
 
 interface Scripts {
   appendFrames(keys: number, ...args: (string | number | Buffer)[]): Promise<number[]>;
@@ -112,7 +115,7 @@ interface Scripts {
 export class HotTier {
   private readonly redis: HotClient & Scripts;
   /** Keys of the layouts that this instance has sent. When the store lacks one, the append script says so. */
-  private readonly sentLayouts = new Set<string>();
+  private readonly sentLayouts = new CompactMap(MAX_SENT_LAYOUTS);
   private readonly decodedLayouts = new LRUCache<Id, Layout>({
     maxSize: MAX_DECODED_BYTES,
     sizeCalculation: decodedBytes,
@@ -174,13 +177,12 @@ export class HotTier {
       return missing;
     };
 
-    let missing = await call((id) => !this.sentLayouts.has(keys.layout(id)));
+    let missing = await call((id) => this.sentLayouts.get(keys.layout(id)) === undefined);
     // Twice: the store may be emptied between the two calls.
     for (let tries = 0; missing.length > 0 && tries < 2; tries++) missing = await call(() => true);
     if (missing.length > 0)
       throw new Error(`the hot tier refused ${missing.length} layouts of ${keys.tag} three times`);
-    if (this.sentLayouts.size > 200_000) this.sentLayouts.clear();
-    for (const id of layoutIds) this.sentLayouts.add(keys.layout(id));
+    for (const id of layoutIds) this.sentLayouts.set(keys.layout(id), 1);
   }
 
   /**

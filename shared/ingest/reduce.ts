@@ -1,15 +1,16 @@
-import { LRUCache } from 'lru-cache';
 import {
   compareVersions,
   encodeVersion,
   isPresent,
   packPartialFrame,
   packSampleFrame,
+  presenceOf,
   sampleFrameBytes,
   type Version,
   writeSampleFrame,
 } from '../codec';
 import type { WindowAppend } from '../hot/hot-tier';
+import { BoundedCache } from '../model/bounded-cache';
 import type { SourceDeletion, VersionedDeletion } from '../model/deletion';
 import { FORMATS, type FrameFormat } from '../model/formats';
 import type { Id } from '../model/id';
@@ -28,6 +29,7 @@ import {
 } from '../model/layout';
 import { type GroupId, groupIdOf, windowStartMs } from '../model/placement';
 import type { RecordFrame, StreamRecord } from '../stream/record';
+import { CommonLayouts } from './common-layouts';
 
 /** A decoded record, the version that the stream gave it, and its index in the batch. */
 export interface ArrivedRecord {
@@ -57,7 +59,7 @@ const PACKED_FRAMES = 2;
 const PARTIAL_FRAMES = 3;
 
 /** A record's samples of one group and timestamp. */
-interface VersionedRow extends Omit<RecordFrame, 'timestamp'> {
+export interface VersionedRow extends Omit<RecordFrame, 'timestamp'> {
   readonly layout: PackedLayout;
   readonly version: Version;
 }
@@ -82,13 +84,14 @@ export function reducePartition(
   for (const { record, version } of records) {
     for (const { sourceIdBytes, splitBits, splitIndex, layout, frames } of record.groups) {
       const group = groupIdOf(idText(sourceIdBytes), splitBits, splitIndex);
+      const common = format >= PARTIAL_FRAMES ? commonLayouts.of(group, layout) : asItIs;
       let byTimestamp = rows.get(group);
       if (byTimestamp === undefined) {
         byTimestamp = new Map();
         rows.set(group, byTimestamp);
       }
       for (const { timestamp, presence, values } of frames) {
-        const row: VersionedRow = { layout, version, presence, values };
+        const row = common({ layout, version, presence, values });
         const others = byTimestamp.get(timestamp);
         if (others === undefined) byTimestamp.set(timestamp, [row]);
         else others.push(row);
@@ -144,6 +147,8 @@ export function reducePartition(
 function distinctRows(rows: VersionedRow[], format: FrameFormat): VersionedRow[] {
   if (rows.length === 1 && (rows[0]!.presence === undefined || format >= PARTIAL_FRAMES)) return rows;
   rows.sort((a, b) => compareVersions(b.version, a.version));
+  if (format >= PARTIAL_FRAMES && rows.every(({ layout }) => layout.id === rows[0]!.layout.id))
+    return distinctRowsOfLayout(rows);
   const taken = new Set<string>();
   const takenLayouts = new Set<Id>();
   const distinct: VersionedRow[] = [];
@@ -164,6 +169,47 @@ function distinctRows(rows: VersionedRow[], format: FrameFormat): VersionedRow[]
     const isWhole = only !== undefined && only.values.length === 8 * picked.length;
     if (isWhole && (only.presence === undefined || format >= PARTIAL_FRAMES)) distinct.push(only);
     else distinct.push(...rowsOfPicked(version, picked));
+  }
+  return distinct;
+}
+
+/** {@link distinctRows} of rows of one layout, the highest version first. */
+function distinctRowsOfLayout(rows: readonly VersionedRow[]): VersionedRow[] {
+  const { layout } = rows[0]!;
+  const { seriesCount } = layout;
+  const taken = new Uint8Array(seriesCount);
+  let left = seriesCount;
+  const distinct: VersionedRow[] = [];
+  for (let at = 0; at < rows.length && left > 0; ) {
+    const { version } = rows[at]!;
+    /** By column. */
+    const values = new Uint8Array(8 * seriesCount);
+    const columns: number[] = [];
+    const first = at;
+    for (; at < rows.length && compareVersions(rows[at]!.version, version) === 0; at++) {
+      const { presence, values: own } = rows[at]!;
+      for (let column = 0, from = 0; column < seriesCount; column++) {
+        if (presence !== undefined && !isPresent(presence, column)) continue;
+        if (taken[column] === 0) {
+          taken[column] = 1;
+          columns.push(column);
+          values.set(own.subarray(from, from + 8), 8 * column);
+        }
+        from += 8;
+      }
+    }
+    left -= columns.length;
+    if (columns.length === 0) continue;
+    if (at === first + 1 && 8 * columns.length === rows[first]!.values.length) {
+      distinct.push(rows[first]!);
+      continue;
+    }
+    columns.sort((a, b) => a - b);
+    columns.forEach((column, i) => {
+      values.copyWithin(8 * i, 8 * column, 8 * column + 8);
+    });
+    const presence = columns.length === seriesCount ? undefined : presenceOf(columns, seriesCount);
+    distinct.push({ layout, version, presence, values: values.subarray(0, 8 * columns.length) });
   }
   return distinct;
 }
@@ -202,7 +248,13 @@ function rowsOfPicked(version: Version, picked: PickedValue[]): VersionedRow[] {
 }
 
 /** Layouts by id: rows of one timestamp and many versions come again minute after minute. */
-const decodedLayouts = new LRUCache<Id, Layout>({ maxSize: 64_000_000, sizeCalculation: decodedBytes });
+const commonLayouts = new CommonLayouts(decodedLayout);
+
+function asItIs(row: VersionedRow): VersionedRow {
+  return row;
+}
+
+const decodedLayouts = new BoundedCache<Layout>(64_000_000, decodedBytes);
 
 function decodedLayout({ id, packed }: PackedLayout): Layout {
   const cached = decodedLayouts.get(id);

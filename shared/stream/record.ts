@@ -1,10 +1,10 @@
 import { crc32, constants as zlib, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import { LRUCache } from 'lru-cache';
 import { isPresenceOf, presenceBytes, presentCount } from '../codec';
+import { BoundedCache } from '../model/bounded-cache';
 import { ByteReader, ByteWriter, MalformedBytesError } from '../model/bytes';
 import type { SourceDeletion } from '../model/deletion';
 import { FORMATS, type RecordFormat } from '../model/formats';
-import { ID_BYTES, type Id, idText } from '../model/id';
+import { ID_BYTES, idText } from '../model/id';
 import { checkLayout, layoutIdOf, type PackedLayout, packLayout, unpackLayout } from '../model/layout';
 import { MAX_PARTITIONS } from '../model/placement';
 
@@ -201,10 +201,7 @@ function checkedBody(bytes: Uint8Array): Uint8Array {
 }
 
 /** Well-formed layouts, by id: the same few come minute after minute. */
-const checkedLayouts = new LRUCache<Id, PackedLayout>({
-  maxSize: 64_000_000,
-  sizeCalculation: ({ packed }) => packed.length + 300,
-});
+const checkedLayouts = new BoundedCache<PackedLayout>(192_000_000, ({ packed }) => packed.length + 350);
 
 /** The layout of a group in versions 1 and 2. */
 function plainLayout(bytes: Uint8Array): PackedLayout {

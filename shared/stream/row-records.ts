@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { BoundedCache } from '../model/bounded-cache';
 import { FORMATS, type RecordFormat } from '../model/formats';
 import { type Id, idText } from '../model/id';
 import { type Labels, labelsKey, labelsOf, METRIC_NAME, seriesKeys } from '../model/labels';
@@ -18,7 +18,7 @@ import {
   splitBitsFor,
   splitIndexOf,
 } from '../model/placement';
-import type { Columns, SourceRows } from '../protocol/protocol';
+import type { Columns, SourceRow, SourceRows } from '../protocol/protocol';
 import type { Tenant } from '../tenancy/tenants';
 import { type OutgoingRecord, partitionKeyOf } from './outgoing';
 import { encodeRecords, type RecordFrame, type RecordGroup } from './record';
@@ -34,15 +34,12 @@ interface GroupColumns {
 }
 
 /** By tenant, source and columns: agents send the same series minute after minute. */
-const placed = new LRUCache<string, readonly GroupColumns[]>({
-  max: 20_000,
-  maxSize: 64_000_000,
-  sizeCalculation: (groups, key) =>
-    groups.reduce(
-      (sum, { layout, positions }) => sum + 500 + layout.packed.length + positions.byteLength,
-      key.length,
-    ),
-});
+const placed = new BoundedCache<readonly GroupColumns[]>(96_000_000, (groups, key) =>
+  groups.reduce(
+    (sum, { layout, positions }) => sum + 500 + layout.packed.length + positions.byteLength,
+    key.length,
+  ),
+);
 
 /** Encodes a request's rows as records, split by partition and group. */
 export function rowRecords(
@@ -56,10 +53,11 @@ export function rowRecords(
     const sourceKey = `${tenant.id}${labelsKey(source)}`;
     const groups = new Map<string, RecordGroup & { frames: RecordFrame[] }>();
     const { sourceId, sourceIdBytes } = identify(tenant.id, source, sourceKey);
-    for (const { timestamp, columns, values } of rows) {
+    for (const row of rows) {
+      const { timestamp } = row;
       const partition = partitionOf(sourceId, partitionsOn(tenant.placement, dayOf(timestamp)));
-      for (const row of split(sourceKey, columns, values, allowance)) {
-        const { splitBits, splitIndex, layout, presence, values: bytes } = row;
+      for (const part of split(sourceKey, row, allowance)) {
+        const { splitBits, splitIndex, layout, presence, values: bytes } = part;
         const key = `${partition} ${splitBits} ${layout.id}`;
         let group = groups.get(key);
         if (group === undefined) {
@@ -87,10 +85,7 @@ interface IdentifiedSource {
 }
 
 /** By tenant and source. */
-const identified = new LRUCache<string, IdentifiedSource>({
-  maxSize: 16_000_000,
-  sizeCalculation: (_, key) => key.length + 250,
-});
+const identified = new BoundedCache<IdentifiedSource>(32_000_000, (_, key) => key.length + 250);
 
 function identify(tenantId: Id, source: Labels, sourceKey: string): IdentifiedSource {
   const cached = identified.get(sourceKey);
@@ -108,30 +103,26 @@ const PARTIAL_RECORDS = 4;
 const MAX_SMALL_ROWS_BYTES = 1_000_000;
 
 /** Unions by tenant and source; the first columns of a source, since most never have others. */
-const unions = new LRUCache<string, SourceUnion | readonly GroupColumns[]>({
-  maxSize: 64_000_000,
-  // Series that are no longer sent leave with the union.
-  ttl: 6 * 3_600_000,
-  sizeCalculation: (known, key) => key.length + (known instanceof SourceUnion ? known.bytes : 200),
-});
+const unions = new BoundedCache<SourceUnion | readonly GroupColumns[]>(
+  64_000_000,
+  (known, key) => key.length + (known instanceof SourceUnion ? known.bytes : 200),
+);
+/** Sample time after which a source's union begins anew: series that are no longer sent leave with the old one. */
+const UNION_MS = 6 * 3_600_000;
 
 /** Splits a row into groups: with layouts of its own if it recurs, else with those of its source's union. */
-function split(
-  sourceKey: string,
-  columns: Columns,
-  values: BigUint64Array,
-  allowance: Allowance | undefined,
-): GroupRow[] {
+function split(sourceKey: string, row: SourceRow, allowance: Allowance | undefined): GroupRow[] {
+  const { columns, values } = row;
   const cacheKey = `${sourceKey}${columns.key}`;
   let groups = placed.get(cacheKey);
   if (groups === undefined && allowance !== undefined) {
-    const rows = splitByUnion(sourceKey, columns, values, allowance);
+    const rows = splitByUnion(sourceKey, row, allowance);
     if (rows !== undefined) return rows;
   }
   if (groups === undefined) {
     groups = groupColumns(columns);
     placed.set(cacheKey, groups);
-    if (allowance !== undefined && !unions.has(sourceKey)) unions.set(sourceKey, groups);
+    if (allowance !== undefined && unions.get(sourceKey) === undefined) unions.set(sourceKey, groups);
   }
   return groups.map(({ splitBits, splitIndex, layout, positions }) => {
     return { splitBits, splitIndex, layout, values: valuesOf(positions, values) };
@@ -140,13 +131,16 @@ function split(
 
 function splitByUnion(
   sourceKey: string,
-  columns: Columns,
-  values: BigUint64Array,
+  { timestamp, columns, values }: SourceRow,
   allowance: Allowance,
 ): GroupRow[] | undefined {
   const found = unions.get(sourceKey);
   if (found === undefined) return undefined;
-  const union = found instanceof SourceUnion ? found : new SourceUnion(found);
+  if (found instanceof SourceUnion && timestamp > found.madeAtMs + UNION_MS) {
+    unions.delete(sourceKey);
+    return undefined;
+  }
+  const union = found instanceof SourceUnion ? found : new SourceUnion(found, timestamp);
   const before = found === union ? union.bytes : 0;
   const rows = union.split(columns, values, allowance);
   // Again, for its size has changed.

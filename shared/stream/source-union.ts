@@ -74,8 +74,14 @@ export class SourceUnion {
   private growths = 0;
   private isGivenUp = false;
 
-  /** @param first the groups of the source's first row */
-  constructor(first: readonly FirstGroup[]) {
+  /**
+   * @param first the groups of the source's first row
+   * @param madeAtMs timestamp of the second one
+   */
+  constructor(
+    first: readonly FirstGroup[],
+    readonly madeAtMs: number,
+  ) {
     this.splitBits = first[0]?.splitBits ?? 0;
     // Where a group had names for several layouts, the source is large, and finds that out again.
     const isWhole = new Set(first.map(({ splitIndex }) => splitIndex)).size === first.length;

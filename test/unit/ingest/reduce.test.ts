@@ -101,6 +101,33 @@ describe('reducing a batch', () => {
     expect(frames.length).toBeLessThan(2 + count / 500);
   });
 
+  test('writes rows of a group in the largest layout that has come with a presence map, if it has their series', () => {
+    const names = (...each: string[]) => Object.fromEntries(each.map((name, i) => [name, i + 1]));
+    const layoutsOf = (host: string, row: Omit<Row, 'at' | 'host'>, format: FrameFormat) => {
+      const batches = reduceBatch(batchOf([{ host, at: T, ...row }]), HOUR, format);
+      const values = Object.entries(row.values).map(([name, value]) => `${name}@${T}=${value}`);
+      expect(contents(batches)).toEqual(values.sort());
+      return batches.flatMap(({ groupLayouts }) => [...groupLayouts.values()].flatMap((ids) => [...ids]));
+    };
+    const union = { values: names('b', 'd'), absent: ['a', 'c'] };
+    const [common] = layoutsOf('cut', union, 3);
+    expect(layoutsOf('cut', { values: names('a', 'd') }, 3)).toEqual([common]);
+    expect(layoutsOf('cut', { values: names('c'), absent: ['b'] }, 3)).toEqual([common]);
+    expect(layoutsOf('cut', { values: names('a', 'e') }, 3)).not.toEqual([common]);
+    // A larger one takes its place.
+    const [larger] = layoutsOf('cut', { values: names('e'), absent: ['a', 'b', 'c', 'd'] }, 3);
+    expect(layoutsOf('cut', union, 3)).toEqual([larger]);
+    expect(layoutsOf('cut', { values: names('a', 'e') }, 3)).toEqual([larger]);
+    // Frames of earlier formats have all series of their layouts.
+    expect(layoutsOf('cut', union, 1)).not.toEqual([larger]);
+    // A source whose rows are never cut keeps its layouts.
+    layoutsOf('whole', { values: names('a', 'b', 'c') }, 3);
+    const [few] = layoutsOf('whole', { values: names('a', 'b') }, 3);
+    expect(few).toBe(
+      idText(layoutOf(['a', 'b'].map((name) => metricOf(sourceOf.host('whole'), name))).idBytes),
+    );
+  });
+
   test('corrects one series of a row and leaves the others', () => {
     const batch = batchOf([{ at: T, values: { a: 1, b: 2, c: 3 } }], [{ at: T, values: { b: 20 } }]);
     expect(contents(reduceBatch(batch, HOUR))).toEqual([`a@${T}=1`, `b@${T}=20`, `c@${T}=3`]);
