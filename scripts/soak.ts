@@ -1,11 +1,12 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { Problem } from './local/problem';
 import { soak } from './soak/run';
+import { SHAPES } from './soak/senders';
 
 interface SoakCommandOptions {
   readonly seed: number;
   readonly minutes: number;
-  readonly hosts: number;
+  readonly senders: number;
   readonly metrics: number;
   readonly json?: boolean;
 }
@@ -40,8 +41,13 @@ new Command('npm run soak --')
   )
   .option('--seed <number>', 'chooses the faults and their times', number(0, 2 ** 32 - 1, true), 1)
   .option('--minutes <number>', 'minutes of load and faults', number(0.5, 24 * 60, false), 2)
-  .option('--hosts <number>', 'hosts, each of which posts every second', number(1, 1_000, true), 10)
-  .option('--metrics <number>', 'metrics of each host', number(1, 200, true), 20)
+  .option(
+    '--senders <number>',
+    `senders, each of which posts every second, of these shapes in turn: ${Object.keys(SHAPES).join(', ')}`,
+    number(1, 1_000, true),
+    12,
+  )
+  .option('--metrics <number>', 'series of each sender', number(1, 200, true), 20)
   .option('--json', 'print one JSON object as the last line')
   .action(async (options: SoakCommandOptions) => process.exit((await run(options)) ? 0 : 1))
   .parseAsync()

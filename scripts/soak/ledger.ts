@@ -1,7 +1,9 @@
+import { type Labels, labelsKey } from '../../shared/model/labels';
+
 /** A sample as it is posted; `time` in seconds since epoch, as the API has it. */
 export interface Sample {
-  readonly hostId: string;
-  readonly name: string;
+  /** The series'. */
+  readonly labels: Labels;
   readonly time: number;
   readonly value: number;
 }
@@ -37,10 +39,9 @@ export function allowedValues(attempts: readonly Attempt[]): {
   };
 }
 
-/** Reads one metric of a host, `from` and `to` in seconds, both included; duplicates in the answer are kept. */
-export type ReadMetric = (
-  hostId: string,
-  name: string,
+/** Reads one series, `from` and `to` in seconds, both included; duplicates in the answer are kept. */
+export type ReadSeries = (
+  labels: Labels,
   from: number,
   to: number,
 ) => Promise<readonly { readonly time: number; readonly value: number }[]>;
@@ -75,7 +76,7 @@ const PARALLEL = 4;
 
 /** Remembers every sample sent and how its request ended, and reads all of them back. */
 export class Ledger {
-  /** Host and metric -> time -> requests with that sample. */
+  /** {@link labelsKey} -> time -> requests with that sample. */
   private readonly series = new Map<string, Map<number, Entry[]>>();
   private clock = 0;
   private acknowledgedSamples = 0;
@@ -88,8 +89,8 @@ export class Ledger {
   /** @returns to call once, when the request has ended */
   sending(samples: readonly Sample[]): (outcome: Outcome) => void {
     const request: Request = { sent: this.clock++, ended: Infinity, outcome: 'unknown' };
-    for (const { hostId, name, time, value } of samples) {
-      const times = entryOf(this.series, `${hostId} ${name}`, () => new Map<number, Entry[]>());
+    for (const { labels, time, value } of samples) {
+      const times = entryOf(this.series, labelsKey(labels), () => new Map<number, Entry[]>());
       entryOf(times, time, () => []).push({ value, request });
     }
     return (outcome) => {
@@ -104,7 +105,7 @@ export class Ledger {
    *
    * @param isPatient asked before each further round
    */
-  async verify(read: ReadMetric, isPatient: () => Promise<boolean>): Promise<Flaws> {
+  async verify(read: ReadSeries, isPatient: () => Promise<boolean>): Promise<Flaws> {
     let left = [...this.series.keys()];
     for (;;) {
       const found = new Map<string, Flaws>();
@@ -121,8 +122,8 @@ export class Ledger {
     }
   }
 
-  private async flawsOf(key: string, read: ReadMetric): Promise<Flaws> {
-    const [hostId, name] = key.split(' ') as [string, string];
+  private async flawsOf(key: string, read: ReadSeries): Promise<Flaws> {
+    const labels = JSON.parse(key) as Labels;
     const sent = this.series.get(key)!;
     let lost = 0;
     let doubled = 0;
@@ -131,7 +132,7 @@ export class Ledger {
     const flaw = (time: number, what: string) => examples.push(`${key} at ${time}: ${what}`);
     for (const [from, to] of spansOf([...sent.keys()])) {
       const found = new Map<number, number>();
-      for (const { time, value } of await read(hostId, name, from, to)) {
+      for (const { time, value } of await read(labels, from, to)) {
         if (found.has(time)) {
           doubled++;
           flaw(time, 'stands twice');

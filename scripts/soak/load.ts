@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '../faults/random';
 import type { ApiClient } from './api-client';
 import type { Sample } from './ledger';
+import type { Sender } from './senders';
 
 export interface LoadOptions {
-  readonly hostIds: readonly string[];
-  readonly names: readonly string[];
-  /** Between two posts of one host. */
+  readonly senders: readonly Sender[];
+  /** Between two posts of one sender. */
   readonly everyMs: number;
   /** The first sample's time, seconds since epoch. */
   readonly startS: number;
@@ -17,20 +17,20 @@ const LATE_S = [3_600, 20 * 3_600];
 const RETRY_MS = 500;
 
 /**
- * Posts as agents do, and as they should not: all metrics of a host together, the next second each time; some late, some
- * again in part with other values, some again unchanged. Samples that were not acknowledged are posted again.
+ * Posts as agents do, and as they should not: all series of a sender, the next second each time; some late, some again in
+ * part with other values, some again unchanged. Samples that were not acknowledged are posted again.
  */
 export async function runLoad(
   client: ApiClient,
-  { hostIds, names, everyMs, startS }: LoadOptions,
+  { senders, everyMs, startS }: LoadOptions,
   random: Random,
   isOver: () => boolean,
 ): Promise<void> {
-  const runHost = async (hostId: string, own: Random) => {
+  const run = async (sender: Sender, own: Random) => {
     let serial = 0;
     const samplesAt = (time: number): Sample[] => {
       serial++;
-      return names.map((name, m) => ({ hostId, name, time, value: serial + m / 100 }));
+      return sender.series.map((labels, m) => ({ labels, time, value: serial + m / 100 }));
     };
     await sleep(own.integer(0, everyMs));
     for (let second = 0; !isOver(); second++) {
@@ -43,10 +43,11 @@ export async function runLoad(
         if (some.length > 0) posts.push(some);
       }
       if (own.chance(0.1)) posts.push(posts[0]!);
-      for (const samples of posts)
-        while ((await client.post(samples)) !== 'acknowledged' && !isOver()) await sleep(RETRY_MS);
+      for (const samples of posts.flatMap((post) => sender.cut(post, own)))
+        while ((await client.post(samples, sender.encode)) !== 'acknowledged' && !isOver())
+          await sleep(RETRY_MS);
       await sleep(everyMs);
     }
   };
-  await Promise.all(hostIds.map((hostId) => runHost(hostId, random.fork())));
+  await Promise.all(senders.map((sender) => run(sender, random.fork())));
 }

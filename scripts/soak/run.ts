@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { FORMATS } from '../../shared/model/formats';
+import type { Labels } from '../../shared/model/labels';
 import type { RecoveryStatus } from '../../shared/recovery/replay';
 import { Faults, type KillPoint } from '../faults/faults';
 import { Random } from '../faults/random';
@@ -12,12 +14,15 @@ import { befall, type ChaosDependencies, expireLeases } from './chaos';
 import { type Flaws, Ledger } from './ledger';
 import { runLoad } from './load';
 import { planFaults, VICTIMS } from './plan';
+import { SHAPES, type Shape, senderOf } from './senders';
 import { watch } from './watch';
 
 export interface SoakOptions {
   readonly seed: number;
   readonly minutes: number;
-  readonly hosts: number;
+  /** Senders, of each shape in turn. */
+  readonly senders: number;
+  /** Series of each. */
   readonly metrics: number;
   readonly report: (line: string) => void;
 }
@@ -55,7 +60,9 @@ const SETTINGS = {
   flusherLanes: '2',
 };
 const LANES = 2;
-/** One post of a host. */
+/** Shapes in the order in which senders get them. */
+const ORDER = Object.keys(SHAPES) as Shape[];
+/** One post of a sender. */
 const POST_EVERY_MS = 1_000;
 /** A deployed stage's schedules, faster by the factor by which windows are shorter. */
 const FLUSH_EVERY_MS = 1_000;
@@ -70,16 +77,24 @@ const REPORT_EVERY_MS = 10_000;
 const ALL = { before: 8.64e15, purge: true };
 
 /** Runs the pipeline under load and faults, lets it recover, and reads everything back. */
-export async function soak({ seed, minutes, hosts, metrics, report }: SoakOptions): Promise<SoakResult> {
+export async function soak({
+  seed,
+  minutes,
+  senders: count,
+  metrics,
+  report,
+}: SoakOptions): Promise<SoakResult> {
   const lengthMs = minutes * 60_000;
   const plan = planFaults(seed, lengthMs);
   const random = new Random(seed);
   const faults = new Faults();
   report(`seed ${seed}: ${plan.length} faults in ${minutes} minutes, and kills`);
+  const formats = formatsOf(seed);
+  report(`records of format ${formats.recordFormat}, frames of format ${formats.frameFormat}`);
   const stack = await startStack({
     port: 0,
     dataDir: undefined,
-    settings: SETTINGS,
+    settings: { ...SETTINGS, ...formats },
     report: () => {},
     faults,
   });
@@ -90,8 +105,14 @@ export async function soak({ seed, minutes, hosts, metrics, report }: SoakOption
   try {
     const ledger = new Ledger();
     const client = new ApiClient(url, apiKey, ledger);
-    const hostIds = await Promise.all(Array.from({ length: hosts }, (_, h) => client.createHost(`host${h}`)));
-    const names = Array.from({ length: metrics }, (_, m) => `custom.soak.m${m}`);
+    const senders = await Promise.all(
+      Array.from({ length: count }, async (_, i) => {
+        const shape = ORDER[i % ORDER.length]!;
+        const host = shape === 'dense' ? await client.createHost(`host${i}`) : `host${i}`;
+        return senderOf(shape, host, metrics);
+      }),
+    );
+    const series = senders.flatMap((sender) => sender.series);
     const startS = Math.floor(Date.now() / 1000);
     const began = performance.now();
     const elapsedMs = () => performance.now() - began;
@@ -127,11 +148,11 @@ export async function soak({ seed, minutes, hosts, metrics, report }: SoakOption
 
     const load = runLoad(
       client,
-      { hostIds, names, everyMs: POST_EVERY_MS, startS },
+      { senders, everyMs: POST_EVERY_MS, startS },
       random.fork(),
       () => isLoadOver,
     );
-    const watching = watch(client, { hostIds, names, startS }, random.fork(), () => isLoadOver);
+    const watching = watch(client, { series, startS }, random.fork(), () => isLoadOver);
     const chaos: ChaosDependencies = {
       faults,
       redis,
@@ -173,8 +194,7 @@ export async function soak({ seed, minutes, hosts, metrics, report }: SoakOption
     clearInterval(lagTimer);
     await Promise.all(movers);
 
-    const read = (hostId: string, name: string, from: number, to: number) =>
-      client.read(hostId, name, from, to, isInTime);
+    const read = (labels: Labels, from: number, to: number) => client.read(labels, from, to, isInTime);
     const patience = async () => {
       await sleep(1_000);
       return isInTime();
@@ -213,6 +233,17 @@ export async function soak({ seed, minutes, hosts, metrics, report }: SoakOption
     redis.disconnect();
     await stack.stop();
   }
+}
+
+/** Odd seeds write the newest formats, whose rows of some series share a layout; even ones what a release writes. */
+function formatsOf(seed: number) {
+  const { record, frame } = FORMATS;
+  return seed % 2 === 1
+    ? {
+        recordFormat: String(Math.max(...record.writes)),
+        frameFormat: String(Math.max(...frame.writes)),
+      }
+    : { recordFormat: String(record.writes[0]), frameFormat: String(frame.writes[0]) };
 }
 
 /** Waits until the stream is read to its end and no loss or replay is open. */

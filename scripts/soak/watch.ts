@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Labels, labelsKey } from '../../shared/model/labels';
 import type { Random } from '../faults/random';
 import type { ApiClient } from './api-client';
 
 export interface WatchOptions {
-  readonly hostIds: readonly string[];
-  readonly names: readonly string[];
+  readonly series: readonly Labels[];
   readonly startS: number;
 }
 
@@ -20,7 +20,7 @@ const EVERY_MS = 100;
 /** Reads while data moves under faults: a sample seen once must be seen again, or the answer must be an error. */
 export async function watch(
   client: ApiClient,
-  { hostIds, names, startS }: WatchOptions,
+  { series, startS }: WatchOptions,
   random: Random,
   isOver: () => boolean,
 ): Promise<Watched> {
@@ -28,11 +28,10 @@ export async function watch(
   const gaps: string[] = [];
   let reads = 0;
   while (!isOver()) {
-    const hostId = random.pick(hostIds);
-    const name = random.pick(names);
-    const key = `${hostId} ${name}`;
+    const labels = random.pick(series);
+    const key = labelsKey(labels);
     const times = await client
-      .read(hostId, name, startS, startS + 20 * 3600, () => !isOver())
+      .read(labels, startS, startS + 20 * 3600, () => !isOver())
       .then((metrics) => new Set(metrics.map(({ time }) => time)))
       .catch(() => undefined);
     if (times === undefined) break;

@@ -10,6 +10,8 @@ import { Functions } from '../../scripts/ops/invoke';
 import { ApiClient } from '../../scripts/soak/api-client';
 import { expireLeases } from '../../scripts/soak/chaos';
 import { Ledger, type Sample } from '../../scripts/soak/ledger';
+import { mackerel } from '../../scripts/soak/senders';
+import { type Labels, metricOf, sourceOf } from '../../shared/model/labels';
 import type { RecoveryStatus } from '../../shared/recovery/replay';
 import { until } from '../support/until';
 
@@ -65,8 +67,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
   const samplesOf = (hostId: string, seconds: readonly number[], value: number): Sample[] =>
     seconds.flatMap((second) =>
       Array.from({ length: 5 }, (_, m) => ({
-        hostId,
-        name: `m${m}`,
+        labels: metricOf(sourceOf.host(hostId), `m${m}`),
         time: start + second,
         value: value + m / 10,
       })),
@@ -88,8 +89,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
     await expireLeases(redis);
     const deadline = Date.now() + 60_000;
     const isInTime = () => Date.now() < deadline;
-    const read = (hostId: string, name: string, from: number, to: number) =>
-      client.read(hostId, name, from, to, isInTime);
+    const read = (labels: Labels, from: number, to: number) => client.read(labels, from, to, isInTime);
     const flaws = await ledger.verify(read, async () => {
       await sleep(100);
       return isInTime();
@@ -168,8 +168,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
         for (let from = 0; from < 25_000; from += 250)
           await post(
             Array.from({ length: 250 }, (_, i) => ({
-              hostId,
-              name: 'race',
+              labels: metricOf(sourceOf.host(hostId), 'race'),
               time: start + from + i,
               value: (from + i) / 7,
             })),
@@ -303,7 +302,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
     const response = await fetch(new URL('/api/v0/tsdb', url), {
       method: 'POST',
       headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
-      body: JSON.stringify(samples),
+      body: mackerel(samples).body,
     });
     expect(response.status).toBe(503);
     expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);

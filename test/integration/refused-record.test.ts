@@ -1,7 +1,7 @@
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { metricOf, sourceOf } from '../../shared/model/labels';
 import { layoutOf, packLayout } from '../../shared/model/layout';
-import { sourceIdBytesOf, tenantIdOf } from '../../shared/model/placement';
+import { groupIdOf, sourceIdBytesOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import type { DeliveredRecord } from '../../shared/stream/delivered';
 import { encodeRecord } from '../../shared/stream/record';
 import { startTiers, type Tiers } from '../support/tiers';
@@ -45,7 +45,7 @@ describe('a record that a store refuses for its size', () => {
     };
   }
 
-  test('goes to quarantine alone, with the reason, and the records around it are appended', async () => {
+  test('goes to quarantine within one delivery, with the reason, and the records around it are appended', async () => {
     const long = Array.from({ length: 2_600 }, () =>
       Buffer.from(crypto.getRandomValues(new Uint8Array(187))).toString('base64url'),
     );
@@ -62,5 +62,10 @@ describe('a record that a store refuses for its size', () => {
     expect(quarantined).toEqual([
       { sequenceNumber: '2', reason: expect.stringMatching(/ValidationException.*size/i) },
     ]);
+    for (const host of ['a', 'c']) {
+      const group = groupIdOf(sourceIdOf(tenant.id, sourceOf.host(host)), 0, 0);
+      const frames = await tiers.hot.allFrames({ tenantId: tenant.id, partition: 0 }, group, start);
+      expect(frames).toHaveLength(1);
+    }
   });
 });

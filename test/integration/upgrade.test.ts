@@ -15,8 +15,10 @@ import { Functions } from '../../scripts/ops/invoke';
 import { ApiClient } from '../../scripts/soak/api-client';
 import { Ledger, type Outcome, type Sample } from '../../scripts/soak/ledger';
 import { runLoad } from '../../scripts/soak/load';
+import { senderOf } from '../../scripts/soak/senders';
 import { watch } from '../../scripts/soak/watch';
 import { FORMATS } from '../../shared/model/formats';
+import type { Labels } from '../../shared/model/labels';
 import type { QuarantineList } from '../../shared/operations/quarantine-commands';
 import type { RedriveResult } from '../../shared/recovery/redrive';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
@@ -37,7 +39,8 @@ const SETTINGS = {
 const LANES = 2;
 const HOSTS = 5;
 /** The first metric has whole numbers, whose zero bytes frames of format 2 leave out. */
-const NAMES = Array.from({ length: 4 }, (_, m) => `custom.upgrade.m${m}`);
+/** Of each host. */
+const SERIES = 4;
 const POST_EVERY_MS = 250;
 const MOVE_EVERY_MS = 500;
 const ALL = { before: 8.64e15, purge: true };
@@ -148,19 +151,17 @@ describe('builds that are deployed while the stack runs', () => {
   async function ledgerOf(seed: number, during: (posted: () => Promise<void>) => Promise<void>) {
     const ledger = new Ledger();
     const client = new CountingClient(stack.url, stack.apiKey, ledger);
-    const hostIds = await Promise.all(
-      Array.from({ length: HOSTS }, (_, h) => client.createHost(`host${seed}-${h}`)),
+    const senders = await Promise.all(
+      Array.from({ length: HOSTS }, async (_, h) =>
+        senderOf('dense', await client.createHost(`host${seed}-${h}`), SERIES),
+      ),
     );
+    const series = senders.flatMap((sender) => sender.series);
     const random = new Random(seed);
     const startS = Math.floor(Date.now() / 1000);
     let isOver = false;
-    const load = runLoad(
-      client,
-      { hostIds, names: NAMES, everyMs: POST_EVERY_MS, startS },
-      random.fork(),
-      () => isOver,
-    );
-    const watching = watch(client, { hostIds, names: NAMES, startS }, random.fork(), () => isOver);
+    const load = runLoad(client, { senders, everyMs: POST_EVERY_MS, startS }, random.fork(), () => isOver);
+    const watching = watch(client, { series, startS }, random.fork(), () => isOver);
     const moves = [
       ...Array.from(
         { length: LANES },
@@ -175,7 +176,7 @@ describe('builds that are deployed while the stack runs', () => {
     });
     /** Waits for as many samples as five posts of each host have. */
     const posted = async () => {
-      const enough = ledger.acknowledged + 5 * HOSTS * NAMES.length;
+      const enough = ledger.acknowledged + 5 * HOSTS * SERIES;
       await until(
         'posts',
         async () => ledger.acknowledged,
@@ -193,8 +194,7 @@ describe('builds that are deployed while the stack runs', () => {
 
     const deadline = Date.now() + PATIENCE_MS;
     const isInTime = () => Date.now() < deadline;
-    const read = (hostId: string, name: string, from: number, to: number) =>
-      client.read(hostId, name, from, to, isInTime);
+    const read = (labels: Labels, from: number, to: number) => client.read(labels, from, to, isInTime);
     const patience = async () => {
       await sleep(200);
       return isInTime();

@@ -1,6 +1,8 @@
 import { allowedValues, Ledger, type Outcome, type Sample } from '../../../scripts/soak/ledger';
+import { type Labels, labelValue, METRIC_NAME, metricOf, sourceOf } from '../../../shared/model/labels';
 
-const sample = (time: number, value: number): Sample => ({ hostId: 'h', name: 'm', time, value });
+const series = (name: string) => metricOf(sourceOf.host('h'), name);
+const sample = (time: number, value: number): Sample => ({ labels: series('m'), time, value });
 const never = async () => false;
 
 describe('the values that a sample may have, after requests', () => {
@@ -69,9 +71,10 @@ describe('the ledger', () => {
 
   test('reads series with flaws again, as long as the caller is patient, and only those', async () => {
     const ledger = new Ledger();
-    ledger.sending([sample(1, 10), { hostId: 'h', name: 'other', time: 1, value: 10 }])('acknowledged');
+    ledger.sending([sample(1, 10), { ...sample(1, 10), labels: series('other') }])('acknowledged');
     const reads: string[] = [];
-    const read = async (_: string, name: string) => {
+    const read = async (labels: Labels) => {
+      const name = labelValue(labels, METRIC_NAME)!;
       reads.push(name);
       return name === 'm' && reads.length < 4 ? [] : [{ time: 1, value: 10 }];
     };
@@ -83,7 +86,7 @@ describe('the ledger', () => {
     const ledger = new Ledger();
     ledger.sending([sample(0, 1), sample(72_000, 2), sample(72_001, 3), sample(200_000, 4)])('acknowledged');
     const spans: [number, number][] = [];
-    await ledger.verify(async (_, __, from, to) => {
+    await ledger.verify(async (_, from, to) => {
       spans.push([from, to]);
       return [];
     }, never);
