@@ -8,7 +8,7 @@ export const seriesHandlers: RouteHandlers = {
   'GET /api/v1/series': async ({ tenant, query }) => {
     const { label: labels = [], prefix = '', perSource = MAX_SERIES, limit = MAX_SERIES, next: from } = query;
     const filter = { labels, prefix, perSource };
-    const { series, next } = await listSeries(dependencies.catalogue, tenant.id, filter, limit, from);
+    const { series, next } = await listSeries(dependencies, tenant.id, filter, limit, from);
     return reply(200, {
       series: series.map((each) => Object.fromEntries(each)),
       ...(next && { next: `${next.sourceId}.${next.listed}` }),

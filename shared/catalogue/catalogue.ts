@@ -15,6 +15,7 @@ import { type GroupId, sourceIdOfGroup, splitBitsOfGroup } from '../model/placem
 import { mapLimited } from '../platform/concurrency';
 import { bucketOfSource, metaKeys, SOURCE_BUCKETS } from '../platform/keys';
 import { type Item, queryAll, succeeds, type Table } from '../platform/table';
+import { IndexTable } from './index-table';
 
 /** Layouts outlive their samples' retention by this: samples may be sent a day ahead, and archived late. */
 export const LAYOUT_KEPT_MS = 30 * DAY_MS;
@@ -72,6 +73,7 @@ const PARALLEL = 32;
  *     pk sources#tenant#bucket   sk source   expiresAt: seconds
  */
 export class Catalogue {
+  readonly index: IndexTable;
   /** Sources this instance has put into the index, and in which turn. */
   private readonly indexed = new CompactMap(MAX_REMEMBERED);
   /** Layouts this instance wrote, by group and layout: a {@link PutMemo}. */
@@ -85,7 +87,9 @@ export class Catalogue {
     private readonly table: Table,
     private readonly retentionMs: number,
     private readonly now: () => number = Date.now,
-  ) {}
+  ) {
+    this.index = new IndexTable(table, retentionMs);
+  }
 
   /**
    * Puts a layout of a group, unless this instance did so today.
@@ -235,6 +239,13 @@ export class Catalogue {
   async layout(tenantId: Id, group: GroupId, layoutId: Id): Promise<Layout> {
     const copy = this.decoded.get(layoutId);
     if (copy !== undefined) return copy;
+    const packed = await this.packedLayout(tenantId, group, layoutId);
+    if (packed === undefined) throw new Error(`the catalogue has no layout ${layoutId} of group ${group}`);
+    return this.decode(layoutId, packed);
+  }
+
+  /** zstd of a layout's bytes; undefined when the catalogue lacks it. */
+  async packedLayout(tenantId: Id, group: GroupId, layoutId: Id): Promise<Uint8Array | undefined> {
     const { Item } = await this.table.client.send(
       new GetItemCommand({
         TableName: this.table.name,
@@ -242,8 +253,7 @@ export class Catalogue {
         ConsistentRead: true,
       }),
     );
-    if (Item === undefined) throw new Error(`the catalogue has no layout ${layoutId} of group ${group}`);
-    return this.decode(layoutId, Item.layout!.B!);
+    return Item?.layout?.B;
   }
 
   /**

@@ -3,14 +3,7 @@ import { type Labels, labelsKey, METRIC_NAME, sourceOf } from '../model/labels';
 import type { CompiledMatcher } from '../model/matcher';
 import type { GroupId } from '../model/placement';
 import type { Shape } from '../model/shape';
-
-/** A group's layout, as the index knows it: the labels that all its series have, and the shape of the rest. */
-export interface IndexedLayout {
-  readonly group: GroupId;
-  readonly layoutId: Id;
-  readonly common: Labels;
-  readonly shapeId: Id;
-}
+import type { IndexedLayout } from './index-table';
 
 /** Labels that series have beside the stored ones, by the value of their `host`. A stored label of the name wins. */
 export interface JoinedLabels {
@@ -33,11 +26,22 @@ const SOURCE_LABELS = [HOST, 'instance', 'job'];
 export class SeriesIndex {
   private readonly texts = new Texts();
   private readonly shapes = new Map<Id, ShapeColumns>();
-  /** Where each layout is, by group and layout. */
-  private readonly layouts = new Map<string, { readonly shape: ShapeColumns; readonly at: number }>();
+  /** Numbers of layouts, in the order of their addition, by group and layout. */
+  private readonly layouts = new Map<string, number>();
+  private seriesBytes = 0;
 
   get layoutCount(): number {
     return this.layouts.size;
+  }
+
+  /** An estimate of its memory. */
+  get bytes(): number {
+    return this.seriesBytes + this.texts.bytes + BYTES_OF_LAYOUT * this.layouts.size;
+  }
+
+  /** @returns the number of a layout; undefined when it was not added */
+  numberOf({ group, layoutId }: Pick<IndexedLayout, 'group' | 'layoutId'>): number | undefined {
+    return this.layouts.get(`${group}#${layoutId}`);
   }
 
   hasShape(shapeId: Id): boolean {
@@ -45,47 +49,51 @@ export class SeriesIndex {
   }
 
   addShape(shape: Shape): void {
-    if (!this.shapes.has(shape.id)) this.shapes.set(shape.id, new ShapeColumns(shape, this.texts));
+    if (this.shapes.has(shape.id)) return;
+    this.shapes.set(shape.id, new ShapeColumns(shape, this.texts));
+    this.seriesBytes += 4 * shape.seriesCount * shape.names.length + BYTES_OF_SHAPE;
+  }
+
+  /** Adds a layout whose shape has been added. @returns its number */
+  add(layout: IndexedLayout): number {
+    const known = this.numberOf(layout);
+    if (known !== undefined) return known;
+    const number = this.layouts.size;
+    this.shapes.get(layout.shapeId)!.add(layout, number, this.texts);
+    this.layouts.set(`${layout.group}#${layout.layoutId}`, number);
+    return number;
   }
 
   /**
-   * Notes that a layout has samples in an epoch. Its shape must have been added, unless the layout is known.
+   * The layouts that have series which satisfy all matchers.
    *
-   * @param epoch a bit for the epoch
-   * @returns false when neither the layout nor its shape is known
+   * @param live 1 at the number of each layout to look at
    */
-  add(layout: IndexedLayout, epoch: number): boolean {
-    const key = `${layout.group}#${layout.layoutId}`;
-    let place = this.layouts.get(key);
-    if (place === undefined) {
-      const shape = this.shapes.get(layout.shapeId);
-      if (shape === undefined) return false;
-      place = { shape, at: shape.add(layout, this.texts) };
-      this.layouts.set(key, place);
-    }
-    place.shape.note(place.at, epoch);
-    return true;
-  }
-
-  /** The layouts that have series which satisfy all matchers. */
   *select(
     matchers: readonly CompiledMatcher[],
-    epochs: number,
+    live: Uint8Array,
     joined: JoinedLabels,
   ): Generator<LayoutMatch> {
     const tests = matchers.map((matcher) => new TextTest(matcher, this.texts));
-    for (const shape of this.shapes.values()) yield* shape.select(tests, epochs, joined, this.texts);
+    for (const shape of this.shapes.values()) yield* shape.select(tests, live, joined, this.texts);
   }
 }
+
+/** Estimates: objects, keys of maps, ids and the values of common labels. */
+const BYTES_OF_LAYOUT = 350;
+const BYTES_OF_SHAPE = 1_500;
+const BYTES_OF_TEXT = 80;
 
 /** Texts as numbers. '' is 0, which stands for an absent label too. */
 class Texts {
   private readonly numbers = new Map<string, number>([['', 0]]);
   private readonly all: string[] = [''];
+  bytes = 0;
 
   numberOf(text: string): number {
     const known = this.numbers.get(text);
     if (known !== undefined) return known;
+    this.bytes += BYTES_OF_TEXT + text.length;
     this.numbers.set(text, this.all.length);
     return this.all.push(text) - 1;
   }
@@ -156,7 +164,8 @@ class ShapeColumns {
   private readonly own = new Map<string, Uint32Array>();
   /** Of the labels that a layout's series share: a value for each layout. */
   private readonly common = new Map<string, Column>();
-  private readonly epochs = new Column();
+  /** The number of each layout in the whole index. */
+  private readonly numbers: number[] = [];
   readonly groups: GroupId[] = [];
   readonly layoutIds: Id[] = [];
   /** Names of all labels, sorted. */
@@ -178,9 +187,9 @@ class ShapeColumns {
     this.hasSources = SOURCE_LABELS.some((name) => this.own.has(name));
   }
 
-  /** @returns its place among the layouts */
-  add({ group, layoutId, common }: IndexedLayout, texts: Texts): number {
-    const at = this.groups.push(group) - 1;
+  add({ group, layoutId, common }: IndexedLayout, number: number, texts: Texts): void {
+    const at = this.numbers.push(number) - 1;
+    this.groups.push(group);
     this.layoutIds.push(layoutId);
     for (const [name, value] of common) {
       let column = this.common.get(name);
@@ -191,20 +200,15 @@ class ShapeColumns {
       }
       column.set(at, texts.numberOf(value));
     }
-    return at;
-  }
-
-  note(at: number, epoch: number): void {
-    this.epochs.set(at, this.epochs.at(at) | epoch);
   }
 
   *select(
     tests: readonly TextTest[],
-    epochs: number,
+    live: Uint8Array,
     joined: JoinedLabels,
     texts: Texts,
   ): Generator<LayoutMatch> {
-    const ofLayout: RowTest[] = [(at) => (this.epochs.at(at) & epochs) !== 0];
+    const ofLayout: RowTest[] = [(at) => live[this.numbers[at]!] === 1];
     const ofSeries: RowTest[] = [];
     const ofBoth: PairTest[] = [];
     for (const test of tests) {

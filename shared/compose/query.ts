@@ -21,7 +21,7 @@ export function queryDependencies() {
   const stores = readDependencies(ANSWERING);
   const read = {
     ...stores,
-    indexes: new TenantIndexes(stores.catalogue, Date.now),
+    indexes: new TenantIndexes(stores.catalogue, stage.retention, Date.now),
     hostLabels: new HostLabels(hosts, services),
   };
   return {

@@ -11,7 +11,7 @@ import {
   unionLayout,
   unpackLayout,
 } from '../model/layout';
-import { type GroupId, type PartitionRef, tenantIdOf } from '../model/placement';
+import { type Day, dayOf, type GroupId, type PartitionRef, tenantIdOf } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import type { LossWatch } from '../recovery/loss-watch';
 import type { DeliveredRecord } from '../stream/delivered';
@@ -170,8 +170,13 @@ async function catalogueLayouts(
 ): Promise<NewLayout[]> {
   const tenantId = tenantIdOf(batch.tenant);
   const firstMs = new Map<GroupId, number>();
-  for (const { group, windowStart } of batch.windows)
+  const days = new Map<GroupId, Set<Day>>();
+  for (const { group, windowStart } of batch.windows) {
     firstMs.set(group, Math.min(windowStart, firstMs.get(group) ?? Infinity));
+    const known = days.get(group);
+    if (known === undefined) days.set(group, new Set([dayOf(windowStart)]));
+    else known.add(dayOf(windowStart));
+  }
   const puts = [...batch.groupLayouts].flatMap(([group, ids]) => {
     const all = [...ids].map((id) => batch.layouts.get(id)!);
     // A flood of names: a few unions name the same series. The hot tier has the frames' own layouts.
@@ -181,9 +186,17 @@ async function catalogueLayouts(
         : unionsOf(all.map(({ packed }) => decodeLayout(unpackLayout(packed)))).map(({ bytes }) =>
             packLayout(bytes),
           );
-    return few.map((layout) => ({ ...layout, group, firstMs: firstMs.get(group)! }));
+    return few.map((layout) => ({
+      ...layout,
+      group,
+      firstMs: firstMs.get(group)!,
+      days: [...days.get(group)!],
+    }));
   });
-  const became = await catalogue.putAll(tenantId, puts, windowMs);
+  const [became] = await Promise.all([
+    catalogue.putAll(tenantId, puts, windowMs),
+    catalogue.index.put(tenantId, puts),
+  ]);
   return puts.flatMap((layout, i) => {
     const { isNew, isOfNewSource } = became[i]!;
     return isNew ? [{ ...layout, isOfNewSource }] : [];

@@ -33,6 +33,7 @@ import { BUCKET_PREFIX } from './names';
  *                                      sk source                        a mark of earlier releases
  *                                      sk deletion#id                   a deletion
  *     pk sources#tenant#bucket         sk source                        a source; the bucket is a hex digit of its id
+ *     pk index#tenant#epoch#bucket     sk group#layout                  a layout with samples of a day or month; 16 buckets by the group
  *     pk manifest#tenant#partition     sk day                           what is archived
  *     pk hosts#tenant                  sk host id                       a host; other documents likewise, by their kind
  *     pk usage#tenant                  sk day, series or hosts          counters of a day; number of series or hosts
@@ -155,6 +156,8 @@ export function bucketOfSource(sourceId: Id): number {
   return Buffer.from(sourceId.slice(0, 2), 'base64url')[0]! >> 4;
 }
 
+export const INDEX_BUCKETS = 16;
+
 const RECOVERY = 'recovery';
 const DELETION = 'deletion#';
 
@@ -186,6 +189,10 @@ export const metaKeys = {
   sourceIndex: (tenantId: Id, bucket: number) => `sources#${tenantId}#${bucket.toString(16)}`,
   indexedSource: (tenantId: Id, sourceId: Id): ItemKey =>
     itemKey(metaKeys.sourceIndex(tenantId, bucketOfSource(sourceId)), sourceId),
+  /** An epoch of the index of series lies in {@link INDEX_BUCKETS} buckets, read side by side. */
+  index: (tenantId: Id, epoch: string, bucket: number) => `index#${tenantId}#${epoch}#${bucket.toString(16)}`,
+  indexed: (tenantId: Id, epoch: string, group: GroupId, layoutId: Id): ItemKey =>
+    itemKey(metaKeys.index(tenantId, epoch, bucketOfSource(group)), `${group}#${layoutId}`),
   layout: (tenantId: Id, group: GroupId, layoutId: Id): ItemKey =>
     itemKey(metaKeys.source(tenantId, sourceIdOfGroup(group)), `${group}#${layoutId}`),
   parseLayoutSort: (sort: string): { group: GroupId; layoutId: Id } => ({

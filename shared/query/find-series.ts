@@ -35,16 +35,16 @@ export interface SourceSeries {
 /** A tenant's index as a request sees it: the layouts that may have samples in its range, and the registry's labels. */
 export interface IndexView {
   readonly index: SeriesIndex;
-  /** Bits of the epochs that the range touches. */
-  readonly epochs: number;
+  /** 1 at the number of each layout that may have samples in the range. */
+  readonly live: Uint8Array;
   readonly joined: JoinedLabels;
 }
 
 export function matchesOf(
-  { index, epochs, joined }: IndexView,
+  { index, live, joined }: IndexView,
   matchers: readonly Matcher[],
 ): Iterable<LayoutMatch> {
-  return index.select(matchers.map(compileMatcher), epochs, joined);
+  return index.select(matchers.map(compileMatcher), live, joined);
 }
 
 /**

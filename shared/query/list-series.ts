@@ -1,9 +1,12 @@
 import type { Catalogue } from '../catalogue/catalogue';
+import { NOTHING_JOINED } from '../catalogue/series-index';
 import { seriesOf } from '../catalogue/source-series';
 import type { Id } from '../model/id';
 import { type Labels, labelsKey, labelValue, METRIC_NAME, sourceOf } from '../model/labels';
+import { compileMatcher, equals } from '../model/matcher';
 import { sourceIdOf } from '../model/placement';
-import { mapLimited } from '../platform/concurrency';
+import { matchesBySource } from './find-series';
+import type { TenantIndexes } from './tenant-index';
 
 export interface SeriesFilter {
   /** Labels that a series has, beside others; may be empty. */
@@ -26,71 +29,98 @@ export interface SeriesPage {
   readonly next: SeriesCursor | undefined;
 }
 
-/** Sources looked at for one page, a query each: a filter may match few of very many. */
-const MAX_SOURCES = 200;
-const PARALLEL = 16;
+/** A source whose series may match. */
+interface Candidate {
+  readonly id: Id;
+  /** Its place in the order. */
+  readonly rank: string;
+  readonly series: () => Iterable<Labels>;
+}
 
 /**
- * Lists series by the index of sources. If the filter names a host, that one source is read and no other. The source that
- * has exactly the labels comes first.
+ * Lists series of all times. If the filter names a host, that one source is read from the catalogue; others come out of the
+ * index. The source that has exactly the labels comes first, the others in the order of their ids.
  *
  * @param limit series of the page
  * @param from where the last page ended
+ * @throws {IndexTooLargeError}
  */
 export async function listSeries(
-  catalogue: Pick<Catalogue, 'source' | 'sources'>,
+  stores: ListStores,
   tenantId: Id,
   filter: SeriesFilter,
   limit: number,
   from?: SeriesCursor,
 ): Promise<SeriesPage> {
   const series: Labels[] = [];
-  let looked = 0;
-  const sources = candidates(catalogue, tenantId, filter.labels, from?.sourceId);
-  let next = await sources.next();
-  while (!next.done) {
-    const batch: Id[] = [];
-    for (; !next.done && batch.length < Math.min(PARALLEL, limit); next = await sources.next())
-      batch.push(next.value);
-    const known = await mapLimited(batch, PARALLEL, (id) => catalogue.source(tenantId, id));
-    for (const [i, sourceId] of batch.entries()) {
-      const listed = sourceId === from?.sourceId ? from.listed : 0;
-      const rest = matching(seriesOf(known[i]!), filter).slice(listed);
-      const room = limit - series.length;
-      series.push(...rest.slice(0, room));
-      looked++;
-      const isLast = next.done && i === batch.length - 1 && rest.length <= room;
-      if (!isLast && (rest.length >= room || looked === MAX_SOURCES))
-        return { series, next: { sourceId, listed: listed + Math.min(rest.length, room) } };
-    }
+  const candidates = await candidatesOf(stores, tenantId, filter);
+  // The cursor's source may have left the index meanwhile.
+  const start =
+    from === undefined
+      ? 0
+      : candidates.findIndex(({ id, rank }) => id === from.sourceId || rank > from.sourceId);
+  if (start < 0) return { series, next: undefined };
+  for (const [i, candidate] of candidates.entries()) {
+    if (i < start) continue;
+    const listed = candidate.id === from?.sourceId ? from.listed : 0;
+    const rest = matching(candidate.series(), filter).slice(listed);
+    const room = limit - series.length;
+    series.push(...rest.slice(0, room));
+    const isLast = i === candidates.length - 1 && rest.length <= room;
+    if (!isLast && rest.length >= room)
+      return { series, next: { sourceId: candidate.id, listed: listed + Math.min(rest.length, room) } };
   }
   return { series, next: undefined };
 }
 
-/** The sources that may have series of these labels, from one on. */
-async function* candidates(
-  catalogue: Pick<Catalogue, 'sources'>,
-  tenantId: Id,
-  labels: Labels,
-  from: Id | undefined,
-): AsyncGenerator<Id, void> {
-  const exact = labels.length === 0 ? undefined : sourceIdOf(tenantId, sourceOf.labels(labels));
-  if (exact !== undefined && (from === undefined || from === exact)) yield exact;
-  if (labelValue(labels, 'host') !== undefined) return;
-  const after = from === exact ? undefined : from;
-  if (after !== undefined) yield after;
-  for await (const sourceId of catalogue.sources(tenantId, after)) if (sourceId !== exact) yield sourceId;
+export interface ListStores {
+  readonly catalogue: Pick<Catalogue, 'source'>;
+  readonly indexes: Pick<TenantIndexes, 'of'>;
 }
 
-function matching(series: readonly Labels[], { labels, prefix, perSource }: SeriesFilter): Labels[] {
-  return series
-    .filter(
-      (each) =>
-        labelValue(each, METRIC_NAME)!.startsWith(prefix) &&
-        labels.every(([name, value]) => labelValue(each, name) === value),
+async function candidatesOf(
+  { catalogue, indexes }: ListStores,
+  tenantId: Id,
+  { labels, prefix }: SeriesFilter,
+): Promise<Candidate[]> {
+  const exact = labels.length === 0 ? undefined : sourceIdOf(tenantId, sourceOf.labels(labels));
+  if (labelValue(labels, 'host') !== undefined) {
+    const known = await catalogue.source(tenantId, exact!);
+    return [{ id: exact!, rank: '', series: () => seriesOf(known) }];
+  }
+  const { index, live } = await indexes.of(tenantId, ALL_TIME);
+  const matchers = [
+    ...labels.map(([label, value]) => compileMatcher(equals(label, value))),
+    { ...compileMatcher(equals(METRIC_NAME, prefix)), test: (name: string) => name.startsWith(prefix) },
+  ];
+  return Array.from(
+    matchesBySource(index.select(matchers, live, NOTHING_JOINED)),
+    ({ source, matches }): Candidate => {
+      const id = sourceIdOf(tenantId, source);
+      return {
+        id,
+        rank: id === exact ? '' : id,
+        *series() {
+          for (const match of matches) yield* match.series();
+        },
+      };
+    },
+  ).sort((a, b) => (a.rank < b.rank ? -1 : 1));
+}
+
+const ALL_TIME = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER };
+
+/** A source's series that match, each once, in the order of their labels' text. */
+function matching(series: Iterable<Labels>, { labels, prefix, perSource }: SeriesFilter): Labels[] {
+  const found = new Map<string, Labels>();
+  for (const each of series)
+    if (
+      labelValue(each, METRIC_NAME)!.startsWith(prefix) &&
+      labels.every(([name, value]) => labelValue(each, name) === value)
     )
-    .map((each) => ({ each, key: labelsKey(each) }))
-    .sort((a, b) => (a.key < b.key ? -1 : 1))
+      found.set(labelsKey(each), each);
+  return [...found]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
     .slice(0, perSource)
-    .map(({ each }) => each);
+    .map(([, each]) => each);
 }

@@ -1,65 +1,135 @@
 import { LRUCache } from 'lru-cache';
 import type { Catalogue } from '../catalogue/catalogue';
+import { type Epoch, epochEndMs, epochsOf, type IndexedLayout } from '../catalogue/index-table';
 import { SeriesIndex } from '../catalogue/series-index';
 import type { Id } from '../model/id';
+import { unpackLayout } from '../model/layout';
 import type { TimeRange } from '../model/selection';
 import { splitLayout } from '../model/shape';
 import { mapLimited } from '../platform/concurrency';
+import { clampRange } from './plan';
 
-/** Sources read in parallel. */
-const PARALLEL = 32;
-/** How long an index is used before it is read again. */
-const FRESH_MS = 1000;
-/** Tenants whose indexes are kept. */
-const MAX_TENANTS = 8;
+/** A tenant's index of a range exceeds the memory that it may take. */
+export class IndexTooLargeError extends Error {
+  override readonly name = 'IndexTooLargeError';
 
-/** Each tenant's series in memory, read from the catalogue when it is first asked for, and again when it has aged. */
-export class TenantIndexes {
-  private readonly indexes = new LRUCache<
-    Id,
-    { readonly index: Promise<SeriesIndex>; readonly atMs: number }
-  >({
-    max: MAX_TENANTS,
-  });
-
-  constructor(
-    private readonly catalogue: Pick<Catalogue, 'source' | 'sources'>,
-    private readonly now: () => number,
-  ) {}
-
-  /** The index, and the bits of the epochs that the range touches. */
-  async of(
-    tenantId: Id,
-    _range: TimeRange,
-  ): Promise<{ readonly index: SeriesIndex; readonly epochs: number }> {
-    return { index: await this.fresh(tenantId), epochs: ALL_TIME };
-  }
-
-  private fresh(tenantId: Id): Promise<SeriesIndex> {
-    const known = this.indexes.get(tenantId);
-    if (known !== undefined && this.now() - known.atMs < FRESH_MS) return known.index;
-    const index = this.read(tenantId);
-    this.indexes.set(tenantId, { index, atMs: this.now() });
-    index.catch(() => this.indexes.delete(tenantId));
-    return index;
-  }
-
-  private async read(tenantId: Id): Promise<SeriesIndex> {
-    const sources: Id[] = [];
-    for await (const id of this.catalogue.sources(tenantId)) sources.push(id);
-    const index = new SeriesIndex();
-    await mapLimited(sources, PARALLEL, async (sourceId) => {
-      const { layouts } = await this.catalogue.source(tenantId, sourceId);
-      for (const [group, known] of layouts)
-        for (const { id, bytes } of known) {
-          const { common, shape } = splitLayout(bytes);
-          index.addShape(shape);
-          index.add({ group, layoutId: id, common, shapeId: shape.id }, ALL_TIME);
-        }
-    });
-    return index;
+  constructor(bytes: number) {
+    super(
+      `the index of the range takes ${Math.round(bytes / 1e6)} MB of memory, at most ${MAX_BYTES / 1e6} are allowed; ask for a shorter range`,
+    );
   }
 }
 
-/** The one epoch: layouts are not yet told apart by time. */
-const ALL_TIME = 1;
+/** Memory of all indexes together. */
+const MAX_BYTES = 200_000_000;
+/** Epochs, or layouts of unknown shapes, read in parallel. */
+const PARALLEL = 32;
+/** An epoch is read again after this, ms; a past one changes by late samples only. */
+const FRESH_MS = 1_000;
+const PAST_FRESH_MS = 15_000;
+/** Reading again takes at most one part in so many of the time. */
+const MIN_REST = 100;
+
+interface EpochLayouts {
+  /** Numbers of layouts in the index. */
+  readonly layouts: readonly number[];
+  readonly readMs: number;
+  readonly tookMs: number;
+}
+
+interface TenantIndex {
+  readonly index: SeriesIndex;
+  readonly epochs: Map<Epoch, EpochLayouts>;
+  readonly reading: Map<Epoch, Promise<void>>;
+}
+
+/**
+ * Each tenant's series in memory, by epoch. An epoch is read when it is first asked for, and again when it has aged: the
+ * larger, the later. What is known of a layout is not read again.
+ */
+export class TenantIndexes {
+  private readonly tenants = new LRUCache<Id, TenantIndex>({
+    maxSize: MAX_BYTES,
+    sizeCalculation: ({ index }) => Math.min(MAX_BYTES, index.bytes + 1),
+  });
+
+  constructor(
+    private readonly catalogue: Pick<Catalogue, 'index' | 'packedLayout'>,
+    private readonly retentionMs: number,
+    private readonly now: () => number,
+  ) {}
+
+  /**
+   * The index, and 1 at the number of each layout that may have samples in the range.
+   *
+   * @throws {IndexTooLargeError}
+   */
+  async of(
+    tenantId: Id,
+    range: TimeRange,
+  ): Promise<{ readonly index: SeriesIndex; readonly live: Uint8Array }> {
+    const epochs = epochsOf(clampRange(range, this.now(), this.retentionMs));
+    const known = this.tenants.get(tenantId);
+    const tenant = known ?? { index: new SeriesIndex(), epochs: new Map(), reading: new Map() };
+    await mapLimited(epochs, PARALLEL, (epoch) => this.refresh(tenantId, tenant, epoch));
+    const { index } = tenant;
+    if (index.bytes > MAX_BYTES) {
+      this.tenants.delete(tenantId);
+      // It may be large for epochs that others asked for.
+      if (known !== undefined) return this.of(tenantId, range);
+      throw new IndexTooLargeError(index.bytes);
+    }
+    // Set again, because its size may have changed.
+    this.tenants.delete(tenantId);
+    this.tenants.set(tenantId, tenant);
+    const live = new Uint8Array(index.layoutCount);
+    for (const epoch of epochs) for (const layout of tenant.epochs.get(epoch)!.layouts) live[layout] = 1;
+    return { index, live };
+  }
+
+  private async refresh(tenantId: Id, tenant: TenantIndex, epoch: Epoch): Promise<void> {
+    const last = tenant.epochs.get(epoch);
+    const now = this.now();
+    const restMs = epochEndMs(epoch) < now ? PAST_FRESH_MS : FRESH_MS;
+    if (last !== undefined && now - last.readMs < Math.max(restMs, MIN_REST * last.tookMs)) return;
+    const others = tenant.reading.get(epoch);
+    if (others !== undefined) return others;
+    const reading = this.read(tenantId, tenant, epoch).finally(() => tenant.reading.delete(epoch));
+    tenant.reading.set(epoch, reading);
+    return reading;
+  }
+
+  private async read(tenantId: Id, { index, epochs }: TenantIndex, epoch: Epoch): Promise<void> {
+    const readMs = this.now();
+    const begin = performance.now();
+    const entries = await this.catalogue.index.read(tenantId, epoch);
+    await this.addShapes(tenantId, index, entries);
+    const layouts: number[] = [];
+    // A layout that is about to be written is found the next time.
+    for (const entry of entries)
+      if (index.numberOf(entry) !== undefined || index.hasShape(entry.shapeId))
+        layouts.push(index.add(entry));
+    epochs.set(epoch, { layouts, readMs, tookMs: performance.now() - begin });
+  }
+
+  /** Reads one layout of each shape that the index lacks. */
+  private async addShapes(
+    tenantId: Id,
+    index: SeriesIndex,
+    entries: readonly IndexedLayout[],
+  ): Promise<void> {
+    const unknown = Map.groupBy(
+      entries.filter(({ shapeId }) => !index.hasShape(shapeId)),
+      ({ shapeId }) => shapeId,
+    );
+    await mapLimited([...unknown.values()], PARALLEL, async (candidates) => {
+      for (const { group, layoutId } of candidates) {
+        const packed = await this.catalogue.packedLayout(tenantId, group, layoutId);
+        if (packed === undefined) continue;
+        index.addShape(splitLayout(unpackLayout(packed)).shape);
+        if (index.bytes > MAX_BYTES) return;
+        break;
+      }
+    });
+  }
+}

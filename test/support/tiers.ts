@@ -117,7 +117,7 @@ export async function startTiers(redisUrl?: string): Promise<Tiers> {
   const hosts = new Hosts(meta);
   const services = new Services(meta);
   return {
-    indexes: new TenantIndexes(catalogue, Date.now),
+    indexes: new TenantIndexes(catalogue, 460 * DAY_MS, Date.now),
     hosts,
     services,
     hostLabels: new HostLabels(hosts, services),

@@ -6,24 +6,26 @@ import { compileMatcher, equals, isIn, type Matcher, seriesTest } from '../../..
 import { splitLayout } from '../../../shared/model/shape';
 import { bySource, DEFAULT_LIMITS, SelectLimitError, withJoined } from '../../../shared/query/find-series';
 
-/** An index of layouts, in the epochs given with each. */
-function indexOf(layouts: readonly { readonly series: readonly Labels[]; readonly epoch?: number }[]) {
+/** An index of layouts, numbered from 0. */
+function indexOf(layouts: readonly (readonly Labels[])[]) {
   const index = new SeriesIndex();
-  for (const [i, { series, epoch = 1 }] of layouts.entries()) {
+  for (const [i, series] of layouts.entries()) {
     const { id, bytes } = layoutOf(series);
     const { common, shape } = splitLayout(bytes);
     index.addShape(shape);
-    index.add({ group: `group${i}`, layoutId: id, common, shapeId: shape.id }, epoch);
+    index.add({ group: `group${i}`, layoutId: id, common, shapeId: shape.id });
   }
   return index;
 }
 
+const all = (index: SeriesIndex) => new Uint8Array(index.layoutCount).fill(1);
+
 function selected(
   index: SeriesIndex,
   matchers: readonly Matcher[],
-  { epochs = 1, joined = NOTHING_JOINED }: { epochs?: number; joined?: JoinedLabels } = {},
+  { live, joined = NOTHING_JOINED }: { live?: Uint8Array; joined?: JoinedLabels } = {},
 ): string[] {
-  const matches = index.select(matchers.map(compileMatcher), epochs, joined);
+  const matches = index.select(matchers.map(compileMatcher), live ?? all(index), joined);
   return bySource(matches, matchers, DEFAULT_LIMITS)
     .flatMap(({ series }) => series.map(labelsKey))
     .sort();
@@ -33,9 +35,9 @@ const cpu = (host: string, mode: string) => labelsOf(['__name__', 'cpu'], ['host
 const load = (host: string, ...more: [string, string][]) =>
   labelsOf(['__name__', 'load'], ['host', host], ...more);
 const FLEET = [
-  { series: [cpu('web1', 'user'), cpu('web1', 'idle'), load('web1')] },
-  { series: [cpu('web2', 'user'), cpu('web2', 'idle'), load('web2')] },
-  { series: [load('db1', ['rack', 'r1'])] },
+  [cpu('web1', 'user'), cpu('web1', 'idle'), load('web1')],
+  [cpu('web2', 'user'), cpu('web2', 'idle'), load('web2')],
+  [load('db1', ['rack', 'r1'])],
 ];
 
 test.each<{ name: string; matchers: Matcher[]; series: Labels[] }>([
@@ -75,17 +77,14 @@ test.each<{ name: string; matchers: Matcher[]; series: Labels[] }>([
   expect(selected(indexOf(FLEET), matchers)).toEqual(series.map(labelsKey).sort());
 });
 
-test('layouts outside the epochs asked for are left out', () => {
-  const index = indexOf([
-    { series: [load('today')], epoch: 1 },
-    { series: [load('yesterday')], epoch: 2 },
-  ]);
-  expect(selected(index, [], { epochs: 1 })).toEqual([labelsKey(load('today'))]);
-  expect(selected(index, [], { epochs: 3 })).toHaveLength(2);
+test('layouts that are not live are left out', () => {
+  const index = indexOf([[load('today')], [load('yesterday')]]);
+  expect(selected(index, [], { live: Uint8Array.of(1, 0) })).toEqual([labelsKey(load('today'))]);
+  expect(selected(index, [])).toHaveLength(2);
 });
 
 test('labels of the registry match as stored ones do, and a stored one wins', () => {
-  const index = indexOf([...FLEET, { series: [load('web3', ['role', 'own'])] }]);
+  const index = indexOf([...FLEET, [load('web3', ['role', 'own'])]]);
   const roles = new Map<string, Labels>([
     ['web1', [['role', 'app']]],
     ['web3', [['role', 'app']]],
@@ -101,8 +100,8 @@ test('labels of the registry match as stored ones do, and a stored one wins', ()
 
 test('a source that had several layouts has each series once', () => {
   const index = indexOf([
-    { series: [cpu('a', 'user'), load('a')] },
-    { series: [cpu('a', 'user'), cpu('a', 'idle')] },
+    [cpu('a', 'user'), load('a')],
+    [cpu('a', 'user'), cpu('a', 'idle')],
   ]);
   expect(selected(index, [])).toHaveLength(3);
 });
@@ -111,8 +110,9 @@ test.each([
   { limits: { sources: 2 }, message: '{} selects more than 2 sources; narrow it by labels' },
   { limits: { series: 6 }, message: '{} selects more than 6 series; narrow it by labels' },
 ])('$message', ({ limits, message }) => {
+  const index = indexOf(FLEET);
   const find = () =>
-    bySource(indexOf(FLEET).select([], 1, NOTHING_JOINED), [], { ...DEFAULT_LIMITS, ...limits });
+    bySource(index.select([], all(index), NOTHING_JOINED), [], { ...DEFAULT_LIMITS, ...limits });
   expect(find).toThrow(SelectLimitError);
   expect(find).toThrow(message);
 });
@@ -141,7 +141,7 @@ test('selects what testing each series selects, whatever the layouts', () => {
           const host = labelValue(each, 'host');
           return isMatch(withJoined(each, host === undefined ? [] : joined.of(host)));
         });
-        const found = selected(indexOf(layouts.map((series) => ({ series }))), matchers, { joined });
+        const found = selected(indexOf(layouts), matchers, { joined });
         expect(found).toEqual(expected.map(labelsKey).sort());
       },
     ),

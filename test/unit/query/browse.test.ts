@@ -26,7 +26,7 @@ const LAYOUTS: readonly (readonly Labels[])[] = [
 
 const view: IndexView = {
   index: new SeriesIndex(),
-  epochs: 1,
+  live: new Uint8Array(LAYOUTS.length).fill(1),
   joined: {
     names: ['hostname', 'role'],
     of: (host) =>
@@ -42,7 +42,7 @@ for (const [i, series] of LAYOUTS.entries()) {
   const { id, bytes } = layoutOf(series);
   const { common, shape } = splitLayout(bytes);
   view.index.addShape(shape);
-  view.index.add({ group: `group${i}`, layoutId: id, common, shapeId: shape.id }, 1);
+  view.index.add({ group: `group${i}`, layoutId: id, common, shapeId: shape.id });
 }
 
 test('label names are those of all series, or of selected ones, joined ones included', () => {

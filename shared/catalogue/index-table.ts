@@ -1,0 +1,156 @@
+import { BatchExecuteStatementCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { LRUCache } from 'lru-cache';
+import { DAY_MS } from '../model/duration';
+import type { Id } from '../model/id';
+import type { Labels } from '../model/labels';
+import { unpackLayout } from '../model/layout';
+import { type Day, dayStartMs, daysIn, type GroupId } from '../model/placement';
+import type { TimeRange } from '../model/selection';
+import { splitLayout } from '../model/shape';
+import { mapLimited } from '../platform/concurrency';
+import { INDEX_BUCKETS, metaKeys } from '../platform/keys';
+import { type Item, queryAll, type Table } from '../platform/table';
+
+/** A UTC day, `2026-11-22`, or a month, `2026-11`: layouts are indexed in each that they have samples of. */
+export type Epoch = string;
+
+/** A layout of a group as the index has it. */
+export interface IndexedLayout {
+  readonly group: GroupId;
+  readonly layoutId: Id;
+  /** Labels that all its series have. */
+  readonly common: Labels;
+  /** See {@link splitLayout}. */
+  readonly shapeId: Id;
+}
+
+/** A layout, of which samples of some days are about to be written. */
+export interface LayoutOfDays {
+  readonly group: GroupId;
+  readonly id: Id;
+  /** zstd of its bytes. */
+  readonly packed: Uint8Array;
+  readonly days: readonly Day[];
+}
+
+/** Statements of one batch; DynamoDB's limit. */
+const MAX_STATEMENTS = 25;
+const PARALLEL = 16;
+/** lru-cache allocates room for `max` entries at once; by size, only for what it holds. */
+const ENTRIES = { maxSize: 400_000, sizeCalculation: () => 1 };
+/** An entry outlives its samples' retention by this: they may be archived late. */
+const KEPT_MS = 30 * DAY_MS;
+
+/**
+ * The index of series by time: which layouts have samples of a day, and of a month. An entry has the labels that all series
+ * of the layout share, and the id of the shape that is left without them, so readers fetch one layout of each shape.
+ *
+ *     pk index#tenant#epoch#bucket   sk group#layout   common: JSON of pairs   shape: id   expiresAt: seconds
+ *
+ * Entries never change. The writer of a sample inserts them before the sample is in memory, once in the life of an instance;
+ * all of it can be rebuilt from the layouts (`ops index rebuild`).
+ */
+export class IndexTable {
+  /** Entries that this instance has inserted, by epoch, group and layout. */
+  private readonly inserted = new LRUCache<string, true>(ENTRIES);
+  /** The last day that this instance inserted each layout in, nearly always today. */
+  private readonly lastDay = new LRUCache<string, Day>(ENTRIES);
+
+  constructor(
+    private readonly table: Table,
+    private readonly retentionMs: number,
+  ) {}
+
+  /** Inserts the entries of layouts that this instance has not inserted. */
+  async put(tenantId: Id, layouts: readonly LayoutOfDays[]): Promise<void> {
+    const items: { readonly key: string; readonly item: Item }[] = [];
+    for (const layout of layouts) {
+      const { group, id, days } = layout;
+      const sort = `${group}#${id}`;
+      if (days.every((day) => this.lastDay.get(sort) === day)) continue;
+      const epochs = new Set(days.flatMap((day) => [day, monthOf(day)]));
+      let entry: Item | undefined;
+      for (const epoch of epochs) {
+        const key = `${epoch}#${sort}`;
+        if (this.inserted.has(key)) continue;
+        entry ??= entryOf(layout);
+        const expiresAt = { N: String(Math.ceil((epochEndMs(epoch) + this.retentionMs + KEPT_MS) / 1000)) };
+        items.push({ key, item: { ...metaKeys.indexed(tenantId, epoch, group, id), ...entry, expiresAt } });
+      }
+    }
+    const batches = Array.from({ length: Math.ceil(items.length / MAX_STATEMENTS) }, (_, i) =>
+      items.slice(i * MAX_STATEMENTS, (i + 1) * MAX_STATEMENTS),
+    );
+    await mapLimited(batches, PARALLEL, (batch) => this.insert(batch.map(({ item }) => item)));
+    for (const { key } of items) this.inserted.set(key, true);
+    for (const { group, id, days } of layouts)
+      if (days.length > 0) this.lastDay.set(`${group}#${id}`, days.at(-1)!);
+  }
+
+  private async insert(items: readonly Item[]): Promise<void> {
+    const { Responses } = await this.table.client.send(
+      new BatchExecuteStatementCommand({
+        Statements: items.map((item) => {
+          const names = Object.keys(item);
+          return {
+            Statement: `INSERT INTO "${this.table.name}" VALUE {${names.map((name) => `'${name}': ?`).join(', ')}}`,
+            Parameters: names.map((name) => item[name]!),
+          };
+        }),
+      }),
+    );
+    // An entry that is there is as good. Whatever else was refused is put by itself, and fails the batch if it must.
+    const refused = items.filter((_, i) => {
+      const response = Responses?.[i];
+      return response === undefined || (response.Error && response.Error.Code !== 'DuplicateItem');
+    });
+    for (const item of refused)
+      await this.table.client.send(new PutItemCommand({ TableName: this.table.name, Item: item }));
+  }
+
+  /** Reads an epoch's entries. */
+  async read(tenantId: Id, epoch: Epoch): Promise<IndexedLayout[]> {
+    const buckets = Array.from({ length: INDEX_BUCKETS }, (_, bucket) => bucket);
+    const found = await mapLimited(buckets, PARALLEL, async (bucket) => {
+      const entries: IndexedLayout[] = [];
+      const items = queryAll(this.table, {
+        KeyConditionExpression: 'pk = :pk',
+        ExpressionAttributeValues: { ':pk': { S: metaKeys.index(tenantId, epoch, bucket) } },
+      });
+      for await (const { sk, common, shape } of items)
+        entries.push({
+          ...metaKeys.parseLayoutSort(sk!.S!),
+          common: JSON.parse(common!.S!) as Labels,
+          shapeId: shape!.S!,
+        });
+      return entries;
+    });
+    return found.flat();
+  }
+}
+
+function entryOf({ packed }: LayoutOfDays): Item {
+  const { common, shape } = splitLayout(unpackLayout(packed));
+  return { common: { S: JSON.stringify(common) }, shape: { S: shape.id } };
+}
+
+/** Ranges of more days than this are looked up by month. */
+const MAX_DAYS = 3;
+
+/** The epochs that a range touches. */
+export function epochsOf({ fromMs, toMs }: TimeRange): Epoch[] {
+  const days = daysIn(fromMs, toMs);
+  return days.length <= MAX_DAYS ? days : [...new Set(days.map(monthOf))];
+}
+
+function monthOf(day: Day): Epoch {
+  return day.slice(0, 7);
+}
+
+/** The first ms after an epoch. */
+export function epochEndMs(epoch: Epoch): number {
+  if (epoch.length === 10) return dayStartMs(epoch) + DAY_MS;
+  const [year, month] = epoch.split('-').map(Number);
+  // Months count from 0 here, so this is the next one.
+  return Date.UTC(year!, month!, 1);
+}
