@@ -5,6 +5,7 @@ import type { CallTimes } from '../platform/call-time';
 import { settings, variable } from '../platform/environment';
 import { ENV } from '../platform/names';
 import type { ReadDependencies } from '../query/read';
+import { UnarchivedDays } from '../query/unarchived-days';
 import { LossWatch } from '../recovery/loss-watch';
 import { RecoveryTable } from '../recovery/recovery-table';
 import { Tenants } from '../tenancy/tenants';
@@ -15,7 +16,7 @@ import { metaTable, warmTable } from './tables';
 
 /** The adapters of a function that reads the three tiers, from its environment. */
 export function readDependencies(times: CallTimes): ReadDependencies & { readonly tenants: Tenants } {
-  const { retention, warmTtl, maxSampleAge: maxSampleAgeMs, flusherLanes } = settings();
+  const { retention, warmTtl, purgeAfter, maxSampleAge: maxSampleAgeMs, flusherLanes } = settings();
   const meta = metaTable(times);
   const hot = hotTier(times);
   const tenants = new Tenants(meta);
@@ -25,6 +26,7 @@ export function readDependencies(times: CallTimes): ReadDependencies & { readonl
     cold: new ColdTier(objectReader(times), variable(ENV.bucket)),
     catalogue: new Catalogue(meta, retention),
     manifest: new Manifest(meta),
+    unarchived: new UnarchivedDays(purgeAfter),
     losses: new LossWatch({
       hot,
       table: new RecoveryTable(meta),

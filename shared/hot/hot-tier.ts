@@ -53,8 +53,20 @@ export interface PartitionState {
   readonly lowestArrivalMs: number | undefined;
 }
 
+/** Which windows of a partition may have left memory, wholly or in part. */
+export interface LeftWindows {
+  /** Every window that begins before this may have, ms. */
+  readonly beforeMs: number;
+  /** So may those that begin at one of these, ms. */
+  readonly starts: readonly number[];
+}
+
+/** What has left is unknown. */
+export const ANY_LEFT: LeftWindows = { beforeMs: Infinity, starts: [] };
+
 /** The windows that a group has in memory, and the mark that tells whether they are complete. */
 export interface GroupWindows extends Pick<PartitionState, 'isWhole' | 'loss'> {
+  readonly left: LeftWindows;
   /** Window starts, ascending. */
   readonly starts: readonly number[];
   /** Frames of the windows asked for, by window start, unless they were too many. */
@@ -68,6 +80,12 @@ export interface MovedFrames {
   readonly sha1: string;
   /** True when the window held no others when they were read. */
   readonly isAll: boolean;
+}
+
+/** Reads the mark's `left`: numbers between spaces (mark-script.ts). */
+function leftWindowsOf(text: string): LeftWindows {
+  const [beforeMs, ...starts] = text.split(' ').map(Number);
+  return { beforeMs: beforeMs!, starts };
 }
 
 export function movedFrames(frames: readonly Uint8Array[], isAll: boolean): MovedFrames {
@@ -98,7 +116,7 @@ interface Scripts {
   groupWindowsBuffer(
     keys: number,
     ...args: (string | number)[]
-  ): Promise<[number, Buffer | null, Buffer[], ...(Buffer[] | null)[]]>;
+  ): Promise<[number, Buffer | null, Buffer[], Buffer | null, ...(Buffer[] | null)[]]>;
 }
 
 /**
@@ -194,7 +212,16 @@ export class HotTier {
   async lease(ref: PartitionRef, beforeMs: number, most: number, leaseMs: number): Promise<Lease[]> {
     const keys = new HotKeys(ref);
     const token = randomBytes(16).toString('base64url');
-    const members = await this.redis.leaseDue(2, keys.due, keys.leases, beforeMs, most, token, leaseMs);
+    const members = await this.redis.leaseDue(
+      3,
+      keys.due,
+      keys.leases,
+      keys.mark,
+      beforeMs,
+      most,
+      token,
+      leaseMs,
+    );
     return members.map((member) => ({ ...parseWindowMember(member), token }));
   }
 
@@ -266,7 +293,7 @@ export class HotTier {
   async windows(ref: PartitionRef, group: GroupId, likely: readonly number[]): Promise<GroupWindows> {
     const keys = new HotKeys(ref);
     const names = [keys.mark, keys.windows(group), ...likely.map((start) => keys.frames(group, start))];
-    const [mark, loss, starts, ...lists] = await this.redis.groupWindowsBuffer(
+    const [mark, loss, starts, left, ...lists] = await this.redis.groupWindowsBuffer(
       names.length,
       ...names,
       MAX_READ_FRAMES,
@@ -280,6 +307,7 @@ export class HotTier {
       isWhole: mark === 1,
       loss: loss?.toString(),
       starts: starts.map(Number).sort((a, b) => a - b),
+      left: left ? leftWindowsOf(left.toString()) : ANY_LEFT,
       frames,
     };
   }
@@ -313,12 +341,13 @@ export class HotTier {
   async trim(ref: PartitionRef, lease: Lease, moved: MovedFrames): Promise<number | undefined> {
     const keys = new HotKeys(ref);
     const left = await this.redis.trimMoved(
-      5,
+      6,
       keys.due,
       keys.leases,
       keys.frames(lease.group, lease.windowStart),
       keys.windows(lease.group),
       keys.arrived,
+      keys.mark,
       windowMember(lease.group, lease.windowStart),
       lease.windowStart,
       lease.token,

@@ -1,19 +1,21 @@
+import { SEE_LEFT } from './mark-script';
+
 /**
  * Leases group-windows that are due. A leased one is skipped until its lease expires.
  *
- * KEYS     due; leases
+ * KEYS     due; leases; mark
  * ARGV     1  latest time of first write, ms, by the store's clock
  *          2  most to lease
  *          3  token
  *          4  length of the lease, ms
  * Returns  the members leased
  *
- * Runs when memory is full (`allow-oom`), since flushing frees memory.
+ * The mark notes that a flusher of this release looks at the partition. Runs when memory is full (`allow-oom`), since flushing frees memory.
  */
 export const LEASE_SCRIPT = `#!lua flags=allow-oom
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local before, most, token, length = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
+${SEE_LEFT}local before, most, token, length = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 local taken, offset = {}, 0
 while #taken < most do
   local members = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', before, 'LIMIT', offset, most)

@@ -5,17 +5,76 @@ const THIS_NODE = `string.match(redis.call('INFO', 'replication'), 'master_repli
 export const MARK_OF_THIS_NODE = `redis.call('HGET', KEYS[1], 'node') == ${THIS_NODE}`;
 
 /**
+ * How long after a flusher's last look at a partition its mark's `left` is believed, ms: a flusher of an earlier release,
+ * which notes nothing, may have taken its place.
+ */
+const LEFT_BELIEVED_MS = 300_000;
+/** A window of samples that exist begins less than this ahead of the clock: post accepts them a day ahead. */
+const AHEAD_MS = 2 * 86_400_000;
+
+/** Lua: sets `now` to the store's clock, ms. */
+const NOW = `local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
+
+/**
  * Marks a partition as this primary's, so that appends go on.
  *
  * KEYS     mark
  * ARGV     1  id of the loss that was noticed, or '' when there was none
  * Returns  1
  *
+ * Nothing has left a new partition. What had left one that was lost is unknown, until a flusher looks at it again.
  * Runs when memory is full (`allow-oom`), since nothing is appended without a mark.
  */
 export const MARK_SCRIPT = `#!lua flags=allow-oom
+${NOW}
 redis.call('HSET', KEYS[1], 'node', ${THIS_NODE}, 'loss', ARGV[1])
+if ARGV[1] == '' then
+  redis.call('HSET', KEYS[1], 'left', '0', 'leftSeen', string.format('%d', now))
+else
+  redis.call('HDEL', KEYS[1], 'left', 'leftSeen')
+end
 return 1
+`;
+
+/**
+ * Lua: notes in the mark `KEYS[3]` that a flusher looks at the partition, which notes what leaves. Needs `now`. If none has
+ * looked for a while, what left meanwhile is unknown: any window of samples that exist by now.
+ */
+export const SEE_LEFT = `
+local seen = redis.call('HMGET', KEYS[3], 'node', 'left', 'leftSeen')
+if seen[1] then
+  if not seen[2] or now - (tonumber(seen[3]) or 0) > ${LEFT_BELIEVED_MS} then
+    redis.call('HSET', KEYS[3], 'left', string.format('%d', now + ${AHEAD_MS}))
+  end
+  redis.call('HSET', KEYS[3], 'leftSeen', string.format('%d', now))
+end
+`;
+
+/** Windows that `left` names; of more, the earliest ones become its bound. */
+const MAX_LEFT = 64;
+
+/**
+ * Lua: notes in the mark `KEYS[6]` that frames of the window `ARGV[2]` left memory. `left` is a bound, then window starts:
+ * windows that begin before the bound may have left, of the others only those listed.
+ */
+export const NOTE_LEFT = `
+local left = redis.call('HGET', KEYS[6], 'left')
+if left then
+  local starts = {}
+  for start in string.gmatch(left, '%S+') do starts[#starts + 1] = tonumber(start) end
+  local bound, start = table.remove(starts, 1), tonumber(ARGV[2])
+  local isNoted = start < bound
+  for _, each in ipairs(starts) do isNoted = isNoted or each == start end
+  if not isNoted then
+    starts[#starts + 1] = start
+    table.sort(starts)
+    if #starts > ${MAX_LEFT} then bound = table.remove(starts, 1) + 1 end
+    local texts = { string.format('%d', bound) }
+    for _, each in ipairs(starts) do texts[#texts + 1] = string.format('%d', each) end
+    redis.call('HSET', KEYS[6], 'left', table.concat(texts, ' '))
+  end
+end
 `;
 
 /**
@@ -32,20 +91,24 @@ return { ${MARK_OF_THIS_NODE} and 1 or 0, mark[1], mark[2], lowest[2] or false }
 `;
 
 /**
- * Reads a group's windows and the frames of some, together with the mark that tells whether they are complete. One script
- * does both, so that nothing is lost or moved between the two reads.
+ * Reads a group's windows and the frames of some, together with the mark that tells whether they are complete and what has
+ * left. One script does it all, so that nothing is lost or moved in between.
  *
  * KEYS     mark; the group's windows; lists of frames
  * ARGV     1  most frames to return
- * Returns  1 when the mark is this primary's, else 0; `loss`, or false; the window starts; then for each list its frames,
- *          or false when they would exceed the bound
+ * Returns  1 when the mark is this primary's, else 0; `loss`, or false; the window starts; `left` (see NOTE_LEFT), or false
+ *          when what has left is unknown; then for each list its frames, or false when they would exceed the bound
  */
 export const WINDOWS_SCRIPT = `#!lua flags=no-writes
-local found = { ${MARK_OF_THIS_NODE} and 1 or 0, redis.call('HGET', KEYS[1], 'loss'), redis.call('SMEMBERS', KEYS[2]) }
+${NOW}
+local mark = redis.call('HMGET', KEYS[1], 'loss', 'left', 'leftSeen')
+local isOurs = ${MARK_OF_THIS_NODE}
+local isKnown = isOurs and mark[2] and now - (tonumber(mark[3]) or 0) <= ${LEFT_BELIEVED_MS}
+local found = { isOurs and 1 or 0, mark[1], redis.call('SMEMBERS', KEYS[2]), isKnown and mark[2] }
 local room = tonumber(ARGV[1])
 for i = 3, #KEYS do
   room = room - redis.call('LLEN', KEYS[i])
-  found[i + 1] = room >= 0 and redis.call('LRANGE', KEYS[i], 0, -1)
+  found[i + 2] = room >= 0 and redis.call('LRANGE', KEYS[i], 0, -1)
 end
 return found
 `;

@@ -6,15 +6,20 @@ import { pickSeries } from '../model/layout-block';
 import { type GroupId, type PartitionRef, windowStartMs } from '../model/placement';
 import type { LocatedBlock, Selection, TimeRange } from '../model/selection';
 import { mapLimited } from '../platform/concurrency';
-import type { HotTier, PartitionState } from './hot-tier';
+import type { HotTier, LeftWindows, PartitionState } from './hot-tier';
 
 /** A partition's mark while the partition was read. */
 export type PartitionMark = { readonly ref: PartitionRef } & Pick<PartitionState, 'isWhole' | 'loss'>;
+
+/** A partition, and which of its windows may have left memory before it was read. */
+export type PartitionLeft = { readonly ref: PartitionRef } & LeftWindows;
 
 export interface HotRead {
   readonly blocks: readonly LocatedBlock[];
   /** Of every partition at first, and again of those that were asked twice. */
   readonly marks: readonly PartitionMark[];
+  /** Of every partition, perhaps more than once; whatever may have left by one of them may have. */
+  readonly left: readonly PartitionLeft[];
 }
 
 /** Commands in flight at a time. */
@@ -40,9 +45,11 @@ export async function readHot(
   const targets = refs.flatMap((ref) => groups.map((group) => ({ ref, group })));
   const likely = likelyWindows(range, longestWindowMs, nowMs);
   const marks: PartitionMark[] = [];
+  const lefts: PartitionLeft[] = [];
   const windows = await mapLimited(targets, PARALLEL, async ({ ref, group }) => {
-    const { isWhole, loss, starts, frames } = await hot.windows(ref, group, likely);
+    const { isWhole, loss, left, starts, frames } = await hot.windows(ref, group, likely);
     marks.push({ ref, isWhole, loss });
+    lefts.push({ ref, ...left });
     return starts
       .filter((start) => start < range.toMs && start > range.fromMs - longestWindowMs)
       .map((windowStart) => ({ ref, group, windowStart, frames: frames.get(windowStart) }));
@@ -71,12 +78,17 @@ export async function readHot(
   });
   // Again after frames that took a command of their own: they may have been lost in between.
   const later = windows.flat().filter(({ frames }) => frames === undefined);
+  for (const { ref, windowStart } of later) lefts.push({ ref, beforeMs: -Infinity, starts: [windowStart] });
   const askedTwice = new Map(later.map(({ ref }) => [ref.partition, ref]));
   const after = await mapLimited([...askedTwice.values()], PARALLEL, async (ref) => ({
     ref,
     ...(await hot.inspect(ref)),
   }));
-  return { blocks: blocks.filter((block) => block !== undefined), marks: [...marks, ...after] };
+  return {
+    blocks: blocks.filter((block) => block !== undefined),
+    marks: [...marks, ...after],
+    left: lefts,
+  };
 }
 
 /** The starts of a range's last windows that may have begun by now. */

@@ -1,7 +1,9 @@
+import { NOTE_LEFT } from './mark-script';
+
 /**
  * Removes from a group-window exactly the frames that were moved, once (DESIGN.md, rule 3).
  *
- * KEYS     due; leases; the window's frames; its group's windows; arrived
+ * KEYS     due; leases; the window's frames; its group's windows; arrived; mark
  * ARGV     1  member of the due index
  *          2  the window's start, ms
  *          3  token of the lease
@@ -14,7 +16,7 @@
  *          replay after it, can fill a list with other frames; a count alone would remove those
  *
  * A window with frames left stays in the due index. If all its earlier frames were moved, it counts as first written when
- * the lease was taken. Runs when memory is full (`allow-oom`).
+ * the lease was taken. The mark notes that the window left, so that reads ask the warm table for it. Runs when memory is full (`allow-oom`).
  */
 export const TRIM_SCRIPT = `#!lua flags=allow-oom
 local lease = redis.call('HGET', KEYS[2], ARGV[1])
@@ -29,6 +31,7 @@ if #moved ~= count or redis.sha1hex(table.concat(moved)) ~= ARGV[5] then
   return -1
 end
 redis.call('HDEL', KEYS[2], ARGV[1])
+if count > 0 then ${NOTE_LEFT} end
 redis.call('LTRIM', KEYS[3], count, -1)
 local left = redis.call('LLEN', KEYS[3])
 if left == 0 then

@@ -1,7 +1,7 @@
 import type { Catalogue, SourceCatalogue } from '../catalogue/catalogue';
 import { type Block, type Erasure, eraseSamples, sampleCount, sliceBlock } from '../codec';
 import { type ColdTier, ObjectChangedError } from '../cold/cold-tier';
-import { isOpen, type Manifest, type ManifestDay } from '../cold/manifest';
+import type { Manifest, ManifestDay } from '../cold/manifest';
 import { readCold } from '../cold/read';
 import type { HotTier } from '../hot/hot-tier';
 import { type PartitionMark, readHot } from '../hot/read';
@@ -27,9 +27,11 @@ import type { LossWatch } from '../recovery/loss-watch';
 import type { Tenant } from '../tenancy/tenants';
 import { readWarm } from '../warm/read';
 import type { WarmTier } from '../warm/warm-tier';
+import { daysBeyondMemory, type LaterTiers, readBeyondMemory } from './beyond-memory';
 import { IncompleteReadError } from './incomplete';
-import { type DayPlan, MAX_UNPRUNED_DAYS, planDays } from './plan';
+import { type DayPlan, planDays } from './plan';
 import type { Span } from './spans';
+import type { UnarchivedDays } from './unarchived-days';
 
 export interface ReadDependencies {
   readonly hot: HotTier;
@@ -37,6 +39,7 @@ export interface ReadDependencies {
   readonly cold: ColdTier;
   readonly catalogue: Catalogue;
   readonly manifest: Manifest;
+  readonly unarchived: UnarchivedDays;
   readonly losses: Pick<LossWatch, 'missingSince'>;
   /** A sample is at most this much older than its arrival, ms. */
   readonly maxSampleAgeMs: number;
@@ -157,33 +160,26 @@ interface ReadContext extends ReadDependencies {
 }
 
 async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<Reading> {
-  const { hot, warm, cold, catalogue, tenant, selection, longestWindowMs, now } = read;
-  const { range, wanted } = selection;
+  const { catalogue, tenant, selection } = read;
+  const { wanted, range } = selection;
   const layoutOf = (group: GroupId, id: Id) => catalogue.layout(tenant.id, group, id);
-  const fromHot = await timed(read, 'hot', () =>
-    readHot(hot, partitionsOf(read, read.days), selection, longestWindowMs, now(), layoutOf),
-  );
-  const missingSinceMs = await missingSince(read, fromHot.result.marks);
+  const beganMs = performance.now();
+  const refs = partitionsOf(read, read.days);
+  const hot = await readHot(read.hot, refs, selection, read.longestWindowMs, read.now(), layoutOf);
+  const { marks, left } = hot;
+  const missingSinceMs = await missingSince(read, marks);
   if (missingSinceMs !== undefined && !allowsMissing) throw new IncompleteReadError(missingSinceMs);
-  const { days, unarchived } = await daysWithData(read);
-  const fromWarm = await timed(read, 'warm', async () => ({
-    blocks: await readWarm(
-      warm,
-      unarchived.map((plan) => ({ ...plan, ref: partitionOn(read, plan.day) })),
-      selection,
-      layoutOf,
-    ),
-  }));
-  // The manifest after warm: what was purged before warm was read had been committed before that.
-  const fromCold = await timed(read, 'cold', async () => {
-    const entries = [...(await manifestDays(read, days)).values()];
-    const keys = entries.flatMap(({ archived }) => (archived === undefined ? [] : [archived.key]));
-    return { blocks: await readCold(cold, keys, selection) };
-  });
-  const merged = mergeAll([...fromHot.blocks, ...fromWarm.blocks, ...fromCold.blocks]);
+  const fromHot = located(read, 'hot', hot.blocks, performance.now() - beganMs);
+  const later = laterTiers(read, layoutOf);
+  const found = await readBeyondMemory(later, daysBeyondMemory(read.days, left, later.partitionOn));
+  const beyond = {
+    warm: located(read, 'warm', found.warm, later.spentMs.warm),
+    cold: located(read, 'cold', found.cold, later.spentMs.cold),
+  };
+  const merged = mergeAll([...fromHot.blocks, ...beyond.warm.blocks, ...beyond.cold.blocks]);
   return {
     block: sliceBlock(merged ?? gather(wanted, [], []), range.fromMs, range.toMs),
-    tiers: { hot: fromHot.reading, warm: fromWarm.reading, cold: fromCold.reading },
+    tiers: { hot: fromHot.reading, warm: beyond.warm.reading, cold: beyond.cold.reading },
     missingSinceMs,
   };
 }
@@ -225,18 +221,34 @@ async function missingSince(
   return missing.length === 0 ? undefined : Math.min(...missing);
 }
 
-/**
- * The days of the range that may have warm or cold data, and those among them whose warm data cold may lack. The manifest
- * is asked for long ranges only, and after hot: a flush that trimmed before hot was read had announced itself, so the object
- * of a day that is not open holds whatever hot no longer had.
- */
-async function daysWithData(
+/** The later tiers, with the time that each took. */
+function laterTiers(
   read: ReadContext,
-): Promise<{ readonly days: readonly DayPlan[]; readonly unarchived: readonly DayPlan[] }> {
-  if (read.days.length <= MAX_UNPRUNED_DAYS) return { days: read.days, unarchived: read.days };
-  const known = await manifestDays(read, read.days);
-  const days = read.days.filter(({ day }) => known.has(day));
-  return { days, unarchived: days.filter(({ day }) => isOpen(known.get(day)!)) };
+  layoutOf: (group: GroupId, id: Id) => Promise<Layout>,
+): LaterTiers & { readonly spentMs: Record<'warm' | 'cold', number> } {
+  const { selection, unarchived, now } = read;
+  const spentMs = { warm: 0, cold: 0 };
+  const timed = async <T>(tier: keyof typeof spentMs, work: () => Promise<T>): Promise<T> => {
+    const beganMs = performance.now();
+    const result = await work();
+    spentMs[tier] += performance.now() - beganMs;
+    return result;
+  };
+  return {
+    spentMs,
+    unarchived,
+    now,
+    partitionOn: (day) => partitionOn(read, day),
+    manifest: (days) => manifestDays(read, days),
+    warm: (days) => {
+      const located = days.map((plan) => ({ ...plan, ref: partitionOn(read, plan.day) }));
+      return timed('warm', () => readWarm(read.warm, located, selection, layoutOf));
+    },
+    cold: (entries) => {
+      const keys = entries.flatMap(({ archived }) => (archived === undefined ? [] : [archived.key]));
+      return timed('cold', () => readCold(read.cold, keys, selection));
+    },
+  };
 }
 
 async function manifestDays(read: ReadContext, days: readonly DayPlan[]): Promise<Map<Day, ManifestDay>> {
@@ -250,25 +262,24 @@ async function manifestDays(read: ReadContext, days: readonly DayPlan[]): Promis
   return new Map(found.flat().map((entry) => [entry.day, entry]));
 }
 
-/** Reads a tier, cuts its blocks to the range and erases what was deleted. */
-async function timed<T extends { readonly blocks: readonly LocatedBlock[] }>(
+/** Cuts a tier's blocks to the range, and erases what was deleted. */
+function located(
   { selection: { range }, erasures }: ReadContext,
   tier: Tier,
-  read: () => Promise<T>,
-): Promise<{ readonly result: T; readonly blocks: readonly Block[]; readonly reading: TierReading }> {
-  const begin = performance.now();
-  const result = await read();
+  found: readonly LocatedBlock[],
+  durationMs: number,
+): { readonly blocks: readonly Block[]; readonly reading: TierReading } {
   const places: Place[] = [];
   let samples = 0;
-  const blocks = result.blocks.map(({ block, ...located }) => {
-    const found = eraseSamples(sliceBlock(block, range.fromMs, range.toMs), erasures);
-    const { timestamps } = found;
+  const blocks = found.map(({ block: whole, ...place }) => {
+    const block = eraseSamples(sliceBlock(whole, range.fromMs, range.toMs), erasures);
+    const { timestamps } = block;
     const span =
       timestamps.length === 0 ? undefined : { firstMs: timestamps[0]!, lastMs: timestamps.at(-1)! };
-    const matched = sampleCount(found);
-    places.push({ tier, ...located, matched, span });
+    const matched = sampleCount(block);
+    places.push({ tier, ...place, matched, span });
     samples += matched;
-    return found;
+    return block;
   });
-  return { result, blocks, reading: { durationMs: performance.now() - begin, samples, places } };
+  return { blocks, reading: { durationMs, samples, places } };
 }

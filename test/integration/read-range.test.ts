@@ -10,7 +10,7 @@ import { layoutOf, packLayout } from '../../shared/model/layout';
 import { equals, isIn } from '../../shared/model/matcher';
 import { groupIdOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import type { TimeRange } from '../../shared/model/selection';
-import { metaKeys } from '../../shared/platform/keys';
+import { HotKeys, metaKeys } from '../../shared/platform/keys';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
 import { withJoined } from '../../shared/query/find-series';
 import { clampRange } from '../../shared/query/plan';
@@ -113,6 +113,37 @@ describe('what a read costs', () => {
       expect(samples).toBe(0);
       expect(calls).toBeLessThanOrEqual(4);
     }
+  });
+
+  test('of what memory has whole asks memory alone, until it has left', async () => {
+    const range = { fromMs: now, toMs: now + HOUR };
+    const mark = new HotKeys(ref).mark;
+    const alone = { samples: 1, calls: 1 };
+    expect(await read('young', range)).toEqual(alone);
+    // No flusher of this release has looked for ten minutes.
+    const seen = await tiers.redis.hget(mark, 'leftSeen');
+    await tiers.redis.hset(mark, 'leftSeen', Number(seen) - 600_000);
+    const unsure = await read('young', range);
+    expect(unsure.samples).toBe(1);
+    expect(unsure.calls).toBeGreaterThan(1);
+    await tiers.redis.hset(mark, 'leftSeen', seen!);
+    expect(await read('young', range)).toEqual(alone);
+
+    const flusher = { ...tiers, windowMs: HOUR };
+    await flushPartition(flusher, ref, await tiers.hot.now(), () => true);
+    await post('young', [now + 1]);
+    const moved = await read('young', range);
+    expect(moved.samples).toBe(2);
+    expect(moved.calls).toBeGreaterThan(1);
+    // The next window is in memory alone.
+    await post('young', [now + HOUR]);
+    expect(await read('young', { fromMs: now + HOUR, toMs: now + 2 * HOUR })).toEqual(alone);
+    // After a flusher that did not look for ten minutes, whatever existed by then may have left.
+    await tiers.redis.hset(mark, 'leftSeen', Number(seen) - 600_000);
+    await flushPartition(flusher, ref, 0, () => true);
+    const later = await read('young', { fromMs: now + HOUR, toMs: now + 2 * HOUR });
+    expect(later.samples).toBe(1);
+    expect(later.calls).toBeGreaterThan(1);
   });
 
   test('reaches back when data comes that is older than what was first', async () => {

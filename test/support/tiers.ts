@@ -12,6 +12,7 @@ import { connectHot } from '../../shared/hot/connection';
 import { HotTier } from '../../shared/hot/hot-tier';
 import type { Table } from '../../shared/platform/table';
 import { TenantIndexes } from '../../shared/query/tenant-index';
+import { UnarchivedDays } from '../../shared/query/unarchived-days';
 import { LossWatch } from '../../shared/recovery/loss-watch';
 import { RecoveryTable } from '../../shared/recovery/recovery-table';
 import { HostLabels } from '../../shared/registry/host-labels';
@@ -44,6 +45,7 @@ export interface Tiers {
   /** Another instance's catalogue, with empty caches. */
   newCatalogue(): Catalogue;
   readonly manifest: Manifest;
+  readonly unarchived: UnarchivedDays;
   readonly recovery: RecoveryTable;
   /** The table of everything but chunks. */
   readonly meta: Table;
@@ -135,6 +137,8 @@ export async function startTiers(redisUrl?: string): Promise<Tiers> {
     newCatalogue: () => new Catalogue(meta, 460 * DAY_MS),
     newSeries: new SeriesCounter(catalogue, new UsageTable(meta)),
     manifest: new Manifest(meta),
+    // Tests purge at once.
+    unarchived: new UnarchivedDays(0),
     deletedTenants: new DeletedTenants(new Tenants(meta)),
     calls: () => calls,
     stop: async () => {
