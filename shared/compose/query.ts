@@ -1,5 +1,6 @@
 import { ANSWERING } from '../platform/call-time';
 import { settings } from '../platform/environment';
+import { SourceMemo } from '../query/source-memo';
 import { TenantIndexes } from '../query/tenant-index';
 import { HostLabels } from '../registry/host-labels';
 import { Hosts } from '../registry/hosts';
@@ -23,6 +24,7 @@ export function queryDependencies() {
     ...stores,
     indexes: new TenantIndexes(stores.catalogue, stage.retention, Date.now),
     hostLabels: new HostLabels(hosts, services),
+    memo: new SourceMemo(),
   };
   return {
     read,

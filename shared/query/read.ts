@@ -4,7 +4,7 @@ import { type ColdTier, ObjectChangedError } from '../cold/cold-tier';
 import type { Manifest, ManifestDay } from '../cold/manifest';
 import { readCold } from '../cold/read';
 import type { HotTier } from '../hot/hot-tier';
-import { type PartitionMark, readHot } from '../hot/read';
+import { type HotRead, type PartitionMark, readHot } from '../hot/read';
 import { gather } from '../model/block-layout';
 import { erasuresOf } from '../model/deletion';
 import type { Id } from '../model/id';
@@ -93,43 +93,75 @@ export async function readSeries(
   allowsMissing = false,
 ): Promise<Reading> {
   const wanted = layoutOf(series);
-  const reading = await readLayout(dependencies, tenant, source, wanted, range, known, allowsMissing);
+  const reading = await readLayout(dependencies, tenant, { source, wanted, range, known }, allowsMissing);
   const { block } = reading;
   const columns = series.map((labels) => block.columns[wanted.columns.get(labelsKey(labels))!]!);
   return { ...reading, block: { ...block, columns } };
 }
 
+/** A read of series of one source, before anything of it is read. */
+export interface SourceRead {
+  /** Labels of what posted. */
+  readonly source: Labels;
+  /** Series of that source. */
+  readonly wanted: Layout;
+  readonly range: TimeRange;
+  /** The source's catalogue. */
+  readonly known: SourceCatalogue;
+}
+
 /**
  * Reads series of one source through all tiers.
  *
- * Samples move from hot to warm to cold, and so does the read: first hot, then warm, then the manifest, then cold. It sees
+ * Samples move from hot to warm to cold, and so does the read: first hot, then what has left it (beyond-memory.ts). It sees
  * whatever moves meanwhile at least once (DESIGN.md, rule 5). Then the highest version of each timestamp wins.
  *
- * @param source labels of what posted
- * @param wanted series of that source
- * @param known the source's catalogue
  * @param allowsMissing whether to answer although memory is known to have lost samples
+ * @param memory what {@link beginRead} gave for a read that differs in the catalogue's deletions only
  * @throws {IncompleteReadError}
  */
 export async function readLayout(
   dependencies: ReadDependencies,
   tenant: Tenant,
-  source: Labels,
-  wanted: Layout,
-  whole: TimeRange,
-  known: SourceCatalogue,
+  asked: SourceRead,
   allowsMissing = false,
+  memory?: Promise<HotRead>,
 ): Promise<Reading> {
+  const read = contextOf(dependencies, tenant, asked);
+  for (let restarts = 0; ; restarts++) {
+    try {
+      return await readTiers(read, allowsMissing, restarts === 0 ? memory : undefined);
+    } catch (error) {
+      if (!(error instanceof ObjectChangedError) || restarts >= MAX_RESTARTS) throw error;
+    }
+  }
+}
+
+/** Reads a read's share of memory, which the rest of the read begins with. */
+export function beginRead(
+  dependencies: ReadDependencies,
+  tenant: Tenant,
+  asked: SourceRead,
+): Promise<HotRead> {
+  return readMemory(contextOf(dependencies, tenant, asked));
+}
+
+function contextOf(
+  dependencies: ReadDependencies,
+  tenant: Tenant,
+  { source, wanted, range: whole, known }: SourceRead,
+): ReadContext {
   // Clients ask from 0; days before the source's first sample cost nothing.
   const fromMs = Math.min(Math.max(whole.fromMs, known.firstMs), whole.toMs);
   const range = { fromMs, toMs: whole.toMs };
-  const read: ReadContext = {
+  const sourceId = sourceIdOf(tenant.id, source);
+  return {
     ...dependencies,
     tenant,
-    sourceId: sourceIdOf(tenant.id, source),
+    sourceId,
     selection: {
       wanted,
-      groups: groupsOf(tenant, source, wanted, known),
+      groups: groupsOf(sourceId, wanted, known),
       range,
       // Without the layouts of chunks that the archiver merged, which the catalogue need not have.
       layouts: new Map([...known.layouts.values()].flat().map((layout) => [layout.id, layout])),
@@ -140,13 +172,6 @@ export async function readLayout(
     longestWindowMs: known.longestWindowMs,
     days: planDays(range, known.longestWindowMs),
   };
-  for (let restarts = 0; ; restarts++) {
-    try {
-      return await readTiers(read, allowsMissing);
-    } catch (error) {
-      if (!(error instanceof ObjectChangedError) || restarts >= MAX_RESTARTS) throw error;
-    }
-  }
 }
 
 interface ReadContext extends ReadDependencies {
@@ -159,18 +184,29 @@ interface ReadContext extends ReadDependencies {
   readonly days: readonly DayPlan[];
 }
 
-async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<Reading> {
-  const { catalogue, tenant, selection } = read;
-  const { wanted, range } = selection;
-  const layoutOf = (group: GroupId, id: Id) => catalogue.layout(tenant.id, group, id);
-  const beganMs = performance.now();
+function readMemory(read: ReadContext): Promise<HotRead> {
   const refs = partitionsOf(read, read.days);
-  const hot = await readHot(read.hot, refs, selection, read.longestWindowMs, read.now(), layoutOf);
+  return readHot(read.hot, refs, read.selection, read.longestWindowMs, read.now(), layoutsOf(read));
+}
+
+/** Finds a layout that the read's catalogue did not have. */
+function layoutsOf({ catalogue, tenant }: ReadContext) {
+  return (group: GroupId, id: Id): Promise<Layout> => catalogue.layout(tenant.id, group, id);
+}
+
+async function readTiers(
+  read: ReadContext,
+  allowsMissing: boolean,
+  memory: Promise<HotRead> | undefined,
+): Promise<Reading> {
+  const { wanted, range } = read.selection;
+  const beganMs = performance.now();
+  const hot = await (memory ?? readMemory(read));
   const { marks, left } = hot;
   const missingSinceMs = await missingSince(read, marks);
   if (missingSinceMs !== undefined && !allowsMissing) throw new IncompleteReadError(missingSinceMs);
   const fromHot = located(read, 'hot', hot.blocks, performance.now() - beganMs);
-  const later = laterTiers(read, layoutOf);
+  const later = laterTiers(read);
   const found = await readBeyondMemory(later, daysBeyondMemory(read.days, left, later.partitionOn));
   const beyond = {
     warm: located(read, 'warm', found.warm, later.spentMs.warm),
@@ -185,8 +221,7 @@ async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<Rea
 }
 
 /** The groups that hold the series: one for each split that the source has had. */
-function groupsOf(tenant: Tenant, source: Labels, { columns }: Layout, known: SourceCatalogue): GroupId[] {
-  const sourceId = sourceIdOf(tenant.id, source);
+function groupsOf(sourceId: Id, { columns }: Layout, known: SourceCatalogue): GroupId[] {
   const keys = [...columns.keys()];
   return [
     ...new Set(
@@ -222,10 +257,7 @@ async function missingSince(
 }
 
 /** The later tiers, with the time that each took. */
-function laterTiers(
-  read: ReadContext,
-  layoutOf: (group: GroupId, id: Id) => Promise<Layout>,
-): LaterTiers & { readonly spentMs: Record<'warm' | 'cold', number> } {
+function laterTiers(read: ReadContext): LaterTiers & { readonly spentMs: Record<'warm' | 'cold', number> } {
   const { selection, unarchived, now } = read;
   const spentMs = { warm: 0, cold: 0 };
   const timed = async <T>(tier: keyof typeof spentMs, work: () => Promise<T>): Promise<T> => {
@@ -242,7 +274,7 @@ function laterTiers(
     manifest: (days) => manifestDays(read, days),
     warm: (days) => {
       const located = days.map((plan) => ({ ...plan, ref: partitionOn(read, plan.day) }));
-      return timed('warm', () => readWarm(read.warm, located, selection, layoutOf));
+      return timed('warm', () => readWarm(read.warm, located, selection, layoutsOf(read)));
     },
     cold: (entries) => {
       const keys = entries.flatMap(({ archived }) => (archived === undefined ? [] : [archived.key]));

@@ -2,8 +2,9 @@ import type { SourceCatalogue } from '../catalogue/catalogue';
 import { type JoinedLabels, NOTHING_JOINED } from '../catalogue/series-index';
 import { seriesOf } from '../catalogue/source-series';
 import { sampleCount } from '../codec';
+import type { HotRead } from '../hot/read';
 import { type Labels, sourceOf } from '../model/labels';
-import { layoutOf } from '../model/layout';
+import { type Layout, layoutOf } from '../model/layout';
 import type { LayoutBlock } from '../model/layout-block';
 import { type Matcher, seriesTest } from '../model/matcher';
 import { sourceIdOf } from '../model/placement';
@@ -22,12 +23,21 @@ import {
   type SourceSeries,
   withJoined,
 } from './find-series';
-import { type ReadDependencies, type Reading, readLayout, type Tier, type TierReading } from './read';
+import {
+  beginRead,
+  type ReadDependencies,
+  type Reading,
+  readLayout,
+  type Tier,
+  type TierReading,
+} from './read';
+import type { SourceMemo } from './source-memo';
 import type { TenantIndexes } from './tenant-index';
 
 export interface SelectDependencies extends ReadDependencies {
   readonly indexes: Pick<TenantIndexes, 'of'>;
   readonly hostLabels: Pick<HostLabels, 'of'>;
+  readonly memo: SourceMemo;
 }
 
 /** The series that matchers select, before any sample is read. */
@@ -65,6 +75,10 @@ export interface Selected extends Pick<Reading, 'missingSinceMs'> {
 /** A source with the series that match, and all that the catalogue has of it. */
 interface KnownSource extends SourceSeries {
   readonly known: SourceCatalogue;
+  /** Of the series, where it is known already. */
+  readonly layout?: Layout | undefined;
+  /** The read's share of memory, where it was begun already. */
+  readonly memory?: Promise<HotRead> | undefined;
 }
 
 /** Sources read in parallel. */
@@ -90,7 +104,7 @@ export class Querier {
     const source = hints.source ?? hostNamedBy(matchers);
     const sources = await (source === undefined
       ? this.findByIndex(matchers, range, limits)
-      : this.findOf(source, matchers, joined));
+      : this.findOf(source, matchers, joined, range));
     await hints.check?.({
       series: sources.flatMap(({ series }) => series),
       firstMs: Math.min(...sources.map(({ known }) => known.firstMs)),
@@ -99,18 +113,11 @@ export class Querier {
     const readings = await mapLimited(
       sources.filter(({ series }) => series.length > 0),
       PARALLEL,
-      async ({ source, series, known }) => {
-        const layout = layoutOf(series);
+      async ({ source, series, known, ...begun }) => {
+        const layout = begun.layout ?? layoutOf(series);
         const { dependencies, tenant } = this;
-        const reading = await readLayout(
-          dependencies,
-          tenant,
-          source,
-          layout,
-          range,
-          known,
-          hints.allowsMissing,
-        );
+        const asked = { source, wanted: layout, range, known };
+        const reading = await readLayout(dependencies, tenant, asked, hints.allowsMissing, begun.memory);
         samples += sampleCount(reading.block);
         if (samples > limits.samples) throw new SelectLimitError('samples', limits.samples, matchers);
         return { layout, reading, joined: joinedTo(source, joined) };
@@ -151,17 +158,34 @@ export class Querier {
     }));
   }
 
-  /** Reads the catalogue of one source, which knows its newest series. */
+  /**
+   * Reads the catalogue of one source, which knows its newest series; and meanwhile memory, as if the catalogue were what it
+   * was last. If it is, that was a round less.
+   */
   private async findOf(
     source: Labels,
     matchers: readonly Matcher[],
     joined: JoinedLabels,
+    range: TimeRange,
   ): Promise<KnownSource[]> {
-    const isMatch = seriesTest(matchers);
+    const { dependencies, tenant } = this;
+    const { memo } = dependencies;
+    const sourceId = sourceIdOf(tenant.id, source);
     const added = joinedTo(source, joined);
+    const text = JSON.stringify([matchers, added]);
+    const select = (known: SourceCatalogue) => {
+      const isMatch = seriesTest(matchers);
+      return seriesOf(known).filter((labels) => isMatch(withJoined(labels, added)));
+    };
+    const last = memo.last(sourceId);
+    const wanted = last && memo.select(sourceId, last, text, select).layout;
+    const memory = wanted && beginRead(dependencies, tenant, { source, wanted, range, known: last! });
+    // Whoever takes it sees its failure.
+    memory?.catch(() => {});
     const known = await this.catalogueOf(source);
-    const series = seriesOf(known).filter((labels) => isMatch(withJoined(labels, added)));
-    return [{ source, series, known }];
+    const isUnchanged = memo.isUnchanged(sourceId, known);
+    const { series, layout } = memo.select(sourceId, known, text, select);
+    return [{ source, series, layout, known, memory: isUnchanged ? memory : undefined }];
   }
 
   private catalogueOf(source: Labels): Promise<SourceCatalogue> {

@@ -5,7 +5,8 @@ import { Catalogue } from '../../shared/catalogue/catalogue';
 import { sampleCount } from '../../shared/codec';
 import { flushPartition } from '../../shared/flush/execute';
 import { ingestBatch } from '../../shared/ingest/ingest';
-import { type Labels, labelsOf, metricOf, sourceOf } from '../../shared/model/labels';
+import { ALL_TIME } from '../../shared/model/deletion';
+import { type Labels, labelsOf, labelValue, metricOf, sourceOf } from '../../shared/model/labels';
 import { layoutOf, packLayout } from '../../shared/model/layout';
 import { equals, isIn } from '../../shared/model/matcher';
 import { groupIdOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
@@ -135,20 +136,21 @@ describe('what a read costs', () => {
     const moved = await read('young', range);
     expect(moved.samples).toBe(2);
     expect(moved.calls).toBeGreaterThan(1);
-    // The next window is in memory alone.
-    await post('young', [now + HOUR]);
-    expect(await read('young', { fromMs: now + HOUR, toMs: now + 2 * HOUR })).toEqual(alone);
+    // Another window, of which nothing has left.
+    await post('young', [now - 2 * HOUR]);
+    const other = { fromMs: now - 2 * HOUR, toMs: now - HOUR };
+    expect(await read('young', other)).toEqual(alone);
     // After a flusher that did not look for ten minutes, whatever existed by then may have left.
     await tiers.redis.hset(mark, 'leftSeen', Number(seen) - 600_000);
     await flushPartition(flusher, ref, 0, () => true);
-    const later = await read('young', { fromMs: now + HOUR, toMs: now + 2 * HOUR });
+    const later = await read('young', other);
     expect(later.samples).toBe(1);
     expect(later.calls).toBeGreaterThan(1);
   });
 
   test('reaches back when data comes that is older than what was first', async () => {
     await post('young', [now - 20 * DAY]);
-    expect((await read('young', { fromMs: 0, toMs: now + 1 })).samples).toBe(3);
+    expect((await read('young', { fromMs: 0, toMs: now + 1 })).samples).toBe(4);
   });
 
   test('goes back to the beginning for a source of an earlier release, which did not note when it began', async () => {
@@ -279,6 +281,50 @@ describe('selecting series by matchers', () => {
         ['service', 'shop'],
       ]),
     ]);
+  });
+
+  test('begins with what the catalogue last had, and gives what it has now', async () => {
+    const source = sourceOf.host('begun');
+    let sequence = 1000;
+    const post = async (name: string, value: number) => {
+      const rows = rowsOf(source, new Map([[now, new Map([[name, value]])]]));
+      const batch = rowRecords(tenant, [[source, rows]]).map(({ data }) => ({
+        data,
+        sequenceNumber: String(sequence++),
+        arrivalMs: now,
+        shardId: 's',
+      }));
+      const { errors } = await ingestBatch({ ...tiers, quarantine, windowMs: HOUR, isReplay: false }, batch);
+      if (errors[0] !== undefined) throw errors[0].cause;
+    };
+    const read = async () => {
+      const range = { fromMs: now, toMs: now + 1 };
+      const { blocks } = await new Querier(tiers, tenant).select([equals('host', 'begun')], range, {
+        source,
+      });
+      return blocks.flatMap(({ block, layout }) =>
+        layout.series.map((labels, i) => [labelValue(labels, '__name__'), ...block.columns[i]!.values]),
+      );
+    };
+    expect(await read()).toEqual([]);
+    await post('a', 1);
+    expect(await read()).toEqual([['a', 1]]);
+    await post('a', 2);
+    expect(await read()).toEqual([['a', 2]]);
+    await post('b', 3);
+    expect(await read()).toEqual([
+      ['a', 2],
+      ['b', 3],
+    ]);
+    const version = { arrivalMs: now, sequence: BigInt(sequence++) };
+    const selector = { name: 'a', isPrefix: false };
+    const sourceId = sourceIdOf(tenant.id, source);
+    await tiers.catalogue.putDeletion(tenant.id, sourceId, { ...ALL_TIME, selector, version });
+    expect(await read()).toEqual([['a'], ['b', 3]]);
+    // The catalogue, and memory beside it.
+    const before = tiers.calls();
+    await read();
+    expect(tiers.calls() - before).toBe(1);
   });
 
   test('reads nothing once the check has refused', async () => {

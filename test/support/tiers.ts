@@ -11,6 +11,7 @@ import { Manifest } from '../../shared/cold/manifest';
 import { connectHot } from '../../shared/hot/connection';
 import { HotTier } from '../../shared/hot/hot-tier';
 import type { Table } from '../../shared/platform/table';
+import { SourceMemo } from '../../shared/query/source-memo';
 import { TenantIndexes } from '../../shared/query/tenant-index';
 import { UnarchivedDays } from '../../shared/query/unarchived-days';
 import { LossWatch } from '../../shared/recovery/loss-watch';
@@ -46,6 +47,7 @@ export interface Tiers {
   newCatalogue(): Catalogue;
   readonly manifest: Manifest;
   readonly unarchived: UnarchivedDays;
+  readonly memo: SourceMemo;
   readonly recovery: RecoveryTable;
   /** The table of everything but chunks. */
   readonly meta: Table;
@@ -139,6 +141,7 @@ export async function startTiers(redisUrl?: string): Promise<Tiers> {
     manifest: new Manifest(meta),
     // Tests purge at once.
     unarchived: new UnarchivedDays(0),
+    memo: new SourceMemo(),
     deletedTenants: new DeletedTenants(new Tenants(meta)),
     calls: () => calls,
     stop: async () => {

@@ -1,0 +1,85 @@
+import { LRUCache } from 'lru-cache';
+import type { SourceCatalogue } from '../catalogue/catalogue';
+import type { Id } from '../model/id';
+import type { Labels } from '../model/labels';
+import { decodedBytes, type Layout, layoutOf } from '../model/layout';
+
+/** The series of a source that a read selects. */
+export interface SelectedSeries {
+  readonly series: readonly Labels[];
+  /** Undefined when there are none. */
+  readonly layout: Layout | undefined;
+}
+
+/** Bytes, estimated, of what is kept of sources, and of selections. */
+const MAX_BYTES = 32_000_000;
+
+/**
+ * What the catalogue last had of each source, and what was selected of it. A read begins with that while it asks the
+ * catalogue again, and keeps what it began if nothing has changed.
+ */
+export class SourceMemo {
+  private readonly sources = new LRUCache<Id, SourceCatalogue>({
+    maxSize: MAX_BYTES,
+    sizeCalculation: bytesOf,
+  });
+  private readonly selections = new LRUCache<
+    string,
+    SelectedSeries & { readonly known: SourceCatalogue; readonly bytes: number }
+  >({ maxSize: MAX_BYTES, sizeCalculation: ({ bytes }) => bytes });
+
+  /** What the catalogue last had of a source. */
+  last(sourceId: Id): SourceCatalogue | undefined {
+    return this.sources.get(sourceId);
+  }
+
+  /** Notes what the catalogue has now. Returns whether it is what it last had, deletions aside. */
+  isUnchanged(sourceId: Id, now: SourceCatalogue): boolean {
+    const last = this.sources.get(sourceId);
+    if (last !== undefined && isSame(last, now)) return true;
+    // Too large ones are not kept.
+    this.sources.set(sourceId, now);
+    return false;
+  }
+
+  /**
+   * The series of a source that a read selects.
+   *
+   * @param text of the read's matchers: equal texts select the same series
+   * @param select computes them
+   */
+  select(
+    sourceId: Id,
+    known: SourceCatalogue,
+    text: string,
+    select: (known: SourceCatalogue) => readonly Labels[],
+  ): SelectedSeries {
+    const key = `${sourceId} ${text}`;
+    const kept = this.selections.get(key);
+    if (kept !== undefined && (kept.known === known || isSame(kept.known, known))) return kept;
+    const series = select(known);
+    const layout = series.length === 0 ? undefined : layoutOf(series);
+    const bytes = 2 * key.length + 1_000 + (layout === undefined ? 0 : decodedBytes(layout));
+    const selected = { series, layout, known, bytes };
+    this.selections.set(key, selected);
+    return selected;
+  }
+}
+
+/** Whether reads of both look in the same places for the same series. Layouts are immutable, and named by their content. */
+function isSame(a: SourceCatalogue, b: SourceCatalogue): boolean {
+  if (a.firstMs !== b.firstMs || a.longestWindowMs !== b.longestWindowMs) return false;
+  if (a.layouts.size !== b.layouts.size) return false;
+  for (const [group, layouts] of a.layouts) {
+    const others = b.layouts.get(group);
+    if (others === undefined || others.length !== layouts.length) return false;
+    for (let i = 0; i < layouts.length; i++) if (layouts[i]!.id !== others[i]!.id) return false;
+  }
+  return true;
+}
+
+function bytesOf({ layouts, deletions }: SourceCatalogue): number {
+  let bytes = 1_000 + 200 * deletions.length;
+  for (const known of layouts.values()) for (const layout of known) bytes += decodedBytes(layout);
+  return bytes;
+}
