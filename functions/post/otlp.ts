@@ -7,6 +7,7 @@ import { InvalidMetricsJsonError, readMetricsJson } from '../../shared/protocol/
 import type { ResourceMetrics } from '../../shared/protocol/otlp/metrics';
 import { otlpMetrics } from '../../shared/protocol/otlp/otlp';
 import { decodeMetrics, encodePartialSuccess } from '../../shared/protocol/otlp/protobuf';
+import { RequestTooLargeError } from '../../shared/protocol/protocol';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import type { Taking } from './taking';
 
@@ -58,6 +59,7 @@ function read(event: APIGatewayProxyEventV2, encoding: Encoding, maxBytes: numbe
   } catch (error) {
     if (error instanceof MalformedBytesError || error instanceof InvalidMetricsJsonError)
       throw new HttpError(400, error.message);
+    if (error instanceof RequestTooLargeError) throw new HttpError(413, error.message);
     throw error;
   }
 }

@@ -3,9 +3,9 @@ import { encodingOf, HttpError, rawBytes, unsupportedEncoding } from '../../shar
 import { MalformedBytesError } from '../../shared/model/bytes';
 import { count } from '../../shared/platform/meters';
 import { type DroppedWrite, remoteWrite } from '../../shared/protocol/prometheus/remote-write';
-import { BlockTooLargeError, uncompressBlock } from '../../shared/protocol/prometheus/snappy';
+import { uncompressBlock } from '../../shared/protocol/prometheus/snappy';
 import type { RemoteWriteVersion } from '../../shared/protocol/prometheus/write-request';
-import type { AcceptedTimes } from '../../shared/protocol/protocol';
+import { type AcceptedTimes, RequestTooLargeError } from '../../shared/protocol/protocol';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import type { Taking } from './taking';
 
@@ -53,7 +53,7 @@ function parse(bytes: Uint8Array, encoding: string, accepts: AcceptedTimes, vers
     const body = encoding === 'snappy' ? uncompressBlock(bytes) : bytes;
     return remoteWrite.parse(body, accepts, { version });
   } catch (error) {
-    if (error instanceof BlockTooLargeError) throw new HttpError(413, error.message);
+    if (error instanceof RequestTooLargeError) throw new HttpError(413, error.message);
     if (error instanceof MalformedBytesError) throw new HttpError(400, error.message);
     throw error;
   }
@@ -63,14 +63,15 @@ function parse(bytes: Uint8Array, encoding: string, accepts: AcceptedTimes, vers
 function answer(
   version: RemoteWriteVersion,
   written: number,
-  beyond: number,
-  { invalid, outOfRange, histograms, exemplars, reasons }: DroppedWrite,
+  newSeries: number,
+  { invalid, outOfRange, beyond, histograms, exemplars, reasons }: DroppedWrite,
 ): APIGatewayProxyStructuredResultV2 {
-  count('post', { SamplesAccepted: written, SamplesDropped: invalid + outOfRange + beyond });
+  count('post', { SamplesAccepted: written, SamplesDropped: invalid + outOfRange + beyond + newSeries });
   const refused = [
     [invalid, 'samples of invalid series'],
     [outOfRange, 'samples out of the accepted range of time'],
-    [beyond, "samples of new series beyond the tenant's limit"],
+    [beyond, 'samples beyond what one request may have'],
+    [newSeries, "samples of new series beyond the tenant's limit"],
     [histograms, 'native histograms, which are not stored'],
     // Exemplars are outside of version 1's specification.
     [version === 2 ? exemplars : 0, 'exemplars, which are not stored'],

@@ -1,95 +1,234 @@
 import { LRUCache } from 'lru-cache';
 import { type Labels, labelsKey, METRIC_NAME, sourceOf } from '../model/labels';
-import type { Columns, SourceRow, SourceRows } from './protocol';
+import {
+  type Columns,
+  MAX_LABEL_BYTES,
+  MAX_SAMPLES,
+  MAX_SERIES_BYTES,
+  MAX_SERIES_SETS,
+  MAX_SOURCES,
+  type SourceRow,
+  type SourceRows,
+} from './protocol';
+
+/** A series that cannot be stored; the message says why. */
+export class InvalidSeriesError extends Error {
+  override readonly name = 'InvalidSeriesError';
+}
+
+/** What a series' labels say of its source; the series of one source share it. */
+interface SeriesSource {
+  readonly labels: Labels;
+  /** {@link labelsKey} of the labels. */
+  readonly key: string;
+}
 
 /** A series whose samples come one by one, with all its labels, as Prometheus and OpenTelemetry send them. */
 export interface LabelledSeries {
+  /** Sorted, `__name__` included. */
   readonly labels: Labels;
-  readonly source: Labels;
-  /** {@link labelsKey} of the source. */
-  readonly sourceKey: string;
+  /** Memory that a request's copy of the labels takes, about. */
+  readonly labelBytes: number;
+  readonly source: SeriesSource;
   /** Names the series within this process; never given twice, so that what is cached by it stays true. */
   readonly ordinal: number;
-}
-
-interface Row {
-  readonly series: LabelledSeries[];
-  values: BigUint64Array;
+  /** Number of the last request that had the series. */
+  lastRequest: number;
 }
 
 let ordinals = 0;
+let requests = 0;
 
-/** Sources, so that the series of one share their text. */
-const sources = new LRUCache<string, Pick<LabelledSeries, 'source' | 'sourceKey'>>({
+const sources = new LRUCache<string, SeriesSource>({
   maxSize: 16_000_000,
   sizeCalculation: (_, key) => key.length + 200,
 });
 
+/** Beside the bytes of its name and value: what a label takes of memory, and of time where layouts are made. */
+const LABEL_OVERHEAD = 64;
+
 /**
  * Makes a series that was not seen before, or was forgotten.
  *
- * @param labels valid: sorted, `__name__` included
+ * @param labels sorted, `__name__` included
+ * @throws {InvalidSeriesError} when they have more than {@link MAX_SERIES_BYTES}
  */
 export function labelledSeries(labels: Labels): LabelledSeries {
-  const source = sourceOf.labels(labels);
-  const sourceKey = labelsKey(source);
-  const shared = sources.get(sourceKey) ?? { source, sourceKey };
-  sources.set(sourceKey, shared);
-  return { labels, ...shared, ordinal: ordinals++ };
+  let bytes = 0;
+  for (const [name, value] of labels) bytes += Buffer.byteLength(name) + Buffer.byteLength(value);
+  if (bytes > MAX_SERIES_BYTES)
+    throw new InvalidSeriesError(`labels of ${bytes} bytes, ${MAX_SERIES_BYTES} are allowed`);
+  const sourceLabels = sourceOf.labels(labels);
+  const key = labelsKey(sourceLabels);
+  const source = sources.get(key) ?? { labels: sourceLabels, key };
+  sources.set(key, source);
+  const labelBytes = bytes + LABEL_OVERHEAD * labels.length;
+  return { labels, labelBytes, source, ordinal: ordinals++, lastRequest: -1 };
 }
 
-/** Gathers the samples of one request into rows. */
-export class LabelledRows {
-  private readonly sources = new Map<string, { readonly labels: Labels; readonly rows: Map<number, Row> }>();
-  private lastSource: Labels | undefined;
-  private lastTimestamp = Number.NaN;
-  private lastRow: Row | undefined;
-  samples = 0;
+/** Rows of one request. */
+const MAX_ROWS = 32_768;
 
-  /** @param bits a float64's eight bytes as an integer */
-  add(series: LabelledSeries, timestamp: number, bits: bigint): void {
-    const row = this.rowOf(series, timestamp);
-    const index = row.series.length;
-    if (index === row.values.length) {
-      const grown = new BigUint64Array(index * 2);
-      grown.set(row.values);
-      row.values = grown;
-    }
-    row.values[index] = bits;
-    row.series.push(series);
-    this.samples++;
+/** The samples of one source and time: where in the order of {@link LabelledRows.add} they lie, as pairs of start and end. */
+interface Row {
+  readonly timestamp: number;
+  readonly runs: number[];
+}
+
+interface SourceOfRows {
+  readonly labels: Labels;
+  readonly rows: Map<number, Row>;
+}
+
+/** Gathers the samples of one request into rows, in order of arrival and within the bounds of a request. */
+export class LabelledRows {
+  private readonly request = requests++;
+  private readonly sources = new Map<string, SourceOfRows>();
+  private readonly series: LabelledSeries[] = [];
+  private bits = new BigUint64Array(2048);
+  private lastSource: SeriesSource | undefined;
+  private lastTimestamp = Number.NaN;
+  private lastRow!: Row;
+  private rowCount = 0;
+  private labelBytes = 0;
+  private left = 0;
+  private excess: string | undefined;
+
+  /** Samples that were left out because the request exceeds a bound. */
+  get beyond(): number {
+    return this.left;
   }
 
-  /** Samples mostly come scrape by scrape: the row is nearly always that of the sample before. */
-  private rowOf({ source, sourceKey }: LabelledSeries, timestamp: number): Row {
-    if (this.lastRow !== undefined && source === this.lastSource && timestamp === this.lastTimestamp)
-      return this.lastRow;
-    let known = this.sources.get(sourceKey);
+  /** The first bound that the request exceeds. */
+  get exceeded(): string | undefined {
+    return this.excess;
+  }
+
+  /** Whether no series that this request has not had yet can be added. */
+  get isFullOfLabels(): boolean {
+    return this.labelBytes > MAX_LABEL_BYTES;
+  }
+
+  /**
+   * @param bits a float64's eight bytes as an integer
+   * @returns false when the sample is left out for a bound
+   */
+  add(series: LabelledSeries, timestamp: number, bits: bigint): boolean {
+    const index = this.series.length;
+    if (index === MAX_SAMPLES) return this.leaveOut(1, `more than ${MAX_SAMPLES} samples`);
+    if (series.lastRequest !== this.request) {
+      if (this.labelBytes + series.labelBytes > MAX_LABEL_BYTES) {
+        this.labelBytes = MAX_LABEL_BYTES + 1;
+        return this.leaveOutLabels();
+      }
+      this.labelBytes += series.labelBytes;
+      series.lastRequest = this.request;
+    }
+    // Samples mostly come scrape by scrape: the row is nearly always that of the sample before.
+    if (series.source !== this.lastSource || timestamp !== this.lastTimestamp) {
+      const row = this.rowOf(series, timestamp);
+      if (row === undefined) return false;
+      this.lastSource = series.source;
+      this.lastTimestamp = timestamp;
+      this.lastRow = row;
+    }
+    const { runs } = this.lastRow;
+    if (runs[runs.length - 1] === index) runs[runs.length - 1] = index + 1;
+    else runs.push(index, index + 1);
+    if (index === this.bits.length) {
+      const grown = new BigUint64Array(index * 2);
+      grown.set(this.bits);
+      this.bits = grown;
+    }
+    this.bits[index] = bits;
+    this.series.push(series);
+    return true;
+  }
+
+  /** Counts a sample whose series was not even made, as {@link isFullOfLabels}. */
+  leaveOutLabels(): false {
+    return this.leaveOut(1, `more than ${MAX_LABEL_BYTES} bytes of series names and labels`);
+  }
+
+  private leaveOut(samples: number, bound: string): false {
+    this.left += samples;
+    this.excess ??= `${bound} in one request`;
+    return false;
+  }
+
+  private rowOf({ source }: LabelledSeries, timestamp: number): Row | undefined {
+    let known = this.sources.get(source.key);
     if (known === undefined) {
-      known = { labels: source, rows: new Map() };
-      this.sources.set(sourceKey, known);
+      if (this.sources.size === MAX_SOURCES) {
+        this.leaveOut(1, `more than ${MAX_SOURCES} sources`);
+        return undefined;
+      }
+      known = { labels: source.labels, rows: new Map() };
+      this.sources.set(source.key, known);
     }
     let row = known.rows.get(timestamp);
     if (row === undefined) {
-      row = { series: [], values: new BigUint64Array(16) };
+      if (this.rowCount === MAX_ROWS) {
+        this.leaveOut(1, `more than ${MAX_ROWS} sources and times`);
+        return undefined;
+      }
+      this.rowCount++;
+      row = { timestamp, runs: [] };
       known.rows.set(timestamp, row);
     }
-    this.lastSource = source;
-    this.lastTimestamp = timestamp;
-    this.lastRow = row;
     return row;
   }
 
-  finish(): SourceRows[] {
-    return Array.from(this.sources.values(), ({ labels, rows }) => [
-      labels,
-      Array.from(rows, ([timestamp, row]) => sourceRow(timestamp, row)),
-    ]);
+  /** Ends the request; {@link beyond} is final after it. */
+  finish(): { readonly sources: SourceRows[]; readonly samples: number } {
+    const sources: SourceRows[] = [];
+    let sets = 0;
+    let setBytes = 0;
+    let samples = 0;
+    for (const { labels, rows } of this.sources.values()) {
+      const kept: SourceRow[] = [];
+      const known = new Set<string>();
+      for (const { timestamp, runs } of rows.values()) {
+        const series = this.seriesOf(runs);
+        const columns = columnsOf(series);
+        if (!known.has(columns.key)) {
+          const bytes = series.reduce((sum, { labelBytes }) => sum + labelBytes, 0);
+          if (setBytes + bytes > MAX_LABEL_BYTES || sets === MAX_SERIES_SETS) {
+            this.leaveOut(
+              series.length,
+              `more than ${MAX_SERIES_SETS} rows of different series, or their names`,
+            );
+            continue;
+          }
+          known.add(columns.key);
+          setBytes += bytes;
+          sets++;
+        }
+        kept.push({ timestamp, columns, values: this.valuesOf(runs, series.length) });
+        samples += series.length;
+      }
+      if (kept.length > 0) sources.push([labels, kept]);
+    }
+    return { sources, samples };
   }
-}
 
-function sourceRow(timestamp: number, { series, values }: Row): SourceRow {
-  return { timestamp, columns: columnsOf(series), values: values.subarray(0, series.length) };
+  private seriesOf(runs: readonly number[]): LabelledSeries[] {
+    if (runs.length === 2) return this.series.slice(runs[0], runs[1]);
+    const series: LabelledSeries[] = [];
+    for (let i = 0; i < runs.length; i += 2)
+      for (let at = runs[i]!; at < runs[i + 1]!; at++) series.push(this.series[at]!);
+    return series;
+  }
+
+  private valuesOf(runs: readonly number[], count: number): BigUint64Array {
+    if (runs.length === 2) return this.bits.subarray(runs[0], runs[1]);
+    const values = new BigUint64Array(count);
+    for (let i = 0, end = 0; i < runs.length; i += 2) {
+      values.set(this.bits.subarray(runs[i], runs[i + 1]), end);
+      end += runs[i + 1]! - runs[i]!;
+    }
+    return values;
+  }
 }
 
 /** The key has runs of consecutive ordinals, `0-699,702`, since a scrape's series were first seen in its order. */

@@ -20,6 +20,24 @@ export interface AcceptedTimes {
 /** How far ahead of the clock a sample's time may be, in every protocol. Mackerel documents 24 hours. */
 export const MAX_AHEAD_MS = 86_400_000;
 
+/** Bytes of a series' names and values: with `splitBitsFor`, this keeps layouts below an item of the catalogue. */
+export const MAX_SERIES_BYTES = 4_096;
+/** Labels of a series that comes with all of them. */
+export const MAX_LABELS = 256;
+/**
+ * What one request may have, so that post handles any body in 300 MB above rest: samples, sources, bytes of series' names
+ * and labels, and rows whose series differ, for each of which post may make a layout.
+ */
+export const MAX_SAMPLES = 262_144;
+export const MAX_SOURCES = 10_000;
+export const MAX_SERIES_SETS = 10_000;
+export const MAX_LABEL_BYTES = 32 * 1024 * 1024;
+
+/** A request has more of something than post holds in memory. The message says what, and how much is allowed. */
+export class RequestTooLargeError extends Error {
+  override readonly name = 'RequestTooLargeError';
+}
+
 export interface ParsedBody<Dropped> {
   readonly sources: readonly SourceRows[];
   /** Samples in `sources`. */

@@ -23,8 +23,11 @@ export class WireReader {
   /** Index just past the last byte of the message at hand. */
   end: number;
 
+  readonly buffer: Buffer;
+
   constructor(readonly bytes: Uint8Array) {
     this.end = bytes.length;
+    this.buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   }
 
   /** Goes into the message that is the value of the field just read. @returns what {@link leave} needs */
@@ -41,6 +44,14 @@ export class WireReader {
   leave(outerEnd: number): void {
     this.at = this.end;
     this.end = outerEnd;
+  }
+
+  /** Reads the message that is the value of the field just read. */
+  message<T>(read: (reader: WireReader) => T): T {
+    const outerEnd = this.enter();
+    const value = read(this);
+    this.leave(outerEnd);
+    return value;
   }
 
   /**
@@ -132,6 +143,19 @@ export class WireReader {
     return start;
   }
 
+  /**
+   * Reads a string.
+   *
+   * @throws {MalformedBytesError} when it is not UTF-8
+   */
+  text(): string {
+    const start = this.skipBytes();
+    const text = decodeUtf8(this.buffer, start, this.at);
+    if (text !== undefined) return text;
+    const shown = this.buffer.toString('latin1', start, Math.min(this.at, start + 50));
+    throw new MalformedBytesError(`protobuf: ${JSON.stringify(shown)} is not UTF-8`);
+  }
+
   /** Skips the value of the field just read. */
   skip(): void {
     if (this.type === VARINT) this.int64();
@@ -146,5 +170,19 @@ export class WireReader {
     return new MalformedBytesError(
       `protobuf: ${what} at byte ${this.at}, where ${this.end - this.at} are left`,
     );
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** @returns undefined when the bytes are not UTF-8 */
+export function decodeUtf8(bytes: Buffer, start: number, end: number): string | undefined {
+  // A buffer decodes several times as fast as a TextDecoder, which has to tell only whether a replacement character was sent.
+  const text = bytes.toString('utf8', start, end);
+  if (!text.includes('\ufffd')) return text;
+  try {
+    return utf8.decode(bytes.subarray(start, end));
+  } catch {
+    return undefined;
   }
 }

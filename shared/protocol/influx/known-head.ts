@@ -7,11 +7,9 @@ import {
   type NamedSeries,
   sourceOf,
 } from '../../model/labels';
-import type { SeriesList } from '../protocol';
+import { MAX_SERIES_BYTES, type SeriesList } from '../protocol';
 import { type ExpectedKeys, type LineHead, parseHead, unescapeName } from './line-reader';
 
-/** Bytes of a series' name and labels: with {@link splitBitsFor}, this keeps layouts below an item of the catalogue. */
-const MAX_SERIES_BYTES = 4_096;
 /** Fields that are searched one by one; more have an index, which takes ten times their memory. */
 const MAX_SEARCHED = 256;
 /** Fields that are known of one head, unless a single line has more, and bytes of their keys. */

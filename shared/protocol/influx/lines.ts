@@ -4,6 +4,10 @@ import {
   type Columns,
   type ColumnsPart,
   MAX_AHEAD_MS,
+  MAX_LABEL_BYTES,
+  MAX_SAMPLES,
+  MAX_SERIES_SETS,
+  MAX_SOURCES,
   type Protocol,
   type SourceRow,
   type SourceRows,
@@ -12,16 +16,8 @@ import { likelyUnit } from '../timestamp-unit';
 import { type AddedKey, KnownHead } from './known-head';
 import { LineReader, MS_OF_PRECISION, type Precision } from './line-reader';
 
-/**
- * What one request may have, so that post handles any body in 256 MB above rest: measurements (lines), samples, sources, bytes
- * of all its series' names and labels, which a line repeats for each of its fields, and rows whose series differ, for each
- * of which post may make a layout.
- */
+/** Measurements of one request. Of its bytes of names and labels, a line repeats its tags for each of its fields. */
 const MAX_LINES = 65_536;
-const MAX_SAMPLES = 262_144;
-const MAX_SOURCES = 10_000;
-const MAX_SERIES_SETS = 10_000;
-const MAX_LABEL_BYTES = 32 * 1024 * 1024;
 /** Bad lines that an answer names. */
 const MAX_PROBLEMS = 20;
 

@@ -1,14 +1,17 @@
-import type {
-  Attribute,
-  Attributes,
-  AttributeValue,
-  HistogramPoint,
-  Metric,
-  NumberPoint,
-  ResourceMetrics,
-  SummaryPoint,
+import { InvalidSeriesError } from '../labelled-rows';
+import {
+  type Attribute,
+  type Attributes,
+  type AttributeValue,
+  type HistogramPoint,
+  MAX_ATTRIBUTES,
+  MAX_DEPTH,
+  type Metric,
+  type NumberPoint,
+  type ResourceMetrics,
+  type SummaryPoint,
 } from './metrics';
-import { bitsOfNumber, MAX_DEPTH } from './protobuf';
+import { bitsOfNumber } from './protobuf';
 
 /** JSON that is not an ExportMetricsServiceRequest; the message names the field. */
 export class InvalidMetricsJsonError extends Error {
@@ -28,6 +31,7 @@ export function readMetricsJson(body: unknown): ResourceMetrics[] {
   return list(object(body, 'body'), 'resourceMetrics').map((resourceMetrics) => ({
     resource: attributesOf(object(resourceMetrics.resource ?? {}, 'resource')),
     metrics: list(resourceMetrics, 'scopeMetrics').flatMap((scope) => list(scope, 'metrics').map(metric)),
+    decode: decodeAttributes,
   }));
 }
 
@@ -101,10 +105,27 @@ function summaryPoint(json: Json): SummaryPoint {
 
 function attributesOf(json: Json): Attributes {
   const attributes = list(json, 'attributes');
-  return {
-    key: attributes.length === 0 ? '' : JSON.stringify(attributes),
-    decode: () => attributes.map((pair): Attribute => [text(pair, 'key'), attributeValue(pair.value)]),
-  };
+  try {
+    const bytes = Buffer.from(attributes.length === 0 ? '' : JSON.stringify(attributes));
+    return { bytes, start: 0, end: bytes.length };
+  } catch (cause) {
+    // Unlike parsing, writing needs a stack as deep as the JSON.
+    throw new InvalidMetricsJsonError('attributes: nested too deep', { cause });
+  }
+}
+
+function decodeAttributes(bytes: Uint8Array, start: number, end: number): Attribute[] {
+  if (start === end) return [];
+  const attributes = JSON.parse(Buffer.from(bytes.subarray(start, end)).toString()) as Json[];
+  if (attributes.length > MAX_ATTRIBUTES)
+    throw new InvalidSeriesError(`more than ${MAX_ATTRIBUTES} attributes`);
+  try {
+    return attributes.map((pair): Attribute => [text(pair, 'key'), attributeValue(pair.value)]);
+  } catch (error) {
+    if (error instanceof InvalidMetricsJsonError)
+      throw new InvalidSeriesError(error.message, { cause: error });
+    throw error;
+  }
 }
 
 type AnyValue = AttributeValue | readonly AnyValue[] | { readonly [key: string]: AnyValue };
@@ -116,7 +137,7 @@ function attributeValue(value: unknown): AttributeValue {
 
 function anyValue(value: unknown, depth: number): AnyValue {
   if (value === undefined || value === null) return undefined;
-  if (depth > MAX_DEPTH) throw new InvalidMetricsJsonError(`attributes: nested more than ${MAX_DEPTH} deep`);
+  if (depth > MAX_DEPTH) throw new InvalidSeriesError(`an attribute is nested more than ${MAX_DEPTH} deep`);
   const json = object(value, 'value');
   if (typeof json.stringValue === 'string') return json.stringValue;
   if (typeof json.boolValue === 'boolean') return json.boolValue;

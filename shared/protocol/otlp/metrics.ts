@@ -1,3 +1,5 @@
+import { MAX_LABELS, RequestTooLargeError } from '../protocol';
+
 /**
  * Metrics of OTLP as both encodings give them, with data points flattened out of their scopes.
  *
@@ -6,13 +8,43 @@
 export interface ResourceMetrics {
   readonly resource: Attributes;
   readonly metrics: readonly Metric[];
+  /**
+   * Decodes attributes of this request.
+   *
+   * @throws {InvalidSeriesError} when they are not valid, too many, or nested too deep
+   */
+  readonly decode: DecodeAttributes;
 }
 
-/** Attributes that are decoded when they have not been seen before. */
+/** Attributes in their sender's encoding: they are decoded when they have not been seen before. */
 export interface Attributes {
-  /** Equal keys have equal attributes. */
-  readonly key: string;
-  decode(): readonly Attribute[];
+  readonly bytes: Uint8Array;
+  readonly start: number;
+  readonly end: number;
+}
+
+export type DecodeAttributes = (bytes: Uint8Array, start: number, end: number) => readonly Attribute[];
+
+/** Of a point, or a resource. */
+export const MAX_ATTRIBUTES = MAX_LABELS;
+/** How deep attribute values may be nested. */
+export const MAX_DEPTH = 16;
+/** Of a histogram or summary. */
+export const MAX_BUCKETS = 1_024;
+/** Resources, metrics and points of a request, together: a point with its attributes has some 200 bytes of 4 MB. */
+const MAX_OBJECTS = 65_536;
+
+/** Counts what a request is made of. */
+export class ObjectCount {
+  private count = 0;
+
+  /** @throws {RequestTooLargeError} */
+  add(): void {
+    if (++this.count > MAX_OBJECTS)
+      throw new RequestTooLargeError(
+        `the request has more than ${MAX_OBJECTS} resources, metrics and data points: lower the size of batches`,
+      );
+  }
 }
 
 export type Attribute = readonly [name: string, value: AttributeValue];

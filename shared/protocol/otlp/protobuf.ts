@@ -1,183 +1,210 @@
 import { ByteWriter, MalformedBytesError } from '../../model/bytes';
+import { InvalidSeriesError } from '../labelled-rows';
 import { BYTES, VARINT, WireReader } from '../wire';
-import type {
-  Attribute,
-  Attributes,
-  AttributeValue,
-  HistogramPoint,
-  Metric,
-  NumberPoint,
-  ResourceMetrics,
-  SummaryPoint,
+import {
+  type Attribute,
+  type Attributes,
+  type AttributeValue,
+  type HistogramPoint,
+  MAX_ATTRIBUTES,
+  MAX_DEPTH,
+  type Metric,
+  type NumberPoint,
+  ObjectCount,
+  type ResourceMetrics,
+  type SummaryPoint,
 } from './metrics';
 
-/** Where in the body something lies: pairs of start and end. Fields come in any order, and senders do differ. */
-type Ranges = number[];
-
-/** How deep attribute values may be nested. */
-export const MAX_DEPTH = 16;
-
 /**
- * Decodes an ExportMetricsServiceRequest.
+ * Decodes an ExportMetricsServiceRequest. Fields come in any order, and senders do differ.
  *
- * @throws {MalformedBytesError} when bytes are cut off, of a wrong wire type, or nested too deep
+ * @throws {MalformedBytesError} when bytes are cut off or of a wrong wire type
+ * @throws {RequestTooLargeError}
  */
 export function decodeMetrics(bytes: Uint8Array): ResourceMetrics[] {
-  const reader = new WireReader(bytes);
-  const resources: ResourceMetrics[] = [];
-  while (reader.next()) {
-    if (reader.field !== 1) reader.skip();
-    else {
-      const outerEnd = reader.enter();
-      resources.push(decodeResourceMetrics(reader));
-      reader.leave(outerEnd);
-    }
-  }
-  return resources;
-}
-
-function decodeResourceMetrics(reader: WireReader): ResourceMetrics {
-  const attributes: Ranges = [];
-  const metrics: Metric[] = [];
-  while (reader.next()) {
-    const { field } = reader;
-    if (field !== 1 && field !== 2) {
-      reader.skip();
-      continue;
-    }
-    const outerEnd = reader.enter();
-    while (reader.next()) {
-      if (field === 1 && reader.field === 1) addRange(reader, attributes);
-      else if (field === 2 && reader.field === 2) {
-        const scopeEnd = reader.enter();
-        metrics.push(decodeMetric(reader));
-        reader.leave(scopeEnd);
-      } else reader.skip();
-    }
-    reader.leave(outerEnd);
-  }
-  return { resource: attributesAt(reader.bytes, attributes), metrics };
+  return new MetricsReader(bytes).request();
 }
 
 const KINDS = { 5: 'gauge', 7: 'sum', 9: 'histogram', 10: 'exponentialHistogram', 11: 'summary' } as const;
-type Data = Omit<Extract<Metric, object>, 'name' | 'description' | 'unit'>;
+type Kind = (typeof KINDS)[keyof typeof KINDS];
 
-function decodeMetric(reader: WireReader): Metric {
-  const texts = { name: '', description: '', unit: '' };
-  let data: object = { kind: 'none' } satisfies Data;
-  while (reader.next()) {
-    if (reader.field === 1) texts.name = readText(reader);
-    else if (reader.field === 2) texts.description = readText(reader);
-    else if (reader.field === 3) texts.unit = readText(reader);
-    else if (reader.field in KINDS) {
-      const kind = KINDS[reader.field as keyof typeof KINDS];
-      const outerEnd = reader.enter();
-      data = decodeData(reader, kind);
-      reader.leave(outerEnd);
-    } else reader.skip();
+class MetricsReader {
+  private readonly reader: WireReader;
+  private readonly objects = new ObjectCount();
+  private readonly range = new AttributeRange();
+
+  constructor(bytes: Uint8Array) {
+    this.reader = new WireReader(bytes);
   }
-  return { ...texts, ...data } as Metric;
-}
 
-function decodeData(reader: WireReader, kind: (typeof KINDS)[keyof typeof KINDS]): object {
-  const points: object[] = [];
-  let temporality = 0;
-  let isMonotonic = false;
-  let pointCount = 0;
-  while (reader.next()) {
-    if (reader.field === 1 && kind === 'exponentialHistogram') {
-      reader.skipBytes();
-      pointCount++;
-    } else if (reader.field === 1) {
-      const outerEnd = reader.enter();
-      points.push(POINTS[kind as keyof typeof POINTS](reader));
-      reader.leave(outerEnd);
-    } else if (reader.field === 2 && kind !== 'gauge' && kind !== 'summary')
-      temporality = readInteger(reader);
-    else if (reader.field === 3 && kind === 'sum') isMonotonic = readInteger(reader) !== 0;
-    else reader.skip();
+  request(): ResourceMetrics[] {
+    const { reader } = this;
+    const resources: ResourceMetrics[] = [];
+    while (reader.next()) {
+      if (reader.field === 1) resources.push(reader.message(() => this.resourceMetrics()));
+      else reader.skip();
+    }
+    return resources;
   }
-  if (kind === 'exponentialHistogram') return { kind, pointCount };
-  if (kind === 'gauge' || kind === 'summary') return { kind, points };
-  return kind === 'sum' ? { kind, temporality, isMonotonic, points } : { kind, temporality, points };
-}
 
-const POINTS = { gauge: numberPoint, sum: numberPoint, histogram: histogramPoint, summary: summaryPoint };
-
-function numberPoint(reader: WireReader): NumberPoint {
-  const attributes: Ranges = [];
-  let timestamp = 0;
-  let flags = 0;
-  let bits = 0n;
-  while (reader.next()) {
-    if (reader.field === 7) addRange(reader, attributes);
-    else if (reader.field === 3) timestamp = readMs(reader);
-    else if (reader.field === 4) bits = readBits(reader);
-    else if (reader.field === 6) bits = bitsOfNumber(Number(BigInt.asIntN(64, readBits(reader))));
-    else if (reader.field === 8) flags = readInteger(reader);
-    else reader.skip();
+  private resourceMetrics(): ResourceMetrics {
+    const { reader } = this;
+    this.objects.add();
+    const attributes = new AttributeRange();
+    const metrics: Metric[] = [];
+    const resource = () => {
+      for (let start = reader.at; reader.next(); start = reader.at)
+        if (reader.field === 1) attributes.add(reader, start);
+        else reader.skip();
+    };
+    const scope = () => {
+      while (reader.next())
+        if (reader.field === 2) metrics.push(reader.message(() => this.metric()));
+        else reader.skip();
+    };
+    while (reader.next()) {
+      if (reader.field === 1) reader.message(resource);
+      else if (reader.field === 2) reader.message(scope);
+      else reader.skip();
+    }
+    return { resource: attributes.take(reader), metrics, decode: decodeAttributes };
   }
-  return { attributes: attributesAt(reader.bytes, attributes), timestamp, bits, isStale: flags % 2 === 1 };
-}
 
-function histogramPoint(reader: WireReader): HistogramPoint {
-  const attributes: Ranges = [];
-  const bucketCounts: number[] = [];
-  const bounds: number[] = [];
-  let timestamp = 0;
-  let flags = 0;
-  let count = 0;
-  let sumBits: bigint | undefined;
-  while (reader.next()) {
-    if (reader.field === 9) addRange(reader, attributes);
-    else if (reader.field === 3) timestamp = readMs(reader);
-    else if (reader.field === 4) count = Number(readBits(reader));
-    else if (reader.field === 5) sumBits = readBits(reader);
-    else if (reader.field === 6) readFixed64s(reader, (bits) => bucketCounts.push(Number(bits)));
-    else if (reader.field === 7) readFixed64s(reader, (bits) => bounds.push(numberOfBits(bits)));
-    else if (reader.field === 10) flags = readInteger(reader);
-    else reader.skip();
+  private metric(): Metric {
+    const { reader } = this;
+    this.objects.add();
+    const texts = { name: '', description: '', unit: '' };
+    let data: object = { kind: 'none' };
+    while (reader.next()) {
+      if (reader.field === 1) texts.name = reader.text();
+      else if (reader.field === 2) texts.description = reader.text();
+      else if (reader.field === 3) texts.unit = reader.text();
+      else if (reader.field in KINDS) {
+        const kind = KINDS[reader.field as keyof typeof KINDS];
+        data = reader.message(() => this.data(kind));
+      } else reader.skip();
+    }
+    return { ...texts, ...data } as Metric;
   }
-  const isStale = flags % 2 === 1;
-  return {
-    attributes: attributesAt(reader.bytes, attributes),
-    timestamp,
-    isStale,
-    count,
-    sumBits,
-    bucketCounts,
-    bounds,
+
+  private data(kind: Kind): object {
+    const { reader } = this;
+    const points: object[] = [];
+    let temporality = 0;
+    let isMonotonic = false;
+    let pointCount = 0;
+    const point = this.points[kind];
+    while (reader.next()) {
+      if (reader.field === 1) {
+        pointCount++;
+        if (point === undefined) reader.skipBytes();
+        else {
+          this.objects.add();
+          points.push(reader.message(point));
+        }
+      } else if (reader.field === 2 && kind !== 'gauge' && kind !== 'summary')
+        temporality = readInteger(reader);
+      else if (reader.field === 3 && kind === 'sum') isMonotonic = readInteger(reader) !== 0;
+      else reader.skip();
+    }
+    return { kind, points, temporality, isMonotonic, pointCount };
+  }
+
+  private readonly points: Readonly<Record<Kind, (() => object) | undefined>> = {
+    gauge: () => this.numberPoint(),
+    sum: () => this.numberPoint(),
+    histogram: () => this.histogramPoint(),
+    exponentialHistogram: undefined,
+    summary: () => this.summaryPoint(),
   };
+
+  private numberPoint(): NumberPoint {
+    const { reader, range } = this;
+    let timestamp = 0;
+    let flags = 0;
+    let bits = 0n;
+    for (let start = reader.at; reader.next(); start = reader.at) {
+      if (reader.field === 7) range.add(reader, start);
+      else if (reader.field === 3) timestamp = readMs(reader);
+      else if (reader.field === 4) bits = readBits(reader);
+      else if (reader.field === 6) bits = bitsOfNumber(readInt64(reader));
+      else if (reader.field === 8) flags = readInteger(reader);
+      else reader.skip();
+    }
+    return { attributes: range.take(reader), timestamp, bits, isStale: flags % 2 === 1 };
+  }
+
+  private histogramPoint(): HistogramPoint {
+    const { reader, range } = this;
+    const bucketCounts: number[] = [];
+    const bounds: number[] = [];
+    let timestamp = 0;
+    let flags = 0;
+    let count = 0;
+    let sumBits: bigint | undefined;
+    for (let start = reader.at; reader.next(); start = reader.at) {
+      if (reader.field === 9) range.add(reader, start);
+      else if (reader.field === 3) timestamp = readMs(reader);
+      else if (reader.field === 4) count = Number(readBits(reader));
+      else if (reader.field === 5) sumBits = readBits(reader);
+      else if (reader.field === 6) readFixed64s(reader, (bits) => bucketCounts.push(Number(bits)));
+      else if (reader.field === 7) readFixed64s(reader, (bits) => bounds.push(numberOfBits(bits)));
+      else if (reader.field === 10) flags = readInteger(reader);
+      else reader.skip();
+    }
+    const point = { attributes: range.take(reader), timestamp, isStale: flags % 2 === 1 };
+    return { ...point, count, sumBits, bucketCounts, bounds };
+  }
+
+  private summaryPoint(): SummaryPoint {
+    const { reader, range } = this;
+    const quantiles: SummaryPoint['quantiles'][number][] = [];
+    let timestamp = 0;
+    let flags = 0;
+    let count = 0;
+    let sumBits = 0n;
+    for (let start = reader.at; reader.next(); start = reader.at) {
+      if (reader.field === 7) range.add(reader, start);
+      else if (reader.field === 3) timestamp = readMs(reader);
+      else if (reader.field === 4) count = Number(readBits(reader));
+      else if (reader.field === 5) sumBits = readBits(reader);
+      else if (reader.field === 6) {
+        this.objects.add();
+        quantiles.push(reader.message(quantileValue));
+      } else if (reader.field === 8) flags = readInteger(reader);
+      else reader.skip();
+    }
+    const point = { attributes: range.take(reader), timestamp, isStale: flags % 2 === 1 };
+    return { ...point, count, sumBits, quantiles };
+  }
 }
 
-function summaryPoint(reader: WireReader): SummaryPoint {
-  const attributes: Ranges = [];
-  const quantiles: { quantile: number; bits: bigint }[] = [];
-  let timestamp = 0;
-  let flags = 0;
-  let count = 0;
-  let sumBits = 0n;
-  while (reader.next()) {
-    if (reader.field === 7) addRange(reader, attributes);
-    else if (reader.field === 3) timestamp = readMs(reader);
-    else if (reader.field === 4) count = Number(readBits(reader));
-    else if (reader.field === 5) sumBits = readBits(reader);
-    else if (reader.field === 6) {
-      const outerEnd = reader.enter();
-      quantiles.push(quantileValue(reader));
-      reader.leave(outerEnd);
-    } else if (reader.field === 8) flags = readInteger(reader);
-    else reader.skip();
+/** Where attributes lie in a body, their tags included: together, but for senders that nobody has seen yet. */
+class AttributeRange {
+  private start = 0;
+  private end = 0;
+  private parts: Buffer[] = [];
+
+  /** Adds the attribute whose tag, just read, began at `start`. */
+  add(reader: WireReader, start: number): void {
+    reader.skipBytes();
+    if (this.end === this.start) this.start = start;
+    else if (this.end !== start) {
+      this.parts.push(reader.buffer.subarray(this.start, this.end));
+      this.start = start;
+    }
+    this.end = reader.at;
   }
-  const isStale = flags % 2 === 1;
-  return {
-    attributes: attributesAt(reader.bytes, attributes),
-    timestamp,
-    isStale,
-    count,
-    sumBits,
-    quantiles,
-  };
+
+  /** Returns what was added, and begins anew. */
+  take({ bytes }: WireReader): Attributes {
+    const { start, end, parts } = this;
+    this.start = this.end = 0;
+    if (parts.length === 0) return { bytes, start, end };
+    this.parts = [];
+    const joined = Buffer.concat([...parts, bytes.subarray(start, end)]);
+    return { bytes: joined, start: 0, end: joined.length };
+  }
 }
 
 function quantileValue(reader: WireReader): SummaryPoint['quantiles'][number] {
@@ -191,114 +218,70 @@ function quantileValue(reader: WireReader): SummaryPoint['quantiles'][number] {
   return { quantile, bits };
 }
 
-/** Notes where the field just read lies, its tag left out; ranges that touch do not become one, for tags stand between. */
-function addRange(reader: WireReader, ranges: Ranges): void {
-  const start = reader.skipBytes();
-  ranges.push(start, reader.at);
-}
-
-function attributesAt(bytes: Uint8Array, ranges: Ranges): Attributes {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  // From the first to the last byte, tags and what else stands between included: mostly nothing else does.
-  const key = ranges.length === 0 ? '' : keyOf(buffer, ranges);
-  return { key, decode: () => decodeAttributes(bytes, ranges) };
-}
-
-/** The attributes' bytes, each after its length, so that no two lists of attributes have the same key. */
-function keyOf(buffer: Buffer, ranges: Ranges): string {
-  let key = '';
-  for (let i = 0; i < ranges.length; i += 2)
-    key += `${ranges[i + 1]! - ranges[i]!}:${buffer.toString('latin1', ranges[i], ranges[i + 1])}`;
-  return key;
-}
-
-function decodeAttributes(bytes: Uint8Array, ranges: Ranges): Attribute[] {
+function decodeAttributes(bytes: Uint8Array, start: number, end: number): Attribute[] {
   const attributes: Attribute[] = [];
   const reader = new WireReader(bytes);
-  for (let i = 0; i < ranges.length; i += 2) {
-    reader.at = ranges[i]!;
-    reader.end = ranges[i + 1]!;
-    attributes.push(keyValue(reader, 0));
+  reader.at = start;
+  reader.end = end;
+  try {
+    while (reader.next()) {
+      if (attributes.length === MAX_ATTRIBUTES)
+        throw new InvalidSeriesError(`more than ${MAX_ATTRIBUTES} attributes`);
+      const [name, value] = reader.message((each) => keyValue(each, 1));
+      attributes.push([name, typeof value === 'object' ? JSON.stringify(value) : value]);
+    }
+  } catch (error) {
+    if (error instanceof MalformedBytesError) throw new InvalidSeriesError(error.message, { cause: error });
+    throw error;
   }
   return attributes;
 }
 
-function keyValue(reader: WireReader, depth: number): Attribute {
+type AnyValue = AttributeValue | readonly AnyValue[] | { readonly [key: string]: AnyValue };
+
+/** @param depth of the value */
+function keyValue(reader: WireReader, depth: number): [string, AnyValue] {
   let name = '';
-  let value: AttributeValue;
+  let value: AnyValue;
   while (reader.next()) {
-    if (reader.field === 1) name = readText(reader);
-    else if (reader.field === 2) {
-      const outerEnd = reader.enter();
-      const any = anyValue(reader, depth + 1);
-      value = typeof any === 'object' ? JSON.stringify(any) : any;
-      reader.leave(outerEnd);
-    } else reader.skip();
+    if (reader.field === 1) name = reader.text();
+    else if (reader.field === 2) value = reader.message((each) => anyValue(each, depth));
+    else reader.skip();
   }
   return [name, value];
 }
 
-type AnyValue = AttributeValue | readonly AnyValue[] | { readonly [key: string]: AnyValue };
-
 function anyValue(reader: WireReader, depth: number): AnyValue {
-  if (depth > MAX_DEPTH) throw new MalformedBytesError(`an attribute is nested more than ${MAX_DEPTH} deep`);
+  if (depth > MAX_DEPTH) throw new InvalidSeriesError(`an attribute is nested more than ${MAX_DEPTH} deep`);
   let value: AnyValue;
   while (reader.next()) {
-    if (reader.field === 1) value = readText(reader);
+    if (reader.field === 1) value = reader.text();
     else if (reader.field === 2) value = readInteger(reader) !== 0;
     else if (reader.field === 3) value = readInteger(reader);
     else if (reader.field === 4) value = numberOfBits(readBits(reader));
-    else if (reader.field === 5 || reader.field === 6) {
-      const read = reader.field === 5 ? arrayValue : mapValue;
-      const outerEnd = reader.enter();
-      value = read(reader, depth);
-      reader.leave(outerEnd);
-    } else if (reader.field === 7) {
+    else if (reader.field === 5) value = elementsOf(reader, (each) => anyValue(each, depth + 1));
+    else if (reader.field === 6)
+      value = Object.fromEntries(elementsOf(reader, (each) => keyValue(each, depth + 1)));
+    else if (reader.field === 7) {
       const start = reader.skipBytes();
-      value = Buffer.from(reader.bytes.subarray(start, reader.at)).toString('base64');
+      value = reader.buffer.toString('base64', start, reader.at);
     } else reader.skip();
   }
   return value;
 }
 
-function arrayValue(reader: WireReader, depth: number): AnyValue[] {
-  const values: AnyValue[] = [];
-  while (reader.next()) {
-    if (reader.field !== 1) reader.skip();
-    else {
-      const outerEnd = reader.enter();
-      values.push(anyValue(reader, depth + 1));
-      reader.leave(outerEnd);
+/** The values of an ArrayValue or KeyValueList: a message of one repeated field. */
+function elementsOf<T>(list: WireReader, read: (reader: WireReader) => T): T[] {
+  return list.message((reader) => {
+    const elements: T[] = [];
+    while (reader.next()) {
+      if (reader.field !== 1) reader.skip();
+      else if (elements.length === MAX_ATTRIBUTES)
+        throw new InvalidSeriesError(`an attribute has more than ${MAX_ATTRIBUTES} elements`);
+      else elements.push(reader.message(read));
     }
-  }
-  return values;
-}
-
-function mapValue(reader: WireReader, depth: number): { readonly [key: string]: AnyValue } {
-  const entries: [string, AnyValue][] = [];
-  while (reader.next()) {
-    if (reader.field !== 1) reader.skip();
-    else {
-      const outerEnd = reader.enter();
-      entries.push(mapEntry(reader, depth));
-      reader.leave(outerEnd);
-    }
-  }
-  return Object.fromEntries(entries);
-}
-
-function mapEntry(reader: WireReader, depth: number): [string, AnyValue] {
-  let name = '';
-  let value: AnyValue;
-  while (reader.next()) {
-    if (reader.field === 1) name = readText(reader);
-    else if (reader.field === 2) {
-      const outerEnd = reader.enter();
-      value = anyValue(reader, depth + 1);
-      reader.leave(outerEnd);
-    } else reader.skip();
-  }
-  return [name, value];
+    return elements;
+  });
 }
 
 function readInteger(reader: WireReader): number {
@@ -306,12 +289,23 @@ function readInteger(reader: WireReader): number {
   return reader.int64();
 }
 
+/** ms of a fixed64 of ns, cut. */
 function readMs(reader: WireReader): number {
-  return Number(readBits(reader) / 1_000_000n);
+  const { buffer } = reader;
+  const at = reader.fixed64At();
+  const high = buffer.readUInt32LE(at + 4);
+  // 2^32 ns are 4294 ms and 967,296 ns; every product is below 2^53.
+  return high * 4294 + Math.floor((high * 967_296 + buffer.readUInt32LE(at)) / 1_000_000);
+}
+
+/** An sfixed64, rounded where it exceeds 53 bits. */
+function readInt64(reader: WireReader): number {
+  const at = reader.fixed64At();
+  return reader.buffer.readInt32LE(at + 4) * 2 ** 32 + reader.buffer.readUInt32LE(at);
 }
 
 function readBits(reader: WireReader): bigint {
-  return bitsAt(reader.bytes, reader.fixed64At());
+  return reader.buffer.readBigUInt64LE(reader.fixed64At());
 }
 
 /** Packed, or one field each. */
@@ -323,11 +317,7 @@ function readFixed64s(reader: WireReader, take: (bits: bigint) => void): void {
   const start = reader.skipBytes();
   if ((reader.at - start) % 8 !== 0)
     throw new MalformedBytesError(`${reader.at - start} bytes are not whole fixed64s`);
-  for (let at = start; at < reader.at; at += 8) take(bitsAt(reader.bytes, at));
-}
-
-function bitsAt(bytes: Uint8Array, at: number): bigint {
-  return new DataView(bytes.buffer, bytes.byteOffset + at, 8).getBigUint64(0, true);
+  for (let at = start; at < reader.at; at += 8) take(reader.buffer.readBigUInt64LE(at));
 }
 
 const scratch = new DataView(new ArrayBuffer(8));
@@ -341,17 +331,6 @@ export function bitsOfNumber(value: number): bigint {
 function numberOfBits(bits: bigint): number {
   scratch.setBigUint64(0, bits);
   return scratch.getFloat64(0);
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
-function readText(reader: WireReader): string {
-  const start = reader.skipBytes();
-  try {
-    return utf8.decode(reader.bytes.subarray(start, reader.at));
-  } catch (cause) {
-    throw new MalformedBytesError(`field ${reader.field} at byte ${start} is not UTF-8`, { cause });
-  }
 }
 
 /** Encodes an ExportMetricsServiceResponse; of a whole success it is empty. */

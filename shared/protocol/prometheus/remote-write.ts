@@ -1,9 +1,9 @@
-import { LRUCache } from 'lru-cache';
-import { MalformedBytesError } from '../../model/bytes';
-import { type Labels, labelValue, METRIC_NAME } from '../../model/labels';
-import { LabelledRows, type LabelledSeries, labelledSeries } from '../labelled-rows';
-import { MAX_AHEAD_MS, type Protocol } from '../protocol';
-import { InvalidSeriesError, labelsOfSeries, symbolOf } from './series-labels';
+import { labelValue, METRIC_NAME } from '../../model/labels';
+import { InvalidSeriesError, LabelledRows, type LabelledSeries } from '../labelled-rows';
+import { MAX_AHEAD_MS, MAX_LABEL_BYTES, type Protocol } from '../protocol';
+import { SeriesTable } from '../series-table';
+import { likelyUnit } from '../timestamp-unit';
+import { labelsOfMessages, References, Symbols } from './series-labels';
 import {
   decodeWriteRequest,
   type MetricMetadata,
@@ -21,6 +21,8 @@ export interface DroppedWrite {
   readonly invalid: number;
   /** Samples older or further ahead than is accepted. */
   readonly outOfRange: number;
+  /** Samples beyond what one request may have. */
+  readonly beyond: number;
   readonly histograms: number;
   readonly exemplars: number;
   /** The first reasons, each naming its series. */
@@ -30,22 +32,26 @@ export interface DroppedWrite {
 
 /** Reasons that an answer names: senders log 1,024 bytes of it. */
 const MAX_REASONS = 5;
-/** Bytes of a series' names and values: an item of the catalogue holds a group's. */
-export const MAX_SERIES_BYTES = 4_096;
+/** Bytes of labels that are decoded for one request, of series that are not known. */
+const MAX_DECODED_BYTES = 2 * MAX_LABEL_BYTES;
+/** An invalid series counts as so many. */
+const INVALID_BYTES = 16_384;
 
-/** Series by the bytes of their labels (version 1), or by their labels' text (version 2). */
-const known = new LRUCache<string, LabelledSeries>({
-  maxSize: 96_000_000,
-  sizeCalculation: (series, key) => key.length + 300 + 40 * series.labels.length,
-});
+const tables = {
+  1: new SeriesTable<undefined>(160_000_000, (_, bytes, start, end) => labelsOfMessages(bytes, start, end)),
+  2: new SeriesTable<Symbols>(64_000_000, (symbols, bytes, start, end) =>
+    symbols.labelsOf(bytes, start, end),
+  ),
+};
 
 /**
  * Prometheus remote write 1.0 and 2.0, uncompressed. Invalid series and samples out of range are left out and reported;
  * the others are kept.
  *
- * A series' source is its `job` and `instance`. Start timestamps are ignored.
+ * A series' source is its `host`, else its `job` and `instance`. Start timestamps are ignored.
  *
  * @throws {MalformedBytesError} when the body is no message of the version
+ * @throws {RequestTooLargeError} when it has more of something than post decodes
  * @see https://prometheus.io/docs/specs/prw/remote_write_spec_2_0/
  */
 export const remoteWrite: Protocol<Uint8Array, RemoteWriteOptions, DroppedWrite> = {
@@ -60,90 +66,121 @@ export const remoteWrite: Protocol<Uint8Array, RemoteWriteOptions, DroppedWrite>
     const newestMs = nowMs + MAX_AHEAD_MS;
     const { samples, bytes } = request;
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-    const recognize = recognizer(request, note);
+    const recognizer = new Recognizer(request, rows, nowMs, note);
     let invalid = 0;
     let outOfRange = 0;
     let lastIndex = -1;
-    let series: LabelledSeries | undefined;
+    let series: Recognized;
     for (let i = 0; i < samples.count; i++) {
       const index = samples.series[i]!;
-      if (index !== lastIndex) series = recognize(index);
+      if (index !== lastIndex) series = recognizer.recognize(index);
       lastIndex = index;
-      if (series === undefined) {
-        invalid++;
-        continue;
+      if (series === undefined) invalid++;
+      else if (series === 'beyond') rows.leaveOutLabels();
+      else {
+        const timestamp = samples.timestamps[i]!;
+        if (timestamp < oldestMs || timestamp > newestMs) {
+          outOfRange++;
+          if (reasons.length < MAX_REASONS) note(outOfRangeReason(series, timestamp, nowMs));
+          continue;
+        }
+        const at = samples.valuesAt[i]!;
+        rows.add(series, timestamp, at === -1 ? 0n : view.getBigUint64(at, true));
       }
-      const timestamp = samples.timestamps[i]!;
-      if (timestamp < oldestMs || timestamp > newestMs) {
-        outOfRange++;
-        note(outOfRangeReason(series, timestamp, timestamp < oldestMs));
-        continue;
-      }
-      const at = samples.valuesAt[i]!;
-      rows.add(series, timestamp, at === -1 ? 0n : view.getBigUint64(at, true));
     }
     const { histograms, exemplars } = request;
-    const metadata = metadataOf(request);
-    const dropped = { invalid, outOfRange, histograms, exemplars, reasons, metadata };
-    return { sources: rows.finish(), samples: rows.samples, dropped };
+    const metadata = request.version === 1 ? request.metadata : recognizer.metadata();
+    const { sources, samples: kept } = rows.finish();
+    if (rows.exceeded !== undefined) reasons.unshift(rows.exceeded);
+    const { beyond } = rows;
+    return {
+      sources,
+      samples: kept,
+      dropped: { invalid, outOfRange, beyond, histograms, exemplars, reasons, metadata },
+    };
   },
 };
 
-/** @returns a function that gives a series of the request, or notes why it is invalid and gives undefined */
-function recognizer(request: WriteRequest, note: (reason: string) => void) {
-  const buffer = Buffer.from(request.bytes.buffer, request.bytes.byteOffset, request.bytes.length);
-  return (index: number): LabelledSeries | undefined => {
-    const start = request.labels[2 * index]!;
-    // References are positions in the request's own symbols, so their bytes mean nothing in the next one.
-    const key =
-      request.version === 1 && start !== -1
-        ? buffer.toString('latin1', start, request.labels[2 * index + 1])
-        : undefined;
-    const found = key === undefined ? undefined : known.get(key);
-    if (found !== undefined) return found;
+/** A series; undefined when it is invalid, `'beyond'` when the request has too many to look at. */
+type Recognized = LabelledSeries | 'beyond' | undefined;
+
+/** Finds the series of a request among the known ones, and makes those that are new. */
+class Recognizer {
+  private readonly buffer: Buffer;
+  private readonly symbols = Symbols.current();
+  private readonly references: References;
+  private bytesLeft = MAX_DECODED_BYTES;
+
+  constructor(
+    private readonly request: WriteRequest,
+    private readonly rows: LabelledRows,
+    private readonly nowMs: number,
+    private readonly note: (reason: string) => void,
+  ) {
+    const { bytes } = request;
+    this.buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    this.references = new References(request, this.symbols);
+  }
+
+  /** Notes why a series is invalid. */
+  recognize(index: number): Recognized {
+    const { labels, scattered, version } = this.request;
     try {
-      const labels = labelsOfSeries(request, index);
-      requireSmall(labels);
-      const cacheKey = key ?? JSON.stringify(labels);
-      const series = known.get(cacheKey) ?? labelledSeries(labels);
-      known.set(cacheKey, series);
-      return series;
+      if (version === 2) {
+        const end = this.references.read(scattered.get(index) ?? labels.subarray(2 * index, 2 * index + 2));
+        return this.series(tables[2], this.symbols, this.references.bytes, 0, end);
+      }
+      const ranges = scattered.get(index);
+      if (ranges === undefined) {
+        const start = Math.max(0, labels[2 * index]!);
+        return this.series(tables[1], undefined, this.buffer, start, Math.max(0, labels[2 * index + 1]!));
+      }
+      const parts: Buffer[] = [];
+      for (let i = 0; i < ranges.length; i += 2) parts.push(this.buffer.subarray(ranges[i], ranges[i + 1]));
+      const together = Buffer.concat(parts);
+      return this.series(tables[1], undefined, together, 0, together.length);
     } catch (error) {
-      if (!(error instanceof InvalidSeriesError || error instanceof MalformedBytesError)) throw error;
-      note(`series ${index}: ${error.message}`);
+      if (!(error instanceof InvalidSeriesError)) throw error;
+      this.bytesLeft -= INVALID_BYTES;
+      this.note(`series ${index}: ${error.message}`);
       return undefined;
     }
-  };
-}
-
-function requireSmall(labels: Labels): void {
-  let bytes = 0;
-  for (const [name, value] of labels) bytes += Buffer.byteLength(name) + Buffer.byteLength(value);
-  if (bytes > MAX_SERIES_BYTES)
-    throw new InvalidSeriesError(`labels of ${bytes} bytes, ${MAX_SERIES_BYTES} are allowed`);
-}
-
-function outOfRangeReason({ labels }: LabelledSeries, timestamp: number, isOld: boolean): string {
-  const name = JSON.stringify((labelValue(labels, METRIC_NAME) ?? '').slice(0, 100));
-  return `series ${name}: timestamp ${timestamp} ms is too ${isOld ? 'old' : 'far ahead'}`;
-}
-
-/** Metadata by family. Version 2 has it by series, whose name may have a suffix of its family's. */
-function metadataOf(request: WriteRequest): readonly MetricMetadata[] {
-  if (request.version === 1) return request.metadata.filter(({ family }) => family !== '');
-  const byFamily = new Map<string, MetricMetadata>();
-  for (const { series, type, helpRef, unitRef } of request.seriesMetadata) {
-    try {
-      const name = labelValue(labelsOfSeries(request, series), METRIC_NAME)!;
-      const family = familyOf(name, type);
-      const help = symbolOf(request, helpRef);
-      const unit = symbolOf(request, unitRef);
-      byFamily.set(family, { family, type, help, unit });
-    } catch {
-      // The series' samples are refused with a reason; its metadata goes with them.
-    }
   }
-  return [...byFamily.values()];
+
+  private series<S>(
+    table: SeriesTable<S>,
+    scope: S,
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+  ): Recognized {
+    const known = table.find(scope, bytes, start, end);
+    if (known !== undefined) return known;
+    if (this.bytesLeft <= 0 || this.rows.isFullOfLabels) return 'beyond';
+    const made = table.add(scope, bytes, start, end, this.nowMs);
+    this.bytesLeft -= made.labelBytes;
+    return made;
+  }
+
+  /** Metadata of version 2 by family: it comes by series, whose name may have a suffix of its family's. */
+  metadata(): MetricMetadata[] {
+    const byFamily = new Map<string, MetricMetadata>();
+    for (const { series: index, type, helpRef, unitRef } of this.request.seriesMetadata) {
+      const series = this.recognize(index);
+      if (series === undefined || series === 'beyond') continue;
+      const family = familyOf(labelValue(series.labels, METRIC_NAME)!, type);
+      const help = this.references.textOf(helpRef);
+      byFamily.set(family, { family, type, help, unit: this.references.textOf(unitRef) });
+    }
+    return [...byFamily.values()];
+  }
+}
+
+function outOfRangeReason({ labels }: LabelledSeries, timestamp: number, nowMs: number): string {
+  const name = JSON.stringify((labelValue(labels, METRIC_NAME) ?? '').slice(0, 100));
+  const unit = likelyUnit(timestamp);
+  const hint = unit === undefined || unit.ms === 1 ? '' : `: it looks like ${unit.name}, not ms`;
+  return `series ${name}: timestamp ${timestamp} ms is too ${timestamp < nowMs ? 'old' : 'far ahead'}${hint}`;
 }
 
 function familyOf(name: string, type: MetricMetadata['type']): string {

@@ -1,114 +1,179 @@
+import { MalformedBytesError } from '../../model/bytes';
 import { type Labels, METRIC_NAME } from '../../model/labels';
-import { BYTES, WireReader } from '../wire';
+import { InvalidSeriesError } from '../labelled-rows';
+import { MAX_LABELS, MAX_SERIES_BYTES } from '../protocol';
+import { BYTES, decodeUtf8, WireReader } from '../wire';
 import type { WriteRequest } from './write-request';
 
-/** A series whose labels are not valid; the message names the label. */
-export class InvalidSeriesError extends Error {
-  override readonly name = 'InvalidSeriesError';
-}
-
-/** Most labels of a series. Prometheus' own limits are far below in practice. */
-export const MAX_LABELS = 256;
+type Pairs = [name: string, value: string][];
 
 /**
- * Decodes and checks a series' labels.
+ * Checks a series' labels and sorts them.
  *
- * @returns sorted by name, without those whose value is empty
- * @throws {InvalidSeriesError} for a missing or empty `__name__`, an empty or repeated label name, invalid UTF-8, too
- *   many labels, or a reference to a symbol that is not there
- * @throws {MalformedBytesError} when a Label message is cut off
+ * @returns without those whose value is empty
+ * @throws {InvalidSeriesError} for a missing or empty `__name__`, and an empty or repeated label name
  * @see https://prometheus.io/docs/specs/prw/remote_write_spec_2_0/#labels
  */
-export function labelsOfSeries(request: WriteRequest, series: number): Labels {
-  const ranges = request.scattered.get(series) ?? request.labels.subarray(2 * series, 2 * series + 2);
-  const pairs: [string, string][] = [];
-  const add = (name: string, value: string) => {
-    if (name === '') throw new InvalidSeriesError('a label name is empty');
-    pairs.push([name, value]);
-    if (pairs.length > MAX_LABELS) throw new InvalidSeriesError(`more than ${MAX_LABELS} labels`);
-  };
-  for (let i = 0; i < ranges.length; i += 2) {
-    if (ranges[i] === -1) continue;
-    const reader = new WireReader(request.bytes);
-    reader.at = ranges[i]!;
-    reader.end = ranges[i + 1]!;
-    if (request.version === 1) readLabels(reader, add);
-    else readReferences(reader, request, add);
-  }
+function validLabels(pairs: Pairs): Labels {
   pairs.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
   for (let i = 1; i < pairs.length; i++)
     if (pairs[i]![0] === pairs[i - 1]![0])
-      throw new InvalidSeriesError(`label ${JSON.stringify(pairs[i]![0])} is there twice`);
+      throw new InvalidSeriesError(`label ${JSON.stringify(pairs[i]![0].slice(0, 100))} is there twice`);
+  if (pairs[0]?.[0] === '') throw new InvalidSeriesError('a label name is empty');
   const labels = pairs.filter(([, value]) => value !== '');
   if (!labels.some(([name]) => name === METRIC_NAME))
     throw new InvalidSeriesError(`${METRIC_NAME} is missing or empty`);
   return labels;
 }
 
-function readLabels(reader: WireReader, add: (name: string, value: string) => void): void {
-  while (reader.next()) {
-    const outerEnd = reader.enter();
-    let name = '';
-    let value = '';
-    while (reader.next()) {
-      if (reader.field === 1) name = textBefore(reader, reader.skipBytes());
-      else if (reader.field === 2) value = textBefore(reader, reader.skipBytes());
-      else reader.skip();
-    }
-    reader.leave(outerEnd);
-    add(name, value);
-  }
-}
-
-/** References come packed in one field, or as one field each; names and values alternate. */
-function readReferences(
-  reader: WireReader,
-  request: WriteRequest,
-  add: (name: string, value: string) => void,
-): void {
-  let name: string | undefined;
-  const take = () => {
-    const text = symbolOf(request, reader.uvarint());
-    if (name === undefined) name = text;
-    else {
-      add(name, text);
-      name = undefined;
-    }
-  };
-  while (reader.next()) {
-    if (reader.type !== BYTES) {
-      take();
-      continue;
-    }
-    const outerEnd = reader.enter();
-    while (reader.at < reader.end) take();
-    reader.leave(outerEnd);
-  }
-  if (name !== undefined) throw new InvalidSeriesError('labels_refs has an odd number of references');
-}
-
 /**
- * A symbol of the request.
+ * The labels of version 1: Label messages from `start` to `end`.
  *
- * @throws {InvalidSeriesError} when there is none of that index, or it is no UTF-8
+ * @throws {InvalidSeriesError} as {@link validLabels}; for more than {@link MAX_LABELS}, invalid UTF-8, or a Label that is
+ *   cut off
  */
-export function symbolOf({ bytes, symbols }: WriteRequest, index: number): string {
-  if (2 * index >= symbols.length)
-    throw new InvalidSeriesError(`symbol ${index} is referred to, of ${symbols.length / 2}`);
-  return decodeText(bytes, symbols[2 * index]!, symbols[2 * index + 1]!);
-}
-
-function textBefore(reader: WireReader, start: number): string {
-  return decodeText(reader.bytes, start, reader.at);
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
-function decodeText(bytes: Uint8Array, start: number, end: number): string {
+export function labelsOfMessages(bytes: Uint8Array, start: number, end: number): Labels {
+  const reader = new WireReader(bytes);
+  reader.at = start;
+  reader.end = end;
+  const pairs: Pairs = [];
   try {
-    return utf8.decode(bytes.subarray(start, end));
-  } catch (cause) {
-    const shown = Buffer.from(bytes.subarray(start, Math.min(end, start + 50))).toString('latin1');
-    throw new InvalidSeriesError(`${JSON.stringify(shown)} is not UTF-8`, { cause });
+    while (reader.next()) {
+      if (pairs.length === MAX_LABELS) throw new InvalidSeriesError(`more than ${MAX_LABELS} labels`);
+      pairs.push(reader.message(labelOf));
+    }
+  } catch (error) {
+    if (error instanceof MalformedBytesError) throw new InvalidSeriesError(error.message, { cause: error });
+    throw error;
+  }
+  return validLabels(pairs);
+}
+
+function labelOf(reader: WireReader): Pairs[number] {
+  let name = '';
+  let value = '';
+  while (reader.next()) {
+    if (reader.field === 1) name = reader.text();
+    else if (reader.field === 2) value = reader.text();
+    else reader.skip();
+  }
+  return [name, value];
+}
+
+/** Of the texts, about. */
+const MAX_SYMBOL_BYTES = 24_000_000;
+
+/** Symbols of version 2, numbered alike in all requests: a request's own numbers mean nothing in the next. */
+export class Symbols {
+  private static shared = new Symbols();
+
+  private readonly ids = new Map<string, number>();
+  private readonly texts: (string | undefined)[] = [];
+  private bytes = 0;
+
+  /** The symbols of the requests before; empty ones when those are too many. */
+  static current(): Symbols {
+    if (Symbols.shared.bytes > MAX_SYMBOL_BYTES) Symbols.shared = new Symbols();
+    return Symbols.shared;
+  }
+
+  idOf(bytes: Buffer, start: number, end: number): number {
+    if (end - start > MAX_SERIES_BYTES)
+      throw new InvalidSeriesError(`a label of ${end - start} bytes, ${MAX_SERIES_BYTES} are allowed`);
+    const key = bytes.toString('latin1', start, end);
+    let id = this.ids.get(key);
+    if (id === undefined) {
+      id = this.texts.length;
+      this.ids.set(key, id);
+      this.texts.push(decodeUtf8(bytes, start, end));
+      this.bytes += 3 * (end - start) + 100;
+    }
+    return id;
+  }
+
+  /** The labels of ids as {@link References.read} writes them. */
+  labelsOf(bytes: Uint8Array, start: number, end: number): Labels {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const pairs: Pairs = [];
+    const textAt = (at: number) => {
+      const text = this.texts[view.getUint32(at, true)];
+      if (text === undefined) throw new InvalidSeriesError('a label is not UTF-8');
+      return text;
+    };
+    for (let at = start; at < end; at += 8) pairs.push([textAt(at), textAt(at + 4)]);
+    return validLabels(pairs);
+  }
+}
+
+/** Reads the references of a request's series as ids of {@link Symbols}. */
+export class References {
+  private readonly ids = new Uint32Array(2 * MAX_LABELS);
+  /** Ids of one series, four bytes each. */
+  readonly bytes = new Uint8Array(this.ids.buffer);
+  private readonly known: Int32Array;
+
+  constructor(
+    private readonly request: WriteRequest,
+    private readonly symbols: Symbols,
+  ) {
+    this.known = new Int32Array(request.symbols.length / 2).fill(-1);
+  }
+
+  /**
+   * @param ranges where references lie in the request, packed or not
+   * @returns the number of bytes written to {@link bytes}
+   * @throws {InvalidSeriesError} for a reference to no symbol, too many, or an odd number of them
+   */
+  read(ranges: ArrayLike<number>): number {
+    const reader = new WireReader(this.request.bytes);
+    let count = 0;
+    const take = () => {
+      if (count === this.ids.length) throw new InvalidSeriesError(`more than ${MAX_LABELS} labels`);
+      this.ids[count++] = this.idOf(reader.uvarint());
+    };
+    try {
+      for (let i = 0; i < ranges.length; i += 2) {
+        if (ranges[i] === -1) continue;
+        reader.at = ranges[i]!;
+        reader.end = ranges[i + 1]!;
+        while (reader.next()) {
+          if (reader.type !== BYTES) {
+            take();
+            continue;
+          }
+          const outerEnd = reader.enter();
+          while (reader.at < reader.end) take();
+          reader.leave(outerEnd);
+        }
+      }
+    } catch (error) {
+      if (error instanceof MalformedBytesError) throw new InvalidSeriesError(error.message, { cause: error });
+      throw error;
+    }
+    if (count % 2 === 1) throw new InvalidSeriesError('labels_refs has an odd number of references');
+    return 4 * count;
+  }
+
+  /** @throws {InvalidSeriesError} */
+  private idOf(reference: number): number {
+    const { bytes, symbols } = this.request;
+    const known = this.known[reference];
+    if (known === undefined)
+      throw new InvalidSeriesError(`symbol ${reference} is referred to, of ${this.known.length}`);
+    if (known !== -1) return known;
+    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    const id = this.symbols.idOf(buffer, symbols[2 * reference]!, symbols[2 * reference + 1]!);
+    this.known[reference] = id;
+    return id;
+  }
+
+  /** The text of a symbol that is no label, such as a help; '' when there is none. */
+  textOf(reference: number): string {
+    const { bytes, symbols } = this.request;
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString(
+      'utf8',
+      symbols[2 * reference] ?? 0,
+      symbols[2 * reference + 1] ?? 0,
+    );
   }
 }

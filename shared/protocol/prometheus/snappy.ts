@@ -1,15 +1,11 @@
 import { snappyUncompressor } from 'hysnappy';
 import { ByteReader, MalformedBytesError } from '../../model/bytes';
+import { RequestTooLargeError } from '../protocol';
 
 /** Most bytes that a block may announce. Senders cut requests at 2,000 samples, some 500 KB. */
 export const MAX_UNCOMPRESSED_BYTES = 32 * 1024 * 1024;
 
 let uncompress: ReturnType<typeof snappyUncompressor> | undefined;
-
-/** A block announces more than {@link MAX_UNCOMPRESSED_BYTES}. */
-export class BlockTooLargeError extends Error {
-  override readonly name = 'BlockTooLargeError';
-}
 
 /**
  * Uncompresses a snappy block (not the framed format).
@@ -17,7 +13,7 @@ export class BlockTooLargeError extends Error {
  * The announced length is checked before anything is allocated. A block that gives fewer or more bytes than it
  * announces is refused: what it leaves out would be memory of the request before.
  *
- * @throws {BlockTooLargeError}
+ * @throws {RequestTooLargeError} when it announces more than {@link MAX_UNCOMPRESSED_BYTES}
  * @throws {MalformedBytesError}
  * @see https://github.com/google/snappy/blob/main/format_description.txt
  */
@@ -25,7 +21,7 @@ export function uncompressBlock(block: Uint8Array): Uint8Array {
   const reader = new ByteReader(block);
   const bytes = reader.uvarint();
   if (bytes > MAX_UNCOMPRESSED_BYTES)
-    throw new BlockTooLargeError(
+    throw new RequestTooLargeError(
       `the snappy block announces ${bytes} bytes, ${MAX_UNCOMPRESSED_BYTES} are allowed`,
     );
   if (bytes === 0) {

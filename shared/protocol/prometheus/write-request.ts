@@ -1,4 +1,5 @@
 import { MalformedBytesError } from '../../model/bytes';
+import { MAX_SAMPLES, RequestTooLargeError } from '../protocol';
 import { VARINT, WireReader } from '../wire';
 
 /** The two messages of remote write; the content type says which. */
@@ -69,8 +70,11 @@ export const METRIC_TYPES = [
 ] as const;
 export type MetricType = (typeof METRIC_TYPES)[number];
 
-/** Most series of a request; a sender that batches has 2,000 samples, one a series. */
+/** What a request may have; a sender that batches has 2,000 samples, one a series. */
 export const MAX_SERIES = 200_000;
+export const MAX_SYMBOLS = 524_288;
+/** Metadata beyond it is ignored: senders repeat theirs. */
+const MAX_METADATA = 20_000;
 
 /** Arrays that grow by doubling. */
 class Columns {
@@ -90,13 +94,14 @@ class Columns {
 
   addSeries(): number {
     const index = this.seriesCount++;
-    if (index >= MAX_SERIES) throw new MalformedBytesError(`the request has more than ${MAX_SERIES} series`);
+    if (index >= MAX_SERIES) throw tooMany(MAX_SERIES, 'series');
     if (2 * index + 2 > this.labels.length) this.labels = grown(this.labels, Int32Array);
     return index;
   }
 
   addSample(series: number, timestamp: number, valueAt: number): void {
     const index = this.sampleCount++;
+    if (index >= MAX_SAMPLES) throw tooMany(MAX_SAMPLES, 'samples');
     if (index >= this.series.length) {
       this.series = grown(this.series, Int32Array);
       this.timestamps = grown(this.timestamps, Float64Array);
@@ -108,11 +113,18 @@ class Columns {
   }
 
   addSymbol(start: number, end: number): void {
+    if (this.symbolCount >= MAX_SYMBOLS) throw tooMany(MAX_SYMBOLS, 'symbols');
     if (2 * this.symbolCount + 2 > this.symbols.length) this.symbols = grown(this.symbols, Int32Array);
     this.symbols[2 * this.symbolCount] = start;
     this.symbols[2 * this.symbolCount + 1] = end;
     this.symbolCount++;
   }
+}
+
+function tooMany(allowed: number, what: string): RequestTooLargeError {
+  return new RequestTooLargeError(
+    `the request has more than ${allowed} ${what}: lower max_samples_per_send, or what batches requests`,
+  );
 }
 
 function grown<T extends Int32Array | Float64Array>(old: T, type: new (length: number) => T): T {
@@ -124,11 +136,12 @@ function grown<T extends Int32Array | Float64Array>(old: T, type: new (length: n
 /**
  * Decodes a remote-write message.
  *
- * Fields may come in any order; unknown ones are skipped. Memory is bounded by the bytes: a sample takes 16 bytes for at
- * least 2 in the request, a symbol 8 for 2.
+ * Fields may come in any order; unknown ones are skipped. An empty sample or symbol takes 2 bytes of the body and 8 or 16
+ * here, so their number is bounded.
  *
  * @throws {MalformedBytesError} when the bytes are cut off or of wrong wire types, or when none of their fields
  *   is of this version
+ * @throws {RequestTooLargeError} for more than {@link MAX_SERIES}, {@link MAX_SAMPLES} or {@link MAX_SYMBOLS}
  * @see https://prometheus.io/docs/specs/prw/remote_write_spec_2_0/#protobuf-message
  */
 export function decodeWriteRequest(bytes: Uint8Array, version: RemoteWriteVersion): WriteRequest {
@@ -147,7 +160,7 @@ export function decodeWriteRequest(bytes: Uint8Array, version: RemoteWriteVersio
       columns.addSymbol(start, reader.at);
     } else if (reader.field === field.metadata) {
       const outerEnd = reader.enter();
-      columns.metadata.push(decodeMetadata(reader));
+      if (columns.metadata.length < MAX_METADATA) columns.metadata.push(decodeMetadata(reader));
       reader.leave(outerEnd);
     } else {
       reader.skip();
@@ -215,7 +228,8 @@ function decodeSeries(reader: WireReader, version: RemoteWriteVersion, columns: 
     } else if (reader.field === fields.metadata) {
       const outerEnd = reader.enter();
       const metadata = decodeSeriesMetadata(reader, series);
-      if (metadata !== undefined) columns.seriesMetadata.push(metadata);
+      if (metadata !== undefined && columns.seriesMetadata.length < MAX_METADATA)
+        columns.seriesMetadata.push(metadata);
       reader.leave(outerEnd);
     } else reader.skip();
   }

@@ -3,51 +3,10 @@ import protobuf from 'protobufjs';
 import { MalformedBytesError } from '../../../../shared/model/bytes';
 import { METRIC_NAME } from '../../../../shared/model/labels';
 import { InvalidMetricsJsonError, readMetricsJson } from '../../../../shared/protocol/otlp/json';
+import { MAX_DEPTH } from '../../../../shared/protocol/otlp/metrics';
 import { otlpMetrics } from '../../../../shared/protocol/otlp/otlp';
-import { decodeMetrics, encodePartialSuccess, MAX_DEPTH } from '../../../../shared/protocol/otlp/protobuf';
-
-/** The messages as the protocol has them: a library's encoder feeds our decoder. */
-const { root } = protobuf.parse(`
-syntax = "proto3";
-package otlp;
-message Request { repeated ResourceMetrics resource_metrics = 1; }
-message ResourceMetrics { Resource resource = 1; repeated ScopeMetrics scope_metrics = 2; }
-message Resource { repeated KeyValue attributes = 1; }
-message ScopeMetrics { repeated Metric metrics = 2; }
-message Metric {
-  string name = 1; string description = 2; string unit = 3;
-  oneof data { Gauge gauge = 5; Sum sum = 7; Histogram histogram = 9; Exp exponential_histogram = 10; Summary summary = 11; }
-}
-message Gauge { repeated NumberDataPoint data_points = 1; }
-message Sum { repeated NumberDataPoint data_points = 1; int32 aggregation_temporality = 2; bool is_monotonic = 3; }
-message Histogram { repeated HistogramDataPoint data_points = 1; int32 aggregation_temporality = 2; }
-message Exp { repeated Empty data_points = 1; int32 aggregation_temporality = 2; }
-message Empty {}
-message Summary { repeated SummaryDataPoint data_points = 1; }
-message NumberDataPoint {
-  repeated KeyValue attributes = 7; fixed64 time_unix_nano = 3; optional double as_double = 4; optional sfixed64 as_int = 6;
-  uint32 flags = 8;
-}
-message HistogramDataPoint {
-  repeated KeyValue attributes = 9; fixed64 time_unix_nano = 3; fixed64 count = 4; optional double sum = 5;
-  repeated fixed64 bucket_counts = 6; repeated double explicit_bounds = 7; uint32 flags = 10;
-}
-message SummaryDataPoint {
-  repeated KeyValue attributes = 7; fixed64 time_unix_nano = 3; fixed64 count = 4; double sum = 5;
-  repeated Quantile quantile_values = 6; uint32 flags = 8;
-}
-message Quantile { double quantile = 1; double value = 2; }
-message KeyValue { string key = 1; AnyValue value = 2; }
-message AnyValue {
-  oneof value {
-    string string_value = 1; bool bool_value = 2; int64 int_value = 3; double double_value = 4;
-    ArrayValue array_value = 5; KeyValueList kvlist_value = 6; bytes bytes_value = 7;
-  }
-}
-message ArrayValue { repeated AnyValue values = 1; }
-message KeyValueList { repeated KeyValue values = 1; }
-`);
-const Request = root.lookupType('otlp.Request');
+import { decodeMetrics, encodePartialSuccess } from '../../../../shared/protocol/otlp/protobuf';
+import { MetricsRequest } from './messages';
 
 const NOW_MS = 1_795_212_120_000;
 const timeUnixNano = String(BigInt(NOW_MS) * 1_000_000n);
@@ -65,7 +24,7 @@ const request = (metrics: object[], attributes: object[] = SHOP) => ({
 
 /** Each sample as `name{labels} value`, once from protobuf and once from JSON, which must agree. */
 function samplesOf(body: object) {
-  const bytes = Request.encode(Request.fromObject(body)).finish();
+  const bytes = MetricsRequest.encode(MetricsRequest.fromObject(body)).finish();
   const fromProtobuf = flat(otlpMetrics.parse(decodeMetrics(bytes), ACCEPTS, undefined));
   const fromJson = flat(otlpMetrics.parse(readMetricsJson(body), ACCEPTS, undefined));
   expect(fromJson).toEqual(fromProtobuf);
@@ -200,7 +159,7 @@ test('fields in descending order, as the Collector writes them, mean the same', 
   const [resource, scope] = ['resource', 'scopeMetrics'].map((field) => {
     const full = request([{ name: 'm', gauge }]).resourceMetrics[0]!;
     const part = { resourceMetrics: [{ [field]: full[field as keyof typeof full] }] };
-    return Buffer.from(Request.encode(Request.fromObject(part)).finish()).subarray(2);
+    return Buffer.from(MetricsRequest.encode(MetricsRequest.fromObject(part)).finish()).subarray(2);
   });
   const body = Buffer.concat([scope!, resource!]);
   const bytes = Buffer.concat([Buffer.from([0x0a, body.length]), body]);
@@ -209,14 +168,21 @@ test('fields in descending order, as the Collector writes them, mean the same', 
   ]);
 });
 
-test('nesting has a bound in both encodings', () => {
-  let value: object = { stringValue: 'x' };
-  for (let i = 0; i < MAX_DEPTH + 1; i++) value = { arrayValue: { values: [value] } };
-  const body = request([], [...SHOP, { key: 'deep', value }]);
-  const bytes = Request.encode(Request.fromObject(body)).finish();
-  expect(() => otlpMetrics.parse(decodeMetrics(bytes), ACCEPTS, undefined)).toThrow(MalformedBytesError);
-  expect(() => otlpMetrics.parse(readMetricsJson(body), ACCEPTS, undefined)).toThrow(InvalidMetricsJsonError);
-});
+test.each(['of a point', 'of the resource'])(
+  'an attribute %s that is nested too deep rejects its points',
+  (where) => {
+    let value: object = { stringValue: 'x' };
+    for (let i = 0; i < MAX_DEPTH + 1; i++) value = { arrayValue: { values: [value] } };
+    const deep = { key: 'deep', value };
+    const attributes = where === 'of a point' ? [deep] : [];
+    const gauge = { dataPoints: [{ timeUnixNano, asInt: 1, attributes }] };
+    const { samples, rejected, reasons } = samplesOf(
+      request([{ name: 'm', gauge }], where === 'of a point' ? SHOP : [...SHOP, deep]),
+    );
+    expect({ samples, rejected }).toEqual({ samples: [], rejected: 1 });
+    expect(reasons[0]).toContain(`an attribute is nested more than ${MAX_DEPTH} deep`);
+  },
+);
 
 test('altered bytes are decoded or refused, never anything else', () => {
   const point = { timeUnixNano, count: 6, sum: 9.5, bucketCounts: [1, 2, 3], explicitBounds: [0.5, 10] };
@@ -224,7 +190,7 @@ test('altered bytes are decoded or refused, never anything else', () => {
     { name: 'h', histogram: { aggregationTemporality: 2, dataPoints: [point] } },
     { name: 'g', gauge: { dataPoints: [{ timeUnixNano, asInt: 1, attributes: [text('a', 'b')] }] } },
   ];
-  const bytes = Request.encode(Request.fromObject(request(metrics))).finish();
+  const bytes = MetricsRequest.encode(MetricsRequest.fromObject(request(metrics))).finish();
   const alteration = fc.tuple(fc.nat(bytes.length - 1), fc.nat(255));
   fc.assert(
     fc.property(fc.array(alteration, { minLength: 1, maxLength: 4 }), (alterations) => {

@@ -1,11 +1,8 @@
 import fc from 'fast-check';
 import { snappyCompress } from 'hysnappy';
 import { MalformedBytesError } from '../../../../shared/model/bytes';
-import {
-  BlockTooLargeError,
-  MAX_UNCOMPRESSED_BYTES,
-  uncompressBlock,
-} from '../../../../shared/protocol/prometheus/snappy';
+import { MAX_UNCOMPRESSED_BYTES, uncompressBlock } from '../../../../shared/protocol/prometheus/snappy';
+import { RequestTooLargeError } from '../../../../shared/protocol/protocol';
 
 /** LEB128 of a length, as a block announces it. */
 function announced(bytes: number): number[] {
@@ -34,7 +31,7 @@ describe('a snappy block', () => {
     { name: 'beyond 32 bits', bytes: 2 ** 50 },
   ])('that announces $name is refused before anything is allocated', ({ bytes }) => {
     const before = process.memoryUsage().rss;
-    expect(() => uncompressBlock(Uint8Array.of(...announced(bytes), 0, 65))).toThrow(BlockTooLargeError);
+    expect(() => uncompressBlock(Uint8Array.of(...announced(bytes), 0, 65))).toThrow(RequestTooLargeError);
     expect(process.memoryUsage().rss - before).toBeLessThan(20e6);
   });
 

@@ -1,15 +1,13 @@
 import fc from 'fast-check';
 import { MalformedBytesError } from '../../../../shared/model/bytes';
-import {
-  InvalidSeriesError,
-  labelsOfSeries,
-  MAX_LABELS,
-} from '../../../../shared/protocol/prometheus/series-labels';
+import { InvalidSeriesError } from '../../../../shared/protocol/labelled-rows';
+import { labelsOfMessages, References, Symbols } from '../../../../shared/protocol/prometheus/series-labels';
 import {
   decodeWriteRequest,
   type RemoteWriteVersion,
   type WriteRequest,
 } from '../../../../shared/protocol/prometheus/write-request';
+import { MAX_LABELS } from '../../../../shared/protocol/protocol';
 import { encodeV1, encodeV2, type PlainSeries, WriteRequestV1, WriteRequestV2 } from './messages';
 
 const ENCODE = { 1: encodeV1, 2: encodeV2 };
@@ -19,6 +17,19 @@ const up = (labels: PlainSeries['labels'] = [['__name__', 'up']]): PlainSeries =
   labels,
   samples: [{ timestamp: 1_795_212_120_000, value: 1 }],
 });
+
+function labelsOfSeries(request: WriteRequest, series: number) {
+  const ranges = request.scattered.get(series) ?? request.labels.subarray(2 * series, 2 * series + 2);
+  if (request.version === 2) {
+    const references = new References(request, Symbols.current());
+    return Symbols.current().labelsOf(references.bytes, 0, references.read(ranges));
+  }
+  const pairs = Array.from({ length: ranges.length / 2 }, (_, i) =>
+    request.bytes.subarray(Math.max(0, ranges[2 * i]!), Math.max(0, ranges[2 * i + 1]!)),
+  );
+  const bytes = Buffer.concat(pairs);
+  return labelsOfMessages(bytes, 0, bytes.length);
+}
 
 /** A request as plain objects, with each value's bits as hex. */
 function plain(request: WriteRequest) {
