@@ -19,6 +19,8 @@ export type Stage = (typeof STAGES)[number];
 export interface Config {
   readonly stage: Stage;
   readonly settings: Settings;
+  /** The preset that some of the settings come from. */
+  readonly size: Size | undefined;
   /** Whether the stores and their data outlive the stacks. */
   readonly retain: boolean;
 }
@@ -26,6 +28,63 @@ export interface Config {
 const DAY_MS = 86_400_000;
 /** AWS refuses reservations that leave less of the account's concurrency to all other functions. */
 const LEAST_UNRESERVED = 100;
+
+/** Sizes of a stage: presets of the settings that follow from its load. */
+export const SIZES = ['small', 'medium', 'large'] as const;
+export type Size = (typeof SIZES)[number];
+
+interface Preset {
+  /** Series at a sample a minute that a stage of the size takes. */
+  readonly series: number;
+  readonly settings: SettingsInput;
+}
+
+export const PRESETS: Record<Size, Preset> = {
+  small: {
+    series: 100_000,
+    settings: {
+      streamShards: 1,
+      cacheNodeType: 'cache.t4g.small',
+      cacheShards: 1,
+      requestsPerSecond: 1000,
+      requestBurst: 2000,
+      queryConcurrency: 0,
+      flusherConcurrency: 0,
+      monthlyBudget: 200,
+    },
+  },
+  medium: {
+    series: 1_000_000,
+    settings: {
+      streamShards: 2,
+      cacheNodeType: 'cache.m7g.large',
+      cacheShards: 2,
+      requestsPerSecond: 5000,
+      requestBurst: 5000,
+      queryConcurrency: 100,
+      flusherConcurrency: 16,
+      monthlyBudget: 1000,
+    },
+  },
+  large: {
+    series: 10_000_000,
+    settings: {
+      partitions: 64,
+      streamShards: 8,
+      cacheNodeType: 'cache.r7g.large',
+      cacheShards: 2,
+      flusherLanes: 8,
+      requestsPerSecond: 20_000,
+      requestBurst: 20_000,
+      queryConcurrency: 300,
+      flusherConcurrency: 32,
+      monthlyBudget: 10_000,
+    },
+  },
+};
+
+/** The size of a stage for which none is chosen. */
+const DEFAULT_SIZE: Partial<Record<Stage, Size>> = { production: 'medium' };
 
 /** Defaults that differ from the schema's. */
 const STAGE_DEFAULTS: Record<Stage, SettingsInput> = {
@@ -39,6 +98,10 @@ const STAGE_DEFAULTS: Record<Stage, SettingsInput> = {
   dev: {
     cacheNodeType: 'cache.t4g.micro',
     cacheReplicas: 0,
+    // Beyond a day, a shard-hour costs more than twice as much.
+    streamRetention: '24h',
+    monitoring: 'essential',
+    tracing: 'none',
     logRetention: '7d',
     requestsPerSecond: 100,
     requestBurst: 200,
@@ -51,21 +114,13 @@ const STAGE_DEFAULTS: Record<Stage, SettingsInput> = {
   production: {
     // Extended retention costs the same per shard-hour from 25 h to 7 d, so take all of it.
     streamRetention: '168h',
-    streamShards: 2,
-    cacheNodeType: 'cache.m7g.large',
-    cacheShards: 2,
     logRetention: '90d',
-    requestsPerSecond: 5000,
-    requestBurst: 5000,
-    queryConcurrency: 100,
-    flusherConcurrency: 16,
-    monthlyBudget: 1000,
   },
 };
 
 /**
  * Reads the configuration from CDK's context: `stage` (default `dev`), `settings` (JSON text, or an object in
- * cdk.json), and any single setting by its own name, which wins over `settings`.
+ * cdk.json), any single setting by its own name, which wins over `settings`, and `size`, over which both win.
  *
  * @throws {InvalidSettingError} with one sentence naming what is wrong
  */
@@ -79,20 +134,31 @@ export function readConfig(context: Readonly<Record<string, unknown>>): Config {
       );
     }
   }
+  const size = readSize(context.size, stage);
   const settings = parseSettings({
-    ...STAGE_DEFAULTS[stage],
+    ...defaultsOf(stage, size),
     ...readOverrides(context.settings),
     ...Object.fromEntries(single),
   });
   for (const [field, isWrong, message] of deploymentLimits(stage, settings)) {
     if (isWrong) throw new InvalidSettingError(`${field}: ${message}`);
   }
-  return { stage, settings, retain: stage === 'staging' || stage === 'production' };
+  return { stage, settings, size, retain: stage === 'staging' || stage === 'production' };
 }
 
 /** Returns a stage's default settings. */
 export function stageSettings(stage: Stage): Settings {
-  return parseSettings(STAGE_DEFAULTS[stage]);
+  return parseSettings(defaultsOf(stage, DEFAULT_SIZE[stage]));
+}
+
+function defaultsOf(stage: Stage, size: Size | undefined): SettingsInput {
+  return { ...STAGE_DEFAULTS[stage], ...(size && PRESETS[size].settings) };
+}
+
+function readSize(value: unknown, stage: Stage): Size | undefined {
+  if (value === undefined) return DEFAULT_SIZE[stage];
+  if ((SIZES as readonly unknown[]).includes(value)) return value as Size;
+  throw new InvalidSettingError(`size: ${JSON.stringify(value)} is none of ${SIZES.join(', ')}`);
 }
 
 function readStage(value: unknown): Stage {
@@ -102,7 +168,7 @@ function readStage(value: unknown): Stage {
 
 /** CDK's own context keys all contain `:`, `/`, `@` or `-`, so a plain word is a setting. */
 function isSettingName(key: string): boolean {
-  return /^[a-z][A-Za-z0-9]*$/.test(key) && key !== 'stage' && key !== 'settings';
+  return /^[a-z][A-Za-z0-9]*$/.test(key) && !['stage', 'size', 'settings'].includes(key);
 }
 
 function readOverrides(value: unknown): object {

@@ -58,23 +58,27 @@ export class StatelessStack extends Stack {
     const canary = new Canary(functions, 'Canary', { ...shared, apiUrl: api.url });
 
     const all = everyFunction(config);
+    const isFull = settings.monitoring === 'full';
     const { alarms, topic } = new Alarms(this, 'Alarms', {
       stage,
       settings,
       rules: [
         ...[api, post, stream, ingester, all, hotTier],
         ...[flusher, archiver, tables, canary, recovery],
-      ].flatMap((each) => each.alarms),
+      ]
+        .flatMap((each) => each.alarms)
+        .filter(({ isEssential }) => isFull || isEssential),
     });
-    new Dashboard(this, 'Dashboard', {
-      stage,
-      alarms,
-      // In the order in which a sample passes them; then what watches over all of them.
-      graphs: [
-        ...[api, post, stream, ingester, hotTier, flusher, archiver, tables],
-        ...[recovery, canary, all],
-      ].flatMap((each) => each.graphs),
-    });
+    if (isFull)
+      new Dashboard(this, 'Dashboard', {
+        stage,
+        alarms,
+        // In the order in which a sample passes them; then what watches over all of them.
+        graphs: [
+          ...[api, post, stream, ingester, hotTier, flusher, archiver, tables],
+          ...[recovery, canary, all],
+        ].flatMap((each) => each.graphs),
+      });
 
     // Of this stack, only logs are worth keeping.
     RemovalPolicies.of(this).apply(

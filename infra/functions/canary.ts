@@ -57,18 +57,21 @@ export class Canary extends Construct implements Monitored {
         above: 300,
         within: [3, 3],
         isSilenceAlarming: true,
+        isEssential: true,
       },
       {
         name: 'canary-wrong',
         meaning: 'The canary read a value that it did not send.',
         metric: wrong,
         above: 0,
+        isEssential: true,
       },
       {
         name: 'canary-gaps',
         meaning: 'The canary misses samples in the warm tier or the archive.',
         metric: gaps,
         above: 0,
+        isEssential: true,
       },
     ];
     this.graphs = [

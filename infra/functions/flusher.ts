@@ -64,6 +64,7 @@ export class Flusher extends Construct implements Monitored {
         metric: oldest,
         // Keys live as long as the stream remembers. With a short retention the quarter would be mere flush lag.
         above: Math.max(settings.streamRetention / 4000, residencyS + 2 * SLACK_S),
+        isEssential: true,
       },
       {
         name: 'flush-failures',

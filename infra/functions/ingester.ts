@@ -75,12 +75,14 @@ export class Ingester extends Construct implements Monitored {
         meaning: 'Batches grew older than recordAge; the mapping put them into the bucket, whole.',
         metric: awsMetric.mapping('OnFailureDestinationDeliveredEventCount', mapping.eventSourceMappingId),
         above: 0,
+        isEssential: true,
       },
       {
         name: 'quarantine',
         meaning: 'The ingester put records into quarantine that it cannot decode.',
         metric: quarantined,
         above: 0,
+        isEssential: true,
       },
     ];
     this.graphs = [

@@ -101,7 +101,7 @@ export function addFunction(scope: Construct, props: PipelineFunctionProps): lam
   if (!isTraced) {
     Validations.of(fn).acknowledge({
       id: 'Serverless-LambdaTracing',
-      reason: `The setting tracing=${config.settings.tracing} excludes it: traces of post and ingester would be a ninth of the bill.`,
+      reason: `The setting tracing=${config.settings.tracing} excludes it: traces of post and ingester would be a ninth of the bill, and nobody looks at a stage without any.`,
     });
   }
   if (props.invokedBy === 'schedule') {

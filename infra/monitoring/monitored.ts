@@ -19,6 +19,11 @@ export interface AlarmRule {
    * @default false
    */
   readonly isSilenceAlarming?: boolean;
+  /**
+   * Whether it tells of lost, wrong or stuck samples: a stage with `monitoring=essential` has no other alarms.
+   * @default false
+   */
+  readonly isEssential?: boolean;
 }
 
 /** A graph of the dashboard. */

@@ -203,6 +203,7 @@ function alarmRules(nodes: readonly string[], settings: Settings): AlarmRule[] {
       name: 'cache-evictions',
       meaning: 'The cache evicted keys: acknowledged samples are gone from memory. This must never happen.',
       above: 0,
+      isEssential: true,
     }),
     ...perTenNodes('EngineCPUUtilization', Stats.AVERAGE, {
       name: 'cache-cpu',

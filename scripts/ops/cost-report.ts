@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
+import { PRESETS, SIZES, type Size } from '../../infra/config';
 import { parseDuration } from '../../shared/model/duration';
-import { type CostLine, totalOf } from '../../shared/tenancy/cost-line';
+import { big, type CostLine, totalOf } from '../../shared/tenancy/cost-line';
 import { forecast, type Load, samplesOfMonth, withBestNode } from '../../shared/tenancy/forecast';
 import { type MeasuredUnits, measuredUnitsSchema } from '../../shared/tenancy/measured-units';
 import { OTHERS } from '../../shared/tenancy/prices';
 import { idleCost, type StageShape } from '../../shared/tenancy/stage-cost';
 import { OperatorError } from './invoke';
-import { settingsOf, stageShape } from './stage-shape';
+import { configOf, stageShape } from './stage-shape';
 import { table } from './table';
 
 /** A month's bill. */
@@ -42,6 +43,17 @@ interface Alternative {
 /** The output of `ops cost --idle --json`. */
 export interface IdleReport extends Bill {
   readonly stage: string;
+  /** The preset of the settings, `-c size=`; undefined: none. */
+  readonly size: Size | undefined;
+  /** The bills of all sizes, with the other settings as they are; empty for a stage without a size. */
+  readonly sizes: readonly SizeBill[];
+}
+
+interface SizeBill {
+  readonly size: Size;
+  /** Series at a sample a minute that a stage of the size takes. */
+  readonly series: number;
+  readonly dollars: number;
 }
 
 /** The stage, and the figures to compute with. */
@@ -69,8 +81,18 @@ export interface LoadOptions extends StageOptions {
  * @throws {OperatorError | InvalidSettingError | UnknownCostError}
  */
 export function idleReport({ stage, set, units }: StageOptions): IdleReport {
-  const lines = idleCost(readUnits(units), stageShape(stage, set));
-  return { stage, lines, dollars: totalOf(lines) };
+  const measured = readUnits(units);
+  const billOf = (chosen: StageOptions['set']) => idleCost(measured, stageShape(stage, chosen));
+  const { size: configured } = configOf(stage, set);
+  const lines = billOf(set);
+  const dollars = totalOf(lines);
+  if (configured === undefined) return { stage, size: configured, lines, dollars, sizes: [] };
+  const sizes = SIZES.map((size) => ({
+    size,
+    series: PRESETS[size].series,
+    dollars: size === configured ? dollars : totalOf(billOf({ ...set, size })),
+  }));
+  return { stage, size: configured, lines, dollars, sizes };
 }
 
 /**
@@ -122,7 +144,7 @@ export function costReport(options: LoadOptions): CostReport {
           const [[name, value]] = Object.entries(set) as [[string, string]];
           return alternative(
             `${name}=${value}`,
-            sized({ ...configured, settings: settingsOf(options.stage, { ...options.set, ...set }) }),
+            sized({ ...configured, settings: configOf(options.stage, { ...options.set, ...set }).settings }),
           );
         }),
     ],
@@ -187,9 +209,9 @@ export function costText({ stage, samples, batched, byHost, others, alternatives
   ].join('\n');
 }
 
-export function idleText({ stage, lines, dollars }: IdleReport): string {
+export function idleText({ stage, size, lines, dollars, sizes }: IdleReport): string {
   return [
-    `stage ${stage}, a month without posts and reads`,
+    `stage ${stage}${size === undefined ? '' : `, size ${size}`}, a month without posts and reads`,
     table(
       ['dollars', 'what', 'because'],
       [
@@ -197,5 +219,19 @@ export function idleText({ stage, lines, dollars }: IdleReport): string {
         [dollars.toFixed(2), 'total', ''],
       ],
     ),
+    ...(sizes.length === 0
+      ? []
+      : [
+          '',
+          'by size, a preset of shards, nodes, rates and concurrency (-c size=medium)',
+          table(
+            ['dollars', 'size', 'for'],
+            sizes.map((each) => [
+              each.dollars.toFixed(2),
+              each.size,
+              `${big(each.series)} series at a sample a minute`,
+            ]),
+          ),
+        ]),
   ].join('\n');
 }

@@ -30,7 +30,10 @@ export function costCommand(): Command {
     .option('--reads <n>', 'graphs that people look at in a month', parseCount(1e12), 100_000)
     .option('--stage <name>', 'the stage whose settings apply: dev, staging or production', 'production')
     .addOption(
-      new Option('--set <key=value>', 'another value of a setting, such as window=4h; repeatable')
+      new Option(
+        '--set <key=value>',
+        'another value of a setting, such as window=4h, or a size=small|medium|large; repeatable',
+      )
         .argParser(parseSetting)
         .default({}, "the stage's settings"),
     )

@@ -3,10 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { context } from '../../cdk.json';
-import { readConfig } from '../../infra/config';
+import { type Config, readConfig } from '../../infra/config';
 import { addStacks } from '../../infra/stacks';
 import { FUNCTIONS, type FunctionName, functionName } from '../../shared/platform/names';
-import type { Settings } from '../../shared/platform/settings';
 import { HOURS_OF_MONTH } from '../../shared/tenancy/prices';
 import type { StageShape } from '../../shared/tenancy/stage-cost';
 import { periodOf } from '../local/template';
@@ -18,8 +17,8 @@ interface Resource {
 }
 
 /** @throws {InvalidSettingError} */
-export function settingsOf(stage: string, settings: Readonly<Record<string, string>>): Settings {
-  return readConfig({ stage, ...settings }).settings;
+export function configOf(stage: string, settings: Readonly<Record<string, string>>): Config {
+  return readConfig({ stage, ...settings });
 }
 
 /**

@@ -1,5 +1,7 @@
 import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import {
+  ENV,
+  ESSENTIAL_METRICS,
   METRIC_DIMENSION,
   METRIC_NAMESPACE,
   METRIC_SERVICE,
@@ -8,6 +10,7 @@ import {
   type MetricName,
   type Unit,
 } from './names';
+import type { RuntimeSettings } from './settings';
 import { takeUnits } from './units';
 
 /** The dimension is the function's whole name, stage included, as two stages may share an account. */
@@ -16,6 +19,7 @@ const metrics = new Metrics({
   serviceName: METRIC_SERVICE,
   defaultDimensions: { [METRIC_DIMENSION]: process.env.AWS_LAMBDA_FUNCTION_NAME ?? 'none' },
 });
+const { monitoring } = JSON.parse(process.env[ENV.settings] ?? '{}') as Partial<RuntimeSettings>;
 const MEMORY_MB = Number(process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE ?? 0);
 
 /** Adds to the metrics of a function, which {@link withMetrics} publishes. */
@@ -48,15 +52,22 @@ export function withMetrics<F extends MeteredFunction, Args extends unknown[], R
       units.set('FunctionMbMs', Math.ceil(performance.now() - startedMs) * MEMORY_MB);
       for (const [unit, amount] of units) {
         if ((METRICS[name] as readonly string[]).includes(unit)) add(unit, amount);
-        else metrics.addMetadata(unit, String(amount));
+        else note(unit, amount);
       }
       publishWithin(everyMs);
     }
   };
 }
 
+/** CloudWatch charges for each metric that is published, whether or not anything watches it. */
 function add(metric: string, value: number): void {
-  metrics.addMetric(metric, MetricUnit.Count, value);
+  if (monitoring === 'essential' && !ESSENTIAL_METRICS.includes(metric)) note(metric, value);
+  else metrics.addMetric(metric, MetricUnit.Count, value);
+}
+
+/** Adds a field to the line, which is no metric. */
+function note(name: string, value: number): void {
+  metrics.addMetadata(name, String(value));
 }
 
 let publishedMs = -Infinity;

@@ -140,6 +140,16 @@ export const METRICS = {
   operator: ['FunctionMbMs'],
 } as const satisfies Partial<Record<FunctionName, readonly string[]>>;
 
+/** The metrics that the essential alarms watch: a stage with the setting `monitoring=essential` publishes no others. */
+export const ESSENTIAL_METRICS: readonly string[] = [
+  'RecordsQuarantined',
+  'OldestUnflushedSeconds',
+  'LossOpen',
+  'CanaryAgeSeconds',
+  'CanaryWrong',
+  'CanaryGaps',
+] satisfies MetricName<MeteredFunction>[];
+
 /** A function with metrics. */
 export type MeteredFunction = keyof typeof METRICS;
 /** Its metrics. */

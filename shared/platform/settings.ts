@@ -130,6 +130,11 @@ export const settingsSchema = z
     cacheNodeType: z.string().default('cache.t4g.small'),
     cacheShards: count(1, 1, 500),
     cacheReplicas: count(1, 0, 5),
+    /**
+     * `full`: every alarm, metric and the dashboard. `essential`: only the alarms that tell of lost, wrong or stuck samples, and the
+     * metrics that they watch; for a stage that nobody watches.
+     */
+    monitoring: z.enum(['full', 'essential']).default('full'),
     /** How long logs are kept; one of CloudWatch Logs' values. */
     logRetention: duration('30d'),
     /** Steady request rate that the API serves; it answers 429 beyond it. */

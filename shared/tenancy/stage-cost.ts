@@ -1,5 +1,5 @@
 import { DAY_MS } from '../model/duration';
-import { type FunctionName, METRICS, type Unit } from '../platform/names';
+import { ESSENTIAL_METRICS, type FunctionName, METRICS, type Unit } from '../platform/names';
 import type { Settings } from '../platform/settings';
 import { big, type CostLine, counted, days, gb, gbSeconds, line } from './cost-line';
 import type { IDLE_FUNCTIONS, MeasuredUnits } from './measured-units';
@@ -90,7 +90,8 @@ export function upkeep({ idle, reads }: MeasuredUnits, shape: StageShape): CostL
   // The replayer publishes its metrics only while it runs.
   const metrics = sum(
     Object.entries(METRICS).filter(([name]) => name !== 'replayer'),
-    ([, names]) => names.length,
+    ([, names]) =>
+      names.filter((name) => shape.settings.monitoring === 'full' || ESSENTIAL_METRICS.includes(name)).length,
   );
   const logBytes = invocations * METRICS_LINE_BYTES + requests * (ACCESS_LINE_BYTES + METRICS_LINE_BYTES);
   return [
@@ -117,7 +118,7 @@ export function upkeep({ idle, reads }: MeasuredUnits, shape: StageShape): CostL
       `${shape.alarmMetrics} metrics that alarms look at, at $0.10`,
       shape.alarmMetrics * PRICE.alarmMetricMonth,
     ),
-    line('dashboard', `${shape.dashboards} at $3`, shape.dashboards * PRICE.dashboardMonth),
+    line('dashboards', `${shape.dashboards} at $3`, shape.dashboards * PRICE.dashboardMonth),
   ];
 }
 

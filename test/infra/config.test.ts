@@ -1,7 +1,8 @@
-import { readConfig, STAGES, stageSettings } from '../../infra/config';
+import { readConfig, SIZES, STAGES, stageSettings } from '../../infra/config';
 import { InvalidSettingError } from '../../shared/platform/settings';
 
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const CERTIFICATE = 'arn:aws:acm:us-east-1:123456789012:certificate/0a1b2c3d-0000-1111-2222-333344445555';
 
 describe('the configuration', () => {
@@ -25,6 +26,24 @@ describe('the configuration', () => {
     },
   ])('can be $name', ({ context, window }) => {
     expect(readConfig(context).settings.window).toBe(window);
+  });
+
+  test('takes a size, over which settings win', () => {
+    expect(readConfig({ stage: 'production' })).toEqual(readConfig({ stage: 'production', size: 'medium' }));
+    expect(readConfig({ stage: 'production', size: 'small', streamShards: '3' })).toMatchObject({
+      size: 'small',
+      settings: {
+        streamShards: 3,
+        cacheShards: 1,
+        cacheNodeType: 'cache.t4g.small',
+        logRetention: 90 * DAY_MS,
+      },
+    });
+    expect(readConfig({ stage: 'dev', size: 'large' }).settings).toMatchObject({
+      partitions: 64,
+      cacheReplicas: 0,
+    });
+    for (const size of SIZES) for (const stage of STAGES) expect(readConfig({ stage, size }).size).toBe(size);
   });
 
   test('keeps the stores of staging and production, and of no other stage', () => {
@@ -109,7 +128,10 @@ describe('a wrong configuration is one sentence that names the field', () => {
     { context: { recordAge: '72h' }, says: /^recordAge: .*below streamRetention/ },
     // An hour less than the stream remembers, which is too long for a window of an hour and a delay of 10 minutes.
     { context: { recordAge: '71h' }, says: /^recordAge: .*by window \+ flushDelay .* only memory holds it$/ },
-    { context: { recordAge: '50h', window: '12h', flushDelay: '10h' }, says: /^recordAge: / },
+    {
+      context: { recordAge: '50h', window: '12h', flushDelay: '10h', streamRetention: '72h' },
+      says: /^recordAge: /,
+    },
     { context: { recordAge: '10m' }, says: /^recordAge: .*12h/ },
     { context: { ingesterTimeout: '60s' }, says: /^ingesterTimeout: .*calls that a store does not answer/ },
     { context: { ingesterTimeout: '16m' }, says: /^ingesterTimeout: .*Lambda's 15m/ },

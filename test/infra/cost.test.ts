@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { PRESETS, SIZES } from '../../infra/config';
 import { costReport, costText, idleReport, idleText, type LoadOptions } from '../../scripts/ops/cost-report';
 
 const root = join(__dirname, '..', '..');
@@ -45,19 +46,45 @@ test('is shown as a table', () => {
   expect(text).toContain('Amazon Managed Prometheus $38, Grafana Cloud $147, CloudWatch $1470');
 }, 60_000);
 
-test('an idle stage is itemised as it is configured', () => {
+test('an idle stage is itemised as it is configured: at most $25 in dev, $150 in production of size small', () => {
   const dev = idleReport({ ...million, stage: 'dev' });
   const line = (what: string) => dev.lines.find((each) => each.what === what)!.because;
   expect(line('cache nodes')).toMatch(/^1 cache\.t4g\.micro \(1 shard, 1 copy\)/);
-  expect(line('stream shards')).toMatch(/^1 at \$0\.035 an hour, remembering 3 d/);
+  expect(line('stream shards')).toMatch(/^1 at \$0\.015 an hour, remembering 1 d/);
   expect(line('functions by the clock')).toContain('flusher, recovery, archiver, operator, canary, ingester');
-  expect(line('alarms')).toMatch(/^\d\d metrics/);
-  const production = idleText(idleReport(million));
+  expect(line('alarms')).toMatch(/^8 metrics/);
+  expect(line('metrics')).toMatch(/^6 of our own/);
+  expect(dev.dollars).toBeLessThanOrEqual(25);
+  const report = idleReport(million);
+  const small = report.sizes.find(({ size }) => size === 'small')!;
+  expect(small.dollars).toBeLessThanOrEqual(150);
+  expect(small.series).toBe(100_000);
+  const production = idleText(report);
+  expect(production).toMatch(/^stage production, size medium, a month without posts and reads/);
+  expect(production).toMatch(/\n\d+\.\d\d +small +100 k series at a sample a minute\n/);
   expect(production).toMatch(/cache nodes +4 cache\.m7g\.large \(2 shards, 2 copies\)/);
 }, 60_000);
 
+test.each(SIZES)(
+  'the size %s has the shards that its series need',
+  (size) => {
+    const { series, settings } = PRESETS[size];
+    const { lines } = costReport({
+      ...million,
+      set: { cacheNodeType: settings.cacheNodeType! },
+      series,
+    }).batched;
+    const needs = (what: string, count: RegExp) =>
+      Number(count.exec(lines.find((each) => each.what === what)!.because)![1]);
+    expect(needs('stream shards', /^(\d+) at/)).toBeLessThanOrEqual(Number(settings.streamShards));
+    expect(needs('cache nodes', /\((\d+) shard/)).toBeLessThanOrEqual(Number(settings.cacheShards));
+  },
+  60_000,
+);
+
 test.each<{ wrong: Partial<LoadOptions>; says: RegExp }>([
   { wrong: { stage: 'prod' }, says: /^stage: "prod" is none of local, dev, staging, production/ },
+  { wrong: { set: { size: 'huge' } }, says: /^size: "huge" is none of small, medium, large/ },
   { wrong: { set: { windows: '4h' } }, says: /^windows: no such setting/ },
   { wrong: { set: { window: '7m' } }, says: /^window: 7m does not divide a day/ },
   { wrong: { set: { window: '12h' } }, says: /^window: 12h was not measured, only 1h/ },

@@ -1,6 +1,13 @@
-import { FUNCTIONS, functionName, METRICS, type MeteredFunction } from '../../shared/platform/names';
+import {
+  ESSENTIAL_METRICS,
+  FUNCTIONS,
+  functionName,
+  METRIC_NAMESPACE,
+  METRICS,
+  type MeteredFunction,
+} from '../../shared/platform/names';
 import { watchedMetrics } from '../support/watched-metrics';
-import { manualRows } from './manual';
+import { MANUAL, manualRows } from './manual';
 import { synthesize } from './synthesize';
 
 const { stateless: production } = synthesize({ stage: 'production' });
@@ -48,6 +55,32 @@ test('alarms and dashboard name only metrics that a function counts, with that f
   const watched = watchedMetrics(production);
   expect(watched.length).toBeGreaterThan(10);
   for (const metric of watched) expect(counted).toContain(metric);
+});
+
+describe('a stage with the essential monitoring', () => {
+  const { stateless } = synthesize({ stage: 'dev' });
+  const essential = stateless.properties('AWS::CloudWatch::Alarm');
+  const names = essential.map(({ AlarmName }) => String(AlarmName).replace('heterotsdb-dev-', ''));
+
+  test('has the alarms that the manual names, and no dashboard', () => {
+    const [, told = ''] = /With `monitoring=essential`([\s\S]*?)\. The rest/.exec(MANUAL) ?? [];
+    const listed = [...told.matchAll(/`([a-z-]+)`/g)].map(([, name]) => name!);
+    expect([...listed].sort()).toEqual([...names].sort());
+    expect(stateless.properties('AWS::CloudWatch::Dashboard')).toEqual([]);
+  });
+
+  test('publishes exactly the metrics of our own that they watch', () => {
+    const own = essential
+      .filter(({ Namespace }) => Namespace === METRIC_NAMESPACE)
+      .map(({ MetricName }) => MetricName);
+    expect(own.sort()).toEqual([...ESSENTIAL_METRICS].sort());
+  });
+
+  test('has the others and the dashboard when asked to', () => {
+    const { stateless: full } = synthesize({ stage: 'dev', monitoring: 'full' });
+    expect(full.properties('AWS::CloudWatch::Alarm').length).toBeGreaterThan(4 * names.length);
+    expect(full.properties('AWS::CloudWatch::Dashboard')).toHaveLength(1);
+  });
 });
 
 test('thresholds follow the settings', () => {

@@ -141,7 +141,7 @@ describe('functions', () => {
   });
 
   test('reserve no concurrency in dev, which fits into an account with a quota of 10', () => {
-    const { stateless } = synthesize({ stage: 'dev', accountConcurrency: '10' });
+    const { stateless } = synthesize({ stage: 'dev', accountConcurrency: '10', monitoring: 'full' });
     for (const fn of stateless.properties('AWS::Lambda::Function'))
       expect(fn.ReservedConcurrentExecutions).toBeUndefined();
     expect(

@@ -43,7 +43,7 @@ describe.each(documents)('%s', (document) => {
 
   test('shows settings that exist', () => {
     const shown = [...text.matchAll(/(?<!\S)(?:--set|-c) ([a-zA-Z]+)=/g)].map(([, name]) => name!);
-    const known = new Set(['stage', 'key', ...Object.keys(settingsSchema.shape)]);
+    const known = new Set(['stage', 'size', 'key', ...Object.keys(settingsSchema.shape)]);
     expect(shown.filter((name) => !known.has(name))).toEqual([]);
   });
 });

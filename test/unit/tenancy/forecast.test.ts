@@ -173,7 +173,7 @@ describe('the cost of an idle stage', () => {
     ['tables by the clock', 0.0876 * 0.125 + 0.0438 * 0.625],
     ['traces by the clock', 0.0438 * 5],
     ['alarms', 5],
-    ['dashboard', 3],
+    ['dashboards', 3],
   ])('%s', (what, dollars) => {
     expect(dollarsOf(lines)[what]).toBeCloseTo(dollars, 2);
   });
