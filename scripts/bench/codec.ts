@@ -20,6 +20,7 @@ import {
 } from '../../shared/codec';
 import { makeAgentData, type SeriesData } from './agent-data';
 import { decodeGorilla, encodeGorilla } from './gorilla';
+import { smallSources } from './small-sources';
 
 interface Result {
   data: string;
@@ -91,7 +92,7 @@ export async function benchCodec(args: string[]): Promise<void> {
     }
   }
   if (json) process.stdout.write(`${JSON.stringify(results.map(asJson), undefined, 2)}\n`);
-  else process.stdout.write(`${table(results)}\n${hotBytes()}\n`);
+  else process.stdout.write(`${table(results)}\n${hotBytes()}\n${smallSources()}\n`);
 }
 
 function dataSets(files: string[] | undefined): { name: string; load: () => SeriesData[] }[] {
