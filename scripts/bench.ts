@@ -9,6 +9,7 @@ import { benchIngest } from './bench/ingest';
 import { benchNoisy } from './bench/noisy';
 import { benchQuery } from './bench/query';
 import { benchScale } from './bench/scale';
+import { benchIndex } from './bench/series-index';
 import { benchUnits } from './bench/units';
 
 interface Benchmark {
@@ -28,6 +29,11 @@ const benchmarks: readonly Benchmark[] = [
   { name: 'flush', summary: 'samples a second from memory to DynamoDB, beside ingest', run: benchFlush },
   { name: 'query', summary: 'reads from each tier, at rest and beside ingest', run: benchQuery },
   { name: 'history', summary: 'reads of an hour to 460 days, of a series and of a host', run: benchHistory },
+  {
+    name: 'index',
+    summary: 'the index of series: bytes, write units, memory, look-ups',
+    run: benchIndex,
+  },
   {
     name: 'http',
     summary: 'samples a second over HTTP to the local stack, until they can be read',

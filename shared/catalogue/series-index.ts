@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Id } from '../model/id';
 import { type Labels, labelsKey, METRIC_NAME, sourceOf } from '../model/labels';
 import type { CompiledMatcher } from '../model/matcher';
@@ -77,6 +78,19 @@ export class SeriesIndex {
     const tests = matchers.map((matcher) => new TextTest(matcher, this.texts));
     for (const shape of this.shapes.values()) yield* shape.select(tests, live, joined, this.texts);
   }
+
+  /** The values that a label has in series that match, in no order. */
+  valuesOf(label: string, matches: Iterable<LayoutMatch>): string[] {
+    const found = {
+      numbers: new Uint8Array(this.texts.size),
+      joined: new Set<string>(),
+      looked: new Map<ShapeColumns, readonly number[]>(),
+    };
+    for (const match of matches) match.addValues(label, found);
+    for (let number = 1; number < found.numbers.length; number++)
+      if (found.numbers[number] === 1) found.joined.add(this.texts.of(number));
+    return [...found.joined];
+  }
 }
 
 /** Estimates: objects, keys of maps, ids and the values of common labels. */
@@ -102,6 +116,10 @@ class Texts {
     return this.all[number]!;
   }
 
+  find(text: string): number | undefined {
+    return this.numbers.get(text);
+  }
+
   get size(): number {
     return this.all.length;
   }
@@ -113,6 +131,8 @@ class TextTest {
   readonly acceptsEmpty: boolean;
   /** 0: not tested yet. */
   private readonly outcomes: Uint8Array;
+  /** The only number that passes; -1 if none does; undefined if several may. */
+  readonly only: number | undefined;
 
   constructor(
     private readonly matcher: CompiledMatcher,
@@ -121,6 +141,21 @@ class TextTest {
     this.label = matcher.label;
     this.acceptsEmpty = matcher.acceptsEmpty;
     this.outcomes = new Uint8Array(texts.size);
+    const [value, ...others] = matcher.values ?? [];
+    this.only = value === undefined || others.length > 0 ? undefined : (texts.find(value) ?? -1);
+  }
+
+  /** The rows of a column that pass, of those given; undefined: of all. */
+  rowsOf(column: Uint32Array, rows: readonly number[] | undefined): number[] {
+    const passing: number[] = [];
+    const { only } = this;
+    const length = rows?.length ?? column.length;
+    for (let i = 0; i < length; i++) {
+      const row = rows === undefined ? i : rows[i]!;
+      const number = column[row]!;
+      if (only === undefined ? this.passes(number) : number === only) passing.push(row);
+    }
+    return passing;
   }
 
   passes(number: number): boolean {
@@ -154,7 +189,7 @@ class Column {
   }
 }
 
-type RowTest = (row: number) => boolean;
+type LayoutTest = (at: number) => boolean;
 type PairTest = (at: number, row: number) => boolean;
 
 /** The series of a shape, and the layouts that have it. */
@@ -208,8 +243,8 @@ class ShapeColumns {
     joined: JoinedLabels,
     texts: Texts,
   ): Generator<LayoutMatch> {
-    const ofLayout: RowTest[] = [(at) => live[this.numbers[at]!] === 1];
-    const ofSeries: RowTest[] = [];
+    const ofLayout: LayoutTest[] = [(at) => live[this.numbers[at]!] === 1];
+    const ofSeries: { readonly test: TextTest; readonly column: Uint32Array }[] = [];
     const ofBoth: PairTest[] = [];
     for (const test of tests) {
       const own = this.own.get(test.label);
@@ -218,14 +253,18 @@ class ShapeColumns {
         const passes = this.joinedTest(test, joined, texts);
         if (own === undefined && !this.own.has(HOST)) ofLayout.push((at) => passes(at, 0));
         else ofBoth.push(passes);
-      } else if (own !== undefined) ofSeries.push((row) => test.passes(own[row]!));
+      } else if (own !== undefined) ofSeries.push({ test, column: own });
       else if (common !== undefined) ofLayout.push((at) => test.passes(common.at(at)));
       else if (!test.acceptsEmpty) return;
     }
     let all: readonly number[] | undefined;
     for (let at = 0; at < this.groups.length; at++) {
       if (!ofLayout.every((test) => test(at))) continue;
-      all ??= rowsThat(this.seriesCount, (row) => ofSeries.every((test) => test(row)));
+      all ??=
+        ofSeries.reduce<readonly number[] | undefined>(
+          (rows, { test, column }) => test.rowsOf(column, rows),
+          undefined,
+        ) ?? allRows(this.seriesCount);
       if (all.length === 0) return;
       const rows = ofBoth.length === 0 ? all : all.filter((row) => ofBoth.every((test) => test(at, row)));
       if (rows.length > 0) yield new LayoutMatch(this, at, rows, joined, texts);
@@ -259,6 +298,34 @@ class ShapeColumns {
   isCommon(label: string): boolean {
     return !this.own.has(label);
   }
+
+  /** A label's value in each series; undefined where all series of a layout share it. */
+  ownColumn(label: string): Uint32Array | undefined {
+    return this.own.get(label);
+  }
+}
+
+/** Lists of all rows of shapes, by their number: most shapes have few. */
+const ROWS = new LRUCache<number, readonly number[]>({
+  maxSize: 1_000_000,
+  sizeCalculation: (rows) => rows.length + 1,
+});
+
+function allRows(count: number): readonly number[] {
+  const known = ROWS.get(count);
+  if (known !== undefined) return known;
+  const rows = Array.from({ length: count }, (_, row) => row);
+  ROWS.set(count, rows);
+  return rows;
+}
+
+/** Values of one label, as they are found. */
+interface FoundValues {
+  /** 1 at the number of each. */
+  readonly numbers: Uint8Array;
+  readonly joined: Set<string>;
+  /** The rows of each shape whose own values were added last. */
+  readonly looked: Map<ShapeColumns, readonly number[]>;
 }
 
 /** Numbers of series by label and value. */
@@ -326,17 +393,19 @@ export class LayoutMatch {
     for (const [name] of this.joinedRows().flatMap((row) => this.joinedTo(row))) names.add(name);
   }
 
-  /** Adds all values of a label, a joined one too. */
-  addValues(label: string, values: Set<string>): void {
-    for (const row of this.rowsOf(label)) {
-      const value = this.shape.valueOf(label, this.at, row);
-      if (value !== 0) values.add(this.texts.of(value));
+  /** Adds all values of a label, a joined one too. Series of a shape that were looked at before are skipped. */
+  addValues(label: string, found: FoundValues): void {
+    const own = this.shape.ownColumn(label);
+    if (own === undefined) found.numbers[this.shape.valueOf(label, this.at, 0)] = 1;
+    else if (found.looked.get(this.shape) !== this.rows) {
+      for (const row of this.rows) found.numbers[own[row]!] = 1;
+      found.looked.set(this.shape, this.rows);
     }
     if (!this.joined.names.includes(label)) return;
     for (const row of this.joinedRows()) {
       if (this.shape.valueOf(label, this.at, row) !== 0) continue;
       const value = this.joinedTo(row).find(([name]) => name === label)?.[1];
-      if (value !== undefined) values.add(value);
+      if (value !== undefined) found.joined.add(value);
     }
   }
 
@@ -374,10 +443,4 @@ export class LayoutMatch {
     const host = this.shape.valueOf(HOST, this.at, row);
     return (host === 0 ? undefined : this.joined.of(this.texts.of(host))) ?? [];
   }
-}
-
-function rowsThat(count: number, test: RowTest): number[] {
-  const rows: number[] = [];
-  for (let row = 0; row < count; row++) if (test(row)) rows.push(row);
-  return rows;
 }

@@ -39,9 +39,7 @@ export function labelNames(view: IndexView, selectors: readonly Selector[]): str
 
 /** The values that a label has in any series of the selectors, sorted; in all series without selectors. */
 export function labelValues(view: IndexView, label: string, selectors: readonly Selector[]): string[] {
-  const values = new Set<string>();
-  for (const match of matchesOfAny(view, selectors)) match.addValues(label, values);
-  return [...values].sort();
+  return view.index.valuesOf(label, matchesOfAny(view, selectors)).sort();
 }
 
 export interface Count {
