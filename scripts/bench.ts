@@ -1,5 +1,6 @@
 /** `npm run bench -- <name> [options]` runs one benchmark; scripts/bench/README.md describes each. */
 import { Command } from 'commander';
+import { benchArchive } from './bench/archive';
 import { benchCodec } from './bench/codec';
 import { benchColdStart } from './bench/cold-start';
 import { benchFlush } from './bench/flush';
@@ -20,6 +21,11 @@ interface Benchmark {
 
 const benchmarks: readonly Benchmark[] = [
   { name: 'codec', summary: 'size and speed of chunks, beside Gorilla and zstd', run: benchCodec },
+  {
+    name: 'archive',
+    summary: 'size of archive objects, and how fast they are written and read back',
+    run: benchArchive,
+  },
   {
     name: 'noisy',
     summary: "p99 of a tenant's posts while another tenant exceeds its limit",

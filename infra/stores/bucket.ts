@@ -63,9 +63,10 @@ export class Bucket extends Construct {
     this.grantList(grantee);
   }
 
-  /** Lets a function write the archive's objects. */
+  /** Lets a function write the archive's objects, and remove one that another has replaced; its versions remain. */
   grantWriteArchive(grantee: IGrantable): void {
-    this.grantObjects(grantee, 's3:PutObject', BUCKET_PREFIX.archive);
+    for (const action of ['s3:PutObject', 's3:DeleteObject'])
+      this.grantObjects(grantee, action, BUCKET_PREFIX.archive);
   }
 
   /** Lets a function remove objects of the archive for good: every version, since each keeps the bytes. */

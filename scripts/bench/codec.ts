@@ -4,9 +4,7 @@
  * Measured blocks have one version each, as a backfill's have: an arrival time with the sequence number 0. A Kinesis number
  * would add 24 bytes a chunk. Bytes of live data, with one version a post and Kinesis' 186-bit numbers, stand beside.
  */
-import { existsSync, readFileSync } from 'node:fs';
-import { basename, resolve } from 'node:path';
-import { gunzipSync, constants as zlib, zstdCompressSync } from 'node:zlib';
+import { constants as zlib, zstdCompressSync } from 'node:zlib';
 import { Command } from 'commander';
 import {
   type Block,
@@ -18,7 +16,8 @@ import {
   sampleFrameBytes,
   type Version,
 } from '../../shared/codec';
-import { makeAgentData, type SeriesData } from './agent-data';
+import type { SeriesData } from './agent-data';
+import { dataSets, withLiveVersions } from './data-sets';
 import { decodeGorilla, encodeGorilla } from './gorilla';
 import { smallSources } from './small-sources';
 
@@ -49,8 +48,6 @@ const BLOCKS: readonly { name: string; rows?: number; windowMs?: number }[] = [
   { name: 'whole' },
 ];
 
-const DEFAULT_FOLDER = resolve(import.meta.dirname ?? __dirname, '../../../shared/data');
-const DEFAULT_FILES = ['nab-cloudwatch.ndjson.gz', 'node-metrics.ndjson.gz'];
 const LAYOUT = Uint8Array.from({ length: 16 }, (_, i) => (i * 97 + 13) & 0xff);
 const ROUND_MS = 200;
 const ROUNDS = 5;
@@ -93,24 +90,6 @@ export async function benchCodec(args: string[]): Promise<void> {
   }
   if (json) process.stdout.write(`${JSON.stringify(results.map(asJson), undefined, 2)}\n`);
   else process.stdout.write(`${table(results)}\n${hotBytes()}\n${smallSources()}\n`);
-}
-
-function dataSets(files: string[] | undefined): { name: string; load: () => SeriesData[] }[] {
-  const present = DEFAULT_FILES.map((file) => resolve(DEFAULT_FOLDER, file)).filter(existsSync);
-  const sets = (files ?? present).map((file) => ({
-    name: basename(file).replace(/\.ndjson(\.gz)?$/, ''),
-    load: () => readSeries(file),
-  }));
-  return files === undefined ? [...sets, { name: 'agent (generated)', load: makeAgentData }] : sets;
-}
-
-function readSeries(file: string): SeriesData[] {
-  const bytes = readFileSync(file);
-  const text = (bytes[0] === 0x1f && bytes[1] === 0x8b ? gunzipSync(bytes) : bytes).toString();
-  return text
-    .split('\n')
-    .filter((line) => line.trim() !== '')
-    .map((line) => JSON.parse(line) as SeriesData);
 }
 
 /** Series that share their timestamps are one group. */
@@ -225,21 +204,6 @@ function zstdOfPoints({ timestamps, columns }: Block): Uint8Array {
   return zstdCompressSync(new Uint8Array(points.buffer), {
     params: { [zlib.ZSTD_c_compressionLevel]: 3 },
   });
-}
-
-/** Gives every post a version of its own: an arrival some delay after its timestamp, and a number as Kinesis has. */
-function withLiveVersions(block: Block): Block {
-  let random = 1;
-  let counter = 1_734_642_199n;
-  const versions = Array.from(block.timestamps, (ms): Version => {
-    random = Math.imul(random, 48271) >>> 0;
-    const arrivalMs = ms + 200 + (random % 2000);
-    counter += BigInt(1 + (random % 4000));
-    const seconds = BigInt(Math.floor(arrivalMs / 1000));
-    const sequence = (0x205bf4e5c26n << 144n) | (counter << 80n) | (seconds << 36n) | 0x62n;
-    return { arrivalMs, sequence };
-  });
-  return { ...block, versions, rowVersions: Uint32Array.from(versions.keys()) };
 }
 
 /** Bytes of a frame of 100 series in memory, without the store's overhead of a few bytes an element. */

@@ -46,24 +46,33 @@ export async function archiveDay(
   const entry = await manifest.get(ref, day);
   if (entry === undefined || !isOpen(entry)) return true;
   const key = cold.keyOf(ref, day);
-  // The object that exists, not the one in the manifest: a crash may have come between the two.
-  const object = await cold.open(key);
+  // The object that exists, not the one in the manifest: a crash may have come between the two. Where the manifest names one
+  // of another format, that one is whole, and whatever lies at this key was never committed, or was replaced.
+  const other = entry.archived?.key === key ? undefined : entry.archived?.key;
+  const object = await cold.open(other ?? key);
+  if (other !== undefined && object === undefined) return false;
+  const previous = other === undefined ? object?.etag : await cold.etag(key);
   const deletionsOf = deletionsBySource(dependencies, ref);
+  const held = await object?.reader.warm();
   const plan = planDay({
     warm: await warm.revisions(ref, day),
     object: object && {
-      warm: object.reader.warm,
+      warm: held!,
       chunks: await countDeleted(object.reader, deletionsOf),
     },
+    isMoved: other !== undefined,
   });
   if (plan.act === 'skip') return true;
   const done =
     plan.act === 'commit'
       ? { etag: object!.etag, bytes: object!.bytes, samples: plan.samples }
-      : await rewrite(dependencies, ref, day, plan, { key, object, deletionsOf });
+      : await rewrite(dependencies, ref, day, plan, { key, object, previous, deletionsOf });
   if (done === undefined) return false;
   const archived = { changes: entry.changes, key, ...done, atMs: now() };
-  return manifest.commit(ref, day, entry.archived, archived);
+  if (!(await manifest.commit(ref, day, entry.archived, archived))) return false;
+  // Reads that had the manifest's old entry begin again.
+  if (other !== undefined) await cold.remove(other);
+  return true;
 }
 
 type DeletionsOf = (sourceId: Id) => Promise<readonly VersionedDeletion[]>;
@@ -113,8 +122,10 @@ function erase({ block, layout }: LayoutBlock, deletions: readonly VersionedDele
 
 interface Rewrite {
   readonly key: string;
-  /** The object to replace. */
+  /** The object whose samples the next one takes over. */
   readonly object: OpenArchive | undefined;
+  /** ETag of what lies at the key. */
+  readonly previous: string | undefined;
   readonly deletionsOf: DeletionsOf;
 }
 
@@ -124,11 +135,11 @@ async function rewrite(
   ref: PartitionRef,
   day: Day,
   { groups, minSamples }: Extract<DayPlan<ArchivedChunk>, { act: 'rewrite' }>,
-  { key, object, deletionsOf }: Rewrite,
+  { key, object, previous, deletionsOf }: Rewrite,
 ): Promise<(WrittenObject & { readonly samples: number }) | undefined> {
   let samples = 0;
   // The new object still names the warm items of the old one: they may not have been purged yet.
-  const revisions = new Map(Object.entries(object?.reader.warm ?? {}));
+  const revisions = new Map(Object.entries((await object?.reader.warm()) ?? {}));
   const warmGroups = new GroupsOfDay(warm.day(ref, day));
 
   const addGroup = async (
@@ -153,7 +164,7 @@ async function rewrite(
     for (const part of all) samples += 'chunk' in part ? part.chunk.samples : sampleCount(part.block);
   };
 
-  const written = await cold.write(key, object?.etag, async (writer) => {
+  const written = await cold.write(key, previous, async (writer) => {
     for (const group of groups) await addGroup(writer, group);
     if (samples < minSamples)
       throw new FewerSamplesError(`${key}: ${samples} samples would replace ${minSamples}`);

@@ -11,6 +11,8 @@ export interface DayFacts<Chunk extends StoredChunk = StoredChunk> {
   readonly warm: Revisions;
   /** The object that exists, whoever wrote it; undefined when there is none. */
   readonly object: ObjectFacts<Chunk> | undefined;
+  /** Whether the next object is written although this one holds all: it is of another format. */
+  readonly isMoved: boolean;
 }
 
 export interface ObjectFacts<Chunk extends StoredChunk> {
@@ -55,13 +57,17 @@ export interface GroupPlan<Chunk extends StoredChunk = StoredChunk> {
   readonly readsWarm: boolean;
 }
 
-export function planDay<Chunk extends StoredChunk>({ warm, object }: DayFacts<Chunk>): DayPlan<Chunk> {
+export function planDay<Chunk extends StoredChunk>({
+  warm,
+  object,
+  isMoved,
+}: DayFacts<Chunk>): DayPlan<Chunk> {
   const chunks = object?.chunks ?? [];
   if (object === undefined && warm.size === 0) return { act: 'skip' };
   const changed = new Set<GroupId>();
   for (const [sortKey, revision] of warm)
     if (object?.warm[sortKey] !== revision) changed.add(warmKeys.parseSort(sortKey).group);
-  if (changed.size === 0 && chunks.every(({ deleted }) => deleted === 0))
+  if (!isMoved && changed.size === 0 && chunks.every(({ deleted }) => deleted === 0))
     return { act: 'commit', samples: sum(chunks.map(({ chunk }) => chunk.samples)) };
 
   const byGroup = Map.groupBy(chunks, ({ chunk }) => chunk.group);

@@ -27,7 +27,8 @@ export async function purgeDay(
   if (archived === 'nothing') return { items: 0, remains: false };
   if (archived === 'wait') return { items: 0, remains: true };
   const object = await cold.open(archived.key);
-  const plan = planRemoval(archived, object && { etag: object.etag, warm: object.reader.warm }, present);
+  const held = object && { etag: object.etag, warm: await object.reader.warm() };
+  const plan = planRemoval(archived, held, present);
   let items = 0;
   if (plan.act === 'remove') {
     // Verified, not assumed: every chunk is read back whole before what it replaces is removed.

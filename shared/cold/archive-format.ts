@@ -33,8 +33,8 @@ export interface ArchiveWriter {
 export interface ArchiveReader {
   /** In order of group, then time. */
   readonly chunks: readonly ArchivedChunk[];
-  /** The warm items the object holds: sort key -> revision. */
-  readonly warm: Readonly<Record<string, string>>;
+  /** The warm items the object holds: sort key -> revision. Only the archiver and purge ask for them. */
+  warm(): Promise<Readonly<Record<string, string>>>;
   /** Which bytes hold what was selected. Reads nothing. */
   plan(selection: Selection): readonly PlannedRead[];
   /** @throws {CorruptArchiveError} */
@@ -88,7 +88,7 @@ export interface StoredBlock {
   readonly chunk: ArchivedChunk;
   readonly layout: Layout;
   readonly bytes: Uint8Array;
-  /** @throws {CorruptChunkError} */
+  /** @throws {CorruptChunkError | CorruptArchiveError} */
   decode(): LayoutBlock;
 }
 

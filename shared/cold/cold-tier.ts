@@ -7,6 +7,7 @@ import {
   type S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3';
+import { type ArchiveVersion, FORMATS } from '../model/formats';
 import type { Id } from '../model/id';
 import type { Day, PartitionRef } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
@@ -17,7 +18,7 @@ import {
   type ByteRange,
   CorruptArchiveError,
 } from './archive-format';
-import { HTSD_FORMAT } from './htsd-format';
+import { ARCHIVE_FORMATS, openObject } from './formats';
 
 /** The object was replaced while it was read: the read begins again, from the index. */
 export class ObjectChangedError extends Error {
@@ -34,6 +35,7 @@ export interface OpenArchive {
   readonly key: string;
   readonly etag: string;
   readonly bytes: number;
+  readonly version: ArchiveVersion;
   /** Its reads throw {@link ObjectChangedError} when the object was replaced. */
   readonly reader: ArchiveReader;
 }
@@ -51,10 +53,13 @@ export class ColdTier {
   constructor(
     private readonly client: S3Client,
     private readonly bucket: string,
+    /** Format of the objects that are written; every format is read. */
+    private readonly version: ArchiveVersion = FORMATS.archive.writes[0],
   ) {}
 
+  /** The key of the object that {@link write} writes for a day; one of another format has another key. */
   keyOf(ref: PartitionRef, day: Day): string {
-    return bucketKeys.archive(ref, day);
+    return bucketKeys.archive(ref, day, this.version);
   }
 
   /**
@@ -75,8 +80,8 @@ export class ColdTier {
         throw new CorruptArchiveError(`${key} lacks the ${length} bytes at ${offset}`);
       return part.body;
     };
-    const reader = await HTSD_FORMAT.open({ key, byteLength: objectBytes, slice });
-    return { key, etag, bytes: objectBytes, reader };
+    const object = await openObject({ key, byteLength: objectBytes, slice });
+    return { key, etag, bytes: objectBytes, ...object };
   }
 
   /**
@@ -93,7 +98,7 @@ export class ColdTier {
   ): Promise<WrittenObject | undefined> {
     const parts: Uint8Array[] = [];
     await fill(
-      HTSD_FORMAT.writer(async (part) => {
+      ARCHIVE_FORMATS[this.version].writer(async (part) => {
         parts.push(part);
       }),
     );
@@ -116,6 +121,16 @@ export class ColdTier {
     }
   }
 
+  /** The ETag of what lies at a key; undefined when nothing does. */
+  async etag(key: string): Promise<string | undefined> {
+    return (await this.get(key, 'bytes=0-0', undefined))?.etag;
+  }
+
+  /** Removes an object. The bucket keeps its versions for a month. */
+  async remove(key: string): Promise<void> {
+    await this.client.send(new DeleteObjectCommand({ Bucket: this.bucket, Key: key }));
+  }
+
   /**
    * Removes every version of every object of a tenant, and the delete markers, until time is up.
    *
@@ -127,12 +142,15 @@ export class ColdTier {
     hasTime: () => boolean,
   ): Promise<{ readonly versions: number; readonly isDone: boolean }> {
     let versions = 0;
+    const prefixes = FORMATS.archive.reads.map((version) => bucketKeys.archiveOf(tenantId, version));
     while (hasTime()) {
+      const [prefix] = prefixes;
+      if (prefix === undefined) return { versions, isDone: true };
       const { Versions = [], DeleteMarkers = [] } = await this.client.send(
-        new ListObjectVersionsCommand({ Bucket: this.bucket, Prefix: bucketKeys.archiveOf(tenantId) }),
+        new ListObjectVersionsCommand({ Bucket: this.bucket, Prefix: prefix }),
       );
       const found = [...Versions, ...DeleteMarkers];
-      if (found.length === 0) return { versions, isDone: true };
+      if (found.length === 0) prefixes.shift();
       // By version id: without one, a versioned bucket would only hide the newest.
       await mapLimited(found, PARALLEL, ({ Key, VersionId }) =>
         this.client.send(new DeleteObjectCommand({ Bucket: this.bucket, Key: Key!, VersionId })),

@@ -41,7 +41,7 @@ export interface HtsdIndex {
   readonly warm: Readonly<Record<string, string>>;
 }
 
-const MAGIC = Buffer.from('HTSDARC1');
+export const HTSD_MAGIC = Buffer.from('HTSDARC1');
 const FOOTER_BYTES = 24;
 const MAX_INDEX_BYTES = 256 * 1024 * 1024;
 
@@ -60,8 +60,8 @@ class HtsdWriter implements ArchiveWriter {
     for (const block of blocks) {
       const { layout } = block;
       this.layouts.set(layout.id, layout.bytes);
-      const bytes = 'bytes' in block ? block.bytes : encodeChunk(block.block);
-      const { minTimestamp, maxTimestamp, samples } = 'bytes' in block ? block.chunk : describeChunk(bytes);
+      const bytes = bytesOf(block);
+      const { minTimestamp, maxTimestamp, samples } = describeChunk(bytes);
       const range = await this.place(bytes);
       this.chunks.push({ group, layout: layout.id, minTimestamp, maxTimestamp, samples, ...range });
     }
@@ -77,14 +77,14 @@ class HtsdWriter implements ArchiveWriter {
     footer.writeBigUInt64LE(BigInt(offset), 0);
     footer.writeUInt32LE(length, 8);
     footer.writeUInt32LE(crc32(packed), 12);
-    MAGIC.copy(footer, 16);
+    HTSD_MAGIC.copy(footer, 16);
     await this.place(footer);
   }
 
   private async place(bytes: Uint8Array): Promise<ByteRange> {
     if (this.end === 0) {
-      await this.write(MAGIC);
-      this.end = MAGIC.length;
+      await this.write(HTSD_MAGIC);
+      this.end = HTSD_MAGIC.length;
     }
     await this.write(bytes);
     const offset = this.end;
@@ -93,9 +93,27 @@ class HtsdWriter implements ArchiveWriter {
   }
 }
 
+/** A chunk of the block: the stored one, if its object is of this format. */
+function bytesOf(block: LayoutBlock | StoredBlock): Uint8Array {
+  if (block instanceof StoredChunk) return block.bytes;
+  return encodeChunk('chunk' in block ? block.decode().block : block.block);
+}
+
 function describeChunk(bytes: Uint8Array) {
   const { minTimestamp, maxTimestamp, sampleCount: samples } = openChunk(bytes);
   return { minTimestamp, maxTimestamp, samples };
+}
+
+class StoredChunk implements StoredBlock {
+  constructor(
+    readonly chunk: ArchivedChunk,
+    readonly layout: Layout,
+    readonly bytes: Uint8Array,
+  ) {}
+
+  decode(): LayoutBlock {
+    return { block: openChunk(this.bytes).block(), layout: this.layout };
+  }
 }
 
 async function openHtsd(object: ObjectBytes): Promise<ArchiveReader> {
@@ -107,7 +125,7 @@ async function openHtsd(object: ObjectBytes): Promise<ArchiveReader> {
 
 class HtsdReader implements ArchiveReader {
   readonly chunks: HtsdIndex['chunks'];
-  readonly warm: HtsdIndex['warm'];
+  private readonly revisions: HtsdIndex['warm'];
   private readonly layouts: ReadonlyMap<Id, ByteRange>;
 
   constructor(
@@ -115,8 +133,12 @@ class HtsdReader implements ArchiveReader {
     { chunks, layouts, warm }: HtsdIndex,
   ) {
     this.chunks = chunks;
-    this.warm = warm;
+    this.revisions = warm;
     this.layouts = new Map(layouts.map((layout) => [layout.id, layout]));
+  }
+
+  async warm(): Promise<HtsdIndex['warm']> {
+    return this.revisions;
   }
 
   plan(selection: Selection): PlannedRead[] {
@@ -147,7 +169,7 @@ class HtsdReader implements ArchiveReader {
 
   async load(chunk: ArchivedChunk): Promise<StoredBlock> {
     const [bytes, layout] = await Promise.all([this.object.slice(chunk), this.layout(chunk.layout)]);
-    return { chunk, layout, bytes, decode: () => ({ block: openChunk(bytes).block(), layout }) };
+    return new StoredChunk(chunk, layout, bytes);
   }
 
   async verify(): Promise<void> {
@@ -177,7 +199,7 @@ class HtsdReader implements ArchiveReader {
 /** @throws {CorruptArchiveError} */
 function locateIndex(footer: Uint8Array, objectBytes: number): ByteRange & { readonly crc: number } {
   const bytes = Buffer.from(footer.buffer, footer.byteOffset, footer.length);
-  if (bytes.length !== FOOTER_BYTES || !MAGIC.equals(bytes.subarray(16)))
+  if (bytes.length !== FOOTER_BYTES || !HTSD_MAGIC.equals(bytes.subarray(16)))
     throw new CorruptArchiveError(`the last ${bytes.length} bytes are no footer of an archive object`);
   const offset = Number(bytes.readBigUInt64LE(0));
   const length = bytes.readUInt32LE(8);

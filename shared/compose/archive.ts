@@ -2,7 +2,8 @@ import type { ArchiveDependencies } from '../archive/execute';
 import { Catalogue } from '../catalogue/catalogue';
 import { ColdTier } from '../cold/cold-tier';
 import { Manifest } from '../cold/manifest';
-import { settings, variable } from '../platform/environment';
+import { FORMATS } from '../model/formats';
+import { formatToWrite, settings, variable } from '../platform/environment';
 import { ENV } from '../platform/names';
 import { Tenants } from '../tenancy/tenants';
 import { WarmTier } from '../warm/warm-tier';
@@ -11,12 +12,16 @@ import { metaTable, warmTable } from './tables';
 
 /** The adapters of the archiver, from its environment. */
 export function archiveDependencies(): ArchiveDependencies & { readonly tenants: Tenants } {
-  const { retention, warmTtl } = settings();
+  const { retention, warmTtl, archiveFormat } = settings();
   const table = metaTable();
   return {
     tenants: new Tenants(table),
     warm: new WarmTier(warmTable(), warmTtl),
-    cold: new ColdTier(objectStore(), variable(ENV.bucket)),
+    cold: new ColdTier(
+      objectStore(),
+      variable(ENV.bucket),
+      formatToWrite(FORMATS.archive.writes, archiveFormat),
+    ),
     catalogue: new Catalogue(table, retention),
     manifest: new Manifest(table),
     now: Date.now,

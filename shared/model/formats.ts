@@ -11,10 +11,13 @@ export const FORMATS = {
   record: { reads: [1, 2, 3, 4], writes: [3, 2, 4] },
   /** Frames of the hot tier: codec/FORMAT.md, 1. Versions 2 and 3 are new: this release is the first to read them. */
   frame: { reads: [1, 2, 3], writes: [1, 2, 3] },
+  /** Archive objects: cold/FORMAT.md. 1 is HTSDARC1, 2 is Apache Parquet. */
+  archive: { reads: [1, 2], writes: [2, 1] },
 } as const satisfies Record<string, FormatVersions>;
 
 export type RecordFormat = (typeof FORMATS.record.writes)[number];
 export type FrameFormat = (typeof FORMATS.frame.writes)[number];
+export type ArchiveVersion = (typeof FORMATS.archive.writes)[number];
 
 export interface FormatVersions {
   readonly reads: readonly number[];

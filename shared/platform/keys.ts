@@ -1,3 +1,4 @@
+import type { ArchiveVersion } from '../model/formats';
 import type { Id } from '../model/id';
 import {
   type Day,
@@ -46,7 +47,8 @@ import { BUCKET_PREFIX } from './names';
  *
  * S3, one bucket:
  *
- *     archive/v1/tenant=tenant/day=day/partition-partition.htsd
+ *     archive/v2/tenant=tenant/date=day/partition-partition.parquet
+ *     archive/v1/tenant=tenant/day=day/partition-partition.htsd     HTSDARC1, until the day is archived again
  *     quarantine/shard/sequence number
  *     aws/lambda/...                   dead letters; Lambda chooses the rest
  */
@@ -237,10 +239,15 @@ export const metaKeys = {
 } as const;
 
 export const bucketKeys = {
-  /** Objects of a tenant's archive begin with this. */
-  archiveOf: (tenantId: Id) => `${BUCKET_PREFIX.archive}v1/tenant=${tenantId}/`,
-  archive: ({ tenantId, partition }: PartitionRef, day: Day) =>
-    `${bucketKeys.archiveOf(tenantId)}day=${day}/partition-${partitionText(partition)}.htsd`,
+  /** Objects of a tenant's archive, of one version of the format, begin with this. */
+  archiveOf: (tenantId: Id, version: ArchiveVersion) =>
+    `${BUCKET_PREFIX.archive}v${version}/tenant=${tenantId}/`,
+  /** Version 2 as Hive, Athena, Spark and DuckDB name partitions. */
+  archive: ({ tenantId, partition }: PartitionRef, day: Day, version: ArchiveVersion) =>
+    bucketKeys.archiveOf(tenantId, version) +
+    (version === 1
+      ? `day=${day}/partition-${partitionText(partition)}.htsd`
+      : `date=${day}/partition-${partitionText(partition)}.parquet`),
   /** A record delivered twice is the same object. */
   quarantine: (shardId: string, sequenceNumber: string) =>
     `${BUCKET_PREFIX.quarantine}${shardId}/${sequenceNumber}`,

@@ -121,6 +121,8 @@ export const settingsSchema = z
     recordFormat: format(FORMATS.record.writes),
     /** Version of the frames that the ingester writes. 2 leaves out zero bytes: less memory, a little more CPU. */
     frameFormat: format(FORMATS.frame.writes),
+    /** Version of the archive's objects: 2 is Parquet, 1 HTSDARC1. A day gets it when it is archived the next time. */
+    archiveFormat: format(FORMATS.archive.writes),
     /** Partitions of a new tenant. */
     partitions: count(8, 1, MAX_PARTITIONS),
     /** Flushers that run side by side. */

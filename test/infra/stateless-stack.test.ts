@@ -248,6 +248,7 @@ describe('rights', () => {
         ...items('WarmTable', ...read, 'DeleteItem'),
         ...items('MetaTable', ...read, ...write),
         ...readArchive,
+        's3:DeleteObject on Bucket/archive/*',
         's3:PutObject on Bucket/archive/*',
       ],
     ],

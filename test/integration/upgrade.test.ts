@@ -53,10 +53,12 @@ const oldest = (versions: readonly number[]) => Math.min(...versions);
 const WRITERS: Formats = {
   record: { reads: FORMATS.record.reads, writes: [newest(FORMATS.record.writes)] },
   frame: { reads: FORMATS.frame.reads, writes: [newest(FORMATS.frame.writes)] },
+  archive: { reads: FORMATS.archive.reads, writes: [newest(FORMATS.archive.writes)] },
 };
 const READERS: Formats = {
   record: { reads: FORMATS.record.reads, writes: [oldest(FORMATS.record.writes)] },
   frame: { reads: FORMATS.frame.reads, writes: [oldest(FORMATS.frame.writes)] },
+  archive: { reads: FORMATS.archive.reads, writes: [oldest(FORMATS.archive.writes)] },
 };
 /** One release further back. */
 const STRANGERS: Formats = {
@@ -65,6 +67,7 @@ const STRANGERS: Formats = {
     writes: READERS.record.writes,
   },
   frame: READERS.frame,
+  archive: READERS.archive,
 };
 const POSTING = ['post', 'deleter', 'registry'];
 const MOVING = ['ingester', 'replayer', 'flusher', 'archiver', 'query'];

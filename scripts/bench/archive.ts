@@ -1,0 +1,229 @@
+/** `npm run bench -- archive`: size of whole archive objects, and how fast they are written and read back. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { sampleCount } from '../../shared/codec';
+import type { ArchiveFormat, ByteRange } from '../../shared/cold/archive-format';
+import { ARCHIVE_FORMATS, openObject } from '../../shared/cold/formats';
+import { gather } from '../../shared/model/block-layout';
+import { DAY_MS } from '../../shared/model/duration';
+import { FORMATS } from '../../shared/model/formats';
+import { type Labels, labelsKey, labelsOf, sourceOf } from '../../shared/model/labels';
+import { layoutOf } from '../../shared/model/layout';
+import { type LayoutBlock, mergeLayoutBlocks } from '../../shared/model/layout-block';
+import {
+  dayOf,
+  type GroupId,
+  groupIdOf,
+  sourceIdOf,
+  splitBitsFor,
+  splitIndexOf,
+  tenantIdOf,
+} from '../../shared/model/placement';
+import type { SeriesData } from './agent-data';
+import { dataSets, withLiveVersions } from './data-sets';
+
+interface Result {
+  readonly data: string;
+  readonly format: 'HTSDARC1' | 'Parquet';
+  /** An object a day, or one of all days. */
+  readonly span: 'day' | 'whole';
+  readonly objects: number;
+  readonly samples: number;
+  /** With one version an object, as a backfill has, and with one a post. */
+  readonly bytesPerSample: number;
+  readonly liveBytesPerSample: number;
+  readonly writeSamplesPerSecond: number;
+  readonly verifySamplesPerSecond: number;
+}
+
+const NAMES = { 1: 'HTSDARC1', 2: 'Parquet' } as const;
+const TENANT = tenantIdOf('bench');
+const ROUNDS = 3;
+
+type Day = ReadonlyMap<GroupId, LayoutBlock>;
+
+/** @param args what follows `archive` on the command line */
+export async function benchArchive(args: string[]): Promise<void> {
+  const command = new Command('bench archive')
+    .description(
+      'Bytes a sample of whole day objects, footers, indexes and versions included: with one version an object, as a backfill has, and live, one a post; ' +
+        'and samples a second and core, written and read back whole.',
+    )
+    .option('--data <file...>', 'as of `bench codec`')
+    .option('--out <dir>', 'write the objects there, one file each')
+    .option('--json', 'an array of results on stdout instead of a table');
+  command.parse(args, { from: 'user' });
+  const { data, out, json } = command.opts<{ data?: string[]; out?: string; json?: boolean }>();
+  const results: Result[] = [];
+  for (const { name, load } of dataSets(data)) {
+    const series = load();
+    for (const [span, spanMs] of [
+      ['day', DAY_MS],
+      ['whole', Number.MAX_SAFE_INTEGER],
+    ] as const) {
+      const spans = groupsBySpan(series, spanMs);
+      for (const version of FORMATS.archive.writes) {
+        const result = await measure(spans, ARCHIVE_FORMATS[version], (place, object) => {
+          if (out === undefined) return;
+          mkdirSync(out, { recursive: true });
+          writeFileSync(join(out, `${name}-${place}.${version === 2 ? 'parquet' : 'htsd'}`), object);
+        });
+        results.push({ data: name, format: NAMES[version], span, objects: spans.size, ...result });
+        if (!json) process.stdout.write(`${textOf(results.at(-1)!)}\n`);
+      }
+    }
+  }
+  if (json) process.stdout.write(`${JSON.stringify(results)}\n`);
+}
+
+function textOf(result: Result): string {
+  const {
+    data,
+    format,
+    span,
+    objects,
+    samples,
+    bytesPerSample,
+    liveBytesPerSample,
+    writeSamplesPerSecond,
+    verifySamplesPerSecond,
+  } = result;
+  const million = (perSecond: number) => (perSecond / 1e6).toFixed(1);
+  return (
+    `${data.padEnd(18)} ${format.padEnd(8)} ${span.padEnd(5)} ${String(objects).padStart(3)} objects, ${samples} samples: ` +
+    `${bytesPerSample.toFixed(3)} bytes a sample, ${liveBytesPerSample.toFixed(3)} live, ${million(writeSamplesPerSecond)} M samples/s written, ${million(verifySamplesPerSecond)} verified`
+  );
+}
+
+async function measure(
+  days: ReadonlyMap<string, Day>,
+  format: ArchiveFormat,
+  keep: (day: string, object: Buffer) => void,
+): Promise<Omit<Result, 'data' | 'format' | 'span' | 'objects'>> {
+  let bytes = 0;
+  let liveBytes = 0;
+  let samples = 0;
+  const cpu = { write: Number.POSITIVE_INFINITY, verify: Number.POSITIVE_INFINITY };
+  for (let round = 0; round <= ROUNDS; round++) {
+    const spent = { write: 0, verify: 0 };
+    bytes = liveBytes = samples = 0;
+    for (const [day, groups] of days) {
+      let began = cpuSeconds();
+      const object = await write(format, groups);
+      spent.write += cpuSeconds() - began;
+      began = cpuSeconds();
+      await verify(object);
+      spent.verify += cpuSeconds() - began;
+      bytes += object.length;
+      if (round === ROUNDS) liveBytes += (await write(format, withVersions(groups))).length;
+      for (const { block } of groups.values()) samples += sampleCount(block);
+      if (round === 0) keep(day, object);
+    }
+    // The first round warms up.
+    if (round === 0) continue;
+    cpu.write = Math.min(cpu.write, spent.write);
+    cpu.verify = Math.min(cpu.verify, spent.verify);
+  }
+  return {
+    samples,
+    bytesPerSample: bytes / samples,
+    liveBytesPerSample: liveBytes / samples,
+    writeSamplesPerSecond: Math.round(samples / cpu.write),
+    verifySamplesPerSecond: Math.round(samples / cpu.verify),
+  };
+}
+
+function withVersions(groups: Day): Day {
+  return new Map(
+    [...groups].map(([group, { block, layout }]) => [group, { block: withLiveVersions(block), layout }]),
+  );
+}
+
+function cpuSeconds(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1e6;
+}
+
+async function write(format: ArchiveFormat, groups: Day): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  const writer = format.writer(async (part) => {
+    parts.push(part);
+  });
+  for (const [group, block] of groups) await writer.addGroup(group, [block]);
+  await writer.finish(
+    new Map([...groups.keys()].map((group) => [`${group}#0#0#0`, 'a revision of 22 bytes'])),
+  );
+  return Buffer.concat(parts);
+}
+
+async function verify(object: Buffer): Promise<void> {
+  const slice = async ({ offset, length }: ByteRange) => object.subarray(offset, offset + length);
+  const { reader } = await openObject({ key: 'bench', byteLength: object.length, slice });
+  await reader.verify();
+}
+
+/** Each span's groups, in order, as the archiver would have them: by source, split, and merged. */
+function groupsBySpan(all: readonly SeriesData[], spanMs: number): Map<string, Day> {
+  const instances = new Map<string, number>();
+  const series = all.map((data) => {
+    const times = data.timestamps.join();
+    const instance = instances.get(times) ?? instances.size;
+    instances.set(times, instance);
+    return { ...data, labels: scraped(data.labels, instance) };
+  });
+  const days = new Map<string, Map<GroupId, LayoutBlock[]>>();
+  for (const [source, own] of Map.groupBy(series, ({ labels }) => labelsKey(sourceOf.labels(labels)))) {
+    const bits = splitBitsFor(own.length);
+    const groups = Map.groupBy(own, ({ labels }) =>
+      groupIdOf(sourceIdOf(TENANT, JSON.parse(source)), bits, splitIndexOf(labelsKey(labels), bits)),
+    );
+    for (const [group, members] of groups)
+      for (const [, sharing] of Map.groupBy(members, ({ timestamps }) => timestamps.join()))
+        for (const [day, block] of blocksBySpan(sharing, spanMs)) {
+          const ofDay = days.get(day) ?? new Map<GroupId, LayoutBlock[]>();
+          days.set(day, ofDay.set(group, [...(ofDay.get(group) ?? []), block]));
+        }
+  }
+  return new Map(
+    [...days].map(([day, groups]) => [
+      day,
+      new Map(
+        [...groups]
+          .sort(([a], [b]) => (a < b ? -1 : 1))
+          .map(([group, blocks]): [GroupId, LayoutBlock] => [group, mergeLayoutBlocks(blocks)]),
+      ),
+    ]),
+  );
+}
+
+/** Labels with an instance, as a scrape adds one. Series that share their timestamps are scraped together. */
+function scraped(labels: SeriesData['labels'], instance: number): Labels {
+  const pairs = Object.entries(labels);
+  const isPlaced = pairs.some(([name]) => ['host', 'instance', 'job'].includes(name));
+  return labelsOf(...pairs, ...(isPlaced ? [] : [['instance', `${instance}:9100`] as const]));
+}
+
+/** Series that share their timestamps, as blocks of a span each. */
+function* blocksBySpan(
+  series: readonly (Omit<SeriesData, 'labels'> & { readonly labels: Labels })[],
+  spanMs: number,
+) {
+  const layout = layoutOf(series.map(({ labels }) => labels));
+  const byKey = new Map(series.map(({ labels, values }) => [labelsKey(labels), values]));
+  const columns = [...layout.columns.keys()].map((key) => byKey.get(key)!);
+  const rows = Map.groupBy(series[0]!.timestamps.keys(), (row) =>
+    Math.floor(series[0]!.timestamps[row]! / spanMs),
+  );
+  for (const [day, of] of rows) {
+    const frames = of.map((row) => ({
+      kind: 'samples' as const,
+      layout: layout.idBytes,
+      timestamp: series[0]!.timestamps[row]!,
+      version: { arrivalMs: 1_790_000_000_000, sequence: 0n },
+      values: new Uint8Array(Float64Array.from(columns, (values) => values[row]!).buffer),
+    }));
+    const block = gather(layout, [layout], frames);
+    yield [spanMs === DAY_MS ? dayOf(day * DAY_MS) : 'whole', { block, layout }] as const;
+  }
+}

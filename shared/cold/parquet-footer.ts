@@ -1,0 +1,156 @@
+import type { ByteWriter } from '../model/bytes';
+import type { ByteRange } from './archive-format';
+import { ENCODING, type Page } from './parquet-pages';
+import { binary, bool, encodeThrift, i32, i64, list, struct, type ThriftValue, text } from './thrift';
+
+/**
+ * Parquet's metadata: the schema that every archive object has, row groups, page index, footer.
+ *
+ * @see https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift
+ */
+
+const INT64 = 2;
+const DOUBLE = 5;
+const BYTE_ARRAY = 6;
+const ZSTD = 6;
+const REQUIRED = 0;
+const UTF8 = 0;
+const TIMESTAMP_MILLIS = 9;
+
+/**
+ * One row a sample. The columns are fixed: columns named by labels would differ between objects, could not be known before a
+ * day's last group, and could collide with these, or with each other where a reader ignores case.
+ */
+const COLUMNS = [
+  { name: 'name', type: BYTE_ARRAY },
+  { name: 'host', type: BYTE_ARRAY },
+  { name: 'labels', type: BYTE_ARRAY },
+  { name: 'timestamp', type: INT64 },
+  { name: 'value', type: DOUBLE },
+] as const;
+
+export type ColumnName = (typeof COLUMNS)[number]['name'];
+
+/** A column of a row group, written. */
+export interface WrittenColumn extends ByteRange {
+  readonly encodings: readonly number[];
+  readonly uncompressedBytes: number;
+  /** The column begins with a dictionary of so many bytes. */
+  readonly dictionaryBytes?: number;
+  /** The least and the greatest value, as PLAIN encodes them. */
+  readonly bounds?: readonly [min: Uint8Array, max: Uint8Array];
+  readonly offsetIndex?: ByteRange;
+}
+
+/** Statistics with longer texts are left out. */
+const MAX_BOUND_BYTES = 64;
+
+/** Encodes a row group's metadata. */
+export function encodeRowGroup(rows: number, columns: Readonly<Record<ColumnName, WrittenColumn>>): Buffer {
+  const all = COLUMNS.map(({ name }) => columns[name]);
+  const total = (of: (column: WrittenColumn) => number) => all.reduce((sum, column) => sum + of(column), 0);
+  return encodeThrift(
+    struct({
+      1: list(COLUMNS.map(({ name, type }) => columnChunk(name, type, rows, columns[name]))),
+      2: i64(total(({ uncompressedBytes }) => uncompressedBytes)),
+      3: i64(rows),
+      5: i64(Math.min(...all.map(({ offset }) => offset))),
+      6: i64(total(({ length }) => length)),
+    }),
+  );
+}
+
+function columnChunk(name: string, type: number, rows: number, column: WrittenColumn): ThriftValue {
+  const { offset, length, encodings, uncompressedBytes, dictionaryBytes, bounds, offsetIndex } = column;
+  const hasBounds = bounds?.every((bound) => bound.length <= MAX_BOUND_BYTES);
+  return struct({
+    2: i64(0),
+    3: struct({
+      1: i32(type),
+      2: list(encodings.map(i32)),
+      3: list([text(name)]),
+      4: i32(ZSTD),
+      5: i64(rows),
+      6: i64(uncompressedBytes),
+      7: i64(length),
+      9: i64(offset + (dictionaryBytes ?? 0)),
+      11: dictionaryBytes === undefined ? undefined : i64(offset),
+      12: struct({
+        3: i64(0),
+        5: hasBounds ? binary(bounds![1]) : undefined,
+        6: hasBounds ? binary(bounds![0]) : undefined,
+      }),
+    }),
+    4: offsetIndex && i64(offsetIndex.offset),
+    5: offsetIndex && i32(offsetIndex.length),
+  });
+}
+
+/** A page of a column, and its first row in the row group. */
+export interface PlacedPage extends ByteRange {
+  readonly firstRow: number;
+}
+
+/** Encodes the page index of a column: where each of its pages lies. */
+export function encodeOffsetIndex(pages: readonly PlacedPage[]): Buffer {
+  const locations = pages.map(({ offset, length, firstRow }) =>
+    struct({ 1: i64(offset), 2: i32(length), 3: i64(firstRow) }),
+  );
+  return encodeThrift(struct({ 1: list(locations) }));
+}
+
+/**
+ * Encodes the file's metadata.
+ *
+ * @param rowGroups each as {@link encodeRowGroup} gave it
+ */
+export function encodeFooter(
+  rows: number,
+  rowGroups: readonly Uint8Array[],
+  metadata: Readonly<Record<string, string>>,
+): Buffer {
+  const text0 = { 6: i32(UTF8), 10: struct({ 1: struct({}) }) };
+  const milliseconds = {
+    6: i32(TIMESTAMP_MILLIS),
+    10: struct({ 8: struct({ 1: bool(true), 2: struct({ 1: struct({}) }) }) }),
+  };
+  const own = { [BYTE_ARRAY]: text0, [INT64]: milliseconds, [DOUBLE]: {} };
+  const schema = [
+    struct({ 4: text('schema'), 5: i32(COLUMNS.length) }),
+    ...COLUMNS.map(({ name, type }) =>
+      struct({ 1: i32(type), 3: i32(REQUIRED), 4: text(name), ...own[type] }),
+    ),
+  ];
+  return encodeThrift(
+    struct({
+      1: i32(2),
+      2: list(schema),
+      3: i64(rows),
+      4: list(rowGroups.map(encoded)),
+      5: list(Object.entries(metadata).map(([key, value]) => struct({ 1: text(key), 2: text(value) }))),
+      6: text('heterotsdb version 2'),
+      // Statistics are in the order that each type defines.
+      7: list(COLUMNS.map(() => struct({ 1: struct({}) }))),
+    }),
+  );
+}
+
+/** A struct that is encoded already. */
+function encoded(bytes: Uint8Array): ThriftValue {
+  const { type } = struct({});
+  return { type, write: (writer: ByteWriter) => writer.bytes(bytes) };
+}
+
+/** The metadata of a column of one or two pages that lie at `offset`. */
+export function columnOf(offset: number, pages: readonly Page[]): WrittenColumn {
+  return {
+    offset,
+    length: pages.reduce((sum, { bytes }) => sum + bytes.length, 0),
+    encodings: [...new Set(pages.map(({ encoding }) => encoding))],
+    uncompressedBytes: pages.reduce((sum, { uncompressedBytes }) => sum + uncompressedBytes, 0),
+    ...(pages.length === 2 ? { dictionaryBytes: pages[0]!.bytes.length } : {}),
+  };
+}
+
+/** Every page of values is one of these. */
+export const VALUE_ENCODINGS = [ENCODING.plain, ENCODING.byteStreamSplit] as const;

@@ -1,0 +1,591 @@
+import { crc32, constants as zlib, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { type Block, type Column, relayout, sampleCount } from '../codec';
+import { ByteReader, ByteWriter } from '../model/bytes';
+import type { Id } from '../model/id';
+import { type Labels, labelValue, METRIC_NAME } from '../model/labels';
+import { decodeLayout, type Layout, packLayout, unpackLayout } from '../model/layout';
+import type { LayoutBlock } from '../model/layout-block';
+import type { GroupId } from '../model/placement';
+import type { LocatedBlock, Selection } from '../model/selection';
+import {
+  type ArchivedChunk,
+  type ArchiveFormat,
+  type ArchiveReader,
+  type ArchiveWriter,
+  type ByteRange,
+  CorruptArchiveError,
+  type ObjectBytes,
+  type PlannedRead,
+  type StoredBlock,
+} from './archive-format';
+import {
+  columnOf,
+  encodeFooter,
+  encodeOffsetIndex,
+  encodeRowGroup,
+  type PlacedPage,
+  VALUE_ENCODINGS,
+  type WrittenColumn,
+} from './parquet-footer';
+import { decodeValues, encodeTimestamps, encodeValues, type Page, TextColumn } from './parquet-pages';
+import { decodeShapes, decodeSkeleton, encodeShapes, encodeSkeleton, type Shapes } from './skeleton';
+
+/** Apache Parquet, for every tool that reads it; and, in the same bytes, all that our own reads need. See FORMAT.md. */
+export const PARQUET_FORMAT: ArchiveFormat = {
+  writer: (write) => new ParquetWriter(write),
+  open: openParquet,
+};
+
+/** A chunk's entry: its own range is that of its pages of values, one a series, in the layout's order. */
+interface ParquetChunk extends ArchivedChunk {
+  readonly directory: ByteRange;
+  readonly skeleton: ByteRange;
+}
+
+interface ParquetIndex {
+  /** In order of group, then time. */
+  readonly chunks: readonly ParquetChunk[];
+  readonly layouts: readonly (ByteRange & { readonly id: Id })[];
+  /** Each row group's columns but the values, which only others read. */
+  readonly columns: readonly (ByteRange & { readonly crc: number })[];
+}
+
+export const PARQUET_MAGIC = Buffer.from('PAR1');
+const TRAILER_MAGIC = Buffer.from('HTSDPQT1');
+const TRAILER_BYTES = 40;
+/** The footer's length, and the magic. */
+const END_BYTES = 8;
+/** A row group ends with the group of series that takes it to so many rows, or so many bytes of labels. */
+const ROW_GROUP_ROWS = 128 * 1024;
+const ROW_GROUP_LABEL_BYTES = 1024 * 1024;
+const MAX_INDEX_BYTES = 256 * 1024 * 1024;
+/** Pages that lie so near each other are one request: cheaper than two. */
+const MAX_GAP_BYTES = 32 * 1024;
+
+/** One column a series: where its values' page lies, and at which times it has values. */
+interface Directory {
+  /** Bytes of each series' page; 0 where it has no values. */
+  readonly pageBytes: readonly number[];
+  readonly shapes: Shapes;
+}
+
+/** A chunk that is added to a row group, or was. */
+interface RowGroupChunk {
+  readonly entry: Omit<ParquetChunk, 'directory' | 'skeleton' | 'layout'>;
+  readonly layout: Layout;
+  readonly directory: Uint8Array;
+  readonly skeleton: Uint8Array;
+}
+
+class ParquetWriter implements ArchiveWriter {
+  private end = 0;
+  private rows = 0;
+  private last: GroupId | undefined;
+  private rowGroup = new RowGroup();
+  private readonly rowGroups: Uint8Array[] = [];
+  private readonly columns: ParquetIndex['columns'][number][] = [];
+  private readonly chunks: ParquetChunk[] = [];
+  private readonly layouts = new Map<Id, ByteRange>();
+
+  constructor(private readonly write: (bytes: Uint8Array) => Promise<void>) {}
+
+  async addGroup(group: GroupId, blocks: readonly (LayoutBlock | StoredBlock)[]): Promise<void> {
+    if (this.last !== undefined && this.last >= group)
+      throw new RangeError(`group ${group} follows ${this.last}; groups must ascend`);
+    this.last = group;
+    if (this.end === 0) await this.place(PARQUET_MAGIC);
+    for (const block of blocks) await this.addChunk(group, block);
+    if (this.rowGroup.isFull) await this.endRowGroup();
+  }
+
+  /** Writes a chunk's values; the rest follows at the row group's end. */
+  private async addChunk(group: GroupId, block: LayoutBlock | StoredBlock): Promise<void> {
+    const { layout } = block;
+    const encoded =
+      block instanceof StoredParquet
+        ? block
+        : encodeBlock('chunk' in block ? block.decode().block : block.block);
+    const { directory, skeleton, minTimestamp, maxTimestamp, samples } = encoded;
+    const { pageBytes, shapes } = decodeDirectory(directory);
+    const range = await this.place(encoded.bytes);
+    let { offset } = range;
+    for (const [i, length] of pageBytes.entries()) {
+      this.rowGroup.addSeries(layout.series[i]!, shapes, i, { offset, length });
+      offset += length;
+    }
+    const entry = { group, minTimestamp, maxTimestamp, samples, ...range };
+    this.rowGroup.chunks.push({ entry, layout, directory, skeleton });
+  }
+
+  async finish(warm: ReadonlyMap<string, string>): Promise<void> {
+    if (this.end === 0) await this.place(PARQUET_MAGIC);
+    await this.endRowGroup();
+    const layouts = [...this.layouts].map(([id, range]) => ({ id, ...range }));
+    const index = pack({ chunks: this.chunks, layouts, columns: this.columns } satisfies ParquetIndex);
+    const revisions = pack(Object.fromEntries(warm));
+    const { offset, length } = await this.place(index);
+    await this.place(revisions);
+    const footer = encodeFooter(this.rows, this.rowGroups, {
+      heterotsdb: JSON.stringify({ index: { offset, length } }),
+    });
+    await this.place(encodeTrailer(offset, index, revisions, footer));
+    const end = Buffer.alloc(END_BYTES);
+    end.writeUInt32LE(footer.length, 0);
+    PARQUET_MAGIC.copy(end, 4);
+    await this.place(Buffer.concat([footer, end]));
+  }
+
+  private async endRowGroup(): Promise<void> {
+    const { rowGroup } = this;
+    if (rowGroup.rows > 0) {
+      const { bytes, metadata } = rowGroup.finish(this.end);
+      this.rowGroups.push(metadata);
+      this.columns.push({ ...(await this.place(bytes)), crc: crc32(bytes) });
+    }
+    for (const { entry, layout, directory, skeleton } of rowGroup.chunks) {
+      if (!this.layouts.has(layout.id))
+        this.layouts.set(layout.id, await this.place(packLayout(layout.bytes).packed));
+      this.chunks.push({
+        ...entry,
+        layout: layout.id,
+        directory: await this.place(directory),
+        skeleton: await this.place(skeleton),
+      });
+    }
+    this.rows += rowGroup.rows;
+    this.rowGroup = new RowGroup();
+  }
+
+  private async place(bytes: Uint8Array): Promise<ByteRange> {
+    await this.write(bytes);
+    const offset = this.end;
+    this.end += bytes.length;
+    return { offset, length: bytes.length };
+  }
+}
+
+/** A row group in the making: its values are written, its other columns are not. */
+class RowGroup {
+  rows = 0;
+  readonly chunks: RowGroupChunk[] = [];
+  private readonly texts = { name: new TextColumn(), host: new TextColumn(), labels: new TextColumn() };
+  private readonly timestamps: Float64Array[] = [];
+  /** Whether series have the same times. */
+  private sharesTimes = false;
+  private readonly pages: PlacedPage[] = [];
+
+  get isFull(): boolean {
+    const { name, host, labels } = this.texts;
+    const labelBytes = name.dictionaryBytes + host.dictionaryBytes + labels.dictionaryBytes;
+    return this.rows >= ROW_GROUP_ROWS || labelBytes >= ROW_GROUP_LABEL_BYTES;
+  }
+
+  addSeries(series: Labels, shapes: Shapes, index: number, page: ByteRange): void {
+    if (page.length === 0) return;
+    const { rows } = shapes.shapeOf(index);
+    const { timestamps } = shapes.block;
+    const times = rows === undefined ? timestamps : Float64Array.from(rows, (row) => timestamps[row]!);
+    this.texts.name.add(labelValue(series, METRIC_NAME) ?? '', times.length);
+    this.texts.host.add(labelValue(series, 'host') ?? '', times.length);
+    this.texts.labels.add(otherLabels(series), times.length);
+    if (times === this.timestamps.at(-1)) this.sharesTimes = true;
+    this.timestamps.push(times);
+    this.pages.push({ ...page, firstRow: this.rows });
+    this.rows += times.length;
+  }
+
+  /** @param offset where the bytes will lie */
+  finish(offset: number): { readonly bytes: Buffer; readonly metadata: Buffer } {
+    const parts: Uint8Array[] = [];
+    let end = offset;
+    const place = (bytes: Uint8Array): ByteRange => {
+      parts.push(bytes);
+      end += bytes.length;
+      return { offset: end - bytes.length, length: bytes.length };
+    };
+    const column = (pages: readonly Page[], bounds: WrittenColumn['bounds']): WrittenColumn => {
+      const { offset } = place(Buffer.concat(pages.map(({ bytes }) => bytes)));
+      return { ...columnOf(offset, pages), bounds };
+    };
+    const { name, host, labels } = this.texts;
+    const timestamps = concat(this.timestamps, this.rows);
+    const [first, last] = [this.pages[0]!, this.pages.at(-1)!];
+    const metadata = encodeRowGroup(this.rows, {
+      name: column(name.finish(), name.bounds()),
+      host: column(host.finish(), host.bounds()),
+      labels: column(labels.finish(), labels.bounds()),
+      timestamp: column([encodeTimestamps(timestamps, this.sharesTimes)], timestampBounds(timestamps)),
+      value: {
+        offset: first.offset,
+        length: last.offset + last.length - first.offset,
+        encodings: VALUE_ENCODINGS,
+        uncompressedBytes: 8 * this.rows + headerBytes(this.pages),
+        offsetIndex: place(encodeOffsetIndex(this.pages)),
+      },
+    });
+    return { bytes: Buffer.concat(parts), metadata };
+  }
+}
+
+/** About: a column's size before compression is a hint, and headers of copied pages are not read. */
+function headerBytes(pages: readonly PlacedPage[]): number {
+  return 24 * pages.length;
+}
+
+/** The labels that have no column of their own, as a JSON object. Text, not an object: `__proto__` is data. */
+function otherLabels(series: Labels): string {
+  const pairs = series
+    .filter(([label]) => label !== METRIC_NAME && label !== 'host')
+    .map(([label, value]) => `${JSON.stringify(label)}:${JSON.stringify(value)}`);
+  return `{${pairs.join(',')}}`;
+}
+
+function concat(parts: readonly Float64Array[], length: number): Float64Array {
+  const whole = new Float64Array(length);
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
+function timestampBounds(timestamps: Float64Array): [Uint8Array, Uint8Array] {
+  let min = Number.POSITIVE_INFINITY;
+  let max = Number.NEGATIVE_INFINITY;
+  for (const ms of timestamps) {
+    if (ms < min) min = ms;
+    if (ms > max) max = ms;
+  }
+  const bytes = (ms: number) => new Uint8Array(BigInt64Array.of(BigInt(ms)).buffer);
+  return [bytes(min), bytes(max)];
+}
+
+interface EncodedBlock {
+  /** The pages of values. */
+  readonly bytes: Uint8Array;
+  readonly directory: Uint8Array;
+  readonly skeleton: Uint8Array;
+  readonly minTimestamp: number;
+  readonly maxTimestamp: number;
+  readonly samples: number;
+}
+
+function encodeBlock(block: Block): EncodedBlock {
+  const pages = block.columns.map(({ values }) =>
+    values.length === 0 ? undefined : encodeValues(values).bytes,
+  );
+  return {
+    bytes: Buffer.concat(pages.filter((page) => page !== undefined)),
+    directory: encodeDirectory(
+      pages.map((page) => page?.length ?? 0),
+      block,
+    ),
+    skeleton: encodeSkeleton(block),
+    minTimestamp: block.timestamps[0] ?? 0,
+    maxTimestamp: block.timestamps.at(-1) ?? 0,
+    samples: sampleCount(block),
+  };
+}
+
+/** Number of series, bytes of each one's page, shapes, CRC-32. */
+function encodeDirectory(pageBytes: readonly number[], block: Block): Uint8Array {
+  const writer = new ByteWriter(256).uvarint(pageBytes.length);
+  for (const bytes of pageBytes) writer.uvarint(bytes);
+  writer.bytes(encodeShapes(block));
+  const crc = crc32(writer.finish());
+  writer.hole(4).writeUInt32LE(crc);
+  return writer.finish();
+}
+
+/** @throws {CorruptArchiveError} */
+function decodeDirectory(bytes: Uint8Array): Directory {
+  const content = bytes.subarray(0, -4);
+  const crc = Buffer.from(bytes.subarray(-4));
+  if (crc.length < 4 || crc.readUInt32LE() !== crc32(content))
+    throw new CorruptArchiveError(`the checksum of a directory of ${bytes.length} bytes is wrong`);
+  const reader = new ByteReader(content);
+  const pageBytes = Array.from({ length: reader.count(1) }, () => reader.uvarint());
+  return { pageBytes, shapes: decodeShapes(reader.bytes(reader.left)) };
+}
+
+/** A chunk of a Parquet object, which another Parquet object takes over as it is. */
+class StoredParquet implements StoredBlock, EncodedBlock {
+  readonly minTimestamp: number;
+  readonly maxTimestamp: number;
+  readonly samples: number;
+
+  constructor(
+    readonly chunk: ArchivedChunk,
+    readonly layout: Layout,
+    readonly bytes: Uint8Array,
+    readonly directory: Uint8Array,
+    readonly skeleton: Uint8Array,
+  ) {
+    this.minTimestamp = chunk.minTimestamp;
+    this.maxTimestamp = chunk.maxTimestamp;
+    this.samples = chunk.samples;
+  }
+
+  decode(): LayoutBlock {
+    const { pageBytes, shapes } = decodeDirectory(this.directory);
+    let at = 0;
+    const values = pageBytes.map((length, series) => {
+      at += length;
+      return length === 0
+        ? new Float64Array(0)
+        : decodeValues(this.bytes.subarray(at - length, at), shapes.shapeOf(series).values.length);
+    });
+    return { block: decodeSkeleton(this.skeleton, shapes, values), layout: this.layout };
+  }
+}
+
+async function openParquet(object: ObjectBytes): Promise<ArchiveReader> {
+  const trailer = await readTrailer(object);
+  const index = unpack<ParquetIndex>(await object.slice(trailer.index), trailer.indexCrc);
+  return new ParquetReader(object, trailer, index);
+}
+
+class ParquetReader implements ArchiveReader {
+  readonly chunks: readonly ParquetChunk[];
+  private readonly columns: ParquetIndex['columns'];
+  private readonly layouts: ReadonlyMap<Id, ByteRange>;
+
+  constructor(
+    private readonly object: ObjectBytes,
+    private readonly trailer: Trailer,
+    { chunks, layouts, columns }: ParquetIndex,
+  ) {
+    this.chunks = chunks;
+    this.columns = columns;
+    this.layouts = new Map(layouts.map(({ id, ...range }) => [id, range]));
+  }
+
+  async warm(): Promise<Readonly<Record<string, string>>> {
+    const { warm, warmCrc } = this.trailer;
+    return unpack(await this.object.slice(warm), warmCrc);
+  }
+
+  /** The directory, and the layout unless it is known; pages of values follow from these. */
+  plan(selection: Selection): PlannedRead[] {
+    const { groups, range, layouts } = selection;
+    return this.chunks
+      .filter(
+        ({ group, minTimestamp, maxTimestamp }) =>
+          groups.includes(group) && minTimestamp < range.toMs && maxTimestamp >= range.fromMs,
+      )
+      .map((chunk) => {
+        const ranges = layouts.has(chunk.layout)
+          ? [chunk.directory]
+          : [chunk.directory, this.rangeOf(chunk.layout)];
+        return { chunk, ranges, selection };
+      });
+  }
+
+  async read({ chunk, ranges, selection }: PlannedRead): Promise<LocatedBlock | undefined> {
+    const [directory, layoutBytes] = await Promise.all(ranges.map((range) => this.object.slice(range)));
+    const layout = selection.layouts.get(chunk.layout) ?? this.decodeLayout(chunk.layout, layoutBytes!);
+    return readSeries(
+      this.object,
+      chunk as ParquetChunk,
+      decodeDirectory(directory!),
+      layout,
+      selection.wanted,
+    );
+  }
+
+  async layout(id: Id): Promise<Layout> {
+    return this.decodeLayout(id, await this.object.slice(this.rangeOf(id)));
+  }
+
+  async load(chunk: ArchivedChunk): Promise<StoredBlock> {
+    const { directory, skeleton } = chunk as ParquetChunk;
+    const [bytes, ...own] = await Promise.all(
+      [chunk, directory, skeleton].map((range) => this.object.slice(range)),
+    );
+    return new StoredParquet(chunk, await this.layout(chunk.layout), bytes!, own[0]!, own[1]!);
+  }
+
+  async verify(): Promise<void> {
+    const { footer, footerCrc } = this.trailer;
+    if (crc32(await this.object.slice(footer)) !== footerCrc)
+      throw new CorruptArchiveError(`${this.object.key}: the checksum of Parquet's footer is wrong`);
+    for (const { crc, ...range } of this.columns)
+      if (crc32(await this.object.slice(range)) !== crc)
+        throw new CorruptArchiveError(
+          `${this.object.key}: the checksum of the columns at ${range.offset} is wrong`,
+        );
+    for (const chunk of this.chunks) {
+      const samples = sampleCount((await this.load(chunk)).decode().block);
+      if (samples !== chunk.samples)
+        throw new CorruptArchiveError(
+          `${this.object.key}: the chunk at ${chunk.offset} has ${samples} samples, its index says ${chunk.samples}`,
+        );
+    }
+  }
+
+  private rangeOf(id: Id): ByteRange {
+    const range = this.layouts.get(id);
+    if (range === undefined) throw new CorruptArchiveError(`${this.object.key} has no layout ${id}`);
+    return range;
+  }
+
+  private decodeLayout(id: Id, bytes: Uint8Array): Layout {
+    const layout = decodeLayout(unpackLayout(bytes));
+    if (layout.id !== id)
+      throw new CorruptArchiveError(`layout ${id} of ${this.object.key} has the id ${layout.id}`);
+    return layout;
+  }
+}
+
+/** Reads series of a chunk: the pages of those that are wanted, and the skeleton. */
+async function readSeries(
+  object: ObjectBytes,
+  chunk: ParquetChunk,
+  { pageBytes, shapes }: Directory,
+  layout: Layout,
+  wanted: Layout,
+): Promise<LocatedBlock | undefined> {
+  const found: { series: number; position: number; page: ByteRange }[] = [];
+  let { offset } = chunk;
+  let series = 0;
+  for (const key of layout.columns.keys()) {
+    const length = pageBytes[series]!;
+    const position = wanted.columns.get(key);
+    if (position !== undefined) found.push({ series, position, page: { offset, length } });
+    offset += length;
+    series++;
+  }
+  if (found.length === 0) return undefined;
+  const [pages, skeleton] = await Promise.all([
+    slices(
+      object,
+      found.map(({ page }) => page),
+    ),
+    object.slice(chunk.skeleton),
+  ]);
+  const values = new Map(
+    found.map(({ series, page }, i) => [
+      series,
+      page.length === 0 ? NO_VALUES : decodeValues(pages[i]!, shapes.shapeOf(series).values.length),
+    ]),
+  );
+  const whole = decodeSkeleton(
+    skeleton,
+    shapes,
+    pageBytes.map((_, series) => values.get(series) ?? NO_VALUES),
+  );
+  const picked = {
+    ...whole,
+    columns: found.map(({ series }): Column => whole.columns[series]!),
+    tombstones: whole.tombstones.flatMap((tombstone) => {
+      const at = found.findIndex(({ series }) => series === tombstone.series);
+      return at < 0 ? [] : [{ ...tombstone, series: at }];
+    }),
+  };
+  const positions = Uint32Array.from(found, ({ position }) => position);
+  return {
+    place: `${object.key} @ ${chunk.offset} + ${chunk.length}`,
+    bytes: chunk.length,
+    samples: chunk.samples,
+    block: relayout(picked, wanted.idBytes, wanted.series.length, positions),
+  };
+}
+
+const NO_VALUES = new Float64Array(0);
+
+/** Fetches ranges, ascending, in as few requests as their gaps allow. */
+async function slices(object: ObjectBytes, ranges: readonly ByteRange[]): Promise<Uint8Array[]> {
+  const runs: { offset: number; end: number }[] = [];
+  const runOf = ranges.map(({ offset, length }) => {
+    const last = runs.at(-1);
+    if (last !== undefined && offset - last.end <= MAX_GAP_BYTES) last.end = offset + length;
+    else runs.push({ offset, end: offset + length });
+    return runs.length - 1;
+  });
+  const bytes = await Promise.all(
+    runs.map(({ offset, end }) =>
+      end === offset ? NO_BYTES : object.slice({ offset, length: end - offset }),
+    ),
+  );
+  return ranges.map(({ offset, length }, i) => {
+    const start = offset - runs[runOf[i]!]!.offset;
+    return bytes[runOf[i]!]!.subarray(start, start + length);
+  });
+}
+
+const NO_BYTES = new Uint8Array(0);
+
+/**
+ * Where our own parts lie; stands before Parquet's footer, so that no reader of ours decodes that.
+ *
+ *     'HTSDPQT1'   8 bytes
+ *     uint64       offset of the index, zstd of JSON; the warm revisions, zstd of JSON, follow it
+ *     uint32       bytes of the index, then of the warm revisions
+ *     uint32       CRC-32 of the index, of the warm revisions, of Parquet's footer, of the trailer up to here
+ */
+interface Trailer {
+  readonly index: ByteRange;
+  readonly indexCrc: number;
+  readonly warm: ByteRange;
+  readonly warmCrc: number;
+  readonly footer: ByteRange;
+  readonly footerCrc: number;
+}
+
+function encodeTrailer(offset: number, index: Uint8Array, warm: Uint8Array, footer: Uint8Array): Buffer {
+  const trailer = Buffer.alloc(TRAILER_BYTES);
+  TRAILER_MAGIC.copy(trailer);
+  trailer.writeBigUInt64LE(BigInt(offset), 8);
+  trailer.writeUInt32LE(index.length, 16);
+  trailer.writeUInt32LE(warm.length, 20);
+  trailer.writeUInt32LE(crc32(index), 24);
+  trailer.writeUInt32LE(crc32(warm), 28);
+  trailer.writeUInt32LE(crc32(footer), 32);
+  trailer.writeUInt32LE(crc32(trailer.subarray(0, 36)), 36);
+  return trailer;
+}
+
+/** @throws {CorruptArchiveError} */
+async function readTrailer(object: ObjectBytes): Promise<Trailer> {
+  const { key, byteLength } = object;
+  const corrupt = (what: string) => new CorruptArchiveError(`${key}, ${byteLength} bytes: ${what}`);
+  if (byteLength < END_BYTES + TRAILER_BYTES) throw corrupt('too short for a Parquet archive object');
+  const end = Buffer.from(await object.slice({ offset: byteLength - END_BYTES, length: END_BYTES }));
+  if (end.length !== END_BYTES || !PARQUET_MAGIC.equals(end.subarray(4)))
+    throw corrupt('does not end as Parquet');
+  const footer = { offset: byteLength - END_BYTES - end.readUInt32LE(0), length: end.readUInt32LE(0) };
+  const offset = footer.offset - TRAILER_BYTES;
+  if (offset < 0) throw corrupt(`a footer of ${footer.length} bytes`);
+  const trailer = Buffer.from(await object.slice({ offset, length: TRAILER_BYTES }));
+  if (trailer.length !== TRAILER_BYTES || !TRAILER_MAGIC.equals(trailer.subarray(0, 8)))
+    throw corrupt('Parquet, but not written by this system');
+  if (trailer.readUInt32LE(36) !== crc32(trailer.subarray(0, 36)))
+    throw corrupt('the checksum of its trailer is wrong');
+  const index = { offset: Number(trailer.readBigUInt64LE(8)), length: trailer.readUInt32LE(16) };
+  const warm = { offset: index.offset + index.length, length: trailer.readUInt32LE(20) };
+  if (warm.offset + warm.length !== offset)
+    throw corrupt(`its index of ${index.length} bytes at ${index.offset}`);
+  const [indexCrc, warmCrc, footerCrc] = [24, 28, 32].map((at) => trailer.readUInt32LE(at)) as [
+    number,
+    number,
+    number,
+  ];
+  return { index, indexCrc, warm, warmCrc, footer, footerCrc };
+}
+
+function pack(content: unknown): Buffer {
+  return zstdCompressSync(Buffer.from(JSON.stringify(content)), {
+    params: { [zlib.ZSTD_c_compressionLevel]: 3 },
+  });
+}
+
+/** @throws {CorruptArchiveError} */
+function unpack<T>(packed: Uint8Array, crc: number): T {
+  if (crc32(packed) !== crc) throw new CorruptArchiveError(`the checksum of ${packed.length} bytes is wrong`);
+  try {
+    return JSON.parse(zstdDecompressSync(packed, { maxOutputLength: MAX_INDEX_BYTES }).toString('utf8')) as T;
+  } catch (cause) {
+    throw new CorruptArchiveError(`an index of ${packed.length} bytes cannot be decoded`, { cause });
+  }
+}

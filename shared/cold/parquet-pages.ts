@@ -1,0 +1,287 @@
+import { crc32, constants as zlib, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { ByteReader, ByteWriter, MalformedBytesError } from '../model/bytes';
+import { CorruptArchiveError } from './archive-format';
+import { encodeThrift, i32, readStruct, struct, type ThriftStruct } from './thrift';
+
+/** Parquet's numbers of encodings. */
+export const ENCODING = {
+  plain: 0,
+  rle: 3,
+  deltaBinaryPacked: 5,
+  rleDictionary: 8,
+  byteStreamSplit: 9,
+} as const;
+
+const DATA_PAGE = 0;
+const DICTIONARY_PAGE = 2;
+
+/** A page, header and compressed body. */
+export interface Page {
+  readonly bytes: Uint8Array;
+  readonly encoding: number;
+  /** Bytes of the header and the body before compression, as a column's metadata counts them. */
+  readonly uncompressedBytes: number;
+}
+
+const LEVEL = 6;
+
+function compress(bytes: Uint8Array): Buffer {
+  return zstdCompressSync(bytes, {
+    // zlib allocates this much at once, whatever the result's size.
+    chunkSize: Math.min(64 * 1024, Math.max(1024, bytes.length)),
+    params: { [zlib.ZSTD_c_compressionLevel]: LEVEL },
+    pledgedSrcSize: bytes.length,
+  });
+}
+
+/**
+ * One series' values. PLAIN or BYTE_STREAM_SPLIT, whichever compresses better: both keep every bit, which a dictionary of
+ * numbers may not (-0, payloads of NaN).
+ */
+export function encodeValues(values: Float64Array): Page {
+  const plain = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+  const packed = compress(plain);
+  const split = compress(splitStreams(plain));
+  return split.length < packed.length
+    ? dataPage(split, plain.length, values.length, ENCODING.byteStreamSplit)
+    : dataPage(packed, plain.length, values.length, ENCODING.plain);
+}
+
+/**
+ * Decodes a page of {@link encodeValues}.
+ *
+ * @param count values that the page must have
+ * @throws {CorruptArchiveError}
+ */
+export function decodeValues(page: Uint8Array, count: number): Float64Array {
+  const { body, uncompressedBytes, values, encoding } = openPage(page);
+  if (values !== count || uncompressedBytes !== 8 * count)
+    throw new CorruptArchiveError(
+      `a page says ${values} values in ${uncompressedBytes} bytes, its directory ${count}`,
+    );
+  const bytes = decompress(body, uncompressedBytes);
+  if (encoding === ENCODING.byteStreamSplit) return joinStreams(bytes);
+  if (encoding !== ENCODING.plain) throw new CorruptArchiveError(`a page of values has encoding ${encoding}`);
+  if (bytes.byteOffset % 8 === 0) return new Float64Array(bytes.buffer, bytes.byteOffset, count);
+  return new Float64Array(Uint8Array.from(bytes).buffer);
+}
+
+/** Byte k of every value, for each k. */
+function splitStreams(bytes: Uint8Array): Uint8Array {
+  const count = bytes.length / 8;
+  const streams = new Uint8Array(bytes.length);
+  for (let k = 0; k < 8; k++)
+    for (let i = 0, at = k, to = k * count; i < count; i++, at += 8) streams[to + i] = bytes[at]!;
+  return streams;
+}
+
+function joinStreams(streams: Uint8Array): Float64Array {
+  const count = streams.length / 8;
+  const bytes = new Uint8Array(streams.length);
+  for (let k = 0; k < 8; k++)
+    for (let i = 0, to = k, from = k * count; i < count; i++, to += 8) bytes[to] = streams[from + i]!;
+  return new Float64Array(bytes.buffer);
+}
+
+/** @throws {CorruptArchiveError} */
+function openPage(page: Uint8Array) {
+  const reader = new ByteReader(page);
+  let header: ThriftStruct;
+  try {
+    header = readStruct(reader);
+  } catch (cause) {
+    throw new CorruptArchiveError(`a page of ${page.length} bytes has no header`, { cause });
+  }
+  const body = page.subarray(reader.offset);
+  const { 1: type, 2: uncompressedBytes, 3: bodyBytes, 4: crc, 5: data } = header;
+  if (type !== DATA_PAGE || bodyBytes !== body.length || typeof data !== 'object')
+    throw new CorruptArchiveError(`a page of ${page.length} bytes says type ${type}, ${bodyBytes} bytes`);
+  if (crc32(body) !== Number(crc) >>> 0)
+    throw new CorruptArchiveError(`the checksum of a page of ${page.length} bytes is wrong`);
+  return { body, uncompressedBytes: Number(uncompressedBytes), values: Number(data[1]), encoding: data[2] };
+}
+
+/** @throws {CorruptArchiveError} */
+function decompress(packed: Uint8Array, bytes: number): Buffer {
+  try {
+    const unpacked = zstdDecompressSync(packed, { chunkSize: Math.max(64, bytes), maxOutputLength: bytes });
+    if (unpacked.length === bytes) return unpacked;
+    throw new MalformedBytesError(`${unpacked.length} bytes instead of ${bytes}`);
+  } catch (cause) {
+    throw new CorruptArchiveError(`a page of ${packed.length} bytes cannot be decompressed`, { cause });
+  }
+}
+
+/** Differences of a block, and of each of its miniblocks. */
+const DELTA_BLOCK = 128;
+const MINIBLOCKS = 4;
+const MINIBLOCK = DELTA_BLOCK / MINIBLOCKS;
+/** Differences of numbers within this are exact. */
+const MAX_EXACT = 2 ** 51;
+
+/**
+ * Timestamps, ms. DELTA_BINARY_PACKED, whose regular times cost nothing; or PLAIN, where series after series repeats the same
+ * irregular times, which zstd then finds, or where differences exceed 53 bits.
+ *
+ * @see https://parquet.apache.org/docs/file-format/data-pages/encodings/
+ */
+export function encodeTimestamps(timestamps: Float64Array, isRepeated: boolean): Page {
+  const isExact = timestamps.every((ms) => Math.abs(ms) <= MAX_EXACT);
+  const pages = [
+    ...(isExact ? [integerPage(deltaBinaryPacked(timestamps), timestamps, ENCODING.deltaBinaryPacked)] : []),
+    ...(isRepeated || !isExact ? [integerPage(plainIntegers(timestamps), timestamps, ENCODING.plain)] : []),
+  ];
+  return pages.reduce((least, page) => (page.bytes.length < least.bytes.length ? page : least));
+}
+
+function integerPage(bytes: Uint8Array, { length }: Float64Array, encoding: number): Page {
+  return dataPage(compress(bytes), bytes.length, length, encoding);
+}
+
+function plainIntegers(integers: Float64Array): Uint8Array {
+  const halves = new Uint32Array(2 * integers.length);
+  for (let i = 0; i < integers.length; i++) {
+    const high = Math.floor(integers[i]! / 2 ** 32);
+    halves[2 * i] = integers[i]! - high * 2 ** 32;
+    halves[2 * i + 1] = high;
+  }
+  return new Uint8Array(halves.buffer);
+}
+
+function deltaBinaryPacked(integers: Float64Array): Uint8Array {
+  const writer = new ByteWriter(1024);
+  const signed = (value: number) => writer.uvarint(value < 0 ? -2 * value - 1 : 2 * value);
+  writer.uvarint(DELTA_BLOCK).uvarint(MINIBLOCKS).uvarint(integers.length);
+  signed(integers[0] ?? 0);
+  const deltas = new Float64Array(DELTA_BLOCK);
+  for (let start = 1; start < integers.length; start += DELTA_BLOCK) {
+    const count = Math.min(DELTA_BLOCK, integers.length - start);
+    let least = Number.POSITIVE_INFINITY;
+    for (let i = 0; i < count; i++) {
+      const delta = integers[start + i]! - integers[start + i - 1]!;
+      deltas[i] = delta;
+      if (delta < least) least = delta;
+    }
+    signed(least);
+    for (let i = 0; i < DELTA_BLOCK; i++) deltas[i] = i < count ? deltas[i]! - least : 0;
+    const widths = Array.from({ length: MINIBLOCKS }, (_, m) => {
+      if (m * MINIBLOCK >= count) return 0;
+      let most = 0;
+      for (let i = m * MINIBLOCK; i < (m + 1) * MINIBLOCK; i++) if (deltas[i]! > most) most = deltas[i]!;
+      let width = 0;
+      while (2 ** width <= most) width++;
+      return width;
+    });
+    for (const width of widths) writer.byte(width);
+    for (let m = 0; m * MINIBLOCK < count; m++)
+      packBits(deltas.subarray(m * MINIBLOCK, (m + 1) * MINIBLOCK), widths[m]!, writer);
+  }
+  return writer.finish();
+}
+
+/** Packs a miniblock of non-negative integers, the lowest bits first. */
+function packBits(integers: Float64Array, width: number, writer: ByteWriter): void {
+  if (width === 0) return;
+  const bytes = writer.hole((integers.length * width) / 8).fill(0);
+  for (let i = 0; i < integers.length; i++) {
+    let rest = integers[i]!;
+    for (let bit = i * width, end = bit + width; bit < end; ) {
+      const taken = Math.min(8 - (bit & 7), end - bit);
+      const low = rest % 2 ** taken;
+      bytes[bit >> 3]! |= low << (bit & 7);
+      // Division, not >>: bitwise operators truncate to 32 bits.
+      rest = (rest - low) / 2 ** taken;
+      bit += taken;
+    }
+  }
+}
+
+/** A column of texts, mostly repeated: its distinct values, and how often each comes in turn. */
+export class TextColumn {
+  private readonly indexes = new Map<string, number>();
+  private readonly runs: { readonly index: number; count: number }[] = [];
+  private rows = 0;
+  /** Bytes of the distinct values. */
+  dictionaryBytes = 0;
+
+  add(value: string, count: number): void {
+    if (count === 0) return;
+    let index = this.indexes.get(value);
+    if (index === undefined) {
+      index = this.indexes.size;
+      this.indexes.set(value, index);
+      this.dictionaryBytes += 4 + Buffer.byteLength(value);
+    }
+    const last = this.runs.at(-1);
+    if (last?.index === index) last.count += count;
+    else this.runs.push({ index, count });
+    this.rows += count;
+  }
+
+  /** In the order of bytes, as statistics compare them. */
+  bounds(): readonly [min: Buffer, max: Buffer] {
+    const ordered = [...this.indexes.keys()].map((value) => Buffer.from(value)).sort(Buffer.compare);
+    return [ordered[0]!, ordered.at(-1)!];
+  }
+
+  finish(): readonly [dictionary: Page, indexes: Page] {
+    const values = new ByteWriter(this.dictionaryBytes);
+    for (const value of this.indexes.keys()) {
+      const bytes = Buffer.from(value);
+      values.bytes(uint32(bytes.length)).bytes(bytes);
+    }
+    const dictionary = values.finish();
+    const packed = compress(dictionary);
+    const header = pageHeader(DICTIONARY_PAGE, packed, dictionary.length, {
+      7: struct({ 1: i32(this.indexes.size), 2: i32(ENCODING.plain) }),
+    });
+    return [
+      {
+        bytes: Buffer.concat([header, packed]),
+        encoding: ENCODING.plain,
+        uncompressedBytes: header.length + dictionary.length,
+      },
+      this.indexPage(),
+    ];
+  }
+
+  /** The bit width, then runs: their length, and the index in as few bytes as hold the width. */
+  private indexPage(): Page {
+    const width = Math.max(1, 32 - Math.clz32(this.indexes.size - 1));
+    const writer = new ByteWriter(64).byte(width);
+    for (const { index, count } of this.runs) {
+      writer.uvarint(2 * count);
+      for (let shift = 0; shift < width; shift += 8) writer.byte((index >>> shift) & 0xff);
+    }
+    const bytes = writer.finish();
+    return dataPage(compress(bytes), bytes.length, this.rows, ENCODING.rleDictionary);
+  }
+}
+
+function uint32(value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(4);
+  bytes.writeUInt32LE(value);
+  return bytes;
+}
+
+function dataPage(body: Uint8Array, uncompressed: number, values: number, encoding: number): Page {
+  // REQUIRED columns have no levels, so that their encoding says nothing; RLE is customary.
+  const header = pageHeader(DATA_PAGE, body, uncompressed, {
+    5: struct({ 1: i32(values), 2: i32(encoding), 3: i32(ENCODING.rle), 4: i32(ENCODING.rle) }),
+  });
+  return {
+    bytes: Buffer.concat([header, body]),
+    encoding,
+    uncompressedBytes: header.length + uncompressed,
+  };
+}
+
+function pageHeader(
+  type: number,
+  body: Uint8Array,
+  uncompressed: number,
+  own: Parameters<typeof struct>[0],
+): Buffer {
+  const header = { 1: i32(type), 2: i32(uncompressed), 3: i32(body.length), 4: i32(crc32(body) | 0), ...own };
+  return encodeThrift(struct(header));
+}
