@@ -3,6 +3,7 @@ import { operatorDependencies } from '../../shared/compose/operator';
 import { createKey, listKeys, revokeKey } from '../../shared/operations/key-commands';
 import { operatorEventSchema } from '../../shared/operations/operator-event';
 import { countMetrics, describeSource, whereSamples } from '../../shared/operations/sample-commands';
+import { adviseTenants } from '../../shared/operations/tenant-advice';
 import {
   createTenant,
   deleteTenant,
@@ -40,6 +41,8 @@ async function answer(event: unknown, context: Context): Promise<unknown> {
       return createTenant(dependencies, command);
     case 'tenants list':
       return listTenants(dependencies);
+    case 'tenants advise':
+      return adviseTenants(dependencies);
     case 'tenants set':
       return setTenant(dependencies, command);
     case 'tenants delete':

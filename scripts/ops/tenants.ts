@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { MAX_PARTITIONS } from '../../shared/model/placement';
 import type { EraseCount } from '../../shared/operations/erase-tenant';
+import type { TenantAdvice } from '../../shared/operations/tenant-advice';
 import type { TenantDescription, TenantList } from '../../shared/operations/tenant-commands';
 import { LIMIT_NAMES, type LimitName } from '../../shared/tenancy/limits';
 import { type CommonOptions, command, progress, run } from './command';
@@ -9,7 +10,7 @@ import { type Functions, OperatorError } from './invoke';
 import { InvalidValueError, parseCount } from './option-values';
 import { table } from './table';
 
-/** `ops tenants create | list | set | delete`. */
+/** `ops tenants create | list | set | advise | delete`. */
 export function tenantCommands(): Command {
   return new Command('tenants')
     .description('tenants and their limits')
@@ -87,6 +88,19 @@ export function tenantCommands(): Command {
         ),
     )
     .addCommand(
+      command(
+        'advise',
+        'advise on the partitions of each tenant and the size of the stage, by the meters of a week',
+      ).action((options: CommonOptions) =>
+        run(
+          options,
+          async (functions) =>
+            withSize(await functions.invoke<TenantAdvice>('operator', { command: 'tenants advise' })),
+          adviceText,
+        ),
+      ),
+    )
+    .addCommand(
       command('delete', 'erase a tenant for ever: keys, samples, hosts and everything else, in every tier')
         .argument('<name>', 'the tenant')
         .option('--yes', 'erase without asking', false)
@@ -102,6 +116,32 @@ export function tenantCommands(): Command {
           );
         }),
     );
+}
+
+/** Names the smallest size of a stage that takes the load. */
+async function withSize(advice: TenantAdvice) {
+  // Loaded late, since it needs the CDK.
+  const { PRESETS, SIZES } = await import('../../infra/config');
+  const size = SIZES.find((each) => advice.samplesPerMinute <= PRESETS[each].series) ?? SIZES.at(-1)!;
+  return { ...advice, size };
+}
+
+function adviceText({ tenants, samplesPerMinute, size }: Awaited<ReturnType<typeof withSize>>): string {
+  const changed = tenants.filter(({ partitions, advised }) => partitions !== advised);
+  return [
+    table(
+      ['name', 'partitions', 'advised', 'because'],
+      tenants.map(({ name, partitions, advised, because }) => [
+        name,
+        String(partitions),
+        String(advised),
+        because,
+      ]),
+    ),
+    '',
+    ...changed.map(({ name, advised }) => `npm run ops -- tenants set ${name} --partitions ${advised}`),
+    `size: ${size} is enough for ${samplesPerMinute} samples a minute, the mean of the busiest day (-c size=${size})`,
+  ].join('\n');
 }
 
 interface SetOptions {

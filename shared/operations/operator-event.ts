@@ -31,7 +31,7 @@ export const operatorEventSchema = (defaultPartitions: number) =>
       partitions: z.number().int().min(1).max(MAX_PARTITIONS).default(defaultPartitions),
     }),
     z.object({ command: z.literal('status'), tenant: z.string() }),
-    z.object({ command: z.literal('tenants list') }),
+    z.object({ command: z.enum(['tenants list', 'tenants advise']) }),
     z.object({ command: z.literal('tenants delete'), name: z.string() }),
     /** The schedule's event: erases what deleted tenants left. `settledMs` after its deletion no function writes for a tenant. */
     z.object({ command: z.literal('sweep'), settledMs: z.number().int().min(0).default(LAST_WRITE_MS) }),

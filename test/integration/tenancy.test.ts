@@ -16,6 +16,7 @@ import { sourceOf } from '../../shared/model/labels';
 import { dayOf, partitionOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import { eraseTenant } from '../../shared/operations/erase-tenant';
 import type { TenantStatus } from '../../shared/operations/status';
+import type { TenantAdvice } from '../../shared/operations/tenant-advice';
 import type { TenantDescription } from '../../shared/operations/tenant-commands';
 import { HotKeys, metaKeys } from '../../shared/platform/keys';
 import { ENV } from '../../shared/platform/names';
@@ -477,6 +478,14 @@ describe('the partitions of a tenant', () => {
     await expect(set('--from', day)).rejects.toThrow('give --limit or --partitions');
     await expect(set()).rejects.toThrow('--partitions');
     expect(epochsOf(await set('--partitions', '2'))).toEqual([['1970-01-01', 2]]);
+    const { tenants, size } = await ops<TenantAdvice & { size: string }>(stack.url, 'tenants', 'advise');
+    expect(tenants.find(({ name }) => name === 'growing')).toEqual({
+      name: 'growing',
+      partitions: 2,
+      advised: 2,
+      because: 'nothing was posted',
+    });
+    expect(size).toBe('small');
   }, 60_000);
 
   test('are all known to drain, where, status, usage and erasure', async () => {

@@ -1,0 +1,51 @@
+import { DAY_MS } from '../model/duration';
+import { dayOf } from '../model/placement';
+import { mapLimited } from '../platform/concurrency';
+import type { Counter } from '../tenancy/counters';
+import { advisePartitions, type PartitionAdvice } from '../tenancy/partition-advice';
+import type { OperatorDependencies } from './operator-dependencies';
+
+/** A tenant, and how many partitions it should have. */
+export interface AdvisedTenant extends PartitionAdvice {
+  readonly name: string;
+  /** The number that holds, or that is to come. */
+  readonly partitions: number;
+}
+
+export interface TenantAdvice {
+  readonly tenants: readonly AdvisedTenant[];
+  /** Samples of all tenants in a minute, the mean of their busiest day. */
+  readonly samplesPerMinute: number;
+}
+
+/** Days whose busiest counts. */
+const DAYS = 7;
+const PARALLEL = 32;
+const MINUTES_OF_DAY = 1440;
+
+/** Advises on each tenant's partitions, by the meters of the last week. */
+export async function adviseTenants({
+  tenants,
+  usage,
+  now,
+}: Pick<OperatorDependencies, 'tenants' | 'usage' | 'now'>): Promise<TenantAdvice> {
+  const first = dayOf(now() - DAYS * DAY_MS);
+  const months = [...new Set([first.slice(0, 7), dayOf(now()).slice(0, 7)])];
+  const samples = new Map<string, number>();
+  const advised = await mapLimited(await tenants.list(), PARALLEL, async ({ id, name, placement }) => {
+    const found = await Promise.all(months.map((month) => usage.days(id, month)));
+    const days = found.flatMap((month) => [...month]).filter(([day]) => day >= first);
+    for (const [day, counts] of days) samples.set(day, (samples.get(day) ?? 0) + counts.samples);
+    const most = (counter: Counter) => Math.max(...days.map(([, counts]) => counts[counter]));
+    const busiest =
+      days.length === 0
+        ? undefined
+        : { streamBytes: most('streamBytes'), warmBytesWritten: most('warmBytesWritten') };
+    const { partitions } = placement.epochs.at(-1)!;
+    return { name, partitions, ...advisePartitions(partitions, busiest) };
+  });
+  return {
+    tenants: advised,
+    samplesPerMinute: Math.round(Math.max(0, ...samples.values()) / MINUTES_OF_DAY),
+  };
+}
