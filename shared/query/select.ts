@@ -44,7 +44,7 @@ export interface SelectDependencies extends ReadDependencies {
 export interface FoundSeries {
   /** Without joined labels. */
   readonly series: readonly Labels[];
-  /** None of their samples bears an earlier time, ms; Infinity when no source has posted. */
+  /** None of their samples in the range bears an earlier time, ms; Infinity when no source has posted. */
   readonly firstMs: number;
 }
 
@@ -72,17 +72,18 @@ export interface Selected extends Pick<Reading, 'missingSinceMs'> {
   readonly tiers: Reading['tiers'] | undefined;
 }
 
-/** A source with the series that match, and all that the catalogue has of it. */
-interface KnownSource extends SourceSeries {
-  readonly known: SourceCatalogue;
+/** A source with the series that match. */
+interface FoundSource extends SourceSeries {
+  /** All that the catalogue has of it, where it was asked already. */
+  readonly known?: SourceCatalogue;
   /** Of the series, where it is known already. */
   readonly layout?: Layout | undefined;
   /** The read's share of memory, where it was begun already. */
   readonly memory?: Promise<HotRead> | undefined;
 }
 
-/** Sources read in parallel. */
-const PARALLEL = 16;
+/** Sources read in parallel, each with a request or two at a time. */
+const PARALLEL = 32;
 
 /** Reads a tenant's series by matchers: the port for every protocol that reads. */
 export class Querier {
@@ -102,20 +103,25 @@ export class Querier {
     const limits = { ...DEFAULT_LIMITS, ...hints.limits };
     const joined = hints.source === undefined ? await this.joinedLabels() : NOTHING_JOINED;
     const source = hints.source ?? hostNamedBy(matchers);
-    const sources = await (source === undefined
-      ? this.findByIndex(matchers, range, limits)
-      : this.findOf(source, matchers, joined, range));
+    const sources: readonly FoundSource[] =
+      source === undefined
+        ? bySource(matchesOf(await this.view(range), matchers), matchers, limits)
+        : [await this.findOf(source, matchers, joined, range)];
     await hints.check?.({
       series: sources.flatMap(({ series }) => series),
-      firstMs: Math.min(...sources.map(({ known }) => known.firstMs)),
+      firstMs: sources.reduce(
+        (first, { known }) => Math.min(first, known?.firstMs ?? range.fromMs),
+        Infinity,
+      ),
     });
     let samples = 0;
     const readings = await mapLimited(
       sources.filter(({ series }) => series.length > 0),
       PARALLEL,
-      async ({ source, series, known, ...begun }) => {
+      async ({ source, series, ...begun }) => {
         const layout = begun.layout ?? layoutOf(series);
         const { dependencies, tenant } = this;
+        const known = begun.known ?? (await this.catalogueOf(source));
         const asked = { source, wanted: layout, range, known };
         const reading = await readLayout(dependencies, tenant, asked, hints.allowsMissing, begun.memory);
         samples += sampleCount(reading.block);
@@ -146,18 +152,6 @@ export class Querier {
     return { ...indexed, joined };
   }
 
-  private async findByIndex(
-    matchers: readonly Matcher[],
-    range: TimeRange,
-    limits: SelectLimits,
-  ): Promise<KnownSource[]> {
-    const found = bySource(matchesOf(await this.view(range), matchers), matchers, limits);
-    return mapLimited(found, PARALLEL, async (each) => ({
-      ...each,
-      known: await this.catalogueOf(each.source),
-    }));
-  }
-
   /**
    * Reads the catalogue of one source, which knows its newest series; and meanwhile memory, as if the catalogue were what it
    * was last. If it is, that was a round less.
@@ -167,7 +161,7 @@ export class Querier {
     matchers: readonly Matcher[],
     joined: JoinedLabels,
     range: TimeRange,
-  ): Promise<KnownSource[]> {
+  ): Promise<FoundSource> {
     const { dependencies, tenant } = this;
     const { memo } = dependencies;
     const sourceId = sourceIdOf(tenant.id, source);
@@ -185,7 +179,7 @@ export class Querier {
     const known = await this.catalogueOf(source);
     const isUnchanged = memo.isUnchanged(sourceId, known);
     const { series, layout } = memo.select(sourceId, known, text, select);
-    return [{ source, series, layout, known, memory: isUnchanged ? memory : undefined }];
+    return { source, series, layout, known, memory: isUnchanged ? memory : undefined };
   }
 
   private catalogueOf(source: Labels): Promise<SourceCatalogue> {

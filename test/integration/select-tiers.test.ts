@@ -1,0 +1,160 @@
+import { archiveDay } from '../../shared/archive/execute';
+import { purgeDay } from '../../shared/archive/purge';
+import { flushPartition } from '../../shared/flush/execute';
+import { ingestBatch } from '../../shared/ingest/ingest';
+import { type Labels, labelsKey, labelsOf, sourceOf } from '../../shared/model/labels';
+import { equals, type Matcher, seriesTest } from '../../shared/model/matcher';
+import { tenantIdOf } from '../../shared/model/placement';
+import { Querier } from '../../shared/query/select';
+import { samplesOf } from '../../shared/query/series-table';
+import { rowRecords } from '../../shared/stream/row-records';
+import { startTiers, type Tiers } from '../support/tiers';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const PARTITIONS = 2;
+const tenant = {
+  id: tenantIdOf('t'),
+  name: 't',
+  placement: { epochs: [{ fromDay: '1970-01-01', partitions: PARTITIONS }] },
+};
+const now = Math.floor(Date.now() / HOUR) * HOUR;
+/** Days back of the samples: of a range that is looked up by month, and of ranges by day. */
+const DAYS_BACK = [20, 2, 1, 0];
+const quarantine = {
+  put: async () => {
+    throw new Error('nothing here is poison');
+  },
+};
+
+const SOURCES: readonly { readonly source: Labels; readonly more: Labels }[] = [
+  ...['a', 'b', 'c'].map((host) => ({ source: sourceOf.host(host), more: sourceOf.host(host) })),
+  ...['i1', 'i2'].map((instance) => {
+    const source = labelsOf(['job', 'api'], ['instance', instance]);
+    return { source, more: labelsOf(...source, ['zone', 'z1']) };
+  }),
+  { source: sourceOf.service('shop'), more: sourceOf.service('shop') },
+];
+const NAMES = ['cpu', 'load', 'up'];
+
+describe('samples split over memory, warm table and archive', () => {
+  let tiers: Tiers;
+  let sequence = 0;
+  /** What was posted: value by time, by the key of the series. */
+  const posted = new Map<string, { readonly labels: Labels; readonly values: Map<number, number> }>();
+
+  beforeAll(async () => {
+    tiers = await startTiers();
+  }, 60_000);
+
+  afterAll(async () => {
+    await tiers?.stop();
+  }, 30_000);
+
+  /** Posts values of every series at three minutes of a day; the second time they correct what was posted first. */
+  async function post(daysBack: number): Promise<void> {
+    const rows = SOURCES.map(({ source, more }) => {
+      const ofSource = Array.from({ length: 3 }, (_, i) => {
+        const timestamp = now - daysBack * DAY - i * 60_000;
+        const values = new Float64Array(NAMES.length);
+        for (const [column, name] of NAMES.entries()) {
+          values[column] = ++sequence / 8;
+          const labels = labelsOf(['__name__', name], ...more);
+          const key = labelsKey(labels);
+          if (!posted.has(key)) posted.set(key, { labels, values: new Map() });
+          posted.get(key)!.values.set(timestamp, values[column]!);
+        }
+        const columns = { key: 'all', series: () => [{ labels: more, names: NAMES }] };
+        return { timestamp, columns, values: new BigUint64Array(values.buffer) };
+      });
+      return [source, ofSource] as const;
+    });
+    const batch = rowRecords(tenant, rows).map(({ data }) => ({
+      data,
+      sequenceNumber: String(++sequence),
+      arrivalMs: now + sequence,
+      shardId: 's',
+    }));
+    const { errors } = await ingestBatch({ ...tiers, quarantine, windowMs: HOUR, isReplay: false }, batch);
+    if (errors[0] !== undefined) throw errors[0].cause;
+  }
+
+  const refs = Array.from({ length: PARTITIONS }, (_, partition) => ({ tenantId: tenant.id, partition }));
+  async function flush(): Promise<void> {
+    const flusher = { ...tiers, catalogue: tiers.newCatalogue(), windowMs: HOUR };
+    for (const ref of refs) await flushPartition(flusher, ref, await tiers.hot.now(), () => true);
+  }
+  async function archiveAndPurge(): Promise<void> {
+    const archiver = { ...tiers, catalogue: tiers.newCatalogue(), now: Date.now };
+    for (const ref of refs)
+      for (const entry of await tiers.manifest.days(ref, '1970-01-01', '9999-12-31')) {
+        await archiveDay(archiver, ref, entry);
+        await purgeDay(archiver, ref, entry, 0);
+      }
+  }
+
+  const RANGES = {
+    'the last hour': { fromMs: now - HOUR, toMs: now + 1 },
+    'three days': { fromMs: now - 2 * DAY - HOUR, toMs: now + 1 },
+    'all of it': { fromMs: 0, toMs: now + DAY },
+  };
+  const SELECTORS: readonly Matcher[][] = [
+    [equals('__name__', 'cpu')],
+    [
+      { label: '__name__', op: '=~', value: 'l.*|up' },
+      { label: 'host', op: '!=', value: 'b' },
+    ],
+    [equals('job', 'api'), { label: 'instance', op: '!~', value: 'i1' }],
+    [
+      { label: 'zone', op: '=', value: '' },
+      { label: 'service', op: '=~', value: '.*' },
+    ],
+  ];
+
+  /** Holds what is read against what was posted, for every selector and range. */
+  async function compare(): Promise<void> {
+    const querier = new Querier(tiers, tenant);
+    for (const [name, range] of Object.entries(RANGES))
+      for (const matchers of SELECTORS) {
+        const isMatch = seriesTest(matchers);
+        const expected = new Map<string, (readonly [number, number])[]>();
+        for (const [key, { labels, values }] of posted) {
+          const samples = [...values]
+            .filter(([ms]) => ms >= range.fromMs && ms < range.toMs)
+            .sort(([a], [b]) => a - b);
+          if (isMatch(labels) && samples.length > 0) expected.set(key, samples);
+        }
+        const { blocks } = await querier.select(matchers, range);
+        const found = new Map<string, (readonly [number, number])[]>();
+        for (const labels of blocks.flatMap(({ layout }) => layout.series)) {
+          const { timestamps, values } = samplesOf(blocks, labels);
+          if (timestamps.length > 0)
+            found.set(
+              labelsKey(labels),
+              Array.from(timestamps, (ms, i) => [ms, values[i]!] as const),
+            );
+        }
+        expect([name, matchers, new Map([...found].sort())]).toEqual([
+          name,
+          matchers,
+          new Map([...expected].sort()),
+        ]);
+      }
+  }
+
+  test('are read as they were posted, whatever tier each is in', async () => {
+    for (const daysBack of DAYS_BACK) await post(daysBack);
+    await compare();
+    await flush();
+    await compare();
+    await archiveAndPurge();
+    await compare();
+    // Memory alone, and corrections in memory of what is archived.
+    await post(0);
+    await post(1);
+    await compare();
+    await flush();
+    await post(2);
+    await compare();
+  }, 60_000);
+});
