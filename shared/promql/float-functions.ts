@@ -27,8 +27,8 @@ export const FLOAT_FUNCTIONS: Readonly<Record<string, (value: number) => number>
 
 /** Parts of a time in UTC, seconds since epoch, by function's name. */
 export const DATE_FUNCTIONS: Readonly<Record<string, (seconds: number) => number>> = {
-  minute: (seconds) => Math.floor(modulo(Math.trunc(seconds), 3600) / 60),
-  hour: (seconds) => Math.floor(modulo(Math.trunc(seconds), 86_400) / 3600),
+  minute: (seconds) => Math.floor(modulo(whole(seconds), 3600) / 60),
+  hour: (seconds) => Math.floor(modulo(whole(seconds), 86_400) / 3600),
   day_of_week: (seconds) => modulo(dayOf(seconds) + 4, 7),
   day_of_month: (seconds) => civil(dayOf(seconds)).day,
   day_of_year: (seconds) => {
@@ -44,9 +44,14 @@ export const DATE_FUNCTIONS: Readonly<Record<string, (seconds: number) => number
   year: (seconds) => civil(dayOf(seconds)).year,
 };
 
+/** Whole seconds. What exceeds 64 bits, and NaN, becomes 2^63, in the year 292277026596, as in Go on x86. */
+function whole(seconds: number): number {
+  return Math.abs(seconds) < 2 ** 63 ? Math.trunc(seconds) : 2 ** 63;
+}
+
 /** Days since epoch. */
 function dayOf(seconds: number): number {
-  return Math.floor(Math.trunc(seconds) / 86_400);
+  return Math.floor(whole(seconds) / 86_400);
 }
 
 function modulo(value: number, by: number): number {

@@ -19,6 +19,11 @@ export class MemorySamples implements SampleStore {
     known.samples.set(timestampMs, typeof value === 'bigint' ? value : bitsOf(value));
   }
 
+  /** Every series, its samples as time and bits. */
+  all(): { readonly labels: Labels; readonly samples: (readonly [timestampMs: number, bits: bigint])[] }[] {
+    return [...this.series.values()].map(({ labels, samples }) => ({ labels, samples: [...samples] }));
+  }
+
   async select(matchers: readonly Matcher[], { fromMs, toMs }: TimeRange): Promise<SelectedSamples> {
     const isMatch = seriesTest(matchers);
     const series: SampleColumns[] = [];

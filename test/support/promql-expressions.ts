@@ -4,23 +4,41 @@ const NAMES = ['x', 'y_total', 'h_bucket', 'q'];
 const LABELS = ['a', 'b', 'le'];
 const VALUES = ['', '1', '2', '+Inf', '0.5', 'foo'];
 const NUMBERS = ['0', '1', '2.5', '-1', '1e3', '1e300', 'NaN', 'Inf', '-Inf', '0x1F', '017', '5m', '0.1'];
-const RANGES = ['15s', '1m', '5m', '7m30s', '1h', '300', '2m * 2', 'step()', '1ms'];
+const RANGES = ['15s', '1m', '5m', '7m30s', '1h', '300', '2m * 2', '1ms'];
 
-const VECTOR_FUNCTIONS = (
-  'abs absent ceil exp floor ln log10 log2 sgn sort sort_desc sqrt timestamp acos acosh asin asinh atan atanh cos ' +
-  'cosh deg rad sin sinh tan tanh day_of_month day_of_week day_of_year days_in_month hour minute month year round'
+const EXACT_FUNCTIONS = (
+  'abs absent ceil floor sgn sort sort_desc sqrt timestamp deg rad day_of_month day_of_week day_of_year days_in_month ' +
+  'hour minute month year round'
 ).split(' ');
+/** Their last digit depends on the library, and grows in what is computed of them. */
+const ROUNDED_FUNCTIONS =
+  'exp ln log10 log2 acos acosh asin asinh atan atanh cos cosh sin sinh tan tanh'.split(' ');
 const RANGE_FUNCTIONS = (
   'absent_over_time avg_over_time changes count_over_time delta deriv first_over_time idelta increase irate ' +
   'last_over_time max_over_time min_over_time present_over_time rate resets stddev_over_time stdvar_over_time sum_over_time'
 ).split(' ');
 const AGGREGATIONS = ['sum', 'avg', 'count', 'min', 'max', 'group', 'stddev', 'stdvar'];
-const ARITHMETIC = ['+', '-', '*', '/', '%', '^', 'atan2'];
+const EXACT_ARITHMETIC = ['+', '-', '*', '/', '%'];
+const ROUNDED_ARITHMETIC = ['^', 'atan2'];
 const COMPARISONS = ['==', '!=', '>', '<', '>=', '<='];
 
 export class PromqlExpressions {
-  /** @param random uniform in [0, 1) */
-  constructor(private readonly random: () => number) {}
+  private readonly functions: readonly string[];
+  private readonly arithmetic: readonly string[];
+
+  /**
+   * @param random uniform in [0, 1)
+   * @param atSeconds times for `@`
+   * @param isExact leaves out what depends on the order of equal values or, but for the outermost function, on a library's rounding
+   */
+  constructor(
+    private readonly random: () => number,
+    private readonly atSeconds: readonly number[] = [600, -1, 1000],
+    private readonly isExact = false,
+  ) {
+    this.functions = isExact ? EXACT_FUNCTIONS : [...EXACT_FUNCTIONS, ...ROUNDED_FUNCTIONS];
+    this.arithmetic = isExact ? EXACT_ARITHMETIC : [...EXACT_ARITHMETIC, ...ROUNDED_ARITHMETIC];
+  }
 
   private pick<T>(from: readonly T[]): T {
     return from[Math.floor(this.random() * from.length)]!;
@@ -36,6 +54,10 @@ export class PromqlExpressions {
 
   /** An expression of an instant query: mostly vectors. */
   expression(depth = 4): string {
+    if (this.isExact && this.chance(0.05))
+      return this.chance(0.5)
+        ? `${this.pick(ROUNDED_FUNCTIONS)}(${this.selector()})`
+        : `${this.selector()} ${this.pick(ROUNDED_ARITHMETIC)} ${this.pick(NUMBERS)}`;
     return this.chance(0.1) ? this.scalar(depth) : this.vector(depth);
   }
 
@@ -48,7 +70,7 @@ export class PromqlExpressions {
   }
 
   private shift(): string {
-    const at = this.chance(0.05) ? ` @ ${this.pick(['600', 'start()', 'end()', '-1', '1e3'])}` : '';
+    const at = this.chance(0.05) ? ` @ ${this.pick(['start()', 'end()', ...this.atSeconds])}` : '';
     const offset = this.chance(0.1) ? ` offset ${this.pick(['1m', '-30s', '0s', '(1m * 2)', '5m'])}` : '';
     return this.chance(0.5) ? at + offset : offset + at;
   }
@@ -56,7 +78,7 @@ export class PromqlExpressions {
   private range(depth: number): string {
     if (depth > 0 && this.chance(0.25))
       return `${this.primary(depth - 1)}[${this.pick(RANGES)}:${this.pick(['', '30s', '1m', '17s'])}]${this.shift()}`;
-    return `${this.selector()}[${this.pick(RANGES)}]${this.shift()}`;
+    return `${this.selector()}[${this.pick([...RANGES, 'step() + 1'])}]${this.shift()}`;
   }
 
   private scalar(depth: number): string {
@@ -65,7 +87,7 @@ export class PromqlExpressions {
       case 0:
         return `scalar(${this.vector(depth - 1)})`;
       case 1:
-        return `(${this.scalar(depth - 1)} ${this.pick(ARITHMETIC)} ${this.scalar(depth - 1)})`;
+        return `(${this.scalar(depth - 1)} ${this.pick(this.arithmetic)} ${this.scalar(depth - 1)})`;
       case 2:
         return `(${this.scalar(depth - 1)} ${this.pick(COMPARISONS)} bool ${this.scalar(depth - 1)})`;
       default:
@@ -89,7 +111,7 @@ export class PromqlExpressions {
       case 3:
         return `${this.pick(RANGE_FUNCTIONS)}(${this.range(inner)})`;
       case 4:
-        return `${this.pick(VECTOR_FUNCTIONS)}(${this.vector(inner)})`;
+        return `${this.pick(this.functions)}(${this.vector(inner)})`;
       case 5:
         return this.grouped(this.pick(AGGREGATIONS), this.vector(inner));
       case 6:
@@ -97,7 +119,7 @@ export class PromqlExpressions {
           () =>
             this.grouped(
               this.pick(['topk', 'bottomk']),
-              `${this.pick(['1', '2', '3', '0', '-1'])}, ${this.vector(inner)}`,
+              `${this.pick(!this.isExact ? ['1', '2', '3', '0', '-1'] : ['0', '100'])}, ${this.vector(inner)}`,
             ),
           () =>
             this.grouped(
@@ -107,14 +129,14 @@ export class PromqlExpressions {
           () => this.grouped('count_values', `"v", ${this.vector(inner)}`),
         ])();
       case 7:
-        return `${this.primary(inner)} ${this.pick(ARITHMETIC)} ${this.matching()}${this.primary(inner)}`;
+        return `${this.primary(inner)} ${this.pick(this.arithmetic)} ${this.matching()}${this.primary(inner)}`;
       case 8:
         return `${this.primary(inner)} ${this.pick(COMPARISONS)} ${this.pick(['', 'bool '])}${this.matching()}${this.primary(inner)}`;
       case 9:
         return `${this.primary(inner)} ${this.pick(['and', 'or', 'unless'])} ${this.pick(['', 'on (a) ', 'ignoring (b) ', 'on () '])}${this.primary(inner)}`;
       case 10:
         return this.pick([
-          () => `${this.primary(inner)} ${this.pick(ARITHMETIC)} ${this.scalar(inner)}`,
+          () => `${this.primary(inner)} ${this.pick(this.arithmetic)} ${this.scalar(inner)}`,
           () =>
             `${this.scalar(inner)} ${this.pick(COMPARISONS)} ${this.pick(['', 'bool '])}${this.primary(inner)}`,
           () => `-${this.primary(inner)}`,

@@ -1,8 +1,8 @@
-import { labelsOf } from '../../../shared/model/labels';
 import { PromqlError } from '../../../shared/promql/errors';
 import { instantQuery, type QueryOptions, rangeQuery } from '../../../shared/promql/query';
-import { MemorySamples, STALE } from '../../support/memory-samples';
+import { differenceFrom, PrometheusServer } from '../../support/prometheus-server';
 import { PromqlExpressions } from '../../support/promql-expressions';
+import { randomSamples } from '../../support/random-samples';
 
 /** Expressions, by FUZZ_PROMQL; each is evaluated as it is and with a few characters changed. */
 const EXPRESSIONS = Number(process.env.FUZZ_PROMQL ?? 300);
@@ -17,21 +17,6 @@ function randomOf(seed: number): () => number {
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
-}
-
-const VALUES = [0, 1, 2, 3, 10, 1e300, -1, Number.NaN, Number.POSITIVE_INFINITY, STALE] as const;
-
-/** Series with gaps, resets, stale markers, NaN and infinities. */
-function randomSamples(random: () => number): MemorySamples {
-  const store = new MemorySamples();
-  for (const name of ['x', 'y_total', 'h_bucket', 'q'])
-    for (const a of ['1', '2', '3'])
-      for (const le of name === 'h_bucket' ? ['0.5', '2', '+Inf'] : ['']) {
-        const labels = labelsOf(['__name__', name], ['a', a], ...(le === '' ? [] : [['le', le] as const]));
-        for (let ms = 0; ms < 1_800_000; ms += 15_000)
-          if (random() < 0.8) store.add(labels, ms, VALUES[Math.floor(random() * VALUES.length)]!);
-      }
-  return store;
 }
 
 function mutated(text: string, random: () => number): string {
@@ -71,3 +56,41 @@ test(`${EXPRESSIONS} expressions (FUZZ_SEED=${SEED}) are answered or refused wit
   }
   expect(answered).toBeGreaterThan(EXPRESSIONS / 4);
 }, 3_600_000);
+
+/** A real Prometheus 3: PROMETHEUS=<its program>. */
+const PROMETHEUS = process.env.PROMETHEUS ?? '';
+
+if (PROMETHEUS !== '')
+  test(`${EXPRESSIONS} expressions (FUZZ_SEED=${SEED}) are answered as Prometheus answers them`, async () => {
+    const random = randomOf(SEED);
+    const startMs = Math.floor(Date.now() / 60_000) * 60_000 - 2_400_000;
+    const store = randomSamples(random, startMs);
+    const expressions = new PromqlExpressions(random, [startMs / 1000 + 600, startMs / 1000 + 1000], true);
+    const server = await PrometheusServer.start(PROMETHEUS);
+    const differences: string[] = [];
+    const options: QueryOptions = {
+      limits: { maxSeries: 10_000, maxSamples: 10_000_000, maxPoints: 10_000_000 },
+      isLate: () => false,
+    };
+    try {
+      await server.write(store);
+      for (let i = 0; i < EXPRESSIONS; i++) {
+        const text = expressions.expression(4);
+        const atMs = startMs + 900_000;
+        const range = { startMs: startMs + 600_000, endMs: startMs + 1_200_000, stepMs: 47_000 };
+        const ours = [
+          await instantQuery(store, text, atMs, options).catch((error: Error) => error),
+          await rangeQuery(store, text, range, options).catch((error: Error) => error),
+        ];
+        const theirs = [await server.instant(text, atMs), await server.range(text, range)];
+        for (const [of, answer] of ours.entries()) {
+          const difference = differenceFrom(theirs[of]!, answer);
+          if (difference !== undefined)
+            differences.push(`${of === 0 ? 'instant' : 'range'} ${text}: ${difference}`);
+        }
+      }
+    } finally {
+      await server.stop();
+    }
+    expect(differences).toEqual([]);
+  }, 3_600_000);
