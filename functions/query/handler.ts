@@ -4,6 +4,7 @@ import { withMetrics } from '../../shared/platform/meters';
 import { latestHandlers } from './latest';
 import { metricTableHandlers } from './metric-table';
 import { metricHandlers } from './metrics';
+import { promqlHandlers } from './promql';
 import { seriesHandlers } from './series';
 import { gatekeeper, status } from './stores';
 
@@ -12,6 +13,7 @@ const answer = httpHandler(gatekeeper, {
   ...metricTableHandlers,
   ...seriesHandlers,
   ...latestHandlers,
+  ...promqlHandlers,
 
   'GET /api/v1/status': async ({ tenant }) => reply(200, await status.of(tenant)),
 });

@@ -1,7 +1,9 @@
 import { isServerError, isThrottlingError, isTransientError } from '@smithy/core/retry';
+import { PromqlError } from '../promql/errors';
 import { IncompleteReadError } from '../query/incomplete';
 import { RefusedError } from '../registry/refused';
 import { HttpError } from './http';
+import { statusOfPromql } from './prometheus-failure';
 
 /**
  * The answer to whatever a handler throws: 4xx for what the client can mend, 503 for stores that fail, time out or
@@ -11,6 +13,7 @@ import { HttpError } from './http';
  */
 export function failureOf(error: unknown, requestId: string): HttpError {
   if (error instanceof HttpError) return error;
+  if (error instanceof PromqlError) return new HttpError(statusOfPromql(error), error.message);
   if (error instanceof RefusedError) return new HttpError(error.isTooLarge ? 413 : 400, error.message);
   if (error instanceof IncompleteReadError)
     return new HttpError(503, `${error.message}; partial=true reads the rest`, { 'retry-after': '10' });

@@ -7,9 +7,10 @@ import type { TenantMeter } from '../tenancy/tenant-meter';
 import type { Tenant, Tenants } from '../tenancy/tenants';
 import { keyOf } from './credentials';
 import { failureOf } from './failure';
-import { fitAnswer, HttpError, jsonBody, queryOf, replyError, withoutBody } from './http';
+import { fitAnswer, HttpError, jsonBody, parametersOf, queryOf, replyError, withoutBody } from './http';
 import { metered } from './metered';
 import { parse, parseQuery } from './parse';
+import { replyPrometheusError } from './prometheus-failure';
 import { ROUTES, type Route, type RouteKey, type RoutesByKey } from './routes';
 
 /** A request that its route has admitted: the key has the right, query and body are valid. */
@@ -68,11 +69,12 @@ async function answerEvent(
     const tenant = route.right === 'none' ? undefined : await authorize(gatekeeper, event, route.right);
     const answer = async () => {
       const maxBytes = tenant && meter.limits(tenant).bodyBytes;
+      const parameters = route.isForm ? parametersOf : queryOf;
       const request = {
         tenant,
         event,
         path: (event.pathParameters ?? {}) as Record<string, string>,
-        query: route.query && parseQuery(route.query, queryOf(event)),
+        query: route.query && parseQuery(route.query, parameters(event, maxBytes)),
         body: route.body && parse(route.body, jsonBody(event, maxBytes)),
       };
       return fitAnswer(await handle(request as never), event.headers['accept-encoding']);
@@ -89,7 +91,9 @@ async function answerEvent(
         status: failure.status,
         error: error as Error,
       });
-    return replyError(failure);
+    return routesByKey.get(event.routeKey)?.errors === 'prometheus'
+      ? replyPrometheusError(failure, error)
+      : replyError(failure);
   }
 }
 

@@ -215,3 +215,14 @@ function tooLarge(maxBytes: number): HttpError {
 export function queryOf(event: APIGatewayProxyEventV2): URLSearchParams {
   return new URLSearchParams(event.rawQueryString);
 }
+
+/**
+ * The parameters of a form body, then those of the query string: of a name that must not repeat, the body's counts.
+ *
+ * @throws {HttpError} as {@link bodyText}
+ */
+export function parametersOf(event: APIGatewayProxyEventV2, maxBytes = MAX_BODY_BYTES): URLSearchParams {
+  const isForm = /^application\/x-www-form-urlencoded\b/i.test(event.headers['content-type'] ?? '');
+  const form = new URLSearchParams(isForm ? bodyText(event, maxBytes) : '');
+  return new URLSearchParams([...form, ...queryOf(event)]);
+}

@@ -13,10 +13,14 @@ const ERRORS: Record<number, { readonly description: string; readonly isOf: (rou
   401: { description: 'The key is missing or not valid.', isOf: needsKey },
   403: { description: 'The key lacks the right.', isOf: needsKey },
   404: { description: 'The path, or what it names, does not exist.', isOf: needsKey },
+  422: {
+    description: 'The query fails, or exceeds a limit, which the message names.',
+    isOf: ({ errors }) => errors === 'prometheus',
+  },
   413: { description: 'The body, or the answer, is too large.', isOf: needsKey },
   415: {
     description: 'The content-encoding is not gzip.',
-    isOf: ({ body, rawBody }) => (body ?? rawBody) !== undefined,
+    isOf: ({ body, rawBody, isForm }) => (body ?? rawBody ?? isForm) !== undefined,
   },
   429: { description: 'A limit is reached: the message names it. See Retry-After.', isOf: needsKey },
   500: { description: 'A bug: the message and X-Request-Id have the id to report.', isOf: () => true },
@@ -47,6 +51,15 @@ export function openApiDocument(): Json {
     },
     required: ['error'],
   };
+  schemas.PrometheusError = {
+    type: 'object',
+    properties: {
+      status: { const: 'error' },
+      errorType: { type: 'string' },
+      error: { type: 'string' },
+    },
+    required: ['status', 'errorType', 'error'],
+  };
   return {
     openapi: '3.1.0',
     info: {
@@ -75,7 +88,7 @@ export function openApiDocument(): Json {
 }
 
 function operationOf(route: Route, schemas: Json): Json {
-  const { method, path, right, summary, query, body, rawBody, answer, refusal, status = 200 } = route;
+  const { method, path, right, summary, query, body, rawBody, isForm, answer, refusal, status = 200 } = route;
   const pathParameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: 'path',
@@ -107,6 +120,9 @@ function operationOf(route: Route, schemas: Json): Json {
         content: json(schemaOf(body, 'input', schemas)),
       },
     }),
+    ...(isForm && {
+      requestBody: { content: { 'application/x-www-form-urlencoded': { schema: { type: 'object' } } } },
+    }),
     ...(rawBody && { requestBody: { content: { [rawBody]: { schema: { type: 'string' } } } } }),
     responses: {
       [status]: {
@@ -114,7 +130,12 @@ function operationOf(route: Route, schemas: Json): Json {
         ...(answer && { content: json(schemaOf(answer, 'output', schemas)) }),
       },
       ...Object.fromEntries(
-        errors.map(([status]) => [status, { $ref: `#/components/responses/E${status}` }]),
+        errors.map(([status, { description }]) => [
+          status,
+          route.errors === 'prometheus'
+            ? { description, content: json({ $ref: '#/components/schemas/PrometheusError' }) }
+            : { $ref: `#/components/responses/E${status}` },
+        ]),
       ),
       ...(refusal && {
         400: {

@@ -8,6 +8,7 @@ import { metricRoutes } from './contract/metrics';
 import { monitoringRoutes } from './contract/monitoring';
 import { otlpRoutes } from './contract/otlp';
 import { prometheusRoutes } from './contract/prometheus';
+import { promqlRoutes } from './contract/promql';
 import type { Route } from './contract/route';
 import { seriesRoutes } from './contract/series';
 import { serviceRoutes } from './contract/services';
@@ -26,6 +27,7 @@ export const ROUTES = [
   ...metricTableRoutes,
   ...influxRoutes,
   ...prometheusRoutes,
+  ...promqlRoutes,
   ...otlpRoutes,
   ...seriesRoutes,
   ...hostRoutes,

@@ -17,6 +17,10 @@ export interface Route {
   readonly body?: z.ZodType;
   /** Content type of a body that is not JSON; its handler parses it. */
   readonly rawBody?: string;
+  /** Whether the parameters may come in a form body too, which counts before the query string. */
+  readonly isForm?: true;
+  /** Whose shape errors have. @default Mackerel's */
+  readonly errors?: 'prometheus';
   /** Schema of the JSON body of a 200; absent when the answer is not JSON. */
   readonly answer?: z.ZodType;
   /** Status of success. @default 200 */

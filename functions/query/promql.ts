@@ -1,0 +1,203 @@
+import type * as z from 'zod';
+import type { browsingQuery, instantParameters, rangeParameters } from '../../shared/http/contract/promql';
+import type { RouteHandlers } from '../../shared/http/handler';
+import { HttpError } from '../../shared/http/http';
+import { metricJson, prometheusAnswer, queryAnswer, truncated } from '../../shared/http/prometheus-answer';
+import { count } from '../../shared/platform/meters';
+import { PromqlError } from '../../shared/promql/errors';
+import { parsePromql, parseSelector } from '../../shared/promql/parser';
+import { prettyPromql } from '../../shared/promql/print';
+import { instantQuery, type QueryOptions, type QueryResult, rangeQuery } from '../../shared/promql/query';
+import { compareBytes, compareLabels } from '../../shared/promql/vectors';
+import { cardinality, findSeries, labelNames, labelValues, type Selector } from '../../shared/query/browse';
+import { SelectLimitError } from '../../shared/query/find-series';
+import { clampRange } from '../../shared/query/plan';
+import { Querier } from '../../shared/query/select';
+import type { Tenant } from '../../shared/tenancy/tenants';
+import { SELECT_LIMITS, TierSamples } from './sample-store';
+import { dependencies, retentionMs } from './stores';
+
+/** The API's own limit is 30 s. */
+const MAX_QUERY_MS = 25_000;
+/** Steps of a range query after its first. */
+const MAX_STEPS = 11_000;
+/** 5 million points take 45 MB. */
+const LIMITS = { maxSeries: 50_000, maxSamples: 10_000_000, maxPoints: 5_000_000 };
+
+type Evaluation = z.output<typeof instantParameters> | z.output<typeof rangeParameters>;
+
+async function answerQuery(
+  tenant: Tenant,
+  { timeout, lookback_delta: lookbackMs, limit, stats }: Evaluation,
+  atMs: number,
+  run: (store: TierSamples, options: QueryOptions) => Promise<QueryResult>,
+) {
+  const nowMs = Date.now();
+  if (timeout !== undefined && timeout <= 0)
+    throw new HttpError(400, 'invalid parameter "timeout": must be positive');
+  const budgetMs = timeout === undefined ? MAX_QUERY_MS : Math.min(timeout, MAX_QUERY_MS);
+  const store = new TierSamples(new Querier(dependencies, tenant), retentionMs, nowMs);
+  const options: QueryOptions = {
+    ...(lookbackMs !== undefined && lookbackMs > 0 && { lookbackMs }),
+    limits: LIMITS,
+    isLate: () => Date.now() - nowMs >= budgetMs,
+  };
+  const result = await within(budgetMs, run(store, options));
+  count('query', { Reads: 1, SamplesRead: result.samples });
+  return queryAnswer(result, limit, atMs, stats !== undefined && stats !== '');
+}
+
+/** Gives up waiting for reads of stores, which have limits of their own. */
+async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new PromqlError('timeout', 'query timed out in query execution')), ms);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function instant(tenant: Tenant, query: z.output<typeof instantParameters>) {
+  const atMs = query.time ?? Date.now();
+  return answerQuery(tenant, query, atMs, (store, options) =>
+    instantQuery(store, query.query, atMs, options),
+  );
+}
+
+function range(tenant: Tenant, query: z.output<typeof rangeParameters>) {
+  const { start: startMs, end: endMs, step: stepMs } = query;
+  const invalid = (name: string, message: string) =>
+    new HttpError(400, `invalid parameter ${JSON.stringify(name)}: ${message}`);
+  if (startMs === undefined) throw invalid('start', 'cannot parse "" to a valid timestamp');
+  if (endMs === undefined) throw invalid('end', 'cannot parse "" to a valid timestamp');
+  if (stepMs === undefined) throw invalid('step', 'cannot parse "" to a valid duration');
+  if (endMs < startMs) throw invalid('end', 'end timestamp must not be before start time');
+  if (stepMs <= 0)
+    throw invalid(
+      'step',
+      'zero or negative query resolution step widths are not accepted. Try a positive integer',
+    );
+  if (Math.floor((endMs - startMs) / stepMs) > MAX_STEPS)
+    throw new HttpError(
+      400,
+      'exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the query resolution (?step=XX)',
+    );
+  return answerQuery(tenant, query, startMs, (store, options) =>
+    rangeQuery(store, query.query, { startMs, endMs, stepMs }, options),
+  );
+}
+
+type Browsing = z.output<typeof browsingQuery>;
+
+function selectorsOf({ 'match[]': texts = [] }: Browsing): Selector[] {
+  return texts.map((text) => {
+    try {
+      return parseSelector(text).matchers;
+    } catch (error) {
+      if (!(error instanceof PromqlError)) throw error;
+      throw new HttpError(400, `invalid parameter "match[]": ${error.message}`);
+    }
+  });
+}
+
+/** The index of the series that may have samples between `start` and `end`. */
+function viewOf(tenant: Tenant, { start, end }: Pick<Browsing, 'start' | 'end'>) {
+  const nowMs = Date.now();
+  const asked = { fromMs: start ?? nowMs - retentionMs, toMs: (end ?? nowMs) + 1 };
+  if (asked.toMs <= asked.fromMs)
+    throw new HttpError(400, 'invalid parameter "end": end timestamp must not be before start time');
+  return new Querier(dependencies, tenant).view(clampRange(asked, nowMs, retentionMs));
+}
+
+async function series(tenant: Tenant, query: Browsing) {
+  const selectors = selectorsOf(query);
+  if (selectors.length === 0) throw new HttpError(400, 'no match[] parameter provided');
+  const view = await viewOf(tenant, query);
+  try {
+    const found = findSeries(view, selectors, SELECT_LIMITS).sort(compareLabels);
+    const { kept, warnings } = truncated(found, query.limit);
+    return prometheusAnswer(`[${kept.map(metricJson).join(',')}]`, { warnings });
+  } catch (error) {
+    if (error instanceof SelectLimitError) throw new HttpError(422, error.message);
+    throw error;
+  }
+}
+
+function answerNames(names: readonly string[], limit: number | undefined) {
+  const { kept, warnings } = truncated([...names].sort(compareBytes), limit);
+  return prometheusAnswer(JSON.stringify(kept), { warnings });
+}
+
+async function labels(tenant: Tenant, query: Browsing) {
+  const selectors = selectorsOf(query);
+  return answerNames(labelNames(await viewOf(tenant, query), selectors), query.limit);
+}
+
+/** A label's name in a path: as it is, or escaped as `U__`, where `_` is `__` and `_2e_` a code point. */
+function unescaped(name: string): string {
+  if (!/^U__(?:[A-Za-z0-9:]|__|_[0-9A-Fa-f]{1,6}_)*$/.test(name)) return name;
+  return name
+    .slice(3)
+    .replaceAll(/__|_([0-9A-Fa-f]+)_/g, (_, hex) =>
+      hex === undefined ? '_' : String.fromCodePoint(Math.min(Number.parseInt(hex, 16), 0x10ffff)),
+    );
+}
+
+const exemplars = async () => prometheusAnswer('[]');
+
+const format = async ({ query: { query } }: { readonly query: { readonly query: string } }) =>
+  prometheusAnswer(JSON.stringify(prettyPromql(parsePromql(query))));
+
+/** The release of Prometheus whose language and answers these are; Grafana asks for what it may use. */
+const BUILD = { version: '3.14.0', revision: '', branch: '', buildUser: '', buildDate: '', goVersion: '' };
+
+/** Prometheus' API. Series, names and values come from the tenant's index, without reading samples. */
+export const promqlHandlers: RouteHandlers = {
+  'GET /prometheus/api/v1/query': async ({ tenant, query }) => instant(tenant, query),
+  'POST /prometheus/api/v1/query': async ({ tenant, query }) => instant(tenant, query),
+  'GET /prometheus/api/v1/query_range': async ({ tenant, query }) => range(tenant, query),
+  'POST /prometheus/api/v1/query_range': async ({ tenant, query }) => range(tenant, query),
+  'GET /prometheus/api/v1/series': async ({ tenant, query }) => series(tenant, query),
+  'POST /prometheus/api/v1/series': async ({ tenant, query }) => series(tenant, query),
+  'GET /prometheus/api/v1/labels': async ({ tenant, query }) => labels(tenant, query),
+  'POST /prometheus/api/v1/labels': async ({ tenant, query }) => labels(tenant, query),
+  'GET /prometheus/api/v1/label/{name}/values': async ({ tenant, path, query }) => {
+    const selectors = selectorsOf(query);
+    const values = labelValues(await viewOf(tenant, query), unescaped(path.name), selectors);
+    return answerNames(values, query.limit);
+  },
+  // An empty list for a name would break Grafana.
+  'GET /prometheus/api/v1/metadata': async () => prometheusAnswer('{}'),
+  'GET /prometheus/api/v1/rules': async () => prometheusAnswer('{"groups":[]}'),
+  'GET /prometheus/api/v1/alerts': async () => prometheusAnswer('{"alerts":[]}'),
+  'GET /prometheus/api/v1/query_exemplars': exemplars,
+  'POST /prometheus/api/v1/query_exemplars': exemplars,
+  'GET /prometheus/api/v1/format_query': format,
+  'POST /prometheus/api/v1/format_query': format,
+  'GET /prometheus/api/v1/status/buildinfo': async () => prometheusAnswer(JSON.stringify(BUILD)),
+  'GET /prometheus/api/v1/status/tsdb': async ({ tenant, query }) => {
+    const nowMs = Date.now();
+    const view = await viewOf(tenant, {});
+    const found = cardinality(view, query.limit || 10);
+    const list = (counts: readonly { readonly name: string; readonly count: number }[]) =>
+      counts.map(({ name, count: value }) => ({ name, value }));
+    return prometheusAnswer(
+      JSON.stringify({
+        headStats: {
+          numSeries: found.series,
+          numLabelPairs: found.labelPairs,
+          chunkCount: 0,
+          minTime: nowMs - retentionMs,
+          maxTime: nowMs,
+        },
+        seriesCountByMetricName: list(found.seriesByName),
+        labelValueCountByLabelName: list(found.valuesByLabel),
+        memoryInBytesByLabelName: list(found.bytesByLabel),
+        seriesCountByLabelValuePair: list(found.seriesByPair),
+      }),
+    );
+  },
+};

@@ -1,0 +1,137 @@
+import * as z from 'zod';
+import { parseDurationMs } from '../../promql/numbers';
+import { PROMETHEUS } from './prometheus';
+import type { Route } from './route';
+
+/** ms; what a JavaScript date can hold. */
+const MAX_TIME_MS = 8.64e15;
+
+/** Seconds since epoch, with a fraction, or RFC 3339; as ms. An empty one counts as absent. */
+const time = z
+  .string()
+  .transform((text, context) => {
+    if (text === '') return undefined;
+    const isSeconds = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text);
+    const isDate = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/.test(text);
+    const ms = isSeconds ? Math.round(Number(text) * 1000) : isDate ? Date.parse(text) : Number.NaN;
+    if (Math.abs(ms) <= MAX_TIME_MS) return ms;
+    context.addIssue({
+      code: 'custom',
+      message: 'cannot parse to a valid timestamp; expected seconds since epoch or RFC 3339',
+      input: text,
+    });
+    return z.NEVER;
+  })
+  .meta({ examples: ['1435781451.781', '2015-07-01T20:10:51.781Z'] });
+
+/** Seconds, with a fraction, or `1h30m`; as ms. */
+const duration = z
+  .string()
+  .transform((text, context) => {
+    if (text === '') return undefined;
+    const isSeconds = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text);
+    const ms = isSeconds ? Math.trunc(Number(text) * 1000) : parseDurationMs(text);
+    if (typeof ms === 'number' && Math.abs(ms) <= MAX_TIME_MS) return ms;
+    context.addIssue({
+      code: 'custom',
+      message: 'cannot parse to a valid duration; expected seconds or a duration such as 1h30m',
+      input: text,
+    });
+    return z.NEVER;
+  })
+  .meta({ examples: ['60', '1h30m'] });
+
+const limit = z
+  .string()
+  .regex(/^\d{0,15}$/, 'must be a non-negative integer')
+  .transform(Number)
+  .optional()
+  .meta({ description: 'At most so many of the answer; 0: all.' });
+
+const selectors = z
+  .array(z.string())
+  .optional()
+  .meta({ description: 'Series selectors: the answer is about series that any of them selects.' });
+
+const evaluation = {
+  query: z.string().meta({ description: 'PromQL.' }),
+  timeout: duration.optional().meta({ description: 'At most 25 s, the default.' }),
+  limit,
+  lookback_delta: duration.optional().meta({ description: 'How long a sample stands. Default: 5 m.' }),
+  stats: z.string().optional().meta({ description: 'Any text: the answer tells what the query took.' }),
+};
+
+export const instantParameters = z.object({
+  ...evaluation,
+  time: time.optional().meta({ description: 'Default: now.' }),
+});
+export const rangeParameters = z.object({ ...evaluation, start: time, end: time, step: duration });
+const range = { start: time.optional(), end: time.optional() };
+export const browsingQuery = z.object({ 'match[]': selectors, ...range, limit });
+const exemplars = z.object({
+  query: z.string().optional(),
+  start: z.string().optional(),
+  end: z.string().optional(),
+});
+const formatted = z.object({ query: z.string() });
+const metadata = z.object({ limit, limit_per_metric: limit, metric: z.string().optional() });
+const cardinality = z.object({ limit });
+
+const success = z
+  .object({
+    status: z.literal('success'),
+    data: z.unknown(),
+    warnings: z.array(z.string()).optional(),
+    infos: z.array(z.string()).optional(),
+  })
+  .meta({ id: 'PrometheusAnswer' });
+
+const common = { right: 'read', function: 'query', answer: success, errors: 'prometheus' } as const;
+/** Parameters may come in a form too, which counts before the query string. */
+const posted = { ...common, method: 'POST', isForm: true } as const;
+const got = { ...common, method: 'GET' } as const;
+
+const summaries = {
+  query: 'Evaluate PromQL at one time',
+  range: 'Evaluate PromQL at every step of a range',
+  series: 'List series by selectors',
+  labels: 'List names of labels',
+  exemplars: 'List exemplars: there are none',
+  format: 'Format PromQL',
+};
+
+/** Prometheus' API for queries, as Grafana's data source uses it. */
+export const promqlRoutes = [
+  { ...got, path: `${PROMETHEUS}/query`, summary: summaries.query, query: instantParameters },
+  { ...posted, path: `${PROMETHEUS}/query`, summary: summaries.query, query: instantParameters },
+  { ...got, path: `${PROMETHEUS}/query_range`, summary: summaries.range, query: rangeParameters },
+  { ...posted, path: `${PROMETHEUS}/query_range`, summary: summaries.range, query: rangeParameters },
+  { ...got, path: `${PROMETHEUS}/series`, summary: summaries.series, query: browsingQuery },
+  { ...posted, path: `${PROMETHEUS}/series`, summary: summaries.series, query: browsingQuery },
+  { ...got, path: `${PROMETHEUS}/labels`, summary: summaries.labels, query: browsingQuery },
+  { ...posted, path: `${PROMETHEUS}/labels`, summary: summaries.labels, query: browsingQuery },
+  {
+    ...got,
+    path: `${PROMETHEUS}/label/{name}/values`,
+    summary: 'List values of a label',
+    query: browsingQuery,
+  },
+  { ...got, path: `${PROMETHEUS}/metadata`, summary: 'List types and units of metrics', query: metadata },
+  { ...got, path: `${PROMETHEUS}/rules`, summary: 'List rules: there are none' },
+  { ...got, path: `${PROMETHEUS}/alerts`, summary: 'List alerts of rules: there are none' },
+  { ...got, path: `${PROMETHEUS}/query_exemplars`, summary: summaries.exemplars, query: exemplars },
+  { ...posted, path: `${PROMETHEUS}/query_exemplars`, summary: summaries.exemplars, query: exemplars },
+  { ...got, path: `${PROMETHEUS}/format_query`, summary: summaries.format, query: formatted },
+  { ...posted, path: `${PROMETHEUS}/format_query`, summary: summaries.format, query: formatted },
+  {
+    ...got,
+    path: `${PROMETHEUS}/status/buildinfo`,
+    summary: 'Read the version of Prometheus that is spoken',
+  },
+  {
+    ...got,
+    path: `${PROMETHEUS}/status/tsdb`,
+    summary: 'Count series by name, label and pair',
+    query: cardinality,
+  },
+] as const satisfies readonly Route[];

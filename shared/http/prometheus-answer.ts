@@ -1,0 +1,97 @@
+import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import type { Labels } from '../model/labels';
+import { valueText } from '../promql/numbers';
+import type { QueryResult, QueryValue, ResultSeries } from '../promql/query';
+import { replyText } from './http';
+
+/** Remarks of one answer, at most. */
+const MAX_REMARKS = 10;
+
+export interface AnswerRemarks {
+  readonly warnings?: readonly string[];
+  readonly infos?: readonly string[];
+}
+
+/**
+ * A success as Prometheus answers it.
+ *
+ * @param json the data
+ */
+export function prometheusAnswer(
+  json: string,
+  { warnings = [], infos = [] }: AnswerRemarks = {},
+): APIGatewayProxyStructuredResultV2 {
+  const list = (name: string, texts: readonly string[]) =>
+    texts.length === 0 ? '' : `,"${name}":${JSON.stringify(texts.slice(0, MAX_REMARKS))}`;
+  return replyText(
+    200,
+    `{"status":"success","data":${json}${list('warnings', warnings)}${list('infos', infos)}}`,
+  );
+}
+
+const TRUNCATED = 'results truncated due to limit';
+
+/** Keeps the first of a list, with a warning when any are left out; 0 keeps all. */
+export function truncated<T>(
+  all: readonly T[],
+  limit = 0,
+): { readonly kept: readonly T[]; readonly warnings: string[] } {
+  return limit === 0 || all.length <= limit
+    ? { kept: all, warnings: [] }
+    : { kept: all.slice(0, limit), warnings: [TRUNCATED] };
+}
+
+/**
+ * The answer to a query.
+ *
+ * @param atMs the time of an instant query, which scalars and strings bear
+ */
+export function queryAnswer(
+  { value, warnings, infos, series, samples }: QueryResult,
+  limit: number | undefined,
+  atMs: number,
+  withStats: boolean,
+): APIGatewayProxyStructuredResultV2 {
+  const cut = value.type === 'vector' || value.type === 'matrix' ? truncated(value.series, limit) : undefined;
+  const shown = cut === undefined ? value : { ...value, series: cut.kept };
+  const stats = withStats
+    ? `,"stats":{"timings":{},"samples":{"totalQueryableSamples":${samples},"samplesRead":${samples},"peakSamples":${samples},"series":${series}}}`
+    : '';
+  return prometheusAnswer(
+    `{"resultType":"${value.type}","result":${resultJson(shown as QueryValue, atMs)}${stats}}`,
+    {
+      warnings: [...warnings, ...(cut?.warnings ?? [])],
+      infos,
+    },
+  );
+}
+
+function resultJson(value: QueryValue, atMs: number): string {
+  switch (value.type) {
+    case 'scalar':
+      return pair(atMs, value.values[0]!);
+    case 'string':
+      return `[${atMs / 1000},${JSON.stringify(value.value)}]`;
+    case 'vector':
+      return `[${value.series
+        .map(({ labels, values }) => `{"metric":${metricJson(labels)},"value":${pair(atMs, values[0]!)}}`)
+        .join(',')}]`;
+    case 'matrix':
+      return `[${value.series.map((each) => `{"metric":${metricJson(each.labels)},"values":[${pairs(each)}]}`).join(',')}]`;
+  }
+}
+
+function pairs({ timestamps, values }: ResultSeries): string {
+  const texts: string[] = new Array(timestamps.length);
+  for (let i = 0; i < timestamps.length; i++) texts[i] = pair(timestamps[i]!, values[i]!);
+  return texts.join(',');
+}
+
+function pair(ms: number, value: number): string {
+  return `[${ms / 1000},"${valueText(value)}"]`;
+}
+
+/** Labels as an object; `__proto__` is a label like any other. */
+export function metricJson(labels: Labels): string {
+  return JSON.stringify(Object.fromEntries(labels));
+}

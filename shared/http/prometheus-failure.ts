@@ -1,0 +1,32 @@
+import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import { PromqlError } from '../promql/errors';
+import { type HttpError, reply } from './http';
+
+const KINDS = { bad_data: 400, execution: 422, timeout: 503 } as const satisfies Record<
+  PromqlError['kind'],
+  number
+>;
+
+/** Prometheus' `errorType` by status, where the error itself does not tell. */
+const TYPES: Readonly<Record<number, string>> = {
+  400: 'bad_data',
+  401: 'unauthorized',
+  403: 'forbidden',
+  404: 'not_found',
+  413: 'execution',
+  422: 'execution',
+  429: 'execution',
+  503: 'unavailable',
+};
+
+/** The status of an error of a query. */
+export function statusOfPromql({ kind }: PromqlError): number {
+  return KINDS[kind];
+}
+
+/** Answers a failure as Prometheus does. An answer too large is 422: clients read the text of 400, 422 and 503 alone. */
+export function replyPrometheusError(failure: HttpError, cause: unknown): APIGatewayProxyStructuredResultV2 {
+  const status = failure.status === 413 ? 422 : failure.status;
+  const errorType = cause instanceof PromqlError ? cause.kind : (TYPES[status] ?? 'internal');
+  return reply(status, { status: 'error', errorType, error: failure.message }, failure.headers);
+}

@@ -1,0 +1,511 @@
+import { snappyCompress } from 'hysnappy';
+import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { OpenApiChecker } from '../support/openapi-checker';
+import { until } from '../support/until';
+import { encodeV1 } from '../unit/protocol/prometheus/messages';
+
+jest.setTimeout(120_000);
+
+interface Answer {
+  readonly status: string;
+  readonly data: unknown;
+  readonly errorType?: string;
+  readonly error?: string;
+  readonly warnings?: string[];
+  readonly infos?: string[];
+}
+
+interface Result {
+  readonly resultType: string;
+  readonly result: {
+    readonly metric: Record<string, string>;
+    readonly value?: [number, string];
+    readonly values?: [number, string][];
+  }[];
+}
+
+describe("Prometheus' API", () => {
+  let stack: LocalStack;
+  let checker: OpenApiChecker;
+  /** Whole minutes, so that subqueries and steps fall on samples. */
+  const nowMs = Math.floor(Date.now() / 60_000) * 60_000;
+  const now = nowMs / 1000;
+  const from = now - 300;
+
+  beforeAll(async () => {
+    stack = await startLocalStack({});
+    checker = new OpenApiChecker(
+      (await (await fetch(new URL('/openapi.json', stack.url))).json()) as Record<string, unknown>,
+    );
+    const requests = ['a:1', 'b:2'].flatMap((instance, i) =>
+      ['200', '500'].map((code, j) => ({
+        labels: [
+          ['__name__', 'http_requests_total'],
+          ['code', code],
+          ['instance', instance],
+          ['job', 'shop'],
+        ] as [string, string][],
+        samples: Array.from({ length: 21 }, (_, n) => ({
+          timestamp: nowMs - 300_000 + n * 15_000,
+          value: n * (i + 1) * (j + 1) * 15,
+        })),
+      })),
+    );
+    const dotted = {
+      labels: [
+        ['__name__', 'a.b'],
+        ['instance', 'a:1'],
+        ['job', 'shop'],
+      ] as [string, string][],
+      samples: [{ timestamp: nowMs, value: -0 }],
+    };
+    await fetch(new URL('/prometheus/api/v1/write', stack.url), {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${stack.apiKey}`,
+        'content-type': 'application/x-protobuf',
+        'content-encoding': 'snappy',
+      },
+      body: snappyCompress(encodeV1([...requests, dotted])),
+    });
+    await until(
+      'all series can be read',
+      () => get('/query', { query: 'count({job="shop"})', time: String(now) }),
+      ({ data }) => (data as Result).result[0]?.value?.[1] === '5',
+      60_000,
+    );
+  }, 180_000);
+
+  afterAll(async () => {
+    await stack?.stop();
+  }, 60_000);
+
+  const request = async (
+    method: 'GET' | 'POST',
+    path: string,
+    parameters: readonly (readonly [string, string])[],
+    inUrl = method === 'GET',
+  ): Promise<{ status: number; answer: Answer }> => {
+    const encoded = new URLSearchParams(
+      parameters.map(([name, value]): [string, string] => [name, value]),
+    ).toString();
+    const url = new URL(`/prometheus/api/v1${path}${inUrl ? `?${encoded}` : ''}`, stack.url);
+    const response = await fetch(url, {
+      method,
+      headers: {
+        // As Grafana's data source sends the key: the password of Basic.
+        authorization: `Basic ${Buffer.from(`grafana:${stack.apiKey}`).toString('base64')}`,
+        ...(method === 'POST' && { 'content-type': 'application/x-www-form-urlencoded' }),
+      },
+      ...(!inUrl && { body: encoded }),
+    });
+    const text = await response.text();
+    const template = `/prometheus/api/v1${path.replace(/^\/label\/[^/]+/, '/label/{name}')}`;
+    expect([
+      path,
+      checker.flawOf(method, template, response.status, response.headers.get('content-type'), text),
+    ]).toEqual([path, undefined]);
+    return { status: response.status, answer: JSON.parse(text) as Answer };
+  };
+
+  const get = async (path: string, parameters: Record<string, string> = {}) =>
+    (await request('GET', path, Object.entries(parameters))).answer;
+
+  test('an instant query answers vectors, scalars, strings and raw samples', async () => {
+    const rate = await get('/query', {
+      query: 'sum by (code) (irate(http_requests_total[5m]))',
+      time: String(now),
+    });
+    expect(rate).toEqual({
+      status: 'success',
+      data: {
+        resultType: 'vector',
+        result: [
+          { metric: { code: '200' }, value: [now, '3'] },
+          { metric: { code: '500' }, value: [now, '6'] },
+        ],
+      },
+    });
+    expect((await get('/query', { query: '-0', time: '1435781451.781' })).data).toEqual({
+      resultType: 'scalar',
+      result: [1435781451.781, '-0'],
+    });
+    expect((await get('/query', { query: '"x"', time: '2015-07-01T20:10:51.781Z' })).data).toEqual({
+      resultType: 'string',
+      result: [1435781451.781, 'x'],
+    });
+    expect(
+      (
+        await get('/query', {
+          query: 'http_requests_total{code="200",instance="a:1"}[30s]',
+          time: String(now),
+        })
+      ).data,
+    ).toEqual({
+      resultType: 'matrix',
+      result: [
+        {
+          metric: { __name__: 'http_requests_total', code: '200', instance: 'a:1', job: 'shop' },
+          values: [
+            [now - 15, '285'],
+            [now, '300'],
+          ],
+        },
+      ],
+    });
+    expect((await get('/query', { query: 'nope' })).data).toEqual({ resultType: 'vector', result: [] });
+    expect((await get('/query', { query: '{"a.b"}', time: String(now) })).data).toMatchObject({
+      result: [{ metric: { __name__: 'a.b' }, value: [now, '-0'] }],
+    });
+  });
+
+  test('a range query answers a matrix sorted by labels, cut by limit with a warning', async () => {
+    const parameters = { start: String(now - 120), end: String(now), step: '1m' };
+    const { data } = await get('/query_range', {
+      ...parameters,
+      query: 'sum by (instance) (http_requests_total)',
+    });
+    expect(data).toEqual({
+      resultType: 'matrix',
+      result: [
+        {
+          metric: { instance: 'a:1' },
+          values: [
+            [now - 120, '540'],
+            [now - 60, '720'],
+            [now, '900'],
+          ],
+        },
+        {
+          metric: { instance: 'b:2' },
+          values: [
+            [now - 120, '1080'],
+            [now - 60, '1440'],
+            [now, '1800'],
+          ],
+        },
+      ],
+    });
+    const cut = await get('/query_range', { ...parameters, query: 'http_requests_total', limit: '1' });
+    expect((cut.data as Result).result).toHaveLength(1);
+    expect(cut.warnings).toEqual(['results truncated due to limit']);
+    expect((await get('/query_range', { ...parameters, query: 'time()' })).data).toMatchObject({
+      result: [
+        {
+          metric: {},
+          values: [
+            [now - 120, String(now - 120)],
+            [now - 60, String(now - 60)],
+            [now, String(now)],
+          ],
+        },
+      ],
+    });
+    const gauge = await get('/query', {
+      query: 'rate({"a.b"}[5m] offset -1m) or rate({__name__=~"a.b|http_requests_total"}[5m])',
+    });
+    expect(gauge.status).toBe('success');
+  });
+
+  test.each<{
+    path: string;
+    parameters: Record<string, string>;
+    status: number;
+    errorType: string;
+    error: string;
+  }>([
+    { path: '/query', parameters: {}, status: 400, errorType: 'bad_data', error: 'query is missing' },
+    {
+      path: '/query',
+      parameters: { query: 'sum(' },
+      status: 400,
+      errorType: 'bad_data',
+      error: '1:5: parse error: unexpected end of input',
+    },
+    {
+      path: '/query',
+      parameters: { query: '1', time: 'noon' },
+      status: 400,
+      errorType: 'bad_data',
+      error: 'time: cannot parse',
+    },
+    {
+      path: '/query',
+      parameters: { query: 'topk(1e300, http_requests_total)' },
+      status: 422,
+      errorType: 'execution',
+      error: 'overflows int64',
+    },
+    {
+      path: '/query',
+      parameters: { query: 'http_requests_total', timeout: '0.001' },
+      status: 503,
+      errorType: 'timeout',
+      error: 'query timed out',
+    },
+    {
+      path: '/query_range',
+      parameters: { query: '1', start: '10', end: '5', step: '1' },
+      status: 400,
+      errorType: 'bad_data',
+      error: 'end timestamp must not be before start time',
+    },
+    {
+      path: '/query_range',
+      parameters: { query: '1', start: '0', end: '1', step: '0' },
+      status: 400,
+      errorType: 'bad_data',
+      error: 'zero or negative query resolution',
+    },
+    {
+      path: '/query_range',
+      parameters: { query: '1', start: '0', end: '11001', step: '1' },
+      status: 400,
+      errorType: 'bad_data',
+      error: 'exceeded maximum resolution of 11,000 points',
+    },
+    {
+      path: '/query_range',
+      parameters: { query: 'x[5m]', start: '0', end: '1', step: '1' },
+      status: 400,
+      errorType: 'bad_data',
+      error: 'invalid expression type "range vector"',
+    },
+    {
+      path: '/series',
+      parameters: {},
+      status: 400,
+      errorType: 'bad_data',
+      error: 'no match[] parameter provided',
+    },
+    {
+      path: '/series',
+      parameters: { 'match[]': '{}' },
+      status: 400,
+      errorType: 'bad_data',
+      error: 'must contain at least one non-empty matcher',
+    },
+    {
+      path: '/labels',
+      parameters: { limit: '-1' },
+      status: 400,
+      errorType: 'bad_data',
+      error: 'must be a non-negative integer',
+    },
+  ])('$path of $parameters is $status $errorType', async ({ path, parameters, status, errorType, error }) => {
+    const { status: found, answer } = await request('GET', path, Object.entries(parameters));
+    expect([found, answer]).toMatchObject([
+      status,
+      { status: 'error', errorType, error: expect.stringContaining(error) },
+    ]);
+  });
+
+  test('a request without a key, or to a path that is none, is refused', async () => {
+    const response = await fetch(new URL('/prometheus/api/v1/query?query=1', stack.url));
+    expect([response.status, await response.json()]).toMatchObject([
+      401,
+      { status: 'error', errorType: 'unauthorized' },
+    ]);
+    const write = await fetch(new URL('/prometheus/api/v1/metadata', stack.url), {
+      method: 'POST',
+      headers: { 'x-api-key': stack.apiKey },
+    });
+    expect(write.status).toBe(405);
+  });
+
+  test('series, names and values are browsed by selectors', async () => {
+    const found = await request('GET', '/series', [
+      ['match[]', '{code="500"}'],
+      ['match[]', '{"a.b"}'],
+      ['match[]', '{__name__=~"http.*",instance="a:1",code=~"5.."}'],
+    ]);
+    expect(found.answer.data).toEqual([
+      { __name__: 'a.b', instance: 'a:1', job: 'shop' },
+      { __name__: 'http_requests_total', code: '500', instance: 'a:1', job: 'shop' },
+      { __name__: 'http_requests_total', code: '500', instance: 'b:2', job: 'shop' },
+    ]);
+    expect((await get('/labels', { 'match[]': 'http_requests_total' })).data).toEqual([
+      '__name__',
+      'code',
+      'instance',
+      'job',
+    ]);
+    expect((await get('/label/__name__/values', { 'match[]': '{job="shop"}' })).data).toEqual([
+      'a.b',
+      'http_requests_total',
+    ]);
+    expect((await get('/label/code/values', {})).data).toEqual(['200', '500']);
+    expect((await get('/label/U__code/values', {})).data).toEqual(['200', '500']);
+    expect((await get('/label/nope/values', {})).data).toEqual([]);
+    const cut = await get('/label/code/values', { limit: '1' });
+    expect([cut.data, cut.warnings]).toEqual([['200'], ['results truncated due to limit']]);
+    expect((await get('/status/tsdb', { limit: '1' })).data).toMatchObject({
+      headStats: { numSeries: expect.any(Number) },
+      seriesCountByMetricName: [{ name: 'http_requests_total', value: 4 }],
+    });
+    expect((await get('/format_query', { query: 'sum(x)by(a)' })).data).toBe('sum by (a) (x)');
+  });
+
+  const range = [
+    ['start', String(from)],
+    ['end', String(now)],
+  ] as const;
+
+  /** Requests as Grafana 13's Prometheus data source makes them, and what it needs of the answers. */
+  test.each<{
+    moment: string;
+    method: 'GET' | 'POST';
+    path: string;
+    parameters: readonly (readonly [string, string])[];
+    /** POST with all in the URL and an empty body. */
+    inUrl?: boolean;
+    isFit: (data: never) => boolean;
+  }>([
+    {
+      moment: 'save and test',
+      method: 'POST',
+      path: '/query',
+      parameters: [
+        ['query', '1+1'],
+        ['time', '4'],
+      ],
+      isFit: (data: { result: unknown }) => JSON.stringify(data.result) === '[4,"2"]',
+    },
+    {
+      moment: 'save and test',
+      method: 'GET',
+      path: '/status/buildinfo',
+      parameters: [],
+      isFit: (data: { version: string; features?: unknown }) =>
+        /^[3-9]\.\d+\.\d+$/.test(data.version) && data.features === undefined,
+    },
+    {
+      moment: 'opening',
+      method: 'GET',
+      path: '/rules',
+      parameters: [],
+      isFit: (data: { groups: unknown[] }) => data.groups.length === 0,
+    },
+    {
+      moment: 'opening',
+      method: 'POST',
+      path: '/query_exemplars',
+      parameters: [
+        ['query', 'test'],
+        ['start', String(nowMs)],
+        ['end', String(nowMs + 1)],
+      ],
+      isFit: (data: unknown[]) => data.length === 0,
+    },
+    {
+      moment: 'metric browser',
+      method: 'GET',
+      path: '/label/__name__/values',
+      parameters: [['limit', '40000'], ...range],
+      isFit: (data: string[]) => data.includes('http_requests_total'),
+    },
+    {
+      moment: 'metric browser',
+      method: 'POST',
+      path: '/labels',
+      parameters: [['limit', '40000'], ...range],
+      isFit: (data: string[]) => data.includes('code'),
+    },
+    {
+      moment: 'builder',
+      method: 'GET',
+      path: '/label/code/values',
+      parameters: [['limit', '40000'], ...range, ['match[]', '{__name__="http_requests_total"}']],
+      isFit: (data: string[]) => data.length === 2,
+    },
+    {
+      moment: 'editor',
+      method: 'GET',
+      path: '/metadata',
+      parameters: [['limit', '40000']],
+      isFit: (data: Record<string, unknown[]>) => Object.values(data).every((list) => list.length > 0),
+    },
+    {
+      moment: 'series of the browser',
+      method: 'POST',
+      path: '/series',
+      parameters: [['match[]', '{__name__!=""}'], ...range, ['limit', '40000']],
+      isFit: (data: unknown[]) => data.length >= 5,
+    },
+    {
+      moment: 'suggestions',
+      method: 'POST',
+      path: '/labels',
+      parameters: [...range, ['match[]', '{__name__="http_requests_total"}']],
+      inUrl: true,
+      isFit: (data: string[]) => data.length === 4,
+    },
+    {
+      moment: 'panel',
+      method: 'POST',
+      path: '/query_range',
+      parameters: [['query', 'rate(http_requests_total[1m])'], ...range, ['step', '15']],
+      isFit: (data: Result) => data.resultType === 'matrix' && data.result.length === 4,
+    },
+    {
+      moment: 'stat panel',
+      method: 'POST',
+      path: '/query',
+      parameters: [
+        ['query', 'http_requests_total'],
+        ['time', `${now}.000`],
+      ],
+      isFit: (data: Result) => data.resultType === 'vector' && typeof data.result[0]!.value![1] === 'string',
+    },
+    {
+      moment: 'alert rule',
+      method: 'POST',
+      path: '/query',
+      parameters: [
+        ['query', 'http_requests_total > 1e9'],
+        ['time', String(now)],
+        ['timeout', '30s'],
+      ],
+      isFit: (data: Result) => data.result.length === 0,
+    },
+    {
+      moment: 'variable of label values',
+      method: 'GET',
+      path: '/label/instance/values',
+      parameters: [...range, ['match[]', 'http_requests_total{code=~"200|500"}']],
+      isFit: (data: string[]) => data.join() === 'a:1,b:2',
+    },
+    {
+      moment: 'variable of a query',
+      method: 'POST',
+      path: '/query',
+      parameters: [
+        ['query', 'topk(1, http_requests_total)'],
+        ['time', String(now)],
+      ],
+      isFit: (data: Result) => data.result.length === 1,
+    },
+    {
+      moment: 'dashboard with a variable of all',
+      method: 'POST',
+      path: '/query_range',
+      parameters: [
+        ['query', 'sum(http_requests_total{instance=~"(a:1|b:2)",code=~".+"}) by (code)'],
+        ...range,
+        ['step', '60'],
+      ],
+      isFit: (data: Result) => data.result.length === 2,
+    },
+    {
+      moment: 'builder in old releases',
+      method: 'GET',
+      path: '/labels',
+      parameters: range,
+      isFit: (data: string[]) => data.length > 0,
+    },
+  ])('Grafana, $moment: $method $path', async ({ method, path, parameters, inUrl, isFit }) => {
+    const { status, answer } = await request(method, path, parameters, inUrl);
+    expect([status, answer.status]).toEqual([200, 'success']);
+    expect([answer.data, isFit(answer.data as never)]).toEqual([answer.data, true]);
+  });
+});
