@@ -8,6 +8,7 @@ import { benchHistory } from './bench/history';
 import { benchHttp } from './bench/http';
 import { benchIngest } from './bench/ingest';
 import { benchNoisy } from './bench/noisy';
+import { benchPromql } from './bench/promql';
 import { benchQuery } from './bench/query';
 import { benchScale } from './bench/scale';
 import { benchIndex } from './bench/series-index';
@@ -35,6 +36,7 @@ const benchmarks: readonly Benchmark[] = [
   { name: 'flush', summary: 'samples a second from memory to DynamoDB, beside ingest', run: benchFlush },
   { name: 'query', summary: 'reads from each tier, at rest and beside ingest', run: benchQuery },
   { name: 'history', summary: 'reads of an hour to 460 days, of a series and of a host', run: benchHistory },
+  { name: 'promql', summary: 'PromQL over 1,000 sources, beside Prometheus', run: benchPromql },
   {
     name: 'index',
     summary: 'the index of series: bytes, write units, memory, look-ups',

@@ -1,0 +1,194 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { snappyCompress } from 'hysnappy';
+import { Catalogue } from '../../shared/catalogue/catalogue';
+import { encodeChunk, encodeFrame, type SampleFrame } from '../../shared/codec';
+import { Manifest } from '../../shared/cold/manifest';
+import { connectHot } from '../../shared/hot/connection';
+import { HotTier } from '../../shared/hot/hot-tier';
+import { gather } from '../../shared/model/block-layout';
+import { type Labels, labelsOf, sourceOf } from '../../shared/model/labels';
+import { type Layout, layoutOf, packLayout } from '../../shared/model/layout';
+import {
+  dayOf,
+  type GroupId,
+  groupIdOf,
+  type PartitionRef,
+  partitionOf,
+  sourceIdOf,
+} from '../../shared/model/placement';
+import { ENV } from '../../shared/platform/names';
+import { parseSettings } from '../../shared/platform/settings';
+import { LossWatch } from '../../shared/recovery/loss-watch';
+import { RecoveryTable } from '../../shared/recovery/recovery-table';
+import { ApiKeys } from '../../shared/tenancy/api-keys';
+import { Tenants } from '../../shared/tenancy/tenants';
+import { revisionOf, WarmTier } from '../../shared/warm/warm-tier';
+import type { Stores } from './stores';
+
+/** Sources scraped every 15 s: an hour in memory, the hour before in the warm table. */
+export interface PromqlData {
+  readonly apiKey: string;
+  /** ms; each range is an hour and lies in one tier. */
+  readonly ranges: Readonly<Record<'hot' | 'warm', { readonly fromMs: number; readonly toMs: number }>>;
+  /** Remote write requests of the same samples, of some sources each. */
+  readonly requests: () => Generator<Uint8Array>;
+}
+
+const SCRAPE_MS = 15_000;
+const HOUR_MS = 3_600_000;
+const MODES = ['user', 'system', 'idle', 'iowait'];
+/** Series `y_total` of each source, beside one `x_total`. */
+const CORES = 10;
+const SETTINGS = parseSettings({});
+/** As Kinesis numbers records. */
+const FIRST_SEQUENCE = 49590338271490256608559692538361571095921575989136588898n;
+/** Sources of one remote write request. */
+const SOURCES_A_REQUEST = 50;
+
+interface SourcePlace {
+  readonly group: GroupId;
+  readonly ref: PartitionRef;
+  readonly layout: Layout;
+  /** By how much each series grows in a scrape. */
+  readonly steps: Float64Array;
+}
+
+function seriesOf(i: number): Labels[] {
+  const target = [
+    ['instance', `10.0.${i >> 8}.${i & 255}:9100`],
+    ['job', 'node'],
+  ] as const;
+  return [
+    labelsOf(['__name__', 'x_total'], ...target, ['mode', MODES[i % MODES.length]!]),
+    ...Array.from({ length: CORES }, (_, core) =>
+      labelsOf(['__name__', 'y_total'], ...target, ['core', String(core)]),
+    ),
+  ];
+}
+
+function valueAt(step: number, ms: number): number {
+  // A counter that begins again every 37 minutes.
+  return Math.round((ms % 2_220_000) / SCRAPE_MS) * step;
+}
+
+export async function writePromqlData(
+  { address, environment, redisUrl }: Stores,
+  sources: number,
+  nowMs: number,
+): Promise<PromqlData> {
+  const dynamodb = new DynamoDBClient(address);
+  const client = connectHot(redisUrl);
+  try {
+    const meta = { client: dynamodb, name: environment[ENV.metaTable]! };
+    const hot = new HotTier(client, SETTINGS.streamRetention);
+    const warm = new WarmTier({ client: dynamodb, name: environment[ENV.warmTable]! }, SETTINGS.warmTtl);
+    const catalogue = new Catalogue(meta, SETTINGS.retention);
+    const manifest = new Manifest(meta);
+    const tenants = new Tenants(meta);
+    const losses = new LossWatch({ hot, table: new RecoveryTable(meta), tenants, lanes: 1, now: Date.now });
+    const tenant = await tenants.create('promql', SETTINGS.partitions);
+    const { key: apiKey } = await new ApiKeys(meta).create({ tenant: 'promql', rights: ['read'] });
+    const toMs = Math.floor(nowMs / 60_000) * 60_000;
+    const hotFromMs = Math.floor((toMs - HOUR_MS) / HOUR_MS) * HOUR_MS;
+    const warmFromMs = hotFromMs - 2 * HOUR_MS;
+    const places: SourcePlace[] = [];
+    for (let i = 0; i < sources; i++) {
+      const layout = layoutOf(seriesOf(i));
+      const sourceId = sourceIdOf(tenant.id, sourceOf.labels(layout.series[0]!));
+      const group = groupIdOf(sourceId, 0, 0);
+      const ref = { tenantId: tenant.id, partition: partitionOf(sourceId, SETTINGS.partitions) };
+      const place = {
+        group,
+        ref,
+        layout,
+        steps: Float64Array.from(layout.series, (_, column) => 1 + ((i * 31 + column * 7) % 97)),
+      };
+      places.push(place);
+      const { packed } = packLayout(layout.bytes);
+      await catalogue.put(tenant.id, { group, id: layout.id, packed, firstMs: warmFromMs }, SETTINGS.window);
+      await losses.resolve(ref);
+      for (let at = hotFromMs; at < toMs; at += HOUR_MS)
+        await hot.append(ref, {
+          arrivalMs: at,
+          layouts: new Map([[layout.id, packLayout(layout.bytes)]]),
+          windows: [
+            {
+              group,
+              windowStart: at,
+              frames: framesOf(place, at, Math.min(at + HOUR_MS, toMs)).map(encodeFrame),
+            },
+          ],
+        });
+      for (let at = warmFromMs; at < hotFromMs; at += HOUR_MS) {
+        await manifest.announce(ref, dayOf(at));
+        const chunk = encodeChunk(gather(layout, [layout], framesOf(place, at, at + HOUR_MS)));
+        const item = { group, windowStart: at, layer: 0, startMs: at, chunk, revision: revisionOf(chunk) };
+        await warm.put(ref, dayOf(at), item, undefined);
+      }
+    }
+    return {
+      apiKey,
+      ranges: {
+        // A window of five minutes before the first step lies in the same tier.
+        hot: { fromMs: Math.max(hotFromMs + 300_000, toMs - HOUR_MS), toMs },
+        warm: { fromMs: hotFromMs - HOUR_MS, toMs: hotFromMs },
+      },
+      requests: () => remoteWrites(places, warmFromMs, toMs),
+    };
+  } finally {
+    client.disconnect();
+    dynamodb.destroy();
+  }
+}
+
+/** One frame a scrape of `[fromMs, toMs)`. */
+function framesOf({ layout, steps }: SourcePlace, fromMs: number, toMs: number): SampleFrame[] {
+  const frames: SampleFrame[] = [];
+  for (let at = fromMs; at < toMs; at += SCRAPE_MS) {
+    const values = steps.map((step) => valueAt(step, at));
+    frames.push({
+      kind: 'samples',
+      layout: layout.idBytes,
+      timestamp: at,
+      version: { arrivalMs: at + 700, sequence: FIRST_SEQUENCE + BigInt(at) * 2n ** 20n },
+      values: new Uint8Array(values.buffer),
+    });
+  }
+  return frames;
+}
+
+/** Remote write 1.0 requests of the same samples. */
+function* remoteWrites(places: readonly SourcePlace[], fromMs: number, toMs: number): Generator<Uint8Array> {
+  for (let i = 0; i < places.length; i += SOURCES_A_REQUEST)
+    yield snappyCompress(
+      Buffer.concat(
+        places.slice(i, i + SOURCES_A_REQUEST).flatMap(({ layout, steps }) =>
+          layout.series.map((labels, column) => {
+            const parts = labels.map((pair) =>
+              field(1, Buffer.concat(pair.map((text, part) => field(part + 1, Buffer.from(text))))),
+            );
+            for (let at = fromMs; at < toMs; at += SCRAPE_MS)
+              parts.push(sample(valueAt(steps[column]!, at), at));
+            return field(1, Buffer.concat(parts));
+          }),
+        ),
+      ),
+    );
+}
+
+function sample(value: number, ms: number): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeDoubleLE(value);
+  return field(2, Buffer.concat([Buffer.of(9), bytes, Buffer.of(16), varint(ms)]));
+}
+
+function field(number: number, bytes: Buffer): Buffer {
+  return Buffer.concat([Buffer.of((number << 3) | 2), varint(bytes.length), bytes]);
+}
+
+function varint(value: number): Buffer {
+  const bytes: number[] = [];
+  let rest = value;
+  for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push((rest % 128) | 128);
+  return Buffer.from([...bytes, rest]);
+}
