@@ -1,7 +1,8 @@
 import type * as z from 'zod';
 import type { metricTableQuery } from '../../shared/http/contract/metric-table';
 import type { RouteHandlers } from '../../shared/http/handler';
-import { reply } from '../../shared/http/http';
+import { reply, replyText } from '../../shared/http/http';
+import { JsonWriter } from '../../shared/http/json-writer';
 import { labelValue, METRIC_NAME, metricOf } from '../../shared/model/labels';
 import { equals, isIn } from '../../shared/model/matcher';
 import { count } from '../../shared/platform/meters';
@@ -45,7 +46,16 @@ async function readTable(
   const samples = names.map((each) => samplesOf(blocks, metricOf(source, each)));
   const { times, values } = seriesTable(samples, stepMs, aggregate);
   count('query', { Reads: 1, SamplesRead: values.length * times.length });
-  const series = names.map((each, i) => ({ name: each, values: values[i] }));
-  const missing = missingSinceMs === undefined ? {} : { missing: { arrivedSinceMs: missingSinceMs } };
-  return reply(200, { times, series, ...missing }, { 'server-timing': serverTiming(tiers, range) });
+  const json = new JsonWriter().raw('{"times":').numbers(times).raw(',"series":[');
+  names.forEach((each, i) => {
+    json
+      .raw(i === 0 ? '{"name":' : ',{"name":')
+      .value(each)
+      .raw(',"values":')
+      .numbers(values[i]!)
+      .raw('}');
+  });
+  json.raw(']');
+  if (missingSinceMs !== undefined) json.raw(`,"missing":{"arrivedSinceMs":${missingSinceMs}}`);
+  return replyText(200, json.raw('}').text(), { 'server-timing': serverTiming(tiers, range) });
 }

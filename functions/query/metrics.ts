@@ -2,7 +2,8 @@ import type * as z from 'zod';
 import { metricNames } from '../../shared/catalogue/source-series';
 import type { metricsQuery } from '../../shared/http/contract/metrics';
 import type { RouteHandlers } from '../../shared/http/handler';
-import { HttpError, reply } from '../../shared/http/http';
+import { HttpError, reply, replyText } from '../../shared/http/http';
+import { JsonWriter } from '../../shared/http/json-writer';
 import { type Labels, labelsKey, METRIC_NAME, metricOf, sourceOf } from '../../shared/model/labels';
 import { equals } from '../../shared/model/matcher';
 import type { TimeRange } from '../../shared/model/selection';
@@ -91,10 +92,19 @@ async function readMetric(
 }
 
 function answerOf({ shown, missingSinceMs, tiers, range }: MetricRead, secondsOf: (ms: number) => number) {
-  const missing =
-    missingSinceMs === undefined ? {} : { missing: { arrivedSince: Math.floor(missingSinceMs / 1000) } };
-  const metrics = Array.from(shown.timestamps, (ms, i) => ({ time: secondsOf(ms), value: shown.values[i] }));
-  return reply(200, { metrics, ...missing }, { 'server-timing': serverTiming(tiers!, range) });
+  const { timestamps, values } = shown;
+  const json = new JsonWriter().raw('{"metrics":[');
+  for (let i = 0; i < timestamps.length; i++)
+    json
+      .raw(i === 0 ? '{"time":' : ',{"time":')
+      .number(secondsOf(timestamps[i]!))
+      .raw(',"value":')
+      .number(values[i]!)
+      .raw('}');
+  json.raw(']');
+  if (missingSinceMs !== undefined)
+    json.raw(`,"missing":{"arrivedSince":${Math.floor(missingSinceMs / 1000)}}`);
+  return replyText(200, json.raw('}').text(), { 'server-timing': serverTiming(tiers!, range) });
 }
 
 async function namesOf({ tenant, labels, mustExist }: RegisteredSource) {

@@ -161,7 +161,7 @@ export class QueryInstances {
 
   private fetch(port: number, path: string, apiKey: string) {
     return new Promise<{ response: IncomingMessage; body: Buffer }>((resolve, reject) => {
-      const headers = { 'x-api-key': apiKey, 'accept-encoding': 'gzip' };
+      const headers = { 'x-api-key': apiKey };
       const request = get({ host: '127.0.0.1', port, path, headers, agent: this.agent }, (response) => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));

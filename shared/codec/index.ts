@@ -2,6 +2,7 @@
 export {
   blockFromFrames,
   eraseSamples,
+  joinBlocks,
   LEFT_OUT,
   mergeBlocks,
   type PlacedFrame,
@@ -13,6 +14,7 @@ export {
 export { type ChunkReader, encodeChunk, openChunk } from './chunk';
 export {
   decodeFrame,
+  decodeFrameColumns,
   decodeVersion,
   encodeFrame,
   encodeVersion,

@@ -1,4 +1,12 @@
-import { decodeFrame, sampleCount } from '../codec';
+import {
+  type Block,
+  blockFromFrames,
+  decodeFrame,
+  decodeFrameColumns,
+  layoutOfFrame,
+  type PlacedFrame,
+  sampleCount,
+} from '../codec';
 import { gather } from '../model/block-layout';
 import { type Id, idText } from '../model/id';
 import { type Layout, unionLayout } from '../model/layout';
@@ -57,22 +65,19 @@ export async function readHot(
   const blocks = await mapLimited(windows.flat(), PARALLEL, async ({ ref, group, windowStart, frames }) => {
     const encoded = frames ?? (await hot.allFrames(ref, group, windowStart));
     if (encoded.length === 0) return undefined;
-    const decoded = encoded.map(decodeFrame);
-    const ids = [...new Set(decoded.map(({ layout }) => idText(layout)))];
+    const ids = [...new Set(encoded.map((frame) => idText(layoutOfFrame(frame))))];
     const layouts = await mapLimited(
       ids,
       PARALLEL,
       async (id) => known.get(id) ?? (await hot.layout(ref, id)) ?? layoutOf(group, id),
     );
-    const layout = unionLayout(layouts);
-    const whole = gather(layout, layouts, decoded);
-    const block = pickSeries({ block: whole, layout }, wanted);
+    const picked = pickColumns(encoded, layouts, wanted) ?? pickWhole(encoded, layouts, wanted);
     return (
-      block && {
+      picked.block && {
         place: hot.keyOf(ref, group, windowStart),
         bytes: encoded.reduce((sum, frame) => sum + frame.length, 0),
-        samples: sampleCount(whole),
-        block,
+        samples: picked.samples,
+        block: picked.block,
       }
     );
   });
@@ -88,6 +93,63 @@ export async function readHot(
     blocks: blocks.filter((block) => block !== undefined),
     marks: [...marks, ...after],
     left: lefts,
+  };
+}
+
+interface Picked {
+  /** Undefined when the frames have none of the wanted series. */
+  readonly block: Block | undefined;
+  readonly samples: number;
+}
+
+/** Decodes frames and picks the wanted series. */
+function pickWhole(encoded: readonly Uint8Array[], layouts: readonly Layout[], wanted: Layout): Picked {
+  const layout = unionLayout(layouts);
+  const block = gather(layout, layouts, encoded.map(decodeFrame));
+  return { block: pickSeries({ block, layout }, wanted), samples: sampleCount(block) };
+}
+
+/**
+ * Decodes the columns of the wanted series alone.
+ *
+ * @returns undefined when most are wanted, or a frame has none that could be told without the others
+ */
+function pickColumns(
+  encoded: readonly Uint8Array[],
+  layouts: readonly Layout[],
+  wanted: Layout,
+): Picked | undefined {
+  const places = new Map<Id, ReturnType<typeof placesOf>>();
+  for (const layout of layouts) {
+    const place = placesOf(layout, wanted);
+    if (2 * place.columns.length > layout.series.length) return undefined;
+    places.set(layout.id, place);
+  }
+  const placed: PlacedFrame[] = [];
+  let samples = 0;
+  for (const bytes of encoded) {
+    const { columns, positions, seriesCount } = places.get(idText(layoutOfFrame(bytes)))!;
+    samples += seriesCount;
+    const frame = decodeFrameColumns(bytes, columns);
+    if (frame === undefined) return undefined;
+    if (columns.length > 0) placed.push({ frame, positions });
+  }
+  if (placed.length === 0) return { block: undefined, samples };
+  return { block: blockFromFrames(wanted.idBytes, wanted.series.length, placed), samples };
+}
+
+/** The columns of `layout` that are wanted, ascending, and for each its column in `wanted`. */
+function placesOf({ columns, series }: Layout, wanted: Layout) {
+  const found: [column: number, position: number][] = [];
+  for (const [key, position] of wanted.columns) {
+    const column = columns.get(key);
+    if (column !== undefined) found.push([column, position]);
+  }
+  found.sort(([a], [b]) => a - b);
+  return {
+    columns: Uint32Array.from(found, ([column]) => column),
+    positions: Uint32Array.from(found, ([, position]) => position),
+    seriesCount: series.length,
   };
 }
 

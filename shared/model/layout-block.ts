@@ -1,4 +1,4 @@
-import { type Block, type ChunkReader, LEFT_OUT, mergeBlocks, relayout } from '../codec';
+import { type Block, type ChunkReader, joinBlocks, LEFT_OUT, mergeBlocks, relayout } from '../codec';
 import { inLayout } from './block-layout';
 import { type Layout, unionLayout } from './layout';
 
@@ -17,12 +17,14 @@ const MAX_SINGLE_SERIES = 4;
  * @returns a block of the wanted layout; undefined when `block` has none of its series
  */
 export function pickSeries({ block, layout }: LayoutBlock, wanted: Layout): Block | undefined {
+  if (layout.id === wanted.id) return block;
   const positions = positionsOf(layout, wanted);
   return positions && relayout(block, wanted.idBytes, wanted.series.length, positions);
 }
 
 /** Picks series out of a chunk as {@link pickSeries} does, and decodes no more than that takes. */
 export function pickFromChunk(chunk: ChunkReader, layout: Layout, wanted: Layout): Block | undefined {
+  if (layout.id === wanted.id) return chunk.block();
   if (wanted.series.length > MAX_SINGLE_SERIES) {
     const positions = positionsOf(layout, wanted);
     return positions && relayout(chunk.block(), wanted.idBytes, wanted.series.length, positions);
@@ -43,11 +45,27 @@ function positionsOf(layout: Layout, wanted: Layout): Uint32Array | undefined {
   return positions.every((position) => position === LEFT_OUT) ? undefined : positions;
 }
 
-/** Merges blocks of one layout, pair by pair: each sample is copied a logarithmic number of times. */
+/** Merges blocks of one layout: those that overlap in time with each other, and the results are joined. */
 export function mergeAll(blocks: readonly Block[]): Block | undefined {
   if (blocks.length <= 1) return blocks[0];
+  if (blocks.some(({ tombstones }) => tombstones.length > 0)) return mergePairs(blocks);
+  const full = blocks.filter(({ timestamps }) => timestamps.length > 0);
+  if (full.length <= 1) return full[0] ?? blocks[0];
+  const runs: Block[][] = [];
+  let endMs = -Infinity;
+  for (const block of full.sort((a, b) => a.timestamps[0]! - b.timestamps[0]!)) {
+    if (block.timestamps[0]! > endMs) runs.push([block]);
+    else runs.at(-1)!.push(block);
+    endMs = Math.max(endMs, block.timestamps.at(-1)!);
+  }
+  return joinBlocks(runs.map(mergePairs));
+}
+
+/** Merges blocks, at least one, pair by pair: each sample is copied a logarithmic number of times. */
+function mergePairs(blocks: readonly Block[]): Block {
+  if (blocks.length === 1) return blocks[0]!;
   const middle = blocks.length >> 1;
-  return mergeBlocks(mergeAll(blocks.slice(0, middle))!, mergeAll(blocks.slice(middle))!);
+  return mergeBlocks(mergePairs(blocks.slice(0, middle)), mergePairs(blocks.slice(middle)));
 }
 
 /** Merges blocks, at least one, into the union of their layouts, pair by pair. */

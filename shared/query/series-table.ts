@@ -2,12 +2,12 @@ import { type Labels, labelsKey } from '../model/labels';
 import type { LayoutBlock } from '../model/layout-block';
 import { type Aggregate, downsample, type Samples } from './downsample';
 
-/** Series side by side: for each time at which any of them has a value, a value or null of each. */
+/** Series side by side: for each time at which any of them has a value, a value of each. */
 export interface SeriesTable {
   /** ms since epoch, ascending. */
-  readonly times: readonly number[];
-  /** One row of values for each series, as long as `times`. */
-  readonly values: readonly (readonly (number | null)[])[];
+  readonly times: ArrayLike<number>;
+  /** One row of values for each series, as long as `times`; NaN where a series has none. */
+  readonly values: readonly ArrayLike<number>[];
 }
 
 /**
@@ -21,18 +21,34 @@ export function seriesTable(
   aggregate?: Aggregate,
 ): SeriesTable {
   const series = samples.map((each) => (stepMs === undefined ? each : downsample(each, stepMs, aggregate)));
-  const times = [...new Set(series.flatMap(({ timestamps }) => Array.from(timestamps)))].sort(
-    (a, b) => a - b,
-  );
-  const rowOf = new Map(times.map((time, row) => [time, row]));
+  const times = unionOf(series.map(({ timestamps }) => timestamps));
   return {
     times,
     values: series.map(({ timestamps, values }) => {
-      const row: (number | null)[] = new Array(times.length).fill(null);
-      for (let i = 0; i < timestamps.length; i++) row[rowOf.get(timestamps[i]!)!] = values[i]!;
+      if (timestamps.length === times.length) return values;
+      const row = new Float64Array(times.length).fill(Number.NaN);
+      for (let i = 0, at = 0; i < timestamps.length; i++) {
+        while (times[at] !== timestamps[i]) at++;
+        row[at] = values[i]!;
+      }
       return row;
     }),
   };
+}
+
+/** All times of ascending lists, ascending. Most series have the same times, so equal lists are left out first. */
+function unionOf(lists: readonly ArrayLike<number>[]): ArrayLike<number> {
+  const distinct: ArrayLike<number>[] = [];
+  for (const list of lists) if (!distinct.some((other) => isEqual(list, other))) distinct.push(list);
+  if (distinct.length <= 1) return distinct[0] ?? [];
+  return Float64Array.from(new Set(distinct.flatMap((list) => Array.from(list)))).sort();
+}
+
+function isEqual(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
+  if (a === b) return true;
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
 }
 
 const NO_SAMPLES: Samples = { timestamps: [], values: [] };

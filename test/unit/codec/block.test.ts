@@ -6,6 +6,7 @@ import {
   compareVersions,
   eraseSamples,
   type Frame,
+  joinBlocks,
   LEFT_OUT,
   mergeBlocks,
   type PlacedFrame,
@@ -196,6 +197,28 @@ describe('merging', () => {
         expect(bitwise(oneByOne)).toEqual(bitwise(blockFromFrames(LAYOUT, SERIES, frames)));
       }),
       { numRuns: 300 },
+    );
+  });
+
+  test('of parts one after the other is joining them', () => {
+    fc.assert(
+      fc.property(
+        anyBlock(SERIES),
+        fc.integer({ min: -4, max: 10 }),
+        fc.integer({ min: 0, max: 8 }),
+        (block, atMs, lengthMs) => {
+          const [before, rest] = splitBlock(block, atMs);
+          const parts = [before, ...splitBlock(rest, atMs + lengthMs)].filter(
+            ({ timestamps, tombstones }) => timestamps.length > 0 || tombstones.length > 0,
+          );
+          if (parts.length === 0) return;
+          const joined = joinBlocks(parts);
+          if (parts.some(({ tombstones }) => tombstones.length > 0)) expect(joined).toBeUndefined();
+          else expect(bitwise(joined!)).toEqual(bitwise(block));
+          expect(joinBlocks([...parts, ...parts])).toBeUndefined();
+        },
+      ),
+      { numRuns: 500 },
     );
   });
 

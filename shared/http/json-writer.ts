@@ -1,0 +1,136 @@
+/** Decimals of a number that are tried before it is left to the runtime. */
+const DECIMALS = 1000;
+/** Integers below it have at most 15 digits, and so have the shortest decimals that they are a thousandth, ... of. */
+const MAX_DIGITS = 1e15;
+/** Longest text of a number: `-1.7976931348623157e+308`. */
+const MAX_NUMBER_BYTES = 32;
+
+const ZERO = 0x30;
+const MINUS = 0x2d;
+const POINT = 0x2e;
+
+/**
+ * Writes JSON into one buffer, without objects in between. Answers are nearly all numbers, which take the runtime some 250 ns
+ * each; those of at most three decimals, as metrics are mostly, take a tenth of that here.
+ */
+export class JsonWriter {
+  private bytes = Buffer.allocUnsafe(16_384);
+  private end = 0;
+  /** The last number that was left to the runtime, and where it stands: metrics repeat. */
+  private last = Number.NaN;
+  private lastStart = 0;
+  private lastEnd = 0;
+
+  /** Writes text as it is. */
+  raw(text: string): this {
+    this.reserve(3 * text.length);
+    this.end += this.bytes.write(text, this.end);
+    return this;
+  }
+
+  /** Writes any value as `JSON.stringify` does. */
+  value(value: unknown): this {
+    return this.raw(JSON.stringify(value));
+  }
+
+  /** Writes a number, which reads back as it was; what is not finite as `null`, like `JSON.stringify`. */
+  number(value: number): this {
+    this.reserve(MAX_NUMBER_BYTES);
+    const size = Math.abs(value);
+    if (size < MAX_DIGITS) {
+      const thousandths = Math.round(size * DECIMALS);
+      const whole = Math.floor(size);
+      if (whole === size) {
+        // Not of -0, which JSON.stringify writes as 0.
+        if (value < 0) this.bytes[this.end++] = MINUS;
+        this.integer(whole);
+        return this;
+      }
+      // One division, correctly rounded: the decimal of at most 15 digits that reads back as this number is the only one.
+      if (thousandths < MAX_DIGITS && thousandths / DECIMALS === size) {
+        if (value < 0) this.bytes[this.end++] = MINUS;
+        this.integer(whole);
+        this.fraction(thousandths - whole * DECIMALS);
+        return this;
+      }
+    }
+    this.any(value);
+    return this;
+  }
+
+  /** Writes `[a,b,c]`. */
+  numbers(values: ArrayLike<number>): this {
+    this.reserve(2);
+    this.bytes[this.end++] = 0x5b;
+    for (let i = 0; i < values.length; i++) {
+      if (i > 0) this.bytes[this.end++] = 0x2c;
+      this.number(values[i]!);
+      this.reserve(2);
+    }
+    this.bytes[this.end++] = 0x5d;
+    return this;
+  }
+
+  /** The text written so far. */
+  text(): string {
+    return this.bytes.toString('utf8', 0, this.end);
+  }
+
+  private any(value: number): void {
+    const start = this.end;
+    if (value === this.last) {
+      this.bytes.copyWithin(start, this.lastStart, this.lastEnd);
+      this.end += this.lastEnd - this.lastStart;
+    } else {
+      this.end += this.bytes.write(Number.isFinite(value) ? String(value) : 'null', start, 'latin1');
+      this.last = value;
+      this.lastStart = start;
+      this.lastEnd = this.end;
+    }
+  }
+
+  /** @param value an integer from 0 to below {@link MAX_DIGITS} */
+  private integer(value: number): void {
+    if (value < 1e9) {
+      this.digits(value, digitsOf(value));
+      return;
+    }
+    const high = Math.floor(value / 1e9);
+    this.digits(high, digitsOf(high));
+    this.digits(value - high * 1e9, 9);
+  }
+
+  /** @param value below 1e9 */
+  private digits(value: number, count: number): void {
+    const { bytes } = this;
+    let rest = value | 0;
+    for (let at = this.end + count - 1; at >= this.end; at--) {
+      const next = (rest / 10) | 0;
+      bytes[at] = ZERO + rest - 10 * next;
+      rest = next;
+    }
+    this.end += count;
+  }
+
+  /** @param thousandths 1 to 999 */
+  private fraction(thousandths: number): void {
+    this.bytes[this.end++] = POINT;
+    if (thousandths % 100 === 0) this.digits(thousandths / 100, 1);
+    else if (thousandths % 10 === 0) this.digits(thousandths / 10, 2);
+    else this.digits(thousandths, 3);
+  }
+
+  private reserve(bytes: number): void {
+    if (this.end + bytes <= this.bytes.length) return;
+    const grown = Buffer.allocUnsafe(Math.max(2 * this.bytes.length, this.end + bytes));
+    this.bytes.copy(grown, 0, 0, this.end);
+    this.bytes = grown;
+  }
+}
+
+/** @param value an integer from 0 to below 1e9 */
+function digitsOf(value: number): number {
+  if (value < 1e3) return value < 10 ? 1 : value < 100 ? 2 : 3;
+  if (value < 1e6) return value < 1e4 ? 4 : value < 1e5 ? 5 : 6;
+  return value < 1e7 ? 7 : value < 1e8 ? 8 : 9;
+}
