@@ -6,10 +6,10 @@ import { JsonWriter } from '../../shared/http/json-writer';
 import { labelValue, METRIC_NAME, metricOf } from '../../shared/model/labels';
 import { equals, isIn } from '../../shared/model/matcher';
 import { count } from '../../shared/platform/meters';
-import { planShown } from '../../shared/query/plan';
-import { Querier } from '../../shared/query/select';
-import { samplesOf, seriesTable } from '../../shared/query/series-table';
-import { askedRange, readableRange, requireFewSteps, serverTiming } from './reading';
+import { planShown, sliceSteps } from '../../shared/query/plan';
+import { Querier, type Selected } from '../../shared/query/select';
+import { joinTables, type SeriesTable, samplesOf, seriesTable } from '../../shared/query/series-table';
+import { askedRange, readableRange, requireFewSamples, requireFewSteps, serverTiming } from './reading';
 import { dependencies, hostSource, type RegisteredSource, serviceSource } from './stores';
 
 /** Several metrics of one source in one read, side by side, as a graph draws them. */
@@ -19,6 +19,12 @@ export const metricTableHandlers: RouteHandlers = {
   'GET /api/v1/services/{serviceName}/metrics': async ({ tenant, path, query }) =>
     readTable(serviceSource(tenant, path.serviceName), query),
 };
+
+/** A slice of the range. */
+interface TablePart extends Pick<Selected, 'missingSinceMs'> {
+  readonly table: SeriesTable;
+  readonly tiers: NonNullable<Selected['tiers']>;
+}
 
 async function readTable(
   { tenant, labels: source, mustExist }: RegisteredSource,
@@ -31,20 +37,28 @@ async function readTable(
   const exists = mustExist();
   let names: string[] = [];
   const matchers = [...source.map(([label, value]) => equals(label, value)), isIn(METRIC_NAME, name)];
-  const selecting = new Querier(dependencies, tenant).select(matchers, range, {
-    source,
-    allowsMissing: partial === 'true',
-    check: async ({ series, firstMs }) => {
-      await exists;
-      const existing = new Set(series.map((labels) => labelValue(labels, METRIC_NAME)));
-      names = [...new Set(name)].filter((each) => existing.has(each));
-      if (stepMs !== undefined) requireFewSteps(names.length, stepMs, range, firstMs);
-    },
-  });
-  const [{ blocks, tiers, missingSinceMs }] = await Promise.all([selecting, exists]);
-  if (tiers === undefined) return reply(200, { times: [], series: [] });
-  const samples = names.map((each) => samplesOf(blocks, metricOf(source, each)));
-  const { times, values } = seriesTable(samples, stepMs, aggregate);
+  const querier = new Querier(dependencies, tenant);
+  const parts: TablePart[] = [];
+  // One after the other, as all samples of a long range would not fit into memory.
+  for (const slice of stepMs === undefined ? [range] : sliceSteps(range, stepMs, name.length)) {
+    const selecting = querier.select(matchers, slice, {
+      source,
+      allowsMissing: partial === 'true',
+      check: async ({ series, firstMs }) => {
+        await exists;
+        const existing = new Set(series.map((labels) => labelValue(labels, METRIC_NAME)));
+        names = [...new Set(name)].filter((each) => existing.has(each));
+        if (stepMs === undefined) requireFewSamples(names.length, range, firstMs);
+        else requireFewSteps(names.length, stepMs, range, firstMs);
+      },
+    });
+    const [{ blocks, tiers, missingSinceMs }] = await Promise.all([selecting, exists]);
+    if (tiers === undefined) return reply(200, { times: [], series: [] });
+    const samples = names.map((each) => samplesOf(blocks, metricOf(source, each)));
+    parts.push({ table: seriesTable(samples, stepMs, aggregate), tiers, missingSinceMs });
+  }
+  const { times, values } = joinTables(parts.map(({ table }) => table));
+  const missingSinceMs = lowest(parts.flatMap((part) => part.missingSinceMs ?? []));
   count('query', { Reads: 1, SamplesRead: values.length * times.length });
   const json = new JsonWriter().raw('{"times":').numbers(times).raw(',"series":[');
   names.forEach((each, i) => {
@@ -57,5 +71,14 @@ async function readTable(
   });
   json.raw(']');
   if (missingSinceMs !== undefined) json.raw(`,"missing":{"arrivedSinceMs":${missingSinceMs}}`);
-  return replyText(200, json.raw('}').text(), { 'server-timing': serverTiming(tiers, range) });
+  return replyText(200, json.raw('}').text(), {
+    'server-timing': serverTiming(
+      parts.map(({ tiers }) => tiers),
+      range,
+    ),
+  });
+}
+
+function lowest(numbers: readonly number[]): number | undefined {
+  return numbers.length === 0 ? undefined : Math.min(...numbers);
 }

@@ -104,7 +104,7 @@ function answerOf({ shown, missingSinceMs, tiers, range }: MetricRead, secondsOf
   json.raw(']');
   if (missingSinceMs !== undefined)
     json.raw(`,"missing":{"arrivedSince":${Math.floor(missingSinceMs / 1000)}}`);
-  return replyText(200, json.raw('}').text(), { 'server-timing': serverTiming(tiers!, range) });
+  return replyText(200, json.raw('}').text(), { 'server-timing': serverTiming([tiers!], range) });
 }
 
 async function namesOf({ tenant, labels, mustExist }: RegisteredSource) {

@@ -8,6 +8,8 @@ import { retentionMs } from './stores';
 
 /** Values of one answer: Lambda's have 6 MB at most. */
 const MAX_VALUES = 100_000;
+/** Samples of one answer, as stored and compressed: 32 MB of text, which is what compresses to 6 MB. */
+const MAX_SAMPLES = 2_000_000;
 
 /**
  * The range that a request asks for.
@@ -42,15 +44,37 @@ export function requireFewSteps(
 }
 
 /**
- * A `Server-Timing` header: how long each tier took, how many samples it gave, and in `spans` the first and last times,
+ * Refuses samples as stored, before they are read, if their answer could not be sent: at one a minute, as agents post.
+ *
+ * @throws {HttpError} 400
+ */
+export function requireFewSamples(series: number, { fromMs, toMs }: TimeRange, firstMs: number): void {
+  const minutes = Math.max(0, toMs - Math.max(fromMs, firstMs)) / 60_000;
+  if (series * minutes > MAX_SAMPLES)
+    throw new HttpError(
+      400,
+      `name: ${series} metrics over ${Math.ceil(minutes / 1440)} days are ${Math.ceil(series * minutes)} samples at one a minute, ` +
+        `and at most ${MAX_SAMPLES} are sent as stored; ask with step=3600, for fewer names or for a shorter range`,
+    );
+}
+
+/**
+ * A `Server-Timing` header of reads one after the other: how long each tier took, how many samples it gave, and in `spans` the first and last times,
  * in seconds, between which they lie.
  *
  * @see https://www.w3.org/TR/server-timing/
  */
-export function serverTiming(tiers: NonNullable<Selected['tiers']>, { fromMs, toMs }: TimeRange): string {
+export function serverTiming(
+  readings: readonly NonNullable<Selected['tiers']>[],
+  { fromMs, toMs }: TimeRange,
+): string {
   return TIERS.map((tier) => {
-    const { durationMs, samples, places } = tiers[tier];
-    const matched = places.flatMap(({ matched, span }) => (matched > 0 && span !== undefined ? [span] : []));
+    const each = readings.map((tiers) => tiers[tier]);
+    const durationMs = each.reduce((sum, reading) => sum + reading.durationMs, 0);
+    const samples = each.reduce((sum, reading) => sum + reading.samples, 0);
+    const matched = each.flatMap(({ places }) =>
+      places.flatMap(({ matched, span }) => (matched > 0 && span !== undefined ? [span] : [])),
+    );
     const spans = spansOf(matched, toMs - fromMs)
       .map(({ firstMs, lastMs }) => `${Math.floor(firstMs / 1000)}-${Math.floor(lastMs / 1000)}`)
       .join(' ');

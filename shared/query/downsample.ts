@@ -4,7 +4,7 @@ export interface Samples {
   readonly values: ArrayLike<number>;
 }
 
-export const AGGREGATES = ['avg', 'min', 'max', 'sum', 'count', 'last'] as const;
+export const AGGREGATES = ['avg', 'min', 'max', 'sum', 'count', 'first', 'last'] as const;
 /** How the samples of a step become one value. */
 export type Aggregate = (typeof AGGREGATES)[number];
 
@@ -55,6 +55,7 @@ const AGGREGATORS: Readonly<
     return max;
   },
   count: (_, first, end) => end - first,
+  first: (values, first) => values[first]!,
   last: (values, _, end) => values[end - 1]!,
 };
 

@@ -65,6 +65,23 @@ export function planShown(
   return { range, stepMs: step };
 }
 
+/** Samples, at one a minute, that a read in steps holds at a time: some 200 MB with their copies. */
+const MAX_HELD_SAMPLES = 5_000_000;
+
+/** Cuts a range of steps into ranges of whole steps, each small enough to be read at once. */
+export function sliceSteps({ fromMs, toMs }: TimeRange, stepMs: number, series: number): TimeRange[] {
+  const mostMs = (MAX_HELD_SAMPLES / Math.max(1, series)) * 60_000;
+  const sliceMs = Math.max(1, Math.floor(mostMs / stepMs)) * stepMs;
+  const slices: TimeRange[] = [];
+  // Steps lie on multiples of their length; the first may be cut by retention.
+  for (let startMs = fromMs; startMs < toMs; ) {
+    const endMs = Math.min(toMs, Math.floor(startMs / stepMs) * stepMs + sliceMs);
+    slices.push({ fromMs: startMs, toMs: endMs });
+    startMs = endMs;
+  }
+  return slices.length === 0 ? [{ fromMs, toMs }] : slices;
+}
+
 const FINEST_STEP_MS = 60_000;
 
 /**

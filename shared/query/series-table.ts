@@ -36,6 +36,17 @@ export function seriesTable(
   };
 }
 
+/** Joins tables of the same series, at least one, each of which begins after the one before ends. */
+export function joinTables(tables: readonly SeriesTable[]): SeriesTable {
+  const [first] = tables as [SeriesTable];
+  if (tables.length === 1) return first;
+  const join = (parts: readonly ArrayLike<number>[]) => parts.flatMap((part) => Array.from(part));
+  return {
+    times: join(tables.map(({ times }) => times)),
+    values: first.values.map((_, i) => join(tables.map(({ values }) => values[i]!))),
+  };
+}
+
 /** All times of ascending lists, ascending. Most series have the same times, so equal lists are left out first. */
 function unionOf(lists: readonly ArrayLike<number>[]): ArrayLike<number> {
   const distinct: ArrayLike<number>[] = [];
