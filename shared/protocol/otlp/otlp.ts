@@ -47,86 +47,117 @@ const MAX_TARGET_INFO = 100;
 const IDENTIFYING = ['service.namespace', 'service.name', 'service.instance.id'];
 const NO_BYTES = new Uint8Array(0);
 const MAX_REASONS = 5;
-/** Of an instance: a metric of a resource has one, or one for each of its buckets or quantiles. */
-const MAX_SCOPES = 200_000;
+/** Of what is known of resources and metrics, about. */
+const MAX_KNOWN_BYTES = 48_000_000;
 const MAX_TABLE_BYTES = 128_000_000;
+/** Of a point's attributes; a series' labels are shorter. */
+const MAX_ATTRIBUTE_BYTES = 16_384;
 
 type Pairs = readonly (readonly [string, string])[];
 
-/** What series have in common that differ in their points' attributes alone. */
+/** What series have in common that differ in their resource and their points' attributes alone. */
 interface Scope {
+  readonly id: number;
   readonly name: string;
-  readonly target: Target;
   /** A label of this series: `le` or `quantile`. */
   readonly label?: readonly [string, string];
-  /** Labels in place of those of a point. */
-  readonly own?: Pairs;
 }
+
+/** A metric of this name that a sender names so has another scope. */
+const TARGET_INFO: Scope = { id: 0, name: 'target_info' };
 
 /** A resource. */
 interface Target {
+  readonly id: number;
   /** Labels that each of its series has. */
   readonly labels: Pairs;
-  /** The scope of `target_info`; undefined when there is none. */
-  readonly info?: Scope;
+  /** Labels of `target_info`; undefined when it has none. */
+  readonly info?: Pairs;
   readonly decode: DecodeAttributes;
-  readonly scopes: Map<string, Scope>;
 }
 
 /** The series that an instance of post knows, by resource, metric and the bytes of their points' attributes. */
 class KnownSeries {
   private static shared = new KnownSeries();
 
-  readonly table = new SeriesTable<Scope>(MAX_TABLE_BYTES, labelsOfPoint);
+  private readonly table = new SeriesTable<undefined>(MAX_TABLE_BYTES, (_, bytes, start, end) =>
+    this.labelsOf(bytes, start, end),
+  );
   private readonly targets = new Map<string, Target>();
-  private scopes = 0;
+  private readonly targetsById: Target[] = [];
+  private readonly scopes = new Map<string, Scope>();
+  private readonly scopesById: Scope[] = [TARGET_INFO];
+  private bytes = 0;
+  /** Names a series: ids of its resource and scope, then attributes. */
+  private readonly named = Buffer.alloc(8 + MAX_ATTRIBUTE_BYTES);
 
+  /** What earlier requests made known; nothing when that is too much. */
   static current(): KnownSeries {
-    if (KnownSeries.shared.scopes > MAX_SCOPES) KnownSeries.shared = new KnownSeries();
+    if (KnownSeries.shared.bytes > MAX_KNOWN_BYTES) KnownSeries.shared = new KnownSeries();
     return KnownSeries.shared;
   }
 
   /** @throws {InvalidSeriesError} when the resource's attributes cannot be decoded */
   targetOf({ bytes, start, end }: Attributes, decode: DecodeAttributes): Target {
-    // JSON begins with a bracket, which is no tag of an attribute.
     const key = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1', start, end);
     let target = this.targets.get(key);
     if (target?.decode !== decode) {
-      target = makeTarget(decode(bytes, start, end), decode);
+      target = makeTarget(this.targetsById.length, decode(bytes, start, end), decode);
       this.targets.set(key, target);
-      this.scopes += 1 + key.length / 200;
+      this.targetsById.push(target);
+      this.bytes += 1_500 + 4 * key.length;
     }
     return target;
   }
 
-  scopeOf(target: Target, name: string, label?: readonly [string, string]): Scope {
+  scopeOf(name: string, label?: readonly [string, string]): Scope {
     const key = label === undefined ? name : `${name}\n${label[0]}=${label[1]}`;
-    let scope = target.scopes.get(key);
+    let scope = this.scopes.get(key);
     if (scope === undefined) {
-      scope = { name, target, label };
-      target.scopes.set(key, scope);
-      this.scopes += 1 + key.length / 200;
+      scope = { id: this.scopesById.length, name, ...(label && { label }) };
+      this.scopes.set(key, scope);
+      this.scopesById.push(scope);
+      this.bytes += 250 + 2 * key.length;
     }
     return scope;
   }
-}
 
-/** The point's own label comes before the resource's, and those before its attributes. */
-function labelsOfPoint(
-  { name, target, label, own }: Scope,
-  bytes: Uint8Array,
-  start: number,
-  end: number,
-): Labels {
-  const pairs = new Map(own ?? attributeLabels(target.decode(bytes, start, end)));
-  for (const [targetLabel, value] of target.labels) pairs.set(targetLabel, value);
-  if (label !== undefined) pairs.set(...label);
-  pairs.set(METRIC_NAME, name);
-  return sorted(pairs);
-}
+  /**
+   * @param mayAdd whether a series that is not known is made
+   * @returns undefined when it is not known and may not be made
+   * @throws {InvalidSeriesError}
+   */
+  seriesOf(
+    target: Target,
+    scope: Scope,
+    { bytes, start, end }: Attributes,
+    mayAdd: boolean,
+    nowMs: number,
+  ): LabelledSeries | undefined {
+    const { table, named } = this;
+    if (end - start > MAX_ATTRIBUTE_BYTES)
+      throw new InvalidSeriesError(`attributes of ${end - start} bytes, ${MAX_ATTRIBUTE_BYTES} are allowed`);
+    named.writeUInt32LE(target.id, 0);
+    named.writeUInt32LE(scope.id, 4);
+    Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).copy(named, 8, start, end);
+    const length = 8 + end - start;
+    const found = table.find(undefined, named, 0, length);
+    return found ?? (mayAdd ? table.add(undefined, named, 0, length, nowMs) : undefined);
+  }
 
-function sorted(pairs: Iterable<readonly [string, string]>): Labels {
-  return [...pairs].sort(([a], [b]) => (a < b ? -1 : 1));
+  /** A series' own label comes before the resource's, and those before its attributes. */
+  private labelsOf(bytes: Uint8Array, start: number, end: number): Labels {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const target = this.targetsById[view.getUint32(start, true)]!;
+    const scope = this.scopesById[view.getUint32(start + 4, true)]!;
+    const pairs = new Map(
+      scope === TARGET_INFO ? target.info : attributeLabels(target.decode(bytes, start + 8, end)),
+    );
+    for (const [label, value] of target.labels) pairs.set(label, value);
+    if (scope.label !== undefined) pairs.set(...scope.label);
+    pairs.set(METRIC_NAME, scope.name);
+    return [...pairs].sort(([a], [b]) => (a < b ? -1 : 1));
+  }
 }
 
 /**
@@ -180,7 +211,7 @@ class Translation {
       this.note(
         'the resource has neither service.name nor service.instance.id: series of two senders may be one',
       );
-    if (target.info !== undefined) this.addTargetInfo(target.info);
+    if (target.info !== undefined) this.addTargetInfo(target);
   }
 
   private targetOf(resource: Attributes, decode: DecodeAttributes): Target | InvalidSeriesError {
@@ -224,12 +255,12 @@ class Translation {
       return;
     }
     this.describe(name, metric);
-    const scope = this.known.scopeOf(target, name);
+    const scope = this.known.scopeOf(name);
     for (const point of metric.points) {
       const before = this.droppedSamples;
       if (metric.kind === 'histogram') this.addHistogram(target, name, point as HistogramPoint);
       else if (metric.kind === 'summary') this.addSummary(target, name, point as SummaryPoint);
-      else this.add(scope, point, (point as NumberPoint).bits);
+      else this.add(target, scope, point, (point as NumberPoint).bits);
       if (this.droppedSamples > before) this.rejected++;
     }
   }
@@ -249,11 +280,11 @@ class Translation {
       return;
     }
     if (this.hasTooMany(name, bounds.length, 'buckets')) return;
-    if (sumBits !== undefined) this.add(known.scopeOf(target, `${name}_sum`), point, sumBits);
-    this.add(known.scopeOf(target, `${name}_count`), point, bitsOfNumber(count));
+    if (sumBits !== undefined) this.add(target, known.scopeOf(`${name}_sum`), point, sumBits);
+    this.add(target, known.scopeOf(`${name}_count`), point, bitsOfNumber(count));
     let running = 0;
     const addBucket = (bound: string, total: number) =>
-      this.add(known.scopeOf(target, `${name}_bucket`, ['le', bound]), point, bitsOfNumber(total));
+      this.add(target, known.scopeOf(`${name}_bucket`, ['le', bound]), point, bitsOfNumber(total));
     for (const [i, bound] of bounds.entries()) {
       running += bucketCounts[i] ?? 0;
       addBucket(boundText(bound), running);
@@ -272,13 +303,14 @@ class Translation {
     const { count, sumBits, quantiles } = point;
     const { known } = this;
     if (this.hasTooMany(name, quantiles.length, 'quantiles')) return;
-    this.add(known.scopeOf(target, `${name}_sum`), point, sumBits);
-    this.add(known.scopeOf(target, `${name}_count`), point, bitsOfNumber(count));
+    this.add(target, known.scopeOf(`${name}_sum`), point, sumBits);
+    this.add(target, known.scopeOf(`${name}_count`), point, bitsOfNumber(count));
     for (const { quantile, bits } of quantiles)
-      this.add(known.scopeOf(target, name, ['quantile', boundText(quantile)]), point, bits);
+      this.add(target, known.scopeOf(name, ['quantile', boundText(quantile)]), point, bits);
   }
 
   private add(
+    target: Target,
     scope: Scope,
     { attributes, timestamp, isStale }: NumberPoint | HistogramPoint | SummaryPoint,
     bits: bigint,
@@ -289,7 +321,7 @@ class Translation {
       this.note(`${scope.name}: time ${timestamp} ms is too ${isOld ? 'old' : 'far ahead'}`);
       return;
     }
-    const series = this.seriesOf(scope, attributes);
+    const series = this.seriesOf(target, scope, attributes);
     if (series === undefined) {
       this.droppedSamples++;
       return;
@@ -304,17 +336,15 @@ class Translation {
   }
 
   /** @returns undefined when the series is invalid, which is noted, or when there is no room for it */
-  private seriesOf(scope: Scope, { bytes, start, end }: Attributes): LabelledSeries | undefined {
-    const { table } = this.known;
-    const found = table.find(scope, bytes, start, end);
-    if (found !== undefined) return found;
-    if (this.rows.isFullOfLabels) {
-      this.rows.leaveOutLabels();
-      this.beyond++;
-      return undefined;
-    }
+  private seriesOf(target: Target, scope: Scope, attributes: Attributes): LabelledSeries | undefined {
+    const mayAdd = !this.rows.isFullOfLabels;
     try {
-      return table.add(scope, bytes, start, end, this.nowMs);
+      const series = this.known.seriesOf(target, scope, attributes, mayAdd, this.nowMs);
+      if (series === undefined) {
+        this.rows.leaveOutLabels();
+        this.beyond++;
+      }
+      return series;
     } catch (error) {
       if (!(error instanceof InvalidSeriesError)) throw error;
       this.note(`${scope.name}: ${error.message}`);
@@ -322,8 +352,8 @@ class Translation {
     }
   }
 
-  private addTargetInfo(scope: Scope): void {
-    const series = this.seriesOf(scope, { bytes: NO_BYTES, start: 0, end: 0 });
+  private addTargetInfo(target: Target): void {
+    const series = this.seriesOf(target, TARGET_INFO, { bytes: NO_BYTES, start: 0, end: 0 });
     if (series === undefined) return;
     const stepMs = Math.max(TARGET_INFO_MS, (this.lastMs - this.firstMs) / MAX_TARGET_INFO);
     for (let at = this.firstMs; at < this.lastMs; at += stepMs)
@@ -361,15 +391,13 @@ function attributeLabels(attributes: readonly Attribute[]): [string, string][] {
   return [...labels];
 }
 
-function makeTarget(resource: readonly Attribute[], decode: DecodeAttributes): Target {
+function makeTarget(id: number, resource: readonly Attribute[], decode: DecodeAttributes): Target {
   const attributes = new Map(resource);
   const text = (name: string) => labelValue(attributes.get(name));
   const [namespace, service, instance] = IDENTIFYING.map(text);
   const labels: [string, string][] = [];
   if (service) labels.push(['job', namespace ? `${namespace}/${service}` : service]);
   if (instance) labels.push(['instance', instance]);
-  const own = attributeLabels([...attributes].filter(([name]) => !IDENTIFYING.includes(name)));
-  const target = { labels, decode, scopes: new Map() };
-  if (labels.length === 0 || own.length === 0) return target;
-  return { ...target, info: { name: 'target_info', target, own } };
+  const info = attributeLabels([...attributes].filter(([name]) => !IDENTIFYING.includes(name)));
+  return { id, labels, decode, ...(labels.length > 0 && info.length > 0 && { info }) };
 }
