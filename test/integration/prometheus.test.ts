@@ -1,7 +1,16 @@
 import { snappyCompress } from 'hysnappy';
+import { equals } from '../../shared/model/matcher';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { ops } from '../support/ops';
+import { readBits } from '../support/stack-samples';
+import { Stores } from '../support/stores';
 import { until } from '../support/until';
-import { encodeV1, encodeV2, type PlainSeries } from '../unit/protocol/prometheus/messages';
+import {
+  encodeV1,
+  encodeV2,
+  type PlainSeries,
+  type SeriesExtras,
+} from '../unit/protocol/prometheus/messages';
 
 // Requests are quick, machines that do other work at the same time are not.
 jest.setTimeout(120_000);
@@ -120,6 +129,257 @@ describe('remote write and OTLP', () => {
       ...(headers as Record<string, string>),
     });
     expect(answer.status).toBe(status);
+  });
+
+  /**
+   * The cases of prometheus/compliance's receiver tests. Its cases with native histograms and exemplars, which are not stored
+   * here, must be 400 with the number of what was written, since 2.0 forbids success when a part is not.
+   *
+   * @see https://github.com/prometheus/compliance/tree/main/remotewrite/receiver
+   */
+  describe('a receiver of remote write 2.0', () => {
+    const one = (labels: [string, string][], value = 1) => ({
+      labels,
+      samples: [{ timestamp: nowMs, value }],
+    });
+    const target = (instance: string, name = 'up'): [string, string][] => [
+      ['__name__', name],
+      ['job', 'testjob'],
+      ['instance', instance],
+    ];
+    const nameless: [string, string][] = target('a').slice(1);
+    const metadata = (type: number, help = 'Total number of things', unit = 'things') => ({
+      metadata: { type, help, unit },
+    });
+    const old = { timestamp: nowMs - 3_600_000, value: 2 };
+
+    test.each<{ name: string; series: (PlainSeries & SeriesExtras)[]; status: 204 | 400; written?: number }>([
+      ...[1, Number.NaN, Infinity, -Infinity].map((value) => ({
+        name: `a sample of ${value}`,
+        series: [one(target('a'), value)],
+        status: 204 as const,
+      })),
+      { name: 'a name alone', series: [one([['__name__', 'up']])], status: 204 },
+      { name: 'newlines in a label', series: [one(target('a\nb\n'))], status: 204 },
+      {
+        name: 'dots in names',
+        series: [
+          one([
+            ['__name__', 'a.b.c'],
+            ['job.name', 'j'],
+          ]),
+        ],
+        status: 204,
+      },
+      {
+        name: 'spaces in names',
+        series: [
+          one([
+            ['__name__', 'a b'],
+            ['job name', 'j'],
+          ]),
+        ],
+        status: 204,
+      },
+      {
+        name: 'characters of any script',
+        series: [
+          one([
+            ['__name__', 'm'],
+            ['environment', 'test🚀äöü'],
+          ]),
+        ],
+        status: 204,
+      },
+      { name: 'no name', series: [one(nameless)], status: 400, written: 0 },
+      { name: 'an empty name', series: [one([['__name__', '']])], status: 400, written: 0 },
+      { name: 'no label at all', series: [one([])], status: 400, written: 0 },
+      {
+        name: 'several series',
+        series: ['a', 'b', 'c', 'd'].map((i) => one(target(i))),
+        status: 204,
+        written: 4,
+      },
+      {
+        name: 'several series without a name',
+        series: ['a', 'b'].map(() => one(nameless)),
+        status: 400,
+        written: 0,
+      },
+      {
+        name: 'one of several without a name',
+        series: [one(nameless), ...['b', 'c', 'd'].map((i) => one(target(i)))],
+        status: 400,
+        written: 3,
+      },
+      {
+        name: 'labels that are not sorted',
+        series: [
+          one([
+            ['z', '1'],
+            ['a', '2'],
+            ['__name__', 'up'],
+          ]),
+        ],
+        status: 204,
+      },
+      {
+        name: 'a start timestamp',
+        series: [{ ...one(target('a')), startTimestamp: nowMs - 3_600_000 }],
+        status: 204,
+      },
+      {
+        name: 'samples of several times',
+        series: [{ ...one(target('times')), samples: [old, { timestamp: nowMs, value: 1 }] }],
+        status: 204,
+        written: 2,
+      },
+      ...Array.from({ length: 8 }, (_, type) => ({
+        name: `metadata of type ${type}`,
+        series: [{ ...one([['__name__', `typed_${type}`]]), ...metadata(type) }],
+        status: 204 as const,
+      })),
+      {
+        name: 'metadata without texts',
+        series: [{ ...one(target('a')), ...metadata(1, '', '') }],
+        status: 204,
+      },
+      {
+        name: 'metadata of special characters',
+        series: [{ ...one(target('a')), ...metadata(2, 'äöü\nand "quotes"', 'bytes/sec') }],
+        status: 204,
+      },
+      {
+        name: 'metadata of a series without a name',
+        series: [{ ...one(nameless), ...metadata(1) }],
+        status: 400,
+        written: 0,
+      },
+      {
+        name: '50 series with metadata',
+        series: Array.from({ length: 50 }, (_, i) => ({
+          ...one([['__name__', `many_${i}`]]),
+          ...metadata(1),
+        })),
+        status: 204,
+        written: 50,
+      },
+      {
+        name: 'a native histogram',
+        series: [{ ...one(target('h')), samples: [], histograms: 1 }],
+        status: 400,
+        written: 0,
+      },
+      {
+        name: 'a sample with an exemplar',
+        series: [{ ...one(target('e')), exemplars: 1 }],
+        status: 400,
+        written: 1,
+      },
+      {
+        name: 'samples, histograms, exemplars and metadata',
+        series: [
+          { ...one(target('all')), exemplars: 2, ...metadata(1) },
+          { ...one(target('all', 'h')), samples: [], histograms: 2, ...metadata(3) },
+        ],
+        status: 400,
+        written: 1,
+      },
+    ])('answers $status to $name', async ({ series, status, written = 1 }) => {
+      const answer = await write(encodeV2(series), {
+        'content-type': V2,
+        'x-prometheus-remote-write-version': '2.0.0',
+      });
+      const header = (what: string) => answer.headers.get(`x-prometheus-remote-write-${what}-written`);
+      expect([answer.status, header('samples'), header('histograms'), header('exemplars')]).toEqual([
+        status,
+        String(written),
+        '0',
+        '0',
+      ]);
+      const text = await answer.text();
+      if (status === 204) expect(text).toBe('');
+      else expect(text).toMatch(/^left out: /);
+    });
+
+    test('tells why histograms and exemplars were left out', async () => {
+      const body = encodeV2([{ ...one(target('told')), histograms: 2, exemplars: 3 }]);
+      expect(await (await write(body, { 'content-type': V2 })).text()).toBe(
+        'left out: 2 native histograms, which are not stored, 3 exemplars, which are not stored',
+      );
+    });
+
+    test.each([
+      { name: 'content type application/json', headers: { 'content-type': 'application/json' }, status: 415 },
+      { name: 'content type image/png', headers: { 'content-type': 'image/png' }, status: 415 },
+      { name: 'encoding gzip', headers: { 'content-encoding': 'gzip' }, status: 415 },
+      { name: 'encoding deflate', headers: { 'content-encoding': 'deflate' }, status: 415 },
+      { name: 'the right type and encoding', headers: {}, status: 400 },
+    ])('answers $status to a broken body of $name', async ({ headers, status }) => {
+      const body = Buffer.from(snappyCompress(encodeV2([one(target('a'))])));
+      body[0] = 0x30;
+      const answer = await send('/prometheus/api/v1/write', body, {
+        'content-type': V2,
+        'content-encoding': 'snappy',
+        ...(headers as Record<string, string>),
+      });
+      expect(answer.status).toBe(status);
+    });
+
+    test('takes a sender of 1.0, and names nothing written on its success', async () => {
+      const answer = await write(encodeV1([one(target('old'))]));
+      expect([answer.status, answer.headers.get('x-prometheus-remote-write-samples-written')]).toEqual([
+        204,
+        null,
+      ]);
+    });
+  });
+
+  test('stale markers and other NaN, infinities, -0 and denormals keep their bits through all tiers', async () => {
+    const bits = [
+      '7ff0000000000002',
+      '7ff8000000000001',
+      'fff8000000000000',
+      '7ff0000000000000',
+      'fff0000000000000',
+      '8000000000000000',
+      '0000000000000001',
+    ];
+    const labels: [string, string][] = [
+      ['instance', 'bits'],
+      ['job', 'node'],
+    ];
+    const value = 12345.678;
+    const bytes = Buffer.from(
+      encodeV1([
+        series(
+          'bits',
+          bits.map(() => value),
+          labels,
+        ),
+      ]),
+    );
+    const double = Buffer.alloc(8);
+    double.writeDoubleLE(value);
+    for (const each of bits) Buffer.from(each, 'hex').reverse().copy(bytes, bytes.indexOf(double));
+    expect((await write(bytes)).status).toBe(204);
+    const wanted = bits.map((each, i) => [nowMs + i * 1000, each]);
+    const stored = async () => {
+      const read = await readBits(stack, [equals('instance', 'bits')], {
+        fromMs: nowMs,
+        toMs: nowMs + 60_000,
+      });
+      return [...([...read.values()][0] ?? [])];
+    };
+    expect(await until('the samples', stored, (samples) => samples.length === bits.length)).toEqual(wanted);
+    await ops(stack.url, 'drain');
+    expect(await stored()).toEqual(wanted);
+    const stores = new Stores(stack);
+    expect((await stores.hot()).frames).toBe(0);
+    await ops(stack.url, 'archive', '--purge');
+    expect((await stores.warm()).items).toBe(0);
+    await stores.close();
+    expect(await stored()).toEqual(wanted);
   });
 
   test('an empty request, or one of metadata alone, is 204', async () => {

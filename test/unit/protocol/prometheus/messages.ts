@@ -44,15 +44,30 @@ export function encodeV1(series: readonly PlainSeries[], metadata: readonly obje
   return WriteRequestV1.encode(WriteRequestV1.fromObject({ timeseries, metadata })).finish();
 }
 
-export function encodeV2(series: readonly PlainSeries[]): Uint8Array {
+/** What a version 2 series may have beside its samples. */
+export interface SeriesExtras {
+  readonly startTimestamp?: number;
+  readonly histograms?: number;
+  readonly exemplars?: number;
+  readonly metadata?: { readonly type: number; readonly help: string; readonly unit: string };
+}
+
+export function encodeV2(series: readonly (PlainSeries & SeriesExtras)[]): Uint8Array {
   const symbols = new Map([['', 0]]);
   const refOf = (text: string) => {
     if (!symbols.has(text)) symbols.set(text, symbols.size);
     return symbols.get(text)!;
   };
-  const timeseries = series.map(({ labels, samples }) => ({
+  const any = (count = 0) =>
+    Array.from({ length: count }, () => ({ any: Buffer.from('x').toString('base64') }));
+  const timeseries = series.map(({ labels, samples, startTimestamp, histograms, exemplars, metadata }) => ({
     labelsRefs: labels.flatMap(([name, value]) => [refOf(name), refOf(value)]),
-    samples,
+    samples: samples.map((sample) => ({ ...sample, startTimestamp })),
+    histograms: any(histograms),
+    exemplars: any(exemplars),
+    ...(metadata && {
+      metadata: { type: metadata.type, helpRef: refOf(metadata.help), unitRef: refOf(metadata.unit) },
+    }),
   }));
   const message = WriteRequestV2.fromObject({ symbols: [...symbols.keys()], timeseries });
   return WriteRequestV2.encode(message).finish();

@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { LOCAL_TENANT } from '../../scripts/local/bootstrap';
+import { queryDependencies } from '../../shared/compose/query';
+import { labelsKey } from '../../shared/model/labels';
+import type { Matcher } from '../../shared/model/matcher';
+import type { TimeRange } from '../../shared/model/selection';
+import { functionName } from '../../shared/platform/names';
+import { Querier } from '../../shared/query/select';
+import type { LocalStack } from './local-stack';
+
+/** Samples by series and time: a value's eight bytes in hex, most significant first, which JSON cannot carry for a NaN. */
+export type SampleBits = ReadonlyMap<string, ReadonlyMap<number, string>>;
+
+/** Reads a local stack's samples as the query function does, in this process, and shows their bits. */
+export async function readBits(
+  stack: LocalStack,
+  matchers: readonly Matcher[],
+  range: TimeRange,
+): Promise<SampleBits> {
+  Object.assign(process.env, environmentOf(stack, 'query'));
+  const { read } = queryDependencies();
+  const tenant = await read.tenants.get(LOCAL_TENANT);
+  try {
+    const { blocks } = await new Querier(read, tenant!).select(matchers, range);
+    const bits = new Map<string, Map<number, string>>();
+    for (const { block, layout } of blocks)
+      block.columns.forEach(({ rows, values }, i) => {
+        const words = new BigUint64Array(values.buffer, values.byteOffset, values.length);
+        const samples = new Map<number, string>();
+        words.forEach((word, v) => {
+          samples.set(block.timestamps[rows?.[v] ?? v]!, word.toString(16).padStart(16, '0'));
+        });
+        if (samples.size > 0) bits.set(labelsKey(layout.series[i]!), samples);
+      });
+    return bits;
+  } finally {
+    await read.hot.close();
+  }
+}
+
+/** The environment of a function of the stack. */
+function environmentOf(stack: LocalStack, name: 'query'): Record<string, string> {
+  const { functions } = JSON.parse(readFileSync(join(stack.dataDir, 'pids.json'), 'utf8')) as {
+    functions: number[];
+  };
+  for (const pid of functions) {
+    let variables: [string, string][];
+    try {
+      variables = readFileSync(`/proc/${pid}/environ`, 'utf8')
+        .split('\0')
+        .filter((line) => line.includes('='))
+        .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]);
+    } catch {
+      // It has ended meanwhile.
+      continue;
+    }
+    const environment = Object.fromEntries(variables);
+    if (environment.AWS_LAMBDA_FUNCTION_NAME === functionName('local', name)) return environment;
+  }
+  throw new Error(`no process of ${name} is running`);
+}
