@@ -19,6 +19,7 @@ import { metaKeys } from '../../shared/platform/keys';
 import { parseSettings } from '../../shared/platform/settings';
 import { AgentBodies, type Protocol, type Shape } from './agent-bodies';
 import { calls, type PutRecord, putItem, setDefaultItem, spent, streamed } from './in-process-aws';
+import { LabelledBodies, type LabelledProtocol, sourceOfTarget } from './labelled-bodies';
 import { PaperWay } from './paper-way';
 
 export interface WorkerTask {
@@ -28,7 +29,7 @@ export interface WorkerTask {
   /** Hosts that post before the others. */
   readonly warmUpHosts: number;
   readonly metrics: number;
-  readonly protocol: Protocol;
+  readonly protocol: Protocol | LabelledProtocol;
   readonly shape: Shape;
   readonly redisUrl: string;
 }
@@ -84,15 +85,28 @@ function provision(partitions: number): void {
 function hostIds(
   first: string,
   hosts: number,
-  { worker, workers }: WorkerTask,
+  { worker, workers, protocol }: WorkerTask,
   partitions: number,
 ): string[] {
+  const source = isLabelled(protocol) ? sourceOfTarget : sourceOf.host;
   const tenantId = tenantIdOf(TENANT);
   const ids = Array.from({ length: hosts }, (_, i) => `${first}${i.toString(36).padStart(10, '0')}`);
   // A worker is a shard: all records of a partition go to one worker.
-  return ids.filter(
-    (id) => partitionOf(sourceIdOf(tenantId, sourceOf.host(id)), partitions) % workers === worker,
-  );
+  return ids.filter((id) => partitionOf(sourceIdOf(tenantId, source(id)), partitions) % workers === worker);
+}
+
+const ROUTES = {
+  mackerel: { path: '/api/v0/tsdb', headers: { 'content-type': 'application/json' } },
+  influx: { path: '/write', headers: { 'content-type': 'application/json' } },
+  'remote-write': {
+    path: '/prometheus/api/v1/write',
+    headers: { 'content-type': 'application/x-protobuf', 'content-encoding': 'snappy' },
+  },
+  otlp: { path: '/v1/metrics', headers: { 'content-type': 'application/x-protobuf' } },
+} as const;
+
+function isLabelled(protocol: Protocol | LabelledProtocol): protocol is LabelledProtocol {
+  return protocol === 'remote-write' || protocol === 'otlp';
 }
 
 /** Far beyond what an invocation takes. */
@@ -100,6 +114,7 @@ const CONTEXT = { getRemainingTimeInMillis: () => 120_000 } as Context;
 
 class Worker {
   private readonly bodies: AgentBodies;
+  private readonly labelled: LabelledBodies;
   private readonly hosts: readonly string[];
   private readonly warmUpHosts: readonly string[];
   /** Hosts whose minute was made. */
@@ -116,28 +131,33 @@ class Worker {
     const { partitions } = parseSettings({});
     provision(partitions);
     this.bodies = new AgentBodies(task.metrics, task.shape);
+    this.labelled = new LabelledBodies(task.metrics);
     this.hosts = hostIds('b', task.hosts, task, partitions);
     this.warmUpHosts = hostIds('w', task.warmUpHosts, task, partitions);
     this.paper = new PaperWay(new Redis(task.redisUrl, { enableAutoPipelining: true }));
-    const route = task.protocol === 'mackerel' ? '/api/v0/tsdb' : '/write';
+    const { path, headers } = ROUTES[task.protocol];
     this.event = {
       version: '2.0',
-      routeKey: `POST ${route}`,
-      rawPath: route,
+      routeKey: `POST ${path}`,
+      rawPath: path,
       rawQueryString: '',
-      headers: { 'x-api-key': KEY, 'content-type': 'application/json' },
+      headers: { 'x-api-key': KEY, ...headers },
       requestContext: { http: { method: 'POST' } } as APIGatewayProxyEventV2['requestContext'],
-      isBase64Encoded: false,
+      isBase64Encoded: isLabelled(task.protocol),
     };
   }
 
   make(minute: number, timeMs: number, isWarmUp = false): void {
     this.posting = isWarmUp ? this.warmUpHosts : this.hosts;
-    const before = this.bodies.samples;
-    this.made = Array.from(this.bodies.minute(this.task.protocol, this.posting, minute, timeMs), (body) =>
-      Buffer.from(body),
-    );
-    this.samples = this.bodies.samples - before;
+    const { protocol } = this.task;
+    const before = this.bodies.samples + this.labelled.samples;
+    // As API Gateway gives them: bytes in base64.
+    this.made = isLabelled(protocol)
+      ? Array.from(this.labelled.minute(protocol, this.posting, minute, timeMs), (body) =>
+          Buffer.from(Buffer.from(body).toString('base64'), 'latin1'),
+        )
+      : Array.from(this.bodies.minute(protocol, this.posting, minute, timeMs), (body) => Buffer.from(body));
+    this.samples = this.bodies.samples + this.labelled.samples - before;
   }
 
   async run(isPaper: boolean): Promise<Round> {

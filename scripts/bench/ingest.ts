@@ -16,9 +16,12 @@ import { parseSettings } from '../../shared/platform/settings';
 import { freePort, type Server, startHotServer } from '../local/servers';
 import { type Protocol, SHAPES, type Shape } from './agent-bodies';
 import type { Round, WorkerTask } from './ingest-worker';
+import type { LabelledProtocol } from './labelled-bodies';
 
 const MINUTE_MS = 60_000;
 const WARM_UP_MINUTES = 3;
+
+const PROTOCOLS: readonly string[] = ['mackerel', 'influx', 'remote-write', 'otlp'];
 
 /** The load, and the number of processes that post it. */
 export interface Load {
@@ -28,7 +31,7 @@ export interface Load {
   readonly workers: string;
   /** Other hosts that post before. @default none */
   readonly warmUp?: string;
-  readonly protocol: Protocol;
+  readonly protocol: Protocol | LabelledProtocol;
   /** @default dense */
   readonly shape?: Shape;
   /** Formats to write. @default the release's choice */
@@ -43,7 +46,7 @@ interface Options extends Load {
 }
 
 interface Result {
-  readonly protocol: Protocol;
+  readonly protocol: Protocol | LabelledProtocol;
   readonly shape: Shape;
   readonly series: number;
   readonly coldPointsPerSecond: number;
@@ -73,7 +76,8 @@ export async function benchIngest(args: string[]): Promise<void> {
     )
     .option(
       '--protocol <name>',
-      'mackerel (JSON, one host a request) or influx (20 lines a request)',
+      'mackerel (JSON, one host a request), influx (20 lines a request), remote-write or otlp (2,000 samples of 10 labels a ' +
+        'request, a host is a target)',
       'mackerel',
     )
     .option(
@@ -104,9 +108,10 @@ export async function benchIngest(args: string[]): Promise<void> {
   const asked = command.opts<Options>();
   const { shape = 'dense' } = asked;
   if (!(shape in SHAPES)) throw new Error(`--shape is ${Object.keys(SHAPES).join(', ')}, not ${shape}`);
+  const isLabelled = asked.protocol === 'remote-write' || asked.protocol === 'otlp';
   const options: Options =
     shape === 'dense'
-      ? asked
+      ? { ...asked, paper: asked.paper && !isLabelled }
       : {
           ...asked,
           // Mackerel's posts are dense, and the paper's way knows no others.
@@ -116,8 +121,8 @@ export async function benchIngest(args: string[]): Promise<void> {
             metrics: '1',
           }),
         };
-  if (options.protocol !== 'mackerel' && options.protocol !== 'influx')
-    throw new Error(`--protocol is mackerel or influx, not ${options.protocol}`);
+  if (!PROTOCOLS.includes(options.protocol))
+    throw new Error(`--protocol is one of ${PROTOCOLS.join(', ')}, not ${options.protocol}`);
   const ours = await measureIngest(options);
   const paper = options.paper ? await measureIngest({ ...options, minutes: '3' }, 'paper') : undefined;
   const seedPointsPerSecond = paper?.warm.pointsPerSecond ?? 0;
