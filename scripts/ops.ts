@@ -6,6 +6,7 @@ import { drainCommand } from './ops/drain';
 import { OperatorError } from './ops/invoke';
 import { keyCommands } from './ops/keys';
 import { quarantineCommands } from './ops/quarantine';
+import { rebuildIndexCommand } from './ops/rebuild-index';
 import { replayCommand } from './ops/replay';
 import { smokeCommand } from './ops/smoke';
 import { statusCommand } from './ops/status';
@@ -26,6 +27,7 @@ const commands = [
   keyCommands(),
   usageCommand(),
   costCommand(),
+  rebuildIndexCommand(),
 ];
 
 const program = new Command('ops').description(

@@ -1,5 +1,6 @@
 import type { Context } from 'aws-lambda';
 import { operatorDependencies } from '../../shared/compose/operator';
+import { rebuildIndex } from '../../shared/operations/index-commands';
 import { createKey, listKeys, revokeKey } from '../../shared/operations/key-commands';
 import { operatorEventSchema } from '../../shared/operations/operator-event';
 import { countMetrics, describeSource, whereSamples } from '../../shared/operations/sample-commands';
@@ -49,6 +50,8 @@ async function answer(event: unknown, context: Context): Promise<unknown> {
       return deleteTenant(dependencies, command, hasTime);
     case 'sweep':
       return sweep(dependencies, command, hasTime);
+    case 'index rebuild':
+      return rebuildIndex(dependencies, command, hasTime);
     case 'keys create':
       return createKey(dependencies, command);
     case 'keys list':

@@ -33,6 +33,7 @@ export class Operator extends Construct {
       this.function,
       ...ITEM_ACTIONS.read,
       ...ITEM_ACTIONS.write,
+      ...ITEM_ACTIONS.insert,
       ...ITEM_ACTIONS.delete,
       ...ITEM_ACTIONS.scan,
     );

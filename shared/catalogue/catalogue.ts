@@ -11,11 +11,11 @@ import type { VersionedDeletion } from '../model/deletion';
 import { DAY_MS } from '../model/duration';
 import { type Id, idOf } from '../model/id';
 import { decodedBytes, decodeLayout, type Layout, unpackLayout } from '../model/layout';
-import { type GroupId, sourceIdOfGroup, splitBitsOfGroup } from '../model/placement';
+import { daysIn, type GroupId, sourceIdOfGroup, splitBitsOfGroup } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import { bucketOfSource, metaKeys, SOURCE_BUCKETS } from '../platform/keys';
 import { type Item, queryAll, succeeds, type Table } from '../platform/table';
-import { IndexTable } from './index-table';
+import { IndexTable, type LayoutOfDays } from './index-table';
 
 /** Layouts outlive their samples' retention by this: samples may be sent a day ahead, and archived late. */
 export const LAYOUT_KEPT_MS = 30 * DAY_MS;
@@ -303,6 +303,27 @@ export class Catalogue {
     }
     const splitBits = [...new Set([...layouts.keys()].map(splitBitsOfGroup))].sort((a, b) => a - b);
     return { layouts, splitBits, longestWindowMs, firstMs, deletions };
+  }
+
+  /**
+   * The layouts of a source with the days that they may have samples of: from the first sample to a day after an ingester
+   * put the layout last, since samples may be sent a day ahead. For rebuilding the index of series.
+   */
+  async layoutsByDays(tenantId: Id, sourceId: Id): Promise<LayoutOfDays[]> {
+    const layouts: LayoutOfDays[] = [];
+    const items = queryAll(this.table, {
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': { S: metaKeys.source(tenantId, sourceId) } },
+    });
+    for await (const { sk, layout, firstMs, expiresAt } of items) {
+      if (layout === undefined) continue;
+      const { group, layoutId } = metaKeys.parseLayoutSort(sk!.S!);
+      const putMs = Number(expiresAt!.N) * 1000 - this.retentionMs - LAYOUT_KEPT_MS;
+      const fromMs = Math.max(Number(firstMs?.N ?? 0), this.now() - this.retentionMs);
+      const days = daysIn(fromMs, Math.max(putMs, fromMs) + DAY_MS);
+      layouts.push({ group, id: layoutId, packed: layout.B!, days });
+    }
+    return layouts;
   }
 
   /**

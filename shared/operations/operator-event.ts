@@ -62,6 +62,12 @@ export const operatorEventSchema = (defaultPartitions: number) =>
       tenant: z.string(),
       partition: z.number().int().min(0).default(0),
     }),
+    /** Indexes the sources after `after`, as many as time allows. */
+    z.object({
+      command: z.literal('index rebuild'),
+      tenant: z.string(),
+      after: z.string().length(22).nullable().default(null),
+    }),
     z.object({ command: z.literal('keys list'), tenant: z.string() }),
     z.object({ command: z.literal('keys revoke'), id: z.string().max(100) }),
   ]);

@@ -269,7 +269,7 @@ describe('rights', () => {
         ...hot,
         ...inVpc,
         ...items('WarmTable', ...read, 'DeleteItem'),
-        ...items('MetaTable', ...read, ...write, 'DeleteItem', 'Scan'),
+        ...items('MetaTable', ...read, ...write, 'PartiQLInsert', 'DeleteItem', 'Scan'),
         ...readArchive,
         's3:DeleteObjectVersion on Bucket/archive/*',
         's3:ListBucketVersions on Bucket',

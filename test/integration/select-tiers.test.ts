@@ -1,3 +1,4 @@
+import { DeleteItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { archiveDay } from '../../shared/archive/execute';
 import { purgeDay } from '../../shared/archive/purge';
 import { flushPartition } from '../../shared/flush/execute';
@@ -5,6 +6,7 @@ import { ingestBatch } from '../../shared/ingest/ingest';
 import { type Labels, labelsKey, labelsOf, sourceOf } from '../../shared/model/labels';
 import { equals, type Matcher, seriesTest } from '../../shared/model/matcher';
 import { tenantIdOf } from '../../shared/model/placement';
+import { rebuildIndex } from '../../shared/operations/index-commands';
 import { Querier } from '../../shared/query/select';
 import { samplesOf } from '../../shared/query/series-table';
 import { rowRecords } from '../../shared/stream/row-records';
@@ -142,8 +144,25 @@ describe('samples split over memory, warm table and archive', () => {
       }
   }
 
-  test('are read as they were posted, whatever tier each is in', async () => {
+  test('are found again by an index that was lost and rebuilt from the layouts', async () => {
     for (const daysBack of DAYS_BACK) await post(daysBack);
+    const { client, name: TableName } = tiers.meta;
+    const { Items } = await client.send(new ScanCommand({ TableName, ProjectionExpression: 'pk, sk' }));
+    const entries = Items!.filter(({ pk }) => pk!.S!.startsWith('index#'));
+    expect(entries.length).toBeGreaterThan(SOURCES.length);
+    for (const { pk, sk } of entries)
+      await client.send(new DeleteItemCommand({ TableName, Key: { pk: pk!, sk: sk! } }));
+
+    const { id } = await tiers.tenants.create('t', PARTITIONS);
+    expect(id).toBe(tenant.id);
+    const read = { ...tiers, catalogue: tiers.newCatalogue() };
+    const event = { command: 'index rebuild', tenant: 't', after: null } as const;
+    const first = await rebuildIndex({ tenants: tiers.tenants, read }, event, () => false);
+    expect(first).toEqual({ sources: SOURCES.length, next: null });
+    await compare();
+  }, 60_000);
+
+  test('are read as they were posted, whatever tier each is in', async () => {
     await compare();
     await flush();
     await compare();

@@ -1,0 +1,28 @@
+import type { Command } from 'commander';
+import type { IndexSlice } from '../../shared/operations/index-commands';
+import { type CommonOptions, command, progress, run } from './command';
+import type { Functions } from './invoke';
+
+/** `ops rebuild-index`. */
+export function rebuildIndexCommand(): Command {
+  return command('rebuild-index', 'index series again by the layouts that the catalogue has; removes nothing')
+    .requiredOption('--tenant <name>', 'the tenant')
+    .action((options: CommonOptions & { tenant: string }) =>
+      run(
+        options,
+        (functions) => rebuild(functions, options.tenant),
+        ({ sources }) => `indexed ${sources} sources`,
+      ),
+    );
+}
+
+async function rebuild(functions: Functions, tenant: string): Promise<{ readonly sources: number }> {
+  let sources = 0;
+  for (let after: string | null | undefined; after !== null; ) {
+    const slice: IndexSlice = await functions.invoke('operator', { command: 'index rebuild', tenant, after });
+    sources += slice.sources;
+    after = slice.next;
+    if (after !== null) progress(`indexed ${sources} sources`);
+  }
+  return { sources };
+}
