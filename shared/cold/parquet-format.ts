@@ -42,12 +42,16 @@ interface ParquetChunk extends ArchivedChunk {
   readonly skeleton: ByteRange;
 }
 
+interface Section extends ByteRange {
+  readonly crc: number;
+}
+
 interface ParquetIndex {
   /** In order of group, then time. */
   readonly chunks: readonly ParquetChunk[];
   readonly layouts: readonly (ByteRange & { readonly id: Id })[];
-  /** Each row group's columns but the values, which only others read. */
-  readonly columns: readonly (ByteRange & { readonly crc: number })[];
+  /** Each row group, with its chunks' own parts. */
+  readonly sections: readonly Section[];
 }
 
 export const PARQUET_MAGIC = Buffer.from('PAR1');
@@ -83,7 +87,9 @@ class ParquetWriter implements ArchiveWriter {
   private last: GroupId | undefined;
   private rowGroup = new RowGroup();
   private readonly rowGroups: Uint8Array[] = [];
-  private readonly columns: ParquetIndex['columns'][number][] = [];
+  private readonly sections: Section[] = [];
+  /** CRC-32 of the section that has begun. */
+  private crc = 0;
   private readonly chunks: ParquetChunk[] = [];
   private readonly layouts = new Map<Id, ByteRange>();
 
@@ -121,7 +127,7 @@ class ParquetWriter implements ArchiveWriter {
     if (this.end === 0) await this.place(PARQUET_MAGIC);
     await this.endRowGroup();
     const layouts = [...this.layouts].map(([id, range]) => ({ id, ...range }));
-    const index = pack({ chunks: this.chunks, layouts, columns: this.columns } satisfies ParquetIndex);
+    const index = pack({ chunks: this.chunks, layouts, sections: this.sections } satisfies ParquetIndex);
     const revisions = pack(Object.fromEntries(warm));
     const { offset, length } = await this.place(index);
     await this.place(revisions);
@@ -140,7 +146,7 @@ class ParquetWriter implements ArchiveWriter {
     if (rowGroup.rows > 0) {
       const { bytes, metadata } = rowGroup.finish(this.end);
       this.rowGroups.push(metadata);
-      this.columns.push({ ...(await this.place(bytes)), crc: crc32(bytes) });
+      await this.place(bytes);
     }
     for (const { entry, layout, directory, skeleton } of rowGroup.chunks) {
       if (!this.layouts.has(layout.id))
@@ -152,6 +158,10 @@ class ParquetWriter implements ArchiveWriter {
         skeleton: await this.place(skeleton),
       });
     }
+    const last = this.sections.at(-1);
+    const offset = last === undefined ? PARQUET_MAGIC.length : last.offset + last.length;
+    if (this.end > offset) this.sections.push({ offset, length: this.end - offset, crc: this.crc });
+    this.crc = 0;
     this.rows += rowGroup.rows;
     this.rowGroup = new RowGroup();
   }
@@ -159,6 +169,7 @@ class ParquetWriter implements ArchiveWriter {
   private async place(bytes: Uint8Array): Promise<ByteRange> {
     await this.write(bytes);
     const offset = this.end;
+    if (offset > 0) this.crc = crc32(bytes, this.crc);
     this.end += bytes.length;
     return { offset, length: bytes.length };
   }
@@ -348,16 +359,16 @@ async function openParquet(object: ObjectBytes): Promise<ArchiveReader> {
 
 class ParquetReader implements ArchiveReader {
   readonly chunks: readonly ParquetChunk[];
-  private readonly columns: ParquetIndex['columns'];
+  private readonly sections: readonly Section[];
   private readonly layouts: ReadonlyMap<Id, ByteRange>;
 
   constructor(
     private readonly object: ObjectBytes,
     private readonly trailer: Trailer,
-    { chunks, layouts, columns }: ParquetIndex,
+    { chunks, layouts, sections }: ParquetIndex,
   ) {
     this.chunks = chunks;
-    this.columns = columns;
+    this.sections = sections;
     this.layouts = new Map(layouts.map(({ id, ...range }) => [id, range]));
   }
 
@@ -399,29 +410,49 @@ class ParquetReader implements ArchiveReader {
   }
 
   async load(chunk: ArchivedChunk): Promise<StoredBlock> {
-    const { directory, skeleton } = chunk as ParquetChunk;
-    const [bytes, ...own] = await Promise.all(
-      [chunk, directory, skeleton].map((range) => this.object.slice(range)),
-    );
-    return new StoredParquet(chunk, await this.layout(chunk.layout), bytes!, own[0]!, own[1]!);
+    return this.loadFrom(this.object, chunk as ParquetChunk, await this.layout(chunk.layout));
+  }
+
+  private async loadFrom(
+    { slice }: Pick<ObjectBytes, 'slice'>,
+    chunk: ParquetChunk,
+    layout: Layout,
+  ): Promise<StoredParquet> {
+    const { directory, skeleton } = chunk;
+    const [bytes, ...own] = await Promise.all([chunk, directory, skeleton].map((range) => slice(range)));
+    return new StoredParquet(chunk, layout, bytes!, own[0]!, own[1]!);
   }
 
   async verify(): Promise<void> {
     const { footer, footerCrc } = this.trailer;
     if (crc32(await this.object.slice(footer)) !== footerCrc)
       throw new CorruptArchiveError(`${this.object.key}: the checksum of Parquet's footer is wrong`);
-    for (const { crc, ...range } of this.columns)
-      if (crc32(await this.object.slice(range)) !== crc)
+    const layouts = new Map<Id, Layout>();
+    let checked = 0;
+    for (const { crc, offset, length } of this.sections) {
+      const bytes = await this.object.slice({ offset, length });
+      if (crc32(bytes) !== crc)
         throw new CorruptArchiveError(
-          `${this.object.key}: the checksum of the columns at ${range.offset} is wrong`,
+          `${this.object.key}: the checksum of the row group at ${offset} is wrong`,
         );
-    for (const chunk of this.chunks) {
-      const samples = sampleCount((await this.load(chunk)).decode().block);
-      if (samples !== chunk.samples)
-        throw new CorruptArchiveError(
-          `${this.object.key}: the chunk at ${chunk.offset} has ${samples} samples, its index says ${chunk.samples}`,
-        );
+      const slice = async (range: ByteRange) =>
+        bytes.subarray(range.offset - offset, range.offset - offset + range.length);
+      for (; checked < this.chunks.length; checked++) {
+        const chunk = this.chunks[checked]!;
+        if (chunk.offset >= offset + length) break;
+        const layout = layouts.get(chunk.layout) ?? (await this.layout(chunk.layout));
+        layouts.set(layout.id, layout);
+        const samples = sampleCount((await this.loadFrom({ slice }, chunk, layout)).decode().block);
+        if (samples !== chunk.samples)
+          throw new CorruptArchiveError(
+            `${this.object.key}: the chunk at ${chunk.offset} has ${samples} samples, its index says ${chunk.samples}`,
+          );
+      }
     }
+    if (checked < this.chunks.length)
+      throw new CorruptArchiveError(
+        `${this.object.key}: ${this.chunks.length - checked} chunks lie in no row group`,
+      );
   }
 
   private rangeOf(id: Id): ByteRange {
