@@ -18,7 +18,7 @@ const MEASUREMENTS = 12;
 const LONE_LINES = 1_000;
 
 /** Lines of one request of line protocol. */
-export const LINES_A_REQUEST = 20;
+const LINES_A_REQUEST = 20;
 /** Minutes of distinct values, after which they repeat. */
 const MINUTES = 120;
 
@@ -50,14 +50,13 @@ export class AgentBodies {
       yield* this.shaped(hosts, minute, timeMs);
       return;
     }
-    this.samples += hosts.length * this.names.length;
-    if (protocol === 'mackerel') for (const host of hosts) yield this.json(host, minute, timeMs / 1000);
-    else
-      for (let at = 0; at < hosts.length; at += LINES_A_REQUEST)
-        yield hosts
-          .slice(at, at + LINES_A_REQUEST)
-          .map((host) => this.line(host, minute, timeMs))
-          .join('\n');
+    const size = protocol === 'mackerel' ? 1 : LINES_A_REQUEST;
+    for (let at = 0; at < hosts.length; at += size) {
+      const some = hosts.slice(at, at + size);
+      this.samples += some.length * this.names.length;
+      if (protocol === 'mackerel') yield this.json(some[0]!, minute, timeMs / 1000);
+      else yield some.map((host) => this.line(host, minute, timeMs)).join('\n');
+    }
   }
 
   private *shaped(hosts: readonly string[], minute: number, timeMs: number): Generator<string> {

@@ -2,12 +2,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { startStack } from '../local/stack';
-import { AgentBodies, LINES_A_REQUEST } from './agent-bodies';
+import { AgentBodies, type Protocol, SHAPES, type Shape } from './agent-bodies';
 import { quantile } from './quantile';
 
 interface Options {
   readonly hosts: string;
   readonly metrics: string;
+  readonly protocol: Protocol;
+  readonly shape: Shape;
   readonly clients: string;
   readonly seconds: string;
   readonly batchWindow: string;
@@ -15,6 +17,10 @@ interface Options {
 }
 
 interface Result {
+  readonly shape: Shape;
+  /** Samples a second of the dense shape in the same run, 0 when that is the shape, and what the shape's are of them. */
+  readonly densePointsPerSecond: number;
+  readonly ratioToDense: number;
   /** Most samples a second that are acknowledged and can be read. */
   readonly pointsPerSecond: number;
   readonly ackP50Ms: number;
@@ -40,6 +46,14 @@ export async function benchHttp(args: string[]): Promise<void> {
     )
     .option('--hosts <n>', 'hosts', '1000')
     .option('--metrics <n>', 'metrics of each', '100')
+    .option('--protocol <name>', 'influx, the only one', 'influx')
+    .option(
+      '--shape <name>',
+      `${Object.entries(SHAPES)
+        .map(([name, what]) => `${name}: ${what}`)
+        .join('; ')}; any but dense is compared with dense in the same run`,
+      'dense',
+    )
     .option('--clients <n>', 'clients that post at once while the maximum is sought', '8')
     .option('--seconds <n>', 'how long each of the two parts is', '20')
     .option(
@@ -57,6 +71,9 @@ export async function benchHttp(args: string[]): Promise<void> {
     );
   command.parse(args, { from: 'user' });
   const options = command.opts<Options>();
+  const { shape } = options;
+  if (!(shape in SHAPES)) throw new Error(`--shape is ${Object.keys(SHAPES).join(', ')}, not ${shape}`);
+  if (options.protocol !== 'influx') throw new Error(`--protocol is influx, not ${options.protocol}`);
   const settings = {
     maxSamplesPerMinute: '1000000000',
     maxSeries: '100000000',
@@ -66,10 +83,28 @@ export async function benchHttp(args: string[]): Promise<void> {
   try {
     const bench = new HttpBench(stack.addresses.url, stack.addresses.apiKey, options);
     await bench.warmUp();
-    const { points, elapsedMs } = await bench.maximum();
-    const pointsPerSecond = points / (elapsedMs / 1000);
+    const dense =
+      shape === 'dense'
+        ? undefined
+        : new HttpBench(stack.addresses.url, stack.addresses.apiKey, {
+            ...options,
+            shape: 'dense',
+          });
+    await dense?.warmUp();
+    // In turns, and the better of two each: the machine is not the same from one minute to the next.
+    const rates: number[] = [];
+    const denseRates: number[] = [];
+    for (let turn = 0; turn < (dense === undefined ? 1 : 2); turn++) {
+      if (dense !== undefined) denseRates.push(await dense.maximum());
+      rates.push(await bench.maximum());
+    }
+    const pointsPerSecond = Math.max(...rates);
+    const densePointsPerSecond = Math.max(0, ...denseRates);
     const { acks, fresh, offered } = await bench.atRate(pointsPerSecond / 2);
     const result: Result = {
+      shape,
+      densePointsPerSecond: Math.round(densePointsPerSecond),
+      ratioToDense: dense === undefined ? 1 : pointsPerSecond / densePointsPerSecond,
       pointsPerSecond: Math.round(pointsPerSecond),
       ackP50Ms: Math.round(quantile(acks, 0.5)),
       ackP99Ms: Math.round(quantile(acks, 0.99)),
@@ -77,7 +112,8 @@ export async function benchHttp(args: string[]): Promise<void> {
       freshP99Ms: Math.round(quantile(fresh, 0.99)),
     };
     process.stderr.write(
-      `at most ${result.pointsPerSecond} samples/s until readable; at ${Math.round(offered)} samples/s ` +
+      `${shape}: at most ${result.pointsPerSecond} samples/s until readable` +
+        `${dense === undefined ? '' : `, ${result.ratioToDense.toFixed(2)} of dense (${result.densePointsPerSecond})`}; at ${Math.round(offered)} samples/s ` +
         `acknowledged after p50 ${result.ackP50Ms} ms, p99 ${result.ackP99Ms} ms (${acks.length} posts), ` +
         `readable after p50 ${result.freshP50Ms} ms, p99 ${result.freshP99Ms} ms (${fresh.length} markers)\n`,
     );
@@ -88,36 +124,34 @@ export async function benchHttp(args: string[]): Promise<void> {
 }
 
 class HttpBench {
-  private readonly bodies: Generator<string>;
-  private readonly pointsOfHost: number;
+  private readonly bodies: Generator<Body>;
   private readonly hosts: number;
   private readonly clients: number;
   private readonly durationMs: number;
   private lastMarkerMs = 0;
+  /** Minutes that were posted of every host. */
+  private minutes = 0;
 
   constructor(
     private readonly url: string,
     private readonly apiKey: string,
-    { hosts, metrics, clients, seconds }: Options,
+    { hosts, metrics, shape, clients, seconds }: Options,
   ) {
-    this.pointsOfHost = Number(metrics);
     this.hosts = Number(hosts);
     this.clients = Number(clients);
     this.durationMs = Number(seconds) * 1000;
-    const ids = Array.from({ length: this.hosts }, (_, i) => `h${i}`);
-    this.bodies = endless(new AgentBodies(this.pointsOfHost), ids);
+    const ids = Array.from({ length: this.hosts }, (_, i) => `${shape}${i}`);
+    this.bodies = endless(new AgentBodies(Number(metrics), shape), ids);
   }
 
   /** Posts some minutes of every host, so that series are known and code is compiled. */
   async warmUp(): Promise<void> {
-    const posts = (WARM_UP_MINUTES * this.hosts) / LINES_A_REQUEST;
-    let done = 0;
-    await this.flood(() => done++ < posts);
+    await this.flood(() => this.minutes < WARM_UP_MINUTES);
     await this.untilRead();
   }
 
-  /** Samples acknowledged in a time, and the time until all of them can be read. */
-  async maximum(): Promise<{ points: number; elapsedMs: number }> {
+  /** Samples a second, acknowledged in a time, until all of them can be read. */
+  async maximum(): Promise<number> {
     const beganMs = performance.now();
     const points = await this.flood(() => performance.now() - beganMs < this.durationMs);
     const acknowledgedMs = performance.now() - beganMs;
@@ -125,7 +159,7 @@ class HttpBench {
     process.stderr.write(
       `${points} samples acknowledged in ${Math.round(acknowledgedMs)} ms, readable after ${Math.round(performance.now() - beganMs)} ms\n`,
     );
-    return { points, elapsedMs: performance.now() - beganMs };
+    return points / ((performance.now() - beganMs) / 1000);
   }
 
   /**
@@ -138,8 +172,9 @@ class HttpBench {
     await Promise.all(
       Array.from({ length: this.clients }, async () => {
         while (goesOn()) {
-          const accepted = await this.post(this.bodies.next().value as string);
-          points += accepted;
+          const { text, samples } = this.next();
+          await this.post(text);
+          points += samples;
         }
       }),
     );
@@ -162,12 +197,12 @@ class HttpBench {
     const fresh = this.untilReadable(markers, () => !isOver);
     let points = 0;
     while (performance.now() - beganMs < this.durationMs) {
-      const body = this.bodies.next().value as string;
+      const { text, samples } = this.next();
       await sleep(Math.max(0, beganMs + (points / pointsPerSecond) * 1000 - performance.now()));
-      points += pointsIn(body, this.pointsOfHost);
+      points += samples;
       const sentMs = performance.now();
       sent.push(
-        this.post(body).then(() => {
+        this.post(text).then(() => {
           acks.push(performance.now() - sentMs);
         }),
       );
@@ -236,13 +271,18 @@ class HttpBench {
     return new Set(metrics.map(({ time }) => Math.round(time * 1000)));
   }
 
-  /** @returns the number of samples, once they are acknowledged */
-  private async post(body: string): Promise<number> {
+  private next(): Body {
+    const body = this.bodies.next().value as Body;
+    this.minutes = body.minute;
+    return body;
+  }
+
+  /** Returns once the body is acknowledged. */
+  private async post(body: string): Promise<void> {
     const headers = { 'x-api-key': this.apiKey, 'content-type': 'text/plain' };
     const response = await fetch(`${this.url}/write`, { method: 'POST', headers, body });
     if (!response.ok) throw new Error(`a post was answered ${response.status} ${await response.text()}`);
     await response.arrayBuffer();
-    return pointsIn(body, this.pointsOfHost);
   }
 }
 
@@ -253,12 +293,21 @@ interface Marker {
   readonly sentMs: number;
 }
 
-/** Consecutive minutes that end before now. */
-function* endless(bodies: AgentBodies, hosts: readonly string[]): Generator<string> {
-  const fromMs = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - 23 * 60 * MINUTE_MS;
-  for (let minute = 0; ; minute++) yield* bodies.minute('influx', hosts, minute, fromMs + minute * MINUTE_MS);
+interface Body {
+  readonly text: string;
+  readonly samples: number;
+  /** From 0. */
+  readonly minute: number;
 }
 
-function pointsIn(body: string, pointsOfLine: number): number {
-  return body.split('\n').length * pointsOfLine;
+/** Consecutive minutes that end before now. */
+function* endless(bodies: AgentBodies, hosts: readonly string[]): Generator<Body> {
+  const fromMs = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - 23 * 60 * MINUTE_MS;
+  for (let minute = 0; ; minute++) {
+    let before = bodies.samples;
+    for (const text of bodies.minute('influx', hosts, minute, fromMs + minute * MINUTE_MS)) {
+      yield { text, samples: bodies.samples - before, minute };
+      before = bodies.samples;
+    }
+  }
 }
