@@ -1,6 +1,7 @@
 /** `npm run bench -- <name> [options]` runs one benchmark; scripts/bench/README.md describes each. */
 import { Command } from 'commander';
 import { benchArchive } from './bench/archive';
+import { benchCaches } from './bench/caches';
 import { benchCodec } from './bench/codec';
 import { benchColdStart } from './bench/cold-start';
 import { benchFlush } from './bench/flush';
@@ -33,6 +34,7 @@ const benchmarks: readonly Benchmark[] = [
     run: benchNoisy,
   },
   { name: 'ingest', summary: 'samples a second into memory, beside the way of the paper', run: benchIngest },
+  { name: 'caches', summary: 'what a full cache of layouts costs, as pairs grow', run: benchCaches },
   { name: 'flush', summary: 'samples a second from memory to DynamoDB, beside ingest', run: benchFlush },
   { name: 'query', summary: 'reads from each tier, at rest and beside ingest', run: benchQuery },
   { name: 'history', summary: 'reads of an hour to 460 days, of a series and of a host', run: benchHistory },

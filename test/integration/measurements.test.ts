@@ -6,10 +6,10 @@ import { until } from '../support/until';
 const MEASUREMENTS = 10_000;
 const FIELDS = 2;
 /**
- * On a machine of its own everything is readable within a second. Comparing every pair of rows took 27 s for 1,500 measurements
- * and would take 20 minutes for these.
+ * 6.5 s on two cores that did ten other things; it is printed. Comparing every pair of rows took 27 s for 1,500 measurements and
+ * would take 20 minutes for these.
  */
-const MOST_MS = 10_000;
+const MOST_MS = 60_000;
 
 describe('ten thousand measurements of one host and time in one request', () => {
   let stack: LocalStack;

@@ -12,9 +12,11 @@ import { type ExpectedKeys, type LineHead, parseHead, unescapeName } from './lin
 
 /** Fields that are searched one by one; more have an index, which takes ten times their memory. */
 const MAX_SEARCHED = 256;
-/** Fields that are known of one head, unless a single line has more, and bytes of their keys. */
-const MAX_FIELDS = 4_096;
+/** Fields that are known of one head, unless a single line has more, and bytes of their keys: adding one copies all. */
+const MAX_FIELDS = 1_024;
 const MAX_KEY_BYTES = 65_536;
+/** Indexes for which a table of all places is made. */
+const MIN_TABLE = 16;
 
 /**
  * A measurement and tag set, and the fields that its lines have had.
@@ -154,15 +156,20 @@ export class KnownHead implements ExpectedKeys, SeriesList {
   /** Made when asked for: they take ten times the head's memory, and are needed once. */
   series(indexes: ArrayLike<number>): NamedSeries[] {
     const { measurement, tags } = parseHead(this.text) as LineHead;
-    const placeOf = new Uint16Array(this.count);
-    this.indexes.forEach((index, place) => {
-      placeOf[index] = place;
-    });
+    const placeOf = this.placesOf(indexes);
     const names = Array.from(
       indexes,
-      (index) => `${measurement}_${unescapeName(this.keyAt(placeOf[index]!).toString('utf8'))}`,
+      (index) => `${measurement}_${unescapeName(this.keyAt(placeOf(index)).toString('utf8'))}`,
     );
     return [{ labels: labelsOf(...tags), names }];
+  }
+
+  /** @returns what gives an index's place among the keys */
+  private placesOf({ length }: ArrayLike<number>): (index: number) => number {
+    if (length < MIN_TABLE) return (index) => this.indexes.indexOf(index);
+    const places = new Uint16Array(this.count);
+    for (const [place, index] of this.indexes.entries()) places[index] = place;
+    return (index) => places[index]!;
   }
 
   private keyAt(place: number): Buffer {
@@ -200,7 +207,7 @@ const NO_FIELDS: Fields = {
 /** Sources of heads, which many heads share. */
 const sources = new BoundedCache<{ readonly source: Labels; readonly sourceKey: string }>(
   16_000_000,
-  (_, key) => 250 + key.length,
+  ({ source }, key) => 100 + 150 * source.length + key.length,
 );
 
 function sharedSource(source: Labels) {

@@ -87,7 +87,9 @@ export const influxLines: Protocol<Uint8Array, LineOptions, DroppedLines> = {
         hint ??= precisionHint(reader.line, timestamp, precision);
         continue;
       }
-      const part = partOf(body, reader, values.length);
+      // Before its fields are looked up: lines beyond the bounds cost little.
+      const beyond = excessOf(lines + 1, samples + count, labelBytes);
+      const part = beyond ?? partOf(body, reader, values.length);
       if (typeof part === 'string') {
         refuse(part);
         continue;
