@@ -1,6 +1,7 @@
 import { MAX_SERIES } from '../../shared/http/contract/series';
 import type { RouteHandlers } from '../../shared/http/handler';
-import { reply } from '../../shared/http/http';
+import { HttpError, reply } from '../../shared/http/http';
+import { SelectLimitError } from '../../shared/query/find-series';
 import { listSeries } from '../../shared/query/list-series';
 import { dependencies } from './stores';
 
@@ -8,7 +9,12 @@ export const seriesHandlers: RouteHandlers = {
   'GET /api/v1/series': async ({ tenant, query }) => {
     const { label: labels = [], prefix = '', perSource = MAX_SERIES, limit = MAX_SERIES, next: from } = query;
     const filter = { labels, prefix, perSource };
-    const { series, next } = await listSeries(dependencies, tenant.id, filter, limit, from);
+    const listing = listSeries(dependencies, tenant.id, filter, limit, from);
+    const { series, next } = await listing.catch((error: unknown) => {
+      if (error instanceof SelectLimitError)
+        throw new HttpError(400, `${error.message}, or name a host by label=host=`);
+      throw error;
+    });
     return reply(200, {
       series: series.map((each) => Object.fromEntries(each)),
       ...(next && { next: `${next.sourceId}.${next.listed}` }),

@@ -2,18 +2,28 @@ import type { JoinedLabels, LayoutMatch, SeriesIndex } from '../catalogue/series
 import { type Labels, labelsKey, labelsOf, labelValue } from '../model/labels';
 import { compileMatcher, type Matcher, matchersText } from '../model/matcher';
 
-/** A read would exceed one of its limits. */
+/** A read would exceed one of its limits, or the memory that a tenant's index may take. */
 export class SelectLimitError extends Error {
   override readonly name = 'SelectLimitError';
 
   constructor(
-    readonly limit: keyof SelectLimits,
-    readonly most: number,
-    matchers: readonly Matcher[],
+    readonly limit: keyof SelectLimits | 'memory',
+    message: string,
   ) {
-    const remedy = limit === 'samples' ? 'narrow it by labels, or shorten the range' : 'narrow it by labels';
-    super(`${matchersText(matchers)} selects more than ${most} ${limit}; ${remedy}`);
+    super(message);
   }
+}
+
+export function tooMany(
+  limit: keyof SelectLimits,
+  most: number,
+  matchers: readonly Matcher[],
+): SelectLimitError {
+  const remedy = limit === 'samples' ? 'narrow it by labels, or shorten the range' : 'narrow it by labels';
+  return new SelectLimitError(
+    limit,
+    `${matchersText(matchers)} selects more than ${most} ${limit}; ${remedy}`,
+  );
 }
 
 /** Bounds of one read. */
@@ -60,12 +70,12 @@ export function bySource(
   const found: SourceSeries[] = [];
   let count = 0;
   for (const { source, matches: ofSource } of matchesBySource(matches)) {
-    if (found.length === maxSources) throw new SelectLimitError('sources', maxSources, matchers);
+    if (found.length === maxSources) throw tooMany('sources', maxSources, matchers);
     const series = new Map<string, Labels>();
     for (const match of ofSource)
       for (const labels of match.series()) {
         series.set(labelsKey(labels), labels);
-        if (count + series.size > maxSeries) throw new SelectLimitError('series', maxSeries, matchers);
+        if (count + series.size > maxSeries) throw tooMany('series', maxSeries, matchers);
       }
     count += series.size;
     found.push({ source, series: [...series.values()] });

@@ -43,7 +43,7 @@ interface Candidate {
  *
  * @param limit series of the page
  * @param from where the last page ended
- * @throws {IndexTooLargeError}
+ * @throws {SelectLimitError}
  */
 export async function listSeries(
   stores: ListStores,

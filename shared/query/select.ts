@@ -18,9 +18,9 @@ import {
   type IndexView,
   joinedTo,
   matchesOf,
-  SelectLimitError,
   type SelectLimits,
   type SourceSeries,
+  tooMany,
   withJoined,
 } from './find-series';
 import {
@@ -125,7 +125,7 @@ export class Querier {
         const asked = { source, wanted: layout, range, known };
         const reading = await readLayout(dependencies, tenant, asked, hints.allowsMissing, begun.memory);
         samples += sampleCount(reading.block);
-        if (samples > limits.samples) throw new SelectLimitError('samples', limits.samples, matchers);
+        if (samples > limits.samples) throw tooMany('samples', limits.samples, matchers);
         return { layout, reading, joined: joinedTo(source, joined) };
       },
     );

@@ -7,18 +7,8 @@ import { unpackLayout } from '../model/layout';
 import type { TimeRange } from '../model/selection';
 import { splitLayout } from '../model/shape';
 import { mapLimited } from '../platform/concurrency';
+import { SelectLimitError } from './find-series';
 import { clampRange } from './plan';
-
-/** A tenant's index of a range exceeds the memory that it may take. */
-export class IndexTooLargeError extends Error {
-  override readonly name = 'IndexTooLargeError';
-
-  constructor(bytes: number) {
-    super(
-      `the index of the range takes ${Math.round(bytes / 1e6)} MB of memory, at most ${MAX_BYTES / 1e6} are allowed; ask for a shorter range`,
-    );
-  }
-}
 
 /** Memory of all indexes together. */
 const MAX_BYTES = 200_000_000;
@@ -62,7 +52,7 @@ export class TenantIndexes {
   /**
    * The index, and 1 at the number of each layout that may have samples in the range.
    *
-   * @throws {IndexTooLargeError}
+   * @throws {SelectLimitError} when the index exceeds its memory
    */
   async of(
     tenantId: Id,
@@ -77,7 +67,10 @@ export class TenantIndexes {
       this.tenants.delete(tenantId);
       // It may be large for epochs that others asked for.
       if (known !== undefined) return this.of(tenantId, range);
-      throw new IndexTooLargeError(index.bytes);
+      throw new SelectLimitError(
+        'memory',
+        `the index of the range takes more than ${MAX_BYTES / 1e6} MB of memory; ask for a shorter range`,
+      );
     }
     // Set again, because its size may have changed.
     this.tenants.delete(tenantId);

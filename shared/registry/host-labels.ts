@@ -7,8 +7,10 @@ import { rolesByService, type Services } from './services';
 /** The labels that a registered host's series have beside the stored ones. */
 export const HOST_LABELS = ['hostname', 'role', 'service'] as const;
 
-/** How long a tenant's hosts are used before they are read again: roles are at most so old. */
+/** A tenant's hosts are read again after this, ms, so roles are at most so old. */
 const FRESH_MS = 10_000;
+/** Reading them again takes at most one part in so many of the time: a host of a real agent is 5 KB. */
+const MIN_REST = 50;
 /** Tenants whose hosts are kept. */
 const MAX_TENANTS = 8;
 
@@ -31,9 +33,16 @@ export class HostLabels {
   of(tenantId: Id): Promise<ReadonlyMap<string, Labels>> {
     const copy = this.known.get(tenantId);
     if (copy !== undefined) return copy;
+    const begin = performance.now();
     const reading = this.read(tenantId);
     this.known.set(tenantId, reading);
-    reading.catch(() => this.known.delete(tenantId));
+    reading.then(
+      () => {
+        const ttl = Math.max(FRESH_MS, MIN_REST * (performance.now() - begin));
+        this.known.set(tenantId, reading, { ttl });
+      },
+      () => this.known.delete(tenantId),
+    );
     return reading;
   }
 
