@@ -114,6 +114,16 @@ export async function writeQueryData(
       // One window a day of the archive: days are told apart, not windows.
       for (let at = coldFromMs; at < coldToMs; at += DAY_MS) await moveFrame(hot, place, data, at);
       for (let at = warmFromMs; at < hotFromMs; at += HOUR_MS) await moveFrame(hot, place, data, at);
+      for (let at = warmFromMs; at < hotFromMs; at += HOUR_MS) {
+        await manifest.announce(ref, dayOf(at));
+        const chunk = encodeChunk(gather(layout, [layout], framesOf(place, data, at, at + HOUR_MS)));
+        const item = { group, windowStart: at, layer: 0, startMs: at, chunk, revision: revisionOf(chunk) };
+        await warm.put(ref, dayOf(at), item, undefined);
+      }
+    }
+    // Last, as whatever is in memory moves with the first frames of the others.
+    for (const place of places) {
+      const { group, layout, ref } = place;
       for (let at = hotFromMs; at < toMs; at += HOUR_MS)
         await hot.append(ref, {
           arrivalMs: at,
@@ -126,12 +136,6 @@ export async function writeQueryData(
             },
           ],
         });
-      for (let at = warmFromMs; at < hotFromMs; at += HOUR_MS) {
-        await manifest.announce(ref, dayOf(at));
-        const chunk = encodeChunk(gather(layout, [layout], framesOf(place, data, at, at + HOUR_MS)));
-        const item = { group, windowStart: at, layer: 0, startMs: at, chunk, revision: revisionOf(chunk) };
-        await warm.put(ref, dayOf(at), item, undefined);
-      }
     }
     // Every day has the same values, as the data has a day's.
     const firstDays = new Map(
