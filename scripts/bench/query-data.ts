@@ -10,6 +10,7 @@ import {
   type Version,
 } from '../../shared/codec';
 import { ColdTier } from '../../shared/cold/cold-tier';
+import { Directory } from '../../shared/cold/directory';
 import { Manifest } from '../../shared/cold/manifest';
 import { connectHot } from '../../shared/hot/connection';
 import { HotTier, movedFrames } from '../../shared/hot/hot-tier';
@@ -86,6 +87,7 @@ export async function writeQueryData(
     const cold = new ColdTier(s3, environment[ENV.bucket]!);
     const catalogue = new Catalogue(meta, SETTINGS.retention);
     const manifest = new Manifest(meta);
+    const directory = new Directory(meta, SETTINGS.retention);
     const tenants = new Tenants(meta);
     const losses = new LossWatch({ hot, table: new RecoveryTable(meta), tenants, lanes: 1, now: Date.now });
     const tenant = await tenants.create('reads', SETTINGS.partitions);
@@ -157,10 +159,12 @@ export async function writeQueryData(
             samples += sampleCount(block);
             await writer.addGroup(group, [{ block, layout }]);
           }
-          await writer.finish(new Map());
+          return writer.finish(new Map());
         });
+        await directory.put(ref.tenantId, dayOf(at), written!);
         await manifest.announce(ref, dayOf(at));
-        const archived = { changes: 1, key, ...written!, samples, atMs: nowMs };
+        const { etag, bytes } = written!;
+        const archived = { changes: 1, key, etag, bytes, samples, atMs: nowMs };
         await manifest.commit(ref, dayOf(at), undefined, archived);
       }
     }

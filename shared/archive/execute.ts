@@ -2,6 +2,7 @@ import type { Catalogue } from '../catalogue/catalogue';
 import { eraseSamples, openChunk, sampleCount } from '../codec';
 import type { ArchivedChunk, ArchiveReader, ArchiveWriter, StoredBlock } from '../cold/archive-format';
 import type { ColdTier, OpenArchive, WrittenObject } from '../cold/cold-tier';
+import type { Directory } from '../cold/directory';
 import { isOpen, type Manifest, type ManifestDay } from '../cold/manifest';
 import { erasuresOf, type VersionedDeletion } from '../model/deletion';
 import { type Id, idText } from '../model/id';
@@ -18,6 +19,7 @@ export interface ArchiveDependencies {
   readonly cold: ColdTier;
   readonly catalogue: Catalogue;
   readonly manifest: Manifest;
+  readonly directory: Directory;
   readonly now: () => number;
 }
 
@@ -131,12 +133,12 @@ interface Rewrite {
 
 /** @returns undefined when another archiver came first */
 async function rewrite(
-  { warm, cold, catalogue }: ArchiveDependencies,
+  { warm, cold, catalogue, directory }: ArchiveDependencies,
   ref: PartitionRef,
   day: Day,
   { groups, minSamples }: Extract<DayPlan<ArchivedChunk>, { act: 'rewrite' }>,
   { key, object, previous, deletionsOf }: Rewrite,
-): Promise<(WrittenObject & { readonly samples: number }) | undefined> {
+): Promise<(Pick<WrittenObject, 'etag' | 'bytes'> & { readonly samples: number }) | undefined> {
   let samples = 0;
   // The new object still names the warm items of the old one: they may not have been purged yet.
   const revisions = new Map(Object.entries((await object?.reader.warm()) ?? {}));
@@ -168,9 +170,12 @@ async function rewrite(
     for (const group of groups) await addGroup(writer, group);
     if (samples < minSamples)
       throw new FewerSamplesError(`${key}: ${samples} samples would replace ${minSamples}`);
-    await writer.finish(revisions);
+    return writer.finish(revisions);
   });
-  return written && { ...written, samples };
+  if (written === undefined) return undefined;
+  await directory.put(ref.tenantId, day, written);
+  const { etag, bytes } = written;
+  return { etag, bytes, samples };
 }
 
 function firstMs(part: LayoutBlock | StoredBlock): number {

@@ -16,7 +16,7 @@ export interface PurgeCount {
  * @throws {CorruptArchiveError} when a chunk of the object cannot be read back; nothing is removed then
  */
 export async function purgeDay(
-  { warm, cold, manifest, now }: Omit<ArchiveDependencies, 'catalogue'>,
+  { warm, cold, manifest, now }: Omit<ArchiveDependencies, 'catalogue' | 'directory'>,
   ref: PartitionRef,
   { day }: { readonly day: Day },
   ageMs: number,

@@ -26,8 +26,20 @@ export interface ArchiveWriter {
   addGroup(group: GroupId, blocks: readonly (LayoutBlock | StoredBlock)[]): Promise<void>;
   /**
    * @param warm the warm items the object holds: sort key -> revision
+   * @returns the object's chunks for the directory; undefined when the format's objects are read by their index alone
    */
-  finish(warm: ReadonlyMap<string, string>): Promise<void>;
+  finish(warm: ReadonlyMap<string, string>): Promise<readonly ListedChunk[] | undefined>;
+}
+
+/** A chunk as the directory lists it. */
+export interface ListedChunk {
+  readonly chunk: ArchivedChunk & {
+    readonly skeleton: ByteRange;
+    readonly layoutRange: ByteRange;
+    readonly hasTombstones?: boolean;
+  };
+  /** Where each series' values lie; undefined when it is too large to be listed. */
+  readonly directory: Uint8Array | undefined;
 }
 
 export interface ArchiveReader {
@@ -73,6 +85,14 @@ export interface ArchivedChunk extends ByteRange {
   readonly minTimestamp: number;
   readonly maxTimestamp: number;
   readonly samples: number;
+}
+
+/** Whether a chunk may have samples that are selected. */
+export function isAsked(
+  { group, minTimestamp, maxTimestamp }: ArchivedChunk,
+  { groups, range }: Selection,
+): boolean {
+  return groups.includes(group) && minTimestamp < range.toMs && maxTimestamp >= range.fromMs;
 }
 
 /** One decision of {@link ArchiveReader.plan}. */

@@ -10,6 +10,7 @@ import {
 import { type ArchiveVersion, FORMATS } from '../model/formats';
 import type { Id } from '../model/id';
 import type { Day, PartitionRef } from '../model/placement';
+import type { LocatedBlock, Selection } from '../model/selection';
 import { mapLimited } from '../platform/concurrency';
 import { bucketKeys } from '../platform/keys';
 import {
@@ -17,8 +18,12 @@ import {
   type ArchiveWriter,
   type ByteRange,
   CorruptArchiveError,
+  isAsked,
+  type ListedChunk,
 } from './archive-format';
+import type { ListedSource } from './directory';
 import { ARCHIVE_FORMATS, openObject } from './formats';
+import { readListed } from './parquet-format';
 
 /** The object was replaced while it was read: the read begins again, from the index. */
 export class ObjectChangedError extends Error {
@@ -42,8 +47,11 @@ export interface OpenArchive {
 
 /** An object as it was written. */
 export interface WrittenObject {
+  readonly key: string;
   readonly etag: string;
   readonly bytes: number;
+  /** For the directory. */
+  readonly chunks: readonly ListedChunk[];
 }
 
 /**
@@ -85,6 +93,39 @@ export class ColdTier {
   }
 
   /**
+   * Reads series of an object by its directory's entry: a request for each chunk of a group.
+   *
+   * @param isContested whether the read has, or may have, other samples of these times, ms, both included
+   * @throws {ObjectChangedError} when the object is another by now
+   */
+  async readListed(
+    { key, etag, chunks }: ListedSource,
+    selection: Selection,
+    isContested: (minMs: number, maxMs: number) => boolean,
+  ): Promise<LocatedBlock[]> {
+    const slice = async ({ offset, length }: ByteRange): Promise<Uint8Array> => {
+      const part = await this.get(key, `bytes=${offset}-${offset + length - 1}`, etag);
+      return part!.body;
+    };
+    const asked = chunks.filter(({ chunk }) => isAsked(chunk, selection));
+    const found = await Promise.all(
+      asked.map((listed) => {
+        const { minTimestamp, maxTimestamp } = listed.chunk;
+        const withVersions =
+          isContested(minTimestamp, maxTimestamp) ||
+          asked.some(
+            (other) =>
+              other !== listed &&
+              other.chunk.minTimestamp <= maxTimestamp &&
+              other.chunk.maxTimestamp >= minTimestamp,
+          );
+        return readListed({ key, slice }, listed, selection, withVersions);
+      }),
+    );
+    return found.filter((block) => block !== undefined);
+  }
+
+  /**
    * Writes a partition-day's object, which is held in memory until it is whole. Nothing is written if `fill` fails.
    *
    * @param previous the ETag it replaces; undefined when there was no object
@@ -94,10 +135,10 @@ export class ColdTier {
   async write(
     key: string,
     previous: string | undefined,
-    fill: (writer: ArchiveWriter) => Promise<void>,
+    fill: (writer: ArchiveWriter) => Promise<readonly ListedChunk[] | undefined>,
   ): Promise<WrittenObject | undefined> {
     const parts: Uint8Array[] = [];
-    await fill(
+    const listed = await fill(
       ARCHIVE_FORMATS[this.version].writer(async (part) => {
         parts.push(part);
       }),
@@ -113,7 +154,7 @@ export class ColdTier {
           ...(previous === undefined ? { IfNoneMatch: '*' } : { IfMatch: previous }),
         }),
       );
-      return { etag: ETag!, bytes: body.length };
+      return { key, etag: ETag!, bytes: body.length, chunks: listed ?? [] };
     } catch (error) {
       // 409: a concurrent conditional write is being settled, which is to have come second too.
       if (statusOf(error) === 412 || statusOf(error) === 409) return undefined;

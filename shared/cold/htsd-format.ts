@@ -12,6 +12,7 @@ import {
   type ArchiveWriter,
   type ByteRange,
   CorruptArchiveError,
+  isAsked,
   type ObjectBytes,
   type PlannedRead,
   type StoredBlock,
@@ -67,7 +68,7 @@ class HtsdWriter implements ArchiveWriter {
     }
   }
 
-  async finish(warm: ReadonlyMap<string, string>): Promise<void> {
+  async finish(warm: ReadonlyMap<string, string>): Promise<undefined> {
     const layouts: HtsdIndex['layouts'][number][] = [];
     for (const [id, bytes] of this.layouts) layouts.push({ id, ...(await this.place(bytes)) });
     const index: HtsdIndex = { chunks: this.chunks, layouts, warm: Object.fromEntries(warm) };
@@ -142,12 +143,9 @@ class HtsdReader implements ArchiveReader {
   }
 
   plan(selection: Selection): PlannedRead[] {
-    const { groups, range, layouts } = selection;
+    const { layouts } = selection;
     return this.chunks
-      .filter(
-        ({ group, minTimestamp, maxTimestamp }) =>
-          groups.includes(group) && minTimestamp < range.toMs && maxTimestamp >= range.fromMs,
-      )
+      .filter((chunk) => isAsked(chunk, selection))
       .map((chunk) => {
         const ranges = layouts.has(chunk.layout) ? [chunk] : [chunk, this.rangeOf(chunk.layout)];
         return { chunk, ranges: ranges.map(({ offset, length }) => ({ offset, length })), selection };

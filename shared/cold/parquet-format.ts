@@ -14,6 +14,8 @@ import {
   type ArchiveWriter,
   type ByteRange,
   CorruptArchiveError,
+  isAsked,
+  type ListedChunk,
   type ObjectBytes,
   type PlannedRead,
   type StoredBlock,
@@ -40,6 +42,11 @@ export const PARQUET_FORMAT: ArchiveFormat = {
 interface ParquetChunk extends ArchivedChunk {
   readonly directory: ByteRange;
   readonly skeleton: ByteRange;
+  readonly hasTombstones?: boolean;
+}
+
+interface Section extends ByteRange {
+  readonly crc: number;
 }
 
 interface Section extends ByteRange {
@@ -63,6 +70,8 @@ const END_BYTES = 8;
 const ROW_GROUP_ROWS = 128 * 1024;
 const ROW_GROUP_LABEL_BYTES = 1024 * 1024;
 const MAX_INDEX_BYTES = 256 * 1024 * 1024;
+/** Larger directories are read from the object. */
+const MAX_LISTED_BYTES = 8 * 1024;
 /** Pages that lie so near each other are one request: cheaper than two. */
 const MAX_GAP_BYTES = 32 * 1024;
 
@@ -91,6 +100,7 @@ class ParquetWriter implements ArchiveWriter {
   /** CRC-32 of the section that has begun. */
   private crc = 0;
   private readonly chunks: ParquetChunk[] = [];
+  private readonly listed: ListedChunk[] = [];
   private readonly layouts = new Map<Id, ByteRange>();
 
   constructor(private readonly write: (bytes: Uint8Array) => Promise<void>) {}
@@ -111,7 +121,7 @@ class ParquetWriter implements ArchiveWriter {
       block instanceof StoredParquet
         ? block
         : encodeBlock('chunk' in block ? block.decode().block : block.block);
-    const { directory, skeleton, minTimestamp, maxTimestamp, samples } = encoded;
+    const { directory, skeleton, minTimestamp, maxTimestamp, samples, hasTombstones } = encoded;
     const { pageBytes, shapes } = decodeDirectory(directory);
     const range = await this.place(encoded.bytes);
     let { offset } = range;
@@ -119,11 +129,12 @@ class ParquetWriter implements ArchiveWriter {
       this.rowGroup.addSeries(layout.series[i]!, shapes, i, { offset, length });
       offset += length;
     }
-    const entry = { group, minTimestamp, maxTimestamp, samples, ...range };
+    const tombstones = hasTombstones ? { hasTombstones } : {};
+    const entry = { group, minTimestamp, maxTimestamp, samples, ...tombstones, ...range };
     this.rowGroup.chunks.push({ entry, layout, directory, skeleton });
   }
 
-  async finish(warm: ReadonlyMap<string, string>): Promise<void> {
+  async finish(warm: ReadonlyMap<string, string>): Promise<readonly ListedChunk[]> {
     if (this.end === 0) await this.place(PARQUET_MAGIC);
     await this.endRowGroup();
     const layouts = [...this.layouts].map(([id, range]) => ({ id, ...range }));
@@ -139,6 +150,7 @@ class ParquetWriter implements ArchiveWriter {
     end.writeUInt32LE(footer.length, 0);
     PARQUET_MAGIC.copy(end, 4);
     await this.place(Buffer.concat([footer, end]));
+    return this.listed;
   }
 
   private async endRowGroup(): Promise<void> {
@@ -149,14 +161,12 @@ class ParquetWriter implements ArchiveWriter {
       await this.place(bytes);
     }
     for (const { entry, layout, directory, skeleton } of rowGroup.chunks) {
-      if (!this.layouts.has(layout.id))
-        this.layouts.set(layout.id, await this.place(packLayout(layout.bytes).packed));
-      this.chunks.push({
-        ...entry,
-        layout: layout.id,
-        directory: await this.place(directory),
-        skeleton: await this.place(skeleton),
-      });
+      const layoutRange = this.layouts.get(layout.id) ?? (await this.place(packLayout(layout.bytes).packed));
+      this.layouts.set(layout.id, layoutRange);
+      const chunk = { ...entry, layout: layout.id, skeleton: await this.place(skeleton) };
+      this.chunks.push({ ...chunk, directory: await this.place(directory) });
+      const isSmall = directory.length <= MAX_LISTED_BYTES;
+      this.listed.push({ chunk: { ...chunk, layoutRange }, directory: isSmall ? directory : undefined });
     }
     const last = this.sections.at(-1);
     const offset = last === undefined ? PARQUET_MAGIC.length : last.offset + last.length;
@@ -280,6 +290,7 @@ interface EncodedBlock {
   readonly minTimestamp: number;
   readonly maxTimestamp: number;
   readonly samples: number;
+  readonly hasTombstones: boolean;
 }
 
 function encodeBlock(block: Block): EncodedBlock {
@@ -296,6 +307,7 @@ function encodeBlock(block: Block): EncodedBlock {
     minTimestamp: block.timestamps[0] ?? 0,
     maxTimestamp: block.timestamps.at(-1) ?? 0,
     samples: sampleCount(block),
+    hasTombstones: block.tombstones.length > 0,
   };
 }
 
@@ -325,9 +337,10 @@ class StoredParquet implements StoredBlock, EncodedBlock {
   readonly minTimestamp: number;
   readonly maxTimestamp: number;
   readonly samples: number;
+  readonly hasTombstones: boolean;
 
   constructor(
-    readonly chunk: ArchivedChunk,
+    readonly chunk: ParquetChunk,
     readonly layout: Layout,
     readonly bytes: Uint8Array,
     readonly directory: Uint8Array,
@@ -336,6 +349,7 @@ class StoredParquet implements StoredBlock, EncodedBlock {
     this.minTimestamp = chunk.minTimestamp;
     this.maxTimestamp = chunk.maxTimestamp;
     this.samples = chunk.samples;
+    this.hasTombstones = chunk.hasTombstones ?? false;
   }
 
   decode(): LayoutBlock {
@@ -379,12 +393,9 @@ class ParquetReader implements ArchiveReader {
 
   /** The directory, and the layout unless it is known; pages of values follow from these. */
   plan(selection: Selection): PlannedRead[] {
-    const { groups, range, layouts } = selection;
+    const { layouts } = selection;
     return this.chunks
-      .filter(
-        ({ group, minTimestamp, maxTimestamp }) =>
-          groups.includes(group) && minTimestamp < range.toMs && maxTimestamp >= range.fromMs,
-      )
+      .filter((chunk) => isAsked(chunk, selection))
       .map((chunk) => {
         const ranges = layouts.has(chunk.layout)
           ? [chunk.directory]
@@ -402,6 +413,7 @@ class ParquetReader implements ArchiveReader {
       decodeDirectory(directory!),
       layout,
       selection.wanted,
+      true,
     );
   }
 
@@ -469,13 +481,30 @@ class ParquetReader implements ArchiveReader {
   }
 }
 
-/** Reads series of a chunk: the pages of those that are wanted, and the skeleton. */
+/**
+ * Reads series of a chunk that the directory lists: nearly always one request.
+ *
+ * @param withVersions otherwise samples bear a version below every other: the caller has nothing else of these times
+ */
+export async function readListed(
+  object: Pick<ObjectBytes, 'key' | 'slice'>,
+  { chunk, directory }: ListedChunk,
+  { layouts, wanted }: Selection,
+  withVersions: boolean,
+): Promise<LocatedBlock | undefined> {
+  const layout =
+    layouts.get(chunk.layout) ?? decodeLayout(unpackLayout(await object.slice(chunk.layoutRange)));
+  return readSeries(object, chunk, decodeDirectory(directory!), layout, wanted, withVersions);
+}
+
+/** Reads series of a chunk: the pages of those that are wanted and, if asked to, versions. */
 async function readSeries(
-  object: ObjectBytes,
-  chunk: ParquetChunk,
+  object: Pick<ObjectBytes, 'key' | 'slice'>,
+  chunk: Omit<ParquetChunk, 'directory'>,
   { pageBytes, shapes }: Directory,
   layout: Layout,
   wanted: Layout,
+  withVersions: boolean,
 ): Promise<LocatedBlock | undefined> {
   const found: { series: number; position: number; page: ByteRange }[] = [];
   let { offset } = chunk;
@@ -493,7 +522,7 @@ async function readSeries(
       object,
       found.map(({ page }) => page),
     ),
-    object.slice(chunk.skeleton),
+    withVersions || chunk.hasTombstones ? object.slice(chunk.skeleton) : undefined,
   ]);
   const values = new Map(
     found.map(({ series, page }, i) => [
@@ -501,11 +530,8 @@ async function readSeries(
       page.length === 0 ? NO_VALUES : decodeValues(pages[i]!, shapes.shapeOf(series).values.length),
     ]),
   );
-  const whole = decodeSkeleton(
-    skeleton,
-    shapes,
-    pageBytes.map((_, series) => values.get(series) ?? NO_VALUES),
-  );
+  const all = pageBytes.map((_, series) => values.get(series) ?? NO_VALUES);
+  const whole = skeleton === undefined ? withoutVersions(shapes, all) : decodeSkeleton(skeleton, shapes, all);
   const picked = {
     ...whole,
     columns: found.map(({ series }): Column => whole.columns[series]!),
@@ -523,10 +549,18 @@ async function readSeries(
   };
 }
 
+/** The block, every sample with the least version. */
+function withoutVersions({ block, shapeOf }: Shapes, values: readonly Float64Array[]): Block {
+  return { ...block, columns: values.map((of, series) => ({ ...shapeOf(series), values: of })) };
+}
+
 const NO_VALUES = new Float64Array(0);
 
 /** Fetches ranges, ascending, in as few requests as their gaps allow. */
-async function slices(object: ObjectBytes, ranges: readonly ByteRange[]): Promise<Uint8Array[]> {
+async function slices(
+  object: Pick<ObjectBytes, 'slice'>,
+  ranges: readonly ByteRange[],
+): Promise<Uint8Array[]> {
   const runs: { offset: number; end: number }[] = [];
   const runOf = ranges.map(({ offset, length }) => {
     const last = runs.at(-1);

@@ -1,6 +1,7 @@
 import type { ArchiveDependencies } from '../archive/execute';
 import { Catalogue } from '../catalogue/catalogue';
 import { ColdTier } from '../cold/cold-tier';
+import { Directory } from '../cold/directory';
 import { Manifest } from '../cold/manifest';
 import { FORMATS } from '../model/formats';
 import { formatToWrite, settings, variable } from '../platform/environment';
@@ -24,6 +25,7 @@ export function archiveDependencies(): ArchiveDependencies & { readonly tenants:
     ),
     catalogue: new Catalogue(table, retention),
     manifest: new Manifest(table),
+    directory: new Directory(table, retention),
     now: Date.now,
   };
 }

@@ -1,5 +1,6 @@
 import { Catalogue } from '../catalogue/catalogue';
 import { ColdTier } from '../cold/cold-tier';
+import { Directory } from '../cold/directory';
 import { Manifest } from '../cold/manifest';
 import type { CallTimes } from '../platform/call-time';
 import { settings, variable } from '../platform/environment';
@@ -26,6 +27,7 @@ export function readDependencies(times: CallTimes): ReadDependencies & { readonl
     cold: new ColdTier(objectReader(times), variable(ENV.bucket)),
     catalogue: new Catalogue(meta, retention),
     manifest: new Manifest(meta),
+    directory: new Directory(meta, retention),
     unarchived: new UnarchivedDays(purgeAfter),
     losses: new LossWatch({
       hot,

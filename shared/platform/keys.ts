@@ -36,6 +36,7 @@ import { BUCKET_PREFIX } from './names';
  *     pk sources#tenant#bucket         sk source                        a source; the bucket is a hex digit of its id
  *     pk index#tenant#epoch#bucket     sk group#layout                  a layout with samples of a day or month; 16 buckets by the group
  *     pk manifest#tenant#partition     sk day                           what is archived
+ *     pk directory#tenant#source       sk day                           where a source's series lie in the day's object
  *     pk hosts#tenant                  sk host id                       a host; other documents likewise, by their kind
  *     pk usage#tenant                  sk day, series or hosts          counters of a day; number of series or hosts
  *     pk minute#tenant                 sk budget#minute since epoch     use of a budget
@@ -208,6 +209,10 @@ export const metaKeys = {
   /** `pk` of every source begins with `sources`, of a tenant's with `sourcesOf`. */
   sources: 'layouts#',
   sourcesOf: (tenantId: Id): string => `${metaKeys.sources}${tenantId}#`,
+
+  directoryOf: (tenantId: Id, sourceId: Id) => `directory#${tenantId}#${sourceId}`,
+  directory: (tenantId: Id, sourceId: Id, day: Day): ItemKey =>
+    itemKey(metaKeys.directoryOf(tenantId, sourceId), day),
 
   manifestDays: ({ tenantId, partition }: PartitionRef) => `manifest#${tenantId}#${partitionText(partition)}`,
   manifest: (ref: PartitionRef, day: Day): ItemKey => itemKey(metaKeys.manifestDays(ref), day),

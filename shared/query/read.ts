@@ -1,8 +1,9 @@
 import type { Catalogue, SourceCatalogue } from '../catalogue/catalogue';
 import { type Block, type Erasure, eraseSamples, sampleCount, sliceBlock } from '../codec';
 import { type ColdTier, ObjectChangedError } from '../cold/cold-tier';
-import type { Manifest, ManifestDay } from '../cold/manifest';
-import { readCold } from '../cold/read';
+import type { Directory, ListedSource } from '../cold/directory';
+import { isOpen, type Manifest, type ManifestDay } from '../cold/manifest';
+import { type ColdDay, readCold } from '../cold/read';
 import type { HotTier } from '../hot/hot-tier';
 import { type HotRead, type PartitionMark, readHot } from '../hot/read';
 import { gather } from '../model/block-layout';
@@ -29,7 +30,7 @@ import { readWarm } from '../warm/read';
 import type { WarmTier } from '../warm/warm-tier';
 import { daysBeyondMemory, type LaterTiers, readBeyondMemory } from './beyond-memory';
 import { IncompleteReadError } from './incomplete';
-import { type DayPlan, planDays } from './plan';
+import { type DayPlan, MAX_UNPRUNED_DAYS, planDays } from './plan';
 import type { Span } from './spans';
 import type { UnarchivedDays } from './unarchived-days';
 
@@ -39,6 +40,7 @@ export interface ReadDependencies {
   readonly cold: ColdTier;
   readonly catalogue: Catalogue;
   readonly manifest: Manifest;
+  readonly directory: Directory;
   readonly unarchived: UnarchivedDays;
   readonly losses: Pick<LossWatch, 'missingSince'>;
   /** A sample is at most this much older than its arrival, ms. */
@@ -206,7 +208,7 @@ async function readTiers(
   const missingSinceMs = await missingSince(read, marks);
   if (missingSinceMs !== undefined && !allowsMissing) throw new IncompleteReadError(missingSinceMs);
   const fromHot = located(read, 'hot', hot.blocks, performance.now() - beganMs);
-  const later = laterTiers(read);
+  const later = laterTiers(read, hot.blocks);
   const found = await readBeyondMemory(later, daysBeyondMemory(read.days, left, later.partitionOn));
   const beyond = {
     warm: located(read, 'warm', found.warm, later.spentMs.warm),
@@ -257,9 +259,18 @@ async function missingSince(
 }
 
 /** The later tiers, with the time that each took. */
-function laterTiers(read: ReadContext): LaterTiers & { readonly spentMs: Record<'warm' | 'cold', number> } {
-  const { selection, unarchived, now } = read;
+function laterTiers(
+  read: ReadContext,
+  fromMemory: readonly LocatedBlock[],
+): LaterTiers & { readonly spentMs: Record<'warm' | 'cold', number> } {
+  const { selection, erasures, unarchived, now } = read;
   const spentMs = { warm: 0, cold: 0 };
+  const warmDays = new Set<Day>();
+  let listed: Promise<Map<Day, ListedSource>> | undefined;
+  const list = () => {
+    listed ??= listedDays(read);
+    return listed;
+  };
   const timed = async <T>(tier: keyof typeof spentMs, work: () => Promise<T>): Promise<T> => {
     const beganMs = performance.now();
     const result = await work();
@@ -271,16 +282,45 @@ function laterTiers(read: ReadContext): LaterTiers & { readonly spentMs: Record<
     unarchived,
     now,
     partitionOn: (day) => partitionOn(read, day),
-    manifest: (days) => manifestDays(read, days),
+    manifest: async (days) => {
+      // Few days may be archived of a short range; a long one saves a round.
+      if (read.days.length <= MAX_UNPRUNED_DAYS) return manifestDays(read, days);
+      const [found] = await Promise.all([manifestDays(read, days), list()]);
+      return found;
+    },
     warm: (days) => {
       const located = days.map((plan) => ({ ...plan, ref: partitionOn(read, plan.day) }));
+      for (const { day } of days) warmDays.add(day);
       return timed('warm', () => readWarm(read.warm, located, selection, layoutsOf(read)));
     },
     cold: (entries) => {
-      const keys = entries.flatMap(({ archived }) => (archived === undefined ? [] : [archived.key]));
-      return timed('cold', () => readCold(read.cold, keys, selection));
+      const days = entries.flatMap((entry): ColdDay[] => {
+        const { day, archived } = entry;
+        const isContested = (minMs: number, maxMs: number) =>
+          isOpen(entry) ||
+          warmDays.has(day) ||
+          fromMemory.some(
+            ({ block: { timestamps } }) =>
+              timestamps.length > 0 && timestamps[0]! <= maxMs && timestamps.at(-1)! >= minMs,
+          ) ||
+          erasures.some(({ fromMs, toMs }) => fromMs <= maxMs && toMs > minMs);
+        return archived === undefined ? [] : [{ day, key: archived.key, isContested }];
+      });
+      if (days.length === 0) return Promise.resolve([]);
+      return timed('cold', async () => readCold(read.cold, days, await list(), selection));
     },
   };
+}
+
+async function listedDays({
+  directory,
+  tenant,
+  sourceId,
+  days,
+}: ReadContext): Promise<Map<Day, ListedSource>> {
+  const [first, last] = [days[0], days.at(-1)];
+  if (first === undefined || last === undefined) return new Map();
+  return directory.of(tenant.id, sourceId, first.day, last.day);
 }
 
 async function manifestDays(read: ReadContext, days: readonly DayPlan[]): Promise<Map<Day, ManifestDay>> {

@@ -1,12 +1,13 @@
 import { rmSync } from 'node:fs';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { S3Client } from '@aws-sdk/client-s3';
+import { GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 import { Redis } from 'ioredis';
 import { localAws, provision } from '../../scripts/local/provision';
 import { freePort, startAws, startHotServer } from '../../scripts/local/servers';
 import { physicalName } from '../../scripts/local/template';
 import { Catalogue } from '../../shared/catalogue/catalogue';
 import { ColdTier } from '../../shared/cold/cold-tier';
+import { Directory } from '../../shared/cold/directory';
 import { Manifest } from '../../shared/cold/manifest';
 import { connectHot } from '../../shared/hot/connection';
 import { HotTier } from '../../shared/hot/hot-tier';
@@ -46,6 +47,7 @@ export interface Tiers {
   /** Another instance's catalogue, with empty caches. */
   newCatalogue(): Catalogue;
   readonly manifest: Manifest;
+  readonly directory: Directory;
   readonly unarchived: UnarchivedDays;
   readonly memo: SourceMemo;
   readonly recovery: RecoveryTable;
@@ -63,6 +65,10 @@ export interface Tiers {
   readonly hostLabels: HostLabels;
   /** A client of the hot tier's server. */
   readonly redis: Redis;
+  readonly s3: S3Client;
+  readonly bucket: string;
+  /** The bucket's objects below a prefix, by key. */
+  objects(prefix: string): Promise<Map<string, Uint8Array>>;
   /** Requests to DynamoDB and S3 so far. */
   calls(): number;
   stop(): Promise<void>;
@@ -118,6 +124,7 @@ export async function startTiers(redisUrl?: string): Promise<Tiers> {
   const catalogue = new Catalogue(meta, 460 * DAY_MS);
   const recovery = new RecoveryTable(meta);
   const tenants = new Tenants(meta);
+  const bucket = physicalName('Bucket');
   const hosts = new Hosts(meta);
   const services = new Services(meta);
   return {
@@ -134,11 +141,23 @@ export async function startTiers(redisUrl?: string): Promise<Tiers> {
     maxSampleAgeMs: DAY_MS,
     now: Date.now,
     warm: new WarmTier({ client: dynamodb, name: physicalName('Warm') }, 35 * DAY_MS),
-    cold: new ColdTier(s3, physicalName('Bucket')),
+    cold: new ColdTier(s3, bucket),
+    s3,
+    bucket,
+    objects: async (prefix) => {
+      const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix }));
+      const found = new Map<string, Uint8Array>();
+      for (const { Key } of Contents) {
+        const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: Key! }));
+        found.set(Key!, await Body!.transformToByteArray());
+      }
+      return found;
+    },
     catalogue,
     newCatalogue: () => new Catalogue(meta, 460 * DAY_MS),
     newSeries: new SeriesCounter(catalogue, new UsageTable(meta)),
     manifest: new Manifest(meta),
+    directory: new Directory(meta, 460 * DAY_MS),
     // Tests purge at once.
     unarchived: new UnarchivedDays(0),
     memo: new SourceMemo(),

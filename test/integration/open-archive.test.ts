@@ -1,0 +1,179 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { archiveDay } from '../../shared/archive/execute';
+import { purgeDay } from '../../shared/archive/purge';
+import { ColdTier } from '../../shared/cold/cold-tier';
+import { flushPartition } from '../../shared/flush/execute';
+import { ingestBatch } from '../../shared/ingest/ingest';
+import type { ArchiveVersion } from '../../shared/model/formats';
+import { type Labels, labelValue, METRIC_NAME, metricOf, sourceOf } from '../../shared/model/labels';
+import { dayOf, dayStartMs, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
+import { rowsOf } from '../../shared/protocol/mackerel/json';
+import { readSeries } from '../../shared/query/read';
+import { deletionRecords } from '../../shared/stream/deletion-records';
+import type { OutgoingRecord } from '../../shared/stream/outgoing';
+import { rowRecords } from '../../shared/stream/row-records';
+import { temporaryDir } from '../support/temporary-dir';
+import { startTiers, type Tiers } from '../support/tiers';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const REPOSITORY = join(__dirname, '..', '..');
+
+/** Tenant, date, name, host, labels, ms, bits of the value. */
+type Row = readonly [string, string, string, string, string, number, string];
+
+/** Reads objects as strangers do. */
+function readAsOthers(folder: string): { readonly duckdb: Row[]; readonly pyarrow: Row[] } {
+  const python = join(REPOSITORY, '.local', 'readers', 'bin', 'python');
+  const script = join(__dirname, '..', 'support', 'read-parquet.py');
+  const { status, stdout, stderr } = spawnSync(python, [script, folder], {
+    encoding: 'utf8',
+    maxBuffer: 256 * 1024 * 1024,
+  });
+  if (status !== 0) throw new Error(stderr);
+  return JSON.parse(stdout);
+}
+
+function bitsOf(value: number): string {
+  return new BigUint64Array(Float64Array.of(value).buffer)[0]!.toString(16).padStart(16, '0');
+}
+
+describe('the archive', () => {
+  let tiers: Tiers;
+  let folder: string;
+  const tenant = {
+    id: tenantIdOf('open'),
+    name: 'open',
+    placement: { epochs: [{ fromDay: '1970-01-01', partitions: 1 }] },
+  };
+  const ref = { tenantId: tenant.id, partition: 0 };
+  const midnight = Math.floor(Date.now() / DAY) * DAY;
+  const days = [dayOf(midnight - DAY), dayOf(midnight)];
+  const hosts = ['a', 'b'].map((id) => sourceOf.host(id));
+  const target: Labels = [
+    ['instance', 'x:9100'],
+    ['job', 'a "quoted" \u{1f600} job'],
+  ];
+  const sources = [...hosts, target];
+  const names = ['cpu.user', 'cpu.system', 'memory'];
+  let sequence = 0;
+
+  beforeAll(async () => {
+    spawnSync(process.execPath, [join(REPOSITORY, 'scripts', 'setup.mjs'), '--readers'], {
+      stdio: 'inherit',
+    });
+    tiers = await startTiers();
+    folder = temporaryDir();
+  }, 120_000);
+
+  afterAll(async () => {
+    await tiers?.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }, 30_000);
+
+  async function deliver(records: readonly OutgoingRecord[]): Promise<void> {
+    const quarantine = { put: async () => Promise.reject(new Error('nothing here is poison')) };
+    const batch = records.map(({ data }) => ({
+      data,
+      sequenceNumber: String(++sequence),
+      arrivalMs: midnight + sequence,
+      shardId: 's',
+    }));
+    const { errors } = await ingestBatch({ ...tiers, quarantine, windowMs: HOUR, isReplay: false }, batch);
+    if (errors[0] !== undefined) throw errors[0].cause;
+    await flushPartition({ ...tiers, windowMs: HOUR }, ref, (await tiers.hot.now()) + DAY, () => true);
+  }
+
+  function post(source: Labels, values: Readonly<Record<number, Readonly<Record<string, number>>>>) {
+    const rows = Object.entries(values).map(([ms, of]) => [Number(ms), new Map(Object.entries(of))] as const);
+    return deliver(rowRecords(tenant, [[source, rowsOf(source, new Map(rows))]]));
+  }
+
+  async function archive(version: ArchiveVersion = 2): Promise<void> {
+    const cold = new ColdTier(tiers.s3, tiers.bucket, version);
+    for (const day of days)
+      expect(await archiveDay({ ...tiers, cold, now: Date.now }, ref, { day })).toBe(true);
+  }
+
+  /** The archive's objects, as a copy of the bucket. */
+  async function download(): Promise<number> {
+    rmSync(folder, { recursive: true, force: true });
+    const objects = await tiers.objects('archive/v2/');
+    for (const [key, bytes] of objects) {
+      const file = join(folder, key);
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, bytes);
+    }
+    return objects.size;
+  }
+
+  /** What our own reads answer, as rows. */
+  async function answers(): Promise<Row[]> {
+    const rows: Row[] = [];
+    for (const source of sources) {
+      const known = await tiers.newCatalogue().source(tenant.id, sourceIdOf(tenant.id, source));
+      const series = names.map((name) => metricOf(source, name));
+      const range = { fromMs: dayStartMs(days[0]!), toMs: dayStartMs(days[1]!) + DAY };
+      const { block } = await readSeries(tiers, tenant, source, series, range, known);
+      const rest = source.filter(([label]) => label !== 'host');
+      block.columns.forEach(({ rows: at, values }, i) => {
+        values.forEach((value, cell) => {
+          const ms = block.timestamps[at === undefined ? cell : at[cell]!]!;
+          const [name, host] = [METRIC_NAME, 'host'].map((label) => labelValue(series[i]!, label) ?? '');
+          const labels = JSON.stringify(Object.fromEntries(rest));
+          rows.push([tenant.id, dayOf(ms), name!, host!, labels, ms, bitsOf(value)]);
+        });
+      });
+    }
+    return rows.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+  }
+
+  async function expectEqual(): Promise<number> {
+    const expected = await answers();
+    const { duckdb, pyarrow } = readAsOthers(folder);
+    const sorted = (rows: Row[]) => rows.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+    expect(sorted(duckdb)).toEqual(expected);
+    expect(sorted(pyarrow)).toEqual(expected);
+    return expected.length;
+  }
+
+  test('is read by DuckDB and pyarrow as the API answers, after late data, a correction and a deletion too', async () => {
+    const special = [0.1 + 0.2, -0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 5e-324, 1e300];
+    const times = Array.from({ length: 60 }, (_, i) => midnight - HOUR + 2 * i * MINUTE);
+    for (const [s, source] of sources.entries())
+      await post(
+        source,
+        Object.fromEntries(
+          times.map((ms, i) => [
+            ms,
+            Object.fromEntries(names.map((name, n) => [name, special[(i + n) % 9] ?? 100 * s + i + n / 8])),
+          ]),
+        ),
+      );
+    // The former format first: what is opened again is written anew.
+    await archive(1);
+    await post(hosts[0]!, { [midnight - 3 * HOUR]: { 'cpu.user': 1, late: 2 } });
+    await archive();
+    expect(await download()).toBe(1);
+    await post(hosts[1]!, { [midnight + MINUTE]: { memory: 42 }, [midnight + 3 * HOUR]: { memory: 43 } });
+    await archive();
+    expect(await download()).toBe(2);
+    names.push('late');
+    // 60 times, 3 sources, 3 names; 2 late values; 2 of a new time, for 60 minutes begin before midnight.
+    expect(await expectEqual()).toBe(60 * 9 + 2 + 2);
+
+    // A correction and a deletion.
+    await post(hosts[0]!, { [times[0]!]: { 'cpu.user': -1 } });
+    const range = { fromMs: times[10]!, toMs: times[20]! };
+    await deliver(deletionRecords(tenant, target, { selector: { name: 'cpu.', isPrefix: true }, ...range }));
+    await archive();
+    await download();
+    expect(await expectEqual()).toBe(60 * 9 + 4 - 20);
+
+    for (const day of days) await purgeDay({ ...tiers, now: Date.now }, ref, { day }, 0);
+    expect(await expectEqual()).toBe(60 * 9 + 4 - 20);
+  }, 60_000);
+});
