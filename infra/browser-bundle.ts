@@ -1,20 +1,24 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { brotliCompressSync, constants } from 'node:zlib';
-import { buildSync } from 'esbuild';
+import { buildSync, type Metafile } from 'esbuild';
 
 /**
- * Builds the files that a function serves to browsers: `main.tsx` and `style.css` of a folder, each as one file with a
- * hash of its content in its name, and `index.html`, which refers to them. Browsers fetch nothing from elsewhere.
+ * Builds the files that a function serves to browsers: `main.tsx` and `style.css` of a folder, the modules that it imports
+ * when they are needed, each with a hash of its content in its name, and `index.html`, which refers to them. Browsers fetch
+ * nothing from elsewhere.
  *
  * @param folder has `index.html`, which refers to `/assets/main.js` and `/assets/style.css`
  * @param outputFolder is created, and gets `NAME.br` for each file, compressed with Brotli's best quality
  */
 export function bundleForBrowser(folder: string, outputFolder: string): void {
-  const { outputFiles } = buildSync({
+  const { outputFiles, metafile } = buildSync({
     entryPoints: [join(folder, 'main.tsx'), join(folder, 'style.css')],
     outdir: outputFolder,
     entryNames: '[name]-[hash]',
+    chunkNames: '[name]-[hash]',
+    splitting: true,
+    metafile: true,
     tsconfig: join(folder, 'tsconfig.json'),
     bundle: true,
     platform: 'browser',
@@ -32,7 +36,19 @@ export function bundleForBrowser(folder: string, outputFolder: string): void {
     page = page.replace(`/assets/${name.replace(/-[^-]+(\.\w+)$/, '$1')}`, `/assets/${name}`);
     write(outputFolder, name, contents);
   }
-  write(outputFolder, 'index.html', Buffer.from(page));
+  // Without this a browser learns of them only when it has read the entry.
+  const preloads = staticImports(metafile)
+    .map((name) => `<link rel="modulepreload" href="/assets/${name}">`)
+    .join('');
+  write(outputFolder, 'index.html', Buffer.from(page.replace('</head>', `${preloads}</head>`)));
+}
+
+/** Names of the files that `main.tsx` imports as soon as it runs. */
+function staticImports({ outputs }: Metafile): string[] {
+  const entry = Object.values(outputs).find(({ entryPoint }) => entryPoint?.endsWith('main.tsx'));
+  return (entry?.imports ?? [])
+    .filter(({ kind }) => kind === 'import-statement')
+    .map(({ path }) => basename(path));
 }
 
 function write(folder: string, name: string, contents: Uint8Array): void {

@@ -711,6 +711,64 @@ describe('the page', () => {
     expect((await page.locator('.menu').boundingBox())!.height).toBeLessThan(60);
   });
 
+  test('explores all series with PromQL, as graphs and tables', async () => {
+    const page = await opened('view=explore&last=3h');
+    const editor = page.getByRole('textbox', { name: 'Query 1' });
+    await editor.click();
+    await page.keyboard.type('loadavg1');
+    await page.getByRole('option', { name: 'loadavg15' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Enter');
+    // A line each: web1 and the host with the long name; the retired one has samples too.
+    await plot(page, 'loadavg1').waitFor();
+    await card(page, 'loadavg1').getByRole('button', { name: host }).waitFor();
+
+    await page.getByRole('button', { name: 'Add a query' }).click();
+    await page.getByRole('textbox', { name: 'Query 2' }).click();
+    // None of these keys moves or zooms the range.
+    await page.keyboard.type(`sum by (host) ({__name__=~"cpu.*", host="${host}"}) - 0`);
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Run Query 2' }).click();
+    const sum = `sum by (host) ({__name__=~"cpu.*", host="${host}"}) - 0`;
+    await card(page, sum).getByText('100', { exact: true }).first().waitFor();
+    expect([...state(page)]).toEqual([
+      ['view', 'explore'],
+      ['last', '3h'],
+      ['query', 'loadavg1'],
+      ['query', sum],
+    ]);
+
+    await page.getByRole('button', { name: 'Table' }).click();
+    await card(page, sum)
+      .getByRole('cell', { name: `{host="${host}"}` })
+      .waitFor();
+    await page.getByText('What has the most series').click();
+    await page.getByRole('table', { name: 'Metric names' }).getByRole('button').first().waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Remove query 2' }).click();
+    await card(page, sum).waitFor({ state: 'detached' });
+    await titled(page, 'Explore · HeteroTSDB');
+  });
+
+  test('says what is wrong with a query, and does not ask again by itself', async () => {
+    const page = await opened('view=explore&refresh=off&query=sum(');
+    await card(page, 'sum(').getByRole('alert').getByText('parse error').waitFor();
+    expect(errors.splice(0).filter((text) => !REQUEST_FAILED.test(text))).toEqual([]);
+  });
+
+  test('explores on a phone in the dark', async () => {
+    const page = await opened('view=explore&query=loadavg5', {
+      viewport: PHONE,
+      hasTouch: true,
+      isMobile: true,
+      colorScheme: 'dark',
+    });
+    await plot(page, 'loadavg5').waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.screenshot({ path: join(SCREENSHOTS, 'explore-phone.png'), fullPage: true });
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+  });
+
   test('shows the status of the pipeline', async () => {
     const page = await opened('view=status');
     for (const title of ['Stream', 'Hot', 'Warm', 'Cold'])

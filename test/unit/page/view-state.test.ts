@@ -25,7 +25,7 @@ const range = fc.oneof(
 );
 const text = fc.string({ minLength: 1, maxLength: 30 }).filter((value) => value.isWellFormed());
 const state: fc.Arbitrary<ViewState> = fc.record({
-  view: fc.constantFrom('graphs', 'status'),
+  view: fc.constantFrom('graphs', 'explore', 'status'),
   source: fc.option(fc.record({ kind: fc.constantFrom('host', 'service', 'role', 'labels'), id: text }), {
     nil: undefined,
   }),
@@ -38,6 +38,8 @@ const state: fc.Arbitrary<ViewState> = fc.record({
   over: fc.constantFrom('each', 'average', 'min', 'max', 'sum'),
   utc: fc.boolean(),
   tiers: fc.boolean(),
+  queries: fc.array(text, { maxLength: 3 }),
+  asTable: fc.boolean(),
 });
 
 describe('the address', () => {

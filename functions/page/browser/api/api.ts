@@ -83,6 +83,9 @@ export interface Status {
   };
 }
 
+/** Prometheus' API lies below this path. */
+export const PROMETHEUS_PATH = '/prometheus/api/v1';
+
 /** Hosts of one page of the list: an agent's host is up to 10 KB, and an answer at most 6 MB. */
 const HOSTS_PAGE = 300;
 /** Sources that the page lists; the others are found by their labels. */
@@ -176,6 +179,32 @@ export class Api {
     const path = `/api/v0/graph-annotations?${query}`;
     return (await this.json<{ graphAnnotations: Annotation[] }>(path)).graphAnnotations;
   }
+
+  /**
+   * Calls a path below `/prometheus/api/v1`. The answer's warnings say what is missing.
+   *
+   * @throws {ApiError}
+   */
+  async prometheus<T>(path: string, fields: Record<string, string>, signal: AbortSignal) {
+    const query = new URLSearchParams(fields);
+    const { body, tiers, durationMs } = await this.timed<PrometheusAnswer<T>>(
+      `${PROMETHEUS_PATH}/${path}?${query}`,
+      signal,
+    );
+    return {
+      data: body.data,
+      warnings: [...(body.warnings ?? []), ...(body.infos ?? [])],
+      tiers,
+      durationMs,
+    };
+  }
+
+  /** Fetches with this key, for a library that speaks Prometheus' API. */
+  readonly fetchAsPrometheus: typeof fetch = (input, init = {}) => {
+    const headers = new Headers(init.headers);
+    headers.set('x-api-key', this.key);
+    return fetch(input, { ...init, headers, cache: 'no-store', credentials: 'omit' });
+  };
 
   status(): Promise<Status> {
     return this.json<Status>('/api/v1/status');
@@ -276,6 +305,12 @@ export class Api {
   }
 }
 
+interface PrometheusAnswer<T> {
+  readonly data: T;
+  readonly warnings?: readonly string[];
+  readonly infos?: readonly string[];
+}
+
 interface TableAnswer {
   readonly times: readonly number[];
   readonly series: readonly { readonly name: string; readonly values: readonly (number | null)[] }[];
@@ -317,8 +352,9 @@ async function errorOf(response: Response, right: 'read' | 'write'): Promise<Api
 
 async function messageOf(response: Response): Promise<string> {
   try {
-    const { error } = (await response.json()) as { error: { message: string } };
-    return error.message;
+    // Prometheus' API writes the message alone.
+    const { error } = (await response.json()) as { error: string | { message: string } };
+    return typeof error === 'string' ? error : error.message;
   } catch {
     return `The server answered ${response.status}.`;
   }

@@ -7,7 +7,8 @@ import type { Count } from '../status/sample-rate';
 import { StatusView } from '../status/status-view';
 import { timeParts } from '../view/format';
 import { refreshS, spanOf } from '../view/time-range';
-import { encodeState, rangeProblem, type ViewState } from '../view/view-state';
+import { encodeState, rangeProblem, VIEWS, type ViewState } from '../view/view-state';
+import { Explore } from './explore';
 import { GraphsView } from './graphs-view';
 import { NO_LISTS, useLists } from './lists';
 import { RETRY_S, useNow } from './polling';
@@ -44,8 +45,9 @@ export function Frame({ api, onSignOut }: FrameProps) {
   const counts = useRef<readonly Count[]>([]);
 
   useEffect(() => {
-    document.title = source === undefined ? 'HeteroTSDB' : `${source.name} · HeteroTSDB`;
-  }, [source?.name]);
+    const title = state.view === 'graphs' ? source?.name : VIEW_TITLES[state.view];
+    document.title = title === undefined ? 'HeteroTSDB' : `${title} · HeteroTSDB`;
+  }, [source?.name, state.view]);
 
   return (
     <div class="frame">
@@ -67,7 +69,7 @@ export function Frame({ api, onSignOut }: FrameProps) {
           </button>
         </p>
       )}
-      <div class={state.view === 'status' ? 'body wide' : 'body'}>
+      <div class={state.view === 'graphs' ? 'body' : 'body wide'}>
         {state.view === 'graphs' && (
           <aside class={isMenuOpen ? 'side open' : 'side'} aria-label="Sources and graphs">
             <button
@@ -92,9 +94,20 @@ export function Frame({ api, onSignOut }: FrameProps) {
           </aside>
         )}
         <main id="main" tabIndex={-1}>
-          {state.view === 'status' ? (
+          {state.view === 'status' && (
             <StatusView api={api} utc={state.utc} counts={counts} onAnswer={onAnswer} />
-          ) : (
+          )}
+          {state.view === 'explore' && (
+            <Explore
+              api={api}
+              state={state}
+              span={span}
+              returns={returns}
+              onChange={change}
+              onAnswer={onAnswer}
+            />
+          )}
+          {state.view === 'graphs' && (
             <GraphsView
               api={api}
               state={state}
@@ -114,6 +127,8 @@ export function Frame({ api, onSignOut }: FrameProps) {
   );
 }
 
+const VIEW_TITLES = { graphs: 'Graphs', explore: 'Explore', status: 'Status' } as const;
+
 function Header({ state, onSignOut }: { readonly state: ViewState; readonly onSignOut: () => void }) {
   return (
     <header class="top">
@@ -121,13 +136,13 @@ function Header({ state, onSignOut }: { readonly state: ViewState; readonly onSi
         <Mark /> HeteroTSDB
       </p>
       <nav class="views" aria-label="Views">
-        {(['graphs', 'status'] as const).map((view) => (
+        {VIEWS.map((view) => (
           <a
             key={view}
             href={`#${encodeState({ ...state, view })}`}
             aria-current={state.view === view ? 'page' : undefined}
           >
-            {view === 'graphs' ? 'Graphs' : 'Status'}
+            {VIEW_TITLES[view]}
           </a>
         ))}
       </nav>

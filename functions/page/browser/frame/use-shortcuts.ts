@@ -7,9 +7,12 @@ import type { ChangeView } from './use-view-state';
 export function useShortcuts(state: ViewState, change: ChangeView): void {
   useEffect(() => {
     const pressed = (event: KeyboardEvent) => {
-      const { target, key } = event;
+      const { key } = event;
+      // The target is the shadow root's host for what happens within it, such as in the editor.
+      const [target] = event.composedPath();
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       if (target instanceof HTMLSelectElement) return;
+      if (target instanceof HTMLElement && target.isContentEditable) return;
       if (target instanceof HTMLInputElement && target.type !== 'checkbox') return;
       const nowS = Date.now() / 1000;
       const { range } = state;

@@ -1,7 +1,7 @@
 import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
-import type { Annotation } from '../api/api';
-import type { Reading } from '../api/reading';
+import type { Annotation, Api } from '../api/api';
+import { type Reading, readSeries } from '../api/reading';
 import { TIERS, type TierShare } from '../api/server-timing';
 import { formatDuration, formatTime } from '../view/format';
 import { stepFor } from '../view/time-range';
@@ -16,6 +16,7 @@ import { TierStrip } from './tier-strip';
 import { type ReadingProps, type ReadingState, useReading } from './use-reading';
 
 export interface GraphCardProps extends ReadingProps {
+  readonly api: Api;
   readonly sourceName: string;
   readonly graph: Graph;
   readonly hidden: readonly string[];
@@ -36,7 +37,13 @@ export function GraphCard(props: GraphCardProps) {
   const { sourceName, graph: whole, span, utc, compareS, over } = props;
   const graph = useMemo(() => ({ ...whole, lines: whole.lines.slice(0, MAX_LINES) }), [whole]);
   const card = useRef<HTMLElement>(null);
-  const state = useReading(props, graph.lines, useIsNear(card));
+  const { lines } = graph;
+  const state = useReading(
+    props,
+    lines,
+    (during, signal) => readSeries(props.api, lines, during, signal),
+    useIsNear(card),
+  );
   const { reading, earlier } = state;
   const drawing = useMemo(
     () => reading && drawingOf(graph, reading, earlier, compareS ?? 0, over),
@@ -111,7 +118,7 @@ export function GraphCard(props: GraphCardProps) {
 }
 
 /** Warnings below a graph: lines left out, samples lost from memory, a failed read. */
-function Remarks({ state, whole }: { readonly state: ReadingState; readonly whole: Graph }) {
+function Remarks({ state, whole }: { readonly state: ReadingState<Reading>; readonly whole: Graph }) {
   const { reading, earlier, error } = state;
   return (
     <>

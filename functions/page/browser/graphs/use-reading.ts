@@ -1,21 +1,18 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { type Api, ApiError } from '../api/api';
-import { type Reading, readSeries } from '../api/reading';
+import { ApiError } from '../api/api';
 import type { Span, TimeRange } from '../view/time-range';
-import type { Line } from './graphs';
 
 /** After a failure a graph is read again, even if its range does not move. */
 const RETRY_MS = 5_000;
 
-export interface ReadingState {
-  readonly reading?: Reading;
-  /** The same series, `compareS` earlier. */
-  readonly earlier?: Reading;
+export interface ReadingState<T> {
+  readonly reading?: T;
+  /** The same, `compareS` earlier. */
+  readonly earlier?: T;
   readonly error?: string;
 }
 
 export interface ReadingProps {
-  readonly api: Api;
   readonly range: TimeRange;
   /** The range as it is now; a new object asks for another read. */
   readonly span: Span;
@@ -25,16 +22,22 @@ export interface ReadingProps {
   readonly onAnswer: (error: ApiError | undefined) => void;
 }
 
-/** Reads the samples of lines while they are wanted, and again with each new span. */
-export function useReading(
-  { api, range, span, compareS, returns, onAnswer }: ReadingProps,
-  lines: readonly Line[],
+/**
+ * Reads while it is wanted, and again with each new span or subject.
+ *
+ * @param subject what is read; a new one gives up the read under way
+ * @param read reads the subject in a span
+ */
+export function useReading<T>(
+  { range, span, compareS, returns, onAnswer }: ReadingProps,
+  subject: unknown,
+  read: (span: Span, signal: AbortSignal) => Promise<T>,
   isWanted: boolean,
-): ReadingState {
-  const [state, setState] = useState<ReadingState>({});
+): ReadingState<T> {
+  const [state, setState] = useState<ReadingState<T>>({});
   const flight = useRef<{ readonly what: unknown; readonly abort: AbortController } | undefined>(undefined);
   const [attempt, setAttempt] = useState(0);
-  const what = useStable([range, compareS, lines, returns]);
+  const what = useStable([range, compareS, subject, returns]);
   useEffect(() => {
     if (!isWanted) return;
     // A range that follows the present waits for the answer under way. Another range does not.
@@ -46,9 +49,9 @@ export function useReading(
       if (flight.current === mine) flight.current = undefined;
       return !mine.abort.signal.aborted;
     };
-    const read = (earlierS: number) =>
-      readSeries(api, lines, { fromS: span.fromS - earlierS, toS: span.toS - earlierS }, mine.abort.signal);
-    Promise.all([read(0), compareS === undefined ? undefined : read(compareS)]).then(
+    const readAt = (earlierS: number) =>
+      read({ fromS: span.fromS - earlierS, toS: span.toS - earlierS }, mine.abort.signal);
+    Promise.all([readAt(0), compareS === undefined ? undefined : readAt(compareS)]).then(
       ([reading, earlier]) => {
         if (!landed()) return;
         setState(earlier === undefined ? { reading } : { reading, earlier });
@@ -58,7 +61,9 @@ export function useReading(
         if (!landed()) return;
         mine.abort.abort();
         setState((old) => ({ ...old, error: reason.message }));
-        setTimeout(() => setAttempt((count) => count + 1), RETRY_MS);
+        // A refused request is refused again.
+        if (!(reason instanceof ApiError && reason.kind === 'refused'))
+          setTimeout(() => setAttempt((count) => count + 1), RETRY_MS);
         onAnswer(reason instanceof ApiError ? reason : undefined);
       },
     );

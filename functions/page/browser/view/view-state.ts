@@ -14,9 +14,12 @@ export interface SourceRef {
 export const OVER_HOSTS = ['each', 'average', 'min', 'max', 'sum'] as const;
 export type OverHosts = (typeof OVER_HOSTS)[number];
 
+export const VIEWS = ['graphs', 'explore', 'status'] as const;
+export type View = (typeof VIEWS)[number];
+
 /** All that decides what the page shows. The address has all of it, so that a link shows the same. */
 export interface ViewState {
-  readonly view: 'graphs' | 'status';
+  readonly view: View;
   /** Undefined: the first source of the lists. */
   readonly source: SourceRef | undefined;
   /** Names of the picked graphs; undefined: all. */
@@ -34,6 +37,10 @@ export interface ViewState {
   readonly utc: boolean;
   /** Whether each graph shows its tiers. */
   readonly tiers: boolean;
+  /** PromQL expressions of the explore view. */
+  readonly queries: readonly string[];
+  /** Whether the explore view shows the values at the range's end instead of graphs. */
+  readonly asTable: boolean;
 }
 
 export const INITIAL_STATE: ViewState = {
@@ -48,18 +55,22 @@ export const INITIAL_STATE: ViewState = {
   over: 'each',
   utc: false,
   tiers: true,
+  queries: [],
+  asTable: false,
 };
 
 /** Refreshing more often than this would only load the server. */
 const MIN_REFRESH_S = 5;
 const MAX_REFRESH_S = 3600;
 const MAX_COMPARE_S = 366 * 86_400;
+/** More graphs than this load the server without being looked at. */
+export const MAX_QUERIES = 8;
 
 /** Writes the part of the address after `#`; leaves out what is as in `INITIAL_STATE`. */
 export function encodeState(state: ViewState): string {
   const fields: string[] = [];
   const add = (name: string, value: string) => fields.push(`${name}=${readable(value)}`);
-  if (state.view === 'status') add('view', 'status');
+  if (state.view !== 'graphs') add('view', state.view);
   if (state.source !== undefined) add(state.source.kind, state.source.id);
   for (const graph of state.graphs ?? []) add('graph', graph);
   if (state.find !== '') add('find', state.find);
@@ -75,6 +86,8 @@ export function encodeState(state: ViewState): string {
   if (state.over !== 'each') add('over', state.over);
   if (state.utc) add('time', 'utc');
   if (!state.tiers) add('tiers', 'off');
+  for (const query of state.queries) add('query', query);
+  if (state.asTable) add('show', 'table');
   return fields.join('&');
 }
 
@@ -85,7 +98,7 @@ export function decodeState(hash: string): ViewState {
   const graphs = fields.getAll('graph');
   const over = fields.get('over');
   return {
-    view: fields.get('view') === 'status' ? 'status' : 'graphs',
+    view: VIEWS.find((each) => each === fields.get('view')) ?? 'graphs',
     source: kind === undefined ? undefined : { kind, id: fields.get(kind)! },
     graphs: graphs.length === 0 ? undefined : graphs,
     find: fields.get('find') ?? '',
@@ -99,6 +112,8 @@ export function decodeState(hash: string): ViewState {
     over: OVER_HOSTS.find((each) => each === over) ?? 'each',
     utc: fields.get('time') === 'utc',
     tiers: fields.get('tiers') !== 'off',
+    queries: fields.getAll('query').slice(0, MAX_QUERIES),
+    asTable: fields.get('show') === 'table',
   };
 }
 

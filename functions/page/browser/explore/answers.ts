@@ -1,0 +1,129 @@
+import type { Api } from '../api/api';
+import type { TierShare } from '../api/server-timing';
+import type { SeriesData } from '../graphs/plot-data';
+import type { Span } from '../view/time-range';
+
+/** A series' labels, its name among them. */
+export type LabelMap = Readonly<Record<string, string>>;
+
+/** A value at a time in seconds since epoch, as Prometheus' API writes it. */
+type Sample = readonly [timeS: number, value: string];
+
+/** What a query evaluates to. */
+export type Result =
+  | { readonly resultType: 'matrix'; readonly result: readonly Row<readonly Sample[], 'values'>[] }
+  | { readonly resultType: 'vector'; readonly result: readonly Row<Sample, 'value'>[] }
+  | { readonly resultType: 'scalar' | 'string'; readonly result: Sample };
+
+type Row<T, Field extends string> = { readonly metric: LabelMap } & Readonly<Record<Field, T>>;
+
+interface Answered {
+  readonly tiers: readonly TierShare[];
+  readonly warnings: readonly string[];
+  readonly durationMs: number;
+}
+
+/** Series over time. */
+export interface GraphAnswer extends Answered {
+  readonly series: readonly LabelMap[];
+  readonly data: SeriesData;
+  readonly stepS: number;
+}
+
+/** Values at one time. */
+export interface TableAnswer extends Answered {
+  readonly rows: readonly { readonly labels: LabelMap; readonly value: string }[];
+}
+
+/** About a step for two pixels of a graph. */
+const MAX_STEPS = 500;
+const STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 43_200, 86_400];
+
+/** The step that suits a span, in seconds. */
+export function resolutionFor({ fromS, toS }: Span): number {
+  return STEPS_S.find((stepS) => (toS - fromS) / stepS <= MAX_STEPS) ?? 86_400;
+}
+
+/** Evaluates a query at the steps of a span. Steps are whole multiples, so that points stay where they are as time goes on. */
+export async function readGraph(
+  api: Api,
+  query: string,
+  span: Span,
+  signal: AbortSignal,
+): Promise<GraphAnswer> {
+  const stepS = resolutionFor(span);
+  const [startS, endS] = [Math.ceil(span.fromS / stepS) * stepS, Math.floor(span.toS / stepS) * stepS];
+  const fields = { query, start: String(startS), end: String(endS), step: String(stepS) };
+  const { data, ...answered } = await api.prometheus<Result>('query_range', fields, signal);
+  return { ...answered, ...graphOf(data, startS, endS, stepS), stepS };
+}
+
+/** Evaluates a query at the end of a span. */
+export async function readTable(
+  api: Api,
+  query: string,
+  span: Span,
+  signal: AbortSignal,
+): Promise<TableAnswer> {
+  const { data, ...answered } = await api.prometheus<Result>(
+    'query',
+    { query, time: String(span.toS) },
+    signal,
+  );
+  return { ...answered, rows: rowsOf(data) };
+}
+
+/** Lays a matrix out on its steps; a step without a value is null, and so is one that cannot be drawn. */
+export function graphOf(
+  result: Result,
+  startS: number,
+  endS: number,
+  stepS: number,
+): Pick<GraphAnswer, 'series' | 'data'> {
+  const matrix = result.resultType === 'matrix' ? result.result : [];
+  const count = Math.max(0, Math.floor((endS - startS) / stepS) + 1);
+  const times = Array.from({ length: count }, (_, i) => startS + i * stepS);
+  const values = matrix.map(({ values: samples }) => {
+    const row: (number | null)[] = new Array(count).fill(null);
+    for (const [timeS, text] of samples) {
+      const value = Number(text);
+      row[Math.round((timeS - startS) / stepS)] = Number.isFinite(value) ? value : null;
+    }
+    return row;
+  });
+  return { series: matrix.map(({ metric }) => metric), data: { times, values } };
+}
+
+/** The rows of a table, greatest values first. */
+export function rowsOf(result: Result): TableAnswer['rows'] {
+  switch (result.resultType) {
+    case 'vector':
+      return result.result
+        .map(({ metric, value: [, value] }) => ({ labels: metric, value }))
+        .sort((a, b) => Number(b.value) - Number(a.value));
+    case 'matrix':
+      return result.result.map(({ metric, values }) => ({
+        labels: metric,
+        value: values.map(([timeS, value]) => `${value} @${timeS}`).join('  '),
+      }));
+    default:
+      return [{ labels: {}, value: result.result[1] }];
+  }
+}
+
+/** Writes a series as PromQL does: `up{job="api"}`. */
+export function seriesText({ __name__: name = '', ...labels }: LabelMap): string {
+  const pairs = Object.entries(labels).map(([label, value]) => `${label}=${JSON.stringify(value)}`);
+  return pairs.length === 0 ? name || '{}' : `${name}{${pairs.join(', ')}}`;
+}
+
+/** Names series by the labels that tell them apart: those that not all of them share. */
+export function shortTexts(series: readonly LabelMap[]): string[] {
+  const [first] = series;
+  if (first === undefined || series.length === 1) return series.map(seriesText);
+  const isShared = (label: string) => series.every((labels) => labels[label] === first[label]);
+  return series.map((labels) => {
+    const own = Object.entries(labels).filter(([label]) => !isShared(label));
+    return own.length === 0 ? seriesText(labels) : seriesText(Object.fromEntries(own));
+  });
+}

@@ -1,0 +1,103 @@
+// First, as in main.tsx: this puts it before the other modules of the file that both share.
+import '../language';
+import type { Api } from '../api/api';
+import type { OnAnswer } from '../frame/polling';
+import { Toolbar } from '../frame/toolbar';
+import type { ChangeView } from '../frame/use-view-state';
+import { fixedRange, type Span, scaled } from '../view/time-range';
+import { MAX_QUERIES, type ViewState } from '../view/view-state';
+import { CardinalityTables } from './cardinality';
+import { Editor } from './editor';
+import { QueryCard } from './query-card';
+
+export interface ExploreViewProps {
+  readonly api: Api;
+  readonly state: ViewState;
+  readonly span: Span;
+  /** How often the server came back after it was gone. */
+  readonly returns: number;
+  readonly onChange: ChangeView;
+  readonly onAnswer: OnAnswer;
+}
+
+/** PromQL over all series: queries, and a graph or table for each. */
+export function ExploreView({ api, state, span, returns, onChange, onAnswer }: ExploreViewProps) {
+  const { queries, asTable } = state;
+  const edited = queries.length === 0 ? [''] : queries;
+  const nowS = () => Date.now() / 1000;
+  const setQuery = (at: number, query: string) =>
+    onChange({ queries: edited.map((each, i) => (i === at ? query : each)) });
+  const hide = (id: string, isHidden: boolean) => {
+    const others = state.hidden.filter((each) => each !== id);
+    onChange({ hidden: isHidden ? [...others, id] : others });
+  };
+  return (
+    <>
+      <h1 class="heading">Explore</h1>
+      <div class="queries">
+        {edited.map((query, i) => (
+          <div class="row" key={i}>
+            <Editor api={api} label={`Query ${i + 1}`} query={query} onRun={(text) => setQuery(i, text)} />
+            {edited.length > 1 && (
+              <button
+                type="button"
+                class="quiet"
+                aria-label={`Remove query ${i + 1}`}
+                onClick={() => onChange({ queries: edited.filter((_, at) => at !== i) })}
+              >
+                Remove
+              </button>
+            )}
+          </div>
+        ))}
+        <div class="row">
+          <button
+            type="button"
+            disabled={edited.length >= MAX_QUERIES}
+            onClick={() => onChange({ queries: [...edited, ''] })}
+          >
+            Add a query
+          </button>
+          <fieldset class="shows" aria-label="Show as">
+            {([false, true] as const).map((table) => (
+              <button
+                key={String(table)}
+                type="button"
+                aria-pressed={asTable === table}
+                onClick={() => onChange({ asTable: table })}
+              >
+                {table ? 'Table' : 'Graph'}
+              </button>
+            ))}
+          </fieldset>
+        </div>
+      </div>
+      <Toolbar state={state} span={span} isOverHosts={false} onChange={onChange} />
+      <CardinalityTables api={api} onExplore={(query) => setQuery(edited.length - 1, query)} />
+      <div class="cards">
+        {edited.map(
+          (query, i) =>
+            query !== '' && (
+              <QueryCard
+                key={`${i} ${asTable}`}
+                api={api}
+                query={query}
+                asTable={asTable}
+                hidden={state.hidden}
+                compareS={state.compareS}
+                range={state.range}
+                span={span}
+                returns={returns}
+                utc={state.utc}
+                showsTiers={state.tiers}
+                onHide={hide}
+                onZoom={(fromS, toS) => onChange({ range: fixedRange(fromS, toS, nowS()) })}
+                onZoomOut={() => onChange({ range: scaled(state.range, 2, nowS()) })}
+                onAnswer={(error) => error?.kind !== 'refused' && onAnswer(error)}
+              />
+            ),
+        )}
+      </div>
+    </>
+  );
+}
