@@ -129,8 +129,13 @@ export function bucketQuantile(q: number, found: Buckets, remarks: BucketRemarks
   const observations = counts[last]!;
   if (last < 1 || observations === 0) return Number.NaN;
   let rank = q * observations;
-  let bucket = 0;
-  while (bucket < last && !(counts[bucket]! >= rank)) bucket++;
+  let [bucket, end] = [0, last];
+  // A binary search, whose answer Prometheus' users see where counts are NaN.
+  while (bucket < end) {
+    const middle = (bucket + end) >> 1;
+    if (counts[middle]! >= rank) end = middle;
+    else bucket = middle + 1;
+  }
   if (bucket === last) return bounds[last - 1]!;
   if (bucket === 0 && bounds[0]! <= 0) return bounds[0]!;
   const start = bucket === 0 ? 0 : bounds[bucket - 1]!;
