@@ -92,6 +92,7 @@ export async function writePromqlData(
     const hotFromMs = Math.floor((toMs - HOUR_MS) / HOUR_MS) * HOUR_MS;
     const warmFromMs = hotFromMs - 2 * HOUR_MS;
     const places: SourcePlace[] = [];
+    const entries: Parameters<typeof catalogue.index.put>[1][number][] = [];
     for (let i = 0; i < sources; i++) {
       const layout = layoutOf(seriesOf(i));
       const sourceId = sourceIdOf(tenant.id, sourceOf.labels(layout.series[0]!));
@@ -106,6 +107,12 @@ export async function writePromqlData(
       places.push(place);
       const { packed } = packLayout(layout.bytes);
       await catalogue.put(tenant.id, { group, id: layout.id, packed, firstMs: warmFromMs }, SETTINGS.window);
+      entries.push({
+        group,
+        id: layout.id,
+        packed,
+        days: [dayOf(warmFromMs), dayOf(toMs)],
+      });
       await losses.resolve(ref);
       for (let at = hotFromMs; at < toMs; at += HOUR_MS)
         await hot.append(ref, {
@@ -126,6 +133,7 @@ export async function writePromqlData(
         await warm.put(ref, dayOf(at), item, undefined);
       }
     }
+    await catalogue.index.put(tenant.id, entries);
     return {
       apiKey,
       ranges: {
