@@ -25,7 +25,11 @@ const config: Config = {
   // One file per core at a time, since integration tests mostly wait for servers.
   maxWorkers: '100%',
   testSequencer: '<rootDir>/test/support/longest-first.cjs',
-  projects: [project('unit'), project('integration'), project('infra'), project('deploy')],
+  projects: [
+    ...['unit', 'integration', 'infra', 'deploy'].map(project),
+    // Programs that are not installed with this repository: `npm run test:peers`.
+    ...(process.env.PEERS === undefined ? [] : [project('peers')]),
+  ],
 };
 
 export default config;
