@@ -17,14 +17,13 @@ const PARALLEL = 32;
 /** An epoch is read again after this, ms; a past one changes by late samples only. */
 const FRESH_MS = 1_000;
 const PAST_FRESH_MS = 15_000;
-/** Reading again takes at most one part in so many of the time. */
-const MIN_REST = 100;
+/** And after this for each of its entries: ten seconds for 10,000 sources. */
+const FRESH_MS_PER_ENTRY = 1;
 
 interface EpochLayouts {
   /** Numbers of layouts in the index. */
   readonly layouts: readonly number[];
   readonly readMs: number;
-  readonly tookMs: number;
 }
 
 interface TenantIndex {
@@ -84,7 +83,8 @@ export class TenantIndexes {
     const last = tenant.epochs.get(epoch);
     const now = this.now();
     const restMs = epochEndMs(epoch) < now ? PAST_FRESH_MS : FRESH_MS;
-    if (last !== undefined && now - last.readMs < Math.max(restMs, MIN_REST * last.tookMs)) return;
+    if (last !== undefined && now - last.readMs < Math.max(restMs, FRESH_MS_PER_ENTRY * last.layouts.length))
+      return;
     const others = tenant.reading.get(epoch);
     if (others !== undefined) return others;
     const reading = this.read(tenantId, tenant, epoch).finally(() => tenant.reading.delete(epoch));
@@ -94,7 +94,6 @@ export class TenantIndexes {
 
   private async read(tenantId: Id, { index, epochs }: TenantIndex, epoch: Epoch): Promise<void> {
     const readMs = this.now();
-    const begin = performance.now();
     const entries = await this.catalogue.index.read(tenantId, epoch);
     await this.addShapes(tenantId, index, entries);
     const layouts: number[] = [];
@@ -102,7 +101,7 @@ export class TenantIndexes {
     for (const entry of entries)
       if (index.numberOf(entry) !== undefined || index.hasShape(entry.shapeId))
         layouts.push(index.add(entry));
-    epochs.set(epoch, { layouts, readMs, tookMs: performance.now() - begin });
+    epochs.set(epoch, { layouts, readMs });
   }
 
   /** Reads one layout of each shape that the index lacks. */

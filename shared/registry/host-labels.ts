@@ -9,8 +9,8 @@ export const HOST_LABELS = ['hostname', 'role', 'service'] as const;
 
 /** A tenant's hosts are read again after this, ms, so roles are at most so old. */
 const FRESH_MS = 10_000;
-/** Reading them again takes at most one part in so many of the time: a host of a real agent is 5 KB. */
-const MIN_REST = 50;
+/** And after this for each host, since one of a real agent is 5 KB: 100 s for 10,000. */
+const FRESH_MS_PER_HOST = 10;
 /** Tenants whose hosts are kept. */
 const MAX_TENANTS = 8;
 
@@ -33,13 +33,11 @@ export class HostLabels {
   of(tenantId: Id): Promise<ReadonlyMap<string, Labels>> {
     const copy = this.known.get(tenantId);
     if (copy !== undefined) return copy;
-    const begin = performance.now();
     const reading = this.read(tenantId);
     this.known.set(tenantId, reading);
     reading.then(
-      () => {
-        const ttl = Math.max(FRESH_MS, MIN_REST * (performance.now() - begin));
-        this.known.set(tenantId, reading, { ttl });
+      ({ size }) => {
+        this.known.set(tenantId, reading, { ttl: Math.max(FRESH_MS, FRESH_MS_PER_HOST * size) });
       },
       () => this.known.delete(tenantId),
     );
