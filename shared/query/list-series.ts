@@ -91,7 +91,13 @@ async function candidatesOf(
   const { index, live } = await indexes.of(tenantId, ALL_TIME);
   const matchers = [
     ...labels.map(([label, value]) => compileMatcher(equals(label, value))),
-    { ...compileMatcher(equals(METRIC_NAME, prefix)), test: (name: string) => name.startsWith(prefix) },
+    {
+      label: METRIC_NAME,
+      test: (name: string) => name.startsWith(prefix),
+      values: undefined,
+      prefix,
+      acceptsEmpty: false,
+    },
   ];
   return Array.from(
     matchesBySource(index.select(matchers, live, NOTHING_JOINED)),
