@@ -235,7 +235,7 @@ export async function soak({
   }
 }
 
-/** Odd seeds write the newest formats, whose rows of some series share a layout; even ones what a release writes. */
+/** Odd seeds write the newest formats, whose rows of some series share a layout; even ones the oldest. */
 function formatsOf(seed: number) {
   const { record, frame } = FORMATS;
   return seed % 2 === 1
@@ -243,7 +243,10 @@ function formatsOf(seed: number) {
         recordFormat: String(Math.max(...record.writes)),
         frameFormat: String(Math.max(...frame.writes)),
       }
-    : { recordFormat: String(record.writes[0]), frameFormat: String(frame.writes[0]) };
+    : {
+        recordFormat: String(Math.min(...record.writes)),
+        frameFormat: String(Math.min(...frame.writes)),
+      };
 }
 
 /** Waits until the stream is read to its end and no loss or replay is open. */

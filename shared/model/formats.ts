@@ -7,10 +7,11 @@
  * what is written are two steps.
  */
 export const FORMATS = {
-  /** Records of the stream: stream/record.ts. Version 4 is new: this release is the first to read it. */
-  record: { reads: [1, 2, 3, 4], writes: [3, 2, 4] },
-  /** Frames of the hot tier: codec/FORMAT.md, 1. Versions 2 and 3 are new: this release is the first to read them. */
-  frame: { reads: [1, 2, 3], writes: [1, 2, 3] },
+  // Records 4 and frames 2 and 3 went to the front at once: no stage had an older release. One that has keeps 3 and 1 at first.
+  /** Records of the stream: stream/record.ts. */
+  record: { reads: [1, 2, 3, 4], writes: [4, 3, 2] },
+  /** Frames of the hot tier: codec/FORMAT.md, 1. */
+  frame: { reads: [1, 2, 3], writes: [3, 2, 1] },
   /** Archive objects: cold/FORMAT.md. 1 is HTSDARC1, 2 is Apache Parquet. */
   archive: { reads: [1, 2], writes: [2, 1] },
 } as const satisfies Record<string, FormatVersions>;

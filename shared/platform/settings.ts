@@ -119,7 +119,7 @@ export const settingsSchema = z
     batchWindow: duration('1s'),
     /** Version of the records that post writes. Choose an earlier one while a rollback to its readers is possible. */
     recordFormat: format(FORMATS.record.writes),
-    /** Version of the frames that the ingester writes. 2 leaves out zero bytes: less memory, a little more CPU. */
+    /** Version of the frames that the ingester writes. Choose an earlier one while a rollback to its readers is possible. */
     frameFormat: format(FORMATS.frame.writes),
     /** Version of the archive's objects: 2 is Parquet, 1 HTSDARC1. A day gets it when it is archived the next time. */
     archiveFormat: format(FORMATS.archive.writes),

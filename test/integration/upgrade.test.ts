@@ -28,7 +28,13 @@ import { removeRedriven } from '../support/removed-redriven';
 import { Stores } from '../support/stores';
 import { until } from '../support/until';
 
+const newest = (versions: readonly number[]) => Math.max(...versions);
+const oldest = (versions: readonly number[]) => Math.min(...versions);
+
 const SETTINGS = {
+  // Of the stack as it starts, before the previous release is deployed.
+  recordFormat: String(oldest(FORMATS.record.writes)),
+  frameFormat: String(oldest(FORMATS.frame.writes)),
   window: '10s',
   flushDelay: '1s',
   resolution: '1s',
@@ -45,9 +51,6 @@ const POST_EVERY_MS = 250;
 const MOVE_EVERY_MS = 500;
 const ALL = { before: 8.64e15, purge: true };
 const PATIENCE_MS = 60_000;
-
-const newest = (versions: readonly number[]) => Math.max(...versions);
-const oldest = (versions: readonly number[]) => Math.min(...versions);
 
 /** Formats that this tree can write in two versions: the next release writes the newest, the previous one the oldest. */
 const WRITERS: Formats = {
