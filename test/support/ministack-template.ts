@@ -31,7 +31,7 @@ export function adaptToMinistack(
   for (const stack of ['stateful', 'stateless']) {
     const name = `heterotsdb-dev-${stack}.template.json`;
     const file = join(assemblyDir, name);
-    const template = JSON.parse(readFileSync(file, 'utf8'), withoutEndpoint) as Template;
+    const template = JSON.parse(readFileSync(file, 'utf8'), adapted) as Template;
     for (const [id, resource] of Object.entries(template.Resources)) {
       if (UNKNOWN_TYPES.includes(resource.Type)) delete template.Resources[id];
       const variables = (resource.Properties as { Environment?: { Variables?: Record<string, unknown> } })
@@ -58,8 +58,24 @@ function rename(assemblyDir: string, template: string, hash: string): void {
     writeFileSync(file, readFileSync(file, 'utf8').replaceAll(old, hash));
 }
 
+function adapted(key: string, value: unknown): unknown {
+  return key === 'Statement' && Array.isArray(value) ? withBatchStatements(value) : withoutEndpoint(value);
+}
+
+/**
+ * AWS asks for the right of each statement in a batch, `dynamodb:PartiQLInsert` on its table. ministack asks for a right of
+ * the batch's name on everything.
+ *
+ * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/ql-iam.html
+ */
+function withBatchStatements(statements: readonly { readonly Action?: unknown }[]): unknown {
+  return statements.some(({ Action }) => [Action].flat().includes('dynamodb:PartiQLInsert'))
+    ? [...statements, { Effect: 'Allow', Action: 'dynamodb:BatchExecuteStatement', Resource: '*' }]
+    : statements;
+}
+
 /** ministack has no configuration endpoint of a cache. Nobody uses what is exported in its place. */
-function withoutEndpoint(_: string, value: unknown): unknown {
+function withoutEndpoint(value: unknown): unknown {
   const attribute = (value as { 'Fn::GetAtt'?: unknown[] } | null)?.['Fn::GetAtt'];
   return attribute?.[1] === 'ConfigurationEndPoint.Address' ? 'localhost' : value;
 }
