@@ -48,10 +48,7 @@ export class LossWatch {
         await hot.mark(ref, '');
         return undefined;
       }
-      for (let looks = 0; state.loss === undefined && looks < MARK_LOOKS; looks++) {
-        await sleep(MARK_LOOK_MS);
-        state = await hot.inspect(ref);
-      }
+      state = await this.onceMarked(ref);
       if (state.isWhole) return undefined;
     }
     return this.notice(ref);
@@ -69,8 +66,12 @@ export class LossWatch {
   ): Promise<number | undefined> {
     const { table } = this.dependencies;
     if (isWhole && (loss === '' || this.closed.has(loss!))) return undefined;
-    // A partition that memory never had lacks nothing.
-    if (loss === undefined && !(await table.isRegistered(ref))) return undefined;
+    if (loss === undefined) {
+      // A partition that memory never had lacks nothing, nor does one that was registered after it was read.
+      if (!(await table.isRegistered(ref))) return undefined;
+      const now = await this.onceMarked(ref);
+      if (now.isWhole && now.loss === '') return undefined;
+    }
     // Not noticed yet, so the time is unknown.
     if (!isWhole) return 0;
     const last = await table.loss();
@@ -78,6 +79,17 @@ export class LossWatch {
     if (this.closed.size > 1_000) this.closed.clear();
     this.closed.add(loss!);
     return undefined;
+  }
+
+  /** Waits a second at most for the mark of a registered partition. */
+  private async onceMarked(ref: PartitionRef): Promise<PartitionState> {
+    const { hot } = this.dependencies;
+    let state = await hot.inspect(ref);
+    for (let looks = 0; state.loss === undefined && looks < MARK_LOOKS; looks++) {
+      await sleep(MARK_LOOK_MS);
+      state = await hot.inspect(ref);
+    }
+    return state;
   }
 
   private async notice(noticed: PartitionRef): Promise<string | undefined> {

@@ -32,6 +32,7 @@ describe('ten thousand measurements of one host and time in one request', () => 
       `/api/v1/series/metrics?label=host%3Dweb1&name=${name}&${range}`,
     );
     if (answer.status === 404) return [];
+    if (answer.status !== 200) throw new Error(`${answer.status} ${await answer.text()}`);
     const { metrics } = (await answer.json()) as { metrics: { value: number }[] };
     return metrics.map(({ value }) => value);
   };
