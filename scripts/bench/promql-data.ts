@@ -16,6 +16,7 @@ import {
   partitionOf,
   sourceIdOf,
 } from '../../shared/model/placement';
+import { HotKeys } from '../../shared/platform/keys';
 import { ENV } from '../../shared/platform/names';
 import { parseSettings } from '../../shared/platform/settings';
 import { LossWatch } from '../../shared/recovery/loss-watch';
@@ -114,6 +115,8 @@ export async function writePromqlData(
         days: [dayOf(warmFromMs), dayOf(toMs)],
       });
       await losses.resolve(ref);
+      // As the flushers that moved the earlier windows would have noted; else memory alone would answer.
+      await client.hset(new HotKeys(ref).mark, 'left', hotFromMs);
       for (let at = hotFromMs; at < toMs; at += HOUR_MS)
         await hot.append(ref, {
           arrivalMs: at,
