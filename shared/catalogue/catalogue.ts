@@ -1,9 +1,4 @@
-import {
-  BatchExecuteStatementCommand,
-  GetItemCommand,
-  PutItemCommand,
-  UpdateItemCommand,
-} from '@aws-sdk/client-dynamodb';
+import { GetItemCommand, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { LRUCache } from 'lru-cache';
 import { decodeVersion, encodeVersion } from '../codec';
 import { CompactMap } from '../model/compact-map';
@@ -14,7 +9,7 @@ import { decodedBytes, decodeLayout, type Layout, unpackLayout } from '../model/
 import { daysIn, type GroupId, sourceIdOfGroup, splitBitsOfGroup } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import { bucketOfSource, metaKeys, SOURCE_BUCKETS } from '../platform/keys';
-import { type Item, queryAll, succeeds, type Table } from '../platform/table';
+import { type Item, insertItems, queryAll, succeeds, type Table } from '../platform/table';
 import { IndexTable, type LayoutOfDays } from './index-table';
 
 /** Layouts outlive their samples' retention by this: samples may be sent a day ahead, and archived late. */
@@ -53,8 +48,6 @@ export interface PutLayout {
 
 /** Pairs of group and layout that an instance remembers, 32 bytes each: 20,000 hosts of Telegraf may have 240,000. */
 const MAX_REMEMBERED = 2_000_000;
-/** Statements of one batch; DynamoDB's limit. */
-const MAX_STATEMENTS = 25;
 const PARALLEL = 32;
 
 /**
@@ -189,41 +182,22 @@ export class Catalogue {
   ): Promise<Map<GroupLayout, PutLayout>> {
     const day = dayNumber(this.now());
     const expiresAt = { N: String(this.expiresAt()) };
-    const into = `INSERT INTO "${this.table.name}" VALUE`;
-    const statements = layouts.map((layout) => {
-      const { pk, sk } = metaKeys.layout(tenantId, layout.group, layout.id);
-      return {
-        Statement: `${into} {'pk': ?, 'sk': ?, 'expiresAt': ?, 'layout': ?, 'firstMs': ?, 'windows': ?}`,
-        Parameters: [
-          pk,
-          sk,
-          expiresAt,
-          { B: layout.packed },
-          { N: String(layout.firstMs) },
-          { NS: [String(windowMs)] },
-        ],
-      };
-    });
+    const items = layouts.map((layout) => ({
+      ...metaKeys.layout(tenantId, layout.group, layout.id),
+      expiresAt,
+      layout: { B: layout.packed },
+      firstMs: { N: String(layout.firstMs) },
+      windows: { NS: [String(windowMs)] },
+    }));
     const sources = [...new Set(layouts.map(({ group }) => sourceIdOfGroup(group)))];
     const indexExpiresAt = { N: String(this.indexExpiresAt()) };
-    const index = sources.map((sourceId) => {
-      const { pk, sk } = metaKeys.indexedSource(tenantId, sourceId);
-      return {
-        Statement: `${into} {'pk': ?, 'sk': ?, 'expiresAt': ?}`,
-        Parameters: [pk, sk, indexExpiresAt],
-      };
-    });
-    const all = [...statements, ...index];
-    const batches = Array.from({ length: Math.ceil(all.length / MAX_STATEMENTS) }, (_, i) =>
-      all.slice(i * MAX_STATEMENTS, (i + 1) * MAX_STATEMENTS),
-    );
-    const done = (
-      await mapLimited(batches, PARALLEL, async (Statements) => {
-        const { Responses } = await this.table.client.send(new BatchExecuteStatementCommand({ Statements }));
-        return Statements.map((_, i) => Responses?.[i] !== undefined && Responses[i].Error === undefined);
-      })
-    ).flat();
-    const newSources = new Set(sources.filter((_, i) => done[statements.length + i]));
+    const index = sources.map((sourceId) => ({
+      ...metaKeys.indexedSource(tenantId, sourceId),
+      expiresAt: indexExpiresAt,
+    }));
+    const outcomes = await insertItems(this.table, [...items, ...index]);
+    const done = outcomes.map((outcome) => outcome === 'inserted');
+    const newSources = new Set(sources.filter((_, i) => done[items.length + i]));
     for (const sourceId of newSources) this.indexed.set(sourceId, turnOf(sourceId, this.now()));
     const inserted = new Map<GroupLayout, PutLayout>();
     layouts.forEach((layout, i) => {

@@ -1,4 +1,4 @@
-import { BatchExecuteStatementCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { LRUCache } from 'lru-cache';
 import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
@@ -9,7 +9,7 @@ import type { TimeRange } from '../model/selection';
 import { splitLayout } from '../model/shape';
 import { mapLimited } from '../platform/concurrency';
 import { INDEX_BUCKETS, metaKeys } from '../platform/keys';
-import { type Item, queryAll, type Table } from '../platform/table';
+import { type Item, insertItems, queryAll, type Table } from '../platform/table';
 
 /** A UTC day, `2026-11-22`, or a month, `2026-11`: layouts are indexed in each that they have samples of. */
 export type Epoch = string;
@@ -33,8 +33,7 @@ export interface LayoutOfDays {
   readonly days: readonly Day[];
 }
 
-/** Statements of one batch; DynamoDB's limit. */
-const MAX_STATEMENTS = 25;
+/** Buckets read in parallel. */
 const PARALLEL = 16;
 /** lru-cache allocates room for `max` entries at once; by size, only for what it holds. */
 const ENTRIES = { maxSize: 400_000, sizeCalculation: () => 1 };
@@ -48,7 +47,7 @@ const KEPT_MS = 30 * DAY_MS;
  *     pk index#tenant#epoch#bucket   sk group#layout   common: JSON of pairs   shape: id   expiresAt: seconds
  *
  * Entries never change. The writer of a sample inserts them before the sample is in memory, once in the life of an instance;
- * all of it can be rebuilt from the layouts (`ops index rebuild`).
+ * all of it can be rebuilt from the layouts (`ops rebuild-index`).
  */
 export class IndexTable {
   /** Entries that this instance has inserted, by epoch, group and layout. */
@@ -78,32 +77,16 @@ export class IndexTable {
         items.push({ key, item: { ...metaKeys.indexed(tenantId, epoch, group, id), ...entry, expiresAt } });
       }
     }
-    const batches = Array.from({ length: Math.ceil(items.length / MAX_STATEMENTS) }, (_, i) =>
-      items.slice(i * MAX_STATEMENTS, (i + 1) * MAX_STATEMENTS),
-    );
-    await mapLimited(batches, PARALLEL, (batch) => this.insert(batch.map(({ item }) => item)));
+    await this.insert(items.map(({ item }) => item));
     for (const { key } of items) this.inserted.set(key, true);
     for (const { group, id, days } of layouts)
       if (days.length > 0) this.lastDay.set(`${group}#${id}`, days.at(-1)!);
   }
 
   private async insert(items: readonly Item[]): Promise<void> {
-    const { Responses } = await this.table.client.send(
-      new BatchExecuteStatementCommand({
-        Statements: items.map((item) => {
-          const names = Object.keys(item);
-          return {
-            Statement: `INSERT INTO "${this.table.name}" VALUE {${names.map((name) => `'${name}': ?`).join(', ')}}`,
-            Parameters: names.map((name) => item[name]!),
-          };
-        }),
-      }),
-    );
+    const outcomes = await insertItems(this.table, items);
     // An entry that is there is as good. Whatever else was refused is put by itself, and fails the batch if it must.
-    const refused = items.filter((_, i) => {
-      const response = Responses?.[i];
-      return response === undefined || (response.Error && response.Error.Code !== 'DuplicateItem');
-    });
+    const refused = items.filter((_, i) => outcomes[i] === 'refused');
     for (const item of refused)
       await this.table.client.send(new PutItemCommand({ TableName: this.table.name, Item: item }));
   }

@@ -1,5 +1,6 @@
 import {
   type AttributeValue,
+  BatchExecuteStatementCommand,
   ConditionalCheckFailedException,
   DeleteItemCommand,
   type DynamoDBClient,
@@ -26,6 +27,40 @@ export async function* queryAll(
     { ...input, TableName: table.name, ConsistentRead: true },
   );
   for await (const page of pages) yield* page.Items ?? [];
+}
+
+/** Statements of one batch; DynamoDB's limit. */
+const MAX_STATEMENTS = 25;
+const INSERT_PARALLEL = 32;
+
+/** What became of an item that was to be inserted. A refused one may be put by itself, which says why it cannot be. */
+export type Insertion = 'inserted' | 'exists' | 'refused';
+
+/**
+ * Inserts items where none of their key is.
+ *
+ * @returns an outcome for each item
+ */
+export async function insertItems(table: Table, items: readonly Item[]): Promise<Insertion[]> {
+  const statements = items.map((item) => {
+    const names = Object.keys(item);
+    return {
+      Statement: `INSERT INTO "${table.name}" VALUE {${names.map((name) => `'${name}': ?`).join(', ')}}`,
+      Parameters: names.map((name) => item[name]!),
+    };
+  });
+  const batches = Array.from({ length: Math.ceil(statements.length / MAX_STATEMENTS) }, (_, i) =>
+    statements.slice(i * MAX_STATEMENTS, (i + 1) * MAX_STATEMENTS),
+  );
+  const outcomes = await mapLimited(batches, INSERT_PARALLEL, async (Statements) => {
+    const { Responses } = await table.client.send(new BatchExecuteStatementCommand({ Statements }));
+    return Statements.map((_, i): Insertion => {
+      const response = Responses?.[i];
+      if (response !== undefined && response.Error === undefined) return 'inserted';
+      return response?.Error?.Code === 'DuplicateItem' ? 'exists' : 'refused';
+    });
+  });
+  return outcomes.flat();
 }
 
 const DELETE_BATCH = 500;
