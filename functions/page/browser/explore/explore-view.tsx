@@ -5,7 +5,7 @@ import type { OnAnswer } from '../frame/polling';
 import { Toolbar } from '../frame/toolbar';
 import type { ChangeView } from '../frame/use-view-state';
 import { fixedRange, type Span, scaled } from '../view/time-range';
-import { MAX_QUERIES, type ViewState } from '../view/view-state';
+import { hiddenWith, MAX_QUERIES, type ViewState } from '../view/view-state';
 import { CardinalityTables } from './cardinality';
 import { Editor } from './editor';
 import { QueryCard } from './query-card';
@@ -27,10 +27,8 @@ export function ExploreView({ api, state, span, returns, onChange, onAnswer }: E
   const nowS = () => Date.now() / 1000;
   const setQuery = (at: number, query: string) =>
     onChange({ queries: edited.map((each, i) => (i === at ? query : each)) });
-  const hide = (id: string, isHidden: boolean) => {
-    const others = state.hidden.filter((each) => each !== id);
-    onChange({ hidden: isHidden ? [...others, id] : others });
-  };
+  const hide = (id: string, isHidden: boolean) =>
+    onChange({ hidden: hiddenWith(state.hidden, id, isHidden) });
   return (
     <>
       <h1 class="heading">Explore</h1>

@@ -38,7 +38,9 @@ function PlotCard(props: QueryCardProps) {
   );
   const graph = useMemo(() => reading && graphWith(query, reading), [query, reading?.series]);
   const drawing = useMemo(
-    () => reading && drawingOf(graph!, reading.data, sameSeries(reading, earlier), compareS ?? 0, 'each'),
+    () =>
+      reading &&
+      drawingOf(graph!, drawnOf(reading), earlier && sameSeries(reading, earlier), compareS ?? 0, 'each'),
     [graph, reading, earlier],
   );
   const [axis, setAxis] = useState<{ readonly left: number; readonly width: number }>();
@@ -96,8 +98,8 @@ function PlotCard(props: QueryCardProps) {
       )}
       {reading !== undefined && reading.series.length > MAX_LINES && (
         <p class="note">
-          The first {MAX_LINES} of {formatCount(reading.series.length)} series are drawn. topk(
-          {Math.min(10, MAX_LINES)}, …) picks the greatest.
+          The first {MAX_LINES} of {formatCount(reading.series.length)} series are drawn. topk(10, …) picks
+          the greatest.
         </p>
       )}
       <Remarks error={error} warnings={reading?.warnings} />
@@ -198,14 +200,18 @@ function graphWith(query: string, { series }: GraphAnswer): Graph {
 
 const NO_SOURCE = { kind: 'labels', id: '' } as const;
 
+/** The values of the series that are drawn. */
+function drawnOf({ data: { times, values } }: GraphAnswer): GraphAnswer['data'] {
+  return { times, values: values.slice(0, MAX_LINES) };
+}
+
 /** The earlier values of the series that are drawn, in their order. */
-function sameSeries(
-  { series }: GraphAnswer,
-  earlier: GraphAnswer | undefined,
-): GraphAnswer['data'] | undefined {
-  if (earlier === undefined) return undefined;
+function sameSeries({ series }: GraphAnswer, earlier: GraphAnswer): GraphAnswer['data'] {
   const { times, values } = earlier.data;
   const rows = new Map(earlier.series.map((labels, i) => [seriesText(labels), values[i]!]));
   const none: readonly null[] = times.map(() => null);
-  return { times, values: series.map((labels) => rows.get(seriesText(labels)) ?? none) };
+  return {
+    times,
+    values: series.slice(0, MAX_LINES).map((labels) => rows.get(seriesText(labels)) ?? none),
+  };
 }

@@ -3,7 +3,7 @@ import { GraphCard } from '../graphs/graph-card';
 import { type Graph, graphHas, wordsOf } from '../graphs/graphs';
 import { formatTime } from '../view/format';
 import { fixedRange, type Span, scaled } from '../view/time-range';
-import type { ViewState } from '../view/view-state';
+import { hiddenWith, type ViewState } from '../view/view-state';
 import { HostDetails } from './host-details';
 import { NoGraphs, NoHosts, NoneShown, RetiredNotice, Waiting } from './notices';
 import type { OnAnswer } from './polling';
@@ -36,10 +36,8 @@ export function GraphsView(props: GraphsViewProps) {
     (graph) => (state.graphs?.includes(graph.name) ?? true) && graphHas(graph, words),
   );
   const nowS = () => Date.now() / 1000;
-  const hide = (id: string, isHidden: boolean) => {
-    const others = state.hidden.filter((each) => each !== id);
-    onChange({ hidden: isHidden ? [...others, id] : others });
-  };
+  const hide = (id: string, isHidden: boolean) =>
+    onChange({ hidden: hiddenWith(state.hidden, id, isHidden) });
   return (
     <>
       <h1 class="heading">{isEmpty ? 'Nothing yet' : (source?.name ?? 'HeteroTSDB')}</h1>

@@ -59,6 +59,12 @@ export const INITIAL_STATE: ViewState = {
   asTable: false,
 };
 
+/** The hidden lines after one was hidden or shown. */
+export function hiddenWith(hidden: readonly string[], id: string, isHidden: boolean): readonly string[] {
+  const others = hidden.filter((each) => each !== id);
+  return isHidden ? [...others, id] : others;
+}
+
 /** Refreshing more often than this would only load the server. */
 const MIN_REFRESH_S = 5;
 const MAX_REFRESH_S = 3600;
