@@ -1,5 +1,10 @@
 import type * as z from 'zod';
-import type { browsingQuery, instantParameters, rangeParameters } from '../../shared/http/contract/promql';
+import type {
+  browsingQuery,
+  instantParameters,
+  metadataQuery,
+  rangeParameters,
+} from '../../shared/http/contract/promql';
 import type { RouteHandlers } from '../../shared/http/handler';
 import { HttpError } from '../../shared/http/http';
 import { metricJson, prometheusAnswer, queryAnswer, truncated } from '../../shared/http/prometheus-answer';
@@ -15,7 +20,7 @@ import { clampRange } from '../../shared/query/plan';
 import { Querier } from '../../shared/query/select';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { SELECT_LIMITS, TierSamples } from './sample-store';
-import { dependencies, retentionMs } from './stores';
+import { dependencies, metricMetadata, retentionMs } from './stores';
 
 /** The API's own limit is 30 s. */
 const MAX_QUERY_MS = 25_000;
@@ -146,6 +151,16 @@ function unescaped(name: string): string {
     );
 }
 
+async function metadata(tenant: Tenant, { metric, limit }: z.output<typeof metadataQuery>) {
+  const found = metric
+    ? [await metricMetadata.of(tenant.id, metric)].filter((each) => each !== undefined)
+    : await metricMetadata.list(tenant.id);
+  // A family has one entry; an empty list would break Grafana.
+  const { kept } = truncated(found, limit);
+  const entries = kept.map(({ family, type, help, unit }) => [family, [{ type, help, unit }]]);
+  return prometheusAnswer(JSON.stringify(Object.fromEntries(entries)));
+}
+
 const exemplars = async () => prometheusAnswer('[]');
 
 const format = async ({ query: { query } }: { readonly query: { readonly query: string } }) =>
@@ -169,8 +184,7 @@ export const promqlHandlers: RouteHandlers = {
     const values = labelValues(await viewOf(tenant, query), unescaped(path.name), selectors);
     return answerNames(values, query.limit);
   },
-  // An empty list for a name would break Grafana.
-  'GET /prometheus/api/v1/metadata': async () => prometheusAnswer('{}'),
+  'GET /prometheus/api/v1/metadata': async ({ tenant, query }) => metadata(tenant, query),
   'GET /prometheus/api/v1/rules': async () => prometheusAnswer('{"groups":[]}'),
   'GET /prometheus/api/v1/alerts': async () => prometheusAnswer('{"alerts":[]}'),
   'GET /prometheus/api/v1/query_exemplars': exemplars,

@@ -4,6 +4,7 @@ import { SourceMemo } from '../query/source-memo';
 import { TenantIndexes } from '../query/tenant-index';
 import { HostLabels } from '../registry/host-labels';
 import { Hosts } from '../registry/hosts';
+import { MetricMetadataStore } from '../registry/metric-metadata';
 import { Services } from '../registry/services';
 import { ApiKeys } from '../tenancy/api-keys';
 import { TenantMeter } from '../tenancy/tenant-meter';
@@ -30,6 +31,7 @@ export function queryDependencies() {
     read,
     hosts,
     services,
+    metricMetadata: new MetricMetadataStore(table),
     gatekeeper: {
       keys: new ApiKeys(table),
       tenants: read.tenants,

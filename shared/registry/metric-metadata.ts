@@ -24,6 +24,10 @@ const MAX_WRITES = 100;
 const PARALLEL = 16;
 /** How long an instance goes by what it read. */
 const KNOWN_MS = 3_600_000;
+/** How long a reader goes by a list: editors ask for all families whenever they open. */
+const LISTED_MS = 60_000;
+/** Families of all lists that an instance keeps, some 500 bytes each. */
+const MAX_LISTED = 100_000;
 
 /** The metadata of a tenant's metrics, by the hash of their family. The last writer wins. */
 export class MetricMetadataStore {
@@ -33,6 +37,12 @@ export class MetricMetadataStore {
     ttl: KNOWN_MS,
     maxSize: 1_000_000,
     sizeCalculation: (families) => families.size + 1,
+  });
+
+  private readonly listed = new LRUCache<Id, readonly MetricMetadata[]>({
+    ttl: LISTED_MS,
+    maxSize: MAX_LISTED,
+    sizeCalculation: (families) => families.length + 1,
   });
 
   constructor(table: Table) {
@@ -66,17 +76,26 @@ export class MetricMetadataStore {
       if (changed.length === MAX_WRITES) break;
     }
     await mapLimited(changed, PARALLEL, async (each) => {
-      await this.documents.settle(tenantId, idOf('metricMetadata', each.family), () => each);
+      await this.documents.settle(tenantId, keyOf(each.family), () => each);
       known.set(each.family, textOf(each));
     });
     this.known.set(tenantId, known);
   }
 
-  /** Every family's metadata, sorted by family. */
-  async list(tenantId: Id): Promise<MetricMetadata[]> {
+  /** Lists every family's metadata, sorted by family, up to a minute old. */
+  async list(tenantId: Id): Promise<readonly MetricMetadata[]> {
+    const copy = this.listed.get(tenantId);
+    if (copy !== undefined) return copy;
     const metadata: MetricMetadata[] = [];
     for await (const { value } of this.documents.list(tenantId)) metadata.push(value);
-    return metadata.sort((a, b) => (a.family < b.family ? -1 : 1));
+    metadata.sort((a, b) => (a.family < b.family ? -1 : 1));
+    this.listed.set(tenantId, metadata);
+    return metadata;
+  }
+
+  /** Returns a family's metadata, undefined when no sender has described it. */
+  of(tenantId: Id, family: string): Promise<MetricMetadata | undefined> {
+    return this.documents.get(tenantId, keyOf(family));
   }
 
   private async read(tenantId: Id): Promise<Map<string, string>> {
@@ -84,6 +103,10 @@ export class MetricMetadataStore {
     for await (const { value } of this.documents.list(tenantId)) known.set(value.family, textOf(value));
     return known;
   }
+}
+
+function keyOf(family: string): Id {
+  return idOf('metricMetadata', family);
 }
 
 function bounded({ family, type, help, unit }: MetricMetadata): MetricMetadata {

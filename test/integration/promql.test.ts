@@ -66,7 +66,15 @@ describe("Prometheus' API", () => {
         'content-type': 'application/x-protobuf',
         'content-encoding': 'snappy',
       },
-      body: snappyCompress(encodeV1([...requests, dotted])),
+      body: snappyCompress(
+        encodeV1(
+          [...requests, dotted],
+          [
+            { type: 1, metricFamilyName: 'http_requests_total', help: 'Requests.', unit: '' },
+            { type: 2, metricFamilyName: 'a.b', help: '', unit: 's' },
+          ],
+        ),
+      ),
     });
     await until(
       'all series can be read',
@@ -313,6 +321,17 @@ describe("Prometheus' API", () => {
     expect(write.status).toBe(405);
   });
 
+  test('metadata tells what senders said of their metrics', async () => {
+    const requests = [{ type: 'counter', help: 'Requests.', unit: '' }];
+    const dotted = [{ type: 'gauge', help: '', unit: 's' }];
+    expect((await get('/metadata')).data).toEqual({ http_requests_total: requests, 'a.b': dotted });
+    expect((await get('/metadata', { limit: '1' })).data).toEqual({ 'a.b': dotted });
+    expect((await get('/metadata', { metric: 'http_requests_total' })).data).toEqual({
+      http_requests_total: requests,
+    });
+    expect((await get('/metadata', { metric: 'nothing' })).data).toEqual({});
+  });
+
   test('series, names and values are browsed by selectors', async () => {
     const found = await request('GET', '/series', [
       ['match[]', '{code="500"}'],
@@ -423,7 +442,8 @@ describe("Prometheus' API", () => {
       method: 'GET',
       path: '/metadata',
       parameters: [['limit', '40000']],
-      isFit: (data: Record<string, unknown[]>) => Object.values(data).every((list) => list.length > 0),
+      isFit: (data: Record<string, unknown[]>) =>
+        Object.keys(data).length === 2 && Object.values(data).every((list) => list.length > 0),
     },
     {
       moment: 'series of the browser',

@@ -74,7 +74,11 @@ const exemplars = z.object({
   end: z.string().optional(),
 });
 const formatted = z.object({ query: z.string() });
-const metadata = z.object({ limit, limit_per_metric: limit, metric: z.string().optional() });
+export const metadataQuery = z.object({
+  limit,
+  limit_per_metric: limit.meta({ description: 'A metric has one entry, so this changes nothing.' }),
+  metric: z.string().optional().meta({ description: 'The metric family alone.' }),
+});
 const cardinality = z.object({ limit });
 
 const success = z
@@ -116,7 +120,12 @@ export const promqlRoutes = [
     summary: 'List values of a label',
     query: browsingQuery,
   },
-  { ...got, path: `${PROMETHEUS}/metadata`, summary: 'List types and units of metrics', query: metadata },
+  {
+    ...got,
+    path: `${PROMETHEUS}/metadata`,
+    summary: 'List types, units and help texts of metrics',
+    query: metadataQuery,
+  },
   { ...got, path: `${PROMETHEUS}/rules`, summary: 'List rules: there are none' },
   { ...got, path: `${PROMETHEUS}/alerts`, summary: 'List alerts of rules: there are none' },
   { ...got, path: `${PROMETHEUS}/query_exemplars`, summary: summaries.exemplars, query: exemplars },
