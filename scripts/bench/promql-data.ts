@@ -43,8 +43,9 @@ const CORES = 10;
 const SETTINGS = parseSettings({});
 /** As Kinesis numbers records. */
 const FIRST_SEQUENCE = 49590338271490256608559692538361571095921575989136588898n;
-/** Sources of one remote write request. */
-const SOURCES_A_REQUEST = 50;
+/** Sources of one remote write request, and the time that it covers. */
+const SOURCES_A_REQUEST = 200;
+const REQUEST_MS = 600_000;
 
 interface SourcePlace {
   readonly group: GroupId;
@@ -168,23 +169,28 @@ function framesOf({ layout, steps }: SourcePlace, fromMs: number, toMs: number):
   return frames;
 }
 
-/** Remote write 1.0 requests of the same samples. */
+/** Remote write 1.0 requests of the same samples, the earlier ones first: Prometheus refuses what is an hour behind. */
 function* remoteWrites(places: readonly SourcePlace[], fromMs: number, toMs: number): Generator<Uint8Array> {
-  for (let i = 0; i < places.length; i += SOURCES_A_REQUEST)
-    yield snappyCompress(
-      Buffer.concat(
-        places.slice(i, i + SOURCES_A_REQUEST).flatMap(({ layout, steps }) =>
-          layout.series.map((labels, column) => {
-            const parts = labels.map((pair) =>
-              field(1, Buffer.concat(pair.map((text, part) => field(part + 1, Buffer.from(text))))),
-            );
-            for (let at = fromMs; at < toMs; at += SCRAPE_MS)
-              parts.push(sample(valueAt(steps[column]!, at), at));
-            return field(1, Buffer.concat(parts));
-          }),
-        ),
-      ),
-    );
+  for (let startMs = fromMs; startMs < toMs; startMs += REQUEST_MS)
+    for (let i = 0; i < places.length; i += SOURCES_A_REQUEST)
+      yield remoteWrite(
+        places.slice(i, i + SOURCES_A_REQUEST),
+        startMs,
+        Math.min(startMs + REQUEST_MS, toMs),
+      );
+}
+
+function remoteWrite(places: readonly SourcePlace[], fromMs: number, toMs: number): Uint8Array {
+  const series = places.flatMap(({ layout, steps }) =>
+    layout.series.map((labels, column) => {
+      const parts = labels.map((pair) =>
+        field(1, Buffer.concat(pair.map((text, part) => field(part + 1, Buffer.from(text))))),
+      );
+      for (let at = fromMs; at < toMs; at += SCRAPE_MS) parts.push(sample(valueAt(steps[column]!, at), at));
+      return field(1, Buffer.concat(parts));
+    }),
+  );
+  return snappyCompress(Buffer.concat(series));
 }
 
 function sample(value: number, ms: number): Buffer {
