@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { PRESETS, SIZES, type Size } from '../../infra/config';
 import { parseDuration } from '../../shared/model/duration';
 import { big, type CostLine, totalOf } from '../../shared/tenancy/cost-line';
-import { forecast, type Load, samplesOfMonth, withBestNode } from '../../shared/tenancy/forecast';
+import { type Load, samplesOfMonth, withBestNode } from '../../shared/tenancy/demand';
+import { forecast } from '../../shared/tenancy/forecast';
 import { type MeasuredUnits, measuredUnitsSchema } from '../../shared/tenancy/measured-units';
 import { OTHERS } from '../../shared/tenancy/prices';
 import { idleCost, type StageShape } from '../../shared/tenancy/stage-cost';
@@ -73,6 +74,7 @@ export interface LoadOptions extends StageOptions {
   readonly retention?: number;
   readonly batch: number;
   readonly reads: number;
+  readonly tenants: number;
 }
 
 /**
@@ -109,6 +111,7 @@ export function costReport(options: LoadOptions): CostReport {
     retentionMs: options.retention ?? configured.settings.retention,
     samplesPerRequest: options.batch,
     reads: options.reads,
+    tenants: options.tenants,
   };
   const samples = samplesOfMonth(load);
   const isChosen = options.set.cacheNodeType !== undefined;

@@ -28,6 +28,12 @@ export function costCommand(): Command {
     )
     .option('--batch <n>', 'samples in a request', parseCount(1e12), 500)
     .option('--reads <n>', 'graphs that people look at in a month', parseCount(1e12), 100_000)
+    .option(
+      '--tenants <n>',
+      'tenants of equal size, each with the partitions of a new one',
+      parseCount(1e6),
+      1,
+    )
     .option('--stage <name>', 'the stage whose settings apply: dev, staging or production', 'production')
     .addOption(
       new Option(

@@ -16,6 +16,7 @@ const million: LoadOptions = {
   retention: 460 * 86_400_000,
   batch: 500,
   reads: 100_000,
+  tenants: 1,
 };
 
 test('a million series a minute for 460 days are at most $10 a billion samples, each line explained', () => {

@@ -2,7 +2,8 @@ import type { FunctionName, Unit } from '../../../shared/platform/names';
 import { FUNCTIONS } from '../../../shared/platform/names';
 import { parseSettings } from '../../../shared/platform/settings';
 import { totalOf } from '../../../shared/tenancy/cost-line';
-import { forecast, type Load, samplesOfMonth, withBestNode } from '../../../shared/tenancy/forecast';
+import { type Load, samplesOfMonth, withBestNode } from '../../../shared/tenancy/demand';
+import { forecast } from '../../../shared/tenancy/forecast';
 import { type MeasuredUnits, measuredUnitsSchema } from '../../../shared/tenancy/measured-units';
 import { idleCost, type StageShape } from '../../../shared/tenancy/stage-cost';
 
@@ -78,6 +79,7 @@ const load: Load = {
   retentionMs: 100 * 86_400_000,
   samplesPerRequest: 500,
   reads: 1_000_000,
+  tenants: 1,
 };
 
 const dollarsOf = (lines: ReturnType<typeof forecast>) =>
