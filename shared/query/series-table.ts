@@ -1,6 +1,6 @@
+import { type Aggregate, downsample, type Samples } from '../model/aggregates';
 import { type Labels, labelsKey } from '../model/labels';
 import type { LayoutBlock } from '../model/layout-block';
-import { type Aggregate, downsample, type Samples } from './downsample';
 
 /** Series side by side: for each time at which any of them has a value, a value of each. */
 export interface SeriesTable {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { AGGREGATES } from '../../query/downsample';
+import { AGGREGATES } from '../../model/aggregates';
 import { HOST, type Route, SERVICE } from './route';
 import { durationParameter, epochSeconds, integerParameter } from './values';
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { AGGREGATES, downsample } from '../../../shared/query/downsample';
+import { AGGREGATES, downsample } from '../../../shared/model/aggregates';
 import { clampRange, planDays, planShown, sliceSteps, stepFor } from '../../../shared/query/plan';
 
 const MINUTE = 60_000;
@@ -179,39 +179,5 @@ describe('slices of a range of steps', () => {
   ])('$name', ({ range: [fromMs, toMs], step, series, slices }) => {
     const found = sliceSteps({ fromMs: fromMs!, toMs: toMs! }, step, series);
     expect(found.map((slice) => [slice.fromMs, slice.toMs])).toEqual(slices);
-  });
-});
-
-describe('downsampling', () => {
-  test('gives the mean of the samples present, at the start of each step, and leaves empty steps out', () => {
-    const samples = { timestamps: [0, 60_000, 300_000, 900_001], values: [1, 2, 5, -4] };
-    expect(downsample(samples, 300_000)).toEqual({ timestamps: [0, 300_000, 900_000], values: [1.5, 5, -4] });
-  });
-
-  test('of values whose sum overflows is still their mean', () => {
-    const samples = { timestamps: [0, 1, 2], values: [1.5e308, 1.5e308, 1.5e308] };
-    expect(downsample(samples, 1000)).toEqual({ timestamps: [0], values: [1.5e308] });
-  });
-
-  test.each([
-    { aggregate: 'avg', values: [3, 7] },
-    { aggregate: 'min', values: [1, 7] },
-    { aggregate: 'max', values: [6, 7] },
-    { aggregate: 'sum', values: [9, 7] },
-    { aggregate: 'count', values: [3, 1] },
-    { aggregate: 'first', values: [1, 7] },
-    { aggregate: 'last', values: [2, 7] },
-  ] as const)('gives the $aggregate of each step', ({ aggregate, values }) => {
-    const samples = { timestamps: [0, 1, 59_999, 60_000], values: [1, 6, 2, 7] };
-    expect(downsample(samples, 60_000, aggregate)).toEqual({ timestamps: [0, 60_000], values });
-  });
-
-  test('gives a sum that JSON can say', () => {
-    const samples = { timestamps: [0, 1], values: [-1.5e308, -1.5e308] };
-    expect(downsample(samples, 1000, 'sum').values).toEqual([-Number.MAX_VALUE]);
-  });
-
-  test('of nothing is nothing', () => {
-    expect(downsample({ timestamps: [], values: [] }, 1000)).toEqual({ timestamps: [], values: [] });
   });
 });

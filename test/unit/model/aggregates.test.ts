@@ -1,0 +1,108 @@
+import fc from 'fast-check';
+import {
+  AGGREGATES,
+  downsample,
+  isStorable,
+  type Samples,
+  storedUnitMs,
+  storedUnits,
+  unitsIn,
+} from '../../../shared/model/aggregates';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+describe('downsampling', () => {
+  test('gives the mean of the samples present, at the start of each step, and leaves empty steps out', () => {
+    const samples = { timestamps: [0, 60_000, 300_000, 900_001], values: [1, 2, 5, -4] };
+    expect(downsample(samples, 300_000)).toEqual({ timestamps: [0, 300_000, 900_000], values: [1.5, 5, -4] });
+  });
+
+  test('of values whose sum overflows is still their mean', () => {
+    const samples = { timestamps: [0, 1, 2], values: [1.5e308, 1.5e308, 1.5e308] };
+    expect(downsample(samples, 1000)).toEqual({ timestamps: [0], values: [1.5e308] });
+  });
+
+  test.each([
+    { aggregate: 'avg', values: [3, 7] },
+    { aggregate: 'min', values: [1, 7] },
+    { aggregate: 'max', values: [6, 7] },
+    { aggregate: 'sum', values: [9, 7] },
+    { aggregate: 'count', values: [3, 1] },
+    { aggregate: 'first', values: [1, 7] },
+    { aggregate: 'last', values: [2, 7] },
+  ] as const)('gives the $aggregate of each step', ({ aggregate, values }) => {
+    const samples = { timestamps: [0, 1, 59_999, 60_000], values: [1, 6, 2, 7] };
+    expect(downsample(samples, 60_000, aggregate)).toEqual({ timestamps: [0, 60_000], values });
+  });
+
+  test('gives a sum that JSON can say', () => {
+    const samples = { timestamps: [0, 1], values: [-1.5e308, -1.5e308] };
+    expect(downsample(samples, 1000, 'sum').values).toEqual([-Number.MAX_VALUE]);
+  });
+
+  test('of huge values by the day is their mean, although the sums of hours overflow', () => {
+    const samples = { timestamps: [0, 1, HOUR], values: [1.5e308, 1.5e308, 1.5e308] };
+    expect(downsample(samples, DAY)).toEqual({ timestamps: [0], values: [1.5e308] });
+    expect(downsample(samples, DAY, 'sum').values).toEqual([Number.MAX_VALUE]);
+  });
+
+  test('of nothing is nothing', () => {
+    expect(downsample({ timestamps: [], values: [] }, 1000)).toEqual({ timestamps: [], values: [] });
+  });
+});
+
+describe('stored hours and days', () => {
+  const ODD = [0, -0, Number.NaN, Infinity, -Infinity, 1.7e308, -1.7e308, 5e-324, 0.1, 1e16, 1];
+  const histories = fc
+    .uniqueArray(fc.tuple(fc.integer({ min: -3 * DAY, max: 6 * DAY }), fc.constantFrom(...ODD)), {
+      selector: ([ms]) => ms,
+      maxLength: 60,
+    })
+    .map((samples) => samples.sort(([a], [b]) => a - b));
+
+  test('give what the samples give, whichever of them are stored', () => {
+    fc.assert(
+      fc.property(
+        histories,
+        fc.constantFrom(...AGGREGATES),
+        fc.constantFrom(HOUR, 3 * HOUR, DAY, 7 * DAY),
+        fc.array(fc.boolean(), { minLength: 9, maxLength: 9 }),
+        (history, aggregate, stepMs, isStored) => {
+          const all = samplesOf(history);
+          const unitMs = storedUnitMs(stepMs)!;
+          const dayOf = (ms: number) => Math.floor(ms / DAY);
+          const stored = new Set(
+            [...Map.groupBy(history, ([ms]) => dayOf(ms))]
+              .filter(([day, own]) => isStored[day + 3] && isStorable(unitsIn(samplesOf(own), unitMs, 'sum')))
+              .map(([day]) => day),
+          );
+          const rolled = samplesOf(history.filter(([ms]) => stored.has(dayOf(ms))));
+          const rest = samplesOf(history.filter(([ms]) => !stored.has(dayOf(ms))));
+          const units = unitsIn(rolled, unitMs, aggregate);
+          const counts = unitsIn(rolled, unitMs, 'count').values;
+          const read = storedUnits(aggregate, units.starts, units.values, counts);
+          expect(downsample(rest, stepMs, aggregate, read)).toEqual(downsample(all, stepMs, aggregate));
+        },
+      ),
+    );
+  });
+
+  test.each([
+    { name: 'sums that are numbers are', values: [1, 2, 3], is: true },
+    { name: 'sums with an infinity or a NaN are', values: [1, Infinity, Number.NaN], is: true },
+    { name: 'sums that overflow are not', values: [1.7e308, 1.7e308], is: false },
+    {
+      name: 'sums that overflow before an infinity are not',
+      values: [1.7e308, 1.7e308, -Infinity],
+      is: false,
+    },
+  ])('$name storable', ({ values, is }) => {
+    const samples = { timestamps: values.map((_, i) => i), values };
+    expect(isStorable(unitsIn(samples, HOUR, 'sum'))).toBe(is);
+  });
+});
+
+function samplesOf(history: readonly (readonly [ms: number, value: number])[]): Samples {
+  return { timestamps: history.map(([ms]) => ms), values: history.map(([, value]) => value) };
+}
