@@ -164,8 +164,8 @@ export async function writeQueryData(
         await directory.put(ref.tenantId, dayOf(at), written!);
         await manifest.announce(ref, dayOf(at));
         const { etag, bytes } = written!;
-        const archived = { changes: 1, key, etag, bytes, samples, atMs: nowMs };
-        await manifest.commit(ref, dayOf(at), undefined, archived);
+        const parts = [{ key, etag, bytes, samples, firstGroup: '' }];
+        await manifest.commit(ref, dayOf(at), undefined, { changes: 1, parts, atMs: nowMs });
       }
     }
     return {

@@ -50,7 +50,8 @@ export async function archiveDay(
   const key = cold.keyOf(ref, day);
   // The object that exists, not the one in the manifest: a crash may have come between the two. Where the manifest names one
   // of another format, that one is whole, and whatever lies at this key was never committed, or was replaced.
-  const other = entry.archived?.key === key ? undefined : entry.archived?.key;
+  const committed = entry.archived?.parts[0]?.key;
+  const other = committed === key ? undefined : committed;
   const object = await cold.open(other ?? key);
   if (other !== undefined && object === undefined) return false;
   const previous = other === undefined ? object?.etag : await cold.etag(key);
@@ -70,8 +71,8 @@ export async function archiveDay(
       ? { etag: object!.etag, bytes: object!.bytes, samples: plan.samples }
       : await rewrite(dependencies, ref, day, plan, { key, object, previous, deletionsOf });
   if (done === undefined) return false;
-  const archived = { changes: entry.changes, key, ...done, atMs: now() };
-  if (!(await manifest.commit(ref, day, entry.archived, archived))) return false;
+  const archived = { changes: entry.changes, parts: [{ key, ...done, firstGroup: '' }], atMs: now() };
+  if (!(await manifest.commit(ref, day, entry.committed, archived))) return false;
   // Reads that had the manifest's old entry begin again.
   if (other !== undefined) await cold.remove(other);
   return true;

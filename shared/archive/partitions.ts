@@ -1,4 +1,4 @@
-import { isOpen, type ManifestDay } from '../cold/manifest';
+import { isOpen, type ManifestDay, sizeOf } from '../cold/manifest';
 import { DAY_MS } from '../model/duration';
 import { type Day, dayStartMs, type PartitionRef } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
@@ -106,7 +106,7 @@ async function eachDay(
 
 /** Whether a partition's days fit into memory beside others', as far as its objects so far tell. */
 function isSmall(days: readonly ManifestDay[]): boolean {
-  const sizes = days.flatMap(({ archived }) => (archived === undefined ? [] : [archived.bytes]));
+  const sizes = days.flatMap(({ archived }) => (archived === undefined ? [] : [sizeOf(archived).bytes]));
   return sizes.length > 0 && Math.max(...sizes) <= SMALL_OBJECT_BYTES;
 }
 

@@ -1,4 +1,4 @@
-import { type ArchivedDay, isOpen, type ManifestDay } from '../cold/manifest';
+import { type ArchivedDay, type ArchivedPart, isOpen, type ManifestDay } from '../cold/manifest';
 import type { GroupId } from '../model/placement';
 import { warmKeys } from '../platform/keys';
 
@@ -118,7 +118,7 @@ export type RemovalPlan =
   | { readonly act: 'remove'; readonly items: Revisions };
 
 export function planRemoval(
-  archived: Pick<ArchivedDay, 'etag'>,
+  archived: Pick<ArchivedPart, 'etag'>,
   object: { readonly etag: string; readonly warm: Readonly<Record<string, string>> } | undefined,
   warm: Revisions,
 ): RemovalPlan {

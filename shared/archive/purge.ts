@@ -26,9 +26,9 @@ export async function purgeDay(
   const archived = planPurge({ entry, warm: present, nowMs: now(), ageMs });
   if (archived === 'nothing') return { items: 0, remains: false };
   if (archived === 'wait') return { items: 0, remains: true };
-  const object = await cold.open(archived.key);
+  const object = await cold.open(archived.parts[0]!.key);
   const held = object && { etag: object.etag, warm: await object.reader.warm() };
-  const plan = planRemoval(archived, held, present);
+  const plan = planRemoval(archived.parts[0]!, held, present);
   let items = 0;
   if (plan.act === 'remove') {
     // Verified, not assumed: every chunk is read back whole before what it replaces is removed.

@@ -1,16 +1,24 @@
 import { GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import type { Day, PartitionRef } from '../model/placement';
+import type { Day, GroupId, PartitionRef } from '../model/placement';
 import { metaKeys } from '../platform/keys';
 import { type Item, queryAll, succeeds, type Table } from '../platform/table';
 
-/** A partition-day's committed object. */
-export interface ArchivedDay {
-  /** The day's `changes` when the archiver began to read it. */
-  readonly changes: number;
+/** One object of an archived day: a range of its groups, readable by itself. Its key is never written again. */
+export interface ArchivedPart {
   readonly key: string;
   readonly etag: string;
   readonly bytes: number;
   readonly samples: number;
+  /** The part has the day's groups from this one on, up to the next part's first. The first part has all that come before. */
+  readonly firstGroup: GroupId;
+}
+
+/** A partition-day's committed objects. */
+export interface ArchivedDay {
+  /** The day's `changes` when the archiver began to read it. */
+  readonly changes: number;
+  /** At least one, in ascending order of their first groups. */
+  readonly parts: readonly ArchivedPart[];
   /** The time of the commit, ms since epoch. */
   readonly atMs: number;
 }
@@ -20,6 +28,34 @@ export interface ManifestDay {
   /** Counts the announcements of flushes into the day. */
   readonly changes: number;
   readonly archived: ArchivedDay | undefined;
+  /** `archived` as the table has it, for {@link Manifest.commit}. */
+  readonly committed?: string;
+}
+
+/** Names an archived day's state: it changes whenever one of its objects does. */
+export function identityOf({ parts }: Pick<ArchivedDay, 'parts'>): string {
+  return parts.map(({ etag }) => etag).join(' ');
+}
+
+/** The parts that may have samples of groups. */
+export function partsOf({ parts }: Pick<ArchivedDay, 'parts'>, groups: readonly GroupId[]): ArchivedPart[] {
+  const asked = new Set(
+    groups.map((group) =>
+      Math.max(
+        0,
+        parts.findLastIndex((part) => part.firstGroup <= group),
+      ),
+    ),
+  );
+  return parts.filter((_, index) => asked.has(index));
+}
+
+export function sizeOf({ parts }: Pick<ArchivedDay, 'parts'>): {
+  readonly bytes: number;
+  readonly samples: number;
+} {
+  const sum = (of: (part: ArchivedPart) => number) => parts.reduce((total, part) => total + of(part), 0);
+  return { bytes: sum(({ bytes }) => bytes), samples: sum(({ samples }) => samples) };
 }
 
 /** Whether a day may have warm data that its object lacks. */
@@ -34,6 +70,9 @@ export function isOpen({ changes, archived }: ManifestDay): boolean {
  * announcements before it reads and commits with it: a flush in between leaves the day open (DESIGN.md, rule 12).
  *
  *     pk manifest#tenant#partition   sk day   changes: number   archived: JSON
+ *
+ * The JSON of a day of one part has the part's fields beside the day's, {changes, key, etag, bytes, samples, atMs}, as every
+ * release reads them; of several, {changes, parts, atMs}.
  */
 export class Manifest {
   constructor(private readonly table: Table) {}
@@ -76,15 +115,15 @@ export class Manifest {
   }
 
   /**
-   * Commits a day's object.
+   * Commits a day's objects.
    *
-   * @param previous what the archiver found in the manifest when it began
+   * @param previous what the archiver found in the manifest when it began, {@link ManifestDay.committed}
    * @returns false when another archiver committed meanwhile; nothing was changed
    */
   async commit(
     ref: PartitionRef,
     day: Day,
-    previous: ArchivedDay | undefined,
+    previous: string | undefined,
     archived: ArchivedDay,
   ): Promise<boolean> {
     return succeeds(
@@ -95,8 +134,8 @@ export class Manifest {
           UpdateExpression: 'SET archived = :new',
           ConditionExpression: previous === undefined ? 'attribute_not_exists(archived)' : 'archived = :old',
           ExpressionAttributeValues: {
-            ':new': { S: JSON.stringify(archived) },
-            ...(previous === undefined ? {} : { ':old': { S: JSON.stringify(previous) } }),
+            ':new': { S: encodeArchived(archived) },
+            ...(previous === undefined ? {} : { ':old': { S: previous } }),
           },
         }),
       ),
@@ -105,9 +144,31 @@ export class Manifest {
 }
 
 function manifestDayOf(item: Item): ManifestDay {
+  const committed = item.archived?.S;
   return {
     day: item.sk!.S!,
     changes: Number(item.changes?.N ?? 0),
-    archived: item.archived?.S === undefined ? undefined : (JSON.parse(item.archived.S) as ArchivedDay),
+    archived: committed === undefined ? undefined : decodeArchived(committed),
+    committed,
   };
 }
+
+type OnePart = Omit<ArchivedDay, 'parts'> & Omit<ArchivedPart, 'firstGroup'>;
+
+function encodeArchived({ changes, parts, atMs }: ArchivedDay): string {
+  const [part, ...others] = parts;
+  if (part === undefined) throw new RangeError('an archived day has at least one part');
+  if (others.length > 0) return JSON.stringify({ changes, parts, atMs } satisfies ArchivedDay);
+  const { key, etag, bytes, samples } = part;
+  return JSON.stringify({ changes, key, etag, bytes, samples, atMs } satisfies OnePart);
+}
+
+function decodeArchived(text: string): ArchivedDay {
+  const decoded = JSON.parse(text) as ArchivedDay | OnePart;
+  if ('parts' in decoded) return decoded;
+  const { changes, atMs, ...part } = decoded;
+  return { changes, parts: [{ ...part, firstGroup: FIRST_GROUP }], atMs };
+}
+
+/** Before every group. */
+const FIRST_GROUP: GroupId = '';

@@ -1,5 +1,5 @@
 import type * as z from 'zod';
-import { isOpen, type Manifest } from '../cold/manifest';
+import { isOpen, type Manifest, sizeOf } from '../cold/manifest';
 import type { HotTier } from '../hot/hot-tier';
 import { DAY_MS } from '../model/duration';
 import { allPartitions } from '../model/partitions';
@@ -98,13 +98,14 @@ export class Status {
     const [first, last] = [dayOf(now() - retentionMs), dayOf(now() + 2 * DAY_MS)];
     const days = (await mapLimited(partitions, PARALLEL, (ref) => manifest.days(ref, first, last))).flat();
     const open = days.filter(isOpen);
+    const sizes = days.flatMap(({ archived }) => (archived === undefined ? [] : [sizeOf(archived)]));
     const oldestEndMs = Math.min(...open.map(({ day }) => dayStartMs(day) + DAY_MS));
     return {
       days: days.length,
       openDays: open.length,
       behindMs: open.length === 0 ? 0 : Math.max(0, now() - oldestEndMs - archiveAfterMs),
-      samples: days.reduce((sum, { archived }) => sum + (archived?.samples ?? 0), 0),
-      bytes: days.reduce((sum, { archived }) => sum + (archived?.bytes ?? 0), 0),
+      samples: sizes.reduce((sum, { samples }) => sum + samples, 0),
+      bytes: sizes.reduce((sum, { bytes }) => sum + bytes, 0),
     };
   }
 

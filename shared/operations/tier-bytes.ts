@@ -1,4 +1,4 @@
-import type { Manifest } from '../cold/manifest';
+import { type Manifest, sizeOf } from '../cold/manifest';
 import type { HotTier } from '../hot/hot-tier';
 import type { PartitionRef } from '../model/placement';
 import type { TierBytes } from '../tenancy/usage-cost';
@@ -19,7 +19,7 @@ export async function partitionBytes(
   let warmBytes = 0;
   let coldBytes = 0;
   for (const { day, archived } of await manifest.days(ref, '0000-01-01', '9999-12-31')) {
-    coldBytes += archived?.bytes ?? 0;
+    if (archived !== undefined) coldBytes += sizeOf(archived).bytes;
     warmBytes += await warm.bytes(ref, day);
   }
   return { hot: hotBytes, warm: warmBytes, cold: coldBytes };

@@ -2,7 +2,7 @@ import type { Catalogue, SourceCatalogue } from '../catalogue/catalogue';
 import { type Block, type Erasure, eraseSamples, sampleCount, sliceBlock } from '../codec';
 import { type ColdTier, ObjectChangedError } from '../cold/cold-tier';
 import type { Directory, ListedSource } from '../cold/directory';
-import { isOpen, type Manifest, type ManifestDay } from '../cold/manifest';
+import { isOpen, type Manifest, type ManifestDay, partsOf } from '../cold/manifest';
 import { type ColdDay, readCold } from '../cold/read';
 import type { HotTier } from '../hot/hot-tier';
 import { type HotRead, type PartitionMark, readHot } from '../hot/read';
@@ -304,7 +304,8 @@ function laterTiers(
               timestamps.length > 0 && timestamps[0]! <= maxMs && timestamps.at(-1)! >= minMs,
           ) ||
           erasures.some(({ fromMs, toMs }) => fromMs <= maxMs && toMs > minMs);
-        return archived === undefined ? [] : [{ day, key: archived.key, isContested }];
+        if (archived === undefined) return [];
+        return partsOf(archived, selection.groups).map(({ key }) => ({ day, key, isContested }));
       });
       if (days.length === 0) return Promise.resolve([]);
       return timed('cold', async () => readCold(read.cold, days, await list(), selection));

@@ -117,7 +117,8 @@ describe('the plan for a day that is open', () => {
 });
 
 describe('the plan for a purge', () => {
-  const archived = { changes: 3, key: 'k', etag: 'e', bytes: 1, samples: 1, atMs: 1_000 };
+  const parts = [{ key: 'k', etag: 'e', bytes: 1, samples: 1, firstGroup: '' }];
+  const archived = { changes: 3, parts, atMs: 1_000 };
   const entry = { day: '2026-11-21', changes: 3, archived };
   const warm = revisions({ a: '1' });
 
@@ -157,6 +158,6 @@ describe('the plan for a purge', () => {
       plan: { act: 'remove', items: revisions({ a: '1' }) },
     },
   ])('$name', ({ object, plan }) => {
-    expect(planRemoval(archived, object, revisions({ a: '1', b: '2', c: '1' }))).toEqual(plan);
+    expect(planRemoval(archived.parts[0]!, object, revisions({ a: '1', b: '2', c: '1' }))).toEqual(plan);
   });
 });

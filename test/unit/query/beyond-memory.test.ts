@@ -46,7 +46,7 @@ describe('the tiers beyond memory', () => {
   const OPEN = { changes: 2, archived: undefined };
   const ARCHIVED = {
     changes: 1,
-    archived: { changes: 1, key: 'k', etag: 'e', bytes: 1, samples: 1, atMs: 0 },
+    archived: { changes: 1, parts: [{ key: 'k', etag: 'e', bytes: 1, samples: 1, firstGroup: '' }], atMs: 0 },
   };
   const REOPENED = { ...ARCHIVED, changes: 2 };
   const dayPlans = (count: number) => planDays({ fromMs: START, toMs: START + count * DAY_MS }, HOUR);
