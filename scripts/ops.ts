@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { archiveCommand } from './ops/archive';
-import { costCommand } from './ops/cost';
+import { costCommand, quotasCommand } from './ops/cost';
 import { deleteCommand } from './ops/delete';
 import { drainCommand } from './ops/drain';
 import { OperatorError } from './ops/invoke';
@@ -27,6 +27,7 @@ const commands = [
   keyCommands(),
   usageCommand(),
   costCommand(),
+  quotasCommand(),
   rebuildIndexCommand(),
 ];
 

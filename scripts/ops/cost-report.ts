@@ -105,14 +105,7 @@ export function idleReport({ stage, set, units }: StageOptions): IdleReport {
 export function costReport(options: LoadOptions): CostReport {
   const measured = readUnits(options.units);
   const configured = stageShape(options.stage, options.set);
-  const load: Load = {
-    series: options.series,
-    intervalMs: options.interval,
-    retentionMs: options.retention ?? configured.settings.retention,
-    samplesPerRequest: options.batch,
-    reads: options.reads,
-    tenants: options.tenants,
-  };
+  const load = loadOf(options, configured);
   const samples = samplesOfMonth(load);
   const isChosen = options.set.cacheNodeType !== undefined;
   const sized = (shape: StageShape) => (isChosen ? shape : withBestNode(measured, load, shape));
@@ -154,8 +147,19 @@ export function costReport(options: LoadOptions): CostReport {
   };
 }
 
+export function loadOf(options: LoadOptions, { settings }: StageShape): Load {
+  return {
+    series: options.series,
+    intervalMs: options.interval,
+    retentionMs: options.retention ?? settings.retention,
+    samplesPerRequest: options.batch,
+    reads: options.reads,
+    tenants: options.tenants,
+  };
+}
+
 /** @throws {OperatorError} */
-function readUnits(file: string): MeasuredUnits {
+export function readUnits(file: string): MeasuredUnits {
   let json: unknown;
   try {
     json = JSON.parse(readFileSync(file, 'utf8'));

@@ -11,10 +11,48 @@ interface CostOptions extends LoadOptions {
   readonly json?: boolean;
 }
 
-/** `ops cost`. It needs no stack: it computes from figures measured before. */
+/** `ops cost`. It needs no stack, as `ops quotas`: both compute from figures measured before. */
 export function costCommand(): Command {
-  return new Command('cost')
+  return loadCommand('cost')
     .description('estimate what a load, or an idle stage, costs on AWS in a month, and explain each line')
+    .option('--idle', 'the cost of a month without a post or a read, for the stage as it is configured')
+    .option('--json', 'print the result as JSON on stdout')
+    .action(async (options: CostOptions) => {
+      // Loaded late, since only these commands need the CDK.
+      const { costReport, costText, idleReport, idleText } = await import('./cost-report');
+      const [report, text] = inSentences(() => {
+        if (!options.idle) {
+          const found = costReport(options);
+          return [found, () => costText(found)];
+        }
+        const found = idleReport(options);
+        return [found, () => idleText(found)];
+      });
+      console.log(options.json ? JSON.stringify(report) : text());
+    });
+}
+
+interface QuotasOptions extends LoadOptions {
+  readonly peak: number;
+  readonly json?: boolean;
+}
+
+/** `ops quotas`. */
+export function quotasCommand(): Command {
+  return loadCommand('quotas')
+    .description('compare what a load needs with the limits of a stage and of AWS, the first to break on top')
+    .option('--peak <n>', 'the busiest second over the mean', parseCount(1000), 2)
+    .option('--json', 'print the result as JSON on stdout')
+    .action(async (options: QuotasOptions) => {
+      const { quotasReport, quotasText } = await import('./quotas-report');
+      const report = inSentences(() => quotasReport(options));
+      console.log(options.json ? JSON.stringify(report) : quotasText(report));
+    });
+}
+
+/** A command about a load on a stage. */
+function loadCommand(name: string): Command {
+  return new Command(name)
     .option('--series <n>', 'series that are posted', parseCount(1e12), 1_000_000)
     .addOption(
       new Option('--interval <duration>', 'time between two samples of a series')
@@ -48,29 +86,17 @@ export function costCommand(): Command {
         join(__dirname, 'measured-units.json'),
         'scripts/ops/measured-units.json',
       ),
-    )
-    .option('--idle', 'the cost of a month without a post or a read, for the stage as it is configured')
-    .option('--json', 'print the result as JSON on stdout')
-    .action(async (options: CostOptions) => {
-      try {
-        await print(options);
-      } catch (error) {
-        if (error instanceof UnknownCostError || error instanceof InvalidSettingError)
-          throw new OperatorError(error.message, { cause: error });
-        throw error;
-      }
-    });
+    );
 }
 
-async function print(options: CostOptions): Promise<void> {
-  // Loaded late, since only this command needs the CDK.
-  const { costReport, costText, idleReport, idleText } = await import('./cost-report');
-  if (options.idle) {
-    const report = idleReport(options);
-    console.log(options.json ? JSON.stringify(report) : idleText(report));
-  } else {
-    const report = costReport(options);
-    console.log(options.json ? JSON.stringify(report) : costText(report));
+/** @throws {OperatorError} for what an operator can mend */
+function inSentences<T>(compute: () => T): T {
+  try {
+    return compute();
+  } catch (error) {
+    if (error instanceof UnknownCostError || error instanceof InvalidSettingError)
+      throw new OperatorError(error.message, { cause: error });
+    throw error;
   }
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { PRESETS, SIZES } from '../../infra/config';
 import { costReport, costText, idleReport, idleText, type LoadOptions } from '../../scripts/ops/cost-report';
+import { quotasReport, quotasText } from '../../scripts/ops/quotas-report';
 
 const root = join(__dirname, '..', '..');
 const run = promisify(execFile);
@@ -67,21 +68,32 @@ test('an idle stage is itemised as it is configured: at most $25 in dev, $150 in
 }, 60_000);
 
 test.each(SIZES)(
-  'the size %s has the shards that its series need',
+  'the size %s has room for its series',
   (size) => {
     const { series, settings } = PRESETS[size];
-    const { lines } = costReport({
+    const { lines } = quotasReport({
       ...million,
-      set: { cacheNodeType: settings.cacheNodeType! },
+      set: { size, cacheNodeType: settings.cacheNodeType! },
       series,
-    }).batched;
-    const needs = (what: string, count: RegExp) =>
-      Number(count.exec(lines.find((each) => each.what === what)!.because)![1]);
-    expect(needs('stream shards', /^(\d+) at/)).toBeLessThanOrEqual(Number(settings.streamShards));
-    expect(needs('cache nodes', /\((\d+) shard/)).toBeLessThanOrEqual(Number(settings.cacheShards));
+      tenants: Math.ceil(series / 1_000_000),
+      peak: 2,
+    });
+    expect(lines.filter(({ share }) => share > 1)).toEqual([]);
   },
   60_000,
 );
+
+test('ops quotas says what breaks first, and what to do about it', () => {
+  const options = { ...million, set: { size: 'large' }, series: 100_000_000, tenants: 10_000, peak: 2 };
+  const text = quotasText(quotasReport(options));
+  expect(text).toMatch(/^100 M series of 10 k tenants, 1.67 M samples a second; stage production/);
+  expect(text).toMatch(
+    /\n638 % +51 +8 +stream shards, of the stage +15.7 M series +setting +-c streamShards=/,
+  );
+  expect(text).toMatch(/\d of \d+ limits are too low for this load\.$/);
+  const small = quotasText(quotasReport({ ...million, series: 1000, peak: 2 }));
+  expect(small).toMatch(/All fits\. .+ would break first, at .+ series\.$/);
+}, 60_000);
 
 test.each<{ wrong: Partial<LoadOptions>; says: RegExp }>([
   { wrong: { stage: 'prod' }, says: /^stage: "prod" is none of local, dev, staging, production/ },

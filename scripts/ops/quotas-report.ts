@@ -1,0 +1,58 @@
+import { big } from '../../shared/tenancy/cost-line';
+import { samplesOfMonth, withBestNode } from '../../shared/tenancy/demand';
+import { type QuotaLine, quotas } from '../../shared/tenancy/quotas';
+import { type LoadOptions, loadOf, readUnits } from './cost-report';
+import { stageShape } from './stage-shape';
+import { table } from './table';
+
+/** The output of `ops quotas --json`. */
+export interface QuotasReport {
+  readonly stage: string;
+  readonly series: number;
+  readonly tenants: number;
+  readonly samplesPerSecond: number;
+  readonly cacheNodeType: string;
+  /** The nearest to its limit first. */
+  readonly lines: readonly QuotaLine[];
+}
+
+/** @throws {OperatorError | InvalidSettingError | UnknownCostError} */
+export function quotasReport(options: LoadOptions & { readonly peak: number }): QuotasReport {
+  const measured = readUnits(options.units);
+  const configured = stageShape(options.stage, options.set);
+  const load = loadOf(options, configured);
+  const shape =
+    options.set.cacheNodeType === undefined ? withBestNode(measured, load, configured) : configured;
+  return {
+    stage: options.stage,
+    series: load.series,
+    tenants: load.tenants,
+    samplesPerSecond: samplesOfMonth(load) / (730 * 3600),
+    cacheNodeType: shape.settings.cacheNodeType,
+    lines: quotas(measured, load, shape, options.peak),
+  };
+}
+
+export function quotasText({ stage, series, tenants, samplesPerSecond, cacheNodeType, lines }: QuotasReport) {
+  const beyond = lines.filter(({ share }) => share > 1).length;
+  return [
+    `${big(series)} series of ${big(tenants)} ${tenants === 1 ? 'tenant' : 'tenants'}, ${big(samplesPerSecond)} samples a second; stage ${stage}, ${cacheNodeType}`,
+    '',
+    table(
+      ['share', 'needs', 'limit', 'what', 'breaks at', 'raised by', 'by'],
+      lines.map(({ share, needs, limit, what, breaksAtSeries, raisedBy, remedy }) => [
+        `${(100 * share).toPrecision(3)} %`,
+        big(needs),
+        big(limit),
+        what,
+        `${big(breaksAtSeries)} series`,
+        raisedBy,
+        remedy,
+      ]),
+    ),
+    '',
+    beyond === 0
+      ? `All fits. ${lines[0]!.what} would break first, at ${big(lines[0]!.breaksAtSeries)} series.`
+      : `${beyond} of ${lines.length} limits are too low for this load.`,
+  ].join('\n');
+}
