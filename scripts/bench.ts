@@ -9,6 +9,7 @@ import { benchHistory } from './bench/history';
 import { benchHttp } from './bench/http';
 import { benchIngest } from './bench/ingest';
 import { benchNoisy } from './bench/noisy';
+import { benchPlacement } from './bench/placement';
 import { benchPromql } from './bench/promql';
 import { benchQuery } from './bench/query';
 import { benchScale } from './bench/scale';
@@ -48,6 +49,11 @@ const benchmarks: readonly Benchmark[] = [
     name: 'http',
     summary: 'samples a second over HTTP to the local stack, until they can be read',
     run: benchHttp,
+  },
+  {
+    name: 'placement',
+    summary: 'how evenly partitions lie over stream and cache shards',
+    run: benchPlacement,
   },
   { name: 'scale', summary: 'CPU, calls and units of a million samples, as series grow', run: benchScale },
   {

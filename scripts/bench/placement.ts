@@ -1,0 +1,157 @@
+/** `npm run bench -- placement`: how evenly tenants' partitions lie over stream shards and cache shards. It stubs all stores. */
+import { createHash } from 'node:crypto';
+import keySlot from 'cluster-key-slot';
+import { Command } from 'commander';
+import { partitionOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
+import { HotKeys } from '../../shared/platform/keys';
+import { partitionKeyOf } from '../../shared/stream/outgoing';
+import { advisePartitions } from '../../shared/tenancy/partition-advice';
+import { parseCount } from '../ops/option-values';
+import { table } from '../ops/table';
+
+export interface PlacementOptions {
+  readonly tenants: number;
+  readonly series: number;
+  readonly streamShards: number;
+  readonly cacheShards: number;
+  readonly skew: number;
+  readonly json?: boolean;
+}
+
+interface Row {
+  /** `born`: 8 for each tenant; `advised`: as `ops tenants advise` says. */
+  readonly partitions: 'born' | 'advised';
+  readonly partitionCount: number;
+  readonly over: 'stream shards' | 'cache shards';
+  readonly shards: number;
+  /** Load of the fullest shard, of 99 in 100 shards, and of the hottest partition, over the mean of the shards. */
+  readonly max: number;
+  readonly p99: number;
+  readonly hottest: number;
+}
+
+/** Series of a host, at a sample a minute, and bytes of a sample in the stream (`npm run bench -- units`). */
+const SERIES_OF_SOURCE = 100;
+const BYTES_PER_SECOND = (SERIES_OF_SOURCE * 15) / 60;
+const BORN = 8;
+const SLOTS = 16_384;
+
+/** @param args what follows `placement` on the command line */
+export async function benchPlacement(args: string[]): Promise<void> {
+  const command = new Command('bench placement')
+    .description(
+      "Places the partitions of tenants of very different sizes (Zipf's law) over stream shards and cache shards, as Kinesis " +
+        'and a Valkey cluster do, and prints how uneven that is, before and after tenants have the partitions advised.',
+    )
+    .option('--tenants <n>', 'tenants', parseCount(1e5), 10_000)
+    .option('--series <n>', 'series of all tenants, 100 a source', parseCount(1e9), 100_000_000)
+    .option('--stream-shards <n>', 'stream shards', parseCount(10_000), 64)
+    .option('--cache-shards <n>', 'cache shards', parseCount(500), 8)
+    .option('--skew <n>', "exponent of Zipf's law: 0 makes all tenants equal", Number, 1)
+    .option('--json', 'rows on stdout');
+  command.parse(args, { from: 'user' });
+  const options = command.opts<PlacementOptions>();
+  const rows = placementRows(options);
+  if (options.json) process.stdout.write(`${JSON.stringify(rows)}\n`);
+  else
+    console.log(
+      table(
+        ['partitions', 'count', 'over', 'shards', 'max', 'p99', 'hottest'],
+        rows.map(({ partitions, partitionCount, over, shards, max, p99, hottest }) => [
+          partitions,
+          String(partitionCount),
+          over,
+          String(shards),
+          max.toFixed(2),
+          p99.toFixed(2),
+          hottest.toFixed(2),
+        ]),
+      ),
+    );
+}
+
+export function placementRows(options: PlacementOptions): Row[] {
+  const sources = sourcesOfTenants(options);
+  const peakBytes = (count: number) => count * BYTES_PER_SECOND * 86_400;
+  const advised = sources.map(
+    (count) => advisePartitions(BORN, { streamBytes: peakBytes(count), warmBytesWritten: 0 }).advised,
+  );
+  return (['born', 'advised'] as const).flatMap((partitions) => {
+    const loads = loadsOf(sources, partitions === 'born' ? sources.map(() => BORN) : advised);
+    const over = (name: Row['over'], shards: number, shardOf: (load: PartitionLoad) => number): Row => ({
+      partitions,
+      partitionCount: loads.length,
+      over: name,
+      shards,
+      ...spread(loads, shards, shardOf),
+    });
+    return [
+      over('stream shards', options.streamShards, ({ streamKey }) =>
+        streamShardOf(streamKey, options.streamShards),
+      ),
+      over('cache shards', options.cacheShards, ({ cacheKey }) =>
+        Math.floor((keySlot(cacheKey) * options.cacheShards) / SLOTS),
+      ),
+    ];
+  });
+}
+
+/** Sources of each tenant, at least one; the largest tenant first. */
+function sourcesOfTenants({ tenants, series, skew }: PlacementOptions): number[] {
+  const weights = Array.from({ length: tenants }, (_, rank) => 1 / (rank + 1) ** skew);
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  return weights.map((weight) => Math.max(1, Math.round((weight / total) * (series / SERIES_OF_SOURCE))));
+}
+
+interface PartitionLoad {
+  readonly streamKey: string;
+  readonly cacheKey: string;
+  readonly bytesPerSecond: number;
+}
+
+/** The load of every partition that has one, each source placed by its own id. */
+function loadsOf(sources: readonly number[], partitions: readonly number[]): PartitionLoad[] {
+  return sources.flatMap((count, tenant) => {
+    const tenantId = tenantIdOf(`tenant-${tenant}`);
+    const counts = new Map<number, number>();
+    for (let i = 0; i < count; i++) {
+      const partition = partitionOf(sourceIdOf(tenantId, [['host', `host-${i}`]]), partitions[tenant]!);
+      counts.set(partition, (counts.get(partition) ?? 0) + 1);
+    }
+    return [...counts].map(([partition, held]) => ({
+      streamKey: partitionKeyOf({ tenantId, partition }),
+      cacheKey: new HotKeys({ tenantId, partition }).due,
+      bytesPerSecond: held * BYTES_PER_SECOND,
+    }));
+  });
+}
+
+/**
+ * The shard of a partition key, of shards that divide the range of MD5 evenly.
+ *
+ * @see https://docs.aws.amazon.com/streams/latest/dev/key-concepts.html
+ */
+function streamShardOf(partitionKey: string, shards: number): number {
+  const head = createHash('md5').update(partitionKey).digest().readUInt32BE(0);
+  return Math.floor((head * shards) / 2 ** 32);
+}
+
+function spread(
+  loads: readonly PartitionLoad[],
+  shards: number,
+  shardOf: (load: PartitionLoad) => number,
+): Pick<Row, 'max' | 'p99' | 'hottest'> {
+  const held = new Float64Array(shards);
+  let hottest = 0;
+  for (const load of loads) {
+    held[shardOf(load)]! += load.bytesPerSecond;
+    hottest = Math.max(hottest, load.bytesPerSecond);
+  }
+  const mean = held.reduce((sum, bytes) => sum + bytes, 0) / shards;
+  const sorted = held.toSorted();
+  return {
+    max: sorted.at(-1)! / mean,
+    p99: sorted[Math.floor(0.99 * (shards - 1))]! / mean,
+    hottest: hottest / mean,
+  };
+}
