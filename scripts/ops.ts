@@ -1,11 +1,12 @@
 import { Command } from 'commander';
 import { archiveCommand } from './ops/archive';
-import { costCommand, quotasCommand } from './ops/cost';
+import { costCommand } from './ops/cost';
 import { deleteCommand } from './ops/delete';
 import { drainCommand } from './ops/drain';
 import { OperatorError } from './ops/invoke';
 import { keyCommands } from './ops/keys';
 import { quarantineCommands } from './ops/quarantine';
+import { quotasCommand } from './ops/quotas';
 import { rebuildIndexCommand } from './ops/rebuild-index';
 import { replayCommand } from './ops/replay';
 import { smokeCommand } from './ops/smoke';

@@ -1,0 +1,62 @@
+import { join } from 'node:path';
+import { type Command, Option } from 'commander';
+import { InvalidSettingError } from '../../shared/platform/settings';
+import { UnknownCostError } from '../../shared/tenancy/stage-cost';
+import { OperatorError } from './invoke';
+import { InvalidValueError, parseCount, parseDurationOption } from './option-values';
+
+/** Adds the options of a command about a load on a stage. */
+export function withLoad(command: Command): Command {
+  return command
+    .option('--series <n>', 'series that are posted', parseCount(1e12), 1_000_000)
+    .addOption(
+      new Option('--interval <duration>', 'time between two samples of a series')
+        .argParser(parseDurationOption)
+        .default(60_000, '60s'),
+    )
+    .option(
+      '--retention <duration>',
+      "how long samples can be read (default: the stage's setting, 460d)",
+      parseDurationOption,
+    )
+    .option('--batch <n>', 'samples in a request', parseCount(1e12), 500)
+    .option('--reads <n>', 'graphs that people look at in a month', parseCount(1e12), 100_000)
+    .option(
+      '--tenants <n>',
+      'tenants of equal size, each with the partitions of a new one',
+      parseCount(1e6),
+      1,
+    )
+    .option('--stage <name>', 'the stage whose settings apply: dev, staging or production', 'production')
+    .addOption(
+      new Option(
+        '--set <key=value>',
+        'another value of a setting, such as window=4h, or a size=small|medium|large; repeatable',
+      )
+        .argParser(parseSetting)
+        .default({}, "the stage's settings"),
+    )
+    .addOption(
+      new Option('--units <file>', 'measured units: the output of `npm run bench -- units --json`').default(
+        join(__dirname, 'measured-units.json'),
+        'scripts/ops/measured-units.json',
+      ),
+    );
+}
+
+/** @throws {OperatorError} for what an operator can mend */
+export function inSentences<T>(compute: () => T): T {
+  try {
+    return compute();
+  } catch (error) {
+    if (error instanceof UnknownCostError || error instanceof InvalidSettingError)
+      throw new OperatorError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+function parseSetting(text: string, others: Readonly<Record<string, string>>): Record<string, string> {
+  const at = text.indexOf('=');
+  if (at < 1) throw new InvalidValueError('Give a setting such as window=4h.');
+  return { ...others, [text.slice(0, at)]: text.slice(at + 1) };
+}

@@ -1,0 +1,22 @@
+import { Command } from 'commander';
+import type { LoadOptions } from './cost-report';
+import { inSentences, withLoad } from './load-options';
+import { parseCount } from './option-values';
+
+interface QuotasOptions extends LoadOptions {
+  readonly peak: number;
+  readonly json?: boolean;
+}
+
+/** `ops quotas`. */
+export function quotasCommand(): Command {
+  return withLoad(new Command('quotas'))
+    .description('compare what a load needs with the limits of a stage and of AWS, the first to break on top')
+    .option('--peak <n>', 'the busiest second over the mean', parseCount(1000), 2)
+    .option('--json', 'print the result as JSON on stdout')
+    .action(async (options: QuotasOptions) => {
+      const { quotasReport, quotasText } = await import('./quotas-report');
+      const report = inSentences(() => quotasReport(options));
+      console.log(options.json ? JSON.stringify(report) : quotasText(report));
+    });
+}
