@@ -68,8 +68,9 @@ export function packLayout(bytes: Uint8Array): PackedLayout {
     id: idText(idBytes),
     idBytes,
     seriesCount: seriesCountOf(bytes),
-    // A copy: zlib returns a view, which would keep its whole chunk.
-    packed: Buffer.from(zstdCompressSync(bytes, PACK)),
+    // A copy with memory of its own: zlib returns a view, which would keep its whole chunk, and Buffer.from cuts from a slab,
+    // of which a layout of 50 bytes would keep 8 KB.
+    packed: new Uint8Array(zstdCompressSync(bytes, PACK)),
   };
 }
 
@@ -156,13 +157,21 @@ export function cutSeries<Series extends KeyedLabels>(ordered: readonly Series[]
   return parts;
 }
 
+/** Pairs that two sorted lists have in common; in one pass, since 256 labels of each of 1,000 series would be 33 M comparisons. */
+function inBoth(a: Labels, b: Labels): Labels {
+  let at = 0;
+  return a.filter(([name, value]) => {
+    while (at < b.length && b[at]![0] < name) at++;
+    return b[at]?.[0] === name && b[at]![1] === value;
+  });
+}
+
 /** Encodes the layout of series that are distinct, at least one, and ordered {@link byKey}. */
 export function encodeLayout(ordered: readonly KeyedLabels[]): Buffer {
   const first = ordered[0];
   if (first === undefined) throw new RangeError('a layout has at least one series');
-  const shared = first.labels.filter(([name, value]) =>
-    ordered.every(({ labels }) => labels.some((pair) => pair[0] === name && pair[1] === value)),
-  );
+  let shared = first.labels;
+  for (const { labels } of ordered) shared = inBoth(shared, labels);
   const isShared = new Set(shared.map(([name]) => name));
   const names = new Map<string, number>();
   for (const { labels } of ordered)

@@ -14,6 +14,7 @@ import {
   decodeLayout,
   encodeNamedLayout,
   layoutOf,
+  packLayout,
   positionsIn,
   unionLayout,
 } from '../../../shared/model/layout';
@@ -33,6 +34,11 @@ const series = fc.uniqueArray(labels, { selector: labelsKey, minLength: 1, maxLe
 describe('a layout', () => {
   test('has the same id whatever the order in which its series are given', () => {
     expect(layoutOf(metrics('b', 'a', 'c')).id).toBe(layoutOf(metrics('c', 'b', 'a')).id);
+  });
+
+  test('keeps no more memory than its compressed bytes', () => {
+    const { packed } = packLayout(layoutOf(metrics('a')).bytes);
+    expect(packed.buffer.byteLength).toBe(packed.length);
   });
 
   test('of other series has another id', () => {
