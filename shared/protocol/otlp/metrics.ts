@@ -32,7 +32,7 @@ export const MAX_DEPTH = 16;
 /** Of a histogram or summary. */
 export const MAX_BUCKETS = 1_024;
 /** Resources, metrics and points of a request, together: a point with its attributes has some 200 bytes of 4 MB. */
-const MAX_OBJECTS = 65_536;
+export const MAX_OBJECTS = 65_536;
 
 /** Counts what a request is made of. */
 export class ObjectCount {

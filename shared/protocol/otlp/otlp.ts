@@ -256,7 +256,12 @@ class Translation {
     }
     this.describe(name, metric);
     const scope = this.known.scopeOf(name);
-    for (const point of metric.points) {
+    for (const [i, point] of metric.points.entries()) {
+      if (this.rows.isFullOfLabels) {
+        // Finding which of their series the request has had would take as long as storing them.
+        this.leaveOut(metric.points.length - i);
+        return;
+      }
       const before = this.droppedSamples;
       if (metric.kind === 'histogram') this.addHistogram(target, name, point as HistogramPoint);
       else if (metric.kind === 'summary') this.addSummary(target, name, point as SummaryPoint);
@@ -362,9 +367,13 @@ class Translation {
   }
 
   private reject({ name }: Metric, points: number, reason: string): void {
+    this.leaveOut(points);
+    this.note(`${JSON.stringify(name.slice(0, 100))}: ${reason}`);
+  }
+
+  private leaveOut(points: number): void {
     this.rejected += points;
     this.droppedSamples += points;
-    this.note(`${JSON.stringify(name.slice(0, 100))}: ${reason}`);
   }
 
   private note(reason: string): void {

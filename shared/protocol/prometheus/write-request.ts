@@ -71,7 +71,7 @@ export const METRIC_TYPES = [
 export type MetricType = (typeof METRIC_TYPES)[number];
 
 /** What a request may have; a sender that batches has 2,000 samples, one a series. */
-export const MAX_SERIES = 200_000;
+export const MAX_SERIES = 65_536;
 export const MAX_SYMBOLS = 524_288;
 /** Metadata beyond it is ignored: senders repeat theirs. */
 const MAX_METADATA = 20_000;

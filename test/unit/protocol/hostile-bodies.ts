@@ -1,4 +1,7 @@
 import { ByteWriter } from '../../../shared/model/bytes';
+import { MAX_OBJECTS } from '../../../shared/protocol/otlp/metrics';
+import { MAX_SERIES } from '../../../shared/protocol/prometheus/write-request';
+import { MAX_SAMPLES } from '../../../shared/protocol/protocol';
 
 /** The time of the samples that are within the accepted ones. */
 export const HOSTILE_NOW_MS = 1_795_212_120_000;
@@ -31,10 +34,16 @@ const fixed64 = (number: number, value: bigint) => {
 };
 const all = (...parts: Uint8Array[]) => Buffer.concat(parts);
 
-/** Repeats what `make` gives until it has `size` bytes. */
-function repeat(size: number, make: (i: number) => Uint8Array): Buffer {
+/**
+ * As many series, samples and objects as one request may have: a body with one more is refused before it costs anything.
+ * Two points, metrics and resources make an object more each.
+ */
+const MOST = { series: MAX_SERIES, samples: MAX_SAMPLES, objects: MAX_OBJECTS - 2 };
+
+/** Repeats what `make` gives until it has `size` bytes, or `most` of them. */
+function repeat(size: number, make: (i: number) => Uint8Array, most = Infinity): Buffer {
   const parts: Uint8Array[] = [];
-  for (let i = 0, bytes = 0; bytes < size; i++) {
+  for (let i = 0, bytes = 0; bytes < size && i < most; i++) {
     const part = make(i);
     bytes += part.length;
     if (bytes <= size) parts.push(part);
@@ -52,17 +61,17 @@ const V1: Record<string, (size: number) => Uint8Array> = {
   'one series, each sample at another time': (size) =>
     timeSeries(
       named('m'),
-      repeat(size, (i) => sample(ago(i))),
+      repeat(size, (i) => sample(ago(i)), MOST.samples),
     ),
   'one series, all samples at one time': (size) =>
     timeSeries(
       named('m'),
-      repeat(size, () => sample()),
+      repeat(size, () => sample(), MOST.samples),
     ),
   'one series of 4 KB, all samples at one time': (size) =>
     timeSeries(
       all(named('m'), label('a', 'x'.repeat(4_000))),
-      repeat(size, () => sample()),
+      repeat(size, () => sample(), MOST.samples),
     ),
   'empty samples': (size) =>
     timeSeries(
@@ -70,9 +79,10 @@ const V1: Record<string, (size: number) => Uint8Array> = {
       repeat(size, () => field(2, Buffer.alloc(0))),
     ),
   'empty series': (size) => repeat(size, () => field(1, Buffer.alloc(0))),
-  'each sample of another series of one source': (size) => repeat(size, (i) => timeSeries(named(`m${i}`))),
+  'each sample of another series of one source': (size) =>
+    repeat(size, (i) => timeSeries(named(`m${i}`)), MOST.series),
   'each sample of another source and time': (size) =>
-    repeat(size, (i) => timeSeries(all(named('m'), label('job', `${i}`)), sample(ago(i)))),
+    repeat(size, (i) => timeSeries(all(named('m'), label('job', `${i}`)), sample(ago(i))), MOST.series),
   'each time with another two of 64 series of 4 KB': (size) =>
     repeat(size / 32, (i) =>
       timeSeries(all(named('m'), label('a', `${(i * 7) % 64}`.padEnd(4_000, 'x'))), sample(ago(i >> 1))),
@@ -87,15 +97,23 @@ const V1: Record<string, (size: number) => Uint8Array> = {
       timeSeries(all(label('a', `${i}`), ...Array.from({ length: 79 }, () => label('a', 'b')))),
     ),
   'labels and samples in turns': (size) =>
-    repeat(size, (i) => field(1, all(sample(), named(`m${i}`), sample(), label('a', 'b'), sample()))),
+    repeat(
+      size,
+      (i) => field(1, all(sample(), named(`m${i}`), sample(), label('a', 'b'), sample())),
+      MOST.series,
+    ),
   'empty metadata': (size) => repeat(size, () => field(3, Buffer.alloc(0))),
   'metadata of a long help': (size) => field(3, all(text(2, 'm'), text(4, 'h'.repeat(size)))),
   'invalid UTF-8': (size) =>
-    repeat(size, () => timeSeries(field(1, all(text(1, 'a'), field(2, Buffer.alloc(40, 0xff)))))),
+    repeat(
+      size,
+      () => timeSeries(field(1, all(text(1, 'a'), field(2, Buffer.alloc(40, 0xff))))),
+      MOST.series,
+    ),
   'times in seconds': (size) =>
-    repeat(size, (i) => timeSeries(named(`m${i}`), sample(HOSTILE_NOW_MS / 1000))),
+    repeat(size, (i) => timeSeries(named(`m${i}`), sample(HOSTILE_NOW_MS / 1000)), MOST.series),
   'times in nanoseconds': (size) =>
-    repeat(size, (i) => timeSeries(named(`m${i}`), sample(HOSTILE_NOW_MS * 1000))),
+    repeat(size, (i) => timeSeries(named(`m${i}`), sample(HOSTILE_NOW_MS * 1000)), MOST.series),
 };
 
 const symbolsOf = (texts: readonly string[]) => Buffer.concat(texts.map((each) => text(4, each)));
@@ -128,14 +146,14 @@ const V2: Record<string, (size: number) => Uint8Array> = {
         'x'.repeat(4_000),
         ...Array.from({ length: 20_000 }, (_, i) => `m${i}`),
       ]),
-      repeat(size / 2, (i) => series2(refs(1, 4 + (i % 20_000), 2, 3))),
+      repeat(size / 2, (i) => series2(refs(1, 4 + (i % 20_000), 2, 3)), MOST.series),
     ),
-  'references out of range': (size) => repeat(size, (i) => series2(refs(1, 1000 + i))),
-  'an odd number of references': (size) => repeat(size, () => series2(refs(0))),
+  'references out of range': (size) => repeat(size, (i) => series2(refs(1, 1000 + i)), MOST.series),
+  'an odd number of references': (size) => repeat(size, () => series2(refs(0)), MOST.series),
   'metadata in each series': (size) =>
     all(
       symbolsOf(['', '__name__', 'm']),
-      repeat(size, () => field(5, all(refs(1, 2), field(5, varint(1, 1))))),
+      repeat(size, () => field(5, all(refs(1, 2), field(5, varint(1, 1)))), MOST.series),
     ),
 };
 
@@ -161,17 +179,25 @@ const histograms = (size: number, bound: (i: number) => number, attributes?: Uin
   repeat(size, (n) => histogram(1_024, (i) => bound(1_024 * n + i), attributes));
 
 const OTLP: Record<string, (size: number) => Uint8Array> = {
-  'each point at another time': (size) => request(gauge(repeat(size, (i) => field(1, nsAgo(i))))),
+  'each point at another time': (size) =>
+    request(gauge(repeat(size, (i) => field(1, nsAgo(i)), MOST.objects))),
   'empty points': (size) => request(gauge(repeat(size, () => field(1, Buffer.alloc(0))))),
   'empty metrics': (size) => request(repeat(size, () => field(2, Buffer.alloc(0)))),
   'empty resources': (size) => repeat(size, () => field(1, Buffer.alloc(0))),
-  'each metric of another name': (size) => request(repeat(size, (i) => gauge(field(1, nsAgo(0)), `m${i}`))),
+  'each metric of another name': (size) =>
+    request(repeat(size, (i) => gauge(field(1, nsAgo(0)), `m${i}`), MOST.objects / 2)),
   'each resource another': (size) =>
-    repeat(size, (i) =>
-      request(gauge(field(1, nsAgo(0))), all(attribute(1, 'service.name', `s${i}`), attribute(1, 'a', 'b'))),
+    repeat(
+      size,
+      (i) =>
+        request(
+          gauge(field(1, nsAgo(0))),
+          all(attribute(1, 'service.name', `s${i}`), attribute(1, 'a', 'b')),
+        ),
+      MOST.objects / 3,
     ),
   'each point of other attributes': (size) =>
-    request(gauge(repeat(size, (i) => field(1, all(attribute(7, 'a', `${i}`), nsAgo(0)))))),
+    request(gauge(repeat(size, (i) => field(1, all(attribute(7, 'a', `${i}`), nsAgo(0))), MOST.objects))),
   'a point of 100,000 attributes': (size) =>
     request(
       gauge(
