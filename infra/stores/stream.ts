@@ -25,8 +25,9 @@ export class SampleStream extends Construct implements Monitored {
   constructor(scope: Construct, id: string, props: SampleStreamProps) {
     super(scope, id);
     this.stream = new Stream(this, 'Stream', {
-      streamMode: StreamMode.PROVISIONED,
-      shardCount: props.settings.streamShards,
+      ...(props.settings.streamMode === 'on-demand'
+        ? { streamMode: StreamMode.ON_DEMAND }
+        : { streamMode: StreamMode.PROVISIONED, shardCount: props.settings.streamShards }),
       retentionPeriod: Duration.millis(props.settings.streamRetention),
       encryption: StreamEncryption.MANAGED,
     });

@@ -272,7 +272,8 @@ function readTemplate(template: Template, resolve: Resolve, assemblyDir: string)
     }),
     streams: ofType('AWS::Kinesis::Stream').map(({ logicalId, properties }) => ({
       logicalId,
-      shards: Number(properties.ShardCount ?? 1),
+      // Only a stream that scales itself names none; Kinesis begins with four.
+      shards: Number(properties.ShardCount ?? 4),
       retentionHours: Number(properties.RetentionPeriodHours ?? 24),
     })),
     tables: ofType('AWS::DynamoDB::Table').map(({ logicalId, properties }) => ({

@@ -68,6 +68,11 @@ const deployment = {
   cacheDurability: z.enum(['disabled', 'async', 'sync']).default('disabled'),
   /** How long the mapping retries a record. 0s: as long as {@link longestRecordAgeMs} allows, at most Lambda's 7d. */
   recordAge: duration('0s'),
+  /**
+   * `provisioned`: `streamShards` shards, paid by the hour; `on-demand`: Kinesis splits and merges shards itself, paid by
+   * the byte. A stream changes between the two while it works, twice a day at most.
+   */
+  streamMode: z.enum(['provisioned', 'on-demand']).default('provisioned'),
   /** Time-out of the ingester. A batch that exceeds it is retried in halves. */
   ingesterTimeout: duration('2m'),
   /** Reserved concurrency of queries: reserves and bounds. 0 does neither. */
@@ -111,7 +116,7 @@ export const settingsSchema = z
     retention: duration('460d'),
     /** How long the stream remembers: longer than samples stay in memory, plus the time a person needs to act. */
     streamRetention: duration('72h'),
-    /** Kinesis shards. */
+    /** Kinesis shards of a provisioned stream. */
     streamShards: count(1, 1, 500),
     /** Most records of one ingester batch. */
     batchSize: count(500, 1, 10_000),

@@ -3,7 +3,16 @@ import { big, type CostLine, days, gb, gbSeconds, line, perSample } from './cost
 import { demandOf, type Load, SECONDS_OF_MONTH, type Work } from './demand';
 import type { MeasuredUnits } from './measured-units';
 import { GB, HOURS_OF_MONTH, PRICE } from './prices';
-import { ACCESS_LINE_BYTES, capacity, METRICS_LINE_BYTES, type StageShape, upkeep } from './stage-cost';
+import {
+  ACCESS_LINE_BYTES,
+  cacheLine,
+  isOnDemand,
+  METRICS_LINE_BYTES,
+  onDemandStreamLine,
+  type StageShape,
+  streamShardsLine,
+  upkeep,
+} from './stage-cost';
 
 /** Bytes that a request adds to post's metrics line, which a hundred requests share. */
 const METRICS_PER_POST_BYTES = 25;
@@ -44,8 +53,10 @@ export function forecast(measured: MeasuredUnits, load: Load, shape: StageShape)
     functionTime('post', post),
     line(
       'stream puts',
-      `${big(demand.putUnits)} units of 25 KB (${(demand.putUnits / requests).toFixed(1)} a request: a record a partition) at $0.014 a million`,
-      demand.putUnits * PRICE.streamUnit,
+      isOnDemand(shape)
+        ? 'none: a stream on demand charges by the byte'
+        : `${big(demand.putUnits)} units of 25 KB (${(demand.putUnits / requests).toFixed(1)} a request: a record a partition) at $0.014 a million`,
+      isOnDemand(shape) ? 0 : demand.putUnits * PRICE.streamUnit,
     ),
     functionTime('ingester', ingester),
     functionTime('flusher', demand.flusher),
@@ -102,13 +113,18 @@ export function forecast(measured: MeasuredUnits, load: Load, shape: StageShape)
       ((requests * POST_ANSWER_BYTES) / GB) * PRICE.transferOutGb,
     ),
     readsLine(measured, load.reads),
-    ...capacity(
+    cacheLine(
       shape,
       demand.cacheShards,
-      demand.streamShards,
       `${gb(demand.hotBytes)} at most: ${perSample(demand.hotBytesPerSample)} bytes a sample for ${Math.ceil(demand.residencyMs / 60_000)} minutes`,
-      `${big(demand.streamBytes / SECONDS_OF_MONTH)} bytes and ${big(demand.records / SECONDS_OF_MONTH)} records a second, planned half full (${perSample(demand.streamBytes / samples)} bytes a sample, ${big(samples / SECONDS_OF_MONTH)} samples a second)`,
     ),
+    isOnDemand(shape)
+      ? onDemandStreamLine(shape, Math.max(demand.streamBytes, 1000 * demand.records), demand.streamBytes)
+      : streamShardsLine(
+          shape,
+          demand.streamShards,
+          `${big(demand.streamBytes / SECONDS_OF_MONTH)} bytes and ${big(demand.records / SECONDS_OF_MONTH)} records a second, planned half full (${perSample(demand.streamBytes / samples)} bytes a sample, ${big(samples / SECONDS_OF_MONTH)} samples a second)`,
+        ),
     ...upkeep(measured, shape),
   ];
 }

@@ -13,6 +13,11 @@ export const PRICE = {
   shardHour: 0.015,
   /** In addition, with a retention of more than a day and up to 7 days. */
   shardHourExtended: 0.02,
+  /** A stream on demand: by the hour, by GB in (records rounded up to 1 KB), out, and remembered beyond a day. */
+  streamHour: 0.04,
+  streamGbIn: 0.08,
+  streamGbOut: 0.04,
+  streamGbMonth: 0.1,
   warmWriteUnit: 0.625 / 1e6,
   warmReadUnit: 0.125 / 1e6,
   warmGbMonth: 0.25,

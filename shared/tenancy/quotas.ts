@@ -1,7 +1,7 @@
 import { type Demand, demandOf, type Load, SECONDS_OF_MONTH, type Work } from './demand';
 import type { MeasuredUnits } from './measured-units';
 import { SHARD_BYTES_PER_SECOND, SHARD_RECORDS_PER_SECOND } from './prices';
-import type { StageShape } from './stage-cost';
+import { isOnDemand, type StageShape } from './stage-cost';
 
 /** What a load needs of something limited. */
 export interface QuotaLine {
@@ -31,6 +31,7 @@ export interface QuotaLine {
 const LIMIT = {
   apiRequestsPerSecond: 10_000,
   streamShards: 500,
+  onDemandBytesPerSecond: 200e6,
   tableUnitsPerSecond: 40_000,
   /** Of one partition of a table, which holds a partition key's items until it is split. */
   keyWriteUnitsPerSecond: 1000,
@@ -92,24 +93,36 @@ export function quotas(measured: MeasuredUnits, load: Load, shape: StageShape, p
       'AWS',
       'quota L-B99A9384, then -c accountConcurrency=',
     ),
-    limited(
-      'stream shards, of the stage',
-      demand.streamShards,
-      settings.streamShards,
-      'setting',
-      '-c streamShards=; planned half full',
-    ),
-    limited(
-      'stream shards, of the account',
-      demand.streamShards,
-      LIMIT.streamShards,
-      'AWS',
-      'the Kinesis quota of shards',
-    ),
+    ...(isOnDemand(shape)
+      ? [
+          limited(
+            'stream bytes a second, on demand',
+            busiest(demand.streamBytes),
+            LIMIT.onDemandBytesPerSecond,
+            'AWS',
+            'the Kinesis quota of streams on demand',
+          ),
+        ]
+      : [
+          limited(
+            'stream shards, of the stage',
+            demand.streamShards,
+            settings.streamShards,
+            'setting',
+            '-c streamShards=, or streamMode=on-demand; planned half full',
+          ),
+          limited(
+            'stream shards, of the account',
+            demand.streamShards,
+            LIMIT.streamShards,
+            'AWS',
+            'the Kinesis quota of shards',
+          ),
+        ]),
     limited(
       "ingester's seconds in a second of a shard",
       busySeconds(demand.ingester, memoryMb.ingester, peak) /
-        Math.max(demand.streamShards, settings.streamShards),
+        (isOnDemand(shape) ? demand.streamShards : Math.max(demand.streamShards, settings.streamShards)),
       1,
       'setting',
       '-c streamShards=: one batch of a shard runs at a time',

@@ -33,33 +33,63 @@ const CANARY_READS = MINUTES_OF_MONTH * (1 + 1 / 10 + 1 / 60);
 /** A stage's cost in a month without posts or reads. */
 export function idleCost(measured: MeasuredUnits, shape: StageShape): CostLine[] {
   const { settings } = shape;
-  return [...capacity(shape, settings.cacheShards, settings.streamShards), ...upkeep(measured, shape)];
+  return [
+    cacheLine(shape, settings.cacheShards),
+    isOnDemand(shape) ? onDemandStreamLine(shape) : streamShardsLine(shape, settings.streamShards),
+    ...upkeep(measured, shape),
+  ];
 }
 
-/** Cache nodes and stream shards, which are paid by the hour. */
-export function capacity(
+/** Whether Kinesis scales the stream itself, and charges by the byte. */
+export function isOnDemand({ settings }: StageShape): boolean {
+  return settings.streamMode === 'on-demand';
+}
+
+export function cacheLine(
   { settings }: StageShape,
   cacheShards: number,
-  streamShards: number,
-  whyCache = 'as the stage has it',
-  whyStream = 'as the stage has it',
-): CostLine[] {
+  why = 'as the stage has it',
+): CostLine {
   const { hour } = nodeOf(settings);
   const nodes = cacheShards * (settings.cacheReplicas + 1);
+  return line(
+    'cache nodes',
+    `${nodes} ${settings.cacheNodeType} (${counted(cacheShards, 'shard', 'shards')}, ${counted(settings.cacheReplicas + 1, 'copy', 'copies')}) at $${hour} an hour; ${why}`,
+    nodes * hour * HOURS_OF_MONTH,
+  );
+}
+
+export function streamShardsLine(
+  { settings }: StageShape,
+  shards: number,
+  why = 'as the stage has it',
+): CostLine {
   const isExtended = settings.streamRetention > DAY_MS;
   const shardHour = PRICE.shardHour + (isExtended ? PRICE.shardHourExtended : 0);
-  return [
-    line(
-      'cache nodes',
-      `${nodes} ${settings.cacheNodeType} (${counted(cacheShards, 'shard', 'shards')}, ${counted(settings.cacheReplicas + 1, 'copy', 'copies')}) at $${hour} an hour; ${whyCache}`,
-      nodes * hour * HOURS_OF_MONTH,
-    ),
-    line(
-      'stream shards',
-      `${streamShards} at $${shardHour.toFixed(3)} an hour, remembering ${days(settings.streamRetention)}; ${whyStream}`,
-      streamShards * shardHour * HOURS_OF_MONTH,
-    ),
-  ];
+  return line(
+    'stream shards',
+    `${shards} at $${shardHour.toFixed(3)} an hour, remembering ${days(settings.streamRetention)}; ${why}`,
+    shards * shardHour * HOURS_OF_MONTH,
+  );
+}
+
+/**
+ * A stream on demand: an hour's price, and the bytes of a month in and once out.
+ *
+ * @param bytes of records, each rounded up to 1 KB
+ * @see https://aws.amazon.com/kinesis/data-streams/pricing/
+ */
+export function onDemandStreamLine({ settings }: StageShape, bytes = 0, readBytes = 0): CostLine {
+  const monthMs = HOURS_OF_MONTH * 3_600_000;
+  const kept = (bytes * Math.max(0, settings.streamRetention - DAY_MS)) / monthMs;
+  return line(
+    'stream on demand',
+    `$${PRICE.streamHour} an hour, ${gb(bytes)} in at $${PRICE.streamGbIn} with records rounded up to 1 KB, ${gb(readBytes)} out at $${PRICE.streamGbOut}, ${gb(kept)} remembered beyond a day at $${PRICE.streamGbMonth}`,
+    HOURS_OF_MONTH * PRICE.streamHour +
+      (bytes / GB) * PRICE.streamGbIn +
+      (readBytes / GB) * PRICE.streamGbOut +
+      (kept / GB) * PRICE.streamGbMonth,
+  );
 }
 
 /** Scheduled invocations and what they cause, metrics, alarms and dashboards. */

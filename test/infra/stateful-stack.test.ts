@@ -138,7 +138,15 @@ describe('stream', () => {
       StreamEncryption: { EncryptionType: 'KMS', KeyId: 'alias/aws/kinesis' },
       RetentionPeriodHours: 168,
       ShardCount: 2,
+      StreamModeDetails: { StreamMode: 'PROVISIONED' },
     });
+  });
+
+  test('on demand, scales itself: its template names no shards', () => {
+    const { stateful } = synthesize({ streamMode: 'on-demand' });
+    const stream = stateful.only('AWS::Kinesis::Stream');
+    expect(stream).toMatchObject({ StreamModeDetails: { StreamMode: 'ON_DEMAND' } });
+    expect(stream).not.toHaveProperty('ShardCount');
   });
 });
 

@@ -138,6 +138,15 @@ describe('the cost of a load', () => {
     expect(small['stream shards']).toBe(25.55);
   });
 
+  test('a stream on demand is paid by the hour and the byte, each record at least 1 KB', () => {
+    const settings = { ...shape.settings, streamMode: 'on-demand' as const, streamRetention: 3 * 86_400_000 };
+    const onDemand = dollarsOf(forecast(measured, load, { ...shape, settings }));
+    expect(onDemand['stream puts']).toBe(0);
+    expect(onDemand).not.toHaveProperty('stream shards');
+    // 26,280 GB in, once out, 2 of 30.4 days kept: $29.20, $2,102.40, $1,051.20 and $172.80.
+    expect(onDemand['stream on demand']).toBeCloseTo(29.2 + 2102.4 + 1051.2 + 172.8, 0);
+  });
+
   test('a window that was not measured is named, with those that were', () => {
     const settings = { ...shape.settings, window: 2 * 3_600_000 };
     expect(() => forecast(measured, load, { ...shape, settings })).toThrow(

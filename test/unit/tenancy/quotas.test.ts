@@ -64,6 +64,12 @@ describe('what a load needs of what is limited', () => {
     expect(others(many)).toEqual(others(few));
   });
 
+  test('a stream on demand has no shards to run out of, but bytes', () => {
+    const whats = linesOf({ streamMode: 'on-demand' }).map(({ what }) => what);
+    expect(whats).toContain('stream bytes a second, on demand');
+    expect(whats.filter((what) => what.startsWith('stream shards'))).toEqual([]);
+  });
+
   test('partitions share what one tenant brings, and each adds an object a day', () => {
     const [eight, sixteen] = [linesOf({ partitions: 8 }), linesOf({ partitions: 16 })];
     const bytes = 'stream bytes a second of a partition';
