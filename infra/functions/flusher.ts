@@ -38,7 +38,7 @@ export class Flusher extends Construct implements Monitored {
     });
     hotTier.grantConnect(this.function);
     tables.warm.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.write);
-    tables.meta.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.write);
+    tables.meta.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.readMany, ...ITEM_ACTIONS.write);
 
     const lanes = settings.flusherLanes;
     // One rule a lane, because a rule takes at most five targets.

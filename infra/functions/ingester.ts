@@ -116,7 +116,8 @@ export function addIngestFunction(
     },
   });
   hotTier.grantConnect(fn);
-  tables.meta.grant(fn, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.write, ...ITEM_ACTIONS.insert);
+  const { read, readMany, write, insert } = ITEM_ACTIONS;
+  tables.meta.grant(fn, ...read, ...readMany, ...write, ...insert);
   bucket.grantQuarantine(fn);
   return fn;
 }

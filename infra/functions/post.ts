@@ -29,8 +29,8 @@ export class Post extends Construct implements Monitored {
       },
     });
     stream.grantPut(this.function);
-    tables.meta.grant(this.function, ...ITEM_ACTIONS.read);
-    tables.meta.grant(this.function, ...ITEM_ACTIONS.count);
+    tables.meta.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.readMany);
+    tables.meta.grant(this.function, ...ITEM_ACTIONS.count, ...ITEM_ACTIONS.insert);
 
     const { stage } = props.config;
     this.graphs = [

@@ -16,6 +16,7 @@ export interface TablesProps {
 /** Actions on items, by purpose: exactly the calls that the code makes. */
 export const ITEM_ACTIONS = {
   read: ['dynamodb:GetItem', 'dynamodb:Query'],
+  readMany: ['dynamodb:BatchGetItem'],
   count: ['dynamodb:UpdateItem'],
   write: ['dynamodb:PutItem', 'dynamodb:UpdateItem'],
   insert: ['dynamodb:PartiQLInsert'],

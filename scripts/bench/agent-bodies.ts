@@ -8,7 +8,7 @@ export const SHAPES = {
   dense: 'all metrics of a host in one line, 20 hosts a request',
   telegraf: '12 measurements a host, 20 hosts a request',
   cut: 'a random half of a host in two lines, requests cut at random places',
-  lone: 'one metric a host: as many hosts as there are series, 1000 lines a request',
+  lone: 'one metric a device: as many devices as there are series, 1000 lines a request',
 } as const;
 export type Shape = keyof typeof SHAPES;
 
@@ -105,7 +105,9 @@ export class AgentBodies {
     const fields = indexes.map(
       (i) => `${nameOn(this.names[i]!, mark)}=${this.values[i]![(minute + phase) % MINUTES]}`,
     );
-    return `${measurement},host=${host},region=r${phase % 4} ${fields.join(',')} ${timeMs}000000`;
+    // A host or target is expected to have many series, and lies in groups of its own.
+    const kind = this.shape === 'lone' ? 'device' : 'host';
+    return `${measurement},${kind}=${host},region=r${phase % 4} ${fields.join(',')} ${timeMs}000000`;
   }
 
   private json(host: string, minute: number, time: number): string {

@@ -58,6 +58,14 @@ const OPERATIONS: Record<string, (input: never) => unknown> = {
     };
   },
   GetItem: ({ Key }: { Key: Item }) => ({ Item: itemOf(Key) ?? defaultItem(Key) }),
+  BatchGetItem: ({ RequestItems }: { RequestItems: Record<string, { Keys: Item[] }> }) => ({
+    Responses: Object.fromEntries(
+      Object.entries(RequestItems).map(([table, { Keys }]) => [
+        table,
+        Keys.flatMap((key) => itemOf(key) ?? []),
+      ]),
+    ),
+  }),
   PutItem: ({ Item, ConditionExpression }: { Item: Item; ConditionExpression?: string }) => {
     if (ConditionExpression !== undefined && ConditionExpression !== 'attribute_not_exists(pk)')
       throw new Error(`the bench has no condition ${ConditionExpression}`);

@@ -5,22 +5,25 @@ import { CompactMap } from '../model/compact-map';
 import type { VersionedDeletion } from '../model/deletion';
 import { DAY_MS } from '../model/duration';
 import { type Id, idOf } from '../model/id';
+import { type Labels, labelsKey, sourceOf } from '../model/labels';
 import { decodedBytes, decodeLayout, type Layout, unpackLayout } from '../model/layout';
-import { daysIn, type GroupId, sourceIdOfGroup, splitBitsOfGroup } from '../model/placement';
+import { daysIn, type GroupId, sourceIdOf, sourceIdOfGroup, splitBitsOfGroup } from '../model/placement';
+import { commonLabels } from '../model/shape';
 import { mapLimited } from '../platform/concurrency';
 import { bucketOfSource, metaKeys, SOURCE_BUCKETS } from '../platform/keys';
 import { type Item, insertItems, queryAll, succeeds, type Table } from '../platform/table';
 import { IndexTable, type LayoutOfDays } from './index-table';
-
-/** Layouts outlive their samples' retention by this: samples may be sent a day ahead, and archived late. */
-export const LAYOUT_KEPT_MS = 30 * DAY_MS;
+import { expiresAtOf, LAYOUT_KEPT_MS, TURN_MS, turnOf } from './lifetimes';
+import { PoolTable } from './pool-table';
 
 /** A source's entry: every layout that its groups have had, and its deletions. */
 export interface SourceCatalogue {
   /** Layouts of each group, by group. */
   readonly layouts: ReadonlyMap<GroupId, readonly Layout[]>;
-  /** Every split that the source's series have been in; readers look in each. */
-  readonly splitBits: readonly number[];
+  /** Every split that the source's series have been in, by the id that their groups have: its own, its pool's. Readers look in each. */
+  readonly splits: ReadonlyMap<Id, readonly number[]>;
+  /** Whether a series of the layouts is the source's; absent: all are. A pool's layouts have series of other sources. */
+  readonly isOwn?: (labels: Labels) => boolean;
   /** The longest window its samples were written with, ms: how far before a sample its window may begin. */
   readonly longestWindowMs: number;
   /** No sample bears an earlier time, ms; Infinity when it has never posted. */
@@ -60,13 +63,18 @@ const PARALLEL = 32;
  *
  *     sk deletion#hash of what and when   name, isPrefix, fromMs, toMs   version: hex   place: hex, ascends with versions   isOpened   expiresAt: seconds
  *
- * And an index of a tenant's sources. Whoever inserts a source there knows that it is new. An instance renews it when it first
+ * And the pool of a source whose groups are those of a pool (model/placement.ts), written before a frame has its samples:
+ *
+ *     sk pool   poolId: id   expiresAt: seconds
+ *
+ * And an index of a tenant's sources and pools; those that are in a pool are not in it. Whoever inserts a source there knows that it is new. An instance renews it when it first
  * puts a layout of the source, then every 16 days: a write unit each time.
  *
  *     pk sources#tenant#bucket   sk source   expiresAt: seconds
  */
 export class Catalogue {
   readonly index: IndexTable;
+  private readonly pools: PoolTable;
   /** Sources this instance has put into the index, and in which turn. */
   private readonly indexed = new CompactMap(MAX_REMEMBERED);
   /** Layouts this instance wrote, by group and layout: a {@link PutMemo}. */
@@ -82,6 +90,7 @@ export class Catalogue {
     private readonly now: () => number = Date.now,
   ) {
     this.index = new IndexTable(table, retentionMs);
+    this.pools = new PoolTable(table, retentionMs, now);
   }
 
   /**
@@ -130,7 +139,9 @@ export class Catalogue {
           }),
         ),
       );
-    await this.indexSource(tenantId, sourceIdOfGroup(group));
+    const owner = sourceIdOfGroup(group);
+    await this.indexSource(tenantId, owner);
+    await this.pools.keep(tenantId, poolOfMembers(tenantId, owner, packed));
     this.written.set(known, memoOf(day, lowestMs));
     return isNew;
   }
@@ -195,6 +206,10 @@ export class Catalogue {
       ...metaKeys.indexedSource(tenantId, sourceId),
       expiresAt: indexExpiresAt,
     }));
+    const members = layouts.map(({ group, packed }) =>
+      poolOfMembers(tenantId, sourceIdOfGroup(group), packed),
+    );
+    await this.pools.keep(tenantId, new Map(members.flatMap((pools) => [...pools])));
     const outcomes = await insertItems(this.table, [...items, ...index]);
     const done = outcomes.map((outcome) => outcome === 'inserted');
     const newSources = new Set(sources.filter((_, i) => done[items.length + i]));
@@ -249,8 +264,27 @@ export class Catalogue {
     }
   }
 
-  /** Everything that is known of a source; nothing when it has never posted. */
+  /** Everything that is known of a source, its pool's layouts included; nothing when it has never posted. */
   async source(tenantId: Id, sourceId: Id): Promise<SourceCatalogue> {
+    const { pool, ...own } = await this.entry(tenantId, sourceId);
+    if (pool === undefined) return own;
+    const shared = await this.entry(tenantId, pool);
+    return {
+      layouts: new Map([...own.layouts, ...shared.layouts]),
+      splits: new Map([...own.splits, ...shared.splits]),
+      isOwn: (labels) => sourceIdOf(tenantId, sourceOf.labels(labels)) === sourceId,
+      longestWindowMs: Math.max(own.longestWindowMs, shared.longestWindowMs),
+      firstMs: Math.min(own.firstMs, shared.firstMs),
+      deletions: own.deletions,
+    };
+  }
+
+  /** The entry of a source or pool. */
+  private async entry(
+    tenantId: Id,
+    sourceId: Id,
+  ): Promise<SourceCatalogue & { readonly pool: Id | undefined }> {
+    let pool: Id | undefined;
     const layouts = new Map<GroupId, Layout[]>();
     const deletions: VersionedDeletion[] = [];
     let longestWindowMs = 0;
@@ -262,6 +296,10 @@ export class Catalogue {
     for await (const item of items) {
       const sort = item.sk!.S!;
       if (sort === metaKeys.sourceMarkSort) continue;
+      if (sort === metaKeys.poolSort) {
+        pool = item.poolId!.S!;
+        continue;
+      }
       if (sort.startsWith(metaKeys.deletionPrefix)) {
         deletions.push(deletionOf(item));
         continue;
@@ -275,8 +313,7 @@ export class Catalogue {
         longestWindowMs = Math.max(longestWindowMs, Number(windowMs));
       firstMs = Math.min(firstMs, Number(item.firstMs?.N ?? Number.MIN_SAFE_INTEGER));
     }
-    const splitBits = [...new Set([...layouts.keys()].map(splitBitsOfGroup))].sort((a, b) => a - b);
-    return { layouts, splitBits, longestWindowMs, firstMs, deletions };
+    return { layouts, splits: splitsOf(layouts.keys()), longestWindowMs, firstMs, deletions, pool };
   }
 
   /**
@@ -372,12 +409,12 @@ export class Catalogue {
   }
 
   private indexExpiresAt(): number {
-    return this.expiresAt() + Math.ceil((TURN_DAYS * DAY_MS) / 1000);
+    return expiresAtOf(this.now() + TURN_MS, this.retentionMs);
   }
 
   /** Data of today can be read for the retention; it may have been sent up to a day ahead, and archived late. */
   private expiresAt(): number {
-    return Math.ceil((this.now() + this.retentionMs + LAYOUT_KEPT_MS) / 1000);
+    return expiresAtOf(this.now(), this.retentionMs);
   }
 
   private decode(layoutId: Id, compressed: Uint8Array): Layout {
@@ -389,11 +426,11 @@ export class Catalogue {
   }
 }
 
-/** An item of the index is renewed once in so many days, sources on different ones. */
-const TURN_DAYS = 16;
-
-function turnOf(sourceId: Id, nowMs: number): number {
-  return Math.floor((nowMs / DAY_MS + bucketOfSource(sourceId)) / TURN_DAYS);
+function splitsOf(groups: Iterable<GroupId>): Map<Id, number[]> {
+  const bySource = Map.groupBy(groups, sourceIdOfGroup);
+  return new Map(
+    Array.from(bySource, ([id, own]) => [id, [...new Set(own.map(splitBitsOfGroup))].sort((a, b) => a - b)]),
+  );
 }
 
 function deletionKey(tenantId: Id, sourceId: Id, { selector, fromMs, toMs }: VersionedDeletion) {
@@ -434,6 +471,20 @@ function memoOf(day: number, firstMs: number): PutMemo {
 
 function isPutOn(day: number, firstMs: number, memo: PutMemo): boolean {
   return Math.floor(memo / MEMO_SECONDS) === day && (memo % MEMO_SECONDS) * 1000 <= firstMs;
+}
+
+/** The sources of a pool's layout, each with the pool; none of a source's own layout. */
+function poolOfMembers(tenantId: Id, owner: Id, packed: Uint8Array): Map<Id, Id> {
+  const bytes = unpackLayout(packed);
+  // All series of one source have the labels that name it.
+  if (sourceIdOf(tenantId, sourceOf.labels(commonLabels(bytes))) === owner) return new Map();
+  const sources = new Map(
+    decodeLayout(bytes).series.map((labels) => {
+      const source = sourceOf.labels(labels);
+      return [labelsKey(source), source];
+    }),
+  );
+  return new Map(Array.from(sources.values(), (source) => [sourceIdOf(tenantId, source), owner]));
 }
 
 function writtenAs(group: GroupId, layoutId: Id, windowMs: number): string {

@@ -5,7 +5,7 @@ import { type Labels, labelValue, METRIC_NAME } from '../model/labels';
 import { decodeLayout, unpackLayout } from '../model/layout';
 import { metaKeys } from '../platform/keys';
 import type { Table } from '../platform/table';
-import { LAYOUT_KEPT_MS } from './catalogue';
+import { LAYOUT_KEPT_MS } from './lifetimes';
 
 /** A tenant's series, counted from the catalogue. */
 export interface SeriesTally {

@@ -2,11 +2,11 @@ import { type Labels, labelsKey, labelValue, METRIC_NAME } from '../model/labels
 import type { SourceCatalogue } from './catalogue';
 
 /** Every series that a source has posted, each once. */
-export function seriesOf({ layouts }: SourceCatalogue): Labels[] {
+export function seriesOf({ layouts, isOwn }: SourceCatalogue): Labels[] {
   const found = new Map<string, Labels>();
   for (const known of layouts.values())
     for (const { series } of known) for (const labels of series) found.set(labelsKey(labels), labels);
-  return [...found.values()];
+  return isOwn === undefined ? [...found.values()] : [...found.values()].filter(isOwn);
 }
 
 /**

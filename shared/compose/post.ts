@@ -1,4 +1,5 @@
 import { Catalogue } from '../catalogue/catalogue';
+import { PoolTable } from '../catalogue/pool-table';
 import { FORMATS } from '../model/formats';
 import { ANSWERING } from '../platform/call-time';
 import { formatToWrite, settings, variable } from '../platform/environment';
@@ -6,6 +7,7 @@ import { ENV } from '../platform/names';
 import { Hosts } from '../registry/hosts';
 import { MetricMetadataStore } from '../registry/metric-metadata';
 import { Services } from '../registry/services';
+import { Pools } from '../stream/pools';
 import { ApiKeys } from '../tenancy/api-keys';
 import { KnownSeries } from '../tenancy/known-series';
 import { TenantMeter } from '../tenancy/tenant-meter';
@@ -26,6 +28,8 @@ export function postDependencies() {
     services: new Services(table),
     metadata: new MetricMetadataStore(table),
     knownSeries: new KnownSeries(new Catalogue(table, stage.retention)),
+    /** Undefined when every source has groups of its own. */
+    pools: stage.smallSources === 'pooled' ? new Pools(new PoolTable(table, stage.retention)) : undefined,
     kinesis: streamClient(),
     stream: variable(ENV.stream),
     recordFormat: formatToWrite(FORMATS.record.writes, stage.recordFormat),

@@ -1,5 +1,6 @@
 import {
   BatchExecuteStatementCommand,
+  BatchGetItemCommand,
   DynamoDBClient,
   GetItemCommand,
   PutItemCommand,
@@ -26,6 +27,7 @@ function tableClient(times: CallTimes): DynamoDBClient {
     'dynamodb',
     {
       BatchExecuteStatement: BatchExecuteStatementCommand,
+      BatchGetItem: BatchGetItemCommand,
       GetItem: GetItemCommand,
       PutItem: PutItemCommand,
       Query: QueryCommand,

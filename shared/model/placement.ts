@@ -47,6 +47,17 @@ export function sourceIdOf(tenantId: Id, source: Labels): Id {
   return idText(sourceIdBytesOf(tenantId, source));
 }
 
+/**
+ * The id of a pool: small sources that were posted together, whose samples lie in groups of the pool instead of their own. It
+ * stands where a source's id does: in the ids of its groups, in records, in what places them. A source is in one pool, or none,
+ * for ever (catalogue/pool-table.ts).
+ *
+ * @param sourceIds of those that it was made for
+ */
+export function poolIdBytesOf(tenantId: Id, sourceIds: readonly Id[]): Buffer {
+  return idBytes('pool', tenantId, ...sourceIds);
+}
+
 /** Series of a group, about, at most: a larger source is split. */
 export const MAX_GROUP_SERIES = 256;
 /** Bytes of names and labels of a group, about, at most: more than 256 of Mackerel's names have. */

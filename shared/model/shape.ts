@@ -16,12 +16,22 @@ export interface Shape {
   readonly pairs: (visit: (column: number, name: number, value: string) => void) => void;
 }
 
-/** Splits a layout's bytes into the labels that all series have, and the rest. */
-export function splitLayout(bytes: Uint8Array): { readonly common: Labels; readonly shape: Shape } {
-  const reader = new ByteReader(bytes);
+/** The labels that all series of a layout have, by its bytes. */
+export function commonLabels(bytes: Uint8Array): Labels {
+  return readCommon(new ByteReader(bytes)).common;
+}
+
+function readCommon(reader: ByteReader): { readonly seriesCount: number; readonly common: Labels } {
   checkFormat(reader.byte());
   const seriesCount = reader.count(1);
   const common = Array.from({ length: reader.count(2) }, () => [reader.text(), reader.text()] as const);
+  return { seriesCount, common };
+}
+
+/** Splits a layout's bytes into the labels that all series have, and the rest. */
+export function splitLayout(bytes: Uint8Array): { readonly common: Labels; readonly shape: Shape } {
+  const reader = new ByteReader(bytes);
+  const { seriesCount, common } = readCommon(reader);
   const rest = bytes.subarray(reader.offset);
   const names = Array.from({ length: reader.count(1) }, () => reader.text());
   const seriesStart = reader.offset;

@@ -33,6 +33,7 @@ import { BUCKET_PREFIX } from './names';
  *     pk layouts#tenant#source         sk group#layout                  a layout (catalogue)
  *                                      sk source                        a mark of earlier releases
  *                                      sk deletion#id                   a deletion
+ *                                      sk pool                          the pool of a small source
  *     pk sources#tenant#bucket         sk source                        a source; the bucket is a hex digit of its id
  *     pk index#tenant#epoch#bucket     sk group#layout                  a layout with samples of a day or month; 16 buckets by the group
  *     pk manifest#tenant#partition     sk day                           what is archived
@@ -188,6 +189,10 @@ export const metaKeys = {
   source: (tenantId: Id, sourceId: Id): string => `${metaKeys.sourcesOf(tenantId)}${sourceId}`,
   /** Releases before the index of sources marked each source by an item of this sort key. */
   sourceMarkSort: 'source',
+  pool: (tenantId: Id, sourceId: Id): ItemKey =>
+    itemKey(metaKeys.source(tenantId, sourceId), metaKeys.poolSort),
+  /** Of the item that names a source's pool. */
+  poolSort: 'pool',
   /** The index of a tenant's sources lies in {@link SOURCE_BUCKETS} buckets, for 16 times the write rate of one `pk`. */
   sourceIndex: (tenantId: Id, bucket: number) => `sources#${tenantId}#${bucket.toString(16)}`,
   indexedSource: (tenantId: Id, sourceId: Id): ItemKey =>

@@ -128,6 +128,11 @@ export const settingsSchema = z
     frameFormat: format(FORMATS.frame.writes),
     /** Version of the archive's objects: 2 is Parquet, 1 HTSDARC1. A day gets it when it is archived the next time. */
     archiveFormat: format(FORMATS.archive.writes),
+    /**
+     * `pooled`: small sources that are posted together share groups; `apart`: each new one has its own. Sources stay where they
+     * were put first, unless a stage goes back to `apart`.
+     */
+    smallSources: z.enum(['pooled', 'apart']).default('pooled'),
     /** Partitions of a new tenant. */
     partitions: count(8, 1, MAX_PARTITIONS),
     /** Flushers that run side by side. */

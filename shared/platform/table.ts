@@ -1,6 +1,9 @@
 import {
   type AttributeValue,
   BatchExecuteStatementCommand,
+  BatchGetItemCommand,
+  type BatchGetItemCommandInput,
+  type BatchGetItemCommandOutput,
   ConditionalCheckFailedException,
   DeleteItemCommand,
   type DynamoDBClient,
@@ -8,6 +11,7 @@ import {
   type QueryCommandInput,
 } from '@aws-sdk/client-dynamodb';
 import { mapLimited } from './concurrency';
+import type { ItemKey } from './keys';
 
 /** One of the two DynamoDB tables, with the client that reaches it. */
 export interface Table {
@@ -27,6 +31,28 @@ export async function* queryAll(
     { ...input, TableName: table.name, ConsistentRead: true },
   );
   for await (const page of pages) yield* page.Items ?? [];
+}
+
+/** Keys of one BatchGetItem; DynamoDB's limit. */
+const MAX_KEYS = 100;
+const GET_PARALLEL = 16;
+
+/** Reads those items of distinct keys that exist, consistently, in any order. */
+export async function getItems({ client, name }: Table, keys: readonly ItemKey[]): Promise<Item[]> {
+  const batches = Array.from({ length: Math.ceil(keys.length / MAX_KEYS) }, (_, i) =>
+    keys.slice(i * MAX_KEYS, (i + 1) * MAX_KEYS),
+  );
+  const found = await mapLimited(batches, GET_PARALLEL, async (Keys) => {
+    const items: Item[] = [];
+    let RequestItems: BatchGetItemCommandInput['RequestItems'] = { [name]: { Keys, ConsistentRead: true } };
+    while (RequestItems?.[name] !== undefined) {
+      const answer: BatchGetItemCommandOutput = await client.send(new BatchGetItemCommand({ RequestItems }));
+      items.push(...(answer.Responses?.[name] ?? []));
+      RequestItems = answer.UnprocessedKeys;
+    }
+    return items;
+  });
+  return found.flat();
 }
 
 /** Statements of one batch; DynamoDB's limit. */

@@ -108,6 +108,7 @@ interface TableInput {
   readonly ExpressionAttributeValues?: Item;
   readonly Statements?: readonly { readonly Parameters?: readonly AttributeValue[] }[];
   readonly ConsistentRead?: boolean;
+  readonly RequestItems?: Readonly<Record<string, { readonly Keys?: readonly Item[] | undefined }>>;
 }
 
 interface Capacity {
@@ -130,6 +131,10 @@ export function chargeTables(commandName: string | undefined, input: TableInput,
     case 'QueryCommand':
     case 'ScanCommand':
       use('ReadUnits', Math.max(said, readUnitsOf(input, output)));
+      break;
+    case 'BatchGetItemCommand':
+      // Of small items, found or not.
+      for (const { Keys = [] } of Object.values(input.RequestItems ?? {})) use('ReadUnits', Keys.length);
       break;
     case 'PutItemCommand':
     case 'UpdateItemCommand':

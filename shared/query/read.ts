@@ -127,9 +127,21 @@ export async function readLayout(
   tenant: Tenant,
   asked: SourceRead,
   allowsMissing = false,
-  memory?: Promise<HotRead>,
+  memory?: BegunRead,
 ): Promise<Reading> {
-  const read = contextOf(dependencies, tenant, asked);
+  const readings = await mapLimited(
+    [...contextsOf(dependencies, tenant, asked).entries()],
+    PARALLEL,
+    ([i, read]) => readOwner(read, allowsMissing, memory?.[i]),
+  );
+  return readings.length === 1 ? readings[0]! : joinReadings(readings);
+}
+
+async function readOwner(
+  read: ReadContext,
+  allowsMissing: boolean,
+  memory: Promise<HotRead> | undefined,
+): Promise<Reading> {
   for (let restarts = 0; ; restarts++) {
     try {
       return await readTiers(read, allowsMissing, restarts === 0 ? memory : undefined);
@@ -139,31 +151,41 @@ export async function readLayout(
   }
 }
 
-/** Reads a read's share of memory, which the rest of the read begins with. */
-export function beginRead(
-  dependencies: ReadDependencies,
-  tenant: Tenant,
-  asked: SourceRead,
-): Promise<HotRead> {
-  return readMemory(contextOf(dependencies, tenant, asked));
+/** The share of memory of a read, for each id that its groups have. */
+export type BegunRead = readonly Promise<HotRead>[];
+
+/** Reads a read's share of memory, which the rest of the read begins with. Whoever takes it sees its failure. */
+export function beginRead(dependencies: ReadDependencies, tenant: Tenant, asked: SourceRead): BegunRead {
+  return contextsOf(dependencies, tenant, asked).map((context) => {
+    const memory = readMemory(context);
+    memory.catch(() => {});
+    return memory;
+  });
+}
+
+/** A read for each id that the source's groups have: its own, and its pool's. Nearly always one. */
+function contextsOf(dependencies: ReadDependencies, tenant: Tenant, asked: SourceRead): ReadContext[] {
+  const { splits } = asked.known;
+  const owners = splits.size === 0 ? [sourceIdOf(tenant.id, asked.source)] : [...splits.keys()];
+  return owners.map((ownerId) => contextOf(dependencies, tenant, ownerId, asked));
 }
 
 function contextOf(
   dependencies: ReadDependencies,
   tenant: Tenant,
-  { source, wanted, range: whole, known }: SourceRead,
+  ownerId: Id,
+  { wanted, range: whole, known }: SourceRead,
 ): ReadContext {
   // Clients ask from 0; days before the source's first sample cost nothing.
   const fromMs = Math.min(Math.max(whole.fromMs, known.firstMs), whole.toMs);
   const range = { fromMs, toMs: whole.toMs };
-  const sourceId = sourceIdOf(tenant.id, source);
   return {
     ...dependencies,
     tenant,
-    sourceId,
+    ownerId,
     selection: {
       wanted,
-      groups: groupsOf(sourceId, wanted, known),
+      groups: groupsOf(ownerId, wanted, known),
       range,
       // Without the layouts of chunks that the archiver merged, which the catalogue need not have.
       layouts: new Map([...known.layouts.values()].flat().map((layout) => [layout.id, layout])),
@@ -178,7 +200,8 @@ function contextOf(
 
 interface ReadContext extends ReadDependencies {
   readonly tenant: Tenant;
-  readonly sourceId: Id;
+  /** The source, or the pool whose groups have its series. */
+  readonly ownerId: Id;
   readonly selection: Selection;
   /** Deletions of the wanted series that touch the range. */
   readonly erasures: readonly Erasure[];
@@ -222,21 +245,18 @@ async function readTiers(
   };
 }
 
-/** The groups that hold the series: one for each split that the source has had. */
-function groupsOf(sourceId: Id, { columns }: Layout, known: SourceCatalogue): GroupId[] {
+/** The owner's groups that hold the series: one for each split that it has had. */
+function groupsOf(ownerId: Id, { columns }: Layout, { splits }: SourceCatalogue): GroupId[] {
   const keys = [...columns.keys()];
-  return [
-    ...new Set(
-      known.splitBits.flatMap((bits) =>
-        keys.map((key) => groupIdOf(sourceId, bits, splitIndexOf(key, bits))),
-      ),
-    ),
-  ];
+  const groups = (splits.get(ownerId) ?? []).flatMap((bits) =>
+    keys.map((key) => groupIdOf(ownerId, bits, splitIndexOf(key, bits))),
+  );
+  return [...new Set(groups)];
 }
 
-/** The source's partition on a day. Placement changes with the day, so a source may have had several. */
-function partitionOn({ tenant, sourceId }: ReadContext, day: Day): PartitionRef {
-  return { tenantId: tenant.id, partition: partitionOf(sourceId, partitionsOn(tenant.placement, day)) };
+/** The owner's partition on a day. Placement changes with the day, so it may have had several. */
+function partitionOn({ tenant, ownerId }: ReadContext, day: Day): PartitionRef {
+  return { tenantId: tenant.id, partition: partitionOf(ownerId, partitionsOn(tenant.placement, day)) };
 }
 
 function partitionsOf(read: ReadContext, days: readonly { readonly day: Day }[]): PartitionRef[] {
@@ -316,12 +336,12 @@ function laterTiers(
 async function listedDays({
   directory,
   tenant,
-  sourceId,
+  ownerId,
   days,
 }: ReadContext): Promise<Map<Day, ListedSource>> {
   const [first, last] = [days[0], days.at(-1)];
   if (first === undefined || last === undefined) return new Map();
-  return directory.of(tenant.id, sourceId, first.day, last.day);
+  return directory.of(tenant.id, ownerId, first.day, last.day);
 }
 
 async function manifestDays(read: ReadContext, days: readonly DayPlan[]): Promise<Map<Day, ManifestDay>> {
@@ -355,4 +375,27 @@ function located(
     return block;
   });
   return { blocks, reading: { durationMs, samples, places } };
+}
+
+/** Joins readings of the same series from the places that they have been in. */
+function joinReadings(readings: readonly Reading[]): Reading {
+  const missing = readings.flatMap(({ missingSinceMs }) => missingSinceMs ?? []);
+  return {
+    block: mergeAll(readings.map(({ block }) => block))!,
+    tiers: joinTiers(readings.map(({ tiers }) => tiers)),
+    missingSinceMs: missing.length === 0 ? undefined : Math.min(...missing),
+  };
+}
+
+/** A tier's time is that of the read which took longest. */
+export function joinTiers(readings: readonly Reading['tiers'][]): Reading['tiers'] {
+  const join = (tier: Tier): TierReading => {
+    const all = readings.map((tiers) => tiers[tier]);
+    return {
+      durationMs: all.reduce((most, { durationMs }) => Math.max(most, durationMs), 0),
+      samples: all.reduce((sum, { samples }) => sum + samples, 0),
+      places: all.flatMap(({ places }) => places),
+    };
+  };
+  return { hot: join('hot'), warm: join('warm'), cold: join('cold') };
 }

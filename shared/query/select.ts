@@ -2,7 +2,6 @@ import type { SourceCatalogue } from '../catalogue/catalogue';
 import { type JoinedLabels, NOTHING_JOINED } from '../catalogue/series-index';
 import { seriesOf } from '../catalogue/source-series';
 import { sampleCount } from '../codec';
-import type { HotRead } from '../hot/read';
 import { type Labels, sourceOf } from '../model/labels';
 import { type Layout, layoutOf } from '../model/layout';
 import type { LayoutBlock } from '../model/layout-block';
@@ -24,12 +23,12 @@ import {
   withJoined,
 } from './find-series';
 import {
+  type BegunRead,
   beginRead,
+  joinTiers,
   type ReadDependencies,
   type Reading,
   readLayout,
-  type Tier,
-  type TierReading,
 } from './read';
 import type { SourceMemo } from './source-memo';
 import type { TenantIndexes } from './tenant-index';
@@ -79,7 +78,7 @@ interface FoundSource extends SourceSeries {
   /** Of the series, where it is known already. */
   readonly layout?: Layout | undefined;
   /** The read's share of memory, where it was begun already. */
-  readonly memory?: Promise<HotRead> | undefined;
+  readonly memory?: BegunRead | undefined;
 }
 
 /** Sources read in parallel, each with a request or two at a time. */
@@ -174,8 +173,6 @@ export class Querier {
     const last = memo.last(sourceId);
     const wanted = last && memo.select(sourceId, last, text, select).layout;
     const memory = wanted && beginRead(dependencies, tenant, { source, wanted, range, known: last! });
-    // Whoever takes it sees its failure.
-    memory?.catch(() => {});
     const known = await this.catalogueOf(source);
     const isUnchanged = memo.isUnchanged(sourceId, known);
     const { series, layout } = memo.select(sourceId, known, text, select);
@@ -191,17 +188,4 @@ export class Querier {
 function hostNamedBy(matchers: readonly Matcher[]): Labels | undefined {
   const named = matchers.find(({ label, op }) => label === 'host' && op === '=');
   return named?.op === '=' && named.value !== '' ? sourceOf.host(named.value) : undefined;
-}
-
-/** A tier's time is that of the source which took longest. */
-function joinTiers(readings: readonly Reading['tiers'][]): Reading['tiers'] {
-  const join = (tier: Tier): TierReading => {
-    const all = readings.map((tiers) => tiers[tier]);
-    return {
-      durationMs: all.reduce((most, { durationMs }) => Math.max(most, durationMs), 0),
-      samples: all.reduce((sum, { samples }) => sum + samples, 0),
-      places: all.flatMap(({ places }) => places),
-    };
-  };
-  return { hot: join('hot'), warm: join('warm'), cold: join('cold') };
 }

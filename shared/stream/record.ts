@@ -17,7 +17,7 @@ import { MAX_PARTITIONS } from '../model/placement';
  *     text     tenant name
  *     uvarint  partition
  *     uvarint  number of groups; each:
- *       16 bytes source id, byte split bits, uvarint split index
+ *       16 bytes id of the source or its pool, byte split bits, uvarint split index
  *       16 bytes layout id, uvarint length of the packed layout, zstd of the layout's bytes
  *       uvarint  number of frames; each: int64 timestamp, ms; 8 raw bytes for each series of the layout.
  *                In version 4 before the bytes: byte 0; or byte 1 and a presence map (codec/presence.ts), which says

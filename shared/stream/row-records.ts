@@ -1,7 +1,7 @@
 import { BoundedCache } from '../model/bounded-cache';
 import { FORMATS, type RecordFormat } from '../model/formats';
 import { type Id, idText } from '../model/id';
-import { type Labels, labelsKey, labelsOf, METRIC_NAME, seriesKeys } from '../model/labels';
+import { type Labels, labelsOf, METRIC_NAME, seriesKeys } from '../model/labels';
 import {
   byKey,
   cutSeries,
@@ -21,8 +21,11 @@ import {
 import type { Columns, SourceRow, SourceRows } from '../protocol/protocol';
 import type { Tenant } from '../tenancy/tenants';
 import { type OutgoingRecord, partitionKeyOf } from './outgoing';
+import { PoolRows, type RequestPools, sourceKeyOf } from './pools';
 import { encodeRecords, type RecordFrame, type RecordGroup } from './record';
 import { type Allowance, type GroupRow, SourceUnion } from './source-union';
+
+const NO_POOLS: RequestPools = new Map();
 
 /** The columns of a row that go into one group. */
 interface GroupColumns {
@@ -41,18 +44,21 @@ const placed = new BoundedCache<readonly GroupColumns[]>(96_000_000, (groups, ke
   ),
 );
 
-/** Encodes a request's rows as records, split by partition and group. */
+/**
+ * Encodes a request's rows as records, split by partition and group.
+ *
+ * @param pools of the request's sources; those in none have groups of their own
+ */
 export function rowRecords(
   tenant: Tenant,
   sources: Iterable<SourceRows>,
   format: RecordFormat = FORMATS.record.writes[0],
+  pools: RequestPools = NO_POOLS,
 ): OutgoingRecord[] {
   const byPartition = new Map<number, RecordGroup[]>();
   const allowance = format >= PARTIAL_RECORDS ? { bytes: MAX_SMALL_ROWS_BYTES } : undefined;
-  for (const [source, rows] of sources) {
-    const sourceKey = `${tenant.id}${labelsKey(source)}`;
+  for (const { sourceKey, sourceId, sourceIdBytes, rows } of placedRows(tenant.id, sources, pools)) {
     const groups = new Map<string, RecordGroup & { frames: RecordFrame[] }>();
-    const { sourceId, sourceIdBytes } = identify(tenant.id, source, sourceKey);
     for (const row of rows) {
       const { timestamp } = row;
       const partition = partitionOf(sourceId, partitionsOn(tenant.placement, dayOf(timestamp)));
@@ -77,6 +83,40 @@ export function rowRecords(
       data,
     })),
   );
+}
+
+/** Rows by what their groups are named by: a source, or a pool. */
+interface PlacedRows extends IdentifiedSource {
+  readonly sourceKey: string;
+  readonly rows: readonly SourceRow[];
+}
+
+function placedRows(tenantId: Id, sources: Iterable<SourceRows>, pools: RequestPools): PlacedRows[] {
+  const placed: PlacedRows[] = [];
+  const pooled = new Map<Id, PoolRows>();
+  for (const each of sources) {
+    const [source, rows] = each;
+    const pool = pools.get(each);
+    if (pool === undefined) {
+      const sourceKey = sourceKeyOf(tenantId, source);
+      placed.push({ sourceKey, ...identify(tenantId, source, sourceKey), rows });
+      continue;
+    }
+    let ofPool = pooled.get(pool.poolId);
+    if (ofPool === undefined) {
+      ofPool = new PoolRows();
+      pooled.set(pool.poolId, ofPool);
+    }
+    ofPool.add(pool, rows);
+  }
+  for (const [sourceId, ofPool] of pooled)
+    placed.push({
+      sourceKey: `${tenantId}${sourceId}`,
+      sourceId,
+      sourceIdBytes: Buffer.from(sourceId, 'base64url'),
+      rows: ofPool.rows(),
+    });
+  return placed;
 }
 
 interface IdentifiedSource {

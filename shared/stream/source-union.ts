@@ -102,7 +102,7 @@ export class SourceUnion {
    */
   split(columns: Columns, values: BigUint64Array, allowance: Allowance): GroupRow[] | undefined {
     if (this.isGivenUp) return undefined;
-    const parts = columns.parts ?? [wholeOf(columns, values.length)];
+    const parts = columns.parts ?? [wholeOf(columns.key, columns, values.length)];
     if (!parts.every((part) => this.knows(part))) {
       if (this.lists.size > MAX_LISTS) this.forgetLists();
       this.learn(parts);
@@ -288,8 +288,9 @@ class PartialRow {
   }
 }
 
-function wholeOf({ key, series }: Columns, count: number): ColumnsPart {
-  const all = () => series();
+/** Columns as one piece. @param key names them within the process */
+export function wholeOf(key: string, columns: Columns, count: number): ColumnsPart {
+  const all = () => columns.series();
   return {
     list: {
       key,

@@ -224,14 +224,20 @@ describe('rights', () => {
   ].map((action) => `kinesis:${action} on Stream`);
 
   test.each<[FunctionName, string[]]>([
-    ['post', ['kinesis:PutRecords on Stream', ...items('MetaTable', ...read, 'UpdateItem')]],
+    [
+      'post',
+      [
+        'kinesis:PutRecords on Stream',
+        ...items('MetaTable', ...read, 'BatchGetItem', 'UpdateItem', 'PartiQLInsert'),
+      ],
+    ],
     ['deleter', ['kinesis:PutRecords on Stream', ...items('MetaTable', ...read)]],
     [
       'ingester',
       [
         ...hot,
         ...inVpc,
-        ...items('MetaTable', ...read, ...write, 'PartiQLInsert'),
+        ...items('MetaTable', ...read, 'BatchGetItem', ...write, 'PartiQLInsert'),
         's3:PutObject on Bucket/quarantine/*',
         ...consume,
         's3:ListBucket on Bucket',
@@ -240,7 +246,12 @@ describe('rights', () => {
     ],
     [
       'flusher',
-      [...hot, ...inVpc, ...items('WarmTable', ...read, ...write), ...items('MetaTable', ...read, ...write)],
+      [
+        ...hot,
+        ...inVpc,
+        ...items('WarmTable', ...read, ...write),
+        ...items('MetaTable', ...read, 'BatchGetItem', ...write),
+      ],
     ],
     [
       'archiver',
@@ -280,7 +291,7 @@ describe('rights', () => {
       [
         ...hot,
         ...inVpc,
-        ...items('MetaTable', ...read, ...write, 'PartiQLInsert'),
+        ...items('MetaTable', ...read, 'BatchGetItem', ...write, 'PartiQLInsert'),
         's3:PutObject on Bucket/quarantine/*',
         ...consume,
       ],

@@ -1,6 +1,7 @@
 import { DeleteItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { archiveDay } from '../../shared/archive/execute';
 import { purgeDay } from '../../shared/archive/purge';
+import { PoolTable } from '../../shared/catalogue/pool-table';
 import { flushPartition } from '../../shared/flush/execute';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { type Labels, labelsKey, labelsOf, sourceOf } from '../../shared/model/labels';
@@ -9,6 +10,7 @@ import { tenantIdOf } from '../../shared/model/placement';
 import { rebuildIndex } from '../../shared/operations/index-commands';
 import { Querier } from '../../shared/query/select';
 import { samplesOf } from '../../shared/query/series-table';
+import { Pools } from '../../shared/stream/pools';
 import { rowRecords } from '../../shared/stream/row-records';
 import { startTiers, type Tiers } from '../support/tiers';
 
@@ -29,6 +31,8 @@ const quarantine = {
   },
 };
 
+/** Sources of one pool. */
+const DEVICES = 10;
 const SOURCES: readonly { readonly source: Labels; readonly more: Labels }[] = [
   ...['a', 'b', 'c'].map((host) => ({ source: sourceOf.host(host), more: sourceOf.host(host) })),
   ...['i1', 'i2'].map((instance) => {
@@ -36,8 +40,16 @@ const SOURCES: readonly { readonly source: Labels; readonly more: Labels }[] = [
     return { source, more: labelsOf(...source, ['zone', 'z1']) };
   }),
   { source: sourceOf.service('shop'), more: sourceOf.service('shop') },
+  ...Array.from({ length: DEVICES }, (_, i) => {
+    const source = labelsOf(['device', `d${i}`], ['zone', `z${i % 2}`]);
+    return { source, more: source };
+  }),
 ];
+/** Devices that the release before pools has posted: they lie in groups of their own, then in a pool's. */
+const POSTED_BEFORE = SOURCES.slice(-4).map(({ source }) => labelsKey(source));
 const NAMES = ['cpu', 'load', 'up'];
+/** Samples of the first two posts. */
+const MIXED_UNTIL = 2 * 3 * NAMES.length * SOURCES.length;
 
 describe('samples split over memory, warm table and archive', () => {
   let tiers: Tiers;
@@ -71,7 +83,11 @@ describe('samples split over memory, warm table and archive', () => {
       });
       return [source, ofSource] as const;
     });
-    const batch = rowRecords(tenant, rows).map(({ data }) => ({
+    const pools = new Map(await new Pools(new PoolTable(tiers.meta, 30 * DAY)).of(tenant.id, rows));
+    // While two releases run side by side.
+    if (sequence < MIXED_UNTIL)
+      for (const row of rows) if (POSTED_BEFORE.includes(labelsKey(row[0]))) pools.delete(row);
+    const batch = rowRecords(tenant, rows, undefined, pools).map(({ data }) => ({
       data,
       sequenceNumber: String(++sequence),
       arrivalMs: now + sequence,
@@ -106,6 +122,8 @@ describe('samples split over memory, warm table and archive', () => {
       { label: '__name__', op: '=~', value: 'l.*|up' },
       { label: 'host', op: '!=', value: 'b' },
     ],
+    [equals('device', 'd3')],
+    [{ label: 'device', op: '=~', value: 'd[5-8]' }, equals('zone', 'z1')],
     [equals('job', 'api'), { label: 'instance', op: '!~', value: 'i1' }],
     [
       { label: 'zone', op: '=', value: '' },
@@ -157,8 +175,10 @@ describe('samples split over memory, warm table and archive', () => {
     expect(id).toBe(tenant.id);
     const read = { ...tiers, catalogue: tiers.newCatalogue() };
     const event = { command: 'index rebuild', tenant: 't', after: null } as const;
-    const first = await rebuildIndex({ tenants: tiers.tenants, read }, event, () => false);
-    expect(first).toEqual({ sources: SOURCES.length, next: null });
+    const first = await rebuildIndex({ tenants: tiers.tenants, read }, event, () => true);
+    // A pool stands for the sources that are in no groups of their own.
+    const apart = SOURCES.length - DEVICES + POSTED_BEFORE.length;
+    expect(first).toEqual({ sources: apart + 1, next: null });
     await compare();
   }, 60_000);
 

@@ -1,0 +1,106 @@
+import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { CompactMap } from '../model/compact-map';
+import type { Id } from '../model/id';
+import { mapLimited } from '../platform/concurrency';
+import { metaKeys } from '../platform/keys';
+import { getItems, insertItems, type Table } from '../platform/table';
+import { expiresAtOf, TURN_MS, turnOf } from './lifetimes';
+
+/** Where a source's samples lie: the id of its pool, or in groups of its own. */
+export type SourcePlace = Id | 'own';
+
+const PARALLEL = 16;
+/** Sources that an instance remembers, 32 bytes each. */
+const MAX_REMEMBERED = 2_000_000;
+
+/** Which pool each source is in: items of the catalogue. Whoever writes a source's first decides for ever. */
+export class PoolTable {
+  /** Sources whose items this instance has kept, and in which turn. */
+  private readonly kept = new CompactMap(MAX_REMEMBERED);
+
+  constructor(
+    private readonly table: Table,
+    private readonly retentionMs: number,
+    private readonly now: () => number = Date.now,
+  ) {}
+
+  /** Finds the places of those sources that have one: whose samples were posted before. */
+  async find(tenantId: Id, sourceIds: readonly Id[]): Promise<Map<Id, SourcePlace>> {
+    const places = new Map<Id, SourcePlace>();
+    const keys = sourceIds.flatMap((id) => [
+      metaKeys.pool(tenantId, id),
+      metaKeys.indexedSource(tenantId, id),
+    ]);
+    const byKey = new Map(sourceIds.map((id) => [metaKeys.source(tenantId, id), id]));
+    for (const { pk, sk, poolId } of await getItems(this.table, keys)) {
+      const pooled = byKey.get(pk!.S!);
+      if (pooled !== undefined) places.set(pooled, poolId!.S!);
+      else if (!places.has(sk!.S!)) places.set(sk!.S!, 'own');
+    }
+    return places;
+  }
+
+  /**
+   * Puts new sources into pools, unless they are in one by now.
+   *
+   * @param pools by source
+   * @returns the pool that each is in
+   */
+  async join(tenantId: Id, pools: ReadonlyMap<Id, Id>): Promise<Map<Id, Id>> {
+    const asked = [...pools];
+    const outcomes = await insertItems(
+      this.table,
+      asked.map(([sourceId, pool]) => ({
+        ...metaKeys.pool(tenantId, sourceId),
+        poolId: { S: pool },
+        expiresAt: this.expiresAt(),
+      })),
+    );
+    const joined = await mapLimited([...asked.entries()], PARALLEL, async ([i, [sourceId, pool]]) =>
+      outcomes[i] === 'inserted'
+        ? ([sourceId, pool] as const)
+        : ([sourceId, await this.renew(tenantId, sourceId, pool)] as const),
+    );
+    return new Map(joined);
+  }
+
+  /**
+   * Sees to it that the items outlive samples of now: renews those that expire too early, and puts those that are missing,
+   * such as after the table was restored.
+   *
+   * @param pools by source, as records have them
+   */
+  async keep(tenantId: Id, pools: ReadonlyMap<Id, Id>): Promise<void> {
+    const turn = (sourceId: Id) => turnOf(sourceId, this.now());
+    const open = [...pools].filter(([sourceId]) => this.kept.get(sourceId) !== turn(sourceId));
+    if (open.length === 0) return;
+    const keys = open.map(([sourceId]) => metaKeys.pool(tenantId, sourceId));
+    // It is looked at again in the next turn.
+    const leastSeconds = expiresAtOf(this.now() + TURN_MS, this.retentionMs);
+    const lasting = new Set<string>();
+    for (const { pk, expiresAt } of await getItems(this.table, keys))
+      if (Number(expiresAt!.N) >= leastSeconds) lasting.add(pk!.S!);
+    await mapLimited(open, PARALLEL, async ([sourceId, pool]) => {
+      if (!lasting.has(metaKeys.source(tenantId, sourceId))) await this.renew(tenantId, sourceId, pool);
+      this.kept.set(sourceId, turn(sourceId));
+    });
+  }
+
+  /** @returns the pool that the source is in */
+  private async renew(tenantId: Id, sourceId: Id, pool: Id): Promise<Id> {
+    const { Attributes } = await this.table.client.send(
+      new UpdateItemCommand({
+        TableName: this.table.name,
+        Key: metaKeys.pool(tenantId, sourceId),
+        UpdateExpression: 'SET expiresAt = :expiresAt, poolId = if_not_exists(poolId, :pool)',
+        ExpressionAttributeValues: { ':expiresAt': this.expiresAt(), ':pool': { S: pool } },
+        ReturnValues: 'ALL_NEW',
+      }),
+    );
+    return Attributes!.poolId!.S!;
+  }
+
+  private expiresAt() {
+    return { N: String(expiresAtOf(this.now() + 2 * TURN_MS, this.retentionMs)) };
+  }
+}
