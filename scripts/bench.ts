@@ -8,6 +8,7 @@ import { benchFlush } from './bench/flush';
 import { benchHistory } from './bench/history';
 import { benchHttp } from './bench/http';
 import { benchIngest } from './bench/ingest';
+import { benchKudu } from './bench/kudu';
 import { benchNoisy } from './bench/noisy';
 import { benchPlacement } from './bench/placement';
 import { benchPromql } from './bench/promql';
@@ -54,6 +55,11 @@ const benchmarks: readonly Benchmark[] = [
     name: 'placement',
     summary: 'how evenly partitions lie over stream and cache shards',
     run: benchPlacement,
+  },
+  {
+    name: 'kudu',
+    summary: 'a sample of each device every second, and sums by minute, hour and day',
+    run: benchKudu,
   },
   { name: 'scale', summary: 'CPU, calls and units of a million samples, as series grow', run: benchScale },
   {
