@@ -355,12 +355,11 @@ class StoredParquet implements StoredBlock, EncodedBlock {
   decode(): LayoutBlock {
     const { pageBytes, shapes } = decodeDirectory(this.directory);
     let at = 0;
-    const values = pageBytes.map((length, series) => {
+    const pages = pageBytes.map((length) => {
       at += length;
-      return length === 0
-        ? new Float64Array(0)
-        : decodeValues(this.bytes.subarray(at - length, at), shapes.shapeOf(series).values.length);
+      return this.bytes.subarray(at - length, at);
     });
+    const values = decodePages(pages, pageBytes.keys(), shapes);
     return { block: decodeSkeleton(this.skeleton, shapes, values), layout: this.layout };
   }
 }
@@ -524,13 +523,9 @@ async function readSeries(
     ),
     withVersions || chunk.hasTombstones ? object.slice(chunk.skeleton) : undefined,
   ]);
-  const values = new Map(
-    found.map(({ series, page }, i) => [
-      series,
-      page.length === 0 ? NO_VALUES : decodeValues(pages[i]!, shapes.shapeOf(series).values.length),
-    ]),
-  );
-  const all = pageBytes.map((_, series) => values.get(series) ?? NO_VALUES);
+  const all = new Array<Float64Array>(pageBytes.length).fill(NO_VALUES);
+  const asked = found.map(({ series }) => series);
+  for (const [i, values] of decodePages(pages, asked, shapes).entries()) all[asked[i]!] = values;
   const whole = skeleton === undefined ? withoutVersions(shapes, all) : decodeSkeleton(skeleton, shapes, all);
   const picked = {
     ...whole,
@@ -555,6 +550,21 @@ function withoutVersions({ block, shapeOf }: Shapes, values: readonly Float64Arr
 }
 
 const NO_VALUES = new Float64Array(0);
+
+/**
+ * Decodes pages of values.
+ *
+ * @param pages an empty one is that of a series without values
+ * @param series of each page
+ */
+function decodePages(pages: readonly Uint8Array[], series: Iterable<number>, shapes: Shapes): Float64Array[] {
+  const placed = Array.from(series, (of, i) => ({
+    page: pages[i]!,
+    count: shapes.shapeOf(of).values.length,
+  }));
+  const decoded = decodeValues(placed.filter(({ page }) => page.length > 0)).values();
+  return placed.map(({ page }) => (page.length === 0 ? NO_VALUES : decoded.next().value!));
+}
 
 /** Fetches ranges, ascending, in as few requests as their gaps allow. */
 async function slices(

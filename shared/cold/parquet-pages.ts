@@ -47,23 +47,51 @@ export function encodeValues(values: Float64Array): Page {
     : dataPage(packed, plain.length, values.length, ENCODING.plain);
 }
 
+/** A page of {@link encodeValues}, and the number of values that it must have. */
+export interface ValuePage {
+  readonly page: Uint8Array;
+  readonly count: number;
+}
+
+/** Values of pages that are decompressed together, bytes. */
+const MAX_BATCH_BYTES = 4 * 1024 * 1024;
+/** The least `chunkSize` of zlib. */
+const LEAST_CHUNK_BYTES = 64;
+
 /**
- * Decodes a page of {@link encodeValues}.
+ * Decodes pages of {@link encodeValues}.
  *
- * @param count values that the page must have
+ * @returns each page's values; those of several pages may share a buffer
  * @throws {CorruptArchiveError}
  */
-export function decodeValues(page: Uint8Array, count: number): Float64Array {
-  const { body, uncompressedBytes, values, encoding } = openPage(page);
-  if (values !== count || uncompressedBytes !== 8 * count)
-    throw new CorruptArchiveError(
-      `a page says ${values} values in ${uncompressedBytes} bytes, its directory ${count}`,
+export function decodeValues(pages: readonly ValuePage[]): Float64Array[] {
+  const opened = pages.map(({ page, count }) => {
+    const { body, uncompressedBytes, values, encoding } = openPage(page);
+    if (values !== count || uncompressedBytes !== 8 * count)
+      throw new CorruptArchiveError(
+        `a page says ${values} values in ${uncompressedBytes} bytes, its directory ${count}`,
+      );
+    if (encoding !== ENCODING.byteStreamSplit && encoding !== ENCODING.plain)
+      throw new CorruptArchiveError(`a page of values has encoding ${encoding}`);
+    return { body, bytes: uncompressedBytes, isSplit: encoding === ENCODING.byteStreamSplit };
+  });
+  const decoded: Float64Array[] = [];
+  for (let first = 0; first < opened.length; first = decoded.length) {
+    const { bytes } = opened[first]!;
+    let end = first + 1;
+    const most = bytes < LEAST_CHUNK_BYTES ? 1 : Math.ceil(MAX_BATCH_BYTES / bytes);
+    while (opened[end]?.bytes === bytes && end - first < most) end++;
+    const batch = opened.slice(first, end);
+    const values = decompressAll(
+      batch.map(({ body }) => body),
+      bytes,
     );
-  const bytes = decompress(body, uncompressedBytes);
-  if (encoding === ENCODING.byteStreamSplit) return joinStreams(bytes);
-  if (encoding !== ENCODING.plain) throw new CorruptArchiveError(`a page of values has encoding ${encoding}`);
-  if (bytes.byteOffset % 8 === 0) return new Float64Array(bytes.buffer, bytes.byteOffset, count);
-  return new Float64Array(Uint8Array.from(bytes).buffer);
+    batch.forEach(({ isSplit }, i) => {
+      const own = values.subarray(i * bytes, (i + 1) * bytes);
+      decoded.push(isSplit ? joinStreams(own) : new Float64Array(own.buffer, own.byteOffset, bytes / 8));
+    });
+  }
+  return decoded;
 }
 
 /** Byte k of every value, for each k. */
@@ -101,14 +129,27 @@ function openPage(page: Uint8Array) {
   return { body, uncompressedBytes: Number(uncompressedBytes), values: Number(data[1]), encoding: data[2] };
 }
 
-/** @throws {CorruptArchiveError} */
-function decompress(packed: Uint8Array, bytes: number): Buffer {
+/**
+ * Decompresses bodies of `bytes` bytes each, one after the other, in one call: a context of zstd takes as long to make as a
+ * page of a day to decompress. zlib begins the next frame when its output of `chunkSize` is full.
+ *
+ * @throws {CorruptArchiveError}
+ */
+function decompressAll(bodies: readonly Uint8Array[], bytes: number): Uint8Array {
+  const packed = bodies.length === 1 ? bodies[0]! : Buffer.concat(bodies);
+  const maxOutputLength = bytes * bodies.length;
   try {
-    const unpacked = zstdDecompressSync(packed, { chunkSize: Math.max(64, bytes), maxOutputLength: bytes });
-    if (unpacked.length === bytes) return unpacked;
-    throw new MalformedBytesError(`${unpacked.length} bytes instead of ${bytes}`);
+    const unpacked = zstdDecompressSync(packed, {
+      chunkSize: Math.max(LEAST_CHUNK_BYTES, bytes),
+      maxOutputLength,
+    });
+    if (unpacked.length !== maxOutputLength)
+      throw new MalformedBytesError(`${unpacked.length} bytes instead of ${maxOutputLength}`);
+    return unpacked.byteOffset % 8 === 0 ? unpacked : Uint8Array.from(unpacked);
   } catch (cause) {
-    throw new CorruptArchiveError(`a page of ${packed.length} bytes cannot be decompressed`, { cause });
+    throw new CorruptArchiveError(`${bodies.length} pages of ${packed.length} bytes cannot be decompressed`, {
+      cause,
+    });
   }
 }
 

@@ -5,7 +5,7 @@ import { type ColdTier, ObjectChangedError } from './cold-tier';
 import type { ListedSource } from './directory';
 
 /** Requests in flight at a time, for objects and again for the ranges of each. */
-const PARALLEL = 16;
+const PARALLEL = 32;
 
 /** A day's object, as the manifest names it. */
 export interface ColdDay {

@@ -1,6 +1,7 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { type CallTimes, WORKING } from '../platform/call-time';
+import { getDirectly } from '../platform/direct-object';
 import { meterObjects } from '../platform/units';
 import { bounded, requestHandler } from './bounded';
 
@@ -18,5 +19,6 @@ export function objectStore(): S3Client {
 
 /** The S3 client of a function that reads parts of objects. */
 export function objectReader(times: CallTimes): S3Client {
-  return bounded(meterObjects(new S3Client({ ...OPTIONS, requestHandler: requestHandler(times) })), times);
+  const client = new S3Client({ ...OPTIONS, requestHandler: requestHandler(times) });
+  return getDirectly(bounded(meterObjects(client), times));
 }

@@ -107,7 +107,7 @@ class DirectCaller {
         method: 'POST',
         query: {},
         headers: {
-          ...this.sign(headers, body, credentials, region, new Date()),
+          ...this.sign({ method: 'POST', path: '/', headers, body }, credentials, region, new Date()),
           'content-length': String(body.length),
         },
         body,

@@ -12,9 +12,18 @@ export interface Credentials {
   readonly sessionToken?: string;
 }
 
+/** A request to be signed in its headers. */
+export interface SignedRequest {
+  readonly method: 'GET' | 'POST';
+  /** URI-encoded; without a query. */
+  readonly path: string;
+  /** Names are lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
 export type Signer = (
-  headers: Readonly<Record<string, string>>,
-  body: Uint8Array,
+  request: SignedRequest,
   credentials: Credentials,
   region: string,
   date: Date,
@@ -23,15 +32,14 @@ export type Signer = (
 const ALGORITHM = 'AWS4-HMAC-SHA256';
 
 /**
- * Makes a signer of POSTs to `/`. It keeps the key that it derived last, which is good for a day.
+ * Makes a signer, which keeps the key that it derived last: it is good for a day.
  *
  * @param service as a signature names it
- * @returns a function that returns the headers it was given and those that authenticate the request; names are lower case,
- *   in their order
+ * @returns a function that returns the request's headers and those that authenticate it; names are lower case, in their order
  */
 export function makeSigner(service: string): Signer {
   let known = { for: '', key: Buffer.alloc(0) };
-  return (headers, body, credentials, region, date) => {
+  return ({ method, path, headers, body }, credentials, region, date) => {
     const { accessKeyId, secretAccessKey, sessionToken } = credentials;
     const time = timeText(date);
     const day = time.slice(0, 8);
@@ -46,7 +54,8 @@ export function makeSigner(service: string): Signer {
     const lines = names.map((name) => `${name}:${all[name]}\n`).join('');
     const signed = names.join(';');
     const scope = scopeOf(day, region, service);
-    const request = `POST\n/\n\n${lines}\n${signed}\n${sha256(body).toString('hex')}`;
+    const bodyHash = headers['x-amz-content-sha256'] ?? sha256(body).toString('hex');
+    const request = `${method}\n${path}\n\n${lines}\n${signed}\n${bodyHash}`;
     const signature = signatureOf(known.key, time, scope, request);
     all.authorization = `${ALGORITHM} Credential=${accessKeyId}/${scope}, SignedHeaders=${signed}, Signature=${signature}`;
     return all;
@@ -110,7 +119,7 @@ function signatureOf(key: Uint8Array, time: string, scope: string, request: stri
   return hmacSha256(key, Buffer.from(text)).toString('hex');
 }
 
-function encodeRfc3986(text: string): string {
+export function encodeRfc3986(text: string): string {
   return encodeURIComponent(text).replace(
     /[!'()*]/g,
     (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`,

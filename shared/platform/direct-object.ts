@@ -1,0 +1,81 @@
+import { GetObjectCommand, type GetObjectCommandOutput, type S3Client } from '@aws-sdk/client-s3';
+import { encodeRfc3986, makeSigner } from './signature';
+import { use } from './units';
+
+/** SHA-256 of no bytes, which S3 wants in a header. */
+const NO_BODY_HASH = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+const NO_BODY = new Uint8Array(0);
+
+interface Origin {
+  readonly protocol: string;
+  readonly hostname: string;
+  readonly port: number | undefined;
+  /** With the bucket in it where the endpoint has one host name. */
+  readonly path: string;
+}
+
+/**
+ * Lets a client fetch objects directly, as `direct-call.ts` does for tables: signed here, with the client's own credentials,
+ * endpoint, connections and their time-outs. Whatever is not answered with 200 or 206 the SDK asks again. It does not
+ * compare S3's checksums, which S3 has of whole objects only: whoever reads a range must know its own.
+ *
+ * A read of 30 days makes 30 such calls, for each of which the SDK takes some 0.5 ms of CPU and this 0.15.
+ */
+export function getDirectly(client: S3Client): S3Client {
+  const send = client.send.bind(client) as (command: unknown, ...rest: unknown[]) => Promise<unknown>;
+  const sign = makeSigner('s3');
+  const origins = new Map<string, Promise<Origin>>();
+
+  const get = async (command: GetObjectCommand): Promise<Partial<GetObjectCommandOutput> | undefined> => {
+    const { Bucket = '', Key = '', Range, IfMatch, ...others } = command.input;
+    if (Object.keys(others).length > 0) return undefined;
+    const { config } = client;
+    try {
+      const known = origins.get(Bucket) ?? findOrigin(client, Bucket);
+      origins.set(Bucket, known);
+      const [origin, credentials, region] = await Promise.all([known, config.credentials(), config.region()]);
+      const path = `${origin.path}/${Key.split('/').map(encodeRfc3986).join('/')}`;
+      const headers = {
+        host: origin.port === undefined ? origin.hostname : `${origin.hostname}:${origin.port}`,
+        'x-amz-content-sha256': NO_BODY_HASH,
+        ...(Range === undefined ? {} : { range: Range }),
+        ...(IfMatch === undefined ? {} : { 'if-match': IfMatch }),
+      };
+      const signed = sign({ method: 'GET', path, headers, body: NO_BODY }, credentials, region, new Date());
+      const request = { ...origin, method: 'GET', path, query: {}, headers: signed };
+      const { response } = await config.requestHandler.handle(request as never);
+      const bytes = await config.streamCollector(response.body);
+      if (response.statusCode !== 200 && response.statusCode !== 206) return undefined;
+      const { etag, 'content-range': ContentRange } = response.headers as Record<string, string | undefined>;
+      const Body = { transformToByteArray: async () => bytes };
+      return { Body: Body as never, ETag: etag, ContentRange, ContentLength: bytes.length };
+    } catch {
+      // The SDK's attempt tells what is wrong, if it still is.
+      return undefined;
+    }
+  };
+
+  client.send = (async (command: unknown, ...rest: unknown[]) => {
+    const isDirect = command instanceof GetObjectCommand && rest.length === 0;
+    const answer = isDirect ? await get(command) : undefined;
+    if (answer === undefined) return send(command, ...rest);
+    use('ObjectGets', 1);
+    return answer;
+  }) as typeof client.send;
+  return client;
+}
+
+async function findOrigin({ config }: S3Client, Bucket: string): Promise<Origin> {
+  const { endpointProvider, region, useFipsEndpoint, useDualstackEndpoint } = config;
+  const { url } = endpointProvider({
+    Bucket,
+    Region: await region(),
+    UseFIPS: await useFipsEndpoint(),
+    UseDualStack: await useDualstackEndpoint(),
+    ForcePathStyle: await config.forcePathStyle,
+    Endpoint: process.env.AWS_ENDPOINT_URL_S3 ?? process.env.AWS_ENDPOINT_URL,
+  } as never);
+  const { protocol, hostname, port, pathname } = url;
+  const path = pathname === '/' ? '' : pathname.replace(/\/$/, '');
+  return { protocol, hostname, port: port === '' ? undefined : Number(port), path };
+}
