@@ -1,3 +1,5 @@
+import { TextHash } from './text-hash';
+
 /**
  * Numbers by text, 32 bytes for each whatever the text's length: only a 64-bit hash of it is kept.
  *
@@ -9,6 +11,7 @@ export class CompactMap {
   private values = new Float64Array(FIRST_SLOTS);
   private count = 0;
   private draws = 1;
+  private readonly hashed = new TextHash();
   /** The hash of the text in hand. */
   private low = 0;
   private high = 0;
@@ -70,21 +73,11 @@ export class CompactMap {
       if (hashes[2 * slot] !== 0) this.put(hashes[2 * slot]!, hashes[2 * slot + 1]!, values[slot]!);
   }
 
-  /** MurmurHash2A's mixing, over two lanes. The low half is never 0, which marks an empty slot. */
   private hash(text: string): void {
-    let low = 0x9e3779b9 ^ text.length;
-    let high = 0x85ebca6b;
-    for (let i = 0; i < text.length; i++) {
-      const code = text.charCodeAt(i);
-      low = Math.imul(low ^ code, 0x5bd1e995);
-      low ^= low >>> 15;
-      high = Math.imul(high ^ code, 0x1b873593);
-      high ^= high >>> 13;
-    }
-    low = Math.imul(low ^ (high >>> 16), 0xc2b2ae35);
-    high = Math.imul(high ^ (low >>> 15), 0x85ebca6b);
-    this.low = (low ^ (low >>> 13)) >>> 0 || 1;
-    this.high = (high ^ (high >>> 16)) >>> 0;
+    const { low, high } = this.hashed.of(text);
+    // 0 marks an empty slot.
+    this.low = low || 1;
+    this.high = high;
   }
 }
 

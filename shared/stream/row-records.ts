@@ -1,7 +1,7 @@
 import { BoundedCache } from '../model/bounded-cache';
 import { FORMATS, type RecordFormat } from '../model/formats';
 import { type Id, idText } from '../model/id';
-import { type Labels, labelsOf, METRIC_NAME, seriesKeys } from '../model/labels';
+import { type Labels, labelsKey, labelsOf, METRIC_NAME, seriesKeys } from '../model/labels';
 import {
   byKey,
   cutSeries,
@@ -197,13 +197,18 @@ interface KeyedColumn {
 
 function groupColumns(columns: Columns): GroupColumns[] {
   let position = 0;
+  // Measurements of one host have equal labels, each its own: series of the same ones are encoded faster.
+  const shared = new Map<string, Labels>();
   const ordered = columns
     .series()
-    .flatMap((series) =>
-      seriesKeys(series).map((key, i): KeyedColumn => {
-        return { key, labels: series.labels, name: series.names[i]!, position: position++ };
-      }),
-    )
+    .flatMap((series) => {
+      const labelsText = labelsKey(series.labels);
+      const labels = shared.get(labelsText) ?? series.labels;
+      shared.set(labelsText, labels);
+      return seriesKeys(series).map((key, i): KeyedColumn => {
+        return { key, labels, name: series.names[i]!, position: position++ };
+      });
+    })
     .sort(byKey)
     // The sort is stable, so the last of equal series remains.
     .filter(({ key }, i, all) => key !== all[i + 1]?.key);

@@ -1,9 +1,9 @@
-import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Catalogue } from '../catalogue/catalogue';
 import type { Id } from '../model/id';
 import { decodeLayout, type PackedLayout, unpackLayout } from '../model/layout';
 import { type GroupId, sourceIdOfGroup } from '../model/placement';
+import { TextHash } from '../model/text-hash';
 import { mapLimited } from '../platform/concurrency';
 import { log } from '../platform/log';
 import type { UsageTable } from './usage-table';
@@ -74,10 +74,12 @@ export class SeriesCounter {
   }
 }
 
+const hash = new TextHash();
+
 /**
- * A series' 48-bit hash: takes a quarter of the memory of its labels, and two series collide in one of some 500 sources of
- * a million series.
+ * A series' 53-bit hash: takes a quarter of the memory of its labels. Two of 1,000 series collide in one of 10^10 sources, and
+ * the hourly count finds what was made to collide. SHA-1 took longer than decoding the layout.
  */
 function numberOf(series: string): number {
-  return hash('sha1', series, 'buffer').readUIntBE(0, 6);
+  return hash.of(series).number;
 }
