@@ -32,9 +32,11 @@ const commands = [
   rebuildIndexCommand(),
 ];
 
-const program = new Command('ops').description(
-  'Operator commands of HeteroTSDB. Each exits with 0 when it did what it says, else with 1 and one sentence on stderr.',
-);
+const program = new Command('ops')
+  .enablePositionalOptions()
+  .description(
+    'Operator commands of HeteroTSDB. Each exits with 0 when it did what it says, else with 1 and one sentence on stderr.',
+  );
 for (const command of commands) program.addCommand(command);
 
 program.parseAsync().catch((error: unknown) => {

@@ -1,5 +1,6 @@
 import type { Context } from 'aws-lambda';
 import { operatorDependencies } from '../../shared/compose/operator';
+import { archivePlace, reopenArchive, verifyArchive } from '../../shared/operations/archive-commands';
 import { rebuildIndex } from '../../shared/operations/index-commands';
 import { createKey, listKeys, revokeKey } from '../../shared/operations/key-commands';
 import { operatorEventSchema } from '../../shared/operations/operator-event';
@@ -52,6 +53,12 @@ async function answer(event: unknown, context: Context): Promise<unknown> {
       return sweep(dependencies, command, hasTime);
     case 'index rebuild':
       return rebuildIndex(dependencies, command, hasTime);
+    case 'archive reopen':
+      return reopenArchive(dependencies, command, hasTime);
+    case 'archive verify':
+      return verifyArchive(dependencies, command, hasTime);
+    case 'archive place':
+      return archivePlace(dependencies, command);
     case 'keys create':
       return createKey(dependencies, command);
     case 'keys list':

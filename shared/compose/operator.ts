@@ -1,6 +1,7 @@
 import type { OperatorDependencies } from '../operations/operator-dependencies';
 import { WORKING } from '../platform/call-time';
-import { settings } from '../platform/environment';
+import { settings, variable } from '../platform/environment';
+import { ENV } from '../platform/names';
 import { RecoveryTable } from '../recovery/recovery-table';
 import { Hosts } from '../registry/hosts';
 import { Services } from '../registry/services';
@@ -33,6 +34,7 @@ export function operatorDependencies(): OperatorDependencies {
       recovery: new RecoveryTable(meta),
       cold: read.cold,
     },
+    bucket: variable(ENV.bucket),
     now: Date.now,
   };
 }

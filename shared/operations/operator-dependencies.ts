@@ -22,5 +22,7 @@ export interface OperatorDependencies {
   readonly meta: Table;
   readonly read: ReadDependencies;
   readonly erasure: EraseDependencies;
+  /** The name of the bucket that has the archive. */
+  readonly bucket: string;
   readonly now: () => number;
 }

@@ -11,6 +11,11 @@ const source = {
   service: z.string().optional(),
 };
 
+const archiveCursor = z
+  .object({ partition: z.number().int().min(0), day: z.string() })
+  .nullable()
+  .default(null);
+
 /** The operator function's events. `defaultPartitions` is what a tenant gets when its event names no number. */
 export const operatorEventSchema = (defaultPartitions: number) =>
   z.discriminatedUnion('command', [
@@ -68,6 +73,22 @@ export const operatorEventSchema = (defaultPartitions: number) =>
       tenant: z.string(),
       after: z.string().length(22).nullable().default(null),
     }),
+    /** Opens archived days whose objects are of a former format, those after `after`, as many as time allows. */
+    z.object({
+      command: z.literal('archive reopen'),
+      tenant: z.string(),
+      dryRun: z.boolean().default(false),
+      after: archiveCursor,
+    }),
+    /** Compares objects with the manifest: of days from `from` to `to`, both included. */
+    z.object({
+      command: z.literal('archive verify'),
+      tenant: z.string(),
+      from: z.string().default('0000-01-01'),
+      to: z.string().default('9999-12-31'),
+      after: archiveCursor,
+    }),
+    z.object({ command: z.literal('archive place'), tenant: z.string() }),
     z.object({ command: z.literal('keys list'), tenant: z.string() }),
     z.object({ command: z.literal('keys revoke'), id: z.string().max(100) }),
   ]);

@@ -205,7 +205,11 @@ function operatorCommands(): Map<string, string> {
     const group = own === undefined || own === 'ops' ? '' : `${own} `;
     const names = [...text.matchAll(/(?<!\.)\bcommand\(\s*'([\w-]+)'/g)].map(([, name]) => name!);
     if (names.length === 0 && group !== '') commands.set(own!, file);
-    for (const name of names) commands.set(`${group}${name}`, file);
+    // A command with commands of its own stands before them.
+    const [first] = names;
+    const isParent = group === '' && text.includes('.addCommand(');
+    for (const name of names)
+      commands.set(isParent && name !== first ? `${first} ${name}` : `${group}${name}`, file);
   }
   return commands;
 }

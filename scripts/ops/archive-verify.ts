@@ -1,0 +1,70 @@
+import type { ObjectDifference, VerifySlice } from '../../shared/operations/archive-commands';
+import type { TenantList } from '../../shared/operations/tenant-commands';
+import { type Functions, OperatorError } from './invoke';
+import { table } from './table';
+
+export interface VerifyOptions {
+  /** Undefined: every tenant. */
+  readonly tenant?: string;
+  /** UTC days, both included. */
+  readonly from?: string;
+  readonly to?: string;
+}
+
+export interface VerifyResult {
+  readonly objects: number;
+  readonly samples: number;
+  readonly bytes: number;
+  readonly differences: readonly (ObjectDifference & { readonly tenant: string })[];
+}
+
+/** The tenants that a command is about: the named one, or all. */
+export async function tenantNames(functions: Functions, tenant: string | undefined): Promise<string[]> {
+  if (tenant !== undefined) return [tenant];
+  const { tenants } = await functions.invoke<TenantList>('operator', { command: 'tenants list' });
+  return tenants.map(({ name }) => name);
+}
+
+/** Reads every object of the archive back, slice by slice. */
+export async function verifyArchive(
+  functions: Functions,
+  { tenant, from, to }: VerifyOptions,
+  progress: (line: string) => void,
+): Promise<VerifyResult> {
+  const total = { objects: 0, samples: 0, bytes: 0 };
+  const differences: VerifyResult['differences'][number][] = [];
+  for (const name of await tenantNames(functions, tenant))
+    for (let after: VerifySlice['next'] | undefined; after !== null; ) {
+      const event = { command: 'archive verify', tenant: name, from, to, after };
+      const slice: VerifySlice = await functions.invoke('operator', event);
+      total.objects += slice.objects;
+      total.samples += slice.samples;
+      total.bytes += slice.bytes;
+      differences.push(...slice.differences.map((difference) => ({ tenant: name, ...difference })));
+      after = slice.next;
+      if (after !== null) progress(`${total.objects} objects read, ${differences.length} differ`);
+    }
+  return { ...total, differences };
+}
+
+export function verifyText({ objects, samples, bytes, differences }: VerifyResult): string {
+  const read = `${objects} objects, ${samples} samples, ${bytes} bytes read back`;
+  if (differences.length === 0) return `${read}: all as the manifest says`;
+  const rows = differences.map(({ tenant, day, partition, key, problem }) => [
+    tenant,
+    day,
+    String(partition),
+    key,
+    problem,
+  ]);
+  return `${read}\n\n${table(['tenant', 'day', 'partition', 'object', 'problem'], rows)}`;
+}
+
+/** @throws {OperatorError} when an object differs, so that the command ends with 1 */
+export function requireSame({ differences }: VerifyResult): void {
+  if (differences.length > 0)
+    throw new OperatorError(
+      `${differences.length} objects of the archive are not what the manifest says: restore the bucket's former versions of ` +
+        'them (infra/README.md), or open their days while the warm tier still has them',
+    );
+}

@@ -1,0 +1,34 @@
+import { CorruptChunkError } from '../codec';
+import { MalformedBytesError } from '../model/bytes';
+import { CorruptArchiveError } from './archive-format';
+import { type ColdTier, ObjectChangedError } from './cold-tier';
+import type { ArchivedPart } from './manifest';
+
+/** Errors of bytes that are not what was written. */
+const CORRUPT = [CorruptArchiveError, CorruptChunkError, MalformedBytesError, RangeError];
+
+/**
+ * Reads an object back, every byte, and compares it with the manifest's entry: its ETag and size, its number of samples, and
+ * the checksums and counts of its own index.
+ *
+ * @returns what differs; undefined when nothing does
+ */
+export async function verifyObject(
+  cold: ColdTier,
+  { key, etag, bytes, samples }: ArchivedPart,
+): Promise<string | undefined> {
+  try {
+    const object = await cold.open(key);
+    if (object === undefined) return 'there is no such object';
+    if (object.etag !== etag) return `ETag ${object.etag}, the manifest says ${etag}`;
+    if (object.bytes !== bytes) return `${object.bytes} bytes, the manifest says ${bytes}`;
+    const held = object.reader.chunks.reduce((sum, chunk) => sum + chunk.samples, 0);
+    if (held !== samples) return `${held} samples, the manifest says ${samples}`;
+    await object.reader.verify();
+    return undefined;
+  } catch (error) {
+    if (error instanceof ObjectChangedError) return 'it was replaced while it was read';
+    if (CORRUPT.some((kind) => error instanceof kind)) return (error as Error).message;
+    throw error;
+  }
+}

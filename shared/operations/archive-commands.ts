@@ -1,0 +1,171 @@
+import { isOpen, type ManifestDay, sizeOf } from '../cold/manifest';
+import { verifyObject } from '../cold/verify';
+
+import { type ArchiveVersion, FORMATS } from '../model/formats';
+
+import { type Day, maxPartitions, type PartitionRef } from '../model/placement';
+import { formatToWrite } from '../platform/environment';
+import { bucketKeys } from '../platform/keys';
+import type { Tenant } from '../tenancy/tenants';
+import type { OperatorDependencies } from './operator-dependencies';
+import type { OperatorCommand } from './operator-event';
+import { requireTenant } from './tenant-commands';
+
+/** Where a slice of work ended: the next one begins after it. */
+export interface ArchiveCursor {
+  readonly partition: number;
+  readonly day: Day;
+}
+
+/** Some partition-days of a tenant; `next` is where to go on, null at the end. */
+export interface ReopenSlice {
+  /** Partition-days whose objects are of a former format. */
+  readonly days: number;
+  readonly samples: number;
+  readonly bytes: number;
+  readonly next: ArchiveCursor | null;
+}
+
+/** An object that is not what the manifest says. */
+export interface ObjectDifference {
+  readonly partition: number;
+  readonly day: Day;
+  readonly key: string;
+  readonly problem: string;
+}
+
+export interface VerifySlice {
+  readonly objects: number;
+  readonly samples: number;
+  readonly bytes: number;
+  readonly differences: readonly ObjectDifference[];
+  readonly next: ArchiveCursor | null;
+}
+
+/** What SQL needs to know of a tenant's archive. */
+export interface ArchivePlace {
+  readonly bucket: string;
+  /** Keys of the objects that every tool reads begin with this, before `tenant=`. */
+  readonly prefix: string;
+  readonly tenant: string;
+  readonly tenantId: string;
+  /** Of the objects in the manifest; undefined when nothing is archived. */
+  readonly firstDay: Day | undefined;
+}
+
+/**
+ * Opens the days whose objects are of a former format, so that the archiver writes them again. A day that was rewritten since
+ * is of the new format, so that the command may be repeated at any time.
+ */
+export async function reopenArchive(
+  dependencies: OperatorDependencies,
+  { tenant: name, after, dryRun }: OperatorCommand<'archive reopen'>,
+  hasTime: () => boolean,
+): Promise<ReopenSlice> {
+  const { manifest } = dependencies.read;
+  const tenant = await requireTenant(dependencies.tenants, name);
+  const version = formatToWrite(FORMATS.archive.writes, dependencies.stage.archiveFormat);
+  const total = { days: 0, samples: 0, bytes: 0 };
+  const next = await eachArchivedDay(dependencies, tenant, after, hasTime, async (ref, entry) => {
+    if (isOpen(entry) || !isFormer(entry, tenant, version)) return;
+    if (!dryRun) await manifest.announce(ref, entry.day);
+    const { samples, bytes } = sizeOf(entry.archived!);
+    total.days++;
+    total.samples += samples;
+    total.bytes += bytes;
+  });
+  return { ...total, next };
+}
+
+function isFormer({ archived }: ManifestDay, { id }: Tenant, version: ArchiveVersion): boolean {
+  const prefix = bucketKeys.archiveOf(id, version);
+  return archived!.parts.some(({ key }) => !key.startsWith(prefix));
+}
+
+/** Reads a tenant's objects back, every byte, and compares them with the manifest. Changes nothing. */
+export async function verifyArchive(
+  dependencies: OperatorDependencies,
+  { tenant: name, after, from, to }: OperatorCommand<'archive verify'>,
+  hasTime: () => boolean,
+): Promise<VerifySlice> {
+  const { cold, manifest } = dependencies.read;
+  const tenant = await requireTenant(dependencies.tenants, name);
+  const total = { objects: 0, samples: 0, bytes: 0 };
+  const differences: ObjectDifference[] = [];
+  const next = await eachArchivedDay(
+    dependencies,
+    tenant,
+    after,
+    hasTime,
+    async (ref, { day, committed }) => {
+      if (day < from || day > to) return;
+      for (let known = committed; ; ) {
+        const entry = await manifest.get(ref, day);
+        const parts = entry?.archived?.parts ?? [];
+        const found: ObjectDifference[] = [];
+        for (const part of parts) {
+          const problem = await verifyObject(cold, part);
+          if (problem !== undefined) found.push({ partition: ref.partition, day, key: part.key, problem });
+        }
+        // The archiver may have written the day again meanwhile.
+        if (found.length > 0 && entry?.committed !== known) {
+          known = entry?.committed;
+          continue;
+        }
+        differences.push(...found);
+        total.objects += parts.length;
+        if (entry?.archived === undefined) return;
+        const { samples, bytes } = sizeOf(entry.archived);
+        total.samples += samples;
+        total.bytes += bytes;
+        return;
+      }
+    },
+  );
+  return { ...total, differences, next };
+}
+
+export async function archivePlace(
+  dependencies: OperatorDependencies,
+  { tenant: name }: OperatorCommand<'archive place'>,
+): Promise<ArchivePlace> {
+  const tenant = await requireTenant(dependencies.tenants, name);
+  let firstDay: Day | undefined;
+  await eachArchivedDay(
+    dependencies,
+    tenant,
+    null,
+    () => true,
+    async (_, { day }) => {
+      if (firstDay === undefined || day < firstDay) firstDay = day;
+    },
+  );
+  const [version] = FORMATS.archive.writes;
+  const prefix = bucketKeys.archiveOf(tenant.id, version).split('tenant=')[0]!;
+  return { bucket: dependencies.bucket, prefix, tenant: name, tenantId: tenant.id, firstDay };
+}
+
+/**
+ * Works on a tenant's archived days, partition by partition.
+ *
+ * @param after where an earlier slice ended
+ * @returns where this one ended because time was up; null at the end
+ */
+async function eachArchivedDay(
+  { read: { manifest } }: OperatorDependencies,
+  { id: tenantId, placement }: Tenant,
+  after: ArchiveCursor | null,
+  hasTime: () => boolean,
+  work: (ref: PartitionRef, entry: ManifestDay) => Promise<void>,
+): Promise<ArchiveCursor | null> {
+  for (let partition = after?.partition ?? 0; partition < maxPartitions(placement); partition++) {
+    const ref = { tenantId, partition };
+    for (const entry of await manifest.days(ref, '1970-01-01', '9999-12-31')) {
+      const { day, archived } = entry;
+      if (archived === undefined || (partition === after?.partition && day <= after.day)) continue;
+      await work(ref, entry);
+      if (!hasTime()) return { partition, day };
+    }
+  }
+  return null;
+}
