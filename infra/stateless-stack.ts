@@ -7,6 +7,7 @@ import { Canary } from './functions/canary';
 import { Deleter } from './functions/deleter';
 import { everyFunction } from './functions/every-function';
 import { Flusher } from './functions/flusher';
+import { Importer } from './functions/importer';
 import { Ingester } from './functions/ingester';
 import { Operator } from './functions/operator';
 import { Page } from './functions/page';
@@ -42,6 +43,7 @@ export class StatelessStack extends Stack {
     const archiver = new Archiver(functions, 'Archiver', shared);
     new Operator(functions, 'Operator', shared);
     new Deleter(functions, 'Deleter', shared);
+    new Importer(functions, 'Importer', shared);
     const query = new Query(functions, 'Query', shared);
     const registry = new Registry(functions, 'Registry', shared);
     const page = new Page(functions, 'Page', shared);

@@ -3,6 +3,7 @@ import { archiveCommand } from './ops/archive';
 import { costCommand } from './ops/cost';
 import { deleteCommand } from './ops/delete';
 import { drainCommand } from './ops/drain';
+import { importCommand } from './ops/import';
 import { OperatorError } from './ops/invoke';
 import { keyCommands } from './ops/keys';
 import { quarantineCommands } from './ops/quarantine';
@@ -21,6 +22,7 @@ const commands = [
   smokeCommand(),
   archiveCommand(),
   whereCommand(),
+  importCommand(),
   deleteCommand(),
   replayCommand(),
   quarantineCommands(),

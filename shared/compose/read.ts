@@ -7,6 +7,7 @@ import { settings, variable } from '../platform/environment';
 import { ENV } from '../platform/names';
 import type { ReadDependencies } from '../query/read';
 import { UnarchivedDays } from '../query/unarchived-days';
+import { Imports } from '../recovery/imports';
 import { LossWatch } from '../recovery/loss-watch';
 import { RecoveryTable } from '../recovery/recovery-table';
 import { Tenants } from '../tenancy/tenants';
@@ -36,6 +37,7 @@ export function readDependencies(times: CallTimes): ReadDependencies & { readonl
       lanes: flusherLanes,
       now: Date.now,
     }),
+    imports: new Imports(meta),
     maxSampleAgeMs,
     now: Date.now,
     tenants,

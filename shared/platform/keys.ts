@@ -39,6 +39,7 @@ import { BUCKET_PREFIX } from './names';
  *     pk manifest#tenant#partition     sk day                           what is archived
  *     pk directory#tenant#source       sk day                           where a source's series lie in the day's object
  *     pk hosts#tenant                  sk host id                       a host; other documents likewise, by their kind
+ *     pk imports#tenant                sk until                         until when samples of any age arrived
  *     pk usage#tenant                  sk day, series or hosts          counters of a day; number of series or hosts
  *     pk minute#tenant                 sk budget#minute since epoch     use of a budget
  *     pk keys#tenant                   sk rights#slot                   an API key, as its tenant lists it
@@ -221,6 +222,8 @@ export const metaKeys = {
 
   manifestDays: ({ tenantId, partition }: PartitionRef) => `manifest#${tenantId}#${partitionText(partition)}`,
   manifest: (ref: PartitionRef, day: Day): ItemKey => itemKey(metaKeys.manifestDays(ref), day),
+
+  imports: (tenantId: Id): ItemKey => itemKey(`imports#${tenantId}`, 'until'),
 
   recovery: RECOVERY,
   loss: itemKey(RECOVERY, 'loss'),

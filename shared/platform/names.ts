@@ -44,6 +44,7 @@ export const FUNCTIONS = [
   'page',
   'operator',
   'deleter',
+  'importer',
   'replayer',
   'recovery',
   'canary',

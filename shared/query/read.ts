@@ -24,6 +24,7 @@ import {
 } from '../model/placement';
 import type { LocatedBlock, Selection, TimeRange } from '../model/selection';
 import { mapLimited } from '../platform/concurrency';
+import type { Imports } from '../recovery/imports';
 import type { LossWatch } from '../recovery/loss-watch';
 import type { Tenant } from '../tenancy/tenants';
 import { readWarm } from '../warm/read';
@@ -43,7 +44,8 @@ export interface ReadDependencies {
   readonly directory: Directory;
   readonly unarchived: UnarchivedDays;
   readonly losses: Pick<LossWatch, 'missingSince'>;
-  /** A sample is at most this much older than its arrival, ms. */
+  readonly imports: Pick<Imports, 'untilMs'>;
+  /** A sample that was not imported is at most this much older than its arrival, ms. */
   readonly maxSampleAgeMs: number;
   readonly now: () => number;
 }
@@ -270,11 +272,15 @@ function partitionsOf(read: ReadContext, days: readonly { readonly day: Day }[])
 
 /** Samples of the range that arrived since then may be missing from memory; undefined when none are. */
 async function missingSince(
-  { losses, selection: { range }, maxSampleAgeMs }: ReadContext,
+  { losses, imports, tenant, selection: { range }, maxSampleAgeMs }: ReadContext,
   marks: readonly PartitionMark[],
 ): Promise<number | undefined> {
   const since = await mapLimited(marks, PARALLEL, ({ ref, ...mark }) => losses.missingSince(ref, mark));
-  const missing = since.filter((ms) => ms !== undefined).filter((ms) => range.toMs > ms - maxSampleAgeMs);
+  const all = since.filter((ms) => ms !== undefined);
+  if (all.length === 0) return undefined;
+  // Asked only while memory lacks something: imported samples may be of any age.
+  const importedMs = await imports.untilMs(tenant.id);
+  const missing = all.filter((ms) => importedMs >= ms || range.toMs > ms - maxSampleAgeMs);
   return missing.length === 0 ? undefined : Math.min(...missing);
 }
 

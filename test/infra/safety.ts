@@ -22,7 +22,7 @@ const STORES = [
 ];
 
 /** Functions that call AWS outside the VPC, or need nothing in it. */
-const OUTSIDE = ['post', 'archiver', 'registry', 'deleter', 'recovery', 'canary'] as const;
+const OUTSIDE = ['post', 'archiver', 'registry', 'deleter', 'importer', 'recovery', 'canary'] as const;
 
 /** Without one of these, customers would be the first to notice a loss. */
 const ALARMS = [

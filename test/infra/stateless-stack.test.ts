@@ -106,6 +106,7 @@ describe('functions', () => {
     ['page', []],
     ['operator', ['WARM_TABLE', 'META_TABLE', 'BUCKET', 'REDIS_URL']],
     ['deleter', ['STREAM_NAME', 'META_TABLE']],
+    ['importer', ['STREAM_NAME', 'META_TABLE']],
     ['replayer', ['META_TABLE', 'BUCKET', 'REDIS_URL']],
     ['recovery', ['META_TABLE', 'BUCKET', 'STREAM_ARN', 'REPLAYER']],
     ['canary', ['META_TABLE', 'API_URL']],
@@ -232,6 +233,7 @@ describe('rights', () => {
       ],
     ],
     ['deleter', ['kinesis:PutRecords on Stream', ...items('MetaTable', ...read)]],
+    ['importer', ['kinesis:PutRecords on Stream', ...items('MetaTable', ...read, ...write)]],
     [
       'ingester',
       [

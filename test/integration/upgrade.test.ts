@@ -72,7 +72,7 @@ const STRANGERS: Formats = {
   frame: READERS.frame,
   archive: READERS.archive,
 };
-const POSTING = ['post', 'deleter', 'registry'];
+const POSTING = ['post', 'deleter', 'importer', 'registry'];
 const MOVING = ['ingester', 'replayer', 'flusher', 'archiver', 'query'];
 
 class CountingClient extends ApiClient {

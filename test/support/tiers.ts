@@ -15,6 +15,7 @@ import type { Table } from '../../shared/platform/table';
 import { SourceMemo } from '../../shared/query/source-memo';
 import { TenantIndexes } from '../../shared/query/tenant-index';
 import { UnarchivedDays } from '../../shared/query/unarchived-days';
+import { Imports } from '../../shared/recovery/imports';
 import { LossWatch } from '../../shared/recovery/loss-watch';
 import { RecoveryTable } from '../../shared/recovery/recovery-table';
 import { HostLabels } from '../../shared/registry/host-labels';
@@ -55,6 +56,7 @@ export interface Tiers {
   readonly meta: Table;
   readonly tenants: Tenants;
   readonly losses: LossWatch;
+  readonly imports: Imports;
   readonly maxSampleAgeMs: number;
   readonly now: () => number;
   readonly deletedTenants: DeletedTenants;
@@ -138,6 +140,7 @@ export async function startTiers(redisUrl?: string): Promise<Tiers> {
     meta,
     tenants,
     losses: new LossWatch({ hot, table: recovery, tenants, lanes: 1, now: Date.now }),
+    imports: new Imports(meta),
     maxSampleAgeMs: DAY_MS,
     now: Date.now,
     warm: new WarmTier({ client: dynamodb, name: physicalName('Warm') }, 35 * DAY_MS),

@@ -1,0 +1,31 @@
+import { importerDependencies } from '../../shared/compose/importer';
+import { InvalidEventError, parseEvent } from '../../shared/platform/event';
+import { remoteWrite } from '../../shared/protocol/prometheus/remote-write';
+import { MAX_AHEAD_MS } from '../../shared/protocol/protocol';
+import { putRecords } from '../../shared/stream/put';
+import { rowRecords } from '../../shared/stream/row-records';
+import { type ImportResult, importEvent } from './import-event';
+
+const { tenants, imports, kinesis, stream, recordFormat, retentionMs } = importerDependencies();
+
+/**
+ * Puts samples of any age within the retention into the stream, as post does with those of at most `maxSampleAge`. Only
+ * operators may invoke it: no API key can.
+ */
+export async function handler(event: unknown): Promise<ImportResult> {
+  const { tenant: name, body } = parseEvent(importEvent, event);
+  const tenant = await tenants.read(name);
+  if (tenant === undefined) throw new InvalidEventError(`there is no tenant ${name}`);
+  const nowMs = Date.now();
+  const accepts = { nowMs, maxAgeMs: retentionMs };
+  const times = { fromMs: nowMs - retentionMs, toMs: nowMs + MAX_AHEAD_MS };
+  if (body === undefined) return { ...times, samples: 0, refused: 0, reasons: [] };
+  const { sources, samples, dropped } = remoteWrite.parse(Buffer.from(body, 'base64'), accepts, {
+    version: 1,
+  });
+  // Before the samples are in the stream: a read that memory may lack samples of looks for it (DESIGN.md, rule 13).
+  await imports.mark(tenant.id, nowMs);
+  await putRecords(kinesis, stream, rowRecords(tenant, sources, recordFormat));
+  const { invalid, outOfRange, beyond, reasons } = dropped;
+  return { ...times, samples, refused: invalid + outOfRange + beyond, reasons };
+}

@@ -1,0 +1,52 @@
+import { METRIC_NAME } from '../../shared/model/labels';
+import { epochMs, type ImportSample, InvalidFieldError, parseValue } from './import-mapping';
+
+/** A name, or a label's name, and what follows it. */
+const NAME = /[a-zA-Z_:][a-zA-Z0-9_:.]*/y;
+const LABEL = /\s*([a-zA-Z_][a-zA-Z0-9_.]*|"(?:[^"\\]|\\.)*")\s*(?:=\s*"((?:[^"\\]|\\.)*)")?\s*(,|(?=\}))/sy;
+const REST = /\s*(\S+)(?:\s+(-?[0-9.eE+]+))?\s*(?:#.*)?$/y;
+
+/**
+ * Reads a line of OpenMetrics, such as `promtool tsdb dump-openmetrics` and `promtool tsdb dump` write them.
+ *
+ * @returns undefined for a line without a sample
+ * @throws {InvalidFieldError}
+ * @see https://prometheus.io/docs/specs/om/open_metrics_spec/
+ */
+export function sampleOfLine(at: string, line: string): ImportSample | undefined {
+  if (line.trim() === '' || line.startsWith('#')) return undefined;
+  const invalid = (what: string) =>
+    new InvalidFieldError(`${at}: ${what} in ${JSON.stringify(line.slice(0, 120))}`);
+  const labels: [string, string][] = [];
+  NAME.lastIndex = 0;
+  const name = NAME.exec(line)?.[0];
+  if (name !== undefined) labels.push([METRIC_NAME, name]);
+  let end = name?.length ?? 0;
+  if (line[end] === '{') {
+    for (end++; !/\s*\}/y.test(line.slice(end)); ) {
+      LABEL.lastIndex = end;
+      const label = LABEL.exec(line);
+      if (label === null) throw invalid(`no label at character ${end + 1}`);
+      const [all, key, value] = label;
+      if (value !== undefined)
+        labels.push([key!.startsWith('"') ? unescaped(key!.slice(1, -1)) : key!, unescaped(value)]);
+      // A name that needs quotes stands alone among the labels.
+      else if (key!.startsWith('"')) labels.push([METRIC_NAME, unescaped(key!.slice(1, -1))]);
+      else throw invalid(`label ${key} has no value`);
+      end += all.length;
+    }
+    end = line.indexOf('}', end) + 1;
+  }
+  if (!labels.some(([label]) => label === METRIC_NAME)) throw invalid('no name');
+  REST.lastIndex = end;
+  const [, valueText, timeText] = REST.exec(line) ?? [];
+  const value = valueText === undefined ? undefined : parseValue(valueText);
+  if (value === undefined) throw invalid(`value ${valueText ?? ''} is no number`);
+  const timestamp = timeText === undefined ? undefined : epochMs(Number(timeText));
+  if (timestamp === undefined) throw invalid('no timestamp');
+  return { labels: Object.fromEntries(labels), timestamp, value };
+}
+
+function unescaped(text: string): string {
+  return text.replace(/\\(.)/gs, (_, char) => (char === 'n' ? '\n' : char));
+}

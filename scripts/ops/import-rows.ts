@@ -1,0 +1,99 @@
+import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { brotliDecompressSync, createGunzip, gunzipSync, zstdDecompressSync } from 'node:zlib';
+import { parse } from 'csv-parse';
+import { type Compressors, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
+
+/** A row of a file of columns. */
+export interface FileRow {
+  /** `line 12`, or `row 12` of Parquet. */
+  readonly at: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** A line of text. */
+export interface FileLine {
+  readonly at: string;
+  readonly text: string;
+}
+
+const decompressors: Compressors = {
+  GZIP: (bytes) => gunzipSync(bytes),
+  BROTLI: (bytes) => brotliDecompressSync(bytes),
+  ZSTD: (bytes) => zstdDecompressSync(bytes),
+};
+
+function openText(file: string): Readable {
+  const stream = createReadStream(file);
+  if (!file.endsWith('.gz')) return stream;
+  const text = createGunzip();
+  // The reader sees its failure.
+  stream.on('error', (error) => text.destroy(error));
+  return stream.pipe(text);
+}
+
+/** Lines of a file, gzipped if its name ends so. */
+export async function* readLines(file: string): AsyncGenerator<FileLine> {
+  const input = openText(file);
+  let line = 0;
+  let failure: Error | undefined;
+  const lines = createInterface({ input, crlfDelay: Infinity });
+  input.on('error', (error) => {
+    failure = error;
+    lines.close();
+  });
+  for await (const text of lines) yield { at: `line ${++line}`, text };
+  if (failure !== undefined) throw failure;
+}
+
+/** Rows of CSV whose first line names the columns. */
+export async function* readCsv(file: string): AsyncGenerator<FileRow> {
+  const parser = parse({ columns: true, bom: true, info: true, skip_empty_lines: true, trim: true });
+  const text = openText(file);
+  text.on('error', (error) => parser.destroy(error));
+  for await (const { record, info } of text.pipe(parser))
+    yield { at: `line ${info.lines}`, fields: record as Record<string, unknown> };
+}
+
+/** Objects of a file of one JSON object a line. */
+export async function* readNdjson(file: string): AsyncGenerator<FileRow> {
+  for await (const { at, text } of readLines(file)) {
+    if (text.trim() === '') continue;
+    let fields: unknown;
+    try {
+      fields = JSON.parse(text);
+    } catch (cause) {
+      throw new SyntaxError(`${at}: ${(cause as Error).message}`, { cause });
+    }
+    if (typeof fields !== 'object' || fields === null || Array.isArray(fields))
+      throw new SyntaxError(`${at}: ${text.slice(0, 80)} is no JSON object`);
+    yield { at, fields: fields as Record<string, unknown> };
+  }
+}
+
+/** Rows of Parquet, of which one row group at a time is in memory. */
+export async function* readParquet(path: string): AsyncGenerator<FileRow> {
+  const handle = await open(path);
+  try {
+    const { size: byteLength } = await handle.stat();
+    const file = {
+      byteLength,
+      slice: async (start: number, end = byteLength) => {
+        const bytes = new Uint8Array(end - start);
+        await handle.read(bytes, 0, bytes.length, start);
+        return bytes.buffer;
+      },
+    };
+    const metadata = await parquetMetadataAsync(file);
+    let rowStart = 0;
+    for (const { num_rows } of metadata.row_groups) {
+      const rowEnd = rowStart + Number(num_rows);
+      const rows = await parquetReadObjects({ file, metadata, compressors: decompressors, rowStart, rowEnd });
+      for (const fields of rows) yield { at: `row ${++rowStart}`, fields };
+    }
+  } finally {
+    await handle.close();
+  }
+}

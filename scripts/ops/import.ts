@@ -1,0 +1,321 @@
+import { hash } from 'node:crypto';
+import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Command, Option } from 'commander';
+import type { ImportResult } from '../../functions/importer/import-event';
+import { type CommonOptions, command, progress, run } from './command';
+import { ImportBatch, seriesKey } from './import-batch';
+import { type ImportSample, InvalidFieldError, parseMapping, samplesOfRow } from './import-mapping';
+import { sampleOfLine } from './import-openmetrics';
+import { type FileRow, readCsv, readLines, readNdjson, readParquet } from './import-rows';
+import { type Functions, OperatorError } from './invoke';
+import { InvalidValueError } from './option-values';
+
+const FORMATS = ['parquet', 'csv', 'ndjson', 'openmetrics'] as const;
+type Format = (typeof FORMATS)[number];
+
+export interface ImportOptions {
+  readonly file: string;
+  readonly tenant: string;
+  /** @default by the file's name */
+  readonly format?: Format;
+  readonly map: readonly string[];
+  readonly skipInvalid?: boolean;
+  readonly dryRun?: boolean;
+  /** Samples a second. */
+  readonly rate: number;
+  readonly restart?: boolean;
+  /** Samples of one invocation. */
+  readonly batchSamples?: number;
+}
+
+export interface ImportTotals {
+  readonly rows: number;
+  /** Samples sent, or with a dry run those that would be. */
+  readonly samples: number;
+  readonly series: number;
+  /** First and last times of the samples, ISO. */
+  readonly from: string | undefined;
+  readonly to: string | undefined;
+  /** Samples left out, by reason, each with its first example. */
+  readonly refused: Readonly<Record<string, { readonly samples: number; readonly first: string }>>;
+  /** Rows that an earlier run had sent. */
+  readonly resumedAtRow: number;
+  readonly isDryRun: boolean;
+}
+
+/** How far a run came, beside its file. */
+interface Checkpoint {
+  /** Of the file's size and time, and of the options that decide what is sent. */
+  readonly of: string;
+  readonly rows: number;
+  readonly isDone: boolean;
+}
+
+const PROGRESS_MS = 5_000;
+/** Tries of one batch while the stream or the function is not available, and the first delay between two. */
+const TRIES = 6;
+const DELAY_MS = 500;
+/** Counted series; beyond, more are only said to be there. */
+const MAX_COUNTED = 5_000_000;
+
+function parseRate(text: string): number {
+  const rate = Number(text);
+  if (!Number.isInteger(rate) || rate < 1)
+    throw new InvalidValueError('Give a whole number of samples a second.');
+  return rate;
+}
+
+/** `ops import`. */
+export function importCommand(): Command {
+  return command('import', 'write history into the stream, however old: Parquet, CSV, NDJSON or OpenMetrics')
+    .requiredOption('--file <path>', 'the file; .csv, .ndjson and OpenMetrics may be gzipped (.gz)')
+    .option('--tenant <name>', 'the tenant that gets the samples', 'default')
+    .addOption(new Option('--format <format>', "the file's format (default: by its name)").choices(FORMATS))
+    .option(
+      '--map <field=column>',
+      'which column is what; may be repeated (see below)',
+      (value: string, all: string[]) => [...all, value],
+      [] as string[],
+    )
+    .option('--rate <n>', 'at most so many samples a second', parseRate, 20_000)
+    .option(
+      '--skip-invalid',
+      'leave rows out that cannot be read, and count them, instead of ending at the first',
+    )
+    .option('--restart', 'begin anew, although an earlier run got further')
+    .option('--dry-run', 'read the whole file and say what would be sent, refused and why; send nothing')
+    .addHelpText(
+      'after',
+      `
+Columns. time, name and value are found by the names that our archive, Prometheus and Timestream's UNLOAD give them; every
+other column is a label. --map says else:
+  time=COLUMN  name=COLUMN  value=COLUMN   where they are; a value may be in one of several columns
+  labels=COLUMN                            a JSON object of labels
+  metric:NAME=COLUMN                       a metric in a column of its own; repeated for wide rows
+  label:NAME=COLUMN                        a label of another name
+  const:NAME=TEXT                          a label that every sample has; const:__name__=TEXT is the metric
+  ignore=COLUMN                            no label
+Samples with the label host lie with that host, and a host's page shows them if it is the host's id.
+
+Later wins: an imported value takes the place of what was posted for its series and time. The run notes how far it came in
+FILE.import.json; repeated, it goes on there. A batch that is sent twice changes nothing.`,
+    )
+    .action((options: CommonOptions & ImportOptions) =>
+      run(options, (functions) => importFile(functions, options, progress), importText),
+    );
+}
+
+/**
+ * Sends a file's samples, batch by batch, and notes after each how far it came.
+ *
+ * @throws {OperatorError}
+ */
+export async function importFile(
+  functions: Pick<Functions, 'invoke'>,
+  options: ImportOptions,
+  progress: (line: string) => void,
+): Promise<ImportTotals> {
+  const { file, tenant, dryRun = false, skipInvalid = false, rate } = options;
+  if (!existsSync(file)) throw new OperatorError(`there is no file ${file}`);
+  const accepted = await functions.invoke<ImportResult>('importer', { tenant });
+  const of = identityOf(options);
+  const kept = dryRun || options.restart ? undefined : readCheckpoint(file, of);
+  if (kept?.isDone) throw new OperatorError(`${file} is imported already; --restart imports it again`);
+  const total = new Totals(accepted, kept?.rows ?? 0, dryRun);
+  let batch = new ImportBatch(options.batchSamples);
+  let beganMs = performance.now();
+  let toldMs = beganMs;
+  const send = async () => {
+    if (batch.samples > 0 && !dryRun) {
+      const body = Buffer.from(batch.encode()).toString('base64');
+      const { refused, reasons } = await invokeAgain(functions, { tenant, body });
+      total.refuse(reasons[0] ?? 'the importer left them out', refused, reasons[0] ?? '');
+      total.samples -= refused;
+      await sleep(Math.max(0, beganMs + (1000 * batch.samples) / rate - performance.now()));
+    }
+    if (!dryRun) writeCheckpoint(file, { of, rows: total.rows, isDone: false });
+    batch = new ImportBatch(options.batchSamples);
+    beganMs = performance.now();
+    if (beganMs - toldMs < PROGRESS_MS) return;
+    toldMs = beganMs;
+    progress(`${total.rows} rows read, ${total.samples} samples ${dryRun ? 'found' : 'sent'}`);
+  };
+  try {
+    for await (const samplesOf of rowsOf(file, options)) {
+      if (total.rows++ < total.resumedAtRow) continue;
+      let samples: readonly ImportSample[] = [];
+      try {
+        samples = samplesOf();
+      } catch (error) {
+        if (!(skipInvalid && error instanceof InvalidFieldError)) throw error;
+        total.refuse('cannot be read', 1, error.message);
+      }
+      for (const sample of samples) {
+        const key = seriesKey(sample.labels);
+        if (total.take(key, sample)) batch.add(key, sample);
+      }
+      // Whole rows, as a checkpoint counts them.
+      if (batch.isFull) await send();
+    }
+    await send();
+  } catch (error) {
+    if (error instanceof OperatorError) throw error;
+    const resume =
+      dryRun || total.rows === 0 ? '' : '; what was sent before is kept, repeat the command to go on';
+    throw new OperatorError(`${file}: ${(error as Error).message}${resume}`, { cause: error });
+  }
+  if (!dryRun) writeCheckpoint(file, { of, rows: total.rows, isDone: true });
+  return total.result();
+}
+
+class Totals {
+  rows = 0;
+  samples = 0;
+  private fromMs = Number.POSITIVE_INFINITY;
+  private toMs = Number.NEGATIVE_INFINITY;
+  private readonly series = new Set<string>();
+  private readonly refused: Record<string, { samples: number; first: string }> = {};
+
+  constructor(
+    private readonly accepted: Pick<ImportResult, 'fromMs' | 'toMs'>,
+    readonly resumedAtRow: number,
+    private readonly isDryRun: boolean,
+  ) {}
+
+  /** Counts a sample. Returns whether its time is accepted. */
+  take(key: string, { timestamp }: ImportSample): boolean {
+    const { fromMs, toMs } = this.accepted;
+    const text = () => `${isoOf(timestamp)} of ${key.slice(0, 200)}`;
+    if (timestamp < fromMs) this.refuse(`older than the retention, before ${isoOf(fromMs)}`, 1, text);
+    else if (timestamp > toMs) this.refuse(`more than a day ahead, after ${isoOf(toMs)}`, 1, text);
+    else {
+      this.samples++;
+      if (timestamp < this.fromMs) this.fromMs = timestamp;
+      if (timestamp > this.toMs) this.toMs = timestamp;
+      // Of a large file, hashes take less than keys.
+      if (this.series.size < MAX_COUNTED) this.series.add(hash('sha1', key, 'base64').slice(0, 12));
+      return true;
+    }
+    return false;
+  }
+
+  refuse(reason: string, samples: number, first: string | (() => string)): void {
+    if (samples === 0) return;
+    const known = this.refused[reason];
+    if (known === undefined)
+      this.refused[reason] = { samples, first: typeof first === 'string' ? first : first() };
+    else known.samples += samples;
+  }
+
+  result(): ImportTotals {
+    const { rows, samples, series, refused, resumedAtRow, isDryRun, fromMs, toMs } = this;
+    const [from, to] = samples === 0 ? [] : [isoOf(fromMs), isoOf(toMs)];
+    return { rows, samples, series: series.size, from, to, refused, resumedAtRow, isDryRun };
+  }
+}
+
+/** A file's rows; each gives its samples when it is asked, so that rows that were sent before are not looked at. */
+async function* rowsOf(
+  file: string,
+  { format = formatOf(file), map }: ImportOptions,
+): AsyncGenerator<() => readonly ImportSample[]> {
+  if (format === 'openmetrics') {
+    for await (const { at, text } of readLines(file))
+      yield () => {
+        const sample = sampleOfLine(at, text);
+        return sample === undefined ? [] : [sample];
+      };
+    return;
+  }
+  const readers: Record<Exclude<Format, 'openmetrics'>, (file: string) => AsyncGenerator<FileRow>> = {
+    parquet: readParquet,
+    csv: readCsv,
+    ndjson: readNdjson,
+  };
+  const mapping = parseMapping(map);
+  for await (const { at, fields } of readers[format](file)) yield () => samplesOfRow(at, fields, mapping);
+}
+
+function formatOf(file: string): Format {
+  const [, extension] = /\.([a-z]+)(?:\.gz)?$/i.exec(file) ?? [];
+  switch (extension?.toLowerCase()) {
+    case 'parquet':
+      return 'parquet';
+    case 'csv':
+      return 'csv';
+    case 'ndjson':
+    case 'jsonl':
+      return 'ndjson';
+    case 'om':
+    case 'txt':
+    case 'prom':
+      return 'openmetrics';
+    default:
+      throw new OperatorError(`${file}: its name tells no format; give --format ${FORMATS.join(', ')}`);
+  }
+}
+
+/** @throws {OperatorError} when the function cannot be reached for half a minute */
+async function invokeAgain(functions: Pick<Functions, 'invoke'>, event: object): Promise<ImportResult> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await functions.invoke<ImportResult>('importer', event);
+    } catch (error) {
+      if (!(error instanceof OperatorError) || tries === TRIES) throw error;
+      await sleep(DELAY_MS * 2 ** tries * (0.5 + Math.random() / 2));
+    }
+  }
+}
+
+function identityOf({ file, tenant, format, map }: ImportOptions): string {
+  const { size, mtimeMs } = statSync(file);
+  return hash('sha256', JSON.stringify([size, mtimeMs, tenant, format, map]));
+}
+
+function checkpointOf(file: string): string {
+  return `${file}.import.json`;
+}
+
+/** @throws {OperatorError} when it is of another file or other options */
+function readCheckpoint(file: string, of: string): Checkpoint | undefined {
+  const path = checkpointOf(file);
+  if (!existsSync(path)) return undefined;
+  const checkpoint: Checkpoint = JSON.parse(readFileSync(path, 'utf8'));
+  if (checkpoint.of === of) return checkpoint;
+  throw new OperatorError(
+    `${path} is of an import with other options, or of a file that has changed since; --restart begins anew`,
+  );
+}
+
+function writeCheckpoint(file: string, checkpoint: Checkpoint): void {
+  const path = checkpointOf(file);
+  writeFileSync(`${path}.tmp`, JSON.stringify(checkpoint));
+  renameSync(`${path}.tmp`, path);
+}
+
+function isoOf(ms: number): string {
+  const date = new Date(ms);
+  return Number.isNaN(date.getTime()) ? `${ms} ms` : date.toISOString();
+}
+
+function importText({
+  rows,
+  samples,
+  series,
+  from,
+  to,
+  refused,
+  resumedAtRow,
+  isDryRun,
+}: ImportTotals): string {
+  const count = series === MAX_COUNTED ? `at least ${series}` : String(series);
+  const span = from === undefined ? '' : `, from ${from} to ${to}`;
+  const resumed = resumedAtRow > 0 ? ` (the first ${resumedAtRow} by an earlier run)` : '';
+  return [
+    `${rows} rows${resumed}: ${samples} samples of ${count} series${span} ${isDryRun ? 'would be sent' : 'sent'}`,
+    ...Object.entries(refused).map(
+      ([reason, { samples, first }]) => `refused ${samples}: ${reason}; the first: ${first}`,
+    ),
+  ].join('\n');
+}

@@ -1,0 +1,120 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { archive } from '../../scripts/ops/archive';
+import { drain } from '../../scripts/ops/drain';
+import { type ImportOptions, importFile } from '../../scripts/ops/import';
+import { Functions } from '../../scripts/ops/invoke';
+import { Client } from '../support/client';
+import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { temporaryDir } from '../support/temporary-dir';
+import { until } from '../support/until';
+
+const DAY = 86_400;
+const now = Math.floor(Date.now() / 60_000) * 60;
+
+describe('ops import', () => {
+  let stack: LocalStack;
+  let client: Client;
+  let functions: Functions;
+  let folder: string;
+  let host: string;
+
+  beforeAll(async () => {
+    stack = await startLocalStack({ settings: { window: '1h', retention: '800d' } });
+    client = new Client(stack.url, stack.apiKey);
+    functions = new Functions(stack.url);
+    folder = temporaryDir();
+    host = await client.createHost('imported');
+  }, 180_000);
+
+  afterAll(async () => {
+    functions?.close();
+    rmSync(folder, { recursive: true, force: true });
+    await stack?.stop();
+  }, 60_000);
+
+  /** Invokes functions until some calls were made. */
+  const interrupted = (after: number): Pick<Functions, 'invoke'> => {
+    let calls = 0;
+    return {
+      invoke: async (name, payload) => {
+        if (++calls > after) throw new Error('interrupted');
+        return functions.invoke(name, payload);
+      },
+    };
+  };
+  const load = (
+    file: string,
+    options: Partial<ImportOptions> = {},
+    through: Pick<Functions, 'invoke'> = functions,
+  ) => importFile(through, { file, tenant: 'default', map: [], rate: 1e9, ...options }, () => {});
+  /** Samples as they are stored, of times in seconds, both included. */
+  const read = async (name: string, from: number, to: number): Promise<[number, number][]> => {
+    const path = `/api/v1/hosts/${host}/metrics?name=${name}&from=${from}&to=${to}`;
+    const { times, series } = await client.json<{
+      times: number[];
+      series: { name: string; values: number[] }[];
+    }>('GET', path);
+    return times.map((time, i) => [time / 1000, series[0]!.values[i]!]);
+  };
+
+  test('brings two years of a file, interrupted and resumed, exact through every tier', async () => {
+    // A sample each five days and one hour, so that all lie in windows and days of their own.
+    const times = Array.from({ length: 150 }, (_, i) => now - 760 * DAY + i * (5 * DAY + 3600));
+    const rows = times.map((time, i) => `${new Date(time * 1000).toISOString()},${host},m,${i + 0.1 + 0.2}`);
+    const file = join(folder, 'history.csv');
+    writeFileSync(file, `time,host,name,value\n${rows.join('\n')}\n`);
+    const options = { batchSamples: 40 };
+    expect(await load(file, { ...options, dryRun: true })).toMatchObject({
+      samples: 150,
+      series: 1,
+      refused: {},
+    });
+    // The first call asks which times are accepted.
+    await expect(load(file, options, interrupted(3))).rejects.toThrow(
+      'interrupted; what was sent before is kept',
+    );
+    expect(await load(file, options)).toMatchObject({ samples: 70, resumedAtRow: 80 });
+
+    const expected = times.map((time, i) => [time, i + 0.1 + 0.2]);
+    const all = () => read('m', times[0]!, now);
+    await until('every sample in memory', all, (found) => found.length === times.length, 30_000);
+    expect(await all()).toEqual(expected);
+    await drain(functions, () => {});
+    expect(await all()).toEqual(expected);
+    expect((await archive(functions, { before: 8.64e15, purge: true }, () => {})).archived).toBe(150);
+    expect(await all()).toEqual(expected);
+
+    // Later wins, in a day that is archived.
+    const correction = join(folder, 'correction.ndjson');
+    const corrected = { time: times[0], host, name: 'm', value: -1 };
+    writeFileSync(correction, JSON.stringify(corrected));
+    await load(correction);
+    const isCorrected = (found: [number, number][]) => found[0]?.[1] === -1;
+    await until('the correction', () => read('m', times[0]!, times[0]! + 60), isCorrected, 30_000);
+    await drain(functions, () => {});
+    expect((await archive(functions, { before: 8.64e15, purge: true }, () => {})).archived).toBe(1);
+    expect(await all()).toEqual([[times[0], -1], ...expected.slice(1)]);
+  }, 120_000);
+
+  test('is not for API keys: post refuses what is older than maxSampleAge', async () => {
+    await client.post([{ hostId: host, name: 'old', time: now - 30 * DAY, value: 1 }]);
+    await client.post([{ hostId: host, name: 'old', time: now, value: 2 }]);
+    await until(
+      'the new one',
+      () => read('old', now, now + 60),
+      ({ length }) => length > 0,
+      30_000,
+    );
+    expect(await read('old', now - 31 * DAY, now - 29 * DAY)).toEqual([]);
+    const response = await fetch(
+      new URL('/2015-03-31/functions/heterotsdb-local-importer/invocations', stack.url),
+      {
+        method: 'POST',
+        headers: { 'x-api-key': stack.apiKey },
+        body: '{"tenant":"default"}',
+      },
+    );
+    expect(response.status).toBeGreaterThanOrEqual(400);
+  });
+});
