@@ -27,6 +27,11 @@ export type RequestPools = ReadonlyMap<SourceRows, PooledSource>;
 
 const OWN = 'own';
 
+interface KnownPlace {
+  readonly tenantId: Id;
+  readonly place: PooledSource | typeof OWN;
+}
+
 /**
  * The pools of sources that were posted.
  *
@@ -40,6 +45,8 @@ export class Pools {
     64_000_000,
     (_, key) => key.length + 100,
   );
+  /** The same, by labels, which protocols share among requests: without a text of them for each. */
+  private readonly byLabels = new WeakMap<Labels, KnownPlace>();
   private ordinals = 0;
 
   constructor(private readonly table: Pick<PoolTable, 'find' | 'join'>) {}
@@ -51,10 +58,19 @@ export class Pools {
     for (const rows of sources) {
       const [source] = rows;
       if (!mayBePooled(source)) continue;
+      const known = this.byLabels.get(source);
+      if (known?.tenantId === tenantId) {
+        if (known.place !== OWN) pooled.set(rows, known.place);
+        continue;
+      }
       const key = sourceKeyOf(tenantId, source);
       const place = this.places.get(key);
-      if (place === undefined) unknown.set(sourceIdOf(tenantId, source), { key, rows });
-      else if (place !== OWN) pooled.set(rows, place);
+      if (place === undefined) {
+        unknown.set(sourceIdOf(tenantId, source), { key, rows });
+        continue;
+      }
+      this.byLabels.set(source, { tenantId, place });
+      if (place !== OWN) pooled.set(rows, place);
     }
     if (unknown.size === 0) return pooled;
     const found = new Map<Id, SourcePlace>(await this.table.find(tenantId, [...unknown.keys()]));
@@ -112,6 +128,8 @@ export class PoolRows {
 
   rows(): SourceRow[] {
     return Array.from(this.byTime, ([timestamp, all]) => {
+      const only = all.length === 1 ? all[0] : undefined;
+      if (only !== undefined) return { timestamp, columns: joinedColumns(all), values: only.row.values };
       const values = new BigUint64Array(all.reduce((sum, { row }) => sum + row.values.length, 0));
       let at = 0;
       for (const { row } of all) {

@@ -23,9 +23,12 @@ export interface GroupRow {
   readonly values: Uint8Array;
 }
 
-/** Bytes of layouts that the rows of a request may bear although they have less than {@link MIN_FRACTION} of the series. */
+/** What the unions of one request may cost. */
 export interface Allowance {
+  /** Bytes of layouts that rows may bear although they have less than {@link MIN_FRACTION} of the series. */
   bytes: number;
+  /** Series of unions that are looked up, and encoded again, where rows have new ones. */
+  series: number;
 }
 
 const MIN_FRACTION = 1 / 4;
@@ -97,13 +100,15 @@ export class SourceUnion {
   /**
    * Splits a row into the union's groups, which grow by the row's new series.
    *
-   * @returns undefined when the row is to have layouts of its own: it is a small part of the union and the allowance is used
-   *   up, or the source is large
+   * @returns undefined when the row is to have layouts of its own: the allowance is used up, and the row is a small part of
+   *   the union or has new series; or the source is large
    */
   split(columns: Columns, values: BigUint64Array, allowance: Allowance): GroupRow[] | undefined {
     if (this.isGivenUp) return undefined;
     const parts = columns.parts ?? [wholeOf(columns.key, columns, values.length)];
     if (!parts.every((part) => this.knows(part))) {
+      if (this.seriesCount > allowance.series) return undefined;
+      allowance.series -= this.seriesCount;
       if (this.lists.size > MAX_LISTS) this.forgetLists();
       this.learn(parts);
     }
@@ -282,8 +287,12 @@ class PartialRow {
     let count = 0;
     for (let column = 0; column < bits.length; column++)
       if (isPresent(presence, column)) bits[count++] = bits[column]!;
-    // The processors of Lambda are little-endian, as records are.
-    const values = new Uint8Array(bits.buffer, 0, 8 * count);
+    // The processors of Lambda are little-endian, as records are. A view of few values would keep the memory of all.
+    const values = new Uint8Array(
+      2 * count < bits.length ? bits.slice(0, count).buffer : bits.buffer,
+      0,
+      8 * count,
+    );
     return count === bits.length ? { values } : { presence, values };
   }
 }

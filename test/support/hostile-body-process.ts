@@ -3,23 +3,33 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Encoding } from '../unit/protocol/hostile-bodies';
-import { takeHostileBody } from './hostile-body';
+import { reduceHostileRecords, takeHostileBody } from './hostile-body';
 
 export interface BodyCost {
   readonly outcome: string;
   /** Peak of resident memory above rest. */
   readonly peakBytes: number;
   readonly cpuSeconds: number;
+  /** Of the ingester, for its records. */
+  readonly ingesterSeconds: number;
 }
 
-const [encoding, file] = process.argv.slice(2) as [Encoding, string];
-const body = readFileSync(file);
-// Peak memory counts from here. @see proc(5)
-writeFileSync('/proc/self/clear_refs', '5');
-const restBytes = process.memoryUsage().rss;
-const before = process.cpuUsage();
-const outcome = takeHostileBody(encoding, body);
-const { user, system } = process.cpuUsage(before);
-const peakKb = Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync('/proc/self/status', 'utf8'))![1]);
-const cost: BodyCost = { outcome, peakBytes: peakKb * 1024 - restBytes, cpuSeconds: (user + system) / 1e6 };
-process.stdout.write(JSON.stringify(cost));
+void take(...(process.argv.slice(2) as [Encoding, string]));
+
+async function take(encoding: Encoding, file: string): Promise<void> {
+  const body = readFileSync(file);
+  // Peak memory counts from here. @see proc(5)
+  writeFileSync('/proc/self/clear_refs', '5');
+  const restBytes = process.memoryUsage().rss;
+  const before = process.cpuUsage();
+  const { outcome, records } = await takeHostileBody(encoding, body);
+  const { user, system } = process.cpuUsage(before);
+  const peakKb = Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync('/proc/self/status', 'utf8'))![1]);
+  const cost: BodyCost = {
+    outcome,
+    peakBytes: peakKb * 1024 - restBytes,
+    cpuSeconds: (user + system) / 1e6,
+    ingesterSeconds: reduceHostileRecords(records),
+  };
+  process.stdout.write(JSON.stringify(cost));
+}

@@ -1,12 +1,17 @@
 import { HttpError, jsonOf } from '../../shared/http/http';
+import { byPartition, reducePartition } from '../../shared/ingest/reduce';
 import { MalformedBytesError } from '../../shared/model/bytes';
+import type { Id } from '../../shared/model/id';
 import { tenantIdOf } from '../../shared/model/placement';
+import { influxLines } from '../../shared/protocol/influx/lines';
 import { InvalidMetricsJsonError, readMetricsJson } from '../../shared/protocol/otlp/json';
 import { otlpMetrics } from '../../shared/protocol/otlp/otlp';
 import { decodeMetrics } from '../../shared/protocol/otlp/protobuf';
 import { remoteWrite } from '../../shared/protocol/prometheus/remote-write';
 import { uncompressBlock } from '../../shared/protocol/prometheus/snappy';
 import { MAX_SOURCES, RequestTooLargeError } from '../../shared/protocol/protocol';
+import { Pools } from '../../shared/stream/pools';
+import { decodeRecord } from '../../shared/stream/record';
 import { rowRecords } from '../../shared/stream/row-records';
 import { type Encoding, HOSTILE_NOW_MS } from '../unit/protocol/hostile-bodies';
 
@@ -17,19 +22,32 @@ const TENANT = {
   placement: { epochs: [{ fromDay: '1970-01-01', partitions: 16 }] },
 };
 const REFUSALS = [RequestTooLargeError, MalformedBytesError, InvalidMetricsJsonError, HttpError];
-const MAX_ROWS = 32_768;
+/** Line protocol may have a row for each of 65,536 lines, the others half of them. */
+const MAX_ROWS = 65_536;
 const MAX_RECORD_BYTES = 1024 * 1024;
+
+/** Every source is new, so that post makes as many pools as it can. */
+const NEW_SOURCES = {
+  find: async () => new Map(),
+  join: async (_: Id, pools: ReadonlyMap<Id, Id>) => new Map(pools),
+};
+
+export interface TakenBody {
+  /** A sentence that says what became of it. */
+  readonly outcome: string;
+  readonly records: readonly Uint8Array[];
+}
 
 /**
  * Takes a body as post does, up to its records.
  *
- * @returns a sentence that says what became of it
  * @throws {Error} when it is taken beyond the bounds of a request, or fails otherwise than by a refusal
  */
-export function takeHostileBody(encoding: Encoding, body: Uint8Array): string {
+export async function takeHostileBody(encoding: Encoding, body: Uint8Array): Promise<TakenBody> {
   try {
     const { sources, samples } = parse(encoding, body);
-    const records = rowRecords(TENANT as never, sources);
+    const pools = await new Pools(NEW_SOURCES).of(TENANT.id, sources);
+    const records = rowRecords(TENANT as never, sources, undefined, pools);
     const rows = sources.flatMap(([, rows]) => rows);
     const held = rows.reduce((sum, { values }) => sum + values.length, 0);
     const largest = Math.max(0, ...records.map(({ data }) => data.length));
@@ -42,14 +60,31 @@ export function takeHostileBody(encoding: Encoding, body: Uint8Array): string {
       throw new Error(
         `${samples} samples announced, ${held} held, in ${rows.length} rows of ${sources.length} sources; largest record ${largest} bytes`,
       );
-    return `${samples} samples of ${sources.length} sources in ${records.length} records`;
+    return {
+      outcome: `${samples} samples of ${sources.length} sources in ${records.length} records`,
+      records: records.map(({ data }) => data),
+    };
   } catch (error) {
     if (!REFUSALS.some((refusal) => error instanceof refusal)) throw error;
-    return `refused: ${(error as Error).message}`;
+    return { outcome: `refused: ${(error as Error).message}`, records: [] };
   }
 }
 
+/** Reduces records as the ingester does. @returns CPU seconds */
+export function reduceHostileRecords(records: readonly Uint8Array[]): number {
+  const before = process.cpuUsage();
+  const arrived = records.map((data, index) => ({
+    record: decodeRecord(data),
+    version: { arrivalMs: 1, sequence: BigInt(index) },
+    index,
+  }));
+  for (const each of byPartition(arrived)) reducePartition(each, 3_600_000);
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1e6;
+}
+
 function parse(encoding: Encoding, body: Uint8Array) {
+  if (encoding === 'lines') return influxLines.parse(body, ACCEPTS, { precision: 'ms' });
   if (encoding === 'otlp') return otlpMetrics.parse(decodeMetrics(body), ACCEPTS, undefined);
   if (encoding === 'otlp json')
     return otlpMetrics.parse(readMetricsJson(jsonOf(Buffer.from(body).toString())), ACCEPTS, undefined);

@@ -115,20 +115,22 @@ export class KnownHead implements ExpectedKeys, SeriesList {
     return undefined;
   }
 
+  /** In place where there is room: a copy of all for each of a thousand keys would be megabytes of garbage. */
   private appended(added: readonly AddedKey[]): Fields {
     const { count } = this;
-    const keyEnds = new Int32Array(count + added.length);
-    const indexes = new Uint16Array(count + added.length);
-    keyEnds.set(this.keyEnds);
-    indexes.set(this.indexes);
     let end = this.keys.length;
+    const keyBytes = added.reduce((sum, { key }) => sum + key.length, end);
+    const keys = withRoom(this.keys, keyBytes, (bytes) => new Uint8Array(bytes));
+    const keyEnds = withRoom(this.keyEnds, count + added.length, (length) => new Int32Array(length));
+    const indexes = withRoom(this.indexes, count + added.length, (length) => new Uint16Array(length));
     for (const [i, { key }] of added.entries()) {
+      keys.set(key, end);
       end += key.length;
       keyEnds[count + i] = end;
       indexes[count + i] = count + i;
       this.places?.set(key.toString('latin1'), count + i);
     }
-    return { keys: Buffer.concat([this.keys, ...added.map(({ key }) => key)]), keyEnds, indexes };
+    return { keys, keyEnds, indexes };
   }
 
   /** With each key after the one that it follows in its line. */
@@ -183,6 +185,22 @@ export class KnownHead implements ExpectedKeys, SeriesList {
     );
     return this.places;
   }
+}
+
+/** A longer view of the same memory, or a copy with as much room again. Nobody else writes what lies behind `known`. */
+function withRoom<A extends Uint8Array | Int32Array | Uint16Array>(
+  known: A,
+  length: number,
+  make: (length: number) => A,
+): A {
+  const { buffer, byteOffset, BYTES_PER_ELEMENT } = known;
+  if (known.length >= MAX_SEARCHED && byteOffset === 0 && buffer.byteLength >= length * BYTES_PER_ELEMENT) {
+    const Kind = known.constructor as new (buffer: ArrayBufferLike, at: number, length: number) => A;
+    return new Kind(buffer, 0, length);
+  }
+  const grown = make(2 * length);
+  grown.set(known);
+  return grown.subarray(0, length) as A;
 }
 
 /** A key that was not known. */

@@ -1,13 +1,13 @@
 import { ByteWriter } from '../../../shared/model/bytes';
 import { MAX_OBJECTS } from '../../../shared/protocol/otlp/metrics';
 import { MAX_SERIES } from '../../../shared/protocol/prometheus/write-request';
-import { MAX_SAMPLES } from '../../../shared/protocol/protocol';
+import { MAX_SAMPLES, MAX_SOURCES } from '../../../shared/protocol/protocol';
 
 /** The time of the samples that are within the accepted ones. */
 export const HOSTILE_NOW_MS = 1_795_212_120_000;
 const NOW_NS = BigInt(HOSTILE_NOW_MS) * 1_000_000n;
 
-export type Encoding = 'remote-write 1.0' | 'remote-write 2.0' | 'otlp' | 'otlp json';
+export type Encoding = 'remote-write 1.0' | 'remote-write 2.0' | 'otlp' | 'otlp json' | 'lines';
 
 export interface HostileBody {
   readonly name: string;
@@ -286,6 +286,42 @@ const JSON_BODIES: Record<string, (size: number) => string> = {
   },
 };
 
+const lines = (size: number, make: (i: number) => string, most = Infinity) =>
+  repeat(size, (i) => Buffer.from(`${make(i)}\n`), most);
+const fields = (count: number, make: (f: number) => string) =>
+  Array.from({ length: count }, (_, f) => `${make(f)}=1`).join(',');
+
+const LINES: Record<string, (size: number) => Uint8Array> = {
+  'each line of another host': (size) =>
+    lines(size, (i) => `m,host=h${i} v=1 ${HOSTILE_NOW_MS}`, MAX_SOURCES),
+  'each line of another device': (size) =>
+    lines(size, (i) => `m,device=d${i} v=1 ${HOSTILE_NOW_MS}`, MAX_SOURCES),
+  'devices of four series, each line of another time': (size) =>
+    lines(size, (i) => `m${i % 4},device=d${(i >> 2) % 1_000} v=1 ${HOSTILE_NOW_MS - i}`),
+  'devices with tags of 3.9 KB': (size) =>
+    lines(size, (i) => `m,device=d${i},x=${'x'.repeat(3_900)} a=1,b=1,c=1,d=1 ${HOSTILE_NOW_MS}`),
+  'each line of another time': (size) => lines(size, (i) => `m,host=h v=1 ${HOSTILE_NOW_MS - i}`),
+  'each line of another measurement': (size) =>
+    lines(size, (i) => `m${i},host=h v=1 ${HOSTILE_NOW_MS}`, 65_536),
+  'each line of another measurement and time': (size) =>
+    lines(size, (i) => `m${i},host=h v=1 ${HOSTILE_NOW_MS - i}`, 65_536),
+  'each line of another field': (size) => lines(size, (i) => `m,host=h f${i}=1 ${HOSTILE_NOW_MS}`, 65_536),
+  'one line of all fields': (size) =>
+    lines(size, () => `m,host=h ${fields(Math.min(60_000, size >> 4), (f) => `f${f}`)} ${HOSTILE_NOW_MS}`),
+  'lines of 300 fields that no other has': (size) =>
+    lines(size, (i) => `m,host=h${i % 16} ${fields(300, (f) => `f${i}_${f}`)} ${HOSTILE_NOW_MS - i}`),
+  'lines of 300 fields out of 3,000 each time others': (size) =>
+    lines(
+      size,
+      (i) => `m,host=h ${fields(300, (f) => `f${(f * 10 + ((i * f) % 10)) % 3_000}`)} ${HOSTILE_NOW_MS - i}`,
+    ),
+  'tags of 3.9 KB with fields that no other line has': (size) =>
+    lines(
+      size,
+      (i) => `m,host=h,x=${'x'.repeat(3_900)} ${fields(400, (f) => `f${i}_${f}`)} ${HOSTILE_NOW_MS}`,
+    ),
+};
+
 const bodiesOf = (encoding: Encoding, bodies: Record<string, (size: number) => Uint8Array | string>) =>
   Object.entries(bodies).map(([name, make]): HostileBody => {
     return { name, encoding, make: (size) => Buffer.from(make(size)) };
@@ -297,4 +333,5 @@ export const HOSTILE_BODIES: readonly HostileBody[] = [
   ...bodiesOf('remote-write 2.0', V2),
   ...bodiesOf('otlp', OTLP),
   ...bodiesOf('otlp json', JSON_BODIES),
+  ...bodiesOf('lines', LINES),
 ];
