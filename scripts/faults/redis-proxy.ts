@@ -5,7 +5,8 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { setTimeout as sleep } from 'node:timers/promises';
 import { APPEND_SCRIPT } from '../../shared/hot/append-script';
 import { LEASE_SCRIPT } from '../../shared/hot/lease-script';
-import { INSPECT_SCRIPT, MARK_SCRIPT, WINDOWS_SCRIPT } from '../../shared/hot/mark-script';
+import { INSPECT_SCRIPT, MARK_SCRIPT } from '../../shared/hot/mark-script';
+import { READ_SCRIPT } from '../../shared/hot/read-script';
 import { TRIM_SCRIPT } from '../../shared/hot/trim-script';
 import type { Call, Decide, Fault } from './call';
 import { commandWords, valueEnd } from './resp';
@@ -16,7 +17,7 @@ const SCRIPTS = {
   trim: TRIM_SCRIPT,
   mark: MARK_SCRIPT,
   inspect: INSPECT_SCRIPT,
-  windows: WINDOWS_SCRIPT,
+  read: READ_SCRIPT,
 };
 const BY_SHA1 = new Map(
   Object.entries(SCRIPTS).map(([name, text]) => [

@@ -52,6 +52,8 @@ export interface PutLayout {
 /** Pairs of group and layout that an instance remembers, 32 bytes each: 20,000 hosts of Telegraf may have 240,000. */
 const MAX_REMEMBERED = 2_000_000;
 const PARALLEL = 32;
+/** Changes are listed for this long, ms: longer than a reader goes by what it knows, and clocks differ. */
+const CHANGES_LISTED_MS = 900_000;
 
 /**
  * Every group's layouts, and so every series, in the meta table. A writer puts a layout before the first frame or chunk
@@ -66,6 +68,11 @@ const PARALLEL = 32;
  * And the pool of a source whose groups are those of a pool (model/placement.ts), written before a frame has its samples:
  *
  *     sk pool   poolId: id   expiresAt: seconds
+ *
+ * A reader that knows a source may go by that, as new layouts are in the index of series, and whatever else changes of a
+ * source is listed for all sources together:
+ *
+ *     pk changes#tenant   sk ms#source   expiresAt: seconds
  *
  * And an index of a tenant's sources and pools; those that are in a pool are not in it. Whoever inserts a source there knows that it is new. An instance renews it when it first
  * puts a layout of the source, then every 16 days: a write unit each time.
@@ -121,7 +128,7 @@ export class Catalogue {
           ':windows': { NS: [String(windowMs)] },
           ':first': first,
         },
-        ReturnValues: 'UPDATED_OLD',
+        ReturnValues: 'ALL_OLD',
       }),
     );
     const isNew = Attributes?.layout === undefined;
@@ -140,10 +147,43 @@ export class Catalogue {
         ),
       );
     const owner = sourceIdOfGroup(group);
+    const hasWindow = Attributes?.windows?.NS?.includes(String(windowMs)) ?? false;
+    if (!isNew && (storedMs > lowestMs || !hasWindow)) await this.noteChange(tenantId, owner);
     await this.indexSource(tenantId, owner);
     await this.pools.keep(tenantId, poolOfMembers(tenantId, owner, packed));
     this.written.set(known, memoOf(day, lowestMs));
     return isNew;
+  }
+
+  /** Lists that a source's catalogue has changed, other than by a layout. After the change, so that who reads both sees it. */
+  private async noteChange(tenantId: Id, sourceId: Id): Promise<void> {
+    const nowMs = this.now();
+    await this.table.client.send(
+      new PutItemCommand({
+        TableName: this.table.name,
+        Item: {
+          ...metaKeys.change(tenantId, sourceId, nowMs),
+          expiresAt: { N: String(Math.ceil((nowMs + DAY_MS) / 1000)) },
+        },
+      }),
+    );
+  }
+
+  /** A text for each source that changed in the last quarter of an hour, other than by a layout: another after each change. */
+  async changes(tenantId: Id): Promise<ReadonlyMap<Id, string>> {
+    const changes = new Map<Id, string>();
+    const items = queryAll(this.table, {
+      KeyConditionExpression: 'pk = :pk AND sk >= :from',
+      ExpressionAttributeValues: {
+        ':pk': { S: metaKeys.changes(tenantId) },
+        ':from': { S: metaKeys.changesFrom(this.now() - CHANGES_LISTED_MS) },
+      },
+    });
+    for await (const { sk } of items) {
+      const sourceId = metaKeys.parseChangeSort(sk!.S!);
+      changes.set(sourceId, `${changes.get(sourceId) ?? ''} ${sk!.S!}`);
+    }
+    return changes;
   }
 
   /** Puts a source into the index, unless this instance did so in the present turn. */
@@ -369,6 +409,8 @@ export class Catalogue {
         }),
       ),
     );
+    // Again when it was delivered before: who put it may have got no further.
+    await this.noteChange(tenantId, sourceId);
     if (isNew) return true;
     const { Item } = await this.table.client.send(
       new GetItemCommand({ TableName: this.table.name, Key, ConsistentRead: true }),

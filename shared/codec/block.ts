@@ -3,6 +3,7 @@
  * canonical form (canonical.ts). Blocks are immutable; a result may share arrays with its arguments.
  */
 import { bitsOf, type Cells, canonicalBlock } from './canonical';
+import { distinctVersions, lazyVersions } from './lazy-versions';
 import {
   type Block,
   type Column,
@@ -173,25 +174,6 @@ function checkFrame(
   }
 }
 
-/** The distinct versions in ascending order, and for each given one its index there. */
-function distinctVersions(all: readonly Version[]): { versions: Version[]; indexes: Uint32Array } {
-  const indexes = new Uint32Array(all.length);
-  const order = Uint32Array.from(all.keys());
-  if (all.some((version, i) => i > 0 && compareVersions(all[i - 1]!, version) > 0)) {
-    order.sort((a, b) => compareVersions(all[a]!, all[b]!));
-  }
-  const versions: Version[] = [];
-  for (const i of order) {
-    const { arrivalMs, sequence } = all[i]!;
-    const last = versions.at(-1);
-    if (last === undefined || last.arrivalMs !== arrivalMs || last.sequence !== sequence) {
-      versions.push({ arrivalMs, sequence });
-    }
-    indexes[i] = versions.length - 1;
-  }
-  return { versions, indexes };
-}
-
 /** Two 32-bit halves for each float64, a view when the bytes stand on a multiple of 4. */
 function alignedBits(values: Uint8Array): Uint32Array {
   const aligned = values.byteOffset % 4 === 0 ? values : Uint8Array.from(values);
@@ -298,6 +280,7 @@ export function joinBlocks(blocks: readonly Block[]): Block | undefined {
     previousMs = timestamps.at(-1)!;
     rowCount += timestamps.length;
   }
+  if (blocks.every(hasVersionsByRow)) return joinRows(blocks, rowCount);
   const { versions, indexes } = distinctVersions(blocks.flatMap((block) => block.versions));
   const timestamps = new Float64Array(rowCount);
   const rowVersions = new Uint32Array(rowCount);
@@ -340,6 +323,44 @@ export function joinBlocks(blocks: readonly Block[]): Block | undefined {
     return { ...(rows && { rows }), values, ...(own && { versions: own }) };
   });
   return { layout: first.layout, timestamps, versions, rowVersions, columns, tombstones: [] };
+}
+
+/** Whether each value has its row's version. */
+function hasVersionsByRow({ columns }: Block): boolean {
+  return columns.every(({ versions }) => versions === undefined);
+}
+
+/** Joins blocks without a look at their versions. */
+function joinRows(blocks: readonly Block[], rowCount: number): Block {
+  const [{ layout, columns: first }] = blocks as [Block];
+  const timestamps = new Float64Array(rowCount);
+  const firstRows = new Uint32Array(blocks.length);
+  let row = 0;
+  blocks.forEach((block, b) => {
+    timestamps.set(block.timestamps, row);
+    firstRows[b] = row;
+    row += block.timestamps.length;
+  });
+  const columns = first.map((_, series): Column => {
+    let count = 0;
+    for (const block of blocks) count += block.columns[series]!.values.length;
+    const values = new Float64Array(count);
+    const bits = bitsOf(values);
+    const rows = count === rowCount ? undefined : new Uint32Array(count);
+    let at = 0;
+    for (let b = 0; b < blocks.length; b++) {
+      const column = blocks[b]!.columns[series]!;
+      bits.set(bitsOf(column.values), 2 * at);
+      if (rows !== undefined)
+        for (let i = 0; i < column.values.length; i++)
+          rows[at + i] = firstRows[b]! + (column.rows === undefined ? i : column.rows[i]!);
+      at += column.values.length;
+    }
+    return rows === undefined ? { values } : { rows, values };
+  });
+  return lazyVersions({ layout, timestamps, columns, tombstones: [] }, () =>
+    blocks.flatMap(({ versions, rowVersions }) => Array.from(rowVersions, (index) => versions[index]!)),
+  );
 }
 
 /**
@@ -446,11 +467,29 @@ export function relayout(
 
 /** Cuts a block, tombstones included, to the half-open range `[fromMs, toMs)`. */
 export function sliceBlock(block: Block, fromMs: number, toMs: number): Block {
-  const { timestamps, rowVersions } = block;
+  const { timestamps } = block;
   const first = lowerBound(timestamps, fromMs);
   const end = Math.max(first, lowerBound(timestamps, toMs));
   const isWhole = first === 0 && end === timestamps.length;
   if (isWhole && block.tombstones.length === 0) return block;
+  // A column with a value in every row leaves no row empty.
+  if (
+    block.tombstones.length === 0 &&
+    hasVersionsByRow(block) &&
+    block.columns.some(({ rows }) => rows === undefined)
+  )
+    return lazyVersions(
+      {
+        layout: block.layout,
+        timestamps: timestamps.subarray(first, end),
+        columns: block.columns.map((column) => {
+          const { rows, values } = cutColumn(column, first, end);
+          return rows === undefined || rows.length === end - first ? { values } : { rows, values };
+        }),
+        tombstones: [],
+      },
+      () => Array.from(block.rowVersions.subarray(first, end), (index) => block.versions[index]!),
+    );
   const cells = isWhole ? block.columns : block.columns.map((column) => cutColumn(column, first, end));
   const tombstones: Tombstone[] = [];
   for (const t of block.tombstones) {
@@ -460,7 +499,7 @@ export function sliceBlock(block: Block, fromMs: number, toMs: number): Block {
   return canonicalBlock({
     ...block,
     timestamps: timestamps.subarray(first, end),
-    rowVersions: rowVersions.subarray(first, end),
+    rowVersions: block.rowVersions.subarray(first, end),
     cells,
     tombstones,
   });

@@ -259,53 +259,6 @@ export function decodeFrame(bytes: Uint8Array): Frame {
   return { kind: 'tombstone', layout, fromMs: timestamp, toMs, version } satisfies TombstoneFrame;
 }
 
-/**
- * Decodes some columns of a frame, and reads no further than the last of them.
- *
- * @param columns of the frame's layout, ascending
- * @returns a frame of just these, in that order; undefined for a frame with a presence map, and one of no format with columns
- * @throws {CorruptChunkError} when the frame is no whole one, as far as it is read
- */
-export function decodeFrameColumns(bytes: Uint8Array, columns: Uint32Array): SampleFrame | undefined {
-  const kind = bytes[0];
-  if (kind !== SAMPLES && kind !== PACKED_SAMPLES) return undefined;
-  const versionEnd = HEAD_BYTES + 7 + (bytes[HEAD_BYTES + 6] ?? 0);
-  const layout = layoutOfFrame(bytes);
-  const values = new Uint8Array(8 * columns.length);
-  const cutOff = () => new CorruptChunkError(`frame is cut off at byte ${bytes.length}`);
-  if (bytes.length < versionEnd) throw cutOff();
-  if (kind === SAMPLES) {
-    for (let i = 0; i < columns.length; i++) {
-      let from = versionEnd + 8 * columns[i]!;
-      if (from + 8 > bytes.length) throw cutOff();
-      for (let to = 8 * i; to < 8 * i + 8; ) values[to++] = bytes[from++]!;
-    }
-  } else {
-    let at = versionEnd;
-    let column = 0;
-    let control = 0;
-    for (let i = 0; i < columns.length; column++) {
-      if (column % 2 === 0) {
-        control = bytes[at++] ?? NO_VALUE;
-      } else control >>= 4;
-      const length = control & 0x0f;
-      if (length > 8 || at + length > bytes.length) throw cutOff();
-      if (column === columns[i]) {
-        for (let b = 0; b < length; b++) values[8 * i + 8 - length + b] = bytes[at + b]!;
-        i++;
-      }
-      at += length;
-    }
-  }
-  return {
-    kind: 'samples',
-    layout,
-    timestamp: readTimestamp(bytes, 1 + LAYOUT_BYTES),
-    version: readVersion(bytes, HEAD_BYTES),
-    values,
-  };
-}
-
 function writeHead(target: Uint8Array, offset: number, kind: number, layout: Uint8Array, ms: number): number {
   if (layout.length !== LAYOUT_BYTES) throw new RangeError(`layout id of ${layout.length} bytes, not 16`);
   target[offset] = kind;

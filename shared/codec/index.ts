@@ -14,7 +14,6 @@ export {
 export { type ChunkReader, encodeChunk, openChunk } from './chunk';
 export {
   decodeFrame,
-  decodeFrameColumns,
   decodeVersion,
   encodeFrame,
   encodeVersion,
@@ -36,4 +35,5 @@ export {
   type TombstoneFrame,
   type Version,
 } from './model';
+export { blockFromPicked, markedWhole, type PickedColumns, pickedFrames, wholeFrames } from './picked-frames';
 export { isPresenceOf, isPresent, presenceBytes, presenceOf, presentCount, presentSeries } from './presence';

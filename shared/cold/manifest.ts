@@ -1,5 +1,6 @@
 import { GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import type { Day, GroupId, PartitionRef } from '../model/placement';
+import { Batches } from '../platform/concurrency';
 import { metaKeys } from '../platform/keys';
 import { type Item, queryAll, succeeds, type Table } from '../platform/table';
 
@@ -75,6 +76,8 @@ export function isOpen({ changes, archived }: ManifestDay): boolean {
  * release reads them; of several, {changes, parts, atMs}.
  */
 export class Manifest {
+  private readonly asked = new Batches<undefined, readonly ManifestDay[]>();
+
   constructor(private readonly table: Table) {}
 
   async announce(ref: PartitionRef, day: Day): Promise<void> {
@@ -99,8 +102,16 @@ export class Manifest {
     return Item && manifestDayOf(Item);
   }
 
-  /** The days with data, ascending, from `fromDay` to `toDay`, both included. */
-  async days(ref: PartitionRef, fromDay: Day, toDay: Day): Promise<ManifestDay[]> {
+  /** The days with data, ascending, from `fromDay` to `toDay`, both included. Who asks together shares the answer. */
+  days(ref: PartitionRef, fromDay: Day, toDay: Day): Promise<readonly ManifestDay[]> {
+    const key = `${metaKeys.manifestDays(ref)} ${fromDay} ${toDay}`;
+    return this.asked.add(key, undefined, async (items) => {
+      const days = await this.queryDays(ref, fromDay, toDay);
+      return items.map(() => days);
+    });
+  }
+
+  private async queryDays(ref: PartitionRef, fromDay: Day, toDay: Day): Promise<readonly ManifestDay[]> {
     const days: ManifestDay[] = [];
     const items = queryAll(this.table, {
       KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',

@@ -1,16 +1,19 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
-import { layoutOfFrame } from '../codec';
+import { layoutOfFrame, markedWhole } from '../codec';
 import { CompactMap } from '../model/compact-map';
 import { type Id, idText } from '../model/id';
 import { decodedBytes, decodeLayout, type Layout, type PackedLayout, unpackLayout } from '../model/layout';
 import type { GroupId, PartitionRef } from '../model/placement';
+import type { TimeRange } from '../model/selection';
+import { Batches } from '../platform/concurrency';
 import { HotKeys, parseWindowMember, windowMember } from '../platform/keys';
 import { APPEND_SCRIPT } from './append-script';
 import type { HotClient } from './connection';
 import { LEASE_SCRIPT } from './lease-script';
-import { INSPECT_SCRIPT, MARK_SCRIPT, WINDOWS_SCRIPT } from './mark-script';
+import { INSPECT_SCRIPT, MARK_SCRIPT } from './mark-script';
+import { READ_SCRIPT } from './read-script';
 import { TRIM_SCRIPT } from './trim-script';
 
 /** Frames for one group-window. */
@@ -64,13 +67,40 @@ export interface LeftWindows {
 /** What has left is unknown. */
 export const ANY_LEFT: LeftWindows = { beforeMs: Infinity, starts: [] };
 
+/** Columns that a reader wants of the frames of one layout. */
+export interface ColumnPick {
+  /** The layout's 16 bytes. */
+  readonly layout: Uint8Array;
+  /** Ascending. */
+  readonly columns: Uint32Array;
+}
+
+/** What a reader asks of a group. */
+export interface GroupQuery {
+  readonly group: GroupId;
+  /** Of frames of which columns are picked, those with a timestamp outside are left out. */
+  readonly range: TimeRange;
+  /** Starts of windows that may be there and are wanted, a few. */
+  readonly windows: readonly number[];
+  /** Of frames of other layouts, every column is given. */
+  readonly picks: readonly ColumnPick[];
+}
+
+/** Frames of a group-window. */
+export interface WindowFrames {
+  /** All frames' bytes in memory. */
+  readonly frameBytes: number;
+  /** Of each frame the columns asked for; codec/FORMAT.md, "Picked frames". */
+  readonly picked: Buffer;
+}
+
 /** The windows that a group has in memory, and the mark that tells whether they are complete. */
 export interface GroupWindows extends Pick<PartitionState, 'isWhole' | 'loss'> {
   readonly left: LeftWindows;
   /** Window starts, ascending. */
   readonly starts: readonly number[];
-  /** Frames of the windows asked for, by window start, unless they were too many. */
-  readonly frames: ReadonlyMap<number, readonly Buffer[]>;
+  /** The windows asked for that have frames, by window start, unless they were too many. */
+  readonly frames: ReadonlyMap<number, WindowFrames>;
 }
 
 /** The frames that have reached the next tier: the first of a window. */
@@ -99,6 +129,12 @@ const MAX_CALL_BYTES = 1024 * 1024;
 const MAX_CALL_FRAMES = 4_000;
 /** Most frames read from a group-window at a time; the others stay due. */
 const MAX_READ_FRAMES = 2_000;
+/** Frames of few columns that one call of a reader looks at: 10 to 20 ms of its node. A whole frame counts as ten. */
+const MAX_CALL_COST = 20_000;
+const MAX_FRAME_COST = 10;
+/** Columns that cost as much again as their frame. */
+const COLUMNS_A_COST = 8;
+const MAX_CALL_GROUPS = 256;
 /** Most layouts one call may refer to. */
 const MAX_CALL_LAYOUTS = 500;
 /** Keys that one step of a scan looks at. */
@@ -107,16 +143,16 @@ const MAX_DECODED_BYTES = 64_000_000;
 /** Layouts that an instance remembers to have sent, 32 bytes each. */
 const MAX_SENT_LAYOUTS = 2_000_000;
 
+/** Whether the mark is the primary's, `loss`, `left`; then each group's starts, and two values a list. */
+type GroupsReply = [number, Buffer | null, Buffer | null, ...(Buffer[] | Buffer | number | null)[]];
+
 interface Scripts {
   appendFrames(keys: number, ...args: (string | number | Buffer)[]): Promise<number[]>;
   leaseDue(keys: number, ...args: (string | number)[]): Promise<string[]>;
   trimMoved(keys: number, ...args: (string | number)[]): Promise<number>;
   markPartition(keys: number, ...args: string[]): Promise<number>;
   inspectPartition(keys: number, ...args: string[]): Promise<[number, ...(string | null)[]]>;
-  groupWindowsBuffer(
-    keys: number,
-    ...args: (string | number)[]
-  ): Promise<[number, Buffer | null, Buffer[], Buffer | null, ...(Buffer[] | null)[]]>;
+  readGroupsBuffer(keys: number, ...args: (string | number | Buffer)[]): Promise<GroupsReply>;
 }
 
 /**
@@ -134,6 +170,8 @@ export class HotTier {
   private readonly redis: HotClient & Scripts;
   /** Keys of the layouts that this instance has sent. When the store lacks one, the append script says so. */
   private readonly sentLayouts = new CompactMap(MAX_SENT_LAYOUTS);
+  /** Readers' queries of this moment, by hash tag. */
+  private readonly queries = new Batches<GroupQuery, GroupWindows>();
   private readonly decodedLayouts = new LRUCache<Id, Layout>({
     maxSize: MAX_DECODED_BYTES,
     sizeCalculation: decodedBytes,
@@ -151,7 +189,7 @@ export class HotTier {
     client.defineCommand('trimMoved', { lua: TRIM_SCRIPT });
     client.defineCommand('markPartition', { lua: MARK_SCRIPT });
     client.defineCommand('inspectPartition', { lua: INSPECT_SCRIPT });
-    client.defineCommand('groupWindows', { lua: WINDOWS_SCRIPT });
+    client.defineCommand('readGroups', { lua: READ_SCRIPT });
     this.redis = client as HotClient & Scripts;
   }
 
@@ -280,36 +318,57 @@ export class HotTier {
     return { frames, isAll: frames.length < MAX_READ_FRAMES };
   }
 
-  /** Reads all frames of a group-window. */
-  async allFrames(ref: PartitionRef, group: GroupId, windowStart: number): Promise<Buffer[]> {
-    return this.redis.lrangeBuffer(new HotKeys(ref).frames(group, windowStart), 0, -1);
+  /** Reads all frames of a group-window, whole. */
+  async allFrames(ref: PartitionRef, group: GroupId, windowStart: number): Promise<WindowFrames> {
+    const frames = await this.redis.lrangeBuffer(new HotKeys(ref).frames(group, windowStart), 0, -1);
+    return {
+      frameBytes: frames.reduce((sum, frame) => sum + frame.length, 0),
+      picked: markedWhole(frames),
+    };
   }
 
   /**
-   * Reads a group's windows, and the frames of some, at one moment.
-   *
-   * @param likely starts of windows that may be there and are wanted, a few
+   * Reads a group's windows, and the frames of some, at one moment. Queries of a partition that come together share calls.
    */
-  async windows(ref: PartitionRef, group: GroupId, likely: readonly number[]): Promise<GroupWindows> {
+  windows(ref: PartitionRef, query: GroupQuery): Promise<GroupWindows> {
     const keys = new HotKeys(ref);
-    const names = [keys.mark, keys.windows(group), ...likely.map((start) => keys.frames(group, start))];
-    const [mark, loss, starts, left, ...lists] = await this.redis.groupWindowsBuffer(
-      names.length,
-      ...names,
-      MAX_READ_FRAMES,
-    );
-    const frames = new Map<number, Buffer[]>();
-    likely.forEach((start, i) => {
-      const list = lists[i];
-      if (list) frames.set(start, list);
+    return this.queries.add(keys.tag, query, async (queries) => {
+      const found: GroupWindows[] = [];
+      while (found.length < queries.length)
+        found.push(
+          ...(await this.readSome(keys, queries.slice(found.length, found.length + MAX_CALL_GROUPS))),
+        );
+      return found;
     });
-    return {
+  }
+
+  /** @returns the windows of the first of `queries`, at least one */
+  private async readSome(keys: HotKeys, queries: readonly GroupQuery[]): Promise<GroupWindows[]> {
+    const names = [keys.mark];
+    const args: (string | number | Buffer)[] = [MAX_CALL_COST];
+    for (const { group, range, windows, picks } of queries) {
+      names.push(keys.windows(group), ...windows.map((start) => keys.frames(group, start)));
+      args.push(range.fromMs, range.toMs, windows.length, frameCost(picks), picks.length);
+      for (const { layout, columns } of picks)
+        args.push(Buffer.from(layout.buffer, layout.byteOffset, layout.length), columns.join(' '));
+    }
+    const [mark, loss, left, ...rest] = await this.redis.readGroupsBuffer(names.length, ...names, ...args);
+    const partition = {
       isWhole: mark === 1,
       loss: loss?.toString(),
-      starts: starts.map(Number).sort((a, b) => a - b),
       left: left ? leftWindowsOf(left.toString()) : ANY_LEFT,
-      frames,
     };
+    const found: GroupWindows[] = [];
+    for (let at = 0; at < rest.length; ) {
+      const starts = (rest[at++] as Buffer[]).map(Number).sort((a, b) => a - b);
+      const frames = new Map<number, WindowFrames>();
+      for (const start of queries[found.length]!.windows) {
+        const [frameBytes, picked] = [rest[at++], rest[at++]];
+        if (Buffer.isBuffer(picked)) frames.set(start, { frameBytes: frameBytes as number, picked });
+      }
+      found.push({ ...partition, starts, frames });
+    }
+    return found;
   }
 
   async inspect(ref: PartitionRef): Promise<PartitionState> {
@@ -418,6 +477,13 @@ export class HotTier {
   async close(): Promise<void> {
     await this.redis.quit();
   }
+}
+
+/** What a frame of a group costs its reader's call. */
+function frameCost(picks: readonly ColumnPick[]): number {
+  if (picks.length === 0) return MAX_FRAME_COST;
+  const columns = Math.max(...picks.map((pick) => pick.columns.length));
+  return Math.min(MAX_FRAME_COST, 1 + Math.floor(columns / COLUMNS_A_COST));
 }
 
 function numberOf(value: string | null | undefined): number | undefined {

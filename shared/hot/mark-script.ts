@@ -8,12 +8,12 @@ export const MARK_OF_THIS_NODE = `redis.call('HGET', KEYS[1], 'node') == ${THIS_
  * How long after a flusher's last look at a partition its mark's `left` is believed, ms: a flusher of an earlier release,
  * which notes nothing, may have taken its place.
  */
-const LEFT_BELIEVED_MS = 300_000;
+export const LEFT_BELIEVED_MS = 300_000;
 /** A window of samples that exist begins less than this ahead of the clock: post accepts them a day ahead. */
 const AHEAD_MS = 2 * 86_400_000;
 
 /** Lua: sets `now` to the store's clock, ms. */
-const NOW = `local time = redis.call('TIME')
+export const NOW = `local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 
 /**
@@ -88,27 +88,4 @@ export const INSPECT_SCRIPT = `#!lua flags=no-writes
 local mark = redis.call('HMGET', KEYS[1], 'loss', 'arrived')
 local lowest = redis.call('ZRANGE', KEYS[2], '0', '0', 'WITHSCORES')
 return { ${MARK_OF_THIS_NODE} and 1 or 0, mark[1], mark[2], lowest[2] or false }
-`;
-
-/**
- * Reads a group's windows and the frames of some, together with the mark that tells whether they are complete and what has
- * left. One script does it all, so that nothing is lost or moved in between.
- *
- * KEYS     mark; the group's windows; lists of frames
- * ARGV     1  most frames to return
- * Returns  1 when the mark is this primary's, else 0; `loss`, or false; the window starts; `left` (see NOTE_LEFT), or false
- *          when what has left is unknown; then for each list its frames, or false when they would exceed the bound
- */
-export const WINDOWS_SCRIPT = `#!lua flags=no-writes
-${NOW}
-local mark = redis.call('HMGET', KEYS[1], 'loss', 'left', 'leftSeen')
-local isOurs = ${MARK_OF_THIS_NODE}
-local isKnown = isOurs and mark[2] and now - (tonumber(mark[3]) or 0) <= ${LEFT_BELIEVED_MS}
-local found = { isOurs and 1 or 0, mark[1], redis.call('SMEMBERS', KEYS[2]), isKnown and mark[2] }
-local room = tonumber(ARGV[1])
-for i = 3, #KEYS do
-  room = room - redis.call('LLEN', KEYS[i])
-  found[i + 2] = room >= 0 and redis.call('LRANGE', KEYS[i], 0, -1)
-end
-return found
 `;

@@ -1,11 +1,13 @@
 import {
   type Block,
   blockFromFrames,
+  blockFromPicked,
   decodeFrame,
-  decodeFrameColumns,
-  layoutOfFrame,
-  type PlacedFrame,
+  mergeBlocks,
+  type PickedColumns,
+  pickedFrames,
   sampleCount,
+  wholeFrames,
 } from '../codec';
 import { gather } from '../model/block-layout';
 import { type Id, idText } from '../model/id';
@@ -14,7 +16,7 @@ import { pickSeries } from '../model/layout-block';
 import { type GroupId, type PartitionRef, windowStartMs } from '../model/placement';
 import type { LocatedBlock, Selection, TimeRange } from '../model/selection';
 import { mapLimited } from '../platform/concurrency';
-import type { HotTier, LeftWindows, PartitionState } from './hot-tier';
+import type { ColumnPick, HotTier, LeftWindows, PartitionState, WindowFrames } from './hot-tier';
 
 /** A partition's mark while the partition was read. */
 export type PartitionMark = { readonly ref: PartitionRef } & Pick<PartitionState, 'isWhole' | 'loss'>;
@@ -35,8 +37,12 @@ const PARALLEL = 16;
 /** Windows whose frames come with the first command. Frames of other windows take a second one. */
 const LIKELY_WINDOWS = 4;
 
+/** Layouts of which columns are picked; frames of others are given whole. */
+const MAX_PICKS = 16;
+
 /**
- * Reads series out of memory: one command a partition and group, which answers with the newest windows' frames.
+ * Reads series out of memory: one command a partition, which answers with the newest windows' frames. Reads of several
+ * sources that come together share it.
  *
  * @param refs the partitions that the source has had in the range
  * @param longestWindowMs a window may begin this long before a sample in it
@@ -52,10 +58,12 @@ export async function readHot(
 ): Promise<HotRead> {
   const targets = refs.flatMap((ref) => groups.map((group) => ({ ref, group })));
   const likely = likelyWindows(range, longestWindowMs, nowMs);
+  const picks = picksOf(known.values(), wanted);
   const marks: PartitionMark[] = [];
   const lefts: PartitionLeft[] = [];
   const windows = await mapLimited(targets, PARALLEL, async ({ ref, group }) => {
-    const { isWhole, loss, left, starts, frames } = await hot.windows(ref, group, likely);
+    const query = { group, range, windows: likely, picks };
+    const { isWhole, loss, left, starts, frames } = await hot.windows(ref, query);
     marks.push({ ref, isWhole, loss });
     lefts.push({ ref, ...left });
     return starts
@@ -63,23 +71,12 @@ export async function readHot(
       .map((windowStart) => ({ ref, group, windowStart, frames: frames.get(windowStart) }));
   });
   const blocks = await mapLimited(windows.flat(), PARALLEL, async ({ ref, group, windowStart, frames }) => {
-    const encoded = frames ?? (await hot.allFrames(ref, group, windowStart));
-    if (encoded.length === 0) return undefined;
-    const ids = [...new Set(encoded.map((frame) => idText(layoutOfFrame(frame))))];
-    const layouts = await mapLimited(
-      ids,
-      PARALLEL,
-      async (id) => known.get(id) ?? (await hot.layout(ref, id)) ?? layoutOf(group, id),
-    );
-    const picked = pickColumns(encoded, layouts, wanted) ?? pickWhole(encoded, layouts, wanted);
-    return (
-      picked.block && {
-        place: hot.keyOf(ref, group, windowStart),
-        bytes: encoded.reduce((sum, frame) => sum + frame.length, 0),
-        samples: picked.samples,
-        block: picked.block,
-      }
-    );
+    const found = frames ?? (await hot.allFrames(ref, group, windowStart));
+    if (found.picked.length === 0) return undefined;
+    const findLayout = async (id: Id) => known.get(id) ?? (await hot.layout(ref, id)) ?? layoutOf(group, id);
+    const { block, samples } = await pickWanted(found, picks, wanted, findLayout);
+    const place = hot.keyOf(ref, group, windowStart);
+    return block && { place, bytes: found.frameBytes, samples, block };
   });
   // Again after frames that took a command of their own: they may have been lost in between.
   const later = windows.flat().filter(({ frames }) => frames === undefined);
@@ -96,46 +93,60 @@ export async function readHot(
   };
 }
 
-interface Picked {
-  /** Undefined when the frames have none of the wanted series. */
-  readonly block: Block | undefined;
-  readonly samples: number;
+/** The wanted columns of a layout, and where they are wanted. */
+interface WantedColumns extends ColumnPick, PickedColumns {
+  readonly seriesCount: number;
 }
 
-/** Decodes frames and picks the wanted series. */
-function pickWhole(encoded: readonly Uint8Array[], layouts: readonly Layout[], wanted: Layout): Picked {
-  const layout = unionLayout(layouts);
-  const block = gather(layout, layouts, encoded.map(decodeFrame));
-  return { block: pickSeries({ block, layout }, wanted), samples: sampleCount(block) };
+/** The columns wanted of known layouts, of those that have some. Most columns of a frame are not worth picking. */
+function picksOf(layouts: Iterable<Layout>, wanted: Layout): WantedColumns[] {
+  const picks: WantedColumns[] = [];
+  for (const layout of layouts) {
+    const { columns, positions } = placesOf(layout, wanted);
+    const seriesCount = layout.series.length;
+    if (columns.length === 0 || 2 * columns.length > seriesCount) continue;
+    picks.push({ layout: layout.idBytes, columns, positions, seriesCount });
+  }
+  // The last ones are as good as any.
+  return picks.slice(-MAX_PICKS);
 }
 
 /**
- * Decodes the columns of the wanted series alone.
+ * Decodes frames of a window.
  *
- * @returns undefined when most are wanted, or a frame has none that could be told without the others
+ * @returns the wanted series in one block, undefined when the frames have none of them; and the samples of all series
  */
-function pickColumns(
-  encoded: readonly Uint8Array[],
-  layouts: readonly Layout[],
+async function pickWanted(
+  { picked }: WindowFrames,
+  picks: readonly WantedColumns[],
   wanted: Layout,
-): Picked | undefined {
-  const places = new Map<Id, ReturnType<typeof placesOf>>();
-  for (const layout of layouts) {
-    const place = placesOf(layout, wanted);
-    if (2 * place.columns.length > layout.series.length) return undefined;
-    places.set(layout.id, place);
-  }
-  const placed: PlacedFrame[] = [];
-  let samples = 0;
-  for (const bytes of encoded) {
-    const { columns, positions, seriesCount } = places.get(idText(layoutOfFrame(bytes)))!;
-    samples += seriesCount;
-    const frame = decodeFrameColumns(bytes, columns);
-    if (frame === undefined) return undefined;
-    if (columns.length > 0) placed.push({ frame, positions });
-  }
-  if (placed.length === 0) return { block: undefined, samples };
-  return { block: blockFromFrames(wanted.idBytes, wanted.series.length, placed), samples };
+  findLayout: (id: Id) => Promise<Layout>,
+): Promise<{ readonly block: Block | undefined; readonly samples: number }> {
+  const simple = blockFromPicked(wanted.idBytes, wanted.series.length, picked, picks);
+  if (simple !== undefined)
+    return { block: nonEmpty(simple.block), samples: samplesOf(simple.counts, picks) };
+  const { frames, counts } = pickedFrames(picked, picks);
+  const some = blockFromFrames(wanted.idBytes, wanted.series.length, frames);
+  const whole = wholeFrames(picked, picks).map(decodeFrame);
+  if (whole.length === 0) return { block: nonEmpty(some), samples: samplesOf(counts, picks) };
+  const ids = new Set(whole.map(({ layout }) => idText(layout)));
+  const layouts = await mapLimited([...ids], PARALLEL, findLayout);
+  const union = unionLayout(layouts);
+  const others = gather(union, layouts, whole);
+  const wholePicked = pickSeries({ block: others, layout: union }, wanted);
+  return {
+    block: nonEmpty(wholePicked === undefined ? some : mergeBlocks(some, wholePicked)),
+    samples: samplesOf(counts, picks) + sampleCount(others),
+  };
+}
+
+function nonEmpty(block: Block): Block | undefined {
+  return block.timestamps.length === 0 ? undefined : block;
+}
+
+/** @param counts frames of each pick */
+function samplesOf(counts: Uint32Array, picks: readonly WantedColumns[]): number {
+  return picks.reduce((sum, { seriesCount }, i) => sum + counts[i]! * seriesCount, 0);
 }
 
 /** The columns of `layout` that are wanted, ascending, and for each its column in `wanted`. */

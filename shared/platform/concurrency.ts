@@ -46,3 +46,31 @@ export function limiter(most: number): Limiter {
     }
   };
 }
+
+/** Gathers the calls of one moment by key, so that one request serves them. The request begins after all of them. */
+export class Batches<Item, Result> {
+  private readonly waiting = new Map<
+    string,
+    { readonly items: Item[]; readonly results: Promise<readonly Result[]> }
+  >();
+
+  /** Returns the item's result: `run` gives one for each item of its batch. */
+  async add(
+    key: string,
+    item: Item,
+    run: (items: readonly Item[]) => Promise<readonly Result[]>,
+  ): Promise<Result> {
+    let batch = this.waiting.get(key);
+    if (batch === undefined) {
+      const items: Item[] = [];
+      const results = new Promise<void>((begin) => setImmediate(begin)).then(() => {
+        this.waiting.delete(key);
+        return run(items);
+      });
+      batch = { items, results };
+      this.waiting.set(key, batch);
+    }
+    const index = batch.items.push(item) - 1;
+    return (await batch.results)[index]!;
+  }
+}

@@ -34,6 +34,7 @@ import { BUCKET_PREFIX } from './names';
  *                                      sk source                        a mark of earlier releases
  *                                      sk deletion#id                   a deletion
  *                                      sk pool                          the pool of a small source
+ *     pk changes#tenant                sk ms since epoch#source         a change of a source's catalogue, kept for a day
  *     pk sources#tenant#bucket         sk source                        a source; the bucket is a hex digit of its id
  *     pk index#tenant#epoch#bucket     sk group#layout                  a layout with samples of a day or month; 16 buckets by the group
  *     pk manifest#tenant#partition     sk day                           what is archived
@@ -210,6 +211,12 @@ export const metaKeys = {
   }),
   deletion: (tenantId: Id, sourceId: Id, id: Id): ItemKey =>
     itemKey(metaKeys.source(tenantId, sourceId), `${DELETION}${id}`),
+  /** Changes of a tenant's sources, in the order of time. */
+  changes: (tenantId: Id) => `changes#${tenantId}`,
+  changesFrom: (ms: number) => `${String(ms).padStart(15, '0')}#`,
+  change: (tenantId: Id, sourceId: Id, ms: number): ItemKey =>
+    itemKey(metaKeys.changes(tenantId), `${metaKeys.changesFrom(ms)}${sourceId}`),
+  parseChangeSort: (sort: string): Id => sort.slice(16),
   /** No layout's sort key begins with this: a group has no `#` in its 27 characters. */
   deletionPrefix: DELETION,
   /** `pk` of every source begins with `sources`, of a tenant's with `sourcesOf`. */

@@ -22,6 +22,8 @@ export interface LaterBlocks {
   readonly cold: readonly LocatedBlock[];
 }
 
+export const NOTHING_BEYOND: LaterBlocks = { warm: [], cold: [] };
+
 /**
  * The days of which samples may lie beyond memory: those that have a window of the range that may have left it.
  *
@@ -48,7 +50,7 @@ function mayHaveLeft({ windowsFromMs, windowsToMs }: DayPlan, { beforeMs, starts
  * @param days ascending
  */
 export async function readBeyondMemory(tiers: LaterTiers, days: readonly DayPlan[]): Promise<LaterBlocks> {
-  if (days.length === 0) return { warm: [], cold: [] };
+  if (days.length === 0) return NOTHING_BEYOND;
   const { unarchived, now } = tiers;
   const beganMs = now();
   if (unarchived.isFresh(beganMs, beganMs)) {

@@ -1,6 +1,8 @@
 import type { JoinedLabels, LayoutMatch, SeriesIndex } from '../catalogue/series-index';
+import type { Id } from '../model/id';
 import { type Labels, labelsKey, labelsOf, labelValue } from '../model/labels';
 import { compileMatcher, type Matcher, matchersText } from '../model/matcher';
+import type { GroupId } from '../model/placement';
 
 /** A read would exceed one of its limits, or the memory that a tenant's index may take. */
 export class SelectLimitError extends Error {
@@ -40,6 +42,8 @@ export const DEFAULT_LIMITS: SelectLimits = { series: 100_000, sources: 10_000, 
 export interface SourceSeries {
   readonly source: Labels;
   readonly series: readonly Labels[];
+  /** The layouts that have them. */
+  readonly layouts: readonly { readonly group: GroupId; readonly layoutId: Id }[];
 }
 
 /** A tenant's index as a request sees it: the layouts that may have samples in its range, and the registry's labels. */
@@ -78,7 +82,7 @@ export function bySource(
         if (count + series.size > maxSeries) throw tooMany('series', maxSeries, matchers);
       }
     count += series.size;
-    found.push({ source, series: [...series.values()] });
+    found.push({ source, series: [...series.values()], layouts: ofSource });
   }
   return found;
 }

@@ -23,13 +23,13 @@ import {
   splitIndexOf,
 } from '../model/placement';
 import type { LocatedBlock, Selection, TimeRange } from '../model/selection';
-import { mapLimited } from '../platform/concurrency';
+import { type Limiter, mapLimited } from '../platform/concurrency';
 import type { Imports } from '../recovery/imports';
 import type { LossWatch } from '../recovery/loss-watch';
 import type { Tenant } from '../tenancy/tenants';
 import { readWarm } from '../warm/read';
 import type { WarmTier } from '../warm/warm-tier';
-import { daysBeyondMemory, type LaterTiers, readBeyondMemory } from './beyond-memory';
+import { daysBeyondMemory, type LaterTiers, NOTHING_BEYOND, readBeyondMemory } from './beyond-memory';
 import { IncompleteReadError } from './incomplete';
 import { type DayPlan, MAX_UNPRUNED_DAYS, planDays } from './plan';
 import type { Span } from './spans';
@@ -112,6 +112,8 @@ export interface SourceRead {
   readonly range: TimeRange;
   /** The source's catalogue. */
   readonly known: SourceCatalogue;
+  /** Bounds how many reads side by side go beyond memory; unbounded if absent. */
+  readonly beyondMemory?: Limiter;
 }
 
 /**
@@ -176,7 +178,7 @@ function contextOf(
   dependencies: ReadDependencies,
   tenant: Tenant,
   ownerId: Id,
-  { wanted, range: whole, known }: SourceRead,
+  { wanted, range: whole, known, beyondMemory = (work) => work() }: SourceRead,
 ): ReadContext {
   // Clients ask from 0; days before the source's first sample cost nothing.
   const fromMs = Math.min(Math.max(whole.fromMs, known.firstMs), whole.toMs);
@@ -197,6 +199,7 @@ function contextOf(
     ),
     longestWindowMs: known.longestWindowMs,
     days: planDays(range, known.longestWindowMs),
+    beyondMemory,
   };
 }
 
@@ -209,6 +212,7 @@ interface ReadContext extends ReadDependencies {
   readonly erasures: readonly Erasure[];
   readonly longestWindowMs: number;
   readonly days: readonly DayPlan[];
+  readonly beyondMemory: Limiter;
 }
 
 function readMemory(read: ReadContext): Promise<HotRead> {
@@ -234,7 +238,9 @@ async function readTiers(
   if (missingSinceMs !== undefined && !allowsMissing) throw new IncompleteReadError(missingSinceMs);
   const fromHot = located(read, 'hot', hot.blocks, performance.now() - beganMs);
   const later = laterTiers(read, hot.blocks);
-  const found = await readBeyondMemory(later, daysBeyondMemory(read.days, left, later.partitionOn));
+  const days = daysBeyondMemory(read.days, left, later.partitionOn);
+  const found =
+    days.length === 0 ? NOTHING_BEYOND : await read.beyondMemory(() => readBeyondMemory(later, days));
   const beyond = {
     warm: located(read, 'warm', found.warm, later.spentMs.warm),
     cold: located(read, 'cold', found.cold, later.spentMs.cold),

@@ -2,13 +2,14 @@ import type { SourceCatalogue } from '../catalogue/catalogue';
 import { type JoinedLabels, NOTHING_JOINED } from '../catalogue/series-index';
 import { seriesOf } from '../catalogue/source-series';
 import { sampleCount } from '../codec';
+import type { Id } from '../model/id';
 import { type Labels, sourceOf } from '../model/labels';
 import { type Layout, layoutOf } from '../model/layout';
 import type { LayoutBlock } from '../model/layout-block';
 import { type Matcher, seriesTest } from '../model/matcher';
 import { sourceIdOf } from '../model/placement';
 import type { TimeRange } from '../model/selection';
-import { mapLimited } from '../platform/concurrency';
+import { limiter, mapLimited } from '../platform/concurrency';
 import { HOST_LABELS, type HostLabels } from '../registry/host-labels';
 import type { Tenant } from '../tenancy/tenants';
 import {
@@ -72,7 +73,9 @@ export interface Selected extends Pick<Reading, 'missingSinceMs'> {
 }
 
 /** A source with the series that match. */
-interface FoundSource extends SourceSeries {
+interface FoundSource extends Omit<SourceSeries, 'layouts'> {
+  /** The layouts that have the series, where the index told them. */
+  readonly layouts?: SourceSeries['layouts'];
   /** All that the catalogue has of it, where it was asked already. */
   readonly known?: SourceCatalogue;
   /** Of the series, where it is known already. */
@@ -81,8 +84,10 @@ interface FoundSource extends SourceSeries {
   readonly memory?: BegunRead | undefined;
 }
 
-/** Sources read in parallel, each with a request or two at a time. */
-const PARALLEL = 32;
+/** Sources read at a time. Those of a partition share their requests of memory. */
+const PARALLEL = 1_000;
+/** Sources whose catalogue is read at a time, or what has left memory: each takes a request or two. */
+const PARALLEL_REQUESTS = 32;
 
 /** Reads a tenant's series by matchers: the port for every protocol that reads. */
 export class Querier {
@@ -102,6 +107,9 @@ export class Querier {
     const limits = { ...DEFAULT_LIMITS, ...hints.limits };
     const joined = hints.source === undefined ? await this.joinedLabels() : NOTHING_JOINED;
     const source = hints.source ?? hostNamedBy(matchers);
+    const changes = source === undefined ? this.dependencies.catalogue.changes(this.tenant.id) : undefined;
+    // Whoever awaits it sees its failure.
+    changes?.catch(() => {});
     const sources: readonly FoundSource[] =
       source === undefined
         ? bySource(matchesOf(await this.view(range), matchers), matchers, limits)
@@ -113,16 +121,20 @@ export class Querier {
         Infinity,
       ),
     });
+    const { dependencies, tenant } = this;
+    const wanted = await mapLimited(
+      sources.filter(({ series }) => series.length > 0),
+      PARALLEL_REQUESTS,
+      async (found) => ({ ...found, known: found.known ?? (await this.knownOf(found, await changes!)) }),
+    );
+    const beyondMemory = limiter(PARALLEL_REQUESTS);
     let samples = 0;
     const readings = await mapLimited(
-      sources.filter(({ series }) => series.length > 0),
+      wanted,
       PARALLEL,
-      async ({ source, series, ...begun }) => {
-        const layout = begun.layout ?? layoutOf(series);
-        const { dependencies, tenant } = this;
-        const known = begun.known ?? (await this.catalogueOf(source));
-        const asked = { source, wanted: layout, range, known };
-        const reading = await readLayout(dependencies, tenant, asked, hints.allowsMissing, begun.memory);
+      async ({ source, series, known, memory, layout = layoutOf(series) }) => {
+        const asked = { source, wanted: layout, range, known, beyondMemory };
+        const reading = await readLayout(dependencies, tenant, asked, hints.allowsMissing, memory);
         samples += sampleCount(reading.block);
         if (samples > limits.samples) throw tooMany('samples', limits.samples, matchers);
         return { layout, reading, joined: joinedTo(source, joined) };
@@ -177,6 +189,21 @@ export class Querier {
     const isUnchanged = memo.isUnchanged(sourceId, known);
     const { series, layout } = memo.select(sourceId, known, text, select);
     return { source, series, layout, known, memory: isUnchanged ? memory : undefined };
+  }
+
+  /** A source's catalogue, read only if it has changed since it was read last. */
+  private async knownOf(
+    { source, layouts = [] }: FoundSource,
+    changes: ReadonlyMap<Id, string>,
+  ): Promise<SourceCatalogue> {
+    const { memo, now } = this.dependencies;
+    const sourceId = sourceIdOf(this.tenant.id, source);
+    const readMs = now();
+    const current = memo.current(sourceId, layouts, changes, readMs);
+    if (current !== undefined) return current;
+    const catalogue = await this.catalogueOf(source);
+    memo.keep(sourceId, { catalogue, changes, readMs });
+    return catalogue;
   }
 
   private catalogueOf(source: Labels): Promise<SourceCatalogue> {

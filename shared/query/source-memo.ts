@@ -3,6 +3,7 @@ import type { SourceCatalogue } from '../catalogue/catalogue';
 import type { Id } from '../model/id';
 import type { Labels } from '../model/labels';
 import { decodedBytes, type Layout, layoutOf } from '../model/layout';
+import type { GroupId } from '../model/placement';
 
 /** The series of a source that a read selects. */
 export interface SelectedSeries {
@@ -11,6 +12,16 @@ export interface SelectedSeries {
   readonly layout: Layout | undefined;
 }
 
+/** A source's catalogue. */
+export interface KnownSource {
+  readonly catalogue: SourceCatalogue;
+  /** What the catalogue listed before as changed. */
+  readonly changes: ReadonlyMap<Id, string>;
+  readonly readMs: number;
+}
+
+/** How long a source that is not listed as changed counts as known, ms; releases before November 2026 list no changes. */
+const KNOWN_MS = 300_000;
 /** Bytes, estimated, of what is kept of sources, and of selections. */
 const MAX_BYTES = 32_000_000;
 
@@ -27,6 +38,40 @@ export class SourceMemo {
     string,
     SelectedSeries & { readonly known: SourceCatalogue; readonly bytes: number }
   >({ maxSize: MAX_BYTES, sizeCalculation: ({ bytes }) => bytes });
+
+  private readonly known = new LRUCache<Id, KnownSource>({
+    maxSize: MAX_BYTES,
+    sizeCalculation: ({ catalogue }) => bytesOf(catalogue),
+  });
+
+  /**
+   * The catalogue of a source, if it has all of some layouts and has not changed otherwise.
+   *
+   * @param changes as the catalogue lists them now
+   */
+  current(
+    sourceId: Id,
+    layouts: readonly { readonly group: GroupId; readonly layoutId: Id }[],
+    changes: ReadonlyMap<Id, string>,
+    nowMs: number,
+  ): SourceCatalogue | undefined {
+    const known = this.known.get(sourceId);
+    if (known === undefined) return undefined;
+    if (nowMs < known.readMs || nowMs - known.readMs > KNOWN_MS) return undefined;
+    const { catalogue } = known;
+    // Its own, and its pool's.
+    const owners = [sourceId, ...catalogue.splits.keys()];
+    if (owners.some((id) => known.changes.get(id) !== changes.get(id))) return undefined;
+    const hasAll = layouts.every(({ group, layoutId }) =>
+      catalogue.layouts.get(group)?.some(({ id }) => id === layoutId),
+    );
+    return hasAll ? catalogue : undefined;
+  }
+
+  /** Keeps the catalogue of a source, which was read after its changes were listed. */
+  keep(sourceId: Id, known: KnownSource): void {
+    this.known.set(sourceId, known);
+  }
 
   /** What the catalogue last had of a source. */
   last(sourceId: Id): SourceCatalogue | undefined {

@@ -6,8 +6,9 @@ import { flushPartition } from '../../shared/flush/execute';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { type Labels, labelsKey, labelsOf, sourceOf } from '../../shared/model/labels';
 import { equals, type Matcher, seriesTest } from '../../shared/model/matcher';
-import { tenantIdOf } from '../../shared/model/placement';
+import { sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import { rebuildIndex } from '../../shared/operations/index-commands';
+import { INDEX_BUCKETS } from '../../shared/platform/keys';
 import { Querier } from '../../shared/query/select';
 import { samplesOf } from '../../shared/query/series-table';
 import { Pools } from '../../shared/stream/pools';
@@ -195,5 +196,37 @@ describe('samples split over memory, warm table and archive', () => {
     await flush();
     await post(2);
     await compare();
+  }, 60_000);
+
+  test('are read without asking for each source again, until one changes', async () => {
+    const querier = new Querier(tiers, tenant);
+    const range = { fromMs: now - HOUR, toMs: now + 1 };
+    const read = async () => {
+      const before = tiers.calls();
+      const { blocks } = await querier.select([equals('__name__', 'cpu')], range);
+      const hosts = blocks.filter(({ block }) => block.timestamps.length > 0).length;
+      return { hosts, calls: tiers.calls() - before };
+    };
+    // An hour that no flush has touched lies in memory alone.
+    await tiers.redis.flushall();
+    for (const ref of refs) await tiers.hot.mark(ref, '');
+    await post(0);
+    await read();
+    // The changes, one bucket of an epoch of the index each, and nothing of any source.
+    const known = await read();
+    expect(known).toEqual({ hosts: SOURCES.length, calls: expect.any(Number) });
+    expect(known.calls).toBeLessThanOrEqual(1 + INDEX_BUCKETS);
+
+    const [{ source }] = SOURCES as [(typeof SOURCES)[number]];
+    await tiers.newCatalogue().putDeletion(tenant.id, sourceIdOf(tenant.id, source), {
+      selector: { name: 'cpu', isPrefix: false },
+      ...range,
+      version: { arrivalMs: now + 2 * DAY, sequence: 2n ** 100n },
+    });
+    const changed = await read();
+    expect(changed).toEqual({ hosts: SOURCES.length - 1, calls: expect.any(Number) });
+    // The changed source alone was asked for.
+    expect(changed.calls).toBeLessThanOrEqual(2 + INDEX_BUCKETS);
+    expect((await read()).calls).toBeLessThanOrEqual(1 + INDEX_BUCKETS);
   }, 60_000);
 });

@@ -2,7 +2,6 @@ import * as fc from 'fast-check';
 import {
   CorruptChunkError,
   decodeFrame,
-  decodeFrameColumns,
   encodeFrame,
   encodeVersion,
   type Frame,
@@ -64,47 +63,6 @@ const anyFrame: fc.Arbitrary<Frame> = fc.oneof(
     version: anyVersion,
   }),
 );
-
-describe('columns of a frame', () => {
-  const anyPacking = fc.constantFrom(encodeFrame, pack);
-  const anyValues = fc.array(anyBits, { minLength: 1, maxLength: 9 });
-
-  test('are those of the whole frame', () => {
-    fc.assert(
-      fc.property(anyValues, fc.infiniteStream(fc.boolean()), anyPacking, (bits, isWanted, encode) => {
-        const values = bytesOf(BigUint64Array.from(bits));
-        const columns = Uint32Array.from([...bits.keys()].filter(() => isWanted.next().value));
-        const frame = { ...post, values };
-        const found = decodeFrameColumns(encode(frame), columns)!;
-        expect({ ...found, values: [...found.values] }).toEqual({
-          ...frame,
-          values: [...columns].flatMap((column) => [...values.subarray(8 * column, 8 * column + 8)]),
-        });
-      }),
-      { numRuns: 300 },
-    );
-  });
-
-  test.each([
-    { name: 'plain', encode: encodeFrame },
-    { name: 'packed', encode: pack },
-  ])('beyond those that a $name frame has are refused, and cut off ones', ({ encode }) => {
-    const bytes = encode({ ...post, values: bytesOf([1, 2, 3]) });
-    expect(() => decodeFrameColumns(bytes, Uint32Array.of(3))).toThrow(CorruptChunkError);
-    for (let length = 1; length < bytes.length; length++)
-      expect(() => decodeFrameColumns(bytes.subarray(0, length), Uint32Array.of(2))).toThrow(
-        CorruptChunkError,
-      );
-  });
-
-  test('are not told of a frame with a presence map, or of a tombstone', () => {
-    const presence = presenceOf([0, 2], 3);
-    const { layout, timestamp } = post;
-    const partial = packPartialFrame(layout, timestamp, encodeVersion(version), presence, bytesOf([1, 2]));
-    expect(decodeFrameColumns(partial, Uint32Array.of(0))).toBeUndefined();
-    expect(decodeFrameColumns(bytesOfFrame(deletion), Uint32Array.of(0))).toBeUndefined();
-  });
-});
 
 describe('a frame', () => {
   test.each([

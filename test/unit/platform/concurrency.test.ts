@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { limiter } from '../../../shared/platform/concurrency';
+import { Batches, limiter } from '../../../shared/platform/concurrency';
 
 test('a limiter runs as many as it may at a time, in order, and goes on after a failure', async () => {
   const limit = limiter(2);
@@ -27,4 +27,26 @@ test('a limiter runs as many as it may at a time, in order, and goes on after a 
     true,
     true,
   ]);
+});
+
+test('calls of one moment share a request, by key; later ones have their own', async () => {
+  const requests: (readonly number[])[] = [];
+  const batches = new Batches<number, number>();
+  const add = (key: string, item: number) =>
+    batches.add(key, item, async (items) => {
+      requests.push(items);
+      await turn();
+      return items.map((each) => 10 * each);
+    });
+  const early = [add('a', 1), add('b', 2), Promise.resolve().then(() => add('a', 3))];
+  expect(await Promise.all(early)).toEqual([10, 20, 30]);
+  expect(await add('a', 4)).toBe(40);
+  expect(requests).toEqual([[1, 3], [2], [4]]);
+});
+
+test('a call fails with its request', async () => {
+  const batches = new Batches<number, number>();
+  const fail = () => Promise.reject(new Error('no'));
+  const outcomes = await Promise.allSettled([batches.add('a', 1, fail), batches.add('a', 2, fail)]);
+  expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
 });

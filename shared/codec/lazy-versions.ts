@@ -1,0 +1,46 @@
+import { type Block, compareVersions, type Version } from './model';
+
+/**
+ * A block whose versions are decoded when they are first asked for: only merging with other samples of the same time and
+ * deletions need them, and they take ten times as long as a sample's value.
+ *
+ * @param decode gives each row's version
+ */
+export function lazyVersions(
+  block: Omit<Block, 'versions' | 'rowVersions'>,
+  decode: () => readonly Version[],
+): Block {
+  let decoded: ReturnType<typeof distinctVersions> | undefined;
+  const all = () => {
+    decoded ??= distinctVersions(decode());
+    return decoded;
+  };
+  return {
+    ...block,
+    get versions() {
+      return all().versions;
+    },
+    get rowVersions() {
+      return all().indexes;
+    },
+  };
+}
+
+/** The distinct versions in ascending order, and for each given one its index there. */
+export function distinctVersions(all: readonly Version[]): { versions: Version[]; indexes: Uint32Array } {
+  const indexes = new Uint32Array(all.length);
+  const order = Uint32Array.from(all.keys());
+  if (all.some((version, i) => i > 0 && compareVersions(all[i - 1]!, version) > 0)) {
+    order.sort((a, b) => compareVersions(all[a]!, all[b]!));
+  }
+  const versions: Version[] = [];
+  for (const i of order) {
+    const { arrivalMs, sequence } = all[i]!;
+    const last = versions.at(-1);
+    if (last === undefined || last.arrivalMs !== arrivalMs || last.sequence !== sequence) {
+      versions.push({ arrivalMs, sequence });
+    }
+    indexes[i] = versions.length - 1;
+  }
+  return { versions, indexes };
+}

@@ -1,0 +1,173 @@
+/** Some columns of frames, as the memory tier's reader gets them. FORMAT.md describes the bytes. */
+import type { PlacedFrame } from './block';
+import { decodeVersion } from './frame';
+import { lazyVersions } from './lazy-versions';
+import { type Block, type Column, CorruptChunkError } from './model';
+
+/** First byte of a frame that is given whole. */
+const WHOLE = 255;
+/** Added to a pick's number: a frame outside the range, of which nothing follows. */
+const OUTSIDE = 128;
+/** Timestamp, arrival time, and the length of the sequence number. */
+const HEAD_BYTES = 8 + 6 + 1;
+
+/** The columns of one layout that were asked for. */
+export interface PickedColumns {
+  /** The layout's 16 bytes. */
+  readonly layout: Uint8Array;
+  /** For each of them its column in the block, distinct. */
+  readonly positions: Uint32Array;
+}
+
+/** Gives frames the form of those that were given whole. */
+export function markedWhole(frames: readonly Uint8Array[]): Buffer {
+  return Buffer.concat(
+    frames.flatMap((frame) => {
+      const head = Buffer.alloc(5, WHOLE);
+      head.writeUInt32LE(frame.length, 1);
+      return [head, frame];
+    }),
+  );
+}
+
+/** The frames that were given whole. */
+export function wholeFrames(bytes: Uint8Array, picks: readonly PickedColumns[]): Uint8Array[] {
+  const frames: Uint8Array[] = [];
+  for (const { pick, from, to } of recordsOf(bytes, picks))
+    if (pick === undefined) frames.push(bytes.subarray(from, to));
+  return frames;
+}
+
+/** The other frames, as {@link blockFromFrames} takes them, and how many each pick has. */
+export function pickedFrames(
+  bytes: Uint8Array,
+  picks: readonly PickedColumns[],
+): { readonly frames: PlacedFrame[]; readonly counts: Uint32Array } {
+  const view = viewOf(bytes);
+  const frames: PlacedFrame[] = [];
+  const counts = new Uint32Array(picks.length);
+  for (const { pick, isOutside, from, to } of recordsOf(bytes, picks)) {
+    if (pick === undefined) continue;
+    const { layout, positions } = picks[pick]!;
+    counts[pick]!++;
+    if (isOutside) continue;
+    const valuesFrom = to - 8 * positions.length;
+    const frame = {
+      kind: 'samples',
+      layout,
+      timestamp: timestampAt(view, from),
+      version: decodeVersion(bytes.subarray(from + 8, valuesFrom)),
+      values: bytes.subarray(valuesFrom, to),
+    } as const;
+    frames.push({ frame, positions });
+  }
+  return { frames, counts };
+}
+
+/**
+ * Gathers frames into a block, as {@link blockFromFrames} does, at a fraction of the time where that is simple.
+ *
+ * @param layout id of the block's layout
+ * @param picks each of at least one column
+ * @returns the block, and how many frames each pick has; undefined when a frame was given whole, or when times do not ascend
+ */
+export function blockFromPicked(
+  layout: Uint8Array,
+  seriesCount: number,
+  bytes: Uint8Array,
+  picks: readonly PickedColumns[],
+): { readonly block: Block; readonly counts: Uint32Array } | undefined {
+  const view = viewOf(bytes);
+  const counts = new Uint32Array(picks.length);
+  const room = new Uint32Array(seriesCount);
+  let rowCount = 0;
+  let previousMs = -Infinity;
+  for (let at = 0; at < bytes.length; ) {
+    const number = bytes[at++]!;
+    if (number === WHOLE) return undefined;
+    const pick = picks[number & ~OUTSIDE];
+    if (pick === undefined) return undefined;
+    counts[number & ~OUTSIDE]!++;
+    if (number >= OUTSIDE) continue;
+    const ms = timestampAt(view, at);
+    if (ms <= previousMs) return undefined;
+    previousMs = ms;
+    rowCount++;
+    for (const position of pick.positions) room[position]!++;
+    at = endOf(bytes, at, pick);
+  }
+  const timestamps = new Float64Array(rowCount);
+  const columns = Array.from(room, (count) => ({
+    rows: count === rowCount ? undefined : new Uint32Array(count),
+    bits: new Uint32Array(2 * count),
+    length: 0,
+  }));
+  let row = 0;
+  for (let at = 0; at < bytes.length; ) {
+    const number = bytes[at++]!;
+    if (number >= OUTSIDE) continue;
+    const { positions } = picks[number]!;
+    timestamps[row] = timestampAt(view, at);
+    at += HEAD_BYTES + bytes[at + HEAD_BYTES - 1]!;
+    for (let i = 0; i < positions.length; i++, at += 8) {
+      const column = columns[positions[i]!]!;
+      if (column.rows !== undefined) column.rows[column.length] = row;
+      column.bits[2 * column.length] = view.getUint32(at, true);
+      column.bits[2 * column.length + 1] = view.getUint32(at + 4, true);
+      column.length++;
+    }
+    row++;
+  }
+  const block = lazyVersions(
+    {
+      layout,
+      timestamps,
+      columns: columns.map(({ rows, bits }): Column => {
+        const values = new Float64Array(bits.buffer);
+        return rows === undefined ? { values } : { rows, values };
+      }),
+      tombstones: [],
+    },
+    () => pickedFrames(bytes, picks).frames.map(({ frame }) => frame.version),
+  );
+  return { block, counts };
+}
+
+/** @returns the index just past a picked frame */
+function endOf(bytes: Uint8Array, from: number, { positions }: PickedColumns): number {
+  const end = from + HEAD_BYTES + (bytes[from + HEAD_BYTES - 1] ?? 0) + 8 * positions.length;
+  if (end > bytes.length)
+    throw new CorruptChunkError(`picked frame is cut off at byte ${bytes.length} of ${end}`);
+  return end;
+}
+
+function* recordsOf(bytes: Uint8Array, picks: readonly PickedColumns[]) {
+  const view = viewOf(bytes);
+  for (let at = 0; at < bytes.length; ) {
+    const number = bytes[at]!;
+    if (number === WHOLE) {
+      if (at + 5 > bytes.length) throw new CorruptChunkError(`frame is cut off at byte ${bytes.length}`);
+      const from = at + 5;
+      at = from + view.getUint32(at + 1, true);
+      if (at > bytes.length) throw new CorruptChunkError(`frame is cut off at byte ${bytes.length} of ${at}`);
+      yield { pick: undefined, isOutside: false, from, to: at };
+      continue;
+    }
+    const pick = picks[number & ~OUTSIDE];
+    if (pick === undefined) throw new CorruptChunkError(`frame of pick ${number} of ${picks.length}`);
+    const from = at + 1;
+    const isOutside = number >= OUTSIDE;
+    at = isOutside ? from : endOf(bytes, from, pick);
+    yield { pick: number & ~OUTSIDE, isOutside, from, to: at };
+  }
+}
+
+function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+}
+
+function timestampAt(view: DataView, at: number): number {
+  const ms = view.getInt32(at + 4, true) * 2 ** 32 + view.getUint32(at, true);
+  if (!Number.isSafeInteger(ms)) throw new CorruptChunkError(`timestamp ${ms} is beyond 2^53 - 1`);
+  return ms;
+}

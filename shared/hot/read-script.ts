@@ -1,0 +1,134 @@
+import { LEFT_BELIEVED_MS, MARK_OF_THIS_NODE, NOW } from './mark-script';
+
+/** First byte of a frame that is given whole. */
+export const WHOLE = 255;
+
+/**
+ * Reads windows of groups of one partition, of their frames the columns asked for, together with the mark that tells
+ * whether they are complete and what has left. One script does it all, so that nothing is lost or moved in between.
+ *
+ * KEYS     mark; then for each group: its windows, and its lists of frames
+ * ARGV     1  room: the most cost of a call's frames
+ *          then for each group: the half-open range of wanted timestamps, ms; its number of lists; what one of its frames
+ *          costs; its number of picks; and for each pick the layout's 16 bytes, and the columns wanted of it, numbers from 0
+ *          between spaces, ascending
+ * Returns  1 when the mark is this primary's, else 0; `loss`, or false; `left` (see NOTE_LEFT), or false when what has left
+ *          is unknown; then for each group its window starts, and for each of its lists the bytes of its frames and what
+ *          follows; false twice for a list without frames
+ *
+ *     u8 number of the pick    timestamp, version and the wanted values of a frame, as format 1 has them
+ *     u8 128 + number          such a frame with a timestamp outside the range
+ *     u8 255   u32 length      a whole frame: of another layout, of another format than 1 and 2, or cut off
+ *
+ * Groups that exceed the room are left out: the reply ends before them. If the first does, its lists are false and -1.
+ */
+export const READ_SCRIPT = `#!lua flags=no-writes
+${NOW}
+local mark = redis.call('HMGET', KEYS[1], 'loss', 'left', 'leftSeen')
+local isOurs = ${MARK_OF_THIS_NODE}
+local isKnown = isOurs and mark[2] and now - (tonumber(mark[3]) or 0) <= ${LEFT_BELIEVED_MS}
+local found = { isOurs and 1 or 0, mark[1], isKnown and mark[2] }
+
+local sub, byte, char = string.sub, string.byte, string.char
+-- Lengths of two packed values, by their control byte.
+local sums = {}
+for control = 0, 255 do sums[control] = control % 16 + (control - control % 16) / 16 end
+local zeros = {}
+for length = 0, 8 do zeros[length] = string.rep('\\0', 8 - length) end
+local lists = {}
+local function columnsOf(text)
+  local columns = lists[text]
+  if not columns then
+    columns = {}
+    for column in string.gmatch(text, '%d+') do columns[#columns + 1] = tonumber(column) end
+    lists[text] = columns
+  end
+  return columns
+end
+
+local function plain(frame, at, columns, out)
+  for i = 1, #columns do
+    local from = at + 8 * columns[i]
+    out[#out + 1] = sub(frame, from, from + 7)
+  end
+end
+local function packed(frame, at, columns, out)
+  local column, control = 0, 0
+  for i = 1, #columns do
+    local wanted = columns[i]
+    while column % 2 == 0 and column + 1 < wanted do
+      at, column = at + 1 + sums[byte(frame, at) or 0], column + 2
+    end
+    repeat
+      if column % 2 == 0 then
+        control = byte(frame, at) or 0
+        at = at + 1
+      else
+        control = (control - control % 16) / 16
+      end
+      local length = control % 16
+      if length > 8 then return math.huge end
+      if column == wanted then out[#out + 1] = zeros[length] .. sub(frame, at, at + length - 1) end
+      at, column = at + length, column + 1
+    until column > wanted
+  end
+  return at
+end
+
+local unpack = struct.unpack
+local room, key, arg = tonumber(ARGV[1]), 2, 2
+while key <= #KEYS do
+  local fromMs, toMs = tonumber(ARGV[arg]), tonumber(ARGV[arg + 1])
+  local count, cost, picks = tonumber(ARGV[arg + 2]), tonumber(ARGV[arg + 3]), tonumber(ARGV[arg + 4])
+  for i = 1, count do room = room - cost * redis.call('LLEN', KEYS[key + i]) end
+  if room < 0 and key > 2 then break end
+  found[#found + 1] = redis.call('SMEMBERS', KEYS[key])
+  local numbers, outside, wanted = {}, {}, {}
+  for i = 1, picks do
+    local layout = ARGV[arg + 3 + 2 * i]
+    numbers[layout], outside[layout] = char(i - 1), char(127 + i)
+    wanted[layout] = columnsOf(ARGV[arg + 4 + 2 * i])
+  end
+  for i = 1, count do
+    local bytes, out, frames = 0, {}, {}
+    if room >= 0 then frames = redis.call('LRANGE', KEYS[key + i], 0, -1) end
+    for f = 1, #frames do
+      local frame = frames[f]
+      bytes = bytes + #frame
+      local kind, layout = byte(frame, 1), sub(frame, 2, 17)
+      local columns = wanted[layout]
+      local before = #out
+      local ms = #frame > 31 and unpack('<i8', frame, 18) or 0
+      if columns and (kind == 17 or kind == 33) and #frame > 31 and (ms < fromMs or ms >= toMs) then
+        out[before + 1] = outside[layout]
+      elseif columns and (kind == 17 or kind == 33) then
+        local versionEnd = 32 + (byte(frame, 32) or 0)
+        out[before + 1] = numbers[layout]
+        out[before + 2] = sub(frame, 18, versionEnd)
+        local isCut
+        if kind == 17 then
+          plain(frame, versionEnd + 1, columns, out)
+          isCut = #columns > 0 and versionEnd + 8 + 8 * columns[#columns] > #frame
+        else
+          isCut = packed(frame, versionEnd + 1, columns, out) > #frame + 1
+        end
+        if isCut then
+          columns = nil
+          for last = #out, before + 1, -1 do out[last] = nil end
+        end
+      else
+        columns = nil
+      end
+      if not columns then
+        out[before + 1] = '\\255' .. struct.pack('<I4', #frame)
+        out[before + 2] = frame
+      end
+    end
+    found[#found + 1] = #frames > 0 and bytes
+    found[#found + 1] = #frames > 0 and table.concat(out) or (room < 0 and -1)
+  end
+  key, arg = key + 1 + count, arg + 5 + 2 * picks
+  if room < 0 then break end
+end
+return found
+`;
