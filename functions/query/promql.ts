@@ -18,16 +18,22 @@ import { cardinality, findSeries, labelNames, labelValues, type Selector } from 
 import { SelectLimitError } from '../../shared/query/find-series';
 import { clampRange } from '../../shared/query/plan';
 import { Querier } from '../../shared/query/select';
+import { limitsOf } from '../../shared/tenancy/limits';
 import type { Tenant } from '../../shared/tenancy/tenants';
-import { SELECT_LIMITS, TierSamples } from './sample-store';
-import { dependencies, metricMetadata, retentionMs } from './stores';
+import { serverTiming } from './reading';
+import { limitMessage, TierSamples } from './sample-store';
+import { dependencies, metricMetadata, retentionMs, stage } from './stores';
 
-/** The API's own limit is 30 s. */
-const MAX_QUERY_MS = 25_000;
 /** Steps of a range query after its first. */
 const MAX_STEPS = 11_000;
-/** 5 million points take 45 MB. */
-const LIMITS = { maxSeries: 50_000, maxSamples: 10_000_000, maxPoints: 5_000_000 };
+/** Of a query's intermediate vectors; 5 million points take 45 MB. */
+const MAX_POINTS = 5_000_000;
+
+/** What one query of a tenant may read. */
+function queryLimitsOf({ limits }: Tenant) {
+  const { querySeries, querySources, querySamples, querySeconds } = limitsOf(stage, limits);
+  return { series: querySeries, sources: querySources, samples: querySamples, querySeconds };
+}
 
 type Evaluation = z.output<typeof instantParameters> | z.output<typeof rangeParameters>;
 
@@ -40,16 +46,23 @@ async function answerQuery(
   const nowMs = Date.now();
   if (timeout !== undefined && timeout <= 0)
     throw new HttpError(400, 'invalid parameter "timeout": must be positive');
-  const budgetMs = timeout === undefined ? MAX_QUERY_MS : Math.min(timeout, MAX_QUERY_MS);
-  const store = new TierSamples(new Querier(dependencies, tenant), retentionMs, nowMs);
+  const { querySeconds, ...limits } = queryLimitsOf(tenant);
+  const budgetMs = Math.min(timeout ?? Infinity, querySeconds * 1000);
+  const store = new TierSamples(new Querier(dependencies, tenant), retentionMs, nowMs, limits);
   const options: QueryOptions = {
     ...(lookbackMs !== undefined && lookbackMs > 0 && { lookbackMs }),
-    limits: LIMITS,
+    limits: { maxSeries: limits.series, maxSamples: limits.samples, maxPoints: MAX_POINTS },
     isLate: () => Date.now() - nowMs >= budgetMs,
   };
   const result = await within(budgetMs, run(store, options));
   count('query', { Reads: 1, SamplesRead: result.samples });
-  return queryAnswer(result, limit, atMs, stats !== undefined && stats !== '');
+  const answer = queryAnswer(result, limit, atMs, stats !== undefined && stats !== '');
+  const readings = store.readings.map(({ tiers }) => tiers);
+  const range = {
+    fromMs: Math.min(...store.readings.map(({ range }) => range.fromMs)),
+    toMs: Math.max(...store.readings.map(({ range }) => range.toMs)),
+  };
+  return { ...answer, headers: { ...answer.headers, 'server-timing': serverTiming(readings, range) } };
 }
 
 /** Gives up waiting for reads of stores, which have limits of their own. */
@@ -122,11 +135,11 @@ async function series(tenant: Tenant, query: Browsing) {
   if (selectors.length === 0) throw new HttpError(400, 'no match[] parameter provided');
   const view = await viewOf(tenant, query);
   try {
-    const found = findSeries(view, selectors, SELECT_LIMITS).sort(compareLabels);
+    const found = findSeries(view, selectors, queryLimitsOf(tenant)).sort(compareLabels);
     const { kept, warnings } = truncated(found, query.limit);
     return prometheusAnswer(`[${kept.map(metricJson).join(',')}]`, { warnings });
   } catch (error) {
-    if (error instanceof SelectLimitError) throw new HttpError(422, error.message);
+    if (error instanceof SelectLimitError) throw new HttpError(422, limitMessage(error));
     throw error;
   }
 }

@@ -2,41 +2,55 @@ import type { Matcher } from '../../shared/model/matcher';
 import type { TimeRange } from '../../shared/model/selection';
 import { PromqlError } from '../../shared/promql/errors';
 import type { SampleColumns, SampleStore, SelectedSamples } from '../../shared/promql/store';
-import { SelectLimitError, withJoined } from '../../shared/query/find-series';
+import { SelectLimitError, type SelectLimits, withJoined } from '../../shared/query/find-series';
 import { IncompleteReadError } from '../../shared/query/incomplete';
 import { clampRange } from '../../shared/query/plan';
-import type { Querier, SourceBlock } from '../../shared/query/select';
-
-/** What one selector may read. */
-export const SELECT_LIMITS = { series: 50_000, sources: 10_000, samples: 10_000_000 };
+import type { Querier, Selected, SourceBlock } from '../../shared/query/select';
+import type { LimitName } from '../../shared/tenancy/limits';
 
 /** Gives PromQL the samples of all tiers. */
 export class TierSamples implements SampleStore {
+  /** What each selector read. */
+  readonly readings: { readonly tiers: NonNullable<Selected['tiers']>; readonly range: TimeRange }[] = [];
+
   constructor(
     private readonly querier: Pick<Querier, 'select'>,
     private readonly retentionMs: number,
     private readonly nowMs: number,
+    private readonly limits: SelectLimits,
   ) {}
 
   async select(matchers: readonly Matcher[], range: TimeRange): Promise<SelectedSamples> {
     const readable = clampRange(range, this.nowMs, this.retentionMs);
     if (readable.fromMs >= readable.toMs) return { series: [], warnings: [] };
     try {
-      const { blocks, missingSinceMs } = await this.querier.select(matchers, readable, {
+      const { blocks, tiers, missingSinceMs } = await this.querier.select(matchers, readable, {
         allowsMissing: true,
-        limits: SELECT_LIMITS,
+        limits: this.limits,
       });
+      if (tiers !== undefined) this.readings.push({ tiers, range: readable });
       return {
         series: blocks.flatMap(columnsOf),
         // Never silently partial: the answer says what is missing.
         warnings: missingSinceMs === undefined ? [] : [new IncompleteReadError(missingSinceMs).message],
       };
     } catch (error) {
-      if (error instanceof SelectLimitError) throw new PromqlError('execution', error.message);
+      if (error instanceof SelectLimitError) throw new PromqlError('execution', limitMessage(error));
       throw error;
     }
   }
 }
+
+/** Says what was exceeded, and what sets it. */
+export function limitMessage({ limit, message }: SelectLimitError): string {
+  return limit === 'memory' ? message : `${message} (the tenant's limit ${LIMIT_OF[limit]})`;
+}
+
+const LIMIT_OF: Readonly<Record<keyof SelectLimits, LimitName>> = {
+  series: 'querySeries',
+  sources: 'querySources',
+  samples: 'querySamples',
+};
 
 function columnsOf({ block, layout, joined }: SourceBlock): SampleColumns[] {
   const { timestamps, columns } = block;

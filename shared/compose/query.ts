@@ -39,5 +39,6 @@ export function queryDependencies() {
     },
     status: tenantStatus(read, usage, table),
     retentionMs: stage.retention,
+    stage,
   };
 }

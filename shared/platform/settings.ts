@@ -163,6 +163,12 @@ export const settingsSchema = z
     maxBodyBytes: count(4_000_000, 1000, 4_000_000),
     /** Posts of service metrics a tenant may send in a minute of the clock. */
     maxServicePostsPerMinute: count(6_000, 1, 1_000_000_000),
+    /** What one query of a tenant may select in PromQL; its samples take some 20 bytes of the function's memory each. */
+    maxQuerySeries: count(50_000, 1, 1_000_000),
+    maxQuerySources: count(10_000, 1, 100_000),
+    maxQuerySamples: count(10_000_000, 1, 40_000_000),
+    /** How long one may take, seconds; the API's own limit is 30. */
+    maxQuerySeconds: count(25, 1, 25),
     /** Services that `npm start` creates. */
     services: names,
     ...deployment,

@@ -221,10 +221,11 @@ async function fetchAll(
 }
 
 /** The error of a query whose selectors find more than a limit allows. */
-export function tooMany(count: number, what: 'series' | 'samples' | 'sources', most: number): PromqlError {
+function tooMany(count: number, what: 'series' | 'samples', most: number): PromqlError {
+  const limit = what === 'series' ? 'querySeries' : 'querySamples';
   return new PromqlError(
     'execution',
-    `the query selects ${count} ${what}; at most ${most} are allowed; narrow its selectors or its range`,
+    `the query selects ${count} ${what}; at most ${most} are allowed by the tenant's limit ${limit}; narrow its selectors or its range`,
   );
 }
 

@@ -12,6 +12,14 @@ export interface Limits {
   readonly bodyBytes: number;
   /** Posts of service metrics accepted in a clock minute. */
   readonly servicePostsPerMinute: number;
+  /** Series that a query selects, all its selectors together. */
+  readonly querySeries: number;
+  /** Sources of one of its selectors. */
+  readonly querySources: number;
+  /** Samples that it reads. */
+  readonly querySamples: number;
+  /** Seconds that it takes. */
+  readonly querySeconds: number;
 }
 
 export type LimitName = keyof Limits;
@@ -24,6 +32,10 @@ const SETTING = {
   hosts: 'maxHosts',
   bodyBytes: 'maxBodyBytes',
   servicePostsPerMinute: 'maxServicePostsPerMinute',
+  querySeries: 'maxQuerySeries',
+  querySources: 'maxQuerySources',
+  querySamples: 'maxQuerySamples',
+  querySeconds: 'maxQuerySeconds',
 } as const satisfies Record<LimitName, keyof RuntimeSettings>;
 
 export const LIMIT_NAMES = Object.keys(SETTING) as LimitName[];

@@ -33,7 +33,7 @@ describe("Prometheus' API", () => {
   const from = now - 300;
 
   beforeAll(async () => {
-    stack = await startLocalStack({});
+    stack = await startLocalStack({ settings: { maxQuerySamples: '84' } });
     checker = new OpenApiChecker(
       (await (await fetch(new URL('/openapi.json', stack.url))).json()) as Record<string, unknown>,
     );
@@ -93,7 +93,7 @@ describe("Prometheus' API", () => {
     path: string,
     parameters: readonly (readonly [string, string])[],
     inUrl = method === 'GET',
-  ): Promise<{ status: number; answer: Answer }> => {
+  ): Promise<{ status: number; answer: Answer; timing: string | null }> => {
     const encoded = new URLSearchParams(
       parameters.map(([name, value]): [string, string] => [name, value]),
     ).toString();
@@ -113,7 +113,8 @@ describe("Prometheus' API", () => {
       path,
       checker.flawOf(method, template, response.status, response.headers.get('content-type'), text),
     ]).toEqual([path, undefined]);
-    return { status: response.status, answer: JSON.parse(text) as Answer };
+    const timing = response.headers.get('server-timing');
+    return { status: response.status, answer: JSON.parse(text) as Answer, timing };
   };
 
   const get = async (path: string, parameters: Record<string, string> = {}) =>
@@ -319,6 +320,34 @@ describe("Prometheus' API", () => {
       headers: { 'x-api-key': stack.apiKey },
     });
     expect(write.status).toBe(405);
+  });
+
+  test('an answer tells what each tier took', async () => {
+    const { timing } = await request('GET', '/query_range', [
+      ['query', 'rate(http_requests_total{code="200"}[1m]) + http_requests_total{code="200"} offset 1m'],
+      ['start', String(from)],
+      ['end', String(now)],
+      ['step', '60'],
+    ]);
+    expect(timing).toMatch(/^hot;dur=[\d.]+;desc="\d+ samples";spans="\d+-\d+", warm;dur=.*, cold;dur=/);
+  });
+
+  test('a query of more samples than the tenant may read is refused', async () => {
+    // Six minutes have all 85.
+    const query = 'count_over_time({job="shop"}[6m])';
+    const { status, answer } = await request('GET', '/query', [
+      ['query', query],
+      ['time', String(now)],
+    ]);
+    expect([status, answer]).toEqual([
+      422,
+      {
+        status: 'error',
+        errorType: 'execution',
+        error:
+          '{job="shop"} selects more than 84 samples; narrow it by labels, or shorten the range (the tenant\'s limit querySamples)',
+      },
+    ]);
   });
 
   test('metadata tells what senders said of their metrics', async () => {

@@ -11,7 +11,11 @@ const WIDE: QueryLimits = { maxSeries: 4, maxSamples: 40, maxPoints: 1000 };
 const range = { startMs: 0, endMs: 540_000, stepMs: 60_000 };
 
 test.each<{ limits: Partial<QueryLimits>; text: string; message: string }>([
-  { limits: { maxSeries: 3 }, text: 'x', message: 'the query selects 4 series; at most 3 are allowed' },
+  {
+    limits: { maxSeries: 3 },
+    text: 'x',
+    message: "the query selects 4 series; at most 3 are allowed by the tenant's limit querySeries",
+  },
   { limits: { maxSeries: 7 }, text: 'x + (x offset 1h)', message: 'the query selects 8 series; at most 7' },
   { limits: { maxSamples: 39 }, text: 'x', message: 'the query selects 40 samples; at most 39 are allowed' },
   { limits: { maxPoints: 39 }, text: 'x', message: 'the query needs more than 39 points in memory' },
