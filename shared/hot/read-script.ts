@@ -1,8 +1,5 @@
 import { LEFT_BELIEVED_MS, MARK_OF_THIS_NODE, NOW } from './mark-script';
 
-/** First byte of a frame that is given whole. */
-export const WHOLE = 255;
-
 /**
  * Reads windows of groups of one partition, of their frames the columns asked for, together with the mark that tells
  * whether they are complete and what has left. One script does it all, so that nothing is lost or moved in between.
