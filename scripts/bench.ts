@@ -9,6 +9,7 @@ import { benchHistory } from './bench/history';
 import { benchHttp } from './bench/http';
 import { benchIngest } from './bench/ingest';
 import { benchKudu } from './bench/kudu';
+import { benchLayout } from './bench/layout';
 import { benchNoisy } from './bench/noisy';
 import { benchPlacement } from './bench/placement';
 import { benchPromql } from './bench/promql';
@@ -29,6 +30,11 @@ const benchmarks: readonly Benchmark[] = [
     name: 'archive',
     summary: 'size of archive objects, and how fast they are written and read back',
     run: benchArchive,
+  },
+  {
+    name: 'layout',
+    summary: 'requests and bytes of reads of an archive object, by the order of its series',
+    run: benchLayout,
   },
   {
     name: 'noisy',
