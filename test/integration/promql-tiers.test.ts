@@ -1,0 +1,197 @@
+import { TierSamples } from '../../functions/query/sample-store';
+import { archiveDay } from '../../shared/archive/execute';
+import { purgeDay } from '../../shared/archive/purge';
+import { flushPartition } from '../../shared/flush/execute';
+import { ingestBatch } from '../../shared/ingest/ingest';
+import { type Labels, labelsKey, labelValue, sourceOf } from '../../shared/model/labels';
+import { tenantIdOf } from '../../shared/model/placement';
+import { instantQuery, type QueryOptions, type QueryResult, rangeQuery } from '../../shared/promql/query';
+import type { SampleStore } from '../../shared/promql/store';
+import { Querier } from '../../shared/query/select';
+import { rowRecords } from '../../shared/stream/row-records';
+import type { MemorySamples } from '../support/memory-samples';
+import { PromqlExpressions } from '../support/promql-expressions';
+import { randomSamples } from '../support/random-samples';
+import { startTiers, type Tiers } from '../support/tiers';
+
+/** Expressions in each state of the tiers. */
+const EXPRESSIONS = Number(process.env.TIERED_PROMQL ?? 10);
+const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const WINDOW_MS = 600_000;
+const PARTITIONS = 2;
+const RETENTION_MS = 460 * 86_400_000;
+const tenant = {
+  id: tenantIdOf('t'),
+  name: 't',
+  placement: { epochs: [{ fromDay: '1970-01-01', partitions: PARTITIONS }] },
+};
+const refs = Array.from({ length: PARTITIONS }, (_, partition) => ({ tenantId: tenant.id, partition }));
+const quarantine = {
+  put: async () => {
+    throw new Error('nothing here is poison');
+  },
+};
+const options: QueryOptions = {
+  limits: { maxSeries: 10_000, maxSamples: 10_000_000, maxPoints: 10_000_000 },
+  isLate: () => false,
+};
+
+/** Mulberry32. */
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** A store whose series come in the order of their labels, which decides ties, sums' last digits and what an error names. */
+function ordered(store: SampleStore): SampleStore {
+  return {
+    select: async (matchers, range) => {
+      const { series, warnings } = await store.select(matchers, range);
+      const full = series.filter(({ timestamps }) => timestamps.length > 0);
+      return { series: full.sort((a, b) => (labelsKey(a.labels) < labelsKey(b.labels) ? -1 : 1)), warnings };
+    },
+  };
+}
+
+function plain(answer: QueryResult | Error): unknown {
+  if (answer instanceof Error) return answer.message;
+  const { value, warnings } = answer;
+  if (value.type === 'string') return value.value;
+  if (value.type === 'scalar') return [...value.values];
+  return [
+    warnings,
+    value.series.map(({ labels, timestamps, values }) => [labels, [...timestamps], [...values]]),
+  ];
+}
+
+describe(`PromQL over samples in all tiers (FUZZ_SEED=${SEED})`, () => {
+  let tiers: Tiers;
+  let sequence = 0;
+  const random = randomOf(SEED);
+  /** Half an hour of samples, three windows, all on one day. */
+  const startMs = Math.floor(Date.now() / 86_400_000) * 86_400_000 - 12 * 3_600_000;
+  const oracle = randomSamples(random, startMs);
+  const expressions = new PromqlExpressions(random, [startMs / 1000 + 600, startMs / 1000 + 1000], true);
+
+  beforeAll(async () => {
+    tiers = await startTiers();
+  }, 60_000);
+
+  afterAll(async () => {
+    await tiers?.stop();
+  }, 30_000);
+
+  /** Posts the samples of `[fromMs, toMs)`, a row for each source and time. */
+  async function post(from: MemorySamples, fromMs: number, toMs: number): Promise<void> {
+    const bySource = new Map<
+      string,
+      { readonly source: Labels; readonly rows: Map<number, [Labels, bigint][]> }
+    >();
+    for (const { labels, samples } of from.all()) {
+      const source = sourceOf.labels(labels);
+      const key = labelsKey(source);
+      if (!bySource.has(key)) bySource.set(key, { source, rows: new Map() });
+      const { rows } = bySource.get(key)!;
+      for (const [ms, bits] of samples) {
+        if (ms < fromMs || ms >= toMs) continue;
+        if (!rows.has(ms)) rows.set(ms, []);
+        rows.get(ms)!.push([labels, bits]);
+      }
+    }
+    const rows = [...bySource.values()].map(({ source, rows }) => {
+      const ofSource = [...rows].map(([timestamp, cells]) => ({
+        timestamp,
+        columns: {
+          key: cells.map(([labels]) => labelsKey(labels)).join(),
+          series: () =>
+            cells.map(([labels]) => ({
+              labels: labels.filter(([name]) => name !== '__name__'),
+              names: [labelValue(labels, '__name__')!],
+            })),
+        },
+        values: BigUint64Array.from(cells, ([, bits]) => bits),
+      }));
+      return [source, ofSource] as const;
+    });
+    const batch = rowRecords(tenant, rows).map(({ data }) => ({
+      data,
+      sequenceNumber: String(++sequence),
+      arrivalMs: Date.now(),
+      shardId: 's',
+    }));
+    const { errors } = await ingestBatch(
+      { ...tiers, quarantine, windowMs: WINDOW_MS, isReplay: false },
+      batch,
+    );
+    if (errors[0] !== undefined) throw errors[0].cause;
+  }
+
+  async function flush(): Promise<void> {
+    const flusher = { ...tiers, catalogue: tiers.newCatalogue(), windowMs: WINDOW_MS };
+    for (const ref of refs) await flushPartition(flusher, ref, await tiers.hot.now(), () => true);
+  }
+
+  async function archiveAndPurge(): Promise<void> {
+    const archiver = { ...tiers, catalogue: tiers.newCatalogue(), now: Date.now };
+    for (const ref of refs)
+      for (const entry of await tiers.manifest.days(ref, '1970-01-01', '9999-12-31')) {
+        await archiveDay(archiver, ref, entry);
+        await purgeDay(archiver, ref, entry, 0);
+      }
+  }
+
+  const answers = async (store: SampleStore, text: string) => {
+    const range = { startMs: startMs + 600_000, endMs: startMs + 1_200_000, stepMs: 47_000 };
+    return [
+      plain(await instantQuery(store, text, startMs + 900_000, options).catch((error: Error) => error)),
+      plain(await rangeQuery(store, text, range, options).catch((error: Error) => error)),
+    ];
+  };
+
+  /** Answers from the tiers beside those from memory of the test. */
+  async function compare(count = EXPRESSIONS): Promise<void> {
+    const limits = { series: 50_000, sources: 10_000, samples: 10_000_000 };
+    const store = ordered(new TierSamples(new Querier(tiers, tenant), RETENTION_MS, Date.now(), limits));
+    for (let i = 0; i < count; i++) {
+      const text = expressions.expression(4);
+      expect([text, await answers(store, text)]).toEqual([text, await answers(ordered(oracle), text)]);
+    }
+  }
+
+  test('is answered the same wherever they are, and while they move', async () => {
+    const [first, second] = [startMs + WINDOW_MS, startMs + 2 * WINDOW_MS];
+    await post(oracle, startMs, first);
+    await flush();
+    await archiveAndPurge();
+    await post(oracle, first, second);
+    await flush();
+    await post(oracle, second, startMs + 3 * WINDOW_MS);
+    // The archive, the warm table and memory, a window each.
+    const { tiers: reading } = await new Querier(tiers, tenant).select(
+      [{ label: '__name__', op: '=~', value: '.+' }],
+      { fromMs: startMs, toMs: startMs + 3 * WINDOW_MS },
+    );
+    expect(Object.values(reading!).map(({ samples }) => samples > 0)).toEqual([true, true, true]);
+    await compare();
+
+    // What was archived comes again, and moves with the rest while it is read.
+    await post(oracle, startMs, first);
+    const moving = (async () => {
+      await flush();
+      await archiveAndPurge();
+    })();
+    let isMoving = true;
+    const moved = moving.finally(() => {
+      isMoving = false;
+    });
+    do await compare(4);
+    while (isMoving);
+    await moved;
+    await compare();
+  }, 600_000);
+});
