@@ -126,18 +126,23 @@ export class PoolRows {
     }
   }
 
-  rows(): SourceRow[] {
-    return Array.from(this.byTime, ([timestamp, all]) => {
+  /** One at a time: a request may have 65,536. */
+  *rows(): Generator<SourceRow> {
+    for (const [timestamp, all] of this.byTime) {
+      const columns = joinedColumns(all);
       const only = all.length === 1 ? all[0] : undefined;
-      if (only !== undefined) return { timestamp, columns: joinedColumns(all), values: only.row.values };
+      if (only !== undefined) {
+        yield { timestamp, columns, values: only.row.values };
+        continue;
+      }
       const values = new BigUint64Array(all.reduce((sum, { row }) => sum + row.values.length, 0));
       let at = 0;
       for (const { row } of all) {
         values.set(row.values, at);
         at += row.values.length;
       }
-      return { timestamp, columns: joinedColumns(all), values };
-    });
+      yield { timestamp, columns, values };
+    }
   }
 }
 

@@ -89,7 +89,7 @@ export function rowRecords(
 /** Rows by what their groups are named by: a source, or a pool. */
 interface PlacedRows extends IdentifiedSource {
   readonly sourceKey: string;
-  readonly rows: readonly SourceRow[];
+  readonly rows: Iterable<SourceRow>;
 }
 
 function placedRows(tenantId: Id, sources: Iterable<SourceRows>, pools: RequestPools): PlacedRows[] {

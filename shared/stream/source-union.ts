@@ -245,7 +245,8 @@ export class SourceUnion {
         const column = place % COLUMNS;
         let row = rows[group];
         if (row === undefined) {
-          row = new PartialRow(this.groups[group]!.layout);
+          const { layout } = this.groups[group]!;
+          row = new PartialRow(layout, roomFor(group, layout.seriesCount));
           rows[group] = row;
           touched += row.layout.packed.length;
         }
@@ -268,11 +269,13 @@ export class SourceUnion {
 
 /** Gathers the values of a row that go into one group. */
 class PartialRow {
-  private readonly bits: BigUint64Array;
   private readonly presence: Uint8Array;
 
-  constructor(readonly layout: PackedLayout) {
-    this.bits = new BigUint64Array(layout.seriesCount);
+  /** @param bits by column; whatever it has is overwritten */
+  constructor(
+    readonly layout: PackedLayout,
+    private readonly bits: BigUint64Array,
+  ) {
     this.presence = new Uint8Array(presenceBytes(layout.seriesCount));
   }
 
@@ -283,18 +286,26 @@ class PartialRow {
   }
 
   finish(): Pick<GroupRow, 'presence' | 'values'> {
-    const { bits, presence } = this;
+    const { bits, presence, layout } = this;
     let count = 0;
-    for (let column = 0; column < bits.length; column++)
+    for (let column = 0; column < layout.seriesCount; column++)
       if (isPresent(presence, column)) bits[count++] = bits[column]!;
-    // The processors of Lambda are little-endian, as records are. A view of few values would keep the memory of all.
-    const values = new Uint8Array(
-      2 * count < bits.length ? bits.slice(0, count).buffer : bits.buffer,
-      0,
-      8 * count,
-    );
-    return count === bits.length ? { values } : { presence, values };
+    // The processors of Lambda are little-endian, as records are.
+    const values = new Uint8Array(bits.slice(0, count).buffer);
+    return count === layout.seriesCount ? { values } : { presence, values };
   }
+}
+
+/** Room for a row's values by column, for each group of a union: a buffer for each row of a few values would be megabytes. */
+const room: BigUint64Array[] = [];
+
+function roomFor(group: number, columns: number): BigUint64Array {
+  let bits = room[group];
+  if (bits === undefined || bits.length < columns) {
+    bits = new BigUint64Array(columns);
+    room[group] = bits;
+  }
+  return bits;
 }
 
 /** Columns as one piece. @param key names them within the process */

@@ -209,7 +209,19 @@ class LineRow implements SourceRow, Columns {
   }
 
   series(): NamedSeries[] {
-    return this.parts.flatMap(({ list, count, indexes }) => list.series(indexes ?? firstIndexes(count)));
+    const { parts } = this;
+    const found: NamedSeries[] = [];
+    for (let at = 0; at < parts.length; ) {
+      // Lines of one head together: each call reads the head's tags.
+      const { list } = parts[at]!;
+      const indexes: number[] = [];
+      for (; parts[at]?.list === list; at++) {
+        const { count, indexes: own = firstIndexes(count) } = parts[at]!;
+        for (const index of own) indexes.push(index);
+      }
+      found.push(...list.series(indexes));
+    }
+    return found;
   }
 
   get values(): BigUint64Array {
