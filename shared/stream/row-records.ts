@@ -205,19 +205,16 @@ function groupColumns(columns: Columns): GroupColumns[] {
   let position = 0;
   // Measurements of one host have equal labels, each its own: series of the same ones are encoded faster.
   const shared = new Map<string, Labels>();
-  const ordered = columns
-    .series()
-    .flatMap((series) => {
-      const labelsText = labelsKey(series.labels);
-      const labels = shared.get(labelsText) ?? series.labels;
-      shared.set(labelsText, labels);
-      return seriesKeys(series).map((key, i): KeyedColumn => {
-        return { key, labels, name: series.names[i]!, position: position++ };
-      });
-    })
-    .sort(byKey)
-    // The sort is stable, so the last of equal series remains.
-    .filter(({ key }, i, all) => key !== all[i + 1]?.key);
+  // The last of equal series remains; each is kept once, since a request may repeat a few 200,000 times.
+  const distinct = new Map<string, KeyedColumn>();
+  for (const series of columns.series()) {
+    const labelsText = labelsKey(series.labels);
+    const labels = shared.get(labelsText) ?? series.labels;
+    shared.set(labelsText, labels);
+    for (const [i, key] of seriesKeys(series).entries())
+      distinct.set(key, { key, labels, name: series.names[i]!, position: position++ });
+  }
+  const ordered = [...distinct.values()].sort(byKey);
   const labelBytes = ordered.reduce((sum, { key }) => sum + Buffer.byteLength(key), 0);
   const splitBits = splitBitsFor(ordered.length, labelBytes);
   const bySplit = Map.groupBy(ordered, ({ key }) => splitIndexOf(key, splitBits));
