@@ -33,7 +33,11 @@ export async function takeOtlp(
   );
   const beyond = await writer.write(tenant, sources, samples);
   await metadata.offer(tenant.id, dropped.metadata);
-  count('post', { SamplesAccepted: samples - beyond, SamplesDropped: dropped.samples + beyond });
+  count('post', {
+    SamplesAccepted: samples - beyond,
+    SamplesDropped: dropped.samples + beyond,
+    ExemplarsDropped: dropped.exemplars,
+  });
   const reasons = [...dropped.reasons];
   if (beyond > 0) reasons.push("new series beyond the tenant's limit were not stored");
   return answer(encoding, dropped.rejected + beyond, reasons.join('; '));

@@ -59,14 +59,22 @@ function parse(bytes: Uint8Array, encoding: string, accepts: AcceptedTimes, vers
   }
 }
 
-/** 204, or 400 when anything was left out: the sender logs it, and does not send the request again. */
+/**
+ * 204, or 400 when anything was left out: the sender logs it, and does not send the request again. A receiver of 2.0 must not
+ * succeed when it stored a part only, and what it does not support counts as not stored.
+ */
 function answer(
   version: RemoteWriteVersion,
   written: number,
   newSeries: number,
   { invalid, outOfRange, beyond, histograms, exemplars, reasons }: DroppedWrite,
 ): APIGatewayProxyStructuredResultV2 {
-  count('post', { SamplesAccepted: written, SamplesDropped: invalid + outOfRange + beyond + newSeries });
+  count('post', {
+    SamplesAccepted: written,
+    SamplesDropped: invalid + outOfRange + beyond + newSeries,
+    HistogramsDropped: histograms,
+    ExemplarsDropped: exemplars,
+  });
   const refused = [
     [invalid, 'samples of invalid series'],
     [outOfRange, 'samples out of the accepted range of time'],

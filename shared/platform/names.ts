@@ -104,6 +104,8 @@ export const METRICS = {
     'SamplesDropped',
     'StringsDropped',
     'LinesRefused',
+    'HistogramsDropped',
+    'ExemplarsDropped',
     'FunctionMbMs',
     'PutUnits',
     'WriteUnits',

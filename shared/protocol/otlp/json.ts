@@ -30,9 +30,25 @@ type Json = Readonly<Record<string, unknown>>;
 export function readMetricsJson(body: unknown): ResourceMetrics[] {
   return list(object(body, 'body'), 'resourceMetrics').map((resourceMetrics) => ({
     resource: attributesOf(object(resourceMetrics.resource ?? {}, 'resource')),
-    metrics: list(resourceMetrics, 'scopeMetrics').flatMap((scope) => list(scope, 'metrics').map(metric)),
+    ...metricsOf(resourceMetrics),
     decode: decodeAttributes,
   }));
+}
+
+function metricsOf(resourceMetrics: Json): Pick<ResourceMetrics, 'metrics' | 'exemplars'> {
+  const metrics = list(resourceMetrics, 'scopeMetrics').flatMap((scope) => list(scope, 'metrics'));
+  return {
+    metrics: metrics.map(metric),
+    exemplars: metrics.reduce((sum, each) => sum + exemplarsOf(each), 0),
+  };
+}
+
+function exemplarsOf({ gauge, sum, histogram }: Json): number {
+  const { dataPoints } = (gauge ?? sum ?? histogram ?? {}) as Json;
+  if (!Array.isArray(dataPoints)) return 0;
+  return (dataPoints as Json[]).reduce((count, { exemplars }) => {
+    return count + (Array.isArray(exemplars) ? exemplars.length : 0);
+  }, 0);
 }
 
 function metric(json: Json): Metric {

@@ -8,6 +8,8 @@ import { MAX_LABELS, RequestTooLargeError } from '../protocol';
 export interface ResourceMetrics {
   readonly resource: Attributes;
   readonly metrics: readonly Metric[];
+  /** Exemplars of the points, which are counted only. */
+  readonly exemplars: number;
   /**
    * Decodes attributes of this request.
    *

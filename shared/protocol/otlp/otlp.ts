@@ -23,6 +23,7 @@ export interface DroppedPoints {
   readonly rejected: number;
   /** Samples that were not stored. */
   readonly samples: number;
+  readonly exemplars: number;
   /** Sentences for the sender; with no point rejected they are warnings. */
   readonly reasons: readonly string[];
   readonly metadata: readonly OtlpMetadata[];
@@ -186,6 +187,7 @@ class Translation {
   private readonly newestMs: number;
   private rejected = 0;
   private droppedSamples = 0;
+  private exemplars = 0;
   /** Samples that the rows did not take. */
   private beyond = 0;
   /** Of the resource at hand. */
@@ -198,7 +200,8 @@ class Translation {
     this.newestMs = nowMs + MAX_AHEAD_MS;
   }
 
-  addResource({ resource, metrics, decode }: ResourceMetrics): void {
+  addResource({ resource, metrics, exemplars, decode }: ResourceMetrics): void {
+    this.exemplars += exemplars;
     const target = this.targetOf(resource, decode);
     this.firstMs = Infinity;
     this.lastMs = -Infinity;
@@ -228,9 +231,11 @@ class Translation {
     // Rows that are left out at the end are no longer told apart by their points.
     const late = this.rows.beyond - this.beyond;
     if (this.rows.exceeded !== undefined) this.note(this.rows.exceeded);
+    if (this.exemplars > 0) this.note(`${this.exemplars} exemplars were left out, which are not stored`);
     const dropped: DroppedPoints = {
       rejected: this.rejected + late,
       samples: this.droppedSamples + late,
+      exemplars: this.exemplars,
       reasons: [...this.reasons],
       metadata: [...this.metadata.values()],
     };

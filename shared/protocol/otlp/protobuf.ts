@@ -32,6 +32,8 @@ class MetricsReader {
   private readonly reader: WireReader;
   private readonly objects = new ObjectCount();
   private readonly range = new AttributeRange();
+  /** Of the resource at hand. */
+  private exemplars = 0;
 
   constructor(bytes: Uint8Array) {
     this.reader = new WireReader(bytes);
@@ -52,6 +54,7 @@ class MetricsReader {
     this.objects.add();
     const attributes = new AttributeRange();
     const metrics: Metric[] = [];
+    this.exemplars = 0;
     const resource = () => {
       for (let start = reader.at; reader.next(); start = reader.at)
         if (reader.field === 1) attributes.add(reader, start);
@@ -67,7 +70,8 @@ class MetricsReader {
       else if (reader.field === 2) reader.message(scope);
       else reader.skip();
     }
-    return { resource: attributes.take(reader), metrics, decode: decodeAttributes };
+    const { exemplars } = this;
+    return { resource: attributes.take(reader), metrics, exemplars, decode: decodeAttributes };
   }
 
   private metric(): Metric {
@@ -127,6 +131,7 @@ class MetricsReader {
       if (reader.field === 7) range.add(reader, start);
       else if (reader.field === 3) timestamp = readMs(reader);
       else if (reader.field === 4) bits = readBits(reader);
+      else if (reader.field === 5) this.skipExemplar();
       else if (reader.field === 6) bits = bitsOfNumber(readInt64(reader));
       else if (reader.field === 8) flags = readInteger(reader);
       else reader.skip();
@@ -149,11 +154,17 @@ class MetricsReader {
       else if (reader.field === 5) sumBits = readBits(reader);
       else if (reader.field === 6) readFixed64s(reader, (bits) => bucketCounts.push(Number(bits)));
       else if (reader.field === 7) readFixed64s(reader, (bits) => bounds.push(numberOfBits(bits)));
+      else if (reader.field === 8) this.skipExemplar();
       else if (reader.field === 10) flags = readInteger(reader);
       else reader.skip();
     }
     const point = { attributes: range.take(reader), timestamp, isStale: flags % 2 === 1 };
     return { ...point, count, sumBits, bucketCounts, bounds };
+  }
+
+  private skipExemplar(): void {
+    this.reader.skipBytes();
+    this.exemplars++;
   }
 
   private summaryPoint(): SummaryPoint {

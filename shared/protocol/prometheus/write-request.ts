@@ -1,5 +1,5 @@
 import { MalformedBytesError } from '../../model/bytes';
-import { MAX_SAMPLES, RequestTooLargeError } from '../protocol';
+import { RequestTooLargeError } from '../protocol';
 import { VARINT, WireReader } from '../wire';
 
 /** The two messages of remote write; the content type says which. */
@@ -72,6 +72,7 @@ export type MetricType = (typeof METRIC_TYPES)[number];
 
 /** What a request may have; a sender that batches has 2,000 samples, one a series. */
 export const MAX_SERIES = 65_536;
+export const MAX_SAMPLES = 131_072;
 export const MAX_SYMBOLS = 524_288;
 /** Metadata beyond it is ignored: senders repeat theirs. */
 const MAX_METADATA = 20_000;

@@ -20,12 +20,13 @@ message Empty {}
 message Summary { repeated SummaryDataPoint data_points = 1; }
 message NumberDataPoint {
   repeated KeyValue attributes = 7; fixed64 time_unix_nano = 3; optional double as_double = 4; optional sfixed64 as_int = 6;
-  uint32 flags = 8;
+  repeated Exemplar exemplars = 5; uint32 flags = 8;
 }
 message HistogramDataPoint {
   repeated KeyValue attributes = 9; fixed64 time_unix_nano = 3; fixed64 count = 4; optional double sum = 5;
-  repeated fixed64 bucket_counts = 6; repeated double explicit_bounds = 7; uint32 flags = 10;
+  repeated fixed64 bucket_counts = 6; repeated double explicit_bounds = 7; repeated Exemplar exemplars = 8; uint32 flags = 10;
 }
+message Exemplar { optional double as_double = 3; }
 message SummaryDataPoint {
   repeated KeyValue attributes = 7; fixed64 time_unix_nano = 3; fixed64 count = 4; double sum = 5;
   repeated Quantile quantile_values = 6; uint32 flags = 8;

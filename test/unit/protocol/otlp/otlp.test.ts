@@ -63,6 +63,20 @@ test('a gauge is a sample with its attributes as labels, beside job and instance
   });
 });
 
+test('exemplars are left out and counted, and their points kept', () => {
+  const exemplars = [{ asDouble: 1 }, { asDouble: 2 }];
+  const latency = { timeUnixNano, count: 1, bucketCounts: [1], exemplars };
+  const metrics = [
+    { name: 'a', gauge: { dataPoints: [{ timeUnixNano, asDouble: 1, exemplars }] } },
+    { name: 'b', histogram: { aggregationTemporality: 2, dataPoints: [latency] } },
+  ];
+  expect(samplesOf(request(metrics))).toEqual({
+    samples: [`a{${TARGET}} 1`, `b_bucket{${TARGET},le=+Inf} 1`, `b_count{${TARGET}} 1`],
+    rejected: 0,
+    reasons: ['4 exemplars were left out, which are not stored'],
+  });
+});
+
 test('a histogram is its classic series, with running sums', () => {
   const point = { timeUnixNano, count: 6, sum: 9.5, bucketCounts: [1, 2, 3], explicitBounds: [0.5, 10] };
   const histogram = { aggregationTemporality: 2, dataPoints: [point] };
