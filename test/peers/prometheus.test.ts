@@ -1,6 +1,7 @@
 /**
  * Real Prometheus servers send to the local stack while its functions and its memory are killed. `PROMETHEUS` names their
- * binaries, separated by commas: `PROMETHEUS=/usr/bin/prometheus npm run test:peers`.
+ * binaries, separated by commas, and `PEER_MINUTES` how long each sends: `PROMETHEUS=/usr/bin/prometheus PEER_MINUTES=5 npm run
+ * test:peers`. One that takes OTLP is of version 3, and sends remote write 1.0, then 2.0.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,7 +22,7 @@ import { temporaryDir } from '../support/temporary-dir';
 import { until } from '../support/until';
 
 const binaries = (process.env.PROMETHEUS ?? '').split(',').filter((path) => path !== '');
-const MINUTES = Number(process.env.PEER_MINUTES ?? 5);
+const MINUTES = Number(process.env.PEER_MINUTES ?? 1);
 const KILL_EVERY_MS = 20_000;
 /** Prometheus' own labels of what it scrapes. */
 const JOBS = ['prometheus', 'strange'];
