@@ -725,6 +725,7 @@ describe('the page', () => {
     // A line each: web1 and the host with the long name; the retired one has samples too.
     await plot(page, 'loadavg1').waitFor();
     await card(page, 'loadavg1').getByRole('button', { name: host }).waitFor();
+    await card(page, 'loadavg1').getByRole('list', { name: 'Where the data is' }).waitFor();
 
     await page.getByRole('button', { name: 'Add a query' }).click();
     await page.getByRole('textbox', { name: 'Query 2' }).click();

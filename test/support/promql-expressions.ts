@@ -130,7 +130,8 @@ export class PromqlExpressions {
               'quantile',
               `${this.pick(['0.5', '0', '1', '0.9', '2', 'NaN'])}, ${this.vector(inner)}`,
             ),
-          () => this.grouped('count_values', `"v", ${this.vector(inner)}`),
+          // A value becomes a label's text, with its last digit.
+          () => this.grouped('count_values', `"v", ${this.isExact ? this.selector() : this.vector(inner)}`),
         ])();
       case 7:
         return `${this.primary(inner)} ${this.pick(this.arithmetic)} ${this.matching()}${this.primary(inner)}`;

@@ -53,6 +53,24 @@ describe('a list of hosts', () => {
     expect(await list(filter)).toEqual({ ids, nextId: undefined });
   });
 
+  test('of many hosts, the first as large as agents send them, comes in pages that fit an answer', async () => {
+    // The page of the browser asks for so many (functions/page/browser/api/api.ts); an answer has 4 MB uncompressed.
+    const [PAGE, MAX_PLAIN] = [300, 4_000_000];
+    const large = { meta: { filesystem: Array.from({ length: 100 }, () => 'x'.repeat(97)) } };
+    const many = Array.from({ length: 2_000 }, (_, i) =>
+      host(String(i).padStart(5, '0'), `h${i}`, i < 900 ? large : {}),
+    );
+    let listed = 0;
+    let next: string | undefined;
+    do {
+      const after = many.findIndex(({ id }) => id === next) + 1;
+      const page = await listHosts(many.slice(after, after + PAGE + 1), services, {}, PAGE, MAX_PLAIN);
+      listed += page.json.length;
+      next = page.nextId;
+    } while (next !== undefined);
+    expect(listed).toBe(2_000);
+  });
+
   test('in pages is sorted by id, and says where the next one begins', async () => {
     expect(await list({}, 2)).toEqual({ ids: ['a', 'b'], nextId: 'b' });
     expect(await list({}, 3)).toEqual({ ids: ['a', 'b', 'c'], nextId: undefined });
