@@ -5,8 +5,10 @@ import { reply, replyText } from '../../shared/http/http';
 import { JsonWriter } from '../../shared/http/json-writer';
 import { labelValue, METRIC_NAME, metricOf } from '../../shared/model/labels';
 import { equals, isIn } from '../../shared/model/matcher';
+import type { TimeRange } from '../../shared/model/selection';
 import { count } from '../../shared/platform/meters';
-import { planShown, sliceSteps } from '../../shared/query/plan';
+import { MAX_HELD_SAMPLES, planShown, sliceSteps } from '../../shared/query/plan';
+import { TooManyHeldError } from '../../shared/query/read';
 import { Querier, type Selected } from '../../shared/query/select';
 import { joinTables, type SeriesTable, samplesOf, seriesTable } from '../../shared/query/series-table';
 import { askedRange, readableRange, requireFewSamples, requireFewSteps, serverTiming } from './reading';
@@ -21,7 +23,7 @@ export const metricTableHandlers: RouteHandlers = {
 };
 
 /** A slice of the range. */
-interface TablePart extends Pick<Selected, 'missingSinceMs'> {
+interface TablePart extends Pick<Selected, 'missingSinceMs' | 'rolledDays'> {
   readonly table: SeriesTable;
   readonly tiers: NonNullable<Selected['tiers']>;
 }
@@ -38,12 +40,11 @@ async function readTable(
   let names: string[] = [];
   const matchers = [...source.map(([label, value]) => equals(label, value)), isIn(METRIC_NAME, name)];
   const querier = new Querier(dependencies, tenant);
-  const parts: TablePart[] = [];
-  // One after the other, as all samples of a long range would not fit into memory.
-  for (const slice of stepMs === undefined ? [range] : sliceSteps(range, stepMs, name.length)) {
+  const read = async (slice: TimeRange, maxSamples?: number): Promise<TablePart | undefined> => {
     const selecting = querier.select(matchers, slice, {
       source,
       allowsMissing: partial === 'true',
+      steps: stepMs === undefined ? undefined : { stepMs, aggregate: aggregate ?? 'avg', maxSamples },
       check: async ({ series, firstMs }) => {
         await exists;
         const existing = new Set(series.map((labels) => labelValue(labels, METRIC_NAME)));
@@ -52,11 +53,13 @@ async function readTable(
         else requireFewSteps(names.length, stepMs, range, firstMs);
       },
     });
-    const [{ blocks, tiers, missingSinceMs }] = await Promise.all([selecting, exists]);
-    if (tiers === undefined) return reply(200, { times: [], series: [] });
+    const [{ blocks, tiers, missingSinceMs, rolledDays }] = await Promise.all([selecting, exists]);
+    if (tiers === undefined) return undefined;
     const samples = names.map((each) => samplesOf(blocks, metricOf(source, each)));
-    parts.push({ table: seriesTable(samples, stepMs, aggregate), tiers, missingSinceMs });
-  }
+    return { table: seriesTable(samples, stepMs, aggregate), tiers, missingSinceMs, rolledDays };
+  };
+  const parts = await readInSlices(read, range, stepMs, name.length);
+  if (parts === undefined) return reply(200, { times: [], series: [] });
   const { times, values } = joinTables(parts.map(({ table }) => table));
   const missingSinceMs = lowest(parts.flatMap((part) => part.missingSinceMs ?? []));
   count('query', { Reads: 1, SamplesRead: values.length * times.length });
@@ -75,8 +78,37 @@ async function readTable(
     'server-timing': serverTiming(
       parts.map(({ tiers }) => tiers),
       range,
+      parts.reduce((sum, { rolledDays }) => sum + rolledDays, 0),
     ),
   });
+}
+
+/**
+ * Reads a range at once where rollups leave few samples to hold, else in slices, one after the other.
+ *
+ * @param read gives undefined when no series exists
+ */
+async function readInSlices(
+  read: (slice: TimeRange, maxSamples?: number) => Promise<TablePart | undefined>,
+  range: TimeRange,
+  stepMs: number | undefined,
+  series: number,
+): Promise<TablePart[] | undefined> {
+  const slices = stepMs === undefined ? [range] : sliceSteps(range, stepMs, series);
+  if (slices.length > 1)
+    try {
+      const whole = await read(range, MAX_HELD_SAMPLES);
+      return whole && [whole];
+    } catch (error) {
+      if (!(error instanceof TooManyHeldError)) throw error;
+    }
+  const parts: TablePart[] = [];
+  for (const slice of slices) {
+    const part = await read(slice);
+    if (part === undefined) return undefined;
+    parts.push(part);
+  }
+  return parts;
 }
 
 function lowest(numbers: readonly number[]): number | undefined {

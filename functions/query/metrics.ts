@@ -77,6 +77,7 @@ async function readMetric(
   const selected = await new Querier(dependencies, tenant).select(matchers, range, {
     source: sourceOf.labels(labels),
     allowsMissing: partial === 'true',
+    steps: stepMs === undefined ? undefined : { stepMs, aggregate: aggregate ?? 'avg' },
     check: async (found) => {
       await mustExist?.();
       // Series that have further labels match too.
@@ -87,11 +88,14 @@ async function readMetric(
   });
   const samples = samplesOf(selected.blocks, series);
   count('query', { Reads: 1, SamplesRead: samples.timestamps.length });
-  const shown = stepMs === undefined ? samples : downsample(samples, stepMs, aggregate);
+  const shown = stepMs === undefined ? samples : downsample(samples, stepMs, aggregate, samples.rolled);
   return { ...selected, range, shown };
 }
 
-function answerOf({ shown, missingSinceMs, tiers, range }: MetricRead, secondsOf: (ms: number) => number) {
+function answerOf(
+  { shown, missingSinceMs, tiers, rolledDays, range }: MetricRead,
+  secondsOf: (ms: number) => number,
+) {
   const { timestamps, values } = shown;
   const json = new JsonWriter().raw('{"metrics":[');
   for (let i = 0; i < timestamps.length; i++)
@@ -104,7 +108,7 @@ function answerOf({ shown, missingSinceMs, tiers, range }: MetricRead, secondsOf
   json.raw(']');
   if (missingSinceMs !== undefined)
     json.raw(`,"missing":{"arrivedSince":${Math.floor(missingSinceMs / 1000)}}`);
-  return replyText(200, json.raw('}').text(), { 'server-timing': serverTiming([tiers!], range) });
+  return replyText(200, json.raw('}').text(), { 'server-timing': serverTiming([tiers!], range, rolledDays) });
 }
 
 async function namesOf({ tenant, labels, mustExist }: RegisteredSource) {

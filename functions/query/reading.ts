@@ -60,15 +60,16 @@ export function requireFewSamples(series: number, { fromMs, toMs }: TimeRange, f
 
 /**
  * A `Server-Timing` header of reads one after the other: how long each tier took, how many samples it gave, and in `spans` the first and last times,
- * in seconds, between which they lie.
+ * in seconds, between which they lie; then how many days rollups gave, if any.
  *
  * @see https://www.w3.org/TR/server-timing/
  */
 export function serverTiming(
   readings: readonly NonNullable<Selected['tiers']>[],
   { fromMs, toMs }: TimeRange,
+  rolledDays = 0,
 ): string {
-  return TIERS.map((tier) => {
+  const ofTiers = TIERS.map((tier) => {
     const each = readings.map((tiers) => tiers[tier]);
     const durationMs = each.reduce((sum, reading) => sum + reading.durationMs, 0);
     const samples = each.reduce((sum, reading) => sum + reading.samples, 0);
@@ -79,5 +80,6 @@ export function serverTiming(
       .map(({ firstMs, lastMs }) => `${Math.floor(firstMs / 1000)}-${Math.floor(lastMs / 1000)}`)
       .join(' ');
     return `${tier};dur=${durationMs.toFixed(1)};desc="${samples} samples";spans="${spans}"`;
-  }).join(', ');
+  });
+  return [...ofTiers, ...(rolledDays === 0 ? [] : [`rollup;desc="${rolledDays} days"`])].join(', ');
 }

@@ -14,6 +14,8 @@ export interface BucketProps {
   readonly emptyOnDestroy?: boolean;
 }
 
+const ARCHIVE_PREFIXES = [BUCKET_PREFIX.archive, BUCKET_PREFIX.rollups];
+
 /**
  * The bucket of archive, quarantine and batches that the mapping gave up. It is encrypted with S3's own keys, which cost
  * nothing; a key of our own would add a KMS call to every range read.
@@ -57,21 +59,21 @@ export class Bucket extends Construct {
     pinLogicalId(this.bucket.policy!, 'BucketPolicy');
   }
 
-  /** Lets a function read the archive. With the right to list, a missing object is a 404 and not a 403. */
+  /** Lets a function read the archive and its rollups. With the right to list, a missing object is a 404 and not a 403. */
   grantReadArchive(grantee: IGrantable): void {
-    this.grantObjects(grantee, 's3:GetObject', BUCKET_PREFIX.archive);
+    for (const prefix of ARCHIVE_PREFIXES) this.grantObjects(grantee, 's3:GetObject', prefix);
     this.grantList(grantee);
   }
 
   /** Lets a function write the archive's objects, and remove one that another has replaced; its versions remain. */
   grantWriteArchive(grantee: IGrantable): void {
-    for (const action of ['s3:PutObject', 's3:DeleteObject'])
-      this.grantObjects(grantee, action, BUCKET_PREFIX.archive);
+    for (const prefix of ARCHIVE_PREFIXES)
+      for (const action of ['s3:PutObject', 's3:DeleteObject']) this.grantObjects(grantee, action, prefix);
   }
 
   /** Lets a function remove objects of the archive for good: every version, since each keeps the bytes. */
   grantEraseArchive(grantee: IGrantable): void {
-    this.grantObjects(grantee, 's3:DeleteObjectVersion', BUCKET_PREFIX.archive);
+    for (const prefix of ARCHIVE_PREFIXES) this.grantObjects(grantee, 's3:DeleteObjectVersion', prefix);
     Grant.addToPrincipal({
       grantee,
       actions: ['s3:ListBucketVersions'],

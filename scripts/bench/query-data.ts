@@ -1,5 +1,6 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { S3Client } from '@aws-sdk/client-s3';
+import { rollUpPartitions } from '../../shared/archive/rollup';
 import { Catalogue } from '../../shared/catalogue/catalogue';
 import {
   type Block,
@@ -12,6 +13,7 @@ import {
 import { ColdTier } from '../../shared/cold/cold-tier';
 import { Directory } from '../../shared/cold/directory';
 import { Manifest } from '../../shared/cold/manifest';
+import { RollupDirectory } from '../../shared/cold/rollup-directory';
 import { connectHot } from '../../shared/hot/connection';
 import { HotTier, movedFrames } from '../../shared/hot/hot-tier';
 import { gather } from '../../shared/model/block-layout';
@@ -167,6 +169,16 @@ export async function writeQueryData(
         const parts = [{ key, etag, bytes, samples, firstGroup: '' }];
         await manifest.commit(ref, dayOf(at), undefined, { changes: 1, parts, atMs: nowMs });
       }
+    }
+    if (isWhole) {
+      const rollups = new RollupDirectory(meta, SETTINGS.retention);
+      const refs = [...new Map(places.map(({ ref }) => [ref.partition, ref])).values()];
+      await rollUpPartitions({ cold, catalogue, manifest, rollups }, refs, {
+        hasTime: () => true,
+        onFailure: (_, __, error) => {
+          throw error;
+        },
+      });
     }
     return {
       apiKey,

@@ -167,6 +167,34 @@ export class ColdTier {
     return (await this.get(key, 'bytes=0-0', undefined))?.etag;
   }
 
+  /** Writes a rollup's object. Returns its ETag. */
+  async put(key: string, body: Uint8Array): Promise<string> {
+    const { ETag } = await this.client.send(
+      new PutObjectCommand({
+        Bucket: this.bucket,
+        Key: key,
+        Body: body,
+        ContentType: 'application/octet-stream',
+      }),
+    );
+    return ETag!;
+  }
+
+  /** A whole object; undefined when there is none. */
+  async bytes(key: string): Promise<Buffer | undefined> {
+    const found = await this.get(key, 'bytes=0-', undefined);
+    return found && Buffer.from(found.body.buffer, found.body.byteOffset, found.body.length);
+  }
+
+  /**
+   * A range of one version of an object.
+   *
+   * @throws {ObjectChangedError} when the object is another by now
+   */
+  async slice(key: string, etag: string, { offset, length }: ByteRange): Promise<Uint8Array> {
+    return (await this.get(key, `bytes=${offset}-${offset + length - 1}`, etag))!.body;
+  }
+
   /** Removes an object. The bucket keeps its versions for a month. */
   async remove(key: string): Promise<void> {
     await this.client.send(new DeleteObjectCommand({ Bucket: this.bucket, Key: key }));
@@ -183,7 +211,10 @@ export class ColdTier {
     hasTime: () => boolean,
   ): Promise<{ readonly versions: number; readonly isDone: boolean }> {
     let versions = 0;
-    const prefixes = FORMATS.archive.reads.map((version) => bucketKeys.archiveOf(tenantId, version));
+    const prefixes = [
+      ...FORMATS.archive.reads.map((version) => bucketKeys.archiveOf(tenantId, version)),
+      bucketKeys.rollupsOf(tenantId),
+    ];
     while (hasTime()) {
       const [prefix] = prefixes;
       if (prefix === undefined) return { versions, isDone: true };

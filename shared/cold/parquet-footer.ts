@@ -17,19 +17,37 @@ const REQUIRED = 0;
 const UTF8 = 0;
 const TIMESTAMP_MILLIS = 9;
 
+/** A column of an object's schema. All are REQUIRED. */
+export interface ColumnSchema<Name extends string = string> {
+  readonly name: Name;
+  readonly type: typeof INT64 | typeof DOUBLE | typeof BYTE_ARRAY;
+  /** Times, ms UTC, rather than plain integers. */
+  readonly isTime?: boolean;
+}
+
+const LABEL_COLUMNS = [
+  { name: 'name', type: BYTE_ARRAY },
+  { name: 'host', type: BYTE_ARRAY },
+  { name: 'labels', type: BYTE_ARRAY },
+  { name: 'timestamp', type: INT64, isTime: true },
+] as const;
+
 /**
  * One row a sample. The columns are fixed: columns named by labels would differ between objects, could not be known before a
  * day's last group, and could collide with these, or with each other where a reader ignores case.
  */
-const COLUMNS = [
-  { name: 'name', type: BYTE_ARRAY },
-  { name: 'host', type: BYTE_ARRAY },
-  { name: 'labels', type: BYTE_ARRAY },
-  { name: 'timestamp', type: INT64 },
-  { name: 'value', type: DOUBLE },
-] as const;
+export const SAMPLE_COLUMNS = [...LABEL_COLUMNS, { name: 'value', type: DOUBLE }] as const;
 
-export type ColumnName = (typeof COLUMNS)[number]['name'];
+/** One row an hour, or a day, of a series. */
+export const ROLLUP_COLUMNS = [
+  ...LABEL_COLUMNS,
+  { name: 'count', type: INT64 },
+  { name: 'sum', type: DOUBLE },
+  { name: 'min', type: DOUBLE },
+  { name: 'max', type: DOUBLE },
+  { name: 'first', type: DOUBLE },
+  { name: 'last', type: DOUBLE },
+] as const;
 
 /** A column of a row group, written. */
 export interface WrittenColumn extends ByteRange {
@@ -46,12 +64,16 @@ export interface WrittenColumn extends ByteRange {
 const MAX_BOUND_BYTES = 64;
 
 /** Encodes a row group's metadata. */
-export function encodeRowGroup(rows: number, columns: Readonly<Record<ColumnName, WrittenColumn>>): Buffer {
-  const all = COLUMNS.map(({ name }) => columns[name]);
+export function encodeRowGroup<Name extends string>(
+  schema: readonly ColumnSchema<Name>[],
+  rows: number,
+  columns: Readonly<Record<Name, WrittenColumn>>,
+): Buffer {
+  const all = schema.map(({ name }) => columns[name]);
   const total = (of: (column: WrittenColumn) => number) => all.reduce((sum, column) => sum + of(column), 0);
   return encodeThrift(
     struct({
-      1: list(COLUMNS.map(({ name, type }) => columnChunk(name, type, rows, columns[name]))),
+      1: list(schema.map(({ name, type }) => columnChunk(name, type, rows, columns[name]))),
       2: i64(total(({ uncompressedBytes }) => uncompressedBytes)),
       3: i64(rows),
       5: i64(Math.min(...all.map(({ offset }) => offset))),
@@ -105,6 +127,7 @@ export function encodeOffsetIndex(pages: readonly PlacedPage[]): Buffer {
  * @param rowGroups each as {@link encodeRowGroup} gave it
  */
 export function encodeFooter(
+  columns: readonly ColumnSchema[],
   rows: number,
   rowGroups: readonly Uint8Array[],
   metadata: Readonly<Record<string, string>>,
@@ -114,11 +137,12 @@ export function encodeFooter(
     6: i32(TIMESTAMP_MILLIS),
     10: struct({ 8: struct({ 1: bool(true), 2: struct({ 1: struct({}) }) }) }),
   };
-  const own = { [BYTE_ARRAY]: text0, [INT64]: milliseconds, [DOUBLE]: {} };
+  const kindOf = ({ type, isTime }: ColumnSchema) =>
+    type === BYTE_ARRAY ? text0 : isTime ? milliseconds : {};
   const schema = [
-    struct({ 4: text('schema'), 5: i32(COLUMNS.length) }),
-    ...COLUMNS.map(({ name, type }) =>
-      struct({ 1: i32(type), 3: i32(REQUIRED), 4: text(name), ...own[type] }),
+    struct({ 4: text('schema'), 5: i32(columns.length) }),
+    ...columns.map((column) =>
+      struct({ 1: i32(column.type), 3: i32(REQUIRED), 4: text(column.name), ...kindOf(column) }),
     ),
   ];
   return encodeThrift(
@@ -130,7 +154,7 @@ export function encodeFooter(
       5: list(Object.entries(metadata).map(([key, value]) => struct({ 1: text(key), 2: text(value) }))),
       6: text('heterotsdb version 2'),
       // Statistics are in the order that each type defines.
-      7: list(COLUMNS.map(() => struct({ 1: struct({}) }))),
+      7: list(columns.map(() => struct({ 1: struct({}) }))),
     }),
   );
 }

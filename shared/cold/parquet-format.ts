@@ -26,6 +26,7 @@ import {
   encodeOffsetIndex,
   encodeRowGroup,
   type PlacedPage,
+  SAMPLE_COLUMNS,
   VALUE_ENCODINGS,
   type WrittenColumn,
 } from './parquet-footer';
@@ -142,7 +143,7 @@ class ParquetWriter implements ArchiveWriter {
     const revisions = pack(Object.fromEntries(warm));
     const { offset, length } = await this.place(index);
     await this.place(revisions);
-    const footer = encodeFooter(this.rows, this.rowGroups, {
+    const footer = encodeFooter(SAMPLE_COLUMNS, this.rows, this.rowGroups, {
       heterotsdb: JSON.stringify({ index: { offset, length } }),
     });
     await this.place(encodeTrailer(offset, index, revisions, footer));
@@ -231,7 +232,7 @@ class RowGroup {
     const { name, host, labels } = this.texts;
     const timestamps = concat(this.timestamps, this.rows);
     const [first, last] = [this.pages[0]!, this.pages.at(-1)!];
-    const metadata = encodeRowGroup(this.rows, {
+    const metadata = encodeRowGroup(SAMPLE_COLUMNS, this.rows, {
       name: column(name.finish(), name.bounds()),
       host: column(host.finish(), host.bounds()),
       labels: column(labels.finish(), labels.bounds()),
@@ -249,19 +250,19 @@ class RowGroup {
 }
 
 /** About: a column's size before compression is a hint, and headers of copied pages are not read. */
-function headerBytes(pages: readonly PlacedPage[]): number {
+export function headerBytes(pages: readonly PlacedPage[]): number {
   return 24 * pages.length;
 }
 
 /** The labels that have no column of their own, as a JSON object. Text, not an object: `__proto__` is data. */
-function otherLabels(series: Labels): string {
+export function otherLabels(series: Labels): string {
   const pairs = series
     .filter(([label]) => label !== METRIC_NAME && label !== 'host')
     .map(([label, value]) => `${JSON.stringify(label)}:${JSON.stringify(value)}`);
   return `{${pairs.join(',')}}`;
 }
 
-function concat(parts: readonly Float64Array[], length: number): Float64Array {
+export function concat(parts: readonly Float64Array[], length: number): Float64Array {
   const whole = new Float64Array(length);
   let at = 0;
   for (const part of parts) {
@@ -271,7 +272,7 @@ function concat(parts: readonly Float64Array[], length: number): Float64Array {
   return whole;
 }
 
-function timestampBounds(timestamps: Float64Array): [Uint8Array, Uint8Array] {
+export function timestampBounds(timestamps: Float64Array): [Uint8Array, Uint8Array] {
   let min = Number.POSITIVE_INFINITY;
   let max = Number.NEGATIVE_INFINITY;
   for (const ms of timestamps) {
@@ -567,7 +568,7 @@ function decodePages(pages: readonly Uint8Array[], series: Iterable<number>, sha
 }
 
 /** Fetches ranges, ascending, in as few requests as their gaps allow. */
-async function slices(
+export async function slices(
   object: Pick<ObjectBytes, 'slice'>,
   ranges: readonly ByteRange[],
 ): Promise<Uint8Array[]> {

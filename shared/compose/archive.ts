@@ -1,8 +1,10 @@
 import type { ArchiveDependencies } from '../archive/execute';
+import type { RollupDependencies } from '../archive/rollup';
 import { Catalogue } from '../catalogue/catalogue';
 import { ColdTier } from '../cold/cold-tier';
 import { Directory } from '../cold/directory';
 import { Manifest } from '../cold/manifest';
+import { RollupDirectory } from '../cold/rollup-directory';
 import { FORMATS } from '../model/formats';
 import { formatToWrite, settings, variable } from '../platform/environment';
 import { ENV } from '../platform/names';
@@ -12,8 +14,13 @@ import { objectStore } from './object-store';
 import { metaTable, warmTable } from './tables';
 
 /** The adapters of the archiver, from its environment. */
-export function archiveDependencies(): ArchiveDependencies & { readonly tenants: Tenants } {
-  const { retention, warmTtl, archiveFormat } = settings();
+export function archiveDependencies(): ArchiveDependencies &
+  Omit<RollupDependencies, 'rollups'> & {
+    readonly tenants: Tenants;
+    /** Undefined: nothing is rolled up. */
+    readonly rollups: RollupDirectory | undefined;
+  } {
+  const { retention, warmTtl, archiveFormat, rollups } = settings();
   const table = metaTable();
   return {
     tenants: new Tenants(table),
@@ -26,6 +33,7 @@ export function archiveDependencies(): ArchiveDependencies & { readonly tenants:
     catalogue: new Catalogue(table, retention),
     manifest: new Manifest(table),
     directory: new Directory(table, retention),
+    rollups: rollups === 'on' ? new RollupDirectory(table, retention) : undefined,
     now: Date.now,
   };
 }

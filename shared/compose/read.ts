@@ -2,6 +2,7 @@ import { Catalogue } from '../catalogue/catalogue';
 import { ColdTier } from '../cold/cold-tier';
 import { Directory } from '../cold/directory';
 import { Manifest } from '../cold/manifest';
+import { RollupDirectory } from '../cold/rollup-directory';
 import type { CallTimes } from '../platform/call-time';
 import { settings, variable } from '../platform/environment';
 import { ENV } from '../platform/names';
@@ -18,7 +19,7 @@ import { metaTable, warmTable } from './tables';
 
 /** The adapters of a function that reads the three tiers, from its environment. */
 export function readDependencies(times: CallTimes): ReadDependencies & { readonly tenants: Tenants } {
-  const { retention, warmTtl, purgeAfter, maxSampleAge: maxSampleAgeMs, flusherLanes } = settings();
+  const { retention, warmTtl, purgeAfter, maxSampleAge: maxSampleAgeMs, flusherLanes, rollups } = settings();
   const meta = metaTable(times);
   const hot = hotTier(times);
   const tenants = new Tenants(meta);
@@ -29,6 +30,7 @@ export function readDependencies(times: CallTimes): ReadDependencies & { readonl
     catalogue: new Catalogue(meta, retention),
     manifest: new Manifest(meta),
     directory: new Directory(meta, retention),
+    rollups: rollups === 'on' ? new RollupDirectory(meta, retention) : undefined,
     unarchived: new UnarchivedDays(purgeAfter),
     losses: new LossWatch({
       hot,

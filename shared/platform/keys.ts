@@ -39,6 +39,8 @@ import { BUCKET_PREFIX } from './names';
  *     pk index#tenant#epoch#bucket     sk group#layout                  a layout with samples of a day or month; 16 buckets by the group
  *     pk manifest#tenant#partition     sk day                           what is archived
  *     pk directory#tenant#source       sk day                           where a source's series lie in the day's object
+ *     pk rollups#tenant#partition      sk hours#month, days#year        the rollup objects of a span
+ *     pk rolled#tenant#source          sk hours#month, days#year        where a source's series lie in them
  *     pk hosts#tenant                  sk host id                       a host; other documents likewise, by their kind
  *     pk imports#tenant                sk until                         until when samples of any age arrived
  *     pk usage#tenant                  sk day, series or hosts          counters of a day; number of series or hosts
@@ -53,6 +55,7 @@ import { BUCKET_PREFIX } from './names';
  *
  *     archive/v2/tenant=tenant/date=day/partition-partition.parquet
  *     archive/v1/tenant=tenant/day=day/partition-partition.htsd     HTSDARC1, until the day is archived again
+ *     rollups/v1/tenant=tenant/unit=hour/month=month/partition-partition-rrevision-ppart.parquet; unit=day/year=year
  *     quarantine/shard/sequence number
  *     aws/lambda/...                   dead letters; Lambda chooses the rest
  */
@@ -227,6 +230,13 @@ export const metaKeys = {
   directory: (tenantId: Id, sourceId: Id, day: Day): ItemKey =>
     itemKey(metaKeys.directoryOf(tenantId, sourceId), day),
 
+  rollupsOf: ({ tenantId, partition }: PartitionRef) => `rollups#${tenantId}#${partitionText(partition)}`,
+  /** `span` is a sort key of the directory of rollups. */
+  rollup: (ref: PartitionRef, span: string): ItemKey => itemKey(metaKeys.rollupsOf(ref), span),
+  rolledOf: (tenantId: Id, sourceId: Id) => `rolled#${tenantId}#${sourceId}`,
+  rolled: (tenantId: Id, sourceId: Id, span: string): ItemKey =>
+    itemKey(metaKeys.rolledOf(tenantId, sourceId), span),
+
   manifestDays: ({ tenantId, partition }: PartitionRef) => `manifest#${tenantId}#${partitionText(partition)}`,
   manifest: (ref: PartitionRef, day: Day): ItemKey => itemKey(metaKeys.manifestDays(ref), day),
 
@@ -268,6 +278,15 @@ export const bucketKeys = {
     (version === 1
       ? `day=${day}/partition-${partitionText(partition)}.htsd`
       : `date=${day}/partition-${partitionText(partition)}.parquet`),
+  /** Rollup objects of a tenant begin with this. */
+  rollupsOf: (tenantId: Id) => `${BUCKET_PREFIX.rollups}v1/tenant=${tenantId}/`,
+  /**
+   * @param span `2026-11` for hours of a month, `2026` for days of a year
+   * @param revision counts rewrites, so that no key is written again once it was committed
+   */
+  rollup: ({ tenantId, partition }: PartitionRef, span: string, revision: number, part: number) =>
+    `${bucketKeys.rollupsOf(tenantId)}${span.includes('-') ? 'unit=hour/month' : 'unit=day/year'}=${span}/` +
+    `partition-${partitionText(partition)}-r${revision}-p${part}.parquet`,
   /** A record delivered twice is the same object. */
   quarantine: (shardId: string, sequenceNumber: string) =>
     `${BUCKET_PREFIX.quarantine}${shardId}/${sequenceNumber}`,

@@ -28,6 +28,7 @@ export const TABLE_KEYS = { partition: 'pk', sort: 'sk', ttl: 'expiresAt' } as c
 /** Prefixes of the bucket. */
 export const BUCKET_PREFIX = {
   archive: 'archive/',
+  rollups: 'rollups/',
   quarantine: 'quarantine/',
   /** Dead letters. Lambda chooses it: an on-failure destination takes a bucket without a prefix. */
   onFailure: 'aws/lambda/',
@@ -131,6 +132,8 @@ export const METRICS = {
     'DaysFailed',
     'WarmItemsPurged',
     'ArchiveLagSeconds',
+    'SpansRolledUp',
+    'SpansLeft',
     'FunctionMbMs',
     'WriteUnits',
     'ReadUnits',

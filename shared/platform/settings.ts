@@ -133,6 +133,8 @@ export const settingsSchema = z
      * were put first, unless a stage goes back to `apart`.
      */
     smallSources: z.enum(['pooled', 'apart']).default('pooled'),
+    /** `on`: archived days are rolled up to hours and days, which reads in such steps take; `off`: they take samples. */
+    rollups: z.enum(['on', 'off']).default('on'),
     /** Partitions of a new tenant. */
     partitions: count(8, 1, MAX_PARTITIONS),
     /** Flushers that run side by side. */

@@ -66,7 +66,7 @@ export function planShown(
 }
 
 /** Samples, at one a minute, that a read in steps holds at a time: some 200 MB with their copies. */
-const MAX_HELD_SAMPLES = 5_000_000;
+export const MAX_HELD_SAMPLES = 5_000_000;
 
 /** Cuts a range of steps into ranges of whole steps, each small enough to be read at once. */
 export function sliceSteps({ fromMs, toMs }: TimeRange, stepMs: number, series: number): TimeRange[] {

@@ -4,16 +4,21 @@ import { type ColdTier, ObjectChangedError } from '../cold/cold-tier';
 import type { Directory, ListedSource } from '../cold/directory';
 import { isOpen, type Manifest, type ManifestDay, partsOf } from '../cold/manifest';
 import { type ColdDay, readCold } from '../cold/read';
+import type { RolledSource, RollupDirectory } from '../cold/rollup-directory';
+import { type RolledReading, readRollups } from '../cold/rollup-read';
 import type { HotTier } from '../hot/hot-tier';
 import { type HotRead, type PartitionMark, readHot } from '../hot/read';
+import { type Aggregate, storedUnitMs, type Units } from '../model/aggregates';
 import { gather } from '../model/block-layout';
-import { erasuresOf } from '../model/deletion';
+import { erasuresOf, type VersionedDeletion } from '../model/deletion';
+import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
 import { type Labels, labelsKey } from '../model/labels';
 import { type Layout, layoutOf } from '../model/layout';
 import { mergeAll } from '../model/layout-block';
 import {
   type Day,
+  dayStartMs,
   type GroupId,
   groupIdOf,
   type PartitionRef,
@@ -32,6 +37,7 @@ import type { WarmTier } from '../warm/warm-tier';
 import { daysBeyondMemory, type LaterTiers, NOTHING_BEYOND, readBeyondMemory } from './beyond-memory';
 import { IncompleteReadError } from './incomplete';
 import { type DayPlan, MAX_UNPRUNED_DAYS, planDays } from './plan';
+import { planRollups } from './rollup-plan';
 import type { Span } from './spans';
 import type { UnarchivedDays } from './unarchived-days';
 
@@ -42,6 +48,8 @@ export interface ReadDependencies {
   readonly catalogue: Catalogue;
   readonly manifest: Manifest;
   readonly directory: Directory;
+  /** Undefined: every read is of samples. */
+  readonly rollups?: RollupDirectory | undefined;
   readonly unarchived: UnarchivedDays;
   readonly losses: Pick<LossWatch, 'missingSince'>;
   readonly imports: Pick<Imports, 'untilMs'>;
@@ -69,9 +77,31 @@ export interface TierReading {
   readonly places: readonly Place[];
 }
 
+/** Steps that a read's samples are aggregated by, which lets rollups stand for samples. */
+export interface Steps {
+  readonly stepMs: number;
+  readonly aggregate: Aggregate;
+  /** Samples that may be read as such, at one a minute. @default Infinity */
+  readonly maxSamples?: number;
+}
+
+/** A read in steps would have to read more samples than it may: it is to be cut into slices. */
+export class TooManyHeldError extends Error {
+  override readonly name = 'TooManyHeldError';
+}
+
+/** Days of the range that rollups gave, for the steps that were asked for. */
+export interface RolledDaysReading {
+  /** For each column its units, which have none of the block's samples. */
+  readonly series: readonly Units[];
+  readonly days: number;
+}
+
 export interface Reading {
   /** One column for each series that was asked for. */
   readonly block: Block;
+  /** Undefined where the read was not in steps of hours, or nothing is rolled up. */
+  readonly rolled?: RolledDaysReading | undefined;
   readonly tiers: Readonly<Record<Tier, TierReading>>;
   /** Samples that arrived since then may be missing, ms; undefined when none are. See {@link IncompleteReadError}. */
   readonly missingSinceMs: number | undefined;
@@ -114,6 +144,7 @@ export interface SourceRead {
   readonly known: SourceCatalogue;
   /** Bounds how many reads side by side go beyond memory; unbounded if absent. */
   readonly beyondMemory?: Limiter;
+  readonly steps?: Steps | undefined;
 }
 
 /**
@@ -148,7 +179,9 @@ async function readOwner(
 ): Promise<Reading> {
   for (let restarts = 0; ; restarts++) {
     try {
-      return await readTiers(read, allowsMissing, restarts === 0 ? memory : undefined);
+      // A second time without rollups: an entry whose object is gone would be met again.
+      if (restarts > 0) return await readTiers({ ...read, steps: undefined }, allowsMissing, undefined);
+      return await readTiers(read, allowsMissing, memory);
     } catch (error) {
       if (!(error instanceof ObjectChangedError) || restarts >= MAX_RESTARTS) throw error;
     }
@@ -171,14 +204,16 @@ export function beginRead(dependencies: ReadDependencies, tenant: Tenant, asked:
 function contextsOf(dependencies: ReadDependencies, tenant: Tenant, asked: SourceRead): ReadContext[] {
   const { splits } = asked.known;
   const owners = splits.size === 0 ? [sourceIdOf(tenant.id, asked.source)] : [...splits.keys()];
-  return owners.map((ownerId) => contextOf(dependencies, tenant, ownerId, asked));
+  // Rollups of two owners may have parts of the same hour.
+  const each = owners.length === 1 ? asked : { ...asked, steps: undefined };
+  return owners.map((ownerId) => contextOf(dependencies, tenant, ownerId, each));
 }
 
 function contextOf(
   dependencies: ReadDependencies,
   tenant: Tenant,
   ownerId: Id,
-  { wanted, range: whole, known, beyondMemory = (work) => work() }: SourceRead,
+  { wanted, range: whole, known, steps, beyondMemory = (work) => work() }: SourceRead,
 ): ReadContext {
   // Clients ask from 0; days before the source's first sample cost nothing.
   const fromMs = Math.min(Math.max(whole.fromMs, known.firstMs), whole.toMs);
@@ -197,6 +232,9 @@ function contextOf(
     erasures: erasuresOf(known.deletions, wanted.series).filter(
       ({ fromMs, toMs }) => fromMs < range.toMs && toMs > range.fromMs,
     ),
+    deletions: known.deletions,
+    wholeRange: whole,
+    steps,
     longestWindowMs: known.longestWindowMs,
     days: planDays(range, known.longestWindowMs),
     beyondMemory,
@@ -210,6 +248,11 @@ interface ReadContext extends ReadDependencies {
   readonly selection: Selection;
   /** Deletions of the wanted series that touch the range. */
   readonly erasures: readonly Erasure[];
+  /** All of the source's. */
+  readonly deletions: readonly VersionedDeletion[];
+  /** The range as asked: the selection's begins with the source's first sample. */
+  readonly wholeRange: TimeRange;
+  readonly steps: Steps | undefined;
   readonly longestWindowMs: number;
   readonly days: readonly DayPlan[];
   readonly beyondMemory: Limiter;
@@ -245,12 +288,26 @@ async function readTiers(
     warm: located(read, 'warm', found.warm, later.spentMs.warm),
     cold: located(read, 'cold', found.cold, later.spentMs.cold),
   };
+  const { rolled } = later;
+  const rolledPlaces = (rolled?.places ?? []).map(
+    (place): Place => ({ ...place, tier: 'cold', matched: place.samples }),
+  );
   const merged = mergeAll([...fromHot.blocks, ...beyond.warm.blocks, ...beyond.cold.blocks]);
   return {
     block: sliceBlock(merged ?? gather(wanted, [], []), range.fromMs, range.toMs),
-    tiers: { hot: fromHot.reading, warm: beyond.warm.reading, cold: beyond.cold.reading },
+    rolled,
+    tiers: {
+      hot: fromHot.reading,
+      warm: beyond.warm.reading,
+      cold: withPlaces(beyond.cold.reading, rolledPlaces),
+    },
     missingSinceMs,
   };
+}
+
+function withPlaces(reading: TierReading, more: readonly Place[]): TierReading {
+  const samples = more.reduce((sum, { matched }) => sum + matched, reading.samples);
+  return { ...reading, samples, places: [...reading.places, ...more] };
 }
 
 /** The owner's groups that hold the series: one for each split that it has had. */
@@ -290,18 +347,30 @@ async function missingSince(
   return missing.length === 0 ? undefined : Math.min(...missing);
 }
 
-/** The later tiers, with the time that each took. */
-function laterTiers(
-  read: ReadContext,
-  fromMemory: readonly LocatedBlock[],
-): LaterTiers & { readonly spentMs: Record<'warm' | 'cold', number> } {
-  const { selection, erasures, unarchived, now } = read;
+interface ReadTiers extends LaterTiers {
+  /** The time that each took, ms. */
+  readonly spentMs: Record<'warm' | 'cold', number>;
+  /** What rollups gave, once the archive was read. */
+  readonly rolled: (RolledReading & RolledDaysReading) | undefined;
+}
+
+/** The later tiers, as one read asks them. */
+function laterTiers(read: ReadContext, fromMemory: readonly LocatedBlock[]): ReadTiers {
+  const { selection, erasures, unarchived, now, rollups, steps } = read;
   const spentMs = { warm: 0, cold: 0 };
   const warmDays = new Set<Day>();
+  const isLong = read.days.length > MAX_UNPRUNED_DAYS;
+  const unitMs = steps && storedUnitMs(steps.stepMs);
+  const asksRollups = isLong && unitMs !== undefined && rollups !== undefined;
   let listed: Promise<Map<Day, ListedSource>> | undefined;
   const list = () => {
     listed ??= listedDays(read);
     return listed;
+  };
+  let rolledUp: Promise<Map<string, RolledSource>> | undefined;
+  const listRollups = () => {
+    rolledUp ??= asksRollups ? listedRollups(read, rollups, unitMs) : Promise.resolve(new Map());
+    return rolledUp;
   };
   const timed = async <T>(tier: keyof typeof spentMs, work: () => Promise<T>): Promise<T> => {
     const beganMs = performance.now();
@@ -309,40 +378,86 @@ function laterTiers(
     spentMs[tier] += performance.now() - beganMs;
     return result;
   };
-  return {
+  /** Whether memory has samples of these times, ms, both included. */
+  const isInMemory = (minMs: number, maxMs: number) =>
+    fromMemory.some(
+      ({ block: { timestamps } }) =>
+        timestamps.length > 0 && timestamps[0]! <= maxMs && timestamps.at(-1)! >= minMs,
+    );
+  const readSamples = async (entries: readonly ManifestDay[]) => {
+    const days = entries.flatMap((entry): ColdDay[] => {
+      const { day, archived } = entry;
+      const isContested = (minMs: number, maxMs: number) =>
+        isOpen(entry) ||
+        warmDays.has(day) ||
+        isInMemory(minMs, maxMs) ||
+        erasures.some(({ fromMs, toMs }) => fromMs <= maxMs && toMs > minMs);
+      if (archived === undefined) return [];
+      return partsOf(archived, selection.groups).map(({ key }) => ({ day, key, isContested }));
+    });
+    return days.length === 0 ? [] : readCold(read.cold, days, await list(), selection);
+  };
+  const later = {
     spentMs,
+    rolled: undefined as ReadTiers['rolled'],
     unarchived,
     now,
-    partitionOn: (day) => partitionOn(read, day),
-    manifest: async (days) => {
+    partitionOn: (day: Day) => partitionOn(read, day),
+    manifest: async (days: readonly DayPlan[]) => {
       // Few days may be archived of a short range; a long one saves a round.
-      if (read.days.length <= MAX_UNPRUNED_DAYS) return manifestDays(read, days);
-      const [found] = await Promise.all([manifestDays(read, days), list()]);
+      if (!isLong) return manifestDays(read, days);
+      const [found] = await Promise.all([manifestDays(read, days), asksRollups ? listRollups() : list()]);
       return found;
     },
-    warm: (days) => {
+    warm: (days: readonly DayPlan[]) => {
       const located = days.map((plan) => ({ ...plan, ref: partitionOn(read, plan.day) }));
       for (const { day } of days) warmDays.add(day);
       return timed('warm', () => readWarm(read.warm, located, selection, layoutsOf(read)));
     },
-    cold: (entries) => {
-      const days = entries.flatMap((entry): ColdDay[] => {
-        const { day, archived } = entry;
-        const isContested = (minMs: number, maxMs: number) =>
-          isOpen(entry) ||
-          warmDays.has(day) ||
-          fromMemory.some(
-            ({ block: { timestamps } }) =>
-              timestamps.length > 0 && timestamps[0]! <= maxMs && timestamps.at(-1)! >= minMs,
-          ) ||
-          erasures.some(({ fromMs, toMs }) => fromMs <= maxMs && toMs > minMs);
-        if (archived === undefined) return [];
-        return partsOf(archived, selection.groups).map(({ key }) => ({ day, key, isContested }));
+    cold: (entries: readonly ManifestDay[]) => {
+      later.rolled = undefined;
+      if (!entries.some(({ archived }) => archived !== undefined)) return Promise.resolve([]);
+      return timed('cold', async () => {
+        if (!asksRollups) return readSamples(entries);
+        const plan = planRollups({
+          unitMs,
+          range: read.wholeRange,
+          entries,
+          listed: await listRollups(),
+          groups: selection.groups,
+          isElsewhere: (day) => {
+            const startMs = dayStartMs(day);
+            return warmDays.has(day) || isInMemory(startMs, startMs + DAY_MS - 1);
+          },
+          deletions: read.deletions,
+          erasures,
+        });
+        const samples = plan.samples.length * MINUTES_A_DAY * selection.wanted.series.length;
+        if (samples > (steps!.maxSamples ?? Infinity))
+          throw new TooManyHeldError(
+            `${plan.samples.length} days are not rolled up: some ${samples} samples`,
+          );
+        const [blocks, reading] = await Promise.all([
+          readSamples(plan.samples),
+          readRollups(read.cold, plan.rollups, selection, steps!.aggregate),
+        ]);
+        const days = plan.rollups.reduce((sum, { ranges }) => sum + ranges.length, 0);
+        if (days > 0) later.rolled = { ...reading, days };
+        return blocks;
       });
-      if (days.length === 0) return Promise.resolve([]);
-      return timed('cold', async () => readCold(read.cold, days, await list(), selection));
     },
   };
+  return later;
+}
+
+const MINUTES_A_DAY = 1440;
+
+function listedRollups(
+  { tenant, ownerId, days }: ReadContext,
+  rollups: RollupDirectory,
+  unitMs: number,
+): Promise<Map<string, RolledSource>> {
+  return rollups.of(tenant.id, ownerId, unitMs, days[0]!.day, days.at(-1)!.day);
 }
 
 async function listedDays({

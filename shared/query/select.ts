@@ -2,6 +2,7 @@ import type { SourceCatalogue } from '../catalogue/catalogue';
 import { type JoinedLabels, NOTHING_JOINED } from '../catalogue/series-index';
 import { seriesOf } from '../catalogue/source-series';
 import { sampleCount } from '../codec';
+import type { Units } from '../model/aggregates';
 import type { Id } from '../model/id';
 import { type Labels, sourceOf } from '../model/labels';
 import { type Layout, layoutOf } from '../model/layout';
@@ -30,6 +31,7 @@ import {
   type ReadDependencies,
   type Reading,
   readLayout,
+  type Steps,
 } from './read';
 import type { SourceMemo } from './source-memo';
 import type { TenantIndexes } from './tenant-index';
@@ -55,6 +57,8 @@ export interface SelectHints {
   readonly check?: (found: FoundSeries) => void | Promise<void>;
   /** Looks at this source alone, whose series may be a second old. Labels of the registry are neither matched nor joined. */
   readonly source?: Labels;
+  /** The answer is wanted in these steps: days may come from rollups, see {@link SourceBlock.rolled}. */
+  readonly steps?: Steps | undefined;
   /** @default DEFAULT_LIMITS */
   readonly limits?: Partial<SelectLimits>;
 }
@@ -63,6 +67,8 @@ export interface SelectHints {
 export interface SourceBlock extends LayoutBlock {
   /** Labels that each series has beside those of the layout: the registry's of its host. Sorted by name. */
   readonly joined: Labels;
+  /** For each column of the layout the units that rollups gave; undefined when there are none. */
+  readonly rolled?: readonly Units[] | undefined;
 }
 
 export interface Selected extends Pick<Reading, 'missingSinceMs'> {
@@ -70,6 +76,8 @@ export interface Selected extends Pick<Reading, 'missingSinceMs'> {
   readonly blocks: readonly SourceBlock[];
   /** Undefined when no series matched, so that no tier was read. */
   readonly tiers: Reading['tiers'] | undefined;
+  /** Days that came from rollups, of all sources. */
+  readonly rolledDays: number;
 }
 
 /** A source with the series that match. */
@@ -133,17 +141,24 @@ export class Querier {
       wanted,
       PARALLEL,
       async ({ source, series, known, memory, layout = layoutOf(series) }) => {
-        const asked = { source, wanted: layout, range, known, beyondMemory };
+        const asked = { source, wanted: layout, range, known, beyondMemory, steps: hints.steps };
         const reading = await readLayout(dependencies, tenant, asked, hints.allowsMissing, memory);
         samples += sampleCount(reading.block);
         if (samples > limits.samples) throw tooMany('samples', limits.samples, matchers);
         return { layout, reading, joined: joinedTo(source, joined) };
       },
     );
-    if (readings.length === 0) return { blocks: [], tiers: undefined, missingSinceMs: undefined };
+    if (readings.length === 0)
+      return { blocks: [], tiers: undefined, missingSinceMs: undefined, rolledDays: 0 };
     const missing = readings.flatMap(({ reading: { missingSinceMs } }) => missingSinceMs ?? []);
     return {
-      blocks: readings.map(({ reading: { block }, layout, joined }) => ({ block, layout, joined })),
+      blocks: readings.map(({ reading: { block, rolled }, layout, joined }) => ({
+        block,
+        layout,
+        joined,
+        rolled: rolled?.series,
+      })),
+      rolledDays: readings.reduce((sum, { reading: { rolled } }) => sum + (rolled?.days ?? 0), 0),
       tiers: joinTiers(readings.map(({ reading: { tiers } }) => tiers)),
       missingSinceMs: missing.length === 0 ? undefined : Math.min(...missing),
     };

@@ -1,6 +1,7 @@
-import { type Aggregate, downsample, type Samples } from '../model/aggregates';
+import { type Aggregate, downsample, type Samples, type Units } from '../model/aggregates';
 import { type Labels, labelsKey } from '../model/labels';
 import type { LayoutBlock } from '../model/layout-block';
+import type { SourceBlock } from './select';
 
 /** Series side by side: for each time at which any of them has a value, a value of each. */
 export interface SeriesTable {
@@ -16,11 +17,13 @@ export interface SeriesTable {
  * @param stepMs one value for each step of this length; undefined for samples as stored
  */
 export function seriesTable(
-  samples: readonly Samples[],
+  samples: readonly ReadSamples[],
   stepMs: number | undefined,
   aggregate?: Aggregate,
 ): SeriesTable {
-  const series = samples.map((each) => (stepMs === undefined ? each : downsample(each, stepMs, aggregate)));
+  const series = samples.map((each) =>
+    stepMs === undefined ? each : downsample(each, stepMs, aggregate, each.rolled),
+  );
   const times = unionOf(series.map(({ timestamps }) => timestamps));
   return {
     times,
@@ -62,12 +65,20 @@ function isEqual(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
   return true;
 }
 
-const NO_SAMPLES: Samples = { timestamps: [], values: [] };
+/** A series' samples as a read gave them, and the hours or days that rollups gave instead of others. */
+export interface ReadSamples extends Samples {
+  readonly rolled?: Units | undefined;
+}
+
+const NO_SAMPLES: ReadSamples = { timestamps: [], values: [] };
 
 /** The samples of one series; none when no block has it. */
-export function samplesOf(blocks: readonly LayoutBlock[], series: Labels): Samples {
+export function samplesOf(
+  blocks: readonly (LayoutBlock & Pick<SourceBlock, 'rolled'>)[],
+  series: Labels,
+): ReadSamples {
   const key = labelsKey(series);
-  for (const { block, layout } of blocks) {
+  for (const { block, layout, rolled } of blocks) {
     const column = layout.columns.get(key);
     if (column === undefined) continue;
     const { rows, values } = block.columns[column]!;
@@ -75,6 +86,7 @@ export function samplesOf(blocks: readonly LayoutBlock[], series: Labels): Sampl
     return {
       timestamps: rows === undefined ? timestamps : Float64Array.from(rows, (row) => timestamps[row]!),
       values,
+      ...(rolled && { rolled: rolled[column] }),
     };
   }
   return NO_SAMPLES;

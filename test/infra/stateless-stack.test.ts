@@ -203,7 +203,11 @@ describe('rights', () => {
   const items = (table: string, ...actions: string[]) =>
     actions.map((action) => `dynamodb:${action} on ${table}`);
   const hot = ['elasticache:Connect on HotTierUser', 'elasticache:Connect on ReplicationGroup'];
-  const readArchive = ['s3:GetObject on Bucket/archive/*', 's3:ListBucket on Bucket'];
+  const readArchive = [
+    's3:GetObject on Bucket/archive/*',
+    's3:GetObject on Bucket/rollups/*',
+    's3:ListBucket on Bucket',
+  ];
   const log = ['logs:CreateLogStream on Log', 'logs:PutLogEvents on Log'];
   const trace = ['xray:PutTelemetryRecords on *', 'xray:PutTraceSegments on *'];
   const inVpc = [
@@ -262,7 +266,9 @@ describe('rights', () => {
         ...items('MetaTable', ...read, ...write),
         ...readArchive,
         's3:DeleteObject on Bucket/archive/*',
+        's3:DeleteObject on Bucket/rollups/*',
         's3:PutObject on Bucket/archive/*',
+        's3:PutObject on Bucket/rollups/*',
       ],
     ],
     [
@@ -285,6 +291,7 @@ describe('rights', () => {
         ...items('MetaTable', ...read, ...write, 'PartiQLInsert', 'DeleteItem', 'Scan'),
         ...readArchive,
         's3:DeleteObjectVersion on Bucket/archive/*',
+        's3:DeleteObjectVersion on Bucket/rollups/*',
         's3:ListBucketVersions on Bucket',
       ],
     ],

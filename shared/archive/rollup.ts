@@ -1,0 +1,310 @@
+import type { Catalogue } from '../catalogue/catalogue';
+import { eraseSamples } from '../codec';
+import { type ArchivedChunk, CorruptArchiveError } from '../cold/archive-format';
+import { type ColdTier, ObjectChangedError, type OpenArchive } from '../cold/cold-tier';
+import type { Manifest } from '../cold/manifest';
+import { NO_STATE, type RollupDirectory, type SpanState } from '../cold/rollup-directory';
+import { type MadeGroup, OpenRollup, RollupWriter } from '../cold/rollup-format';
+import { deletionsKey, RolledDays, type RollupSpan } from '../cold/rollup-span';
+import { joinRolled, NO_UNITS, type RolledGroup, rollUp, sliceRolled } from '../cold/rollup-units';
+import { erasuresOf, type VersionedDeletion } from '../model/deletion';
+import { DAY_MS } from '../model/duration';
+import { unionLayout } from '../model/layout';
+import { mergeLayoutBlocks } from '../model/layout-block';
+import { type Day, dayStartMs, type GroupId, type PartitionRef, sourceIdOfGroup } from '../model/placement';
+import { mapLimited } from '../platform/concurrency';
+import { bucketKeys } from '../platform/keys';
+import { type ClosedDay, planSpans, type SpanPlan, type SpanRemoval } from './rollup-plan';
+
+/**
+ * Rolls archived days up to hours and days. A rollup is a function of committed objects of the archive, never a running sum,
+ * so a replay cannot count twice (DESIGN.md, rule 2).
+ */
+
+export interface RollupDependencies {
+  readonly cold: ColdTier;
+  readonly catalogue: Catalogue;
+  readonly manifest: Manifest;
+  readonly rollups: RollupDirectory;
+}
+
+export interface RollupTask {
+  /** Asked before each span, and before each few groups of one. */
+  readonly hasTime: () => boolean;
+  /** Told of every failure; the other spans go on. */
+  readonly onFailure: (ref: PartitionRef, span: RollupSpan, error: Error) => void;
+}
+
+/** The result of a slice of rolling up; the next slice goes on. */
+export interface RollupCount {
+  /** Spans of partitions that were written. */
+  readonly rolledUp: number;
+  /** Spans that failed, or that time was up for. */
+  readonly left: number;
+}
+
+/** An object ends with the source that takes it to so many bytes. It is held in memory, as is the one that it replaces. */
+const PART_BYTES = 64 * 1024 * 1024;
+/** A group with more series in a span is read as samples. */
+const MAX_SERIES = 4096;
+/** Groups aggregated side by side. */
+const PARALLEL = 8;
+const BATCH = 4 * PARALLEL;
+
+/** Brings the rollups of partitions up to date with the manifest. Idempotent. */
+export async function rollUpPartitions(
+  dependencies: RollupDependencies,
+  partitions: readonly PartitionRef[],
+  { hasTime, onFailure }: RollupTask,
+): Promise<RollupCount> {
+  const count = { rolledUp: 0, left: 0 };
+  for (const ref of partitions) {
+    if (!hasTime()) break;
+    const [days, states] = await Promise.all([
+      dependencies.manifest.days(ref, '1970-01-01', '9999-12-31'),
+      dependencies.rollups.states(ref),
+    ]);
+    for (const plan of planSpans(days, states)) {
+      let isDone = false;
+      try {
+        isDone = hasTime() && (await rewriteSpan(dependencies, ref, plan, hasTime));
+      } catch (error) {
+        // An object that was replaced meanwhile is another day's work.
+        if (!(error instanceof ObjectChangedError)) onFailure(ref, plan.span, error as Error);
+      }
+      if (isDone) count.rolledUp++;
+      else count.left++;
+    }
+  }
+  return count;
+}
+
+/**
+ * Writes the objects of a span, lists them, then commits them. After a crash at any step the span is written again.
+ *
+ * @returns false when time was up, or another archiver came first
+ */
+async function rewriteSpan(
+  dependencies: RollupDependencies,
+  ref: PartitionRef,
+  plan: SpanPlan | SpanRemoval,
+  hasTime: () => boolean,
+): Promise<boolean> {
+  const { cold, rollups } = dependencies;
+  const { span, previous, state } = plan;
+  const revision = state.revision + 1;
+  const parts: SpanState['parts'][number][] = [];
+  const excluded = new Set(state.excluded);
+  let writer = new RollupWriter(span.unitMs);
+  let firstGroup: GroupId | undefined;
+  const endPart = async () => {
+    if (firstGroup === undefined) return;
+    const { bytes, listed } = writer.finish();
+    const key = bucketKeys.rollup(ref, span.name, revision, parts.length);
+    const etag = await cold.put(key, bytes);
+    await rollups.put(ref.tenantId, span, { key, etag }, listed);
+    parts.push({ key, firstGroup });
+    writer = new RollupWriter(span.unitMs);
+    firstGroup = undefined;
+  };
+
+  if (plan.closed !== undefined) {
+    const made = groupsOf(dependencies, ref, plan);
+    let last: GroupId | undefined;
+    for await (const { group, rolled } of made) {
+      if (!hasTime()) return false;
+      if (rolled === undefined) excluded.add(group);
+      else {
+        const isNewSource = last === undefined || sourceIdOfGroup(last) !== sourceIdOfGroup(group);
+        if (isNewSource && writer.byteLength >= PART_BYTES) await endPart();
+        firstGroup ??= group;
+        writer.addGroup(group, rolled);
+        last = group;
+      }
+    }
+    await endPart();
+  }
+  const days = Object.fromEntries(
+    (plan.closed ?? []).map(({ day, identity, archived: { changes } }) => [
+      day,
+      [identity, changes] as const,
+    ]),
+  );
+  const next =
+    plan.closed === undefined
+      ? { ...NO_STATE, revision }
+      : { revision, days, parts, excluded: [...excluded] };
+  if (!(await rollups.commit(ref, span, previous, next))) {
+    // Both have listed objects of one name: whichever lies there now, a third time settles it.
+    await rollups.reopen(ref, span);
+    return false;
+  }
+  for (const { key } of state.parts) await cold.remove(key);
+  return true;
+}
+
+/** Every group of a span that has units, ascending; undefined for one that has too many series. */
+async function* groupsOf(
+  { cold, catalogue, rollups }: RollupDependencies,
+  ref: PartitionRef,
+  plan: SpanPlan,
+): AsyncGenerator<{ readonly group: GroupId; readonly rolled: MadeGroup | undefined }> {
+  const { span, state, closed } = plan;
+  const days = new DayObjects(cold);
+  const changed = closed.filter(({ day, identity }) => state.days[day]?.[0] !== identity);
+  const inDays = new Set<GroupId>();
+  for (const day of changed) for (const group of await days.groups(day)) inDays.add(group);
+  const excluded = new Set(state.excluded);
+  /** Reads of the old objects; where one is lost, the span is made from the archive alone. */
+  const readOld = async <T>(read: () => Promise<T | undefined>): Promise<T | undefined> => {
+    const found = await read().catch((error) => {
+      if (error instanceof CorruptArchiveError) return undefined;
+      throw error;
+    });
+    if (found !== undefined || Object.keys(state.days).length === 0) return found;
+    await rollups.reopen(ref, span);
+    throw new ObjectChangedError(`a rollup of ${span.name} is lost`);
+  };
+  const { parts } = state;
+  for (let i = 0; i < Math.max(1, parts.length); i++) {
+    const part = parts[i];
+    const old =
+      part &&
+      (await readOld(async () => {
+        const bytes = await cold.bytes(part.key);
+        return bytes && new OpenRollup(bytes);
+      }));
+    const fromGroup = i === 0 ? '' : part!.firstGroup;
+    const toGroup = parts[i + 1]?.firstGroup;
+    const oldGroups = new Set(old?.groupIds);
+    const ordered = [...new Set([...oldGroups, ...inDays])]
+      .filter((group) => !excluded.has(group))
+      .filter((group) => group >= fromGroup && (toGroup === undefined || group < toGroup))
+      .sort();
+    for (let at = 0; at < ordered.length; at += BATCH) {
+      const made = await mapLimited(ordered.slice(at, at + BATCH), PARALLEL, async (group) => {
+        const deletions = await catalogue.deletions(ref.tenantId, sourceIdOfGroup(group));
+        const before = oldGroups.has(group) ? await readOld(() => old!.group(group)) : undefined;
+        return { group, rolled: await makeGroup(group, plan, before, days, deletions) };
+      });
+      for (const { group, rolled } of made)
+        if (rolled !== 'nothing') yield { group, rolled: rolled === 'too many series' ? undefined : rolled };
+    }
+  }
+}
+
+/** Copies a group's units of days that are as they were, and aggregates the others. */
+async function makeGroup(
+  group: GroupId,
+  { span, state, closed, open }: SpanPlan,
+  before: MadeGroup | undefined,
+  days: DayObjects,
+  deletions: readonly VersionedDeletion[],
+): Promise<MadeGroup | 'nothing' | 'too many series'> {
+  const key = deletionsKey(deletions, span);
+  const known = before && new RolledDays(span, before.days);
+  const isDeletedFrom = (day: Day) => {
+    const startMs = dayStartMs(day);
+    return (
+      before?.deletions !== key &&
+      deletions.some(({ fromMs, toMs }) => fromMs < startMs + DAY_MS && toMs > startMs)
+    );
+  };
+  const rolledDays = new RolledDays(span);
+  const parts: RolledGroup[] = [];
+  const copy = (day: Day) => {
+    const startMs = dayStartMs(day);
+    const { layout, series } = before!;
+    parts.push({ layout, series: series.map((each) => sliceRolled(each, startMs, startMs + DAY_MS)) });
+    rolledDays.copy(day, known!);
+  };
+  const inOrder = [...closed, ...open.map((day) => ({ day, archived: undefined }))].sort((a, b) =>
+    a.day < b.day ? -1 : 1,
+  );
+  for (const entry of inOrder) {
+    const { day } = entry;
+    if (entry.archived === undefined) {
+      if (before !== undefined && !isDeletedFrom(day)) copy(day);
+    } else if (known?.has(day, entry.identity) && !isDeletedFrom(day)) copy(day);
+    else if (before === undefined && state.days[day]?.[0] === entry.identity)
+      // The day was rolled up, and had nothing of the group.
+      rolledDays.set(day, entry.identity);
+    else {
+      const rolled = await rollUpDay(group, entry, span.unitMs, days, deletions);
+      if (rolled === undefined) continue;
+      if (rolled !== 'nothing') parts.push(rolled);
+      rolledDays.set(day, entry.identity);
+    }
+  }
+  const joined = joinGroups(parts);
+  return typeof joined === 'string' ? joined : { ...joined, days: rolledDays.bytes, deletions: key };
+}
+
+/** @returns undefined when a sum cannot be stored: the day is read as samples */
+async function rollUpDay(
+  group: GroupId,
+  day: ClosedDay,
+  unitMs: number,
+  days: DayObjects,
+  deletions: readonly VersionedDeletion[],
+): Promise<RolledGroup | 'nothing' | undefined> {
+  const stored = await days.load(day, group);
+  if (stored.length === 0) return 'nothing';
+  const { block, layout } = mergeLayoutBlocks(stored.map((each) => each.decode()));
+  const series = rollUp(eraseSamples(block, erasuresOf(deletions, layout.series)), unitMs);
+  return series && { layout, series };
+}
+
+/** Joins a group's days, ascending. */
+function joinGroups(parts: readonly RolledGroup[]): RolledGroup | 'nothing' | 'too many series' {
+  const full = parts.filter(({ series }) => series.some(({ starts }) => starts.length > 0));
+  if (full.length === 0) return 'nothing';
+  const layout = unionLayout(full.map((part) => part.layout));
+  if (layout.series.length > MAX_SERIES) return 'too many series';
+  const series = [...layout.columns.keys()].map((key) =>
+    joinRolled(
+      full.map((part) => {
+        const column = part.layout.columns.get(key);
+        return column === undefined ? NO_UNITS : part.series[column]!;
+      }),
+    ),
+  );
+  return { layout, series };
+}
+
+/** The archived objects of days, opened once each. */
+class DayObjects {
+  private readonly opened = new Map<
+    string,
+    Promise<{ readonly object: OpenArchive; readonly groups: ReadonlyMap<GroupId, ArchivedChunk[]> }>
+  >();
+
+  constructor(private readonly cold: ColdTier) {}
+
+  async groups(day: ClosedDay): Promise<GroupId[]> {
+    return (await this.open(day)).flatMap(({ groups }) => [...groups.keys()]);
+  }
+
+  async load(day: ClosedDay, group: GroupId) {
+    const found = (await this.open(day)).flatMap(({ object, groups }) =>
+      (groups.get(group) ?? []).map((chunk) => object.reader.load(chunk)),
+    );
+    return Promise.all(found);
+  }
+
+  private open({ archived: { parts } }: ClosedDay) {
+    return Promise.all(
+      parts.map(({ key, etag }) => {
+        const opening = this.opened.get(key) ?? this.openPart(key, etag);
+        this.opened.set(key, opening);
+        return opening;
+      }),
+    );
+  }
+
+  private async openPart(key: string, etag: string) {
+    const object = await this.cold.open(key);
+    if (object?.etag !== etag) throw new ObjectChangedError(`${key} was replaced before it was rolled up`);
+    return { object, groups: Map.groupBy(object.reader.chunks, ({ group }) => group) };
+  }
+}

@@ -1,0 +1,184 @@
+import { GetItemCommand, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import type { Id } from '../model/id';
+import { type Day, type GroupId, type PartitionRef, sourceIdOfGroup } from '../model/placement';
+import { mapLimited } from '../platform/concurrency';
+import { metaKeys } from '../platform/keys';
+import { type Item, queryAll, succeeds, type Table } from '../platform/table';
+import type { ListedRollup } from './rollup-format';
+import { RolledDays, type RollupSpan, spanOf } from './rollup-span';
+
+/** What the rollups of a span have of one source. */
+export interface RolledSource {
+  readonly span: RollupSpan;
+  /** The object's key and ETag. */
+  readonly key: string;
+  readonly etag: string;
+  /** The archived states that it was made of; for a state with the same identity it is exact. */
+  readonly days: RolledDays;
+  /** See {@link deletionsKey}. */
+  readonly deletions: string;
+  readonly groups: readonly ListedRollup[];
+}
+
+/** The objects of a span of a partition, and what they were made of. */
+export interface SpanState {
+  /** Counts rewrites. */
+  readonly revision: number;
+  /** For each day that was rolled up: the identity of its archived state, and `changes`. */
+  readonly days: Readonly<Record<Day, readonly [identity: string, changes: number]>>;
+  /** In order of their groups. */
+  readonly parts: readonly { readonly key: string; readonly firstGroup: GroupId }[];
+  /** Groups that have too many series in the span to be rolled up. */
+  readonly excluded: readonly GroupId[];
+}
+
+export const NO_STATE: SpanState = { revision: 0, days: {}, parts: [], excluded: [] };
+
+/** A source with more is read as samples. */
+const MAX_ENTRY_BYTES = 64 * 1024;
+const PARALLEL = 32;
+
+/**
+ * The directory of rollups: for each source and span where its units lie, and of which states of the archive they were made. An
+ * entry counts for a day only while the manifest names the very state that the entry names (DESIGN.md, "Rollups").
+ *
+ *     pk rolled#tenant#source      sk hours#month, days#year   key, etag, deletions: text   days: bytes   groups: JSON
+ *                                                              directories: list of bytes   expiresAt: seconds
+ *     pk rollups#tenant#partition  sk the same                 state: JSON
+ */
+export class RollupDirectory {
+  constructor(
+    private readonly table: Table,
+    private readonly keptMs: number,
+    private readonly now: () => number = Date.now,
+  ) {}
+
+  /** Lists all groups of an object, in order, each with the days and deletions that it was made of. */
+  async put(
+    tenantId: Id,
+    span: RollupSpan,
+    { key, etag }: { readonly key: string; readonly etag: string },
+    groups: readonly ListedRollup[],
+  ): Promise<void> {
+    const expiresAt = { N: String(Math.ceil((this.now() + this.keptMs) / 1000)) };
+    const items: Item[] = [];
+    for (const [sourceId, own] of Map.groupBy(groups, ({ group }) => sourceIdOfGroup(group))) {
+      const [{ days, deletions }] = own as [ListedRollup];
+      const isUniform = own.every((each) => each.days.equals(days) && each.deletions === deletions);
+      const entries = JSON.stringify(
+        own.map(({ group, layout, layoutRange, offsets }) => ({ group, layout, layoutRange, offsets })),
+      );
+      const bytes = entries.length + own.reduce((sum, { directory }) => sum + directory.length, 0);
+      const isListed = isUniform && bytes <= MAX_ENTRY_BYTES;
+      items.push({
+        ...metaKeys.rolled(tenantId, sourceId, sortOf(span)),
+        key: { S: key },
+        etag: { S: etag },
+        deletions: { S: deletions },
+        // Without days it counts for none.
+        days: { B: isListed ? days : new RolledDays(span).bytes },
+        groups: { S: isListed ? entries : '[]' },
+        directories: { L: isListed ? own.map(({ directory }) => ({ B: directory })) : [] },
+        expiresAt,
+      });
+    }
+    await mapLimited(items, PARALLEL, (Item) =>
+      this.table.client.send(new PutItemCommand({ TableName: this.table.name, Item })),
+    );
+  }
+
+  /** A source's entries of a unit, of the spans from that of `fromDay` to that of `toDay`. */
+  async of(
+    tenantId: Id,
+    sourceId: Id,
+    unitMs: number,
+    fromDay: Day,
+    toDay: Day,
+  ): Promise<Map<string, RolledSource>> {
+    const found = new Map<string, RolledSource>();
+    for await (const item of queryAll(this.table, {
+      KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
+      ExpressionAttributeValues: {
+        ':pk': { S: metaKeys.rolledOf(tenantId, sourceId) },
+        ':from': { S: sortOf(spanOf(unitMs, fromDay)) },
+        ':to': { S: sortOf(spanOf(unitMs, toDay)) },
+      },
+    })) {
+      const name = item.sk!.S!.split('#')[1]!;
+      const span = spanOf(unitMs, `${name}-01-01`.slice(0, 10));
+      const days = Buffer.from(item.days!.B!);
+      const groups: Omit<ListedRollup, 'directory' | 'days' | 'deletions'>[] = JSON.parse(item.groups!.S!);
+      const deletions = item.deletions!.S!;
+      found.set(name, {
+        span,
+        key: item.key!.S!,
+        etag: item.etag!.S!,
+        days: new RolledDays(span, days),
+        deletions,
+        groups: groups.map((group, i) => ({
+          ...group,
+          days,
+          deletions,
+          directory: item.directories!.L![i]!.B!,
+        })),
+      });
+    }
+    return found;
+  }
+
+  /** The states of a partition's spans, by the sort key, as text for {@link commit}. */
+  async states(ref: PartitionRef): Promise<Map<string, string>> {
+    const found = new Map<string, string>();
+    for await (const item of queryAll(this.table, {
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': { S: metaKeys.rollupsOf(ref) } },
+    }))
+      found.set(item.sk!.S!, item.state!.S!);
+    return found;
+  }
+
+  /**
+   * Commits the rewriting of a span.
+   *
+   * @param previous the state as {@link states} gave it
+   * @returns false when another archiver committed meanwhile; nothing was changed
+   */
+  async commit(
+    ref: PartitionRef,
+    span: RollupSpan,
+    previous: string | undefined,
+    state: SpanState,
+  ): Promise<boolean> {
+    return succeeds(
+      this.table.client.send(
+        new UpdateItemCommand({
+          TableName: this.table.name,
+          Key: metaKeys.rollup(ref, sortOf(span)),
+          UpdateExpression: 'SET #state = :new',
+          ConditionExpression: previous === undefined ? 'attribute_not_exists(#state)' : '#state = :old',
+          ExpressionAttributeNames: { '#state': 'state' },
+          ExpressionAttributeValues: {
+            ':new': { S: JSON.stringify(state) },
+            ...(previous === undefined ? {} : { ':old': { S: previous } }),
+          },
+        }),
+      ),
+    );
+  }
+
+  /** Has a span made again from the archive. */
+  async reopen(ref: PartitionRef, span: RollupSpan): Promise<void> {
+    const Key = metaKeys.rollup(ref, sortOf(span));
+    const { Item } = await this.table.client.send(
+      new GetItemCommand({ TableName: this.table.name, Key, ConsistentRead: true }),
+    );
+    const previous = Item?.state?.S;
+    if (previous === undefined) return;
+    await this.commit(ref, span, previous, { ...(JSON.parse(previous) as SpanState), days: {} });
+  }
+}
+
+/** As sort key of a span; spans of a unit sort by time. */
+export function sortOf({ unitMs, name }: RollupSpan): string {
+  return `${unitMs < 86_400_000 ? 'hours' : 'days'}#${name}`;
+}

@@ -1,0 +1,86 @@
+import { HOUR_MS } from '../model/aggregates';
+import type { VersionedDeletion } from '../model/deletion';
+import { DAY_MS } from '../model/duration';
+import { type Id, idBytes, idOf } from '../model/id';
+import { type Day, dayStartMs } from '../model/placement';
+import type { TimeRange } from '../model/selection';
+
+/** The hours of a month, or the days of a year: what one rollup object of a partition has. */
+export interface RollupSpan extends TimeRange {
+  /** Length of its units: an hour or a day. */
+  readonly unitMs: number;
+  /** `2026-11` or `2026`. */
+  readonly name: string;
+}
+
+/** Lengths of stored units, ms. */
+export const UNITS_MS: readonly number[] = [HOUR_MS, DAY_MS];
+
+/** The span of a unit that has a day. */
+export function spanOf(unitMs: number, day: Day): RollupSpan {
+  const [year, month] = day.split('-').map(Number) as [number, number];
+  return unitMs === HOUR_MS
+    ? {
+        unitMs,
+        name: day.slice(0, 7),
+        fromMs: Date.UTC(year, month - 1, 1),
+        toMs: Date.UTC(year, month, 1),
+      }
+    : { unitMs, name: day.slice(0, 4), fromMs: Date.UTC(year, 0, 1), toMs: Date.UTC(year + 1, 0, 1) };
+}
+
+/** Bytes of a day's identity. */
+const IDENTITY_BYTES = 8;
+
+/** The archived states of a span's days of which a rollup was made. */
+export class RolledDays {
+  /** @param bytes an identity for each day of the span; zeros: the day is not rolled up */
+  constructor(
+    private readonly span: RollupSpan,
+    readonly bytes: Buffer = Buffer.alloc(IDENTITY_BYTES * daysOf(span)),
+  ) {}
+
+  /** @param identity the state as the manifest names it */
+  set(day: Day, identity: string): void {
+    identityBytes(identity).copy(this.bytes, this.offsetOf(day));
+  }
+
+  copy(day: Day, from: RolledDays): void {
+    const at = this.offsetOf(day);
+    from.bytes.copy(this.bytes, at, at, at + IDENTITY_BYTES);
+  }
+
+  has(day: Day, identity: string): boolean {
+    const at = this.offsetOf(day);
+    return identityBytes(identity).equals(this.bytes.subarray(at, at + IDENTITY_BYTES));
+  }
+
+  private offsetOf(day: Day): number {
+    return IDENTITY_BYTES * Math.round((dayStartMs(day) - this.span.fromMs) / DAY_MS);
+  }
+}
+
+function daysOf({ fromMs, toMs }: RollupSpan): number {
+  return Math.round((toMs - fromMs) / DAY_MS);
+}
+
+function identityBytes(identity: string): Buffer {
+  return idBytes('archived day', identity).subarray(0, IDENTITY_BYTES);
+}
+
+/** Names the deletions of a source that touch a span: a rollup that has applied them bears it. */
+export function deletionsKey(deletions: readonly VersionedDeletion[], { fromMs, toMs }: RollupSpan): Id | '' {
+  const touching = deletions.filter((deletion) => deletion.fromMs < toMs && deletion.toMs > fromMs);
+  if (touching.length === 0) return '';
+  const texts = touching.map(({ selector, version, ...range }) =>
+    JSON.stringify([
+      selector.name,
+      selector.isPrefix,
+      range.fromMs,
+      range.toMs,
+      version.arrivalMs,
+      String(version.sequence),
+    ]),
+  );
+  return idOf('deletions', ...texts.sort());
+}

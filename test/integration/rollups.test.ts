@@ -1,0 +1,269 @@
+/** Reads by rollups give what the samples give, whatever happened to the samples and however far the rollups are behind. */
+import fc from 'fast-check';
+import { archiveDay } from '../../shared/archive/execute';
+import { purgeDay } from '../../shared/archive/purge';
+import { rollUpPartitions } from '../../shared/archive/rollup';
+import { RollupDirectory } from '../../shared/cold/rollup-directory';
+import { flushPartition } from '../../shared/flush/execute';
+import { ingestBatch } from '../../shared/ingest/ingest';
+import { AGGREGATES, type Aggregate, downsample, type Samples } from '../../shared/model/aggregates';
+import { ALL_TIME, type Deletion, selects } from '../../shared/model/deletion';
+import { METRIC_NAME, metricOf, sourceOf } from '../../shared/model/labels';
+import { equals, isIn } from '../../shared/model/matcher';
+import { tenantIdOf } from '../../shared/model/placement';
+import { rowsOf } from '../../shared/protocol/mackerel/json';
+import { Querier } from '../../shared/query/select';
+import { samplesOf } from '../../shared/query/series-table';
+import { deletionRecords } from '../../shared/stream/deletion-records';
+import type { DeliveredRecord } from '../../shared/stream/delivered';
+import { rowRecords } from '../../shared/stream/row-records';
+import { startTiers, type Tiers } from '../support/tiers';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const NAMES = ['a.x', 'a.y', 'b'] as const;
+const HOSTS = ['h', 'i'] as const;
+const midnight = Math.floor(Date.now() / DAY) * DAY;
+const RANGE = { fromMs: midnight - 9 * DAY, toMs: midnight };
+/** Several of an hour, of a day, of nine days. */
+const TIMES = [-9, -8, -6.5, -5, -5 + 1 / 48, -4 - 1 / 1440, -4, -3.5, -2, -1, -1 + 1 / 1440].map(
+  (days) => midnight + Math.round(days * 1440) * 60_000,
+);
+const VALUES = [1, 0.1, -0, 1e16, 1.7e308, -1.7e308, 5e-324, 7];
+const STEPS_MS = [HOUR, 6 * HOUR, DAY, 3 * DAY];
+const quarantine = {
+  put: async () => {
+    throw new Error('nothing here is poison');
+  },
+};
+
+type Host = (typeof HOSTS)[number];
+
+/** A record of the stream. */
+type Entry = { readonly host: Host } & (
+  | {
+      readonly kind: 'post';
+      readonly times: readonly number[];
+      readonly values: Readonly<Record<string, number>>;
+    }
+  | { readonly kind: 'delete'; readonly deletion: Deletion }
+);
+
+type Step =
+  | Entry
+  /** Delivers records by their place in the stream; a place beyond its end means the last record. */
+  | { readonly kind: 'deliver'; readonly records: readonly number[] }
+  | { readonly kind: 'flush' }
+  | { readonly kind: 'archive' }
+  | { readonly kind: 'purge' }
+  | { readonly kind: 'roll up' };
+
+interface Question {
+  readonly stepMs: number;
+  readonly aggregate: Aggregate;
+  readonly host: Host;
+}
+
+const anyHost = fc.constantFrom(...HOSTS);
+const anyRange = fc.oneof(
+  fc.constant(ALL_TIME),
+  fc
+    .uniqueArray(fc.constantFrom(...TIMES, midnight), { minLength: 2, maxLength: 2 })
+    .map(([a, b]) => ({ fromMs: Math.min(a!, b!), toMs: Math.max(a!, b!) })),
+);
+const anySelector = fc.constantFrom({ name: 'a.x', isPrefix: false }, { name: 'a.', isPrefix: true });
+const anyStep: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constant('post' as const),
+      host: anyHost,
+      times: fc.subarray(TIMES, { minLength: 1 }),
+      values: fc.dictionary(fc.constantFrom(...NAMES), fc.constantFrom(...VALUES), { minKeys: 1 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant('delete' as const),
+      host: anyHost,
+      deletion: fc
+        .tuple(anySelector, anyRange)
+        .map(([selector, range]): Deletion => ({ selector, ...range })),
+    }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      kind: fc.constant('deliver' as const),
+      records: fc.array(fc.nat(12), { minLength: 1, maxLength: 8 }),
+    }),
+  },
+  {
+    weight: 7,
+    arbitrary: fc.constantFrom<Step>(
+      { kind: 'flush' },
+      { kind: 'archive' },
+      { kind: 'purge' },
+      { kind: 'roll up' },
+      { kind: 'roll up' },
+    ),
+  },
+);
+const anyQuestion: fc.Arbitrary<Question> = fc.record({
+  stepMs: fc.constantFrom(...STEPS_MS),
+  aggregate: fc.constantFrom(...AGGREGATES),
+  host: anyHost,
+});
+
+describe('rollups', () => {
+  let tiers: Tiers;
+  let rollups: RollupDirectory;
+  let runs = 0;
+
+  beforeAll(async () => {
+    tiers = await startTiers();
+    rollups = new RollupDirectory(tiers.meta, 460 * DAY);
+  }, 60_000);
+
+  afterAll(async () => {
+    await tiers?.stop();
+  }, 30_000);
+
+  function pipeline() {
+    const name = `t${runs++}`;
+    const tenant = {
+      id: tenantIdOf(name),
+      name,
+      placement: { epochs: [{ fromDay: '1970-01-01', partitions: 1 }] },
+    };
+    const ref = { tenantId: tenant.id, partition: 0 };
+    const stream: DeliveredRecord[] = [];
+    const entries: Entry[] = [];
+    const delivered = new Set<number>();
+    const days = () => tiers.manifest.days(ref, '1970-01-01', '9999-12-31');
+
+    async function rollUp(): Promise<number> {
+      const { rolledUp, left } = await rollUpPartitions({ ...tiers, rollups }, [ref], {
+        hasTime: () => true,
+        onFailure: (_, __, error) => {
+          throw error;
+        },
+      });
+      expect(left).toBe(0);
+      return rolledUp;
+    }
+
+    /** What rule 2 says by the letter of what was delivered. */
+    function expected({ stepMs, aggregate, host }: Question): Samples[] {
+      const cells = new Map<string, Map<number, number>>(NAMES.map((metric) => [metric, new Map()]));
+      for (const [place, entry] of entries.entries()) {
+        if (!delivered.has(place) || entry.host !== host) continue;
+        if (entry.kind === 'post')
+          for (const [metric, value] of Object.entries(entry.values))
+            for (const at of entry.times) cells.get(metric)!.set(at, value);
+        else
+          for (const [metric, samples] of cells)
+            for (const at of samples.keys()) {
+              const { selector, fromMs, toMs } = entry.deletion;
+              if (selects(selector, metric) && fromMs <= at && at < toMs) samples.delete(at);
+            }
+      }
+      return [...cells.values()].map((samples) => {
+        const sorted = [...samples].sort(([a], [b]) => a - b);
+        const all = { timestamps: sorted.map(([at]) => at), values: sorted.map(([, value]) => value) };
+        return shown(downsample(all, stepMs, aggregate));
+      });
+    }
+
+    async function read({ stepMs, aggregate, host }: Question) {
+      const source = sourceOf.host(host);
+      const querier = new Querier({ ...tiers, catalogue: tiers.newCatalogue(), rollups }, tenant);
+      const { blocks, rolledDays } = await querier.select(
+        [equals('host', host), isIn(METRIC_NAME, NAMES)],
+        { fromMs: Math.floor(RANGE.fromMs / stepMs) * stepMs, toMs: Math.ceil(RANGE.toMs / stepMs) * stepMs },
+        { source, steps: { stepMs, aggregate } },
+      );
+      const answers = NAMES.map((metric) => {
+        const samples = samplesOf(blocks, metricOf(source, metric));
+        return shown(downsample(samples, stepMs, aggregate, samples.rolled));
+      });
+      return { answers, rolledDays };
+    }
+
+    return {
+      read,
+      expected,
+      rollUp,
+      records: () => stream.map((_, place) => place),
+      async run(step: Step): Promise<void> {
+        if (step.kind === 'flush')
+          await flushPartition({ ...tiers, windowMs: HOUR }, ref, await tiers.hot.now(), () => true);
+        else if (step.kind === 'archive')
+          for (const entry of await days()) await archiveDay({ ...tiers, now: Date.now }, ref, entry);
+        else if (step.kind === 'purge')
+          for (const entry of await days()) await purgeDay({ ...tiers, now: Date.now }, ref, entry, 0);
+        else if (step.kind === 'roll up') await rollUp();
+        else if (step.kind === 'deliver') {
+          if (stream.length === 0) return;
+          const places = step.records.map((place) => Math.min(place, stream.length - 1));
+          for (const place of places) delivered.add(place);
+          const batch = places.map((place) => stream[place]!);
+          const ingester = { ...tiers, quarantine, windowMs: HOUR, isReplay: false };
+          const { errors } = await ingestBatch(ingester, batch);
+          if (errors[0] !== undefined) throw errors[0].cause;
+        } else {
+          const source = sourceOf.host(step.host);
+          const [record] =
+            step.kind === 'post'
+              ? rowRecords(tenant, [
+                  [
+                    source,
+                    rowsOf(
+                      source,
+                      new Map(step.times.map((at) => [at, new Map(Object.entries(step.values))])),
+                    ),
+                  ],
+                ])
+              : deletionRecords(tenant, source, step.deletion);
+          const sequenceNumber = String(stream.length);
+          stream.push({ data: record!.data, sequenceNumber, arrivalMs: midnight, shardId: 's' });
+          entries.push(step);
+        }
+      },
+    };
+  }
+
+  test('give what the samples give, in whatever order these are delivered, replayed, deleted, flushed, archived, purged and rolled up', async () => {
+    let rolled = 0;
+    const histories = fc.array(anyStep, { minLength: 8, maxLength: 30, size: 'max' });
+    const questions = fc.array(anyQuestion, { minLength: 4, maxLength: 4 });
+    await fc.assert(
+      fc.asyncProperty(histories, questions, async (steps, asked) => {
+        const { run, read, expected, rollUp, records } = pipeline();
+        const check = async (question: Question) => {
+          const { answers, rolledDays } = await read(question);
+          expect(answers).toEqual(expected(question));
+          rolled += rolledDays;
+        };
+        for (const [i, step] of steps.entries()) {
+          await run(step);
+          if (step.kind !== 'post' && step.kind !== 'delete') await check(asked[i % asked.length]!);
+        }
+        await run({ kind: 'deliver', records: records().reverse() });
+        for (const kind of ['flush', 'archive', 'roll up', 'purge'] as const) {
+          await run({ kind });
+          for (const question of asked) await check(question);
+        }
+        expect(await rollUp()).toBe(0);
+      }),
+      { numRuns: Number(process.env.ROLLUP_RUNS ?? 8) },
+    );
+    expect(rolled).toBeGreaterThan(0);
+  }, 600_000);
+});
+
+/** Plain numbers, and one NaN. */
+function shown({ timestamps, values }: Samples): Samples {
+  return { timestamps: Array.from(timestamps), values: Array.from(values) };
+}

@@ -1,0 +1,145 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { type ByteRange, CorruptArchiveError } from '../../../shared/cold/archive-format';
+import { OpenRollup, RollupWriter, readRollup } from '../../../shared/cold/rollup-format';
+import {
+  eachValue,
+  joinRolled,
+  NO_UNITS,
+  ROLLED_VALUES,
+  type RolledGroup,
+  type RolledSeries,
+  sliceRolled,
+} from '../../../shared/cold/rollup-units';
+import { labelsKey, metricOf, sourceOf } from '../../../shared/model/labels';
+import { layoutOf } from '../../../shared/model/layout';
+import { hexOf } from '../codec/arbitraries';
+
+const HOUR = 3_600_000;
+const layout = layoutOf(['cpu', 'load', 'up'].map((name) => metricOf(sourceOf.host('h'), name)));
+
+/** Hours of a series, by number since 1970: their counts and a value of which each aggregate differs a little. */
+function rolled(...hours: readonly (readonly [hour: number, count: number, value: number])[]): RolledSeries {
+  return {
+    starts: Float64Array.from(hours, ([hour]) => hour * HOUR),
+    counts: Float64Array.from(hours, ([, count]) => count),
+    values: eachValue((name) =>
+      Float64Array.from(hours, ([, , value]) => value + ROLLED_VALUES.indexOf(name)),
+    ),
+  };
+}
+
+const EXAMPLE: Readonly<Record<string, RolledGroup>> = {
+  g1: {
+    layout,
+    series: [
+      rolled([-2, 60, 0.1], [-1, 60, -0], [5, 59, Number.NaN]),
+      NO_UNITS,
+      rolled([5, 1, Infinity], [6, 60, 1e300]),
+    ],
+  },
+  g2: { layout, series: [rolled([7, 60, 3]), rolled([7, 60, 4]), rolled([7, 60, 5], [700, 1, 6])] },
+};
+
+const MADE_OF = { days: Buffer.alloc(8, 7), deletions: 'd' };
+
+function write(groups: Readonly<Record<string, RolledGroup>>) {
+  const writer = new RollupWriter(HOUR);
+  for (const [group, one] of Object.entries(groups)) writer.addGroup(group, { ...one, ...MADE_OF });
+  return writer.finish();
+}
+
+function bitsOf({ layout: { id }, series }: RolledGroup) {
+  return {
+    id,
+    series: series.map(({ starts, counts, values }) => ({
+      starts: [...starts],
+      counts: [...counts],
+      values: eachValue((name) => hexOf(values[name])),
+    })),
+  };
+}
+
+describe('a rollup object', () => {
+  const hours = fc
+    .uniqueArray(
+      fc.tuple(fc.integer({ min: -900, max: 900 }), fc.integer({ min: 1, max: 4000 }), fc.double()),
+      {
+        selector: ([hour]) => hour,
+        maxLength: 8,
+      },
+    )
+    .map((units) => rolled(...units.sort(([a], [b]) => a - b)));
+  const groups = fc
+    .array(fc.tuple(hours, hours, hours), { minLength: 1, maxLength: 4 })
+    .map((all) => Object.fromEntries(all.map((series, i) => [`g${i}`, { layout, series }])));
+
+  test('has every bit of its groups', async () => {
+    await fc.assert(
+      fc.asyncProperty(groups, async (all) => {
+        const object = new OpenRollup(write(all).bytes);
+        expect(object.groupIds).toEqual(Object.keys(all));
+        for (const [group, one] of Object.entries(all))
+          expect(bitsOf((await object.group(group))!)).toEqual(bitsOf(one));
+      }),
+    );
+  });
+
+  test('gives an aggregate of series in one range, and counts by its directory alone', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        groups,
+        fc.constantFrom(undefined, ...ROLLED_VALUES),
+        fc.subarray([...layout.series]),
+        async (all, value, wanted) => {
+          const { bytes, listed } = write(all);
+          let requests = 0;
+          const slice = async ({ offset, length }: ByteRange) => {
+            requests++;
+            return bytes.subarray(offset, offset + length);
+          };
+          const positions = new Map(wanted.map((labels, i) => [labelsKey(labels), i]));
+          for (const each of listed) {
+            requests = 0;
+            const known = new Map([[layout.id, layout]]);
+            const read = await readRollup({ slice }, each, known, positions, value);
+            expect(requests).toBe(value === undefined || read.size === 0 ? 0 : 1);
+            for (const [i, labels] of wanted.entries()) {
+              const { starts, counts, values } =
+                all[each.group]!.series[layout.columns.get(labelsKey(labels))!]!;
+              const of = value === undefined ? counts : values[value];
+              expect(read.get(i)).toEqual(starts.length === 0 ? undefined : { starts, counts, values: of });
+            }
+          }
+        },
+      ),
+    );
+  });
+
+  test('of any other bytes is refused', () => {
+    const { bytes } = write(EXAMPLE);
+    for (let end = 0; end < bytes.length; end++)
+      expect(() => new OpenRollup(bytes.subarray(0, end))).toThrow(CorruptArchiveError);
+  });
+
+  test('that an earlier release wrote is read', async () => {
+    const file = join(__dirname, '../../golden/rollup/hours.parquet');
+    if (process.env.GOLDEN === 'write' && !existsSync(file)) {
+      mkdirSync(join(file, '..'), { recursive: true });
+      writeFileSync(file, write(EXAMPLE).bytes);
+    }
+    const object = new OpenRollup(readFileSync(file));
+    for (const [group, one] of Object.entries(EXAMPLE)) {
+      const read = (await object.group(group))!;
+      expect(bitsOf(read)).toEqual(bitsOf(one));
+      expect(read).toMatchObject(MADE_OF);
+    }
+  });
+});
+
+test('hours are cut to a range, and joined again', () => {
+  const all = rolled([1, 60, 1], [2, 60, 2], [3, 60, 3]);
+  expect(joinRolled([sliceRolled(all, 0, 2 * HOUR), sliceRolled(all, 2 * HOUR, 9 * HOUR)])).toEqual(all);
+  expect(sliceRolled(all, 2 * HOUR, 3 * HOUR)).toEqual(rolled([2, 60, 2]));
+});

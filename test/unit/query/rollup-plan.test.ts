@@ -1,0 +1,156 @@
+import type { ManifestDay } from '../../../shared/cold/manifest';
+import type { RolledSource } from '../../../shared/cold/rollup-directory';
+import { RollupWriter } from '../../../shared/cold/rollup-format';
+import { deletionsKey, RolledDays, spanOf } from '../../../shared/cold/rollup-span';
+import { eachValue } from '../../../shared/cold/rollup-units';
+import type { VersionedDeletion } from '../../../shared/model/deletion';
+import { metricOf, sourceOf } from '../../../shared/model/labels';
+import { layoutOf } from '../../../shared/model/layout';
+import { dayStartMs, type GroupId, groupIdOf } from '../../../shared/model/placement';
+import { planRollups, type RollupFacts } from '../../../shared/query/rollup-plan';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const DAYS = ['2026-10-31', '2026-11-01', '2026-11-02'] as const;
+const [FIRST_MS, , LAST_MS] = DAYS.map(dayStartMs) as [number, number, number];
+const SOURCE_ID = 'abcdefghijklmnopqrstuv';
+const WHOLE = groupIdOf(SOURCE_ID, 0, 0);
+const HALF = groupIdOf(SOURCE_ID, 1, 0);
+const layout = layoutOf([metricOf(sourceOf.host('h'), 'cpu')]);
+
+function archived(day: string, etag = `e ${day}`, changes = 2): ManifestDay {
+  const part = { key: 'k', etag, bytes: 1, samples: 1, firstGroup: WHOLE };
+  return { day, changes: 2, archived: { changes, parts: [part], atMs: 0 } };
+}
+
+/** The rollups of both months, made of {@link archived} as it is by default. */
+function listed(
+  unitMs: number,
+  { deletions = '', groups = [WHOLE] }: { deletions?: string; groups?: readonly GroupId[] } = {},
+): Map<string, RolledSource> {
+  const spans = new Map(DAYS.map((day) => [spanOf(unitMs, day).name, spanOf(unitMs, day)]));
+  return new Map(
+    [...spans].map(([name, span]) => {
+      const days = new RolledDays(span);
+      for (const day of DAYS) if (spanOf(unitMs, day).name === name) days.set(day, `e ${day}`);
+      const writer = new RollupWriter(unitMs);
+      const unit = Float64Array.of(LAST_MS);
+      const series = [{ starts: unit, counts: Float64Array.of(1), values: eachValue(() => unit) }];
+      for (const group of groups) writer.addGroup(group, { layout, series, days: days.bytes, deletions });
+      return [
+        name,
+        {
+          span,
+          key: 'r',
+          etag: 'r',
+          days,
+          deletions,
+          groups: groups.length === 0 ? [] : writer.finish().listed,
+        },
+      ];
+    }),
+  );
+}
+
+const deletion: VersionedDeletion = {
+  selector: { name: '', isPrefix: true },
+  fromMs: LAST_MS + HOUR,
+  toMs: LAST_MS + 2 * HOUR,
+  version: { arrivalMs: 1, sequence: 1n },
+};
+const erasure = { fromMs: deletion.fromMs, toMs: deletion.toMs };
+
+function facts(changed: Partial<RollupFacts> = {}): RollupFacts {
+  return {
+    unitMs: HOUR,
+    range: { fromMs: FIRST_MS, toMs: LAST_MS + DAY },
+    entries: DAYS.map((day) => archived(day)),
+    listed: listed(changed.unitMs ?? HOUR),
+    groups: [WHOLE],
+    isElsewhere: () => false,
+    deletions: [],
+    erasures: [],
+    ...changed,
+  };
+}
+
+const withLast = (last: ManifestDay) => [archived(DAYS[0]), archived(DAYS[1]), last];
+
+test.each<{ name: string; changed?: Partial<RollupFacts>; samples: readonly string[]; ranges?: string }>([
+  { name: 'all days that are rolled up, one object a month', samples: [] },
+  { name: 'all days by the day, one object a year', changed: { unitMs: DAY }, samples: [] },
+  {
+    name: 'the whole hours of a range that ends within a day',
+    changed: { range: { fromMs: FIRST_MS, toMs: LAST_MS + HOUR } },
+    samples: [],
+  },
+  {
+    name: 'no day that the range cuts within an hour',
+    changed: { range: { fromMs: FIRST_MS + 1, toMs: LAST_MS + DAY } },
+    samples: [DAYS[0]],
+  },
+  {
+    name: 'no day that the range cuts, by the day',
+    changed: { unitMs: DAY, range: { fromMs: FIRST_MS, toMs: LAST_MS + HOUR } },
+    samples: [DAYS[2]],
+  },
+  {
+    name: 'no day that is open',
+    changed: { entries: withLast(archived(DAYS[2], undefined, 1)) },
+    samples: [DAYS[2]],
+  },
+  {
+    name: 'no day that is not archived',
+    changed: { entries: withLast({ day: DAYS[2], changes: 1, archived: undefined }) },
+    samples: [DAYS[2]],
+  },
+  {
+    name: 'no day that was archived again since',
+    changed: { entries: withLast(archived(DAYS[2], 'another')) },
+    samples: [DAYS[2]],
+  },
+  {
+    name: 'no day that memory or the warm table has samples of',
+    changed: { isElsewhere: (day) => day === DAYS[1] },
+    samples: [DAYS[1]],
+  },
+  {
+    name: 'no day that an unknown deletion touches',
+    changed: { deletions: [deletion], erasures: [erasure] },
+    samples: [DAYS[2]],
+  },
+  {
+    name: 'days that an unknown deletion of other series touches',
+    changed: { deletions: [deletion] },
+    samples: [],
+  },
+  {
+    name: 'days whose deletions had been applied',
+    changed: {
+      deletions: [deletion],
+      erasures: [erasure],
+      listed: listed(HOUR, { deletions: deletionsKey([deletion], spanOf(HOUR, DAYS[2])) }),
+    },
+    samples: [],
+  },
+  { name: 'nothing where nothing is listed', changed: { listed: new Map() }, samples: DAYS },
+  {
+    name: 'no day of which groups of two splits have units',
+    changed: { groups: [WHOLE, HALF], listed: listed(HOUR, { groups: [WHOLE, HALF] }) },
+    samples: [DAYS[2]],
+  },
+])('a read takes from rollups $name', ({ changed, samples }) => {
+  const asked = facts(changed);
+  const plan = planRollups(asked);
+  expect(plan.samples.map(({ day }) => day)).toEqual(samples);
+  const rolled = asked.entries.filter(({ day }) => !samples.includes(day));
+  expect(plan.rollups.flatMap(({ ranges }) => ranges)).toEqual(
+    rolled.map(({ day }) => ({
+      fromMs: Math.max(asked.range.fromMs, dayStartMs(day)),
+      toMs: Math.min(asked.range.toMs, dayStartMs(day) + DAY),
+    })),
+  );
+  expect(plan.rollups.map(({ source: { span } }) => span.name)).toEqual([
+    ...new Set(rolled.map(({ day }) => spanOf(asked.unitMs, day).name)),
+  ]);
+});
