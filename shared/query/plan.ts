@@ -13,10 +13,12 @@ export interface DayPlan {
 /** A read of more days than this asks the manifest first which have data. */
 export const MAX_UNPRUNED_DAYS = 3;
 
-/** Cuts a range to what can exist: within retention, and no further ahead than post accepts. */
+/** Cuts a range to what can exist: from the UTC day in which retention ends, and no further ahead than post accepts. */
 export function clampRange(range: TimeRange, nowMs: number, retentionMs: number): TimeRange {
   const latestMs = nowMs + 2 * DAY_MS;
-  const fromMs = Math.min(Math.max(range.fromMs, nowMs - retentionMs), latestMs);
+  // A whole day: its rollups would not give a part.
+  const firstMs = Math.floor((nowMs - retentionMs) / DAY_MS) * DAY_MS;
+  const fromMs = Math.min(Math.max(range.fromMs, firstMs), latestMs);
   return { fromMs, toMs: Math.max(fromMs, Math.min(range.toMs, latestMs)) };
 }
 

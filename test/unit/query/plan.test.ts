@@ -50,6 +50,14 @@ describe('the plan of a read', () => {
     expect(clampRange(range, 500 * DAY, 460 * DAY)).toEqual({ fromMs, toMs });
   });
 
+  test('a range begins with the whole day in which retention ends', () => {
+    const nowMs = 500 * DAY + 7 * HOUR;
+    expect(clampRange({ fromMs: 0, toMs: nowMs }, nowMs, 460 * DAY)).toEqual({
+      fromMs: 40 * DAY,
+      toMs: nowMs,
+    });
+  });
+
   test.each([
     { span: 0, step: MINUTE },
     { span: 20 * HOUR + 5 * MINUTE - 1000, step: MINUTE },
