@@ -67,15 +67,15 @@ const CHANGES_LISTED_MS = 900_000;
  *
  * And the pool of a source whose groups are those of a pool (model/placement.ts), written before a frame has its samples:
  *
- *     sk pool   poolId: id   expiresAt: seconds
+ *     sk pool   poolId: id, the source's own if it is in none   expiresAt: seconds
  *
  * A reader that knows a source may go by that, as new layouts are in the index of series, and whatever else changes of a
  * source is listed for all sources together:
  *
  *     pk changes#tenant   sk ms#source   expiresAt: seconds
  *
- * And an index of a tenant's sources and pools; those that are in a pool are not in it. Whoever inserts a source there knows that it is new. An instance renews it when it first
- * puts a layout of the source, then every 16 days: a write unit each time.
+ * And an index of a tenant's sources and pools; those that are in a pool are not in it. Whoever inserts a source there knows
+ * that it is new. An instance renews it when it first puts a layout of the source, then every 16 days: a write unit each time.
  *
  *     pk sources#tenant#bucket   sk source   expiresAt: seconds
  */
@@ -307,7 +307,8 @@ export class Catalogue {
   /** Everything that is known of a source, its pool's layouts included; nothing when it has never posted. */
   async source(tenantId: Id, sourceId: Id): Promise<SourceCatalogue> {
     const { pool, ...own } = await this.entry(tenantId, sourceId);
-    if (pool === undefined) return own;
+    // Its own id: it is in none.
+    if (pool === undefined || pool === sourceId) return own;
     const shared = await this.entry(tenantId, pool);
     return {
       layouts: new Map([...own.layouts, ...shared.layouts]),

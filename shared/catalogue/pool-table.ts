@@ -13,6 +13,10 @@ const PARALLEL = 16;
 /** Sources that an instance remembers, 32 bytes each. */
 const MAX_REMEMBERED = 2_000_000;
 
+function placeOf(sourceId: Id, poolId: Id): SourcePlace {
+  return poolId === sourceId ? 'own' : poolId;
+}
+
 /** Which pool each source is in: items of the catalogue. Whoever writes a source's first decides for ever. */
 export class PoolTable {
   /** Sources whose items this instance has kept, and in which turn. */
@@ -34,7 +38,7 @@ export class PoolTable {
     const byKey = new Map(sourceIds.map((id) => [metaKeys.source(tenantId, id), id]));
     for (const { pk, sk, poolId } of await getItems(this.table, keys)) {
       const pooled = byKey.get(pk!.S!);
-      if (pooled !== undefined) places.set(pooled, poolId!.S!);
+      if (pooled !== undefined) places.set(pooled, placeOf(pooled, poolId!.S!));
       else if (!places.has(sk!.S!)) places.set(sk!.S!, 'own');
     }
     return places;
@@ -43,10 +47,10 @@ export class PoolTable {
   /**
    * Puts new sources into pools, unless they are in one by now.
    *
-   * @param pools by source
-   * @returns the pool that each is in
+   * @param pools by source; its own id: it is to stay by itself
+   * @returns where each is
    */
-  async join(tenantId: Id, pools: ReadonlyMap<Id, Id>): Promise<Map<Id, Id>> {
+  async join(tenantId: Id, pools: ReadonlyMap<Id, Id>): Promise<Map<Id, SourcePlace>> {
     const asked = [...pools];
     const outcomes = await insertItems(
       this.table,
@@ -56,11 +60,10 @@ export class PoolTable {
         expiresAt: this.expiresAt(),
       })),
     );
-    const joined = await mapLimited([...asked.entries()], PARALLEL, async ([i, [sourceId, pool]]) =>
-      outcomes[i] === 'inserted'
-        ? ([sourceId, pool] as const)
-        : ([sourceId, await this.renew(tenantId, sourceId, pool)] as const),
-    );
+    const joined = await mapLimited([...asked.entries()], PARALLEL, async ([i, [sourceId, pool]]) => {
+      const found = outcomes[i] === 'inserted' ? pool : await this.renew(tenantId, sourceId, pool);
+      return [sourceId, placeOf(sourceId, found)] as const;
+    });
     return new Map(joined);
   }
 

@@ -74,13 +74,13 @@ export class Pools {
     }
     if (unknown.size === 0) return pooled;
     const found = new Map<Id, SourcePlace>(await this.table.find(tenantId, [...unknown.keys()]));
-    const fresh = [...unknown].flatMap(([id, { rows }]) =>
-      !found.has(id) && rows[1].every(isSmall) ? [id] : [],
-    );
-    for (const [id, poolId] of await this.table.join(tenantId, poolsOf(tenantId, fresh)))
-      found.set(id, poolId);
+    const fresh = [...unknown].filter(([id]) => !found.has(id));
+    const small = fresh.flatMap(([id, { rows }]) => (rows[1].every(isSmall) ? [id] : []));
+    // That a source stays by itself is written down too, before another instance puts it into a pool.
+    const placed = new Map([...fresh.map(([id]) => [id, id] as const), ...poolsOf(tenantId, small)]);
+    for (const [id, place] of await this.table.join(tenantId, placed)) found.set(id, place);
     for (const [id, { key, rows }] of unknown) {
-      const place = found.get(id) ?? OWN;
+      const place = found.get(id)!;
       const known = place === OWN ? OWN : { poolId: place, ordinal: this.ordinals++ };
       this.places.set(key, known);
       if (known !== OWN) pooled.set(rows, known);

@@ -29,7 +29,8 @@ const MAX_RECORD_BYTES = 1024 * 1024;
 /** Every source is new, so that post makes as many pools as it can. */
 const NEW_SOURCES = {
   find: async () => new Map(),
-  join: async (_: Id, pools: ReadonlyMap<Id, Id>) => new Map(pools),
+  join: async (_: Id, pools: ReadonlyMap<Id, Id>) =>
+    new Map(Array.from(pools, ([id, pool]) => [id, pool === id ? 'own' : pool])),
 };
 
 export interface TakenBody {

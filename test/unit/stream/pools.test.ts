@@ -32,8 +32,8 @@ class Places {
     return new Map(sourceIds.flatMap((id) => (this.places.has(id) ? [[id, this.places.get(id)!]] : [])));
   }
 
-  async join(_: Id, pools: ReadonlyMap<Id, Id>): Promise<Map<Id, Id>> {
-    for (const [id, pool] of pools) if (!this.places.has(id)) this.places.set(id, pool);
+  async join(_: Id, pools: ReadonlyMap<Id, Id>): Promise<Map<Id, SourcePlace>> {
+    for (const [id, pool] of pools) if (!this.places.has(id)) this.places.set(id, pool === id ? 'own' : pool);
     return new Map(Array.from(pools.keys(), (id) => [id, this.places.get(id)!]));
   }
 }
@@ -73,6 +73,13 @@ describe('pools', () => {
     // Another instance meets the same sources, and others, in another order.
     const others = await poolsOf(new Pools(places), request(40).toReversed());
     expect(others.toReversed().slice(0, 20)).toEqual(first);
+  });
+
+  test('take no source that another instance placed by itself', async () => {
+    const places = new Places();
+    expect(await poolsOf(new Pools(places), request(2))).toEqual([undefined, undefined]);
+    const found = await poolsOf(new Pools(places), request(20));
+    expect(found.flatMap((pool, i) => (pool === undefined ? [i] : []))).toEqual([0, 1]);
   });
 
   test('take no source that has posted before', async () => {
