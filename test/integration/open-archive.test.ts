@@ -14,6 +14,7 @@ import { readSeries } from '../../shared/query/read';
 import { deletionRecords } from '../../shared/stream/deletion-records';
 import type { OutgoingRecord } from '../../shared/stream/outgoing';
 import { rowRecords } from '../../shared/stream/row-records';
+import { type ArchiveRow, bitsOf, readAsOthers } from '../support/archive-readers';
 import { temporaryDir } from '../support/temporary-dir';
 import { startTiers, type Tiers } from '../support/tiers';
 
@@ -21,25 +22,6 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const REPOSITORY = join(__dirname, '..', '..');
-
-/** Tenant, date, name, host, labels, ms, bits of the value. */
-type Row = readonly [string, string, string, string, string, number, string];
-
-/** Reads objects as strangers do. */
-function readAsOthers(folder: string): { readonly duckdb: Row[]; readonly pyarrow: Row[] } {
-  const python = join(REPOSITORY, '.local', 'readers', 'bin', 'python');
-  const script = join(__dirname, '..', 'support', 'read-parquet.py');
-  const { status, stdout, stderr } = spawnSync(python, [script, folder], {
-    encoding: 'utf8',
-    maxBuffer: 256 * 1024 * 1024,
-  });
-  if (status !== 0) throw new Error(stderr);
-  return JSON.parse(stdout);
-}
-
-function bitsOf(value: number): string {
-  return new BigUint64Array(Float64Array.of(value).buffer)[0]!.toString(16).padStart(16, '0');
-}
 
 describe('the archive', () => {
   let tiers: Tiers;
@@ -111,8 +93,8 @@ describe('the archive', () => {
   }
 
   /** What our own reads answer, as rows. */
-  async function answers(): Promise<Row[]> {
-    const rows: Row[] = [];
+  async function answers(): Promise<ArchiveRow[]> {
+    const rows: ArchiveRow[] = [];
     for (const source of sources) {
       const known = await tiers.newCatalogue().source(tenant.id, sourceIdOf(tenant.id, source));
       const series = names.map((name) => metricOf(source, name));
@@ -133,8 +115,9 @@ describe('the archive', () => {
 
   async function expectEqual(): Promise<number> {
     const expected = await answers();
-    const { duckdb, pyarrow } = readAsOthers(folder);
-    const sorted = (rows: Row[]) => rows.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+    const { duckdb, pyarrow } = await readAsOthers(folder);
+    const sorted = (rows: ArchiveRow[]) =>
+      rows.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
     expect(sorted(duckdb)).toEqual(expected);
     expect(sorted(pyarrow)).toEqual(expected);
     return expected.length;

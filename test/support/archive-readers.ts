@@ -1,0 +1,24 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const REPOSITORY = join(__dirname, '..', '..');
+const run = promisify(execFile);
+
+/** Tenant, date, name, host, labels, ms, bits of the value. */
+export type ArchiveRow = readonly [string, string, string, string, string, number, string];
+
+/** Reads a folder of archive objects as strangers do. */
+export async function readAsOthers(
+  folder: string,
+): Promise<{ readonly duckdb: ArchiveRow[]; readonly pyarrow: ArchiveRow[] }> {
+  const python = join(REPOSITORY, '.local', 'readers', 'bin', 'python');
+  const script = join(__dirname, 'read-parquet.py');
+  const { stdout } = await run(python, [script, folder], { maxBuffer: 256 * 1024 * 1024 });
+  return JSON.parse(stdout);
+}
+
+/** The eight bytes of a float64 in hex. */
+export function bitsOf(value: number): string {
+  return new BigUint64Array(Float64Array.of(value).buffer)[0]!.toString(16).padStart(16, '0');
+}
