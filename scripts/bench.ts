@@ -1,6 +1,7 @@
 /** `npm run bench -- <name> [options]` runs one benchmark; scripts/bench/README.md describes each. */
 import { Command } from 'commander';
 import { benchArchive } from './bench/archive';
+import { benchArchiveDay } from './bench/archive-day';
 import { benchCaches } from './bench/caches';
 import { benchCodec } from './bench/codec';
 import { benchColdStart } from './bench/cold-start';
@@ -30,6 +31,11 @@ const benchmarks: readonly Benchmark[] = [
     name: 'archive',
     summary: 'size of archive objects, and how fast they are written and read back',
     run: benchArchive,
+  },
+  {
+    name: 'archive-day',
+    summary: 'a partition-day of any size, archived in slices that are killed',
+    run: benchArchiveDay,
   },
   {
     name: 'layout',

@@ -1,19 +1,25 @@
 import type { Context } from 'aws-lambda';
 import * as z from 'zod';
+import { firstDayToLookAt } from '../../shared/archive/look';
 import { type ArchiveCount, archivePartitions } from '../../shared/archive/partitions';
 import { rollUpPartitions } from '../../shared/archive/rollup';
 import { archiveDependencies } from '../../shared/compose/archive';
+import { FORMATS } from '../../shared/model/formats';
 import { allPartitions, rotated } from '../../shared/model/partitions';
-import { settings } from '../../shared/platform/environment';
+import { formatToWrite, settings } from '../../shared/platform/environment';
 import { parseEvent } from '../../shared/platform/event';
 import { log } from '../../shared/platform/log';
 import { count, withMetrics } from '../../shared/platform/meters';
 
-const { archiveAfter, purgeAfter } = settings();
+const { archiveAfter, purgeAfter, maxSampleAge, retention, manifestFormat, archivePartBytes } = settings();
 const { rollups, ...dependencies } = archiveDependencies();
 
-/** Time kept for the days in hand when a slice of work ends. */
+const isInParts = formatToWrite(FORMATS.manifest.writes, manifestFormat) !== 1;
+
+/** No day is begun with less time left. */
 const MARGIN_MS = 120_000;
+/** Time kept to finish the parts in hand, and to note them. */
+const STOP_MS = 60_000;
 
 const eventSchema = z.object({
   /** Archive the UTC days that end by then, ms; by default those that ended `archiveAfter` ago. */
@@ -27,14 +33,24 @@ export type ArchiveResult = Omit<ArchiveCount, 'lagMs'>;
 export const handler = withMetrics('archiver', archive);
 
 async function archive(event: unknown, context: Context): Promise<ArchiveResult> {
-  const { before = Date.now() - archiveAfter, purge } = parseEvent(eventSchema, event ?? {});
+  const { before, purge } = parseEvent(eventSchema, event ?? {});
+  const nowMs = Date.now();
+  const left = () => context.getRemainingTimeInMillis();
   const partitions = rotated(allPartitions(await dependencies.tenants.list()), Math.random());
-  const hasTime = () => context.getRemainingTimeInMillis() > MARGIN_MS;
+  const hasTime = () => left() > MARGIN_MS;
   const { lagMs, ...result } = await archivePartitions(dependencies, partitions, {
-    beforeMs: before,
+    beforeMs: before ?? nowMs - archiveAfter,
+    // An operator's command looks at every day.
+    fromDay: (ref) =>
+      before === undefined ? firstDayToLookAt(ref, nowMs, archiveAfter + maxSampleAge) : undefined,
     archiveAfterMs: archiveAfter,
+    retentionMs: retention,
+    partBytes: isInParts ? archivePartBytes : Number.POSITIVE_INFINITY,
     purgeAgeMs: purge ? purgeAfter : undefined,
     hasTime,
+    mustStop: () => left() < STOP_MS,
+    onExpired: ({ tenantId, partition }, day, removed) =>
+      log.info('a partition-day is past the retention', { tenantId, partition, day, ...removed }),
     onFailure: ({ partition }, day, error) =>
       log.error('a partition-day stays open', { day, partition, error }),
   });
@@ -49,6 +65,7 @@ async function archive(event: unknown, context: Context): Promise<ArchiveResult>
   count('archiver', {
     DaysArchived: result.archived,
     DaysFailed: result.failed,
+    DaysExpired: result.expired,
     WarmItemsPurged: result.purged,
     SpansRolledUp: rolled.rolledUp,
     SpansLeft: rolled.left,

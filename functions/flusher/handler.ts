@@ -1,6 +1,7 @@
 import type { Context } from 'aws-lambda';
 import * as z from 'zod';
 import { flusherDependencies } from '../../shared/compose/flush';
+import { keepOpenDays, partitionsInTurn } from '../../shared/flush/keep-open-days';
 import { type FlushSum, flushPartitions } from '../../shared/flush/partitions';
 import { residencyMs } from '../../shared/flush/residency';
 import { sourceOf } from '../../shared/model/labels';
@@ -11,7 +12,7 @@ import { log } from '../../shared/platform/log';
 import { count, withMetrics } from '../../shared/platform/meters';
 
 const dependencies = flusherDependencies();
-const { hot, tenants, recovery, configuredResidencyMs } = dependencies;
+const { hot, tenants, recovery, configuredResidencyMs, warmTtlMs } = dependencies;
 
 /** Time kept for the batches in hand when a slice of work ends. */
 const MARGIN_MS = 60_000;
@@ -63,6 +64,11 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
     ResidencySeconds: Math.round(residency / 1000),
     OldestUnflushedSeconds: oldestMs === Infinity ? 0 : Math.max(0, Math.round((before - oldestMs) / 1000)),
   });
+  let kept = 0;
+  if (!drain)
+    for (const ref of partitionsInTurn(partitions, Date.now()))
+      kept += await keepOpenDays(dependencies, ref, warmTtlMs);
+  if (kept > 0) log.warn('the archive is behind: warm items were kept from expiring', { items: kept });
   return { ...moved, before };
 }
 

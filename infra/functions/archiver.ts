@@ -36,7 +36,7 @@ export class Archiver extends Construct implements Monitored {
       },
     });
     tables.warm.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.delete);
-    tables.meta.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.write);
+    tables.meta.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.write, ...ITEM_ACTIONS.delete);
     bucket.grantReadArchive(this.function);
     bucket.grantWriteArchive(this.function);
     addSchedule(this.function, 'Archive', { every: HOUR });

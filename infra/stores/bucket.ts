@@ -68,7 +68,8 @@ export class Bucket extends Construct {
   /** Lets a function write the archive's objects, and remove one that another has replaced; its versions remain. */
   grantWriteArchive(grantee: IGrantable): void {
     for (const prefix of ARCHIVE_PREFIXES)
-      for (const action of ['s3:PutObject', 's3:DeleteObject']) this.grantObjects(grantee, action, prefix);
+      for (const action of ['s3:PutObject', 's3:AbortMultipartUpload', 's3:DeleteObject'])
+        this.grantObjects(grantee, action, prefix);
   }
 
   /** Lets a function remove objects of the archive for good: every version, since each keeps the bytes. */

@@ -152,20 +152,18 @@ export async function writeQueryData(
     for (const [, of] of Map.groupBy(inOrder, ({ ref }) => ref.partition)) {
       const { ref } = of[0]!;
       for (let at = coldFromMs; at < coldToMs; at += DAY_MS) {
-        const key = cold.keyOf(ref, dayOf(at));
+        const upload = cold.begin(cold.newKey(ref, dayOf(at), 1));
         let samples = 0;
-        const written = await cold.write(key, undefined, async (writer) => {
-          for (const place of of) {
-            const { group, layout } = place;
-            const block = shifted(firstDays.get(place)!, at - coldFromMs);
-            samples += sampleCount(block);
-            await writer.addGroup(group, [{ block, layout }]);
-          }
-          return writer.finish(new Map());
-        });
-        await directory.put(ref.tenantId, dayOf(at), written!);
+        for (const place of of) {
+          const { group, layout } = place;
+          const block = shifted(firstDays.get(place)!, at - coldFromMs);
+          samples += sampleCount(block);
+          await upload.writer.addGroup(group, [{ block, layout }]);
+        }
+        const written = await upload.finish(new Map());
+        await directory.put(ref.tenantId, dayOf(at), written);
         await manifest.announce(ref, dayOf(at));
-        const { etag, bytes } = written!;
+        const { key, etag, bytes } = written;
         const parts = [{ key, etag, bytes, samples, firstGroup: '' }];
         await manifest.commit(ref, dayOf(at), undefined, { changes: 1, parts, atMs: nowMs });
       }

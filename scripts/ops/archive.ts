@@ -25,6 +25,8 @@ export interface ArchiveTotals {
   readonly purged: number;
   /** Partition-days whose warm items stay: not yet `purgeAfter` in the manifest, or changed since. */
   readonly unpurged: number;
+  /** Partition-days that were removed, being past the retention. */
+  readonly expired: number;
 }
 
 const MAX_IDLE_SLICES = 10;
@@ -152,9 +154,10 @@ function rewriteText({ reopened, archived }: Awaited<ReturnType<typeof rewriteAr
   return isDryRun ? `would open ${found}` : `opened ${found}; archived ${archived!.archived} partition-days`;
 }
 
-function archiveText({ archived, purged, unpurged }: ArchiveTotals, isPurge: boolean): string {
+function archiveText({ archived, purged, unpurged, expired }: ArchiveTotals, isPurge: boolean): string {
   const purge = `, purged ${purged} warm items; ${unpurged} partition-days keep theirs for now`;
-  return `archived ${archived} partition-days${isPurge ? purge : ''}`;
+  const removed = expired > 0 ? `; removed ${expired} partition-days past the retention` : '';
+  return `archived ${archived} partition-days${isPurge ? purge : ''}${removed}`;
 }
 
 /** Archives the warm tier, slice by slice. With `purge` it removes what is verified in the archive. */
@@ -165,11 +168,14 @@ export async function archive(
 ): Promise<ArchiveTotals> {
   let archived = 0;
   let purged = 0;
+  let expired = 0;
   for (let idle = 0; ; ) {
     const slice: ArchiveResult = await functions.invoke('archiver', { before, purge });
     archived += slice.archived;
     purged += slice.purged;
-    if (slice.remaining === 0 && slice.failed === 0) return { archived, purged, unpurged: slice.unpurged };
+    expired += slice.expired;
+    if (slice.remaining === 0 && slice.failed === 0)
+      return { archived, purged, unpurged: slice.unpurged, expired };
     progress(`${archived} partition-days archived, ${slice.remaining} remain, ${slice.failed} failed`);
     idle = slice.archived === 0 ? idle + 1 : 0;
     if (idle === MAX_IDLE_SLICES)

@@ -1,18 +1,28 @@
 import type { Catalogue } from '../catalogue/catalogue';
-import { eraseSamples, openChunk, sampleCount } from '../codec';
-import type { ArchivedChunk, ArchiveReader, ArchiveWriter, StoredBlock } from '../cold/archive-format';
-import type { ColdTier, OpenArchive, WrittenObject } from '../cold/cold-tier';
+import type { ColdTier, OpenArchive } from '../cold/cold-tier';
 import type { Directory } from '../cold/directory';
-import { isOpen, type Manifest, type ManifestDay } from '../cold/manifest';
-import { erasuresOf, type VersionedDeletion } from '../model/deletion';
-import { type Id, idText } from '../model/id';
-import type { LayoutBlock } from '../model/layout-block';
-import { type Day, type GroupId, type PartitionRef, sourceIdOfGroup } from '../model/placement';
-import { mapLimited } from '../platform/concurrency';
-import { warmKeys } from '../platform/keys';
-import type { WarmItem, WarmTier } from '../warm/warm-tier';
-import { mergeInTime } from './merge';
-import { type ChunkFacts, type DayPlan, type GroupPlan, planDay } from './plan';
+import {
+  type ArchivedDay,
+  type ArchivedPart,
+  type Attempt,
+  FIRST_GROUP,
+  isOpen,
+  type Manifest,
+  type ManifestDay,
+} from '../cold/manifest';
+import type { Day, GroupId, PartitionRef } from '../model/placement';
+import { bucketKeys } from '../platform/keys';
+import type { WarmTier } from '../warm/warm-tier';
+import { PartWriter } from './part-writer';
+import { changedGroups, type DayRange, partLimit, planPart, planRanges } from './plan';
+import {
+  countDeleted,
+  type DeletionsOf,
+  deletionsBySource,
+  freshGroups,
+  type GroupWork,
+  prepare,
+} from './prepare';
 
 export interface ArchiveDependencies {
   readonly warm: WarmTier;
@@ -21,182 +31,223 @@ export interface ArchiveDependencies {
   readonly manifest: Manifest;
   readonly directory: Directory;
   readonly now: () => number;
+  /** Remove what else is kept of a partition-day once nobody can read it; they may be called again. */
+  readonly onExpiry?: readonly ((ref: PartitionRef, day: Day) => Promise<void>)[];
 }
 
-/** The next object would hold less than the one it replaces, and nobody deleted it: a defect, so nothing is written. */
-export class FewerSamplesError extends Error {
-  override readonly name = 'FewerSamplesError';
+export interface ArchiveLimits {
+  /** Bytes after which a day's next group begins another part. */
+  readonly partBytes: number;
+  /** Asked before each group: whether to keep what there is for the next invocation. */
+  readonly mustStop: () => boolean;
 }
 
-/** Sources whose deletions are looked up side by side. */
-const PARALLEL = 16;
+const DEFAULT_LIMITS: ArchiveLimits = { partBytes: 256 * 1024 * 1024, mustStop: () => false };
+/** Warm items of a part, whose revisions it holds: some 100 MB in memory. */
+const MAX_PART_ITEMS = 500_000;
 
 /**
- * Archives a partition-day if it is open: brings its object up to date with its warm items and deletions, and commits the
- * object to the manifest. Idempotent; after a crash at any step the day is still open.
+ * Archives a partition-day if it is open: writes those of its parts anew that lack warm items or have deleted samples, and
+ * commits all parts to the manifest at once. Idempotent. After a crash, or when it was stopped, the next call goes on: it
+ * finds the finished parts beside the manifest.
  *
- * @returns false when another archiver came first: the day is still open
+ * @returns false when the day is still open: it was stopped, or another archiver came first
  * @throws {FewerSamplesError}
  */
 export async function archiveDay(
   dependencies: ArchiveDependencies,
   ref: PartitionRef,
   { day }: Pick<ManifestDay, 'day'>,
+  limits: ArchiveLimits = DEFAULT_LIMITS,
 ): Promise<boolean> {
-  const { warm, cold, manifest, now } = dependencies;
+  const { manifest, now } = dependencies;
   // Before the warm items are read: a flush announced after this leaves the day open.
   const entry = await manifest.get(ref, day);
-  if (entry === undefined || !isOpen(entry)) return true;
-  const key = cold.keyOf(ref, day);
-  // The object that exists, not the one in the manifest: a crash may have come between the two. Where the manifest names one
-  // of another format, that one is whole, and whatever lies at this key was never committed, or was replaced.
-  const committed = entry.archived?.parts[0]?.key;
-  const other = committed === key ? undefined : committed;
-  const object = await cold.open(other ?? key);
-  if (other !== undefined && object === undefined) return false;
-  const previous = other === undefined ? object?.etag : await cold.etag(key);
-  const deletionsOf = deletionsBySource(dependencies, ref);
-  const held = await object?.reader.warm();
-  const plan = planDay({
-    warm: await warm.revisions(ref, day),
-    object: object && {
-      warm: held!,
-      chunks: await countDeleted(object.reader, deletionsOf),
-    },
-    isMoved: other !== undefined,
-  });
-  if (plan.act === 'skip') return true;
-  const done =
-    plan.act === 'commit'
-      ? { etag: object!.etag, bytes: object!.bytes, samples: plan.samples }
-      : await rewrite(dependencies, ref, day, plan, { key, object, previous, deletionsOf });
-  if (done === undefined) return false;
-  const archived = { changes: entry.changes, parts: [{ key, ...done, firstGroup: '' }], atMs: now() };
-  if (!(await manifest.commit(ref, day, entry.committed, archived))) return false;
-  // Reads that had the manifest's old entry begin again.
-  if (other !== undefined) await cold.remove(other);
+  if (entry === undefined) return true;
+  const { committed: base } = entry;
+  if (!isOpen(entry)) {
+    if (entry.isUnswept) await sweepDay(dependencies, ref, day, entry.archived!, base!);
+    return true;
+  }
+  const found = await manifest.attempt(ref, day);
+  // An attempt keeps the count that it began with: its first parts know nothing of later announcements.
+  const begun: Attempt =
+    found !== undefined && found.attempt.base === base
+      ? found.attempt
+      : { base, changes: entry.changes, parts: [], nextGroup: FIRST_GROUP };
+  const archiving = new DayArchiving(dependencies, limits, ref, day, begun, found?.stored);
+  for (const range of planRanges(entry.archived?.parts ?? [], begun.nextGroup))
+    if (!(await archiving.archive(range))) return false;
+  const parts = await archiving.finish();
+  if (parts.length > 0) {
+    const archived = { changes: begun.changes, parts, atMs: now() };
+    const committed = await manifest.commit(ref, day, base, archived);
+    if (committed === undefined) {
+      await archiving.discard();
+      return false;
+    }
+    // Reads that had the manifest's old entry begin again.
+    await sweepDay(dependencies, ref, day, archived, committed);
+  }
+  await archiving.end();
   return true;
 }
 
-type DeletionsOf = (sourceId: Id) => Promise<readonly VersionedDeletion[]>;
-
-/** Looks up each source's deletions once, so that a plan and its execution see the same. */
-function deletionsBySource(
-  { catalogue }: Pick<ArchiveDependencies, 'catalogue'>,
-  { tenantId }: PartitionRef,
-): DeletionsOf {
-  const found = new Map<Id, Promise<readonly VersionedDeletion[]>>();
-  return (sourceId) => {
-    const known = found.get(sourceId) ?? catalogue.deletions(tenantId, sourceId);
-    found.set(sourceId, known);
-    return known;
-  };
-}
-
-/** Counts the deleted samples of an object's chunks. Reads only chunks that a deletion may concern. */
-async function countDeleted(
-  reader: ArchiveReader,
-  deletionsOf: DeletionsOf,
-): Promise<ChunkFacts<ArchivedChunk>[]> {
-  const bySource = Map.groupBy(reader.chunks, ({ group }) => sourceIdOfGroup(group));
-  const counted = await mapLimited([...bySource], PARALLEL, async ([sourceId, chunks]) => {
-    const deletions = await deletionsOf(sourceId);
-    const facts: ChunkFacts<ArchivedChunk>[] = [];
-    for (const chunk of chunks) facts.push({ chunk, deleted: await deletedOf(reader, chunk, deletions) });
-    return facts;
-  });
-  return counted.flat();
-}
-
-async function deletedOf(
-  reader: ArchiveReader,
-  chunk: ArchivedChunk,
-  deletions: readonly VersionedDeletion[],
-): Promise<number> {
-  const { minTimestamp, maxTimestamp, samples } = chunk;
-  if (!deletions.some(({ fromMs, toMs }) => fromMs <= maxTimestamp && toMs > minTimestamp)) return 0;
-  if (erasuresOf(deletions, (await reader.layout(chunk.layout)).series).length === 0) return 0;
-  return samples - sampleCount(erase((await reader.load(chunk)).decode(), deletions).block);
-}
-
-function erase({ block, layout }: LayoutBlock, deletions: readonly VersionedDeletion[]): LayoutBlock {
-  return { block: eraseSamples(block, erasuresOf(deletions, layout.series)), layout };
-}
-
-interface Rewrite {
-  readonly key: string;
-  /** The object whose samples the next one takes over. */
-  readonly object: OpenArchive | undefined;
-  /** ETag of what lies at the key. */
-  readonly previous: string | undefined;
-  readonly deletionsOf: DeletionsOf;
-}
-
-/** @returns undefined when another archiver came first */
-async function rewrite(
-  { warm, cold, catalogue, directory }: ArchiveDependencies,
+/**
+ * Removes the objects of a partition-day that a commit replaced, or that earlier attempts left. Those of an attempt that may
+ * still be committed bear a higher count of changes.
+ */
+async function sweepDay(
+  { cold, manifest }: Pick<ArchiveDependencies, 'cold' | 'manifest'>,
   ref: PartitionRef,
   day: Day,
-  { groups, minSamples }: Extract<DayPlan<ArchivedChunk>, { act: 'rewrite' }>,
-  { key, object, previous, deletionsOf }: Rewrite,
-): Promise<(Pick<WrittenObject, 'etag' | 'bytes'> & { readonly samples: number }) | undefined> {
-  let samples = 0;
-  // The new object still names the warm items of the old one: they may not have been purged yet.
-  const revisions = new Map(Object.entries((await object?.reader.warm()) ?? {}));
-  const warmGroups = new GroupsOfDay(warm.day(ref, day));
-
-  const addGroup = async (
-    writer: ArchiveWriter,
-    { group, copies, merges, readsWarm }: GroupPlan<ArchivedChunk>,
-  ) => {
-    const deletions = await deletionsOf(sourceIdOfGroup(group));
-    const copied: StoredBlock[] = [];
-    for (const chunk of copies) copied.push(await object!.reader.load(chunk));
-    const blocks: LayoutBlock[] = [];
-    for (const chunk of merges) blocks.push(erase((await object!.reader.load(chunk)).decode(), deletions));
-    for (const item of readsWarm ? await warmGroups.of(group) : []) {
-      revisions.set(warmKeys.sort(item), item.revision);
-      const block = openChunk(item.chunk).block();
-      const layout = await catalogue.layout(ref.tenantId, group, idText(block.layout));
-      blocks.push(erase({ block, layout }, deletions));
-    }
-    const merged = mergeInTime(blocks.filter(({ block }) => block.timestamps.length > 0));
-    const all = [...copied, ...merged].sort((a, b) => firstMs(a) - firstMs(b));
-    if (all.length === 0) return;
-    await writer.addGroup(group, all);
-    for (const part of all) samples += 'chunk' in part ? part.chunk.samples : sampleCount(part.block);
-  };
-
-  const written = await cold.write(key, previous, async (writer) => {
-    for (const group of groups) await addGroup(writer, group);
-    if (samples < minSamples)
-      throw new FewerSamplesError(`${key}: ${samples} samples would replace ${minSamples}`);
-    return writer.finish(revisions);
-  });
-  if (written === undefined) return undefined;
-  await directory.put(ref.tenantId, day, written);
-  const { etag, bytes } = written;
-  return { etag, bytes, samples };
+  { parts, changes }: ArchivedDay,
+  committed: string,
+): Promise<void> {
+  const named = new Set(parts.map(({ key }) => key));
+  for (const key of await cold.list(ref, day))
+    if (!named.has(key) && bucketKeys.parseArchiveChanges(key) <= changes) await cold.remove(key);
+  await manifest.markSwept(ref, day, committed);
 }
 
-function firstMs(part: LayoutBlock | StoredBlock): number {
-  return 'chunk' in part ? part.chunk.minTimestamp : part.block.timestamps[0]!;
+/** Revisions of warm items by sort key, in that order. */
+type RevisionList = readonly (readonly [sortKey: string, revision: string])[];
+
+/** Where a range's groups come from. */
+interface Source {
+  readonly works: Iterable<GroupWork> | AsyncIterable<GroupWork>;
+  readonly deletionsOf: DeletionsOf;
+  /** The part that is replaced. */
+  readonly object?: OpenArchive;
+  /** Of the warm items that the part holds, those that still exist: the next one names them, so that they are purged. */
+  readonly held?: RevisionList;
 }
 
-/** The warm items of a partition-day, which come in order of their groups, taken group by group in that order. */
-class GroupsOfDay {
-  private next: WarmItem | undefined;
+/** An invocation's work on a day: goes through its ranges and collects the parts. */
+class DayArchiving {
+  private readonly parts: ArchivedPart[];
+  /** Objects that were written and that the stored attempt lacks. */
+  private unsaved: string[] = [];
 
-  constructor(private readonly items: AsyncGenerator<WarmItem>) {}
+  constructor(
+    private readonly dependencies: ArchiveDependencies,
+    private readonly limits: ArchiveLimits,
+    private readonly ref: PartitionRef,
+    private readonly day: Day,
+    private readonly begun: Attempt,
+    /** The attempt's state in the table. */
+    private stored: string | undefined,
+  ) {
+    this.parts = [...begun.parts];
+  }
 
-  /** A group's items; groups are asked for in ascending order. */
-  async of(group: GroupId): Promise<WarmItem[]> {
-    const found: WarmItem[] = [];
-    for (;;) {
-      this.next ??= (await this.items.next()).value ?? undefined;
-      if (this.next === undefined || this.next.group > group) return found;
-      if (this.next.group === group) found.push(this.next);
-      this.next = undefined;
+  /** @returns false when it was stopped, or another archiver came first */
+  async archive(range: DayRange): Promise<boolean> {
+    const { dependencies, ref, day } = this;
+    const { warm, cold, manifest } = dependencies;
+    const deletionsOf = deletionsBySource(dependencies.catalogue, ref.tenantId);
+    const { part } = range;
+    if (part === undefined)
+      return this.write(range, { works: freshGroups(warm.day(ref, day, range)), deletionsOf });
+
+    const object = await cold.open(part.key, { isSequential: true });
+    if (object === undefined) {
+      if ((await manifest.get(ref, day))?.committed !== this.begun.base) return false;
+      throw new Error(`the manifest names ${part.key}, which the bucket lacks`);
     }
+    const present = await warm.revisions(ref, day, range);
+    const named = await object.reader.warm();
+    const chunks = object.reader.chunks.filter(
+      ({ group }) => group >= range.from && (range.to === undefined || group < range.to),
+    );
+    const plan = planPart({
+      chunks: await countDeleted(object.reader, chunks, deletionsOf),
+      changed: changedGroups(present, named),
+      isMoved: range.isCut || !cold.isCurrent(object),
+    });
+    if (plan !== undefined) {
+      const works = plan.map((group) => ({ plan: group, items: undefined }));
+      const held = [...present].filter(([sortKey, revision]) => named[sortKey] === revision);
+      return this.write(range, { works, deletionsOf, object, held });
+    }
+    const samples = chunks.reduce((sum, chunk) => sum + chunk.samples, 0);
+    // An earlier release may have replaced the object and not committed it.
+    this.parts.push({ ...part, etag: object.etag, bytes: object.bytes, samples });
+    return true;
+  }
+
+  /** @returns all parts: none where the day never had anything */
+  async finish(): Promise<readonly ArchivedPart[]> {
+    if (this.parts.length === 0 && this.begun.base !== undefined)
+      await this.endPart(this.beginPart(FIRST_GROUP), []);
+    return this.parts;
+  }
+
+  /** Forgets the attempt. */
+  async end(): Promise<void> {
+    if (this.stored !== undefined)
+      await this.dependencies.manifest.endAttempt(this.ref, this.day, this.stored);
+  }
+
+  /** Removes what this invocation wrote: another archiver came first. */
+  async discard(): Promise<void> {
+    for (const key of this.unsaved) await this.dependencies.cold.remove(key);
+  }
+
+  /** Writes a range's groups into as many parts as their size asks for. */
+  private async write(range: DayRange, { works, deletionsOf, object, held = [] }: Source): Promise<boolean> {
+    const { dependencies, limits, ref, day } = this;
+    const limit = partLimit(range.part, limits.partBytes);
+    let rest = held;
+    let part = this.beginPart(range.from);
+    try {
+      for await (const group of prepare({ ...dependencies, deletionsOf }, ref, day, works)) {
+        const next = group.plan.group;
+        const isStopped = limits.mustStop();
+        const isFull = part.bytes >= limit || part.items >= MAX_PART_ITEMS;
+        if (!part.isEmpty && (isStopped || isFull)) {
+          await this.endPart(
+            part,
+            rest.filter(([sortKey]) => sortKey < next),
+          );
+          rest = rest.filter(([sortKey]) => sortKey >= next);
+          if (!(await this.save(next))) return false;
+          part = this.beginPart(next);
+        }
+        if (isStopped) return false;
+        await part.add(group, object?.reader);
+      }
+      if (!part.isEmpty || rest.length > 0) await this.endPart(part, rest);
+    } catch (error) {
+      await part.abort();
+      throw error;
+    }
+    return range.to === undefined || this.save(range.to);
+  }
+
+  private beginPart(firstGroup: GroupId): PartWriter {
+    const { cold } = this.dependencies;
+    return new PartWriter(cold.begin(cold.newKey(this.ref, this.day, this.begun.changes)), firstGroup);
+  }
+
+  private async endPart(writer: PartWriter, held: RevisionList): Promise<void> {
+    const { part, object } = await writer.finish(held);
+    await this.dependencies.directory.put(this.ref.tenantId, this.day, object);
+    this.parts.push(part);
+    this.unsaved.push(part.key);
+  }
+
+  /** @returns false when another archiver came first */
+  private async save(nextGroup: GroupId): Promise<boolean> {
+    if (this.unsaved.length === 0) return true;
+    const { manifest, now } = this.dependencies;
+    const attempt = { ...this.begun, parts: this.parts, nextGroup };
+    this.stored = await manifest.saveAttempt(this.ref, this.day, this.stored, attempt, now());
+    if (this.stored === undefined) {
+      await this.discard();
+      return false;
+    }
+    this.unsaved = [];
+    return true;
   }
 }

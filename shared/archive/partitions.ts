@@ -1,9 +1,12 @@
-import { isOpen, type ManifestDay, sizeOf } from '../cold/manifest';
+import { isOpen, type ManifestDay } from '../cold/manifest';
 import { DAY_MS } from '../model/duration';
 import { type Day, dayStartMs, type PartitionRef } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import { type ArchiveDependencies, archiveDay } from './execute';
+import { FairQueue } from './fair-queue';
+import { isLongOverdue } from './look';
 import { purgeDay } from './purge';
+import { type ExpiredCount, expireDay, isExpired } from './retention';
 
 /** The result of a slice of archiving; operator commands repeat it until nothing remains. */
 export interface ArchiveCount {
@@ -15,6 +18,9 @@ export interface ArchiveCount {
   readonly remaining: number;
   /** Partition-days whose warm items are too young in the manifest to be purged, or not archived yet. */
   readonly unpurged: number;
+  /** Partition-days removed after the retention, and their objects. */
+  readonly expired: number;
+  readonly expiredObjects: number;
   /** Partition-days that failed. */
   readonly failed: number;
   /** How long ago the oldest day that is still open should have been archived; 0 when none is. */
@@ -24,43 +30,73 @@ export interface ArchiveCount {
 export interface ArchiveTask {
   /** Only days that end by then, ms since epoch. */
   readonly beforeMs: number;
+  /** The first day of a partition that is looked at; undefined: all are. All are too where the archiver is behind. */
+  readonly fromDay: (ref: PartitionRef) => Day | undefined;
+  /** How long samples can be read: days are removed after it. */
+  readonly retentionMs: number;
   /** How long after its end a day is to be archived. */
   readonly archiveAfterMs: number;
+  /** Bytes of an object: {@link ArchiveLimits}. */
+  readonly partBytes: number;
   /** Purges too, what has been in the manifest for so long; undefined: purges nothing. */
   readonly purgeAgeMs: number | undefined;
   /** Asked before each partition-day. */
   readonly hasTime: () => boolean;
+  /** Asked within a partition-day: whether it must be left to the next invocation, which goes on with it. */
+  readonly mustStop: () => boolean;
+  /** Told of every day that was removed after the retention. */
+  readonly onExpired?: (ref: PartitionRef, day: Day, count: ExpiredCount) => void;
   /** Told of every failure; the other days go on. */
   readonly onFailure: (ref: PartitionRef, day: Day, error: Error) => void;
 }
 
+/** Partition-days worked on side by side, each in some 200 MB of memory at most. */
+const LANES = 4;
+/** Partitions whose manifest is read side by side. */
+const LOOKS = 16;
+const FIRST_DAY = '1970-01-01';
+const LAST_DAY = '9999-12-31';
+
+const NOTHING: ArchiveCount = {
+  archived: 0,
+  purged: 0,
+  remaining: 0,
+  unpurged: 0,
+  expired: 0,
+  expiredObjects: 0,
+  failed: 0,
+  lagMs: 0,
+};
+
 /**
- * Partitions worked on side by side. A function holds each one's object in memory twice, encoded and as the request's body:
- * with objects of up to {@link SMALL_OBJECT_BYTES} that is half a GB of the function's 3.
+ * Archives what is open of partitions, then, if asked to, purges. One partition-day's failure is no other's, and no tenant's
+ * work waits for all of another's.
  */
-const PARALLEL = 4;
-/** A partition with a larger object, or with none yet to tell its size, shares memory with small ones only. */
-const SMALL_OBJECT_BYTES = 64 * 1024 * 1024;
-
-const NOTHING: ArchiveCount = { archived: 0, purged: 0, remaining: 0, unpurged: 0, failed: 0, lagMs: 0 };
-
-/** Archives what is open of partitions, then, if asked to, purges. One partition-day's failure is no other's. */
 export async function archivePartitions(
   dependencies: ArchiveDependencies,
   partitions: readonly PartitionRef[],
   task: ArchiveTask,
 ): Promise<ArchiveCount> {
-  const count = await eachDay(dependencies, partitions, task, (ref, entry) =>
-    archive(dependencies, ref, entry, task),
+  const { now } = dependencies;
+  const hasExpired = ({ day }: ManifestDay) => isExpired(day, now(), task.retentionMs);
+  const isToDo = (entry: ManifestDay) => isOpen(entry) || entry.isUnswept === true || hasExpired(entry);
+  const count = await eachDay(dependencies, partitions, task, isToDo, (ref, entry) =>
+    hasExpired(entry) ? expire(dependencies, ref, entry, task) : archive(dependencies, ref, entry, task),
   );
   const { purgeAgeMs } = task;
   if (purgeAgeMs === undefined) return count;
   // After all is archived: a purge is less urgent.
-  const purged = await eachDay(dependencies, partitions, task, async (ref, entry) => {
-    if (!task.hasTime()) return { unpurged: 1 };
-    const { items, remains } = await purgeDay(dependencies, ref, entry, purgeAgeMs);
-    return { purged: items, unpurged: remains ? 1 : 0 };
-  });
+  const purged = await eachDay(
+    dependencies,
+    partitions,
+    task,
+    () => true,
+    async (ref, entry) => {
+      if (!task.hasTime()) return { unpurged: 1 };
+      const { items, remains } = await purgeDay(dependencies, ref, entry, purgeAgeMs);
+      return { purged: items, unpurged: remains ? 1 : 0 };
+    },
+  );
   return add(count, purged);
 }
 
@@ -68,56 +104,63 @@ async function archive(
   dependencies: ArchiveDependencies,
   ref: PartitionRef,
   entry: ManifestDay,
-  { hasTime, archiveAfterMs }: ArchiveTask,
+  { hasTime, mustStop, partBytes, archiveAfterMs }: ArchiveTask,
 ): Promise<Partial<ArchiveCount>> {
-  if (!isOpen(entry)) return {};
-  if (hasTime() && (await archiveDay(dependencies, ref, entry))) return { archived: 1 };
   const dueMs = dayStartMs(entry.day) + DAY_MS + archiveAfterMs;
-  return { remaining: 1, lagMs: Math.max(0, dependencies.now() - dueMs) };
+  const late = { remaining: 1, lagMs: Math.max(0, dependencies.now() - dueMs) };
+  if (!hasTime()) return isOpen(entry) ? late : {};
+  const isArchived = await archiveDay(dependencies, ref, entry, { partBytes, mustStop });
+  if (!isArchived) return late;
+  return isOpen(entry) ? { archived: 1 } : {};
 }
 
-/** Works on every day that has ended, partitions side by side as far as memory allows. */
+async function expire(
+  dependencies: ArchiveDependencies,
+  ref: PartitionRef,
+  entry: ManifestDay,
+  { hasTime, onExpired }: ArchiveTask,
+): Promise<Partial<ArchiveCount>> {
+  if (!hasTime()) return {};
+  const count = await expireDay(dependencies, ref, entry, hasTime);
+  onExpired?.(ref, entry.day, count);
+  return { expired: count.isDone ? 1 : 0, expiredObjects: count.objects };
+}
+
+interface DayOfPartition {
+  readonly ref: PartitionRef;
+  readonly entry: ManifestDay;
+}
+
+/** Works on the days that have ended and are `isToDo`, several side by side, the tenants in turn. */
 async function eachDay(
-  { manifest }: ArchiveDependencies,
+  { manifest, now }: ArchiveDependencies,
   partitions: readonly PartitionRef[],
-  { beforeMs, onFailure }: ArchiveTask,
+  { beforeMs, fromDay, archiveAfterMs, onFailure }: ArchiveTask,
+  isToDo: (entry: ManifestDay) => boolean,
   work: (ref: PartitionRef, entry: ManifestDay) => Promise<Partial<ArchiveCount>>,
 ): Promise<ArchiveCount> {
-  const alone = oneAtATime();
-  const counts = await mapLimited(partitions, PARALLEL, async (ref) => {
-    const days = await manifest.days(ref, '1970-01-01', '9999-12-31');
-    const workAll = async () => {
-      let count = NOTHING;
-      for (const entry of days) {
-        if (dayStartMs(entry.day) + DAY_MS > beforeMs) continue;
-        try {
-          count = add(count, await work(ref, entry));
-        } catch (error) {
-          onFailure(ref, entry.day, error as Error);
-          count = add(count, { failed: 1 });
-        }
-      }
-      return count;
-    };
-    return isSmall(days) ? workAll() : alone(workAll);
+  const found = await mapLimited(partitions, LOOKS, async (ref): Promise<DayOfPartition[]> => {
+    const from = fromDay(ref);
+    const recent = await manifest.days(ref, from ?? FIRST_DAY, LAST_DAY);
+    const isBehind = recent.some((entry) => isLongOverdue(entry, now(), archiveAfterMs));
+    const days = from !== undefined && isBehind ? await manifest.days(ref, FIRST_DAY, LAST_DAY) : recent;
+    return days
+      .filter((entry) => dayStartMs(entry.day) + DAY_MS <= beforeMs && isToDo(entry))
+      .map((entry) => ({ ref, entry }));
   });
-  return counts.reduce(add, NOTHING);
-}
-
-/** Whether a partition's days fit into memory beside others', as far as its objects so far tell. */
-function isSmall(days: readonly ManifestDay[]): boolean {
-  const sizes = days.flatMap(({ archived }) => (archived === undefined ? [] : [sizeOf(archived).bytes]));
-  return sizes.length > 0 && Math.max(...sizes) <= SMALL_OBJECT_BYTES;
-}
-
-/** Runs what it is given one after another. */
-function oneAtATime() {
-  let last: Promise<unknown> = Promise.resolve();
-  return <T>(work: () => Promise<T>): Promise<T> => {
-    const next = last.then(work, work);
-    last = next;
-    return next;
-  };
+  const byTenant = Map.groupBy(found.flat(), ({ ref }) => ref.tenantId);
+  let count = NOTHING;
+  await new FairQueue(byTenant.values()).drain(LANES, async ({ ref, entry }) => {
+    try {
+      // Not in one expression: the count may change while the work goes on.
+      const result = await work(ref, entry);
+      count = add(count, result);
+    } catch (error) {
+      onFailure(ref, entry.day, error as Error);
+      count = add(count, { failed: 1 });
+    }
+  });
+  return count;
 }
 
 function add(a: ArchiveCount, b: Partial<ArchiveCount>): ArchiveCount {
@@ -126,6 +169,8 @@ function add(a: ArchiveCount, b: Partial<ArchiveCount>): ArchiveCount {
     purged: a.purged + (b.purged ?? 0),
     remaining: a.remaining + (b.remaining ?? 0),
     unpurged: a.unpurged + (b.unpurged ?? 0),
+    expired: a.expired + (b.expired ?? 0),
+    expiredObjects: a.expiredObjects + (b.expiredObjects ?? 0),
     failed: a.failed + (b.failed ?? 0),
     lagMs: Math.max(a.lagMs, b.lagMs ?? 0),
   };

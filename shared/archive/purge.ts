@@ -1,11 +1,11 @@
 import type { Day, PartitionRef } from '../model/placement';
 import type { ArchiveDependencies } from './execute';
-import { planPurge, planRemoval } from './plan';
+import { type DayRange, planPurge, planRanges, planRemoval } from './plan';
 
 /** The result of purging a partition-day. */
 export interface PurgeCount {
   readonly items: number;
-  /** Whether warm items remain: too young in the manifest, or not in the object. */
+  /** Whether warm items remain: too young in the manifest, or not in the archive. */
   readonly remains: boolean;
 }
 
@@ -13,29 +13,46 @@ export interface PurgeCount {
  * Removes the warm items of a partition-day that the archive holds, each only at the revision that was archived.
  *
  * @param ageMs see {@link planPurge}
- * @throws {CorruptArchiveError} when a chunk of the object cannot be read back; nothing is removed then
+ * @throws {CorruptArchiveError} when a chunk of an object cannot be read back; nothing that it replaces is removed then
  */
 export async function purgeDay(
-  { warm, cold, manifest, now }: Omit<ArchiveDependencies, 'catalogue' | 'directory'>,
+  dependencies: Pick<ArchiveDependencies, 'warm' | 'cold' | 'manifest' | 'now'>,
   ref: PartitionRef,
   { day }: { readonly day: Day },
   ageMs: number,
 ): Promise<PurgeCount> {
+  const { warm, manifest, now } = dependencies;
   const entry = await manifest.get(ref, day);
-  const present = await warm.revisions(ref, day);
-  const archived = planPurge({ entry, warm: present, nowMs: now(), ageMs });
-  if (archived === 'nothing') return { items: 0, remains: false };
-  if (archived === 'wait') return { items: 0, remains: true };
-  const object = await cold.open(archived.parts[0]!.key);
-  const held = object && { etag: object.etag, warm: await object.reader.warm() };
-  const plan = planRemoval(archived.parts[0]!, held, present);
+  if (!(await warm.hasItems(ref, day))) return { items: 0, remains: false };
+  const archived = planPurge({ entry, nowMs: now(), ageMs });
+  if (archived === undefined) return { items: 0, remains: true };
   let items = 0;
-  if (plan.act === 'remove') {
-    // Verified, not assumed: every chunk is read back whole before what it replaces is removed.
-    await object!.reader.verify();
-    for (const [sortKey, revision] of plan.items) if (await warm.delete(ref, day, sortKey, revision)) items++;
+  let remains = false;
+  for (const range of planRanges(archived.parts, '')) {
+    const purged = await purgeRange(dependencies, ref, day, range);
+    items += purged.items;
+    remains ||= purged.remains;
   }
-  const remains = items < present.size;
   if (remains) await manifest.announce(ref, day);
   return { items, remains };
+}
+
+async function purgeRange(
+  { warm, cold }: Pick<ArchiveDependencies, 'warm' | 'cold'>,
+  ref: PartitionRef,
+  day: Day,
+  range: DayRange,
+): Promise<PurgeCount> {
+  const present = await warm.revisions(ref, day, range);
+  if (present.size === 0) return { items: 0, remains: false };
+  const part = range.part!;
+  const object = await cold.open(part.key);
+  const held = object && { etag: object.etag, warm: await object.reader.warm() };
+  const plan = planRemoval(part, held, present);
+  if (plan.act === 'reopen') return { items: 0, remains: true };
+  // Verified, not assumed: every chunk is read back whole before what it replaces is removed.
+  await object!.reader.verify();
+  let items = 0;
+  for (const [sortKey, revision] of plan.items) if (await warm.delete(ref, day, sortKey, revision)) items++;
+  return { items, remains: items < present.size };
 }

@@ -4,26 +4,23 @@ import {
   ListObjectVersionsCommand,
   NoSuchKey,
   PutObjectCommand,
+  paginateListObjectsV2,
   type S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3';
 import { type ArchiveVersion, FORMATS } from '../model/formats';
 import type { Id } from '../model/id';
 import type { Day, PartitionRef } from '../model/placement';
+import { randomId } from '../model/random-id';
 import type { LocatedBlock, Selection } from '../model/selection';
 import { mapLimited } from '../platform/concurrency';
 import { bucketKeys } from '../platform/keys';
-import {
-  type ArchiveReader,
-  type ArchiveWriter,
-  type ByteRange,
-  CorruptArchiveError,
-  isAsked,
-  type ListedChunk,
-} from './archive-format';
+import { type ArchiveReader, type ByteRange, CorruptArchiveError, isAsked } from './archive-format';
 import type { ListedSource } from './directory';
 import { ARCHIVE_FORMATS, openObject } from './formats';
+import { ObjectUpload } from './object-upload';
 import { readListed } from './parquet-format';
+import { ReadAhead } from './read-ahead';
 
 /** The object was replaced while it was read: the read begins again, from the index. */
 export class ObjectChangedError extends Error {
@@ -45,17 +42,8 @@ export interface OpenArchive {
   readonly reader: ArchiveReader;
 }
 
-/** An object as it was written. */
-export interface WrittenObject {
-  readonly key: string;
-  readonly etag: string;
-  readonly bytes: number;
-  /** For the directory. */
-  readonly chunks: readonly ListedChunk[];
-}
-
 /**
- * The archive in S3: one object per partition-day, at a key that never has two versions under one listing.
+ * The archive in S3: the objects of each partition-day, of which the manifest says which count. No object is ever replaced.
  */
 export class ColdTier {
   constructor(
@@ -65,29 +53,41 @@ export class ColdTier {
     private readonly version: ArchiveVersion = FORMATS.archive.writes[0],
   ) {}
 
-  /** The key of the object that {@link write} writes for a day; one of another format has another key. */
-  keyOf(ref: PartitionRef, day: Day): string {
-    return bucketKeys.archive(ref, day, this.version);
+  /**
+   * A key that no object has had.
+   *
+   * @param changes the day's in the manifest when the archiver began to read it
+   */
+  newKey(ref: PartitionRef, day: Day, changes: number): string {
+    return bucketKeys.archive(ref, day, changes, randomId(), this.version);
+  }
+
+  /** Whether an object is of the format that is written. */
+  isCurrent({ version }: OpenArchive): boolean {
+    return version === this.version;
   }
 
   /**
    * Opens an object: one range read fetches its index, a second one if the index is large.
    *
+   * @param isSequential reads ahead, for whoever reads the whole object in order
    * @returns undefined when there is no object
    * @throws {CorruptArchiveError}
    */
-  async open(key: string): Promise<OpenArchive | undefined> {
+  async open(key: string, { isSequential = false } = {}): Promise<OpenArchive | undefined> {
     const tail = await this.get(key, `bytes=-${TAIL_BYTES}`, undefined);
     if (tail === undefined) return undefined;
     const { etag, objectBytes } = tail;
     const tailStart = objectBytes - tail.body.length;
-    const slice = async ({ offset, length }: ByteRange): Promise<Uint8Array> => {
+    const fetch = async ({ offset, length }: ByteRange): Promise<Uint8Array> => {
       if (offset >= tailStart) return tail.body.subarray(offset - tailStart, offset - tailStart + length);
       const part = await this.get(key, `bytes=${offset}-${offset + length - 1}`, etag);
       if (part?.body.length !== length)
         throw new CorruptArchiveError(`${key} lacks the ${length} bytes at ${offset}`);
       return part.body;
     };
+    const ahead = new ReadAhead(fetch, objectBytes);
+    const slice = isSequential ? (range: ByteRange) => ahead.slice(range) : fetch;
     const object = await openObject({ key, byteLength: objectBytes, slice });
     return { key, etag, bytes: objectBytes, ...object };
   }
@@ -125,46 +125,20 @@ export class ColdTier {
     return found.filter((block) => block !== undefined);
   }
 
-  /**
-   * Writes a partition-day's object, which is held in memory until it is whole. Nothing is written if `fill` fails.
-   *
-   * @param previous the ETag it replaces; undefined when there was no object
-   * @param fill adds every group and finishes
-   * @returns undefined when another writer came first; nothing was changed
-   */
-  async write(
-    key: string,
-    previous: string | undefined,
-    fill: (writer: ArchiveWriter) => Promise<readonly ListedChunk[] | undefined>,
-  ): Promise<WrittenObject | undefined> {
-    const parts: Uint8Array[] = [];
-    const listed = await fill(
-      ARCHIVE_FORMATS[this.version].writer(async (part) => {
-        parts.push(part);
-      }),
-    );
-    const body = Buffer.concat(parts);
-    try {
-      const { ETag } = await this.client.send(
-        new PutObjectCommand({
-          Bucket: this.bucket,
-          Key: key,
-          Body: body,
-          ContentType: 'application/octet-stream',
-          ...(previous === undefined ? { IfNoneMatch: '*' } : { IfMatch: previous }),
-        }),
-      );
-      return { key, etag: ETag!, bytes: body.length, chunks: listed ?? [] };
-    } catch (error) {
-      // 409: a concurrent conditional write is being settled, which is to have come second too.
-      if (statusOf(error) === 412 || statusOf(error) === 409) return undefined;
-      throw error;
-    }
+  /** Begins an object of an archived day. The manifest decides whether it counts. */
+  begin(key: string): ObjectUpload {
+    return new ObjectUpload(this.client, this.bucket, key, ARCHIVE_FORMATS[this.version]);
   }
 
-  /** The ETag of what lies at a key; undefined when nothing does. */
-  async etag(key: string): Promise<string | undefined> {
-    return (await this.get(key, 'bytes=0-0', undefined))?.etag;
+  /** Every object of a partition-day, whether it counts or not. */
+  async list(ref: PartitionRef, day: Day): Promise<string[]> {
+    const keys: string[] = [];
+    for (const version of FORMATS.archive.reads) {
+      const Prefix = bucketKeys.archiveDay(ref, day, version);
+      const pages = paginateListObjectsV2({ client: this.client }, { Bucket: this.bucket, Prefix });
+      for await (const { Contents = [] } of pages) keys.push(...Contents.map(({ Key }) => Key!));
+    }
+    return keys;
   }
 
   /** Writes a rollup's object. Returns its ETag. */

@@ -1,4 +1,10 @@
-import { GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import {
+  DeleteItemCommand,
+  GetItemCommand,
+  PutItemCommand,
+  UpdateItemCommand,
+} from '@aws-sdk/client-dynamodb';
+import { DAY_MS } from '../model/duration';
 import type { Day, GroupId, PartitionRef } from '../model/placement';
 import { Batches } from '../platform/concurrency';
 import { metaKeys } from '../platform/keys';
@@ -31,6 +37,20 @@ export interface ManifestDay {
   readonly archived: ArchivedDay | undefined;
   /** `archived` as the table has it, for {@link Manifest.commit}. */
   readonly committed?: string;
+  /** Whether objects may be left that the last commit replaced. */
+  readonly isUnswept?: boolean;
+}
+
+/** A day that is being archived, in several invocations if need be. */
+export interface Attempt {
+  /** {@link ManifestDay.committed} when it began: the attempt ends when another one commits. */
+  readonly base: string | undefined;
+  /** The day's `changes` before anything of it was read. */
+  readonly changes: number;
+  /** The parts so far, in order; some may be those of `base`. */
+  readonly parts: readonly ArchivedPart[];
+  /** The parts so far have all groups before this one. */
+  readonly nextGroup: GroupId;
 }
 
 /** Names an archived day's state: it changes whenever one of its objects does. */
@@ -70,10 +90,12 @@ export function isOpen({ changes, archived }: ManifestDay): boolean {
  * A flush announces itself before it writes to a day, and again before it trims. The archiver notes the count of
  * announcements before it reads and commits with it: a flush in between leaves the day open (DESIGN.md, rule 12).
  *
- *     pk manifest#tenant#partition   sk day   changes: number   archived: JSON
+ *     pk manifest#tenant#partition   sk day   changes: number   archived: JSON   unswept: true
  *
  * The JSON of a day of one part has the part's fields beside the day's, {changes, key, etag, bytes, samples, atMs}, as every
  * release reads them; of several, {changes, parts, atMs}.
+ *
+ *     pk archiving#tenant#partition  sk day   attempt: JSON   expiresAt: seconds
  */
 export class Manifest {
   private readonly asked = new Batches<undefined, readonly ManifestDay[]>();
@@ -129,29 +151,129 @@ export class Manifest {
    * Commits a day's objects.
    *
    * @param previous what the archiver found in the manifest when it began, {@link ManifestDay.committed}
-   * @returns false when another archiver committed meanwhile; nothing was changed
+   * @returns {@link ManifestDay.committed} from now on; undefined when another archiver committed meanwhile, and nothing was changed
    */
   async commit(
     ref: PartitionRef,
     day: Day,
     previous: string | undefined,
     archived: ArchivedDay,
-  ): Promise<boolean> {
-    return succeeds(
+  ): Promise<string | undefined> {
+    const committed = encodeArchived(archived);
+    const isDone = await succeeds(
       this.table.client.send(
         new UpdateItemCommand({
           TableName: this.table.name,
           Key: metaKeys.manifest(ref, day),
-          UpdateExpression: 'SET archived = :new',
+          UpdateExpression: 'SET archived = :new, unswept = :true',
           ConditionExpression: previous === undefined ? 'attribute_not_exists(archived)' : 'archived = :old',
           ExpressionAttributeValues: {
-            ':new': { S: encodeArchived(archived) },
+            ':new': { S: committed },
+            ':true': { BOOL: true },
             ...(previous === undefined ? {} : { ':old': { S: previous } }),
           },
         }),
       ),
     );
+    return isDone ? committed : undefined;
   }
+
+  /**
+   * Removes a day of which nothing is left.
+   *
+   * @returns false when it was announced since `changes`; nothing was changed
+   */
+  async remove(ref: PartitionRef, day: Day, changes: number): Promise<boolean> {
+    return succeeds(
+      this.table.client.send(
+        new DeleteItemCommand({
+          TableName: this.table.name,
+          Key: metaKeys.manifest(ref, day),
+          ConditionExpression: 'changes = :changes',
+          ExpressionAttributeValues: { ':changes': { N: String(changes) } },
+        }),
+      ),
+    );
+  }
+
+  /** Notes that only the objects of a commit are left. */
+  async markSwept(ref: PartitionRef, day: Day, committed: string): Promise<void> {
+    await succeeds(
+      this.table.client.send(
+        new UpdateItemCommand({
+          TableName: this.table.name,
+          Key: metaKeys.manifest(ref, day),
+          UpdateExpression: 'REMOVE unswept',
+          ConditionExpression: 'archived = :committed',
+          ExpressionAttributeValues: { ':committed': { S: committed } },
+        }),
+      ),
+    );
+  }
+
+  /** The unfinished attempt to archive a day. */
+  async attempt(ref: PartitionRef, day: Day): Promise<StoredAttempt | undefined> {
+    const { Item } = await this.table.client.send(
+      new GetItemCommand({
+        TableName: this.table.name,
+        Key: metaKeys.archiving(ref, day),
+        ConsistentRead: true,
+      }),
+    );
+    const stored = Item?.attempt?.S;
+    return stored === undefined ? undefined : { attempt: JSON.parse(stored) as Attempt, stored };
+  }
+
+  /**
+   * Keeps an attempt's state for the next invocation.
+   *
+   * @param previous {@link StoredAttempt.stored} that it takes the place of; undefined when there was none
+   * @returns its own; undefined when another archiver came first and nothing was changed
+   */
+  async saveAttempt(
+    ref: PartitionRef,
+    day: Day,
+    previous: string | undefined,
+    attempt: Attempt,
+    nowMs: number,
+  ): Promise<string | undefined> {
+    const stored = JSON.stringify(attempt);
+    const isSaved = await succeeds(
+      this.table.client.send(
+        new PutItemCommand({
+          TableName: this.table.name,
+          Item: {
+            ...metaKeys.archiving(ref, day),
+            attempt: { S: stored },
+            expiresAt: { N: String(Math.ceil((nowMs + ATTEMPT_KEPT_MS) / 1000)) },
+          },
+          ConditionExpression: previous === undefined ? 'attribute_not_exists(pk)' : 'attempt = :previous',
+          ExpressionAttributeValues: previous === undefined ? undefined : { ':previous': { S: previous } },
+        }),
+      ),
+    );
+    return isSaved ? stored : undefined;
+  }
+
+  /** Removes an attempt's state, unless another archiver has changed it. */
+  async endAttempt(ref: PartitionRef, day: Day, stored: string): Promise<void> {
+    await succeeds(
+      this.table.client.send(
+        new DeleteItemCommand({
+          TableName: this.table.name,
+          Key: metaKeys.archiving(ref, day),
+          ConditionExpression: 'attempt = :stored',
+          ExpressionAttributeValues: { ':stored': { S: stored } },
+        }),
+      ),
+    );
+  }
+}
+
+/** A stored attempt, and what names its state for {@link Manifest.saveAttempt}. */
+export interface StoredAttempt {
+  readonly attempt: Attempt;
+  readonly stored: string;
 }
 
 function manifestDayOf(item: Item): ManifestDay {
@@ -161,6 +283,7 @@ function manifestDayOf(item: Item): ManifestDay {
     changes: Number(item.changes?.N ?? 0),
     archived: committed === undefined ? undefined : decodeArchived(committed),
     committed,
+    ...(item.unswept?.BOOL ? { isUnswept: true } : {}),
   };
 }
 
@@ -181,5 +304,8 @@ function decodeArchived(text: string): ArchivedDay {
   return { changes, parts: [{ ...part, firstGroup: FIRST_GROUP }], atMs };
 }
 
+/** An attempt that nobody goes on with is begun anew: its objects are swept by the next commit. */
+const ATTEMPT_KEPT_MS = 30 * DAY_MS;
+
 /** Before every group. */
-const FIRST_GROUP: GroupId = '';
+export const FIRST_GROUP: GroupId = '';

@@ -26,6 +26,7 @@ export function flusherDependencies() {
     losses: new LossWatch({ hot, table: recovery, tenants, lanes, now: Date.now }),
     usage: new UsageTable(meta),
     windowMs,
+    warmTtlMs: warmTtl,
     /** How long a group-window stays in memory unless memory fills. */
     configuredResidencyMs: windowMs + flushDelayMs,
     now: Date.now,

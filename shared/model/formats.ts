@@ -14,6 +14,8 @@ export const FORMATS = {
   frame: { reads: [1, 2, 3], writes: [3, 2, 1] },
   /** Archive objects: cold/FORMAT.md. 1 is HTSDARC1, 2 is Apache Parquet. */
   archive: { reads: [1, 2], writes: [2, 1] },
+  /** A day's entry in the manifest: cold/manifest.ts. 1 names one object, 2 as many parts as its size asks for. */
+  manifest: { reads: [1, 2], writes: [2, 1] },
 } as const satisfies Record<string, FormatVersions>;
 
 export type RecordFormat = (typeof FORMATS.record.writes)[number];

@@ -38,6 +38,7 @@ import { BUCKET_PREFIX } from './names';
  *     pk sources#tenant#bucket         sk source                        a source; the bucket is a hex digit of its id
  *     pk index#tenant#epoch#bucket     sk group#layout                  a layout with samples of a day or month; 16 buckets by the group
  *     pk manifest#tenant#partition     sk day                           what is archived
+ *     pk archiving#tenant#partition    sk day                           parts of a day that is being archived
  *     pk directory#tenant#source       sk day                           where a source's series lie in the day's object
  *     pk rollups#tenant#partition      sk hours#month, days#year        the rollup objects of a span
  *     pk rolled#tenant#source          sk hours#month, days#year        where a source's series lie in them
@@ -53,8 +54,8 @@ import { BUCKET_PREFIX } from './names';
  *
  * S3, one bucket:
  *
- *     archive/v2/tenant=tenant/date=day/partition-partition.parquet
- *     archive/v1/tenant=tenant/day=day/partition-partition.htsd     HTSDARC1, until the day is archived again
+ *     archive/v2/tenant=tenant/date=day/partition-partition-changes-random.parquet
+ *     archive/v1/tenant=tenant/day=day/partition-partition-changes-random.htsd     HTSDARC1, until the day is archived again
  *     rollups/v1/tenant=tenant/unit=hour/month=month/partition-partition-rrevision-ppart.parquet; unit=day/year=year
  *     quarantine/shard/sequence number
  *     aws/lambda/...                   dead letters; Lambda chooses the rest
@@ -239,6 +240,8 @@ export const metaKeys = {
 
   manifestDays: ({ tenantId, partition }: PartitionRef) => `manifest#${tenantId}#${partitionText(partition)}`,
   manifest: (ref: PartitionRef, day: Day): ItemKey => itemKey(metaKeys.manifestDays(ref), day),
+  archiving: ({ tenantId, partition }: PartitionRef, day: Day): ItemKey =>
+    itemKey(`archiving#${tenantId}#${partitionText(partition)}`, day),
 
   imports: (tenantId: Id): ItemKey => itemKey(`imports#${tenantId}`, 'until'),
 
@@ -272,12 +275,17 @@ export const bucketKeys = {
   /** Objects of a tenant's archive, of one version of the format, begin with this. */
   archiveOf: (tenantId: Id, version: ArchiveVersion) =>
     `${BUCKET_PREFIX.archive}v${version}/tenant=${tenantId}/`,
-  /** Version 2 as Hive, Athena, Spark and DuckDB name partitions. */
-  archive: ({ tenantId, partition }: PartitionRef, day: Day, version: ArchiveVersion) =>
-    bucketKeys.archiveOf(tenantId, version) +
-    (version === 1
-      ? `day=${day}/partition-${partitionText(partition)}.htsd`
-      : `date=${day}/partition-${partitionText(partition)}.parquet`),
+  /** Objects of a partition-day begin with this. Version 2 as Hive, Athena, Spark and DuckDB name partitions. */
+  archiveDay: ({ tenantId, partition }: PartitionRef, day: Day, version: ArchiveVersion) =>
+    `${bucketKeys.archiveOf(tenantId, version)}${version === 1 ? 'day' : 'date'}=${day}/partition-${partitionText(partition)}`,
+  /**
+   * @param changes the day's in the manifest when the archiver began to read it
+   * @param unique makes it the key of one object
+   */
+  archive: (ref: PartitionRef, day: Day, changes: number, unique: string, version: ArchiveVersion) =>
+    `${bucketKeys.archiveDay(ref, day, version)}-${changes}-${unique}.${version === 1 ? 'htsd' : 'parquet'}`,
+  /** `changes` of an object's key; 0 of one that earlier releases wrote, which replaced a partition-day's object in place. */
+  parseArchiveChanges: (key: string): number => Number(/-(\d+)-[A-Za-z0-9]+\.\w+$/.exec(key)?.[1] ?? 0),
   /** Rollup objects of a tenant begin with this. */
   rollupsOf: (tenantId: Id) => `${BUCKET_PREFIX.rollups}v1/tenant=${tenantId}/`,
   /**

@@ -130,6 +130,7 @@ export const METRICS = {
   archiver: [
     'DaysArchived',
     'DaysFailed',
+    'DaysExpired',
     'WarmItemsPurged',
     'ArchiveLagSeconds',
     'SpansRolledUp',

@@ -106,7 +106,7 @@ export const settingsSchema = z
     archiveAfter: duration('2d'),
     /** How long warm items stay after the archive holds them; longer than the longest query. */
     purgeAfter: duration('15m'),
-    /** Longest life of a warm item. It only cleans up: items are archived long before. */
+    /** Life of a warm item, put off while its day is not archived. It only cleans up: days are archived long before. */
     warmTtl: duration('35d'),
     /** Post drops samples older than this. */
     maxSampleAge: duration('24h'),
@@ -135,6 +135,10 @@ export const settingsSchema = z
     smallSources: z.enum(['pooled', 'apart']).default('pooled'),
     /** `on`: archived days are rolled up to hours and days, which reads in such steps take; `off`: they take samples. */
     rollups: z.enum(['on', 'off']).default('on'),
+    /** Version of the manifest's entries: 2 names parts of a day, 1 one object however large. */
+    manifestFormat: format(FORMATS.manifest.writes),
+    /** Bytes of an archive object after which a day goes on in another one. */
+    archivePartBytes: count(256_000_000, 1000, 4_000_000_000),
     /** Partitions of a new tenant. */
     partitions: count(8, 1, MAX_PARTITIONS),
     /** Flushers that run side by side. */

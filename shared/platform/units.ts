@@ -76,7 +76,7 @@ export function meterObjects(client: S3Client): S3Client {
   client.middlewareStack.add(
     (next, { commandName = '' }) =>
       (args) => {
-        if (/^(Put|Copy|List)/.test(commandName)) use('ObjectPuts', 1);
+        if (/^(Put|Copy|List|Create|Upload|Complete)/.test(commandName)) use('ObjectPuts', 1);
         else if (/^(Get|Head)/.test(commandName)) use('ObjectGets', 1);
         return next(args);
       },

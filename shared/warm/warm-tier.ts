@@ -1,6 +1,7 @@
-import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { DeleteItemCommand, PutItemCommand, QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { idOf } from '../model/id';
 import type { Day, GroupId, PartitionRef } from '../model/placement';
+import { mapLimited } from '../platform/concurrency';
 import { type WarmPlace, warmKeys } from '../platform/keys';
 import { deleteItems, type Item, queryAll, succeeds, type Table } from '../platform/table';
 
@@ -19,6 +20,17 @@ export interface WarmItem {
   readonly revision: string;
   readonly chunk: Uint8Array;
 }
+
+/** Groups from one on, and before another. */
+export interface GroupRange {
+  readonly from: GroupId;
+  /** Undefined: to the last. */
+  readonly to: GroupId | undefined;
+}
+
+const EXTEND_PARALLEL = 32;
+
+const ALL_GROUPS: GroupRange = { from: '', to: undefined };
 
 /** Largest chunk of an item: DynamoDB's 400 KB less keys and attributes. */
 export const MAX_ITEM_CHUNK_BYTES = 380 * 1024;
@@ -56,25 +68,43 @@ export class WarmTier {
     return this.query(ref, day, warmKeys.groupFrom(group, fromMs), warmKeys.groupFrom(group, toMs));
   }
 
-  /** Reads every item of a partition-day, group after group. */
-  async *day(ref: PartitionRef, day: Day): AsyncGenerator<WarmItem> {
-    for await (const item of queryAll(this.table, {
-      KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': { S: warmKeys.partition(ref, day) } },
-    }))
-      yield warmItemOf(item);
+  /** Reads a group's items of one day, in order. */
+  async groupOfDay(ref: PartitionRef, day: Day, group: GroupId): Promise<WarmItem[]> {
+    return this.query(ref, day, `${group}#`, `${group}$`);
   }
 
-  /** Reads the revisions of a partition-day's items, by sort key. */
-  async revisions(ref: PartitionRef, day: Day): Promise<Map<string, string>> {
+  /** Reads a partition-day's items, group after group. */
+  async *day(ref: PartitionRef, day: Day, groups: GroupRange = ALL_GROUPS): AsyncGenerator<WarmItem> {
+    for await (const item of queryAll(this.table, inGroups(ref, day, groups))) yield warmItemOf(item);
+  }
+
+  /** Reads the revisions of a partition-day's items, in order, by sort key. */
+  async revisions(
+    ref: PartitionRef,
+    day: Day,
+    groups: GroupRange = ALL_GROUPS,
+  ): Promise<Map<string, string>> {
     const revisions = new Map<string, string>();
     for await (const item of queryAll(this.table, {
-      KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': { S: warmKeys.partition(ref, day) } },
+      ...inGroups(ref, day, groups),
       ProjectionExpression: 'sk, revision',
     }))
       revisions.set(item.sk!.S!, item.revision!.S!);
     return revisions;
+  }
+
+  /** Whether a partition-day has items. */
+  async hasItems(ref: PartitionRef, day: Day): Promise<boolean> {
+    const { Count } = await this.table.client.send(
+      new QueryCommand({
+        TableName: this.table.name,
+        ...inGroups(ref, day, ALL_GROUPS),
+        Select: 'COUNT',
+        Limit: 1,
+        ConsistentRead: true,
+      }),
+    );
+    return Count! > 0;
   }
 
   /**
@@ -92,13 +122,48 @@ export class WarmTier {
             ...warmKeys.item(ref, day, item),
             chunk: { B: item.chunk },
             revision: { S: item.revision },
-            expiresAt: { N: String(Math.ceil((this.now() + this.ttlMs) / 1000)) },
+            expiresAt: this.expiresAt(),
           },
           ConditionExpression: previous === undefined ? 'attribute_not_exists(pk)' : 'revision = :previous',
           ExpressionAttributeValues: previous === undefined ? undefined : { ':previous': { S: previous } },
         }),
       ),
     );
+  }
+
+  /**
+   * Lets a partition-day's items live as if they were written now.
+   *
+   * @param beforeMs only those that expire before it, ms since epoch
+   * @returns how many: each costs the write units of its size
+   */
+  async extend(ref: PartitionRef, day: Day, beforeMs: number): Promise<number> {
+    const expiring = queryAll(this.table, {
+      ...inGroups(ref, day, ALL_GROUPS),
+      ProjectionExpression: 'sk, expiresAt',
+      FilterExpression: 'expiresAt < :before',
+      ExpressionAttributeValues: {
+        ...inGroups(ref, day, ALL_GROUPS).ExpressionAttributeValues,
+        ':before': { N: String(Math.ceil(beforeMs / 1000)) },
+      },
+    });
+    const sortKeys: string[] = [];
+    for await (const { sk } of expiring) sortKeys.push(sk!.S!);
+    const extended = await mapLimited(sortKeys, EXTEND_PARALLEL, (sk) =>
+      // Not one that was purged meanwhile.
+      succeeds(
+        this.table.client.send(
+          new UpdateItemCommand({
+            TableName: this.table.name,
+            Key: { pk: { S: warmKeys.partition(ref, day) }, sk: { S: sk } },
+            UpdateExpression: 'SET expiresAt = :expiresAt',
+            ConditionExpression: 'attribute_exists(pk)',
+            ExpressionAttributeValues: { ':expiresAt': this.expiresAt() },
+          }),
+        ),
+      ),
+    );
+    return extended.filter(Boolean).length;
   }
 
   /** @returns false when the item has another revision; nothing was changed */
@@ -146,6 +211,10 @@ export class WarmTier {
     return `${this.table.name}: ${warmKeys.partition(ref, day)} / ${warmKeys.sort(item)}`;
   }
 
+  private expiresAt() {
+    return { N: String(Math.ceil((this.now() + this.ttlMs) / 1000)) };
+  }
+
   private async query(ref: PartitionRef, day: Day, from: string, to: string): Promise<WarmItem[]> {
     const items: WarmItem[] = [];
     for await (const item of queryAll(this.table, {
@@ -159,6 +228,18 @@ export class WarmTier {
       items.push(warmItemOf(item));
     return items;
   }
+}
+
+function inGroups(ref: PartitionRef, day: Day, { from, to }: GroupRange) {
+  return {
+    KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
+    ExpressionAttributeValues: {
+      ':pk': { S: warmKeys.partition(ref, day) },
+      // Sort keys go on after the group: the last one is excluded.
+      ':from': { S: from === '' ? ' ' : from },
+      ':to': { S: to ?? '~' },
+    },
+  };
 }
 
 function warmItemOf(item: Item): WarmItem {

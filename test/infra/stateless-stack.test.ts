@@ -193,6 +193,10 @@ const RIGHTS_OF: Readonly<Record<string, readonly string[]>> = {
   // Some name the version.
   DeleteObject: ['DeleteObject', 'DeleteObjectVersion'],
   Invoke: ['InvokeFunction'],
+  HeadObject: ['GetObject'],
+  CreateMultipartUpload: ['PutObject'],
+  UploadPart: ['PutObject'],
+  CompleteMultipartUpload: ['PutObject'],
   // Its statements insert.
   BatchExecuteStatement: ['PartiQLInsert'],
 };
@@ -263,8 +267,10 @@ describe('rights', () => {
       'archiver',
       [
         ...items('WarmTable', ...read, 'DeleteItem'),
-        ...items('MetaTable', ...read, ...write),
+        ...items('MetaTable', ...read, ...write, 'DeleteItem'),
         ...readArchive,
+        's3:AbortMultipartUpload on Bucket/archive/*',
+        's3:AbortMultipartUpload on Bucket/rollups/*',
         's3:DeleteObject on Bucket/archive/*',
         's3:DeleteObject on Bucket/rollups/*',
         's3:PutObject on Bucket/archive/*',
@@ -339,7 +345,9 @@ describe('rights', () => {
       .map(([, command, paginated]) => command ?? paginated)
       .flatMap((call) => RIGHTS_OF[call!] ?? call);
     const rights = FUNCTIONS.flatMap(allowed)
-      .filter((right) => /^(dynamodb:|lambda:|s3:(Get|Put|Delete|List)|kinesis:(Put|ListShards))/.test(right))
+      .filter((right) =>
+        /^(dynamodb:|lambda:|s3:(Abort|Get|Put|Delete|List)|kinesis:(Put|ListShards))/.test(right),
+      )
       .map((right) => /:(\w+)/.exec(right)![1]);
     expect([...new Set(rights)].sort()).toEqual([...new Set(calls)].sort());
   });

@@ -196,8 +196,7 @@ describe('deletions', () => {
       async archived(): Promise<number> {
         let samples = 0;
         for (const day of DAYS)
-          for (const chunk of (await tiers.cold.open(tiers.cold.keyOf(ref, day)))?.reader.chunks ?? [])
-            samples += chunk.samples;
+          for (const chunk of await tiers.archivedChunks(ref, day)) samples += chunk.samples;
         return samples;
       },
       records: () => stream.map((_, place) => place),

@@ -296,12 +296,17 @@ describe('moving group-windows', () => {
     const entry = (await tiers.manifest.get(ref, day))!;
     // The flush comes when the archiver has read the warm items and is about to write the object.
     const cold = Object.assign(Object.create(tiers.cold) as typeof tiers.cold, {
-      write: async (...[key, previous, fill]: Parameters<typeof tiers.cold.write>) =>
-        tiers.cold.write(key, previous, async (writer) => {
-          await fill(writer);
-          await post('race', [{ at: start + 1000, values: { a: 2 } }]);
-          await flush();
-        }),
+      begin: (key: string) => {
+        const upload = tiers.cold.begin(key);
+        const finish = upload.finish.bind(upload);
+        return Object.assign(upload, {
+          finish: async (...args: Parameters<typeof finish>) => {
+            await post('race', [{ at: start + 1000, values: { a: 2 } }]);
+            await flush();
+            return finish(...args);
+          },
+        });
+      },
     });
     expect(await archiveDay({ ...tiers, cold, now: Date.now }, ref, entry)).toBe(true);
     expect(await purgeDay({ ...tiers, now: Date.now }, ref, entry, 0)).toEqual({ items: 0, remains: true });

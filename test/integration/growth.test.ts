@@ -111,6 +111,10 @@ describe('a tenant whose partitions change from 8 to 64 and to 4, under load', (
       await archivePartitions({ ...tiers, now: Date.now }, await partitions(), {
         beforeMs,
         archiveAfterMs: 0,
+        fromDay: () => undefined,
+        retentionMs: 460 * DAY,
+        partBytes: 256_000_000,
+        mustStop: () => false,
         purgeAgeMs: 0,
         hasTime: () => true,
         onFailure: (ref, _, error) => failed(ref, error),
@@ -188,7 +192,7 @@ describe('a tenant whose partitions change from 8 to 64 and to 4, under load', (
       expect(partitionsOn(tenant.placement, day)).toBe(number);
       const found: string[] = [];
       for (const ref of await partitions())
-        for (const chunk of (await tiers.cold.open(tiers.cold.keyOf(ref, day)))?.reader.chunks ?? [])
+        for (const chunk of await tiers.archivedChunks(ref, day))
           found.push(`${chunk.group.slice(0, 22)} ${ref.partition}`);
       const sources = HOSTS.map((host) => sourceIdOf(tenant.id, host));
       expect([...new Set(found)].sort()).toEqual(

@@ -57,11 +57,13 @@ const WRITERS: Formats = {
   record: { reads: FORMATS.record.reads, writes: [newest(FORMATS.record.writes)] },
   frame: { reads: FORMATS.frame.reads, writes: [newest(FORMATS.frame.writes)] },
   archive: { reads: FORMATS.archive.reads, writes: [newest(FORMATS.archive.writes)] },
+  manifest: { reads: FORMATS.manifest.reads, writes: [newest(FORMATS.manifest.writes)] },
 };
 const READERS: Formats = {
   record: { reads: FORMATS.record.reads, writes: [oldest(FORMATS.record.writes)] },
   frame: { reads: FORMATS.frame.reads, writes: [oldest(FORMATS.frame.writes)] },
   archive: { reads: FORMATS.archive.reads, writes: [oldest(FORMATS.archive.writes)] },
+  manifest: { reads: FORMATS.manifest.reads, writes: [oldest(FORMATS.manifest.writes)] },
 };
 /** One release further back. */
 const STRANGERS: Formats = {
@@ -71,6 +73,7 @@ const STRANGERS: Formats = {
   },
   frame: READERS.frame,
   archive: READERS.archive,
+  manifest: READERS.manifest,
 };
 const POSTING = ['post', 'deleter', 'importer', 'registry'];
 const MOVING = ['ingester', 'replayer', 'flusher', 'archiver', 'query'];

@@ -6,11 +6,13 @@ import { localAws, provision } from '../../scripts/local/provision';
 import { freePort, startAws, startHotServer } from '../../scripts/local/servers';
 import { physicalName } from '../../scripts/local/template';
 import { Catalogue } from '../../shared/catalogue/catalogue';
+import type { ArchivedChunk } from '../../shared/cold/archive-format';
 import { ColdTier } from '../../shared/cold/cold-tier';
 import { Directory } from '../../shared/cold/directory';
 import { Manifest } from '../../shared/cold/manifest';
 import { connectHot } from '../../shared/hot/connection';
 import { HotTier } from '../../shared/hot/hot-tier';
+import type { Day, PartitionRef } from '../../shared/model/placement';
 import type { Table } from '../../shared/platform/table';
 import { SourceMemo } from '../../shared/query/source-memo';
 import { TenantIndexes } from '../../shared/query/tenant-index';
@@ -71,6 +73,8 @@ export interface Tiers {
   readonly bucket: string;
   /** The bucket's objects below a prefix, by key. */
   objects(prefix: string): Promise<Map<string, Uint8Array>>;
+  /** The chunks of a partition-day's objects, as the manifest names them. */
+  archivedChunks(ref: PartitionRef, day: Day): Promise<readonly ArchivedChunk[]>;
   /** Requests to DynamoDB and S3 so far. */
   calls(): number;
   stop(): Promise<void>;
@@ -127,6 +131,8 @@ export async function startTiers(redisUrl?: string): Promise<Tiers> {
   const recovery = new RecoveryTable(meta);
   const tenants = new Tenants(meta);
   const bucket = physicalName('Bucket');
+  const cold = new ColdTier(s3, bucket);
+  const manifest = new Manifest(meta);
   const hosts = new Hosts(meta);
   const services = new Services(meta);
   return {
@@ -144,7 +150,7 @@ export async function startTiers(redisUrl?: string): Promise<Tiers> {
     maxSampleAgeMs: DAY_MS,
     now: Date.now,
     warm: new WarmTier({ client: dynamodb, name: physicalName('Warm') }, 35 * DAY_MS),
-    cold: new ColdTier(s3, bucket),
+    cold,
     s3,
     bucket,
     objects: async (prefix) => {
@@ -159,12 +165,17 @@ export async function startTiers(redisUrl?: string): Promise<Tiers> {
     catalogue,
     newCatalogue: () => new Catalogue(meta, 460 * DAY_MS),
     newSeries: new SeriesCounter(catalogue, new UsageTable(meta)),
-    manifest: new Manifest(meta),
+    manifest,
     directory: new Directory(meta, 460 * DAY_MS),
     // Tests purge at once.
     unarchived: new UnarchivedDays(0),
     memo: new SourceMemo(),
     deletedTenants: new DeletedTenants(new Tenants(meta)),
+    archivedChunks: async (ref, day) => {
+      const { archived } = (await manifest.get(ref, day)) ?? {};
+      const objects = await Promise.all((archived?.parts ?? []).map(({ key }) => cold.open(key)));
+      return objects.flatMap((object) => object!.reader.chunks);
+    },
     calls: () => calls,
     stop: async () => {
       redis.disconnect();

@@ -1,4 +1,11 @@
-import { planDay, planPurge, planRemoval } from '../../../shared/archive/plan';
+import {
+  changedGroups,
+  partLimit,
+  planPart,
+  planPurge,
+  planRanges,
+  planRemoval,
+} from '../../../shared/archive/plan';
 import { warmKeys } from '../../../shared/platform/keys';
 
 /** A group id of 27 characters. */
@@ -15,53 +22,44 @@ interface Stored {
   readonly deleted?: number;
 }
 
+/** @param held the warm items that the part's object holds */
 function factsOf(
   warm: Readonly<Record<string, string>>,
-  held?: Readonly<Record<string, string>>,
+  held: Readonly<Record<string, string>> = {},
   chunks: readonly Stored[] = [],
 ) {
-  const object = held && {
-    warm: Object.fromEntries(revisions(held)),
+  return {
+    changed: changedGroups(revisions(warm), Object.fromEntries(revisions(held))),
     chunks: chunks.map(({ group, samples, deleted = 0 }, id) => ({
       chunk: { id, group: groupOf(group), samples },
       deleted,
     })),
+    isMoved: false,
   };
-  return { warm: revisions(warm), object, isMoved: false };
 }
 
-describe('the plan for a day that is open', () => {
+describe('the plan for a part of an open day', () => {
   test.each([
-    { name: 'without data there is nothing to do', facts: factsOf({}), plan: { act: 'skip' } },
     {
-      name: 'an object that holds every warm item at its revision is committed as it is',
+      name: 'an object that holds every warm item at its revision stays as it is',
       facts: factsOf({ a: '1' }, { a: '1', purged: '1' }, [{ group: 'a', samples: 7 }]),
-      plan: { act: 'commit', samples: 7 },
     },
     {
-      name: 'an object whose warm items were all purged is committed as it is',
+      name: 'an object whose warm items were all purged stays as it is',
       facts: factsOf({}, { a: '1' }, [{ group: 'a', samples: 7 }]),
-      plan: { act: 'commit', samples: 7 },
     },
-  ])('$name', ({ facts, plan }) => {
-    expect(planDay(facts)).toEqual(plan);
+  ])('$name', ({ facts }) => {
+    expect(planPart(facts)).toBeUndefined();
   });
 
   test.each([
-    {
-      name: 'the first object is made of the warm items, group after group',
-      facts: factsOf({ b: '1', a: '1' }),
-      groups: ['a: warm', 'b: warm'],
-      minSamples: 0,
-    },
     {
       name: 'an item of another revision is merged with every chunk of its group',
       facts: factsOf({ a: '2' }, { a: '1' }, [
         { group: 'a', samples: 5 },
         { group: 'a', samples: 6 },
       ]),
-      groups: ['a: merge 0 1 warm'],
-      minSamples: 11,
+      groups: ['a: merge 0 1 warm >= 11'],
     },
     {
       name: 'a group whose items the object holds already is copied, though another group changed',
@@ -69,20 +67,17 @@ describe('the plan for a day that is open', () => {
         { group: 'a', samples: 5 },
         { group: 'b', samples: 6 },
       ]),
-      groups: ['a: copy 0', 'b: merge 1 warm'],
-      minSamples: 11,
+      groups: ['a: copy 0 >= 5', 'b: merge 1 warm >= 6'],
     },
     {
-      name: 'a group without warm items is copied',
+      name: 'a group without warm items is copied, a new one is read',
       facts: factsOf({ b: '1' }, {}, [{ group: 'a', samples: 5 }]),
-      groups: ['a: copy 0', 'b: warm'],
-      minSamples: 5,
+      groups: ['a: copy 0 >= 5', 'b: warm >= 0'],
     },
     {
       name: 'an object of another format is taken over whole, though nothing changed',
       facts: { ...factsOf({ a: '1' }, { a: '1' }, [{ group: 'a', samples: 5 }]), isMoved: true },
-      groups: ['a: copy 0'],
-      minSamples: 5,
+      groups: ['a: copy 0 >= 5'],
     },
     {
       name: 'of chunks without new data only those that lost samples to a deletion are decoded',
@@ -90,29 +85,63 @@ describe('the plan for a day that is open', () => {
         { group: 'a', samples: 5 },
         { group: 'a', samples: 6, deleted: 2 },
       ]),
-      groups: ['a: copy 0 merge 1'],
-      minSamples: 9,
+      groups: ['a: copy 0 merge 1 >= 9'],
     },
     {
       name: 'a deletion does not count as loss, nor does a group of which nothing is left',
       facts: factsOf({}, {}, [{ group: 'a', samples: 5, deleted: 5 }]),
-      groups: ['a: merge 0'],
-      minSamples: 0,
+      groups: ['a: merge 0 >= 0'],
     },
-  ])('$name', ({ facts, groups, minSamples }) => {
-    const plan = planDay(facts);
-    if (plan.act !== 'rewrite') throw new Error(plan.act);
+  ])('$name', ({ facts, groups }) => {
     expect(
-      plan.groups.map(({ group, copies, merges, readsWarm }) =>
+      planPart(facts)!.map(({ group, copies, merges, readsWarm, minSamples }) =>
         [
           `${group.replace(/0+$/, '')}:`,
           ...(copies.length === 0 ? [] : ['copy', ...copies.map(({ id }) => id)]),
           ...(merges.length === 0 ? [] : ['merge', ...merges.map(({ id }) => id)]),
           ...(readsWarm ? ['warm'] : []),
+          `>= ${minSamples}`,
         ].join(' '),
       ),
     ).toEqual(groups);
-    expect(plan.minSamples).toBe(minSamples);
+  });
+});
+
+describe('the ranges of an open day', () => {
+  const part = (firstGroup: string) => ({ key: firstGroup, etag: 'e', bytes: 1, samples: 1, firstGroup });
+  test.each([
+    { name: 'a day that was never archived is one range', firsts: [], next: '', ranges: ['..'] },
+    { name: 'and goes on where an attempt stopped', firsts: [], next: 'm', ranges: ['m.. cut'] },
+    {
+      name: 'a part has what comes before the next one',
+      firsts: ['', 'm'],
+      next: '',
+      ranges: ['..m', 'm..'],
+    },
+    { name: 'what an attempt has is left out', firsts: ['', 'm', 'x'], next: 'm', ranges: ['m..x', 'x..'] },
+    {
+      name: 'of a part that was cut the rest is left',
+      firsts: ['', 'm'],
+      next: 'd',
+      ranges: ['d..m cut', 'm..'],
+    },
+    {
+      name: 'the first part has what comes before its first group',
+      firsts: ['c', 'm'],
+      next: '',
+      ranges: ['..m', 'm..'],
+    },
+  ])('$name', ({ firsts, next, ranges }) => {
+    const found = planRanges(firsts.map(part), next);
+    expect(found.map(({ from, to, isCut }) => `${from}..${to ?? ''}${isCut ? ' cut' : ''}`)).toEqual(ranges);
+  });
+
+  test.each([
+    { name: 'a new part ends at the size of a part', bytes: undefined, limit: 100 },
+    { name: 'a part that is written anew may grow', bytes: 100, limit: 200 },
+    { name: 'one that has grown by more than half is split', bytes: 151, limit: 100 },
+  ])('$name', ({ bytes, limit }) => {
+    expect(partLimit(bytes === undefined ? undefined : { bytes }, 100)).toBe(limit);
   });
 });
 
@@ -120,27 +149,25 @@ describe('the plan for a purge', () => {
   const parts = [{ key: 'k', etag: 'e', bytes: 1, samples: 1, firstGroup: '' }];
   const archived = { changes: 3, parts, atMs: 1_000 };
   const entry = { day: '2026-11-21', changes: 3, archived };
-  const warm = revisions({ a: '1' });
 
   test.each([
-    { name: 'nothing to do without warm items', facts: { entry, warm: new Map() }, plan: 'nothing' },
     {
       name: 'waits for a day that nobody archived',
-      facts: { entry: { ...entry, archived: undefined }, warm },
-      plan: 'wait',
+      facts: { entry: { ...entry, archived: undefined } },
+      plan: undefined,
     },
-    { name: 'waits for a day that the manifest lacks', facts: { entry: undefined, warm }, plan: 'wait' },
+    { name: 'waits for a day that the manifest lacks', facts: { entry: undefined }, plan: undefined },
     {
       name: 'waits for a day that was opened again',
-      facts: { entry: { ...entry, changes: 4 }, warm },
-      plan: 'wait',
+      facts: { entry: { ...entry, changes: 4 } },
+      plan: undefined,
     },
     {
       name: 'waits while a query may still read by the old manifest',
-      facts: { entry, warm, nowMs: 1_499 },
-      plan: 'wait',
+      facts: { entry, nowMs: 1_499 },
+      plan: undefined,
     },
-    { name: 'opens the object once it is old enough', facts: { entry, warm, nowMs: 1_500 }, plan: archived },
+    { name: 'opens the object once it is old enough', facts: { entry, nowMs: 1_500 }, plan: archived },
   ])('$name', ({ facts, plan }) => {
     expect(planPurge({ nowMs: 10_000, ageMs: 500, ...facts })).toEqual(plan);
   });

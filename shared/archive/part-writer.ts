@@ -1,0 +1,105 @@
+import { eraseSamples, openChunk, sampleCount } from '../codec';
+import type { ArchivedChunk, ArchiveReader, StoredBlock } from '../cold/archive-format';
+import type { ArchivedPart } from '../cold/manifest';
+import type { ObjectUpload, WrittenObject } from '../cold/object-upload';
+import { erasuresOf, type VersionedDeletion } from '../model/deletion';
+import type { Layout } from '../model/layout';
+import type { LayoutBlock } from '../model/layout-block';
+import type { GroupId } from '../model/placement';
+import { warmKeys } from '../platform/keys';
+import type { WarmItem } from '../warm/warm-tier';
+import { mergeInTime } from './merge';
+import type { GroupPlan } from './plan';
+
+/** The next object would hold less than the one it replaces, and nobody deleted it: a defect, so it is not written. */
+export class FewerSamplesError extends Error {
+  override readonly name = 'FewerSamplesError';
+}
+
+/** A group that the next object takes, with what the archiver fetched for it. */
+export interface PreparedGroup {
+  readonly plan: GroupPlan<ArchivedChunk>;
+  readonly deletions: readonly VersionedDeletion[];
+  readonly items: readonly LaidOutItem[];
+}
+
+export interface LaidOutItem {
+  readonly item: WarmItem;
+  readonly layout: Layout;
+}
+
+/** Writes a part: one object, group after group. */
+export class PartWriter {
+  private readonly revisions = new Map<string, string>();
+  private groups = 0;
+  private samples = 0;
+  private minSamples = 0;
+
+  constructor(
+    private readonly upload: ObjectUpload,
+    readonly firstGroup: GroupId,
+  ) {}
+
+  get key(): string {
+    return this.upload.key;
+  }
+
+  get bytes(): number {
+    return this.upload.bytes;
+  }
+
+  /** Warm items that the part took. */
+  get items(): number {
+    return this.revisions.size;
+  }
+
+  get isEmpty(): boolean {
+    return this.groups === 0;
+  }
+
+  /** @param reader of the part that this one replaces */
+  async add({ plan, deletions, items }: PreparedGroup, reader: ArchiveReader | undefined): Promise<void> {
+    const copied: StoredBlock[] = [];
+    for (const chunk of plan.copies) copied.push(await reader!.load(chunk));
+    const blocks: LayoutBlock[] = [];
+    for (const chunk of plan.merges) blocks.push(erase((await reader!.load(chunk)).decode(), deletions));
+    for (const { item, layout } of items) {
+      this.revisions.set(warmKeys.sort(item), item.revision);
+      blocks.push(erase({ block: openChunk(item.chunk).block(), layout }, deletions));
+    }
+    this.groups++;
+    this.minSamples += plan.minSamples;
+    const merged = mergeInTime(blocks.filter(({ block }) => block.timestamps.length > 0));
+    const all = [...copied, ...merged].sort((a, b) => firstMs(a) - firstMs(b));
+    if (all.length === 0) return;
+    await this.upload.writer.addGroup(plan.group, all);
+    for (const part of all) this.samples += 'chunk' in part ? part.chunk.samples : sampleCount(part.block);
+  }
+
+  /**
+   * @param kept revisions of warm items that the part holds beside those that were added
+   * @throws {FewerSamplesError}
+   */
+  async finish(
+    kept: Iterable<readonly [sortKey: string, revision: string]>,
+  ): Promise<{ readonly part: ArchivedPart; readonly object: WrittenObject }> {
+    const { samples, minSamples, firstGroup } = this;
+    if (samples < minSamples)
+      throw new FewerSamplesError(`${this.key}: ${samples} samples would replace ${minSamples}`);
+    const object = await this.upload.finish(new Map([...kept, ...this.revisions]));
+    const { key, etag, bytes } = object;
+    return { part: { key, etag, bytes, samples, firstGroup }, object };
+  }
+
+  async abort(): Promise<void> {
+    await this.upload.abort();
+  }
+}
+
+export function erase({ block, layout }: LayoutBlock, deletions: readonly VersionedDeletion[]): LayoutBlock {
+  return { block: eraseSamples(block, erasuresOf(deletions, layout.series)), layout };
+}
+
+function firstMs(part: LayoutBlock | StoredBlock): number {
+  return 'chunk' in part ? part.chunk.minTimestamp : part.block.timestamps[0]!;
+}

@@ -1,0 +1,148 @@
+import {
+  AbortMultipartUploadCommand,
+  type CompletedPart,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  HeadObjectCommand,
+  PutObjectCommand,
+  type S3Client,
+  S3ServiceException,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3';
+import type { ArchiveFormat, ArchiveWriter, ListedChunk } from './archive-format';
+
+/** An object as it was written. */
+export interface WrittenObject {
+  readonly key: string;
+  readonly etag: string;
+  readonly bytes: number;
+  /** For the directory. */
+  readonly chunks: readonly ListedChunk[];
+}
+
+/** Bytes of a part of a multipart upload, and of the largest object that one PUT writes. S3 takes 5 MB to 5 GB, and 10,000 parts. */
+const UPLOAD_PART_BYTES = 8 * 1024 * 1024;
+/** Parts that are sent while the next one is made. */
+const PARALLEL = 2;
+
+/**
+ * An object in the making: what its writer gives is sent on, so that memory holds three parts of a multipart upload at most.
+ * Nobody sees the object before it is finished.
+ */
+export class ObjectUpload {
+  readonly writer: ArchiveWriter;
+  private written = 0;
+  private buffered: Uint8Array[] = [];
+  private bufferedBytes = 0;
+  private uploadId: string | undefined;
+  private readonly sending = new Set<Promise<void>>();
+  private readonly parts: CompletedPart[] = [];
+  private failure: unknown;
+
+  /** @param key that no object has had: nothing is at stake when a request is sent twice */
+  constructor(
+    private readonly client: S3Client,
+    private readonly bucket: string,
+    readonly key: string,
+    format: ArchiveFormat,
+  ) {
+    this.writer = format.writer((bytes) => this.add(bytes));
+  }
+
+  /** Bytes so far. */
+  get bytes(): number {
+    return this.written;
+  }
+
+  /** @param warm the warm items that the object holds: sort key -> revision */
+  async finish(warm: ReadonlyMap<string, string>): Promise<WrittenObject> {
+    const chunks = (await this.writer.finish(warm)) ?? [];
+    const etag = this.uploadId === undefined ? await this.put() : await this.complete(this.uploadId);
+    return { key: this.key, etag, bytes: this.written, chunks };
+  }
+
+  /** Gives the upload up. */
+  async abort(): Promise<void> {
+    await Promise.allSettled(this.sending);
+    const { uploadId: UploadId } = this;
+    if (UploadId !== undefined)
+      await this.client.send(new AbortMultipartUploadCommand({ ...this.target, UploadId }));
+  }
+
+  private get target() {
+    return { Bucket: this.bucket, Key: this.key };
+  }
+
+  private async add(bytes: Uint8Array): Promise<void> {
+    this.buffered.push(bytes);
+    this.bufferedBytes += bytes.length;
+    this.written += bytes.length;
+    if (this.bufferedBytes >= UPLOAD_PART_BYTES) await this.send();
+  }
+
+  /** Begins to send what is buffered, once fewer than {@link PARALLEL} parts are under way. */
+  private async send(): Promise<void> {
+    const Body = this.take();
+    if (this.uploadId === undefined) {
+      const { UploadId } = await this.client.send(
+        new CreateMultipartUploadCommand({ ...this.target, ContentType: CONTENT_TYPE }),
+      );
+      this.uploadId = UploadId!;
+    }
+    while (this.sending.size >= PARALLEL) await Promise.race(this.sending);
+    if (this.failure !== undefined) throw this.failure;
+    const PartNumber = this.parts.length + 1;
+    const part: CompletedPart = { PartNumber };
+    this.parts.push(part);
+    const sent = this.client
+      .send(new UploadPartCommand({ ...this.target, UploadId: this.uploadId, PartNumber, Body }))
+      .then(
+        ({ ETag }) => {
+          part.ETag = ETag;
+        },
+        (error) => {
+          this.failure ??= error;
+        },
+      )
+      .finally(() => this.sending.delete(sent));
+    this.sending.add(sent);
+  }
+
+  private async put(): Promise<string> {
+    const { ETag } = await this.client.send(
+      new PutObjectCommand({ ...this.target, Body: this.take(), ContentType: CONTENT_TYPE }),
+    );
+    return ETag!;
+  }
+
+  private async complete(UploadId: string): Promise<string> {
+    if (this.bufferedBytes > 0) await this.send();
+    await Promise.all(this.sending);
+    if (this.failure !== undefined) throw this.failure;
+    try {
+      const { ETag } = await this.client.send(
+        new CompleteMultipartUploadCommand({
+          ...this.target,
+          UploadId,
+          MultipartUpload: { Parts: this.parts },
+        }),
+      );
+      return ETag!;
+    } catch (error) {
+      // The reply to the first attempt was lost, and the client's next one found no upload.
+      if (!(error instanceof S3ServiceException) || error.name !== 'NoSuchUpload') throw error;
+      const { ETag, ContentLength } = await this.client.send(new HeadObjectCommand(this.target));
+      if (ContentLength !== this.written) throw error;
+      return ETag!;
+    }
+  }
+
+  private take(): Buffer {
+    const body = Buffer.concat(this.buffered);
+    this.buffered = [];
+    this.bufferedBytes = 0;
+    return body;
+  }
+}
+
+const CONTENT_TYPE = 'application/octet-stream';

@@ -1,0 +1,37 @@
+import type { ByteRange } from './archive-format';
+
+const BLOCK_BYTES = 4 * 1024 * 1024;
+/** A row group's values, and its other columns, which follow them. */
+const BLOCKS = 4;
+
+/** Serves small ranges of an object from large blocks, the last few of which it keeps: for reads that mostly ascend. */
+export class ReadAhead {
+  private readonly blocks = new Map<number, Promise<Uint8Array>>();
+
+  constructor(
+    private readonly fetch: (range: ByteRange) => Promise<Uint8Array>,
+    private readonly objectBytes: number,
+  ) {}
+
+  async slice({ offset, length }: ByteRange): Promise<Uint8Array> {
+    const first = Math.floor(offset / BLOCK_BYTES);
+    const last = Math.floor((offset + length - 1) / BLOCK_BYTES);
+    if (last - first + 1 >= BLOCKS) return this.fetch({ offset, length });
+    const parts: Uint8Array[] = [];
+    for (let block = first; block <= last; block++) parts.push(await this.block(block));
+    const bytes = parts.length === 1 ? parts[0]! : Buffer.concat(parts);
+    return bytes.subarray(offset - first * BLOCK_BYTES, offset - first * BLOCK_BYTES + length);
+  }
+
+  private block(index: number): Promise<Uint8Array> {
+    const known = this.blocks.get(index);
+    this.blocks.delete(index);
+    const offset = index * BLOCK_BYTES;
+    const block = known ?? this.fetch({ offset, length: Math.min(BLOCK_BYTES, this.objectBytes - offset) });
+    // The one that was used longest ago comes first.
+    this.blocks.set(index, block);
+    const [oldest] = this.blocks.keys();
+    if (this.blocks.size > BLOCKS) this.blocks.delete(oldest!);
+    return block;
+  }
+}

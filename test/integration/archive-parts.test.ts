@@ -1,0 +1,279 @@
+import { DeleteItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { physicalName } from '../../scripts/local/template';
+import { archiveDay } from '../../shared/archive/execute';
+import { archivePartitions } from '../../shared/archive/partitions';
+import { purgeDay } from '../../shared/archive/purge';
+import type { ArchivedPart } from '../../shared/cold/manifest';
+import { flushPartition } from '../../shared/flush/execute';
+import { keepOpenDays } from '../../shared/flush/keep-open-days';
+import { ingestBatch } from '../../shared/ingest/ingest';
+import { metricOf, sourceOf } from '../../shared/model/labels';
+import { dayOf, dayStartMs, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
+import { rowsOf } from '../../shared/protocol/mackerel/json';
+import { readSeries } from '../../shared/query/read';
+import { rowRecords } from '../../shared/stream/row-records';
+import { WarmTier } from '../../shared/warm/warm-tier';
+import { startTiers, type Tiers } from '../support/tiers';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const HOSTS = Array.from({ length: 40 }, (_, i) => `h${i}`);
+/** Small, so that a day of these hosts has several parts. */
+const PART_BYTES = 6_000;
+
+describe('a day that is archived in parts', () => {
+  let tiers: Tiers;
+  let tests = 0;
+  let sequence = 0;
+  const midnight = Math.floor(Date.now() / DAY) * DAY - DAY;
+  const day = dayOf(midnight);
+
+  beforeAll(async () => {
+    tiers = await startTiers();
+  }, 60_000);
+
+  afterAll(async () => {
+    await tiers?.stop();
+  }, 30_000);
+
+  /** A tenant of its own, and what one does with its only partition. */
+  function pipeline() {
+    const name = `parts${tests++}`;
+    const id = tenantIdOf(name);
+    const epochs = [{ fromDay: '1970-01-01', partitions: 1 }];
+    const tenant = { id, name, placement: { epochs } };
+    const ref = { tenantId: id, partition: 0 };
+    const archiver = { ...tiers, now: Date.now };
+    const written: string[] = [];
+    const posted = new Map<string, Map<number, number>>();
+    return {
+      ref,
+      written,
+      posted,
+      async post(hosts: readonly string[], minutes: readonly number[], warm = tiers.warm) {
+        const sources = hosts.map((host) => {
+          const source = sourceOf.host(host);
+          const values = posted.get(host) ?? new Map<number, number>();
+          posted.set(host, values);
+          const rows = minutes.map((minute) => {
+            const value = Math.sin(minute * 7 + host.length * 31 + Number(host.slice(1)));
+            values.set(midnight + minute * MINUTE, value);
+            return [
+              midnight + minute * MINUTE,
+              new Map([
+                ['cpu', value],
+                ['load', -value],
+              ]),
+            ] as const;
+          });
+          return [source, rowsOf(source, new Map(rows))] as const;
+        });
+        const batch = rowRecords(tenant, sources).map(({ data }) => ({
+          data,
+          sequenceNumber: String(++sequence),
+          arrivalMs: midnight + sequence,
+          shardId: 's',
+        }));
+        const quarantine = { put: async () => Promise.reject(new Error('nothing here is poison')) };
+        const { errors } = await ingestBatch(
+          { ...tiers, quarantine, windowMs: HOUR, isReplay: false },
+          batch,
+        );
+        if (errors[0] !== undefined) throw errors[0].cause;
+        const dueMs = (await tiers.hot.now()) + DAY;
+        const { failures } = await flushPartition({ ...tiers, warm, windowMs: HOUR }, ref, dueMs, () => true);
+        if (failures[0] !== undefined) throw failures[0];
+      },
+      /** @param groups how many groups it may archive before it must stop */
+      archive(groups = Number.POSITIVE_INFINITY, cold = tiers.cold) {
+        let asked = 0;
+        const limits = { partBytes: PART_BYTES, mustStop: () => asked++ >= groups };
+        return archiveDay({ ...archiver, cold }, ref, { day }, limits);
+      },
+      /** Its archiver ends as it is about to write the object of this number. */
+      killedAt(object: number) {
+        let begun = 0;
+        const cold = Object.create(tiers.cold) as typeof tiers.cold;
+        return Object.assign(cold, {
+          begin(key: string) {
+            const upload = tiers.cold.begin(key);
+            if (begun++ === object) upload.finish = () => Promise.reject(new Error('killed'));
+            return upload;
+          },
+        });
+      },
+      purge: () => purgeDay(archiver, ref, { day }, 0),
+      async parts(): Promise<readonly ArchivedPart[]> {
+        return (await tiers.manifest.get(ref, day))!.archived!.parts;
+      },
+      /** Keys of the bucket's objects. */
+      async objects(): Promise<string[]> {
+        return tiers.cold.list(ref, day);
+      },
+      /** Compares what is read with what was posted. */
+      async expectWhole() {
+        for (const [host, values] of posted) {
+          const source = sourceOf.host(host);
+          const known = await tiers.newCatalogue().source(id, sourceIdOf(id, source));
+          const range = { fromMs: dayStartMs(day), toMs: dayStartMs(day) + DAY };
+          const series = ['cpu', 'load'].map((name) => metricOf(source, name));
+          const { block } = await readSeries(tiers, tenant, source, series, range, known);
+          const sorted = [...values].sort(([a], [b]) => a - b);
+          expect([...block.timestamps]).toEqual(sorted.map(([ms]) => ms));
+          expect([...block.columns[0]!.values]).toEqual(sorted.map(([, value]) => value));
+          expect([...block.columns[1]!.values]).toEqual(sorted.map(([, value]) => -value));
+        }
+      },
+    };
+  }
+
+  const minutes = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
+
+  test('has parts of about the size asked for, each with its groups, and only those that change are written again', async () => {
+    const day = pipeline();
+    await day.post(HOSTS, minutes(0, 90));
+    expect(await day.archive()).toBe(true);
+    const before = await day.parts();
+    expect(before.length).toBeGreaterThan(4);
+    expect((await day.objects()).sort()).toEqual(before.map(({ key }) => key).sort());
+    expect(await day.purge()).toMatchObject({ remains: false });
+    await day.expectWhole();
+
+    await day.post(HOSTS.slice(0, 1), minutes(100, 101));
+    await day.expectWhole();
+    expect(await day.archive()).toBe(true);
+    const after = await day.parts();
+    const keys = new Set(before.map(({ key }) => key));
+    expect(after.filter(({ key }) => !keys.has(key))).toHaveLength(1);
+    expect((await day.objects()).sort()).toEqual(after.map(({ key }) => key).sort());
+    expect((await day.purge()).items).toBeGreaterThan(0);
+    await day.expectWhole();
+  }, 60_000);
+
+  test('splits a part that late data made too large', async () => {
+    const day = pipeline();
+    await day.post(HOSTS, minutes(0, 5));
+    expect(await day.archive()).toBe(true);
+    const before = await day.parts();
+    await day.post(HOSTS, minutes(60, 240));
+    expect(await day.archive()).toBe(true);
+    expect((await day.parts()).length).toBeGreaterThan(before.length);
+    expect(await day.purge()).toMatchObject({ remains: false });
+    await day.expectWhole();
+  }, 60_000);
+
+  test('goes on where it was stopped or killed, with the parts that it has', async () => {
+    const day = pipeline();
+    await day.post(HOSTS, minutes(0, 90));
+    // Killed as it writes the third object: two are noted.
+    await expect(day.archive(undefined, day.killedAt(2))).rejects.toThrow('killed');
+    const kept = await day.objects();
+    expect(kept).toHaveLength(2);
+    await day.expectWhole();
+    // What arrives meanwhile, for groups before and after the point reached.
+    await day.post(HOSTS, minutes(95, 97));
+    let slices = 1;
+    while (!(await day.archive(7))) slices++;
+    expect(slices).toBeGreaterThan(2);
+    const keys = (await day.parts()).map(({ key }) => key);
+    expect(keys).toEqual(expect.arrayContaining(kept));
+    await day.expectWhole();
+    // The attempt knew nothing of what arrived after it began: the day is still open.
+    expect(await day.purge()).toMatchObject({ items: 0, remains: true });
+    expect(await day.archive()).toBe(true);
+    expect(await day.purge()).toMatchObject({ remains: false });
+    expect((await day.objects()).sort()).toEqual((await day.parts()).map(({ key }) => key).sort());
+    await day.expectWhole();
+  }, 60_000);
+
+  test('is committed once by two archivers that work on it at a time, and no object is left over', async () => {
+    const day = pipeline();
+    await day.post(HOSTS, minutes(0, 90));
+    const results = await Promise.all([day.archive(), day.archive()]);
+    expect(results).toContain(true);
+    expect(await day.archive()).toBe(true);
+    expect((await day.objects()).sort()).toEqual((await day.parts()).map(({ key }) => key).sort());
+    expect(await day.purge()).toMatchObject({ remains: false });
+    await day.expectWhole();
+  }, 60_000);
+
+  test('does not expire while nobody archives it, however long: the flusher puts that off', async () => {
+    const day = pipeline();
+    const ttlMs = 10 * MINUTE;
+    let nowMs = Date.now();
+    const table = { client: tiers.meta.client, name: physicalName('Warm') };
+    const warm = new WarmTier(table, ttlMs, () => nowMs);
+    /** What DynamoDB does within two days. */
+    const removeExpired = async () => {
+      const { Items = [] } = await table.client.send(new ScanCommand({ TableName: table.name }));
+      const own = Items.filter(({ pk }) => pk!.S!.startsWith(day.ref.tenantId));
+      const expired = own.filter(({ expiresAt }) => Number(expiresAt!.N) * 1000 <= nowMs);
+      for (const { pk, sk } of expired)
+        await table.client.send(new DeleteItemCommand({ TableName: table.name, Key: { pk: pk!, sk: sk! } }));
+      return own.length - expired.length;
+    };
+    const keep = () => keepOpenDays({ warm, manifest: tiers.manifest, now: () => nowMs }, day.ref, ttlMs);
+    await day.post(HOSTS.slice(0, 4), minutes(0, 90), warm);
+    const items = await removeExpired();
+    expect(items).toBeGreaterThan(4);
+    for (let passed = 0; passed < 4 * ttlMs; passed += ttlMs / 5) {
+      nowMs += ttlMs / 5;
+      await keep();
+      expect(await removeExpired()).toBe(items);
+    }
+    await day.expectWhole();
+    expect(await day.archive()).toBe(true);
+    // Now they expire, and the archive has them.
+    nowMs += 2 * ttlMs;
+    expect(await keep()).toBe(0);
+    expect(await removeExpired()).toBe(0);
+    await day.expectWhole();
+  }, 60_000);
+
+  test('is removed after the retention, and not a sample earlier', async () => {
+    const other = pipeline();
+    const day = pipeline();
+    for (const each of [day, other]) {
+      await each.post(HOSTS.slice(0, 3), minutes(0, 5));
+      expect(await each.archive()).toBe(true);
+    }
+    const removed: string[] = [];
+    const retentionMs = 100 * DAY;
+    const run = (nowMs: number) =>
+      archivePartitions(
+        {
+          ...tiers,
+          now: () => nowMs,
+          onExpiry: [async ({ tenantId }, expired) => void removed.push(`${tenantId} ${expired}`)],
+        },
+        [day.ref],
+        {
+          beforeMs: nowMs,
+          fromDay: () => undefined,
+          retentionMs,
+          archiveAfterMs: 0,
+          partBytes: PART_BYTES,
+          purgeAgeMs: undefined,
+          hasTime: () => true,
+          mustStop: () => false,
+          onFailure: (_, __, error) => {
+            throw error;
+          },
+        },
+      );
+    // An hour longer than the day's last sample can be read.
+    const endMs = midnight + DAY + retentionMs + HOUR;
+    expect(await run(endMs - 1)).toMatchObject({ expired: 0 });
+    await day.expectWhole();
+    // Warm items that nobody archived go too.
+    await day.post(HOSTS.slice(0, 1), minutes(6, 7));
+    expect(await run(endMs)).toMatchObject({ expired: 1, expiredObjects: 1, archived: 0 });
+    expect(removed).toEqual([`${day.ref.tenantId} ${dayOf(midnight)}`]);
+    expect(await day.objects()).toEqual([]);
+    expect(await tiers.manifest.get(day.ref, dayOf(midnight))).toBeUndefined();
+    expect(await tiers.warm.hasItems(day.ref, dayOf(midnight))).toBe(false);
+    expect(await run(endMs)).toMatchObject({ expired: 0 });
+    await other.expectWhole();
+  }, 60_000);
+});

@@ -1,0 +1,49 @@
+import { FairQueue } from '../../../shared/archive/fair-queue';
+
+/** Runs the queue with work that ends when it is told to. */
+function begin(work: readonly (readonly string[])[], lanes: number) {
+  const running = new Map<string, () => void>();
+  const begun: string[] = [];
+  const drained = new FairQueue(work).drain(lanes, (item) => {
+    begun.push(item);
+    return new Promise((resolve) => running.set(item, resolve));
+  });
+  const settle = () => new Promise((resolve) => setImmediate(resolve));
+  return {
+    begun,
+    drained,
+    async end(item: string) {
+      running.get(item)!();
+      running.delete(item);
+      await settle();
+    },
+  };
+}
+
+describe('a fair queue', () => {
+  test('begins with one piece of each owner', () => {
+    expect(begin([['a1', 'a2', 'a3'], ['b1'], ['c1']], 3).begun).toEqual(['a1', 'b1', 'c1']);
+  });
+
+  test('gives all lanes to an owner that is alone', () => {
+    expect(begin([['a1', 'a2', 'a3']], 2).begun).toEqual(['a1', 'a2']);
+  });
+
+  test('goes on with the others while one owner’s work takes long', async () => {
+    const queue = begin([['a1', 'a2'], ['b1', 'b2', 'b3'], ['c1']], 2);
+    await queue.end('b1');
+    await queue.end('c1');
+    await queue.end('b2');
+    await queue.end('b3');
+    // Only then a second lane for the first one.
+    expect(queue.begun).toEqual(['a1', 'b1', 'c1', 'b2', 'b3', 'a2']);
+  });
+
+  test('does everything once', async () => {
+    const done: number[] = [];
+    await new FairQueue([[1, 2, 3], [], [4]]).drain(8, async (item) => {
+      done.push(item);
+    });
+    expect(done.sort()).toEqual([1, 2, 3, 4]);
+  });
+});

@@ -1,0 +1,28 @@
+import { openSince, partitionsInTurn } from '../../../shared/flush/keep-open-days';
+import { tenantIdOf } from '../../../shared/model/placement';
+
+const NOW = Date.parse('2026-11-21T12:00:00Z');
+
+describe('days whose warm items are kept from expiring', () => {
+  test.each([
+    { name: 'an open day of that time', day: '2026-11-21', changes: 2, isKept: true },
+    { name: 'the day after, of which samples may come early', day: '2026-11-22', changes: 2, isKept: true },
+    { name: 'not a day that nobody wrote to by then', day: '2026-11-23', changes: 2, isKept: false },
+    { name: 'not a day that is archived', day: '2026-11-20', changes: 1, isKept: false },
+    { name: 'a day that was opened again', day: '2025-11-20', changes: 3, isKept: true },
+  ])('$name', ({ day, changes, isKept }) => {
+    const archived = { changes: 1, parts: [], atMs: 0 };
+    expect(openSince([{ day, changes, archived }], NOW)).toHaveLength(isKept ? 1 : 0);
+  });
+
+  test('each partition has one turn a day', () => {
+    const partitions = ['a', 'b', 'c'].flatMap((name) =>
+      Array.from({ length: 100 }, (_, partition) => ({ tenantId: tenantIdOf(name), partition })),
+    );
+    const turns = Array.from({ length: 1440 }, (_, minute) =>
+      partitionsInTurn(partitions, NOW + minute * 60_000),
+    );
+    expect(turns.flat()).toHaveLength(partitions.length);
+    expect(new Set(turns.flat()).size).toBe(partitions.length);
+  });
+});
