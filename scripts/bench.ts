@@ -17,6 +17,7 @@ import { benchPromql } from './bench/promql';
 import { benchQuery } from './bench/query';
 import { benchScale } from './bench/scale';
 import { benchIndex } from './bench/series-index';
+import { benchTenants } from './bench/tenants';
 import { benchUnits } from './bench/units';
 
 interface Benchmark {
@@ -74,6 +75,7 @@ const benchmarks: readonly Benchmark[] = [
     run: benchKudu,
   },
   { name: 'scale', summary: 'CPU, calls and units of a million samples, as series grow', run: benchScale },
+  { name: 'tenants', summary: 'a round of the flusher as idle tenants grow', run: benchTenants },
   {
     name: 'cold-start',
     summary: "size of the functions' bundles, CPU of their initialisation",

@@ -2,10 +2,11 @@ import type { Context } from 'aws-lambda';
 import * as z from 'zod';
 import { flusherDependencies } from '../../shared/compose/flush';
 import { keepOpenDays, partitionsInTurn } from '../../shared/flush/keep-open-days';
-import { type FlushSum, flushPartitions } from '../../shared/flush/partitions';
+import { flushLanes } from '../../shared/flush/lane';
+import { type FlushSum, type FlushTask, flushPartitions, sumFlushes } from '../../shared/flush/partitions';
 import { residencyMs } from '../../shared/flush/residency';
 import { sourceOf } from '../../shared/model/labels';
-import { allPartitions, partitionsOfLane, partitionsOfSource, rotated } from '../../shared/model/partitions';
+import { partitionsOfSource } from '../../shared/model/partitions';
 import { type PartitionRef, sourceIdOf } from '../../shared/model/placement';
 import { parseEvent } from '../../shared/platform/event';
 import { log } from '../../shared/platform/log';
@@ -13,6 +14,7 @@ import { count, withMetrics } from '../../shared/platform/meters';
 
 const dependencies = flusherDependencies();
 const { hot, tenants, recovery, configuredResidencyMs, warmTtlMs } = dependencies;
+const laneOf = flushLanes(dependencies);
 
 /** Time kept for the batches in hand when a slice of work ends. */
 const MARGIN_MS = 60_000;
@@ -36,25 +38,27 @@ export interface FlushResult extends Omit<FlushSum, 'oldestMs' | 'lowestArrivalM
 export const handler = withMetrics('flusher', flush);
 
 async function flush(event: unknown, context: Context): Promise<FlushResult> {
-  const { lane, lanes, drain, host, before = await hot.now() } = parseEvent(eventSchema, event ?? {});
+  const { lane, lanes, drain, host, before: asked } = parseEvent(eventSchema, event ?? {});
+  const nowMs = await hot.now();
+  const before = asked ?? nowMs;
   const fullness = await hot.fullness();
   const residency = residencyMs(configuredResidencyMs, fullness);
+  const round = {
+    dueBeforeMs: drain ? before : before - residency,
+    startAt: Math.random(),
+    hasTime: () => context.getRemainingTimeInMillis() > MARGIN_MS,
+    onFailure: ({ partition }: PartitionRef, error: Error) =>
+      log.error('part of a partition stays due', { partition, error }),
+  };
   // Before the partitions: what is appended while they are looked at arrived no earlier.
   const watermarks = await recovery.watermarks();
-  const partitions =
+  const watermarkMs = watermarks.size === 0 ? 0 : Math.min(...watermarks.values());
+  const { oldestMs, lowestArrivalMs, ...moved } =
     host === undefined
-      ? partitionsOfLane(allPartitions(await tenants.list()), lane, lanes)
-      : await partitionsOfHost(host);
-  const { oldestMs, lowestArrivalMs, ...moved } = await flushPartitions(
-    dependencies,
-    rotated(partitions, Math.random()),
-    drain ? before : before - residency,
-    () => context.getRemainingTimeInMillis() > MARGIN_MS,
-    ({ partition }, error) => log.error('part of a partition stays due', { partition, error }),
-  );
-  const flushedMs = Math.min(...watermarks.values(), lowestArrivalMs);
+      ? await laneOf(lane, lanes).round({ ...round, nowMs, watermarkMs, isAll: drain })
+      : await flushHost(host, round);
   // After a loss a replay begins here. A drain has no lane of its own.
-  if (!drain && flushedMs > 0 && flushedMs < Infinity) await recovery.putFlushed(lane, lanes, flushedMs);
+  if (!drain && lowestArrivalMs > 0) await recovery.putFlushed(lane, lanes, lowestArrivalMs);
   count('flusher', {
     WindowsFlushed: moved.windows,
     SamplesFlushed: moved.samples,
@@ -66,14 +70,15 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
   });
   let kept = 0;
   if (!drain)
-    for (const ref of partitionsInTurn(partitions, Date.now()))
+    for (const ref of partitionsInTurn(laneOf(lane, lanes).partitions(), Date.now()))
       kept += await keepOpenDays(dependencies, ref, warmTtlMs);
   if (kept > 0) log.warn('the archive is behind: warm items were kept from expiring', { items: kept });
   return { ...moved, before };
 }
 
-async function partitionsOfHost(host: { tenant: string; id: string }): Promise<PartitionRef[]> {
+async function flushHost(host: { tenant: string; id: string }, round: FlushTask): Promise<FlushSum> {
   const tenant = await tenants.read(host.tenant);
   if (tenant === undefined) throw new Error(`there is no tenant ${host.tenant}`);
-  return partitionsOfSource(tenant, sourceIdOf(tenant.id, sourceOf.host(host.id)));
+  const partitions = partitionsOfSource(tenant, sourceIdOf(tenant.id, sourceOf.host(host.id)));
+  return sumFlushes(await flushPartitions(dependencies, partitions, round));
 }

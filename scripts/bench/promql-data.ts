@@ -87,7 +87,7 @@ export async function writePromqlData(
     const catalogue = new Catalogue(meta, SETTINGS.retention);
     const manifest = new Manifest(meta);
     const tenants = new Tenants(meta);
-    const losses = new LossWatch({ hot, table: new RecoveryTable(meta), tenants, lanes: 1, now: Date.now });
+    const losses = new LossWatch({ hot, table: new RecoveryTable(meta), lanes: 1, now: Date.now });
     const tenant = await tenants.create('promql', SETTINGS.partitions);
     const { key: apiKey } = await new ApiKeys(meta).create({ tenant: 'promql', rights: ['read'] });
     const toMs = Math.floor(nowMs / 60_000) * 60_000;

@@ -91,7 +91,7 @@ export async function writeQueryData(
     const manifest = new Manifest(meta);
     const directory = new Directory(meta, SETTINGS.retention);
     const tenants = new Tenants(meta);
-    const losses = new LossWatch({ hot, table: new RecoveryTable(meta), tenants, lanes: 1, now: Date.now });
+    const losses = new LossWatch({ hot, table: new RecoveryTable(meta), lanes: 1, now: Date.now });
     const tenant = await tenants.create('reads', SETTINGS.partitions);
     const { key: apiKey } = await new ApiKeys(meta).create({ tenant: 'reads', rights: ['read'] });
     const data = makeAgentData(1440);

@@ -23,7 +23,7 @@ export function flusherDependencies() {
     manifest: new Manifest(meta),
     tenants,
     recovery,
-    losses: new LossWatch({ hot, table: recovery, tenants, lanes, now: Date.now }),
+    losses: new LossWatch({ hot, table: recovery, lanes, now: Date.now }),
     usage: new UsageTable(meta),
     windowMs,
     warmTtlMs: warmTtl,

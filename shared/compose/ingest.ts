@@ -37,7 +37,7 @@ export function ingestDependencies(
     newSeries: new SeriesCounter(catalogue, new UsageTable(meta)),
     manifest: new Manifest(meta),
     quarantine: new S3Quarantine(objectStore(), variable(ENV.bucket)),
-    losses: new LossWatch({ hot, table, tenants, lanes: flusherLanes, now: Date.now }),
+    losses: new LossWatch({ hot, table, lanes: flusherLanes, now: Date.now }),
     deletedTenants: new DeletedTenants(tenants),
     windowMs,
     frameFormat: formatToWrite(FORMATS.frame.writes, frameFormat),

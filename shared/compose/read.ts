@@ -35,7 +35,6 @@ export function readDependencies(times: CallTimes): ReadDependencies & { readonl
     losses: new LossWatch({
       hot,
       table: new RecoveryTable(meta),
-      tenants,
       lanes: flusherLanes,
       now: Date.now,
     }),

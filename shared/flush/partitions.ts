@@ -27,11 +27,11 @@ export interface FlushSum {
   readonly lowestArrivalMs: number;
 }
 
-const FAILED: FlushSum = {
+const NOT_LOOKED_AT: FlushSum = {
   windows: 0,
   samples: 0,
   bytes: 0,
-  failed: 1,
+  failed: 0,
   remaining: 1,
   oldestMs: Infinity,
   lowestArrivalMs: 0,
@@ -53,28 +53,34 @@ export function sumFlushes(flushes: readonly FlushSum[]): FlushSum {
 }
 
 /**
- * Partitions flushed side by side. Most have nothing due and cost four round trips, so the bound is for time; memory is
+ * Partitions flushed side by side. Most have few group-windows due and cost some round trips, so the bound is for time; memory is
  * bounded by {@link WINDOWS_AT_ONCE}, which they share.
  */
 const PARTITIONS_AT_ONCE = 8;
 
+export interface FlushTask {
+  /** See {@link HotTier.lease}. */
+  readonly dueBeforeMs: number;
+  /** Asked before each partition, and before each batch of one. */
+  readonly hasTime: () => boolean;
+  /** Told of each partition, and of each group-window, that could not be moved. */
+  readonly onFailure: (ref: PartitionRef, error: Error) => void;
+}
+
 /**
  * Flushes partitions. One that fails does not keep the others from moving.
  *
- * @param dueBeforeMs see {@link HotTier.lease}
- * @param hasTime asked before each batch of a partition
- * @param onFailure told of each partition, and of each group-window, that could not be moved
+ * @returns a sum for each partition
  */
 export async function flushPartitions(
   dependencies: PartitionsDependencies,
   partitions: readonly PartitionRef[],
-  dueBeforeMs: number,
-  hasTime: () => boolean,
-  onFailure: (ref: PartitionRef, error: Error) => void,
-): Promise<FlushSum> {
+  { dueBeforeMs, hasTime, onFailure }: FlushTask,
+): Promise<FlushSum[]> {
   const { hot, losses, usage, now } = dependencies;
   const limit = limiter(WINDOWS_AT_ONCE);
-  const flushes = await mapLimited(partitions, PARTITIONS_AT_ONCE, async (ref): Promise<FlushSum> => {
+  return mapLimited(partitions, PARTITIONS_AT_ONCE, async (ref): Promise<FlushSum> => {
+    if (!hasTime()) return NOT_LOOKED_AT;
     try {
       await losses.resolve(ref);
       const moved = await flushPartition(dependencies, ref, dueBeforeMs, hasTime, limit);
@@ -95,8 +101,7 @@ export async function flushPartitions(
       };
     } catch (error) {
       onFailure(ref, error as Error);
-      return FAILED;
+      return { ...NOT_LOOKED_AT, failed: 1 };
     }
   });
-  return sumFlushes(flushes);
 }

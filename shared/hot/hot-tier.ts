@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { Redis } from 'ioredis';
+import { Command, type Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import { layoutOfFrame, markedWhole } from '../codec';
 import { CompactMap } from '../model/compact-map';
@@ -7,13 +7,14 @@ import { type Id, idText } from '../model/id';
 import { decodedBytes, decodeLayout, type Layout, type PackedLayout, unpackLayout } from '../model/layout';
 import type { GroupId, PartitionRef } from '../model/placement';
 import type { TimeRange } from '../model/selection';
-import { Batches } from '../platform/concurrency';
+import { Batches, mapLimited } from '../platform/concurrency';
 import { HotKeys, parseWindowMember, windowMember } from '../platform/keys';
 import { APPEND_SCRIPT } from './append-script';
 import type { HotClient } from './connection';
 import { LEASE_SCRIPT } from './lease-script';
 import { INSPECT_SCRIPT, MARK_SCRIPT } from './mark-script';
 import { READ_SCRIPT } from './read-script';
+import { SURVEY_SCRIPT } from './survey-script';
 import { TRIM_SCRIPT } from './trim-script';
 
 /** Frames for one group-window. */
@@ -54,6 +55,22 @@ export interface PartitionState {
   readonly arrivedMs: number | undefined;
   /** Lowest stream arrival time of the partition's frames, ms; undefined when it has none. */
   readonly lowestArrivalMs: number | undefined;
+}
+
+/** What {@link HotTier.survey} tells of a partition whose mark is its primary's. */
+export interface PartitionLook {
+  /** When the oldest group-window in memory was first written, by the store's clock, ms; undefined when there is none. */
+  readonly oldestMs: number | undefined;
+  /** See {@link PartitionState}. */
+  readonly lowestArrivalMs: number | undefined;
+}
+
+/** Which primary serves which partitions, as far as a change of it may cost samples. */
+export interface Topology {
+  /** Changes whenever a primary is wiped, restarted or replaced, and whenever a slot has moved. */
+  readonly text: string;
+  /** True while a slot is on its way to another primary. */
+  readonly isMoving: boolean;
 }
 
 /** Which windows of a partition may have left memory, wholly or in part. */
@@ -139,6 +156,9 @@ const MAX_CALL_GROUPS = 256;
 const MAX_CALL_LAYOUTS = 500;
 /** Keys that one step of a scan looks at. */
 const SCAN_COUNT = 1_000;
+/** Partitions of one survey call, which blocks its node for some 2 ms. */
+const MAX_SURVEYED = 500;
+const SURVEYS_AT_ONCE = 4;
 const MAX_DECODED_BYTES = 64_000_000;
 /** Layouts that an instance remembers to have sent, 32 bytes each. */
 const MAX_SENT_LAYOUTS = 2_000_000;
@@ -151,6 +171,7 @@ interface Scripts {
   leaseDue(keys: number, ...args: (string | number)[]): Promise<string[]>;
   trimMoved(keys: number, ...args: (string | number)[]): Promise<number>;
   markPartition(keys: number, ...args: string[]): Promise<number>;
+  surveyPartitions(keys: number, ...args: (string | number)[]): Promise<string>;
   inspectPartition(keys: number, ...args: string[]): Promise<[number, ...(string | null)[]]>;
   readGroupsBuffer(keys: number, ...args: (string | number | Buffer)[]): Promise<GroupsReply>;
 }
@@ -190,6 +211,7 @@ export class HotTier {
     client.defineCommand('markPartition', { lua: MARK_SCRIPT });
     client.defineCommand('inspectPartition', { lua: INSPECT_SCRIPT });
     client.defineCommand('readGroups', { lua: READ_SCRIPT });
+    client.defineCommand('surveyPartitions', { lua: SURVEY_SCRIPT });
     this.redis = client as HotClient & Scripts;
   }
 
@@ -383,6 +405,60 @@ export class HotTier {
   }
 
   /**
+   * Looks at many partitions, some hundreds a call.
+   *
+   * @param isFlusher whether what leaves is noted in the marks (mark-script.ts): true for flushers alone
+   * @returns for each partition what was seen; undefined where only {@link inspect} can tell: its mark is missing or another
+   *   primary's, its slot moves, or its node did not answer
+   */
+  async survey(refs: readonly PartitionRef[], isFlusher: boolean): Promise<(PartitionLook | undefined)[]> {
+    // A cluster client knows its nodes once one has answered.
+    await this.now();
+    const places = refs.map((ref, index) => ({ index, keys: new HotKeys(ref) }));
+    const calls = [...Map.groupBy(places, ({ keys }) => this.nodeOf(keys.tag)).values()].flatMap((sameNode) =>
+      Array.from({ length: Math.ceil(sameNode.length / MAX_SURVEYED) }, (_, i) =>
+        sameNode.slice(i * MAX_SURVEYED, (i + 1) * MAX_SURVEYED),
+      ),
+    );
+    const looks = new Array<PartitionLook | undefined>(refs.length).fill(undefined);
+    await mapLimited(calls, SURVEYS_AT_ONCE, async (call) => {
+      const tags = call.map(({ keys }) => keys.tag);
+      const found = await this.redis
+        .surveyPartitions(1, call[0]!.keys.mark, isFlusher ? 1 : 0, ...tags)
+        .catch(() => undefined);
+      found?.split(',').forEach((text, i) => {
+        if (text === '?') return;
+        const [oldest, lowest] = text.split(' ');
+        looks[call[i]!.index] = { oldestMs: numberOf(oldest), lowestArrivalMs: numberOf(lowest) };
+      });
+    });
+    return looks;
+  }
+
+  /** The node that serves a hash tag, as far as this client knows; '' without a cluster. */
+  private nodeOf(tag: string): string {
+    if (!('slots' in this.redis)) return '';
+    return this.redis.slots[new Command('EXISTS', [tag]).getSlot()]?.[0] ?? '';
+  }
+
+  /** Reads which primary serves what. A node that does not answer is a part of the answer. */
+  async topology(): Promise<Topology> {
+    const isCluster = 'nodes' in this.redis;
+    const nodes = await mapLimited(await this.primaries(), SURVEYS_AT_ONCE, async (node) => {
+      const [replication, cluster] = await Promise.all([
+        node.info('replication'),
+        isCluster ? (node.cluster('NODES') as Promise<string>) : '',
+      ]).catch(() => ['', '']);
+      const id = /^master_replid:(\w+)/m.exec(replication)?.[1];
+      // `id address myself,master - 0 0 1 connected 0-5460 [93->-id]`
+      const slots = /^\S+ \S+ \S*myself\S*(?: \S+){5}(.*)$/m.exec(cluster)?.[1] ?? '';
+      return `${id}${slots}`;
+    });
+    const text = nodes.sort().join('; ');
+    return { text, isMoving: text.includes('[') };
+  }
+
+  /**
    * Marks a partition as the present primary's, so that appends go on.
    *
    * @param loss id of the loss that was noticed, which is written down elsewhere; '' when there was none
@@ -487,7 +563,7 @@ function frameCost(picks: readonly ColumnPick[]): number {
 }
 
 function numberOf(value: string | null | undefined): number | undefined {
-  return value === null || value === undefined ? undefined : Number(value);
+  return value === null || value === undefined || value === '' ? undefined : Number(value);
 }
 
 /** Cuts an addition into script calls within the bounds, each with the layouts of its own frames. */

@@ -1,4 +1,4 @@
-import { SEE_LEFT } from './mark-script';
+import { NOW, seeLeft } from './mark-script';
 
 /**
  * Leases group-windows that are due. A leased one is skipped until its lease expires.
@@ -13,9 +13,9 @@ import { SEE_LEFT } from './mark-script';
  * The mark notes that a flusher of this release looks at the partition. Runs when memory is full (`allow-oom`), since flushing frees memory.
  */
 export const LEASE_SCRIPT = `#!lua flags=allow-oom
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-${SEE_LEFT}local before, most, token, length = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
+${NOW}
+local seen = redis.call('HMGET', KEYS[3], 'node', 'left', 'leftSeen')
+${seeLeft('KEYS[3]', 'seen')}local before, most, token, length = ARGV[1], tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 local taken, offset = {}, 0
 while #taken < most do
   local members = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', before, 'LIMIT', offset, most)

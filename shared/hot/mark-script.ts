@@ -1,5 +1,5 @@
 /** Lua: the replication id of the primary that runs the script. A promoted replica gets an id of its own. */
-const THIS_NODE = `string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)')`;
+export const THIS_NODE = `string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)')`;
 
 /** Lua: true when the partition's mark is this primary's, which then has everything that was acknowledged. */
 export const MARK_OF_THIS_NODE = `redis.call('HGET', KEYS[1], 'node') == ${THIS_NODE}`;
@@ -9,6 +9,8 @@ export const MARK_OF_THIS_NODE = `redis.call('HGET', KEYS[1], 'node') == ${THIS_
  * which notes nothing, may have taken its place.
  */
 export const LEFT_BELIEVED_MS = 300_000;
+/** A new partition's is believed so much longer, ms: flushers learn of it within eight rounds (flush/known-partitions.ts). */
+const NEW_BELIEVED_MS = 300_000;
 /** A window of samples that exist begins less than this ahead of the clock: post accepts them a day ahead. */
 const AHEAD_MS = 2 * 86_400_000;
 
@@ -30,7 +32,7 @@ export const MARK_SCRIPT = `#!lua flags=allow-oom
 ${NOW}
 redis.call('HSET', KEYS[1], 'node', ${THIS_NODE}, 'loss', ARGV[1])
 if ARGV[1] == '' then
-  redis.call('HSET', KEYS[1], 'left', '0', 'leftSeen', string.format('%d', now))
+  redis.call('HSET', KEYS[1], 'left', '0', 'leftSeen', string.format('%d', now + ${NEW_BELIEVED_MS}))
 else
   redis.call('HDEL', KEYS[1], 'left', 'leftSeen')
 end
@@ -38,16 +40,18 @@ return 1
 `;
 
 /**
- * Lua: notes in the mark `KEYS[3]` that a flusher looks at the partition, which notes what leaves. Needs `now`. If none has
- * looked for a while, what left meanwhile is unknown: any window of samples that exist by now.
+ * Lua: notes in a mark that a flusher looks at the partition, which notes what leaves. If none has looked for a while, what left
+ * meanwhile is unknown: any window of samples that exist by now. Needs `now`.
+ *
+ * @param mark Lua: the mark's key
+ * @param seen Lua: the mark's `node`, `left` and `leftSeen`
  */
-export const SEE_LEFT = `
-local seen = redis.call('HMGET', KEYS[3], 'node', 'left', 'leftSeen')
-if seen[1] then
-  if not seen[2] or now - (tonumber(seen[3]) or 0) > ${LEFT_BELIEVED_MS} then
-    redis.call('HSET', KEYS[3], 'left', string.format('%d', now + ${AHEAD_MS}))
+export const seeLeft = (mark: string, seen: string) => `
+if ${seen}[1] then
+  if not ${seen}[2] or now - (tonumber(${seen}[3]) or 0) > ${LEFT_BELIEVED_MS} then
+    redis.call('HSET', ${mark}, 'left', string.format('%d', now + ${AHEAD_MS}))
   end
-  redis.call('HSET', KEYS[3], 'leftSeen', string.format('%d', now))
+  redis.call('HSET', ${mark}, 'leftSeen', string.format('%d', now))
 end
 `;
 

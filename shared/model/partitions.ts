@@ -20,13 +20,9 @@ export function partitionsOfSource({ id, placement }: PlacedTenant, sourceId: Id
   return [...partitions].map((partition) => ({ tenantId: id, partition }));
 }
 
-/** The partitions of one lane; each belongs to exactly one. */
-export function partitionsOfLane(
-  partitions: readonly PartitionRef[],
-  lane: number,
-  lanes: number,
-): PartitionRef[] {
-  return partitions.filter((_, i) => i % lanes === lane);
+/** The lane that a partition belongs to, whatever others there are. A tenant's partitions take turns. */
+export function laneOf({ tenantId, partition }: PartitionRef, lanes: number): number {
+  return (Buffer.from(tenantId.slice(0, 8), 'base64url').readUInt32BE(0) + partition) % lanes;
 }
 
 /**

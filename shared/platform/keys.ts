@@ -261,6 +261,10 @@ export const metaKeys = {
   knownPartitions: `${RECOVERY}#partitions`,
   knownPartition: ({ tenantId, partition }: PartitionRef): ItemKey =>
     itemKey(metaKeys.knownPartitions, `${tenantId}#${partitionText(partition)}`),
+  parseKnownPartition: (sort: string): PartitionRef => {
+    const [tenantId, partition] = sort.split('#');
+    return { tenantId: tenantId!, partition: Number(partition) };
+  },
 
   /** Every `pk` that holds items of a tenant contains this, but for API keys looked up by their own ids. */
   ofTenant: (tenantId: Id) => `#${tenantId}`,

@@ -1,15 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HotTier, PartitionState } from '../hot/hot-tier';
-import { allPartitions } from '../model/partitions';
 import type { PartitionRef } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
-import type { Tenants } from '../tenancy/tenants';
 import type { RecoveryTable } from './recovery-table';
 
 export interface LossWatchDependencies {
   readonly hot: HotTier;
   readonly table: RecoveryTable;
-  readonly tenants: Tenants;
   /** Flusher lanes, as deployed. */
   readonly lanes: number;
   readonly now: () => number;
@@ -93,17 +90,17 @@ export class LossWatch {
   }
 
   private async notice(noticed: PartitionRef): Promise<string | undefined> {
-    const { hot, table, tenants, lanes, now } = this.dependencies;
+    const { hot, table, lanes, now } = this.dependencies;
     const isOther = ({ tenantId, partition }: PartitionRef) =>
       tenantId !== noticed.tenantId || partition !== noticed.partition;
-    const partitions = [noticed, ...allPartitions(await tenants.list()).filter(isOther)];
-    const isRegistered = await table.registered();
+    const partitions = [noticed, ...(await table.registered()).filter(isOther)];
+    const looks = await hot.survey(partitions, false);
     const lost: { ref: PartitionRef; state: PartitionState }[] = [];
-    await mapLimited(partitions, PARALLEL, async (ref) => {
+    await mapLimited(partitions, PARALLEL, async (ref, i) => {
+      if (looks[i] !== undefined) return;
       // A node that does not answer need not have lost anything; its partitions are inspected when they are used.
       const state = await hot.inspect(ref).catch(() => undefined);
-      if (state === undefined || state.isWhole) return;
-      if (state.loss !== undefined || isRegistered(ref)) lost.push({ ref, state });
+      if (state !== undefined && !state.isWhole) lost.push({ ref, state });
     });
     // Another instance was first.
     if (lost.length === 0) return (await table.loss())?.id;

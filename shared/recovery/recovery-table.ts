@@ -91,15 +91,23 @@ export class RecoveryTable {
     return (await this.get(metaKeys.knownPartition(ref))) !== undefined;
   }
 
-  /** Reads all registered partitions once. @returns a test for membership */
-  async registered(): Promise<(ref: PartitionRef) => boolean> {
-    const known = new Set<string>();
+  /**
+   * Reads the registered partitions.
+   *
+   * @param range of tenant ids in their order as text, half-open; all by default
+   */
+  async registered(range?: { readonly from: string; readonly to: string }): Promise<PartitionRef[]> {
+    const refs: PartitionRef[] = [];
     const items = queryAll(this.table, {
-      KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': { S: metaKeys.knownPartitions } },
+      KeyConditionExpression: `pk = :pk${range === undefined ? '' : ' AND sk BETWEEN :from AND :to'}`,
+      ExpressionAttributeValues: {
+        ':pk': { S: metaKeys.knownPartitions },
+        ...(range === undefined ? {} : { ':from': { S: range.from }, ':to': { S: range.to } }),
+      },
+      ProjectionExpression: 'sk',
     });
-    for await (const item of items) known.add(item.sk!.S!);
-    return (ref) => known.has(metaKeys.knownPartition(ref).sk.S);
+    for await (const item of items) refs.push(metaKeys.parseKnownPartition(item.sk!.S!));
+    return refs;
   }
 
   async loss(): Promise<Loss | undefined> {

@@ -137,6 +137,13 @@ export class Tenants {
     return tenants;
   }
 
+  async isDeleted(id: Id): Promise<boolean> {
+    const { Item } = await this.table.client.send(
+      new GetItemCommand({ TableName: this.table.name, Key: metaKeys.tenant(id), ConsistentRead: true }),
+    );
+    return Item?.deletedAt !== undefined;
+  }
+
   async deleted(): Promise<DeletedTenant[]> {
     const tenants: DeletedTenant[] = [];
     for await (const item of this.items('attribute_exists(deletedAt)')) tenants.push(deletedTenantOf(item));

@@ -188,6 +188,10 @@ describe('a hot tier of three primaries, each with a replica', () => {
     expect(await tiers.hot.fullness()).toBe(0);
     expect(await feed.check()).toMatchObject({ ...whole, read: 5 * HOSTS * METRICS });
     expect(await flushAll()).toBe(HOSTS);
+    const owners = await Promise.all(partitions.map(async (ref) => cluster.ownerOf(await slotOf(ref))));
+    expect(new Set(owners).size).toBe(3);
+    const empty = { oldestMs: undefined, lowestArrivalMs: undefined };
+    expect(await tiers.hot.survey(partitions, true)).toEqual(partitions.map(() => empty));
     for (const ref of partitions) expect((await tiers.hot.due(ref, Infinity)).count).toBe(0);
     expect(await feed.check()).toMatchObject({ ...whole, read: 5 * HOSTS * METRICS });
   }, 60_000);
@@ -196,6 +200,9 @@ describe('a hot tier of three primaries, each with a replica', () => {
     const hot = new HotTier(connectHot(cluster.url), HOUR_MS);
     expect(Math.abs((await hot.now()) - Date.now())).toBeLessThan(60_000);
     expect(await hot.fullness()).toBe(0);
+    const { text, isMoving } = await hot.topology();
+    expect(text).toMatch(/^(\w{40} \d+-\d+(; |$)){3}$/);
+    expect(isMoving).toBe(false);
     await hot.close();
   });
 

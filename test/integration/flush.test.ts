@@ -1,7 +1,7 @@
 import { archiveDay } from '../../shared/archive/execute';
 import { purgeDay } from '../../shared/archive/purge';
 import { flushPartition } from '../../shared/flush/execute';
-import { flushPartitions } from '../../shared/flush/partitions';
+import { flushPartitions, sumFlushes } from '../../shared/flush/partitions';
 import { movedFrames } from '../../shared/hot/hot-tier';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { type Labels, metricOf, sourceOf } from '../../shared/model/labels';
@@ -186,12 +186,12 @@ describe('moving group-windows', () => {
       windowMs: HOUR_MS,
       now: Date.now,
     };
-    const sum = await flushPartitions(
-      dependencies,
-      partitions,
-      await tiers.hot.now(),
-      () => true,
-      ({ partition }) => failures.push(partition),
+    const sum = sumFlushes(
+      await flushPartitions(dependencies, partitions, {
+        dueBeforeMs: await tiers.hot.now(),
+        hasTime: () => true,
+        onFailure: ({ partition }) => failures.push(partition),
+      }),
     );
     expect(failures).toEqual([7]);
     expect(sum).toMatchObject({ windows: 1, samples: 1, failed: 1, remaining: 1, lowestArrivalMs: 0 });
@@ -210,12 +210,12 @@ describe('moving group-windows', () => {
     const { now } = tiers;
     const dependencies = { ...tiers, losses, usage: new UsageTable(tiers.meta), windowMs: HOUR_MS, now };
     const failed: Error[] = [];
-    const sum = await flushPartitions(
-      dependencies,
-      [ref],
-      await tiers.hot.now(),
-      () => true,
-      (_, error) => failed.push(error),
+    const sum = sumFlushes(
+      await flushPartitions(dependencies, [ref], {
+        dueBeforeMs: await tiers.hot.now(),
+        hasTime: () => true,
+        onFailure: (_, error) => failed.push(error),
+      }),
     );
     expect(failed).toEqual([]);
     expect(sum).toMatchObject({ windows: 0, failed: 0, lowestArrivalMs: 0 });

@@ -105,7 +105,11 @@ describe('a tenant whose partitions change from 8 to 64 and to 4, under load', (
     };
     const flush = async () => {
       const flushing = { ...tiers, windowMs: HOUR, usage: new UsageTable(tiers.meta) };
-      await flushPartitions(flushing, await partitions(), await tiers.hot.now(), () => true, failed);
+      await flushPartitions(flushing, await partitions(), {
+        dueBeforeMs: await tiers.hot.now(),
+        hasTime: () => true,
+        onFailure: failed,
+      });
     };
     const archive = async (beforeMs: number) => {
       await archivePartitions({ ...tiers, now: Date.now }, await partitions(), {

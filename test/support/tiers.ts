@@ -145,7 +145,7 @@ export async function startTiers(redisUrl?: string): Promise<Tiers> {
     recovery,
     meta,
     tenants,
-    losses: new LossWatch({ hot, table: recovery, tenants, lanes: 1, now: Date.now }),
+    losses: new LossWatch({ hot, table: recovery, lanes: 1, now: Date.now }),
     imports: new Imports(meta),
     maxSampleAgeMs: DAY_MS,
     now: Date.now,

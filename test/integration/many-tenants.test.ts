@@ -1,0 +1,134 @@
+import { FlushLane } from '../../shared/flush/lane';
+import { ingestBatch } from '../../shared/ingest/ingest';
+import { sourceOf } from '../../shared/model/labels';
+import { type PartitionRef, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
+import { mapLimited } from '../../shared/platform/concurrency';
+import { HotKeys, metaKeys } from '../../shared/platform/keys';
+import { insertItems } from '../../shared/platform/table';
+import { rowsOf } from '../../shared/protocol/mackerel/json';
+import { rowRecords } from '../../shared/stream/row-records';
+import { UsageTable } from '../../shared/tenancy/usage-table';
+import { startTiers, type Tiers } from '../support/tiers';
+
+const HOUR_MS = 3_600_000;
+const TENANTS = 1_500;
+const LAG_MS = 10_000;
+const quarantine = {
+  put: async () => {
+    throw new Error('nothing here is poison');
+  },
+};
+const idle: PartitionRef[] = Array.from({ length: TENANTS }, (_, t) => ({
+  tenantId: tenantIdOf(`idle${t}`),
+  partition: 0,
+}));
+
+describe(`a flusher's lane among ${TENANTS} tenants`, () => {
+  let tiers: Tiers;
+  let lane: FlushLane;
+  let arrivals = 0;
+
+  beforeAll(async () => {
+    tiers = await startTiers();
+    await insertItems(tiers.meta, idle.map(metaKeys.knownPartition));
+    await mapLimited(idle, 64, (ref) => tiers.hot.mark(ref, ''));
+    lane = newLane();
+  }, 60_000);
+
+  afterAll(async () => {
+    await tiers?.stop();
+  }, 30_000);
+
+  const newLane = () =>
+    new FlushLane({ ...tiers, usage: new UsageTable(tiers.meta), windowMs: HOUR_MS }, 0, 1);
+
+  /** Flushes what was first written an hour ago, or `residencyMs` ago. */
+  async function round(residencyMs = HOUR_MS) {
+    const nowMs = await tiers.hot.now();
+    const sum = await lane.round({
+      nowMs,
+      dueBeforeMs: nowMs - residencyMs,
+      watermarkMs: nowMs - LAG_MS,
+      isAll: false,
+      startAt: 0,
+      hasTime: () => true,
+      onFailure: (_, error) => {
+        throw error;
+      },
+    });
+    return { ...sum, nowMs };
+  }
+
+  async function post(tenant: string) {
+    const placed = {
+      id: tenantIdOf(tenant),
+      name: tenant,
+      placement: { epochs: [{ fromDay: '1970-01-01', partitions: 1 }] },
+    };
+    const source = sourceOf.host('h');
+    const at = Math.floor(Date.now() / 60_000) * 60_000;
+    const [record] = rowRecords(placed, [[source, rowsOf(source, new Map([[at, new Map([['m', 1]])]]))]]);
+    const sequenceNumber = String(++arrivals);
+    const { errors } = await ingestBatch({ ...tiers, quarantine, windowMs: HOUR_MS, isReplay: false }, [
+      { data: record!.data, sequenceNumber, arrivalMs: Date.now() - LAG_MS / 2, shardId: 's' },
+    ]);
+    if (errors[0] !== undefined) throw errors[0].cause;
+    expect(await tiers.catalogue.source(placed.id, sourceIdOf(placed.id, source))).toBeDefined();
+  }
+
+  /** Scripts run by the store, and requests to AWS. */
+  async function requests(): Promise<number> {
+    const stats = await tiers.redis.info('commandstats');
+    return Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1] ?? 0) + tiers.calls();
+  }
+
+  test('the first round looks at all, others at a share, and each costs a few requests', async () => {
+    const seen = async (ref: PartitionRef) =>
+      Number(await tiers.redis.hget(new HotKeys(ref).mark, 'leftSeen'));
+    for (let i = 0; i < 4; i++) {
+      const before = await requests();
+      const { nowMs, remaining, failed, lowestArrivalMs } = await round();
+      expect(await requests()).toBeLessThanOrEqual(before + 20);
+      expect({ remaining, failed }).toEqual({ remaining: 0, failed: 0 });
+      expect(lowestArrivalMs).toBeGreaterThanOrEqual(nowMs - 2 * LAG_MS);
+      const looked = (await Promise.all(idle.map(seen))).filter((ms) => ms >= nowMs);
+      expect(looked).toHaveLength(i === 0 ? TENANTS : 1_000);
+    }
+  });
+
+  test('a partition that is new since the list was read is flushed once it is due, and bounds the watermark before', async () => {
+    await post('new');
+    const partition = { tenantId: tenantIdOf('new'), partition: 0 };
+    const { lowestArrivalMs: arrivedMs = 0 } = await tiers.hot.inspect(partition);
+    for (let i = 0; i < 3; i++) expect((await round()).lowestArrivalMs).toBeLessThanOrEqual(arrivedMs);
+    expect((await tiers.hot.due(partition, Number.MAX_SAFE_INTEGER)).count).toBe(1);
+    expect(await round(0)).toMatchObject({ windows: 1, samples: 1, remaining: 0 });
+  });
+
+  test('nothing is flushed for a deleted tenant', async () => {
+    const tenant = await tiers.tenants.create('leaving', 1);
+    await post('leaving');
+    await tiers.tenants.markDeleted(tenant.name);
+    lane = newLane();
+    expect(await round(0)).toMatchObject({ windows: 0, remaining: 0 });
+    await tiers.recovery.unregister({ tenantId: tenant.id, partition: 0 });
+  });
+
+  test('the first round after a failover notices every partition that lost its primary', async () => {
+    await round();
+    // As after a failover, its replication id is new.
+    await tiers.redis.call('REPLICAOF', '127.0.0.1', '1');
+    await tiers.redis.call('REPLICAOF', 'NO', 'ONE');
+    await round();
+    expect(await tiers.recovery.loss()).toMatchObject({ isOpen: true, notices: 1 });
+    expect(await tiers.hot.survey(idle, false)).not.toContain(undefined);
+    await tiers.recovery.closeLoss((await tiers.recovery.loss())!);
+  });
+
+  test('three rounds notice that a primary was emptied', async () => {
+    for (let i = 0; i < 2; i++) await round();
+    await tiers.redis.flushall();
+    for (let i = 0; i < 3; i++) await round();
+    expect(await tiers.recovery.loss()).toMatchObject({ isOpen: true });
+  });
+});
