@@ -77,7 +77,7 @@ describe('ops archive', () => {
       for (const [group, chunks] of Map.groupBy(reader.chunks, (chunk) => chunk.group))
         await writer.addGroup(group, await Promise.all(chunks.map((chunk) => reader.load(chunk))));
       await writer.finish(new Map(Object.entries(await reader.warm())));
-      const former = key.replace('/v2/', '/v1/').replace('.parquet', '.htsd');
+      const former = key.replace('/v2/', '/v1/').replace('/date=', '/day=').replace('.parquet', '.htsd');
       const Body = Buffer.concat(bytes);
       const { ETag } = await s3.send(new PutObjectCommand({ Bucket: stack.bucket, Key: former, Body }));
       await s3.send(new DeleteObjectCommand({ Bucket: stack.bucket, Key: key }));
