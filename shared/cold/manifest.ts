@@ -166,7 +166,8 @@ export class Manifest {
           TableName: this.table.name,
           Key: metaKeys.manifest(ref, day),
           UpdateExpression: 'SET archived = :new, unswept = :true',
-          ConditionExpression: previous === undefined ? 'attribute_not_exists(archived)' : 'archived = :old',
+          // An answer that was lost is asked for again: what is there may be this very commit, whose keys no other has.
+          ConditionExpression: `${previous === undefined ? 'attribute_not_exists(archived)' : 'archived = :old'} OR archived = :new`,
           ExpressionAttributeValues: {
             ':new': { S: committed },
             ':true': { BOOL: true },
@@ -247,8 +248,12 @@ export class Manifest {
             attempt: { S: stored },
             expiresAt: { N: String(Math.ceil((nowMs + ATTEMPT_KEPT_MS) / 1000)) },
           },
-          ConditionExpression: previous === undefined ? 'attribute_not_exists(pk)' : 'attempt = :previous',
-          ExpressionAttributeValues: previous === undefined ? undefined : { ':previous': { S: previous } },
+          // As in a commit, what is there may be this very attempt.
+          ConditionExpression: `${previous === undefined ? 'attribute_not_exists(pk)' : 'attempt = :previous'} OR attempt = :stored`,
+          ExpressionAttributeValues: {
+            ':stored': { S: stored },
+            ...(previous === undefined ? {} : { ':previous': { S: previous } }),
+          },
         }),
       ),
     );

@@ -86,10 +86,24 @@ describe('a day that is archived in parts', () => {
         if (failures[0] !== undefined) throw failures[0];
       },
       /** @param groups how many groups it may archive before it must stop */
-      archive(groups = Number.POSITIVE_INFINITY, cold = tiers.cold) {
+      archive(groups = Number.POSITIVE_INFINITY, cold = tiers.cold, manifest = tiers.manifest) {
         let asked = 0;
         const limits = { partBytes: PART_BYTES, mustStop: () => asked++ >= groups };
-        return archiveDay({ ...archiver, cold }, ref, { day }, limits);
+        return archiveDay({ ...archiver, cold, manifest }, ref, { day }, limits);
+      },
+      /** Its first answers to writes are lost, so that the SDK sends each again. */
+      forgetful(): typeof tiers.manifest {
+        const manifest = Object.create(tiers.manifest) as typeof tiers.manifest;
+        return Object.assign(manifest, {
+          async commit(...args: Parameters<typeof manifest.commit>) {
+            await tiers.manifest.commit(...args);
+            return tiers.manifest.commit(...args);
+          },
+          async saveAttempt(...args: Parameters<typeof manifest.saveAttempt>) {
+            await tiers.manifest.saveAttempt(...args);
+            return tiers.manifest.saveAttempt(...args);
+          },
+        });
       },
       /** Its archiver ends as it is about to write the object of this number. */
       killedAt(object: number) {
@@ -197,6 +211,19 @@ describe('a day that is archived in parts', () => {
     expect(await day.purge()).toMatchObject({ remains: false });
     await day.expectWhole();
   }, 60_000);
+
+  test('keeps every object that the manifest names, though answers of the manifest are lost', async () => {
+    const day = pipeline();
+    await day.post(HOSTS, minutes(0, 90));
+    while (!(await day.archive(2, tiers.cold, day.forgetful())));
+    expect((await day.objects()).sort()).toEqual((await day.parts()).map(({ key }) => key).sort());
+    await day.purge();
+    await day.expectWhole();
+    await day.post(HOSTS.slice(0, 1), minutes(90, 100));
+    expect(await day.archive(Number.POSITIVE_INFINITY, tiers.cold, day.forgetful())).toBe(true);
+    expect((await day.objects()).sort()).toEqual((await day.parts()).map(({ key }) => key).sort());
+    await day.expectWhole();
+  });
 
   test('does not expire while nobody archives it, however long: the flusher puts that off', async () => {
     const day = pipeline();
