@@ -7,6 +7,7 @@ import { APPEND_SCRIPT } from '../../shared/hot/append-script';
 import { LEASE_SCRIPT } from '../../shared/hot/lease-script';
 import { INSPECT_SCRIPT, MARK_SCRIPT } from '../../shared/hot/mark-script';
 import { READ_SCRIPT } from '../../shared/hot/read-script';
+import { SURVEY_SCRIPT } from '../../shared/hot/survey-script';
 import { TRIM_SCRIPT } from '../../shared/hot/trim-script';
 import type { Call, Decide, Fault } from './call';
 import { commandWords, valueEnd } from './resp';
@@ -18,6 +19,7 @@ const SCRIPTS = {
   mark: MARK_SCRIPT,
   inspect: INSPECT_SCRIPT,
   read: READ_SCRIPT,
+  survey: SURVEY_SCRIPT,
 };
 const BY_SHA1 = new Map(
   Object.entries(SCRIPTS).map(([name, text]) => [

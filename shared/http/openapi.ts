@@ -8,7 +8,7 @@ type Json = Record<string, unknown>;
 const ERRORS: Record<number, { readonly description: string; readonly isOf: (route: Route) => boolean }> = {
   400: {
     description: 'Malformed: the message names the field and its value.',
-    isOf: ({ body, query }) => body !== undefined || query !== undefined,
+    isOf: ({ body, rawBody, isForm, query }) => (body ?? rawBody ?? isForm ?? query) !== undefined,
   },
   401: { description: 'The key is missing or not valid.', isOf: needsKey },
   403: { description: 'The key lacks the right.', isOf: needsKey },

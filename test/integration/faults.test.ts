@@ -29,10 +29,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
   const start = Math.floor(Date.now() / 1000) - 7 * 3600;
 
   beforeAll(async () => {
-    // The very first run announces the partitions.
-    faults.killSomewhereNew('flusher');
-    // A flusher announces eight at a time: enough that each of its first runs, which are killed, finds new ones.
-    const settings = { window: '10m', resolution: '1s', streamShards: '2', partitions: '48' };
+    const settings = { window: '10m', resolution: '1s', streamShards: '2' };
     stack = await startStack({ port: 0, dataDir: undefined, settings, report: () => {}, faults });
     functions = new Functions(stack.addresses.url);
     redis = new Redis(stack.addresses.redisUrl);
@@ -374,10 +371,9 @@ const CHANGES = [
   'archiver dynamodb DeleteItem warm',
   'archiver dynamodb UpdateItem manifest SET archived',
   'archiver s3 PUT archive',
-  'flusher dynamodb PutItem recovery partitions',
   'flusher dynamodb PutItem warm',
   'flusher dynamodb UpdateItem manifest ADD changes',
   'flusher redis lease',
-  'flusher redis mark',
+  'flusher redis survey',
   'flusher redis trim',
 ];

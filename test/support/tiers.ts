@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
+import { GetObjectCommand, ListObjectsV2Command, NoSuchKey, S3Client } from '@aws-sdk/client-s3';
 import { Redis } from 'ioredis';
 import { localAws, provision } from '../../scripts/local/provision';
 import { freePort, startAws, startHotServer } from '../../scripts/local/servers';
@@ -154,13 +154,20 @@ export async function startTiers(redisUrl?: string): Promise<Tiers> {
     s3,
     bucket,
     objects: async (prefix) => {
-      const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix }));
-      const found = new Map<string, Uint8Array>();
-      for (const { Key } of Contents) {
-        const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: Key! }));
-        found.set(Key!, await Body!.transformToByteArray());
+      for (;;) {
+        const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix }));
+        const found = new Map<string, Uint8Array>();
+        try {
+          for (const { Key } of Contents) {
+            const { Body } = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: Key! }));
+            found.set(Key!, await Body!.transformToByteArray());
+          }
+          return found;
+        } catch (error) {
+          // It was replaced after it was listed: its successor is there.
+          if (!(error instanceof NoSuchKey)) throw error;
+        }
       }
-      return found;
     },
     catalogue,
     newCatalogue: () => new Catalogue(meta, 460 * DAY_MS),
