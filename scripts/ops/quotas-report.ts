@@ -1,5 +1,5 @@
 import { big } from '../../shared/tenancy/cost-line';
-import { samplesOfMonth, withBestNode } from '../../shared/tenancy/demand';
+import { SECONDS_OF_MONTH, samplesOfMonth, withBestNode } from '../../shared/tenancy/demand';
 import { type QuotaLine, quotas } from '../../shared/tenancy/quotas';
 import { type LoadOptions, loadOf, readUnits } from './cost-report';
 import { stageShape } from './stage-shape';
@@ -27,7 +27,7 @@ export function quotasReport(options: LoadOptions & { readonly peak: number }): 
     stage: options.stage,
     series: load.series,
     tenants: load.tenants,
-    samplesPerSecond: samplesOfMonth(load) / (730 * 3600),
+    samplesPerSecond: samplesOfMonth(load) / SECONDS_OF_MONTH,
     cacheNodeType: shape.settings.cacheNodeType,
     lines: quotas(measured, load, shape, options.peak),
   };

@@ -41,7 +41,7 @@ const LIMIT = {
   flusherLanes: 32,
 } as const;
 
-/** Days are archived in the hours after {@link Settings.archiveAfter}; objects are put within this time. */
+/** Time within which the objects of a UTC day are planned to be put. */
 const ARCHIVE_SECONDS = 3600;
 
 /**

@@ -1,31 +1,6 @@
-import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
 import { SignatureV4 } from '@smithy/signature-v4';
 import { iamToken } from '../../../shared/hot/iam-token';
-
-/** The SDK's own signer, as an oracle, needs a hash in its form. */
-class Sha256 {
-  private hash: Hash | Hmac;
-
-  constructor(private readonly secret?: Parameters<typeof createHmac>[1]) {
-    this.hash = this.start();
-  }
-
-  private start() {
-    return this.secret === undefined ? createHash('sha256') : createHmac('sha256', this.secret);
-  }
-
-  reset() {
-    this.hash = this.start();
-  }
-
-  update(data: string | Uint8Array) {
-    this.hash.update(data);
-  }
-
-  async digest() {
-    return new Uint8Array(this.hash.digest());
-  }
-}
+import { Sha256 } from '../../support/sha256';
 
 describe('the IAM token of the hot tier', () => {
   test.each([

@@ -1,4 +1,4 @@
-import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import {
@@ -11,26 +11,7 @@ import { SignatureV4 } from '@smithy/signature-v4';
 import fc from 'fast-check';
 import { callDirectly } from '../../../shared/platform/direct-call';
 import { hmacSha256, makeSigner } from '../../../shared/platform/signature';
-
-/** The credentials that the SDK signs with. */
-class Sha256 {
-  private readonly digester: Hash | Hmac;
-
-  constructor(secret?: string | ArrayBuffer | ArrayBufferView) {
-    this.digester =
-      secret === undefined ? createHash('sha256') : createHmac('sha256', secret as string | Uint8Array);
-  }
-
-  update(bytes: Uint8Array): void {
-    this.digester.update(bytes);
-  }
-
-  async digest(): Promise<Uint8Array> {
-    return this.digester.digest();
-  }
-
-  reset(): void {}
-}
+import { Sha256 } from '../../support/sha256';
 
 interface Seen {
   readonly target: string;

@@ -1,4 +1,3 @@
-import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import {
@@ -11,26 +10,7 @@ import {
 import { SignatureV4 } from '@smithy/signature-v4';
 import { getDirectly } from '../../../shared/platform/direct-object';
 import { takeUnits } from '../../../shared/platform/units';
-
-/** What the SDK's signer hashes with. */
-class Sha256 {
-  private readonly digester: Hash | Hmac;
-
-  constructor(secret?: string | ArrayBuffer | ArrayBufferView) {
-    this.digester =
-      secret === undefined ? createHash('sha256') : createHmac('sha256', secret as string | Uint8Array);
-  }
-
-  update(bytes: Uint8Array): void {
-    this.digester.update(bytes);
-  }
-
-  async digest(): Promise<Uint8Array> {
-    return this.digester.digest();
-  }
-
-  reset(): void {}
-}
+import { Sha256 } from '../../support/sha256';
 
 describe('a client that gets objects directly', () => {
   const credentials = { accessKeyId: 'id', secretAccessKey: 'secret', sessionToken: 'token' };
