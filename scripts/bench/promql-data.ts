@@ -16,6 +16,7 @@ import {
   partitionOf,
   sourceIdOf,
 } from '../../shared/model/placement';
+import { mapLimited } from '../../shared/platform/concurrency';
 import { HotKeys } from '../../shared/platform/keys';
 import { ENV } from '../../shared/platform/names';
 import { parseSettings } from '../../shared/platform/settings';
@@ -40,6 +41,8 @@ const HOUR_MS = 3_600_000;
 const MODES = ['user', 'system', 'idle', 'iowait'];
 /** Series `y_total` of each source, beside one `x_total`. */
 const CORES = 10;
+/** Sources written at a time. */
+const PARALLEL = 16;
 const SETTINGS = parseSettings({});
 /** As Kinesis numbers records. */
 const FIRST_SEQUENCE = 49590338271490256608559692538361571095921575989136588898n;
@@ -93,31 +96,36 @@ export async function writePromqlData(
     const toMs = Math.floor(nowMs / 60_000) * 60_000;
     const hotFromMs = Math.floor((toMs - HOUR_MS) / HOUR_MS) * HOUR_MS;
     const warmFromMs = hotFromMs - 2 * HOUR_MS;
-    const places: SourcePlace[] = [];
-    const entries: Parameters<typeof catalogue.index.put>[1][number][] = [];
-    for (let i = 0; i < sources; i++) {
+    const places = Array.from({ length: sources }, (_, i): SourcePlace => {
       const layout = layoutOf(seriesOf(i));
       const sourceId = sourceIdOf(tenant.id, sourceOf.labels(layout.series[0]!));
-      const group = groupIdOf(sourceId, 0, 0);
-      const ref = { tenantId: tenant.id, partition: partitionOf(sourceId, SETTINGS.partitions) };
-      const place = {
-        group,
-        ref,
+      return {
+        group: groupIdOf(sourceId, 0, 0),
+        ref: { tenantId: tenant.id, partition: partitionOf(sourceId, SETTINGS.partitions) },
         layout,
         steps: Float64Array.from(layout.series, (_, column) => 1 + ((i * 31 + column * 7) % 97)),
       };
-      places.push(place);
-      const { packed } = packLayout(layout.bytes);
-      await catalogue.put(tenant.id, { group, id: layout.id, packed, firstMs: warmFromMs }, SETTINGS.window);
-      entries.push({
-        group,
-        id: layout.id,
-        packed,
-        days: [dayOf(warmFromMs), dayOf(toMs)],
-      });
+    });
+    const known = places.map(({ group, layout }) => ({
+      group,
+      id: layout.id,
+      packed: packLayout(layout.bytes).packed,
+      firstMs: warmFromMs,
+    }));
+    await catalogue.putAll(tenant.id, known, SETTINGS.window);
+    const days = [...new Set([warmFromMs, hotFromMs - HOUR_MS, toMs].map(dayOf))];
+    await catalogue.index.put(
+      tenant.id,
+      known.map(({ group, id, packed }) => ({ group, id, packed, days })),
+    );
+    for (const { ref } of new Map(places.map((place) => [place.ref.partition, place])).values()) {
       await losses.resolve(ref);
+      for (const day of days) await manifest.announce(ref, day);
       // As the flushers that moved the earlier windows would have noted; else memory alone would answer.
       await client.hset(new HotKeys(ref).mark, 'left', hotFromMs);
+    }
+    await mapLimited(places, PARALLEL, async (place) => {
+      const { group, ref, layout } = place;
       for (let at = hotFromMs; at < toMs; at += HOUR_MS)
         await hot.append(ref, {
           arrivalMs: at,
@@ -131,13 +139,11 @@ export async function writePromqlData(
           ],
         });
       for (let at = warmFromMs; at < hotFromMs; at += HOUR_MS) {
-        await manifest.announce(ref, dayOf(at));
         const chunk = encodeChunk(gather(layout, [layout], framesOf(place, at, at + HOUR_MS)));
         const item = { group, windowStart: at, layer: 0, startMs: at, chunk, revision: revisionOf(chunk) };
         await warm.put(ref, dayOf(at), item, undefined);
       }
-    }
-    await catalogue.index.put(tenant.id, entries);
+    });
     return {
       apiKey,
       ranges: {

@@ -24,8 +24,8 @@ export interface SourceCatalogue {
   readonly splits: ReadonlyMap<Id, readonly number[]>;
   /** Whether a series of the layouts is the source's; absent: all are. A pool's layouts have series of other sources. */
   readonly isOwn?: (labels: Labels) => boolean;
-  /** The longest window its samples were written with, ms: how far before a sample its window may begin. */
-  readonly longestWindowMs: number;
+  /** Every length of the windows that its samples were written with, ms, ascending. A window begins at a multiple of its length. */
+  readonly windowLengthsMs: readonly number[];
   /** No sample bears an earlier time, ms; Infinity when it has never posted. */
   readonly firstMs: number;
   readonly deletions: readonly VersionedDeletion[];
@@ -314,7 +314,7 @@ export class Catalogue {
       layouts: new Map([...own.layouts, ...shared.layouts]),
       splits: new Map([...own.splits, ...shared.splits]),
       isOwn: (labels) => sourceIdOf(tenantId, sourceOf.labels(labels)) === sourceId,
-      longestWindowMs: Math.max(own.longestWindowMs, shared.longestWindowMs),
+      windowLengthsMs: lengthsOf([...own.windowLengthsMs, ...shared.windowLengthsMs]),
       firstMs: Math.min(own.firstMs, shared.firstMs),
       deletions: own.deletions,
     };
@@ -328,7 +328,7 @@ export class Catalogue {
     let pool: Id | undefined;
     const layouts = new Map<GroupId, Layout[]>();
     const deletions: VersionedDeletion[] = [];
-    let longestWindowMs = 0;
+    const lengths: number[] = [];
     let firstMs = Infinity;
     const items = queryAll(this.table, {
       KeyConditionExpression: 'pk = :pk',
@@ -350,11 +350,17 @@ export class Catalogue {
       const known = layouts.get(group);
       if (known === undefined) layouts.set(group, [layout]);
       else known.push(layout);
-      for (const windowMs of item.windows?.NS ?? [])
-        longestWindowMs = Math.max(longestWindowMs, Number(windowMs));
+      lengths.push(...(item.windows?.NS ?? []).map(Number));
       firstMs = Math.min(firstMs, Number(item.firstMs?.N ?? Number.MIN_SAFE_INTEGER));
     }
-    return { layouts, splits: splitsOf(layouts.keys()), longestWindowMs, firstMs, deletions, pool };
+    return {
+      layouts,
+      splits: splitsOf(layouts.keys()),
+      windowLengthsMs: lengthsOf(lengths),
+      firstMs,
+      deletions,
+      pool,
+    };
   }
 
   /**
@@ -467,6 +473,10 @@ export class Catalogue {
     this.decoded.set(layoutId, layout);
     return layout;
   }
+}
+
+function lengthsOf(lengthsMs: readonly number[]): number[] {
+  return [...new Set(lengthsMs)].sort((a, b) => a - b);
 }
 
 function splitsOf(groups: Iterable<GroupId>): Map<Id, number[]> {

@@ -1,5 +1,5 @@
 import { DAY_MS } from '../model/duration';
-import { type Day, daysIn } from '../model/placement';
+import { type Day, daysIn, windowStartMs } from '../model/placement';
 import type { TimeRange } from '../model/selection';
 
 /** A day of a range, for the tiers beyond memory. */
@@ -25,15 +25,16 @@ export function clampRange(range: TimeRange, nowMs: number, retentionMs: number)
 /**
  * The days of a range.
  *
- * @param longestWindowMs a window may begin this long before a sample in it; windows never span days
+ * @param windowLengthsMs of the windows that may hold samples of the range; windows never span days
  */
-export function planDays({ fromMs, toMs }: TimeRange, longestWindowMs: number): DayPlan[] {
+export function planDays({ fromMs, toMs }: TimeRange, windowLengthsMs: readonly number[]): DayPlan[] {
   if (fromMs >= toMs) return [];
+  const firstMs = Math.min(fromMs, ...windowLengthsMs.map((lengthMs) => windowStartMs(fromMs, lengthMs)));
   return daysIn(fromMs, toMs).map((day) => {
     const startMs = Date.parse(`${day}T00:00:00Z`);
     return {
       day,
-      windowsFromMs: Math.max(startMs, fromMs - longestWindowMs + 1),
+      windowsFromMs: Math.max(startMs, firstMs),
       windowsToMs: Math.min(startMs + DAY_MS, toMs),
     };
   });

@@ -235,8 +235,8 @@ function contextOf(
     deletions: known.deletions,
     wholeRange: whole,
     steps,
-    longestWindowMs: known.longestWindowMs,
-    days: planDays(range, known.longestWindowMs),
+    longestWindowMs: known.windowLengthsMs.at(-1) ?? 0,
+    days: planDays(range, known.windowLengthsMs),
     beyondMemory,
   };
 }

@@ -113,7 +113,7 @@ export class SourceMemo {
 
 /** Whether reads of both look in the same places for the same series. Layouts are immutable, and named by their content. */
 function isSame(a: SourceCatalogue, b: SourceCatalogue): boolean {
-  if (a.firstMs !== b.firstMs || a.longestWindowMs !== b.longestWindowMs) return false;
+  if (a.firstMs !== b.firstMs || String(a.windowLengthsMs) !== String(b.windowLengthsMs)) return false;
   if (a.layouts.size !== b.layouts.size) return false;
   for (const [group, layouts] of a.layouts) {
     const others = b.layouts.get(group);

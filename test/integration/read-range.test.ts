@@ -376,7 +376,7 @@ describe('layouts that are put together', () => {
     const again = await tiers.newCatalogue().putAll(tenant.id, layouts(names, 3_000), 2_000);
     expect(again).toEqual([...new Array(40).fill(became(false)), ...new Array(20).fill(became(true))]);
     const known = await tiers.newCatalogue().source(tenant.id, sourceId);
-    expect(known).toMatchObject({ firstMs: 3_000, longestWindowMs: 2_000 });
+    expect(known).toMatchObject({ firstMs: 3_000, windowLengthsMs: [1_000, 2_000] });
     expect([...known.layouts.values()].flat()).toHaveLength(60);
   });
 });

@@ -12,7 +12,7 @@ const ref = { tenantId: 'tenant', partition: 0 };
 const partitionOn = () => ref;
 
 describe('the days that may lie beyond memory', () => {
-  const days = planDays({ fromMs: START + 22 * HOUR, toMs: START + 26 * HOUR }, HOUR);
+  const days = planDays({ fromMs: START + 22 * HOUR, toMs: START + 26 * HOUR }, [HOUR]);
   test.each([
     { left: 'nothing', beforeMs: 0, starts: [], expected: [] },
     { left: 'an earlier window', beforeMs: 0, starts: [START + 21 * HOUR], expected: [] },
@@ -49,7 +49,7 @@ describe('the tiers beyond memory', () => {
     archived: { changes: 1, parts: [{ key: 'k', etag: 'e', bytes: 1, samples: 1, firstGroup: '' }], atMs: 0 },
   };
   const REOPENED = { ...ARCHIVED, changes: 2 };
-  const dayPlans = (count: number) => planDays({ fromMs: START, toMs: START + count * DAY_MS }, HOUR);
+  const dayPlans = (count: number) => planDays({ fromMs: START, toMs: START + count * DAY_MS }, [HOUR]);
   const short = (day: Day) => Number(day.slice(-2));
 
   /** Tiers that log what they are asked; `|` ends a round. */

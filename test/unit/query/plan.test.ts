@@ -9,21 +9,38 @@ const DAY = 24 * HOUR;
 describe('the plan of a read', () => {
   test.each([
     {
-      name: 'an hour within a day: the window before it too, since it may reach in',
+      name: 'an hour within a day: its window alone',
       range: { fromMs: 10 * HOUR, toMs: 11 * HOUR },
-      days: [['1970-01-01', 9 * HOUR + 1, 11 * HOUR]],
+      days: [['1970-01-01', 10 * HOUR, 11 * HOUR]],
+    },
+    {
+      name: 'from within a window: the whole of it',
+      range: { fromMs: 11 * HOUR - 1, toMs: 11 * HOUR },
+      days: [['1970-01-01', 10 * HOUR, 11 * HOUR]],
+    },
+    {
+      name: 'of windows of two lengths: whichever reaches furthest back',
+      range: { fromMs: 5 * HOUR, toMs: 6 * HOUR },
+      lengths: [3 * HOUR, 4 * HOUR],
+      days: [['1970-01-01', 3 * HOUR, 6 * HOUR]],
+    },
+    {
+      name: 'of unknown windows: what begins in the range',
+      range: { fromMs: 5 * HOUR, toMs: 6 * HOUR },
+      lengths: [],
+      days: [['1970-01-01', 5 * HOUR, 6 * HOUR]],
     },
     {
       name: 'across midnight: windows never span days',
       range: { fromMs: DAY - 10 * MINUTE, toMs: DAY + 10 * MINUTE },
       days: [
-        ['1970-01-01', DAY - HOUR - 10 * MINUTE + 1, DAY],
+        ['1970-01-01', DAY - HOUR, DAY],
         ['1970-01-02', DAY, DAY + 10 * MINUTE],
       ],
     },
     { name: 'an empty range: nothing to read', range: { fromMs: DAY, toMs: DAY }, days: [] },
-  ])('$name', ({ range, days }) => {
-    expect(planDays(range, HOUR).map((d) => [d.day, d.windowsFromMs, d.windowsToMs])).toEqual(days);
+  ])('$name', ({ range, lengths = [HOUR], days }) => {
+    expect(planDays(range, lengths).map((d) => [d.day, d.windowsFromMs, d.windowsToMs])).toEqual(days);
   });
 
   test.each([
