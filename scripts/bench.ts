@@ -17,6 +17,7 @@ import { benchPromql } from './bench/promql';
 import { benchQuery } from './bench/query';
 import { benchScale } from './bench/scale';
 import { benchIndex } from './bench/series-index';
+import { benchSpread } from './bench/spread';
 import { benchTenants } from './bench/tenants';
 import { benchUnits } from './bench/units';
 
@@ -75,6 +76,7 @@ const benchmarks: readonly Benchmark[] = [
     run: benchKudu,
   },
   { name: 'scale', summary: 'CPU, calls and units of a million samples, as series grow', run: benchScale },
+  { name: 'spread', summary: 'how even flushes are, and their memory; simulated', run: benchSpread },
   { name: 'tenants', summary: 'a round of the flusher as idle tenants grow', run: benchTenants },
   {
     name: 'cold-start',

@@ -4,7 +4,7 @@ import { flusherDependencies } from '../../shared/compose/flush';
 import { keepOpenDays, partitionsInTurn } from '../../shared/flush/keep-open-days';
 import { flushLanes } from '../../shared/flush/lane';
 import { type FlushSum, type FlushTask, flushPartitions, sumFlushes } from '../../shared/flush/partitions';
-import { residencyMs } from '../../shared/flush/residency';
+import { residencyOf } from '../../shared/flush/residency';
 import { sourceOf } from '../../shared/model/labels';
 import { partitionsOfSource } from '../../shared/model/partitions';
 import { type PartitionRef, sourceIdOf } from '../../shared/model/placement';
@@ -13,7 +13,7 @@ import { log } from '../../shared/platform/log';
 import { count, withMetrics } from '../../shared/platform/meters';
 
 const dependencies = flusherDependencies();
-const { hot, tenants, recovery, configuredResidencyMs, warmTtlMs } = dependencies;
+const { hot, tenants, recovery, stage, warmTtlMs } = dependencies;
 const laneOf = flushLanes(dependencies);
 
 /** Time kept for the batches in hand when a slice of work ends. */
@@ -42,9 +42,10 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
   const nowMs = await hot.now();
   const before = asked ?? nowMs;
   const fullness = await hot.fullness();
-  const residency = residencyMs(configuredResidencyMs, fullness);
+  const { leastMs, spreadMs } = residencyOf(stage, fullness);
   const round = {
-    dueBeforeMs: drain ? before : before - residency,
+    dueBeforeMs: drain ? before : before - leastMs,
+    spreadMs: drain ? 0 : spreadMs,
     startAt: Math.random(),
     hasTime: () => context.getRemainingTimeInMillis() > MARGIN_MS,
     onFailure: ({ partition }: PartitionRef, error: Error) =>
@@ -65,7 +66,7 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
     ChunkBytesWritten: moved.bytes,
     WindowsFailed: moved.failed,
     HotMemoryPercent: Math.round(fullness * 100),
-    ResidencySeconds: Math.round(residency / 1000),
+    ResidencySeconds: Math.round((leastMs + spreadMs) / 1000),
     OldestUnflushedSeconds: oldestMs === Infinity ? 0 : Math.max(0, Math.round((before - oldestMs) / 1000)),
   });
   let kept = 0;

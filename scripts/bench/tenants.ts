@@ -136,6 +136,7 @@ async function measure(stores: Stores, tenantCount: number, each: number, rounds
     const { remaining, failed } = await lane.round({
       nowMs,
       dueBeforeMs: nowMs - HOUR_MS,
+      spreadMs: 0,
       watermarkMs: nowMs,
       isAll: false,
       startAt: 0,

@@ -11,7 +11,8 @@ import { metaTable, warmTable } from './tables';
 
 /** The adapters of the flusher, from its environment. */
 export function flusherDependencies() {
-  const { window: windowMs, flushDelay: flushDelayMs, retention, warmTtl, flusherLanes: lanes } = settings();
+  const stage = settings();
+  const { retention, warmTtl, flusherLanes: lanes } = stage;
   const meta = metaTable();
   const hot = hotTier();
   const tenants = new Tenants(meta);
@@ -25,10 +26,9 @@ export function flusherDependencies() {
     recovery,
     losses: new LossWatch({ hot, table: recovery, lanes, now: Date.now }),
     usage: new UsageTable(meta),
-    windowMs,
+    windowMs: stage.window,
     warmTtlMs: warmTtl,
-    /** How long a group-window stays in memory unless memory fills. */
-    configuredResidencyMs: windowMs + flushDelayMs,
+    stage,
     now: Date.now,
   };
 }

@@ -48,6 +48,7 @@ const MAX_CONFLICTS = 10;
  * @param beforeMs see {@link HotTier.lease}
  * @param hasTime asked before each batch
  * @param limit shared by partitions that are flushed side by side
+ * @param spreadMs see {@link HotTier.lease}
  */
 export async function flushPartition(
   dependencies: FlushDependencies,
@@ -55,6 +56,7 @@ export async function flushPartition(
   beforeMs: number,
   hasTime: () => boolean,
   limit: Limiter = limiter(WINDOWS_AT_ONCE),
+  spreadMs = 0,
 ): Promise<FlushCount> {
   const { hot, manifest } = dependencies;
   let windows = 0;
@@ -62,7 +64,7 @@ export async function flushPartition(
   let bytes = 0;
   const failures: Error[] = [];
   while (hasTime()) {
-    const leases = await hot.lease(ref, beforeMs, BATCH, LEASE_MS);
+    const leases = await hot.lease(ref, beforeMs, BATCH, LEASE_MS, spreadMs);
     if (leases.length === 0) break;
     const days = announcedDays(leases);
     const announce = () => mapLimited(days, PARALLEL, (day) => manifest.announce(ref, day));

@@ -21,7 +21,7 @@ interface Known {
   look: Look | undefined;
 }
 
-interface Look extends PartitionLook {
+interface Look extends Omit<PartitionLook, 'dueMs'> {
   /** A time before the look, by the store's clock, ms. */
   readonly atMs: number;
   /** Whatever was appended after the look arrived in the stream no earlier, ms. */

@@ -65,7 +65,7 @@ export class FlushLane {
    */
   async round({ nowMs, watermarkMs, isAll, startAt, ...task }: Round): Promise<FlushSum> {
     const { hot } = this.dependencies;
-    const { dueBeforeMs } = task;
+    const { dueBeforeMs, spreadMs } = task;
     const { known } = this;
     const [topology, replay] = await Promise.all([hot.topology(), this.dependencies.recovery.replay()]);
     // What is remembered is no longer true where a primary was wiped or replaced, or old arrivals were appended again.
@@ -76,11 +76,11 @@ export class FlushLane {
     const due: PartitionRef[] = [];
     /** Looks at partitions, adds those that have something due. @returns those that only a call each can tell of */
     const look = async (refs: readonly PartitionRef[]) => {
-      const looks = await hot.survey(refs, true);
+      const looks = await hot.survey(refs, true, spreadMs);
       return refs.filter((ref, i) => {
         const seen = looks[i];
         known.saw(ref, seen && { ...seen, atMs: nowMs, watermarkMs });
-        if (seen?.oldestMs !== undefined && seen.oldestMs <= dueBeforeMs) due.push(ref);
+        if (seen?.dueMs !== undefined && seen.dueMs <= dueBeforeMs) due.push(ref);
         return seen === undefined;
       });
     };

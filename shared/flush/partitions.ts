@@ -19,7 +19,7 @@ export interface FlushSum {
   readonly bytes: number;
   /** Group-windows, or whole partitions, that could not be moved now. */
   readonly failed: number;
-  /** Group-windows that are still due; a partition that failed counts as one. */
+  /** Group-windows that are due whatever their group's delay; a partition that failed counts as one. */
   readonly remaining: number;
   /** When the oldest group-window in memory was first written, by the store's clock, ms; Infinity when none is left. */
   readonly oldestMs: number;
@@ -61,6 +61,8 @@ const PARTITIONS_AT_ONCE = 8;
 export interface FlushTask {
   /** See {@link HotTier.lease}. */
   readonly dueBeforeMs: number;
+  /** See {@link HotTier.lease}; 0 when nothing waits for its group's delay. */
+  readonly spreadMs: number;
   /** Asked before each partition, and before each batch of one. */
   readonly hasTime: () => boolean;
   /** Told of each partition, and of each group-window, that could not be moved. */
@@ -75,7 +77,7 @@ export interface FlushTask {
 export async function flushPartitions(
   dependencies: PartitionsDependencies,
   partitions: readonly PartitionRef[],
-  { dueBeforeMs, hasTime, onFailure }: FlushTask,
+  { dueBeforeMs, spreadMs, hasTime, onFailure }: FlushTask,
 ): Promise<FlushSum[]> {
   const { hot, losses, usage, now } = dependencies;
   const limit = limiter(WINDOWS_AT_ONCE);
@@ -83,13 +85,13 @@ export async function flushPartitions(
     if (!hasTime()) return NOT_LOOKED_AT;
     try {
       await losses.resolve(ref);
-      const moved = await flushPartition(dependencies, ref, dueBeforeMs, hasTime, limit);
+      const moved = await flushPartition(dependencies, ref, dueBeforeMs, hasTime, limit, spreadMs);
       for (const error of moved.failures) onFailure(ref, error);
       await usage.add(ref.tenantId, dayOf(now()), {
         warmBytesWritten: moved.bytes,
         warmItemsWritten: moved.windows,
       });
-      const left = await hot.due(ref, dueBeforeMs);
+      const left = await hot.due(ref, dueBeforeMs - spreadMs);
       const { isWhole, lowestArrivalMs = Infinity } = await hot.inspect(ref);
       return {
         ...moved,

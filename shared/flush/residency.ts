@@ -1,15 +1,28 @@
+import { leastFlushDelayMs, type Settings } from '../platform/settings';
+
 /** From here on windows leave memory earlier. */
 const HIGH_MARK = 0.7;
 /** From here on at once. */
 const FULL_MARK = 0.85;
 
+/** How long group-windows stay in memory after their first write. */
+export interface Residency {
+  /** At least, ms. */
+  readonly leastMs: number;
+  /** The longest delay that a group adds (hot/group-delay.ts), ms. */
+  readonly spreadMs: number;
+}
+
 /**
- * How long a group-window stays in memory: as configured, until memory fills; then less, down to nothing.
+ * Decides how long group-windows stay in memory: as set, until memory fills; then less, down to nothing.
  *
- * @param configuredMs window and flush delay
  * @param fullness of the fullest node's memory, 0 to 1
  */
-export function residencyMs(configuredMs: number, fullness: number): number {
-  const left = (FULL_MARK - fullness) / (FULL_MARK - HIGH_MARK);
-  return configuredMs * Math.min(1, Math.max(0, left));
+export function residencyOf(settings: Pick<Settings, 'window' | 'flushDelay'>, fullness: number): Residency {
+  const left = Math.min(1, Math.max(0, (FULL_MARK - fullness) / (FULL_MARK - HIGH_MARK)));
+  const leastDelayMs = leastFlushDelayMs(settings);
+  return {
+    leastMs: Math.round(left * (settings.window + leastDelayMs)),
+    spreadMs: Math.round(left * (settings.flushDelay - leastDelayMs)),
+  };
 }

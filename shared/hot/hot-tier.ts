@@ -61,6 +61,8 @@ export interface PartitionState {
 export interface PartitionLook {
   /** When the oldest group-window in memory was first written, by the store's clock, ms; undefined when there is none. */
   readonly oldestMs: number | undefined;
+  /** No group-window becomes due earlier: first writes and delays of groups, by the store's clock, ms. */
+  readonly dueMs: number | undefined;
   /** See {@link PartitionState}. */
   readonly lowestArrivalMs: number | undefined;
 }
@@ -268,8 +270,15 @@ export class HotTier {
    *
    * @param beforeMs only those first written by then, by the store's clock ({@link now})
    * @param leaseMs after which another may take them; longer than moving them takes
+   * @param spreadMs the longest delay of a group, by which its windows wait beyond `beforeMs` (group-delay.ts)
    */
-  async lease(ref: PartitionRef, beforeMs: number, most: number, leaseMs: number): Promise<Lease[]> {
+  async lease(
+    ref: PartitionRef,
+    beforeMs: number,
+    most: number,
+    leaseMs: number,
+    spreadMs = 0,
+  ): Promise<Lease[]> {
     const keys = new HotKeys(ref);
     const token = randomBytes(16).toString('base64url');
     const members = await this.redis.leaseDue(
@@ -281,6 +290,7 @@ export class HotTier {
       most,
       token,
       leaseMs,
+      spreadMs,
     );
     return members.map((member) => ({ ...parseWindowMember(member), token }));
   }
@@ -408,10 +418,15 @@ export class HotTier {
    * Looks at many partitions, some hundreds a call.
    *
    * @param isFlusher whether what leaves is noted in the marks (mark-script.ts): true for flushers alone
+   * @param spreadMs the longest delay of a group (group-delay.ts)
    * @returns for each partition what was seen; undefined where only {@link inspect} can tell: its mark is missing or another
    *   primary's, its slot moves, or its node did not answer
    */
-  async survey(refs: readonly PartitionRef[], isFlusher: boolean): Promise<(PartitionLook | undefined)[]> {
+  async survey(
+    refs: readonly PartitionRef[],
+    isFlusher: boolean,
+    spreadMs = 0,
+  ): Promise<(PartitionLook | undefined)[]> {
     // A cluster client knows its nodes once one has answered.
     await this.now();
     const places = refs.map((ref, index) => ({ index, keys: new HotKeys(ref) }));
@@ -424,12 +439,16 @@ export class HotTier {
     await mapLimited(calls, SURVEYS_AT_ONCE, async (call) => {
       const tags = call.map(({ keys }) => keys.tag);
       const found = await this.redis
-        .surveyPartitions(1, call[0]!.keys.mark, isFlusher ? 1 : 0, ...tags)
+        .surveyPartitions(1, call[0]!.keys.mark, isFlusher ? 1 : 0, spreadMs, ...tags)
         .catch(() => undefined);
       found?.split(',').forEach((text, i) => {
         if (text === '?') return;
-        const [oldest, lowest] = text.split(' ');
-        looks[call[i]!.index] = { oldestMs: numberOf(oldest), lowestArrivalMs: numberOf(lowest) };
+        const [oldest, due, lowest] = text.split(' ');
+        looks[call[i]!.index] = {
+          oldestMs: numberOf(oldest),
+          dueMs: numberOf(due),
+          lowestArrivalMs: numberOf(lowest),
+        };
       });
     });
     return looks;

@@ -1,4 +1,8 @@
+import { GROUP_DELAY } from './group-delay';
 import { NOW, seeLeft, THIS_NODE } from './mark-script';
+
+/** Group-windows of a partition whose groups' delays are looked at. */
+const MAX_WINDOWS = 16;
 
 /**
  * Looks at many partitions of one node at once: whether each mark is this primary's, when its oldest group-window was first
@@ -6,9 +10,11 @@ import { NOW, seeLeft, THIS_NODE } from './mark-script';
  *
  * KEYS     the mark of one of the partitions, by which the call finds its node
  * ARGV     1  1 for a flusher, which notes in each mark that it looked (mark-script.ts), else 0
+ *          2  longest delay of a group, ms (group-delay.ts)
  *          then the hash tag of each partition
  * Returns  for each partition, with commas in between: `?` when its mark is not this primary's or lies elsewhere, else
- *          `oldest arrival`, ms, of which each is empty when the partition holds nothing
+ *          `oldest due arrival`, ms: the first write of the oldest group-window, a time before which none is due, that is
+ *          first writes and delays of groups, and the lowest arrival; each empty when the partition holds nothing
  *
  * The keys of other partitions are not declared, since they are of other slots; a key of a slot that another node serves is an
  * error, and of a slot that is on its way elsewhere may seem absent. Runs when memory is full (`allow-oom`), as a lease does.
@@ -16,18 +22,23 @@ import { NOW, seeLeft, THIS_NODE } from './mark-script';
 export const SURVEY_SCRIPT = `#!lua flags=allow-oom,allow-cross-slot-keys
 ${NOW}
 local node = ${THIS_NODE}
+${GROUP_DELAY}
+local spread = tonumber(ARGV[2])
 local found = {}
-for i = 2, #ARGV do
+for i = 3, #ARGV do
   local tag = ARGV[i]
   local mark = tag .. ':mark'
   local seen = redis.pcall('HMGET', mark, 'node', 'left', 'leftSeen')
   if seen.err or seen[1] ~= node then
-    found[i - 1] = '?'
+    found[i - 2] = '?'
   else
     if ARGV[1] == '1' then ${seeLeft('mark', 'seen')} end
-    local oldest = redis.call('ZRANGE', tag .. ':due', '0', '0', 'WITHSCORES')
+    local first = redis.call('ZRANGE', tag .. ':due', '0', '${MAX_WINDOWS - 1}', 'WITHSCORES')
+    -- Windows beyond these were first written later than the last of them.
+    local due = #first == ${2 * MAX_WINDOWS} and tonumber(first[#first]) or math.huge
+    for j = 1, #first, 2 do due = math.min(due, tonumber(first[j + 1]) + groupDelay(first[j], spread)) end
     local lowest = redis.call('ZRANGE', tag .. ':arrived', '0', '0', 'WITHSCORES')
-    found[i - 1] = (oldest[2] or '') .. ' ' .. (lowest[2] or '')
+    found[i - 2] = (first[2] or '') .. ' ' .. (first[2] and string.format('%d', due) or '') .. ' ' .. (lowest[2] or '')
   end
 end
 return table.concat(found, ',')

@@ -190,7 +190,7 @@ describe('a hot tier of three primaries, each with a replica', () => {
     expect(await flushAll()).toBe(HOSTS);
     const owners = await Promise.all(partitions.map(async (ref) => cluster.ownerOf(await slotOf(ref))));
     expect(new Set(owners).size).toBe(3);
-    const empty = { oldestMs: undefined, lowestArrivalMs: undefined };
+    const empty = { oldestMs: undefined, dueMs: undefined, lowestArrivalMs: undefined };
     expect(await tiers.hot.survey(partitions, true)).toEqual(partitions.map(() => empty));
     for (const ref of partitions) expect((await tiers.hot.due(ref, Infinity)).count).toBe(0);
     expect(await feed.check()).toMatchObject({ ...whole, read: 5 * HOSTS * METRICS });

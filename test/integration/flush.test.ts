@@ -189,6 +189,7 @@ describe('moving group-windows', () => {
     const sum = sumFlushes(
       await flushPartitions(dependencies, partitions, {
         dueBeforeMs: await tiers.hot.now(),
+        spreadMs: 0,
         hasTime: () => true,
         onFailure: ({ partition }) => failures.push(partition),
       }),
@@ -213,6 +214,7 @@ describe('moving group-windows', () => {
     const sum = sumFlushes(
       await flushPartitions(dependencies, [ref], {
         dueBeforeMs: await tiers.hot.now(),
+        spreadMs: 0,
         hasTime: () => true,
         onFailure: (_, error) => failed.push(error),
       }),

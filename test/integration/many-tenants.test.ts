@@ -1,9 +1,11 @@
 import { FlushLane } from '../../shared/flush/lane';
+import { groupDelayMs } from '../../shared/hot/group-delay';
 import { ingestBatch } from '../../shared/ingest/ingest';
+import { idOf } from '../../shared/model/id';
 import { sourceOf } from '../../shared/model/labels';
-import { type PartitionRef, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
+import { groupIdOf, type PartitionRef, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import { mapLimited } from '../../shared/platform/concurrency';
-import { HotKeys, metaKeys } from '../../shared/platform/keys';
+import { HotKeys, metaKeys, windowMember } from '../../shared/platform/keys';
 import { insertItems } from '../../shared/platform/table';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
 import { rowRecords } from '../../shared/stream/row-records';
@@ -48,6 +50,7 @@ describe(`a flusher's lane among ${TENANTS} tenants`, () => {
     const sum = await lane.round({
       nowMs,
       dueBeforeMs: nowMs - residencyMs,
+      spreadMs: 0,
       watermarkMs: nowMs - LAG_MS,
       isAll: false,
       startAt: 0,
@@ -103,6 +106,30 @@ describe(`a flusher's lane among ${TENANTS} tenants`, () => {
     for (let i = 0; i < 3; i++) expect((await round()).lowestArrivalMs).toBeLessThanOrEqual(arrivedMs);
     expect((await tiers.hot.due(partition, Number.MAX_SAFE_INTEGER)).count).toBe(1);
     expect(await round(0)).toMatchObject({ windows: 1, samples: 1, remaining: 0 });
+  });
+
+  test('group-windows wait for their groups’ delays, by the scripts as by groupDelayMs', async () => {
+    const ref = { tenantId: tenantIdOf('spread'), partition: 0 };
+    const [spreadMs, beforeMs] = [60_000, 40_000];
+    // More than a page of the script.
+    const windows = Array.from({ length: 1_100 }, (_, i) => ({
+      group: groupIdOf(idOf('group', String(i)), 0, 0),
+      firstMs: 1_000 + i,
+    }));
+    const due = windows.map(({ group, firstMs }) => firstMs + groupDelayMs(group, spreadMs));
+    await tiers.hot.mark(ref, '');
+    await tiers.redis.zadd(
+      new HotKeys(ref).due,
+      ...windows.flatMap(({ group, firstMs }) => [firstMs, windowMember(group, 0)]),
+    );
+    const [look] = await tiers.hot.survey([ref], false, spreadMs);
+    expect(look).toMatchObject({ oldestMs: 1_000, dueMs: Math.min(1_015, ...due.slice(0, 16)) });
+    const leases = await tiers.hot.lease(ref, beforeMs, 2_000, 1, spreadMs);
+    const expected = windows.filter((_, i) => due[i]! <= beforeMs).map(({ group }) => group);
+    expect(leases.map(({ group }) => group)).toEqual(expected);
+    expect(expected.length).toBeGreaterThan(600);
+    expect(await tiers.hot.lease(ref, beforeMs, 2_000, 1)).not.toHaveLength(expected.length);
+    await tiers.redis.del(new HotKeys(ref).due, new HotKeys(ref).mark, new HotKeys(ref).leases);
   });
 
   test('nothing is flushed for a deleted tenant', async () => {
