@@ -1,11 +1,13 @@
 /** `npm run bench -- spread`: how even two hours of flushes are, and what memory that costs; simulated. */
 import { Command } from 'commander';
-import { groupDelayMs } from '../../shared/hot/group-delay';
-import { idOf } from '../../shared/model/id';
-import { groupIdOf } from '../../shared/model/placement';
+import { delayShare } from '../../shared/hot/due-score';
+import { tenantIdOf } from '../../shared/model/placement';
+import { HotKeys } from '../../shared/platform/keys';
+import { parseSettings } from '../../shared/platform/settings';
 
 interface Options {
   readonly series: string;
+  readonly partitions: string;
   readonly json?: boolean;
 }
 
@@ -27,27 +29,37 @@ export interface Spread extends Delays {
 const MINUTE_MS = 60_000;
 const WINDOW_MIN = 60;
 const SERIES_OF_GROUP = 100;
-/** Two hours are measured after as many in which memory fills. */
+/** Two hours are measured after three in which memory fills. */
 const MEASURED_MIN = 120;
+const FILLING_MIN = 3 * WINDOW_MIN;
 
 /**
- * Simulates groups that post every minute: windows of an hour, each flushed in the first minute in which it is due.
+ * Simulates groups that post every minute, each at its own second: windows of an hour, flushed by a round each minute.
  *
  * @param groups each with {@link SERIES_OF_GROUP} series
+ * @param partitions over which groups are divided evenly, one a tenant
  */
-export function simulateSpread(groups: number, { leastMin, spreadMin }: Delays): Spread {
+export function simulateSpread(groups: number, partitions: number, { leastMin, spreadMin }: Delays): Spread {
   const flushedIn = new Array<number>(MEASURED_MIN).fill(0);
   const held = new Array<number>(MEASURED_MIN).fill(0);
-  for (let g = 0; g < groups; g++) {
-    const group = groupIdOf(idOf('simulated group', String(g)), 0, 0);
-    // Its first sample of a window comes within the window's first minute.
-    const delayMin =
-      leastMin + (groupDelayMs(group, spreadMin * MINUTE_MS) + ((g * 7919) % MINUTE_MS)) / MINUTE_MS;
-    for (let start = -3 * WINDOW_MIN; start < MEASURED_MIN; start += WINDOW_MIN) {
-      const flushed = Math.ceil(start + WINDOW_MIN + delayMin);
-      if (flushed >= 0 && flushed < MEASURED_MIN) flushedIn[flushed]! += WINDOW_MIN * SERIES_OF_GROUP;
-      for (let minute = Math.max(0, start); minute < Math.min(flushed, MEASURED_MIN); minute++)
-        held[minute]! += Math.min(WINDOW_MIN, minute - start + 1) * SERIES_OF_GROUP;
+  for (let p = 0; p < partitions; p++) {
+    const { due } = new HotKeys({ tenantId: tenantIdOf(`simulated-${p}`), partition: 0 });
+    const size = Math.floor((groups + p) / partitions);
+    let windows: { startMin: number; dueMs: number }[] = [];
+    for (let minute = -FILLING_MIN; minute < MEASURED_MIN; minute++) {
+      if (minute % WINDOW_MIN === 0)
+        for (let g = 0; g < size; g++) {
+          const firstMs = (minute + g / size) * MINUTE_MS;
+          const delayMs = leastMin * MINUTE_MS + delayShare(due, windows.length) * spreadMin * MINUTE_MS;
+          windows.push({ startMin: minute, dueMs: firstMs + WINDOW_MIN * MINUTE_MS + delayMs });
+        }
+      const staying = windows.filter(({ dueMs }) => dueMs > (minute + 1) * MINUTE_MS);
+      if (minute >= 0) {
+        flushedIn[minute]! += (windows.length - staying.length) * WINDOW_MIN * SERIES_OF_GROUP;
+        for (const { startMin } of windows)
+          held[minute]! += Math.min(WINDOW_MIN, minute - startMin + 1) * SERIES_OF_GROUP;
+      }
+      windows = staying;
     }
   }
   const sum = (values: readonly number[]) => values.reduce((total, each) => total + each, 0);
@@ -63,8 +75,8 @@ export function simulateSpread(groups: number, { leastMin, spreadMin }: Delays):
 
 /** All windows that begin together leave ten minutes after their end, as before delays were spread. */
 export const TOGETHER: Delays = { leastMin: 10, spreadMin: 0 };
-/** The defaults: a minute, and up to 34 more by group. */
-export const BY_GROUP: Delays = { leastMin: 1, spreadMin: 34 };
+/** The defaults. */
+export const SPREAD: Delays = { leastMin: 0, spreadMin: parseSettings({}).flushDelay / MINUTE_MS };
 
 /** @param args what follows `spread` on the command line */
 export async function benchSpread(args: string[]): Promise<void> {
@@ -73,13 +85,19 @@ export async function benchSpread(args: string[]): Promise<void> {
       'Simulates two hours of a sample a minute, in windows of an hour: samples flushed a minute, and memory.',
     )
     .option('--series <n>', 'series, a hundred a group', '1000000')
+    .option('--partitions <n>', 'partitions that hold them', '8')
     .option('--json', 'one object on stdout, as the last line');
   command.parse(args, { from: 'user' });
-  const { series, json } = command.opts<Options>();
+  const { series, partitions, json } = command.opts<Options>();
   const groups = Math.ceil(Number(series) / SERIES_OF_GROUP);
-  const rows = [TOGETHER, BY_GROUP, { leastMin: 1, spreadMin: 17 }, { leastMin: 1, spreadMin: 59 }].map(
-    (delays) => simulateSpread(groups, delays),
-  );
+  const delays = [
+    TOGETHER,
+    SPREAD,
+    { leastMin: 1, spreadMin: 30 },
+    { leastMin: 0, spreadMin: 15 },
+    { leastMin: 0, spreadMin: 59 },
+  ];
+  const rows = delays.map((each) => simulateSpread(groups, Number(partitions), each));
   const [together] = rows as [Spread, ...Spread[]];
   const share = (of: keyof Spread, row: Spread) => `${((100 * row[of]) / together[of] - 100).toFixed(0)} %`;
   console.log(

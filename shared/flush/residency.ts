@@ -1,4 +1,4 @@
-import { leastFlushDelayMs, type Settings } from '../platform/settings';
+import type { Settings } from '../platform/settings';
 
 /** From here on windows leave memory earlier. */
 const HIGH_MARK = 0.7;
@@ -9,7 +9,7 @@ const FULL_MARK = 0.85;
 export interface Residency {
   /** At least, ms. */
   readonly leastMs: number;
-  /** The longest delay that a group adds (hot/group-delay.ts), ms. */
+  /** The longest delay that a group-window adds (hot/due-score.ts), ms. */
   readonly spreadMs: number;
 }
 
@@ -20,9 +20,8 @@ export interface Residency {
  */
 export function residencyOf(settings: Pick<Settings, 'window' | 'flushDelay'>, fullness: number): Residency {
   const left = Math.min(1, Math.max(0, (FULL_MARK - fullness) / (FULL_MARK - HIGH_MARK)));
-  const leastDelayMs = leastFlushDelayMs(settings);
   return {
-    leastMs: Math.round(left * (settings.window + leastDelayMs)),
-    spreadMs: Math.round(left * (settings.flushDelay - leastDelayMs)),
+    leastMs: Math.round(left * settings.window),
+    spreadMs: Math.round(left * settings.flushDelay),
   };
 }

@@ -1,3 +1,4 @@
+import { DELAY_SHARE } from './due-score';
 import { MARK_OF_THIS_NODE } from './mark-script';
 
 /**
@@ -17,8 +18,8 @@ import { MARK_OF_THIS_NODE } from './mark-script';
  *          {i, ...} when the layouts of these 1-based numbers are missing: the caller sends them along
  * Fails    with OOM when memory is full, before anything was written: the script has no flag `allow-oom`
  *
- * A window's first frame enters it in the due index in this same script, by the store's clock: a key without an entry
- * there would never be flushed (DESIGN.md, rule 4). Layouts outlive the frames that need them: each append renews its
+ * A window's first frame enters it in the due index in this same script, by the store's clock (due-score.ts): a key without
+ * an entry there would never be flushed (DESIGN.md, rule 4). Layouts outlive the frames that need them: each append renews its
  * layouts for twice the frames' time, and a trim renews the frames that it leaves.
  */
 export const APPEND_SCRIPT = `#!lua
@@ -41,7 +42,7 @@ if not replays then redis.call('HSET', KEYS[1], 'arrived', arrival) end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local at = 6 + layouts
-for w = 1, windows do
+${DELAY_SHARE}for w = 1, windows do
   local frames, starts = KEYS[layouts + 2 + 2 * w], KEYS[layouts + 3 + 2 * w]
   local member, start, count = ARGV[at], ARGV[at + 1], tonumber(ARGV[at + 2])
   local from, last = at + 3, at + 2 + count
@@ -53,7 +54,8 @@ for w = 1, windows do
   end
   if length == count then
     redis.call('PEXPIRE', frames, ttl)
-    redis.call('ZADD', KEYS[2], now, member)
+    local share = delayShare(KEYS[2], redis.call('ZCARD', KEYS[2]))
+    redis.call('ZADD', KEYS[2], string.format('%.3f', now + share), member)
     redis.call('SADD', starts, start)
     redis.call('PEXPIRE', starts, ttl)
   end

@@ -61,7 +61,7 @@ export interface PartitionState {
 export interface PartitionLook {
   /** When the oldest group-window in memory was first written, by the store's clock, ms; undefined when there is none. */
   readonly oldestMs: number | undefined;
-  /** No group-window becomes due earlier: first writes and delays of groups, by the store's clock, ms. */
+  /** No group-window becomes due earlier: first writes and delays, by the store's clock, ms. */
   readonly dueMs: number | undefined;
   /** See {@link PartitionState}. */
   readonly lowestArrivalMs: number | undefined;
@@ -270,7 +270,7 @@ export class HotTier {
    *
    * @param beforeMs only those first written by then, by the store's clock ({@link now})
    * @param leaseMs after which another may take them; longer than moving them takes
-   * @param spreadMs the longest delay of a group, by which its windows wait beyond `beforeMs` (group-delay.ts)
+   * @param spreadMs the longest delay, by which windows wait beyond `beforeMs` (due-score.ts)
    */
   async lease(
     ref: PartitionRef,
@@ -319,10 +319,10 @@ export class HotTier {
   async due(ref: PartitionRef, timeMs: number): Promise<{ count: number; oldestMs: number | undefined }> {
     const key = new HotKeys(ref).due;
     const [count, oldest] = await Promise.all([
-      this.redis.zcount(key, '-inf', String(timeMs)),
+      this.redis.zcount(key, '-inf', `(${timeMs + 1}`),
       this.redis.zrange(key, '0', '0', 'WITHSCORES'),
     ]);
-    return { count, oldestMs: oldest[1] === undefined ? undefined : Number(oldest[1]) };
+    return { count, oldestMs: oldest[1] === undefined ? undefined : Math.floor(Number(oldest[1])) };
   }
 
   /** Estimates the bytes of memory that a partition's frames take, from at most `sampled` of its group-windows. */
@@ -418,7 +418,7 @@ export class HotTier {
    * Looks at many partitions, some hundreds a call.
    *
    * @param isFlusher whether what leaves is noted in the marks (mark-script.ts): true for flushers alone
-   * @param spreadMs the longest delay of a group (group-delay.ts)
+   * @param spreadMs the longest delay of a group-window (due-score.ts)
    * @returns for each partition what was seen; undefined where only {@link inspect} can tell: its mark is missing or another
    *   primary's, its slot moves, or its node did not answer
    */

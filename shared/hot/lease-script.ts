@@ -1,15 +1,15 @@
-import { GROUP_DELAY } from './group-delay';
+import { DUE_TIME } from './due-score';
 import { NOW, seeLeft } from './mark-script';
 
 /**
  * Leases group-windows that are due. A leased one is skipped until its lease expires.
  *
  * KEYS     due; leases; mark
- * ARGV     1  latest time of first write, ms, by the store's clock, of a window without a delay of its group
+ * ARGV     1  latest time of first write, ms, by the store's clock, of a window without a delay
  *          2  most to lease
  *          3  token
  *          4  length of the lease, ms
- *          5  longest delay of a group, ms (group-delay.ts)
+ *          5  longest delay of a window, ms (due-score.ts)
  * Returns  the members leased
  *
  * The mark notes that a flusher of this release looks at the partition. Runs when memory is full (`allow-oom`), since flushing frees memory.
@@ -17,15 +17,15 @@ import { NOW, seeLeft } from './mark-script';
 export const LEASE_SCRIPT = `#!lua flags=allow-oom
 ${NOW}
 local seen = redis.call('HMGET', KEYS[3], 'node', 'left', 'leftSeen')
-${seeLeft('KEYS[3]', 'seen')}${GROUP_DELAY}
+${seeLeft('KEYS[3]', 'seen')}${DUE_TIME}
 local spread = tonumber(ARGV[5])
 local before, most, token, length = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], tonumber(ARGV[4])
 local taken, offset = {}, 0
 while #taken < most do
-  local members = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'WITHSCORES', 'LIMIT', offset, 512)
+  local members = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. before + 1, 'WITHSCORES', 'LIMIT', offset, 512)
   for i = 1, #members, 2 do
     local member = members[i]
-    local isDue = tonumber(members[i + 1]) + groupDelay(member, spread) <= before
+    local isDue = dueTime(tonumber(members[i + 1]), spread) <= before
     local lease = isDue and #taken < most and redis.call('HGET', KEYS[2], member)
     local expiry = lease and tonumber(string.match(lease, ' (%d+) '))
     if isDue and #taken < most and (not expiry or expiry <= now) then

@@ -1,7 +1,7 @@
-import { GROUP_DELAY } from './group-delay';
+import { DUE_TIME } from './due-score';
 import { NOW, seeLeft, THIS_NODE } from './mark-script';
 
-/** Group-windows of a partition whose groups' delays are looked at. */
+/** Group-windows of a partition whose delays are looked at. */
 const MAX_WINDOWS = 16;
 
 /**
@@ -10,11 +10,11 @@ const MAX_WINDOWS = 16;
  *
  * KEYS     the mark of one of the partitions, by which the call finds its node
  * ARGV     1  1 for a flusher, which notes in each mark that it looked (mark-script.ts), else 0
- *          2  longest delay of a group, ms (group-delay.ts)
+ *          2  longest delay of a window, ms (due-score.ts)
  *          then the hash tag of each partition
  * Returns  for each partition, with commas in between: `?` when its mark is not this primary's or lies elsewhere, else
  *          `oldest due arrival`, ms: the first write of the oldest group-window, a time before which none is due, that is
- *          first writes and delays of groups, and the lowest arrival; each empty when the partition holds nothing
+ *          first writes and delays, and the lowest arrival; each empty when the partition holds nothing
  *
  * The keys of other partitions are not declared, since they are of other slots; a key of a slot that another node serves is an
  * error, and of a slot that is on its way elsewhere may seem absent. Runs when memory is full (`allow-oom`), as a lease does.
@@ -22,7 +22,7 @@ const MAX_WINDOWS = 16;
 export const SURVEY_SCRIPT = `#!lua flags=allow-oom,allow-cross-slot-keys
 ${NOW}
 local node = ${THIS_NODE}
-${GROUP_DELAY}
+${DUE_TIME}
 local spread = tonumber(ARGV[2])
 local found = {}
 for i = 3, #ARGV do
@@ -35,10 +35,10 @@ for i = 3, #ARGV do
     if ARGV[1] == '1' then ${seeLeft('mark', 'seen')} end
     local first = redis.call('ZRANGE', tag .. ':due', '0', '${MAX_WINDOWS - 1}', 'WITHSCORES')
     -- Windows beyond these were first written later than the last of them.
-    local due = #first == ${2 * MAX_WINDOWS} and tonumber(first[#first]) or math.huge
-    for j = 1, #first, 2 do due = math.min(due, tonumber(first[j + 1]) + groupDelay(first[j], spread)) end
+    local due = #first == ${2 * MAX_WINDOWS} and math.floor(first[#first]) or math.huge
+    for j = 1, #first, 2 do due = math.min(due, dueTime(tonumber(first[j + 1]), spread)) end
     local lowest = redis.call('ZRANGE', tag .. ':arrived', '0', '0', 'WITHSCORES')
-    found[i - 2] = (first[2] or '') .. ' ' .. (first[2] and string.format('%d', due) or '') .. ' ' .. (lowest[2] or '')
+    found[i - 2] = (first[2] and string.format('%d', math.floor(first[2])) or '') .. ' ' .. (first[2] and string.format('%d', due) or '') .. ' ' .. (lowest[2] or '')
   end
 end
 return table.concat(found, ',')

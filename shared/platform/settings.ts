@@ -101,10 +101,10 @@ export const settingsSchema = z
     /** Length of a window, the unit in which a group's samples move through the tiers. Divides a day. */
     window: duration('1h'),
     /**
-     * A group-window stays in memory for `window` and at most this, counted from its first write: groups' delays are spread
-     * between a minute and this, so that windows that begin together do not leave together.
+     * A group-window stays in memory for `window` and at most this, counted from its first write: delays are spread between
+     * nothing and this, so that windows that begin together do not leave together.
      */
-    flushDelay: duration('35m'),
+    flushDelay: duration('31m'),
     /** How long after its end a UTC day is archived. */
     archiveAfter: duration('2d'),
     /** How long warm items stay after the archive holds them; longer than the longest query. */
@@ -285,14 +285,6 @@ export function longestRecordAgeMs(
   settings: Pick<Settings, 'streamRetention' | 'window' | 'flushDelay'>,
 ): number {
   return settings.streamRetention - settings.window - settings.flushDelay - HOUR_MS;
-}
-
-/** Samples come up to a minute after their window's end; the delays of groups begin after it. */
-const LEAST_FLUSH_DELAY_MS = 60_000;
-
-/** The shortest time that a group-window stays in memory beyond its window's length; `flushDelay` is the longest, ms. */
-export function leastFlushDelayMs({ flushDelay }: Pick<Settings, 'flushDelay'>): number {
-  return Math.min(LEAST_FLUSH_DELAY_MS, flushDelay);
 }
 
 /** Drops the settings that only synthesis needs. */

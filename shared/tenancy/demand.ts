@@ -1,6 +1,6 @@
 import { DAY_MS, durationText } from '../model/duration';
 import type { Unit } from '../platform/names';
-import { leastFlushDelayMs, type Settings } from '../platform/settings';
+import type { Settings } from '../platform/settings';
 import type { MeasuredUnits, Units } from './measured-units';
 import { CACHE_NODES, GB, HOURS_OF_MONTH, SHARD_BYTES_PER_SECOND, SHARD_RECORDS_PER_SECOND } from './prices';
 import { nodeOf, type StageShape, UnknownCostError } from './stage-cost';
@@ -163,7 +163,7 @@ function cacheOf(measured: MeasuredUnits, { series, intervalMs }: Load, settings
   const { tiers } = tiersOf(measured, settings.window);
   const hotBytesPerSample = tiers.hotBytes / tiers.samples;
   // Windows that begin together leave one by one, while the next ones grow: the most is held as the first ones leave.
-  const residencyMs = settings.window + leastFlushDelayMs(settings) + FLUSH_TICK_MS;
+  const residencyMs = settings.window + FLUSH_TICK_MS;
   const hotBytes = series * Math.ceil(residencyMs / intervalMs) * hotBytesPerSample;
   const cacheShards = Math.ceil(hotBytes / (nodeOf(settings).memoryGb * GB * USABLE_MEMORY));
   return { hotBytesPerSample, residencyMs, hotBytes, cacheShards };

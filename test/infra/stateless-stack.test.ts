@@ -407,9 +407,9 @@ describe('mapping', () => {
 
   // The stream outlives the record's age by an hour for the redrive, and by window and flushDelay in memory.
   test.each([
-    { streamRetention: '24h', ageSeconds: (23 - 1) * 3600 - 2100 },
-    { streamRetention: '72h', ageSeconds: (71 - 1) * 3600 - 2100 },
-    { streamRetention: '168h', ageSeconds: (167 - 1) * 3600 - 2100 },
+    { streamRetention: '24h', ageSeconds: (23 - 1) * 3600 - 1860 },
+    { streamRetention: '72h', ageSeconds: (71 - 1) * 3600 - 1860 },
+    { streamRetention: '168h', ageSeconds: (167 - 1) * 3600 - 1860 },
     { streamRetention: '72h', window: '4h', flushDelay: '2h', ageSeconds: (71 - 6) * 3600 },
     { streamRetention: '72h', recordAge: '20h', ageSeconds: 20 * 3600 },
     { streamRetention: '30d', ageSeconds: 7 * 24 * 3600 },

@@ -1,7 +1,7 @@
 import { FlushLane } from '../../shared/flush/lane';
-import { groupDelayMs } from '../../shared/hot/group-delay';
+import { delayShare } from '../../shared/hot/due-score';
 import { ingestBatch } from '../../shared/ingest/ingest';
-import { idOf } from '../../shared/model/id';
+import { idOf, idText } from '../../shared/model/id';
 import { sourceOf } from '../../shared/model/labels';
 import { groupIdOf, type PartitionRef, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import { mapLimited } from '../../shared/platform/concurrency';
@@ -108,28 +108,41 @@ describe(`a flusher's lane among ${TENANTS} tenants`, () => {
     expect(await round(0)).toMatchObject({ windows: 1, samples: 1, remaining: 0 });
   });
 
-  test('group-windows wait for their groups’ delays, by the scripts as by groupDelayMs', async () => {
+  test('group-windows wait for their delays, by the scripts as by delayShare', async () => {
     const ref = { tenantId: tenantIdOf('spread'), partition: 0 };
-    const [spreadMs, beforeMs] = [60_000, 40_000];
-    // More than a page of the script.
+    const { due, mark, leases } = new HotKeys(ref);
+    const spreadMs = 1_000_000;
+    // More than a page of the lease script.
     const windows = Array.from({ length: 1_100 }, (_, i) => ({
       group: groupIdOf(idOf('group', String(i)), 0, 0),
-      firstMs: 1_000 + i,
+      windowStart: 0,
+      frames: [new Uint8Array(40)],
     }));
-    const due = windows.map(({ group, firstMs }) => firstMs + groupDelayMs(group, spreadMs));
     await tiers.hot.mark(ref, '');
-    await tiers.redis.zadd(
-      new HotKeys(ref).due,
-      ...windows.flatMap(({ group, firstMs }) => [firstMs, windowMember(group, 0)]),
-    );
+    const fromMs = await tiers.hot.now();
+    const idBytes = new Uint8Array(16);
+    const layout = { id: idText(idBytes), idBytes, seriesCount: 1, packed: new Uint8Array(1) };
+    await tiers.hot.append(ref, { arrivalMs: 1, layouts: new Map([[layout.id, layout]]), windows });
+    const beforeMs = (await tiers.hot.now()) + spreadMs / 2;
+    const scores = await tiers.redis.zrange(due, '0', '-1', 'WITHSCORES');
+    const shares = windows.map(({ group }) => Number(scores[scores.indexOf(windowMember(group, 0)) + 1]) % 1);
+    shares.forEach((share, i) => {
+      expect(share).toBeCloseTo(delayShare(due, i), 3);
+    });
+
     const [look] = await tiers.hot.survey([ref], false, spreadMs);
-    expect(look).toMatchObject({ oldestMs: 1_000, dueMs: Math.min(1_015, ...due.slice(0, 16)) });
-    const leases = await tiers.hot.lease(ref, beforeMs, 2_000, 1, spreadMs);
-    const expected = windows.filter((_, i) => due[i]! <= beforeMs).map(({ group }) => group);
-    expect(leases.map(({ group }) => group)).toEqual(expected);
-    expect(expected.length).toBeGreaterThan(600);
-    expect(await tiers.hot.lease(ref, beforeMs, 2_000, 1)).not.toHaveLength(expected.length);
-    await tiers.redis.del(new HotKeys(ref).due, new HotKeys(ref).mark, new HotKeys(ref).leases);
+    expect(look!.oldestMs).toBeGreaterThanOrEqual(fromMs);
+    expect(look!.dueMs).toBeGreaterThanOrEqual(look!.oldestMs!);
+    expect(look!.dueMs).toBeLessThan(beforeMs);
+    const leased = new Set(
+      (await tiers.hot.lease(ref, beforeMs, 2_000, 1, spreadMs)).map(({ group }) => group),
+    );
+    windows.forEach(({ group }, i) => {
+      // First writes lie within the append's time.
+      if (Math.abs(shares[i]! - 0.5) > 0.1) expect(leased.has(group)).toBe(shares[i]! < 0.5);
+    });
+    expect((await tiers.hot.due(ref, beforeMs)).count).toBe(1_100);
+    await tiers.redis.del(due, mark, leases, new HotKeys(ref).arrived);
   });
 
   test('nothing is flushed for a deleted tenant', async () => {

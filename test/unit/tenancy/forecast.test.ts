@@ -105,7 +105,7 @@ describe('the cost of a load', () => {
     // 86.4 G samples a day for 35 d, 1.5 bytes each: 4,536 GB.
     ['4,536 GB warm at $0.45', lines['warm storage'], 2041.2],
     ['8,640 GB archived at $0.023', lines['archive storage'], 198.72],
-    // 60 M series, 62 minutes, 10 bytes: 37.2 GB; 2.3925 GB a shard: 16 shards of two nodes.
+    // 60 M series, 61 minutes, 10 bytes: 36.6 GB; 2.3925 GB a shard: 16 shards of two nodes.
     ['32 nodes for 730 h at $0.1264', lines['cache nodes'], 2952.7],
     // 600,000 layouts, 730 times: 175.2 M read units and 438,000 GB-s.
     ['the sweep of each hour', lines.sweep, 21.9 + 5.84],
