@@ -165,7 +165,8 @@ async function ended(child: ChildProcess): Promise<void> {
   await gone;
 }
 
-async function within(ms: number, what: string, isReady: () => Promise<boolean>): Promise<void> {
+/** Waits for a condition, of which errors count as not yet. @throws {Problem} */
+export async function within(ms: number, what: string, isReady: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + ms;
   for (;;) {
     try {

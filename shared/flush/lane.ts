@@ -64,10 +64,13 @@ export class FlushLane {
    * @returns the sum; `oldestMs` and `lowestArrivalMs` are of all partitions of the lane, looked at or not
    */
   async round({ nowMs, watermarkMs, isAll, startAt, ...task }: Round): Promise<FlushSum> {
-    const { hot } = this.dependencies;
+    const { hot, losses } = this.dependencies;
     const { dueBeforeMs, spreadMs } = task;
     const { known } = this;
-    const [topology, replay] = await Promise.all([hot.topology(), this.dependencies.recovery.replay()]);
+    const [{ topology, era }, replay] = await Promise.all([
+      losses.observe(),
+      this.dependencies.recovery.replay(),
+    ]);
     // What is remembered is no longer true where a primary was wiped or replaced, or old arrivals were appended again.
     const isStale =
       topology.text !== this.topology || replay?.state === 'running' || replay?.id !== this.replay;
@@ -76,7 +79,7 @@ export class FlushLane {
     const due: PartitionRef[] = [];
     /** Looks at partitions, adds those that have something due. @returns those that only a call each can tell of */
     const look = async (refs: readonly PartitionRef[]) => {
-      const looks = await hot.survey(refs, true, spreadMs);
+      const looks = await hot.survey(refs, true, spreadMs, topology.isMoving ? undefined : era?.number);
       return refs.filter((ref, i) => {
         const seen = looks[i];
         known.saw(ref, seen && { ...seen, atMs: nowMs, watermarkMs });

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { Command, type Redis } from 'ioredis';
+import { Command, Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import { layoutOfFrame, markedWhole } from '../codec';
 import { CompactMap } from '../model/compact-map';
@@ -12,9 +12,10 @@ import { HotKeys, parseWindowMember, windowMember } from '../platform/keys';
 import { APPEND_SCRIPT } from './append-script';
 import type { HotClient } from './connection';
 import { LEASE_SCRIPT } from './lease-script';
-import { INSPECT_SCRIPT, MARK_SCRIPT } from './mark-script';
+import { INSPECT_SCRIPT, MARK_SCRIPT, NO_NODE, TAKE_OVER_SCRIPT } from './mark-script';
 import { READ_SCRIPT } from './read-script';
 import { SURVEY_SCRIPT } from './survey-script';
+import { type PrimaryAnswer, primariesOf, type Topology } from './topology';
 import { TRIM_SCRIPT } from './trim-script';
 
 /** Frames for one group-window. */
@@ -55,6 +56,14 @@ export interface PartitionState {
   readonly arrivedMs: number | undefined;
   /** Lowest stream arrival time of the partition's frames, ms; undefined when it has none. */
   readonly lowestArrivalMs: number | undefined;
+  /** Replication id of the primary that wrote the mark; undefined when there is no mark. */
+  readonly markedBy: string | undefined;
+  /** The mark's era (recovery/primaries.ts); undefined when it has none. */
+  readonly era: number | undefined;
+  /** Replication id of the primary that answers. */
+  readonly here: string;
+  /** Replication id of the primary that it took over from, if it was a replica. */
+  readonly previous: string | undefined;
 }
 
 /** What {@link HotTier.survey} tells of a partition whose mark is its primary's. */
@@ -65,14 +74,6 @@ export interface PartitionLook {
   readonly dueMs: number | undefined;
   /** See {@link PartitionState}. */
   readonly lowestArrivalMs: number | undefined;
-}
-
-/** Which primary serves which partitions, as far as a change of it may cost samples. */
-export interface Topology {
-  /** Changes whenever a primary is wiped, restarted or replaced, and whenever a slot has moved. */
-  readonly text: string;
-  /** True while a slot is on its way to another primary. */
-  readonly isMoving: boolean;
 }
 
 /** Which windows of a partition may have left memory, wholly or in part. */
@@ -172,6 +173,7 @@ interface Scripts {
   appendFrames(keys: number, ...args: (string | number | Buffer)[]): Promise<number[]>;
   leaseDue(keys: number, ...args: (string | number)[]): Promise<string[]>;
   trimMoved(keys: number, ...args: (string | number)[]): Promise<number>;
+  takeOverMark(keys: number, ...args: string[]): Promise<number>;
   markPartition(keys: number, ...args: string[]): Promise<number>;
   surveyPartitions(keys: number, ...args: (string | number)[]): Promise<string>;
   inspectPartition(keys: number, ...args: string[]): Promise<[number, ...(string | null)[]]>;
@@ -211,6 +213,7 @@ export class HotTier {
     client.defineCommand('leaseDue', { lua: LEASE_SCRIPT });
     client.defineCommand('trimMoved', { lua: TRIM_SCRIPT });
     client.defineCommand('markPartition', { lua: MARK_SCRIPT });
+    client.defineCommand('takeOverMark', { lua: TAKE_OVER_SCRIPT });
     client.defineCommand('inspectPartition', { lua: INSPECT_SCRIPT });
     client.defineCommand('readGroups', { lua: READ_SCRIPT });
     client.defineCommand('surveyPartitions', { lua: SURVEY_SCRIPT });
@@ -405,12 +408,20 @@ export class HotTier {
 
   async inspect(ref: PartitionRef): Promise<PartitionState> {
     const keys = new HotKeys(ref);
-    const [mark, loss, arrived, lowest] = await this.redis.inspectPartition(2, keys.mark, keys.arrived);
+    const [mark, loss, arrived, lowest, markedBy, era, here, previous] = await this.redis.inspectPartition(
+      2,
+      keys.mark,
+      keys.arrived,
+    );
     return {
       isWhole: mark === 1,
       loss: loss ?? undefined,
       arrivedMs: numberOf(arrived),
       lowestArrivalMs: numberOf(lowest),
+      markedBy: markedBy ?? undefined,
+      era: numberOf(era),
+      here: here!,
+      previous: previous === NO_NODE ? undefined : previous!,
     };
   }
 
@@ -419,6 +430,7 @@ export class HotTier {
    *
    * @param isFlusher whether what leaves is noted in the marks (mark-script.ts): true for flushers alone
    * @param spreadMs the longest delay of a group-window (due-score.ts)
+   * @param era given to the marks that are their primaries'; undefined to leave them as they are
    * @returns for each partition what was seen; undefined where only {@link inspect} can tell: its mark is missing or another
    *   primary's, its slot moves, or its node did not answer
    */
@@ -426,6 +438,7 @@ export class HotTier {
     refs: readonly PartitionRef[],
     isFlusher: boolean,
     spreadMs = 0,
+    era?: number,
   ): Promise<(PartitionLook | undefined)[]> {
     // A cluster client knows its nodes once one has answered.
     await this.now();
@@ -439,7 +452,7 @@ export class HotTier {
     await mapLimited(calls, SURVEYS_AT_ONCE, async (call) => {
       const tags = call.map(({ keys }) => keys.tag);
       const found = await this.redis
-        .surveyPartitions(1, call[0]!.keys.mark, isFlusher ? 1 : 0, spreadMs, ...tags)
+        .surveyPartitions(1, call[0]!.keys.mark, isFlusher ? 1 : 0, spreadMs, era ?? '', ...tags)
         .catch(() => undefined);
       found?.split(',').forEach((text, i) => {
         if (text === '?') return;
@@ -460,30 +473,55 @@ export class HotTier {
     return this.redis.slots[new Command('EXISTS', [tag]).getSlot()]?.[0] ?? '';
   }
 
-  /** Reads which primary serves what. A node that does not answer is a part of the answer. */
+  /** Asks every primary who it is and what it serves; those without a slot too, which a cluster's client does not know. */
   async topology(): Promise<Topology> {
-    const isCluster = 'nodes' in this.redis;
-    const nodes = await mapLimited(await this.primaries(), SURVEYS_AT_ONCE, async (node) => {
-      const [replication, cluster] = await Promise.all([
+    const primaries = await this.primaries();
+    if (!('nodes' in this.redis)) {
+      const [replication] = await Promise.allSettled([this.redis.info('replication')]);
+      return primariesOf([
+        { replication: replication.status === 'fulfilled' ? replication.value : '', nodes: '' },
+      ]);
+    }
+    const ask = async (node: Redis): Promise<PrimaryAnswer> => {
+      const [replication, nodes] = await Promise.all([
         node.info('replication'),
-        isCluster ? (node.cluster('NODES') as Promise<string>) : '',
+        node.cluster('NODES') as Promise<string>,
       ]).catch(() => ['', '']);
-      const id = /^master_replid:(\w+)/m.exec(replication)?.[1];
-      // `id address myself,master - 0 0 1 connected 0-5460 [93->-id]`
-      const slots = /^\S+ \S+ \S*myself\S*(?: \S+){5}(.*)$/m.exec(cluster)?.[1] ?? '';
-      return `${id}${slots}`;
+      return { replication, nodes };
+    };
+    const answers = await mapLimited(primaries, SURVEYS_AT_ONCE, ask);
+    const { unasked } = primariesOf(answers);
+    const more = await mapLimited(unasked, SURVEYS_AT_ONCE, async ({ host, port }) => {
+      const node = new Redis({ ...primaries[0]!.options, host, port, retryStrategy: () => null });
+      node.on('error', () => {});
+      const answer = await ask(node);
+      node.disconnect();
+      return answer;
     });
-    const text = nodes.sort().join('; ');
-    return { text, isMoving: text.includes('[') };
+    return primariesOf([...answers, ...more]);
+  }
+
+  /** The cluster slot of a partition's keys. */
+  slotOf(ref: PartitionRef): number {
+    return new Command('EXISTS', [new HotKeys(ref).tag]).getSlot()!;
   }
 
   /**
    * Marks a partition as the present primary's, so that appends go on.
    *
    * @param loss id of the loss that was noticed, which is written down elsewhere; '' when there was none
+   * @param era of the primaries, if that is known (recovery/primaries.ts)
    */
-  async mark(ref: PartitionRef, loss: string): Promise<void> {
-    await this.redis.markPartition(1, new HotKeys(ref).mark, loss);
+  async mark(ref: PartitionRef, loss: string, era?: number): Promise<void> {
+    await this.redis.markPartition(1, new HotKeys(ref).mark, loss, String(era ?? ''));
+  }
+
+  /** Makes another primary's mark this one's, after a planned move. @returns false when `found` is no longer true */
+  async takeOver(
+    ref: PartitionRef,
+    { markedBy, here }: Pick<PartitionState, 'markedBy' | 'here'>,
+  ): Promise<boolean> {
+    return (await this.redis.takeOverMark(1, new HotKeys(ref).mark, markedBy!, here)) === 1;
   }
 
   /**

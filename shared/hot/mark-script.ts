@@ -1,6 +1,9 @@
 /** Lua: the replication id of the primary that runs the script. A promoted replica gets an id of its own. */
 export const THIS_NODE = `string.match(redis.call('INFO', 'replication'), 'master_replid:(%x+)')`;
 
+/** Valkey's replication id for none. */
+export const NO_NODE = '0'.repeat(40);
+
 /** Lua: true when the partition's mark is this primary's, which then has everything that was acknowledged. */
 export const MARK_OF_THIS_NODE = `redis.call('HGET', KEYS[1], 'node') == ${THIS_NODE}`;
 
@@ -23,6 +26,7 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
  *
  * KEYS     mark
  * ARGV     1  id of the loss that was noticed, or '' when there was none
+ *          2  the era's number (recovery/primaries.ts), or '' to leave it as it is
  * Returns  1
  *
  * Nothing has left a new partition. What had left one that was lost is unknown, until a flusher looks at it again.
@@ -31,11 +35,27 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 export const MARK_SCRIPT = `#!lua flags=allow-oom
 ${NOW}
 redis.call('HSET', KEYS[1], 'node', ${THIS_NODE}, 'loss', ARGV[1])
+if ARGV[2] ~= '' then redis.call('HSET', KEYS[1], 'era', ARGV[2]) end
 if ARGV[1] == '' then
   redis.call('HSET', KEYS[1], 'left', '0', 'leftSeen', string.format('%d', now + ${NEW_BELIEVED_MS}))
 else
   redis.call('HDEL', KEYS[1], 'left', 'leftSeen')
 end
+return 1
+`;
+
+/**
+ * Makes the mark of a partition that a planned move brought here this primary's.
+ *
+ * KEYS     mark
+ * ARGV     1  replication id of the primary whose mark it is
+ *          2  replication id of the primary that was found to hold it
+ * Returns  1; 0 when either is another by now, and nothing was changed
+ */
+export const TAKE_OVER_SCRIPT = `#!lua flags=allow-oom
+local here = ${THIS_NODE}
+if here ~= ARGV[2] or redis.call('HGET', KEYS[1], 'node') ~= ARGV[1] then return 0 end
+redis.call('HSET', KEYS[1], 'node', here)
 return 1
 `;
 
@@ -86,10 +106,13 @@ end
  *
  * KEYS     mark; arrived
  * Returns  1 when the mark is this primary's, else 0; then `loss`, `arrived` and the lowest arrival time of what the
- *          partition holds, each false when absent. A partition without a mark has no `loss`
+ *          partition holds, `node` and `era`, each false when absent; the replication id of this primary, and of the one that
+ *          it took over from. A partition without a mark has no `loss`
  */
 export const INSPECT_SCRIPT = `#!lua flags=no-writes
-local mark = redis.call('HMGET', KEYS[1], 'loss', 'arrived')
+local mark = redis.call('HMGET', KEYS[1], 'loss', 'arrived', 'node', 'era')
 local lowest = redis.call('ZRANGE', KEYS[2], '0', '0', 'WITHSCORES')
-return { ${MARK_OF_THIS_NODE} and 1 or 0, mark[1], mark[2], lowest[2] or false }
+local info = redis.call('INFO', 'replication')
+local here, previous = string.match(info, 'master_replid:(%x+)'), string.match(info, 'master_replid2:(%x+)')
+return { mark[3] == here and 1 or 0, mark[1], mark[2], lowest[2] or false, mark[3], mark[4], here, previous }
 `;

@@ -11,6 +11,7 @@ const MAX_WINDOWS = 16;
  * KEYS     the mark of one of the partitions, by which the call finds its node
  * ARGV     1  1 for a flusher, which notes in each mark that it looked (mark-script.ts), else 0
  *          2  longest delay of a window, ms (due-score.ts)
+ *          3  the era that the flusher gives to marks (recovery/primaries.ts), or '' to leave them as they are
  *          then the hash tag of each partition
  * Returns  for each partition, with commas in between: `?` when its mark is not this primary's or lies elsewhere, else
  *          `oldest due arrival`, ms: the first write of the oldest group-window, a time before which none is due, that is
@@ -25,20 +26,21 @@ local node = ${THIS_NODE}
 ${DUE_TIME}
 local spread = tonumber(ARGV[2])
 local found = {}
-for i = 3, #ARGV do
+for i = 4, #ARGV do
   local tag = ARGV[i]
   local mark = tag .. ':mark'
-  local seen = redis.pcall('HMGET', mark, 'node', 'left', 'leftSeen')
+  local seen = redis.pcall('HMGET', mark, 'node', 'left', 'leftSeen', 'era')
   if seen.err or seen[1] ~= node then
-    found[i - 2] = '?'
+    found[i - 3] = '?'
   else
     if ARGV[1] == '1' then ${seeLeft('mark', 'seen')} end
+    if ARGV[3] ~= '' and seen[4] ~= ARGV[3] then redis.call('HSET', mark, 'era', ARGV[3]) end
     local first = redis.call('ZRANGE', tag .. ':due', '0', '${MAX_WINDOWS - 1}', 'WITHSCORES')
     -- Windows beyond these were first written later than the last of them.
     local due = #first == ${2 * MAX_WINDOWS} and math.floor(first[#first]) or math.huge
     for j = 1, #first, 2 do due = math.min(due, dueTime(tonumber(first[j + 1]), spread)) end
     local lowest = redis.call('ZRANGE', tag .. ':arrived', '0', '0', 'WITHSCORES')
-    found[i - 2] = (first[2] and string.format('%d', math.floor(first[2])) or '') .. ' ' .. (first[2] and string.format('%d', due) or '') .. ' ' .. (lowest[2] or '')
+    found[i - 3] = (first[2] and string.format('%d', math.floor(first[2])) or '') .. ' ' .. (first[2] and string.format('%d', due) or '') .. ' ' .. (lowest[2] or '')
   end
 end
 return table.concat(found, ',')

@@ -21,7 +21,7 @@ import { BUCKET_PREFIX } from './names';
  *     {tenant:partition}:l:layout         zstd of a layout
  *     {tenant:partition}:due              sorted set: group:window by when it was first written, by the store's clock
  *     {tenant:partition}:leases           hash: group:window -> `token expiry takenAt`
- *     {tenant:partition}:mark             hash: node, loss, arrived, left, leftSeen (mark-script.ts)
+ *     {tenant:partition}:mark             hash: node, era, loss, arrived, left, leftSeen (mark-script.ts)
  *     {tenant:partition}:arrived          sorted set: group:window by the lowest stream arrival time of its frames
  *
  * DynamoDB, the warm table. Times have 15 digits, layers 4, so that text sorts as numbers do:
@@ -49,7 +49,8 @@ import { BUCKET_PREFIX } from './names';
  *     pk keys#tenant                   sk rights#slot                   an API key, as its tenant lists it
  *     pk key#public id                 sk key                           an API key, as a request looks it up
  *     pk tenants                       sk tenant                        a tenant
- *     pk recovery                      sk loss, replay, progress#replay#shard, position#shard, flushed#lanes#lane, redriven#object
+ *     pk recovery                      sk loss, replay, era, scaling, progress#replay#shard, position#shard, flushed#lanes#lane,
+ *                                     redriven#object
  *     pk recovery#partitions           sk tenant#partition              a partition that memory has had
  *
  * S3, one bucket:
@@ -248,6 +249,8 @@ export const metaKeys = {
   recovery: RECOVERY,
   loss: itemKey(RECOVERY, 'loss'),
   replay: itemKey(RECOVERY, 'replay'),
+  era: itemKey(RECOVERY, 'era'),
+  scaling: itemKey(RECOVERY, 'scaling'),
   progressPrefix: (replayId: string) => `progress#${replayId}#`,
   progress: (replayId: string, shardId: string): ItemKey =>
     itemKey(RECOVERY, `${metaKeys.progressPrefix(replayId)}${shardId}`),

@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HotTier, PartitionState } from '../hot/hot-tier';
+import type { Topology } from '../hot/topology';
 import type { PartitionRef } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
+import { type Era, hasMoved, nextEra } from './primaries';
 import type { RecoveryTable } from './recovery-table';
 
 export interface LossWatchDependencies {
@@ -18,23 +20,55 @@ const ARRIVAL_SLACK_MS = 60_000;
 /** Another instance may have registered a new partition and be about to mark it. */
 const MARK_LOOKS = 10;
 const MARK_LOOK_MS = 100;
+/** A slot that moves key by key is on its way for a moment; longer ones fail the call, and the stream delivers again. */
+const OPEN_LOOKS = 20;
+const OPEN_LOOK_MS = 100;
+
+/** The primaries at one time, and what recovery makes of them. */
+export interface Observation {
+  readonly topology: Topology;
+  /** Undefined when a primary did not answer: nothing is known of moves then. */
+  readonly era: Era | undefined;
+  /** Whether every partition counts as lost ({@link nextEra}). */
+  readonly isLoss: boolean;
+}
+
+/** A partition's slot is on its way to the primary that has its mark. Appends wait until it has arrived. */
+export class PartitionMovingError extends Error {
+  override readonly name = 'PartitionMovingError';
+}
 
 /**
  * Notices that memory lost samples: a registered partition has no mark (its node was wiped or replaced), or the mark of
  * another primary (a failover, which may lose what was not replicated). It records the loss, with the arrival time from which
  * the recovery function must replay, and only then marks the partitions, so that appends go on. A crash in between notices
  * the loss once more; a replay too many is harmless (DESIGN.md, rule 2).
+ *
+ * A partition that a planned move brought to another primary has lost nothing (primaries.ts): its mark is taken over.
  */
 export class LossWatch {
   /** Ids of losses that a replay has repaired. */
   private readonly closed = new Set<string>();
+  /** The era as this instance saw it last; a mark of an earlier era is a loss if it is found elsewhere. */
+  private lastEra: number | undefined;
+  private readonly observing = new Shared(() => this.observeNow(true));
+  private readonly looking = new Shared(() => this.observeNow(false));
 
   constructor(private readonly dependencies: LossWatchDependencies) {}
 
   /**
-   * Makes a partition ready for appends: registers a new one, notices a loss.
+   * Looks at the primaries and records what changed. When a primary went while slots moved, it records a loss and marks every
+   * partition.
+   */
+  observe(): Promise<Observation> {
+    return this.observing.run();
+  }
+
+  /**
+   * Makes a partition ready for appends: registers a new one, takes over one that moved here, notices a loss.
    *
    * @returns the id of the loss, if one was noticed
+   * @throws {PartitionMovingError}
    */
   async resolve(ref: PartitionRef): Promise<string | undefined> {
     const { hot, table } = this.dependencies;
@@ -42,39 +76,63 @@ export class LossWatch {
     if (state.isWhole) return undefined;
     if (state.loss === undefined) {
       if (await table.register(ref)) {
-        await hot.mark(ref, '');
+        this.lastEra ??= (await table.era())?.number;
+        await hot.mark(ref, '', this.lastEra);
         return undefined;
       }
       state = await this.onceMarked(ref);
       if (state.isWhole) return undefined;
     }
-    return this.notice(ref);
+    for (let looks = 0; looks < OPEN_LOOKS; looks++) {
+      const { era, topology, isLoss } = await this.observe();
+      if (isLoss) state = await hot.inspect(ref);
+      if (state.isWhole) return (await table.loss())?.id;
+      if (era === undefined || !hasMoved(state, era)) return this.notice(ref, era);
+      if (!topology.openSlots.has(hot.slotOf(ref))) {
+        if (await hot.takeOver(ref, state)) return undefined;
+      } else await sleep(OPEN_LOOK_MS);
+      state = await hot.inspect(ref);
+      if (state.isWhole) return undefined;
+    }
+    throw new PartitionMovingError(
+      `partition ${ref.partition} of tenant ${ref.tenantId} is on its way to another primary`,
+    );
   }
 
   /**
    * Finds out whether a partition may lack acknowledged samples.
    *
-   * @param state read before or together with the partition's data
+   * @param read read before or together with the partition's data
    * @returns the arrival time from which samples may be missing, ms (0 if unknown); undefined if none are
    */
   async missingSince(
     ref: PartitionRef,
-    { isWhole, loss }: Pick<PartitionState, 'isWhole' | 'loss'>,
+    read: Pick<PartitionState, 'isWhole' | 'loss'>,
   ): Promise<number | undefined> {
-    const { table } = this.dependencies;
-    if (isWhole && (loss === '' || this.closed.has(loss!))) return undefined;
+    const { hot, table } = this.dependencies;
+    const { loss } = read;
+    if (read.isWhole && (loss === '' || this.closed.has(loss!))) return undefined;
     if (loss === undefined) {
       // A partition that memory never had lacks nothing, nor does one that was registered after it was read.
       if (!(await table.isRegistered(ref))) return undefined;
       const now = await this.onceMarked(ref);
       if (now.isWhole && now.loss === '') return undefined;
+      // Not noticed yet, so the time is unknown.
+      return 0;
     }
-    // Not noticed yet, so the time is unknown.
-    if (!isWhole) return 0;
+    if (!read.isWhole) {
+      const state = await hot.inspect(ref);
+      if (state.loss !== loss) return 0;
+      if (!state.isWhole) {
+        const { era, isLoss } = await this.looking.run();
+        if (era === undefined || isLoss || !hasMoved(state, era)) return 0;
+      }
+      if (loss === '') return undefined;
+    }
     const last = await table.loss();
     if (last?.isOpen && last.id === loss) return last.fromMs;
     if (this.closed.size > 1_000) this.closed.clear();
-    this.closed.add(loss!);
+    this.closed.add(loss);
     return undefined;
   }
 
@@ -89,7 +147,35 @@ export class LossWatch {
     return state;
   }
 
-  private async notice(noticed: PartitionRef): Promise<string | undefined> {
+  /** @param isRecorded whether what changed is written down, and a loss is noticed: not by readers */
+  private async observeNow(isRecorded: boolean): Promise<Observation> {
+    const { hot, table, now } = this.dependencies;
+    for (;;) {
+      // Before the primaries: what others recorded meanwhile is then refused by compare-and-set.
+      const [recorded, scalingUntilMs] = await Promise.all([table.era(), table.scalingUntilMs()]);
+      const topology = await hot.topology();
+      const { primaries, isMoving } = topology;
+      if (primaries === undefined) return { topology, era: undefined, isLoss: false };
+      const { era, isLoss } = nextEra(recorded, { primaries, isMoving }, scalingUntilMs > now());
+      if (isRecorded && isLoss) await this.noticeAll(era.number);
+      if (!isRecorded || era === recorded || (await table.putEra(era, recorded))) {
+        this.lastEra = era.number;
+        return { topology, era, isLoss };
+      }
+    }
+  }
+
+  /** Records that any partition may lack what has not left memory, and marks all. */
+  private async noticeAll(era: number): Promise<void> {
+    const { hot, table, lanes, now } = this.dependencies;
+    const partitions = await table.registered();
+    const fromMs = lostSinceMs(await table.flushedMs(lanes), []);
+    const { id } = await table.notice(fromMs, 'a primary went while slots moved', now());
+    // The mark of a node that does not answer stays of an earlier era.
+    await mapLimited(partitions, PARALLEL, (ref) => hot.mark(ref, id, era).catch(() => {}));
+  }
+
+  private async notice(noticed: PartitionRef, era: Era | undefined): Promise<string | undefined> {
     const { hot, table, lanes, now } = this.dependencies;
     const isOther = ({ tenantId, partition }: PartitionRef) =>
       tenantId !== noticed.tenantId || partition !== noticed.partition;
@@ -100,7 +186,8 @@ export class LossWatch {
       if (looks[i] !== undefined) return;
       // A node that does not answer need not have lost anything; its partitions are inspected when they are used.
       const state = await hot.inspect(ref).catch(() => undefined);
-      if (state !== undefined && !state.isWhole) lost.push({ ref, state });
+      if (state === undefined || state.isWhole || (era !== undefined && hasMoved(state, era))) return;
+      lost.push({ ref, state });
     });
     // Another instance was first.
     if (lost.length === 0) return (await table.loss())?.id;
@@ -113,16 +200,47 @@ export class LossWatch {
       `${wiped} partitions were gone from memory, ${lost.length - wiped} had another primary`,
       now(),
     );
-    await mapLimited(lost, PARALLEL, ({ ref }) => hot.mark(ref, id));
+    await mapLimited(lost, PARALLEL, ({ ref }) => hot.mark(ref, id, era?.number));
     return id;
   }
 }
 
 /**
  * Decides from which arrival time on a replay must read after a loss, ms. What had left memory is safe, so it is the later of the
- * flushers' watermark and the oldest unflushed arrival that the lost partitions' marks still tell; 0 if neither is known.
+ * flushers' watermark and the oldest unflushed arrival that the lost partitions' marks still tell; 0 if neither is known. A mark
+ * tells it only where the marked primary's own replica took over: a slot that moved may have lost earlier samples.
  */
-export function lostSinceMs(flushedMs: number, lost: readonly Pick<PartitionState, 'arrivedMs'>[]): number {
-  const oldestMs = Math.min(...lost.map(({ arrivedMs }) => arrivedMs ?? 0));
-  return Math.max(0, flushedMs - ARRIVAL_SLACK_MS, oldestMs - ARRIVAL_SLACK_MS);
+export function lostSinceMs(
+  flushedMs: number,
+  lost: readonly Pick<PartitionState, 'arrivedMs' | 'markedBy' | 'previous'>[],
+): number {
+  const oldestMs = Math.min(
+    ...lost.map(({ arrivedMs = 0, markedBy, previous }) => (markedBy === previous ? arrivedMs : 0)),
+  );
+  return Math.max(0, flushedMs - ARRIVAL_SLACK_MS, lost.length === 0 ? 0 : oldestMs - ARRIVAL_SLACK_MS);
+}
+
+/** Runs one at a time. Who asks while one runs gets the next, which begins after the question; those who wait share it. */
+class Shared<T> {
+  private running: Promise<T> | undefined;
+  private next: Promise<T> | undefined;
+
+  constructor(private readonly work: () => Promise<T>) {}
+
+  run(): Promise<T> {
+    if (this.running === undefined) {
+      const running = this.work().finally(() => {
+        this.running = undefined;
+      });
+      this.running = running;
+      return running;
+    }
+    this.next ??= this.running
+      .catch(() => {})
+      .then(() => {
+        this.next = undefined;
+        return this.run();
+      });
+    return this.next;
+  }
 }

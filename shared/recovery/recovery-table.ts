@@ -9,6 +9,7 @@ import type { PartitionRef } from '../model/placement';
 import { type ItemKey, metaKeys } from '../platform/keys';
 import { type Item, queryAll, succeeds, type Table } from '../platform/table';
 import type { ReaderNote } from './consumer-lag';
+import type { Era } from './primaries';
 import type { RedriveMark } from './redrive';
 
 /** Memory lost acknowledged samples. Open until a replay has read them again from the stream. */
@@ -54,6 +55,8 @@ export interface ShardProgress {
  *
  *     sk loss                         the last loss
  *     sk replay                       the last replay
+ *     sk era                          the primaries of the hot tier (primaries.ts)
+ *     sk scaling                      untilMs: a command moves slots until then at most
  *     sk progress#replay#shard        that replay's progress in a shard
  *     sk position#shard               the shard's watermark: the live reader has appended everything that arrived earlier;
  *                                     lagMs, how old it was when written
@@ -144,20 +147,19 @@ export class RecoveryTable {
   }
 
   private async replaceLoss(loss: Loss, last: Loss | undefined): Promise<boolean> {
+    return this.replaceBody(metaKeys.loss, JSON.stringify(loss), last && JSON.stringify(last));
+  }
+
+  /** Compare-and-set. @param last undefined when there was no item */
+  private async replaceBody(key: ItemKey, body: string, last: string | undefined): Promise<boolean> {
     return succeeds(
       this.table.client.send(
         new PutItemCommand({
           TableName: this.table.name,
-          Item: {
-            ...metaKeys.loss,
-            body: { S: JSON.stringify(loss) },
-          },
+          Item: { ...key, body: { S: body } },
           ...(last === undefined
             ? { ConditionExpression: 'attribute_not_exists(pk)' }
-            : {
-                ConditionExpression: 'body = :last',
-                ExpressionAttributeValues: { ':last': { S: JSON.stringify(last) } },
-              }),
+            : { ConditionExpression: 'body = :last', ExpressionAttributeValues: { ':last': { S: last } } }),
         }),
       ),
     );
@@ -170,19 +172,31 @@ export class RecoveryTable {
 
   /** Compare-and-set. @returns false if another writer changed the replay since `last` was read */
   async putReplay(replay: Replay, last: Replay | undefined): Promise<boolean> {
-    return succeeds(
-      this.table.client.send(
-        new PutItemCommand({
-          TableName: this.table.name,
-          Item: { ...metaKeys.replay, body: { S: replayText(replay) } },
-          ...(last === undefined
-            ? { ConditionExpression: 'attribute_not_exists(pk)' }
-            : {
-                ConditionExpression: 'body = :last',
-                ExpressionAttributeValues: { ':last': { S: replayText(last) } },
-              }),
-        }),
-      ),
+    return this.replaceBody(metaKeys.replay, replayText(replay), last && replayText(last));
+  }
+
+  async era(): Promise<Era | undefined> {
+    const item = await this.get(metaKeys.era);
+    return item && (JSON.parse(item.body!.S!) as Era);
+  }
+
+  /** Compare-and-set. @returns false if another writer changed the era since `last` was read */
+  async putEra(era: Era, last: Era | undefined): Promise<boolean> {
+    return this.replaceBody(metaKeys.era, JSON.stringify(era), last && JSON.stringify(last));
+  }
+
+  /** A command moves slots until then at most, ms since epoch; 0 when none does. */
+  async scalingUntilMs(): Promise<number> {
+    return Number((await this.get(metaKeys.scaling))?.untilMs?.N ?? 0);
+  }
+
+  /** Notes that a command moves slots, so that whoever else looks knows; 0 when it has ended. */
+  async putScaling(untilMs: number): Promise<void> {
+    await this.table.client.send(
+      new PutItemCommand({
+        TableName: this.table.name,
+        Item: { ...metaKeys.scaling, untilMs: { N: String(untilMs) } },
+      }),
     );
   }
 

@@ -18,7 +18,16 @@ describe('lostSinceMs', () => {
       expected: 19 * MINUTE_MS,
     },
   ])('$name', ({ flushedMs, arrivedMs, expected }) => {
-    const lost = arrivedMs.map((ms) => ({ arrivedMs: ms }));
+    const lost = arrivedMs.map((ms) => ({ arrivedMs: ms, markedBy: 'a', previous: 'a' }));
     expect(lostSinceMs(flushedMs, lost)).toBe(expected);
+  });
+
+  test('of a partition that another than its marked primary’s replica has, from the flushers’ watermark', () => {
+    const moved = { arrivedMs: 30 * MINUTE_MS, markedBy: 'a', previous: 'b' };
+    expect(lostSinceMs(10 * MINUTE_MS, [moved])).toBe(9 * MINUTE_MS);
+  });
+
+  test('of every partition, from the flushers’ watermark', () => {
+    expect(lostSinceMs(10 * MINUTE_MS, [])).toBe(9 * MINUTE_MS);
   });
 });

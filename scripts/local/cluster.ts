@@ -1,0 +1,286 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, openSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { freePort, hotServerBinary, within } from './servers';
+
+const SLOTS = 16_384;
+/** A node that does not answer for so long counts as failed. */
+const NODE_TIMEOUT_MS = 1_500;
+const READY_MS = 30_000;
+/** Keys moved by one MIGRATE. */
+const MOVED_KEYS = 100;
+const LOOK_MS = 20;
+
+/** A server of the cluster, with a client of its own. */
+export interface ClusterNode {
+  readonly id: string;
+  readonly port: number;
+  readonly redis: Redis;
+  readonly pid: number;
+  signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void;
+}
+
+/** Slots from `first` to `last`, both included, as the cluster's commands have them. */
+export type SlotRange = readonly [first: number, last: number];
+
+export interface LocalCluster {
+  /** In the form that functions take. */
+  readonly url: string;
+  /** The first primaries, then the replicas of each, in the same order, then those that joined. */
+  readonly nodes: readonly ClusterNode[];
+  /** The node that owns a slot now, by the first answer. */
+  ownerOf(slot: number): Promise<ClusterNode>;
+  /** The slots that a node serves, by its own answer. */
+  slotsOf(node: ClusterNode): Promise<SlotRange[]>;
+  /** Moves a slot and its keys between primaries key by key, while clients go on. */
+  moveSlot(slot: number, from: ClusterNode, to: ClusterNode): Promise<void>;
+  /** Moves slots between primaries as Valkey 9 does: all their keys at one moment; key by key with an older server. */
+  moveSlots(ranges: readonly SlotRange[], from: ClusterNode, to: ClusterNode): Promise<void>;
+  /** Starts another primary, without slots. */
+  join(): Promise<ClusterNode>;
+  /** Ends a node that serves no slots. */
+  leave(node: ClusterNode): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface ClusterShape {
+  /** @default 3 */
+  readonly primaries?: number;
+  /** Of each primary. @default 1 */
+  readonly replicas?: number;
+}
+
+/**
+ * Starts a cluster on this machine.
+ *
+ * @param dir removed when the cluster stops
+ */
+export async function startCluster(
+  dir: string,
+  { primaries = 3, replicas = 1 }: ClusterShape = {},
+): Promise<LocalCluster> {
+  const cluster = new Servers(dir);
+  try {
+    await cluster.form(primaries, replicas);
+    return cluster;
+  } catch (error) {
+    await cluster.stop();
+    throw error;
+  }
+}
+
+interface Server extends ClusterNode {
+  readonly busPort: number;
+  readonly child: ChildProcess;
+}
+
+class Servers implements LocalCluster {
+  nodes: Server[] = [];
+  private readonly started: Server[] = [];
+
+  constructor(private readonly dir: string) {}
+
+  get url(): string {
+    return `redis://127.0.0.1:${this.nodes[0]!.port}?cluster=true`;
+  }
+
+  async form(primaries: number, replicasEach: number): Promise<void> {
+    const count = primaries * (1 + replicasEach);
+    this.nodes = await Promise.all(Array.from({ length: count }, () => this.start()));
+    const [first] = this.nodes as [Server];
+    for (const [i, { redis, port, busPort }] of this.nodes.entries()) {
+      await redis.call('CLUSTER', 'SET-CONFIG-EPOCH', i + 1);
+      await first.redis.call('CLUSTER', 'MEET', '127.0.0.1', port, busPort);
+    }
+    const bound = (i: number) => Math.floor((SLOTS * i) / primaries);
+    await Promise.all(
+      this.nodes
+        .slice(0, primaries)
+        .map(({ redis }, i) => redis.call('CLUSTER', 'ADDSLOTSRANGE', bound(i), bound(i + 1) - 1)),
+    );
+    await this.allSee('all nodes to know each other', new RegExp(`cluster_known_nodes:${count}\\b`));
+    const replicas = this.nodes.slice(primaries);
+    await Promise.all(
+      replicas.map(({ redis }, i) =>
+        within(READY_MS, 'a replica', async () => {
+          const primary = this.nodes[i % primaries]!.id;
+          return (await redis.call('CLUSTER', 'REPLICATE', primary)) === 'OK';
+        }),
+      ),
+    );
+    await this.allSee('all slots to be served', /cluster_state:ok/);
+    await within(READY_MS, 'replicas in step', async () => {
+      const infos = await Promise.all(replicas.map(({ redis }) => redis.info('replication')));
+      return infos.every((text) => text.includes('master_link_status:up'));
+    });
+  }
+
+  async ownerOf(slot: number): Promise<ClusterNode> {
+    type Served = [first: number, last: number, primary: [host: string, port: number, id: string]];
+    const answers = this.nodes.map(({ redis }) => redis.call('CLUSTER', 'SLOTS') as Promise<Served[]>);
+    const ranges = await Promise.any(answers);
+    const [, , [, port]] = ranges.find(([first, last]) => first <= slot && slot <= last)!;
+    return this.nodes.find((node) => node.port === port)!;
+  }
+
+  async slotsOf({ redis }: ClusterNode): Promise<SlotRange[]> {
+    const lines = (await redis.call('CLUSTER', 'NODES')) as string;
+    const own = lines.split('\n').find((line) => line.includes('myself'))!;
+    const ranges = own
+      .split(' ')
+      .slice(8)
+      .filter((range) => !range.startsWith('['));
+    return ranges.map((range) => {
+      const [first, last = first] = range.split('-').map(Number);
+      return [first!, last!] as const;
+    });
+  }
+
+  async moveSlot(slot: number, from: ClusterNode, to: ClusterNode): Promise<void> {
+    await to.redis.call('CLUSTER', 'SETSLOT', slot, 'IMPORTING', from.id);
+    await from.redis.call('CLUSTER', 'SETSLOT', slot, 'MIGRATING', to.id);
+    for (;;) {
+      const keys = (await from.redis.call('CLUSTER', 'GETKEYSINSLOT', slot, MOVED_KEYS)) as string[];
+      if (keys.length === 0) break;
+      await from.redis.call('MIGRATE', '127.0.0.1', to.port, '', 0, 5_000, 'KEYS', ...keys);
+    }
+    // The new owner hears first, so that the slot always has one.
+    await to.redis.call('CLUSTER', 'SETSLOT', slot, 'NODE', to.id);
+    await from.redis.call('CLUSTER', 'SETSLOT', slot, 'NODE', to.id);
+    const others = this.nodes.filter((node) => node !== from && node !== to);
+    await Promise.allSettled(
+      others.map(({ redis }) => redis.call('CLUSTER', 'SETSLOT', slot, 'NODE', to.id)),
+    );
+  }
+
+  async moveSlots(ranges: readonly SlotRange[], from: ClusterNode, to: ClusterNode): Promise<void> {
+    if (ranges.length === 0) return;
+    try {
+      await from.redis.call('CLUSTER', 'MIGRATESLOTS', 'SLOTSRANGE', ...ranges.flat(), 'NODE', to.id);
+    } catch (error) {
+      if (!/unknown subcommand/i.test((error as Error).message)) throw error;
+      for (const [first, last] of ranges)
+        for (let slot = first; slot <= last; slot++) await this.moveSlot(slot, from, to);
+      return;
+    }
+    for (;;) {
+      const migrations = (await from.redis.call('CLUSTER', 'GETSLOTMIGRATIONS')) as unknown[][];
+      // The newest comes first: a list of names and values.
+      const state = fieldOf(migrations[0]!, 'state');
+      if (state === 'success') break;
+      if (state === 'failed' || state === 'cancelled')
+        throw new Error(`moving slots failed: ${fieldOf(migrations[0]!, 'message')}`);
+      await sleep(LOOK_MS);
+    }
+    await within(READY_MS, 'all nodes to know the new owner', async () => {
+      const owners = await Promise.all(
+        this.nodes.map(async ({ redis }) => {
+          const lines = (await redis.call('CLUSTER', 'NODES').catch(() => '')) as string;
+          return lines === '' || covers(lines, to.id, ranges[0]![0]);
+        }),
+      );
+      return owners.every(Boolean);
+    });
+  }
+
+  async join(): Promise<ClusterNode> {
+    const node = await this.start();
+    const [first] = this.nodes as [Server];
+    await first.redis.call('CLUSTER', 'MEET', '127.0.0.1', node.port, node.busPort);
+    this.nodes = [...this.nodes, node];
+    await within(READY_MS, 'the new node to be known', async () => {
+      const lists = await Promise.all(
+        this.nodes.map(({ redis }) => redis.call('CLUSTER', 'NODES').catch(() => node.id) as Promise<string>),
+      );
+      return lists.every((list) => list.includes(node.id) && !/handshake/.test(list));
+    });
+    await this.allSee('the new node to be ready', /cluster_state:ok/);
+    return node;
+  }
+
+  async leave(node: ClusterNode): Promise<void> {
+    this.nodes = this.nodes.filter((other) => other !== node);
+    await Promise.allSettled(this.nodes.map(({ redis }) => redis.call('CLUSTER', 'FORGET', node.id)));
+    await ended(this.started.find((server) => server === node)!);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.started.map(ended));
+    rmSync(this.dir, { recursive: true, force: true });
+  }
+
+  private async start(): Promise<Server> {
+    for (;;) {
+      const [port, busPort] = [await freePort(), await freePort()];
+      const child = launch(this.dir, port, busPort);
+      const redis = new Redis({ host: '127.0.0.1', port, retryStrategy: () => 50, maxRetriesPerRequest: 1 });
+      redis.on('error', () => {});
+      const signal = (name: NodeJS.Signals) => void child.kill(name);
+      const server = { id: '', port, busPort, redis, child, pid: child.pid!, signal };
+      this.started.push(server);
+      // Another process may have taken one of the ports meanwhile.
+      await within(
+        READY_MS,
+        `node ${port}`,
+        async () => child.exitCode !== null || (await redis.ping()) === 'PONG',
+      );
+      if (child.exitCode === null)
+        return Object.assign(server, { id: String(await redis.call('CLUSTER', 'MYID')) });
+      redis.disconnect();
+    }
+  }
+
+  /** Waits until `CLUSTER INFO` of every node that answers has this. */
+  private allSee(what: string, seen: RegExp): Promise<void> {
+    return within(READY_MS, what, async () => {
+      const infos = await Promise.allSettled(
+        this.nodes.map(({ redis }) => redis.call('CLUSTER', 'INFO') as Promise<string>),
+      );
+      return infos.every((info) => info.status === 'rejected' || seen.test(info.value));
+    });
+  }
+}
+
+async function ended({ child, redis }: Server): Promise<void> {
+  redis.disconnect();
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = once(child, 'exit');
+  child.kill('SIGKILL');
+  await gone;
+}
+
+function fieldOf(migration: readonly unknown[], name: string): unknown {
+  return migration[migration.indexOf(name) + 1];
+}
+
+/** Whether a list of nodes says that a node serves a slot. */
+function covers(lines: string, id: string, slot: number): boolean {
+  const line = lines.split('\n').find((each) => each.startsWith(id)) ?? '';
+  return line
+    .split(' ')
+    .slice(8)
+    .some((range) => {
+      const [first, last = first] = range.split('-').map(Number);
+      return first! <= slot && slot <= last!;
+    });
+}
+
+function launch(dir: string, port: number, busPort: number): ChildProcess {
+  const home = join(dir, String(port));
+  mkdirSync(home, { recursive: true });
+  const log = openSync(join(home, 'log'), 'a');
+  return spawn(
+    hotServerBinary(),
+    [
+      ...['--port', String(port), '--bind', '127.0.0.1', '--dir', home, '--save', '', '--appendonly', 'no'],
+      ...['--maxmemory-policy', 'noeviction', '--cluster-enabled', 'yes', '--cluster-port', String(busPort)],
+      ...['--cluster-node-timeout', String(NODE_TIMEOUT_MS), '--cluster-require-full-coverage', 'no'],
+      // A replica that was paused may still take over, and replication begins at once.
+      ...['--cluster-replica-validity-factor', '0', '--repl-diskless-sync-delay', '0'],
+    ],
+    { stdio: ['ignore', log, log] },
+  );
+}

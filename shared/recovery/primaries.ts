@@ -1,0 +1,118 @@
+import type { PrimaryState } from '../hot/topology';
+
+/** All primaries at one time. */
+export interface PrimariesLook {
+  readonly primaries: readonly PrimaryState[];
+  /** Whether any slot is on its way between two primaries, key by key. */
+  readonly isMoving: boolean;
+}
+
+/** A primary as the era remembers it. */
+export interface EraPrimary {
+  readonly slots: string;
+  /** Whether it ever served a slot. */
+  readonly hasServed: boolean;
+}
+
+/**
+ * A span of time in which no primary took a part of a moving partition with it. A partition that a primary of the era marked in
+ * the era, and that another primary of the era holds now, has moved and is whole (DESIGN.md, "Loss and replay").
+ */
+export interface Era {
+  /** Each is one more than the last. Marks bear it. */
+  readonly number: number;
+  /** By replication id: the primaries that were alive all the time since they joined, or left without a slot. */
+  readonly primaries: Readonly<Record<string, EraPrimary>>;
+  /** Whether a slot was on its way when the primaries were last looked at. */
+  readonly isMoving: boolean;
+}
+
+/** What a look at the primaries makes of the era. */
+export interface EraStep {
+  /** The same object if nothing changed. */
+  readonly era: Era;
+  /**
+   * Whether memory may lack samples that no mark tells of: a primary went while slots moved, so that a partition may have been
+   * on two of them. Every partition counts as lost, and the era is a new one.
+   */
+  readonly isLoss: boolean;
+}
+
+/** So many primaries that left are remembered. */
+const MAX_LEFT = 1_000;
+
+/**
+ * Decides what a look at the primaries means.
+ *
+ * A primary that is not seen any more went, unless it had served slots, and served none when it was last seen: a planned
+ * move had emptied it. One that is seen for the first time joined, if it holds nothing and never was a replica; any other may
+ * have taken the place of one that nobody saw. If slots may have been moving while a primary went, an era ends.
+ *
+ * @param era undefined before the first look
+ * @param isScaling whether a command that moves slots is at work
+ */
+export function nextEra(era: Era | undefined, look: PrimariesLook, isScaling: boolean): EraStep {
+  const seen = new Map(look.primaries.map((primary) => [primary.id, primary]));
+  if (era === undefined)
+    return { era: { number: 1, primaries: remembered({}, look), isMoving: look.isMoving }, isLoss: false };
+  const known = Object.entries(era.primaries);
+  const gone = known.filter(([id, { slots, hasServed }]) => !seen.has(id) && (slots !== '' || !hasServed));
+  const strangers = look.primaries.filter(
+    ({ id, slots, previous, isOpen }) =>
+      !(id in era.primaries) && (slots !== '' || previous !== undefined || isOpen),
+  );
+  const slotsChanged = known.some(([id, { slots }]) => seen.has(id) && seen.get(id)!.slots !== slots);
+  const mayHaveMoved = isScaling || era.isMoving || look.isMoving || slotsChanged;
+  if ((gone.length > 0 || strangers.length > 0) && mayHaveMoved) {
+    const next = { number: era.number + 1, primaries: remembered({}, look), isMoving: look.isMoving };
+    return { era: next, isLoss: true };
+  }
+  const staying = Object.fromEntries(known.filter((entry) => !gone.includes(entry)));
+  const next = { ...era, primaries: remembered(staying, look), isMoving: look.isMoving };
+  return { era: isSame(era, next) ? era : next, isLoss: false };
+}
+
+/** The mark that a partition bears, and the primary that holds it. */
+export interface FoundMark {
+  /** Replication id of the primary that wrote the mark; undefined when there is no mark. */
+  readonly markedBy: string | undefined;
+  /** The era in which it was written; undefined when it was written without one. */
+  readonly era: number | undefined;
+  /** Replication id of the primary that holds the mark now. */
+  readonly here: string;
+}
+
+/** Whether a partition with another primary's mark came by a planned move, and is whole. */
+export function hasMoved({ markedBy, era, here }: FoundMark, now: Era): boolean {
+  return markedBy !== undefined && era === now.number && markedBy in now.primaries && here in now.primaries;
+}
+
+function remembered(
+  staying: Readonly<Record<string, EraPrimary>>,
+  { primaries }: PrimariesLook,
+): Record<string, EraPrimary> {
+  const left = Object.entries(staying).filter(([id]) => !primaries.some((primary) => primary.id === id));
+  return Object.fromEntries([
+    ...left.slice(-MAX_LEFT).map(([id, { hasServed }]) => [id, { slots: '', hasServed }] as const),
+    ...primaries.map(({ id, slots, isOpen }) => {
+      const hasServed = slots !== '' || staying[id]?.hasServed === true;
+      // What is on its way to or from a primary is not all gone from it.
+      return [id, { slots: slots === '' && isOpen ? OPEN : slots, hasServed }] as const;
+    }),
+  ]);
+}
+
+/** Stands for the slots of a primary that serves none, while one is on its way to or from it. */
+const OPEN = 'open';
+
+function isSame(a: Era, b: Era): boolean {
+  const [before, after] = [Object.entries(a.primaries), Object.entries(b.primaries)];
+  return (
+    a.isMoving === b.isMoving &&
+    before.length === after.length &&
+    after.every(([id, { slots, hasServed }]) => {
+      const other = a.primaries[id];
+      return other?.slots === slots && other.hasServed === hasServed;
+    })
+  );
+}

@@ -1,0 +1,76 @@
+import { primariesOf } from '../../../shared/hot/topology';
+
+const NONE = '0'.repeat(40);
+const idOf = (letter: string) => letter.repeat(40);
+
+/** `INFO replication` */
+const replication = (id: string, role = 'master', previous = NONE) =>
+  `# Replication\r\nrole:${role}\r\nmaster_replid:${id}\r\nmaster_replid2:${previous}\r\n`;
+
+/** `CLUSTER NODES`, as the node `own` answers. */
+const nodes = (own: string, ...lines: readonly string[]) =>
+  lines.map((line) => (line.startsWith(own) ? line.replace('master', 'myself,master') : line)).join('\n');
+
+const lines = [
+  'n1 10.0.0.1:6379@16379,one.cache,shard-id=s1 master - 0 0 1 connected 0-99 [93->-n3]',
+  'n2 10.0.0.2:6379@16379 master - 0 0 2 connected 100-149 151-199',
+  'r1 10.0.0.4:6379@16379 slave n1 0 0 1 connected',
+];
+const joined = 'n3 10.0.0.3:6379@16379,three.cache master - 0 0 3 connected';
+const failed = 'n9 10.0.0.9:6379@16379 master,fail - 0 0 9 disconnected';
+
+describe('primariesOf', () => {
+  const answer = (node: string, id: string, ...all: readonly string[]) => ({
+    replication: replication(idOf(id)),
+    nodes: nodes(node, ...all),
+  });
+
+  test('a server without a cluster serves all', () => {
+    expect(primariesOf([{ replication: replication(idOf('a')), nodes: '' }])).toEqual({
+      text: idOf('a'),
+      isMoving: false,
+      openSlots: new Set(),
+      primaries: [{ id: idOf('a'), previous: undefined, slots: 'all', isOpen: false }],
+      unasked: [],
+    });
+  });
+
+  test('each primary says what it serves; one that joined without slots must be asked too', () => {
+    const all = [...lines, joined, failed];
+    const known = [answer('n1', 'a', ...all), answer('n2', 'b', ...all)];
+    expect(primariesOf(known)).toMatchObject({
+      text: `${idOf('a')} 0-99 [93->-n3]; ${idOf('b')} 100-149 151-199`,
+      isMoving: true,
+      openSlots: new Set([93]),
+      primaries: undefined,
+      unasked: [{ host: 'three.cache', port: 6379 }],
+    });
+    const third = { replication: replication(idOf('c'), 'master', idOf('x')), nodes: nodes('n3', ...all) };
+    expect(primariesOf([...known, third])).toMatchObject({
+      primaries: [
+        { id: idOf('a'), slots: '0-99', isOpen: true },
+        { id: idOf('b'), slots: '100-149 151-199', isOpen: false },
+        { id: idOf('c'), previous: idOf('x'), slots: '', isOpen: false },
+      ],
+      unasked: [],
+    });
+  });
+
+  test('a primary that does not answer, and that the cluster has not given up, leaves the others unknown', () => {
+    const silent = { replication: '', nodes: '' };
+    expect(primariesOf([answer('n1', 'a', ...lines), silent])).toMatchObject({
+      primaries: undefined,
+      unasked: [{ host: '10.0.0.2', port: 6379 }],
+    });
+    const given = lines.map((line) =>
+      line.replace('n2 10.0.0.2:6379@16379 master', 'n2 10.0.0.2:6379@16379 master,fail'),
+    );
+    expect(primariesOf([answer('n1', 'a', ...given), silent]).primaries).toHaveLength(1);
+    expect(primariesOf([silent, silent]).primaries).toBeUndefined();
+  });
+
+  test('a node that has become a replica is no primary', () => {
+    const demoted = { replication: replication(idOf('a'), 'slave'), nodes: nodes('n2', ...lines) };
+    expect(primariesOf([answer('n1', 'a', ...lines), demoted]).primaries).toHaveLength(1);
+  });
+});

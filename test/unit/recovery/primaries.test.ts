@@ -1,0 +1,186 @@
+import type { PrimaryState as Primary } from '../../../shared/hot/topology';
+import { type Era, hasMoved, nextEra } from '../../../shared/recovery/primaries';
+
+const primary = (id: string, slots: string, more: Partial<Primary> = {}): Primary => ({
+  id,
+  previous: undefined,
+  slots,
+  isOpen: false,
+  ...more,
+});
+const [a, b, c] = [primary('a', '0-99'), primary('b', '100-199'), primary('c', '200-299')];
+const look = (primaries: readonly Primary[]) => ({
+  primaries,
+  isMoving: primaries.some(({ isOpen }) => isOpen),
+});
+/** The era after these looks, and how many losses of everything were noticed. */
+function eraAfter(...looks: readonly (readonly Primary[])[]): { era: Era; losses: number; ids: string[] } {
+  let era: Era | undefined;
+  let losses = 0;
+  for (const primaries of looks) {
+    const step = nextEra(era, look(primaries), false);
+    era = step.era;
+    losses += step.isLoss ? 1 : 0;
+  }
+  return { era: era!, losses, ids: Object.keys(era!.primaries).sort() };
+}
+
+describe('an era of primaries', () => {
+  const open = (of: Primary, slots = of.slots): Primary => ({ ...of, slots, isOpen: true });
+  const empty = primary('d', '');
+  const promoted = primary('a2', '0-99', { previous: 'a' });
+  test.each<{
+    name: string;
+    looks: Primary[][];
+    number: number;
+    ids: string;
+  }>([
+    { name: 'begins with the first look', looks: [[a, b, c]], number: 1, ids: 'abc' },
+    {
+      name: 'goes on while nothing changes',
+      looks: [
+        [a, b, c],
+        [c, b, a],
+      ],
+      number: 1,
+      ids: 'abc',
+    },
+    {
+      name: 'goes on when an empty primary joins',
+      looks: [
+        [a, b],
+        [a, b, empty],
+      ],
+      number: 1,
+      ids: 'abd',
+    },
+    {
+      name: 'goes on while slots move to a primary that joined empty',
+      looks: [
+        [a, b],
+        [a, b, empty],
+        [open(a, '1-99'), b, open(primary('d', '0'))],
+        [primary('a', '10-99'), b, primary('d', '0-9')],
+      ],
+      number: 1,
+      ids: 'abd',
+    },
+    {
+      name: 'goes on, and remembers it, when a primary that was emptied leaves',
+      looks: [[a, b], [primary('a', '0-199'), primary('b', '')], [primary('a', '0-199')]],
+      number: 1,
+      ids: 'ab',
+    },
+    {
+      name: 'goes on without the primary whose replica took over while nothing moved',
+      looks: [
+        [a, b],
+        [promoted, b],
+      ],
+      number: 1,
+      ids: 'a2b',
+    },
+    {
+      name: 'goes on without a primary that went, with nobody in its place',
+      looks: [[a, b], [b]],
+      number: 1,
+      ids: 'b',
+    },
+    {
+      name: 'goes on when a primary that was a replica once joins empty while nothing moves',
+      looks: [
+        [a, b],
+        [a, b, primary('d', '', { previous: 'x' })],
+      ],
+      number: 1,
+      ids: 'abd',
+    },
+    {
+      name: 'ends when a source goes while slots are on their way',
+      looks: [
+        [a, b],
+        [open(a), open(b)],
+        [promoted, open(b)],
+      ],
+      number: 2,
+      ids: 'a2b',
+    },
+    {
+      name: 'ends when a primary goes that nobody saw moving, but slots have moved meanwhile',
+      looks: [
+        [a, b, c],
+        [promoted, primary('b', '150-199'), primary('c', '100-149 200-299')],
+      ],
+      number: 2,
+      ids: 'a2bc',
+    },
+    {
+      name: 'ends when a primary that joined goes while slots move to it',
+      looks: [
+        [a, b],
+        [a, b, empty],
+        [open(a), b],
+      ],
+      number: 2,
+      ids: 'ab',
+    },
+    {
+      name: 'ends when the replica of a primary that nobody saw holds slots of others',
+      looks: [[a], [primary('a', '10-99'), primary('d2', '0-9', { previous: 'd' })]],
+      number: 2,
+      ids: 'ad2',
+    },
+    {
+      name: 'ends when a primary is seen first with slots of others: one before it may have had more',
+      looks: [[a], [primary('a', '10-99'), primary('d', '0-9')]],
+      number: 2,
+      ids: 'ad',
+    },
+    {
+      name: 'ends when an empty primary that was a replica appears while slots move',
+      looks: [[a], [open(a)], [open(a), primary('d2', '', { previous: 'd' })]],
+      number: 2,
+      ids: 'ad2',
+    },
+    {
+      name: 'ends when a primary goes that serves nothing, but of which a slot is on its way',
+      looks: [[a, b], [open(a), open(primary('b', ''))], [open(a)]],
+      number: 2,
+      ids: 'a',
+    },
+  ])('$name', ({ looks, number, ids }) => {
+    const found = eraAfter(...looks);
+    expect({ number: found.era.number, ids: found.ids.join('') }).toEqual({ number, ids });
+    expect(found.losses).toBe(number - 1);
+  });
+
+  test('ends when a primary goes while a command moves slots, whether a move was seen or not', () => {
+    const { era } = eraAfter([a, b]);
+    expect(nextEra(era, look([promoted, b]), true)).toMatchObject({ isLoss: true, era: { number: 2 } });
+    expect(nextEra(era, look([a, b, empty]), true)).toMatchObject({ isLoss: false, era: { number: 1 } });
+  });
+
+  test('is the same object while nothing changed, so that nothing is written', () => {
+    const { era } = eraAfter([a, b]);
+    expect(nextEra(era, look([b, a]), false).era).toBe(era);
+  });
+});
+
+describe('a mark of another primary', () => {
+  const { era } = eraAfter(
+    [a, b],
+    [primary('a', ''), primary('b', '0-199')],
+    [primary('b', '0-199'), primary('d', '')],
+  );
+  test.each([
+    { name: 'moved between primaries of the era', markedBy: 'b', here: 'd', of: 1, expected: true },
+    { name: 'moved from one that left empty', markedBy: 'a', here: 'b', of: 1, expected: true },
+    { name: 'moved from one that nobody knows', markedBy: 'x', here: 'b', of: 1, expected: false },
+    { name: 'is at a primary that nobody knows', markedBy: 'a', here: 'x', of: 1, expected: false },
+    { name: 'is of an earlier era', markedBy: 'a', here: 'b', of: 0, expected: false },
+    { name: 'is of a release without eras', markedBy: 'a', here: 'b', of: undefined, expected: false },
+    { name: 'is missing', markedBy: undefined, here: 'b', of: undefined, expected: false },
+  ])('$name', ({ markedBy, here, of, expected }) => {
+    expect(hasMoved({ markedBy, here, era: of }, era)).toBe(expected);
+  });
+});
