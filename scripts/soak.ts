@@ -20,18 +20,23 @@ const number = (least: number, most: number, isWhole: boolean) => (text: string)
 
 async function run(options: SoakCommandOptions): Promise<boolean> {
   const result = await soak({ ...options, report: (line) => console.error(line) });
-  const { lost, doubled, wrong, gaps } = result;
+  const { lost, doubled, wrong, gaps, differences, outlived, corrupt } = result;
   if (options.json) console.log(JSON.stringify(result));
   else {
     const { acked, faults, kills, killPoints, killPointsHit, maxLagSeconds, reads } = result;
+    const { compared, rolledDays, expired, rewritten } = result;
     console.log(
       `${acked} samples acknowledged; lost ${lost}, doubled ${doubled}, wrong ${wrong}; ${gaps} gaps in ${reads} reads`,
+    );
+    console.log(
+      `${differences} of ${compared} answers in steps differed, which had ${rolledDays} days of rollups; ` +
+        `retention removed ${expired} samples and left ${outlived} items; ${rewritten} partition-days rewritten, ${corrupt} objects corrupt`,
     );
     console.log(
       `${faults} faults, ${kills} of them kills at ${killPointsHit} of ${2 * killPoints} sides of changes; the ingester was ${maxLagSeconds} s behind at most`,
     );
   }
-  return lost + doubled + wrong + gaps === 0;
+  return lost + doubled + wrong + gaps + differences + outlived + corrupt === 0;
 }
 
 new Command('npm run soak --')

@@ -23,7 +23,7 @@ import { Problem } from './problem';
 import { localAws, provision } from './provision';
 import { freePort, type Server, startAws, startHotServer } from './servers';
 import { synthesize } from './synth';
-import { readAssembly } from './template';
+import { type FunctionResource, readAssembly } from './template';
 import type { HostFaults } from './wiring';
 
 const root = join(__dirname, '..', '..');
@@ -54,6 +54,8 @@ export interface RunningStack {
   readonly addresses: StackAddresses;
   readonly dataDir: string;
   readonly host: FunctionHost;
+  /** As they were deployed at the start. */
+  readonly functions: readonly FunctionResource[];
   /** SIGKILL to the hot tier's server; a new, empty one takes its place. */
   killHot(): void;
   stop(): Promise<void>;
@@ -215,6 +217,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
       },
       dataDir,
       host,
+      functions: stack.functions,
       killHot: () => process.kill(hot.pid(), 'SIGKILL'),
       stop,
     };

@@ -1,11 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Aggregate } from '../../shared/model/aggregates';
 import { type Labels, labelValue, METRIC_NAME } from '../../shared/model/labels';
 import type { Ledger, Outcome, Sample } from './ledger';
 import { mackerel, type PostRequest, type Sender } from './senders';
+import type { Point } from './steps';
 
 /** Longer than API Gateway's own limit. */
 const REQUEST_MS = 40_000;
 const RETRY_MS = 250;
+/** In a `Server-Timing` header. */
+const ROLLED_DAYS = /rollup;desc="(\d+) days"/;
+
+/** An answer in steps, and of how many days rollups gave it. */
+export interface SteppedAnswer {
+  readonly points: readonly Point[];
+  readonly rolledDays: number;
+}
 
 /** A client of the HTTP API, as agents and dashboards are, which enters every post into a ledger. */
 export class ApiClient {
@@ -54,28 +64,48 @@ export class ApiClient {
    *
    * @param isPatient asked before each further try
    */
-  async read(
+  async read(labels: Labels, from: number, to: number, isPatient: () => boolean): Promise<Point[]> {
+    return (await this.get(labels, { from, to }, isPatient)).points;
+  }
+
+  /** Reads a series in steps. */
+  readSteps(
     labels: Labels,
-    from: number,
-    to: number,
+    asked: {
+      readonly from: number;
+      readonly to: number;
+      readonly step: number;
+      readonly aggregate: Aggregate;
+    },
     isPatient: () => boolean,
-  ): Promise<{ time: number; value: number }[]> {
+  ): Promise<SteppedAnswer> {
+    return this.get(labels, asked, isPatient);
+  }
+
+  private async get(
+    labels: Labels,
+    asked: Readonly<Record<string, string | number>>,
+    isPatient: () => boolean,
+  ): Promise<{ points: Point[]; rolledDays: number }> {
     for (;;) {
-      const response = await this.send('GET', this.pathOf(labels, from, to)).catch(() => undefined);
+      const response = await this.send('GET', this.pathOf(labels, asked)).catch(() => undefined);
       const text = await response?.text().catch(() => undefined);
       if (response?.status === 200 && text !== undefined)
-        return (JSON.parse(text) as { metrics: { time: number; value: number }[] }).metrics;
+        return {
+          points: (JSON.parse(text) as { metrics: Point[] }).metrics,
+          rolledDays: Number(ROLLED_DAYS.exec(response.headers.get('server-timing') ?? '')?.[1] ?? 0),
+        };
       // No sample has arrived yet, or none was ever acknowledged.
-      if (response?.status === 404) return [];
+      if (response?.status === 404) return { points: [], rolledDays: 0 };
       if (!isPatient())
         throw new Error(`${JSON.stringify(labels)} cannot be read: ${response?.status} ${text}`);
       await sleep(RETRY_MS);
     }
   }
 
-  private pathOf(labels: Labels, from: number, to: number): string {
-    const name = labelValue(labels, METRIC_NAME)!;
-    const query = new URLSearchParams({ name, from: String(from), to: String(to) });
+  private pathOf(labels: Labels, asked: Readonly<Record<string, string | number>>): string {
+    const query = new URLSearchParams({ name: labelValue(labels, METRIC_NAME)! });
+    for (const [name, value] of Object.entries(asked)) query.set(name, String(value));
     const hostId = labelValue(labels, 'host');
     if (hostId !== undefined && this.hosts.has(hostId)) return `/api/v0/hosts/${hostId}/metrics?${query}`;
     for (const [label, value] of labels)

@@ -4,7 +4,7 @@ import type { Call, Fault } from '../faults/call';
 import type { Faults, Rule } from '../faults/faults';
 import { Random } from '../faults/random';
 import type { Delivery } from '../local/wiring';
-import { type FaultKind, type PlannedFault, VICTIMS } from './plan';
+import { type FaultKind, type PlannedFault, SKEWED } from './plan';
 
 export interface ChaosDependencies {
   readonly faults: Faults;
@@ -12,6 +12,8 @@ export interface ChaosDependencies {
   readonly redis: Redis;
   /** SIGKILL to the hot tier's server. */
   readonly killHot: () => void;
+  /** Errors of the clocks of functions while no fault says otherwise, ms. */
+  readonly usualSkewMs: Faults['clockSkewMs'];
   /** Moves everything from memory to the warm tier; resolves when that is done or has failed. */
   readonly drain: () => Promise<unknown>;
 }
@@ -165,16 +167,16 @@ const STARTS: Record<FaultKind, Start> = {
     })),
   'S3 slow': (d, random) =>
     sometimes(d, random, 0.5, isTo('s3'), () => ({ kind: 'delay', ms: random.integer(10, 800) })),
-  'clock skewed': ({ faults }, random) => {
+  'clock skewed': ({ faults, usualSkewMs }, random) => {
     const skewMs = random.pick([-HOUR_MS, HOUR_MS]);
-    const victim = random.pick([...VICTIMS, 'query']);
-    faults.clockSkewMs = (functionName) => (functionName === victim ? skewMs : 0);
+    const victim = random.pick(SKEWED);
+    faults.clockSkewMs = (functionName) => (functionName === victim ? skewMs : usualSkewMs(functionName));
     // Processes that replace them have the wrong clock, and later the right one again.
     const hits = faults.kill(victim);
     return {
       hits: () => hits,
       end: () => {
-        faults.clockSkewMs = () => 0;
+        faults.clockSkewMs = usualSkewMs;
         faults.kill(victim);
       },
     };

@@ -80,10 +80,24 @@ export class Ledger {
   private readonly series = new Map<string, Map<number, Entry[]>>();
   private clock = 0;
   private acknowledgedSamples = 0;
+  private expiredBeforeS = -Infinity;
 
   /** Samples of acknowledged requests, corrections and repetitions included. */
   get acknowledged(): number {
     return this.acknowledgedSamples;
+  }
+
+  /** Spans that have all samples of a series, both ends included, each short enough to be read as stored. */
+  spansOf(labels: Labels): [number, number][] {
+    return spansOf([...(this.series.get(labelsKey(labels))?.keys() ?? [])]);
+  }
+
+  /** From now on no sample before a time may be read: retention removed it. @returns how many samples that are */
+  expire(beforeS: number): number {
+    this.expiredBeforeS = beforeS;
+    let samples = 0;
+    for (const times of this.series.values()) for (const time of times.keys()) if (time < beforeS) samples++;
+    return samples;
   }
 
   /** @returns to call once, when the request has ended */
@@ -147,6 +161,12 @@ export class Ledger {
         const attempts = entries.map(({ value, request }) => ({ value, ...request }));
         const { values, mayBeMissing } = allowedValues(attempts);
         const value = found.get(time);
+        if (time < this.expiredBeforeS) {
+          if (value === undefined) continue;
+          wrong++;
+          flaw(time, `${value} outlived the retention`);
+          continue;
+        }
         if (value === undefined && mayBeMissing) continue;
         if (value !== undefined && values.has(value)) continue;
         if (value === undefined) lost++;

@@ -26,8 +26,19 @@ export const FAULT_KINDS = [
 ] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
-/** Functions that are killed at their changes of state, and whose clocks are skewed. */
-export const VICTIMS = ['post', 'ingester', 'flusher', 'archiver', 'recovery', 'replayer'] as const;
+/** Functions that are killed at their changes of state. */
+export const VICTIMS = [
+  'post',
+  'ingester',
+  'flusher',
+  'archiver',
+  'recovery',
+  'replayer',
+  'importer',
+  'operator',
+] as const;
+/** Functions whose clocks are skewed at times. The archiver's is an hour ahead all the time: it is what removes data. */
+export const SKEWED = ['post', 'ingester', 'flusher', 'recovery', 'replayer', 'importer', 'query'] as const;
 
 export interface PlannedFault {
   /** After the start of the load. */

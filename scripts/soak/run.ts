@@ -1,20 +1,32 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { FORMATS } from '../../shared/model/formats';
+import { DAY_MS } from '../../shared/model/duration';
+import { type ArchiveVersion, FORMATS } from '../../shared/model/formats';
 import type { Labels } from '../../shared/model/labels';
+import { dayOf } from '../../shared/model/placement';
+import type { ReopenSlice } from '../../shared/operations/archive-commands';
+import { mapLimited } from '../../shared/platform/concurrency';
+import { ENV } from '../../shared/platform/names';
+import type { RuntimeSettings } from '../../shared/platform/settings';
 import type { RecoveryStatus } from '../../shared/recovery/replay';
 import { Faults, type KillPoint } from '../faults/faults';
 import { Random } from '../faults/random';
 import { startStack } from '../local/stack';
-import { archive } from '../ops/archive';
+import type { FunctionResource } from '../local/template';
+import { rewriteArchive } from '../ops/archive';
+import { verifyArchive } from '../ops/archive-verify';
 import { drain } from '../ops/drain';
 import { Functions } from '../ops/invoke';
 import { ApiClient } from './api-client';
 import { befall, type ChaosDependencies, expireLeases } from './chaos';
+import { Comparison } from './comparison';
+import { Importer } from './importer';
 import { type Flaws, Ledger } from './ledger';
-import { runLoad } from './load';
+import { leftoversOf } from './leftovers';
+import { importHistory, runLoad } from './load';
 import { planFaults, VICTIMS } from './plan';
 import { SHAPES, type Shape, senderOf } from './senders';
+import { historyOf, LAGS_S, planTimes } from './times';
 import { watch } from './watch';
 
 export interface SoakOptions {
@@ -39,9 +51,19 @@ export interface SoakResult {
   readonly wrong: number;
   /** The ingester's largest consumer lag. */
   readonly maxLagSeconds: number;
-  /** Reads during the load that lacked a sample of an earlier read; and all reads. */
+  /** Samples that a read during the load lacked although an earlier one had them; and all reads. */
   readonly gaps: number;
   readonly reads: number;
+  /** Answers in steps that were compared with the samples as stored, those that differed, and days that rollups gave. */
+  readonly compared: number;
+  readonly differences: number;
+  readonly rolledDays: number;
+  /** Samples that retention removed, and what remains of them in a store. */
+  readonly expired: number;
+  readonly outlived: number;
+  /** Partition-days that were written anew in another format; objects that are not what the manifest says. */
+  readonly rewritten: number;
+  readonly corrupt: number;
   readonly kills: number;
   /** How often a fault of each kind had an effect. */
   readonly kinds: Readonly<Record<string, number>>;
@@ -58,6 +80,10 @@ const SETTINGS = {
   streamShards: '2',
   partitions: '4',
   flusherLanes: '2',
+  archiveAfter: '0s',
+  maxSampleAge: '25d',
+  warmTtl: '32d',
+  archivePartBytes: '20000',
 };
 const LANES = 2;
 /** Shapes in the order in which senders get them. */
@@ -68,6 +94,9 @@ const POST_EVERY_MS = 1_000;
 const FLUSH_EVERY_MS = 1_000;
 const ARCHIVE_EVERY_MS = 1_000;
 const RECOVER_EVERY_MS = 2_000;
+/** Between two releases of the archiver, each of which writes the other format and opens the days of the one before. */
+const RELEASE_EVERY_MS = 15_000;
+const REOPEN_AGAIN_MS = 500;
 /** Between two kills of a function: short, because some changes come in a burst after a loss. */
 const KILL_EVERY_MS = [200, 1_500] as const;
 const KILL_LOOK_MS = 50;
@@ -75,6 +104,13 @@ const KILL_LOOK_MS = 50;
 const CALM_DOWN_MS = 300_000;
 const REPORT_EVERY_MS = 10_000;
 const ALL = { before: 8.64e15, purge: true };
+/** The archiver's clock is ahead by as much as the removal of what has expired allows for. */
+const usualSkewMs = (functionName: string) => (functionName === 'archiver' ? 3_600_000 : 0);
+
+const ARCHIVE_FORMATS = FORMATS.archive.writes;
+const [NEWEST_ARCHIVE] = ARCHIVE_FORMATS;
+/** Reads at a time when nothing else is done. */
+const READERS = 4;
 
 /** Runs the pipeline under load and faults, lets it recover, and reads everything back. */
 export async function soak({
@@ -88,13 +124,19 @@ export async function soak({
   const plan = planFaults(seed, lengthMs);
   const random = new Random(seed);
   const faults = new Faults();
+  faults.clockSkewMs = usualSkewMs;
   report(`seed ${seed}: ${plan.length} faults in ${minutes} minutes, and kills`);
   const formats = formatsOf(seed);
   report(`records of format ${formats.recordFormat}, frames of format ${formats.frameFormat}`);
   const stack = await startStack({
     port: 0,
     dataDir: undefined,
-    settings: { ...SETTINGS, ...formats },
+    settings: {
+      ...SETTINGS,
+      ...formats,
+      // Reads ask the manifest beside the warm table where items stay for a minute.
+      purgeAfter: seed % 2 === 1 ? '1m' : '20s',
+    },
     report: () => {},
     faults,
   });
@@ -113,6 +155,12 @@ export async function soak({
       }),
     );
     const series = senders.flatMap((sender) => sender.series);
+    const times = planTimes(Date.now(), lengthMs);
+    const functionsNow = withSettings(stack.functions, { retention: times.retentionMs });
+    stack.host.deploy(functionsNow);
+    const history = historyOf(times, Math.floor(Date.now() / 1000));
+    const imports = { importer: new Importer(functions, ledger), history };
+    await importHistory(imports, senders);
     const startS = Math.floor(Date.now() / 1000);
     const began = performance.now();
     const elapsedMs = () => performance.now() - began;
@@ -135,6 +183,24 @@ export async function soak({
       every(ARCHIVE_EVERY_MS, () => functions.invoke('archiver', ALL)),
       every(RECOVER_EVERY_MS, () => functions.invoke('recovery', {})),
     ];
+    let rewritten = 0;
+    const release = (archiveFormat: ArchiveVersion) =>
+      stack.host.deploy(withSettings(functionsNow, { archiveFormat }), ['archiver', 'operator']);
+    const reopen = async () => {
+      const event = { command: 'archive reopen', tenant: 'default', dryRun: false };
+      rewritten += (await functions.invoke<ReopenSlice>('operator', event)).days;
+    };
+    const releases = async () => {
+      for (let i = 0; !isLoadOver; i++) {
+        release(ARCHIVE_FORMATS[i % ARCHIVE_FORMATS.length]!);
+        for (let isOpened = false; !isOpened && !isLoadOver; await sleep(REOPEN_AGAIN_MS))
+          isOpened = await reopen().then(
+            () => true,
+            () => false,
+          );
+        await sleep(RELEASE_EVERY_MS);
+      }
+    };
     const lagTimer = setInterval(() => {
       maxLagMs = Math.max(maxLagMs, stack.host.progress.lagMs);
     }, 200);
@@ -148,13 +214,20 @@ export async function soak({
 
     const load = runLoad(
       client,
-      { senders, everyMs: POST_EVERY_MS, startS },
+      { senders, everyMs: POST_EVERY_MS, startS, lagsS: LAGS_S, imports },
       random.fork(),
       () => isLoadOver,
     );
-    const watching = watch(client, { series, startS }, random.fork(), () => isLoadOver);
+    const isClockRight = () => faults.clockSkewMs('query') === 0;
+    const compare = (isPatient: () => boolean) =>
+      new Comparison(client, ledger, times.boundaryS, random.fork(), isPatient);
+    const comparison = compare(() => !isLoadOver);
+    const aging = { history, times, comparison, isClockRight };
+    const watching = watch(client, { series, startS, aging }, random.fork(), () => isLoadOver);
+    const releasing = releases();
     const chaos: ChaosDependencies = {
       faults,
+      usualSkewMs,
       redis,
       killHot: stack.killHot,
       drain: () => functions.invoke('flusher', { drain: true }),
@@ -181,33 +254,45 @@ export async function soak({
     });
     await untilMs(lengthMs);
     isLoadOver = true;
-    await Promise.all([...misfortunes, ...killers, load]);
+    await Promise.all([...misfortunes, ...killers, load, releasing]);
     faults.off();
+    faults.clockSkewMs = usualSkewMs;
     await redis.config('SET', 'maxmemory', 0);
     const { reads, gaps } = await watching;
 
     report('faults have ended; waiting for recovery');
-    const deadline = Date.now() + CALM_DOWN_MS;
-    const isInTime = () => Date.now() < deadline;
-    await calm(functions, () => stack.host.progress.lagMs, isInTime);
+    const isRecovering = within(CALM_DOWN_MS);
+    await calm(functions, () => stack.host.progress.lagMs, isRecovering);
     isMoving = false;
     clearInterval(lagTimer);
     await Promise.all(movers);
+    await sleep(Math.max(0, times.expiresAtMs + 1_000 - Date.now()));
+    const expired = ledger.expire(times.boundaryS);
 
-    const read = (labels: Labels, from: number, to: number) => client.read(labels, from, to, isInTime);
+    const isReading = within(CALM_DOWN_MS);
+    const read = (labels: Labels, from: number, to: number) => client.read(labels, from, to, isReading);
     const patience = async () => {
       await sleep(1_000);
-      return isInTime();
+      return isRecovering();
     };
-    report(`reading ${ledger.acknowledged} samples back`);
+    report(`reading ${ledger.acknowledged - expired} samples back`);
     const asFound = await ledger.verify(read, patience);
     report('moving everything to the archive, and reading it back again');
     await expireLeases(redis);
     await drain(functions, () => {});
-    await archive(functions, ALL, () => {});
+    release(NEWEST_ARCHIVE);
+    await rewriteArchive(functions, ALL);
     const archived = await ledger.verify(read, async () => false);
+    report('comparing steps with their samples, objects with the manifest, and looking for what has expired');
+    const settled = compare(isReading);
+    await mapLimited(series, READERS, (labels) => settled.compare(labels, startS + DAY_MS / 1000));
+    const { differences: corrupt } = await verifyArchive(functions, {}, () => {});
+    const outlived = await leftoversOf(stack.addresses, dayOf(times.boundaryS * 1000));
     clearInterval(reportTimer);
-    for (const line of [...asFound.examples, ...archived.examples, ...gaps.slice(0, 10)]) report(line);
+    const differences = [...comparison.differences, ...settled.differences];
+    const found = [asFound.examples, archived.examples, gaps, differences, outlived];
+    for (const line of found.flatMap((lines) => lines.slice(0, 10))) report(line);
+    for (const { key, problem } of corrupt) report(`${key}: ${problem}`);
 
     const points = faults.killPoints;
     const sum = (of: keyof Omit<Flaws, 'examples'>) => Math.max(asFound[of], archived[of]);
@@ -222,6 +307,13 @@ export async function soak({
       maxLagSeconds: Math.round(maxLagMs / 100) / 10,
       gaps: gaps.length,
       reads,
+      compared: comparison.compared + settled.compared,
+      differences: differences.length,
+      rolledDays: comparison.rolledDays + settled.rolledDays,
+      expired,
+      outlived: outlived.length,
+      rewritten,
+      corrupt: corrupt.length,
       kills,
       kinds,
       killPoints: points.length,
@@ -247,6 +339,24 @@ function formatsOf(seed: number) {
         recordFormat: String(Math.min(...record.writes)),
         frameFormat: String(Math.min(...frame.writes)),
       };
+}
+
+/** The functions with some settings changed, as another release has them. */
+function withSettings(
+  functions: readonly FunctionResource[],
+  changed: Partial<RuntimeSettings>,
+): FunctionResource[] {
+  return functions.map((resource) => {
+    const { environment } = resource;
+    const settings = { ...JSON.parse(environment[ENV.settings]!), ...changed };
+    return { ...resource, environment: { ...environment, [ENV.settings]: JSON.stringify(settings) } };
+  });
+}
+
+/** Whether a time from now has not passed yet. */
+function within(ms: number): () => boolean {
+  const deadline = Date.now() + ms;
+  return () => Date.now() < deadline;
 }
 
 /** Waits until the stream is read to its end and no loss or replay is open. */

@@ -140,11 +140,16 @@ message Sample { double value = 1; int64 timestamp = 2; }
 `)
   .root.lookupType('WriteRequest');
 
-function remoteWrite(samples: readonly Sample[]): PostRequest {
+/** A `prometheus.WriteRequest` of remote write 1.0, not compressed. */
+export function writeRequestOf(samples: readonly Sample[]): Uint8Array {
   const timeseries = samples.map(({ labels, time, value }) => ({
     labels: labels.map(([name, text]) => ({ name, value: text })),
     samples: [{ timestamp: time * 1000, value }],
   }));
+  return WriteRequest.encode(WriteRequest.fromObject({ timeseries })).finish();
+}
+
+function remoteWrite(samples: readonly Sample[]): PostRequest {
   return {
     path: '/prometheus/api/v1/write',
     headers: {
@@ -152,9 +157,7 @@ function remoteWrite(samples: readonly Sample[]): PostRequest {
       'content-encoding': 'snappy',
       'x-prometheus-remote-write-version': '0.1.0',
     },
-    body: Uint8Array.from(
-      snappyCompress(WriteRequest.encode(WriteRequest.fromObject({ timeseries })).finish()),
-    ),
+    body: Uint8Array.from(snappyCompress(writeRequestOf(samples))),
     isWhole: (answer) => answer === '',
   };
 }

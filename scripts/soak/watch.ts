@@ -1,45 +1,112 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DAY_MS } from '../../shared/model/duration';
 import { type Labels, labelsKey } from '../../shared/model/labels';
 import type { Random } from '../faults/random';
 import type { ApiClient } from './api-client';
+import type { Comparison } from './comparison';
+import type { SoakTimes } from './times';
 
 export interface WatchOptions {
   readonly series: readonly Labels[];
   readonly startS: number;
+  /** Samples of other days. @default there are none */
+  readonly aging?: Aging;
+}
+
+export interface Aging {
+  /** Times of the imported samples. */
+  readonly history: readonly number[];
+  readonly times: SoakTimes;
+  readonly comparison: Comparison;
+  /** Whether the clock of queries is right. */
+  readonly isClockRight: () => boolean;
 }
 
 /** Result of the reads during the load. */
 export interface Watched {
   readonly reads: number;
-  /** Samples that an earlier answer had and a later, complete answer lacked. */
+  /** Samples that an earlier answer had and a later, complete answer lacked, or that retention removed too early or too late. */
   readonly gaps: readonly string[];
 }
 
 const EVERY_MS = 100;
+const DAY_S = DAY_MS / 1000;
+/** Nothing is said of what expires so shortly before and after it does. */
+const MARGIN_MS = 5_000;
 
-/** Reads while data moves under faults: a sample seen once must be seen again, or the answer must be an error. */
+/** Reads while data moves under faults: in turns what is new, what is aggregated, and what expires. */
 export async function watch(
   client: ApiClient,
-  { series, startS }: WatchOptions,
+  options: WatchOptions,
   random: Random,
   isOver: () => boolean,
 ): Promise<Watched> {
-  const seen = new Map<string, Set<number>>();
-  const gaps: string[] = [];
-  let reads = 0;
-  while (!isOver()) {
-    const labels = random.pick(series);
-    const key = labelsKey(labels);
-    const times = await client
-      .read(labels, startS, startS + 20 * 3600, () => !isOver())
-      .then((metrics) => new Set(metrics.map(({ time }) => time)))
-      .catch(() => undefined);
-    if (times === undefined) break;
-    reads++;
-    for (const time of seen.get(key) ?? [])
-      if (!times.has(time)) gaps.push(`${key} at ${time} was seen before read ${reads} and not in it`);
-    seen.set(key, times);
+  const watcher = new Watcher(client, options, random, () => !isOver());
+  const { aging } = options;
+  const looks = [
+    () => watcher.recent(),
+    ...(aging === undefined ? [] : [() => watcher.steps(aging), () => watcher.oldest(aging)]),
+  ];
+  for (let i = 0; !isOver(); i++) {
+    // A look ends with an error when the load is over meanwhile.
+    await looks[i % looks.length]!().catch(() => {});
     await sleep(EVERY_MS);
   }
-  return { reads, gaps };
+  return watcher;
+}
+
+class Watcher implements Watched {
+  reads = 0;
+  readonly gaps: string[] = [];
+  private readonly seen = new Map<string, Set<number>>();
+
+  constructor(
+    private readonly client: ApiClient,
+    private readonly options: WatchOptions,
+    private readonly random: Random,
+    private readonly isPatient: () => boolean,
+  ) {}
+
+  /** A sample seen once must be seen again, or the answer must be an error. */
+  async recent(): Promise<void> {
+    const { series, startS } = this.options;
+    const labels = this.random.pick(series);
+    const key = labelsKey(labels);
+    const found = await this.timesOf(labels, startS, startS + 20 * 3600);
+    this.reads++;
+    for (const time of this.seen.get(key) ?? [])
+      if (!found.has(time))
+        this.gaps.push(`${key} at ${time} was seen before read ${this.reads} and not in it`);
+    this.seen.set(key, found);
+  }
+
+  /** Hours and days must be those of the samples. Days of the last two change with every post. */
+  async steps({ comparison }: Aging): Promise<void> {
+    const { series, startS } = this.options;
+    await comparison.compare(this.random.pick(series), (Math.floor(startS / DAY_S) - 1) * DAY_S - 1);
+    this.reads++;
+  }
+
+  /** The oldest day must be there until the retention ends, and not any more afterwards. */
+  async oldest({ history, times, isClockRight }: Aging): Promise<void> {
+    const { boundaryS, expiresAtMs } = times;
+    const labels = this.random.pick(this.options.series);
+    const wasRight = isClockRight();
+    const beganMs = Date.now();
+    const found = await this.timesOf(labels, boundaryS - DAY_S / 2, boundaryS - 1);
+    if (!wasRight || !isClockRight()) return;
+    this.reads++;
+    const isEarly = Date.now() < expiresAtMs - MARGIN_MS;
+    const isLate = beganMs > expiresAtMs + MARGIN_MS;
+    for (const time of history.filter((each) => each < boundaryS)) {
+      const what = `${labelsKey(labels)} at ${time}`;
+      if (isEarly && !found.has(time)) this.gaps.push(`${what} disappeared before the retention ended`);
+      if (isLate && found.has(time)) this.gaps.push(`${what} is read after the retention ended`);
+    }
+  }
+
+  private async timesOf(labels: Labels, from: number, to: number): Promise<Set<number>> {
+    const points = await this.client.read(labels, from, to, this.isPatient);
+    return new Set(points.map(({ time }) => time));
+  }
 }
