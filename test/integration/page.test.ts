@@ -533,6 +533,20 @@ describe('the page', () => {
     expect([state(page).get('from'), state(page).get('to')]).toEqual([from, to]);
   });
 
+  test('keeps a date that is entered as soon as the form opens', async () => {
+    const page = await opened(`host=${host}&graph=loadavg&time=utc`);
+    await page.getByText('Dates', { exact: true }).waitFor();
+    // In one task: the form's toggle event comes after it.
+    const entered = await page.evaluate(`new Promise((resolve) => {
+      const details = document.querySelector('details.dates');
+      const [from] = details.querySelectorAll('input');
+      details.addEventListener('toggle', () => setTimeout(() => resolve(from.value)));
+      details.querySelector('summary').click();
+      from.value = '2026-11-20T10:00';
+    })`);
+    expect(entered).toBe('2026-11-20T10:00');
+  });
+
   test('reads as often as one chooses', async () => {
     const page = await opened(`host=${host}&graph=loadavg&last=30m`);
     await plot(page, 'Load average').waitFor();

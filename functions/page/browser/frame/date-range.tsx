@@ -14,12 +14,16 @@ export function DateRange({ span, utc, onRange }: DateRangeProps) {
   const from = useRef<HTMLInputElement>(null);
   const to = useRef<HTMLInputElement>(null);
   const [problem, setProblem] = useState<string>();
+  // Before it opens: its toggle event comes later, and would replace what was entered meanwhile.
   const fill = () => {
     setProblem(undefined);
-    if (!details.current!.open) return;
+    if (details.current!.open) return;
     from.current!.value = dateTimeText(span.fromS, utc);
     to.current!.value = dateTimeText(span.toS, utc);
-    from.current!.focus();
+  };
+  const focus = () => {
+    const isEntering = details.current!.querySelector('form')!.contains(document.activeElement);
+    if (details.current!.open && !isEntering) from.current!.focus();
   };
   const submit = (event: Event) => {
     event.preventDefault();
@@ -35,14 +39,15 @@ export function DateRange({ span, utc, onRange }: DateRangeProps) {
     <details
       class="dates"
       ref={details}
-      onToggle={fill}
+      onToggle={focus}
       onKeyDown={(event) => {
         if (event.key !== 'Escape') return;
         details.current!.open = false;
         details.current!.querySelector('summary')!.focus();
       }}
     >
-      <summary>Dates</summary>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: a summary is a button, and Enter clicks it too */}
+      <summary onClick={fill}>Dates</summary>
       <form onSubmit={submit}>
         <label>
           From <input type="datetime-local" ref={from} required />
