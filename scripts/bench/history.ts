@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { parseDuration } from '../../shared/model/duration';
 import { type QueryData, writeQueryData } from './query-data';
-import { QueryInstances } from './query-instances';
+import { type Measured, QueryInstances, timesOf } from './query-instances';
 import { startStores } from './stores';
 
 interface Options {
@@ -22,16 +22,11 @@ const STEPS = { '1h': undefined, '24h': 300, '7d': 3600, '30d': 3600, '90d': 360
 type Range = keyof typeof STEPS;
 const RANGES = Object.keys(STEPS) as Range[];
 
-interface Result {
+interface Result extends Omit<Measured, 'p50Ms' | 'emulatorMs'> {
   readonly query: 'series' | 'host';
   readonly range: Range;
   /** Median time of an answer, without the emulator's. */
   readonly ms: number;
-  readonly p99Ms: number;
-  readonly rounds: number;
-  readonly requests: number;
-  readonly bytes: number;
-  readonly cpuMs: number;
 }
 
 /** @param args what follows `history` on the command line */
@@ -61,16 +56,12 @@ export async function benchHistory(args: string[]): Promise<void> {
     const timing = { durationMs: Number(options.seconds) * 1000, pauseMs: 0 };
     const results: Result[] = [];
     for (const { query, range } of kinds) {
-      const { p50Ms: ms, ...measured } = await instances.measure(
-        pathOf(data, query, range),
-        data.apiKey,
-        timing,
-      );
-      const { p99Ms, rounds, requests, bytes, cpuMs } = measured;
-      results.push({ query, range, ms, p99Ms, rounds, requests, bytes, cpuMs });
+      const measured = await instances.measure(pathOf(data, query, range), data.apiKey, timing);
+      const { p50Ms: ms, emulatorMs: _, ...others } = measured;
+      results.push({ query, range, ms, ...others });
       process.stderr.write(
-        `${query.padEnd(6)} ${range.padEnd(4)} p50 ${ms} ms, p99 ${p99Ms} ms, CPU ${cpuMs} ms, ${rounds} rounds, ` +
-          `${requests} requests, ${bytes} bytes\n`,
+        `${query.padEnd(6)} ${range.padEnd(4)} ${timesOf(measured)}, ${measured.rounds} rounds, ` +
+          `${measured.requests} requests, ${measured.bytes} bytes\n`,
       );
     }
     const gone = Promise.all(instances.children.map((child) => once(child, 'exit')));

@@ -8,12 +8,17 @@ import { BUNDLE_OPTIONS } from '../../infra/bundle-options';
 import { ASKED_HEADER } from './asked';
 import { answer, ask, sum } from './ingest';
 import { quantile } from './quantile';
-import type { Asked } from './query-worker';
+import type { Asked, Spent } from './query-worker';
 import type { Stores } from './stores';
 
-/** Warm-up queries of each instance, and their longest time: connections are then open, code is compiled. */
+/** An instance is young for so many queries of a kind. */
+const YOUNG = 10;
+/** Then it warms up, for so many queries or so long: connections are then open, code is compiled. */
 const WARM_UP = 400;
 const WARM_UP_MS = 4_000;
+/** Queries of all instances that are measured at least, unless that takes longer than this. */
+const LEAST_MEASURED = 200;
+const MOST_MEASURED_MS = 15_000;
 /** Delay of answers when rounds are counted: far longer than anything else takes. */
 export const HOLD_MS = 100;
 
@@ -21,8 +26,14 @@ export const HOLD_MS = 100;
 export interface Measured {
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** CPU of the instance, all of its threads. */
+  /** CPU of the instance: all of its threads, the kernel's time and the HTTP server around the handler included. */
   readonly cpuMs: number;
+  /** Of `cpuMs`, the time in the kernel, which is HTTP's and the heap's. */
+  readonly kernelCpuMs: number;
+  /** Of `cpuMs`, the threads of the collector, the compiler and libuv. */
+  readonly otherThreadsCpuMs: number;
+  /** CPU of an instance's first queries of the kind, before its code is compiled. */
+  readonly youngCpuMs: number;
   /** How many times a query waits for stores one after the other. */
   readonly rounds: number;
   readonly requests: number;
@@ -91,27 +102,50 @@ export class QueryInstances {
 
   async measure(pathOf: PathOf, apiKey: string, { durationMs, pauseMs }: Timing): Promise<Measured> {
     const { instances } = this;
+    const repeat = (restMs: number, goesOn: (done: number) => boolean) =>
+      this.spent(async () =>
+        (await Promise.all(instances.map((_, i) => this.repeat(i, pathOf, apiKey, restMs, goesOn)))).flat(),
+      );
+    const young = await repeat(0, (done) => done < YOUNG);
     const warmMs = performance.now() + WARM_UP_MS;
-    const isCold = (done: number) => done === 0 || (done < WARM_UP && performance.now() < warmMs);
-    await Promise.all(instances.map((_, i) => this.repeat(i, pathOf, apiKey, 0, isCold)));
+    await repeat(0, (done) => done < WARM_UP && performance.now() < warmMs);
     const rounds = await this.rounds(pathOf, apiKey);
-    const cpuBefore = await this.cpuMs();
-    const endMs = performance.now() + durationMs;
-    const isTime = () => performance.now() < endMs;
-    const answers = (
-      await Promise.all(instances.map((_, i) => this.repeat(i, pathOf, apiKey, pauseMs, isTime)))
-    ).flat();
-    const cpuMs = (await this.cpuMs()) - cpuBefore;
+    const beganMs = performance.now();
+    const { answers, ...spent } = await repeat(pauseMs, (done) => {
+      const elapsedMs = performance.now() - beganMs;
+      return (
+        elapsedMs < durationMs || (done * instances.length < LEAST_MEASURED && elapsedMs < MOST_MEASURED_MS)
+      );
+    });
     const times = answers.map(({ ms }) => ms);
     const mean = (of: (each: Answer) => number) => sum(answers, of) / answers.length;
     return {
       p50Ms: rounded(quantile(times, 0.5)),
       p99Ms: rounded(quantile(times, 0.99)),
-      cpuMs: rounded(cpuMs / answers.length),
+      cpuMs: rounded(spent.cpuMs),
+      kernelCpuMs: rounded(spent.kernelCpuMs),
+      otherThreadsCpuMs: rounded(spent.otherThreadsCpuMs),
+      youngCpuMs: rounded(young.cpuMs),
       rounds,
       requests: rounded(mean(({ requests }) => requests)),
       bytes: Math.round(mean(({ bytes }) => bytes)),
       emulatorMs: rounded(mean(({ emulatorMs }) => emulatorMs)),
+    };
+  }
+
+  /** CPU of the instances for each answer of some work. */
+  private async spent(
+    work: () => Promise<readonly Answer[]>,
+  ): Promise<Spent & { readonly answers: readonly Answer[] }> {
+    const before = await this.spentSoFar();
+    const answers = await work();
+    const after = await this.spentSoFar();
+    const each = (name: keyof Spent) => (after[name] - before[name]) / answers.length;
+    return {
+      answers,
+      cpuMs: each('cpuMs'),
+      kernelCpuMs: each('kernelCpuMs'),
+      otherThreadsCpuMs: each('otherThreadsCpuMs'),
     };
   }
 
@@ -172,12 +206,29 @@ export class QueryInstances {
     });
   }
 
-  private async cpuMs(): Promise<number> {
-    const answers = await Promise.all(
-      this.children.map((child) => ask<{ cpuMs: number }>(child, { holdMs: 0 })),
-    );
-    return sum(answers, ({ cpuMs }) => cpuMs);
+  private async spentSoFar(): Promise<Spent> {
+    const all = await Promise.all(this.children.map((child) => ask<Spent>(child, { holdMs: 0 })));
+    return {
+      cpuMs: sum(all, ({ cpuMs }) => cpuMs),
+      kernelCpuMs: sum(all, ({ kernelCpuMs }) => kernelCpuMs),
+      otherThreadsCpuMs: sum(all, ({ otherThreadsCpuMs }) => otherThreadsCpuMs),
+    };
   }
+}
+
+/** Times and CPU of a kind of query, for people. */
+export function timesOf({
+  p50Ms,
+  p99Ms,
+  cpuMs,
+  kernelCpuMs,
+  otherThreadsCpuMs,
+  youngCpuMs,
+}: Measured): string {
+  return (
+    `p50 ${p50Ms} ms, p99 ${p99Ms} ms, CPU ${cpuMs} ms (${kernelCpuMs} in the kernel, ${otherThreadsCpuMs} of other threads; ` +
+    `young ${youngCpuMs})`
+  );
 }
 
 function rounded(value: number): number {

@@ -22,6 +22,16 @@ export interface Asked {
   readonly emulatorMs: number;
 }
 
+/** CPU of the process since it began, ms. */
+export interface Spent {
+  /** All threads, in user mode and in the kernel. */
+  readonly cpuMs: number;
+  /** In the kernel. */
+  readonly kernelCpuMs: number;
+  /** Threads beside JavaScript's: the collector's, the compiler's, libuv's. */
+  readonly otherThreadsCpuMs: number;
+}
+
 interface Asking {
   requests: number;
   bytes: number;
@@ -87,7 +97,13 @@ const server = createServer((request, response) => {
 process.on('message', (message: { readonly holdMs: number }) => {
   holdMs = message.holdMs;
   const { user, system } = process.cpuUsage();
-  process.send!({ cpuMs: (user + system) / 1000 });
+  const thread = process.threadCpuUsage();
+  const spent: Spent = {
+    cpuMs: (user + system) / 1000,
+    kernelCpuMs: system / 1000,
+    otherThreadsCpuMs: (user + system - thread.user - thread.system) / 1000,
+  };
+  process.send!(spent);
 });
 process.on('disconnect', () => process.exit());
 server.listen(0, '127.0.0.1', () => process.send!({ port: (server.address() as AddressInfo).port }));

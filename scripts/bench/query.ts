@@ -9,7 +9,7 @@ import { parseDuration } from '../../shared/model/duration';
 import { bundleWorker, startWorker } from './ingest';
 import { offer } from './offer';
 import { type QueryData, writeQueryData } from './query-data';
-import { HOLD_MS, type Measured, QueryInstances } from './query-instances';
+import { HOLD_MS, type Measured, QueryInstances, timesOf } from './query-instances';
 import { startStores } from './stores';
 
 interface Options {
@@ -141,20 +141,10 @@ function pathOf({ hostIds, names, ranges }: QueryData, query: Result['query'], t
   };
 }
 
-function describe({
-  query,
-  tier,
-  p50Ms,
-  p99Ms,
-  cpuMs,
-  rounds,
-  requests,
-  bytes,
-  underIngest,
-  emulatorMs,
-}: Result) {
+function describe({ query, tier, underIngest, ...measured }: Result) {
+  const { rounds, requests, bytes, emulatorMs } = measured;
   return (
-    `${query.padEnd(6)} ${tier.padEnd(4)} ${underIngest ? 'beside ingest' : 'at rest      '} p50 ${p50Ms} ms, p99 ${p99Ms} ms, CPU ${cpuMs} ms, ` +
+    `${query.padEnd(6)} ${tier.padEnd(4)} ${underIngest ? 'beside ingest' : 'at rest      '} ${timesOf(measured)}, ` +
     `${rounds} rounds, ${requests} requests, ${bytes} bytes; emulator ${emulatorMs} ms`
   );
 }
