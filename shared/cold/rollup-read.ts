@@ -4,7 +4,7 @@ import type { Selection, TimeRange } from '../model/selection';
 import type { ColdTier } from './cold-tier';
 import type { RolledSource } from './rollup-directory';
 import { type ReadUnits, readRollup } from './rollup-format';
-import type { RolledValue } from './rollup-units';
+import { concat, type RolledValue } from './rollup-units';
 
 /** A source's rollup object, and of which time its units are wanted. */
 export interface AskedRollup {
@@ -60,72 +60,103 @@ export async function readRollups(
           .filter(({ group }) => groups.includes(group))
           .map((listed) => readRollup({ slice }, listed, layouts, wanted.columns, VALUE_OF[aggregate])),
       );
-      const series = new Map<number, Picked>();
+      const parts = new Map<number, ReadUnits[]>();
       const place = { samples: 0, firstMs: Infinity, lastMs: -Infinity };
+      const pick = picker(ranges);
       for (const ofGroup of ofGroups)
         for (const [position, units] of ofGroup) {
-          const picked = series.get(position) ?? new Picked();
-          series.set(position, picked);
-          picked.add(units, ranges, place);
+          const picked = pick(units);
+          const { starts } = picked.units;
+          if (starts.length === 0) continue;
+          place.samples += picked.samples;
+          place.firstMs = Math.min(place.firstMs, starts[0]!);
+          place.lastMs = Math.max(place.lastMs, starts[starts.length - 1]!);
+          parts.set(position, [...(parts.get(position) ?? []), picked.units]);
         }
       const { samples, firstMs, lastMs } = place;
       const span = samples === 0 ? undefined : { firstMs, lastMs };
-      return { series, place: { place: key, bytes, samples, span } };
+      return { parts, place: { place: key, bytes, samples, span } };
     }),
   );
   return {
-    series: wanted.series.map((_, position) => {
-      const all = new Picked();
-      for (const { series } of found) {
-        const picked = series.get(position);
-        if (picked !== undefined) all.append(picked);
-      }
-      return all.units(aggregate);
-    }),
+    series: wanted.series.map((_, position) =>
+      joinParts(
+        aggregate,
+        found.flatMap(({ parts }) => parts.get(position) ?? []),
+      ),
+    ),
     places: found.map(({ place }) => place),
   };
 }
 
-/** Units of a series within ranges. */
-class Picked {
-  private readonly starts: number[] = [];
-  private readonly counts: number[] = [];
-  private readonly values: number[] = [];
+/** Units of a series within ranges, and their number of samples. */
+interface Picked {
+  readonly units: ReadUnits;
+  readonly samples: number;
+}
 
-  add(
-    { starts, counts, values }: ReadUnits,
-    ranges: readonly TimeRange[],
-    place: { samples: number; firstMs: number; lastMs: number },
-  ): void {
-    let at = 0;
-    for (const { fromMs, toMs } of ranges) {
-      while (at < starts.length && starts[at]! < fromMs) at++;
-      for (; at < starts.length && starts[at]! < toMs; at++) {
-        this.starts.push(starts[at]!);
-        this.counts.push(counts[at]!);
-        this.values.push(values[at]!);
-        place.samples += counts[at]!;
-        place.firstMs = Math.min(place.firstMs, starts[at]!);
-        place.lastMs = Math.max(place.lastMs, starts[at]!);
-      }
+/** Makes a function that picks units within ranges. Series that share their units' starts share the look-up. */
+function picker(ranges: readonly TimeRange[]): (units: ReadUnits) => Picked {
+  const joined = joinRanges(ranges);
+  const known = new Map<
+    Float64Array,
+    { readonly cuts: readonly Cut[]; readonly own: Omit<ReadUnits, 'values'>; readonly samples: number }
+  >();
+  return ({ starts, counts, values }) => {
+    let shape = known.get(starts);
+    if (shape === undefined) {
+      const cuts = joined.map(
+        ({ fromMs, toMs }): Cut => [lowerBound(starts, fromMs), lowerBound(starts, toMs)],
+      );
+      const own = { starts: cut(starts, cuts), counts: cut(counts, cuts) };
+      shape = { cuts, own, samples: own.counts.reduce((sum, count) => sum + count, 0) };
+      known.set(starts, shape);
     }
-  }
+    return { units: { ...shape.own, values: cut(values, shape.cuts) }, samples: shape.samples };
+  };
+}
 
-  append({ starts, counts, values }: Picked): void {
-    for (let i = 0; i < starts.length; i++) {
-      this.starts.push(starts[i]!);
-      this.counts.push(counts[i]!);
-      this.values.push(values[i]!);
-    }
-  }
+/** A half-open range of indexes. */
+type Cut = readonly [first: number, end: number];
 
-  /** Two groups may have had the series, one after the other. */
-  units(aggregate: Aggregate): Units {
-    const { starts, counts, values } = this;
-    const isAscending = starts.every((start, i) => i === 0 || start > starts[i - 1]!);
-    if (isAscending) return storedUnits(aggregate, starts, values, counts);
-    const order = [...starts.keys()].sort((a, b) => starts[a]! - starts[b]!);
-    const sorted = (column: readonly number[]) => order.map((i) => column[i]!);
-    return storedUnits(aggregate, sorted(starts), sorted(values), sorted(counts));
+function cut(column: Float64Array, cuts: readonly Cut[]): Float64Array {
+  const [only] = cuts;
+  if (only !== undefined && cuts.length === 1) return column.subarray(...only);
+  return concat(cuts.map((each) => column.subarray(...each)));
+}
+
+/** Ranges that touch become one. */
+function joinRanges(ranges: readonly TimeRange[]): TimeRange[] {
+  const joined: TimeRange[] = [];
+  for (const range of ranges) {
+    const last = joined.at(-1);
+    if (last?.toMs === range.fromMs) joined[joined.length - 1] = { fromMs: last.fromMs, toMs: range.toMs };
+    else joined.push(range);
   }
+  return joined;
+}
+
+/** Index of the first start that is not below `ms`. */
+function lowerBound(starts: Float64Array, ms: number): number {
+  let low = 0;
+  let high = starts.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (starts[middle]! < ms) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Joins a series' units of several objects and groups. Two groups of an object may have had it, one after the other. */
+function joinParts(aggregate: Aggregate, parts: readonly ReadUnits[]): Units {
+  const inOrder = [...parts].sort((a, b) => a.starts[0]! - b.starts[0]!);
+  const column = (of: keyof ReadUnits) =>
+    inOrder.length === 1 ? inOrder[0]![of] : concat(inOrder.map((part) => part[of]));
+  const [starts, values, counts] = [column('starts'), column('values'), column('counts')];
+  if (starts.every((start, i) => i === 0 || start > starts[i - 1]!))
+    return storedUnits(aggregate, starts, values, counts);
+  const order = [...starts.keys()].sort((a, b) => starts[a]! - starts[b]!);
+  const sorted = (of: Float64Array) => Float64Array.from(order, (i) => of[i]!);
+  return storedUnits(aggregate, sorted(starts), sorted(values), sorted(counts));
 }

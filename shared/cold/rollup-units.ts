@@ -103,7 +103,7 @@ export function eachValue<T>(of: (name: RolledValue) => T): Record<RolledValue, 
   };
 }
 
-function concat(parts: readonly Float64Array[]): Float64Array {
+export function concat(parts: readonly Float64Array[]): Float64Array {
   const whole = new Float64Array(parts.reduce((sum, { length }) => sum + length, 0));
   let at = 0;
   for (const part of parts) {

@@ -33,8 +33,8 @@ export interface Units {
   readonly starts: ArrayLike<number>;
   /** The aggregate; the sum for `avg`. */
   readonly values: ArrayLike<number>;
-  /** `avg` and `sum`: the sums of values scaled by 2^-64. Where `values` is finite, that times 2^-64. */
-  readonly scaled: ArrayLike<number>;
+  /** `avg` and `sum`: the sums of values scaled by 2^-64. Undefined: `values` times 2^-64, as it is where they are finite. */
+  readonly scaled: ArrayLike<number> | undefined;
   /** `avg`: numbers of samples. */
   readonly counts: ArrayLike<number>;
 }
@@ -72,6 +72,7 @@ export function unitsIn(samples: Samples, unitMs: number, aggregate: Aggregate):
 
 /** Whether {@link storedUnits} can give a sum back: not where the values are finite and their sum is not. */
 export function isStorable({ values, scaled }: Units): boolean {
+  if (scaled === undefined) return true;
   for (let i = 0; i < values.length; i++)
     if (!Number.isFinite(values[i]!) && !Object.is(values[i]! * SCALE, scaled[i])) return false;
   return true;
@@ -84,116 +85,160 @@ export function storedUnits(
   values: ArrayLike<number>,
   counts: ArrayLike<number>,
 ): Units {
-  const isSum = aggregate === 'avg' || aggregate === 'sum';
-  return {
-    starts,
-    values,
-    scaled: isSum ? Float64Array.from(values, (value) => value * SCALE) : NOTHING,
-    counts: aggregate === 'avg' ? counts : NOTHING,
-  };
+  return { starts, values, scaled: undefined, counts: aggregate === 'avg' ? counts : NOTHING };
 }
 
 const NOTHING = new Float64Array(0);
 
-/** Units in the making. */
-class UnitList implements Units {
-  readonly starts: number[] = [];
-  readonly values: number[] = [];
-  readonly scaled: number[] = [];
-  readonly counts: number[] = [];
+/** Units in the making, of which there are no more than room was made for. */
+class UnitList {
+  private readonly startsOf: Float64Array;
+  private readonly valuesOf: Float64Array;
+  private readonly countsOf: Float64Array;
+  private scaledOf: Float64Array | undefined;
+  private length = 0;
+
+  constructor(room: number, hasCounts: boolean) {
+    this.startsOf = new Float64Array(room);
+    this.valuesOf = new Float64Array(room);
+    this.countsOf = hasCounts ? new Float64Array(room) : NOTHING;
+  }
+
+  /** @param count of samples; not kept where counts are not asked for */
+  add(start: number, value: number, count: number): void {
+    const at = this.length++;
+    this.startsOf[at] = start;
+    this.valuesOf[at] = value;
+    if (this.countsOf.length > 0) this.countsOf[at] = count;
+    if (this.scaledOf !== undefined) this.scaledOf[at] = value * SCALE;
+  }
+
+  /** Says what the sum of scaled values is, where that of {@link add} is not finite. */
+  scaleLast(scaled: number): void {
+    this.scaledOf ??= this.valuesOf.map((value) => value * SCALE);
+    this.scaledOf[this.length - 1] = scaled;
+  }
+
+  finish(): Units {
+    const { length } = this;
+    const cut = (column: Float64Array) => (column.length > length ? column.slice(0, length) : column);
+    return {
+      starts: cut(this.startsOf),
+      values: cut(this.valuesOf),
+      scaled: this.scaledOf && cut(this.scaledOf),
+      counts: cut(this.countsOf),
+    };
+  }
+}
+
+/** The sum of a unit's scaled values. */
+function scaledOf({ values, scaled }: Units, index: number): number {
+  return scaled === undefined ? values[index]! * SCALE : scaled[index]!;
 }
 
 /** Aggregates the samples of each aligned unit. */
 function unitsOf({ timestamps, values }: Samples, unitMs: number, aggregate: Aggregate): Units {
-  const units = new UnitList();
-  const add = OF_SAMPLES[aggregate];
+  if (timestamps.length === 0) return NO_UNITS;
+  const spanMs = timestamps[timestamps.length - 1]! - timestamps[0]!;
+  const units = new UnitList(Math.min(timestamps.length, spanMs / unitMs + 2), aggregate === 'avg');
+  const isSum = aggregate === 'avg' || aggregate === 'sum';
+  const of = OF_SAMPLES[aggregate];
   for (let first = 0; first < timestamps.length; ) {
     const start = Math.floor(timestamps[first]! / unitMs) * unitMs;
     let end = first + 1;
     while (end < timestamps.length && timestamps[end]! < start + unitMs) end++;
-    units.starts.push(start);
-    add(units, values, first, end);
+    const value = of(values, first, end);
+    units.add(start, value, end - first);
+    if (isSum && !Number.isFinite(value)) {
+      let scaled = 0;
+      for (let i = first; i < end; i++) scaled += values[i]! * SCALE;
+      units.scaleLast(scaled);
+    }
     first = end;
   }
-  return units;
+  return units.finish();
 }
 
 /** Aggregates the units of each aligned longer one. */
 function foldUnits(units: Units, unitMs: number, aggregate: Aggregate): Units {
-  const folded = new UnitList();
-  const { starts, values, scaled, counts } = units;
+  const { starts, values, counts } = units;
+  if (starts.length === 0) return NO_UNITS;
+  const isSum = aggregate === 'avg' || aggregate === 'sum';
+  const folded = new UnitList(starts.length, aggregate === 'avg');
+  const of = aggregate === 'count' ? sumOf : OF_SAMPLES[aggregate];
   for (let first = 0; first < starts.length; ) {
     const start = Math.floor(starts[first]! / unitMs) * unitMs;
     let end = first + 1;
     while (end < starts.length && starts[end]! < start + unitMs) end++;
-    folded.starts.push(start);
-    if (aggregate === 'avg' || aggregate === 'sum') {
-      let sum = 0;
-      for (let i = first; i < end; i++) sum += values[i]!;
-      addSum(folded, sum, () => sumOf(scaled, first, end));
-      if (aggregate === 'avg') folded.counts.push(sumOf(counts, first, end));
-    } else if (aggregate === 'count') folded.values.push(sumOf(values, first, end));
-    else OF_SAMPLES[aggregate](folded, values, first, end);
+    const value = of(values, first, end);
+    folded.add(start, value, aggregate === 'avg' ? sumOf(counts, first, end) : 0);
+    if (isSum && !Number.isFinite(value)) {
+      let scaled = 0;
+      for (let i = first; i < end; i++) scaled += scaledOf(units, i);
+      folded.scaleLast(scaled);
+    }
     first = end;
   }
-  return folded;
+  return folded.finish();
 }
 
 /** Puts units of the same aggregate in order of time; no unit is in both. */
 function mergeUnits(a: Units, b: Units, aggregate: Aggregate): Units {
   if (a.starts.length === 0) return b;
   if (b.starts.length === 0) return a;
-  const merged = new UnitList();
-  const isSum = aggregate === 'avg' || aggregate === 'sum';
+  if (a.starts[a.starts.length - 1]! < b.starts[0]!) return joinUnits(a, b);
+  if (b.starts[b.starts.length - 1]! < a.starts[0]!) return joinUnits(b, a);
+  const merged = new UnitList(a.starts.length + b.starts.length, aggregate === 'avg');
   for (let i = 0, j = 0; i < a.starts.length || j < b.starts.length; ) {
     const takesA = j === b.starts.length || (i < a.starts.length && a.starts[i]! < b.starts[j]!);
     const from = takesA ? a : b;
     const at = takesA ? i++ : j++;
-    merged.starts.push(from.starts[at]!);
-    merged.values.push(from.values[at]!);
-    if (isSum) merged.scaled.push(from.scaled[at]!);
-    if (aggregate === 'avg') merged.counts.push(from.counts[at]!);
+    merged.add(from.starts[at]!, from.values[at]!, from.counts[at]!);
+    if (from.scaled !== undefined) merged.scaleLast(from.scaled[at]!);
   }
-  return merged;
+  return merged.finish();
 }
 
-type Adder = (units: UnitList, values: ArrayLike<number>, first: number, end: number) => void;
+/** Joins units of which the second ones follow the first. */
+function joinUnits(a: Units, b: Units): Units {
+  const scaledIn = (units: Units) => Float64Array.from(units.values, (_, i) => scaledOf(units, i));
+  return {
+    starts: join(a.starts, b.starts),
+    values: join(a.values, b.values),
+    scaled: a.scaled === undefined && b.scaled === undefined ? undefined : join(scaledIn(a), scaledIn(b)),
+    counts: join(a.counts, b.counts),
+  };
+}
 
-/** Each adds the aggregate of `values` from `first` to before `end`, at least one. */
-const OF_SAMPLES: Readonly<Record<Aggregate, Adder>> = {
-  avg: (units, values, first, end) => {
-    addSumOf(units, values, first, end);
-    units.counts.push(end - first);
-  },
-  sum: addSumOf,
-  min: ({ values: mins }, values, first, end) => {
+function join(a: ArrayLike<number>, b: ArrayLike<number>): Float64Array {
+  const joined = new Float64Array(a.length + b.length);
+  joined.set(a);
+  joined.set(b, a.length);
+  return joined;
+}
+
+const NO_UNITS: Units = { starts: NOTHING, values: NOTHING, scaled: undefined, counts: NOTHING };
+
+/** Each gives the aggregate of `values` from `first` to before `end`, at least one. */
+const OF_SAMPLES: Readonly<
+  Record<Aggregate, (values: ArrayLike<number>, first: number, end: number) => number>
+> = {
+  avg: sumOf,
+  sum: sumOf,
+  min: (values, first, end) => {
     let min = values[first]!;
     for (let i = first + 1; i < end; i++) min = Math.min(min, values[i]!);
-    mins.push(min);
+    return min;
   },
-  max: ({ values: maxs }, values, first, end) => {
+  max: (values, first, end) => {
     let max = values[first]!;
     for (let i = first + 1; i < end; i++) max = Math.max(max, values[i]!);
-    maxs.push(max);
+    return max;
   },
-  count: ({ values: counts }, _, first, end) => counts.push(end - first),
-  first: ({ values: firsts }, values, first) => firsts.push(values[first]!),
-  last: ({ values: lasts }, values, _, end) => lasts.push(values[end - 1]!),
+  count: (_, first, end) => end - first,
+  first: (values, first) => values[first]!,
+  last: (values, _, end) => values[end - 1]!,
 };
-
-function addSumOf(units: UnitList, values: ArrayLike<number>, first: number, end: number): void {
-  addSum(units, sumOf(values, first, end), () => {
-    let scaled = 0;
-    for (let i = first; i < end; i++) scaled += values[i]! * SCALE;
-    return scaled;
-  });
-}
-
-/** @param scaledSum the sum of scaled values, asked for where `sum` is not finite */
-function addSum({ values, scaled }: UnitList, sum: number, scaledSum: () => number): void {
-  values.push(sum);
-  scaled.push(Number.isFinite(sum) ? sum * SCALE : scaledSum());
-}
 
 function sumOf(values: ArrayLike<number>, first: number, end: number): number {
   let sum = 0;
@@ -202,25 +247,20 @@ function sumOf(values: ArrayLike<number>, first: number, end: number): number {
 }
 
 /** Units as samples at their starts. */
-function shownOf({ starts, values, scaled, counts }: Units, aggregate: Aggregate): Samples {
-  if (aggregate === 'avg')
-    return {
-      timestamps: starts,
+function shownOf(units: Units, aggregate: Aggregate): Samples {
+  const { starts, values, counts } = units;
+  if (aggregate !== 'avg' && aggregate !== 'sum') return { timestamps: starts, values };
+  const shown = new Float64Array(values.length);
+  for (let i = 0; i < shown.length; i++) {
+    const sum = values[i]!;
+    if (aggregate === 'avg')
       // The sum of huge values overflows, their mean does not.
-      values: Array.from(values, (sum, i) =>
-        Number.isFinite(sum) ? sum / counts[i]! : scaled[i]! / counts[i]! / SCALE,
-      ),
-    };
-  if (aggregate === 'sum')
-    return {
-      timestamps: starts,
+      shown[i] = Number.isFinite(sum) ? sum / counts[i]! : scaledOf(units, i) / counts[i]! / SCALE;
+    else {
+      const finite = Number.isFinite(sum) ? sum : scaledOf(units, i) / SCALE;
       // JSON has no infinity.
-      values: Array.from(values, (sum, i) =>
-        Math.max(
-          -Number.MAX_VALUE,
-          Math.min(Number.isFinite(sum) ? sum : scaled[i]! / SCALE, Number.MAX_VALUE),
-        ),
-      ),
-    };
-  return { timestamps: starts, values };
+      shown[i] = Math.max(-Number.MAX_VALUE, Math.min(finite, Number.MAX_VALUE));
+    }
+  }
+  return { timestamps: starts, values: shown };
 }

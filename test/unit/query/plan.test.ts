@@ -149,9 +149,9 @@ describe('what is shown of a range', () => {
           };
           const whole = downsample(samples, step * 1000, aggregate);
           const inRange = Array.from(whole.timestamps, (ms) => ms > (from - step) * 1000 && ms <= to * 1000);
-          expect(downsample(read, step * 1000, aggregate)).toEqual({
-            timestamps: Array.from(whole.timestamps).filter((_, i) => inRange[i]),
-            values: Array.from(whole.values).filter((_, i) => inRange[i]),
+          expect(downsample(read, step * 1000, aggregate)).toMatchObject({
+            timestamps: Float64Array.from(whole.timestamps).filter((_, i) => inRange[i]!),
+            values: Float64Array.from(whole.values).filter((_, i) => inRange[i]!),
           });
         },
       ),
