@@ -3,7 +3,7 @@ import type { Id } from '../model/id';
 import { type Day, sourceIdOfGroup } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import { metaKeys } from '../platform/keys';
-import { type Item, queryAll, type Table } from '../platform/table';
+import { type Item, queryItems, type Table } from '../platform/table';
 import type { ListedChunk } from './archive-format';
 
 /** What an object has of one source: enough to fetch any of its series in one request. */
@@ -66,7 +66,7 @@ export class Directory {
   /** A source's entries from `fromDay` to `toDay`, both included. */
   async of(tenantId: Id, sourceId: Id, fromDay: Day, toDay: Day): Promise<Map<Day, ListedSource>> {
     const found = new Map<Day, ListedSource>();
-    for await (const item of queryAll(this.table, {
+    for (const item of await queryItems(this.table, {
       KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
       ExpressionAttributeValues: {
         ':pk': { S: metaKeys.directoryOf(tenantId, sourceId) },

@@ -4,11 +4,12 @@ import {
   PutItemCommand,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
+import { BoundedCache } from '../model/bounded-cache';
 import { DAY_MS } from '../model/duration';
 import type { Day, GroupId, PartitionRef } from '../model/placement';
 import { Batches } from '../platform/concurrency';
 import { metaKeys } from '../platform/keys';
-import { type Item, queryAll, succeeds, type Table } from '../platform/table';
+import { type Item, queryItems, succeeds, type Table } from '../platform/table';
 
 /** One object of an archived day: a range of its groups, readable by itself. Its key is never written again. */
 export interface ArchivedPart {
@@ -134,17 +135,16 @@ export class Manifest {
   }
 
   private async queryDays(ref: PartitionRef, fromDay: Day, toDay: Day): Promise<readonly ManifestDay[]> {
-    const days: ManifestDay[] = [];
-    const items = queryAll(this.table, {
+    const items = await queryItems(this.table, {
       KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
       ExpressionAttributeValues: {
         ':pk': { S: metaKeys.manifestDays(ref) },
         ':from': { S: fromDay },
         ':to': { S: toDay },
       },
+      ProjectionExpression: 'sk, changes, archived, unswept',
     });
-    for await (const item of items) days.push(manifestDayOf(item));
-    return days;
+    return items.map(manifestDayOf);
   }
 
   /**
@@ -303,6 +303,17 @@ function encodeArchived({ changes, parts, atMs }: ArchivedDay): string {
 }
 
 function decodeArchived(text: string): ArchivedDay {
+  const known = decodedDays.get(text);
+  if (known !== undefined) return known;
+  const archived = parseArchived(text);
+  decodedDays.set(text, archived);
+  return archived;
+}
+
+/** A read of 460 days decodes as many entries, which rarely change. */
+const decodedDays = new BoundedCache<ArchivedDay>(8 * 1024 * 1024, (_, text) => 4 * text.length + 200);
+
+function parseArchived(text: string): ArchivedDay {
   const decoded = JSON.parse(text) as ArchivedDay | OnePart;
   if ('parts' in decoded) return decoded;
   const { changes, atMs, ...part } = decoded;

@@ -3,7 +3,7 @@ import type { Id } from '../model/id';
 import { type Day, type GroupId, type PartitionRef, sourceIdOfGroup } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import { metaKeys } from '../platform/keys';
-import { type Item, queryAll, succeeds, type Table } from '../platform/table';
+import { type Item, queryAll, queryItems, succeeds, type Table } from '../platform/table';
 import type { ListedRollup } from './rollup-format';
 import { RolledDays, type RollupSpan, spanOf } from './rollup-span';
 
@@ -96,7 +96,7 @@ export class RollupDirectory {
     toDay: Day,
   ): Promise<Map<string, RolledSource>> {
     const found = new Map<string, RolledSource>();
-    for await (const item of queryAll(this.table, {
+    for (const item of await queryItems(this.table, {
       KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
       ExpressionAttributeValues: {
         ':pk': { S: metaKeys.rolledOf(tenantId, sourceId) },

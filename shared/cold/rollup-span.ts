@@ -1,4 +1,5 @@
 import { HOUR_MS } from '../model/aggregates';
+import { BoundedCache } from '../model/bounded-cache';
 import type { VersionedDeletion } from '../model/deletion';
 import { DAY_MS } from '../model/duration';
 import { type Id, idBytes, idOf } from '../model/id';
@@ -18,16 +19,22 @@ export const UNITS_MS: readonly number[] = [HOUR_MS, DAY_MS];
 
 /** The span of a unit that has a day. */
 export function spanOf(unitMs: number, day: Day): RollupSpan {
+  const name = unitMs === HOUR_MS ? day.slice(0, 7) : day.slice(0, 4);
+  const known = knownSpans.get(name);
+  if (known !== undefined) return known;
   const [year, month] = day.split('-').map(Number) as [number, number];
-  return unitMs === HOUR_MS
-    ? {
-        unitMs,
-        name: day.slice(0, 7),
-        fromMs: Date.UTC(year, month - 1, 1),
-        toMs: Date.UTC(year, month, 1),
-      }
-    : { unitMs, name: day.slice(0, 4), fromMs: Date.UTC(year, 0, 1), toMs: Date.UTC(year + 1, 0, 1) };
+  const span =
+    unitMs === HOUR_MS
+      ? { unitMs, name, fromMs: Date.UTC(year, month - 1, 1), toMs: Date.UTC(year, month, 1) }
+      : { unitMs, name, fromMs: Date.UTC(year, 0, 1), toMs: Date.UTC(year + 1, 0, 1) };
+  if (knownSpans.size >= MAX_KNOWN_SPANS) knownSpans.clear();
+  knownSpans.set(name, span);
+  return span;
 }
+
+/** By name, which tells months from years. A read asks for each of its days. */
+const knownSpans = new Map<string, RollupSpan>();
+const MAX_KNOWN_SPANS = 1_000;
 
 /** Bytes of a day's identity. */
 const IDENTITY_BYTES = 8;
@@ -52,7 +59,9 @@ export class RolledDays {
 
   has(day: Day, identity: string): boolean {
     const at = this.offsetOf(day);
-    return identityBytes(identity).equals(this.bytes.subarray(at, at + IDENTITY_BYTES));
+    const bytes = identityBytes(identity);
+    for (let i = 0; i < IDENTITY_BYTES; i++) if (bytes[i] !== this.bytes[at + i]) return false;
+    return true;
   }
 
   private offsetOf(day: Day): number {
@@ -65,8 +74,15 @@ function daysOf({ fromMs, toMs }: RollupSpan): number {
 }
 
 function identityBytes(identity: string): Buffer {
-  return idBytes('archived day', identity).subarray(0, IDENTITY_BYTES);
+  const known = knownIdentities.get(identity);
+  if (known !== undefined) return known;
+  const bytes = idBytes('archived day', identity).subarray(0, IDENTITY_BYTES);
+  knownIdentities.set(identity, bytes);
+  return bytes;
 }
+
+/** A read of 460 days compares as many. */
+const knownIdentities = new BoundedCache<Buffer>(2 * 1024 * 1024, (_, key) => key.length + 150);
 
 /** Names the deletions of a source that touch a span: a rollup that has applied them bears it. */
 export function deletionsKey(deletions: readonly VersionedDeletion[], { fromMs, toMs }: RollupSpan): Id | '' {

@@ -12,15 +12,32 @@ export type Day = string;
 
 export function dayOf(timestampMs: number): Day {
   const number = Math.floor(timestampMs / DAY_MS);
-  if (number !== lastDay.number) lastDay = { number, day: new Date(timestampMs).toISOString().slice(0, 10) };
+  if (number !== lastDay.number) lastDay = { number, day: knownDays.get(number) ?? newDay(number) };
   return lastDay.day;
 }
 
 /** A cache of one day: samples are nearly always of the same. */
 let lastDay: { readonly number: number; readonly day: Day } = { number: 0, day: '1970-01-01' };
 
+/** Texts of days by their numbers since 1970, and back: reads of long ranges need hundreds of them. */
+const knownDays = new Map<number, Day>();
+const knownStarts = new Map<Day, number>();
+const MAX_KNOWN_DAYS = 10_000;
+
+function newDay(number: number): Day {
+  const day = new Date(number * DAY_MS).toISOString().slice(0, 10);
+  if (knownDays.size >= MAX_KNOWN_DAYS) knownDays.clear();
+  knownDays.set(number, day);
+  return day;
+}
+
 export function dayStartMs(day: Day): number {
-  return Date.parse(`${day}T00:00:00Z`);
+  const known = knownStarts.get(day);
+  if (known !== undefined) return known;
+  const startMs = Date.parse(`${day}T00:00:00Z`);
+  if (knownStarts.size >= MAX_KNOWN_DAYS) knownStarts.clear();
+  knownStarts.set(day, startMs);
+  return startMs;
 }
 
 /** The days of the half-open range `[fromMs, toMs)`, ascending. */
@@ -130,9 +147,13 @@ export const MAX_PARTITIONS = 4096;
 
 /** Partitions are equal ranges of the source id, so that the groups of a source lie together. */
 export function partitionOf(sourceId: Id, partitions: number): number {
-  const head = Buffer.from(sourceId.slice(0, 8), 'base64url').readUInt32BE(0);
-  return Math.floor((head * partitions) / 2 ** 32);
+  if (sourceId !== lastHead.sourceId)
+    lastHead = { sourceId, head: Buffer.from(sourceId.slice(0, 8), 'base64url').readUInt32BE(0) };
+  return Math.floor((lastHead.head * partitions) / 2 ** 32);
 }
+
+/** A cache of one source: a read asks for each of its days. */
+let lastHead: { readonly sourceId: Id; readonly head: number } = { sourceId: '', head: 0 };
 
 /** A tenant's partition: what Redis, DynamoDB, S3 and Kinesis are keyed by. */
 export interface PartitionRef {

@@ -21,16 +21,22 @@ export interface Table {
 
 export type Item = Record<string, AttributeValue>;
 
+type QueryInput = Omit<QueryCommandInput, 'TableName' | 'ConsistentRead'>;
+
+function pagesOf({ client, name }: Table, input: QueryInput) {
+  return paginateQuery({ client }, { ...input, TableName: name, ConsistentRead: true });
+}
+
 /** Every item of a Query, over all its pages. Reads are always consistent (DESIGN.md, rule 5). */
-export async function* queryAll(
-  table: Table,
-  input: Omit<QueryCommandInput, 'TableName' | 'ConsistentRead'>,
-): AsyncGenerator<Item> {
-  const pages = paginateQuery(
-    { client: table.client },
-    { ...input, TableName: table.name, ConsistentRead: true },
-  );
-  for await (const page of pages) yield* page.Items ?? [];
+export async function* queryAll(table: Table, input: QueryInput): AsyncGenerator<Item> {
+  for await (const page of pagesOf(table, input)) yield* page.Items ?? [];
+}
+
+/** {@link queryAll} as an array: a generator takes a turn of the event loop's queue for each item. */
+export async function queryItems(table: Table, input: QueryInput): Promise<Item[]> {
+  const items: Item[] = [];
+  for await (const page of pagesOf(table, input)) for (const item of page.Items ?? []) items.push(item);
+  return items;
 }
 
 /** Keys of one BatchGetItem; DynamoDB's limit. */

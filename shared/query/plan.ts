@@ -1,5 +1,5 @@
 import { DAY_MS } from '../model/duration';
-import { type Day, daysIn, windowStartMs } from '../model/placement';
+import { type Day, dayStartMs, daysIn, windowStartMs } from '../model/placement';
 import type { TimeRange } from '../model/selection';
 
 /** A day of a range, for the tiers beyond memory. */
@@ -31,7 +31,7 @@ export function planDays({ fromMs, toMs }: TimeRange, windowLengthsMs: readonly 
   if (fromMs >= toMs) return [];
   const firstMs = Math.min(fromMs, ...windowLengthsMs.map((lengthMs) => windowStartMs(fromMs, lengthMs)));
   return daysIn(fromMs, toMs).map((day) => {
-    const startMs = Date.parse(`${day}T00:00:00Z`);
+    const startMs = dayStartMs(day);
     return {
       day,
       windowsFromMs: Math.max(startMs, firstMs),

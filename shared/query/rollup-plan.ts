@@ -59,7 +59,11 @@ export function planRollups(facts: RollupFacts): {
     if (rangeOf !== undefined) exact.set(name, rangeOf);
     const range = rangeOf?.(entry);
     if (range === undefined) samples.push(entry);
-    else ranges.set(name, [...(ranges.get(name) ?? []), range]);
+    else {
+      const own = ranges.get(name);
+      if (own === undefined) ranges.set(name, [range]);
+      else own.push(range);
+    }
   }
   return {
     rollups: [...ranges].map(([name, of]) => ({ source: listed.get(name)!, ranges: of })),

@@ -3,7 +3,7 @@ import { idOf } from '../model/id';
 import type { Day, GroupId, PartitionRef } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import { type WarmPlace, warmKeys } from '../platform/keys';
-import { deleteItems, type Item, queryAll, succeeds, type Table } from '../platform/table';
+import { deleteItems, type Item, queryAll, queryItems, succeeds, type Table } from '../platform/table';
 
 /**
  * One chunk in DynamoDB: a group's window, or a part of it when the whole exceeds an item. Parts are ranges of time. A
@@ -216,17 +216,16 @@ export class WarmTier {
   }
 
   private async query(ref: PartitionRef, day: Day, from: string, to: string): Promise<WarmItem[]> {
-    const items: WarmItem[] = [];
-    for await (const item of queryAll(this.table, {
+    const items = await queryItems(this.table, {
       KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
       ExpressionAttributeValues: {
         ':pk': { S: warmKeys.partition(ref, day) },
         ':from': { S: from },
         ':to': { S: to },
       },
-    }))
-      items.push(warmItemOf(item));
-    return items;
+      ProjectionExpression: 'sk, chunk, revision',
+    });
+    return items.map(warmItemOf);
   }
 }
 
