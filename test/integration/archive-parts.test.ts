@@ -223,7 +223,7 @@ describe('a day that is archived in parts', () => {
     expect(await day.archive(Number.POSITIVE_INFINITY, tiers.cold, day.forgetful())).toBe(true);
     expect((await day.objects()).sort()).toEqual((await day.parts()).map(({ key }) => key).sort());
     await day.expectWhole();
-  });
+  }, 60_000);
 
   test('does not expire while nobody archives it, however long: the flusher puts that off', async () => {
     const day = pipeline();
