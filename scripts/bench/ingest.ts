@@ -82,8 +82,8 @@ export async function benchIngest(args: string[]): Promise<void> {
     )
     .option(
       '--warm-up <n>',
-      'other hosts that post for three minutes before: the first minute then measures new series, not new processes',
-      '1000',
+      'other hosts that post for three minutes before: the first minute then measures new series, not new processes ' +
+        '(default: as many as have 100,000 series)',
     )
     .option(
       '--shape <name>',
@@ -105,7 +105,8 @@ export async function benchIngest(args: string[]): Promise<void> {
         'a look at the time to live, and a timer or a stream entry.',
     );
   command.parse(args, { from: 'user' });
-  const asked = command.opts<Options>();
+  const given = command.opts<Options>();
+  const asked = { ...given, warmUp: given.warmUp ?? String(Math.ceil(100_000 / Number(given.metrics))) };
   const { shape = 'dense' } = asked;
   if (!(shape in SHAPES)) throw new Error(`--shape is ${Object.keys(SHAPES).join(', ')}, not ${shape}`);
   const isLabelled = asked.protocol === 'remote-write' || asked.protocol === 'otlp';

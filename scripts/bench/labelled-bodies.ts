@@ -37,7 +37,10 @@ export class LabelledBodies {
     this.values = this.names.map((_, i) => data[i % data.length]!.values);
   }
 
-  /** Requests of one minute: the targets are scraped one after the other, and requests cut where 2,000 samples are full. */
+  /**
+   * Requests of one minute: the targets are scraped one after the other, and requests cut where 2,000 samples are full. The
+   * cuts fall elsewhere each minute, since what one minute leaves over comes with the next.
+   */
   *minute(
     protocol: LabelledProtocol,
     targets: readonly string[],
@@ -56,7 +59,7 @@ export class LabelledBodies {
     queue: number,
   ): Generator<Uint8Array> {
     let body = new ByteWriter(1_000_000);
-    let count = 0;
+    let count = leftOver(minute);
     for (const [t, target] of targets.entries()) {
       const at = timeMs + ((t * 7919) % 50_000);
       for (
@@ -85,13 +88,13 @@ export class LabelledBodies {
         count = 0;
       }
     }
-    if (count > 0) yield snappyCompress(body.finish());
+    if (body.length > 0) yield snappyCompress(body.finish());
   }
 
   /** A Collector's batches: a resource has the metrics of its target, each with a point. */
   private *batches(targets: readonly string[], minute: number, timeMs: number): Generator<Uint8Array> {
     let body = new ByteWriter(1_000_000);
-    let count = 0;
+    let count = leftOver(minute);
     for (const [t, target] of targets.entries()) {
       const nanoseconds = Buffer.alloc(8);
       nanoseconds.writeBigUInt64LE(BigInt(timeMs + ((t * 7919) % 50_000)) * 1_000_000n);
@@ -134,7 +137,7 @@ export class LabelledBodies {
       }
       if (open > 0) close();
     }
-    if (count > 0) yield body.finish();
+    if (body.length > 0) yield body.finish();
   }
 
   private valueBytes(metric: number, minute: number): Buffer {
@@ -142,6 +145,11 @@ export class LabelledBodies {
     bytes.writeDoubleLE(this.values[metric]![minute % MINUTES]!);
     return bytes;
   }
+}
+
+/** Samples of the minute before that the first request has; they are not sent again. */
+function leftOver(minute: number): number {
+  return (minute * 619) % SAMPLES_A_REQUEST;
 }
 
 function labelsOfSeries(target: string, name: string, metric: number): Labels {

@@ -23,7 +23,7 @@ const MAX_OTHERS = 64;
 /**
  * The largest layout that rows with presence maps have come in, for each group.
  *
- * Each instance of post makes unions of its own of a source whose requests are cut anywhere (`stream/source-union.ts`), and
+ * Each instance of post makes unions of its own of a source whose requests are cut anywhere (`stream/source-unions.ts`), and
  * begins with small ones. All rows of a group come to one ingester at a time, so here they are written in one layout, if it
  * has their series: a new instance of post makes no new layouts. Groups without such rows are left as they are.
  */

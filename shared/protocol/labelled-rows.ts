@@ -1,12 +1,14 @@
 import { LRUCache } from 'lru-cache';
-import { type Labels, labelsKey, METRIC_NAME, sourceOf } from '../model/labels';
+import { type Labels, labelsKey, METRIC_NAME, type NamedSeries, sourceOf } from '../model/labels';
 import {
   type Columns,
+  type ColumnsPart,
   MAX_LABEL_BYTES,
   MAX_SAMPLES,
   MAX_SERIES_BYTES,
   MAX_SERIES_SETS,
   MAX_SOURCES,
+  type SeriesList,
   type SourceRow,
   type SourceRows,
 } from './protocol';
@@ -32,6 +34,9 @@ export interface LabelledSeries {
   readonly source: SeriesSource;
   /** Names the series within this process; never given twice, so that what is cached by it stays true. */
   readonly ordinal: number;
+  /** The list that keeps the series, and its index there; undefined when it is not kept. */
+  readonly list: ListOfSource | undefined;
+  readonly index: number;
   /** Number of the last request that had the series. */
   lastRequest: number;
 }
@@ -63,7 +68,38 @@ export function labelledSeries(labels: Labels): LabelledSeries {
   const source = sources.get(key) ?? { labels: sourceLabels, key };
   sources.set(key, source);
   const labelBytes = bytes + LABEL_OVERHEAD * labels.length;
-  return { labels, labelBytes, source, ordinal: ordinals++, lastRequest: -1 };
+  return { labels, labelBytes, source, ordinal: ordinals++, list: undefined, index: 0, lastRequest: -1 };
+}
+
+/** Series of a list; a source with more has several. */
+const MAX_LISTED = 65_536;
+let lists = 0;
+
+/** Series of one source that the process keeps, each with its index. */
+export class ListOfSource implements SeriesList {
+  readonly key = `l${lists++}`;
+  private readonly members: LabelledSeries[] = [];
+
+  get count(): number {
+    return this.members.length;
+  }
+
+  get isFull(): boolean {
+    return this.count === MAX_LISTED;
+  }
+
+  /** Adds the series at index {@link count}. */
+  add(series: LabelledSeries): void {
+    this.members.push(series);
+  }
+
+  labelsAt(index: number): Labels {
+    return this.members[index]!.labels;
+  }
+
+  series(indexes: ArrayLike<number>): NamedSeries[] {
+    return Array.from(indexes, (index) => namedOf(this.labelsAt(index)));
+  }
 }
 
 /** Rows of one request. */
@@ -232,21 +268,46 @@ export class LabelledRows {
 }
 
 /** The key has runs of consecutive ordinals, `0-699,702`, since a scrape's series were first seen in its order. */
-function columnsOf(series: readonly LabelledSeries[]): Columns {
+function columnsOf(all: readonly LabelledSeries[]): Columns {
   let key = '';
-  for (let i = 0; i < series.length; ) {
-    const first = series[i]!.ordinal;
+  let isListed = true;
+  for (let i = 0; i < all.length; ) {
+    const first = all[i]!.ordinal;
     let length = 1;
-    while (i + length < series.length && series[i + length]!.ordinal === first + length) length++;
+    while (i + length < all.length && all[i + length]!.ordinal === first + length) length++;
     key += `${first}-${first + length - 1},`;
     i += length;
   }
+  for (const { list } of all) if (list === undefined) isListed = false;
+  const series = () => all.map(({ labels }) => namedOf(labels));
+  if (!isListed) return { key, series };
   return {
     key,
-    series: () =>
-      series.map(({ labels }) => ({
-        labels: labels.filter(([name]) => name !== METRIC_NAME),
-        names: [labels.find(([name]) => name === METRIC_NAME)![1]],
-      })),
+    series,
+    isListed,
+    get parts() {
+      return partsOf(all);
+    },
+  };
+}
+
+function partsOf(all: readonly LabelledSeries[]): ColumnsPart[] {
+  const parts: ColumnsPart[] = [];
+  for (let from = 0; from < all.length; ) {
+    const list = all[from]!.list!;
+    let to = from + 1;
+    while (to < all.length && all[to]!.list === list) to++;
+    const indexes = new Uint16Array(to - from);
+    for (let i = from; i < to; i++) indexes[i - from] = all[i]!.index;
+    parts.push({ list, count: to - from, indexes });
+    from = to;
+  }
+  return parts;
+}
+
+function namedOf(labels: Labels): NamedSeries {
+  return {
+    labels: labels.filter(([name]) => name !== METRIC_NAME),
+    names: [labels.find(([name]) => name === METRIC_NAME)![1]],
   };
 }

@@ -66,6 +66,8 @@ export interface Columns {
   series(): readonly NamedSeries[];
   /** Consecutive pieces, such as lines, that recur in other combinations and with other series. @default the columns as one piece */
   readonly parts?: readonly ColumnsPart[];
+  /** Whether the parts' lists have all series of the source that the protocol knows. @default false */
+  readonly isListed?: boolean;
 }
 
 /** Series of one list, such as the fields of a measurement and tag set. */
@@ -82,4 +84,6 @@ export interface SeriesList {
   readonly key: string;
   readonly count: number;
   series(indexes: ArrayLike<number>): readonly NamedSeries[];
+  /** All labels of a series, sorted, for lists that have them together. */
+  labelsAt?(index: number): Labels;
 }

@@ -1,8 +1,10 @@
 import type { Labels } from '../model/labels';
-import { type LabelledSeries, labelledSeries } from './labelled-rows';
+import { type LabelledSeries, ListOfSource, labelledSeries } from './labelled-rows';
 
 /** Memory of a series beside the bytes that name it, about. */
-const SERIES_OVERHEAD = 130;
+const SERIES_OVERHEAD = 150;
+/** Of a source's list, beside its key. */
+const LIST_OVERHEAD = 350;
 /** How long a full table stays as it is: a table that made room would lose each series just before it comes again. */
 const FULL_MS = 15 * 60_000;
 const CHUNK_BYTES = 256 * 1024;
@@ -27,6 +29,8 @@ class TabledSeries<Scope> implements LabelledSeries {
     readonly chunk: Buffer,
     readonly start: number,
     readonly end: number,
+    readonly list: ListOfSource,
+    readonly index: number,
     private readonly labelsOf: LabelsOf<Scope>,
   ) {}
 
@@ -55,6 +59,8 @@ type LabelsOf<Scope> = (scope: Scope, bytes: Uint8Array, start: number, end: num
  */
 export class SeriesTable<Scope> {
   private buckets: (TabledSeries<Scope> | undefined)[] = [];
+  /** By the source's key. */
+  private readonly lists = new Map<string, ListOfSource>();
   private count = 0;
   private bytes = 0;
   private sinceMs = 0;
@@ -110,15 +116,27 @@ export class SeriesTable<Scope> {
     this.chunk.set(bytes.subarray(start, end), this.used);
     const { ordinal, labelBytes, source } = made;
     const hash = hashOf(bytes, start, end);
+    const list = this.listOf(source.key);
     const series = new TabledSeries(
       ...([ordinal, labelBytes, source, scope, hash, this.chunk] as const),
-      ...([this.used, this.used + size, this.labelsOf] as const),
+      ...([this.used, this.used + size, list, list.count, this.labelsOf] as const),
     );
+    list.add(series);
     this.used += size;
     this.bytes += size + SERIES_OVERHEAD;
     this.insert(series);
     this.follow(series);
     return series;
+  }
+
+  private listOf(sourceKey: string): ListOfSource {
+    let list = this.lists.get(sourceKey);
+    if (list === undefined || list.isFull) {
+      list = new ListOfSource();
+      this.lists.set(sourceKey, list);
+      this.bytes += LIST_OVERHEAD + sourceKey.length;
+    }
+    return list;
   }
 
   private follow(series: TabledSeries<Scope>): void {
@@ -150,6 +168,7 @@ export class SeriesTable<Scope> {
     this.buckets = new Array(1024).fill(undefined);
     this.count = 0;
     this.bytes = 0;
+    this.lists.clear();
     this.sinceMs = nowMs;
     this.last = undefined;
     this.used = this.chunk.length;

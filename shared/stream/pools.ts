@@ -4,7 +4,7 @@ import { type Id, idText } from '../model/id';
 import { type Labels, labelsKey } from '../model/labels';
 import { poolIdBytesOf, sourceIdOf } from '../model/placement';
 import type { Columns, SourceRow, SourceRows } from '../protocol/protocol';
-import { wholeOf } from './source-union';
+import { wholeOf } from './source-unions';
 
 /** Series of one row of a source that may join a pool. */
 const MAX_SMALL_SERIES = 4;

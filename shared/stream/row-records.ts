@@ -23,7 +23,7 @@ import type { Tenant } from '../tenancy/tenants';
 import { type OutgoingRecord, partitionKeyOf } from './outgoing';
 import { PoolRows, type RequestPools, sourceKeyOf } from './pools';
 import { encodeRecords, type RecordFrame, type RecordGroup } from './record';
-import { type Allowance, type GroupRow, SourceUnion } from './source-union';
+import { type Allowance, type GroupRow, SourceUnions } from './source-unions';
 
 const NO_POOLS: RequestPools = new Map();
 
@@ -149,20 +149,26 @@ const MAX_SMALL_ROWS_BYTES = 1_000_000;
 const MAX_UNION_SERIES = 100_000;
 
 /** Unions by tenant and source; the first columns of a source, since most never have others. */
-const unions = new BoundedCache<SourceUnion | readonly GroupColumns[]>(
-  64_000_000,
-  (known, key) => key.length + (known instanceof SourceUnion ? known.bytes : 200),
+const unions = new BoundedCache<SourceUnions | readonly GroupColumns[]>(
+  96_000_000,
+  (known, key) => key.length + (known instanceof SourceUnions ? known.bytes : 200),
 );
-/** Sample time after which a source's union begins anew: series that are no longer sent leave with the old one. */
+/** Sample time after which a source's unions begin anew: series that are no longer sent leave with the old ones. */
 const UNION_MS = 6 * 3_600_000;
 
-/** Splits a row into groups: with layouts of its own if it recurs, else with those of its source's union. */
+/**
+ * Splits a row into groups: with layouts of its own if it recurs, else with those of its source's unions. Series that keep
+ * their index have unions from the first row on.
+ */
 function split(sourceKey: string, row: SourceRow, allowance: Allowance | undefined): GroupRow[] {
   const { columns, values } = row;
+  const isListed = columns.isListed === true && allowance !== undefined;
+  const listed = isListed ? splitByUnions(sourceKey, row, allowance) : undefined;
+  if (listed !== undefined) return listed;
   const cacheKey = `${sourceKey}${columns.key}`;
   let groups = placed.get(cacheKey);
-  if (groups === undefined && allowance !== undefined) {
-    const rows = splitByUnion(sourceKey, row, allowance);
+  if (groups === undefined && allowance !== undefined && !isListed) {
+    const rows = splitByUnions(sourceKey, row, allowance);
     if (rows !== undefined) return rows;
   }
   if (groups === undefined) {
@@ -175,22 +181,22 @@ function split(sourceKey: string, row: SourceRow, allowance: Allowance | undefin
   });
 }
 
-function splitByUnion(
+function splitByUnions(
   sourceKey: string,
   { timestamp, columns, values }: SourceRow,
   allowance: Allowance,
 ): GroupRow[] | undefined {
-  const found = unions.get(sourceKey);
-  if (found === undefined) return undefined;
-  if (found instanceof SourceUnion && timestamp > found.madeAtMs + UNION_MS) {
+  let found = unions.get(sourceKey);
+  if (found instanceof SourceUnions && timestamp > found.madeAtMs + UNION_MS) {
     unions.delete(sourceKey);
-    return undefined;
+    found = undefined;
   }
-  const union = found instanceof SourceUnion ? found : new SourceUnion(found, timestamp);
-  const before = found === union ? union.bytes : 0;
-  const rows = union.split(columns, values, allowance);
+  if (found === undefined && columns.isListed !== true) return undefined;
+  const own = found instanceof SourceUnions ? found : new SourceUnions(found ?? [], timestamp);
+  const before = found === own ? own.bytes : 0;
+  const rows = own.split(columns, values, allowance);
   // Again, for its size has changed.
-  if (union.bytes !== before) unions.set(sourceKey, union);
+  if (own.bytes !== before) unions.set(sourceKey, own);
   return rows;
 }
 

@@ -45,6 +45,8 @@ function post(host: string, timestamp: number, values: ReadonlyMap<string, numbe
 const key = (host: string, name: string, timestamp: number) =>
   `${labelsKey(metricOf(sourceOf.host(host), name))} ${timestamp}`;
 const names = (count: number) => Array.from({ length: count }, (_, i) => `disk.sda${i}.reads.delta`);
+const queuesOf = (series: number, queues: number) =>
+  Array.from({ length: queues }, (_, queue) => names(series).filter((_, i) => i % queues === queue));
 const rowOf = (all: readonly string[], value = 1) => new Map(all.map((name, i) => [name, value + i / 7]));
 
 describe('rows cut anywhere', () => {
@@ -86,6 +88,45 @@ describe('rows cut anywhere', () => {
     const shapes = [rowOf(names(100)), rowOf(names(30))];
     for (const shape of shapes) post(host, 0, shape);
     expect(post(host, 1, shapes[0]!).isPartial).toBe(false);
+  });
+
+  test('are stored as a plain map of them when their unions begin anew', () => {
+    const row = fc.tuple(fc.nat({ max: 280 }), fc.integer({ min: 1, max: 40 }));
+    fc.assert(
+      fc.property(fc.array(row, { minLength: 40, maxLength: 60 }), (rows) => {
+        const host = newHost();
+        const all = names(300);
+        for (const [i, [from, count]] of rows.entries()) {
+          const values = rowOf(all.slice(from, from + count), i);
+          const { samples } = post(host, i, values);
+          expect(samples).toEqual(new Map([...values].map(([name, value]) => [key(host, name, i), value])));
+        }
+      }),
+      { numRuns: 10 },
+    );
+  });
+
+  test('that are dealt out to queues have a layout for each queue, and presence maps only where a request ends', () => {
+    const host = newHost();
+    const queues = queuesOf(400, 4);
+    const layouts = queues.flatMap((queue) => [...post(host, 0, rowOf(queue)).layouts]);
+    expect(new Set(layouts).size).toBe(4);
+    for (const [i, queue] of queues.entries()) {
+      const whole = post(host, 1, rowOf([...queue].reverse()));
+      const cut = post(host, 2, rowOf(queue.slice(30)));
+      expect([whole.isPartial, cut.isPartial]).toEqual([false, true]);
+      for (const posted of [whole, cut]) expect([...posted.layouts]).toEqual([layouts[i]]);
+    }
+  });
+
+  test('have layouts for each queue again once their sender has more queues', () => {
+    const host = newHost();
+    const random = new Random(2);
+    for (let i = 0; i < 20; i++) post(host, i, rowOf(names(400).filter(() => random.chance(0.7))));
+    const queues = queuesOf(400, 4);
+    const isPartial = Array.from({ length: 40 }, (_, i) => post(host, i, rowOf(queues[i % 4]!)).isPartial);
+    expect(isPartial.indexOf(false)).toBeLessThan(30);
+    expect(isPartial.lastIndexOf(true)).toBeLessThan(30);
   });
 
   test('that are a small part of their source have its layout too, up to a bound of a request', () => {
