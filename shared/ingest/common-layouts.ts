@@ -10,64 +10,78 @@ interface Partial {
   readonly presence?: Uint8Array;
 }
 
-/** The layout that most rows of a group are written in. */
+/** A layout that many rows of a group are written in. */
 interface Common {
   readonly layout: PackedLayout;
   /** Columns in it of the series of other layouts; undefined where it lacks one. */
   readonly columns: Map<Id, Uint16Array | undefined>;
 }
 
-/** Layouts of a group whose columns are kept. */
+/** Of a group: one for each queue of a Prometheus, say. */
+const MAX_COMMON = 16;
+/** Layouts whose columns are kept, of each common layout. */
 const MAX_OTHERS = 64;
 
 /**
- * The largest layout that rows with presence maps have come in, for each group.
+ * The layouts that rows with presence maps have come in, for each group, without those whose series another has.
  *
  * Each instance of post makes unions of its own of a source whose requests are cut anywhere (`stream/source-unions.ts`), and
- * begins with small ones. All rows of a group come to one ingester at a time, so here they are written in one layout, if it
- * has their series: a new instance of post makes no new layouts. Groups without such rows are left as they are.
+ * begins with small ones. All rows of a group come to one ingester at a time, so here they are written in one of few layouts, if
+ * it has their series: a new instance of post makes no new layouts. Groups without such rows are left as they are.
  */
 export class CommonLayouts {
-  private readonly groups = new BoundedCache<Common>(
-    64_000_000,
-    ({ columns }, group) => group.length + 300 + 600 * columns.size,
+  private readonly groups = new BoundedCache<readonly Common[]>(64_000_000, (all, group) =>
+    all.reduce((sum, { columns }) => sum + 200 + 600 * columns.size, group.length + 100),
   );
 
   constructor(private readonly decoded: (layout: PackedLayout) => Layout) {}
 
-  /** @returns what writes rows of `layout` in the group's common layout, or leaves them as they are */
+  /** @returns what writes rows of `layout` in a common layout of the group, or leaves them as they are */
   of(group: GroupId, layout: PackedLayout): <Row extends Partial>(row: Row) => Row {
     return (row) => this.write(group, layout, row);
   }
 
   private write<Row extends Partial>(group: GroupId, layout: PackedLayout, row: Row): Row {
-    const common = this.groups.get(group);
-    if (common === undefined || common.layout.id === layout.id) {
-      if (common === undefined && row.presence !== undefined)
-        this.groups.set(group, { layout, columns: new Map() });
-      return row;
+    const all = this.groups.get(group) ?? [];
+    if (all.some((common) => common.layout.id === layout.id)) return row;
+    for (const common of all) {
+      const columns = this.columnsOf(group, all, common, layout);
+      if (columns === undefined) continue;
+      const presence = new Uint8Array(presenceBytes(common.layout.seriesCount));
+      for (const [i, column] of columns.entries())
+        if (row.presence === undefined || isPresent(row.presence, i))
+          presence[column >> 3]! |= 1 << (column & 7);
+      return { ...row, layout: common.layout, presence };
     }
-    const columns = this.columnsOf(group, common, layout);
-    if (columns === undefined) {
-      if (row.presence !== undefined && layout.seriesCount > common.layout.seriesCount)
-        this.groups.set(group, { layout, columns: new Map() });
-      return row;
-    }
-    const presence = new Uint8Array(presenceBytes(common.layout.seriesCount));
-    for (const [i, column] of columns.entries())
-      if (row.presence === undefined || isPresent(row.presence, i))
-        presence[column >> 3]! |= 1 << (column & 7);
-    return { ...row, layout: common.layout, presence };
+    if (row.presence !== undefined) this.groups.set(group, this.withLayout(all, layout));
+    return row;
   }
 
-  private columnsOf(group: GroupId, common: Common, other: PackedLayout): Uint16Array | undefined {
-    const { layout, columns } = common;
+  private withLayout(all: readonly Common[], layout: PackedLayout): Common[] {
+    const others = all.filter(
+      (common) =>
+        common.layout.seriesCount >= layout.seriesCount ||
+        this.columnsIn(layout, common.layout) === undefined,
+    );
+    // The largest remain: others' series are most likely to be in them.
+    return [...others, { layout, columns: new Map<Id, Uint16Array | undefined>() }]
+      .sort((a, b) => b.layout.seriesCount - a.layout.seriesCount)
+      .slice(0, MAX_COMMON);
+  }
+
+  private columnsOf(
+    group: GroupId,
+    all: readonly Common[],
+    { layout, columns }: Common,
+    other: PackedLayout,
+  ): Uint16Array | undefined {
+    if (other.seriesCount >= layout.seriesCount) return undefined;
     if (columns.has(other.id)) return columns.get(other.id);
-    const found = other.seriesCount < layout.seriesCount ? this.columnsIn(layout, other) : undefined;
+    const found = this.columnsIn(layout, other);
     if (columns.size === MAX_OTHERS) columns.clear();
     columns.set(other.id, found);
     // Again, for its size has changed.
-    this.groups.set(group, common);
+    this.groups.set(group, all);
     return found;
   }
 

@@ -147,8 +147,10 @@ export function reducePartition(
 function distinctRows(rows: VersionedRow[], format: FrameFormat): VersionedRow[] {
   if (rows.length === 1 && (rows[0]!.presence === undefined || format >= PARTIAL_FRAMES)) return rows;
   rows.sort((a, b) => compareVersions(b.version, a.version));
-  if (format >= PARTIAL_FRAMES && rows.every(({ layout }) => layout.id === rows[0]!.layout.id))
-    return distinctRowsOfLayout(rows);
+  if (format >= PARTIAL_FRAMES) {
+    const byLayout = Map.groupBy(rows, ({ layout }) => layout.id);
+    if (areDisjoint(byLayout)) return [...byLayout.values()].flatMap(distinctRowsOfLayout);
+  }
   const taken = new Set<string>();
   const takenLayouts = new Set<Id>();
   const distinct: VersionedRow[] = [];
@@ -173,8 +175,32 @@ function distinctRows(rows: VersionedRow[], format: FrameFormat): VersionedRow[]
   return distinct;
 }
 
+/** Layouts that are compared with each other; of more, the series of the rows are. */
+const MAX_COMPARED = 16;
+
+/** Whether layouts have no series in common, by their sorted ids: the queues of a Prometheus send the same ones each time. */
+const disjoint = new BoundedCache<boolean>(16_000_000, (_, key) => key.length);
+
+function areDisjoint(byLayout: ReadonlyMap<Id, readonly VersionedRow[]>): boolean {
+  if (byLayout.size === 1) return true;
+  if (byLayout.size > MAX_COMPARED) return false;
+  const key = [...byLayout.keys()].sort().join();
+  const known = disjoint.get(key);
+  if (known !== undefined) return known;
+  const series = new Set<string>();
+  let count = 0;
+  for (const rows of byLayout.values()) {
+    const { columns } = decodedLayout(rows[0]!.layout);
+    count += columns.size;
+    for (const each of columns.keys()) series.add(each);
+  }
+  disjoint.set(key, series.size === count);
+  return series.size === count;
+}
+
 /** {@link distinctRows} of rows of one layout, the highest version first. */
-function distinctRowsOfLayout(rows: readonly VersionedRow[]): VersionedRow[] {
+function distinctRowsOfLayout(rows: readonly VersionedRow[]): readonly VersionedRow[] {
+  if (rows.length === 1) return rows;
   const { layout } = rows[0]!;
   const { seriesCount } = layout;
   const taken = new Uint8Array(seriesCount);

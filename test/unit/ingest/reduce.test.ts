@@ -128,6 +128,42 @@ describe('reducing a batch', () => {
     );
   });
 
+  test('writes rows of each queue of a source in its own layout, and joins none of one timestamp', () => {
+    const queues: Record<string, number>[] = [
+      { a: 1, b: 2, c: 3 },
+      { d: 4, e: 5, f: 6 },
+    ];
+    const cut = batchOf(
+      [{ host: 'queues', at: T, values: { a: 1, b: 2 }, absent: ['c'] }],
+      [{ host: 'queues', at: T, values: { d: 4 }, absent: ['e', 'f'] }],
+    );
+    reduceBatch(cut, HOUR, 3);
+    // What an instance of post writes that has not seen the queues' whole rows.
+    const pieces: Record<string, number>[] = [{ a: 1, b: 2 }, { c: 3 }, { e: 5, f: 6 }, { d: 4 }];
+    const [batch] = reduceBatch(
+      batchOf(
+        queues.map((values) => ({ host: 'queues', at: T, values })),
+        pieces.map((values) => ({ host: 'queues', at: T + 1, values })),
+      ),
+      HOUR,
+      3,
+    );
+    expect([...batch!.layouts.keys()]).toEqual(
+      queues.map((values) =>
+        idText(layoutOf(Object.keys(values).map((name) => metricOf(sourceOf.host('queues'), name))).idBytes),
+      ),
+    );
+    expect(batch!.windows[0]!.frames.length).toBe(4);
+    expect(contents([batch!])).toEqual(
+      queues.flatMap((values) =>
+        Object.entries(values).flatMap(([name, value]) => [
+          `${name}@${T}=${value}`,
+          `${name}@${T + 1}=${value}`,
+        ]),
+      ),
+    );
+  });
+
   test('corrects one series of a row and leaves the others', () => {
     const batch = batchOf([{ at: T, values: { a: 1, b: 2, c: 3 } }], [{ at: T, values: { b: 20 } }]);
     expect(contents(reduceBatch(batch, HOUR))).toEqual([`a@${T}=1`, `b@${T}=20`, `c@${T}=3`]);
