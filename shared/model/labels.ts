@@ -13,11 +13,6 @@ export function labelsKey(labels: Labels): string {
   return JSON.stringify(labels);
 }
 
-/** @param key of {@link labelsKey} */
-export function labelsOfKey(key: string): Labels {
-  return JSON.parse(key) as Labels;
-}
-
 export function labelValue(labels: Labels, name: string): string | undefined {
   return labels.find(([label]) => label === name)?.[1];
 }
