@@ -10,6 +10,7 @@ import { quarantineCommands } from './ops/quarantine';
 import { quotasCommand } from './ops/quotas';
 import { rebuildIndexCommand } from './ops/rebuild-index';
 import { replayCommand } from './ops/replay';
+import { scaleCommand } from './ops/scale';
 import { smokeCommand } from './ops/smoke';
 import { statusCommand } from './ops/status';
 import { tenantCommands } from './ops/tenants';
@@ -29,6 +30,7 @@ const commands = [
   tenantCommands(),
   keyCommands(),
   usageCommand(),
+  scaleCommand(),
   costCommand(),
   quotasCommand(),
   rebuildIndexCommand(),

@@ -42,7 +42,9 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
   const nowMs = await hot.now();
   const before = asked ?? nowMs;
   const fullness = await hot.fullness();
-  const { leastMs, spreadMs } = residencyOf(stage, fullness);
+  // So that slots move nearly empty.
+  const isScaling = (await recovery.scalingUntilMs()) > Date.now();
+  const { leastMs, spreadMs } = residencyOf(stage, isScaling ? 1 : fullness);
   const round = {
     dueBeforeMs: drain ? before : before - leastMs,
     spreadMs: drain ? 0 : spreadMs,

@@ -3,6 +3,7 @@ import { operatorDependencies } from '../../shared/compose/operator';
 import { archivePlace, reopenArchive, verifyArchive } from '../../shared/operations/archive-commands';
 import { rebuildIndex } from '../../shared/operations/index-commands';
 import { createKey, listKeys, revokeKey } from '../../shared/operations/key-commands';
+import { watchMemory } from '../../shared/operations/memory-commands';
 import { operatorEventSchema } from '../../shared/operations/operator-event';
 import { countMetrics, describeSource, whereSamples } from '../../shared/operations/sample-commands';
 import { adviseTenants } from '../../shared/operations/tenant-advice';
@@ -39,6 +40,8 @@ async function answer(event: unknown, context: Context): Promise<unknown> {
       return countMetrics(dependencies, command);
     case 'status':
       return dependencies.status.of(await requireTenant(dependencies.tenants, command.tenant));
+    case 'watch memory':
+      return watchMemory(dependencies, command);
     case 'tenants create':
       return createTenant(dependencies, command);
     case 'tenants list':

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { freePort, hotServerBinary, within } from './servers';
+import { planSlotMoves } from './slot-moves';
 
 const SLOTS = 16_384;
 /** A node that does not answer for so long counts as failed. */
@@ -33,12 +34,16 @@ export interface LocalCluster {
   readonly nodes: readonly ClusterNode[];
   /** The node that owns a slot now, by the first answer. */
   ownerOf(slot: number): Promise<ClusterNode>;
+  /** The primaries that answer, in the order of {@link nodes}. */
+  primaries(): Promise<ClusterNode[]>;
   /** The slots that a node serves, by its own answer. */
   slotsOf(node: ClusterNode): Promise<SlotRange[]>;
   /** Moves a slot and its keys between primaries key by key, while clients go on. */
   moveSlot(slot: number, from: ClusterNode, to: ClusterNode): Promise<void>;
   /** Moves slots between primaries as Valkey 9 does: all their keys at one moment; key by key with an older server. */
   moveSlots(ranges: readonly SlotRange[], from: ClusterNode, to: ClusterNode): Promise<void>;
+  /** Has so many primaries with equally many slots: some join, or leave when they are empty. */
+  reshard(shards: number): Promise<void>;
   /** Starts another primary, without slots. */
   join(): Promise<ClusterNode>;
   /** Ends a node that serves no slots. */
@@ -184,6 +189,23 @@ class Servers implements LocalCluster {
       );
       return owners.every(Boolean);
     });
+  }
+
+  async reshard(shards: number): Promise<void> {
+    let primaries = await this.primaries();
+    while (primaries.length < shards) primaries = [...primaries, await this.join()];
+    const owned = await Promise.all(primaries.map((node) => this.slotsOf(node)));
+    for (const { from, to, ranges } of planSlotMoves(owned, shards))
+      await this.moveSlots(ranges, primaries[from]!, primaries[to]!);
+    for (const node of primaries.slice(shards)) await this.leave(node);
+  }
+
+  /** The primaries that answer, in the order of {@link nodes}. */
+  async primaries(): Promise<ClusterNode[]> {
+    const roles = await Promise.all(
+      this.nodes.map(({ redis }) => redis.info('replication').catch(() => 'role:unknown')),
+    );
+    return this.nodes.filter((_, i) => /role:master/.test(roles[i]!));
   }
 
   async join(): Promise<ClusterNode> {

@@ -48,7 +48,7 @@ function drainText({ windows, samples, bytes }: DrainResult): string {
 
 /** Flushes everything that is in memory now, or one host's partition, slice by slice. */
 export async function drain(
-  functions: Functions,
+  functions: Pick<Functions, 'invoke'>,
   progress: (line: string) => void,
   host?: DrainedHost,
 ): Promise<DrainResult> {

@@ -76,7 +76,7 @@ export class Functions {
 const INPUT_ERROR = 'InvalidEventError';
 
 /** Reads the stage from `heterotsdb-production`, or from the name of either of its stacks. */
-function stageOf(stack: string): string {
+export function stageOf(stack: string): string {
   const stage = /^heterotsdb-([a-z]+)(-stateful|-stateless)?$/.exec(stack)?.[1];
   if (stage === undefined)
     throw new OperatorError(`--stack ${stack} is no stack's name; give one such as heterotsdb-production`);

@@ -2,6 +2,7 @@ import type { OperatorDependencies } from '../operations/operator-dependencies';
 import { WORKING } from '../platform/call-time';
 import { settings, variable } from '../platform/environment';
 import { ENV } from '../platform/names';
+import { LossWatch } from '../recovery/loss-watch';
 import { RecoveryTable } from '../recovery/recovery-table';
 import { Hosts } from '../registry/hosts';
 import { Services } from '../registry/services';
@@ -15,9 +16,11 @@ import { metaTable } from './tables';
 export function operatorDependencies(): OperatorDependencies {
   const meta = metaTable();
   const read = readDependencies(WORKING);
+  const recovery = new RecoveryTable(meta);
+  const stage = settings();
   const usage = new UsageTable(meta);
   return {
-    stage: settings(),
+    stage,
     tenants: read.tenants,
     keys: new ApiKeys(meta),
     usage,
@@ -26,12 +29,14 @@ export function operatorDependencies(): OperatorDependencies {
     services: new Services(meta),
     meta,
     read,
+    recovery,
+    losses: new LossWatch({ hot: read.hot, table: recovery, lanes: stage.flusherLanes, now: Date.now }),
     erasure: {
       hot: read.hot,
       warm: read.warm,
       meta,
       manifest: read.manifest,
-      recovery: new RecoveryTable(meta),
+      recovery,
       cold: read.cold,
     },
     bucket: variable(ENV.bucket),

@@ -1,6 +1,8 @@
 import type { RuntimeSettings } from '../platform/settings';
 import type { Table } from '../platform/table';
 import type { ReadDependencies } from '../query/read';
+import type { LossWatch } from '../recovery/loss-watch';
+import type { RecoveryTable } from '../recovery/recovery-table';
 import type { Hosts } from '../registry/hosts';
 import type { Services } from '../registry/services';
 import type { ApiKeys } from '../tenancy/api-keys';
@@ -21,6 +23,8 @@ export interface OperatorDependencies {
   /** The table of everything that is not a chunk. */
   readonly meta: Table;
   readonly read: ReadDependencies;
+  readonly recovery: RecoveryTable;
+  readonly losses: Pick<LossWatch, 'observe'>;
   readonly erasure: EraseDependencies;
   /** The name of the bucket that has the archive. */
   readonly bucket: string;

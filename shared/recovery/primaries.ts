@@ -25,6 +25,8 @@ export interface Era {
   readonly primaries: Readonly<Record<string, EraPrimary>>;
   /** Whether a slot was on its way when the primaries were last looked at. */
   readonly isMoving: boolean;
+  /** While a command moves slots: when all primaries were last seen to answer, ms; else 0. */
+  readonly lookedMs: number;
 }
 
 /** What a look at the primaries makes of the era. */
@@ -38,37 +40,60 @@ export interface EraStep {
   readonly isLoss: boolean;
 }
 
+/**
+ * A command that moves slots looks every other second. A primary that is killed leaves a gap of its failover's time between two
+ * looks at which all answer; one that leaves in between, with its slots at others, was emptied.
+ */
+const CLEAN_LEAVE_MS = 5_000;
+/** A look is noted at most this often. */
+const NOTED_MS = 1_000;
+
 /** So many primaries that left are remembered. */
 const MAX_LEFT = 1_000;
 
 /**
  * Decides what a look at the primaries means.
  *
- * A primary that is not seen any more went, unless it had served slots, and served none when it was last seen: a planned
- * move had emptied it. One that is seen for the first time joined, if it holds nothing and never was a replica; any other may
+ * A primary that is not seen any more went, unless a planned move had emptied it: it had served slots, and served none when it
+ * was last seen; or it was seen a moment ago, and primaries of the era have its slots. One that is seen for the first time joined, if it holds nothing and never was a replica; any other may
  * have taken the place of one that nobody saw. If slots may have been moving while a primary went, an era ends.
  *
  * @param era undefined before the first look
- * @param isScaling whether a command that moves slots is at work
+ * @param scalingMs the time now, ms, while a command that moves slots is at work; else undefined
  */
-export function nextEra(era: Era | undefined, look: PrimariesLook, isScaling: boolean): EraStep {
+export function nextEra(era: Era | undefined, look: PrimariesLook, scalingMs: number | undefined): EraStep {
   const seen = new Map(look.primaries.map((primary) => [primary.id, primary]));
   if (era === undefined)
-    return { era: { number: 1, primaries: remembered({}, look), isMoving: look.isMoving }, isLoss: false };
+    return {
+      era: { number: 1, primaries: remembered({}, look), isMoving: look.isMoving, lookedMs: scalingMs ?? 0 },
+      isLoss: false,
+    };
   const known = Object.entries(era.primaries);
-  const gone = known.filter(([id, { slots, hasServed }]) => !seen.has(id) && (slots !== '' || !hasServed));
   const strangers = look.primaries.filter(
     ({ id, slots, previous, isOpen }) =>
       !(id in era.primaries) && (slots !== '' || previous !== undefined || isOpen),
   );
+  const members = look.primaries.filter(({ id }) => id in era.primaries);
+  const isClean =
+    strangers.length === 0 && scalingMs !== undefined && scalingMs - era.lookedMs < CLEAN_LEAVE_MS;
+  const gone = known.filter(
+    ([id, { slots, hasServed }]) =>
+      !seen.has(id) && !(hasServed && (slots === '' || (isClean && areServed(slots, members)))),
+  );
   const slotsChanged = known.some(([id, { slots }]) => seen.has(id) && seen.get(id)!.slots !== slots);
-  const mayHaveMoved = isScaling || era.isMoving || look.isMoving || slotsChanged;
+  const mayHaveMoved = scalingMs !== undefined || era.isMoving || look.isMoving || slotsChanged;
   if ((gone.length > 0 || strangers.length > 0) && mayHaveMoved) {
     const next = { number: era.number + 1, primaries: remembered({}, look), isMoving: look.isMoving };
-    return { era: next, isLoss: true };
+    return { era: { ...next, lookedMs: scalingMs ?? 0 }, isLoss: true };
   }
   const staying = Object.fromEntries(known.filter((entry) => !gone.includes(entry)));
-  const next = { ...era, primaries: remembered(staying, look), isMoving: look.isMoving };
+  const isNoted = scalingMs !== undefined && Math.abs(scalingMs - era.lookedMs) < NOTED_MS;
+  const next = {
+    ...era,
+    primaries: remembered(staying, look),
+    isMoving: look.isMoving,
+    lookedMs: isNoted ? era.lookedMs : (scalingMs ?? 0),
+  };
   return { era: isSame(era, next) ? era : next, isLoss: false };
 }
 
@@ -102,6 +127,22 @@ function remembered(
   ]);
 }
 
+/** Whether primaries serve all of these slots. */
+function areServed(slots: string, primaries: readonly PrimaryState[]): boolean {
+  if (slots === OPEN) return false;
+  const served = new Set(primaries.flatMap((primary) => slotsIn(primary.slots)));
+  return slotsIn(slots).every((slot) => served.has(slot));
+}
+
+/** The slots of `0-5460 5462`. */
+function slotsIn(text: string): number[] {
+  return text.split(' ').flatMap((range) => {
+    if (range === '') return [];
+    const [first, last = first] = range.split('-').map(Number);
+    return Array.from({ length: last! - first! + 1 }, (_, i) => first! + i);
+  });
+}
+
 /** Stands for the slots of a primary that serves none, while one is on its way to or from it. */
 const OPEN = 'open';
 
@@ -109,6 +150,7 @@ function isSame(a: Era, b: Era): boolean {
   const [before, after] = [Object.entries(a.primaries), Object.entries(b.primaries)];
   return (
     a.isMoving === b.isMoving &&
+    a.lookedMs === b.lookedMs &&
     before.length === after.length &&
     after.every(([id, { slots, hasServed }]) => {
       const other = a.primaries[id];

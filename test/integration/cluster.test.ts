@@ -2,17 +2,14 @@ import { type ClusterNode, type LocalCluster, startCluster } from '../../scripts
 import { flushPartition } from '../../shared/flush/execute';
 import { connectHot } from '../../shared/hot/connection';
 import { HotTier } from '../../shared/hot/hot-tier';
-import { ingestBatch } from '../../shared/ingest/ingest';
 import { metricOf, sourceOf } from '../../shared/model/labels';
 import { type PartitionRef, partitionOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import { MAX_CALL_MS } from '../../shared/platform/call-time';
 import { mapLimited } from '../../shared/platform/concurrency';
 import { HotKeys } from '../../shared/platform/keys';
-import { rowsOf } from '../../shared/protocol/mackerel/json';
 import { IncompleteReadError } from '../../shared/query/incomplete';
 import { readSeries } from '../../shared/query/read';
-import type { DeliveredRecord } from '../../shared/stream/delivered';
-import { rowRecords } from '../../shared/stream/row-records';
+import { ClusterFeed, CORRECTED_AFTER } from '../support/cluster-feed';
 import { temporaryDir } from '../support/temporary-dir';
 import { startTiers, type Tiers } from '../support/tiers';
 import { until } from '../support/until';
@@ -21,8 +18,6 @@ const HOUR_MS = 3_600_000;
 const PARTITIONS = 24;
 const HOSTS = 48;
 const METRICS = 5;
-/** A sample is corrected so many rounds after its own, s. */
-const CORRECTED_AFTER = 2;
 const names = Array.from({ length: METRICS }, (_, m) => `m${m}`);
 const tenant = {
   id: tenantIdOf('t'),
@@ -33,120 +28,6 @@ const partitions: PartitionRef[] = Array.from({ length: PARTITIONS }, (_, partit
   tenantId: tenant.id,
   partition,
 }));
-const quarantine = {
-  put: async () => {
-    throw new Error('nothing here is poison');
-  },
-};
-
-/**
- * The stream, and the ingester as its event source mapping would call it: a record that fails is delivered again. Knows
- * every value that was appended.
- */
-class Feed {
-  readonly records: (DeliveredRecord & { readonly host: string; readonly at: number })[] = [];
-  /** Host -> second -> whether it was appended. */
-  private readonly appended = new Map<string, Set<number>>();
-  /** When a delivery failed, ms. */
-  readonly failures: number[] = [];
-  readonly errors = new Set<string>();
-  private second = 0;
-
-  constructor(
-    private readonly tiers: Tiers,
-    private readonly startMs: number,
-  ) {}
-
-  /**
-   * One post of each host, one second later than the last, which also corrects an earlier one; comes back when all are
-   * appended. Arrival times do not ascend.
-   */
-  async round(hosts: readonly string[], mayFail: boolean): Promise<void> {
-    const at = this.second++;
-    const timestamp = this.startMs + at * 1000;
-    const fresh = hosts.map((host, h) => {
-      const points = new Map([[timestamp, new Map(names.map((name, m) => [name, sampleOf(host, at, m)]))]]);
-      if (this.appended.get(host)?.has(at - CORRECTED_AFTER))
-        points.set(
-          timestamp - CORRECTED_AFTER * 1000,
-          new Map(names.map((name, m) => [name, -sampleOf(host, at - CORRECTED_AFTER, m)])),
-        );
-      const [record] = rowRecords(tenant, [[sourceOf.host(host), rowsOf(sourceOf.host(host), points)]]);
-      const sequenceNumber = String(this.records.length + h);
-      const arrivalMs = Date.now() - 7_000 * (at % 3);
-      return { host, at, data: record!.data, sequenceNumber, arrivalMs, shardId: 's' };
-    });
-    this.records.push(...fresh);
-    for (let left = fresh; left.length > 0; ) {
-      const failed = new Set(await this.deliver(left, false));
-      if (failed.size > 0) {
-        if (!mayFail) throw new Error(`appends failed: ${[...this.errors]}`);
-        this.failures.push(Date.now());
-      }
-      left = left.filter(({ sequenceNumber }) => failed.has(sequenceNumber));
-    }
-    for (const host of hosts) this.appended.set(host, (this.appended.get(host) ?? new Set()).add(at));
-  }
-
-  async deliver(records: readonly DeliveredRecord[], isReplay: boolean): Promise<readonly string[]> {
-    const { failed, errors } = await ingestBatch(
-      { ...this.tiers, quarantine, windowMs: HOUR_MS, isReplay },
-      records,
-    );
-    for (const error of errors) this.errors.add(String((error.cause as Error | undefined)?.message ?? error));
-    return failed;
-  }
-
-  /** Reads again the records that arrived since the open loss, as recovery and replayer do. */
-  async replay(): Promise<number> {
-    const loss = (await this.tiers.recovery.loss())!;
-    const again = this.records.filter(({ arrivalMs }) => arrivalMs >= loss.fromMs);
-    expect(await this.deliver(again, true)).toEqual([]);
-    await this.tiers.recovery.closeLoss(loss);
-    return again.length;
-  }
-
-  /** Counts the samples of a host that were appended before it is read, and are not read. @throws when a read is incomplete */
-  async lostOf(host: string): Promise<number> {
-    const { tiers, startMs } = this;
-    const before = [...(this.appended.get(host) ?? [])];
-    const source = sourceOf.host(host);
-    const known = await tiers.catalogue.source(tenant.id, sourceIdOf(tenant.id, source));
-    const range = { fromMs: startMs, toMs: startMs + HOUR_MS };
-    const { block } = await readSeries(tiers, tenant, source, [metricOf(source, 'm0')], range, known);
-    const seen = new Set(Array.from(block.timestamps, (ms) => (ms - startMs) / 1000));
-    return before.filter((at) => !seen.has(at)).length;
-  }
-
-  /** Compares what was appended with what is read, over all tiers. */
-  async check(): Promise<{ lost: number; doubled: number; wrong: number; read: number }> {
-    const { tiers, startMs } = this;
-    let [lost, doubled, wrong, read] = [0, 0, 0, 0];
-    await mapLimited([...this.appended], 8, async ([host, appended]) => {
-      const source = sourceOf.host(host);
-      const known = await tiers.catalogue.source(tenant.id, sourceIdOf(tenant.id, source));
-      const series = names.map((name) => metricOf(source, name));
-      const range = { fromMs: startMs, toMs: startMs + HOUR_MS };
-      const { block } = await readSeries(tiers, tenant, source, series, range, known, true);
-      for (const [m, { rows, values }] of block.columns.entries()) {
-        const seen = new Set<number>();
-        for (const [i, value] of Array.from(values).entries()) {
-          const at = (block.timestamps[rows === undefined ? i : rows[i]!]! - startMs) / 1000;
-          if (seen.has(at)) doubled++;
-          const isCorrected = appended.has(at) && appended.has(at + CORRECTED_AFTER);
-          if (value !== (isCorrected ? -1 : 1) * sampleOf(host, at, m)) wrong++;
-          seen.add(at);
-          read++;
-        }
-        for (const at of appended) if (!seen.has(at)) lost++;
-      }
-    });
-    return { lost, doubled, wrong, read };
-  }
-}
-
-const sampleOf = (host: string, at: number, metric: number) =>
-  Number(host.slice(4)) * 1e6 + at * 10 + metric / 7;
 const whole = { lost: 0, doubled: 0, wrong: 0 };
 
 describe('a hot tier of three primaries, each with a replica', () => {
@@ -168,6 +49,7 @@ describe('a hot tier of three primaries, each with a replica', () => {
     await cluster?.stop();
   }, 60_000);
 
+  const feedFrom = (startMs: number) => new ClusterFeed(tiers, tenant, startMs, names);
   const partitionOfHost = (host: string) =>
     partitions[partitionOf(sourceIdOf(tenant.id, sourceOf.host(host)), PARTITIONS)]!;
   const slotOf = async (ref: PartitionRef) =>
@@ -194,7 +76,7 @@ describe('a hot tier of three primaries, each with a replica', () => {
   }
 
   test('takes appends, leases, trims and reads of partitions on every node, one slot each', async () => {
-    const feed = new Feed(tiers, start);
+    const feed = feedFrom(start);
     for (let round = 0; round < 5; round++) await feed.round(hosts, false);
     for (const node of cluster.nodes.slice(0, 3)) {
       expect(await node.redis.dbsize()).toBeGreaterThan(0);
@@ -243,7 +125,10 @@ describe('a hot tier of three primaries, each with a replica', () => {
   }, 60_000);
 
   /** Reads hosts one after the other until `isOver`, as the query function does; each read is complete, or an error. */
-  async function readOn(feed: Feed, isOver: () => boolean): Promise<{ reads: number; errors: string[] }> {
+  async function readOn(
+    feed: ClusterFeed,
+    isOver: () => boolean,
+  ): Promise<{ reads: number; errors: string[] }> {
     let reads = 0;
     const errors: string[] = [];
     while (!isOver()) {
@@ -255,7 +140,7 @@ describe('a hot tier of three primaries, each with a replica', () => {
   }
 
   test('slots that move between nodes under posts and reads are no loss: nothing fails, nothing is read again', async () => {
-    const feed = new Feed(tiers, start + HOUR_MS);
+    const feed = feedFrom(start + HOUR_MS);
     const primaries = cluster.nodes.slice(0, 3) as [ClusterNode, ClusterNode, ClusterNode];
     const moving = await hostsOn(primaries[0]);
     const slots = [...new Set(await Promise.all(moving.map((host) => slotOf(partitionOfHost(host)))))];
@@ -309,7 +194,7 @@ describe('a hot tier of three primaries, each with a replica', () => {
     );
 
   test('a primary killed before its replica had everything: the loss is measured, noticed, and read again', async () => {
-    const feed = new Feed(tiers, start + 2 * HOUR_MS);
+    const feed = feedFrom(start + 2 * HOUR_MS);
     const [, primary, , , replica] = cluster.nodes as ClusterNode[];
     const held = await hostsOn(primary!);
     const slot = await slotOf(partitionOfHost(held[0]!));
@@ -356,7 +241,7 @@ describe('a hot tier of three primaries, each with a replica', () => {
   }, 120_000);
 
   test('a primary that hangs: each call ends within its time, and clients find the replica that took over', async () => {
-    const feed = new Feed(tiers, start + 3 * HOUR_MS);
+    const feed = feedFrom(start + 3 * HOUR_MS);
     const primary = cluster.nodes[2]!;
     const held = await hostsOn(primary);
     const slot = await slotOf(partitionOfHost(held[0]!));

@@ -1,0 +1,56 @@
+import type { SlotRange } from './cluster';
+
+/** Slots that one primary gives to another, by their places in the list of primaries. */
+export interface SlotMove {
+  readonly from: number;
+  readonly to: number;
+  readonly ranges: readonly SlotRange[];
+}
+
+/**
+ * Plans the moves after which the first `shards` primaries serve equally many slots, give or take one, and the others none.
+ * Only what must moves.
+ *
+ * @param owned each primary's slots
+ */
+export function planSlotMoves(owned: readonly (readonly SlotRange[])[], shards: number): SlotMove[] {
+  const count = (ranges: readonly SlotRange[]) =>
+    ranges.reduce((sum, [first, last]) => sum + last - first + 1, 0);
+  const all = owned.reduce((sum, ranges) => sum + count(ranges), 0);
+  const has = owned.map(count);
+  // The extra slots stay with those that have most.
+  const byCount = Array.from({ length: shards }, (_, i) => i).sort((a, b) => (has[b] ?? 0) - (has[a] ?? 0));
+  const wanted = owned.map(() => 0);
+  byCount.forEach((i, rank) => {
+    wanted[i] = Math.floor(all / shards) + (rank < all % shards ? 1 : 0);
+  });
+  const moves: SlotMove[] = [];
+  let to = 0;
+  let room = 0;
+  const nextRoom = () => {
+    while (room <= 0 && to < owned.length) {
+      room = wanted[to]! - has[to]!;
+      if (room <= 0) to++;
+    }
+  };
+  owned.forEach((ranges, from) => {
+    let surplus = has[from]! - wanted[from]!;
+    // The last ones go.
+    const stack = [...ranges];
+    while (surplus > 0) {
+      nextRoom();
+      const [first, last] = stack.pop()!;
+      const given = Math.min(surplus, room, last - first + 1);
+      const move = moves.at(-1);
+      const range: SlotRange = [last - given + 1, last];
+      if (move?.from === from && move.to === to)
+        moves[moves.length - 1] = { from, to, ranges: [...move.ranges, range] };
+      else moves.push({ from, to, ranges: [range] });
+      if (first <= last - given) stack.push([first, last - given]);
+      surplus -= given;
+      room -= given;
+      if (room === 0) to++;
+    }
+  });
+  return moves;
+}

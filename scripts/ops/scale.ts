@@ -1,0 +1,144 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
+import type { MemoryWatch } from '../../shared/operations/memory-commands';
+import { type CommonOptions, command, progress, run } from './command';
+import { drain } from './drain';
+import { type Functions, OperatorError } from './invoke';
+import { parseCount } from './option-values';
+
+/** How many shards the hot tier has. */
+export interface ShardState {
+  readonly shards: number;
+  /** Whether it is being changed. */
+  readonly isChanging: boolean;
+}
+
+/** What moves slots. */
+export interface Resharding {
+  look(): Promise<ShardState>;
+  /** Begins to change the number of shards. */
+  begin(shards: number): Promise<void>;
+}
+
+export interface ScaleResult {
+  readonly from: number;
+  readonly to: number;
+  /** Samples that left memory before slots moved. */
+  readonly drainedSamples: number;
+  /** From the first step to the last, ms. */
+  readonly ms: number;
+  /** Losses noticed meanwhile; a replay repairs them. */
+  readonly losses: number;
+}
+
+export interface ScaleOptions {
+  readonly shards: number;
+  /** Whether memory is emptied first. */
+  readonly drains: boolean;
+  /** Between two looks, ms. */
+  readonly lookMs: number;
+  /** Slots that do not move within so long are asked for again, ms. */
+  readonly beginMs: number;
+}
+
+/** A command that was interrupted counts as at work for so long. */
+const SCALING_MS = 15 * 60_000;
+const LOOK_MS = 2_000;
+const BEGIN_MS = 60_000;
+const MAX_BEGINS = 3;
+const MAX_SHARDS = 500;
+
+/** `ops scale`. */
+export function scaleCommand(): Command {
+  return command(
+    'scale',
+    'change the number of the hot tier’s shards while it is used: drain, move slots, wait',
+  )
+    .requiredOption('--shards <n>', 'shards to have', parseCount(MAX_SHARDS))
+    .option('--no-drain', 'move the slots with all that is in memory')
+    .action((options: CommonOptions & { shards: number; drain: boolean }) => {
+      const { stack, shards, drain: drains } = options;
+      if (stack === undefined)
+        throw new OperatorError('the local stack has one server of memory, without slots; give --stack');
+      return run(
+        options,
+        async (functions) => {
+          const { ElastiCacheResharding } = await import('./elasticache');
+          const resharding = new ElastiCacheResharding(stack);
+          try {
+            return await scale(
+              functions,
+              resharding,
+              { shards, drains, lookMs: LOOK_MS, beginMs: BEGIN_MS },
+              progress,
+            );
+          } finally {
+            resharding.close();
+          }
+        },
+        scaleText,
+      );
+    });
+}
+
+/**
+ * Changes the number of shards. Interrupting it leaves the slots moving; repeating it goes on where they are, and does nothing
+ * when all is done.
+ *
+ * @throws {OperatorError} when slots do not begin to move
+ */
+export async function scale(
+  functions: Pick<Functions, 'invoke'>,
+  resharding: Resharding,
+  { shards, drains, lookMs, beginMs }: ScaleOptions,
+  report: (line: string) => void,
+  now: () => number = Date.now,
+): Promise<ScaleResult> {
+  const watch = (scalingForMs: number) =>
+    functions.invoke<MemoryWatch>('operator', { command: 'watch memory', scalingForMs });
+  const startedMs = now();
+  const first = await resharding.look();
+  // Before anything moves: recovery must know the primaries that there are.
+  const before = await watch(first.shards === shards && !first.isChanging ? 0 : SCALING_MS);
+  let drainedSamples = 0;
+  if (drains && !first.isChanging && first.shards !== shards) {
+    report(`draining memory, so that the slots of ${first.shards} shards move nearly empty`);
+    drainedSamples = (await drain(functions, report)).samples;
+  }
+  let begins = 0;
+  let begunMs = Number.NEGATIVE_INFINITY;
+  let line = '';
+  for (let state = first; state.isChanging || state.shards !== shards; state = await resharding.look()) {
+    const { primaries, isMoving } = await watch(SCALING_MS);
+    if (!state.isChanging && now() - begunMs > beginMs) {
+      if (begins === MAX_BEGINS)
+        throw new OperatorError(
+          `the cache stays at ${state.shards} shards, although ${shards} were asked for`,
+        );
+      await resharding.begin(shards);
+      begins++;
+      begunMs = now();
+    }
+    const next = `${state.shards} of ${shards} shards, ${primaries ?? 'some'} primaries with slots${isMoving ? ', slots on their way' : ''}`;
+    if (next !== line) report(next);
+    line = next;
+    await sleep(lookMs);
+  }
+  const after = await watch(0);
+  return {
+    from: first.shards,
+    to: shards,
+    drainedSamples,
+    ms: now() - startedMs,
+    losses: after.notices - before.notices,
+  };
+}
+
+function scaleText({ from, to, ms, losses }: ScaleResult): string {
+  if (from === to) return `the hot tier has ${to} shards`;
+  const lost =
+    losses === 0
+      ? 'no loss was noticed'
+      : `${losses} losses were noticed: see npm run ops -- replay --status`;
+  return `${from} -> ${to} shards in ${Math.round(ms / 1000)} s; ${lost}`;
+}

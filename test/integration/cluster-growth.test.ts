@@ -1,0 +1,195 @@
+import { type ClusterNode, type LocalCluster, startCluster } from '../../scripts/local/cluster';
+import { type Resharding, scale } from '../../scripts/ops/scale';
+import { flushPartition } from '../../shared/flush/execute';
+import { type PartitionRef, tenantIdOf } from '../../shared/model/placement';
+import { watchMemory } from '../../shared/operations/memory-commands';
+import { mapLimited } from '../../shared/platform/concurrency';
+import { ClusterFeed } from '../support/cluster-feed';
+import { temporaryDir } from '../support/temporary-dir';
+import { startTiers, type Tiers } from '../support/tiers';
+
+const HOUR_MS = 3_600_000;
+const READERS = 10;
+/** The long form posts 50,000 samples a second: `GROWTH=500x100 npm run test:long`. */
+const [HOSTS, METRICS] = (process.env.GROWTH ?? '48x5').split('x').map(Number) as [number, number];
+const PARTITIONS = Math.max(24, HOSTS / 4);
+/** Rounds of posts before anything moves. */
+const REST_ROUNDS = process.env.GROWTH === undefined ? 2 : 30;
+const whole = { lost: 0, doubled: 0, wrong: 0 };
+
+const tenant = {
+  id: tenantIdOf('growth'),
+  name: 'growth',
+  placement: { epochs: [{ fromDay: '1970-01-01', partitions: PARTITIONS }] },
+};
+const partitions: PartitionRef[] = Array.from({ length: PARTITIONS }, (_, partition) => ({
+  tenantId: tenant.id,
+  partition,
+}));
+const hosts = Array.from({ length: HOSTS }, (_, h) => `host${h}`);
+const names = Array.from({ length: METRICS }, (_, m) => `m${m}`);
+
+const startMs = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
+
+describe('a cluster that grows and shrinks while it is used', () => {
+  let cluster: LocalCluster;
+  let tiers: Tiers;
+
+  beforeAll(async () => {
+    cluster = await startCluster(temporaryDir());
+    tiers = await startTiers(cluster.url);
+    await tiers.tenants.create(tenant.name, PARTITIONS);
+    await tiers.losses.observe();
+  }, 60_000);
+
+  afterAll(async () => {
+    await tiers?.stop();
+    await cluster?.stop();
+  }, 60_000);
+
+  /** Flushes all that is in memory, as a drain's slice does. */
+  async function drained(): Promise<unknown> {
+    const before = await tiers.hot.now();
+    const moved = await mapLimited(partitions, 8, async (ref) => {
+      await tiers.losses.resolve(ref);
+      return flushPartition({ ...tiers, windowMs: HOUR_MS }, ref, before, () => true);
+    });
+    const samples = moved.reduce((sum, each) => sum + each.samples, 0);
+    return { before, windows: moved.length, samples, bytes: 0, remaining: 0 };
+  }
+
+  /** The functions that the command calls, without the functions. */
+  const functions = {
+    invoke: async <T>(name: string, payload: unknown): Promise<T> =>
+      (name === 'flusher'
+        ? drained()
+        : watchMemory(
+            { ...tiers, now: Date.now },
+            payload as Parameters<typeof watchMemory>[1],
+          )) as Promise<T>,
+  };
+
+  /** The local cluster's own way to reshard, in the background as ElastiCache's. */
+  function resharding(): Resharding & { readonly failures: string[] } {
+    const failures: string[] = [];
+    let running: Promise<void> | undefined;
+    return {
+      failures,
+      look: async () => {
+        const slots = await Promise.all((await cluster.primaries()).map((node) => cluster.slotsOf(node)));
+        const shards = slots.filter((ranges) => ranges.length > 0).length;
+        return { shards, isChanging: running !== undefined };
+      },
+      begin: async (shards) => {
+        running = cluster
+          .reshard(shards)
+          .catch((error: Error) => void failures.push(error.message))
+          .finally(() => {
+            running = undefined;
+          });
+      },
+    };
+  }
+
+  const scaleTo = (shards: number, of = resharding()) =>
+    scale(functions, of, { shards, drains: true, lookMs: 50, beginMs: 500 }, () => {});
+
+  /** Posts and reads until told to stop; each read is complete, or an error. */
+  function load(feed: ClusterFeed) {
+    let isOver = false;
+    let rounds = 0;
+    const errors: string[] = [];
+    const readMs: number[] = [];
+    const posts = (async () => {
+      while (!isOver) {
+        const begunMs = Date.now();
+        await feed.round(hosts, true);
+        rounds++;
+        await new Promise((resolve) => setTimeout(resolve, Math.max(0, begunMs + 1_000 - Date.now())));
+      }
+    })();
+    const readers = Array.from({ length: READERS }, async (_, reader) => {
+      for (let i = reader; !isOver; i += READERS) {
+        const begunMs = performance.now();
+        const lost = await feed.lostOf(hosts[i % HOSTS]!).catch((error: Error) => error.message);
+        readMs.push(performance.now() - begunMs);
+        if (lost !== 0) errors.push(`${hosts[i % HOSTS]}: ${lost}`);
+      }
+    });
+    return {
+      errors,
+      rounds: () => rounds,
+      /** The 99th percentile of reads since it was asked last, ms. */
+      p99: () => {
+        const sorted = readMs.splice(0).sort((a, b) => a - b);
+        return sorted[Math.floor(sorted.length * 0.99)] ?? 0;
+      },
+      restful: async (until: number) => {
+        while (rounds < until) await new Promise((resolve) => setTimeout(resolve, 20));
+      },
+      stop: async () => {
+        isOver = true;
+        await Promise.all([posts, ...readers]);
+      },
+    };
+  }
+
+  test('3 -> 5 -> 3 nodes: nothing lost, wrong or refused, and nothing read again', async () => {
+    const feed = new ClusterFeed(tiers, tenant, startMs, names);
+    await feed.round(hosts, false);
+    const { errors, rounds, p99, restful, stop } = load(feed);
+    await restful(REST_ROUNDS);
+    const atRestMs = p99();
+    const grown = await scaleTo(5);
+    const shrunk = await scaleTo(3);
+    const movingMs = p99();
+    await stop();
+    console.log(
+      `3 -> 5 in ${grown.ms} ms, 5 -> 3 in ${shrunk.ms} ms, ${rounds()} rounds of ${HOSTS} x ${METRICS} samples; ` +
+        `read p99 ${atRestMs.toFixed()} ms at rest, ${movingMs.toFixed()} ms while slots moved`,
+    );
+    expect({ grown, shrunk }).toMatchObject({ grown: { losses: 0 }, shrunk: { losses: 0 } });
+    expect({ errors, failures: feed.failures, reasons: [...feed.errors] }).toEqual({
+      errors: [],
+      failures: [],
+      reasons: [],
+    });
+    expect(await tiers.recovery.loss()).toBeUndefined();
+    expect(await feed.check()).toMatchObject(whole);
+    await drained();
+    expect(await feed.check()).toMatchObject(whole);
+  }, 600_000);
+
+  test('a primary killed while its slots move: noticed, read again, nothing lost', async () => {
+    const feed = new ClusterFeed(tiers, tenant, startMs - HOUR_MS, names);
+    await feed.round(hosts, false);
+    const { errors, restful, stop } = load(feed);
+    await restful(REST_ROUNDS);
+    const killed = cluster.nodes[1] as ClusterNode;
+    const way = resharding();
+    const growing = scaleTo(5, way);
+    // It gives slots to the first that joins.
+    for (;;) {
+      const primaries = await cluster.primaries();
+      const joined = primaries[3];
+      if (joined !== undefined && (await cluster.slotsOf(joined)).length > 0) break;
+    }
+    killed.signal('SIGKILL');
+    const { losses, to } = await growing;
+    await stop();
+    expect({ losses: losses > 0, to }).toEqual({ losses: true, to: 5 });
+    const loss = (await tiers.recovery.loss())!;
+    expect(loss.isOpen).toBe(true);
+    // Until it is read again a read says so.
+    const again = await feed.replay();
+    const incomplete = errors.filter((error) => /not|incomplete|missing|lack/i.test(error)).length;
+    console.log(
+      `killed while it gave slots away (${way.failures.join('; ') || 'after its move'}): ${losses} notices (${loss.reason}), ` +
+        `${again} of ${feed.records.length} records read again; ${errors.length} reads refused, ${incomplete} of them as incomplete`,
+    );
+    expect(errors.filter((error) => /: \d+$/.test(error))).toEqual([]);
+    expect(await feed.check()).toMatchObject(whole);
+    await drained();
+    expect(await feed.check()).toMatchObject(whole);
+  }, 600_000);
+});

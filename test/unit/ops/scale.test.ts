@@ -1,0 +1,96 @@
+import { type Resharding, type ShardState, scale } from '../../../scripts/ops/scale';
+
+/** A cache that takes some looks to change, and functions that note what they are asked. */
+function world(shards: number, { looksToChange = 2, ignores = false, isChanging = false } = {}) {
+  const calls: string[] = [];
+  const state = { shards, wanted: isChanging ? shards + 1 : shards, left: isChanging ? looksToChange : 0 };
+  let nowMs = 0;
+  let notices = 7;
+  const resharding: Resharding = {
+    look: async (): Promise<ShardState> => {
+      nowMs += 30_000;
+      if (state.left > 0 && --state.left === 0) state.shards = state.wanted;
+      return { shards: state.shards, isChanging: state.left > 0 };
+    },
+    begin: async (wanted) => {
+      calls.push(`begin ${wanted}`);
+      if (ignores) return;
+      state.wanted = wanted;
+      state.left = looksToChange;
+    },
+  };
+  const functions = {
+    invoke: async <T>(name: string, payload: unknown): Promise<T> => {
+      const { command, scalingForMs } = payload as { command?: string; scalingForMs?: number };
+      calls.push(name === 'flusher' ? 'drain' : `${command} ${scalingForMs}`);
+      const watch = { primaries: state.shards, isMoving: state.left > 0, notices, hasOpenLoss: false };
+      return (
+        name === 'flusher' ? { before: 1, windows: 5, samples: 50, bytes: 9, remaining: 0 } : watch
+      ) as T;
+    },
+  };
+  const lose = () => notices++;
+  const run = (wanted: number, drains = true) =>
+    scale(
+      functions,
+      resharding,
+      { shards: wanted, drains, lookMs: 0, beginMs: 60_000 },
+      () => {},
+      () => nowMs,
+    );
+  return { run, calls, lose, state };
+}
+
+const WATCH = 'watch memory 900000';
+const END = 'watch memory 0';
+
+describe('ops scale', () => {
+  test('looks at the primaries, drains, moves slots, waits, and ends the state of moving', async () => {
+    const { run, calls } = world(3);
+    expect(await run(5)).toMatchObject({ from: 3, to: 5, drainedSamples: 50, losses: 0 });
+    expect(calls).toEqual([WATCH, 'drain', WATCH, 'begin 5', WATCH, END]);
+  });
+
+  test('goes back, too', async () => {
+    const { run, calls } = world(5);
+    expect(await run(3)).toMatchObject({ from: 5, to: 3 });
+    expect(calls).toContain('begin 3');
+  });
+
+  test('moves slots with all they hold when asked to', async () => {
+    const { run, calls } = world(3);
+    expect(await run(4, false)).toMatchObject({ drainedSamples: 0 });
+    expect(calls).not.toContain('drain');
+  });
+
+  test('changes nothing when there are as many shards, and ends what an interrupted command began', async () => {
+    const { run, calls } = world(3);
+    expect(await run(3)).toMatchObject({ from: 3, to: 3, losses: 0 });
+    expect(calls).toEqual([END, END]);
+  });
+
+  test('repeated while slots move, waits for them and neither drains nor begins again', async () => {
+    const { run, calls } = world(3, { isChanging: true, looksToChange: 4 });
+    expect(await run(4)).toMatchObject({ from: 3, to: 4 });
+    expect(calls.filter((call) => call !== WATCH)).toEqual([END]);
+  });
+
+  test('waits for another change to end before it begins its own', async () => {
+    const { run, calls } = world(3, { isChanging: true, looksToChange: 4 });
+    expect(await run(6)).toMatchObject({ from: 3, to: 6 });
+    expect(calls.filter((call) => call.startsWith('begin'))).toEqual(['begin 6']);
+  });
+
+  test('says how many losses were noticed meanwhile', async () => {
+    const { run, lose } = world(3);
+    const result = run(4);
+    setImmediate(lose);
+    expect(await result).toMatchObject({ losses: 1 });
+  });
+
+  test('gives up when slots never begin to move', async () => {
+    const { run, calls } = world(3, { ignores: true });
+    await expect(run(4)).rejects.toThrow('the cache stays at 3 shards, although 4 were asked for');
+    expect(calls.filter((call) => call.startsWith('begin'))).toHaveLength(3);
+  });
+});
