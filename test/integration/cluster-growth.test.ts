@@ -10,7 +10,7 @@ import { startTiers, type Tiers } from '../support/tiers';
 
 const HOUR_MS = 3_600_000;
 const READERS = 10;
-/** The long form posts 50,000 samples a second: `GROWTH=500x100 npm run test:long`. */
+/** The long form posts 50,000 samples a second: `npm run test:long`. */
 const [HOSTS, METRICS] = (process.env.GROWTH ?? '48x5').split('x').map(Number) as [number, number];
 const PARTITIONS = Math.max(24, HOSTS / 4);
 /** Rounds of posts before anything moves. */
