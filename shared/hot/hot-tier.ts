@@ -11,6 +11,7 @@ import { Batches, mapLimited } from '../platform/concurrency';
 import { HotKeys, parseWindowMember, windowMember } from '../platform/keys';
 import { APPEND_SCRIPT } from './append-script';
 import type { HotClient } from './connection';
+import { FrameMemo, type WindowFrames } from './known-frames';
 import { LEASE_SCRIPT } from './lease-script';
 import { INSPECT_SCRIPT, MARK_SCRIPT, NO_NODE, TAKE_OVER_SCRIPT } from './mark-script';
 import { READ_SCRIPT } from './read-script';
@@ -104,14 +105,8 @@ export interface GroupQuery {
   readonly windows: readonly number[];
   /** Of frames of other layouts, every column is given. */
   readonly picks: readonly ColumnPick[];
-}
-
-/** Frames of a group-window. */
-export interface WindowFrames {
-  /** All frames' bytes in memory. */
-  readonly frameBytes: number;
-  /** Of each frame the columns asked for; codec/FORMAT.md, "Picked frames". */
-  readonly picked: Buffer;
+  /** Equal for queries with equal picks. */
+  readonly picksKey: string;
 }
 
 /** The windows that a group has in memory, and the mark that tells whether they are complete. */
@@ -163,11 +158,20 @@ const SCAN_COUNT = 1_000;
 const MAX_SURVEYED = 500;
 const SURVEYS_AT_ONCE = 4;
 const MAX_DECODED_BYTES = 64_000_000;
+/** Of frames that readers know. */
+const MAX_KNOWN_BYTES = 128_000_000;
+const ANY_TIME: TimeRange = { fromMs: -9e15, toMs: 9e15 };
 /** Layouts that an instance remembers to have sent, 32 bytes each. */
 const MAX_SENT_LAYOUTS = 2_000_000;
 
-/** Whether the mark is the primary's, `loss`, `left`; then each group's starts, and two values a list. */
-type GroupsReply = [number, Buffer | null, Buffer | null, ...(Buffer[] | Buffer | number | null)[]];
+/** Whether the mark is the primary's, `loss`, `left`, the epoch; then each group's starts, and four values a list. */
+type GroupsReply = [
+  number,
+  Buffer | null,
+  Buffer | null,
+  Buffer | null,
+  ...(Buffer[] | Buffer | number | null)[],
+];
 
 interface Scripts {
   appendFrames(keys: number, ...args: (string | number | Buffer)[]): Promise<number[]>;
@@ -197,6 +201,8 @@ export class HotTier {
   private readonly sentLayouts = new CompactMap(MAX_SENT_LAYOUTS);
   /** Readers' queries of this moment, by hash tag. */
   private readonly queries = new Batches<GroupQuery, GroupWindows>();
+  /** What this instance's readers have seen. */
+  readonly memo = new FrameMemo(MAX_KNOWN_BYTES);
   private readonly decodedLayouts = new LRUCache<Id, Layout>({
     maxSize: MAX_DECODED_BYTES,
     sizeCalculation: decodedBytes,
@@ -380,26 +386,62 @@ export class HotTier {
   /** @returns the windows of the first of `queries`, at least one */
   private async readSome(keys: HotKeys, queries: readonly GroupQuery[]): Promise<GroupWindows[]> {
     const names = [keys.mark];
-    const args: (string | number | Buffer)[] = [MAX_CALL_COST];
-    for (const { group, range, windows, picks } of queries) {
-      names.push(keys.windows(group), ...windows.map((start) => keys.frames(group, start)));
-      args.push(range.fromMs, range.toMs, windows.length, frameCost(picks), picks.length);
+    const { memo } = this;
+    const hasRoom = memo.hasRoom();
+    const asked = queries.map(({ group, windows, picksKey }) =>
+      windows.map((start) => {
+        const name = keys.frames(group, start);
+        const key = `${name} ${picksKey}`;
+        return { start, name, key, known: memo.get(key) };
+      }),
+    );
+    const epoch = asked.flat().find(({ known }) => known !== undefined)?.known?.epoch ?? '';
+    const args: (string | number | Buffer)[] = [MAX_CALL_COST, epoch];
+    queries.forEach(({ group, range, picks }, i) => {
+      const windows = asked[i]!;
+      // What is to be known is read whole.
+      const { fromMs, toMs } = hasRoom || windows.some(({ known }) => known) ? ANY_TIME : range;
+      names.push(keys.windows(group), ...windows.map(({ name }) => name));
+      args.push(fromMs, toMs, windows.length, frameCost(picks), picks.length);
       for (const { layout, columns } of picks)
         args.push(Buffer.from(layout.buffer, layout.byteOffset, layout.length), columns.join(' '));
-    }
-    const [mark, loss, left, ...rest] = await this.redis.readGroupsBuffer(names.length, ...names, ...args);
+      for (const { start, known } of windows) args.push(start, known?.epoch === epoch ? known.count : 0);
+    });
+    const [mark, loss, left, replyEpoch, ...rest] = await this.redis.readGroupsBuffer(
+      names.length,
+      ...names,
+      ...args,
+    );
     const partition = {
       isWhole: mark === 1,
       loss: loss?.toString(),
       left: left ? leftWindowsOf(left.toString()) : ANY_LEFT,
     };
+    const marked = replyEpoch?.toString();
+    const stays = (start: number) =>
+      start >= partition.left.beforeMs && !partition.left.starts.includes(start);
     const found: GroupWindows[] = [];
     for (let at = 0; at < rest.length; ) {
       const starts = (rest[at++] as Buffer[]).map(Number).sort((a, b) => a - b);
       const frames = new Map<number, WindowFrames>();
-      for (const start of queries[found.length]!.windows) {
-        const [frameBytes, picked] = [rest[at++], rest[at++]];
-        if (Buffer.isBuffer(picked)) frames.set(start, { frameBytes: frameBytes as number, picked });
+      const windows = asked[found.length]!;
+      const ofAnyTime = hasRoom || windows.some(({ known }) => known);
+      for (const { start, key, known } of windows) {
+        const [count, leftOut, bytes, picked] = rest.slice(at, at + 4) as [number, number, number, unknown];
+        at += 4;
+        if (picked === null && leftOut > 0) {
+          frames.set(start, known!);
+          continue;
+        }
+        if (!Buffer.isBuffer(picked)) continue;
+        const read: WindowFrames =
+          leftOut > 0
+            ? { frameBytes: known!.frameBytes + bytes, picked: Buffer.concat([known!.picked, picked]) }
+            : { frameBytes: bytes, picked };
+        const isKept = ofAnyTime && marked !== undefined && stays(start);
+        const kept = isKept ? { ...read, epoch: marked, count } : undefined;
+        memo.keep(key, kept);
+        frames.set(start, kept ?? read);
       }
       found.push({ ...partition, starts, frames });
     }

@@ -34,7 +34,7 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
  */
 export const MARK_SCRIPT = `#!lua flags=allow-oom
 ${NOW}
-redis.call('HSET', KEYS[1], 'node', ${THIS_NODE}, 'loss', ARGV[1])
+redis.call('HSET', KEYS[1], 'node', ${THIS_NODE}, 'loss', ARGV[1], 'made', time[1] .. '.' .. time[2])
 if ARGV[2] ~= '' then redis.call('HSET', KEYS[1], 'era', ARGV[2]) end
 if ARGV[1] == '' then
   redis.call('HSET', KEYS[1], 'left', '0', 'leftSeen', string.format('%d', now + ${NEW_BELIEVED_MS}))

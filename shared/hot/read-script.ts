@@ -6,12 +6,16 @@ import { LEFT_BELIEVED_MS, MARK_OF_THIS_NODE, NOW } from './mark-script';
  *
  * KEYS     mark; then for each group: its windows, and its lists of frames
  * ARGV     1  room: the most cost of a call's frames
+ *          2  epoch of what the reader knows, or ''
  *          then for each group: the half-open range of wanted timestamps, ms; its number of lists; what one of its frames
- *          costs; its number of picks; and for each pick the layout's 16 bytes, and the columns wanted of it, numbers from 0
- *          between spaces, ascending
+ *          costs; its number of picks; for each pick the layout's 16 bytes, and the columns wanted of it, numbers from 0
+ *          between spaces, ascending; and for each list its window's start, ms, and how many of its frames are known
  * Returns  1 when the mark is this primary's, else 0; `loss`, or false; `left` (see NOTE_LEFT), or false when what has left
- *          is unknown; then for each group its window starts, and for each of its lists the bytes of its frames and what
- *          follows; false twice for a list without frames
+ *          is unknown; the epoch, which changes with the mark, or false when what has left is unknown; then for each group its
+ *          window starts, and for each of its lists the number of its frames, how many of them are left out since they are
+ *          known, the bytes of the others, and what follows of these; false twice where there are none
+ *
+ * Known frames are left out while the epoch is the reader's and nothing of the window has left: it begins with them.
  *
  *     u8 number of the pick    timestamp, version and the wanted values of a frame, as format 1 has them
  *     u8 128 + number          such a frame with a timestamp outside the range
@@ -21,10 +25,23 @@ import { LEFT_BELIEVED_MS, MARK_OF_THIS_NODE, NOW } from './mark-script';
  */
 export const READ_SCRIPT = `#!lua flags=no-writes
 ${NOW}
-local mark = redis.call('HMGET', KEYS[1], 'loss', 'left', 'leftSeen')
+local mark = redis.call('HMGET', KEYS[1], 'loss', 'left', 'leftSeen', 'node', 'made')
 local isOurs = ${MARK_OF_THIS_NODE}
 local isKnown = isOurs and mark[2] and now - (tonumber(mark[3]) or 0) <= ${LEFT_BELIEVED_MS}
-local found = { isOurs and 1 or 0, mark[1], isKnown and mark[2] }
+local epoch = isKnown and mark[4] .. ' ' .. (mark[1] or '') .. ' ' .. (mark[5] or '')
+local found = { isOurs and 1 or 0, mark[1], isKnown and mark[2], epoch }
+
+local bound, hasLeft = nil, {}
+if epoch and epoch == ARGV[2] then
+  for start in string.gmatch(mark[2], '%S+') do
+    if bound then hasLeft[tonumber(start)] = true else bound = tonumber(start) end
+  end
+end
+-- How many frames of a list the reader need not get.
+local function knownOf(key, start, count)
+  if count == 0 or not bound or start < bound or hasLeft[start] then return 0 end
+  return redis.call('LLEN', key) >= count and count or 0
+end
 
 local sub, byte, char = string.sub, string.byte, string.char
 -- Lengths of two packed values, by their control byte.
@@ -73,11 +90,16 @@ local function packed(frame, at, columns, out)
 end
 
 local unpack = struct.unpack
-local room, key, arg = tonumber(ARGV[1]), 2, 2
+local room, key, arg = tonumber(ARGV[1]), 2, 3
 while key <= #KEYS do
   local fromMs, toMs = tonumber(ARGV[arg]), tonumber(ARGV[arg + 1])
   local count, cost, picks = tonumber(ARGV[arg + 2]), tonumber(ARGV[arg + 3]), tonumber(ARGV[arg + 4])
-  for i = 1, count do room = room - cost * redis.call('LLEN', KEYS[key + i]) end
+  local windowArg, known, totals = arg + 3 + 2 * picks, {}, {}
+  for i = 1, count do
+    known[i] = knownOf(KEYS[key + i], tonumber(ARGV[windowArg + 2 * i]), tonumber(ARGV[windowArg + 1 + 2 * i]))
+    totals[i] = redis.call('LLEN', KEYS[key + i])
+    room = room - cost * (totals[i] - known[i])
+  end
   if room < 0 and key > 2 then break end
   found[#found + 1] = redis.call('SMEMBERS', KEYS[key])
   local numbers, outside, wanted = {}, {}, {}
@@ -88,7 +110,7 @@ while key <= #KEYS do
   end
   for i = 1, count do
     local bytes, out, frames = 0, {}, {}
-    if room >= 0 then frames = redis.call('LRANGE', KEYS[key + i], 0, -1) end
+    if room >= 0 and totals[i] > known[i] then frames = redis.call('LRANGE', KEYS[key + i], known[i], -1) end
     for f = 1, #frames do
       local frame = frames[f]
       bytes = bytes + #frame
@@ -121,10 +143,12 @@ while key <= #KEYS do
         out[before + 2] = frame
       end
     end
+    found[#found + 1] = totals[i]
+    found[#found + 1] = known[i]
     found[#found + 1] = #frames > 0 and bytes
     found[#found + 1] = #frames > 0 and table.concat(out) or (room < 0 and -1)
   end
-  key, arg = key + 1 + count, arg + 5 + 2 * picks
+  key, arg = key + 1 + count, arg + 5 + 2 * picks + 2 * count
   if room < 0 then break end
 end
 return found

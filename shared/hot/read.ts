@@ -16,7 +16,8 @@ import { pickSeries } from '../model/layout-block';
 import { type GroupId, type PartitionRef, windowStartMs } from '../model/placement';
 import type { LocatedBlock, Selection, TimeRange } from '../model/selection';
 import { mapLimited } from '../platform/concurrency';
-import type { ColumnPick, HotTier, LeftWindows, PartitionState, WindowFrames } from './hot-tier';
+import type { ColumnPick, HotTier, LeftWindows, PartitionState } from './hot-tier';
+import type { WindowFrames } from './known-frames';
 
 /** A partition's mark while the partition was read. */
 export type PartitionMark = { readonly ref: PartitionRef } & Pick<PartitionState, 'isWhole' | 'loss'>;
@@ -59,10 +60,11 @@ export async function readHot(
   const targets = refs.flatMap((ref) => groups.map((group) => ({ ref, group })));
   const likely = likelyWindows(range, longestWindowMs, nowMs);
   const picks = picksOf(known.values(), wanted);
+  const picksKey = [wanted.id, ...picks.map(({ id }) => id)].join(' ');
   const marks: PartitionMark[] = [];
   const lefts: PartitionLeft[] = [];
   const windows = await mapLimited(targets, PARALLEL, async ({ ref, group }) => {
-    const query = { group, range, windows: likely, picks };
+    const query = { group, range, windows: likely, picks, picksKey };
     const { isWhole, loss, left, starts, frames } = await hot.windows(ref, query);
     marks.push({ ref, isWhole, loss });
     lefts.push({ ref, ...left });
@@ -74,7 +76,9 @@ export async function readHot(
     const found = frames ?? (await hot.allFrames(ref, group, windowStart));
     if (found.picked.length === 0) return undefined;
     const findLayout = async (id: Id) => known.get(id) ?? (await hot.layout(ref, id)) ?? layoutOf(group, id);
-    const { block, samples } = await pickWanted(found, picks, wanted, findLayout);
+    const { block, samples } = await hot.memo.decoded(found, () =>
+      pickWanted(found, picks, wanted, findLayout),
+    );
     const place = hot.keyOf(ref, group, windowStart);
     return block && { place, bytes: found.frameBytes, samples, block };
   });
@@ -95,6 +99,7 @@ export async function readHot(
 
 /** The wanted columns of a layout, and where they are wanted. */
 interface WantedColumns extends ColumnPick, PickedColumns {
+  readonly id: Id;
   readonly seriesCount: number;
 }
 
@@ -105,7 +110,7 @@ function picksOf(layouts: Iterable<Layout>, wanted: Layout): WantedColumns[] {
     const { columns, positions } = placesOf(layout, wanted);
     const seriesCount = layout.series.length;
     if (columns.length === 0 || 2 * columns.length > seriesCount) continue;
-    picks.push({ layout: layout.idBytes, columns, positions, seriesCount });
+    picks.push({ id: layout.id, layout: layout.idBytes, columns, positions, seriesCount });
   }
   // The last ones are as good as any.
   return picks.slice(-MAX_PICKS);

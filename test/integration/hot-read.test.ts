@@ -13,7 +13,7 @@ import {
   presenceOf,
   sliceBlock,
 } from '../../shared/codec';
-import { HotTier } from '../../shared/hot/hot-tier';
+import { HotTier, movedFrames } from '../../shared/hot/hot-tier';
 import { readHot } from '../../shared/hot/read';
 import { gather } from '../../shared/model/block-layout';
 import { metricOf, sourceOf } from '../../shared/model/labels';
@@ -118,9 +118,9 @@ describe('a read of memory', () => {
       });
   };
 
-  const read = ({ id, layouts, wanted }: Omit<Group, 'frames'>) =>
+  const read = ({ id, layouts, wanted }: Omit<Group, 'frames'>, tier = hot) =>
     readHot(
-      hot,
+      tier,
       [ref],
       { wanted, groups: [id], range, layouts: new Map(layouts.map((each) => [each.id, each])) },
       HOUR_MS,
@@ -139,7 +139,7 @@ describe('a read of memory', () => {
     await fc.assert(
       fc.asyncProperty(fc.tuple(anyGroup(0), anyGroup(1), anyGroup(2)), async (groups) => {
         await put(groups);
-        const found = await Promise.all(groups.map(read));
+        const found = await Promise.all(groups.map((group) => read(group)));
         for (const [i, { layouts, wanted, frames }] of groups.entries()) {
           const layout = unionLayout(layouts);
           const block = gather(layout, layouts, frames.map(decodeFrame));
@@ -157,6 +157,92 @@ describe('a read of memory', () => {
       }),
       { numRuns: Number(process.env.HOT_READS ?? 60) },
     );
+  });
+
+  test('finds what a reader without memory finds, whatever was appended, moved or lost in between', async () => {
+    type Step = { readonly kind: 'append' | 'flush' | 'flushSome' | 'lose' | 'read'; readonly at: number };
+    const step: fc.Arbitrary<Step> = fc.record({
+      kind: fc.constantFrom<Step['kind']>('append', 'append', 'append', 'read', 'flush', 'flushSome', 'lose'),
+      at: fc.integer({ min: 0, max: 11 }),
+    });
+    const steps = fc.array(step, { minLength: 4, maxLength: 14 });
+    await fc.assert(
+      fc.asyncProperty(anyGroup(0), steps, async (group, steps) => {
+        await put([{ ...group, frames: group.frames.slice(0, 3) }]);
+        const { id, layouts, wanted, frames } = group;
+        const known = new HotTier(new Redis({ host: '127.0.0.1', port: server.port }), 72 * HOUR_MS);
+        const layout = unionLayout(layouts);
+        const same = async () => {
+          const [found] = (await read(group, known)).blocks;
+          const stored = await redis.lrangeBuffer(new HotKeys(ref).frames(id, windowStart), 0, -1);
+          const block = gather(layout, layouts, stored.map(decodeFrame));
+          const picked = stored.length === 0 ? undefined : pickSeries({ block, layout }, wanted);
+          expect(plain(found?.block)).toEqual(plain(picked));
+          if (found !== undefined)
+            expect(found.bytes).toBe(stored.reduce((sum, { length }) => sum + length, 0));
+        };
+        try {
+          for (const { kind, at } of steps) {
+            if (kind === 'append' && frames[at] !== undefined)
+              await known.append(ref, {
+                arrivalMs: nowMs,
+                layouts: new Map(layouts.map((each) => [each.id, packLayout(each.bytes)])),
+                windows: [{ group: id, windowStart, frames: [frames[at]] }],
+              });
+            if (kind === 'flush' || kind === 'flushSome') {
+              const [lease] = await known.lease(ref, (await known.now()) + 1, 1, 60_000);
+              if (lease === undefined) continue;
+              const { frames: moving } = await known.frames(ref, id, windowStart);
+              const some = kind === 'flush' ? moving : moving.slice(0, 1);
+              await known.trim(ref, lease, movedFrames(some, kind === 'flush'));
+            }
+            if (kind === 'lose') {
+              await redis.del(new HotKeys(ref).frames(id, windowStart));
+              await known.mark(ref, 'loss');
+            }
+            await same();
+          }
+          await same();
+        } finally {
+          await known.close();
+        }
+      }),
+      { numRuns: Number(process.env.HOT_READS ?? 60) },
+    );
+  });
+
+  test('gets known frames only once', async () => {
+    const source = sourceOf.host('known');
+    const layout = layoutOf([metricOf(source, 'a'), metricOf(source, 'b'), metricOf(source, 'c')]);
+    const frames = Array.from({ length: 200 }, (_, n) =>
+      encodeFrame({
+        kind: 'samples',
+        layout: layout.idBytes,
+        timestamp: range.fromMs + n,
+        version: { arrivalMs: windowStart + n, sequence: BigInt(n) },
+        values: bytesOf([n, n, n]),
+      }),
+    );
+    const group = groupIdOf(sourceIdOf(tenantId, source), 0, 0);
+    const asked = { id: group, layouts: [layout], wanted: layoutOf([metricOf(source, 'b')]) };
+    await put([{ ...asked, frames: frames.slice(0, 199) }]);
+    const sent = async () => Number(/total_net_output_bytes:(\d+)/.exec(await redis.info('stats'))![1]);
+    const cost = async () => {
+      const before = await sent();
+      const [block] = (await read(asked)).blocks;
+      return { bytes: (await sent()) - before, values: block!.block.columns[0]!.values.length };
+    };
+    const first = await cost();
+    const again = await cost();
+    await hot.append(ref, {
+      arrivalMs: nowMs,
+      layouts: new Map([[layout.id, packLayout(layout.bytes)]]),
+      windows: [{ group, windowStart, frames: frames.slice(199) }],
+    });
+    const more = await cost();
+    expect([first.values, again.values, more.values]).toEqual([199, 199, 200]);
+    expect(first.bytes - again.bytes).toBeGreaterThan(199 * 20);
+    expect(more.bytes - again.bytes).toBeLessThan(1_000);
   });
 
   test('of more frames than a call may look at takes several calls', async () => {
@@ -180,7 +266,7 @@ describe('a read of memory', () => {
     // Loads the scripts.
     await Promise.all([hot.inspect(ref), read(groups[1]!)]);
     const calls = Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis.info('commandstats'))![1]);
-    const found = await Promise.all(groups.map(read));
+    const found = await Promise.all(groups.map((group) => read(group)));
     for (const [i, { frames }] of groups.entries())
       expect([...found[i]!.blocks[0]!.block.columns[0]!.values]).toEqual([...frames.keys()]);
     const after = Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis.info('commandstats'))![1]);
