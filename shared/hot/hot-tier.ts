@@ -386,7 +386,7 @@ export class HotTier {
   /** @returns the windows of the first of `queries`, at least one */
   private async readSome(keys: HotKeys, queries: readonly GroupQuery[]): Promise<GroupWindows[]> {
     const names = [keys.mark];
-    const { memo } = this;
+    const { known: memo } = this.memo;
     const hasRoom = memo.hasRoom();
     const asked = queries.map(({ group, windows, picksKey }) =>
       windows.map((start) => {
@@ -440,7 +440,8 @@ export class HotTier {
             : { frameBytes: bytes, picked };
         const isKept = ofAnyTime && marked !== undefined && stays(start);
         const kept = isKept ? { ...read, epoch: marked, count } : undefined;
-        memo.keep(key, kept);
+        if (kept === undefined) memo.delete(key);
+        else memo.set(key, kept);
         frames.set(start, kept ?? read);
       }
       found.push({ ...partition, starts, frames });

@@ -8,7 +8,13 @@ import type { UnarchivedDays } from './unarchived-days';
 
 /** The tiers behind memory, as one read asks them. */
 export interface LaterTiers {
-  readonly warm: (days: readonly DayPlan[]) => Promise<readonly LocatedBlock[]>;
+  /** @param listed what the manifest has of the days, if it was asked after memory: what the reader knows may serve */
+  readonly warm: (
+    days: readonly DayPlan[],
+    listed?: ReadonlyMap<Day, ManifestDay>,
+  ) => Promise<readonly LocatedBlock[]>;
+  /** Whether the reader has seen what the warm table has of the day, unless it has changed. */
+  readonly knowsWarm: (day: DayPlan) => boolean;
   /** The days that the manifest lists, from the first to the last. */
   readonly manifest: (days: readonly DayPlan[]) => Promise<ReadonlyMap<Day, ManifestDay>>;
   readonly cold: (entries: readonly ManifestDay[]) => Promise<readonly LocatedBlock[]>;
@@ -73,17 +79,18 @@ async function readTogether(
   const isKnown = ({ day }: DayPlan) => unarchived.has(partitionOn(day), day, beganMs);
   const isShort = days.length <= MAX_UNPRUNED_DAYS;
   // Of a long range, the manifest tells which days the warm table need not be asked for.
-  const first = isShort ? days : days.filter(isKnown);
-  const [listed, warm] = await Promise.all([
-    tiers.manifest(isShort ? days.filter((plan) => !isKnown(plan)) : days),
-    tiers.warm(first),
-  ]);
-  for (const { day } of days)
+  const certain = isShort ? days : days.filter(isKnown);
+  // What the reader has seen of the table, the manifest tells whether it has changed.
+  const seen = new Set(certain.filter(tiers.knowsWarm));
+  const first = certain.filter((plan) => !seen.has(plan));
+  const listing = isShort ? days.filter((plan) => !isKnown(plan) || seen.has(plan)) : days;
+  const [listed, warm] = await Promise.all([tiers.manifest(listing), tiers.warm(first)]);
+  for (const { day } of listing)
     if (isShort ? !listed.get(day)?.archived : listed.has(day) && !listed.get(day)!.archived)
       unarchived.add(partitionOn(day), day, beganMs);
   const asked = new Set(first);
-  const rest = days.filter((plan) => !asked.has(plan) && isOpenDay(plan, listed));
-  const [cold, more] = await Promise.all([tiers.cold(entriesOf(days, listed)), tiers.warm(rest)]);
+  const rest = days.filter((plan) => !asked.has(plan) && (seen.has(plan) || isOpenDay(plan, listed)));
+  const [cold, more] = await Promise.all([tiers.cold(entriesOf(days, listed)), tiers.warm(rest, listed)]);
   return { warm: [...warm, ...more], cold };
 }
 

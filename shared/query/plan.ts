@@ -30,12 +30,15 @@ export function clampRange(range: TimeRange, nowMs: number, retentionMs: number)
 export function planDays({ fromMs, toMs }: TimeRange, windowLengthsMs: readonly number[]): DayPlan[] {
   if (fromMs >= toMs) return [];
   const firstMs = Math.min(fromMs, ...windowLengthsMs.map((lengthMs) => windowStartMs(fromMs, lengthMs)));
+  // The end of a window: what a reader keeps of the last one serves ranges that end a little later.
+  const longestMs = Math.max(1, ...windowLengthsMs);
+  const endMs = Math.ceil(toMs / longestMs) * longestMs;
   return daysIn(fromMs, toMs).map((day) => {
     const startMs = dayStartMs(day);
     return {
       day,
       windowsFromMs: Math.max(startMs, firstMs),
-      windowsToMs: Math.min(startMs + DAY_MS, toMs),
+      windowsToMs: Math.min(startMs + DAY_MS, endMs),
     };
   });
 }

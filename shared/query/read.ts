@@ -282,8 +282,7 @@ async function readTiers(
   const fromHot = located(read, 'hot', hot.blocks, performance.now() - beganMs);
   const later = laterTiers(read, hot.blocks);
   const days = daysBeyondMemory(read.days, left, later.partitionOn);
-  const found =
-    days.length === 0 ? NOTHING_BEYOND : await read.beyondMemory(() => readBeyondMemory(later, days));
+  const found = days.length === 0 ? NOTHING_BEYOND : await readBeyondMemory(later, days);
   const beyond = {
     warm: located(read, 'warm', found.warm, later.spentMs.warm),
     cold: located(read, 'cold', found.cold, later.spentMs.cold),
@@ -405,46 +404,63 @@ function laterTiers(read: ReadContext, fromMemory: readonly LocatedBlock[]): Rea
     partitionOn: (day: Day) => partitionOn(read, day),
     manifest: async (days: readonly DayPlan[]) => {
       // Few days may be archived of a short range; a long one saves a round.
-      if (!isLong) return manifestDays(read, days);
-      const [found] = await Promise.all([manifestDays(read, days), asksRollups ? listRollups() : list()]);
+      const [found] = await Promise.all([
+        manifestDays(read, days),
+        isLong ? (asksRollups ? listRollups() : list()) : undefined,
+      ]);
+      for (const { day } of days)
+        read.warm.memo.count(partitionOn(read, day), day, found.get(day)?.changes ?? 0);
       return found;
     },
-    warm: (days: readonly DayPlan[]) => {
-      const located = days.map((plan) => ({ ...plan, ref: partitionOn(read, plan.day) }));
+    warm: async (days: readonly DayPlan[], listed?: ReadonlyMap<Day, ManifestDay>) => {
+      if (days.length === 0) return [];
+      const located = days.map((plan) => ({
+        ...plan,
+        ref: partitionOn(read, plan.day),
+        changes: listed && (listed.get(plan.day)?.changes ?? 0),
+      }));
       for (const { day } of days) warmDays.add(day);
-      return timed('warm', () => readWarm(read.warm, located, selection, layoutsOf(read)));
+      return timed('warm', () => readWarm(read.warm, located, selection, read.beyondMemory, layoutsOf(read)));
+    },
+    knowsWarm: ({ day, windowsFromMs, windowsToMs }: DayPlan) => {
+      const ref = partitionOn(read, day);
+      return selection.groups.every(
+        (group) => read.warm.memo.items(ref, day, group, windowsFromMs, windowsToMs, undefined) !== undefined,
+      );
     },
     cold: (entries: readonly ManifestDay[]) => {
       later.rolled = undefined;
       if (!entries.some(({ archived }) => archived !== undefined)) return Promise.resolve([]);
-      return timed('cold', async () => {
-        if (!asksRollups) return readSamples(entries);
-        const plan = planRollups({
-          unitMs,
-          range: read.wholeRange,
-          entries,
-          listed: await listRollups(),
-          groups: selection.groups,
-          isElsewhere: (day) => {
-            const startMs = dayStartMs(day);
-            return warmDays.has(day) || isInMemory(startMs, startMs + DAY_MS - 1);
-          },
-          deletions: read.deletions,
-          erasures,
-        });
-        const samples = plan.samples.length * MINUTES_A_DAY * selection.wanted.series.length;
-        if (samples > (steps!.maxSamples ?? Infinity))
-          throw new TooManyHeldError(
-            `${plan.samples.length} days are not rolled up: some ${samples} samples`,
-          );
-        const [blocks, reading] = await Promise.all([
-          readSamples(plan.samples),
-          readRollups(read.cold, plan.rollups, selection, steps!.aggregate),
-        ]);
-        const days = plan.rollups.reduce((sum, { ranges }) => sum + ranges.length, 0);
-        if (days > 0) later.rolled = { ...reading, days };
-        return blocks;
-      });
+      return timed('cold', () =>
+        read.beyondMemory(async () => {
+          if (!asksRollups) return readSamples(entries);
+          const plan = planRollups({
+            unitMs,
+            range: read.wholeRange,
+            entries,
+            listed: await listRollups(),
+            groups: selection.groups,
+            isElsewhere: (day) => {
+              const startMs = dayStartMs(day);
+              return warmDays.has(day) || isInMemory(startMs, startMs + DAY_MS - 1);
+            },
+            deletions: read.deletions,
+            erasures,
+          });
+          const samples = plan.samples.length * MINUTES_A_DAY * selection.wanted.series.length;
+          if (samples > (steps!.maxSamples ?? Infinity))
+            throw new TooManyHeldError(
+              `${plan.samples.length} days are not rolled up: some ${samples} samples`,
+            );
+          const [blocks, reading] = await Promise.all([
+            readSamples(plan.samples),
+            readRollups(read.cold, plan.rollups, selection, steps!.aggregate),
+          ]);
+          const days = plan.rollups.reduce((sum, { ranges }) => sum + ranges.length, 0);
+          if (days > 0) later.rolled = { ...reading, days };
+          return blocks;
+        }),
+      );
     },
   };
   return later;

@@ -4,8 +4,9 @@ import type { Layout } from '../model/layout';
 import { pickFromChunk } from '../model/layout-block';
 import type { Day, GroupId, PartitionRef } from '../model/placement';
 import type { LocatedBlock, Selection } from '../model/selection';
-import { mapLimited } from '../platform/concurrency';
-import type { WarmTier } from './warm-tier';
+import { type Limiter, mapLimited } from '../platform/concurrency';
+import type { PickedChunk } from './known-items';
+import type { WarmItem, WarmTier } from './warm-tier';
 
 /** A partition's day, and the half-open range, ms, in which its windows begin. */
 export interface WarmDay {
@@ -13,33 +14,71 @@ export interface WarmDay {
   readonly day: Day;
   readonly windowsFromMs: number;
   readonly windowsToMs: number;
+  /** The day's announcements, counted after memory was read; undefined: they were not, so the table is asked. */
+  readonly changes: number | undefined;
 }
 
 /** Requests in flight at a time. */
 const PARALLEL = 16;
 
 /**
- * Reads series out of the warm table: one query a day and group.
+ * Reads series out of the warm table: one query a day and group, and none of those that the reader has seen since the day last
+ * changed.
  *
+ * @param limit bounds the queries of several reads
  * @param layoutOf finds a chunk's layout
  */
 export async function readWarm(
   warm: WarmTier,
   days: readonly WarmDay[],
   { wanted, groups }: Pick<Selection, 'wanted' | 'groups'>,
+  limit: Limiter,
   layoutOf: (group: GroupId, id: Id) => Promise<Layout>,
 ): Promise<LocatedBlock[]> {
   const targets = days.flatMap((day) => groups.map((group) => ({ ...day, group })));
   const found = await mapLimited(targets, PARALLEL, async (target) => {
-    const { ref, day, group, windowsFromMs, windowsToMs } = target;
-    const items = await warm.group(ref, day, group, windowsFromMs, windowsToMs);
+    const { ref, day, group } = target;
+    const items = await itemsOf(warm, target, limit);
     return mapLimited(items, PARALLEL, async (item): Promise<LocatedBlock | undefined> => {
-      const chunk = openChunk(item.chunk);
-      const layout = await layoutOf(group, idText(chunk.layout));
-      const block = pickFromChunk(chunk, layout, wanted);
-      const place = warm.placeOf(ref, day, item);
-      return block && { place, bytes: item.chunk.length, samples: chunk.sampleCount, block };
+      const { block, samples } = await pickWanted(warm, item, wanted, (id) => layoutOf(group, id));
+      return block && { place: warm.placeOf(ref, day, item), bytes: item.chunk.length, samples, block };
     });
   });
   return found.flat().filter((block) => block !== undefined);
+}
+
+async function itemsOf(
+  warm: WarmTier,
+  target: WarmDay & { readonly group: GroupId },
+  limit: Limiter,
+): Promise<readonly WarmItem[]> {
+  const { memo } = warm;
+  const { ref, day, group, windowsFromMs: fromMs, windowsToMs: toMs, changes } = target;
+  const known = changes === undefined ? undefined : memo.items(ref, day, group, fromMs, toMs, changes);
+  return (
+    known ??
+    limit(async () => {
+      // Before the table is asked: flushes that it counts have put their items.
+      const counted = changes ?? memo.lastCount(ref, day);
+      const items = await warm.group(ref, day, group, fromMs, toMs);
+      if (counted !== undefined) memo.keep(ref, day, group, { changes: counted, fromMs, toMs, items });
+      return items;
+    })
+  );
+}
+
+async function pickWanted(
+  { memo }: WarmTier,
+  { revision, chunk: bytes }: WarmItem,
+  wanted: Layout,
+  layoutOf: (id: Id) => Promise<Layout>,
+): Promise<PickedChunk> {
+  const key = `${revision} ${wanted.id}`;
+  const known = memo.picked.get(key);
+  if (known !== undefined) return known;
+  const chunk = openChunk(bytes);
+  const layout = await layoutOf(idText(chunk.layout));
+  const picked = { block: pickFromChunk(chunk, layout, wanted), samples: chunk.sampleCount };
+  memo.picked.set(key, picked);
+  return picked;
 }

@@ -4,6 +4,7 @@ import type { Day, GroupId, PartitionRef } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import { type WarmPlace, warmKeys } from '../platform/keys';
 import { deleteItems, type Item, queryAll, queryItems, succeeds, type Table } from '../platform/table';
+import { ItemMemo } from './known-items';
 
 /**
  * One chunk in DynamoDB: a group's window, or a part of it when the whole exceeds an item. Parts are ranges of time. A
@@ -29,6 +30,8 @@ export interface GroupRange {
 }
 
 const EXTEND_PARALLEL = 32;
+/** Of items and blocks that readers know. */
+const MAX_KNOWN_BYTES = 128_000_000;
 
 const ALL_GROUPS: GroupRange = { from: '', to: undefined };
 
@@ -45,6 +48,9 @@ export function revisionOf(chunk: Uint8Array): string {
  *     pk tenant#partition#day   sk group#window#layer#start   chunk: bytes   revision: text   expiresAt: seconds
  */
 export class WarmTier {
+  /** What this instance's readers have seen. */
+  readonly memo = new ItemMemo(MAX_KNOWN_BYTES);
+
   constructor(
     private readonly table: Table,
     private readonly ttlMs: number,

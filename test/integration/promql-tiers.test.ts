@@ -1,15 +1,23 @@
 import { TierSamples } from '../../functions/query/sample-store';
+import { physicalName } from '../../scripts/local/template';
 import { archiveDay } from '../../shared/archive/execute';
 import { purgeDay } from '../../shared/archive/purge';
 import { flushPartition } from '../../shared/flush/execute';
+import { HotTier } from '../../shared/hot/hot-tier';
 import { ingestBatch } from '../../shared/ingest/ingest';
+import { ALL_NAMES } from '../../shared/model/deletion';
 import { type Labels, labelsKey, labelValue, sourceOf } from '../../shared/model/labels';
-import { tenantIdOf } from '../../shared/model/placement';
+import type { Matcher } from '../../shared/model/matcher';
+import { sourceIdOf, tenantIdOf } from '../../shared/model/placement';
+import type { TimeRange } from '../../shared/model/selection';
 import { instantQuery, type QueryOptions, type QueryResult, rangeQuery } from '../../shared/promql/query';
 import type { SampleStore } from '../../shared/promql/store';
-import { Querier } from '../../shared/query/select';
+import { Querier, type SelectDependencies } from '../../shared/query/select';
+import { SourceMemo } from '../../shared/query/source-memo';
+import { UnarchivedDays } from '../../shared/query/unarchived-days';
 import { rowRecords } from '../../shared/stream/row-records';
-import type { MemorySamples } from '../support/memory-samples';
+import { WarmTier } from '../../shared/warm/warm-tier';
+import { MemorySamples } from '../support/memory-samples';
 import { PromqlExpressions } from '../support/promql-expressions';
 import { randomSamples } from '../support/random-samples';
 import { startTiers, type Tiers } from '../support/tiers';
@@ -17,6 +25,8 @@ import { startTiers, type Tiers } from '../support/tiers';
 /** Expressions in each state of the tiers. */
 const EXPRESSIONS = Number(process.env.TIERED_PROMQL ?? 10);
 const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
+/** Of corrections, deletions and flushes. */
+const ROUNDS = EXPRESSIONS;
 const WINDOW_MS = 600_000;
 const PARTITIONS = 2;
 const RETENTION_MS = 460 * 86_400_000;
@@ -193,5 +203,74 @@ describe(`PromQL over samples in all tiers (FUZZ_SEED=${SEED})`, () => {
     while (isMoving);
     await moved;
     await compare();
+  }, 600_000);
+
+  test('is read the same by an instance that remembers what it saw, while samples are corrected, flushed and deleted', async () => {
+    // Nothing is purged from here on, so the remembering instance may ask the manifest beside the warm table.
+    const remembering = { ...tiers, unarchived: new UnarchivedDays(3_600_000) };
+    const forgetful = () => ({
+      ...tiers,
+      catalogue: tiers.newCatalogue(),
+      hot: new HotTier(tiers.redis, RETENTION_MS),
+      warm: new WarmTier({ client: tiers.meta.client, name: physicalName('Warm') }, RETENTION_MS),
+      memo: new SourceMemo(),
+    });
+    const all = { fromMs: startMs, toMs: startMs + 3 * WINDOW_MS };
+    const read = async (dependencies: SelectDependencies, range: TimeRange) => {
+      const matchers: Matcher[] = [{ label: '__name__', op: '=~', value: '.+' }];
+      const { blocks } = await new Querier(dependencies, tenant).select(matchers, range);
+      const series = blocks.flatMap(({ block: { timestamps, columns }, layout }) =>
+        layout.series.map((labels, i): [string, number[], string[]] => {
+          const { rows, values } = columns[i]!;
+          const times = rows === undefined ? timestamps : Array.from(rows, (row) => timestamps[row]!);
+          const bits = new BigUint64Array(values.buffer, values.byteOffset, values.length);
+          return [labelsKey(labels), [...times], Array.from(bits, String)];
+        }),
+      );
+      return series.filter(([, times]) => times.length > 0).sort(([a], [b]) => (a < b ? -1 : 1));
+    };
+    const someOf = (): MemorySamples => {
+      const some = new MemorySamples();
+      for (const { labels, samples } of oracle.all())
+        for (const [ms, bits] of samples) if (random() < 0.05) some.add(labels, ms, bits ^ 1n);
+      return some;
+    };
+    const windowOf = (window: number) => ({
+      fromMs: startMs + window * WINDOW_MS,
+      toMs: startMs + (window + 1) * WINDOW_MS,
+    });
+    const before = tiers.calls();
+    await read(remembering, all);
+    const first = tiers.calls() - before;
+    await read(remembering, all);
+    const expected = await read(forgetful(), all);
+    const beforeThird = tiers.calls();
+    expect(await read(remembering, all)).toEqual(expected);
+    // The manifest instead of the warm table; the archive as ever.
+    expect(tiers.calls() - beforeThird).toBeLessThan(first);
+    for (let round = 0; round < ROUNDS; round++) {
+      const action = Math.floor(random() * 4);
+      const range = random() < 0.5 ? all : windowOf(Math.floor(random() * 3));
+      if (action < 2) await post(someOf(), startMs, all.toMs);
+      if (action === 2) {
+        const source = sourceOf.labels(oracle.all()[Math.floor(random() * 5)]!.labels);
+        await tiers.newCatalogue().putDeletion(tenant.id, sourceIdOf(tenant.id, source), {
+          ...windowOf(Math.floor(random() * 3)),
+          selector: ALL_NAMES,
+          version: { arrivalMs: Date.now(), sequence: BigInt(++sequence) },
+        });
+      }
+      const still = await read(forgetful(), range);
+      expect(await read(remembering, range)).toEqual(still);
+      if (random() < 0.5) continue;
+      let isMoving = true;
+      const moved = flush().finally(() => {
+        isMoving = false;
+      });
+      do expect(await read(remembering, range)).toEqual(still);
+      while (isMoving);
+      await moved;
+      expect(await read(remembering, range)).toEqual(still);
+    }
   }, 600_000);
 });

@@ -58,6 +58,7 @@ describe('the tiers beyond memory', () => {
     purgeAfterMs: number,
     log: string[],
     queryMs = 0,
+    seen: readonly number[] = [],
   ): LaterTiers {
     let nowMs = 0;
     const ask = async <T>(text: string, answer: T): Promise<T> => {
@@ -71,8 +72,11 @@ describe('the tiers beyond memory', () => {
       partitionOn,
       unarchived: new UnarchivedDays(purgeAfterMs),
       now: () => nowMs,
-      warm: async (days: readonly DayPlan[]) =>
-        days.length === 0 ? [] : ask(`warm ${days.map(({ day }) => short(day))}`, []),
+      knowsWarm: ({ day }) => seen.includes(short(day)),
+      warm: async (days, listed) =>
+        days.length === 0
+          ? []
+          : ask(`${listed ? 'changed ' : ''}warm ${days.map(({ day }) => short(day))}`, []),
       cold: async (entries: readonly ManifestDay[]) => {
         const objects = entries.filter(({ archived }) => archived !== undefined);
         return objects.length === 0 ? [] : ask(`cold ${objects.map(({ day }) => short(day))}`, []);
@@ -110,8 +114,8 @@ describe('the tiers beyond memory', () => {
       days: 4,
       purgeAfterMs: SLOW,
       asked: [
-        ...['manifest 10,11,12,13', '|', 'cold 10,11', 'warm 11,13', '|'],
-        ...['manifest 10,11,12,13', 'warm 13', '|', 'cold 10,11', 'warm 11', '|'],
+        ...['manifest 10,11,12,13', '|', 'cold 10,11', 'changed warm 11,13', '|'],
+        ...['manifest 10,11,12,13', 'warm 13', '|', 'cold 10,11', 'changed warm 11', '|'],
       ],
     },
     {
@@ -136,6 +140,32 @@ describe('the tiers beyond memory', () => {
     await readBeyondMemory(tiers, dayPlans(days));
     await readBeyondMemory(tiers, dayPlans(days));
     expect(log).toEqual(asked);
+  });
+
+  test.each([
+    {
+      name: 'of a short range: the manifest, then the warm table for what has changed',
+      states: { 10: OPEN, 11: ARCHIVED },
+      days: 2,
+      asked: ['manifest 10,11', 'warm 11', '|', 'cold 11', 'changed warm 10', '|'],
+    },
+    {
+      name: 'of a long range: no differently, as nobody knows yet that the day is open',
+      states: { 10: OPEN },
+      days: 4,
+      asked: ['manifest 10,11,12,13', '|', 'changed warm 10', '|'],
+    },
+  ])('are asked, when the reader has seen the 10th, $name', async ({ states, days, asked }) => {
+    const log: string[] = [];
+    await readBeyondMemory(tiersOf(states, SLOW, log, 0, [10]), dayPlans(days));
+    expect(log).toEqual(asked);
+  });
+
+  test('are asked again for an object after a while, however often they were read meanwhile', async () => {
+    const log: string[] = [];
+    const tiers = tiersOf({ 10: OPEN }, SLOW, log, 2 * MINUTE);
+    for (let i = 0; i < 4; i++) await readBeyondMemory(tiers, dayPlans(1));
+    expect(log.filter((text) => text.startsWith('manifest'))).toHaveLength(2);
   });
 
   test('are asked again in turn when a purge may have come in between', async () => {

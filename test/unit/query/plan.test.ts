@@ -14,15 +14,15 @@ describe('the plan of a read', () => {
       days: [['1970-01-01', 10 * HOUR, 11 * HOUR]],
     },
     {
-      name: 'from within a window: the whole of it',
-      range: { fromMs: 11 * HOUR - 1, toMs: 11 * HOUR },
+      name: 'within a window: the whole of it',
+      range: { fromMs: 11 * HOUR - 2, toMs: 11 * HOUR - 1 },
       days: [['1970-01-01', 10 * HOUR, 11 * HOUR]],
     },
     {
       name: 'of windows of two lengths: whichever reaches furthest back',
       range: { fromMs: 5 * HOUR, toMs: 6 * HOUR },
       lengths: [3 * HOUR, 4 * HOUR],
-      days: [['1970-01-01', 3 * HOUR, 6 * HOUR]],
+      days: [['1970-01-01', 3 * HOUR, 8 * HOUR]],
     },
     {
       name: 'of unknown windows: what begins in the range',
@@ -35,7 +35,7 @@ describe('the plan of a read', () => {
       range: { fromMs: DAY - 10 * MINUTE, toMs: DAY + 10 * MINUTE },
       days: [
         ['1970-01-01', DAY - HOUR, DAY],
-        ['1970-01-02', DAY, DAY + 10 * MINUTE],
+        ['1970-01-02', DAY, DAY + HOUR],
       ],
     },
     { name: 'an empty range: nothing to read', range: { fromMs: DAY, toMs: DAY }, days: [] },
