@@ -3,7 +3,7 @@ import { DAY_MS } from '../../shared/model/duration';
 import { type Labels, labelsKey } from '../../shared/model/labels';
 import type { Random } from '../faults/random';
 import type { ApiClient } from './api-client';
-import type { Ledger } from './ledger';
+import type { Ledger, ReadSeries } from './ledger';
 import { differenceOf, type Point, stepsOf } from './steps';
 
 const DAY_S = DAY_MS / 1000;
@@ -19,11 +19,13 @@ export class Comparison {
   readonly differences: string[] = [];
 
   /**
+   * @param read gives samples as stored
    * @param ledger knows which times a series may have
    * @param fromS of all answers
    */
   constructor(
     private readonly client: ApiClient,
+    private readonly read: ReadSeries,
     private readonly ledger: Ledger,
     private readonly fromS: number,
     private readonly random: Random,
@@ -54,7 +56,7 @@ export class Comparison {
     const points: Point[] = [];
     for (const [first, last] of this.ledger.spansOf(labels)) {
       const [from, to] = [Math.max(first, this.fromS), Math.min(last, toS)];
-      if (from <= to) points.push(...(await this.client.read(labels, from, to, this.isPatient)));
+      if (from <= to) points.push(...(await this.read(labels, from, to)));
     }
     return points;
   }

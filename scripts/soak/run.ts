@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { DAY_MS } from '../../shared/model/duration';
 import { type ArchiveVersion, FORMATS } from '../../shared/model/formats';
-import type { Labels } from '../../shared/model/labels';
+import { type Labels, labelsKey } from '../../shared/model/labels';
 import { dayOf } from '../../shared/model/placement';
 import type { ReopenSlice } from '../../shared/operations/archive-commands';
 import { mapLimited } from '../../shared/platform/concurrency';
@@ -21,7 +21,7 @@ import { ApiClient } from './api-client';
 import { befall, type ChaosDependencies, expireLeases } from './chaos';
 import { Comparison } from './comparison';
 import { Importer } from './importer';
-import { type Flaws, Ledger } from './ledger';
+import { type Flaws, Ledger, type ReadSeries } from './ledger';
 import { leftoversOf } from './leftovers';
 import { importHistory, runLoad } from './load';
 import { planFaults, VICTIMS } from './plan';
@@ -219,9 +219,12 @@ export async function soak({
       () => isLoadOver,
     );
     const isClockRight = () => faults.clockSkewMs('query') === 0;
-    const compare = (isPatient: () => boolean) =>
-      new Comparison(client, ledger, times.boundaryS, random.fork(), isPatient);
-    const comparison = compare(() => !isLoadOver);
+    const comparing = (isPatient: () => boolean, read: ReadSeries) =>
+      new Comparison(client, read, ledger, times.boundaryS, random.fork(), isPatient);
+    const readNow = (isPatient: () => boolean) => (labels: Labels, from: number, to: number) =>
+      client.read(labels, from, to, isPatient);
+    const isLoaded = () => !isLoadOver;
+    const comparison = comparing(isLoaded, readNow(isLoaded));
     const aging = { history, times, comparison, isClockRight };
     const watching = watch(client, { series, startS, aging }, random.fork(), () => isLoadOver);
     const releasing = releases();
@@ -270,7 +273,7 @@ export async function soak({
     const expired = ledger.expire(times.boundaryS);
 
     const isReading = within(CALM_DOWN_MS);
-    const read = (labels: Labels, from: number, to: number) => client.read(labels, from, to, isReading);
+    const read = readNow(isReading);
     const patience = async () => {
       await sleep(1_000);
       return isRecovering();
@@ -282,9 +285,10 @@ export async function soak({
     await drain(functions, () => {});
     release(NEWEST_ARCHIVE);
     await rewriteArchive(functions, ALL);
-    const archived = await ledger.verify(read, async () => false);
+    const readOnce = remembering(read);
+    const archived = await ledger.verify(readOnce, async () => false);
     report('comparing steps with their samples, objects with the manifest, and looking for what has expired');
-    const settled = compare(isReading);
+    const settled = comparing(isReading, readOnce);
     await mapLimited(series, READERS, (labels) => settled.compare(labels, startS + DAY_MS / 1000));
     const { differences: corrupt } = await verifyArchive(functions, {}, () => {});
     const outlived = await leftoversOf(stack.addresses, dayOf(times.boundaryS * 1000));
@@ -351,6 +355,17 @@ function withSettings(
     const settings = { ...JSON.parse(environment[ENV.settings]!), ...changed };
     return { ...resource, environment: { ...environment, [ENV.settings]: JSON.stringify(settings) } };
   });
+}
+
+/** Reads each span of a series once: nothing changes any more. */
+function remembering(read: ReadSeries): ReadSeries {
+  const known = new Map<string, ReturnType<ReadSeries>>();
+  return (labels, from, to) => {
+    const key = `${labelsKey(labels)} ${from} ${to}`;
+    const found = known.get(key) ?? read(labels, from, to);
+    known.set(key, found);
+    return found;
+  };
 }
 
 /** Whether a time from now has not passed yet. */
