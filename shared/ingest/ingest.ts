@@ -108,7 +108,9 @@ export async function ingestBatch(
     try {
       if (!hasTime())
         throw new Error('the invocation has no time left; the stream delivers the record again');
-      samples += await ingestPartition(dependencies, records);
+      // Not in one expression: other partitions add to the count while this one is appended.
+      const appended = await ingestPartition(dependencies, records);
+      samples += appended;
     } catch (cause) {
       const reason = contentRefusal(cause);
       if (reason === undefined) {

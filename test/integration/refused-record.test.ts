@@ -31,7 +31,7 @@ describe('a record that a store refuses for its size', () => {
     await tiers?.stop();
   }, 30_000);
 
-  function record(sequence: number, host: string, names: readonly string[]): DeliveredRecord {
+  function record(sequence: number, host: string, names: readonly string[], partition = 0): DeliveredRecord {
     const source = sourceOf.host(host);
     const { bytes, series } = layoutOf(names.map((name) => metricOf(source, name)));
     const values = Buffer.alloc(8 * series.length);
@@ -41,7 +41,7 @@ describe('a record that a store refuses for its size', () => {
       frames: [{ timestamp: start, values }],
     };
     return {
-      data: encodeRecord({ tenant: tenant.name, partition: 0, groups: [group] }),
+      data: encodeRecord({ tenant: tenant.name, partition, groups: [group] }),
       ...{ sequenceNumber: String(sequence), arrivalMs: start + sequence, shardId: 's' },
     };
   }
@@ -68,5 +68,13 @@ describe('a record that a store refuses for its size', () => {
       const { picked } = await tiers.hot.allFrames({ tenantId: tenant.id, partition: 0 }, group, start);
       expect(wholeFrames(picked, [])).toHaveLength(1);
     }
+  });
+
+  test('counts the samples of all partitions that are appended side by side', async () => {
+    const delivered = Array.from({ length: 8 }, (_, partition) =>
+      record(10 + partition, `p${partition}`, ['m', 'n'], partition),
+    );
+    const dependencies = { ...tiers, quarantine, windowMs: HOUR_MS, isReplay: false };
+    expect(await ingestBatch(dependencies, delivered)).toMatchObject({ failed: [], samples: 16 });
   });
 });
