@@ -139,8 +139,9 @@ function scaledOf({ values, scaled }: Units, index: number): number {
 /** Aggregates the samples of each aligned unit. */
 function unitsOf({ timestamps, values }: Samples, unitMs: number, aggregate: Aggregate): Units {
   if (timestamps.length === 0) return NO_UNITS;
-  const spanMs = timestamps[timestamps.length - 1]! - timestamps[0]!;
-  const units = new UnitList(Math.min(timestamps.length, spanMs / unitMs + 2), aggregate === 'avg');
+  const firstUnit = Math.floor(timestamps[0]! / unitMs);
+  const spanned = Math.floor(timestamps[timestamps.length - 1]! / unitMs) - firstUnit + 1;
+  const units = new UnitList(Math.min(timestamps.length, spanned), aggregate === 'avg');
   const isSum = aggregate === 'avg' || aggregate === 'sum';
   const of = OF_SAMPLES[aggregate];
   for (let first = 0; first < timestamps.length; ) {
@@ -183,7 +184,7 @@ function foldUnits(units: Units, unitMs: number, aggregate: Aggregate): Units {
 }
 
 /** Puts units of the same aggregate in order of time; no unit is in both. */
-function mergeUnits(a: Units, b: Units, aggregate: Aggregate): Units {
+export function mergeUnits(a: Units, b: Units, aggregate: Aggregate): Units {
   if (a.starts.length === 0) return b;
   if (b.starts.length === 0) return a;
   if (a.starts[a.starts.length - 1]! < b.starts[0]!) return joinUnits(a, b);
@@ -199,22 +200,27 @@ function mergeUnits(a: Units, b: Units, aggregate: Aggregate): Units {
   return merged.finish();
 }
 
-/** Joins units of which the second ones follow the first. */
-function joinUnits(a: Units, b: Units): Units {
-  const scaledIn = (units: Units) => Float64Array.from(units.values, (_, i) => scaledOf(units, i));
-  return {
-    starts: join(a.starts, b.starts),
-    values: join(a.values, b.values),
-    scaled: a.scaled === undefined && b.scaled === undefined ? undefined : join(scaledIn(a), scaledIn(b)),
-    counts: join(a.counts, b.counts),
+/** Joins units of the same aggregate, each of which begin after those before end. */
+export function joinUnits(...parts: readonly Units[]): Units {
+  if (parts.length === 1) return parts[0]!;
+  const join = (of: (units: Units) => ArrayLike<number>): Float64Array => {
+    const columns = parts.map(of);
+    const joined = new Float64Array(columns.reduce((sum, { length }) => sum + length, 0));
+    let at = 0;
+    for (const column of columns) {
+      joined.set(column, at);
+      at += column.length;
+    }
+    return joined;
   };
-}
-
-function join(a: ArrayLike<number>, b: ArrayLike<number>): Float64Array {
-  const joined = new Float64Array(a.length + b.length);
-  joined.set(a);
-  joined.set(b, a.length);
-  return joined;
+  return {
+    starts: join(({ starts }) => starts),
+    values: join(({ values }) => values),
+    scaled: parts.every(({ scaled }) => scaled === undefined)
+      ? undefined
+      : join((units) => Float64Array.from(units.values, (_, i) => scaledOf(units, i))),
+    counts: join(({ counts }) => counts),
+  };
 }
 
 const NO_UNITS: Units = { starts: NOTHING, values: NOTHING, scaled: undefined, counts: NOTHING };

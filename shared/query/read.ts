@@ -36,6 +36,7 @@ import { readWarm } from '../warm/read';
 import type { WarmTier } from '../warm/warm-tier';
 import { daysBeyondMemory, type LaterTiers, NOTHING_BEYOND, readBeyondMemory } from './beyond-memory';
 import { IncompleteReadError } from './incomplete';
+import { aggregateDays, findLoneDays } from './lone-days';
 import { type DayPlan, MAX_UNPRUNED_DAYS, planDays } from './plan';
 import { planRollups } from './rollup-plan';
 import type { Span } from './spans';
@@ -90,10 +91,11 @@ export class TooManyHeldError extends Error {
   override readonly name = 'TooManyHeldError';
 }
 
-/** Days of the range that rollups gave, for the steps that were asked for. */
+/** Days of the range as hours or days, for the steps that were asked for. */
 export interface RolledDaysReading {
   /** For each column its units, which have none of the block's samples. */
   readonly series: readonly Units[];
+  /** How many of them rollups gave; the others were aggregated as they were read. */
   readonly days: number;
 }
 
@@ -291,10 +293,19 @@ async function readTiers(
   const rolledPlaces = (rolled?.places ?? []).map(
     (place): Place => ({ ...place, tier: 'cold', matched: place.samples }),
   );
-  const merged = mergeAll([...fromHot.blocks, ...beyond.warm.blocks, ...beyond.cold.blocks]);
+  const blocks = [...fromHot.blocks, ...beyond.warm.blocks, ...beyond.cold.blocks];
+  const unitMs = read.steps && storedUnitMs(read.steps.stepMs);
+  const { lone, others } = unitMs === undefined ? { lone: [], others: blocks } : findLoneDays(blocks);
+  const merged = mergeAll(others);
   return {
     block: sliceBlock(merged ?? gather(wanted, [], []), range.fromMs, range.toMs),
-    rolled,
+    rolled:
+      lone.length === 0
+        ? rolled
+        : {
+            series: aggregateDays(lone, unitMs!, read.steps!.aggregate, rolled?.series),
+            days: rolled?.days ?? 0,
+          },
     tiers: {
       hot: fromHot.reading,
       warm: beyond.warm.reading,

@@ -1,0 +1,57 @@
+import type { Block } from '../codec';
+import { type Aggregate, joinUnits, mergeUnits, type Units, unitsIn } from '../model/aggregates';
+import { DAY_MS } from '../model/duration';
+
+/** Blocks of one layout, apart by whether they need to be merged before they are aggregated. */
+export interface LoneDays {
+  /** Each has samples of one UTC day, of which no other block has any. In order of time. */
+  readonly lone: readonly Block[];
+  readonly others: readonly Block[];
+}
+
+/** Finds the blocks that have a day to themselves: mostly archived days. */
+export function findLoneDays(blocks: readonly Block[]): LoneDays {
+  const blocksOf = new Map<number, number>();
+  const spans = blocks.map(({ timestamps }) => {
+    if (timestamps.length === 0) return undefined;
+    const first = Math.floor(timestamps[0]! / DAY_MS);
+    const last = Math.floor(timestamps.at(-1)! / DAY_MS);
+    for (let day = first; day <= last; day++) blocksOf.set(day, (blocksOf.get(day) ?? 0) + 1);
+    return { first, last };
+  });
+  const lone: { readonly day: number; readonly block: Block }[] = [];
+  const others: Block[] = [];
+  for (const [i, block] of blocks.entries()) {
+    const span = spans[i];
+    const isLone =
+      span?.first === span?.last && blocksOf.get(span?.first ?? NaN) === 1 && block.tombstones.length === 0;
+    if (isLone) lone.push({ day: span!.first, block });
+    else others.push(block);
+  }
+  return { lone: lone.sort((a, b) => a.day - b.day).map(({ block }) => block), others };
+}
+
+/**
+ * Aggregates days into hours or days, as they are: joining the samples first would copy each of them, 34 MB for 30 days of 100
+ * series.
+ *
+ * @param lone at least one, in order of time
+ * @param rolled units of other days, for each column
+ * @returns for each column its units
+ */
+export function aggregateDays(
+  lone: readonly Block[],
+  unitMs: number,
+  aggregate: Aggregate,
+  rolled: readonly Units[] | undefined,
+): Units[] {
+  return lone[0]!.columns.map((_, series) => {
+    const parts = lone.map(({ timestamps, columns }) => {
+      const { rows, values } = columns[series]!;
+      const times = rows === undefined ? timestamps : Float64Array.from(rows, (row) => timestamps[row]!);
+      return unitsIn({ timestamps: times, values }, unitMs, aggregate);
+    });
+    const units = joinUnits(...parts.filter(({ starts }) => starts.length > 0));
+    return rolled === undefined ? units : mergeUnits(units, rolled[series]!, aggregate);
+  });
+}
