@@ -50,6 +50,10 @@ class TabledSeries<Scope> implements LabelledSeries {
 /** @throws {InvalidSeriesError} when the bytes name no valid series */
 type LabelsOf<Scope> = (scope: Scope, bytes: Uint8Array, start: number, end: number) => Labels;
 
+/** Memory that the tables of a process share, about: most get one protocol alone. */
+const MAX_BYTES = 320_000_000;
+let usedBytes = 0;
+
 /**
  * The series that an instance of post knows, by the bytes with which senders name them.
  *
@@ -68,12 +72,8 @@ export class SeriesTable<Scope> {
   private used = 0;
   private last: TabledSeries<Scope> | undefined;
 
-  /** @param maxBytes memory of the table, about */
-  constructor(
-    private readonly maxBytes: number,
-    private readonly labelsOf: LabelsOf<Scope>,
-  ) {
-    this.clear(0);
+  constructor(private readonly labelsOf: LabelsOf<Scope>) {
+    this.clear();
   }
 
   /** Finds a series by `scope` and the bytes from `start` to `end`. */
@@ -104,9 +104,9 @@ export class SeriesTable<Scope> {
   add(scope: Scope, bytes: Uint8Array, start: number, end: number, nowMs: number): LabelledSeries {
     const made = labelledSeries(this.labelsOf(scope, bytes, start, end));
     const size = end - start;
-    if (this.bytes + size + SERIES_OVERHEAD > this.maxBytes) {
+    if (usedBytes + size + SERIES_OVERHEAD > MAX_BYTES) {
       if (nowMs - this.sinceMs < FULL_MS) return made;
-      this.clear(nowMs);
+      this.clear();
     }
     if (this.count === 0) this.sinceMs = nowMs;
     if (this.used + size > this.chunk.length) {
@@ -123,7 +123,7 @@ export class SeriesTable<Scope> {
     );
     list.add(series);
     this.used += size;
-    this.bytes += size + SERIES_OVERHEAD;
+    this.use(size + SERIES_OVERHEAD);
     this.insert(series);
     this.follow(series);
     return series;
@@ -134,7 +134,7 @@ export class SeriesTable<Scope> {
     if (list === undefined || list.isFull) {
       list = new ListOfSource();
       this.lists.set(sourceKey, list);
-      this.bytes += LIST_OVERHEAD + sourceKey.length;
+      this.use(LIST_OVERHEAD + sourceKey.length);
     }
     return list;
   }
@@ -164,12 +164,18 @@ export class SeriesTable<Scope> {
     this.buckets[bucket] = series;
   }
 
-  private clear(nowMs: number): void {
+  private use(bytes: number): void {
+    this.bytes += bytes;
+    usedBytes += bytes;
+  }
+
+  /** Forgets all series. */
+  clear(): void {
     this.buckets = new Array(1024).fill(undefined);
     this.count = 0;
+    usedBytes -= this.bytes;
     this.bytes = 0;
     this.lists.clear();
-    this.sinceMs = nowMs;
     this.last = undefined;
     this.used = this.chunk.length;
   }

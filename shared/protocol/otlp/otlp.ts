@@ -50,7 +50,6 @@ const NO_BYTES = new Uint8Array(0);
 const MAX_REASONS = 5;
 /** Of what is known of resources and metrics, about. */
 const MAX_KNOWN_BYTES = 48_000_000;
-const MAX_TABLE_BYTES = 128_000_000;
 /** Of a point's attributes; a series' labels are shorter. */
 const MAX_ATTRIBUTE_BYTES = 16_384;
 
@@ -81,7 +80,7 @@ interface Target {
 class KnownSeries {
   private static shared = new KnownSeries();
 
-  private readonly table = new SeriesTable<undefined>(MAX_TABLE_BYTES, (_, bytes, start, end) =>
+  private readonly table = new SeriesTable<undefined>((_, bytes, start, end) =>
     this.labelsOf(bytes, start, end),
   );
   private readonly targets = new Map<string, Target>();
@@ -94,7 +93,10 @@ class KnownSeries {
 
   /** What earlier requests made known; nothing when that is too much. */
   static current(): KnownSeries {
-    if (KnownSeries.shared.bytes > MAX_KNOWN_BYTES) KnownSeries.shared = new KnownSeries();
+    if (KnownSeries.shared.bytes > MAX_KNOWN_BYTES) {
+      KnownSeries.shared.table.clear();
+      KnownSeries.shared = new KnownSeries();
+    }
     return KnownSeries.shared;
   }
 

@@ -38,10 +38,8 @@ const MAX_DECODED_BYTES = 2 * MAX_LABEL_BYTES;
 const INVALID_BYTES = 16_384;
 
 const tables = {
-  1: new SeriesTable<undefined>(160_000_000, (_, bytes, start, end) => labelsOfMessages(bytes, start, end)),
-  2: new SeriesTable<Symbols>(64_000_000, (symbols, bytes, start, end) =>
-    symbols.labelsOf(bytes, start, end),
-  ),
+  1: new SeriesTable<undefined>((_, bytes, start, end) => labelsOfMessages(bytes, start, end)),
+  2: new SeriesTable<Symbols>((symbols, bytes, start, end) => symbols.labelsOf(bytes, start, end)),
 };
 
 /**
