@@ -3,6 +3,9 @@ export class MalformedBytesError extends Error {
   override readonly name = 'MalformedBytesError';
 }
 
+/** Characters of a text for which a call to the buffer's own writer takes longer. Its length takes one byte. */
+const SHORT_TEXT = 48;
+
 /** Writes the small binary formats (layouts, records) into a growing buffer. */
 export class ByteWriter {
   private buffer: Buffer;
@@ -51,10 +54,26 @@ export class ByteWriter {
 
   /** Length-prefixed UTF-8. */
   text(value: string): this {
+    if (value.length <= SHORT_TEXT && this.ascii(value)) return this;
     const length = Buffer.byteLength(value);
     this.uvarint(length).reserve(length);
     this.end += this.buffer.write(value, this.end, 'utf8');
     return this;
+  }
+
+  /** Writes a short text of one byte a character, as most labels are. @returns false when it is not, and writes nothing */
+  private ascii(value: string): boolean {
+    const { length } = value;
+    this.reserve(1 + length);
+    const { buffer, end } = this;
+    for (let i = 0; i < length; i++) {
+      const code = value.charCodeAt(i);
+      if (code > 127) return false;
+      buffer[end + 1 + i] = code;
+    }
+    buffer[end] = length;
+    this.end = end + 1 + length;
+    return true;
   }
 
   /** An integer of up to 53 bits, as 8 little-endian bytes. */

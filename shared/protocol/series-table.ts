@@ -14,6 +14,8 @@ const MAX_CHAIN = 32;
 /** A series of the table: its labels are decoded from the bytes that name it, since they are asked for rarely. */
 class TabledSeries<Scope> implements LabelledSeries {
   lastRequest = -1;
+  /** The labels of a series that was just made: its layout needs them. */
+  fresh: Labels | undefined;
   /** The next in the same bucket. */
   next: TabledSeries<Scope> | undefined;
   /** The series that came after this one. */
@@ -35,7 +37,7 @@ class TabledSeries<Scope> implements LabelledSeries {
   ) {}
 
   get labels(): Labels {
-    return this.labelsOf(this.scope, this.chunk, this.start, this.end);
+    return this.fresh ?? this.labelsOf(this.scope, this.chunk, this.start, this.end);
   }
 
   isNamedBy(scope: Scope, bytes: Uint8Array, start: number, end: number): boolean {
@@ -52,6 +54,8 @@ type LabelsOf<Scope> = (scope: Scope, bytes: Uint8Array, start: number, end: num
 
 /** Memory that the tables of a process share, about: most get one protocol alone. */
 const MAX_BYTES = 320_000_000;
+/** Labels that are kept until as many more are decoded. */
+const MAX_FRESH_BYTES = 4_000_000;
 let usedBytes = 0;
 
 /**
@@ -71,6 +75,9 @@ export class SeriesTable<Scope> {
   private chunk = Buffer.alloc(0);
   private used = 0;
   private last: TabledSeries<Scope> | undefined;
+  /** Series whose labels are kept. */
+  private fresh: TabledSeries<Scope>[] = [];
+  private freshBytes = 0;
 
   constructor(private readonly labelsOf: LabelsOf<Scope>) {
     this.clear();
@@ -122,11 +129,23 @@ export class SeriesTable<Scope> {
       ...([this.used, this.used + size, list, list.count, this.labelsOf] as const),
     );
     list.add(series);
+    this.keepFresh(series, made);
     this.used += size;
     this.use(size + SERIES_OVERHEAD);
     this.insert(series);
     this.follow(series);
     return series;
+  }
+
+  private keepFresh(series: TabledSeries<Scope>, { labels, labelBytes }: LabelledSeries): void {
+    if (this.freshBytes > MAX_FRESH_BYTES) {
+      for (const each of this.fresh) each.fresh = undefined;
+      this.fresh = [];
+      this.freshBytes = 0;
+    }
+    series.fresh = labels;
+    this.fresh.push(series);
+    this.freshBytes += labelBytes;
   }
 
   private listOf(sourceKey: string): ListOfSource {

@@ -16,6 +16,7 @@ import {
   layoutOf,
   packLayout,
   positionsIn,
+  seriesHashes,
   unionLayout,
 } from '../../../shared/model/layout';
 
@@ -39,6 +40,21 @@ describe('a layout', () => {
   test('keeps no more memory than its compressed bytes', () => {
     const { packed } = packLayout(layoutOf(metrics('a')).bytes);
     expect(packed.buffer.byteLength).toBe(packed.length);
+  });
+
+  test('gives each series a hash that is its own and the same in any layout', () => {
+    fc.assert(
+      fc.property(series, series, (some, others) => {
+        const byKey = new Map<string, number>();
+        for (const layout of [layoutOf(some), layoutOf(others), ...some.map((one) => layoutOf([one]))])
+          for (const [i, hash] of seriesHashes(layout.bytes).entries()) {
+            const key = labelsKey(layout.series[i]!);
+            expect(byKey.get(key) ?? hash).toBe(hash);
+            byKey.set(key, hash);
+          }
+        expect(new Set(byKey.values()).size).toBe(byKey.size);
+      }),
+    );
   });
 
   test('of other series has another id', () => {
