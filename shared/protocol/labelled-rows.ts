@@ -102,6 +102,8 @@ export class ListOfSource implements SeriesList {
   }
 }
 
+const TOO_MANY_LABELS = `more than ${MAX_LABEL_BYTES} bytes of series names and labels`;
+
 /** Rows of one request. */
 const MAX_ROWS = 32_768;
 
@@ -127,6 +129,7 @@ export class LabelledRows {
   private lastRow!: Row;
   private rowCount = 0;
   private labelBytes = 0;
+  private isFullOfSources = false;
   private left = 0;
   private excess: string | undefined;
 
@@ -140,9 +143,9 @@ export class LabelledRows {
     return this.excess;
   }
 
-  /** Whether no series that this request has not had yet can be added. */
-  get isFullOfLabels(): boolean {
-    return this.labelBytes > MAX_LABEL_BYTES;
+  /** Whether series that are not known are left out without a look: there is no room for their labels, or for more sources. */
+  get isFull(): boolean {
+    return this.labelBytes > MAX_LABEL_BYTES || this.isFullOfSources;
   }
 
   /**
@@ -155,7 +158,7 @@ export class LabelledRows {
     if (series.lastRequest !== this.request) {
       if (this.labelBytes + series.labelBytes > MAX_LABEL_BYTES) {
         this.labelBytes = MAX_LABEL_BYTES + 1;
-        return this.leaveOutLabels();
+        return this.leaveOut(1, TOO_MANY_LABELS);
       }
       this.labelBytes += series.labelBytes;
       series.lastRequest = this.request;
@@ -181,9 +184,9 @@ export class LabelledRows {
     return true;
   }
 
-  /** Counts a sample whose series was not even made, as {@link isFullOfLabels}. */
-  leaveOutLabels(): false {
-    return this.leaveOut(1, `more than ${MAX_LABEL_BYTES} bytes of series names and labels`);
+  /** Counts a sample whose series was not even made, as {@link isFull}. */
+  leaveOutUnknown(): false {
+    return this.leaveOut(1, TOO_MANY_LABELS);
   }
 
   private leaveOut(samples: number, bound: string): false {
@@ -196,6 +199,7 @@ export class LabelledRows {
     let known = this.sources.get(source.key);
     if (known === undefined) {
       if (this.sources.size === MAX_SOURCES) {
+        this.isFullOfSources = true;
         this.leaveOut(1, `more than ${MAX_SOURCES} sources`);
         return undefined;
       }

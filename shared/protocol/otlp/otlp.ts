@@ -15,7 +15,7 @@ import {
   type SummaryPoint,
 } from './metrics';
 import { bitsOfNumber } from './protobuf';
-import { boundText, labelName, labelValue, metricName } from './translate';
+import { boundText, labelName, labelValue, metricName, type NamedMetric } from './translate';
 
 /** The points that were not stored, for the answer. */
 export interface DroppedPoints {
@@ -86,6 +86,7 @@ class KnownSeries {
   private readonly targets = new Map<string, Target>();
   private readonly targetsById: Target[] = [];
   private readonly scopes = new Map<string, Scope>();
+  private readonly names = new Map<string, string>();
   private readonly scopesById: Scope[] = [TARGET_INFO];
   private bytes = 0;
   /** Names a series: ids of its resource and scope, then attributes. */
@@ -111,6 +112,19 @@ class KnownSeries {
       this.bytes += 1_500 + 4 * key.length;
     }
     return target;
+  }
+
+  /** {@link metricName}, translated once. */
+  nameOf(metric: NamedMetric): string {
+    const { name, unit, kind, isMonotonic = false } = metric;
+    const key = `${kind} ${isMonotonic} ${unit}\n${name}`;
+    let translated = this.names.get(key);
+    if (translated === undefined) {
+      translated = metricName(metric);
+      this.names.set(key, translated);
+      this.bytes += 150 + 2 * key.length + 2 * translated.length;
+    }
+    return translated;
   }
 
   scopeOf(name: string, label?: readonly [string, string]): Scope {
@@ -256,7 +270,7 @@ class Translation {
       this.reject(metric, metric.points.length, advice);
       return;
     }
-    const name = metricName(metric);
+    const name = this.known.nameOf(metric);
     if (name === '') {
       this.reject(metric, metric.points.length, 'the name has no letter or digit');
       return;
@@ -264,7 +278,7 @@ class Translation {
     this.describe(name, metric);
     const scope = this.known.scopeOf(name);
     for (const [i, point] of metric.points.entries()) {
-      if (this.rows.isFullOfLabels) {
+      if (this.rows.isFull) {
         // Finding which of their series the request has had would take as long as storing them.
         this.leaveOut(metric.points.length - i);
         return;
@@ -349,11 +363,11 @@ class Translation {
 
   /** @returns undefined when the series is invalid, which is noted, or when there is no room for it */
   private seriesOf(target: Target, scope: Scope, attributes: Attributes): LabelledSeries | undefined {
-    const mayAdd = !this.rows.isFullOfLabels;
+    const mayAdd = !this.rows.isFull;
     try {
       const series = this.known.seriesOf(target, scope, attributes, mayAdd, this.nowMs);
       if (series === undefined) {
-        this.rows.leaveOutLabels();
+        this.rows.leaveOutUnknown();
         this.beyond++;
       }
       return series;

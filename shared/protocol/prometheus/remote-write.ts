@@ -74,7 +74,7 @@ export const remoteWrite: Protocol<Uint8Array, RemoteWriteOptions, DroppedWrite>
       if (index !== lastIndex) series = recognizer.recognize(index);
       lastIndex = index;
       if (series === undefined) invalid++;
-      else if (series === 'beyond') rows.leaveOutLabels();
+      else if (series === 'beyond') rows.leaveOutUnknown();
       else {
         const timestamp = samples.timestamps[i]!;
         if (timestamp < oldestMs || timestamp > newestMs) {
@@ -154,7 +154,7 @@ class Recognizer {
   ): Recognized {
     const known = table.find(scope, bytes, start, end);
     if (known !== undefined) return known;
-    if (this.bytesLeft <= 0 || this.rows.isFullOfLabels) return 'beyond';
+    if (this.bytesLeft <= 0 || this.rows.isFull) return 'beyond';
     const made = table.add(scope, bytes, start, end, this.nowMs);
     this.bytesLeft -= made.labelBytes;
     return made;
