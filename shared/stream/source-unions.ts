@@ -28,7 +28,7 @@ export interface GroupRow {
 export interface Allowance {
   /** Bytes of layouts that rows may bear although they have less than {@link MIN_FRACTION} of the series. */
   bytes: number;
-  /** Series of unions that are looked up, and encoded again, where rows have new ones. */
+  /** Series of unions that are looked up, and encoded, where rows have new ones. */
   series: number;
 }
 
@@ -40,6 +40,8 @@ const MAX_LABEL_BYTES = 2_000_000;
 const MAX_GROWTHS = 64;
 /** Of a source; one with more has layouts of its own for each row. */
 const MAX_UNIONS = 2_048;
+/** A list's other series are looked up too if it has at most so many times those of the row. */
+const MAX_LOOKED_UP = 8;
 /** Lists whose places are kept. */
 const MAX_LISTS = 256;
 
@@ -55,7 +57,7 @@ const MIN_MAX_SERIES = 1_024;
 /** Series of a group, and bytes of their labels, on average, times those that {@link splitBitsFor} allows: of all its unions. */
 const CROWDING = { series: 4, labelBytes: 2 };
 /** A crowded source's unions are split into at most 2 to the power of this times as many groups as each needs by itself. */
-const MAX_CROWDED_BITS = 2;
+const MAX_CROWDED_BITS = 1;
 
 /** Of the row that a source had first. */
 export interface FirstGroup {
@@ -89,6 +91,8 @@ const COLUMNS = 4_096;
 
 /** The place of each series by its key. Made of the layouts again when it is needed and gone. */
 const keyedPlaces = new BoundedCache<ReadonlyMap<string, number>>(32_000_000, (places) => 400 * places.size);
+/** The hashes of all series of a source's unions, made of theirs again when they are needed and gone. */
+const hashSets = new BoundedCache<Set<number>>(24_000_000, (hashes) => 40 * hashes.size);
 let made = 0;
 
 /**
@@ -132,7 +136,14 @@ export class SourceUnions {
     const groups = first.map(({ splitIndex, layout }) => ({ splitIndex, layout }));
     const keys = groups.flatMap(({ layout }) => keysOf(layout));
     const { splitBits } = first[0]!;
-    this.put(0, { splitBits, groups, ...sizeOf(keys), hashes: hashesOf(keys), growths: 0, sparseRows: 0 });
+    this.put(0, {
+      splitBits,
+      groups,
+      ...sizeOf(keys),
+      hashes: Float64Array.from(keys, hashOf),
+      growths: 0,
+      sparseRows: 0,
+    });
   }
 
   /** Memory, about. */
@@ -210,15 +221,17 @@ export class SourceUnions {
         if (places[index] === 0) present.add(index);
       }
       if (present.size === 0) continue;
-      // All of the list's, since later rows have others; unless most of them never come.
-      const all: number[] = [];
-      for (let index = 0; index < places.length; index++) if (places[index] === 0) all.push(index);
-      const unknown = all.length <= 4 * present.size ? all : [...present];
+      const unknown = [...present];
+      // All of a short list's, since later rows have others.
+      if (places.length <= MAX_LOOKED_UP * present.size)
+        for (let index = 0; index < places.length; index++)
+          if (places[index] === 0 && !present.has(index)) unknown.push(index);
       for (const [i, series] of keyed(list, unknown).entries()) {
         const isPresent = present.has(unknown[i]!);
         const same = unplaced.get(series.key);
         const at = { list: list.key, index: unknown[i]! };
-        if (same === undefined) unplaced.set(series.key, { ...series, isPresent, at: [at] });
+        if (same === undefined)
+          unplaced.set(series.key, { ...series, hash: hashOf(series.key), isPresent, at: [at] });
         else {
           same.at.push(at);
           same.isPresent ||= isPresent;
@@ -236,11 +249,8 @@ export class SourceUnions {
     const all = [...unplaced.values()];
     let known = keyedPlaces.get(this.id);
     if (known === undefined) {
-      const hashes = new Set<number>();
-      for (const union of this.unions)
-        if (union !== undefined) for (const each of union.hashes) hashes.add(each);
-      if (hashes.size === 0 || !all.some(({ key }) => hashes.has(hash.of(key).number)))
-        return all.filter(({ isPresent }) => isPresent);
+      const hashes = this.hashes();
+      if (!all.some(({ hash }) => hashes.has(hash))) return all.filter(({ isPresent }) => isPresent);
       if (hashes.size > allowance.series) return undefined;
       allowance.series -= hashes.size;
       known = new Map(
@@ -254,6 +264,17 @@ export class SourceUnions {
       for (const { list, index } of at) this.lists.get(list)![index] = place;
       return false;
     });
+  }
+
+  private hashes(): Set<number> {
+    let hashes = hashSets.get(this.id);
+    if (hashes === undefined) {
+      hashes = new Set();
+      for (const union of this.unions)
+        if (union !== undefined) for (const each of union.hashes) hashes.add(each);
+      hashSets.set(this.id, hashes);
+    }
+    return hashes;
   }
 
   /** The places of a list's series, as many as it has by now. */
@@ -286,16 +307,15 @@ export class SourceUnions {
     const maxSeries = old.length === 0 ? MAX_SERIES : this.maxSeries;
     const isTooLarge = seriesCount > maxSeries || labelBytes > MAX_LABEL_BYTES;
     if (isTooLarge && old.length > 0) return added.length === 0 || this.unite(new Set(), added, allowance);
-    const again = seriesCount - added.length;
-    if (again > allowance.series) return false;
-    allowance.series -= again;
+    if (seriesCount > allowance.series) return false;
+    allowance.series -= seriesCount;
     const slot = growing[0] ?? this.freeSlot();
     if (isTooLarge || slot === undefined) {
       this.giveUp();
       return false;
     }
     const before = old.flatMap(({ groups }) => groups.map(({ layout }) => seriesOf(layout)));
-    const series = [...before.flat(), ...added].sort(byKey);
+    const series: SeriesOfUnion[] = [...before.flat(), ...added].sort(byKey);
     const growths = 1 + Math.max(-1, ...old.map((union) => union.growths));
     const split = this.groupsOf(series, labelBytes);
     if (split === undefined) {
@@ -314,8 +334,15 @@ export class SourceUnions {
         layout: packLayout(encodeLayout(own)),
       })),
       ...{ seriesCount, labelBytes, growths, sparseRows: 0 },
-      hashes: hashesOf(places.keys()),
+      hashes: Float64Array.from(
+        split.groups.flatMap(({ own }) => own),
+        ({ key, hash }) => hash ?? hashOf(key),
+      ),
     });
+    const hashes = this.hashes();
+    for (const { hash } of added) hashes.add(hash);
+    // Again, for its size has changed.
+    hashSets.set(this.id, hashes);
     for (const { key, at } of added)
       for (const { list, index } of at) this.lists.get(list)![index] = places.get(key)!;
     keyedPlaces.delete(this.id);
@@ -329,7 +356,7 @@ export class SourceUnions {
   }
 
   /** Splits a union's series, ordered, into groups. @returns undefined when a group has more than a layout may have */
-  private groupsOf(series: readonly KeyedLabels[], labelBytes: number) {
+  private groupsOf(series: readonly SeriesOfUnion[], labelBytes: number) {
     const all = total(this.unions.filter((union) => union !== undefined));
     const alone = splitBitsFor(series.length, labelBytes);
     const crowded = splitBitsFor(all.seriesCount / CROWDING.series, all.labelBytes / CROWDING.labelBytes);
@@ -378,6 +405,7 @@ export class SourceUnions {
     this.unionBytes = 0;
     this.forgetLists();
     keyedPlaces.delete(this.id);
+    hashSets.delete(this.id);
   }
 
   private forgetLists(): void {
@@ -450,8 +478,14 @@ export class SourceUnions {
 
 const GROUPS = PLACES / COLUMNS;
 
+interface SeriesOfUnion extends KeyedLabels {
+  /** Undefined where it is not at hand. */
+  readonly hash?: number;
+}
+
 /** A series that is in no union, and where lists have it. */
 interface UnplacedSeries extends KeyedLabels {
+  readonly hash: number;
   /** Whether the row at hand has it. */
   isPresent: boolean;
   readonly at: { readonly list: string; readonly index: number }[];
@@ -553,10 +587,10 @@ function placeOf(union: number, group: number, column: number): number {
   return union * PLACES + group * COLUMNS + column + 1;
 }
 
-const hash = new TextHash();
+const textHash = new TextHash();
 
-function hashesOf(keys: Iterable<string>): Float64Array {
-  return Float64Array.from(keys, (key) => hash.of(key).number);
+function hashOf(key: string): number {
+  return textHash.of(key).number;
 }
 
 type Size = Pick<Union, 'seriesCount' | 'labelBytes'>;
