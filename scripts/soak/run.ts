@@ -100,6 +100,8 @@ const REOPEN_AGAIN_MS = 500;
 /** Between two kills of a function: short, because some changes come in a burst after a loss. */
 const KILL_EVERY_MS = [200, 1_500] as const;
 const KILL_LOOK_MS = 50;
+/** Between two looks for something that is expected. */
+const LOOK_MS = 200;
 /** Longest time from the last fault until all is well. */
 const CALM_DOWN_MS = 300_000;
 const REPORT_EVERY_MS = 10_000;
@@ -161,6 +163,13 @@ export async function soak({
     const history = historyOf(times, Math.floor(Date.now() / 1000));
     const imports = { importer: new Importer(functions, ledger), history };
     await importHistory(imports, senders);
+    // Acknowledged is not yet readable: from here on, whatever expires is seen until it does.
+    const expiring = history.filter((time) => time < times.boundaryS);
+    await mapLimited(series, READERS, async (labels) => {
+      const isStarting = within(CALM_DOWN_MS);
+      const seen = () => client.read(labels, expiring[0]!, expiring.at(-1)!, isStarting);
+      while ((await seen()).length < expiring.length && isStarting()) await sleep(LOOK_MS);
+    });
     const startS = Math.floor(Date.now() / 1000);
     const began = performance.now();
     const elapsedMs = () => performance.now() - began;
