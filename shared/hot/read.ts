@@ -59,8 +59,7 @@ export async function readHot(
 ): Promise<HotRead> {
   const targets = refs.flatMap((ref) => groups.map((group) => ({ ref, group })));
   const likely = likelyWindows(range, longestWindowMs, nowMs);
-  const picks = picksOf(known.values(), wanted);
-  const picksKey = [wanted.id, ...picks.map(({ id }) => id)].join(' ');
+  const { picks, picksKey } = picksOf(known, wanted);
   const marks: PartitionMark[] = [];
   const lefts: PartitionLeft[] = [];
   const windows = await mapLimited(targets, PARALLEL, async ({ ref, group }) => {
@@ -103,17 +102,31 @@ interface WantedColumns extends ColumnPick, PickedColumns {
   readonly seriesCount: number;
 }
 
+interface Picks {
+  readonly wanted: Layout;
+  readonly picks: readonly WantedColumns[];
+  readonly picksKey: string;
+}
+
+/** By the layouts that a reader keeps from read to read. */
+const knownPicks = new WeakMap<ReadonlyMap<Id, Layout>, Picks>();
+
 /** The columns wanted of known layouts, of those that have some. Most columns of a frame are not worth picking. */
-function picksOf(layouts: Iterable<Layout>, wanted: Layout): WantedColumns[] {
+function picksOf(layouts: ReadonlyMap<Id, Layout>, wanted: Layout): Picks {
+  const before = knownPicks.get(layouts);
+  if (before?.wanted === wanted) return before;
   const picks: WantedColumns[] = [];
-  for (const layout of layouts) {
+  for (const layout of layouts.values()) {
     const { columns, positions } = placesOf(layout, wanted);
     const seriesCount = layout.series.length;
     if (columns.length === 0 || 2 * columns.length > seriesCount) continue;
     picks.push({ id: layout.id, layout: layout.idBytes, columns, positions, seriesCount });
   }
   // The last ones are as good as any.
-  return picks.slice(-MAX_PICKS);
+  const last = picks.slice(-MAX_PICKS);
+  const found = { wanted, picks: last, picksKey: [wanted.id, ...last.map(({ id }) => id)].join(' ') };
+  knownPicks.set(layouts, found);
+  return found;
 }
 
 /**

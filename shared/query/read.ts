@@ -202,19 +202,44 @@ export function beginRead(dependencies: ReadDependencies, tenant: Tenant, asked:
   });
 }
 
-/** A read for each id that the source's groups have: its own, and its pool's. Nearly always one. */
+/** A source or pool, its groups that hold the wanted series, and their layouts. */
+interface Owner {
+  readonly id: Id;
+  readonly groups: readonly GroupId[];
+  readonly layouts: ReadonlyMap<Id, Layout>;
+}
+
+/** By the wanted layout: reads of one selection come again, and a catalogue rarely changes. */
+const knownOwners = new WeakMap<
+  Layout,
+  { readonly known: SourceCatalogue; readonly owners: readonly Owner[] }
+>();
+
+/** The ids that the source's groups have: its own, and its pool's. Nearly always one. */
+function ownersOf(tenant: Tenant, { source, wanted, known }: SourceRead): readonly Owner[] {
+  const before = knownOwners.get(wanted);
+  if (before?.known === known) return before.owners;
+  const { splits } = known;
+  const ids = splits.size === 0 ? [sourceIdOf(tenant.id, source)] : [...splits.keys()];
+  // Without the layouts of chunks that the archiver merged, which the catalogue need not have.
+  const layouts = new Map([...known.layouts.values()].flat().map((layout) => [layout.id, layout]));
+  const owners = ids.map((id) => ({ id, groups: groupsOf(id, wanted, known), layouts }));
+  knownOwners.set(wanted, { known, owners });
+  return owners;
+}
+
+/** A read for each owner. */
 function contextsOf(dependencies: ReadDependencies, tenant: Tenant, asked: SourceRead): ReadContext[] {
-  const { splits } = asked.known;
-  const owners = splits.size === 0 ? [sourceIdOf(tenant.id, asked.source)] : [...splits.keys()];
+  const owners = ownersOf(tenant, asked);
   // Rollups of two owners may have parts of the same hour.
   const each = owners.length === 1 ? asked : { ...asked, steps: undefined };
-  return owners.map((ownerId) => contextOf(dependencies, tenant, ownerId, each));
+  return owners.map((owner) => contextOf(dependencies, tenant, owner, each));
 }
 
 function contextOf(
   dependencies: ReadDependencies,
   tenant: Tenant,
-  ownerId: Id,
+  { id: ownerId, groups, layouts }: Owner,
   { wanted, range: whole, known, steps, beyondMemory = (work) => work() }: SourceRead,
 ): ReadContext {
   // Clients ask from 0; days before the source's first sample cost nothing.
@@ -224,13 +249,7 @@ function contextOf(
     ...dependencies,
     tenant,
     ownerId,
-    selection: {
-      wanted,
-      groups: groupsOf(ownerId, wanted, known),
-      range,
-      // Without the layouts of chunks that the archiver merged, which the catalogue need not have.
-      layouts: new Map([...known.layouts.values()].flat().map((layout) => [layout.id, layout])),
-    },
+    selection: { wanted, groups, range, layouts },
     erasures: erasuresOf(known.deletions, wanted.series).filter(
       ({ fromMs, toMs }) => fromMs < range.toMs && toMs > range.fromMs,
     ),

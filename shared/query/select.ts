@@ -14,11 +14,9 @@ import { limiter, mapLimited } from '../platform/concurrency';
 import { HOST_LABELS, type HostLabels } from '../registry/host-labels';
 import type { Tenant } from '../tenancy/tenants';
 import {
-  bySource,
   DEFAULT_LIMITS,
   type IndexView,
   joinedTo,
-  matchesOf,
   type SelectLimits,
   type SourceSeries,
   tooMany,
@@ -82,6 +80,7 @@ export interface Selected extends Pick<Reading, 'missingSinceMs'> {
 
 /** A source with the series that match. */
 interface FoundSource extends Omit<SourceSeries, 'layouts'> {
+  readonly sourceId: Id;
   /** The layouts that have the series, where the index told them. */
   readonly layouts?: SourceSeries['layouts'];
   /** All that the catalogue has of it, where it was asked already. */
@@ -112,15 +111,16 @@ export class Querier {
    * @throws {IncompleteReadError} unless `allowsMissing`
    */
   async select(matchers: readonly Matcher[], range: TimeRange, hints: SelectHints = {}): Promise<Selected> {
+    const { dependencies, tenant } = this;
     const limits = { ...DEFAULT_LIMITS, ...hints.limits };
     const joined = hints.source === undefined ? await this.joinedLabels() : NOTHING_JOINED;
     const source = hints.source ?? hostNamedBy(matchers);
-    const changes = source === undefined ? this.dependencies.catalogue.changes(this.tenant.id) : undefined;
+    const changes = source === undefined ? dependencies.catalogue.changes(tenant.id) : undefined;
     // Whoever awaits it sees its failure.
     changes?.catch(() => {});
     const sources: readonly FoundSource[] =
       source === undefined
-        ? bySource(matchesOf(await this.view(range), matchers), matchers, limits)
+        ? dependencies.memo.selections.of(tenant.id, await this.view(range), matchers, limits)
         : [await this.findOf(source, matchers, joined, range)];
     await hints.check?.({
       series: sources.flatMap(({ series }) => series),
@@ -129,7 +129,6 @@ export class Querier {
         Infinity,
       ),
     });
-    const { dependencies, tenant } = this;
     const wanted = await mapLimited(
       sources.filter(({ series }) => series.length > 0),
       PARALLEL_REQUESTS,
@@ -166,7 +165,7 @@ export class Querier {
 
   private async joinedLabels(): Promise<JoinedLabels> {
     const labels = await this.dependencies.hostLabels.of(this.tenant.id);
-    return { names: HOST_LABELS, of: (host) => labels.get(host) };
+    return joinedOf(labels);
   }
 
   /** The tenant's index, to browse series of a range by: see browse.ts. */
@@ -200,30 +199,38 @@ export class Querier {
     const last = memo.last(sourceId);
     const wanted = last && memo.select(sourceId, last, text, select).layout;
     const memory = wanted && beginRead(dependencies, tenant, { source, wanted, range, known: last! });
-    const known = await this.catalogueOf(source);
+    const known = await this.catalogueOf(sourceId);
     const isUnchanged = memo.isUnchanged(sourceId, known);
     const { series, layout } = memo.select(sourceId, known, text, select);
-    return { source, series, layout, known, memory: isUnchanged ? memory : undefined };
+    return { source, sourceId, series, layout, known, memory: isUnchanged ? memory : undefined };
   }
 
   /** A source's catalogue, read only if it has changed since it was read last. */
   private async knownOf(
-    { source, layouts = [] }: FoundSource,
+    { sourceId, layouts = [] }: FoundSource,
     changes: ReadonlyMap<Id, string>,
   ): Promise<SourceCatalogue> {
     const { memo, now } = this.dependencies;
-    const sourceId = sourceIdOf(this.tenant.id, source);
     const readMs = now();
     const current = memo.current(sourceId, layouts, changes, readMs);
     if (current !== undefined) return current;
-    const catalogue = await this.catalogueOf(source);
+    const catalogue = await this.catalogueOf(sourceId);
     memo.keep(sourceId, { catalogue, changes, readMs });
     return catalogue;
   }
 
-  private catalogueOf(source: Labels): Promise<SourceCatalogue> {
-    return this.dependencies.catalogue.source(this.tenant.id, sourceIdOf(this.tenant.id, source));
+  private catalogueOf(sourceId: Id): Promise<SourceCatalogue> {
+    return this.dependencies.catalogue.source(this.tenant.id, sourceId);
   }
+}
+
+const joinedLabels = new WeakMap<ReadonlyMap<string, Labels>, JoinedLabels>();
+
+/** Labels to join, the same object for the same hosts. */
+function joinedOf(labels: ReadonlyMap<string, Labels>): JoinedLabels {
+  const known = joinedLabels.get(labels) ?? { names: HOST_LABELS, of: (host) => labels.get(host) };
+  joinedLabels.set(labels, known);
+  return known;
 }
 
 /** All series that have a host lie with it. */

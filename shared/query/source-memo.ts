@@ -4,6 +4,7 @@ import type { Id } from '../model/id';
 import type { Labels } from '../model/labels';
 import { decodedBytes, type Layout, layoutOf } from '../model/layout';
 import type { GroupId } from '../model/placement';
+import { Selections } from './selections';
 
 /** The series of a source that a read selects. */
 export interface SelectedSeries {
@@ -34,11 +35,13 @@ export class SourceMemo {
     maxSize: MAX_BYTES,
     sizeCalculation: bytesOf,
   });
-  private readonly selections = new LRUCache<
+  private readonly ofSource = new LRUCache<
     string,
     SelectedSeries & { readonly known: SourceCatalogue; readonly bytes: number }
   >({ maxSize: MAX_BYTES, sizeCalculation: ({ bytes }) => bytes });
 
+  /** What was selected of many sources. */
+  readonly selections = new Selections();
   private readonly known = new LRUCache<Id, KnownSource>({
     maxSize: MAX_BYTES,
     sizeCalculation: ({ catalogue }) => bytesOf(catalogue),
@@ -100,13 +103,13 @@ export class SourceMemo {
     select: (known: SourceCatalogue) => readonly Labels[],
   ): SelectedSeries {
     const key = `${sourceId} ${text}`;
-    const kept = this.selections.get(key);
+    const kept = this.ofSource.get(key);
     if (kept !== undefined && (kept.known === known || isSame(kept.known, known))) return kept;
     const series = select(known);
     const layout = series.length === 0 ? undefined : layoutOf(series);
     const bytes = 2 * key.length + 1_000 + (layout === undefined ? 0 : decodedBytes(layout));
     const selected = { series, layout, known, bytes };
-    this.selections.set(key, selected);
+    this.ofSource.set(key, selected);
     return selected;
   }
 }

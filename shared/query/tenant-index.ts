@@ -28,6 +28,8 @@ interface EpochLayouts {
 
 interface TenantIndex {
   readonly index: SeriesIndex;
+  /** What the range before had, and of which layouts it was made. */
+  last: { readonly layouts: readonly (readonly number[])[]; readonly live: Uint8Array } | undefined;
   readonly epochs: Map<Epoch, EpochLayouts>;
   readonly reading: Map<Epoch, Promise<void>>;
 }
@@ -49,7 +51,7 @@ export class TenantIndexes {
   ) {}
 
   /**
-   * The index, and 1 at the number of each layout that may have samples in the range.
+   * The index, and 1 at the number of each layout that may have samples in the range: the same array as before if nothing changed.
    *
    * @throws {SelectLimitError} when the index exceeds its memory
    */
@@ -59,7 +61,12 @@ export class TenantIndexes {
   ): Promise<{ readonly index: SeriesIndex; readonly live: Uint8Array }> {
     const epochs = epochsOf(clampRange(range, this.now(), this.retentionMs));
     const known = this.tenants.get(tenantId);
-    const tenant = known ?? { index: new SeriesIndex(), epochs: new Map(), reading: new Map() };
+    const tenant = known ?? {
+      index: new SeriesIndex(),
+      last: undefined,
+      epochs: new Map(),
+      reading: new Map(),
+    };
     await mapLimited(epochs, PARALLEL, (epoch) => this.refresh(tenantId, tenant, epoch));
     const { index } = tenant;
     if (index.bytes > MAX_BYTES) {
@@ -74,9 +81,13 @@ export class TenantIndexes {
     // Set again, because its size may have changed.
     this.tenants.delete(tenantId);
     this.tenants.set(tenantId, tenant);
-    const live = new Uint8Array(index.layoutCount);
-    for (const epoch of epochs) for (const layout of tenant.epochs.get(epoch)!.layouts) live[layout] = 1;
-    return { index, live };
+    const layouts = epochs.map((epoch) => tenant.epochs.get(epoch)!.layouts);
+    if (!isEqual(tenant.last?.layouts, layouts)) {
+      const live = new Uint8Array(index.layoutCount);
+      for (const ofEpoch of layouts) for (const layout of ofEpoch) live[layout] = 1;
+      tenant.last = { layouts, live };
+    }
+    return { index, live: tenant.last!.live };
   }
 
   private async refresh(tenantId: Id, tenant: TenantIndex, epoch: Epoch): Promise<void> {
@@ -101,7 +112,8 @@ export class TenantIndexes {
     for (const entry of entries)
       if (index.numberOf(entry) !== undefined || index.hasShape(entry.shapeId))
         layouts.push(index.add(entry));
-    epochs.set(epoch, { layouts, readMs });
+    const last = epochs.get(epoch)?.layouts;
+    epochs.set(epoch, { layouts: isEqual(last, layouts) ? last! : layouts, readMs });
   }
 
   /** Reads one layout of each shape that the index lacks. */
@@ -124,4 +136,8 @@ export class TenantIndexes {
       }
     });
   }
+}
+
+function isEqual<T>(a: readonly T[] | undefined, b: readonly T[]): boolean {
+  return a !== undefined && a.length === b.length && a.every((each, i) => each === b[i]);
 }
