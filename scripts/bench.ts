@@ -12,6 +12,7 @@ import { benchIngest } from './bench/ingest';
 import { benchKudu } from './bench/kudu';
 import { benchLayout } from './bench/layout';
 import { benchNoisy } from './bench/noisy';
+import { benchPaper } from './bench/paper';
 import { benchPlacement } from './bench/placement';
 import { benchPromql } from './bench/promql';
 import { benchQuery } from './bench/query';
@@ -19,6 +20,7 @@ import { benchScale } from './bench/scale';
 import { benchIndex } from './bench/series-index';
 import { benchSpread } from './bench/spread';
 import { benchTenants } from './bench/tenants';
+import { benchTiers } from './bench/tiers';
 import { benchUnits } from './bench/units';
 
 interface Benchmark {
@@ -65,6 +67,7 @@ const benchmarks: readonly Benchmark[] = [
     summary: 'samples a second over HTTP to the local stack, until they can be read',
     run: benchHttp,
   },
+  { name: 'paper', summary: 'insertion, flushes and memory, beside the way of the paper', run: benchPaper },
   {
     name: 'placement',
     summary: 'how evenly partitions lie over stream and cache shards',
@@ -78,6 +81,7 @@ const benchmarks: readonly Benchmark[] = [
   { name: 'scale', summary: 'CPU, calls and units of a million samples, as series grow', run: benchScale },
   { name: 'spread', summary: 'how even flushes are, and their memory; simulated', run: benchSpread },
   { name: 'tenants', summary: 'a round of the flusher as idle tenants grow', run: benchTenants },
+  { name: 'tiers', summary: 'writes and reads of items by 200 clients, on each tier', run: benchTiers },
   {
     name: 'cold-start',
     summary: "size of the functions' bundles, CPU of their initialisation",

@@ -7,17 +7,20 @@ import { join } from 'node:path';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { Command } from 'commander';
 import { build } from 'esbuild';
+import { Redis } from 'ioredis';
 import { BUNDLE_OPTIONS } from '../../infra/bundle-options';
 import { ENV } from '../../shared/platform/names';
 import { parseSettings } from '../../shared/platform/settings';
+import { RecoveryTable } from '../../shared/recovery/recovery-table';
 import { Tenants } from '../../shared/tenancy/tenants';
 import type { Flushed, FlushTask } from './flush-worker';
 import { answer, ask, bundleWorker, cpuMs, mib, startWorker, sum } from './ingest';
-import type { Round } from './ingest-worker';
+import type { Round, Way } from './ingest-worker';
 import { offer } from './offer';
+import { flushPaperWay } from './paper-flush';
 import { type Stores, startStores } from './stores';
 
-interface Options {
+export interface FlushLoad {
   readonly hosts: string;
   readonly metrics: string;
   readonly minutes: string;
@@ -27,11 +30,15 @@ interface Options {
   readonly json?: boolean;
 }
 
-interface Result {
+export interface Result {
   readonly pointsPerSecond: number;
+  /** CPU seconds per million samples. */
+  readonly cpu: { readonly flusher: number; readonly store: number };
   readonly ingestPointsPerSecond: number;
   readonly writeUnitsPerMillionPoints: number;
   readonly redisBytesPeak: number;
+  /** Bytes of memory that samples took after each minute. */
+  readonly bytesByMinute: readonly number[];
 }
 
 const MINUTE_MS = 60_000;
@@ -64,34 +71,47 @@ export async function benchFlush(args: string[]): Promise<void> {
         'Write units are counted by the size of what is sent, one for each KB begun of an item, refused writes included.',
     );
   command.parse(args, { from: 'user' });
-  const options = command.opts<Options>();
+  const options = command.opts<FlushLoad>();
+  const result = await measureFlush(options);
+  if (options.json) process.stdout.write(`${JSON.stringify(result)}\n`);
+}
+
+/** Fills memory, empties it into DynamoDB, and reports that on stderr. */
+export async function measureFlush(
+  options: FlushLoad,
+  way: Exclude<Way, 'paper expiring'> = 'ours',
+): Promise<Result> {
   const dir = mkdtempSync(join(tmpdir(), 'bench-flush-'));
   try {
-    const result = await measure(dir, options);
-    if (options.json) process.stdout.write(`${JSON.stringify(result)}\n`);
+    return await measure(dir, options, way);
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
 }
 
-async function measure(dir: string, options: Options): Promise<Result> {
+async function measure(dir: string, options: FlushLoad, way: Way): Promise<Result> {
   const stores = await startStores(dir);
   const children: ChildProcess[] = [];
   try {
     await makeTenant(stores);
     const load = { ...options, workers: '1', protocol: 'influx', cpuProf: undefined } as const;
-    const ingest = await startWorker(await bundleWorker(dir), load, 0, stores.hot);
+    const ingest = await startWorker(await bundleWorker(dir), load, 0, stores.redisUrl);
     children.push(ingest);
-    const flushers = await startFlushers(dir, stores, options);
+    const flushers = way === 'ours' ? await startFlushers(dir, stores, options) : [];
     children.push(...flushers);
 
     const minutes = Number(options.minutes);
     const pointsPerMinute = Number(options.hosts) * Number(options.metrics);
     const fromMs = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - BEGIN_MS;
+    const emptyBytes = await usedMemory(stores.redis);
+    const bytesByMinute: number[] = [];
     for (let minute = 0; minute < minutes; minute++) {
       await ask(ingest, { make: [minute, fromMs + minute * MINUTE_MS] });
-      await ask<Round>(ingest, { run: 'ours' });
+      const run = way === 'paper' && minute === minutes - 1 ? 'paper expiring' : way;
+      await ask<Round>(ingest, { run });
+      bytesByMinute.push((await usedMemory(stores.redis)) - emptyBytes);
     }
+    if (way !== 'ours') return await emptyPaperWay(stores, bytesByMinute, minutes * pointsPerMinute);
     const [seconds, micros] = await stores.redis.time();
     const before = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
     const peakBytes = await peakMemory(stores);
@@ -122,14 +142,16 @@ async function measure(dir: string, options: Options): Promise<Result> {
     const elapsedMs =
       Math.max(...flushed.map(({ endMs }) => endMs)) - Math.min(...flushed.map(({ startMs }) => startMs));
     const millions = samples / 1e6;
+    const flusherCpuMs = sum(flushed, (each) => each.cpuMs);
     const writeUnits = sum(flushed, ({ calls }) => sum(Object.values(calls), (of) => of.writeUnits));
     const result: Result = {
       pointsPerSecond: Math.round(samples / (elapsedMs / 1000)),
       ingestPointsPerSecond: Math.round(beside.points / (beside.elapsedMs / 1000)),
       writeUnitsPerMillionPoints: Math.round(writeUnits / millions),
       redisBytesPeak: Math.max(peakBytes, await peakMemory(stores)),
+      cpu: { flusher: flusherCpuMs / 1000 / millions, store: hotCpuMs / 1000 / millions },
+      bytesByMinute,
     };
-    const flusherCpuMs = sum(flushed, (each) => each.cpuMs);
     const seconds1 = (ms: number) => (ms / 1000 / millions).toFixed(3);
     process.stderr.write(
       `${samples} samples of ${sum(flushed, ({ windows }) => windows)} group-windows moved in ${elapsedMs} ms: ${result.pointsPerSecond} samples/s, ` +
@@ -150,18 +172,55 @@ async function measure(dir: string, options: Options): Promise<Result> {
   }
 }
 
-/** As `ops tenants create` does; the ingesting process has a copy of its own. */
+async function emptyPaperWay(
+  stores: Stores,
+  bytesByMinute: readonly number[],
+  expected: number,
+): Promise<Result> {
+  const redis = new Redis(stores.redisUrl, { enableAutoPipelining: true });
+  const client = new DynamoDBClient(stores.address);
+  try {
+    const peakBytes = await peakMemory(stores);
+    const startMs = performance.now();
+    const hotMs = cpuMs(stores.hot.pid());
+    const cpu = process.cpuUsage();
+    const { samples, writeUnits } = await flushPaperWay(redis, client, stores.environment[ENV.warmTable]!);
+    const { user, system } = process.cpuUsage(cpu);
+    if (samples !== expected) throw new Error(`${samples} samples moved of ${expected}`);
+    const millions = samples / 1e6;
+    return {
+      pointsPerSecond: Math.round(samples / ((performance.now() - startMs) / 1000)),
+      ingestPointsPerSecond: 0,
+      writeUnitsPerMillionPoints: Math.round(writeUnits / millions),
+      redisBytesPeak: peakBytes,
+      cpu: {
+        flusher: (user + system) / 1e6 / millions,
+        store: (cpuMs(stores.hot.pid()) - hotMs) / 1000 / millions,
+      },
+      bytesByMinute,
+    };
+  } finally {
+    redis.disconnect();
+    client.destroy();
+  }
+}
+
+/** As `ops tenants create` and the first appends do; the ingesting process has a copy of its own. */
 async function makeTenant({ address, environment }: Stores): Promise<void> {
   const client = new DynamoDBClient(address);
-  const tenants = new Tenants({ client, name: environment[ENV.metaTable]! });
-  await tenants.create('bench', parseSettings({}).partitions);
+  const table = { client, name: environment[ENV.metaTable]! };
+  const { partitions } = parseSettings({});
+  const { id: tenantId } = await new Tenants(table).create('bench', partitions);
+  const recovery = new RecoveryTable(table);
+  for (let partition = 0; partition < partitions; partition++)
+    await recovery.register({ tenantId, partition });
   client.destroy();
 }
 
 async function startFlushers(
   dir: string,
   { environment }: Stores,
-  { lanes, cpuProf }: Options,
+  { lanes, cpuProf }: FlushLoad,
 ): Promise<ChildProcess[]> {
   const outfile = join(dir, 'flusher.js');
   await build({
@@ -182,6 +241,10 @@ async function startFlushers(
       return child;
     }),
   );
+}
+
+async function usedMemory(redis: Redis): Promise<number> {
+  return Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))![1]);
 }
 
 async function peakMemory({ redis }: Stores): Promise<number> {

@@ -10,7 +10,7 @@ import type {
   Context,
   KinesisStreamEvent,
 } from 'aws-lambda';
-import { Redis } from 'ioredis';
+import { Cluster, Redis } from 'ioredis';
 import { handler as ingester } from '../../functions/ingester/handler';
 import { handler as post } from '../../functions/post/handler';
 import { sourceOf } from '../../shared/model/labels';
@@ -33,6 +33,9 @@ export interface WorkerTask {
   readonly shape: Shape;
   readonly redisUrl: string;
 }
+
+/** `paper expiring`: the paper's way, as if each series were about to expire. */
+export type Way = 'ours' | 'paper' | 'paper expiring';
 
 /** One minute of the worker's hosts. */
 export interface Round {
@@ -109,6 +112,11 @@ function isLabelled(protocol: Protocol | LabelledProtocol): protocol is Labelled
   return protocol === 'remote-write' || protocol === 'otlp';
 }
 
+function paperClient(url: string): Redis | Cluster {
+  const options = { enableAutoPipelining: true };
+  return url.endsWith('?cluster=true') ? new Cluster([url], options) : new Redis(url, options);
+}
+
 /** Far beyond what an invocation takes. */
 const CONTEXT = { getRemainingTimeInMillis: () => 120_000 } as Context;
 
@@ -134,7 +142,7 @@ class Worker {
     this.labelled = new LabelledBodies(task.metrics);
     this.hosts = hostIds('b', task.hosts, task, partitions);
     this.warmUpHosts = hostIds('w', task.warmUpHosts, task, partitions);
-    this.paper = new PaperWay(new Redis(task.redisUrl, { enableAutoPipelining: true }));
+    this.paper = new PaperWay(paperClient(task.redisUrl));
     const { path, headers } = ROUTES[task.protocol];
     this.event = {
       version: '2.0',
@@ -160,7 +168,7 @@ class Worker {
     this.samples = this.bodies.samples + this.labelled.samples - before;
   }
 
-  async run(isPaper: boolean): Promise<Round> {
+  async run(way: Way): Promise<Round> {
     const callsBefore = new Map(calls);
     const writeUnitsBefore = spent.writeUnits;
     const startMs = Date.now();
@@ -196,7 +204,7 @@ class Worker {
       for (const batch of this.batchesOf(streamed.splice(0))) {
         const ingestMeter = meter();
         batches++;
-        if (isPaper) await this.paper.ingest(batch);
+        if (way !== 'ours') await this.paper.ingest(batch, way === 'paper expiring');
         else {
           // As the mapping does: delivers the failed record again, with all after it.
           for (let left = batch; left.Records.length > 0; ) {
@@ -264,7 +272,7 @@ function meter(): () => number {
 
 type Message =
   | { readonly make: readonly [minute: number, timeMs: number, isWarmUp?: boolean] }
-  | { readonly run: 'ours' | 'paper' };
+  | { readonly run: Way };
 
 const worker = new Worker(JSON.parse(process.env.BENCH_TASK!) as WorkerTask);
 
@@ -275,7 +283,7 @@ process.on('message', (message: Message) => {
       worker.make(...message.make);
       return {};
     }
-    return worker.run(message.run === 'paper');
+    return worker.run(message.run);
   };
   done().then(
     (result) => process.send!(result),

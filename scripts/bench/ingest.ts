@@ -9,13 +9,13 @@ import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { build } from 'esbuild';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { BUNDLE_OPTIONS } from '../../infra/bundle-options';
 import { ENV } from '../../shared/platform/names';
 import { parseSettings } from '../../shared/platform/settings';
-import { freePort, type Server, startHotServer } from '../local/servers';
 import { type Protocol, SHAPES, type Shape } from './agent-bodies';
-import type { Round, WorkerTask } from './ingest-worker';
+import { startHotNodes } from './hot-nodes';
+import type { Round, Way, WorkerTask } from './ingest-worker';
 import type { LabelledProtocol } from './labelled-bodies';
 
 const MINUTE_MS = 60_000;
@@ -31,6 +31,8 @@ export interface Load {
   readonly workers: string;
   /** Other hosts that post before. @default none */
   readonly warmUp?: string;
+  /** Primaries of the hot tier. @default 1 */
+  readonly nodes?: number;
   readonly protocol: Protocol | LabelledProtocol;
   /** @default dense */
   readonly shape?: Shape;
@@ -160,7 +162,12 @@ export async function benchIngest(args: string[]): Promise<void> {
 export interface Phase {
   readonly pointsPerSecond: number;
   /** Seconds per million samples. */
-  readonly cpu: { readonly post: number; readonly ingest: number; readonly store: number };
+  readonly cpu: {
+    readonly post: number;
+    readonly ingest: number;
+    readonly store: number;
+    readonly busiestNode: number;
+  };
   readonly recordBytes: number;
   readonly redisCallsPerMillion: number;
   /** Units of 25 KB, at least one a record. */
@@ -184,7 +191,7 @@ export async function bundleWorker(dir: string): Promise<string> {
 }
 
 /** Runs a load into an empty store; in its first minute every series is new, in the others all are known. */
-export async function measureIngest(load: Load, way: 'ours' | 'paper' = 'ours') {
+export async function measureIngest(load: Load, way: Way = 'ours') {
   const dir = mkdtempSync(join(tmpdir(), 'bench-ingest-'));
   try {
     return await measure(dir, await bundleWorker(dir), load, way);
@@ -193,18 +200,12 @@ export async function measureIngest(load: Load, way: 'ours' | 'paper' = 'ours') 
   }
 }
 
-async function measure(dir: string, bundle: string, options: Load, way: 'ours' | 'paper') {
-  const server = await startHotServer(
-    join(dir, way),
-    await freePort(),
-    () => {},
-    () => {},
-  );
-  const redis = new Redis(server.port, '127.0.0.1');
+async function measure(dir: string, bundle: string, options: Load, way: Way) {
+  const nodes = await startHotNodes(join(dir, way), options.nodes ?? 1);
   try {
     const workers = await Promise.all(
       Array.from({ length: Number(options.workers) }, (_, worker) =>
-        startWorker(bundle, options, worker, server),
+        startWorker(bundle, options, worker, nodes.url),
       ),
     );
     const minutes = Number(options.minutes);
@@ -214,7 +215,7 @@ async function measure(dir: string, bundle: string, options: Load, way: 'ours' |
       await Promise.all(workers.map((worker) => ask(worker, { make })));
       await Promise.all(workers.map((worker) => ask<Round>(worker, { run: way })));
     }
-    const emptyBytes = await usedMemory(redis);
+    const emptyBytes = await nodes.usedMemory();
     const phases: Phase[] = [];
     let peakRssBytes = 0;
     let points = 0;
@@ -222,10 +223,11 @@ async function measure(dir: string, bundle: string, options: Load, way: 'ours' |
       await Promise.all(
         workers.map((worker) => ask(worker, { make: [minute, fromMs + minute * MINUTE_MS] })),
       );
-      const storeMs = cpuMs(server.pid());
-      const callsBefore = await scriptCalls(redis);
+      const storeMs = nodes.cpuMs();
+      const callsBefore = await scriptCalls(nodes.clients);
       const rounds = await Promise.all(workers.map((worker) => ask<Round>(worker, { run: way })));
-      phases.push(phaseOf(rounds, cpuMs(server.pid()) - storeMs, (await scriptCalls(redis)) - callsBefore));
+      const spentMs = nodes.cpuMs().map((ms, node) => ms - storeMs[node]!);
+      phases.push(phaseOf(rounds, spentMs, (await scriptCalls(nodes.clients)) - callsBefore));
       points += sum(rounds, (round) => round.points);
       peakRssBytes = Math.max(...rounds.map((round) => round.peakRssBytes));
       if (!options.json) process.stderr.write(`${way} minute ${minute}: ${describe(phases.at(-1)!)}\n`);
@@ -233,17 +235,17 @@ async function measure(dir: string, bundle: string, options: Load, way: 'ours' |
     const gone = Promise.all(workers.map((worker) => once(worker, 'exit')));
     for (const worker of workers) worker.disconnect();
     await gone;
-    const info = await redis.info('memory');
     return {
       cold: phases[0]!,
       warm: median(phases.slice(1)),
-      hotBytesPerPoint: ((await usedMemory(redis)) - emptyBytes) / points,
+      /** Of all minutes but the first. */
+      warmCpu: meanCpu(phases.slice(1)),
+      hotBytesPerPoint: ((await nodes.usedMemory()) - emptyBytes) / points,
       peakRssBytes,
-      storePeakBytes: Number(/^used_memory_peak:(\d+)/m.exec(info)![1]),
+      storePeakBytes: await peakMemory(nodes.clients),
     };
   } finally {
-    redis.disconnect();
-    await server.stop();
+    await nodes.stop();
   }
 }
 
@@ -251,9 +253,8 @@ export async function startWorker(
   bundle: string,
   options: Load,
   worker: number,
-  server: Server,
+  redisUrl: string,
 ): Promise<ChildProcess> {
-  const redisUrl = `redis://127.0.0.1:${server.port}`;
   const task: WorkerTask = {
     worker,
     workers: Number(options.workers),
@@ -313,7 +314,7 @@ export async function answer<T>(worker: ChildProcess): Promise<T> {
   }
 }
 
-function phaseOf(rounds: readonly Round[], storeCpuMs: number, redisCalls: number): Phase {
+function phaseOf(rounds: readonly Round[], nodesCpuMs: readonly number[], redisCalls: number): Phase {
   const points = sum(rounds, (round) => round.points);
   const startMs = Math.min(...rounds.map((round) => round.startMs));
   const endMs = Math.max(...rounds.map((round) => round.endMs));
@@ -324,7 +325,8 @@ function phaseOf(rounds: readonly Round[], storeCpuMs: number, redisCalls: numbe
     cpu: {
       post: perMillion(sum(rounds, ({ postCpuMs }) => postCpuMs)),
       ingest: perMillion(sum(rounds, ({ ingestCpuMs }) => ingestCpuMs)),
-      store: perMillion(storeCpuMs),
+      store: perMillion(sum(nodesCpuMs, (ms) => ms)),
+      busiestNode: perMillion(Math.max(...nodesCpuMs)),
     },
     recordBytes: sum(rounds, ({ recordBytes }) => recordBytes) / points,
     redisCallsPerMillion: redisCalls / (points / 1e6),
@@ -340,6 +342,16 @@ function median(phases: readonly Phase[]): Phase {
   return sorted[sorted.length >> 1]!;
 }
 
+function meanCpu(phases: readonly Phase[]): Phase['cpu'] {
+  const mean = (name: keyof Phase['cpu']) => sum(phases, ({ cpu }) => cpu[name]) / phases.length;
+  return {
+    post: mean('post'),
+    ingest: mean('ingest'),
+    store: mean('store'),
+    busiestNode: mean('busiestNode'),
+  };
+}
+
 function describe({ pointsPerSecond, cpu, recordBytes, calls }: Phase): string {
   const operations = Object.entries(calls)
     .filter(([, n]) => n > 0)
@@ -351,12 +363,14 @@ function describe({ pointsPerSecond, cpu, recordBytes, calls }: Phase): string {
 }
 
 /** Scripts run so far. */
-async function scriptCalls(redis: Redis): Promise<number> {
-  return Number(/^cmdstat_evalsha:calls=(\d+)/m.exec(await redis.info('commandstats'))?.[1] ?? 0);
+async function scriptCalls(clients: readonly Redis[]): Promise<number> {
+  const infos = await Promise.all(clients.map((client) => client.info('commandstats')));
+  return sum(infos, (info) => Number(/^cmdstat_evalsha:calls=(\d+)/m.exec(info)?.[1] ?? 0));
 }
 
-async function usedMemory(redis: Redis): Promise<number> {
-  return Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))![1]);
+async function peakMemory(clients: readonly Redis[]): Promise<number> {
+  const infos = await Promise.all(clients.map((client) => client.info('memory')));
+  return sum(infos, (info) => Number(/^used_memory_peak:(\d+)/m.exec(info)![1]));
 }
 
 /** CPU a process has used, ms, at 100 ticks a second. @see proc_pid_stat(5) */

@@ -5,8 +5,9 @@ import { quantile } from './quantile';
 
 interface NoisyOptions {
   readonly posts: number;
-  readonly rate: number;
+  readonly times: number;
   readonly rounds: number;
+  readonly json?: boolean;
 }
 
 /** Samples of a post: the quiet tenant's, and the noisy one's. */
@@ -22,11 +23,13 @@ const NOISY_LIMIT = 10_000;
 export async function benchNoisy(args: string[]): Promise<void> {
   const program = new Command('noisy')
     .description("p99 of a tenant's posts while another tenant exceeds its limit")
-    .option('--posts <n>', 'posts of the quiet tenant in a turn', Number, 300)
-    .option('--rate <n>', 'posts a second of the noisy tenant', Number, 20)
-    .option('--rounds <n>', 'turns without and with the noisy tenant', Number, 3)
+    .option('--posts <n>', 'posts of the quiet tenant in a turn', Number, 100)
+    .option('--times <n>', "the noisy tenant's samples a minute, as a multiple of its limit", Number, 10)
+    .option('--rounds <n>', 'turns without and with the noisy tenant', Number, 30)
+    .option('--json', 'one object on stdout, as the last line')
     .parse(args, { from: 'user' });
-  const { posts, rate, rounds } = program.opts<NoisyOptions>();
+  const { posts, times, rounds, json } = program.opts<NoisyOptions>();
+  const rate = (times * NOISY_LIMIT) / NOISY_SAMPLES / 60;
   const stack = await startStack({ port: 0, dataDir: undefined, settings: {}, report: () => {} });
   const functions = new Functions(stack.addresses.url);
   try {
@@ -52,12 +55,20 @@ export async function benchNoisy(args: string[]): Promise<void> {
       clearInterval(timer);
       await Promise.all(noise);
     }
-    const [before, after] = [quantile(alone, 0.99), quantile(beside, 0.99)];
-    console.log(`alone:             p50 ${quantile(alone, 0.5).toFixed(1)} ms, p99 ${before.toFixed(1)} ms`);
-    console.log(`beside the noisy:  p50 ${quantile(beside, 0.5).toFixed(1)} ms, p99 ${after.toFixed(1)} ms`);
+    const of = (durations: number[]) => ({
+      p50Ms: quantile(durations, 0.5),
+      p99Ms: quantile(durations, 0.99),
+    });
+    const result = { times, sent, refused, alone: of(alone), beside: of(beside) };
+    const text = ({ p50Ms, p99Ms }: ReturnType<typeof of>) =>
+      `p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed(1)} ms`;
+    console.log(`alone:             ${text(result.alone)}`);
+    console.log(`beside the noisy:  ${text(result.beside)}`);
     console.log(
-      `${sent} posts of ${NOISY_SAMPLES} samples, ${rate} a second, ${refused} refused; p99 is ${(after / before).toFixed(2)} times`,
+      `${sent} posts of ${NOISY_SAMPLES} samples, ${rate.toFixed(1)} a second, ${refused} refused; ` +
+        `p99 is ${(result.beside.p99Ms / result.alone.p99Ms).toFixed(2)} times that alone`,
     );
+    if (json) process.stdout.write(`${JSON.stringify(result)}\n`);
   } finally {
     functions.close();
     await stack.stop();

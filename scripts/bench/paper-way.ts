@@ -1,5 +1,5 @@
 import type { KinesisStreamEvent } from 'aws-lambda';
-import type { Redis } from 'ioredis';
+import type { Cluster, Redis } from 'ioredis';
 import { labelValue, METRIC_NAME } from '../../shared/model/labels';
 import { decodeLayout, type PackedLayout, unpackLayout } from '../../shared/model/layout';
 import { decodeRecord } from '../../shared/stream/record';
@@ -31,17 +31,12 @@ const FLUSH_BELOW_S = 3_600;
 
 /** Appends a batch the paper's way, one script call a host. */
 export class PaperWay {
-  private readonly redis: Redis & {
-    paperAppend(keys: number, ...args: (string | number | Buffer)[]): Promise<number>;
-  };
   private readonly names = new Map<string, readonly string[]>();
 
-  constructor(redis: Redis) {
-    redis.defineCommand('paperAppend', { lua: PAPER_SCRIPT });
-    this.redis = redis as PaperWay['redis'];
-  }
+  constructor(private readonly redis: Redis | Cluster) {}
 
-  async ingest(event: KinesisStreamEvent): Promise<void> {
+  /** @param isExpiring enters each series for the flusher, as if it were about to expire */
+  async ingest(event: KinesisStreamEvent, isExpiring = false): Promise<void> {
     const calls: Promise<number>[] = [];
     for (const { kinesis } of event.Records)
       for (const { layout, frames } of decodeRecord(Buffer.from(kinesis.data, 'base64')).groups) {
@@ -54,20 +49,37 @@ export class PaperWay {
             return point;
           });
           calls.push(
-            this.redis.paperAppend(keys.length + 1, 'flush', ...keys, TTL_S, FLUSH_BELOW_S, ...points),
+            this.append(
+              [flushStreamOf(keys[0]!), ...keys],
+              [TTL_S, isExpiring ? 2 * TTL_S : FLUSH_BELOW_S, ...points],
+            ),
           );
         }
       }
     await Promise.all(calls);
   }
 
+  /** A command for each number of keys: automatic pipelining takes a command's first argument for its key. */
+  private append(keys: readonly string[], args: readonly (number | Buffer)[]): Promise<number> {
+    const name = `paperAppend${keys.length}`;
+    const commands = this.redis as unknown as Record<string, (...args: unknown[]) => Promise<number>>;
+    if (commands[name] === undefined)
+      this.redis.defineCommand(name, { lua: PAPER_SCRIPT, numberOfKeys: keys.length });
+    return commands[name]!(...keys, ...args);
+  }
+
   private keysOf({ id, packed }: PackedLayout): readonly string[] {
     const known = this.names.get(id);
     if (known !== undefined) return known;
     const names = decodeLayout(unpackLayout(packed)).series.map(
-      (labels) => `${labelValue(labels, METRIC_NAME)};host=${labelValue(labels, 'host')}`,
+      (labels) => `${labelValue(labels, METRIC_NAME)};host={${labelValue(labels, 'host')}}`,
     );
     this.names.set(id, names);
     return names;
   }
+}
+
+/** The series of a host lie in one slot, and so does the stream that names them. */
+function flushStreamOf(key: string): string {
+  return `flush${key.slice(key.indexOf('{'))}`;
 }

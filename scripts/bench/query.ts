@@ -105,7 +105,7 @@ export async function benchQuery(args: string[]): Promise<void> {
         workers: '1',
         protocol: 'influx',
       } as const;
-      const ingest = await startWorker(await bundleWorker(dir), load, 0, stores.hot);
+      const ingest = await startWorker(await bundleWorker(dir), load, 0, stores.redisUrl);
       children.push(ingest);
       const over = new AbortController();
       const fromMs = Date.now() - 20 * HOUR_MS;

@@ -1,0 +1,385 @@
+/** `npm run bench -- tiers`: the four cases of the study of an in-memory store, on each tier. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { S3Client } from '@aws-sdk/client-s3';
+import { Command } from 'commander';
+import type { Redis } from 'ioredis';
+import {
+  type Block,
+  blockFromFrames,
+  blockFromPicked,
+  encodeChunk,
+  encodeFrame,
+  encodeVersion,
+  mergeBlocks,
+  openChunk,
+  packSampleFrame,
+  pickedFrames,
+  type SampleFrame,
+  sliceBlock,
+} from '../../shared/codec';
+import { ColdTier } from '../../shared/cold/cold-tier';
+import { Directory } from '../../shared/cold/directory';
+import { connectHot } from '../../shared/hot/connection';
+import { HotTier } from '../../shared/hot/hot-tier';
+import { gather } from '../../shared/model/block-layout';
+import { DAY_MS } from '../../shared/model/duration';
+import type { Id } from '../../shared/model/id';
+import { labelValue, METRIC_NAME, metricOf, sourceOf } from '../../shared/model/labels';
+import { type Layout, layoutOf, type PackedLayout, packLayout } from '../../shared/model/layout';
+import {
+  type Day,
+  dayOf,
+  type GroupId,
+  groupIdOf,
+  type PartitionRef,
+  partitionOf,
+  sourceIdOf,
+  tenantIdOf,
+} from '../../shared/model/placement';
+import type { TimeRange } from '../../shared/model/selection';
+import { ENV } from '../../shared/platform/names';
+import { parseSettings } from '../../shared/platform/settings';
+import { revisionOf, WarmTier } from '../../shared/warm/warm-tier';
+import { makeAgentData, type SeriesData } from './agent-data';
+import { startStores } from './stores';
+
+interface Options {
+  readonly clients: string;
+  readonly minutes: string;
+  readonly seconds: string;
+  readonly json?: boolean;
+}
+
+type Case = 'new writes' | 'random writes' | 'random reads' | 'both';
+
+interface Row {
+  readonly storage: string;
+  readonly case: Case;
+  readonly opsPerSecond: number;
+  /** Of an item of 100 samples, after the new writes. */
+  readonly bytesPerItem: number;
+}
+
+/** A row of a host's 100 series at one minute, which a client writes or reads. */
+interface Item {
+  readonly host: Host;
+  readonly minute: number;
+}
+
+interface Host {
+  readonly ref: PartitionRef;
+  readonly sourceId: Id;
+  readonly group: GroupId;
+  readonly layout: Layout;
+  readonly packed: PackedLayout;
+  /** For each of the layout's series its values, a day's by the minute. */
+  readonly columns: readonly (readonly number[])[];
+  readonly phase: number;
+}
+
+interface Storage {
+  readonly name: string;
+  write(item: Item, frame: SampleFrame): Promise<void>;
+  /** Returns a block of the item's row. */
+  read(item: Item): Promise<Block>;
+  /** Bytes that everything written takes. */
+  bytes(): Promise<number>;
+}
+
+const SETTINGS = parseSettings({});
+const MINUTE_MS = 60_000;
+const WINDOW_MINUTES = SETTINGS.window / MINUTE_MS;
+/** Start of a day that has passed. */
+const BEGIN_MS = Math.floor(Date.now() / DAY_MS) * DAY_MS - 2 * DAY_MS;
+const ARCHIVED_HOSTS = 100;
+const FIRST_SEQUENCE = 49590338271490256608559692538361571095921575989136588898n;
+
+/** @param args what follows `tiers` on the command line */
+export async function benchTiers(args: string[]): Promise<void> {
+  const command = new Command('bench tiers')
+    .description(
+      'New writes, random writes, random reads, and both at once, by 200 clients, of items of 100 samples: in memory as ' +
+        'plain frames, as frames and as chunks, in DynamoDB and in the archive.',
+    )
+    .option('--clients <n>', 'clients, in one process', '200')
+    .option('--minutes <n>', 'items that each client writes at first, of a host of its own', '60')
+    .option('--seconds <n>', 'seconds of each other case', '4')
+    .option('--json', 'an array of rows on stdout, as the last line')
+    .addHelpText(
+      'after',
+      "\nReal: the tiers' classes, Valkey, the SDK's HTTP. Stubbed: DynamoDB and S3 are ministack, which bounds their rates. All share\n" +
+        'this machine. The archive is written in whole objects: its new writes are a day of 100 hosts, and it has no random ones.',
+    );
+  command.parse(args, { from: 'user' });
+  const options = command.opts<Options>();
+  const clients = Number(options.clients);
+  const data = makeAgentData(1440);
+  const hosts = makeHosts(clients, data);
+  const rows: Row[] = [];
+  const add = (row: Row) => {
+    rows.push(row);
+    const { storage, opsPerSecond, bytesPerItem } = row;
+    process.stderr.write(
+      `${storage}, ${row.case}: ${Math.round(opsPerSecond)} items/s, ${bytesPerItem.toFixed(0)} bytes an item\n`,
+    );
+  };
+  const dir = mkdtempSync(join(tmpdir(), 'bench-tiers-'));
+  const stores = await startStores(dir);
+  const dynamodb = new DynamoDBClient(stores.address);
+  const s3 = new S3Client({ ...stores.address, forcePathStyle: true });
+  const client = connectHot(stores.redisUrl);
+  try {
+    const hot = new HotTier(client, SETTINGS.streamRetention);
+    const warm = new WarmTier(
+      { client: dynamodb, name: stores.environment[ENV.warmTable]! },
+      SETTINGS.warmTtl,
+    );
+    const load = new Load(hosts, Number(options.minutes), Number(options.seconds) * 1000);
+    const usedMemory = async () => Number(/^used_memory:(\d+)/m.exec(await stores.redis.info('memory'))![1]);
+    for (const storage of [
+      framesInMemory(hot, 'memory, plain frames', encodeFrame, usedMemory),
+      framesInMemory(hot, 'memory, frames', packFrame, usedMemory),
+      chunksInMemory(stores.redis, usedMemory),
+      chunksInTable(warm, hosts),
+    ]) {
+      await stores.redis.flushall();
+      for (const { ref } of hosts) await hot.mark(ref, '');
+      await load.measure(storage, add);
+    }
+    const cold = new ColdTier(s3, stores.environment[ENV.bucket]!);
+    const meta = { client: dynamodb, name: stores.environment[ENV.metaTable]! };
+    await load.measureArchive(cold, new Directory(meta, SETTINGS.retention), add);
+  } finally {
+    client.disconnect();
+    dynamodb.destroy();
+    s3.destroy();
+    await stores.stop();
+    rmSync(dir, { recursive: true, force: true });
+  }
+  if (options.json) process.stdout.write(`${JSON.stringify(rows)}\n`);
+}
+
+/** A host of each client, so that two never write one window at once. */
+function makeHosts(count: number, data: readonly SeriesData[]): Host[] {
+  const tenantId = tenantIdOf('tiers');
+  const byName = new Map(data.map(({ labels, values }) => [labels.__name__!, values]));
+  return Array.from({ length: count }, (_, i) => {
+    const source = sourceOf.host(`host${i}`);
+    const sourceId = sourceIdOf(tenantId, source);
+    const layout = layoutOf(data.map(({ labels }) => metricOf(source, labels.__name__!)));
+    return {
+      ref: { tenantId, partition: partitionOf(sourceId, SETTINGS.partitions) },
+      sourceId,
+      group: groupIdOf(sourceId, 0, 0),
+      layout,
+      packed: packLayout(layout.bytes),
+      columns: layout.series.map((labels) => byName.get(labelValue(labels, METRIC_NAME)!)!),
+      phase: i * 97,
+    };
+  });
+}
+
+function framesInMemory(
+  hot: HotTier,
+  name: string,
+  encode: (frame: SampleFrame) => Uint8Array,
+  usedMemory: () => Promise<number>,
+): Storage {
+  return {
+    name,
+    write: ({ host, minute }, frame) =>
+      hot.append(host.ref, {
+        arrivalMs: frame.version.arrivalMs,
+        layouts: new Map([[host.layout.id, host.packed]]),
+        windows: [{ group: host.group, windowStart: windowOf(minute), frames: [encode(frame)] }],
+      }),
+    read: async ({ host, minute }) => {
+      const { idBytes, series } = host.layout;
+      const columns = Uint32Array.from(series, (_, column) => column);
+      const start = windowOf(minute);
+      const { frames } = await hot.windows(host.ref, {
+        group: host.group,
+        range: rangeOf(minute),
+        windows: [start],
+        picks: [{ layout: idBytes, columns }],
+      });
+      const { picked } = frames.get(start)!;
+      const positions = [{ layout: idBytes, positions: columns }];
+      return (
+        blockFromPicked(idBytes, series.length, picked, positions)?.block ??
+        // Written more than once.
+        blockFromFrames(idBytes, series.length, pickedFrames(picked, positions).frames)
+      );
+    },
+    bytes: usedMemory,
+  };
+}
+
+/** As the ingester encodes it. */
+function packFrame({ layout, timestamp, version, values }: SampleFrame): Uint8Array {
+  return packSampleFrame(layout, timestamp, encodeVersion(version), values);
+}
+
+/** A chunk of each group-window under a key; each write reads, merges and encodes it. */
+function chunksInMemory(redis: Redis, usedMemory: () => Promise<number>): Storage {
+  const keyOf = ({ host, minute }: Item) => `${host.group}:${windowOf(minute)}`;
+  return {
+    name: 'memory, chunks',
+    write: async (item, frame) => {
+      const known = await redis.getBuffer(keyOf(item));
+      await redis.set(keyOf(item), Buffer.from(merged(item.host, frame, known ?? undefined)));
+    },
+    read: async (item) => rowOf((await redis.getBuffer(keyOf(item)))!, item.minute),
+    bytes: usedMemory,
+  };
+}
+
+function chunksInTable(warm: WarmTier, hosts: readonly Host[]): Storage {
+  const days = new Set<Day>();
+  const stored = async ({ host, minute }: Item) => {
+    const start = windowOf(minute);
+    const [item] = await warm.window(host.ref, dayOf(start), host.group, start);
+    return item;
+  };
+  return {
+    name: 'DynamoDB',
+    write: async (item, frame) => {
+      const { host, minute } = item;
+      const [known, start] = [await stored(item), windowOf(minute)];
+      const chunk = merged(host, frame, known?.chunk);
+      const place = { group: host.group, windowStart: start, layer: 0, startMs: start };
+      days.add(dayOf(start));
+      const isFirst = await warm.put(
+        host.ref,
+        dayOf(start),
+        { ...place, chunk, revision: revisionOf(chunk) },
+        known?.revision,
+      );
+      if (!isFirst) throw new Error('another client wrote the window');
+    },
+    read: async (item) => rowOf((await stored(item))!.chunk, item.minute),
+    bytes: async () => {
+      const refs = [...new Map(hosts.map(({ ref }) => [ref.partition, ref])).values()];
+      const sizes = await Promise.all(refs.flatMap((ref) => [...days].map((day) => warm.bytes(ref, day))));
+      return sizes.reduce((sum, bytes) => sum + bytes, 0);
+    },
+  };
+}
+
+function merged({ layout }: Host, frame: SampleFrame, known: Uint8Array | undefined): Uint8Array {
+  const row = gather(layout, [layout], [frame]);
+  return encodeChunk(known === undefined ? row : mergeBlocks(row, openChunk(known).block()));
+}
+
+function rowOf(chunk: Uint8Array, minute: number): Block {
+  const { fromMs, toMs } = rangeOf(minute);
+  return sliceBlock(openChunk(chunk).block(), fromMs, toMs);
+}
+
+function windowOf(minute: number): number {
+  return BEGIN_MS + Math.floor(minute / WINDOW_MINUTES) * SETTINGS.window;
+}
+
+function rangeOf(minute: number): TimeRange {
+  return { fromMs: BEGIN_MS + minute * MINUTE_MS, toMs: BEGIN_MS + (minute + 1) * MINUTE_MS };
+}
+
+class Load {
+  private writes = 0n;
+
+  constructor(
+    private readonly hosts: readonly Host[],
+    /** That each host has. */
+    private readonly minutes: number,
+    private readonly forMs: number,
+  ) {}
+
+  async measure(storage: Storage, add: (row: Row) => void): Promise<void> {
+    const emptyBytes = await storage.bytes();
+    const write = (item: Item) => storage.write(item, this.frame(item));
+    const read = async (item: Item) => {
+      const { timestamps } = await storage.read(item);
+      if (timestamps.length === 0) throw new Error(`${storage.name} lacks minute ${item.minute} of a host`);
+    };
+    const beganMs = performance.now();
+    await Promise.all(
+      this.hosts.map(async (host) => {
+        for (let minute = 0; minute < this.minutes; minute++) await write({ host, minute });
+      }),
+    );
+    const items = this.hosts.length * this.minutes;
+    const opsPerSecond = (items * 1000) / (performance.now() - beganMs);
+    const row = { storage: storage.name, bytesPerItem: ((await storage.bytes()) - emptyBytes) / items };
+    add({ ...row, case: 'new writes', opsPerSecond });
+    const cases: [Case, (client: number, nth: number) => Promise<void>][] = [
+      ['random writes', (client) => write(this.anyItem(client))],
+      ['random reads', (client) => read(this.anyItem(client))],
+      ['both', (client, nth) => (nth % 2 === 0 ? write : read)(this.anyItem(client))],
+    ];
+    for (const [name, op] of cases) add({ ...row, case: name, opsPerSecond: await this.run(op) });
+  }
+
+  /** A day of some hosts, written in one object as the archiver does. */
+  async measureArchive(cold: ColdTier, directory: Directory, add: (row: Row) => void): Promise<void> {
+    const day = dayOf(BEGIN_MS);
+    const minutes = DAY_MS / MINUTE_MS;
+    const hosts = this.hosts.slice(0, ARCHIVED_HOSTS).sort((a, b) => (a.group < b.group ? -1 : 1));
+    const blocks = hosts.map((host) => {
+      const frames = Array.from({ length: minutes }, (_, minute) => this.frame({ host, minute }));
+      return { host, block: gather(host.layout, [host.layout], frames) };
+    });
+    const beganMs = performance.now();
+    const [{ ref }] = hosts as [Host];
+    const upload = cold.begin(cold.newKey(ref, day, 1));
+    for (const { host, block } of blocks)
+      await upload.writer.addGroup(host.group, [{ block, layout: host.layout }]);
+    const written = await upload.finish(new Map());
+    await directory.put(ref.tenantId, day, written);
+    const items = hosts.length * minutes;
+    const row = { storage: 'archive', bytesPerItem: written.bytes / items };
+    add({ ...row, case: 'new writes', opsPerSecond: (items * 1000) / (performance.now() - beganMs) });
+    const opsPerSecond = await this.run(async () => {
+      const { sourceId, group, layout } = hosts[Math.floor(Math.random() * hosts.length)]!;
+      const listed = (await directory.of(ref.tenantId, sourceId, day, day)).get(day)!;
+      const range = rangeOf(Math.floor(Math.random() * minutes));
+      const selection = { wanted: layout, groups: [group], range, layouts: new Map([[layout.id, layout]]) };
+      const found = await cold.readListed(listed, selection, () => false);
+      if (found.length !== 1) throw new Error(`the archive has ${found.length} blocks of an item`);
+    });
+    add({ ...row, case: 'random reads', opsPerSecond });
+  }
+
+  private anyItem(client: number): Item {
+    return { host: this.hosts[client]!, minute: Math.floor(Math.random() * this.minutes) };
+  }
+
+  /** Has every client do one operation after the other. @returns operations a second, of all clients */
+  private async run(op: (client: number, nth: number) => Promise<void>): Promise<number> {
+    const beganMs = performance.now();
+    let ops = 0;
+    const client = async (_: unknown, number: number) => {
+      for (let nth = 0; performance.now() - beganMs < this.forMs; nth++) {
+        await op(number, nth);
+        ops++;
+      }
+    };
+    await Promise.all(this.hosts.map(client));
+    return (ops * 1000) / (performance.now() - beganMs);
+  }
+
+  /** Each has a higher version than those before. */
+  private frame({ host: { layout, columns, phase }, minute }: Item): SampleFrame {
+    const values = Float64Array.from(columns, (column) => column[(minute + phase) % column.length]!);
+    const timestamp = BEGIN_MS + minute * MINUTE_MS;
+    return {
+      kind: 'samples',
+      layout: layout.idBytes,
+      timestamp,
+      version: { arrivalMs: timestamp + 700, sequence: FIRST_SEQUENCE + this.writes++ * 2n ** 20n },
+      values: new Uint8Array(values.buffer),
+    };
+  }
+}
