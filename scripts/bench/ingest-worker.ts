@@ -113,7 +113,8 @@ function isLabelled(protocol: Protocol | LabelledProtocol): protocol is Labelled
 }
 
 function paperClient(url: string): Redis | Cluster {
-  const options = { enableAutoPipelining: true };
+  // The machine is busy.
+  const options = { enableAutoPipelining: true, slotsRefreshTimeout: 10_000 };
   return url.endsWith('?cluster=true') ? new Cluster([url], options) : new Redis(url, options);
 }
 

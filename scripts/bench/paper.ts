@@ -46,9 +46,10 @@ const METRICS = 100;
 const NODES = [1, 2, 4];
 /** Of 100 series each. */
 const NODES_HOSTS = 1_000;
+const FLUSHED_HOSTS = 200;
 const RESIDENCIES_MIN = [1, 10, 30, 60];
 /** Samples of each measurement: fewer the paper's way, which is slower. */
-const SAMPLES = { ours: 3_000_000, paper: 600_000 };
+const SAMPLES = { ours: 3_000_000, paper: 300_000 };
 
 /** @param args what follows `paper` on the command line */
 export async function benchPaper(args: string[]): Promise<void> {
@@ -78,13 +79,13 @@ export async function benchPaper(args: string[]): Promise<void> {
       for (const way of WAYS) add(await insert('series', way, 1, series / METRICS));
   for (const way of WAYS) {
     const { pointsPerSecond, cpu, writeUnitsPerMillionPoints, bytesByMinute } = await measureFlush(
-      { hosts: '1000', metrics: String(METRICS), minutes: '60', rate: '0', lanes: '1' },
+      { hosts: String(FLUSHED_HOSTS), metrics: String(METRICS), minutes: '60', rate: '0', lanes: '1' },
       way,
     );
     const writeUnitsPerMillion = writeUnitsPerMillionPoints;
     add({ table: 'flush', way, samplesPerSecond: pointsPerSecond, cpu, writeUnitsPerMillion });
     for (const residencyMinutes of RESIDENCIES_MIN) {
-      const samples = residencyMinutes * 1_000 * METRICS;
+      const samples = residencyMinutes * FLUSHED_HOSTS * METRICS;
       const bytesPerSample = bytesByMinute[residencyMinutes - 1]! / samples;
       add({ table: 'memory', way, residencyMinutes, bytesPerSample });
     }

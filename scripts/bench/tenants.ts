@@ -3,9 +3,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { S3Client } from '@aws-sdk/client-s3';
 import { Command } from 'commander';
+import { firstDayToLookAt, partitionsToLookAt } from '../../shared/archive/look';
+import { archivePartitions } from '../../shared/archive/partitions';
+import { rollUpPartitions } from '../../shared/archive/rollup';
 import { Catalogue } from '../../shared/catalogue/catalogue';
+import { ColdTier } from '../../shared/cold/cold-tier';
+import { Directory } from '../../shared/cold/directory';
 import { Manifest } from '../../shared/cold/manifest';
+import { RollupDirectory } from '../../shared/cold/rollup-directory';
 import { FlushLane } from '../../shared/flush/lane';
 import { connectHot } from '../../shared/hot/connection';
 import { HotTier } from '../../shared/hot/hot-tier';
@@ -14,6 +21,7 @@ import { type PartitionRef, tenantIdOf } from '../../shared/model/placement';
 import { mapLimited } from '../../shared/platform/concurrency';
 import { metaKeys } from '../../shared/platform/keys';
 import { ENV } from '../../shared/platform/names';
+import { parseSettings } from '../../shared/platform/settings';
 import { insertItems } from '../../shared/platform/table';
 import { LossWatch } from '../../shared/recovery/loss-watch';
 import { RecoveryTable } from '../../shared/recovery/recovery-table';
@@ -32,7 +40,8 @@ interface Options {
 interface Row {
   readonly tenants: number;
   readonly partitions: number;
-  readonly round: number;
+  /** A round of the flusher's lane, or an hour's look of the archiver. */
+  readonly round: number | 'archiver';
   readonly ms: number;
   /** CPU of this process. */
   readonly cpuMs: number;
@@ -43,12 +52,13 @@ interface Row {
 }
 
 const HOUR_MS = 3_600_000;
+const BORN_WITH = parseSettings({}).partitions;
 
 /** @param args what follows `tenants` on the command line */
 export async function benchTenants(args: string[]): Promise<void> {
   const command = new Command('bench tenants')
     .description(
-      "What a round of the flusher's lane costs while tenants are idle: the first, which looks at all, and others.",
+      "What a round of the flusher's lane costs while tenants are idle: the first, which looks at all, and others; and the archiver's look of an hour.",
     )
     .option('--tenants <n,...>', 'tenants', '1000,10000')
     .option('--partitions <n>', 'partitions of each that have had samples', '1')
@@ -161,9 +171,61 @@ async function measure(stores: Stores, tenantCount: number, each: number, rounds
       cacheCpuMs: Math.round(after - before),
     });
   }
+  const requestsBefore = dynamodbRequests;
+  const archiver = await archiverLook(dynamodb, stores, refs);
+  rows.push({
+    ...{ tenants: tenantCount, partitions: refs.length, round: 'archiver', ...archiver },
+    dynamodbRequests: dynamodbRequests - requestsBefore,
+    ...{ cacheRequests: 0, cacheCpuMs: 0 },
+  });
   await hot.close();
   dynamodb.destroy();
   return rows;
+}
+
+/** Looks as the archiver does each hour, of tenants with {@link BORN_WITH} partitions of which only `registered` had samples. */
+async function archiverLook(
+  client: DynamoDBClient,
+  { environment, address }: Stores,
+  registered: readonly PartitionRef[],
+): Promise<Pick<Row, 'ms' | 'cpuMs'>> {
+  const table = (name: string) => ({ client, name: environment[name]! });
+  const s3 = new S3Client({ ...address, forcePathStyle: true });
+  const meta = table(ENV.metaTable);
+  const dependencies = {
+    warm: new WarmTier(table(ENV.warmTable), 35 * DAY_MS),
+    cold: new ColdTier(s3, environment[ENV.bucket]!),
+    catalogue: new Catalogue(meta, 460 * DAY_MS),
+    manifest: new Manifest(meta),
+    directory: new Directory(meta, 460 * DAY_MS),
+    rollups: new RollupDirectory(meta, 460 * DAY_MS),
+    now: Date.now,
+  };
+  const ids = [...new Set(registered.map(({ tenantId }) => tenantId))];
+  const all = ids.flatMap((tenantId) =>
+    Array.from({ length: BORN_WITH }, (_, partition) => ({ tenantId, partition })),
+  );
+  const [cpu, startedMs, nowMs] = [process.cpuUsage(), performance.now(), Date.now()];
+  const looked = partitionsToLookAt(all, await new RecoveryTable(meta).registered(), nowMs);
+  const fromDay = (ref: PartitionRef) => firstDayToLookAt(ref, nowMs, 5 * DAY_MS);
+  const active = new Set<PartitionRef>();
+  const hasTime = () => true;
+  const onFailure = (_: unknown, __: unknown, error: Error) => {
+    throw error;
+  };
+  await archivePartitions(dependencies, looked, {
+    ...{ beforeMs: nowMs - 2 * DAY_MS, archiveAfterMs: 2 * DAY_MS, retentionMs: 460 * DAY_MS },
+    ...{ fromDay, partBytes: 256e6, purgeAgeMs: undefined, hasTime, mustStop: () => false, onFailure },
+    onActive: (ref) => active.add(ref),
+  });
+  await rollUpPartitions(
+    dependencies,
+    looked.filter((ref) => active.has(ref) || fromDay(ref) === undefined),
+    { hasTime, onFailure },
+  );
+  const { user, system } = process.cpuUsage(cpu);
+  s3.destroy();
+  return { ms: Math.round(performance.now() - startedMs), cpuMs: Math.round((user + system) / 1000) };
 }
 
 async function cacheCpuMs({ redis }: Stores): Promise<number> {

@@ -44,6 +44,7 @@ import { ENV } from '../../shared/platform/names';
 import { parseSettings } from '../../shared/platform/settings';
 import { revisionOf, WarmTier } from '../../shared/warm/warm-tier';
 import { makeAgentData, type SeriesData } from './agent-data';
+import { cpuMs } from './ingest';
 import { startStores } from './stores';
 
 interface Options {
@@ -59,6 +60,9 @@ interface Row {
   readonly storage: string;
   readonly case: Case;
   readonly opsPerSecond: number;
+  /** CPU of an operation, us: the clients', and that of Valkey or the stand-in for AWS. */
+  readonly clientUs: number;
+  readonly storeUs: number;
   /** Of an item of 100 samples, after the new writes. */
   readonly bytesPerItem: number;
 }
@@ -105,8 +109,8 @@ export async function benchTiers(args: string[]): Promise<void> {
         'plain frames, as frames and as chunks, in DynamoDB and in the archive.',
     )
     .option('--clients <n>', 'clients, in one process', '200')
-    .option('--minutes <n>', 'items that each client writes at first, of a host of its own', '60')
-    .option('--seconds <n>', 'seconds of each other case', '4')
+    .option('--minutes <n>', 'items that each client writes at first, of a host of its own', '15')
+    .option('--seconds <n>', 'seconds of each other case', '3')
     .option('--json', 'an array of rows on stdout, as the last line')
     .addHelpText(
       'after',
@@ -121,15 +125,16 @@ export async function benchTiers(args: string[]): Promise<void> {
   const rows: Row[] = [];
   const add = (row: Row) => {
     rows.push(row);
-    const { storage, opsPerSecond, bytesPerItem } = row;
+    const { storage, opsPerSecond, clientUs, storeUs, bytesPerItem } = row;
     process.stderr.write(
-      `${storage}, ${row.case}: ${Math.round(opsPerSecond)} items/s, ${bytesPerItem.toFixed(0)} bytes an item\n`,
+      `${storage}, ${row.case}: ${Math.round(opsPerSecond)} items/s, CPU us an item ${Math.round(clientUs)} and the store's ${Math.round(storeUs)}, ${bytesPerItem.toFixed(0)} bytes\n`,
     );
   };
   const dir = mkdtempSync(join(tmpdir(), 'bench-tiers-'));
   const stores = await startStores(dir);
-  const dynamodb = new DynamoDBClient(stores.address);
-  const s3 = new S3Client({ ...stores.address, forcePathStyle: true });
+  const sockets = { requestHandler: { httpAgent: { maxSockets: clients } } };
+  const dynamodb = new DynamoDBClient({ ...stores.address, ...sockets });
+  const s3 = new S3Client({ ...stores.address, ...sockets, forcePathStyle: true });
   const client = connectHot(stores.redisUrl);
   try {
     const hot = new HotTier(client, SETTINGS.streamRetention);
@@ -137,7 +142,12 @@ export async function benchTiers(args: string[]): Promise<void> {
       { client: dynamodb, name: stores.environment[ENV.warmTable]! },
       SETTINGS.warmTtl,
     );
-    const load = new Load(hosts, Number(options.minutes), Number(options.seconds) * 1000);
+    const load = new Load(
+      hosts,
+      Number(options.minutes),
+      Number(options.seconds) * 1000,
+      () => cpuMs(stores.hot.pid()) + cpuMs(stores.aws.pid()),
+    );
     const usedMemory = async () => Number(/^used_memory:(\d+)/m.exec(await stores.redis.info('memory'))![1]);
     for (const storage of [
       framesInMemory(hot, 'memory, plain frames', encodeFrame, usedMemory),
@@ -295,6 +305,8 @@ class Load {
     /** That each host has. */
     private readonly minutes: number,
     private readonly forMs: number,
+    /** CPU that the stores have used, ms. */
+    private readonly storesMs: () => number,
   ) {}
 
   async measure(storage: Storage, add: (row: Row) => void): Promise<void> {
@@ -304,22 +316,22 @@ class Load {
       const { timestamps } = await storage.read(item);
       if (timestamps.length === 0) throw new Error(`${storage.name} lacks minute ${item.minute} of a host`);
     };
-    const beganMs = performance.now();
-    await Promise.all(
-      this.hosts.map(async (host) => {
-        for (let minute = 0; minute < this.minutes; minute++) await write({ host, minute });
-      }),
-    );
     const items = this.hosts.length * this.minutes;
-    const opsPerSecond = (items * 1000) / (performance.now() - beganMs);
+    const written = await this.metered(async () => {
+      const each = async (host: Host) => {
+        for (let minute = 0; minute < this.minutes; minute++) await write({ host, minute });
+      };
+      await Promise.all(this.hosts.map(each));
+      return items;
+    });
     const row = { storage: storage.name, bytesPerItem: ((await storage.bytes()) - emptyBytes) / items };
-    add({ ...row, case: 'new writes', opsPerSecond });
+    add({ ...row, case: 'new writes', ...written });
     const cases: [Case, (client: number, nth: number) => Promise<void>][] = [
       ['random writes', (client) => write(this.anyItem(client))],
       ['random reads', (client) => read(this.anyItem(client))],
       ['both', (client, nth) => (nth % 2 === 0 ? write : read)(this.anyItem(client))],
     ];
-    for (const [name, op] of cases) add({ ...row, case: name, opsPerSecond: await this.run(op) });
+    for (const [name, op] of cases) add({ ...row, case: name, ...(await this.run(op)) });
   }
 
   /** A day of some hosts, written in one object as the archiver does. */
@@ -331,17 +343,21 @@ class Load {
       const frames = Array.from({ length: minutes }, (_, minute) => this.frame({ host, minute }));
       return { host, block: gather(host.layout, [host.layout], frames) };
     });
-    const beganMs = performance.now();
     const [{ ref }] = hosts as [Host];
-    const upload = cold.begin(cold.newKey(ref, day, 1));
-    for (const { host, block } of blocks)
-      await upload.writer.addGroup(host.group, [{ block, layout: host.layout }]);
-    const written = await upload.finish(new Map());
-    await directory.put(ref.tenantId, day, written);
     const items = hosts.length * minutes;
-    const row = { storage: 'archive', bytesPerItem: written.bytes / items };
-    add({ ...row, case: 'new writes', opsPerSecond: (items * 1000) / (performance.now() - beganMs) });
-    const opsPerSecond = await this.run(async () => {
+    let bytes = 0;
+    const written = await this.metered(async () => {
+      const upload = cold.begin(cold.newKey(ref, day, 1));
+      for (const { host, block } of blocks)
+        await upload.writer.addGroup(host.group, [{ block, layout: host.layout }]);
+      const object = await upload.finish(new Map());
+      await directory.put(ref.tenantId, day, object);
+      bytes = object.bytes;
+      return items;
+    });
+    const row = { storage: 'archive', bytesPerItem: bytes / items };
+    add({ ...row, case: 'new writes', ...written });
+    const read = await this.run(async () => {
       const { sourceId, group, layout } = hosts[Math.floor(Math.random() * hosts.length)]!;
       const listed = (await directory.of(ref.tenantId, sourceId, day, day)).get(day)!;
       const range = rangeOf(Math.floor(Math.random() * minutes));
@@ -349,25 +365,39 @@ class Load {
       const found = await cold.readListed(listed, selection, () => false);
       if (found.length !== 1) throw new Error(`the archive has ${found.length} blocks of an item`);
     });
-    add({ ...row, case: 'random reads', opsPerSecond });
+    add({ ...row, case: 'random reads', ...read });
   }
 
   private anyItem(client: number): Item {
     return { host: this.hosts[client]!, minute: Math.floor(Math.random() * this.minutes) };
   }
 
-  /** Has every client do one operation after the other. @returns operations a second, of all clients */
-  private async run(op: (client: number, nth: number) => Promise<void>): Promise<number> {
-    const beganMs = performance.now();
-    let ops = 0;
-    const client = async (_: unknown, number: number) => {
-      for (let nth = 0; performance.now() - beganMs < this.forMs; nth++) {
-        await op(number, nth);
-        ops++;
-      }
+  /** Has every client do one operation after the other. */
+  private run(op: (client: number, nth: number) => Promise<void>) {
+    return this.metered(async () => {
+      const untilMs = performance.now() + this.forMs;
+      let ops = 0;
+      const client = async (_: unknown, number: number) => {
+        for (let nth = 0; performance.now() < untilMs; nth++) {
+          await op(number, nth);
+          ops++;
+        }
+      };
+      await Promise.all(this.hosts.map(client));
+      return ops;
+    });
+  }
+
+  /** @param work returns how many operations it did */
+  private async metered(work: () => Promise<number>) {
+    const [beganMs, cpu, storesMs] = [performance.now(), process.cpuUsage(), this.storesMs()];
+    const ops = await work();
+    const { user, system } = process.cpuUsage(cpu);
+    return {
+      opsPerSecond: (ops * 1000) / (performance.now() - beganMs),
+      clientUs: (user + system) / ops,
+      storeUs: ((this.storesMs() - storesMs) * 1000) / ops,
     };
-    await Promise.all(this.hosts.map(client));
-    return (ops * 1000) / (performance.now() - beganMs);
   }
 
   /** Each has a higher version than those before. */
