@@ -1,11 +1,12 @@
 import type { Context } from 'aws-lambda';
 import * as z from 'zod';
-import { firstDayToLookAt } from '../../shared/archive/look';
+import { firstDayToLookAt, partitionsToLookAt } from '../../shared/archive/look';
 import { type ArchiveCount, archivePartitions } from '../../shared/archive/partitions';
 import { rollUpPartitions } from '../../shared/archive/rollup';
 import { archiveDependencies } from '../../shared/compose/archive';
 import { FORMATS } from '../../shared/model/formats';
 import { allPartitions, rotated } from '../../shared/model/partitions';
+import type { PartitionRef } from '../../shared/model/placement';
 import { formatToWrite, settings } from '../../shared/platform/environment';
 import { parseEvent } from '../../shared/platform/event';
 import { log } from '../../shared/platform/log';
@@ -15,11 +16,8 @@ const { archiveAfter, purgeAfter, maxSampleAge, retention, manifestFormat, archi
 const { rollups, ...dependencies } = archiveDependencies();
 
 const isInParts = formatToWrite(FORMATS.manifest.writes, manifestFormat) !== 1;
-
-/** No day is begun with less time left. */
-const MARGIN_MS = 120_000;
-/** Time kept to finish the parts in hand, and to note them. */
-const STOP_MS = 60_000;
+/** No day is begun with less time left; then some is kept to finish the parts in hand, and to note them. */
+const [MARGIN_MS, STOP_MS] = [120_000, 60_000];
 
 const eventSchema = z.object({
   /** Archive the UTC days that end by then, ms; by default those that ended `archiveAfter` ago. */
@@ -36,28 +34,35 @@ async function archive(event: unknown, context: Context): Promise<ArchiveResult>
   const { before, purge } = parseEvent(eventSchema, event ?? {});
   const nowMs = Date.now();
   const left = () => context.getRemainingTimeInMillis();
-  const partitions = rotated(allPartitions(await dependencies.tenants.list()), Math.random());
+  const all = allPartitions(await dependencies.tenants.list());
+  // An operator's command looks at every day of all.
+  const isAll = before !== undefined;
+  const some = isAll ? all : partitionsToLookAt(all, await dependencies.recovery.registered(), nowMs);
+  const partitions = rotated(some, Math.random());
+  const fromDay = (ref: PartitionRef) =>
+    isAll ? undefined : firstDayToLookAt(ref, nowMs, archiveAfter + maxSampleAge);
+  const active = new Set<PartitionRef>();
   const hasTime = () => left() > MARGIN_MS;
   const { lagMs, ...result } = await archivePartitions(dependencies, partitions, {
     beforeMs: before ?? nowMs - archiveAfter,
-    // An operator's command looks at every day.
-    fromDay: (ref) =>
-      before === undefined ? firstDayToLookAt(ref, nowMs, archiveAfter + maxSampleAge) : undefined,
+    fromDay,
     archiveAfterMs: archiveAfter,
     retentionMs: retention,
     partBytes: isInParts ? archivePartBytes : Number.POSITIVE_INFINITY,
     purgeAgeMs: purge ? purgeAfter : undefined,
     hasTime,
     mustStop: () => left() < STOP_MS,
+    onActive: (ref) => active.add(ref),
     onExpired: ({ tenantId, partition }, day, removed) =>
       log.info('a partition-day is past the retention', { tenantId, partition, day, ...removed }),
     onFailure: ({ partition }, day, error) =>
       log.error('a partition-day stays open', { day, partition, error }),
   });
+  const isBehind = (ref: PartitionRef) => active.has(ref) || fromDay(ref) === undefined;
   const rolled =
     rollups === undefined
       ? { rolledUp: 0, left: 0 }
-      : await rollUpPartitions({ ...dependencies, rollups }, partitions, {
+      : await rollUpPartitions({ ...dependencies, rollups }, partitions.filter(isBehind), {
           hasTime,
           onFailure: ({ partition }, { name }, error) =>
             log.error('rollups of a month or year stay as they were', { span: name, partition, error }),

@@ -14,14 +14,29 @@ const TURNS = 24;
  * @param maxAgeMs age at which days are no longer opened by what is posted: `archiveAfter` and `maxSampleAge`
  * @returns undefined: every day
  */
-export function firstDayToLookAt(
-  { tenantId, partition }: PartitionRef,
-  nowMs: number,
-  maxAgeMs: number,
-): Day | undefined {
+export function firstDayToLookAt(ref: PartitionRef, nowMs: number, maxAgeMs: number): Day | undefined {
+  return hasTurn(ref, nowMs) ? undefined : dayOf(nowMs - maxAgeMs - RECENT_MS);
+}
+
+function hasTurn({ tenantId, partition }: PartitionRef, nowMs: number): boolean {
   const turn = (Buffer.from(tenantId, 'base64url')[0]! + partition) % TURNS;
-  if (turn === Math.floor((nowMs * TURNS) / DAY_MS) % TURNS) return undefined;
-  return dayOf(nowMs - maxAgeMs - RECENT_MS);
+  return turn === Math.floor((nowMs * TURNS) / DAY_MS) % TURNS;
+}
+
+/**
+ * The partitions that the archiver looks at this hour: those that ever were in memory, and once a day every other one, whose
+ * registration an earlier release may not have made.
+ *
+ * @param registered of any tenant, in any order
+ */
+export function partitionsToLookAt(
+  partitions: readonly PartitionRef[],
+  registered: readonly PartitionRef[],
+  nowMs: number,
+): PartitionRef[] {
+  const keyOf = ({ tenantId, partition }: PartitionRef) => `${tenantId}:${partition}`;
+  const known = new Set(registered.map(keyOf));
+  return partitions.filter((ref) => known.has(keyOf(ref)) || hasTurn(ref, nowMs));
 }
 
 /** Whether a day has waited so long that older ones may wait too: the archiver was off. */

@@ -44,6 +44,8 @@ export interface ArchiveTask {
   readonly hasTime: () => boolean;
   /** Asked within a partition-day: whether it must be left to the next invocation, which goes on with it. */
   readonly mustStop: () => boolean;
+  /** Told of partitions whose rollups may lack a day: one was archived or removed now, or archived within {@link ACTIVE_MS}. */
+  readonly onActive?: (ref: PartitionRef) => void;
   /** Told of every day that was removed after the retention. */
   readonly onExpired?: (ref: PartitionRef, day: Day, count: ExpiredCount) => void;
   /** Told of every failure; the other days go on. */
@@ -54,6 +56,8 @@ export interface ArchiveTask {
 const LANES = 4;
 /** Partitions whose manifest is read side by side. */
 const LOOKS = 16;
+/** Slices of so long take up a day's rollups again; later it is the turn of the whole partition, once a day. */
+const ACTIVE_MS = DAY_MS;
 const FIRST_DAY = '1970-01-01';
 const LAST_DAY = '9999-12-31';
 
@@ -104,13 +108,14 @@ async function archive(
   dependencies: ArchiveDependencies,
   ref: PartitionRef,
   entry: ManifestDay,
-  { hasTime, mustStop, partBytes, archiveAfterMs }: ArchiveTask,
+  { hasTime, mustStop, partBytes, archiveAfterMs, onActive }: ArchiveTask,
 ): Promise<Partial<ArchiveCount>> {
   const dueMs = dayStartMs(entry.day) + DAY_MS + archiveAfterMs;
   const late = { remaining: 1, lagMs: Math.max(0, dependencies.now() - dueMs) };
   if (!hasTime()) return isOpen(entry) ? late : {};
   const isArchived = await archiveDay(dependencies, ref, entry, { partBytes, mustStop });
   if (!isArchived) return late;
+  onActive?.(ref);
   return isOpen(entry) ? { archived: 1 } : {};
 }
 
@@ -118,10 +123,11 @@ async function expire(
   dependencies: ArchiveDependencies,
   ref: PartitionRef,
   entry: ManifestDay,
-  { hasTime, onExpired }: ArchiveTask,
+  { hasTime, onExpired, onActive }: ArchiveTask,
 ): Promise<Partial<ArchiveCount>> {
   if (!hasTime()) return {};
   const count = await expireDay(dependencies, ref, entry, hasTime);
+  onActive?.(ref);
   onExpired?.(ref, entry.day, count);
   return { expired: count.isDone ? 1 : 0, expiredObjects: count.objects };
 }
@@ -135,13 +141,15 @@ interface DayOfPartition {
 async function eachDay(
   { manifest, now }: ArchiveDependencies,
   partitions: readonly PartitionRef[],
-  { beforeMs, fromDay, archiveAfterMs, onFailure }: ArchiveTask,
+  { beforeMs, fromDay, archiveAfterMs, onActive, onFailure }: ArchiveTask,
   isToDo: (entry: ManifestDay) => boolean,
   work: (ref: PartitionRef, entry: ManifestDay) => Promise<Partial<ArchiveCount>>,
 ): Promise<ArchiveCount> {
   const found = await mapLimited(partitions, LOOKS, async (ref): Promise<DayOfPartition[]> => {
     const from = fromDay(ref);
     const recent = await manifest.days(ref, from ?? FIRST_DAY, LAST_DAY);
+    if (recent.some(({ archived }) => archived !== undefined && now() - archived.atMs < ACTIVE_MS))
+      onActive?.(ref);
     const isBehind = recent.some((entry) => isLongOverdue(entry, now(), archiveAfterMs));
     const days = from !== undefined && isBehind ? await manifest.days(ref, FIRST_DAY, LAST_DAY) : recent;
     return days

@@ -47,6 +47,8 @@ export interface RollupCount {
 const PART_BYTES = 64 * 1024 * 1024;
 /** A group with more series in a span is read as samples. */
 const MAX_SERIES = 4096;
+/** Partitions whose days and rollups are looked at side by side. */
+const LOOKS = 16;
 /** Groups aggregated side by side. */
 const PARALLEL = 8;
 const BATCH = 4 * PARALLEL;
@@ -58,13 +60,16 @@ export async function rollUpPartitions(
   { hasTime, onFailure }: RollupTask,
 ): Promise<RollupCount> {
   const count = { rolledUp: 0, left: 0 };
-  for (const ref of partitions) {
-    if (!hasTime()) break;
+  const planned = await mapLimited(partitions, LOOKS, async (ref) => {
+    if (!hasTime()) return { ref, plans: [] };
     const [days, states] = await Promise.all([
       dependencies.manifest.days(ref, '1970-01-01', '9999-12-31'),
       dependencies.rollups.states(ref),
     ]);
-    for (const plan of planSpans(days, states)) {
+    return { ref, plans: planSpans(days, states) };
+  });
+  for (const { ref, plans } of planned) {
+    for (const plan of plans) {
       let isDone = false;
       try {
         isDone = hasTime() && (await rewriteSpan(dependencies, ref, plan, hasTime));

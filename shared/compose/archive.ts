@@ -8,6 +8,7 @@ import { RollupDirectory } from '../cold/rollup-directory';
 import { FORMATS } from '../model/formats';
 import { formatToWrite, settings, variable } from '../platform/environment';
 import { ENV } from '../platform/names';
+import { RecoveryTable } from '../recovery/recovery-table';
 import { Tenants } from '../tenancy/tenants';
 import { WarmTier } from '../warm/warm-tier';
 import { objectStore } from './object-store';
@@ -17,6 +18,7 @@ import { metaTable, warmTable } from './tables';
 export function archiveDependencies(): ArchiveDependencies &
   Omit<RollupDependencies, 'rollups'> & {
     readonly tenants: Tenants;
+    readonly recovery: Pick<RecoveryTable, 'registered'>;
     /** Undefined: nothing is rolled up. */
     readonly rollups: RollupDirectory | undefined;
   } {
@@ -24,6 +26,7 @@ export function archiveDependencies(): ArchiveDependencies &
   const table = metaTable();
   return {
     tenants: new Tenants(table),
+    recovery: new RecoveryTable(table),
     warm: new WarmTier(warmTable(), warmTtl),
     cold: new ColdTier(
       objectStore(),

@@ -1,4 +1,4 @@
-import { firstDayToLookAt, isLongOverdue } from '../../../shared/archive/look';
+import { firstDayToLookAt, isLongOverdue, partitionsToLookAt } from '../../../shared/archive/look';
 import { tenantIdOf } from '../../../shared/model/placement';
 
 const HOUR = 3_600_000;
@@ -20,6 +20,16 @@ describe('the archiver’s hourly look', () => {
       firstDayToLookAt({ tenantId: tenantIdOf('t'), partition }, NOW, 3 * DAY),
     );
     expect(new Set(others)).toEqual(new Set([undefined, '2026-11-15']));
+  });
+
+  test('is at registered partitions, and once a day at every other one', () => {
+    const all = Array.from({ length: 8 }, (_, partition) => ({ tenantId: tenantIdOf('t'), partition }));
+    const registered = [all[3]!, { tenantId: tenantIdOf('deleted'), partition: 0 }];
+    const looks = Array.from({ length: 24 }, (_, hour) =>
+      partitionsToLookAt(all, registered, NOW + hour * HOUR),
+    );
+    for (const looked of looks) expect(looked).toContain(all[3]);
+    expect(looks.flat().filter(({ partition }) => partition !== 3)).toHaveLength(7);
   });
 
   test.each([
