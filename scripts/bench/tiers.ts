@@ -215,6 +215,7 @@ function framesInMemory(
         range: rangeOf(minute),
         windows: [start],
         picks: [{ layout: idBytes, columns }],
+        picksKey: host.layout.id,
       });
       const { picked } = frames.get(start)!;
       const positions = [{ layout: idBytes, positions: columns }];
