@@ -179,3 +179,15 @@ export class PromqlExpressions {
     return `${on ? 'on' : 'ignoring'} (${labels.join(', ')}) ${group}`;
   }
 }
+
+/** A text with a few characters added, removed or replaced. */
+export function mutated(text: string, random: () => number): string {
+  const characters = [...text];
+  const alphabet = '()[]{},"\'`=!~<>+-*/%^@:.#0159eExmsabyon \n\\_😀';
+  for (let i = 0; i < 1 + random() * 3; i++) {
+    const at = Math.floor(random() * characters.length);
+    const added = [...alphabet][Math.floor(random() * [...alphabet].length)]!;
+    characters.splice(at, random() < 0.6 ? 1 : 0, ...(random() < 0.6 ? [added] : []));
+  }
+  return characters.join('');
+}

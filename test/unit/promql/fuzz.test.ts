@@ -1,7 +1,7 @@
 import { PromqlError } from '../../../shared/promql/errors';
 import { instantQuery, type QueryOptions, type QueryResult, rangeQuery } from '../../../shared/promql/query';
 import { differenceFrom, PrometheusServer, type Theirs } from '../../support/prometheus-server';
-import { PromqlExpressions } from '../../support/promql-expressions';
+import { mutated, PromqlExpressions } from '../../support/promql-expressions';
 import { randomSamples } from '../../support/random-samples';
 
 /** Expressions, by FUZZ_PROMQL; each is evaluated as it is and with a few characters changed. */
@@ -17,17 +17,6 @@ function randomOf(seed: number): () => number {
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
-}
-
-function mutated(text: string, random: () => number): string {
-  const characters = [...text];
-  const alphabet = '()[]{},"\'`=!~<>+-*/%^@:.#0159eExmsabyon \n\\_😀';
-  for (let i = 0; i < 1 + random() * 3; i++) {
-    const at = Math.floor(random() * characters.length);
-    const added = [...alphabet][Math.floor(random() * [...alphabet].length)]!;
-    characters.splice(at, random() < 0.6 ? 1 : 0, ...(random() < 0.6 ? [added] : []));
-  }
-  return characters.join('');
 }
 
 test(`${EXPRESSIONS} expressions (FUZZ_SEED=${SEED}) are answered or refused with a typed error, in time`, async () => {

@@ -1,0 +1,206 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { snappyCompress } from 'hysnappy';
+import { mapLimited } from '../../shared/platform/concurrency';
+import { functionName } from '../../shared/platform/names';
+import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { mutated, PromqlExpressions } from '../support/promql-expressions';
+import { randomSamples } from '../support/random-samples';
+import { until } from '../support/until';
+import { encodeV1 } from '../unit/protocol/prometheus/messages';
+
+/** `npm run test:long` sends 200,000. */
+const QUERIES = Number(process.env.FUZZ_QUERIES ?? 400);
+const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
+/** Requests in flight. */
+const LANES = 2;
+/** A query may evaluate for 25 s; none of these needs nearly as long. */
+const MAX_MS = 20_000;
+/** A function of 1,769 MB. */
+const MAX_BYTES = 1_200_000_000;
+
+/** Mulberry32. */
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Expressions on which backtracking matchers or eager automata hang, or take much memory. */
+const HOSTILE_PATTERNS = [
+  '(a+)+$',
+  '(a|a)*b',
+  '(.*)*x',
+  '(x+x+)+y',
+  'a{1000}{1000}',
+  '((a{0,100}){0,100}){0,100}',
+  `${'(?:1?){50}'.repeat(20)}`,
+  '(?i)[\\s\\S]*'.repeat(100),
+  `${'('.repeat(500)}1${')'.repeat(500)}`,
+  Array.from({ length: 5_000 }, (_, i) => `host${i}`).join('|'),
+  `.*${'[0-9a-f]?'.repeat(300)}.*`,
+  '\\p{L}{900}',
+  '[^\\x{10ffff}]{1,1000}',
+  '(?P<a>1)(?P<a>2)',
+  '\\1',
+  '(?=1)',
+  '[z-a]',
+  '*',
+  '\\',
+];
+
+/** None of a range of years, whose index the stand-in for DynamoDB may take too long for. */
+const TIMES = ['1e400', 'NaN', '9223372036854775807', 'x', ''];
+
+describe(`${QUERIES} queries of PromQL over HTTP (FUZZ_SEED=${SEED})`, () => {
+  let stack: LocalStack;
+  const random = randomOf(SEED);
+  const startMs = Math.floor(Date.now() / 60_000) * 60_000 - 1_800_000;
+  const expressions = new PromqlExpressions(random, [startMs / 1000 + 600, startMs / 1000 + 1000]);
+  const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;
+
+  beforeAll(async () => {
+    stack = await startLocalStack({});
+    const series = randomSamples(random, startMs)
+      .all()
+      .map(({ labels, samples }) => ({
+        labels: labels.map(([name, value]) => [name, value] as [string, string]),
+        samples: samples.map(([timestamp, bits]) => ({
+          timestamp,
+          value: new Float64Array(BigUint64Array.of(bits).buffer)[0]!,
+        })),
+      }));
+    await fetch(new URL('/prometheus/api/v1/write', stack.url), {
+      method: 'POST',
+      headers: {
+        'x-api-key': stack.apiKey,
+        'content-type': 'application/x-protobuf',
+        'content-encoding': 'snappy',
+      },
+      body: snappyCompress(encodeV1(series)),
+    });
+    await until(
+      'all series can be read',
+      async () => {
+        const path = `/prometheus/api/v1/query?query=count({a=~".%2B"})&time=${startMs / 1000 + 1_700}`;
+        const response = await fetch(new URL(path, stack.url), { headers: { 'x-api-key': stack.apiKey } });
+        return ((await response.json()) as { data: { result: object[] } }).data.result.length;
+      },
+      (count) => count === 1,
+      60_000,
+    );
+  }, 180_000);
+
+  afterAll(async () => {
+    await stack?.stop();
+  }, 60_000);
+
+  const quoted = (text: string) => JSON.stringify(text);
+
+  function pattern(): string {
+    const hostile = pick(HOSTILE_PATTERNS);
+    return random() < 0.3 ? mutated(hostile, random) : hostile;
+  }
+
+  function expression(): string {
+    const kind = random();
+    if (kind < 0.1) return `x{a${pick(['=~', '!~'])}${quoted(pattern())}}`;
+    if (kind < 0.15)
+      return `label_replace(x, "b", ${quoted(pick(['$1', '$$', '$']))}, "a", ${quoted(pattern())})`;
+    const text = expressions.expression(5);
+    return kind < 0.55 ? mutated(text, random) : text;
+  }
+
+  function request(): {
+    readonly method: string;
+    readonly path: string;
+    readonly parameters: [string, string][];
+  } {
+    const time = () =>
+      random() < 0.05 ? pick(TIMES) : String(startMs / 1000 + Math.floor(random() * 1_800));
+    const method = pick(['GET', 'POST']);
+    const text = expression();
+    const more: [string, string][] =
+      random() < 0.1 ? [[pick(['timeout', 'limit']), pick(['1', '0', '5s', ...TIMES])]] : [];
+    const kind = random();
+    if (kind < 0.4)
+      return { method, path: 'query', parameters: [['query', text], ['time', time()], ...more] };
+    if (kind < 0.8) {
+      const step = random() < 0.05 ? pick(['1ms', '0', '1e9', ...TIMES]) : pick(['15', '47', '300']);
+      return {
+        method,
+        path: 'query_range',
+        parameters: [['query', text], ['start', time()], ['end', time()], ['step', step], ...more],
+      };
+    }
+    const match: [string, string] = ['match[]', text];
+    const span: [string, string][] = [['start', time()], ['end', time()], ...more];
+    if (kind < 0.86) return { method, path: 'series', parameters: [match, ...span] };
+    if (kind < 0.92) return { method, path: 'labels', parameters: [match, ...span] };
+    if (kind < 0.96)
+      return {
+        method: 'GET',
+        path: `label/${pick(['a', 'le', '__name__', '%20'])}/values`,
+        parameters: [match, ...span],
+      };
+    return { method, path: 'format_query', parameters: [['query', text]] };
+  }
+
+  /** The most memory that a process of the query function has had. */
+  function peakBytes(): number {
+    const { functions } = JSON.parse(readFileSync(join(stack.dataDir, 'pids.json'), 'utf8')) as {
+      functions: number[];
+    };
+    const peaks = functions.map((pid) => {
+      try {
+        const environment = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+        if (!environment.includes(`AWS_LAMBDA_FUNCTION_NAME=${functionName('local', 'query')}`)) return 0;
+        return Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) * 1024;
+      } catch {
+        // It has ended meanwhile.
+        return 0;
+      }
+    });
+    return Math.max(...peaks);
+  }
+
+  test('are answered or refused, none with a failure of the server, within limits of time and memory', async () => {
+    const requests = Array.from({ length: Math.min(QUERIES, 1_000) });
+    const statuses = new Map<number, number>();
+    let slowestMs = 0;
+    for (let done = 0; done < QUERIES; done += requests.length)
+      await mapLimited(requests, LANES, async () => {
+        const { method, path, parameters } = request();
+        const form = new URLSearchParams(parameters);
+        const url = new URL(`/prometheus/api/v1/${path}`, stack.url);
+        if (method === 'GET') url.search = form.toString();
+        const beganMs = performance.now();
+        const response = await fetch(url, {
+          method,
+          headers: { 'x-api-key': stack.apiKey },
+          ...(method === 'POST' && { body: form }),
+        });
+        const body = await response.text();
+        const tookMs = performance.now() - beganMs;
+        slowestMs = Math.max(slowestMs, tookMs);
+        statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1);
+        if (response.status >= 500 || tookMs > MAX_MS)
+          throw new Error(
+            `${method} ${path} ${JSON.stringify(parameters).slice(0, 2_000)}: ${response.status} after ${tookMs} ms: ${body.slice(0, 500)}`,
+          );
+        // What is too long for a URL is refused by the API itself.
+        if (response.status !== 414 && response.status !== 431) JSON.parse(body);
+      });
+    expect(statuses.get(200)).toBeGreaterThan(QUERIES / 5);
+    expect(peakBytes()).toBeGreaterThan(50_000_000);
+    expect(peakBytes()).toBeLessThan(MAX_BYTES);
+    if (process.env.FUZZ_QUERIES !== undefined)
+      process.stdout.write(
+        `${JSON.stringify([...statuses])}, slowest ${Math.round(slowestMs)} ms, ${Math.round(peakBytes() / 1e6)} MB at most\n`,
+      );
+  }, 3_600_000);
+});
