@@ -11,22 +11,35 @@ import {
   KinesisClient,
   ListShardsCommand,
 } from '@aws-sdk/client-kinesis';
+import { paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { Redis } from 'ioredis';
 import { DAY_MS } from '../../shared/model/duration';
 import { mapLimited } from '../../shared/platform/concurrency';
-import { type FunctionName, METRIC_DIMENSION, UNITS } from '../../shared/platform/names';
+import { BUCKET_PREFIX, type FunctionName, METRIC_DIMENSION, UNITS } from '../../shared/platform/names';
 import { IDLE_FUNCTIONS, type MeasuredUnits, type Units } from '../../shared/tenancy/measured-units';
 import { localAws } from '../local/provision';
 import { startStack } from '../local/stack';
+import { withSettings } from '../local/template';
 import { archive } from '../ops/archive';
 import { drain } from '../ops/drain';
 import { Functions } from '../ops/invoke';
 import { makeAgentData } from './agent-data';
 
+/** How a host posts its metrics. */
+const SHAPES = {
+  dense: 'Mackerel, 100 metrics of a host at once',
+  telegraf: 'line protocol, 12 measurements of 8 fields a host, as Telegraf posts them',
+} as const;
+type Shape = keyof typeof SHAPES;
+/** Fields of a measurement, and metrics of a host, in the shape `telegraf`. */
+const FIELDS = 8;
+const TELEGRAF_METRICS = 96;
+
 interface Options {
   readonly hosts: number;
+  readonly shape: Shape;
   readonly windows: string;
   readonly minutes: number;
   readonly batch: number;
@@ -34,6 +47,7 @@ interface Options {
 }
 
 const MINUTE_MS = 60_000;
+const MINUTES_OF_DAY = 1440;
 /** Minutes in which each host posts by itself; the other minutes are posted in batches. */
 const MINUTES_BY_HOST = 30;
 const PARTITIONS = 8;
@@ -48,11 +62,24 @@ export async function benchUnits(args: string[]): Promise<void> {
       'Requests, put units, function time, DynamoDB units, S3 requests and bytes of each tier for a UTC day of agent-shaped ' +
         'samples, through the local stack: real handlers over HTTP, a real Valkey, ministack as Kinesis, DynamoDB and S3.',
     )
-    .option('--hosts <n>', 'of 100 metrics each', Number, 20)
+    .option('--hosts <n>', 'of some 100 metrics each', Number, 20)
+    .addOption(
+      new Option(
+        '--shape <name>',
+        `how hosts post: ${Object.entries(SHAPES)
+          .map(([name, what]) => `${name} (${what})`)
+          .join(', ')}`,
+      )
+        .choices(Object.keys(SHAPES))
+        .default('dense'),
+    )
     .option('--windows <durations>', 'lengths of windows, a run each', '1h,4h')
     .option('--minutes <n>', 'of the day', Number, 1440)
     .option('--batch <n>', 'samples of a request', Number, 500)
-    .option('--json', 'one object on stdout, for scripts/ops/measured-units.json');
+    .option(
+      '--json',
+      'one object on stdout, for scripts/ops/measured-units.json, or measured-units-telegraf.json',
+    );
   command.parse(args, { from: 'user' });
   const options = command.opts<Options>();
   const progress = (line: string) => process.stderr.write(`${line}\n`);
@@ -80,7 +107,7 @@ class Run {
   private readonly log: MeterLog;
   private readonly redis: Redis;
   private readonly stream: StreamReader;
-  private readonly data = makeAgentData();
+  private readonly data: ReturnType<typeof makeAgentData>;
   private hostIds: string[] = [];
   private emptyBytes = 0;
   private posted = 0;
@@ -96,7 +123,7 @@ class Run {
         partitions: String(PARTITIONS),
         batchWindow: '1s',
         resolution: '60s',
-        maxSampleAge: '49h',
+        maxSampleAge: '97h',
         maxSamplesPerMinute: '1000000000',
       },
       report: progress,
@@ -112,6 +139,7 @@ class Run {
     private readonly functions: Functions,
     private readonly progress: (line: string) => void,
   ) {
+    this.data = makeAgentData().slice(0, options.shape === 'telegraf' ? TELEGRAF_METRICS : undefined);
     this.log = new MeterLog(join(stack.dataDir, 'functions.log'));
     this.redis = new Redis(stack.addresses.redisUrl);
     this.stream = new StreamReader(stack.addresses);
@@ -183,19 +211,27 @@ class Run {
   }
 
   /** @returns the number of requests; all samples can be read, and are metered, when it returns */
-  private async postMinutes(from: number, to: number, samplesPerRequest: number): Promise<number> {
+  private postMinutes(from: number, to: number, samplesPerRequest: number): Promise<number> {
+    return this.postTimes(
+      Array.from({ length: to - from }, (_, i) => from + i),
+      samplesPerRequest,
+    );
+  }
+
+  /** @param minutes of the day; those of days before are negative */
+  private async postTimes(minutes: readonly number[], samplesPerRequest: number): Promise<number> {
     const before = this.log.peek('post').invocations;
     const hostsPerRequest = Math.max(1, Math.round(samplesPerRequest / this.data.length));
     let requests = 0;
-    for (let minute = from; minute < to; minute++) {
+    for (const minute of minutes) {
       const bodies: string[] = [];
       for (let at = 0; at < this.hostIds.length; at += hostsPerRequest)
         bodies.push(this.bodyOf(this.hostIds.slice(at, at + hostsPerRequest), at, minute));
       // One after the other, so that no request waits for another.
-      await mapLimited(bodies, 1, (body) => this.request('POST', '/api/v0/tsdb', body));
+      await mapLimited(bodies, 1, (body) => this.request('POST', this.path, body));
       requests += bodies.length;
     }
-    this.posted += (to - from) * this.hostIds.length * this.data.length;
+    this.posted += minutes.length * this.hostIds.length * this.data.length;
     await this.until('all is in memory', () => this.stack.host.progress.samples >= this.posted);
     await this.until(
       'post has told its metrics',
@@ -204,19 +240,33 @@ class Run {
     return requests;
   }
 
+  private get path(): string {
+    return this.options.shape === 'telegraf' ? '/api/v2/write?precision=s' : '/api/v0/tsdb';
+  }
+
   private bodyOf(hostIds: readonly string[], firstHost: number, minute: number): string {
     const time = this.startMs / 1000 + minute * 60;
-    return JSON.stringify(
-      hostIds.flatMap((hostId, h) =>
-        this.data.map(({ labels, values }) => ({
-          hostId,
-          name: labels.__name__,
-          time,
-          // No two hosts are alike.
-          value: values[(minute + (firstHost + h) * 97) % values.length],
-        })),
-      ),
-    );
+    const samples = hostIds.map((hostId, h) => ({
+      hostId,
+      metrics: this.data.map(({ labels, values }) => ({
+        name: labels.__name__!,
+        // No two hosts are alike.
+        value: values[(minute + 3 * MINUTES_OF_DAY + (firstHost + h) * 97) % values.length],
+      })),
+    }));
+    if (this.options.shape === 'dense')
+      return JSON.stringify(
+        samples.flatMap(({ hostId, metrics }) => metrics.map((metric) => ({ hostId, time, ...metric }))),
+      );
+    return samples
+      .flatMap(({ hostId, metrics }) =>
+        Array.from({ length: metrics.length / FIELDS }, (_, measurement) => {
+          const own = metrics.slice(measurement * FIELDS, (measurement + 1) * FIELDS);
+          const fields = own.map(({ value }, field) => `f${field}=${value}`).join(',');
+          return `m${measurement},host=${hostId} ${fields} ${time}`;
+        }),
+      )
+      .join('\n');
   }
 
   /** Moves all samples through the tiers, and reads graphs of each. */
@@ -237,6 +287,7 @@ class Run {
     }
     const flusher = this.log.take('flusher');
     const warm = await this.readGraphs();
+    this.rollUp('off');
     this.log.take('archiver');
     await archive(this.functions, { before, purge: false }, this.progress);
     const archiver = this.log.take('archiver');
@@ -246,6 +297,7 @@ class Run {
     const bytes = await this.tierBytes();
     await archive(this.functions, { before, purge: true }, this.progress);
     const cold = await this.readGraphs();
+    const rollups = await this.rollUpDays(before);
     return {
       samples,
       hotBytes,
@@ -254,16 +306,59 @@ class Run {
       warmBytes: bytes.warm,
       archiver: { objects: archiver.units.ObjectPuts ?? 1, units: archiver.units },
       coldBytes: bytes.cold,
+      rollups,
       sweep: { layouts: this.hostIds.length, units: sweep.units },
       reads: { requests: READS, warm, cold },
     };
+  }
+
+  /** Deploys the archiver with rollups on or off. */
+  private rollUp(rollups: 'on' | 'off'): void {
+    this.stack.host.deploy(withSettings(this.stack.functions, { rollups }), ['archiver']);
+  }
+
+  /** Rolls the day up that is archived, then two days before it, of a sample an hour, beside it. */
+  private async rollUpDays(before: number): Promise<MeasuredUnits['windows'][string]['rollups']> {
+    const passes: Units[] = [];
+    for (let day = 0; day < 3; day++) {
+      if (day > 0) {
+        const hours = Array.from({ length: 24 }, (_, hour) => hour * 60 - day * MINUTES_OF_DAY);
+        await this.postTimes(hours, this.options.batch);
+        await drain(this.functions, this.progress);
+        await archive(this.functions, { before, purge: false }, this.progress);
+      }
+      this.rollUp('on');
+      this.log.take('archiver');
+      await archive(this.functions, { before, purge: false }, this.progress);
+      passes.push(this.log.take('archiver').units);
+      this.rollUp('off');
+    }
+    const [first, , third] = passes as [Units, Units, Units];
+    const perDay = Object.fromEntries(
+      UNITS.map((unit) => [unit, Math.max(0, ((third[unit] ?? 0) - (first[unit] ?? 0)) / 2)] as const),
+    );
+    return { first, perDay, bytes: (await this.bytesUnder(BUCKET_PREFIX.rollups)) / passes.length };
+  }
+
+  private async bytesUnder(Prefix: string): Promise<number> {
+    const { awsEndpoint, bucket: Bucket } = this.stack.addresses;
+    const client = new S3Client({ ...localAws(Number(new URL(awsEndpoint).port)), forcePathStyle: true });
+    let bytes = 0;
+    for await (const { Contents = [] } of paginateListObjectsV2({ client }, { Bucket, Prefix }))
+      for (const { Size = 0 } of Contents) bytes += Size;
+    client.destroy();
+    return bytes;
   }
 
   /** Reads a day of one series, repeatedly. */
   private async readGraphs(): Promise<Units> {
     const read = async (i: number) => {
       const host = this.hostIds[i % this.hostIds.length]!;
-      const name = this.data[(i * 7) % this.data.length]!.labels.__name__!;
+      const metric = (i * 7) % this.data.length;
+      const name =
+        this.options.shape === 'telegraf'
+          ? `m${Math.floor(metric / FIELDS)}_f${metric % FIELDS}`
+          : this.data[metric]!.labels.__name__!;
       const fromS = this.startMs / 1000;
       const query = `name=${name}&from=${fromS}&to=${fromS + DAY_MS / 1000 - 1}`;
       await this.request('GET', `/api/v0/hosts/${host}/metrics?${query}`);
@@ -296,7 +391,8 @@ class Run {
 
   private async request(method: string, path: string, body?: string): Promise<string> {
     const { url, apiKey } = this.stack.addresses;
-    const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' };
+    const type = path.startsWith('/api/v2') ? 'text/plain' : 'application/json';
+    const headers = { 'x-api-key': apiKey, 'content-type': type };
     const response = await fetch(`${url}${path}`, { method, headers, body });
     const text = await response.text();
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
@@ -305,7 +401,10 @@ class Run {
 
   private async until(what: string, isSo: () => boolean): Promise<void> {
     for (const deadline = Date.now() + WAIT_MS; !isSo(); await sleep(200))
-      if (Date.now() > deadline) throw new Error(`${what}: not within ${WAIT_MS / 1000} s`);
+      if (Date.now() > deadline)
+        throw new Error(
+          `${what}: not within ${WAIT_MS / 1000} s; ${this.stack.host.progress.samples} of ${this.posted} samples are`,
+        );
   }
 
   async stop(): Promise<void> {

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ENV } from '../../shared/platform/names';
+import type { RuntimeSettings } from '../../shared/platform/settings';
 import { Problem } from './problem';
 
 /**
@@ -26,6 +28,18 @@ export interface FunctionResource {
   readonly environment: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly memoryMb: number;
+}
+
+/** Functions with some settings changed, as another deployment has them. */
+export function withSettings(
+  functions: readonly FunctionResource[],
+  changed: Partial<RuntimeSettings>,
+): FunctionResource[] {
+  return functions.map((resource) => {
+    const { environment } = resource;
+    const settings = { ...JSON.parse(environment[ENV.settings]!), ...changed };
+    return { ...resource, environment: { ...environment, [ENV.settings]: JSON.stringify(settings) } };
+  });
 }
 
 export interface RouteResource {

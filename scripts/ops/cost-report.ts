@@ -8,6 +8,7 @@ import { type MeasuredUnits, measuredUnitsSchema } from '../../shared/tenancy/me
 import { OTHERS } from '../../shared/tenancy/prices';
 import { idleCost, type StageShape } from '../../shared/tenancy/stage-cost';
 import { OperatorError } from './invoke';
+import { type Shape, unitsFile } from './load-options';
 import { configOf, stageShape } from './stage-shape';
 import { table } from './table';
 
@@ -32,7 +33,17 @@ export interface CostReport {
   readonly others: typeof OTHERS;
   /** Bills with another setting, batched. */
   readonly alternatives: readonly Alternative[];
+  /** Bills of other loads: what would bring $6 a billion samples. */
+  readonly otherLoads: readonly OtherLoad[];
 }
+
+interface OtherLoad {
+  readonly load: string;
+  readonly dollarsPerBillion: number;
+}
+
+/** Larger requests save what is paid by the request; more series share what a stage costs anyhow. */
+const LARGER = { requests: 4, series: 10 };
 
 interface Alternative {
   /** `window=4h` */
@@ -62,8 +73,10 @@ export interface StageOptions {
   readonly stage: string;
   /** Settings as `npx cdk -c key=value` takes them. */
   readonly set: Readonly<Record<string, string>>;
-  /** A file of {@link MeasuredUnits}. */
-  readonly units: string;
+  /** How hosts post. @default dense */
+  readonly shape?: Shape;
+  /** A file of {@link MeasuredUnits}. @default the shape's */
+  readonly units?: string;
 }
 
 export interface LoadOptions extends StageOptions {
@@ -82,8 +95,8 @@ export interface LoadOptions extends StageOptions {
  *
  * @throws {OperatorError | InvalidSettingError | UnknownCostError}
  */
-export function idleReport({ stage, set, units }: StageOptions): IdleReport {
-  const measured = readUnits(units);
+export function idleReport({ stage, set, ...options }: StageOptions): IdleReport {
+  const measured = readUnits(options);
   const billOf = (chosen: StageOptions['set']) => idleCost(measured, stageShape(stage, chosen));
   const { size: configured } = configOf(stage, set);
   const lines = billOf(set);
@@ -103,7 +116,7 @@ export function idleReport({ stage, set, units }: StageOptions): IdleReport {
  * @throws {OperatorError | InvalidSettingError | UnknownCostError}
  */
 export function costReport(options: LoadOptions): CostReport {
-  const measured = readUnits(options.units);
+  const measured = readUnits(options);
   const configured = stageShape(options.stage, options.set);
   const load = loadOf(options, configured);
   const samples = samplesOfMonth(load);
@@ -113,6 +126,16 @@ export function costReport(options: LoadOptions): CostReport {
     const lines = forecast(measured, { ...load, samplesPerRequest }, shape);
     const dollars = totalOf(lines);
     return { samplesPerRequest, lines, dollars, dollarsPerBillion: (dollars / samples) * 1e9 };
+  };
+  const otherLoad = (text: string, requests: number, series: number): OtherLoad => {
+    const other = {
+      ...load,
+      series: load.series * series,
+      samplesPerRequest: options.batch * requests,
+    };
+    const best = isChosen ? configured : withBestNode(measured, other, configured);
+    const dollars = totalOf(forecast(measured, other, best));
+    return { load: text, dollarsPerBillion: (dollars / samplesOfMonth(other)) * 1e9 };
   };
   const alternative = (setting: string, shape: StageShape): Alternative => {
     const { dollars, dollarsPerBillion } = billOf(options.batch, shape);
@@ -132,6 +155,11 @@ export function costReport(options: LoadOptions): CostReport {
     batched: billOf(options.batch, shape),
     byHost: billOf(measured.load.metrics, shape),
     others: OTHERS,
+    otherLoads: [
+      otherLoad(`requests of ${LARGER.requests * options.batch} samples`, LARGER.requests, 1),
+      otherLoad(`${big(LARGER.series * options.series)} series`, 1, LARGER.series),
+      otherLoad('both', LARGER.requests, LARGER.series),
+    ],
     alternatives: [
       ...(isChosen ? [] : [alternative(`cacheNodeType=${cacheNodeType}`, configured)]),
       ...others
@@ -159,7 +187,8 @@ export function loadOf(options: LoadOptions, { settings }: StageShape): Load {
 }
 
 /** @throws {OperatorError} */
-export function readUnits(file: string): MeasuredUnits {
+export function readUnits(options: Pick<StageOptions, 'units' | 'shape'>): MeasuredUnits {
+  const file = unitsFile(options);
   let json: unknown;
   try {
     json = JSON.parse(readFileSync(file, 'utf8'));
@@ -172,7 +201,15 @@ export function readUnits(file: string): MeasuredUnits {
   throw new OperatorError(`--units ${file}: ${path.join('.') || 'the file'}: ${message}`);
 }
 
-export function costText({ stage, samples, batched, byHost, others, alternatives }: CostReport): string {
+export function costText({
+  stage,
+  samples,
+  batched,
+  byHost,
+  others,
+  alternatives,
+  otherLoads,
+}: CostReport): string {
   const billion = (dollars: number) => ((dollars / samples) * 1e9).toFixed(2);
   return [
     `${(samples / 1e9).toFixed(1)} billion samples a month, stage ${stage}; dollars a month (and per billion samples)`,
@@ -210,6 +247,12 @@ export function costText({ stage, samples, batched, byHost, others, alternatives
         dollarsPerBillion.toFixed(2),
         setting,
       ]),
+    ),
+    '',
+    'with another load: what would bring $6 a billion samples',
+    table(
+      ['per billion', 'load'],
+      otherLoads.map(({ load, dollarsPerBillion }) => [dollarsPerBillion.toFixed(2), load]),
     ),
     '',
     `elsewhere, per billion samples: ${others.map(({ name, dollarsPerBillion }) => `${name} $${dollarsPerBillion}`).join(', ')}`,

@@ -37,11 +37,31 @@ export function withLoad(command: Command): Command {
         .default({}, "the stage's settings"),
     )
     .addOption(
-      new Option('--units <file>', 'measured units: the output of `npm run bench -- units --json`').default(
-        join(__dirname, 'measured-units.json'),
-        'scripts/ops/measured-units.json',
-      ),
+      new Option(
+        '--shape <name>',
+        'how hosts post: dense, all metrics at once; or telegraf, line protocol with 12 measurements of 8 fields a host',
+      )
+        .choices(Object.keys(UNITS_FILES))
+        .default('dense'),
+    )
+    .option(
+      '--units <file>',
+      "measured units: the output of `npm run bench -- units --json` (default: the shape's in scripts/ops)",
     );
+}
+
+const UNITS_FILES = { dense: 'measured-units.json', telegraf: 'measured-units-telegraf.json' };
+export type Shape = keyof typeof UNITS_FILES;
+
+/** The file of measured units that an operator chose. */
+export function unitsFile({
+  units,
+  shape = 'dense',
+}: {
+  readonly units?: string;
+  readonly shape?: Shape;
+}): string {
+  return units ?? join(__dirname, UNITS_FILES[shape]);
 }
 
 /** @throws {OperatorError} for what an operator can mend */

@@ -18,7 +18,7 @@ export interface QuotasReport {
 
 /** @throws {OperatorError | InvalidSettingError | UnknownCostError} */
 export function quotasReport(options: LoadOptions & { readonly peak: number }): QuotasReport {
-  const measured = readUnits(options.units);
+  const measured = readUnits(options);
   const configured = stageShape(options.stage, options.set);
   const load = loadOf(options, configured);
   const shape =

@@ -6,13 +6,11 @@ import { type Labels, labelsKey } from '../../shared/model/labels';
 import { dayOf } from '../../shared/model/placement';
 import type { ReopenSlice } from '../../shared/operations/archive-commands';
 import { mapLimited } from '../../shared/platform/concurrency';
-import { ENV } from '../../shared/platform/names';
-import type { RuntimeSettings } from '../../shared/platform/settings';
 import type { RecoveryStatus } from '../../shared/recovery/replay';
 import { Faults, type KillPoint } from '../faults/faults';
 import { Random } from '../faults/random';
 import { startStack } from '../local/stack';
-import type { FunctionResource } from '../local/template';
+import { withSettings } from '../local/template';
 import { rewriteArchive } from '../ops/archive';
 import { verifyArchive } from '../ops/archive-verify';
 import { drain } from '../ops/drain';
@@ -352,18 +350,6 @@ function formatsOf(seed: number) {
         recordFormat: String(Math.min(...record.writes)),
         frameFormat: String(Math.min(...frame.writes)),
       };
-}
-
-/** The functions with some settings changed, as another release has them. */
-function withSettings(
-  functions: readonly FunctionResource[],
-  changed: Partial<RuntimeSettings>,
-): FunctionResource[] {
-  return functions.map((resource) => {
-    const { environment } = resource;
-    const settings = { ...JSON.parse(environment[ENV.settings]!), ...changed };
-    return { ...resource, environment: { ...environment, [ENV.settings]: JSON.stringify(settings) } };
-  });
 }
 
 /** Reads each span of a series once: nothing changes any more. */

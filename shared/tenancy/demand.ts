@@ -55,8 +55,24 @@ export interface Demand {
   readonly warmBytes: number;
   readonly warmMs: number;
   readonly coldBytes: number;
-  /** Archive objects: one a partition and day. */
+  /** The retention, and the time for which the bucket keeps what was removed. */
+  readonly coldMs: number;
+  /** Archive objects, and the requests that write them. */
   readonly objects: number;
+  readonly objectPuts: number;
+  readonly rollups: RollupDemand;
+}
+
+/** Rollups of a month's days, each made once. */
+export interface RollupDemand extends Work {
+  readonly seriesDays: number;
+  readonly writeUnits: number;
+  readonly readUnits: number;
+  readonly puts: number;
+  readonly gets: number;
+  /** Bytes of the hours and days that are kept, and of replaced objects that the bucket keeps for a while. */
+  readonly bytes: number;
+  readonly replacedBytes: number;
 }
 
 export const SECONDS_OF_MONTH = HOURS_OF_MONTH * 3600;
@@ -71,6 +87,15 @@ const FLUSH_TICK_MS = 60_000;
 const ITEM_OVERHEAD_BYTES = 330;
 /** DynamoDB deletes expired items within two days; one day on average. */
 const EXPIRY_DELAY_MS = DAY_MS;
+/** Days for which the bucket keeps a version of an object that was replaced or removed. */
+export const REPLACED_DAYS = 30;
+/** Bytes of an archive object, and of a request that writes a part of it. */
+const UPLOAD_BYTES = 8 * 1024 * 1024;
+/**
+ * Days that lie already in the objects to which a day's rollups are added: half a month in that of the hours, half a year in
+ * that of the days. Of 25 units of a series and day 24 are hours.
+ */
+export const DAYS_BEFORE = (24 * 15 + 182) / 25;
 
 /**
  * Scales what was measured to a load, once the archive is full.
@@ -98,6 +123,8 @@ export function demandOf(measured: MeasuredUnits, load: Load, { settings }: Stag
   const windows = (samples * tiers.flusher.windows) / tiers.samples;
   const kept = (ms: number) => (samples / (HOURS_OF_MONTH * 3_600_000)) * ms;
   const warmMs = settings.warmTtl + EXPIRY_DELAY_MS;
+  const coldMs = load.retentionMs + REPLACED_DAYS * DAY_MS;
+  const archivedBytes = (samples * tiers.coldBytes) / tiers.samples;
   const layouts = load.series / measured.load.metrics;
   // A sweep without layouts is among the scheduled invocations.
   const sweep = (unit: Unit) =>
@@ -126,8 +153,46 @@ export function demandOf(measured: MeasuredUnits, load: Load, { settings }: Stag
     warmBytes:
       (kept(warmMs) * (tiers.warmBytes + tiers.flusher.windows * ITEM_OVERHEAD_BYTES)) / tiers.samples,
     warmMs,
-    coldBytes: (kept(load.retentionMs) * tiers.coldBytes) / tiers.samples,
-    objects: DAYS_OF_MONTH * load.tenants * settings.partitions,
+    coldBytes: (kept(coldMs) * tiers.coldBytes) / tiers.samples,
+    coldMs,
+    objects:
+      DAYS_OF_MONTH *
+      load.tenants *
+      settings.partitions *
+      Math.max(
+        1,
+        Math.ceil(
+          archivedBytes / (DAYS_OF_MONTH * load.tenants * settings.partitions) / settings.archivePartBytes,
+        ),
+      ),
+    objectPuts: DAYS_OF_MONTH * load.tenants * settings.partitions * 3 + archivedBytes / UPLOAD_BYTES,
+    rollups: rollupsOf(measured, load, settings),
+  };
+}
+
+/** Rolling up goes by series and days, however many samples they have. */
+function rollupsOf(
+  measured: MeasuredUnits,
+  { series, retentionMs, tenants }: Load,
+  settings: Settings,
+): RollupDemand {
+  const { hosts, metrics } = measured.load;
+  const { first, perDay, bytes } = tiersOf(measured, settings.window).tiers.rollups;
+  const isOn = settings.rollups === 'on';
+  const seriesDays = isOn ? series * DAYS_OF_MONTH : 0;
+  const each = (unit: Unit) => ((first[unit] ?? 0) + DAYS_BEFORE * (perDay[unit] ?? 0)) / (hosts * metrics);
+  const bytesOfDay = bytes / (hosts * metrics);
+  return {
+    invocations: 0,
+    mbMs: seriesDays * each('FunctionMbMs'),
+    seriesDays,
+    writeUnits: seriesDays * each('WriteUnits'),
+    readUnits: seriesDays * each('ReadUnits'),
+    // A month's and a year's object a partition, each day.
+    puts: isOn ? 2 * DAYS_OF_MONTH * tenants * settings.partitions : 0,
+    gets: seriesDays * each('ObjectGets'),
+    bytes: isOn ? (series * bytesOfDay * retentionMs) / DAY_MS : 0,
+    replacedBytes: isOn ? series * bytesOfDay * DAYS_BEFORE * REPLACED_DAYS : 0,
   };
 }
 

@@ -1,6 +1,7 @@
+import { DAY_MS } from '../model/duration';
 import type { Unit } from '../platform/names';
 import { big, type CostLine, days, gb, gbSeconds, line, perSample } from './cost-line';
-import { demandOf, type Load, SECONDS_OF_MONTH, type Work } from './demand';
+import { demandOf, type Load, REPLACED_DAYS, type RollupDemand, SECONDS_OF_MONTH, type Work } from './demand';
 import type { MeasuredUnits } from './measured-units';
 import { GB, HOURS_OF_MONTH, PRICE } from './prices';
 import {
@@ -28,7 +29,7 @@ const READ_ANSWER_BYTES = 40_000;
 export function forecast(measured: MeasuredUnits, load: Load, shape: StageShape): CostLine[] {
   const { settings } = shape;
   const demand = demandOf(measured, load, shape);
-  const { samples, requests, post, ingester, sweep } = demand;
+  const { samples, requests, post, ingester, sweep, rollups } = demand;
   const traces =
     (shape.isTraced('post') ? tracesOf(post.invocations) : 0) +
     (shape.isTraced('ingester') ? tracesOf(ingester.invocations) : 0);
@@ -63,7 +64,7 @@ export function forecast(measured: MeasuredUnits, load: Load, shape: StageShape)
     functionTime('archiver', demand.archiver),
     line(
       'warm writes',
-      `${big(demand.writeUnits)} write units at $0.625 a million: ${big(demand.windows)} group-windows of ${demand.windowText}, ${Math.round(demand.bytesPerWindow)} bytes each`,
+      `${big(demand.writeUnits)} write units at $0.625 a million: ${big(demand.windows)} group-windows of ${demand.windowText}, ${Math.round(demand.bytesPerWindow)} bytes each; layouts, the archive's directory and its manifest`,
       demand.writeUnits * PRICE.warmWriteUnit,
     ),
     line(
@@ -78,13 +79,19 @@ export function forecast(measured: MeasuredUnits, load: Load, shape: StageShape)
     ),
     line(
       'archive storage',
-      `${gb(demand.coldBytes)} (${perSample(demand.coldBytes / kept(load.retentionMs))} bytes a sample for ${days(load.retentionMs)}) at $0.023 a GB`,
+      `${gb(demand.coldBytes)} (${perSample(demand.coldBytes / kept(demand.coldMs))} bytes a sample for ${days(load.retentionMs)} and, removed, ${REPLACED_DAYS} more; Parquet with versions and indexes) at $0.023 a GB`,
       (demand.coldBytes / GB) * PRICE.coldGbMonth,
     ),
     line(
       'archive requests',
-      `${big(demand.objects)} objects, one a partition and day: a PUT at $5 and two GETs at $0.40 a million`,
-      demand.objects * (PRICE.objectPut + 2 * PRICE.objectGet),
+      `${big(demand.objects)} objects, at least one a partition and day: ${big(demand.objectPuts)} PUTs of 8 MB at most at $5 and as many GETs at $0.40 a million`,
+      demand.objectPuts * (PRICE.objectPut + PRICE.objectGet),
+    ),
+    rollupsLine(demand.rollups),
+    line(
+      'rollup storage',
+      `${gb(rollups.bytes)} (${perSample(rollups.bytes / (load.series * (load.retentionMs / DAY_MS)))} bytes of hours and of the day a series and day for ${days(load.retentionMs)}) and ${gb(rollups.replacedBytes)} of objects that were replaced in ${REPLACED_DAYS} days, at $0.023 a GB`,
+      ((rollups.bytes + rollups.replacedBytes) / GB) * PRICE.coldGbMonth,
     ),
     line(
       'sweep',
@@ -127,6 +134,20 @@ export function forecast(measured: MeasuredUnits, load: Load, shape: StageShape)
         ),
     ...upkeep(measured, shape),
   ];
+}
+
+function rollupsLine({ seriesDays, mbMs, writeUnits, readUnits, puts, gets }: RollupDemand): CostLine {
+  return line(
+    'rollups',
+    seriesDays === 0
+      ? 'none: rollups=off'
+      : `${big(seriesDays)} days of a series rolled up beside those that their month and year have already: ${big(gbSeconds(mbMs))} GB-s, ${big(writeUnits)} write and ${big(readUnits)} read units of their directory, ${big(puts)} PUTs, ${big(gets)} GETs`,
+    gbSeconds(mbMs) * PRICE.functionGbSecond +
+      writeUnits * PRICE.warmWriteUnit +
+      readUnits * PRICE.warmReadUnit +
+      puts * PRICE.objectPut +
+      gets * PRICE.objectGet,
+  );
 }
 
 function readsLine({ reads }: MeasuredUnits, count: number): CostLine {

@@ -49,6 +49,15 @@ export const measuredUnitsSchema = z.object({
       warmBytes: amount,
       archiver: z.object({ objects: count, units }),
       coldBytes: amount,
+      /** Rolling a UTC day of all series up. */
+      rollups: z.object({
+        /** When its month and year have no other day. */
+        first: units,
+        /** What each day that they have already adds, since it is copied. */
+        perDay: units,
+        /** Bytes of a day's hours and of the day. */
+        bytes: amount,
+      }),
       /** One hourly sweep of the operator function, which counts the series of all layouts. */
       sweep: z.object({ layouts: count, units }),
     }),

@@ -46,6 +46,11 @@ const measured: MeasuredUnits = {
       warmBytes: 1_170_000,
       archiver: { objects: 10, units: { FunctionMbMs: 2_048_000, ReadUnits: 1000, ObjectPuts: 10 } },
       coldBytes: 1_000_000,
+      rollups: {
+        first: { FunctionMbMs: 1_024_000, WriteUnits: 10, ReadUnits: 20 },
+        perDay: { FunctionMbMs: 102_400, ObjectGets: 10 },
+        bytes: 300_000,
+      },
       sweep: { layouts: 10, units: { ReadUnits: 4, FunctionMbMs: 10_240 } },
     },
   },
@@ -104,7 +109,13 @@ describe('the cost of a load', () => {
     ['5,256 M read units at $0.125', lines['warm reads'], 657],
     // 86.4 G samples a day for 35 d, 1.5 bytes each: 4,536 GB.
     ['4,536 GB warm at $0.45', lines['warm storage'], 2041.2],
-    ['8,640 GB archived at $0.023', lines['archive storage'], 198.72],
+    ['8,640 GB archived, and 30 days of removed ones, at $0.023', lines['archive storage'], 258.34],
+    // 2,628 GB in parts of 8 MiB: 313,282 PUTs and GETs, and 730 more.
+    ['requests of the archive', lines['archive requests'], 1.7],
+    // 1,825 M days of a series: 1.825 M of the measured ones, beside 21.68 days each.
+    ['5,781,600 GB-s, 18.25 M write, 36.5 M read units and 395.66 M GETs of rollups', lines.rollups, 251.32],
+    // 300 bytes for 100 days, and 30 replaced objects of 21.68 days: 13,507 GB.
+    ['rollups that are kept and replaced', lines['rollup storage'], 310.67],
     // 60 M series, 61 minutes, 10 bytes: 36.6 GB; 2.3925 GB a shard: 16 shards of two nodes.
     ['32 nodes for 730 h at $0.1264', lines['cache nodes'], 2952.7],
     // 600,000 layouts, 730 times: 175.2 M read units and 438,000 GB-s.
