@@ -5,6 +5,7 @@ import { ENV } from '../../shared/platform/names';
 import { ownMetric } from '../monitoring/metrics';
 import type { Graph, Monitored } from '../monitoring/monitored';
 import { ITEM_ACTIONS } from '../stores/tables';
+import { POST_NODE_OPTIONS } from './node-options';
 import { API_TIMEOUT, addFunction, type FunctionProps } from './pipeline-function';
 
 /** Acknowledges samples: a 2xx means that they are in the stream. */
@@ -26,6 +27,7 @@ export class Post extends Construct implements Monitored {
       environment: {
         [ENV.stream]: stream.stream.streamName,
         [ENV.metaTable]: tables.meta.tableName,
+        NODE_OPTIONS: POST_NODE_OPTIONS,
       },
     });
     stream.grantPut(this.function);

@@ -143,7 +143,7 @@ export class FunctionPool {
         ...environmentOf(this.resource, wiring.addresses),
         AWS_LAMBDA_FUNCTION_NAME: name,
         AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(memoryMb),
-        NODE_OPTIONS: `--max-old-space-size=${memoryMb}`,
+        NODE_OPTIONS: `--max-old-space-size=${memoryMb} ${environment.NODE_OPTIONS ?? ''}`,
         ...(wiring.clockSkewMs === 0 ? {} : { LOCAL_CLOCK_SKEW_MS: String(wiring.clockSkewMs) }),
       },
       execArgv: [],

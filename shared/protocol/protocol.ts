@@ -25,7 +25,7 @@ export const MAX_SERIES_BYTES = 4_096;
 /** Labels of a series that comes with all of them. */
 export const MAX_LABELS = 256;
 /**
- * What one request may have, so that post handles any body in 300 MB above rest: samples, sources, bytes of series' names
+ * What one request may have, so that post handles any body in 256 MB above rest: samples, sources, bytes of series' names
  * and labels, and rows whose series differ, for each of which post may make a layout.
  */
 export const MAX_SAMPLES = 262_144;

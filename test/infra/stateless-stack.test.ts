@@ -97,7 +97,7 @@ describe('functions', () => {
   });
 
   test.each<[FunctionName, string[]]>([
-    ['post', ['STREAM_NAME', 'META_TABLE']],
+    ['post', ['STREAM_NAME', 'META_TABLE', 'NODE_OPTIONS']],
     ['ingester', ['META_TABLE', 'BUCKET', 'REDIS_URL']],
     ['flusher', ['WARM_TABLE', 'META_TABLE', 'REDIS_URL']],
     ['archiver', ['WARM_TABLE', 'META_TABLE', 'BUCKET']],
