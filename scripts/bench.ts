@@ -5,6 +5,7 @@ import { benchArchiveDay } from './bench/archive-day';
 import { benchCaches } from './bench/caches';
 import { benchCodec } from './bench/codec';
 import { benchColdStart } from './bench/cold-start';
+import { benchElastic } from './bench/elastic';
 import { benchFlush } from './bench/flush';
 import { benchHistory } from './bench/history';
 import { benchHttp } from './bench/http';
@@ -53,6 +54,11 @@ const benchmarks: readonly Benchmark[] = [
   },
   { name: 'ingest', summary: 'samples a second into memory, beside the way of the paper', run: benchIngest },
   { name: 'caches', summary: 'what a full cache of layouts costs, as pairs grow', run: benchCaches },
+  {
+    name: 'elastic',
+    summary: 'join time of new cache nodes under load, drained first or not',
+    run: benchElastic,
+  },
   { name: 'flush', summary: 'samples a second from memory to DynamoDB, beside ingest', run: benchFlush },
   { name: 'query', summary: 'reads from each tier, at rest and beside ingest', run: benchQuery },
   { name: 'history', summary: 'reads of an hour to 460 days, of a series and of a host', run: benchHistory },

@@ -300,6 +300,8 @@ function launch(dir: string, port: number, busPort: number): ChildProcess {
       ...['--port', String(port), '--bind', '127.0.0.1', '--dir', home, '--save', '', '--appendonly', 'no'],
       ...['--maxmemory-policy', 'noeviction', '--cluster-enabled', 'yes', '--cluster-port', String(busPort)],
       ...['--cluster-node-timeout', String(NODE_TIMEOUT_MS), '--cluster-require-full-coverage', 'no'],
+      // A primary that was emptied stays one, to be given slots again or to leave.
+      ...['--cluster-allow-replica-migration', 'no'],
       // A replica that was paused may still take over, and replication begins at once.
       ...['--cluster-replica-validity-factor', '0', '--repl-diskless-sync-delay', '0'],
     ],

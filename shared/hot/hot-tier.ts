@@ -520,17 +520,15 @@ export class HotTier {
   async topology(): Promise<Topology> {
     const primaries = await this.primaries();
     if (!('nodes' in this.redis)) {
-      const [replication] = await Promise.allSettled([this.redis.info('replication')]);
-      return primariesOf([
-        { replication: replication.status === 'fulfilled' ? replication.value : '', nodes: '' },
-      ]);
+      const info = await this.redis.info('replication', 'server').catch(() => '');
+      return primariesOf([{ info, nodes: '' }]);
     }
     const ask = async (node: Redis): Promise<PrimaryAnswer> => {
-      const [replication, nodes] = await Promise.all([
-        node.info('replication'),
+      const [info, nodes] = await Promise.all([
+        node.info('replication', 'server'),
         node.cluster('NODES') as Promise<string>,
-      ]).catch(() => ['', '']);
-      return { replication, nodes };
+      ]).catch(() => ['', ''] as const);
+      return { info, nodes };
     };
     const answers = await mapLimited(primaries, SURVEYS_AT_ONCE, ask);
     const { unasked } = primariesOf(answers);

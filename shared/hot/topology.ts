@@ -2,8 +2,8 @@ import { NO_NODE } from './mark-script';
 
 /** What a node says of itself and the cluster. */
 export interface PrimaryAnswer {
-  /** Its `INFO replication`; '' when it did not answer. */
-  readonly replication: string;
+  /** Its `INFO`: the sections `replication` and `server`; '' when it did not answer. */
+  readonly info: string;
   /** Its `CLUSTER NODES`; '' without a cluster. */
   readonly nodes: string;
 }
@@ -12,6 +12,8 @@ export interface PrimaryAnswer {
 export interface PrimaryState {
   /** Replication id: a restart or a promotion makes a new one. */
   readonly id: string;
+  /** Id of its process. The replication id of a primary without replicas changes when its first one attaches, this one does not. */
+  readonly run: string;
   /** Replication id of the primary that it took over from; undefined if it never was a replica. */
   readonly previous: string | undefined;
   /** Slot ranges that it serves, between spaces; '' for none, 'all' without a cluster. */
@@ -61,8 +63,8 @@ export function primariesOf(
   const answered = new Set<string>();
   const given = new Set<string>();
   const others = new Map<string, NodeAddress>();
-  for (const { replication, nodes } of answers) {
-    const id = field(replication, 'master_replid');
+  for (const { info, nodes } of answers) {
+    const id = field(info, 'master_replid');
     if (id === undefined) {
       texts.push('undefined');
       continue;
@@ -74,13 +76,14 @@ export function primariesOf(
       if (flags.includes('fail') || flags.includes('noaddr')) given.add(node);
       else if (flags.includes('master') && !flags.includes('handshake')) others.set(node, address);
     }
-    if (field(replication, 'role') !== 'master') continue;
+    if (field(info, 'role') !== 'master') continue;
     const open = own?.slots.filter((range) => range.startsWith('[')) ?? [];
     for (const range of open) openSlots.add(Number(range.slice(1).split('-')[0]));
     const slots = own === undefined ? 'all' : own.slots.filter((range) => !range.startsWith('[')).join(' ');
-    const previous = field(replication, 'master_replid2');
+    const previous = field(info, 'master_replid2');
     primaries.push({
       id,
+      run: field(info, 'run_id') ?? id,
       previous: previous === NO_NODE ? undefined : previous,
       slots,
       isOpen: open.length > 0,
@@ -113,6 +116,6 @@ function lineOf(line: string): NodeLine {
   };
 }
 
-function field(replication: string, name: string): string | undefined {
-  return new RegExp(`^${name}:(\\w+)`, 'm').exec(replication)?.[1];
+function field(info: string, name: string): string | undefined {
+  return new RegExp(`^${name}:(\\w+)`, 'm').exec(info)?.[1];
 }

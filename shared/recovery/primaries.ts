@@ -9,14 +9,16 @@ export interface PrimariesLook {
 
 /** A primary as the era remembers it. */
 export interface EraPrimary {
+  /** Id of its process. */
+  readonly run: string;
   readonly slots: string;
   /** Whether it ever served a slot. */
   readonly hasServed: boolean;
 }
 
 /**
- * A span of time in which no primary took a part of a moving partition with it. A partition that a primary of the era marked in
- * the era, and that another primary of the era holds now, has moved and is whole (DESIGN.md, "Loss and replay").
+ * A span of time in which no primary went. A partition that a primary of the era marked in the era, or a flusher found to be
+ * whole in it, and that another primary of the era holds now, has moved and is whole (DESIGN.md, "Loss and replay").
  */
 export interface Era {
   /** Each is one more than the last. Marks bear it. */
@@ -55,8 +57,10 @@ const MAX_LEFT = 1_000;
  * Decides what a look at the primaries means.
  *
  * A primary that is not seen any more went, unless a planned move had emptied it: it had served slots, and served none when it
- * was last seen; or it was seen a moment ago, and primaries of the era have its slots. One that is seen for the first time joined, if it holds nothing and never was a replica; any other may
- * have taken the place of one that nobody saw. If slots may have been moving while a primary went, an era ends.
+ * was last seen; or it was seen a moment ago, and primaries of the era have its slots; or its process has another id now, and
+ * was no replica in between. One that is seen for the first time joined, if it holds nothing and never was a replica; any other may
+ * have taken the place of one that nobody saw. Either ends the era: a replica that lagged may bear marks of before a move. If
+ * slots may have been moving meanwhile, no mark tells what was lost.
  *
  * @param era undefined before the first look
  * @param scalingMs the time now, ms, while a command that moves slots is at work; else undefined
@@ -69,27 +73,37 @@ export function nextEra(era: Era | undefined, look: PrimariesLook, scalingMs: nu
       isLoss: false,
     };
   const known = Object.entries(era.primaries);
-  const strangers = look.primaries.filter(
-    ({ id, slots, previous, isOpen }) =>
-      !(id in era.primaries) && (slots !== '' || previous !== undefined || isOpen),
+  const runs = new Map(known.map(([id, { run }]) => [run, id]));
+  // An id that came while the process went on, with no replica's past.
+  const renamed = look.primaries.filter(
+    ({ id, run, previous }) => !(id in era.primaries) && previous === undefined && runs.has(run),
   );
-  const members = look.primaries.filter(({ id }) => id in era.primaries);
+  const oldIds = new Set(renamed.map(({ run }) => runs.get(run)));
+  const isMember = (primary: PrimaryState) => primary.id in era.primaries || renamed.includes(primary);
+  const strangers = look.primaries.filter(
+    (primary) =>
+      !isMember(primary) && (primary.slots !== '' || primary.previous !== undefined || primary.isOpen),
+  );
+  const members = look.primaries.filter(isMember);
   const isClean =
     strangers.length === 0 && scalingMs !== undefined && scalingMs - era.lookedMs < CLEAN_LEAVE_MS;
   const gone = known.filter(
     ([id, { slots, hasServed }]) =>
-      !seen.has(id) && !(hasServed && (slots === '' || (isClean && areServed(slots, members)))),
+      !seen.has(id) &&
+      !oldIds.has(id) &&
+      !(hasServed && (slots === '' || (isClean && areServed(slots, members)))),
   );
   const slotsChanged = known.some(([id, { slots }]) => seen.has(id) && seen.get(id)!.slots !== slots);
   const mayHaveMoved = scalingMs !== undefined || era.isMoving || look.isMoving || slotsChanged;
-  if ((gone.length > 0 || strangers.length > 0) && mayHaveMoved) {
+  const isEvent = gone.length > 0 || strangers.length > 0;
+  if (isEvent && mayHaveMoved) {
     const next = { number: era.number + 1, primaries: remembered({}, look), isMoving: look.isMoving };
     return { era: { ...next, lookedMs: scalingMs ?? 0 }, isLoss: true };
   }
   const staying = Object.fromEntries(known.filter((entry) => !gone.includes(entry)));
   const isNoted = scalingMs !== undefined && Math.abs(scalingMs - era.lookedMs) < NOTED_MS;
   const next = {
-    ...era,
+    number: isEvent ? era.number + 1 : era.number,
     primaries: remembered(staying, look),
     isMoving: look.isMoving,
     lookedMs: isNoted ? era.lookedMs : (scalingMs ?? 0),
@@ -118,11 +132,11 @@ function remembered(
 ): Record<string, EraPrimary> {
   const left = Object.entries(staying).filter(([id]) => !primaries.some((primary) => primary.id === id));
   return Object.fromEntries([
-    ...left.slice(-MAX_LEFT).map(([id, { hasServed }]) => [id, { slots: '', hasServed }] as const),
-    ...primaries.map(({ id, slots, isOpen }) => {
+    ...left.slice(-MAX_LEFT).map(([id, { run }]) => [id, { run, slots: '', hasServed: true }] as const),
+    ...primaries.map(({ id, run, slots, isOpen }) => {
       const hasServed = slots !== '' || staying[id]?.hasServed === true;
       // What is on its way to or from a primary is not all gone from it.
-      return [id, { slots: slots === '' && isOpen ? OPEN : slots, hasServed }] as const;
+      return [id, { run, slots: slots === '' && isOpen ? OPEN : slots, hasServed }] as const;
     }),
   ]);
 }
@@ -149,6 +163,7 @@ const OPEN = 'open';
 function isSame(a: Era, b: Era): boolean {
   const [before, after] = [Object.entries(a.primaries), Object.entries(b.primaries)];
   return (
+    a.number === b.number &&
     a.isMoving === b.isMoving &&
     a.lookedMs === b.lookedMs &&
     before.length === after.length &&

@@ -1,3 +1,6 @@
+import { rmSync } from 'node:fs';
+import { Redis } from 'ioredis';
+import { freePort, startHotServer } from '../../scripts/local/servers';
 import { tenantIdOf } from '../../shared/model/placement';
 import {
   advance,
@@ -10,7 +13,9 @@ import type { Shard } from '../../shared/recovery/replay-plan';
 import { ReplayReader } from '../../shared/recovery/replay-reader';
 import type { DeliveredRecord } from '../../shared/stream/delivered';
 import { encodeHeartbeat } from '../../shared/stream/heartbeat';
+import { temporaryDir } from '../support/temporary-dir';
 import { startTiers, type Tiers } from '../support/tiers';
+import { until } from '../support/until';
 
 /** A call of a step failed. */
 class CutOff extends Error {}
@@ -222,4 +227,35 @@ describe('recovery', () => {
     await tiers.recovery.closeLoss((await tiers.recovery.loss())!);
     expect(await tiers.losses.missingSince(known, await tiers.hot.inspect(known))).toBeUndefined();
   });
+
+  test('a primary has another id when its first replica attaches, and has lost nothing', async () => {
+    const ref = { tenantId: tenantIdOf('recovery'), partition: 3 };
+    const before = (await tiers.losses.observe()).topology.text;
+    await tiers.losses.resolve(ref);
+    const dir = temporaryDir();
+    const server = await startHotServer(
+      dir,
+      await freePort(),
+      () => {},
+      () => {},
+    );
+    const replica = new Redis(server.port);
+    try {
+      await replica.replicaof('127.0.0.1', tiers.redis.options.port!);
+      await until(
+        'another id',
+        () => tiers.hot.topology(),
+        ({ text }) => text !== before,
+      );
+      const state = await tiers.hot.inspect(ref);
+      expect(state.isWhole).toBe(false);
+      expect(await tiers.losses.missingSince(ref, state)).toBeUndefined();
+      expect(await tiers.losses.resolve(ref)).toBeUndefined();
+      expect((await tiers.hot.inspect(ref)).isWhole).toBe(true);
+    } finally {
+      replica.disconnect();
+      await server.stop();
+      rmSync(dir, { recursive: true, force: true });
+    }
+  }, 30_000);
 });

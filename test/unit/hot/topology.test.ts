@@ -3,9 +3,9 @@ import { primariesOf } from '../../../shared/hot/topology';
 const NONE = '0'.repeat(40);
 const idOf = (letter: string) => letter.repeat(40);
 
-/** `INFO replication` */
+/** `INFO replication server` */
 const replication = (id: string, role = 'master', previous = NONE) =>
-  `# Replication\r\nrole:${role}\r\nmaster_replid:${id}\r\nmaster_replid2:${previous}\r\n`;
+  `# Replication\r\nrole:${role}\r\nmaster_replid:${id}\r\nmaster_replid2:${previous}\r\n\r\n# Server\r\nrun_id:r${id}\r\n`;
 
 /** `CLUSTER NODES`, as the node `own` answers. */
 const nodes = (own: string, ...lines: readonly string[]) =>
@@ -21,16 +21,16 @@ const failed = 'n9 10.0.0.9:6379@16379 master,fail - 0 0 9 disconnected';
 
 describe('primariesOf', () => {
   const answer = (node: string, id: string, ...all: readonly string[]) => ({
-    replication: replication(idOf(id)),
+    info: replication(idOf(id)),
     nodes: nodes(node, ...all),
   });
 
   test('a server without a cluster serves all', () => {
-    expect(primariesOf([{ replication: replication(idOf('a')), nodes: '' }])).toEqual({
+    expect(primariesOf([{ info: replication(idOf('a')), nodes: '' }])).toEqual({
       text: idOf('a'),
       isMoving: false,
       openSlots: new Set(),
-      primaries: [{ id: idOf('a'), previous: undefined, slots: 'all', isOpen: false }],
+      primaries: [{ id: idOf('a'), run: `r${idOf('a')}`, previous: undefined, slots: 'all', isOpen: false }],
       unasked: [],
     });
   });
@@ -45,7 +45,7 @@ describe('primariesOf', () => {
       primaries: undefined,
       unasked: [{ host: 'three.cache', port: 6379 }],
     });
-    const third = { replication: replication(idOf('c'), 'master', idOf('x')), nodes: nodes('n3', ...all) };
+    const third = { info: replication(idOf('c'), 'master', idOf('x')), nodes: nodes('n3', ...all) };
     expect(primariesOf([...known, third])).toMatchObject({
       primaries: [
         { id: idOf('a'), slots: '0-99', isOpen: true },
@@ -57,7 +57,7 @@ describe('primariesOf', () => {
   });
 
   test('a primary that does not answer, and that the cluster has not given up, leaves the others unknown', () => {
-    const silent = { replication: '', nodes: '' };
+    const silent = { info: '', nodes: '' };
     expect(primariesOf([answer('n1', 'a', ...lines), silent])).toMatchObject({
       primaries: undefined,
       unasked: [{ host: '10.0.0.2', port: 6379 }],
@@ -70,7 +70,7 @@ describe('primariesOf', () => {
   });
 
   test('a node that has become a replica is no primary', () => {
-    const demoted = { replication: replication(idOf('a'), 'slave'), nodes: nodes('n2', ...lines) };
+    const demoted = { info: replication(idOf('a'), 'slave'), nodes: nodes('n2', ...lines) };
     expect(primariesOf([answer('n1', 'a', ...lines), demoted]).primaries).toHaveLength(1);
   });
 });

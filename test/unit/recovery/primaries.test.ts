@@ -3,6 +3,7 @@ import { type Era, hasMoved, nextEra } from '../../../shared/recovery/primaries'
 
 const primary = (id: string, slots: string, more: Partial<Primary> = {}): Primary => ({
   id,
+  run: `run of ${id}`,
   previous: undefined,
   slots,
   isOpen: false,
@@ -33,6 +34,7 @@ describe('an era of primaries', () => {
     name: string;
     looks: Primary[][];
     number: number;
+    losses?: number;
     ids: string;
   }>([
     { name: 'begins with the first look', looks: [[a, b, c]], number: 1, ids: 'abc' },
@@ -72,27 +74,48 @@ describe('an era of primaries', () => {
       ids: 'ab',
     },
     {
-      name: 'goes on without the primary whose replica took over while nothing moved',
+      name: 'ends without a loss of all when a primary’s replica took over while nothing moved',
       looks: [
         [a, b],
         [promoted, b],
       ],
-      number: 1,
+      number: 2,
+      losses: 0,
       ids: 'a2b',
     },
     {
-      name: 'goes on without a primary that went, with nobody in its place',
-      looks: [[a, b], [b]],
+      name: 'goes on when a primary has another id because its first replica attached, also while slots move',
+      looks: [
+        [a, open(b)],
+        [primary('a3', '0-99', { run: 'run of a' }), open(b)],
+      ],
       number: 1,
+      ids: 'aa3b',
+    },
+    {
+      name: 'ends when a primary was a replica in between, while slots move',
+      looks: [
+        [a, open(b)],
+        [primary('a3', '0-99', { run: 'run of a', previous: 'z' }), open(b)],
+      ],
+      number: 2,
+      ids: 'a3b',
+    },
+    {
+      name: 'ends without a loss of all when a primary went, with nobody in its place',
+      looks: [[a, b], [b]],
+      number: 2,
+      losses: 0,
       ids: 'b',
     },
     {
-      name: 'goes on when a primary that was a replica once joins empty while nothing moves',
+      name: 'ends without a loss of all when a primary that was a replica once joins empty while nothing moves',
       looks: [
         [a, b],
         [a, b, primary('d', '', { previous: 'x' })],
       ],
-      number: 1,
+      number: 2,
+      losses: 0,
       ids: 'abd',
     },
     {
@@ -148,10 +171,10 @@ describe('an era of primaries', () => {
       number: 2,
       ids: 'a',
     },
-  ])('$name', ({ looks, number, ids }) => {
+  ])('$name', ({ looks, number, losses = number - 1, ids }) => {
     const found = eraAfter(...looks);
     expect({ number: found.era.number, ids: found.ids.join('') }).toEqual({ number, ids });
-    expect(found.losses).toBe(number - 1);
+    expect(found.losses).toBe(losses);
   });
 
   test('ends when a primary goes while a command moves slots, whether a move was seen or not', () => {
