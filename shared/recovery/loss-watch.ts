@@ -20,9 +20,9 @@ const ARRIVAL_SLACK_MS = 60_000;
 /** Another instance may have registered a new partition and be about to mark it. */
 const MARK_LOOKS = 10;
 const MARK_LOOK_MS = 100;
-/** A slot that moves key by key is on its way for a moment; longer ones fail the call, and the stream delivers again. */
-const OPEN_LOOKS = 20;
-const OPEN_LOOK_MS = 100;
+/** So long it may be unsure whether a partition has moved, and a slot may be on its way, before a call fails. */
+const UNSURE_MS = 2_000;
+const LOOK_AGAIN_MS = 100;
 
 /** The primaries at one time, and what recovery makes of them. */
 export interface Observation {
@@ -83,14 +83,17 @@ export class LossWatch {
       state = await this.onceMarked(ref);
       if (state.isWhole) return undefined;
     }
-    for (let looks = 0; looks < OPEN_LOOKS; looks++) {
+    const untilMs = this.dependencies.now() + UNSURE_MS;
+    for (;;) {
       const { era, topology, isLoss } = await this.observe();
       if (isLoss) state = await hot.inspect(ref);
       if (state.isWhole) return (await table.loss())?.id;
-      if (era === undefined || !hasMoved(state, era)) return this.notice(ref, era);
-      if (!topology.openSlots.has(hot.slotOf(ref))) {
-        if (await hot.takeOver(ref, state)) return undefined;
-      } else await sleep(OPEN_LOOK_MS);
+      const isOver = this.dependencies.now() > untilMs;
+      if (era === undefined ? isOver : !hasMoved(state, era)) return this.notice(ref, era);
+      const hasArrived = era !== undefined && !topology.openSlots.has(hot.slotOf(ref));
+      if (hasArrived && (await hot.takeOver(ref, state))) return undefined;
+      if (isOver) break;
+      if (!hasArrived) await sleep(LOOK_AGAIN_MS);
       state = await hot.inspect(ref);
       if (state.isWhole) return undefined;
     }
@@ -109,7 +112,7 @@ export class LossWatch {
     ref: PartitionRef,
     read: Pick<PartitionState, 'isWhole' | 'loss'>,
   ): Promise<number | undefined> {
-    const { hot, table } = this.dependencies;
+    const { table } = this.dependencies;
     const { loss } = read;
     if (read.isWhole && (loss === '' || this.closed.has(loss!))) return undefined;
     if (loss === undefined) {
@@ -121,12 +124,7 @@ export class LossWatch {
       return 0;
     }
     if (!read.isWhole) {
-      const state = await hot.inspect(ref);
-      if (state.loss !== loss) return 0;
-      if (!state.isWhole) {
-        const { era, isLoss } = await this.looking.run();
-        if (era === undefined || isLoss || !hasMoved(state, era)) return 0;
-      }
+      if (!(await this.hasMoved(ref, loss))) return 0;
       if (loss === '') return undefined;
     }
     const last = await table.loss();
@@ -134,6 +132,27 @@ export class LossWatch {
     if (this.closed.size > 1_000) this.closed.clear();
     this.closed.add(loss);
     return undefined;
+  }
+
+  /**
+   * Whether a partition that was read with another primary's mark came by a planned move. Looks again for a moment while that
+   * is unsure: a primary that leaves does not answer, and others may be about to record what changed.
+   *
+   * @param loss of the mark that was read
+   */
+  private async hasMoved(ref: PartitionRef, loss: string): Promise<boolean> {
+    const { hot, now } = this.dependencies;
+    const untilMs = now() + UNSURE_MS;
+    for (;;) {
+      const state = await hot.inspect(ref);
+      if (state.loss !== loss) return false;
+      if (state.isWhole) return true;
+      const { era, isLoss } = await this.looking.run();
+      const isSure = era !== undefined && !isLoss;
+      if (isSure) return hasMoved(state, era);
+      if (now() > untilMs) return false;
+      await sleep(LOOK_AGAIN_MS);
+    }
   }
 
   /** Waits a second at most for the mark of a registered partition. */
