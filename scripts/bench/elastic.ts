@@ -269,6 +269,7 @@ class Memory {
       range: { fromMs: this.windowStart, toMs: this.windowStart + HOUR_MS },
       windows: [this.windowStart],
       picks: [{ layout: this.layout.idBytes, columns: new Uint32Array([7]) }],
+      picksKey: 'column 7',
     });
     if ((await this.losses.missingSince(ref, { isWhole, loss })) !== undefined) this.refused++;
   }
