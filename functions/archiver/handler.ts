@@ -34,7 +34,9 @@ async function archive(event: unknown, context: Context): Promise<ArchiveResult>
   const { before, purge } = parseEvent(eventSchema, event ?? {});
   const nowMs = Date.now();
   const left = () => context.getRemainingTimeInMillis();
-  const all = allPartitions(await dependencies.tenants.list());
+  const tenants = await dependencies.tenants.list();
+  const retentions = new Map(tenants.map(({ id, retentionMs }) => [id, retentionMs ?? retention]));
+  const all = allPartitions(tenants);
   // An operator's command looks at every day of all.
   const isAll = before !== undefined;
   const some = isAll ? all : partitionsToLookAt(all, await dependencies.recovery.registered(), nowMs);
@@ -47,7 +49,7 @@ async function archive(event: unknown, context: Context): Promise<ArchiveResult>
     beforeMs: before ?? nowMs - archiveAfter,
     fromDay,
     archiveAfterMs: archiveAfter,
-    retentionMs: retention,
+    retentionMs: ({ tenantId }) => retentions.get(tenantId)!,
     partBytes: isInParts ? archivePartBytes : Number.POSITIVE_INFINITY,
     purgeAgeMs: purge ? purgeAfter : undefined,
     hasTime,

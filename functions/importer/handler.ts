@@ -6,7 +6,7 @@ import { putRecords } from '../../shared/stream/put';
 import { rowRecords } from '../../shared/stream/row-records';
 import { type ImportResult, importEvent } from './import-event';
 
-const { tenants, imports, kinesis, stream, recordFormat, retentionMs } = importerDependencies();
+const { tenants, imports, kinesis, stream, recordFormat, stageRetentionMs } = importerDependencies();
 
 /**
  * Puts samples of any age within the retention into the stream, as post does with those of at most `maxSampleAge`. Only
@@ -17,6 +17,7 @@ export async function handler(event: unknown): Promise<ImportResult> {
   const tenant = await tenants.read(name);
   if (tenant === undefined) throw new InvalidEventError(`there is no tenant ${name}`);
   const nowMs = Date.now();
+  const { retentionMs = stageRetentionMs } = tenant;
   const accepts = { nowMs, maxAgeMs: retentionMs };
   const times = { fromMs: nowMs - retentionMs, toMs: nowMs + MAX_AHEAD_MS };
   if (body === undefined) return { ...times, samples: 0, refused: 0, reasons: [] };

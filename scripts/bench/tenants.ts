@@ -214,7 +214,7 @@ async function archiverLook(
     throw error;
   };
   await archivePartitions(dependencies, looked, {
-    ...{ beforeMs: nowMs - 2 * DAY_MS, archiveAfterMs: 2 * DAY_MS, retentionMs: 460 * DAY_MS },
+    ...{ beforeMs: nowMs - 2 * DAY_MS, archiveAfterMs: 2 * DAY_MS, retentionMs: () => 460 * DAY_MS },
     ...{ fromDay, partBytes: 256e6, purgeAgeMs: undefined, hasTime, mustStop: () => false, onFailure },
     onActive: (ref) => active.add(ref),
   });

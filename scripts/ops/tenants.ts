@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { durationText } from '../../shared/model/duration';
 import { MAX_PARTITIONS } from '../../shared/model/placement';
 import type { EraseCount } from '../../shared/operations/erase-tenant';
 import type { TenantAdvice } from '../../shared/operations/tenant-advice';
@@ -7,7 +8,7 @@ import { LIMIT_NAMES, type LimitName } from '../../shared/tenancy/limits';
 import { type CommonOptions, command, progress, run } from './command';
 import { confirm } from './confirm';
 import { type Functions, OperatorError } from './invoke';
-import { InvalidValueError, parseCount } from './option-values';
+import { InvalidValueError, parseCount, parseDurationOption } from './option-values';
 import { table } from './table';
 
 /** `ops tenants create | list | set | advise | delete`. */
@@ -38,7 +39,7 @@ export function tenantCommands(): Command {
     .addCommand(
       command(
         'list',
-        'list the tenants and their limits (* differs from the stage), and deleted tenants',
+        'list the tenants, their retention and limits (* differs from the stage), and deleted tenants',
       ).action((options: CommonOptions) =>
         run(
           options,
@@ -50,7 +51,7 @@ export function tenantCommands(): Command {
     .addCommand(
       command(
         'set',
-        "change a tenant's limits, which every function obeys within a minute, or its partitions",
+        "change a tenant's limits, which every function obeys within a minute, its partitions or its retention",
       )
         .argument('<name>', 'the tenant')
         .option(
@@ -69,18 +70,25 @@ export function tenantCommands(): Command {
           'the first UTC day with so many partitions (default: the first that no writer can have samples of, in two days or three)',
           parseDay,
         )
+        .option(
+          '--retention <duration>',
+          "how long its samples can be read, such as 90d, from the stage's warmTtl to its retention; older days are removed within a day, for ever; default restores the stage's",
+          (text) => (text === 'default' ? text : parseDurationOption(text)),
+        )
         .action((name: string, options: CommonOptions & SetOptions) =>
           run(
             options,
             (functions) => {
-              if (options.partitions === undefined && Object.keys(options.limit).length === 0)
-                throw new OperatorError('give --limit or --partitions');
+              const { partitions, retention, limit } = options;
+              if (partitions === undefined && retention === undefined && Object.keys(limit).length === 0)
+                throw new OperatorError('give --limit, --partitions or --retention');
               return functions.invoke<TenantDescription>('operator', {
                 command: 'tenants set',
                 name,
-                limits: options.limit,
-                partitions: options.partitions,
+                limits: limit,
+                partitions,
                 from: options.from,
+                retentionMs: retention === 'default' ? null : retention,
               });
             },
             (tenant) => tenantTable({ tenants: [tenant], deleted: [] }),
@@ -148,6 +156,7 @@ interface SetOptions {
   readonly limit: Partial<Record<LimitName, number | null>>;
   readonly partitions?: number;
   readonly from?: string;
+  readonly retention?: number | 'default';
 }
 
 /** Erases a tenant slice by slice. If it is interrupted, running it again or the next sweep goes on. */
@@ -186,11 +195,12 @@ function partitionsText(today: number, epochs: TenantDescription['epochs']): str
 
 function tenantTable({ tenants, deleted }: TenantList): string {
   const lines = table(
-    ['name', 'id', 'partitions', ...LIMIT_NAMES],
-    tenants.map(({ name, id, partitions, epochs, limits, ownLimits }) => [
+    ['name', 'id', 'partitions', 'retention', ...LIMIT_NAMES],
+    tenants.map(({ name, id, partitions, epochs, retentionMs, hasOwnRetention, limits, ownLimits }) => [
       name,
       id,
       partitionsText(partitions, epochs),
+      `${durationText(retentionMs)}${hasOwnRetention ? ' *' : ''}`,
       ...LIMIT_NAMES.map((limit) => `${limits[limit]}${ownLimits.includes(limit) ? ' *' : ''}`),
     ]),
   );

@@ -32,8 +32,8 @@ export interface ArchiveTask {
   readonly beforeMs: number;
   /** The first day of a partition that is looked at; undefined: all are. All are too where the archiver is behind. */
   readonly fromDay: (ref: PartitionRef) => Day | undefined;
-  /** How long samples can be read: days are removed after it. */
-  readonly retentionMs: number;
+  /** How long a partition's samples can be read: days are removed after it. */
+  readonly retentionMs: (ref: PartitionRef) => number;
   /** How long after its end a day is to be archived. */
   readonly archiveAfterMs: number;
   /** Bytes of an object: {@link ArchiveLimits}. */
@@ -82,10 +82,12 @@ export async function archivePartitions(
   task: ArchiveTask,
 ): Promise<ArchiveCount> {
   const { now } = dependencies;
-  const hasExpired = ({ day }: ManifestDay) => isExpired(day, now(), task.retentionMs);
-  const isToDo = (entry: ManifestDay) => isOpen(entry) || entry.isUnswept === true || hasExpired(entry);
+  const hasExpired = (ref: PartitionRef, { day }: ManifestDay) =>
+    isExpired(day, now(), task.retentionMs(ref));
+  const isToDo = (ref: PartitionRef, entry: ManifestDay) =>
+    isOpen(entry) || entry.isUnswept === true || hasExpired(ref, entry);
   const count = await eachDay(dependencies, partitions, task, isToDo, (ref, entry) =>
-    hasExpired(entry) ? expire(dependencies, ref, entry, task) : archive(dependencies, ref, entry, task),
+    hasExpired(ref, entry) ? expire(dependencies, ref, entry, task) : archive(dependencies, ref, entry, task),
   );
   const { purgeAgeMs } = task;
   if (purgeAgeMs === undefined) return count;
@@ -142,7 +144,7 @@ async function eachDay(
   { manifest, now }: ArchiveDependencies,
   partitions: readonly PartitionRef[],
   { beforeMs, fromDay, archiveAfterMs, onActive, onFailure }: ArchiveTask,
-  isToDo: (entry: ManifestDay) => boolean,
+  isToDo: (ref: PartitionRef, entry: ManifestDay) => boolean,
   work: (ref: PartitionRef, entry: ManifestDay) => Promise<Partial<ArchiveCount>>,
 ): Promise<ArchiveCount> {
   const found = await mapLimited(partitions, LOOKS, async (ref): Promise<DayOfPartition[]> => {
@@ -153,7 +155,7 @@ async function eachDay(
     const isBehind = recent.some((entry) => isLongOverdue(entry, now(), archiveAfterMs));
     const days = from !== undefined && isBehind ? await manifest.days(ref, FIRST_DAY, LAST_DAY) : recent;
     return days
-      .filter((entry) => dayStartMs(entry.day) + DAY_MS <= beforeMs && isToDo(entry))
+      .filter((entry) => dayStartMs(entry.day) + DAY_MS <= beforeMs && isToDo(ref, entry))
       .map((entry) => ({ ref, entry }));
   });
   const byTenant = Map.groupBy(found.flat(), ({ ref }) => ref.tenantId);

@@ -13,7 +13,7 @@ export function importerDependencies() {
   return {
     tenants: new Tenants(table),
     imports: new Imports(table),
-    retentionMs: retention,
+    stageRetentionMs: retention,
     kinesis: streamClient(),
     stream: variable(ENV.stream),
     recordFormat: formatToWrite(FORMATS.record.writes, recordFormat),

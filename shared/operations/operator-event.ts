@@ -53,6 +53,8 @@ export const operatorEventSchema = (defaultPartitions: number) =>
       partitions: z.number().int().min(1).max(MAX_PARTITIONS).optional(),
       /** The first UTC day that has so many partitions; by default the first that writers cannot have samples of. */
       from: z.string().optional(),
+      /** How long samples can be read, ms; null restores the stage's. */
+      retentionMs: z.number().int().positive().nullable().optional(),
     }),
     z.object({
       command: z.literal('keys create'),

@@ -1,4 +1,5 @@
 import { type SeriesTally, tallySeries } from '../catalogue/series-tally';
+import { durationText } from '../model/duration';
 import { dayOf, type PlacementEpoch, partitionsOn } from '../model/placement';
 import { InvalidEventError } from '../platform/event';
 import { log } from '../platform/log';
@@ -28,6 +29,10 @@ export interface TenantDescription {
   readonly limits: Limits;
   /** Which of the limits differ from the stage's. */
   readonly ownLimits: readonly LimitName[];
+  /** How long its samples can be read, ms. */
+  readonly retentionMs: number;
+  /** Whether that differs from the stage's. */
+  readonly hasOwnRetention: boolean;
 }
 
 export interface TenantList {
@@ -68,11 +73,12 @@ export async function listTenants({ tenants, stage, now }: OperatorDependencies)
   return { tenants: active.map((tenant) => describeTenant(tenant, stage, now())), deleted };
 }
 
-/** Changes a tenant's limits and its number of partitions. */
+/** Changes a tenant's limits, its number of partitions and its retention. */
 export async function setTenant(
   { tenants, stage, now }: Pick<OperatorDependencies, 'tenants' | 'stage' | 'now'>,
-  { name, limits, partitions, from }: OperatorCommand<'tenants set'>,
+  { name, limits, partitions, from, retentionMs }: OperatorCommand<'tenants set'>,
 ): Promise<TenantDescription> {
+  if (retentionMs !== undefined && retentionMs !== null) checkRetention(retentionMs, stage);
   const tenant = await requireTenant(tenants, name);
   if (partitions === undefined && from !== undefined)
     throw new InvalidEventError('from: it is the first day of a new number of partitions, which is missing');
@@ -86,6 +92,7 @@ export async function setTenant(
   }
   const changed = Object.entries({ ...tenant.limits, ...limits }).filter(([, value]) => value !== null);
   await tenants.setLimits(tenant.id, Object.fromEntries(changed));
+  if (retentionMs !== undefined) await tenants.setRetention(tenant.id, retentionMs);
   return describeTenant(await requireTenant(tenants, name), stage, now());
 }
 
@@ -131,12 +138,20 @@ export async function sweep(
   return { erased, remaining };
 }
 
+/** The catalogue forgets what is older than the stage's retention, and the warm tier keeps days for `warmTtl`. */
+function checkRetention(retentionMs: number, { warmTtl, retention }: RuntimeSettings): void {
+  if (retentionMs >= warmTtl && retentionMs <= retention) return;
+  throw new InvalidEventError(
+    `retention: ${durationText(retentionMs)} is not between the stage's warmTtl (${durationText(warmTtl)}) and its retention (${durationText(retention)})`,
+  );
+}
+
 function unknownTenant(name: string): InvalidEventError {
   return new InvalidEventError(`there is no tenant ${JSON.stringify(name)}`);
 }
 
 function describeTenant(
-  { id, name, placement, limits }: Tenant,
+  { id, name, placement, limits, retentionMs }: Tenant,
   stage: RuntimeSettings,
   nowMs: number,
 ): TenantDescription {
@@ -147,5 +162,7 @@ function describeTenant(
     epochs: placement.epochs,
     limits: limitsOf(stage, limits),
     ownLimits: Object.keys(limits ?? {}) as LimitName[],
+    retentionMs: retentionMs ?? stage.retention,
+    hasOwnRetention: retentionMs !== undefined,
   };
 }

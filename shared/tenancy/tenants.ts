@@ -12,6 +12,8 @@ export interface Tenant {
   readonly placement: Placement;
   /** The limits that differ from the stage's. */
   readonly limits?: LimitOverrides;
+  /** How long its samples can be read, ms; undefined: the stage's `retention`, which is never shorter. */
+  readonly retentionMs?: number;
 }
 
 /** The mark of a deleted tenant. It stays for ever: the stream may deliver the tenant's records again. */
@@ -61,7 +63,7 @@ const PLACEMENT_MAX_AGE_MS = 60_000;
 /**
  * The tenants and their placement.
  *
- *     pk tenants   sk tenant id   name   epochs: JSON   limits: JSON   deletedAt: ms   erasedAt: ms
+ *     pk tenants   sk tenant id   name   epochs: JSON   limits: JSON   retentionMs   deletedAt: ms   erasedAt: ms
  *
  * A deleted tenant's item stays, with `deletedAt`; so no tenant can be created in its place.
  */
@@ -163,6 +165,23 @@ export class Tenants {
     );
   }
 
+  /** Sets how long a tenant's samples can be read, ms; null: as long as the stage's. */
+  async setRetention(tenantId: Id, retentionMs: number | null): Promise<void> {
+    await this.table.client.send(
+      new UpdateItemCommand({
+        TableName: this.table.name,
+        Key: metaKeys.tenant(tenantId),
+        ConditionExpression: 'attribute_exists(pk)',
+        ...(retentionMs === null
+          ? { UpdateExpression: 'REMOVE retentionMs' }
+          : {
+              UpdateExpression: 'SET retentionMs = :retention',
+              ExpressionAttributeValues: { ':retention': { N: String(retentionMs) } },
+            }),
+      }),
+    );
+  }
+
   /**
    * Replaces a tenant's placement with one that `planEpoch` made of it.
    *
@@ -239,6 +258,7 @@ function tenantOf(item: Item): Tenant {
     name: item.name!.S!,
     placement: placementOf(item),
     limits: JSON.parse(item.limits?.S ?? '{}') as LimitOverrides,
+    retentionMs: item.retentionMs?.N === undefined ? undefined : Number(item.retentionMs.N),
   };
 }
 

@@ -258,10 +258,11 @@ describe('a day that is archived in parts', () => {
     await day.expectWhole();
   }, 60_000);
 
-  test('is removed after the retention, and not a sample earlier', async () => {
+  test('is removed after the retention of its tenant, and not a millisecond earlier', async () => {
     const other = pipeline();
     const day = pipeline();
-    for (const each of [day, other]) {
+    const longer = pipeline();
+    for (const each of [day, other, longer]) {
       await each.post(HOSTS.slice(0, 3), minutes(0, 5));
       expect(await each.archive()).toBe(true);
     }
@@ -274,11 +275,11 @@ describe('a day that is archived in parts', () => {
           now: () => nowMs,
           onExpiry: [async ({ tenantId }, expired) => void removed.push(`${tenantId} ${expired}`)],
         },
-        [day.ref],
+        [day.ref, longer.ref],
         {
           beforeMs: nowMs,
           fromDay: () => undefined,
-          retentionMs,
+          retentionMs: ({ tenantId }) => retentionMs + (tenantId === longer.ref.tenantId ? 1 : 0),
           archiveAfterMs: 0,
           partBytes: PART_BYTES,
           purgeAgeMs: undefined,
@@ -301,6 +302,9 @@ describe('a day that is archived in parts', () => {
     expect(await tiers.manifest.get(day.ref, dayOf(midnight))).toBeUndefined();
     expect(await tiers.warm.hasItems(day.ref, dayOf(midnight))).toBe(false);
     expect(await run(endMs)).toMatchObject({ expired: 0 });
+    await longer.expectWhole();
+    expect(await run(endMs + 1)).toMatchObject({ expired: 1 });
+    expect(await longer.objects()).toEqual([]);
     await other.expectWhole();
   }, 60_000);
 });

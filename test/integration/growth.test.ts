@@ -117,7 +117,7 @@ describe('a tenant whose partitions change from 8 to 64 and to 4, under load', (
         beforeMs,
         archiveAfterMs: 0,
         fromDay: () => undefined,
-        retentionMs: 460 * DAY,
+        retentionMs: () => 460 * DAY,
         partBytes: 256_000_000,
         mustStop: () => false,
         purgeAgeMs: 0,

@@ -457,6 +457,22 @@ describe('usage', () => {
   }, 180_000);
 });
 
+describe('the retention of a tenant', () => {
+  test("is the stage's until it is set, and lies between warmTtl and the stage's", async () => {
+    await createTenant('brief');
+    const set = (retention: string) =>
+      ops<TenantDescription>(stack.url, 'tenants', 'set', 'brief', '--retention', retention);
+    const { warmTtl, retention: stageMs } = parseSettings({});
+    const ofStage = { retentionMs: stageMs, hasOwnRetention: false };
+    expect(await set('default')).toMatchObject(ofStage);
+    expect(await set(`${warmTtl}ms`)).toMatchObject({ retentionMs: warmTtl, hasOwnRetention: true });
+    for (const refused of [warmTtl - 1, stageMs + 1])
+      await expect(set(`${refused}ms`)).rejects.toThrow('is not between');
+    await expect(set('90')).rejects.toThrow('90 has no unit');
+    expect(await set('default')).toMatchObject(ofStage);
+  }, 60_000);
+});
+
 describe('the partitions of a tenant', () => {
   const epochsOf = (tenant: TenantDescription) =>
     tenant.epochs.map(({ fromDay, partitions }) => [fromDay, partitions]);
@@ -475,7 +491,7 @@ describe('the partitions of a tenant', () => {
     await expect(set('--partitions', '4', '--from', new Date().toISOString().slice(0, 10))).rejects.toThrow(
       'is too early',
     );
-    await expect(set('--from', day)).rejects.toThrow('give --limit or --partitions');
+    await expect(set('--from', day)).rejects.toThrow('give --limit, --partitions or --retention');
     await expect(set()).rejects.toThrow('--partitions');
     expect(epochsOf(await set('--partitions', '2'))).toEqual([['1970-01-01', 2]]);
     const { tenants, size } = await ops<TenantAdvice & { size: string }>(stack.url, 'tenants', 'advise');
