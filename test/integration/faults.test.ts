@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DeleteItemCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { Redis } from 'ioredis';
 import type { Call } from '../../scripts/faults/call';
 import { Faults } from '../../scripts/faults/faults';
 import { Random } from '../../scripts/faults/random';
+import { localAws } from '../../scripts/local/provision';
 import { type RunningStack, startStack } from '../../scripts/local/stack';
+import { physicalName } from '../../scripts/local/template';
 import { archive } from '../../scripts/ops/archive';
 import { drain } from '../../scripts/ops/drain';
 import { Functions } from '../../scripts/ops/invoke';
@@ -12,6 +15,7 @@ import { expireLeases } from '../../scripts/soak/chaos';
 import { Ledger, type Sample } from '../../scripts/soak/ledger';
 import { mackerel } from '../../scripts/soak/senders';
 import { type Labels, metricOf, sourceOf } from '../../shared/model/labels';
+import { metaKeys } from '../../shared/platform/keys';
 import type { RecoveryStatus } from '../../shared/recovery/replay';
 import { until } from '../support/until';
 
@@ -22,6 +26,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
   let stack: RunningStack;
   let functions: Functions;
   let redis: Redis;
+  let dynamodb: DynamoDBClient;
   let ledger: Ledger;
   let client: ApiClient;
   let random: Random;
@@ -33,11 +38,13 @@ describe('under faults between functions, stores and the stream, no sample is lo
     stack = await startStack({ port: 0, dataDir: undefined, settings, report: () => {}, faults });
     functions = new Functions(stack.addresses.url);
     redis = new Redis(stack.addresses.redisUrl);
+    dynamodb = new DynamoDBClient(localAws(Number(new URL(stack.addresses.awsEndpoint).port)));
   }, 180_000);
 
   afterAll(async () => {
     faults.off();
     redis?.disconnect();
+    dynamodb?.destroy();
     functions?.close();
     await stack?.stop();
   }, 60_000);
@@ -95,6 +102,10 @@ describe('under faults between functions, stores and the stream, no sample is lo
     expect(ledger.acknowledged).toBeGreaterThan(0);
   }
 
+  /** Makes the next flusher record the primaries again, as where it never ran. */
+  const forgetPrimaries = () =>
+    dynamodb.send(new DeleteItemCommand({ TableName: physicalName('MetaTable'), Key: metaKeys.era }));
+
   /** Waits until no loss is open: a flusher killed in its very first runs may have left what looks like one. */
   const recovered = () =>
     until(
@@ -141,6 +152,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
         await postRounds(hostId, round, round + 2);
         await ingested();
         if (victim === 'archiver') await drainAll();
+        else await forgetPrimaries();
         const kill = faults.killSomewhereNew(victim);
         await run().catch(() => {});
         kill.lift();
@@ -367,6 +379,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
 
 /** Every change at which a flusher or an archiver may be killed; without one of them the test above ended too early. */
 const CHANGES = [
+  'flusher dynamodb PutItem recovery era',
   'flusher dynamodb PutItem recovery flushed',
   'archiver dynamodb DeleteItem warm',
   'archiver dynamodb UpdateItem manifest SET archived',
