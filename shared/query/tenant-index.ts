@@ -12,8 +12,10 @@ import { clampRange } from './plan';
 
 /** Memory of all indexes together. */
 const MAX_BYTES = 200_000_000;
-/** Epochs, or layouts of unknown shapes, read in parallel. */
+/** Layouts of unknown shapes read in parallel. */
 const PARALLEL = 32;
+/** Of 16 requests each: all of the retention has some 45 epochs, whose requests would only wait for each other. */
+const EPOCHS_AT_ONCE = 4;
 /** An epoch is read again after this, ms; a past one changes by late samples only. */
 const FRESH_MS = 1_000;
 const PAST_FRESH_MS = 15_000;
@@ -67,7 +69,7 @@ export class TenantIndexes {
       epochs: new Map(),
       reading: new Map(),
     };
-    await mapLimited(epochs, PARALLEL, (epoch) => this.refresh(tenantId, tenant, epoch));
+    await mapLimited(epochs, EPOCHS_AT_ONCE, (epoch) => this.refresh(tenantId, tenant, epoch));
     const { index } = tenant;
     if (index.bytes > MAX_BYTES) {
       this.tenants.delete(tenantId);
