@@ -134,10 +134,11 @@ describe('requests made of the OpenAPI document', () => {
       );
       expect([...answers.values()].reduce((sum, count) => sum + count)).toBeGreaterThanOrEqual(REQUESTS);
       // The requests mean something: nearly all that can be done was done; one thing cannot.
-      const undone = operations.filter(({ method, path }) => !answers.has(`${method} ${path} 200`));
+      const undone = operations.filter(
+        ({ method, path }) => ![200, 204].some((status) => answers.has(`${method} ${path} ${status}`)),
+      );
       expect(undone.length).toBeGreaterThan(0);
-      // Some twenty requests each, most of them bent: by chance a few more than a tenth of them never succeed.
-      expect(undone.length).toBeLessThan(operations.length / 6);
+      expect(undone.length).toBeLessThan(operations.length / 10);
       // And the checker can tell: an answer too little, too much or of another status is a flaw.
       const org = (status: number, body: string) =>
         checker.flawOf('GET', '/api/v0/org', status, 'application/json', body);
