@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { snappyCompress } from 'hysnappy';
+import { Random } from '../../scripts/faults/random';
 import { mapLimited } from '../../shared/platform/concurrency';
 import { functionName } from '../../shared/platform/names';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
@@ -18,17 +19,6 @@ const LANES = 2;
 const MAX_MS = 20_000;
 /** A function of 1,769 MB. */
 const MAX_BYTES = 1_200_000_000;
-
-/** Mulberry32. */
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /** Expressions on which backtracking matchers or eager automata hang, or take much memory. */
 const HOSTILE_PATTERNS = [
@@ -58,7 +48,7 @@ const TIMES = ['0', '-1', '2026-01-01T00:00:00Z', '1e400', 'NaN', '9223372036854
 
 describe(`${QUERIES} queries of PromQL over HTTP (FUZZ_SEED=${SEED})`, () => {
   let stack: LocalStack;
-  const random = randomOf(SEED);
+  const random = new Random(SEED).next;
   const startMs = Math.floor(Date.now() / 60_000) * 60_000 - 1_800_000;
   const expressions = new PromqlExpressions(random, [startMs / 1000 + 600, startMs / 1000 + 1000]);
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!;

@@ -1,4 +1,5 @@
 import { TierSamples } from '../../functions/query/sample-store';
+import { Random } from '../../scripts/faults/random';
 import { physicalName } from '../../scripts/local/template';
 import { archiveDay } from '../../shared/archive/execute';
 import { purgeDay } from '../../shared/archive/purge';
@@ -46,17 +47,6 @@ const options: QueryOptions = {
   isLate: () => false,
 };
 
-/** Mulberry32. */
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** A store whose series come in the order of their labels, which decides ties, sums' last digits and what an error names. */
 function ordered(store: SampleStore): SampleStore {
   return {
@@ -82,7 +72,7 @@ function plain(answer: QueryResult | Error): unknown {
 describe(`PromQL over samples in all tiers (FUZZ_SEED=${SEED})`, () => {
   let tiers: Tiers;
   let sequence = 0;
-  const random = randomOf(SEED);
+  const random = new Random(SEED).next;
   /** Half an hour of samples, three windows, all on one day. */
   const startMs = Math.floor(Date.now() / 86_400_000) * 86_400_000 - 12 * 3_600_000;
   const oracle = randomSamples(random, startMs);

@@ -1,3 +1,4 @@
+import { Random } from '../../../scripts/faults/random';
 import { PromqlError } from '../../../shared/promql/errors';
 import { instantQuery, type QueryOptions, type QueryResult, rangeQuery } from '../../../shared/promql/query';
 import { differenceFrom, PrometheusServer, type Theirs } from '../../support/prometheus-server';
@@ -8,19 +9,8 @@ import { randomSamples } from '../../support/random-samples';
 const EXPRESSIONS = Number(process.env.FUZZ_PROMQL ?? 300);
 const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
-/** Mulberry32. */
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 test(`${EXPRESSIONS} expressions (FUZZ_SEED=${SEED}) are answered or refused with a typed error, in time`, async () => {
-  const random = randomOf(SEED);
+  const random = new Random(SEED).next;
   const expressions = new PromqlExpressions(random);
   const store = randomSamples(random);
   let answered = 0;
@@ -59,7 +49,7 @@ const PROMETHEUS = process.env.PROMETHEUS ?? '';
 
 if (PROMETHEUS !== '')
   test(`${EXPRESSIONS} expressions (FUZZ_SEED=${SEED}) are answered as Prometheus answers them`, async () => {
-    const random = randomOf(SEED);
+    const random = new Random(SEED).next;
     const startMs = Math.floor(Date.now() / 60_000) * 60_000 - 2_400_000;
     const store = randomSamples(random, startMs);
     const expressions = new PromqlExpressions(random, [startMs / 1000 + 600, startMs / 1000 + 1000], true);
