@@ -4,7 +4,7 @@ import { flusherDependencies } from '../../shared/compose/flush';
 import { keepOpenDays, partitionsInTurn } from '../../shared/flush/keep-open-days';
 import { flushLanes } from '../../shared/flush/lane';
 import { type FlushSum, type FlushTask, flushPartitions, sumFlushes } from '../../shared/flush/partitions';
-import { residencyOf } from '../../shared/flush/residency';
+import { isPressed, PRESSED_MS, residencyOf } from '../../shared/flush/residency';
 import { sourceOf } from '../../shared/model/labels';
 import { partitionsOfSource } from '../../shared/model/partitions';
 import { type PartitionRef, sourceIdOf } from '../../shared/model/placement';
@@ -41,10 +41,11 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
   const { lane, lanes, drain, host, before: asked } = parseEvent(eventSchema, event ?? {});
   const nowMs = await hot.now();
   const before = asked ?? nowMs;
-  const fullness = await hot.fullness();
+  const load = await hot.load();
+  if (isPressed(load)) await recovery.putPressed(Date.now() + PRESSED_MS);
   // So that slots move nearly empty.
   const isScaling = (await recovery.scalingUntilMs()) > Date.now();
-  const { leastMs, spreadMs } = residencyOf(stage, isScaling ? 1 : fullness);
+  const { leastMs, spreadMs } = residencyOf(stage, isScaling ? 1 : load.memory);
   const round = {
     dueBeforeMs: drain ? before : before - leastMs,
     spreadMs: drain ? 0 : spreadMs,
@@ -67,7 +68,7 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
     SamplesFlushed: moved.samples,
     ChunkBytesWritten: moved.bytes,
     WindowsFailed: moved.failed,
-    HotMemoryPercent: Math.round(fullness * 100),
+    HotMemoryPercent: Math.round(load.memory * 100),
     ResidencySeconds: Math.round((leastMs + spreadMs) / 1000),
     OldestUnflushedSeconds: oldestMs === Infinity ? 0 : Math.max(0, Math.round((before - oldestMs) / 1000)),
   });

@@ -60,7 +60,7 @@ export function requireFewSamples(series: number, { fromMs, toMs }: TimeRange, f
 
 /**
  * A `Server-Timing` header of reads one after the other: how long each tier took, how many samples it gave, and in `spans` the first and last times,
- * in seconds, between which they lie; then how many days rollups gave, if any.
+ * in seconds, between which they lie; then how many days rollups gave, and how long the governor let the reads wait, if any.
  *
  * @see https://www.w3.org/TR/server-timing/
  */
@@ -81,5 +81,10 @@ export function serverTiming(
       .join(' ');
     return `${tier};dur=${durationMs.toFixed(1)};desc="${samples} samples";spans="${spans}"`;
   });
-  return [...ofTiers, ...(rolledDays === 0 ? [] : [`rollup;desc="${rolledDays} days"`])].join(', ');
+  const waitedMs = readings.reduce((sum, { hot }) => sum + (hot.waitedMs ?? 0), 0);
+  return [
+    ...ofTiers,
+    ...(rolledDays === 0 ? [] : [`rollup;desc="${rolledDays} days"`]),
+    ...(waitedMs === 0 ? [] : [`governor;dur=${waitedMs}`]),
+  ].join(', ');
 }

@@ -1,12 +1,13 @@
 import { connectHot } from '../hot/connection';
 import { HotTier } from '../hot/hot-tier';
+import type { ReadPace } from '../hot/read-pace';
 import { type CallTimes, WORKING } from '../platform/call-time';
 import { settings, variable } from '../platform/environment';
 import { ENV } from '../platform/names';
 import { meterRedis } from '../platform/units';
 
 /** The memory tier. Its keys live as long as the stream remembers, so that whatever vanishes can be replayed. */
-export function hotTier({ commandMs }: CallTimes = WORKING): HotTier {
+export function hotTier({ commandMs }: CallTimes = WORKING, pace?: ReadPace): HotTier {
   const client = connectHot(variable(ENV.redis), process.env, commandMs);
-  return new HotTier(meterRedis(client), settings().streamRetention);
+  return new HotTier(meterRedis(client), settings().streamRetention, pace);
 }

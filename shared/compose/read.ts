@@ -5,8 +5,10 @@ import { Manifest } from '../cold/manifest';
 import { RollupDirectory } from '../cold/rollup-directory';
 import type { CallTimes } from '../platform/call-time';
 import { settings, variable } from '../platform/environment';
+import { count } from '../platform/meters';
 import { ENV } from '../platform/names';
 import type { ReadDependencies } from '../query/read';
+import { ReadGovernor } from '../query/read-governor';
 import { UnarchivedDays } from '../query/unarchived-days';
 import { Imports } from '../recovery/imports';
 import { LossWatch } from '../recovery/loss-watch';
@@ -21,7 +23,11 @@ import { metaTable, warmTable } from './tables';
 export function readDependencies(times: CallTimes): ReadDependencies & { readonly tenants: Tenants } {
   const { retention, warmTtl, purgeAfter, maxSampleAge: maxSampleAgeMs, flusherLanes, rollups } = settings();
   const meta = metaTable(times);
-  const hot = hotTier(times);
+  const recovery = new RecoveryTable(meta);
+  const hot = hotTier(
+    times,
+    new ReadGovernor({ recovery, now: Date.now, onWait: (ReadWaitMs) => count('query', { ReadWaitMs }) }),
+  );
   const tenants = new Tenants(meta);
   return {
     hot,
@@ -34,7 +40,7 @@ export function readDependencies(times: CallTimes): ReadDependencies & { readonl
     unarchived: new UnarchivedDays(purgeAfter),
     losses: new LossWatch({
       hot,
-      table: new RecoveryTable(meta),
+      table: recovery,
       lanes: flusherLanes,
       now: Date.now,
     }),

@@ -1,9 +1,19 @@
+import type { HotLoad } from '../hot/node-load';
 import type { Settings } from '../platform/settings';
 
 /** From here on windows leave memory earlier. */
 const HIGH_MARK = 0.7;
 /** From here on at once. */
 const FULL_MARK = 0.85;
+/** A main thread that is this busy lets appends wait. */
+const BUSY_MARK = 0.8;
+/** Reads wait for so long after a round that found a node pressed: longer than until the next round, ms. */
+export const PRESSED_MS = 150_000;
+
+/** Whether a node has so little memory or CPU left that reads are to wait (query/read-governor.ts). */
+export function isPressed({ memory, cpu }: HotLoad): boolean {
+  return memory >= FULL_MARK || cpu >= BUSY_MARK;
+}
 
 /** How long group-windows stay in memory after their first write. */
 export interface Residency {

@@ -14,6 +14,8 @@ import type { HotClient } from './connection';
 import { FrameMemo, type WindowFrames } from './known-frames';
 import { LEASE_SCRIPT } from './lease-script';
 import { INSPECT_SCRIPT, MARK_SCRIPT, NO_NODE, TAKE_OVER_SCRIPT } from './mark-script';
+import { type HotLoad, loadOf, type NodeCounters } from './node-load';
+import { AT_ONCE, type ReadPace } from './read-pace';
 import { READ_SCRIPT } from './read-script';
 import { SURVEY_SCRIPT } from './survey-script';
 import { type PrimaryAnswer, primariesOf, type Topology } from './topology';
@@ -116,6 +118,8 @@ export interface GroupWindows extends Pick<PartitionState, 'isWhole' | 'loss'> {
   readonly starts: readonly number[];
   /** The windows asked for that have frames, by window start, unless they were too many. */
   readonly frames: ReadonlyMap<number, WindowFrames>;
+  /** How long its call waited for its turn (read-pace.ts), ms. */
+  readonly waitedMs: number;
 }
 
 /** The frames that have reached the next tier: the first of a window. */
@@ -203,6 +207,8 @@ export class HotTier {
   private readonly queries = new Batches<GroupQuery, GroupWindows>();
   /** What this instance's readers have seen. */
   readonly memo = new FrameMemo(MAX_KNOWN_BYTES);
+  /** Of the nodes when their load was looked at last. */
+  private counters: ReadonlyMap<string, NodeCounters> = new Map();
   private readonly decodedLayouts = new LRUCache<Id, Layout>({
     maxSize: MAX_DECODED_BYTES,
     sizeCalculation: decodedBytes,
@@ -210,10 +216,12 @@ export class HotTier {
 
   /**
    * @param ttlMs safety net far beyond residency: when a key vanishes even though nobody moved it
+   * @param pace decides when calls of {@link windows} go
    */
   constructor(
     client: HotClient,
     private readonly ttlMs: number,
+    private readonly pace: ReadPace = AT_ONCE,
   ) {
     client.defineCommand('appendFrames', { lua: APPEND_SCRIPT });
     client.defineCommand('leaseDue', { lua: LEASE_SCRIPT });
@@ -304,18 +312,14 @@ export class HotTier {
     return members.map((member) => ({ ...parseWindowMember(member), token }));
   }
 
-  /** Returns how full the fullest primary's memory is, 0 to 1; 0 if it has no bound. Skips primaries that do not answer. */
-  async fullness(): Promise<number> {
+  /** Returns how busy the busiest primaries are, since this was asked last. Skips primaries that do not answer. */
+  async load(): Promise<HotLoad> {
     const nodes = await this.primaries();
-    const memories = await Promise.allSettled(nodes.map((node) => node.info('memory')));
-    const answers = memories.filter((memory) => memory.status === 'fulfilled');
-    return Math.max(
-      0,
-      ...answers.map(({ value: text }) => {
-        const bytes = (field: string) => Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(text)?.[1] ?? 0);
-        return bytes('maxmemory') === 0 ? 0 : bytes('used_memory') / bytes('maxmemory');
-      }),
-    );
+    const infos = await Promise.allSettled(nodes.map((node) => node.info('memory', 'cpu', 'server')));
+    const answers = infos.flatMap((info) => (info.status === 'fulfilled' ? [info.value] : []));
+    const { load, counters } = loadOf(answers, this.counters, performance.now());
+    this.counters = counters;
+    return load;
   }
 
   /** Reads the store's clock, ms, by which group-windows are due. */
@@ -375,16 +379,21 @@ export class HotTier {
     const keys = new HotKeys(ref);
     return this.queries.add(keys.tag, query, async (queries) => {
       const found: GroupWindows[] = [];
-      while (found.length < queries.length)
-        found.push(
-          ...(await this.readSome(keys, queries.slice(found.length, found.length + MAX_CALL_GROUPS))),
-        );
+      while (found.length < queries.length) {
+        const waitedMs = await this.pace.turn(ref.tenantId);
+        const next = queries.slice(found.length, found.length + MAX_CALL_GROUPS);
+        found.push(...(await this.readSome(keys, next, waitedMs)));
+      }
       return found;
     });
   }
 
   /** @returns the windows of the first of `queries`, at least one */
-  private async readSome(keys: HotKeys, queries: readonly GroupQuery[]): Promise<GroupWindows[]> {
+  private async readSome(
+    keys: HotKeys,
+    queries: readonly GroupQuery[],
+    waitedMs: number,
+  ): Promise<GroupWindows[]> {
     const names = [keys.mark];
     const { known: memo } = this.memo;
     const hasRoom = memo.hasRoom();
@@ -416,6 +425,7 @@ export class HotTier {
       isWhole: mark === 1,
       loss: loss?.toString(),
       left: left ? leftWindowsOf(left.toString()) : ANY_LEFT,
+      waitedMs,
     };
     const marked = replyEpoch?.toString();
     const stays = (start: number) =>

@@ -31,6 +31,8 @@ export interface HotRead {
   readonly marks: readonly PartitionMark[];
   /** Of every partition, perhaps more than once; whatever may have left by one of them may have. */
   readonly left: readonly PartitionLeft[];
+  /** The longest that one of its calls waited for its turn (read-pace.ts), ms. */
+  readonly waitedMs: number;
 }
 
 /** Commands in flight at a time. */
@@ -62,9 +64,11 @@ export async function readHot(
   const { picks, picksKey } = picksOf(known, wanted);
   const marks: PartitionMark[] = [];
   const lefts: PartitionLeft[] = [];
+  let waitedMs = 0;
   const windows = await mapLimited(targets, PARALLEL, async ({ ref, group }) => {
     const query = { group, range, windows: likely, picks, picksKey };
-    const { isWhole, loss, left, starts, frames } = await hot.windows(ref, query);
+    const { isWhole, loss, left, starts, frames, ...call } = await hot.windows(ref, query);
+    waitedMs = Math.max(waitedMs, call.waitedMs);
     marks.push({ ref, isWhole, loss });
     lefts.push({ ref, ...left });
     return starts
@@ -93,6 +97,7 @@ export async function readHot(
     blocks: blocks.filter((block) => block !== undefined),
     marks: [...marks, ...after],
     left: lefts,
+    waitedMs,
   };
 }
 

@@ -73,6 +73,8 @@ export interface Place extends Omit<LocatedBlock, 'block'> {
 
 export interface TierReading {
   readonly durationMs: number;
+  /** Of that time, what it waited so that other work goes first (read-governor.ts), ms; undefined for none. */
+  readonly waitedMs?: number | undefined;
   /** Samples read, before the tiers are merged. */
   readonly samples: number;
   readonly places: readonly Place[];
@@ -326,7 +328,7 @@ async function readTiers(
             days: rolled?.days ?? 0,
           },
     tiers: {
-      hot: fromHot.reading,
+      hot: hot.waitedMs === 0 ? fromHot.reading : { ...fromHot.reading, waitedMs: hot.waitedMs },
       warm: beyond.warm.reading,
       cold: withPlaces(beyond.cold.reading, rolledPlaces),
     },
@@ -564,7 +566,9 @@ function joinReadings(readings: readonly Reading[]): Reading {
 export function joinTiers(readings: readonly Reading['tiers'][]): Reading['tiers'] {
   const join = (tier: Tier): TierReading => {
     const all = readings.map((tiers) => tiers[tier]);
+    const waitedMs = all.reduce((most, { waitedMs = 0 }) => Math.max(most, waitedMs), 0);
     return {
+      ...(waitedMs > 0 && { waitedMs }),
       durationMs: all.reduce((most, { durationMs }) => Math.max(most, durationMs), 0),
       samples: all.reduce((sum, { samples }) => sum + samples, 0),
       places: all.flatMap(({ places }) => places),

@@ -56,7 +56,8 @@ export interface ShardProgress {
  *     sk loss                         the last loss
  *     sk replay                       the last replay
  *     sk era                          the primaries of the hot tier (primaries.ts)
- *     sk scaling                      untilMs: a command moves slots until then at most
+ *     sk scaling                      untilMs: a command moves slots until then at most; pressedUntilMs: until then a
+ *                                     node counts as having little memory or CPU left
  *     sk progress#replay#shard        that replay's progress in a shard
  *     sk position#shard               the shard's watermark: the live reader has appended everything that arrived earlier;
  *                                     lagMs, how old it was when written
@@ -185,17 +186,37 @@ export class RecoveryTable {
     return this.replaceBody(metaKeys.era, JSON.stringify(era), last && JSON.stringify(last));
   }
 
+  /** Until when reads let other work go first, ms since epoch; 0 for what does not hold. */
+  async holds(): Promise<{ readonly scalingUntilMs: number; readonly pressedUntilMs: number }> {
+    const item = await this.get(metaKeys.scaling);
+    return {
+      scalingUntilMs: Number(item?.untilMs?.N ?? 0),
+      pressedUntilMs: Number(item?.pressedUntilMs?.N ?? 0),
+    };
+  }
+
   /** A command moves slots until then at most, ms since epoch; 0 when none does. */
   async scalingUntilMs(): Promise<number> {
-    return Number((await this.get(metaKeys.scaling))?.untilMs?.N ?? 0);
+    return (await this.holds()).scalingUntilMs;
   }
 
   /** Notes that a command moves slots, so that whoever else looks knows; 0 when it has ended. */
-  async putScaling(untilMs: number): Promise<void> {
+  putScaling(untilMs: number): Promise<void> {
+    return this.putHold('untilMs', untilMs);
+  }
+
+  /** Notes that a node has little memory or CPU left. */
+  putPressed(untilMs: number): Promise<void> {
+    return this.putHold('pressedUntilMs', untilMs);
+  }
+
+  private async putHold(attribute: 'untilMs' | 'pressedUntilMs', untilMs: number): Promise<void> {
     await this.table.client.send(
-      new PutItemCommand({
+      new UpdateItemCommand({
         TableName: this.table.name,
-        Item: { ...metaKeys.scaling, untilMs: { N: String(untilMs) } },
+        Key: metaKeys.scaling,
+        UpdateExpression: `SET ${attribute} = :until`,
+        ExpressionAttributeValues: { ':until': { N: String(untilMs) } },
       }),
     );
   }

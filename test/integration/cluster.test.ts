@@ -82,7 +82,7 @@ describe('a hot tier of three primaries, each with a replica', () => {
       expect(await node.redis.dbsize()).toBeGreaterThan(0);
       expect((await hostsOn(node)).length).toBeGreaterThan(0);
     }
-    expect(await tiers.hot.fullness()).toBe(0);
+    expect((await tiers.hot.load()).memory).toBe(0);
     expect(await feed.check()).toMatchObject({ ...whole, read: 5 * HOSTS * METRICS });
     expect(await flushAll()).toBe(HOSTS);
     const owners = await Promise.all(partitions.map(async (ref) => cluster.ownerOf(await slotOf(ref))));
@@ -96,7 +96,7 @@ describe('a hot tier of three primaries, each with a replica', () => {
   test('a client that has just started knows the time and the nodes', async () => {
     const hot = new HotTier(connectHot(cluster.url), HOUR_MS);
     expect(Math.abs((await hot.now()) - Date.now())).toBeLessThan(60_000);
-    expect(await hot.fullness()).toBe(0);
+    expect((await hot.load()).memory).toBe(0);
     const { text, isMoving } = await hot.topology();
     expect(text).toMatch(/^(\w{40} \d+-\d+(; |$)){3}$/);
     expect(isMoving).toBe(false);

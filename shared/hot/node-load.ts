@@ -1,0 +1,66 @@
+/** A node's counters at one time. */
+export interface NodeCounters {
+  /** Id of its process. */
+  readonly run: string;
+  /** CPU that its main thread, which runs all commands, has used, s; undefined when it does not say. */
+  readonly cpuSeconds: number | undefined;
+  readonly atMs: number;
+}
+
+/** How busy the busiest nodes are. */
+export interface HotLoad {
+  /** Of the fullest node's memory, 0 to 1; 0 if it has no bound. */
+  readonly memory: number;
+  /** Of a core, what the busiest node's main thread used since the last look, 0 to 1; 0 at the first one. */
+  readonly cpu: number;
+}
+
+/**
+ * Reads the load from what nodes answer to `INFO memory cpu server`.
+ *
+ * @param before counters of the last look, by process
+ */
+export function loadOf(
+  infos: readonly string[],
+  before: ReadonlyMap<string, NodeCounters>,
+  nowMs: number,
+): { readonly load: HotLoad; readonly counters: ReadonlyMap<string, NodeCounters> } {
+  const counters = infos.map((info) => countersOf(info, nowMs));
+  return {
+    load: {
+      memory: highest(infos.map(fullnessOf)),
+      cpu: highest(counters.map((each) => cpuSince(each, before))),
+    },
+    counters: new Map(counters.map((each) => [each.run, each])),
+  };
+}
+
+function fullnessOf(info: string): number {
+  const maxBytes = numberOf(info, 'maxmemory') ?? 0;
+  return maxBytes === 0 ? 0 : (numberOf(info, 'used_memory') ?? 0) / maxBytes;
+}
+
+function countersOf(info: string, atMs: number): NodeCounters {
+  const user = numberOf(info, 'used_cpu_user_main_thread');
+  const system = numberOf(info, 'used_cpu_sys_main_thread');
+  const cpuSeconds = user === undefined || system === undefined ? undefined : user + system;
+  return { run: /^run_id:(\w+)/m.exec(info)?.[1] ?? '', cpuSeconds, atMs };
+}
+
+function cpuSince(
+  { run, cpuSeconds, atMs }: NodeCounters,
+  before: ReadonlyMap<string, NodeCounters>,
+): number {
+  const last = before.get(run);
+  if (cpuSeconds === undefined || last?.cpuSeconds === undefined || atMs <= last.atMs) return 0;
+  return Math.min(1, (1000 * (cpuSeconds - last.cpuSeconds)) / (atMs - last.atMs));
+}
+
+function highest(shares: readonly number[]): number {
+  return Math.max(0, ...shares);
+}
+
+function numberOf(info: string, field: string): number | undefined {
+  const text = new RegExp(`^${field}:([\\d.]+)`, 'm').exec(info)?.[1];
+  return text === undefined ? undefined : Number(text);
+}
