@@ -1,4 +1,5 @@
 import { crc32, constants as zlib, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { BoundedCache } from '../model/bounded-cache';
 import { ByteReader, ByteWriter } from '../model/bytes';
 import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
@@ -322,57 +323,97 @@ export function groupDays({ directory }: Pick<ListedRollup, 'directory'>): Set<n
   return days;
 }
 
-/** One column of a series' units. `values` are counts if no column was asked for. */
+/** One column of a series' units. `values` are counts if no column was asked for. Whoever reads the same shares them. */
 export interface ReadUnits {
   readonly starts: Float64Array;
   readonly counts: Float64Array;
   readonly values: Float64Array;
 }
 
+/** A group of an object, as far as reads have decoded it. */
+interface DecodedGroup {
+  readonly directory: Directory;
+  /** By column and series. */
+  readonly values: Readonly<Record<RolledValue, Map<number, Float64Array>>>;
+  bytes: number;
+}
+
 /**
- * Reads a column of some series of a group: their pages lie in one range.
+ * What an instance has decoded of rollups, some months of a hundred hosts. An object's bytes never change under its key and ETag,
+ * and a read learns both anew from the directory, so that what is kept can only be what the read would fetch.
+ */
+const decodedGroups = new BoundedCache<DecodedGroup>(
+  64 * 1024 * 1024,
+  ({ bytes }, key) => bytes + key.length,
+);
+/** Of a column of values, a map's entry beside its bytes. */
+const COLUMN_BYTES = 200;
+
+/**
+ * Reads a column of some series of a group: their pages lie in one range. An instance asks for a page once.
  *
+ * @param object its `name` tells it from every other: its key and ETag
  * @param value undefined: counts alone, which the directory has
  * @param wanted position in the answer by labels key
  * @returns the units of each wanted series that the group has, by position
  * @throws {CorruptArchiveError}
  */
 export async function readRollup(
-  object: Pick<ObjectBytes, 'slice'>,
+  object: Pick<ObjectBytes, 'slice'> & { readonly name: string },
   listed: ListedRollup,
   layouts: ReadonlyMap<Id, Layout>,
   wanted: ReadonlyMap<string, number>,
   value: RolledValue | undefined,
 ): Promise<Map<number, ReadUnits>> {
-  const { shapes, pageBytes } = decodeDirectory(listed.directory);
+  const name = `${object.name} ${listed.group}`;
+  const decoded = decodedGroups.get(name) ?? openGroup(listed);
+  const { shapes, pageBytes } = decoded.directory;
   const layout = layouts.get(listed.layout) ?? (await readLayout(object, listed));
-  const found: { readonly position: number; readonly series: number; readonly page: ByteRange }[] = [];
+  const known = value && decoded.values[value];
+  const found: { readonly position: number; readonly series: number }[] = [];
+  const missing: { readonly series: number; readonly page: ByteRange }[] = [];
   let offset = value === undefined ? 0 : listed.offsets[value];
   let series = 0;
   for (const key of layout.columns.keys()) {
     const length = value === undefined ? 0 : pageBytes[series]![value];
     const position = wanted.get(key);
-    if (position !== undefined && shapes[series]!.starts.length > 0)
-      found.push({ position, series, page: { offset, length } });
+    if (position !== undefined && shapes[series]!.starts.length > 0) {
+      found.push({ position, series });
+      if (known?.has(series) === false) missing.push({ series, page: { offset, length } });
+    }
     offset += length;
     series++;
   }
-  const pages =
-    value === undefined
-      ? []
-      : await slices(
-          object,
-          found.map(({ page }) => page),
-        );
-  const decoded = decodeValues(
-    pages.map((page, i) => ({ page, count: shapes[found[i]!.series]!.starts.length })),
-  );
+  if (known !== undefined && missing.length > 0) {
+    const pages = await slices(
+      object,
+      missing.map(({ page }) => page),
+    );
+    const columns = decodeValues(
+      pages.map((page, i) => ({ page, count: shapes[missing[i]!.series]!.starts.length })),
+    );
+    for (const [i, column] of columns.entries()) {
+      // Not a part of a buffer that others share: what is kept is what is counted.
+      known.set(missing[i]!.series, column.byteLength < column.buffer.byteLength ? column.slice() : column);
+      decoded.bytes += column.byteLength + COLUMN_BYTES;
+    }
+    decodedGroups.set(name, decoded);
+  }
   return new Map(
-    found.map(({ position, series }, i) => {
+    found.map(({ position, series }) => {
       const { starts, counts } = shapes[series]!;
-      return [position, { starts, counts, values: value === undefined ? counts : decoded[i]! }];
+      return [position, { starts, counts, values: known === undefined ? counts : known.get(series)! }];
     }),
   );
+}
+
+function openGroup({ directory }: ListedRollup): DecodedGroup {
+  return {
+    directory: decodeDirectory(directory),
+    values: eachValue(() => new Map()),
+    // Numbers of its series' pages, mostly.
+    bytes: 20 * directory.length,
+  };
 }
 
 async function readLayout(

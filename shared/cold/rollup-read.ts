@@ -1,10 +1,11 @@
 import type { Aggregate, Units } from '../model/aggregates';
 import { storedUnits } from '../model/aggregates';
+import { concat, concatShared } from '../model/columns';
 import type { Selection, TimeRange } from '../model/selection';
 import type { ColdTier } from './cold-tier';
 import type { RolledSource } from './rollup-directory';
 import { type ReadUnits, readRollup } from './rollup-format';
-import { concat, type RolledValue } from './rollup-units';
+import type { RolledValue } from './rollup-units';
 
 /** A source's rollup object, and of which time its units are wanted. */
 export interface AskedRollup {
@@ -50,6 +51,7 @@ export async function readRollups(
   const found = await Promise.all(
     asked.map(async ({ source, ranges }) => {
       const { key, etag } = source;
+      const name = `${key} ${etag}`;
       let bytes = 0;
       const slice = (range: { readonly offset: number; readonly length: number }) => {
         bytes += range.length;
@@ -58,7 +60,7 @@ export async function readRollups(
       const ofGroups = await Promise.all(
         source.groups
           .filter(({ group }) => groups.includes(group))
-          .map((listed) => readRollup({ slice }, listed, layouts, wanted.columns, VALUE_OF[aggregate])),
+          .map((listed) => readRollup({ name, slice }, listed, layouts, wanted.columns, VALUE_OF[aggregate])),
       );
       const parts = new Map<number, ReadUnits[]>();
       const place = { samples: 0, firstMs: Infinity, lastMs: -Infinity };
@@ -78,13 +80,9 @@ export async function readRollups(
       return { parts, place: { place: key, bytes, samples, span } };
     }),
   );
+  const join = joiner(aggregate);
   return {
-    series: wanted.series.map((_, position) =>
-      joinParts(
-        aggregate,
-        found.flatMap(({ parts }) => parts.get(position) ?? []),
-      ),
-    ),
+    series: wanted.series.map((_, position) => join(found.flatMap(({ parts }) => parts.get(position) ?? []))),
     places: found.map(({ place }) => place),
   };
 }
@@ -148,15 +146,27 @@ function lowerBound(starts: Float64Array, ms: number): number {
   return low;
 }
 
-/** Joins a series' units of several objects and groups. Two groups of an object may have had it, one after the other. */
-function joinParts(aggregate: Aggregate, parts: readonly ReadUnits[]): Units {
-  const inOrder = [...parts].sort((a, b) => a.starts[0]! - b.starts[0]!);
-  const column = (of: keyof ReadUnits) =>
-    inOrder.length === 1 ? inOrder[0]![of] : concat(inOrder.map((part) => part[of]));
-  const [starts, values, counts] = [column('starts'), column('values'), column('counts')];
-  if (starts.every((start, i) => i === 0 || start > starts[i - 1]!))
-    return storedUnits(aggregate, starts, values, counts);
-  const order = [...starts.keys()].sort((a, b) => starts[a]! - starts[b]!);
-  const sorted = (of: Float64Array) => Float64Array.from(order, (i) => of[i]!);
-  return storedUnits(aggregate, sorted(starts), sorted(values), sorted(counts));
+/**
+ * Makes a function that joins a series' units of several objects and groups. Two groups of an object may have had it, one after the
+ * other. Series that share their units' starts share the joined ones.
+ */
+function joiner(aggregate: Aggregate): (parts: readonly ReadUnits[]) => Units {
+  const ascending = new Map<ArrayLike<number>, boolean>();
+  return (parts) => {
+    const inOrder = [...parts].sort((a, b) => a.starts[0]! - b.starts[0]!);
+    const starts = concatShared(inOrder.map((part) => part.starts));
+    const counts = concatShared(inOrder.map((part) => part.counts));
+    const values = inOrder.length === 1 ? inOrder[0]!.values : concat(inOrder.map((part) => part.values));
+    const isInOrder = ascending.get(starts) ?? isAscending(starts);
+    ascending.set(starts, isInOrder);
+    if (isInOrder) return storedUnits(aggregate, starts, values, counts);
+    const order = Array.from(starts, (_, i) => i).sort((a, b) => starts[a]! - starts[b]!);
+    const sorted = (of: ArrayLike<number>) => Float64Array.from(order, (i) => of[i]!);
+    return storedUnits(aggregate, sorted(starts), sorted(values), sorted(counts));
+  };
+}
+
+function isAscending(starts: ArrayLike<number>): boolean {
+  for (let i = 1; i < starts.length; i++) if (starts[i]! <= starts[i - 1]!) return false;
+  return true;
 }

@@ -1,5 +1,6 @@
 import { type Block, sampleCount } from '../codec';
 import { isStorable, type Samples, type Units, unitsIn } from '../model/aggregates';
+import { concat } from '../model/columns';
 import type { Layout } from '../model/layout';
 
 /** What is stored of a unit of time, an hour or a day, beside its number of samples. */
@@ -101,14 +102,4 @@ export function eachValue<T>(of: (name: RolledValue) => T): Record<RolledValue, 
     first: of('first'),
     last: of('last'),
   };
-}
-
-export function concat(parts: readonly Float64Array[]): Float64Array {
-  const whole = new Float64Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }

@@ -1,3 +1,4 @@
+import { concat, concatShared } from './columns';
 import { DAY_MS } from './duration';
 
 /**
@@ -136,51 +137,118 @@ function scaledOf({ values, scaled }: Units, index: number): number {
   return scaled === undefined ? values[index]! * SCALE : scaled[index]!;
 }
 
+/** Ascending times, cut at multiples of a unit. */
+interface Cuts {
+  readonly unitMs: number;
+  /** Of the units that have any. */
+  readonly starts: Float64Array;
+  /** For each of them the index of the first time behind it. */
+  readonly ends: Uint32Array;
+  /** How many times each has. */
+  readonly counts: Float64Array;
+}
+
+const knownCuts = new WeakMap<ArrayLike<number>, Cuts>();
+
+/** Cuts times into units; once for the series that share them. */
+function cutsOf(timestamps: ArrayLike<number>, unitMs: number): Cuts {
+  const known = knownCuts.get(timestamps);
+  if (known?.unitMs === unitMs) return known;
+  const { length } = timestamps;
+  const spanned = Math.floor(timestamps[length - 1]! / unitMs) - Math.floor(timestamps[0]! / unitMs) + 1;
+  const room = Math.min(length, spanned);
+  const [starts, ends, counts] = [new Float64Array(room), new Uint32Array(room), new Float64Array(room)];
+  let units = 0;
+  for (let first = 0; first < length; units++) {
+    const start = Math.floor(timestamps[first]! / unitMs) * unitMs;
+    let end = first + 1;
+    while (end < length && timestamps[end]! < start + unitMs) end++;
+    starts[units] = start;
+    ends[units] = end;
+    counts[units] = end - first;
+    first = end;
+  }
+  const cuts = {
+    unitMs,
+    starts: units === room ? starts : starts.slice(0, units),
+    ends,
+    counts: units === room ? counts : counts.slice(0, units),
+  };
+  knownCuts.set(timestamps, cuts);
+  return cuts;
+}
+
 /** Aggregates the samples of each aligned unit. */
 function unitsOf({ timestamps, values }: Samples, unitMs: number, aggregate: Aggregate): Units {
   if (timestamps.length === 0) return NO_UNITS;
-  const firstUnit = Math.floor(timestamps[0]! / unitMs);
-  const spanned = Math.floor(timestamps[timestamps.length - 1]! / unitMs) - firstUnit + 1;
-  const units = new UnitList(Math.min(timestamps.length, spanned), aggregate === 'avg');
-  const isSum = aggregate === 'avg' || aggregate === 'sum';
-  const of = OF_SAMPLES[aggregate];
-  for (let first = 0; first < timestamps.length; ) {
-    const start = Math.floor(timestamps[first]! / unitMs) * unitMs;
-    let end = first + 1;
-    while (end < timestamps.length && timestamps[end]! < start + unitMs) end++;
-    const value = of(values, first, end);
-    units.add(start, value, end - first);
-    if (isSum && !Number.isFinite(value)) {
-      let scaled = 0;
-      for (let i = first; i < end; i++) scaled += values[i]! * SCALE;
-      units.scaleLast(scaled);
-    }
-    first = end;
-  }
-  return units.finish();
+  const cuts = cutsOf(timestamps, unitMs);
+  const scaledSum = (first: number, end: number) => {
+    let scaled = 0;
+    for (let i = first; i < end; i++) scaled += values[i]! * SCALE;
+    return scaled;
+  };
+  return {
+    ...valuesIn(cuts, values, aggregate, OF_SAMPLES[aggregate], scaledSum),
+    counts: aggregate === 'avg' ? cuts.counts : NOTHING,
+  };
 }
 
 /** Aggregates the units of each aligned longer one. */
 function foldUnits(units: Units, unitMs: number, aggregate: Aggregate): Units {
   const { starts, values, counts } = units;
   if (starts.length === 0) return NO_UNITS;
+  const cuts = cutsOf(starts, unitMs);
+  const scaledSum = (first: number, end: number) => {
+    let scaled = 0;
+    for (let i = first; i < end; i++) scaled += scaledOf(units, i);
+    return scaled;
+  };
+  return {
+    ...valuesIn(cuts, values, aggregate, aggregate === 'count' ? sumOf : OF_SAMPLES[aggregate], scaledSum),
+    counts: aggregate === 'avg' ? foldedCounts(cuts, counts) : NOTHING,
+  };
+}
+
+/**
+ * @param of gives the aggregate of values, from an index to before another
+ * @param scaledSum gives the sum of scaled values of such a range
+ */
+function valuesIn(
+  { starts, ends }: Cuts,
+  values: ArrayLike<number>,
+  aggregate: Aggregate,
+  of: (values: ArrayLike<number>, first: number, end: number) => number,
+  scaledSum: (first: number, end: number) => number,
+): Omit<Units, 'counts'> {
   const isSum = aggregate === 'avg' || aggregate === 'sum';
-  const folded = new UnitList(starts.length, aggregate === 'avg');
-  const of = aggregate === 'count' ? sumOf : OF_SAMPLES[aggregate];
-  for (let first = 0; first < starts.length; ) {
-    const start = Math.floor(starts[first]! / unitMs) * unitMs;
-    let end = first + 1;
-    while (end < starts.length && starts[end]! < start + unitMs) end++;
-    const value = of(values, first, end);
-    folded.add(start, value, aggregate === 'avg' ? sumOf(counts, first, end) : 0);
-    if (isSum && !Number.isFinite(value)) {
-      let scaled = 0;
-      for (let i = first; i < end; i++) scaled += scaledOf(units, i);
-      folded.scaleLast(scaled);
-    }
-    first = end;
+  const own = new Float64Array(starts.length);
+  let areFinite = true;
+  for (let unit = 0, first = 0; unit < own.length; first = ends[unit++]!) {
+    const value = of(values, first, ends[unit]!);
+    own[unit] = value;
+    if (isSum && !Number.isFinite(value)) areFinite = false;
   }
-  return folded.finish();
+  if (areFinite) return { starts, values: own, scaled: undefined };
+  const scaled = own.map((value, unit) =>
+    Number.isFinite(value) ? value * SCALE : scaledSum(unit === 0 ? 0 : ends[unit - 1]!, ends[unit]!),
+  );
+  return { starts, values: own, scaled };
+}
+
+const knownCounts = new WeakMap<
+  ArrayLike<number>,
+  { readonly cuts: Cuts; readonly folded: ArrayLike<number> }
+>();
+
+/** Sums of counts; once for the series that share them. */
+function foldedCounts(cuts: Cuts, counts: ArrayLike<number>): ArrayLike<number> {
+  const known = knownCounts.get(counts);
+  if (known?.cuts === cuts) return known.folded;
+  const folded = cuts.starts.map((_, unit) =>
+    sumOf(counts, unit === 0 ? 0 : cuts.ends[unit - 1]!, cuts.ends[unit]!),
+  );
+  knownCounts.set(counts, { cuts, folded });
+  return folded;
 }
 
 /** Puts units of the same aggregate in order of time; no unit is in both. */
@@ -203,23 +271,13 @@ export function mergeUnits(a: Units, b: Units, aggregate: Aggregate): Units {
 /** Joins units of the same aggregate, each of which begin after those before end. */
 export function joinUnits(...parts: readonly Units[]): Units {
   if (parts.length === 1) return parts[0]!;
-  const join = (of: (units: Units) => ArrayLike<number>): Float64Array => {
-    const columns = parts.map(of);
-    const joined = new Float64Array(columns.reduce((sum, { length }) => sum + length, 0));
-    let at = 0;
-    for (const column of columns) {
-      joined.set(column, at);
-      at += column.length;
-    }
-    return joined;
-  };
   return {
-    starts: join(({ starts }) => starts),
-    values: join(({ values }) => values),
+    starts: concatShared(parts.map(({ starts }) => starts)),
+    values: concat(parts.map(({ values }) => values)),
     scaled: parts.every(({ scaled }) => scaled === undefined)
       ? undefined
-      : join((units) => Float64Array.from(units.values, (_, i) => scaledOf(units, i))),
-    counts: join(({ counts }) => counts),
+      : concat(parts.map((units) => Float64Array.from(units.values, (_, i) => scaledOf(units, i)))),
+    counts: concatShared(parts.map(({ counts }) => counts)),
   };
 }
 
