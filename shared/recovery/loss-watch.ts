@@ -23,6 +23,11 @@ const MARK_LOOK_MS = 100;
 /** So long it may be unsure whether a partition has moved, and a slot may be on its way, before a call fails. */
 const UNSURE_MS = 2_000;
 const LOOK_AGAIN_MS = 100;
+/**
+ * Readers believe a look for so long, ms. Less than a failover takes: a replica with marks of before a move cannot have taken
+ * over since, and its slots moved on.
+ */
+const LOOK_BELIEVED_MS = 500;
 
 /** The primaries at one time, and what recovery makes of them. */
 export interface Observation {
@@ -51,6 +56,10 @@ export class LossWatch {
   private readonly closed = new Set<string>();
   /** The era as this instance saw it last; a mark of an earlier era is a loss if it is found elsewhere. */
   private lastEra: number | undefined;
+  /** What this instance saw last, with all primaries answering and nothing lost. */
+  private lastLook:
+    | { readonly era: Era; readonly openSlots: ReadonlySet<number>; readonly ms: number }
+    | undefined;
   private readonly observing = new Shared(() => this.observeNow(true));
   private readonly looking = new Shared(() => this.observeNow(false));
 
@@ -147,12 +156,25 @@ export class LossWatch {
       const state = await hot.inspect(ref);
       if (state.loss !== loss) return false;
       if (state.isWhole) return true;
+      if (this.isKnownToHaveMoved(ref, state)) return true;
       const { era, isLoss } = await this.looking.run();
       const isSure = era !== undefined && !isLoss;
       if (isSure) return hasMoved(state, era);
       if (now() > untilMs) return false;
       await sleep(LOOK_AGAIN_MS);
     }
+  }
+
+  /** Whether a look of a moment ago tells that a partition has moved. Only the next one can tell that it has not. */
+  private isKnownToHaveMoved(ref: PartitionRef, state: PartitionState): boolean {
+    const { lastLook } = this;
+    const { hot, now } = this.dependencies;
+    return (
+      lastLook !== undefined &&
+      now() - lastLook.ms < LOOK_BELIEVED_MS &&
+      !lastLook.openSlots.has(hot.slotOf(ref)) &&
+      hasMoved(state, lastLook.era)
+    );
   }
 
   /** Waits a second at most for the mark of a registered partition. */
@@ -172,6 +194,7 @@ export class LossWatch {
     for (;;) {
       // Before the primaries: what others recorded meanwhile is then refused by compare-and-set.
       const [recorded, scalingUntilMs] = await Promise.all([table.era(), table.scalingUntilMs()]);
+      const ms = now();
       const topology = await hot.topology();
       const { primaries, isMoving } = topology;
       const scalingMs = scalingUntilMs > now() ? now() : undefined;
@@ -189,6 +212,7 @@ export class LossWatch {
       if (isRecorded && isLoss) await this.noticeAll(era.number);
       if (!isRecorded || era === recorded || (await table.putEra(era, recorded))) {
         this.lastEra = era.number;
+        this.lastLook = isLoss ? undefined : { era, openSlots: topology.openSlots, ms };
         return { topology, era, isLoss };
       }
     }
