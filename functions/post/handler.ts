@@ -3,6 +3,7 @@ import { httpHandler } from '../../shared/http/handler';
 import { labelValue } from '../../shared/model/labels';
 import { withMetrics } from '../../shared/platform/meters';
 import { mackerelJson, secondsHint } from '../../shared/protocol/mackerel/json';
+import { labelsOfSource } from '../../shared/protocol/protocol';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { answerSamples, tooManyHosts, unknownHosts, unknownService } from './answers';
 import { KnownSources } from './known-sources';
@@ -27,7 +28,7 @@ const answer = httpHandler(dependencies, {
     const { kept, samples, unknown } = await known.keepHosts(
       tenant.id,
       parsed,
-      ([source]) => labelValue(source, 'host')!,
+      ([source]) => labelValue(labelsOfSource(source), 'host')!,
     );
     if (kept.length === 0 && parsed.dropped.has('tooManyHosts')) throw tooManyHosts();
     if (kept.length === 0 && unknown > 0) throw unknownHosts(parsed.sources.length);

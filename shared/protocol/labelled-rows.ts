@@ -3,6 +3,7 @@ import { type Labels, labelsKey, METRIC_NAME, type NamedSeries, sourceOf } from 
 import {
   type Columns,
   type ColumnsPart,
+  type KnownSource,
   MAX_LABEL_BYTES,
   MAX_SAMPLES,
   MAX_SERIES_BYTES,
@@ -19,8 +20,7 @@ export class InvalidSeriesError extends Error {
 }
 
 /** What a series' labels say of its source; the series of one source share it. */
-interface SeriesSource {
-  readonly labels: Labels;
+interface SeriesSource extends KnownSource {
   /** {@link labelsKey} of the labels. */
   readonly key: string;
 }
@@ -65,7 +65,7 @@ export function labelledSeries(labels: Labels): LabelledSeries {
     throw new InvalidSeriesError(`labels of ${bytes} bytes, ${MAX_SERIES_BYTES} are allowed`);
   const sourceLabels = sourceOf.labels(labels);
   const key = labelsKey(sourceLabels);
-  const source = sources.get(key) ?? { labels: sourceLabels, key };
+  const source = sources.get(key) ?? { labels: sourceLabels, key, place: undefined };
   sources.set(key, source);
   const labelBytes = bytes + LABEL_OVERHEAD * labels.length;
   return { labels, labelBytes, source, ordinal: ordinals++, list: undefined, index: 0, lastRequest: -1 };
@@ -114,7 +114,7 @@ interface Row {
 }
 
 interface SourceOfRows {
-  readonly labels: Labels;
+  readonly source: SeriesSource;
   readonly rows: Map<number, Row>;
 }
 
@@ -203,7 +203,7 @@ export class LabelledRows {
         this.leaveOut(1, `more than ${MAX_SOURCES} sources`);
         return undefined;
       }
-      known = { labels: source.labels, rows: new Map() };
+      known = { source, rows: new Map() };
       this.sources.set(source.key, known);
     }
     let row = known.rows.get(timestamp);
@@ -225,7 +225,7 @@ export class LabelledRows {
     let sets = 0;
     let setBytes = 0;
     let samples = 0;
-    for (const { labels, rows } of this.sources.values()) {
+    for (const { source, rows } of this.sources.values()) {
       const kept: SourceRow[] = [];
       const known = new Set<string>();
       for (const { timestamp, runs } of rows.values()) {
@@ -247,7 +247,7 @@ export class LabelledRows {
         kept.push({ timestamp, columns, values: this.valuesOf(runs, series.length) });
         samples += series.length;
       }
-      if (kept.length > 0) sources.push([labels, kept]);
+      if (kept.length > 0) sources.push([source, kept]);
     }
     return { sources, samples };
   }

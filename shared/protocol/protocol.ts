@@ -46,8 +46,23 @@ export interface ParsedBody<Dropped> {
   readonly dropped: Dropped;
 }
 
-/** A source, by its labels, and its rows. */
-export type SourceRows = readonly [source: Labels, rows: readonly SourceRow[]];
+/** A source and its rows. */
+export type SourceRows = readonly [source: Source, rows: readonly SourceRow[]];
+
+/** A source's labels, or what the protocol remembers of it. */
+export type Source = Labels | KnownSource;
+
+/** A source that a protocol remembers: the same object in each request, so that others keep there what they know of it. */
+export interface KnownSource {
+  /** Decoded when asked for. */
+  readonly labels: Labels;
+  /** Whatever `stream/pools.ts` knows of it. */
+  place: object | undefined;
+}
+
+export function labelsOfSource(source: Source): Labels {
+  return 'labels' in source ? source.labels : source;
+}
 
 /** A row: the samples of one source and time. No two rows of a source and timestamp have a series in common. */
 export interface SourceRow {

@@ -1,12 +1,11 @@
 import type { Labels } from '../model/labels';
 import { type LabelledSeries, ListOfSource, labelledSeries } from './labelled-rows';
+import { byteHash, TABLE_FULL_MS, tableMemory } from './table-memory';
 
 /** Memory of a series beside the bytes that name it, about. */
 const SERIES_OVERHEAD = 150;
 /** Of a source's list, beside its key. */
 const LIST_OVERHEAD = 350;
-/** How long a full table stays as it is: a table that made room would lose each series just before it comes again. */
-const FULL_MS = 15 * 60_000;
 const CHUNK_BYTES = 256 * 1024;
 /** Series of one bucket that are looked at: a tenant can make many of equal hash. */
 const MAX_CHAIN = 32;
@@ -52,11 +51,8 @@ class TabledSeries<Scope> implements LabelledSeries {
 /** @throws {InvalidSeriesError} when the bytes name no valid series */
 type LabelsOf<Scope> = (scope: Scope, bytes: Uint8Array, start: number, end: number) => Labels;
 
-/** Memory that the tables of a process share, about: most get one protocol alone. */
-const MAX_BYTES = 320_000_000;
 /** Labels that are kept until as many more are decoded. */
 const MAX_FRESH_BYTES = 4_000_000;
-let usedBytes = 0;
 
 /**
  * The series that an instance of post knows, by the bytes with which senders name them.
@@ -90,7 +86,7 @@ export class SeriesTable<Scope> {
       this.last = expected;
       return expected;
     }
-    const hash = hashOf(bytes, start, end);
+    const hash = byteHash(bytes, start, end);
     let found = this.buckets[hash & (this.buckets.length - 1)];
     for (let i = 0; i < MAX_CHAIN && found !== undefined; i++) {
       if (found.hash === hash && found.isNamedBy(scope, bytes, start, end)) {
@@ -111,8 +107,8 @@ export class SeriesTable<Scope> {
   add(scope: Scope, bytes: Uint8Array, start: number, end: number, nowMs: number): LabelledSeries {
     const made = labelledSeries(this.labelsOf(scope, bytes, start, end));
     const size = end - start;
-    if (usedBytes + size + SERIES_OVERHEAD > MAX_BYTES) {
-      if (nowMs - this.sinceMs < FULL_MS) return made;
+    if (tableMemory.leftBytes < size + SERIES_OVERHEAD) {
+      if (nowMs - this.sinceMs < TABLE_FULL_MS) return made;
       this.clear();
     }
     if (this.count === 0) this.sinceMs = nowMs;
@@ -122,7 +118,7 @@ export class SeriesTable<Scope> {
     }
     this.chunk.set(bytes.subarray(start, end), this.used);
     const { ordinal, labelBytes, source } = made;
-    const hash = hashOf(bytes, start, end);
+    const hash = byteHash(bytes, start, end);
     const list = this.listOf(source.key);
     const series = new TabledSeries(
       ...([ordinal, labelBytes, source, scope, hash, this.chunk] as const),
@@ -185,31 +181,17 @@ export class SeriesTable<Scope> {
 
   private use(bytes: number): void {
     this.bytes += bytes;
-    usedBytes += bytes;
+    tableMemory.use(bytes);
   }
 
   /** Forgets all series. */
   clear(): void {
     this.buckets = new Array(1024).fill(undefined);
     this.count = 0;
-    usedBytes -= this.bytes;
+    tableMemory.use(-this.bytes);
     this.bytes = 0;
     this.lists.clear();
     this.last = undefined;
     this.used = this.chunk.length;
   }
-}
-
-/** FNV-1a of four bytes at a time. */
-function hashOf(bytes: Uint8Array, start: number, end: number): number {
-  let hash = 0x811c9dc5 ^ (end - start);
-  let at = start;
-  for (; at + 4 <= end; at += 4) {
-    const word = bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
-    hash = Math.imul(hash ^ word, 0x01000193);
-    // The low bits of a product depend on low bits only.
-    hash ^= hash >>> 15;
-  }
-  for (; at < end; at++) hash = Math.imul(hash ^ bytes[at]!, 0x01000193);
-  return hash ^ (hash >>> 13);
 }

@@ -1,9 +1,10 @@
 import type { PoolTable, SourcePlace } from '../catalogue/pool-table';
-import { BoundedCache } from '../model/bounded-cache';
+import { CompactMap } from '../model/compact-map';
 import { type Id, idText } from '../model/id';
-import { type Labels, labelsKey } from '../model/labels';
+import type { Labels } from '../model/labels';
 import { poolIdBytesOf, sourceIdOf } from '../model/placement';
-import type { Columns, SourceRow, SourceRows } from '../protocol/protocol';
+import { type Columns, labelsOfSource, type SourceRow, type SourceRows } from '../protocol/protocol';
+import { knownPlace, OwnPlace, PooledSource } from './source-place';
 import { wholeOf } from './source-unions';
 
 /** Series of one row of a source that may join a pool. */
@@ -15,22 +16,16 @@ const MIN_POOL = 8;
 /** What grows, or may be deleted by its name, lies in groups of its own. */
 const NEVER_POOLED: ReadonlySet<string> = new Set(['host', 'service', 'job', 'instance']);
 
-/** The pool that a source is in. */
-export interface PooledSource {
-  readonly poolId: Id;
-  /** Names the source within the process. */
-  readonly ordinal: number;
-}
-
 /** The pools of a request's sources; those that are in none are missing. */
 export type RequestPools = ReadonlyMap<SourceRows, PooledSource>;
 
 const OWN = 'own';
 
-interface KnownPlace {
-  readonly tenantId: Id;
-  readonly place: PooledSource | typeof OWN;
-}
+/** Sources whose places are remembered although their protocol forgot them, 32 bytes each; and their pools. */
+const MAX_PLACES = 1_000_000;
+const MAX_POOLS = 200_000;
+/** A source's place as a number: its pool's times this, and the source's ordinal. Pool 0: it stays by itself. */
+const ORDINALS = 2 ** 32;
 
 /**
  * The pools of sources that were posted.
@@ -40,13 +35,11 @@ interface KnownPlace {
  * request. Whichever instance of post writes a source's pool down first decides for all, before it sends the first sample.
  */
 export class Pools {
-  /** By tenant and source. */
-  private readonly places = new BoundedCache<PooledSource | typeof OWN>(
-    64_000_000,
-    (_, key) => key.length + 100,
-  );
-  /** The same, by labels, which protocols share among requests: without a text of them for each. */
-  private readonly byLabels = new WeakMap<Labels, KnownPlace>();
+  /** By source. */
+  private places = new CompactMap(MAX_PLACES);
+  /** Pools by their numbers in {@link places}, and back. */
+  private ids: Id[] = [OWN];
+  private numbers = new Map<Id, number>();
   private ordinals = 0;
 
   constructor(private readonly table: Pick<PoolTable, 'find' | 'join'>) {}
@@ -54,43 +47,62 @@ export class Pools {
   /** Finds the pools of a request's sources, and makes those of new ones. */
   async of(tenantId: Id, sources: readonly SourceRows[]): Promise<RequestPools> {
     const pooled = new Map<SourceRows, PooledSource>();
-    const unknown = new Map<Id, { readonly key: string; readonly rows: SourceRows }>();
+    const unknown = new Map<Id, SourceRows>();
     for (const rows of sources) {
       const [source] = rows;
-      if (!mayBePooled(source)) continue;
-      const known = this.byLabels.get(source);
-      if (known?.tenantId === tenantId) {
-        if (known.place !== OWN) pooled.set(rows, known.place);
-        continue;
-      }
-      const key = sourceKeyOf(tenantId, source);
-      const place = this.places.get(key);
+      let place = knownPlace(tenantId, source);
       if (place === undefined) {
-        unknown.set(sourceIdOf(tenantId, source), { key, rows });
-        continue;
+        const labels = labelsOfSource(source);
+        if (!mayBePooled(labels)) continue;
+        const id = sourceIdOf(tenantId, labels);
+        place = this.placeOf(tenantId, id);
+        if (place === undefined) {
+          unknown.set(id, rows);
+          continue;
+        }
+        if ('place' in source) source.place = place;
       }
-      this.byLabels.set(source, { tenantId, place });
-      if (place !== OWN) pooled.set(rows, place);
+      if (place instanceof PooledSource) pooled.set(rows, place);
     }
     if (unknown.size === 0) return pooled;
     const found = new Map<Id, SourcePlace>(await this.table.find(tenantId, [...unknown.keys()]));
     const fresh = [...unknown].filter(([id]) => !found.has(id));
-    const small = fresh.flatMap(([id, { rows }]) => (rows[1].every(isSmall) ? [id] : []));
+    const small = fresh.flatMap(([id, [, rows]]) => (rows.every(isSmall) ? [id] : []));
     // That a source stays by itself is written down too, before another instance puts it into a pool.
     const placed = new Map([...fresh.map(([id]) => [id, id] as const), ...poolsOf(tenantId, small)]);
-    for (const [id, place] of await this.table.join(tenantId, placed)) found.set(id, place);
-    for (const [id, { key, rows }] of unknown) {
-      const place = found.get(id)!;
-      const known = place === OWN ? OWN : { poolId: place, ordinal: this.ordinals++ };
-      this.places.set(key, known);
-      if (known !== OWN) pooled.set(rows, known);
+    if (placed.size > 0)
+      for (const [id, place] of await this.table.join(tenantId, placed)) found.set(id, place);
+    for (const [id, rows] of unknown) {
+      this.remember(id, found.get(id)!);
+      const place = this.placeOf(tenantId, id)!;
+      const [source] = rows;
+      if ('place' in source) source.place = place;
+      if (place instanceof PooledSource) pooled.set(rows, place);
     }
     return pooled;
   }
-}
 
-export function sourceKeyOf(tenantId: Id, source: Labels): string {
-  return `${tenantId}${labelsKey(source)}`;
+  private remember(sourceId: Id, place: SourcePlace): void {
+    if (this.ids.length === MAX_POOLS) {
+      this.places = new CompactMap(MAX_PLACES);
+      this.ids = [OWN];
+      this.numbers.clear();
+    }
+    let number = place === OWN ? 0 : this.numbers.get(place);
+    if (number === undefined) {
+      number = this.ids.push(place) - 1;
+      this.numbers.set(place, number);
+    }
+    this.places.set(sourceId, number * ORDINALS + this.ordinals++);
+  }
+
+  private placeOf(tenantId: Id, sourceId: Id): OwnPlace | PooledSource | undefined {
+    const known = this.places.get(sourceId);
+    if (known === undefined) return undefined;
+    const number = Math.floor(known / ORDINALS);
+    if (number === 0) return new OwnPlace(tenantId, sourceId);
+    return new PooledSource(tenantId, this.ids[number]!, known % ORDINALS);
+  }
 }
 
 function mayBePooled(source: Labels): boolean {
@@ -116,7 +128,7 @@ function poolsOf(tenantId: Id, sourceIds: readonly Id[]): Map<Id, Id> {
 
 /** The rows of a pool's sources: of those of one time, one. */
 export class PoolRows {
-  private readonly byTime = new Map<number, { readonly ordinal: number; readonly row: SourceRow }[]>();
+  private readonly byTime = new Map<number, PooledRow[]>();
 
   add({ ordinal }: PooledSource, rows: readonly SourceRow[]): void {
     for (const row of rows) {
@@ -135,28 +147,39 @@ export class PoolRows {
         yield { timestamp, columns, values: only.row.values };
         continue;
       }
-      const values = new BigUint64Array(all.reduce((sum, { row }) => sum + row.values.length, 0));
+      let count = 0;
+      for (const { row } of all) count += row.values.length;
+      const values = new BigUint64Array(count);
       let at = 0;
+      // Few each: a loop costs less than to copy by views.
       for (const { row } of all) {
-        values.set(row.values, at);
-        at += row.values.length;
+        const own = row.values;
+        for (let i = 0; i < own.length; i++) values[at++] = own[i]!;
       }
       yield { timestamp, columns, values };
     }
   }
 }
 
-function joinedColumns(all: readonly { readonly ordinal: number; readonly row: SourceRow }[]): Columns {
+function joinedColumns(all: readonly PooledRow[]): Columns {
+  let key = '';
+  for (const each of all) key += `${keyOf(each)} `;
   return {
-    key: all.map(({ ordinal, row }) => keyOf(ordinal, row)).join(' '),
+    key,
     series: () => all.flatMap(({ row }) => row.columns.series()),
-    parts: all.flatMap(
-      ({ ordinal, row }) =>
-        row.columns.parts ?? [wholeOf(keyOf(ordinal, row), row.columns, row.values.length)],
-    ),
+    get parts() {
+      return all.flatMap(
+        (each) => each.row.columns.parts ?? [wholeOf(keyOf(each), each.row.columns, each.row.values.length)],
+      );
+    },
   };
 }
 
-function keyOf(ordinal: number, { columns }: SourceRow): string {
-  return `p${ordinal} ${columns.key}`;
+function keyOf({ ordinal, row }: PooledRow): string {
+  return `p${ordinal} ${row.columns.key}`;
+}
+
+interface PooledRow {
+  readonly ordinal: number;
+  readonly row: SourceRow;
 }

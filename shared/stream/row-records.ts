@@ -1,6 +1,6 @@
 import { BoundedCache } from '../model/bounded-cache';
 import { FORMATS, type RecordFormat } from '../model/formats';
-import { type Id, idText } from '../model/id';
+import type { Id } from '../model/id';
 import { type Labels, labelsKey, labelsOf, METRIC_NAME, seriesKeys } from '../model/labels';
 import {
   byKey,
@@ -10,19 +10,13 @@ import {
   type PackedLayout,
   packLayout,
 } from '../model/layout';
-import {
-  dayOf,
-  partitionOf,
-  partitionsOn,
-  sourceIdBytesOf,
-  splitBitsFor,
-  splitIndexOf,
-} from '../model/placement';
+import { dayOf, partitionOf, partitionsOn, splitBitsFor, splitIndexOf } from '../model/placement';
 import type { Columns, SourceRow, SourceRows } from '../protocol/protocol';
 import type { Tenant } from '../tenancy/tenants';
 import { type OutgoingRecord, partitionKeyOf } from './outgoing';
-import { PoolRows, type RequestPools, sourceKeyOf } from './pools';
+import { PoolRows, type RequestPools } from './pools';
 import { encodeRecords, type RecordFrame, type RecordGroup } from './record';
+import { ownIdOf } from './source-place';
 import { type Allowance, type GroupRow, SourceUnions } from './source-unions';
 
 const NO_POOLS: RequestPools = new Map();
@@ -36,7 +30,7 @@ interface GroupColumns {
   readonly positions: Uint32Array;
 }
 
-/** By tenant, source and columns: agents send the same series minute after minute. */
+/** By source and columns: agents send the same series minute after minute. */
 const placed = new BoundedCache<readonly GroupColumns[]>(96_000_000, (groups, key) =>
   groups.reduce(
     (sum, { layout, positions }) => sum + 500 + layout.packed.length + positions.byteLength,
@@ -58,12 +52,13 @@ export function rowRecords(
   const byPartition = new Map<number, RecordGroup[]>();
   const allowance =
     format >= PARTIAL_RECORDS ? { bytes: MAX_SMALL_ROWS_BYTES, series: MAX_UNION_SERIES } : undefined;
-  for (const { sourceKey, sourceId, sourceIdBytes, rows } of placedRows(tenant.id, sources, pools)) {
+  for (const { sourceId, rows } of placedRows(tenant.id, sources, pools)) {
+    const sourceIdBytes = Buffer.from(sourceId, 'base64url');
     const groups = new Map<string, RecordGroup & { frames: RecordFrame[] }>();
     for (const row of rows) {
       const { timestamp } = row;
       const partition = partitionOf(sourceId, partitionsOn(tenant.placement, dayOf(timestamp)));
-      for (const part of split(sourceKey, row, allowance)) {
+      for (const part of split(sourceId, row, allowance)) {
         const { splitBits, splitIndex, layout, presence, values: bytes } = part;
         const key = `${partition} ${splitBits} ${layout.id}`;
         let group = groups.get(key);
@@ -87,8 +82,8 @@ export function rowRecords(
 }
 
 /** Rows by what their groups are named by: a source, or a pool. */
-interface PlacedRows extends IdentifiedSource {
-  readonly sourceKey: string;
+interface PlacedRows {
+  readonly sourceId: Id;
   readonly rows: Iterable<SourceRow>;
 }
 
@@ -99,8 +94,7 @@ function placedRows(tenantId: Id, sources: Iterable<SourceRows>, pools: RequestP
     const [source, rows] = each;
     const pool = pools.get(each);
     if (pool === undefined) {
-      const sourceKey = sourceKeyOf(tenantId, source);
-      placed.push({ sourceKey, ...identify(tenantId, source, sourceKey), rows });
+      placed.push({ sourceId: ownIdOf(tenantId, source), rows });
       continue;
     }
     let ofPool = pooled.get(pool.poolId);
@@ -110,31 +104,8 @@ function placedRows(tenantId: Id, sources: Iterable<SourceRows>, pools: RequestP
     }
     ofPool.add(pool, rows);
   }
-  for (const [sourceId, ofPool] of pooled)
-    placed.push({
-      sourceKey: `${tenantId}${sourceId}`,
-      sourceId,
-      sourceIdBytes: Buffer.from(sourceId, 'base64url'),
-      rows: ofPool.rows(),
-    });
+  for (const [sourceId, ofPool] of pooled) placed.push({ sourceId, rows: ofPool.rows() });
   return placed;
-}
-
-interface IdentifiedSource {
-  readonly sourceId: Id;
-  readonly sourceIdBytes: Uint8Array;
-}
-
-/** By tenant and source. */
-const identified = new BoundedCache<IdentifiedSource>(32_000_000, (_, key) => key.length + 250);
-
-function identify(tenantId: Id, source: Labels, sourceKey: string): IdentifiedSource {
-  const cached = identified.get(sourceKey);
-  if (cached !== undefined) return cached;
-  const sourceIdBytes = sourceIdBytesOf(tenantId, source);
-  const made = { sourceId: idText(sourceIdBytes), sourceIdBytes };
-  identified.set(sourceKey, made);
-  return made;
 }
 
 /** Record formats from which on a row may lack series of its layout. */
@@ -148,7 +119,7 @@ const MAX_SMALL_ROWS_BYTES = 1_000_000;
  */
 const MAX_UNION_SERIES = 100_000;
 
-/** Unions by tenant and source; the first columns of a source, since most never have others. */
+/** Unions by source; the first columns of a source, since most never have others. */
 const unions = new BoundedCache<SourceUnions | readonly GroupColumns[]>(
   96_000_000,
   (known, key) => key.length + (known instanceof SourceUnions ? known.bytes : 200),
@@ -160,21 +131,21 @@ const UNION_MS = 6 * 3_600_000;
  * Splits a row into groups: with layouts of its own if it recurs, else with those of its source's unions. Series that keep
  * their index have unions from the first row on.
  */
-function split(sourceKey: string, row: SourceRow, allowance: Allowance | undefined): GroupRow[] {
+function split(sourceId: string, row: SourceRow, allowance: Allowance | undefined): GroupRow[] {
   const { columns, values } = row;
   const isListed = columns.isListed === true && allowance !== undefined;
-  const listed = isListed ? splitByUnions(sourceKey, row, allowance) : undefined;
+  const listed = isListed ? splitByUnions(sourceId, row, allowance) : undefined;
   if (listed !== undefined) return listed;
-  const cacheKey = `${sourceKey}${columns.key}`;
+  const cacheKey = `${sourceId}${columns.key}`;
   let groups = placed.get(cacheKey);
   if (groups === undefined && allowance !== undefined && !isListed) {
-    const rows = splitByUnions(sourceKey, row, allowance);
+    const rows = splitByUnions(sourceId, row, allowance);
     if (rows !== undefined) return rows;
   }
   if (groups === undefined) {
     groups = groupColumns(columns);
     placed.set(cacheKey, groups);
-    if (allowance !== undefined && unions.get(sourceKey) === undefined) unions.set(sourceKey, groups);
+    if (allowance !== undefined && unions.get(sourceId) === undefined) unions.set(sourceId, groups);
   }
   return groups.map(({ splitBits, splitIndex, layout, positions }) => {
     return { splitBits, splitIndex, layout, values: valuesOf(positions, values) };
@@ -182,13 +153,13 @@ function split(sourceKey: string, row: SourceRow, allowance: Allowance | undefin
 }
 
 function splitByUnions(
-  sourceKey: string,
+  sourceId: string,
   { timestamp, columns, values }: SourceRow,
   allowance: Allowance,
 ): GroupRow[] | undefined {
-  let found = unions.get(sourceKey);
+  let found = unions.get(sourceId);
   if (found instanceof SourceUnions && timestamp > found.madeAtMs + UNION_MS) {
-    unions.delete(sourceKey);
+    unions.delete(sourceId);
     found = undefined;
   }
   if (found === undefined && columns.isListed !== true) return undefined;
@@ -196,7 +167,7 @@ function splitByUnions(
   const before = found === own ? own.bytes : 0;
   const rows = own.split(columns, values, allowance);
   // Again, for its size has changed.
-  if (own.bytes !== before) unions.set(sourceKey, own);
+  if (own.bytes !== before) unions.set(sourceId, own);
   return rows;
 }
 

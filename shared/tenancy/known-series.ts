@@ -4,7 +4,7 @@ import { seriesOf } from '../catalogue/source-series';
 import { type Labels, labelsKey, seriesKeys } from '../model/labels';
 import { sourceIdOf } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
-import type { SourceRow, SourceRows } from '../protocol/protocol';
+import { labelsOfSource, type SourceRow, type SourceRows } from '../protocol/protocol';
 import type { Tenant } from './tenants';
 
 const PARALLEL = 16;
@@ -28,7 +28,7 @@ export class KnownSeries {
   ): Promise<{ readonly kept: SourceRows[]; readonly dropped: number }> {
     let dropped = 0;
     const kept = await mapLimited(sources, PARALLEL, async ([source, rows]) => {
-      const known = await this.seriesOf(tenant, source);
+      const known = await this.seriesOf(tenant, labelsOfSource(source));
       const left = rows.flatMap((row) => {
         const old = knownOf(row, known);
         dropped += row.values.length - old.values.length;

@@ -11,6 +11,7 @@ import { ingestBatch } from '../../shared/ingest/ingest';
 import { type Labels, labelValue, METRIC_NAME } from '../../shared/model/labels';
 import { dayOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import { remoteWrite } from '../../shared/protocol/prometheus/remote-write';
+import { labelsOfSource } from '../../shared/protocol/protocol';
 import { readSeries } from '../../shared/query/read';
 import { rowRecords } from '../../shared/stream/row-records';
 import { type ArchiveRow, bitsOf, readAsOthers } from '../support/archive-readers';
@@ -75,7 +76,7 @@ describe.each(dataSets(process.env.ARCHIVE_DATA?.split(',')))('the archive of $n
       const known = new Set(sources.map((source) => JSON.stringify(source)));
       sources = [
         ...sources,
-        ...parsed.sources.map(([of]) => of).filter((of) => !known.has(JSON.stringify(of))),
+        ...parsed.sources.map(([of]) => labelsOfSource(of)).filter((of) => !known.has(JSON.stringify(of))),
       ];
       const records = rowRecords(tenant, parsed.sources).map(({ data }) => ({
         data,

@@ -1,13 +1,6 @@
 import { BoundedCache } from '../../model/bounded-cache';
-import {
-  type Labels,
-  labelsKey,
-  labelsOf,
-  METRIC_NAME,
-  type NamedSeries,
-  sourceOf,
-} from '../../model/labels';
-import { MAX_SERIES_BYTES, type SeriesList } from '../protocol';
+import { type Labels, labelsOf, METRIC_NAME, type NamedSeries, sourceOf } from '../../model/labels';
+import { type KnownSource, MAX_SERIES_BYTES, type SeriesList } from '../protocol';
 import { type ExpectedKeys, type LineHead, parseHead, unescapeName } from './line-reader';
 
 /** Fields that are searched one by one; more have an index, which takes ten times their memory. */
@@ -18,6 +11,10 @@ const MAX_KEY_BYTES = 65_536;
 /** Indexes for which a table of all places is made. */
 const MIN_TABLE = 16;
 
+/** Memory of a head beside its bytes and fields, and of a source, with their buckets, about. */
+export const HEAD_BYTES = 180;
+export const SOURCE_BYTES = 130;
+
 /**
  * A measurement and tag set, and the fields that its lines have had.
  *
@@ -25,29 +22,32 @@ const MIN_TABLE = 16;
  * order. A field keeps its index; {@link keys} are in the order of the lines, in which the reader looks for them.
  */
 export class KnownHead implements ExpectedKeys, SeriesList {
-  /** Field keys as they stand in a line, one after the other. Shared by heads with the same. */
-  keys = NO_FIELDS.keys;
-  /** Where each ends. */
-  keyEnds = NO_FIELDS.keyEnds;
-  /** The index of each. */
-  indexes = NO_FIELDS.indexes;
+  /** Names the list of its series within this process. */
+  readonly key = (made++).toString(36);
+  source!: LineSource;
+  /** Shared by heads with the same. */
+  private fields = NO_FIELDS;
   /** Place among the keys by key in latin1, when there are many. */
   private places: Map<string, number> | undefined;
-  private isShared = false;
+  private isShared = true;
+  /** For the table: whether it finds this head, the next in the same bucket, and the head that came after this one. */
+  isKept = false;
+  next: KnownHead | undefined;
+  successor: KnownHead | undefined;
 
-  private constructor(
-    /** Names the list of its series within this process. */
-    readonly key: string,
-    readonly source: Labels,
-    readonly sourceKey: string,
-    /** Measurement and tags as they stand in a line. */
-    private readonly text: string,
-    /** Bytes that each series has of them. */
+  /** @param labelBytes that each series has of measurement and tags */
+  constructor(
+    /** Of its bytes. */
+    readonly hash: number,
+    /** Measurement and tags as they stand in a line, from `start` to `end`. */
+    private readonly chunk: Buffer,
+    private readonly start: number,
+    private readonly end: number,
     readonly labelBytes: number,
   ) {}
 
-  /** @returns the head; or, as text, why its series are refused */
-  static of(text: string): KnownHead | string {
+  /** @returns as text, why the head's series are refused */
+  static parse(text: string): (LineHead & { readonly labelBytes: number }) | string {
     const head = parseHead(text);
     if (typeof head === 'string') return head;
     const { measurement, tags } = head;
@@ -58,20 +58,54 @@ export class KnownHead implements ExpectedKeys, SeriesList {
       (sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value),
       Buffer.byteLength(measurement) + 1,
     );
-    const { source, sourceKey } = sharedSource(sourceOf.labels(labelsOf(...tags)));
-    return new KnownHead((made++).toString(36), source, sourceKey, text, labelBytes);
+    return { ...head, labelBytes };
+  }
+
+  /** Of measurement and tags as they stand in a line. */
+  get length(): number {
+    return this.end - this.start;
+  }
+
+  /** Whether the head stands in `body` from `start` to `end`. */
+  isNamedBy(body: Uint8Array, start: number, end: number): boolean {
+    if (end - start !== this.end - this.start || end > body.length || !this.isKept) return false;
+    const { chunk } = this;
+    // From the end: heads that follow each other have the same beginning.
+    for (let at = end - 1, own = this.end - 1; at >= start; at--, own--)
+      if (body[at] !== chunk[own]) return false;
+    return true;
+  }
+
+  /** Measurement and tags. */
+  get parsed(): LineHead {
+    return parseHead(this.chunk.toString('utf8', this.start, this.end)) as LineHead;
+  }
+
+  /** Field keys as they stand in a line, one after the other. */
+  get keys(): Uint8Array {
+    return this.fields.keys;
+  }
+
+  /** Where each key ends. */
+  get keyEnds(): Int32Array {
+    return this.fields.keyEnds;
+  }
+
+  /** The index of each key. */
+  get indexes(): Uint16Array {
+    return this.fields.indexes;
   }
 
   /** Fields that are known. */
   get count(): number {
-    return this.keyEnds.length;
+    return this.fields.keyEnds.length;
   }
 
-  /** Estimate of its memory. */
-  get bytes(): number {
-    const { keys, count, isShared, text } = this;
-    const fieldBytes = isShared ? 0 : 300 + keys.length + 6 * count;
-    return 250 + 2 * text.length + fieldBytes + (count > MAX_SEARCHED ? 110 * count : 0);
+  /** Estimate of its fields' memory. */
+  get fieldBytes(): number {
+    const { keys, count, isShared } = this;
+    const ownBytes = isShared ? 0 : 300 + keys.length + 6 * count;
+    return ownBytes + (count > MAX_SEARCHED ? 110 * count : 0);
   }
 
   /** True when so many further fields are to be known by a head of their own. */
@@ -107,11 +141,8 @@ export class KnownHead implements ExpectedKeys, SeriesList {
     if (longest > MAX_SERIES_BYTES) return `name and tags of ${longest} bytes exceed ${MAX_SERIES_BYTES}`;
     // Many are not sorted in, else their places would have to be found anew for each.
     const own = this.count + added.length > MAX_SEARCHED ? this.appended(added) : this.sortedIn(added);
-    const shared = sharedFields(own);
-    this.keys = shared.keys;
-    this.keyEnds = shared.keyEnds;
-    this.indexes = shared.indexes;
-    this.isShared = shared !== own;
+    this.fields = sharedFields(own);
+    this.isShared = this.fields !== own;
     return undefined;
   }
 
@@ -157,7 +188,7 @@ export class KnownHead implements ExpectedKeys, SeriesList {
 
   /** Made when asked for: they take ten times the head's memory, and are needed once. */
   series(indexes: ArrayLike<number>): NamedSeries[] {
-    const { measurement, tags } = parseHead(this.text) as LineHead;
+    const { measurement, tags } = this.parsed;
     const placeOf = this.placesOf(indexes);
     const names = Array.from(
       indexes,
@@ -222,19 +253,24 @@ const NO_FIELDS: Fields = {
   indexes: new Uint16Array(0),
 };
 
-/** Sources of heads, which many heads share. */
-const sources = new BoundedCache<{ readonly source: Labels; readonly sourceKey: string }>(
-  16_000_000,
-  ({ source }, key) => 100 + 150 * source.length + key.length,
-);
+/** The source of heads. Holds no labels: they are in the bytes of a head. */
+export class LineSource implements KnownSource {
+  place: object | undefined;
+  /** Index among the sources of the request that had it last. */
+  index = 0;
+  /** The next in the table's same bucket. */
+  next: LineSource | undefined;
 
-function sharedSource(source: Labels) {
-  const sourceKey = labelsKey(source);
-  const known = sources.get(sourceKey);
-  if (known !== undefined) return known;
-  const made = { source, sourceKey };
-  sources.set(sourceKey, made);
-  return made;
+  /** @param low and `high`: a hash of its labels */
+  constructor(
+    private readonly head: KnownHead,
+    readonly low: number,
+    readonly high: number,
+  ) {}
+
+  get labels(): Labels {
+    return sourceOf.labels(labelsOf(...this.head.parsed.tags));
+  }
 }
 
 /** Fields that many heads share: a plugin's measurement has the same ones on every host. */

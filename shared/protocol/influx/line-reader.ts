@@ -80,8 +80,17 @@ const MAX_COMPARED = 16;
 export interface ExpectedKeys {
   /** @returns the place of a key, -1 when it is none of them */
   placeOf(key: Buffer): number;
+  /** Bytes of measurement and tags. */
+  readonly length: number;
   readonly keys: Uint8Array;
   readonly keyEnds: Int32Array;
+}
+
+/** Knows the measurements and tags of lines, and the field keys that such lines are expected to have. */
+export interface HeadLookup<Expected extends ExpectedKeys> {
+  /** The head that is expected next, if its bytes stand at `at`. None ends in a backslash. */
+  guess(body: Buffer, at: number): Expected | undefined;
+  find(body: Buffer, start: number, end: number): Expected | undefined;
 }
 
 /**
@@ -106,7 +115,7 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
   /** Place of each such field's key among the {@link expected} ones, -1 for none. */
   keyPlaces = new Int32Array(128);
   values = new Float64Array(128);
-  /** The answer of {@link expect}. */
+  /** What is known of lines with the same measurement and tags. */
   expected: Expected | undefined;
   /** Fields that are strings, which are skipped. */
   strings = 0;
@@ -121,14 +130,14 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
   private keyEnd = 0;
   private readonly unit: (typeof UNITS)[Precision];
 
-  /**
-   * @param expect called once a line's {@link headStart} and {@link headEnd} are known: guesses its keys, which saves the
-   *   search for their ends
-   */
+  /** Whether just one line end was passed since {@link next} was called. */
+  private isOneLine = false;
+
+  /** @param heads save the search for the ends of measurements, tags and keys */
   constructor(
     bytes: Uint8Array,
     precision: Precision,
-    private readonly expect?: (reader: LineReader<Expected>) => Expected | undefined,
+    private readonly heads?: HeadLookup<Expected>,
   ) {
     this.buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     this.unit = UNITS[precision];
@@ -144,9 +153,11 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
       if (first === undefined) return false;
       if (first !== NEWLINE && first !== HASH) {
         this.readLine();
+        this.isOneLine = this.strings === 0 && this.problem === undefined;
         return true;
       }
       this.skipLine();
+      this.isOneLine = true;
     }
     return false;
   }
@@ -173,6 +184,10 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
 
   /** Moves just past the end of the line. */
   private skipLine(): void {
+    if (this.buffer[this.at] === NEWLINE) {
+      this.at++;
+      return;
+    }
     const end = this.buffer.indexOf(NEWLINE, this.at);
     this.at = end === -1 ? this.buffer.length : end + 1;
   }
@@ -180,6 +195,10 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
   /** Line ends passed since the last call, 1 at the first. */
   private newlinesSince(): number {
     if (this.at === 0) return 1;
+    if (this.isOneLine) {
+      this.lineAt = this.at;
+      return 1;
+    }
     let count = 0;
     for (
       let at = this.buffer.indexOf(NEWLINE, this.lineAt);
@@ -203,7 +222,13 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
     const { length } = buffer;
     let at = this.at;
     this.headStart = at;
-    for (; at < length; at++) {
+    this.expected = this.heads?.guess(buffer, at);
+    if (this.expected !== undefined) {
+      const end = at + this.expected.length;
+      if (buffer[end] === SPACE) at = end;
+      else this.expected = undefined;
+    }
+    for (; this.expected === undefined && at < length; at++) {
       const byte = buffer[at]!;
       if (byte > BACKSLASH) continue;
       if (byte === BACKSLASH) {
@@ -216,12 +241,12 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
     if (buffer[at] !== SPACE) throw new BadLine('missing fields');
     this.skipSpaces();
     if (this.at === length || buffer[this.at] === NEWLINE) throw new BadLine('missing fields');
+    this.expected ??= this.heads?.find(buffer, this.headStart, this.headEnd);
   }
 
   private readFields(): void {
     const { buffer } = this;
-    const expected = this.expect?.(this);
-    this.expected = expected;
+    const { expected } = this;
     this.nextKey = 0;
     for (;;) {
       const start = this.at;

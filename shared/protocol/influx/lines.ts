@@ -1,5 +1,4 @@
-import { BoundedCache } from '../../model/bounded-cache';
-import type { Labels, NamedSeries } from '../../model/labels';
+import type { NamedSeries } from '../../model/labels';
 import {
   type Columns,
   type ColumnsPart,
@@ -13,7 +12,8 @@ import {
   type SourceRows,
 } from '../protocol';
 import { likelyUnit } from '../timestamp-unit';
-import { type AddedKey, KnownHead } from './known-head';
+import { HeadTable, type Strangers } from './head-table';
+import type { AddedKey, KnownHead, LineSource } from './known-head';
 import { LineReader, MS_OF_PRECISION, type Precision } from './line-reader';
 
 /** Measurements of one request. Of its bytes of names and labels, a line repeats its tags for each of its fields. */
@@ -44,8 +44,7 @@ export interface LineOptions {
   readonly precision: Precision;
 }
 
-/** Heads by their bytes, in latin1: agents send the same ones minute after minute, 20,000 hosts of Telegraf 240,000. */
-const heads = new BoundedCache<KnownHead>(128_000_000, ({ bytes }, key) => bytes + key.length);
+const heads = new HeadTable();
 
 /**
  * InfluxDB line protocol, in UTF-8. A bad line is reported and the others are kept.
@@ -56,11 +55,11 @@ const heads = new BoundedCache<KnownHead>(128_000_000, ({ bytes }, key) => bytes
 export const influxLines: Protocol<Uint8Array, LineOptions, DroppedLines> = {
   parse(bytes, { nowMs, maxAgeMs }, { precision }) {
     const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-    const reader = new LineReader<KnownHead>(bytes, precision, ({ headStart, headEnd }) =>
-      heads.get(body.toString('latin1', headStart, headEnd)),
-    );
+    heads.begin(nowMs);
+    const strangers: Strangers = new Map();
+    const reader = new LineReader<KnownHead>(bytes, precision, heads);
     const values = new ValueArena();
-    const bySource = new Map<string, { readonly labels: Labels; readonly rows: Map<number, LineRow> }>();
+    const bySource: LinesOfSource[] = [];
     const problems: LineProblem[] = [];
     let lines = 0;
     let labelBytes = 0;
@@ -89,7 +88,7 @@ export const influxLines: Protocol<Uint8Array, LineOptions, DroppedLines> = {
       }
       // Before its fields are looked up: lines beyond the bounds cost little.
       const beyond = excessOf(lines + 1, samples + count, labelBytes);
-      const part = beyond ?? partOf(body, reader, values.length);
+      const part = beyond ?? partOf(body, reader, values.length, strangers);
       if (typeof part === 'string') {
         refuse(part);
         continue;
@@ -100,17 +99,19 @@ export const influxLines: Protocol<Uint8Array, LineOptions, DroppedLines> = {
         refuse(excess);
         continue;
       }
-      let source = bySource.get(list.sourceKey);
-      if (source === undefined) {
-        if (bySource.size === MAX_SOURCES) {
+      const { source } = list;
+      let ofSource = bySource[source.index];
+      if (ofSource?.source !== source) {
+        if (bySource.length === MAX_SOURCES) {
           refuse(`more than ${MAX_SOURCES} sources in one request`);
           continue;
         }
-        source = { labels: list.source, rows: new Map() };
-        bySource.set(list.sourceKey, source);
+        source.index = bySource.length;
+        ofSource = new LinesOfSource(source);
+        bySource.push(ofSource);
       }
-      const row = source.rows.get(timestamp);
-      if (row === undefined) source.rows.set(timestamp, new LineRow(reader.line, timestamp, values, part));
+      const row = ofSource.rowOf(timestamp);
+      if (row === undefined) ofSource.add(new LineRow(reader.line, timestamp, values, part));
       else row.add(part);
       values.add(reader);
       samples += count;
@@ -119,16 +120,21 @@ export const influxLines: Protocol<Uint8Array, LineOptions, DroppedLines> = {
     }
     const seriesSets = new Set<string>();
     const sources: SourceRows[] = [];
-    for (const [sourceKey, { labels, rows }] of bySource) {
+    for (const { source, rows } of bySource) {
+      // Lines of few rows have few sets; only a request of many rows is counted.
+      if (lines <= MAX_SERIES_SETS) {
+        sources.push([source, rows]);
+        continue;
+      }
       const kept: LineRow[] = [];
-      for (const row of rows.values()) {
-        // Lines of few rows have few sets; only a request of many rows is counted.
-        if (lines > MAX_SERIES_SETS) seriesSets.add(`${sourceKey}${row.key}`);
+      for (const row of rows) {
+        // It names heads, each of one source.
+        seriesSets.add(row.key);
         if (seriesSets.size <= MAX_SERIES_SETS) {
           kept.push(row);
           continue;
         }
-        seriesSets.delete(`${sourceKey}${row.key}`);
+        seriesSets.delete(row.key);
         samples -= row.samples;
         badLines += row.lines;
         if (problems.length < MAX_PROBLEMS)
@@ -137,7 +143,7 @@ export const influxLines: Protocol<Uint8Array, LineOptions, DroppedLines> = {
             reason: `more than ${MAX_SERIES_SETS} rows of different series in one request`,
           });
       }
-      if (kept.length > 0) sources.push([labels, kept]);
+      if (kept.length > 0) sources.push([source, kept]);
     }
     return { sources, samples, dropped: { strings, problems, badLines, outOfRange, hint } };
   },
@@ -168,9 +174,30 @@ interface LinePart extends ColumnsPart {
   readonly labelBytes: number;
 }
 
+/** The rows that one source has in a request. */
+class LinesOfSource {
+  readonly rows: LineRow[] = [];
+  /** When there are several. */
+  private byTime: Map<number, LineRow> | undefined;
+
+  constructor(readonly source: LineSource) {}
+
+  rowOf(timestamp: number): LineRow | undefined {
+    const last = this.rows[this.rows.length - 1];
+    return last?.timestamp === timestamp ? last : this.byTime?.get(timestamp);
+  }
+
+  add(row: LineRow): void {
+    if (this.rows.length === 1) this.byTime = new Map([[this.rows[0]!.timestamp, this.rows[0]!]]);
+    this.byTime?.set(row.timestamp, row);
+    this.rows.push(row);
+  }
+}
+
 /** The row of all lines of one source and time. */
 class LineRow implements SourceRow, Columns {
   readonly parts: LinePart[];
+  private bits: BigUint64Array | undefined;
 
   constructor(
     /** Number of its first line. */
@@ -225,6 +252,11 @@ class LineRow implements SourceRow, Columns {
   }
 
   get values(): BigUint64Array {
+    this.bits ??= this.gathered();
+    return this.bits;
+  }
+
+  private gathered(): BigUint64Array {
     const { arena, parts, samples } = this;
     const { first } = parts[0]!;
     const last = parts.at(-1)!;
@@ -245,8 +277,10 @@ class ValueArena {
   private values = new Float64Array(1024);
   length = 0;
 
+  private asBits = new BigUint64Array(this.values.buffer);
+
   get bits(): BigUint64Array {
-    return new BigUint64Array(this.values.buffer);
+    return this.asBits;
   }
 
   add({ values, count }: LineReader<KnownHead>): void {
@@ -255,6 +289,7 @@ class ValueArena {
       const grown = new Float64Array(Math.max(end, 2 * this.values.length));
       grown.set(this.values);
       this.values = grown;
+      this.asBits = new BigUint64Array(grown.buffer);
     }
     for (let i = 0; i < count; i++) this.values[this.length + i] = values[i]!;
     this.length = end;
@@ -270,33 +305,37 @@ function firstIndexes(count: number): Uint16Array {
 }
 
 /** @returns the line's part; or, as text, why its series are refused */
-function partOf(body: Buffer, reader: LineReader<KnownHead>, first: number): LinePart | string {
+function partOf(
+  body: Buffer,
+  reader: LineReader<KnownHead>,
+  first: number,
+  strangers: Strangers,
+): LinePart | string {
   const { count, headStart, headEnd, keyPlaces, keyStarts, keyEnds } = reader;
-  const newHead = () => KnownHead.of(body.toString('utf8', headStart, headEnd));
-  let list = reader.expected ?? newHead();
+  let list = reader.expected ?? heads.add(body, headStart, headEnd, strangers);
   if (typeof list === 'string') return list;
   const unknown = unknownKeys(reader);
   if (unknown > 0) {
     if (list.isFull(unknown)) {
-      list = newHead() as KnownHead;
+      list = heads.add(body, headStart, headEnd, strangers, list) as KnownHead;
       keyPlaces.fill(-1, 0, count);
     }
-    const problem = list.add(addedKeys(body, reader));
+    const problem = heads.addKeys(list, addedKeys(body, reader));
     if (problem !== undefined) return problem;
-    heads.set(body.toString('latin1', headStart, headEnd), list);
     for (let i = 0; i < count; i++) keyPlaces[i] = list.placeOf(body.subarray(keyStarts[i], keyEnds[i]));
   }
-  const indexes = new Uint16Array(count);
+  const { indexes } = list;
   let labelBytes = count * list.labelBytes;
   let areFirst = true;
   for (let i = 0; i < count; i++) {
     labelBytes += keyEnds[i]! - keyStarts[i]!;
-    const index = list.indexes[keyPlaces[i]!]!;
-    indexes[i] = index;
-    if (index !== i) areFirst = false;
+    if (indexes[keyPlaces[i]!]! !== i) areFirst = false;
   }
   const part = { list, count, first, labelBytes };
-  return areFirst ? part : { ...part, indexes };
+  if (areFirst) return part;
+  const own = new Uint16Array(count);
+  for (let i = 0; i < count; i++) own[i] = indexes[keyPlaces[i]!]!;
+  return { ...part, indexes: own };
 }
 
 function unknownKeys({ count, keyPlaces }: LineReader<KnownHead>): number {

@@ -10,6 +10,7 @@ import { gather } from '../../../shared/model/block-layout';
 import { layoutOf } from '../../../shared/model/layout';
 import { groupIdOf } from '../../../shared/model/placement';
 import { remoteWrite } from '../../../shared/protocol/prometheus/remote-write';
+import { labelsOfSource } from '../../../shared/protocol/protocol';
 import { temporaryDir } from '../../support/temporary-dir';
 
 const NOW = Date.parse('2026-11-22T00:00:00Z');
@@ -162,7 +163,7 @@ describe('ops import', () => {
       );
       sent.push({
         samples: parsed.samples,
-        series: parsed.sources.map(([source]) => JSON.stringify(source)),
+        series: parsed.sources.map(([source]) => JSON.stringify(labelsOfSource(source))),
       });
       return { ...times, samples: parsed.samples, refused: 0, reasons: [] };
     },

@@ -4,6 +4,7 @@ import { type Labels, labelsKey, labelsOf } from '../../../../shared/model/label
 import { decodeLayout, unpackLayout } from '../../../../shared/model/layout';
 import { tenantIdOf } from '../../../../shared/model/placement';
 import { influxLines } from '../../../../shared/protocol/influx/lines';
+import { labelsOfSource } from '../../../../shared/protocol/protocol';
 import { decodeRecord } from '../../../../shared/stream/record';
 import { rowRecords } from '../../../../shared/stream/row-records';
 
@@ -59,7 +60,7 @@ describe('lines', () => {
   test('of one source and time share a frame; the source is the host, else all tags', () => {
     const body = `cpu,host=web1,cpu=cpu0 user=1 ${nowMs}\ncpu,host=web1,cpu=cpu1 user=2 ${nowMs}\nmem,host=web1 free=3 ${nowMs}\nroom,floor=2,side=n t=20 ${nowMs}`;
     expect(stored(body)).toMatchObject({ frames: 2, values: 4 });
-    expect(lines(body).sources.map(([source]) => source)).toEqual([
+    expect(lines(body).sources.map(([source]) => labelsOfSource(source))).toEqual([
       [['host', 'web1']],
       [
         ['floor', '2'],
