@@ -74,9 +74,28 @@ export function packLayout(bytes: Uint8Array): PackedLayout {
   };
 }
 
-/** @throws {Error} when the bytes are not zstd, or unpack to more than {@link MAX_LAYOUT_BYTES} */
+/** Bytes of layouts that were just checked: whoever takes a new one into its stores needs them several times. */
+const MAX_RECENT_BYTES = 8_000_000;
+const recent = new Map<Uint8Array, Buffer>();
+let recentBytes = 0;
+
+/**
+ * Unpacks a layout, unless it was {@link noteUnpacked}.
+ *
+ * @throws {Error} when the bytes are not zstd, or unpack to more than {@link MAX_LAYOUT_BYTES}
+ */
 export function unpackLayout(packed: Uint8Array): Buffer {
-  return Buffer.from(zstdDecompressSync(packed, UNPACK));
+  return recent.get(packed) ?? Buffer.from(zstdDecompressSync(packed, UNPACK));
+}
+
+/** Tells {@link unpackLayout} what it would give for an array, which is kept for a while: not a view of a record. */
+export function noteUnpacked(packed: Uint8Array, bytes: Buffer): void {
+  if (recentBytes > MAX_RECENT_BYTES) {
+    recent.clear();
+    recentBytes = 0;
+  }
+  recent.set(packed, bytes);
+  recentBytes += bytes.length + packed.length + 200;
 }
 
 /** Reads the number of series from a layout's bytes, without decoding them. */
@@ -204,14 +223,35 @@ export function encodeLayout(ordered: readonly KeyedLabels[]): Buffer {
 export function encodeNamedLayout({ labels, names }: NamedSeries): Buffer {
   const [first, ...others] = names;
   if (first === undefined) throw new RangeError('a layout has at least one series');
+  if (others.length > 0) return encodeLayoutOf(labels, encodeNames(names));
   // A single series shares every label, the name included.
-  const shared = others.length === 0 ? labelsOf([METRIC_NAME, first], ...labels) : labels;
-  const writer = new ByteWriter(4096).byte(FORMAT).uvarint(names.length).uvarint(shared.length);
-  for (const [name, value] of shared) writer.text(name).text(value);
-  if (others.length === 0) return writer.uvarint(0).uvarint(0).finish();
-  writer.uvarint(1).text(METRIC_NAME);
+  const shared = labelsOf([METRIC_NAME, first], ...labels);
+  return withShared(new ByteWriter(4096).byte(FORMAT).uvarint(1), shared).uvarint(0).uvarint(0).finish();
+}
+
+/** The part of a layout that says how its series are named, which layouts of other labels have in common. */
+export interface EncodedNames {
+  readonly count: number;
+  readonly bytes: Uint8Array;
+}
+
+/** @param names at least two, distinct and ordered {@link byKey} of series that differ in nothing else */
+export function encodeNames(names: readonly string[]): EncodedNames {
+  const writer = new ByteWriter(4096).uvarint(1).text(METRIC_NAME);
   for (const name of names) writer.uvarint(1).uvarint(0).text(name);
-  return writer.finish();
+  return { count: names.length, bytes: Uint8Array.from(writer.finish()) };
+}
+
+/** {@link encodeNamedLayout} of names that are encoded already. */
+export function encodeLayoutOf(labels: Labels, { count, bytes }: EncodedNames): Buffer {
+  const writer = new ByteWriter(bytes.length + 1024).byte(FORMAT).uvarint(count);
+  return withShared(writer, labels).bytes(bytes).finish();
+}
+
+function withShared(writer: ByteWriter, shared: Labels): ByteWriter {
+  writer.uvarint(shared.length);
+  for (const [name, value] of shared) writer.text(name).text(value);
+  return writer;
 }
 
 /**

@@ -101,4 +101,13 @@ export interface SeriesList {
   series(indexes: ArrayLike<number>): readonly NamedSeries[];
   /** All labels of a series, sorted, for lists that have them together. */
   labelsAt?(index: number): Labels;
+  /** Present where the series differ in their names alone. */
+  readonly named?: NamedList;
+}
+
+export interface NamedList {
+  /** Lists of the same text have the same labels. */
+  readonly labelsText: string;
+  /** Lists of the same key have the same names at their indexes. A list has another key when it has grown. */
+  readonly namesKey: string;
 }

@@ -5,7 +5,14 @@ import { ByteReader, ByteWriter, MalformedBytesError } from '../model/bytes';
 import type { SourceDeletion } from '../model/deletion';
 import { FORMATS, type RecordFormat } from '../model/formats';
 import { ID_BYTES, idText } from '../model/id';
-import { checkLayout, layoutIdOf, type PackedLayout, packLayout, unpackLayout } from '../model/layout';
+import {
+  checkLayout,
+  layoutIdOf,
+  noteUnpacked,
+  type PackedLayout,
+  packLayout,
+  unpackLayout,
+} from '../model/layout';
 import { MAX_PARTITIONS } from '../model/placement';
 
 /**
@@ -229,6 +236,7 @@ function packedLayout(idBytes: Uint8Array, packed: Buffer): PackedLayout {
     seriesCount: checkLayout(bytes),
     packed: Uint8Array.from(packed),
   };
+  noteUnpacked(layout.packed, bytes);
   checkedLayouts.set(id, layout);
   return layout;
 }

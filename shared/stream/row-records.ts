@@ -5,13 +5,16 @@ import { type Labels, labelsKey, labelsOf, METRIC_NAME, seriesKeys } from '../mo
 import {
   byKey,
   cutSeries,
+  type EncodedNames,
   encodeLayout,
+  encodeLayoutOf,
   encodeNamedLayout,
+  encodeNames,
   type PackedLayout,
   packLayout,
 } from '../model/layout';
 import { dayOf, partitionOf, partitionsOn, splitBitsFor, splitIndexOf } from '../model/placement';
-import type { Columns, SourceRow, SourceRows } from '../protocol/protocol';
+import type { Columns, ColumnsPart, SourceRow, SourceRows } from '../protocol/protocol';
 import type { Tenant } from '../tenancy/tenants';
 import { type OutgoingRecord, partitionKeyOf } from './outgoing';
 import { PoolRows, type RequestPools } from './pools';
@@ -178,7 +181,73 @@ interface KeyedColumn {
   readonly position: number;
 }
 
+/** Names of series in the order of a layout. */
+interface ShapeOfRow {
+  readonly names: EncodedNames;
+  /** For each name the index of its value in the row. */
+  readonly positions: Uint32Array;
+  /** Bytes of the {@link labelsKey}s without the labels. */
+  readonly nameBytes: number;
+}
+
+/** By the names of a row, in its order: a fleet's hosts have the same ones. */
+const shapes = new BoundedCache<ShapeOfRow>(
+  16_000_000,
+  ({ names, positions }, key) => 300 + key.length + names.bytes.length + positions.byteLength,
+);
+
+/** The columns of a row whose series differ in their names alone, and fit one group; undefined for others. */
+function namedColumns({ parts }: Columns): GroupColumns[] | undefined {
+  if (parts === undefined) return undefined;
+  let labelsText: string | undefined;
+  let key = '';
+  for (const { list, count, indexes } of parts) {
+    const { named } = list;
+    if (named === undefined || (labelsText !== undefined && named.labelsText !== labelsText))
+      return undefined;
+    labelsText = named.labelsText;
+    key += `${named.namesKey} ${count}${indexes === undefined ? '' : `:${indexes.join()}`}\n`;
+  }
+  const [first] = parts;
+  const [series] = first!.list.series([first!.indexes?.[0] ?? 0]);
+  const { labels } = series!;
+  let shape = shapes.get(key);
+  if (shape === undefined) {
+    shape = shapeOf(parts);
+    if (shape === undefined) return undefined;
+    shapes.set(key, shape);
+  }
+  const { names, positions, nameBytes } = shape;
+  const labelBytes = nameBytes + names.count * Buffer.byteLength(labelsKey(labels));
+  if (splitBitsFor(names.count, labelBytes) > 0) return undefined;
+  return [{ splitBits: 0, splitIndex: 0, layout: packLayout(encodeLayoutOf(labels, names)), positions }];
+}
+
+/** @returns undefined when a single layout cannot have the names */
+function shapeOf(parts: readonly ColumnsPart[]): ShapeOfRow | undefined {
+  const all = parts.flatMap(({ list, count, indexes }) =>
+    list.series(indexes ?? Uint16Array.from({ length: count }, (_, i) => i)).flatMap(({ names }) => names),
+  );
+  // The last of equal series remains.
+  const positions = new Map(all.map((name, i) => [JSON.stringify(name), { name, i }]));
+  if (positions.size < 2 || splitBitsFor(positions.size) > 0) return undefined;
+  const ordered = [...positions].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each);
+  return {
+    names: encodeNames(ordered.map(({ name }) => name)),
+    positions: Uint32Array.from(ordered, ({ i }) => i),
+    nameBytes: ordered.reduce(
+      (sum, { name }) => sum + Buffer.byteLength(JSON.stringify(name)) + NAME_PAIR_BYTES,
+      0,
+    ),
+  };
+}
+
+/** Of a {@link labelsKey}: `["__name__",],`. */
+const NAME_PAIR_BYTES = 14;
+
 function groupColumns(columns: Columns): GroupColumns[] {
+  const named = namedColumns(columns);
+  if (named !== undefined) return named;
   let position = 0;
   // Measurements of one host have equal labels, each its own: series of the same ones are encoded faster.
   const shared = new Map<string, Labels>();

@@ -1,6 +1,7 @@
 import { BoundedCache } from '../../model/bounded-cache';
 import { type Labels, labelsOf, METRIC_NAME, type NamedSeries, sourceOf } from '../../model/labels';
-import { type KnownSource, MAX_SERIES_BYTES, type SeriesList } from '../protocol';
+import { type KnownSource, MAX_SERIES_BYTES, type NamedList, type SeriesList } from '../protocol';
+import { byteHash } from '../table-memory';
 import { type ExpectedKeys, type LineHead, parseHead, unescapeName } from './line-reader';
 
 /** Fields that are searched one by one; more have an index, which takes ten times their memory. */
@@ -79,6 +80,17 @@ export class KnownHead implements ExpectedKeys, SeriesList {
   /** Measurement and tags. */
   get parsed(): LineHead {
     return parseHead(this.chunk.toString('utf8', this.start, this.end)) as LineHead;
+  }
+
+  get named(): NamedList {
+    const text = this.chunk.toString('utf8', this.start, this.end);
+    const labelsAt = text.indexOf(',');
+    // A comma that is escaped, or none: then nothing is shared.
+    if (labelsAt < 1 || text[labelsAt - 1] === '\\') return { labelsText: text, namesKey: this.key };
+    return {
+      labelsText: text.slice(labelsAt),
+      namesKey: `${this.fields.number} ${text.slice(0, labelsAt)}`,
+    };
   }
 
   /** Field keys as they stand in a line, one after the other. */
@@ -161,7 +173,26 @@ export class KnownHead implements ExpectedKeys, SeriesList {
       indexes[count + i] = count + i;
       this.places?.set(key.toString('latin1'), count + i);
     }
-    return { keys, keyEnds, indexes };
+    return { number: numbers++, keys, keyEnds, indexes };
+  }
+
+  /** Takes the fields of an earlier line with the same keys. @returns false when there was none, or this head has fields */
+  adopt(body: Uint8Array, line: KeysOfLine): boolean {
+    if (this.count > 0) return false;
+    const known = lineFields.get(String(hashOfKeys(body, line)));
+    if (known === undefined || !isOfKeys(known, body, line)) return false;
+    for (let i = 0; i < line.count; i++)
+      if (line.keyEnds[i]! - line.keyStarts[i]! + this.labelBytes > MAX_SERIES_BYTES) return false;
+    this.fields = known;
+    return true;
+  }
+
+  /** Lets further heads {@link adopt} the fields that this one has of its first line. */
+  offer(body: Uint8Array, line: KeysOfLine): void {
+    const { fields } = this;
+    // Of more, there is room behind them in which a head adds others.
+    if (this.count > MAX_SEARCHED || !isOfKeys(fields, body, line)) return;
+    lineFields.set(String(hashOfKeys(body, line)), fields);
   }
 
   /** With each key after the one that it follows in its line. */
@@ -183,7 +214,8 @@ export class KnownHead implements ExpectedKeys, SeriesList {
     let end = 0;
     const keyEnds = Int32Array.from(parts, ({ length }) => (end += length));
     // A copy: small buffers are views of a larger one.
-    return { keys: Uint8Array.from(Buffer.concat(parts)), keyEnds, indexes: Uint16Array.from(indexes) };
+    const keys = Uint8Array.from(Buffer.concat(parts));
+    return { number: numbers++, keys, keyEnds, indexes: Uint16Array.from(indexes) };
   }
 
   /** Made when asked for: they take ten times the head's memory, and are needed once. */
@@ -243,11 +275,15 @@ export interface AddedKey {
 
 interface Fields extends Pick<ExpectedKeys, 'keys' | 'keyEnds'> {
   readonly indexes: Uint16Array;
+  /** Never given twice. */
+  readonly number: number;
 }
 
 let made = 0;
+let numbers = 0;
 
 const NO_FIELDS: Fields = {
+  number: numbers++,
   keys: new Uint8Array(0),
   keyEnds: new Int32Array(0),
   indexes: new Uint16Array(0),
@@ -271,6 +307,40 @@ export class LineSource implements KnownSource {
   get labels(): Labels {
     return sourceOf.labels(labelsOf(...this.head.parsed.tags));
   }
+}
+
+/** Where a line has its field keys. */
+export interface KeysOfLine {
+  readonly count: number;
+  readonly keyStarts: Int32Array;
+  readonly keyEnds: Int32Array;
+}
+
+/** Fields in the order of the lines that had them first, by the hash of their keys. */
+const lineFields = new BoundedCache<Fields>(
+  8_000_000,
+  ({ keys, keyEnds }) => 500 + keys.length + 6 * keyEnds.length,
+);
+
+function hashOfKeys(body: Uint8Array, { count, keyStarts, keyEnds }: KeysOfLine): number {
+  let hash = count;
+  for (let i = 0; i < count; i++)
+    hash = Math.imul(hash ^ byteHash(body, keyStarts[i]!, keyEnds[i]!), 0x01000193);
+  return hash;
+}
+
+/** Whether a line has just these keys, in their order, which is that of their indexes. */
+function isOfKeys(fields: Fields, body: Uint8Array, { count, keyStarts, keyEnds }: KeysOfLine): boolean {
+  if (fields.keyEnds.length !== count) return false;
+  let from = 0;
+  for (let i = 0; i < count; i++) {
+    if (fields.indexes[i] !== i) return false;
+    const end = fields.keyEnds[i]!;
+    const start = keyStarts[i]!;
+    if (keyEnds[i]! - start !== end - from) return false;
+    for (let at = start; from < end; at++, from++) if (body[at] !== fields.keys[from]) return false;
+  }
+  return true;
 }
 
 /** Fields that many heads share: a plugin's measurement has the same ones on every host. */

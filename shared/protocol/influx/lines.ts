@@ -320,9 +320,15 @@ function partOf(
       list = heads.add(body, headStart, headEnd, strangers, list) as KnownHead;
       keyPlaces.fill(-1, 0, count);
     }
-    const problem = heads.addKeys(list, addedKeys(body, reader));
-    if (problem !== undefined) return problem;
-    for (let i = 0; i < count; i++) keyPlaces[i] = list.placeOf(body.subarray(keyStarts[i], keyEnds[i]));
+    // Most new heads have the fields of others: the same plugin runs on each host.
+    if (list.adopt(body, reader)) for (let i = 0; i < count; i++) keyPlaces[i] = i;
+    else {
+      const isFirst = list.count === 0;
+      const problem = heads.addKeys(list, addedKeys(body, reader));
+      if (problem !== undefined) return problem;
+      for (let i = 0; i < count; i++) keyPlaces[i] = list.placeOf(body.subarray(keyStarts[i], keyEnds[i]));
+      if (isFirst) list.offer(body, reader);
+    }
   }
   const { indexes } = list;
   let labelBytes = count * list.labelBytes;

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { presentSeries } from '../../../../shared/codec';
 import { type Labels, labelsKey, labelsOf } from '../../../../shared/model/labels';
-import { decodeLayout, unpackLayout } from '../../../../shared/model/layout';
+import { decodeLayout, layoutOf, unpackLayout } from '../../../../shared/model/layout';
 import { tenantIdOf } from '../../../../shared/model/placement';
 import { influxLines } from '../../../../shared/protocol/influx/lines';
 import { labelsOfSource } from '../../../../shared/protocol/protocol';
@@ -102,6 +102,30 @@ describe('lines', () => {
         },
       ),
       { numRuns: 60 },
+    );
+  });
+
+  test('of new hosts have the layouts that their series have, whichever host had the fields before', () => {
+    const name = fc.stringMatching(/^[a-c"é\ud83d\ude00[\]]{1,4}$/u);
+    let runs = 0;
+    void fc.assert(
+      fc.property(
+        fc.array(fc.uniqueArray(name, { minLength: 1, maxLength: 5 }), { minLength: 1, maxLength: 3 }),
+        (sets) => {
+          const run = runs++;
+          for (const host of ['a', 'b']) {
+            const body = sets.map(
+              (names, m) => `m${m % 2},host=${run}${host} ${names.map((n) => `${n}=1`).join()} ${nowMs}`,
+            );
+            const groups = rowRecords(tenant as never, lines(body.join('\n')).sources).flatMap(
+              ({ data }) => decodeRecord(data).groups,
+            );
+            for (const { layout } of groups)
+              expect(layoutOf(decodeLayout(unpackLayout(layout.packed)).series).id).toBe(layout.id);
+          }
+        },
+      ),
+      { numRuns: 200 },
     );
   });
 
