@@ -75,7 +75,7 @@ export function packLayout(bytes: Uint8Array): PackedLayout {
 }
 
 /** Bytes of layouts that were just checked: whoever takes a new one into its stores needs them several times. */
-const MAX_RECENT_BYTES = 8_000_000;
+const MAX_RECENT_BYTES = 24_000_000;
 const recent = new Map<Uint8Array, Buffer>();
 let recentBytes = 0;
 
