@@ -101,7 +101,7 @@ export interface ColumnPick {
 /** What a reader asks of a group. */
 export interface GroupQuery {
   readonly group: GroupId;
-  /** Of frames of which columns are picked, those with a timestamp outside are left out. */
+  /** Frames with a timestamp outside are left out. */
   readonly range: TimeRange;
   /** Starts of windows that may be there and are wanted, a few. */
   readonly windows: readonly number[];
@@ -109,6 +109,8 @@ export interface GroupQuery {
   readonly picks: readonly ColumnPick[];
   /** Equal for queries with equal picks. */
   readonly picksKey: string;
+  /** Whether the windows are read whole, so that the next read need not get them again. @default true */
+  readonly keeps?: boolean;
 }
 
 /** The windows that a group has in memory, and the mark that tells whether they are complete. */
@@ -397,21 +399,25 @@ export class HotTier {
     const names = [keys.mark];
     const { known: memo } = this.memo;
     const hasRoom = memo.hasRoom();
-    const asked = queries.map(({ group, windows, picksKey }) =>
+    const asked = queries.map(({ group, windows, picksKey, keeps = true }) =>
       windows.map((start) => {
         const name = keys.frames(group, start);
         const key = `${name} ${picksKey}`;
-        return { start, name, key, known: memo.get(key) };
+        return { start, name, key, known: keeps ? memo.get(key) : undefined };
       }),
     );
     const epoch = asked.flat().find(({ known }) => known !== undefined)?.known?.epoch ?? '';
     const args: (string | number | Buffer)[] = [MAX_CALL_COST, epoch];
-    queries.forEach(({ group, range, picks }, i) => {
+    const keepsAll = queries.map(
+      ({ keeps = true }, i) => keeps && (hasRoom || asked[i]!.some(({ known }) => known)),
+    );
+    queries.forEach(({ group, range, picks, keeps = true }, i) => {
       const windows = asked[i]!;
       // What is to be known is read whole.
-      const { fromMs, toMs } = hasRoom || windows.some(({ known }) => known) ? ANY_TIME : range;
+      const { fromMs, toMs } = keepsAll[i] ? ANY_TIME : range;
+      const cost = frameCost(picks);
       names.push(keys.windows(group), ...windows.map(({ name }) => name));
-      args.push(fromMs, toMs, windows.length, frameCost(picks), picks.length);
+      args.push(fromMs, toMs, windows.length, keeps ? cost : 1, keeps ? 0 : cost - 1, picks.length);
       for (const { layout, columns } of picks)
         args.push(Buffer.from(layout.buffer, layout.byteOffset, layout.length), columns.join(' '));
       for (const { start, known } of windows) args.push(start, known?.epoch === epoch ? known.count : 0);
@@ -435,7 +441,7 @@ export class HotTier {
       const starts = (rest[at++] as Buffer[]).map(Number).sort((a, b) => a - b);
       const frames = new Map<number, WindowFrames>();
       const windows = asked[found.length]!;
-      const ofAnyTime = hasRoom || windows.some(({ known }) => known);
+      const ofAnyTime = keepsAll[found.length];
       for (const { start, key, known } of windows) {
         const [count, leftOut, bytes, picked] = rest.slice(at, at + 4) as [number, number, number, unknown];
         at += 4;
@@ -450,8 +456,8 @@ export class HotTier {
             : { frameBytes: bytes, picked };
         const isKept = ofAnyTime && marked !== undefined && stays(start);
         const kept = isKept ? { ...read, epoch: marked, count } : undefined;
-        if (kept === undefined) memo.delete(key);
-        else memo.set(key, kept);
+        if (kept !== undefined) memo.set(key, kept);
+        else if (ofAnyTime) memo.delete(key);
         frames.set(start, kept ?? read);
       }
       found.push({ ...partition, starts, frames });

@@ -8,7 +8,7 @@ import { LEFT_BELIEVED_MS, MARK_OF_THIS_NODE, NOW } from './mark-script';
  * ARGV     1  room: the most cost of a call's frames
  *          2  epoch of what the reader knows, or ''
  *          then for each group: the half-open range of wanted timestamps, ms; its number of lists; what one of its frames
- *          costs; its number of picks; for each pick the layout's 16 bytes, and the columns wanted of it, numbers from 0
+ *          costs, and what one in the range costs beside; its number of picks; for each pick the layout's 16 bytes, and the columns wanted of it, numbers from 0
  *          between spaces, ascending; and for each list its window's start, ms, and how many of its frames are known
  * Returns  1 when the mark is this primary's, else 0; `loss`, or false; `left` (see NOTE_LEFT), or false when what has left
  *          is unknown; the epoch, which changes with the mark, or false when what has left is unknown; then for each group its
@@ -21,7 +21,8 @@ import { LEFT_BELIEVED_MS, MARK_OF_THIS_NODE, NOW } from './mark-script';
  *     u8 128 + number          such a frame with a timestamp outside the range
  *     u8 255   u32 length      a whole frame: of another layout, of another format than 1 and 2, or cut off
  *
- * Groups that exceed the room are left out: the reply ends before them. If the first does, its lists are false and -1.
+ * Of whole frames, those with a timestamp outside the range are left out. Groups that exceed the room are left out: the reply
+ * ends before them. If the first does, its lists are false and -1, from the one on that exceeds it.
  */
 export const READ_SCRIPT = `#!lua flags=no-writes
 ${NOW}
@@ -93,20 +94,22 @@ local unpack = struct.unpack
 local room, key, arg = tonumber(ARGV[1]), 2, 3
 while key <= #KEYS do
   local fromMs, toMs = tonumber(ARGV[arg]), tonumber(ARGV[arg + 1])
-  local count, cost, picks = tonumber(ARGV[arg + 2]), tonumber(ARGV[arg + 3]), tonumber(ARGV[arg + 4])
-  local windowArg, known, totals = arg + 3 + 2 * picks, {}, {}
+  local count, picks = tonumber(ARGV[arg + 2]), tonumber(ARGV[arg + 5])
+  local cost, costInRange = tonumber(ARGV[arg + 3]), tonumber(ARGV[arg + 4])
+  local windowArg, known, totals = arg + 4 + 2 * picks, {}, {}
   for i = 1, count do
     known[i] = knownOf(KEYS[key + i], tonumber(ARGV[windowArg + 2 * i]), tonumber(ARGV[windowArg + 1 + 2 * i]))
     totals[i] = redis.call('LLEN', KEYS[key + i])
     room = room - cost * (totals[i] - known[i])
   end
   if room < 0 and key > 2 then break end
-  found[#found + 1] = redis.call('SMEMBERS', KEYS[key])
+  local groupAt = #found
+  found[groupAt + 1] = redis.call('SMEMBERS', KEYS[key])
   local numbers, outside, wanted = {}, {}, {}
   for i = 1, picks do
-    local layout = ARGV[arg + 3 + 2 * i]
+    local layout = ARGV[arg + 4 + 2 * i]
     numbers[layout], outside[layout] = char(i - 1), char(127 + i)
-    wanted[layout] = columnsOf(ARGV[arg + 4 + 2 * i])
+    wanted[layout] = columnsOf(ARGV[arg + 5 + 2 * i])
   end
   for i = 1, count do
     local bytes, out, frames = 0, {}, {}
@@ -117,9 +120,15 @@ while key <= #KEYS do
       local kind, layout = byte(frame, 1), sub(frame, 2, 17)
       local columns = wanted[layout]
       local before = #out
-      local ms = #frame > 31 and unpack('<i8', frame, 18) or 0
-      if columns and (kind == 17 or kind == 33) and #frame > 31 and (ms < fromMs or ms >= toMs) then
-        out[before + 1] = outside[layout]
+      local isSamples = #frame > 31 and (kind == 17 or kind == 33 or kind == 49 or kind == 51)
+      local ms = isSamples and unpack('<i8', frame, 18) or 0
+      local isOutside = isSamples and (ms < fromMs or ms >= toMs)
+      if not isOutside then
+        room = room - costInRange
+        if room < 0 then break end
+      end
+      if isOutside then
+        if columns and (kind == 17 or kind == 33) then out[before + 1] = outside[layout] end
       elseif columns and (kind == 17 or kind == 33) then
         local versionEnd = 32 + (byte(frame, 32) or 0)
         out[before + 1] = numbers[layout]
@@ -138,17 +147,21 @@ while key <= #KEYS do
       else
         columns = nil
       end
-      if not columns then
+      if not columns and not isOutside then
         out[before + 1] = '\\255' .. struct.pack('<I4', #frame)
         out[before + 2] = frame
       end
     end
+    local isRead = #frames > 0 and room >= 0
     found[#found + 1] = totals[i]
     found[#found + 1] = known[i]
-    found[#found + 1] = #frames > 0 and bytes
-    found[#found + 1] = #frames > 0 and table.concat(out) or (room < 0 and -1)
+    found[#found + 1] = isRead and bytes
+    found[#found + 1] = isRead and table.concat(out) or (room < 0 and -1)
   end
-  key, arg = key + 1 + count, arg + 5 + 2 * picks + 2 * count
+  if room < 0 and key > 2 then
+    for last = #found, groupAt + 1, -1 do found[last] = nil end
+  end
+  key, arg = key + 1 + count, arg + 6 + 2 * picks + 2 * count
   if room < 0 then break end
 end
 return found

@@ -40,6 +40,9 @@ const PARALLEL = 16;
 /** Windows whose frames come with the first command. Frames of other windows take a second one. */
 const LIKELY_WINDOWS = 4;
 
+/** A read of whole frames that covers less of its windows is not kept. */
+const KEPT_SHARE = 0.25;
+
 /** Layouts of which columns are picked; frames of others are given whole. */
 const MAX_PICKS = 16;
 
@@ -62,11 +65,13 @@ export async function readHot(
   const targets = refs.flatMap((ref) => groups.map((group) => ({ ref, group })));
   const likely = likelyWindows(range, longestWindowMs, nowMs);
   const { picks, picksKey } = picksOf(known, wanted);
+  // Whole frames would take the room of many picked ones: of a narrow range they are read again.
+  const keeps = picks.length > 0 || shareOf(range, likely, longestWindowMs, nowMs) >= KEPT_SHARE;
   const marks: PartitionMark[] = [];
   const lefts: PartitionLeft[] = [];
   let waitedMs = 0;
   const windows = await mapLimited(targets, PARALLEL, async ({ ref, group }) => {
-    const query = { group, range, windows: likely, picks, picksKey };
+    const query = { group, range, windows: likely, picks, picksKey, keeps };
     const { isWhole, loss, left, starts, frames, ...call } = await hot.windows(ref, query);
     waitedMs = Math.max(waitedMs, call.waitedMs);
     marks.push({ ref, isWhole, loss });
@@ -185,6 +190,14 @@ function placesOf({ columns, series }: Layout, wanted: Layout) {
     positions: Uint32Array.from(found, ([, position]) => position),
     seriesCount: series.length,
   };
+}
+
+/** The share of the windows' time, until now, that a range covers, at most 1. */
+function shareOf({ fromMs, toMs }: TimeRange, starts: readonly number[], windowMs: number, nowMs: number) {
+  if (starts.length === 0) return 1;
+  const [firstMs, endMs] = [starts.at(-1)!, Math.min(starts[0]! + windowMs, nowMs)];
+  const coveredMs = Math.min(toMs, endMs) - Math.max(fromMs, firstMs);
+  return Math.min(1, coveredMs / Math.max(1, endMs - firstMs));
 }
 
 /** The starts of a range's last windows that may have begun by now. */
