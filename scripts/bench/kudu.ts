@@ -2,8 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { mapLimited } from '../../shared/platform/concurrency';
-import { startStack } from '../local/stack';
+import { type RunningStack, startStack } from '../local/stack';
 import { parseCount } from '../ops/option-values';
+import { type CpuSeconds, cpuOf, cpuSince } from './cpu-seconds';
+import { DAY_MS, DEVICES_OF_HOST, Devices, HOUR_MS, MINUTE_MS, SECOND_MS } from './kudu-devices';
 import { quantile } from './quantile';
 
 interface Options {
@@ -12,6 +14,8 @@ interface Options {
   readonly late: number;
   readonly window: string;
   readonly flushDelay: string;
+  readonly sweep?: readonly string[];
+  readonly find?: boolean;
   readonly json?: boolean;
 }
 
@@ -29,24 +33,25 @@ interface Result {
   readonly aggregateErrors: number;
   /** Whether every sum of a minute, an hour and a day equals the one counted beside it. */
   readonly exact: boolean;
-  /** Median time of a read in the last fifth of the run over the first. */
+  /** Median time of the last fifth of the reads of minutes over the first. */
   readonly drift: number;
   /** Whether the study's four conditions hold. */
   readonly holds: boolean;
+  /** CPU of each kind of process during the run, s a million samples. */
+  readonly cpuSecondsAMillion: CpuSeconds;
 }
 
-const SECOND_MS = 1000;
-const MINUTE_MS = 60_000;
-const STEPS_MS = [MINUTE_MS, 3_600_000, 86_400_000];
-const DEVICES_OF_HOST = 100;
-const HOSTS_OF_REQUEST = 20;
-/** The study's clients. */
+/** The study's clients: each posts its share of the devices once a second. */
 const CLIENTS = 20;
 const READERS = 4;
 /** A late sample is posted so long after its time: after its minute was summed, or just before. */
 const LATE_MS = 90_000;
 /** A minute is summed so long after its end. */
 const SUM_AFTER_MS = 60_000;
+/** Between two numbers of devices that `--find` tries. */
+const FIND_GROWTH = 1.2;
+/** The first samples are readable once the stream is read up to this, ms. */
+const READ_UP_MS = 1_500;
 const NAMES = Array.from(
   { length: DEVICES_OF_HOST },
   (_, device) => `device_d${String(device).padStart(2, '0')}`,
@@ -61,21 +66,49 @@ export async function benchKudu(args: string[]): Promise<void> {
         "count. The study's conditions: no write starts more than 1 s late, none fails, no sum of all devices takes over a minute, none fails.",
     )
     .option('--devices <n>', 'devices, 100 a host', parseCount(10_000_000), 10_000)
-    .option('--seconds <n>', 'how long', parseCount(86_400), 180)
+    .option(
+      '--seconds <n>',
+      'how long; 180 sum one minute beside the writes, 600 eight',
+      parseCount(86_400),
+      180,
+    )
     .option('--late <percent>', `samples that are posted ${LATE_MS / 1000} s late`, Number, 5)
     .option('--window <duration>', "length of a window, the study's range partition", '1h')
     .option('--flush-delay <duration>', 'how long a window stays in memory after its end', '10m')
-    .option('--json', 'one object on stdout, as the last line')
+    .option('--sweep <durations>', 'a run for each of these windows, such as 1m,5m,1h', (text) =>
+      text.split(','),
+    )
+    .option('--find', `runs with ${FIND_GROWTH} times as many devices each, until the conditions do not hold`)
+    .option('--json', 'one object a run on stdout')
     .addHelpText(
       'after',
       '\nThe local stack is `npm start`: the functions as they are deployed, Valkey, and stand-ins for API Gateway, Kinesis, DynamoDB\n' +
-        'and S3; clients and all of these share this machine.',
+        'and S3; clients and all of these share this machine. Each of 20 clients posts its share of the devices once a second, with what\n' +
+        'is late of them; four readers read the sums, a host of 100 devices a request.',
     );
   command.parse(args, { from: 'user' });
   const options = command.opts<Options>();
+  const rows: Result[] = [];
+  for (const window of options.sweep ?? [options.window]) {
+    let { devices } = options;
+    for (;;) {
+      const result = await runOnce({ ...options, window, devices });
+      rows.push(result);
+      report(result);
+      if (options.json) process.stdout.write(`${JSON.stringify(result)}\n`);
+      if (!options.find || !result.holds) break;
+      devices = Math.ceil((devices * FIND_GROWTH) / DEVICES_OF_HOST) * DEVICES_OF_HOST;
+    }
+  }
+  if (rows.length > 1) process.stderr.write(tableOf(rows));
+}
+
+async function runOnce(options: Options): Promise<Result> {
   const settings = {
     window: options.window,
     flushDelay: options.flushDelay,
+    // As deployed; the local stack's own default is 0s.
+    batchWindow: '1s',
     maxSamplesPerMinute: '1000000000',
     maxSeries: '100000000',
     maxHosts: '1000000',
@@ -84,34 +117,58 @@ export async function benchKudu(args: string[]): Promise<void> {
   };
   const stack = await startStack({ port: 0, dataDir: undefined, settings, report: () => {} });
   try {
-    const result = await new Devices(stack.addresses.url, stack.addresses.apiKey, options).run();
-    process.stderr.write(
-      `${result.devices} devices, ${result.seconds} s, window ${result.window}: writes late by p99 ${result.writeDelayP99Ms} ms, ` +
-        `at most ${result.writeDelayMaxMs} ms, ${result.writeErrors} failed; a minute summed in at most ${result.aggregateMaxMs} ms, ` +
-        `${result.aggregateErrors} failed; drift ${result.drift.toFixed(2)}; sums ${result.exact ? 'exact' : 'WRONG'}; ` +
-        `the four conditions ${result.holds ? 'hold' : 'do not hold'}\n`,
-    );
-    if (options.json) process.stdout.write(`${JSON.stringify(result)}\n`);
+    return await new KuduRun(stack, options).run();
   } finally {
     await stack.stop();
   }
 }
 
-class Devices {
+function report(result: Result): void {
+  const cpu = Object.entries(result.cpuSecondsAMillion)
+    .map(([kind, seconds]) => `${kind} ${seconds.toFixed(2)}`)
+    .join(', ');
+  process.stderr.write(
+    `${result.devices} devices, ${result.seconds} s, window ${result.window}: writes late by p99 ${result.writeDelayP99Ms} ms, ` +
+      `at most ${result.writeDelayMaxMs} ms, ${result.writeErrors} failed; a minute summed in at most ${result.aggregateMaxMs} ms, ` +
+      `${result.aggregateErrors} failed; drift ${result.drift.toFixed(2)}; sums ${result.exact ? 'exact' : 'WRONG'}; ` +
+      `the four conditions ${result.holds ? 'hold' : 'do not hold'}; CPU s a million samples: ${cpu}\n`,
+  );
+}
+
+function tableOf(rows: readonly Result[]): string {
+  const head = ['window', 'devices', 'write late ms', 'sum ms', 'errors', 'drift', 'exact', 'holds'];
+  const cells = rows.map((row) => [
+    row.window,
+    row.devices,
+    row.writeDelayMaxMs,
+    row.aggregateMaxMs,
+    row.writeErrors + row.aggregateErrors,
+    row.drift.toFixed(2),
+    row.exact,
+    row.holds,
+  ]);
+  return `${[head, ...cells].map((each) => each.map((cell) => String(cell).padStart(14)).join('')).join('\n')}\n`;
+}
+
+class KuduRun {
+  private readonly url: string;
+  private readonly apiKey: string;
   private readonly hosts: number;
   private hostIds: string[] = [];
+  private devices = new Devices([], 0);
   private readonly delaysMs: number[] = [];
   private writeErrors = 0;
   private aggregateErrors = 0;
   private isExact = true;
-  /** Of reads: when, and how long, ms. */
-  private readonly reads: { readonly atMs: number; readonly ms: number }[] = [];
+  /** How long each read of a minute's sums took, in their order. */
+  private readonly readsMs: number[] = [];
 
   constructor(
-    private readonly url: string,
-    private readonly apiKey: string,
+    private readonly stack: RunningStack,
     private readonly options: Options,
   ) {
+    this.url = stack.addresses.url;
+    this.apiKey = stack.addresses.apiKey;
     this.hosts = Math.ceil(options.devices / DEVICES_OF_HOST);
   }
 
@@ -119,52 +176,42 @@ class Devices {
     this.hostIds = await mapLimited(Array.from({ length: this.hosts }), CLIENTS, (_, host) =>
       this.createHost(`host${host}`),
     );
-    // The first sample of a device costs more: every one is known before the time counts.
-    const firstMs = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS + MINUTE_MS;
-    await this.postSecond(firstMs - MINUTE_MS, () => true);
-    await sleep(Math.max(0, firstMs - Date.now()));
+    this.devices = new Devices(this.hostIds, this.options.late / 100);
+    await this.postFirst();
+    const firstMs = Math.ceil(Date.now() / MINUTE_MS) * MINUTE_MS;
+    await sleep(firstMs - Date.now());
     const { seconds } = this.options;
     const lastMs = firstMs + seconds * SECOND_MS;
+    const before = cpuOf(this.stack.processes());
+    const writing = this.write(firstMs, lastMs).then(() => cpuSince(before, this.stack.processes()));
     const jobsMs: number[] = [];
     const jobs: Promise<void>[] = [];
-    const writing = this.write(firstMs, lastMs);
-    for (let minuteMs = firstMs; minuteMs + MINUTE_MS <= lastMs; minuteMs += MINUTE_MS) {
-      const dueMs = minuteMs + MINUTE_MS + SUM_AFTER_MS;
-      if (dueMs >= lastMs) break;
-      await sleep(Math.max(0, dueMs - Date.now()));
+    for (let minuteMs = firstMs; minuteMs + MINUTE_MS + SUM_AFTER_MS < lastMs; minuteMs += MINUTE_MS) {
+      await sleep(Math.max(0, minuteMs + MINUTE_MS + SUM_AFTER_MS - Date.now()));
       // The next sum starts even if this one still runs.
       jobs.push(
-        this.sum(minuteMs, minuteMs + MINUTE_MS, MINUTE_MS, (host, device) => ({
-          least: this.expected(host, device, minuteMs, minuteMs + MINUTE_MS, false),
-          most: this.expected(host, device, minuteMs, minuteMs + MINUTE_MS, true),
-        })).then((ms) => {
+        this.sum(minuteMs, minuteMs + MINUTE_MS, MINUTE_MS).then((ms) => {
           jobsMs.push(ms);
           process.stderr.write(
-            `a minute of ${this.hosts * DEVICES_OF_HOST} devices was summed in ${Math.round(ms)} ms\n`,
+            `a minute of ${this.devices.count} devices was summed in ${Math.round(ms)} ms\n`,
           );
         }),
       );
     }
-    await Promise.all([writing, ...jobs]);
+    const [cpu] = await Promise.all([writing, ...jobs]);
+    const drift = this.drift();
     await this.sumAll(firstMs, lastMs);
-    const fifth = (lastMs - firstMs) / 5;
-    const median = (fromMs: number, toMs: number) =>
-      quantile(
-        this.reads.filter(({ atMs }) => atMs >= fromMs && atMs < toMs).map(({ ms }) => ms),
-        0.5,
-      );
-    const [beganMs, endedMs] = [firstMs + MINUTE_MS + SUM_AFTER_MS, lastMs];
-    const drift = median(endedMs - fifth, endedMs) / median(beganMs, beganMs + fifth);
     const figures = {
       writeDelayP99Ms: Math.round(quantile(this.delaysMs, 0.99)),
-      writeDelayMaxMs: Math.round(Math.max(...this.delaysMs)),
+      writeDelayMaxMs: Math.round(this.delaysMs.reduce((a, b) => Math.max(a, b), 0)),
       writeErrors: this.writeErrors,
       aggregateP99Ms: Math.round(quantile(jobsMs, 0.99)),
       aggregateMaxMs: Math.round(Math.max(...jobsMs)),
       aggregateErrors: this.aggregateErrors,
     };
+    const samples = seconds * this.devices.count;
     return {
-      devices: this.hosts * DEVICES_OF_HOST,
+      devices: this.devices.count,
       seconds,
       window: this.options.window,
       ...figures,
@@ -175,107 +222,65 @@ class Devices {
         figures.aggregateMaxMs <= MINUTE_MS &&
         figures.writeErrors === 0 &&
         figures.aggregateErrors === 0,
+      cpuSecondsAMillion: Object.fromEntries(
+        Object.entries(cpu).map(([kind, spent]) => [kind, Number(((spent / samples) * 1e6).toFixed(3))]),
+      ),
     };
+  }
+
+  /** Median time of the last fifth of the reads over the first. */
+  private drift(): number {
+    const fifth = Math.ceil(this.readsMs.length / 5);
+    return quantile(this.readsMs.slice(-fifth), 0.5) / quantile(this.readsMs.slice(0, fifth), 0.5);
+  }
+
+  /** The first sample of a device costs more: posts one of each before the time counts, and waits until all are readable. */
+  private async postFirst(): Promise<void> {
+    const atMs = Math.floor(Date.now() / SECOND_MS) * SECOND_MS;
+    this.devices.second(atMs, false);
+    await mapLimited(this.shares(), CLIENTS, ([from, to]) =>
+      this.post(this.devices.body(from, to, atMs, Number.NaN)),
+    );
+    do await sleep(SECOND_MS);
+    while (this.stack.host.progress.lagMs > READ_UP_MS);
+  }
+
+  /** Each client's hosts. */
+  private shares(): (readonly [from: number, to: number])[] {
+    const clients = Math.min(CLIENTS, this.hosts);
+    const at = (client: number) => Math.floor((client * this.hosts) / clients);
+    return Array.from({ length: clients }, (_, client) => [at(client), at(client + 1)] as const);
   }
 
   /** Posts every second of `[fromMs, toMs)` when it comes, and late samples when they come. */
   private async write(fromMs: number, toMs: number): Promise<void> {
     const inFlight = new Set<Promise<void>>();
-    const begin = async (work: () => Promise<void>) => {
-      while (inFlight.size >= CLIENTS) await Promise.race(inFlight);
-      const running: Promise<void> = work().finally(() => inFlight.delete(running));
-      inFlight.add(running);
-    };
-    const requests = Math.ceil(this.hosts / HOSTS_OF_REQUEST);
+    const shares = this.shares();
     for (let nowMs = fromMs; nowMs < toMs + LATE_MS; nowMs += SECOND_MS) {
-      for (let request = 0; request < requests; request++) {
-        const dueMs = nowMs + (request * SECOND_MS) / requests;
+      if (nowMs < toMs) this.devices.second(nowMs, true);
+      for (const [client, [from, to]] of shares.entries()) {
+        const dueMs = nowMs + (client * SECOND_MS) / shares.length;
         await sleep(Math.max(0, dueMs - Date.now()));
-        const lateMs = nowMs - LATE_MS;
-        if (nowMs < toMs)
-          await begin(() => {
-            this.delaysMs.push(Math.max(0, Date.now() - dueMs));
-            return this.post(
-              this.bodyOf(nowMs, request, (host, device) => !this.isLate(host, device, nowMs)),
-            );
-          });
-        if (lateMs >= fromMs)
-          await begin(() =>
-            this.post(this.bodyOf(lateMs, request, (host, device) => this.isLate(host, device, lateMs))),
-          );
+        const body = this.devices.body(from, to, nowMs < toMs ? nowMs : undefined, nowMs - LATE_MS);
+        if (body.length === 0) continue;
+        while (inFlight.size >= CLIENTS) await Promise.race(inFlight);
+        this.delaysMs.push(Math.max(0, Date.now() - dueMs));
+        const running: Promise<void> = this.post(body).finally(() => inFlight.delete(running));
+        inFlight.add(running);
       }
+      this.devices.forgetLate(nowMs - LATE_MS);
     }
     await Promise.all(inFlight);
   }
 
-  private async postSecond(atMs: number, has: (host: number, device: number) => boolean): Promise<void> {
-    const requests = Array.from(
-      { length: Math.ceil(this.hosts / HOSTS_OF_REQUEST) },
-      (_, request) => request,
-    );
-    await mapLimited(requests, CLIENTS, (request) => this.post(this.bodyOf(atMs, request, has)));
-  }
-
-  /** Line protocol of one second of a request's hosts. */
-  private bodyOf(atMs: number, request: number, has: (host: number, device: number) => boolean): string {
-    const lines: string[] = [];
-    const first = request * HOSTS_OF_REQUEST;
-    for (let host = first; host < Math.min(this.hosts, first + HOSTS_OF_REQUEST); host++) {
-      const fields: string[] = [];
-      for (let device = 0; device < DEVICES_OF_HOST; device++)
-        if (has(host, device))
-          fields.push(`d${String(device).padStart(2, '0')}=${this.valueOf(host, device, atMs)}`);
-      if (fields.length > 0)
-        lines.push(`device,host=${this.hostIds[host]} ${fields.join(',')} ${atMs}000000`);
-    }
-    return lines.join('\n');
-  }
-
-  /** A whole number, so that sums are exact in whatever order. */
-  private valueOf(host: number, device: number, atMs: number): number {
-    return mix(host * DEVICES_OF_HOST + device, atMs / SECOND_MS) % 1000;
-  }
-
-  private isLate(host: number, device: number, atMs: number): boolean {
-    return mix(atMs / SECOND_MS, host * DEVICES_OF_HOST + device) % 1000 < 10 * this.options.late;
-  }
-
-  /** The independent count of `[fromMs, toMs)`. */
-  private expected(host: number, device: number, fromMs: number, toMs: number, withLate: boolean): number {
-    let sum = 0;
-    for (let atMs = fromMs; atMs < toMs; atMs += SECOND_MS)
-      if (withLate || !this.isLate(host, device, atMs)) sum += this.valueOf(host, device, atMs);
-    return sum;
-  }
-
   /**
-   * Sums one step of each device.
+   * Sums one step of each device, and holds it against the count: late samples may be missing.
    *
    * @returns how long it took, ms
    */
-  private async sum(
-    fromMs: number,
-    toMs: number,
-    stepMs: number,
-    boundsOf: (host: number, device: number) => { readonly least: number; readonly most: number },
-  ): Promise<number> {
+  private async sum(fromMs: number, toMs: number, stepMs: number): Promise<number> {
     const beganMs = performance.now();
-    await mapLimited(Array.from({ length: this.hosts }), READERS, async (_, host) => {
-      const readMs = performance.now();
-      const sums = await this.sumsOf(host, fromMs, toMs, stepMs);
-      this.reads.push({ atMs: Date.now(), ms: performance.now() - readMs });
-      if (sums === undefined) return;
-      for (let device = 0; device < DEVICES_OF_HOST; device++) {
-        const { least, most } = boundsOf(host, device);
-        const sum = sums.get(NAMES[device]!) ?? Number.NaN;
-        if (sum >= least && sum <= most) continue;
-        if (this.isExact)
-          process.stderr.write(
-            `${this.hostIds[host]} ${NAMES[device]} from ${new Date(fromMs).toISOString()}: ${sum} instead of ${least} to ${most}\n`,
-          );
-        this.isExact = false;
-      }
-    });
+    await this.readSums(fromMs, toMs, stepMs, true, (readMs) => this.readsMs.push(readMs));
     return performance.now() - beganMs;
   }
 
@@ -283,25 +288,44 @@ class Devices {
   private async sumAll(fromMs: number, toMs: number): Promise<void> {
     // What was acknowledged is readable within a few seconds; records of a shard keep their order.
     await sleep(5 * SECOND_MS);
-    for (const stepMs of STEPS_MS)
-      for (let startMs = Math.floor(fromMs / stepMs) * stepMs; startMs < toMs; startMs += stepMs) {
-        const [first, last] = [Math.max(startMs, fromMs - MINUTE_MS), Math.min(startMs + stepMs, toMs)];
-        await this.sum(startMs, startMs + stepMs, stepMs, (host, device) => {
-          // The first sample of all, a minute before the run, lies in the first hour and day too.
-          const before = first < fromMs ? this.valueOf(host, device, fromMs - MINUTE_MS) : 0;
-          const sum = before + this.expected(host, device, Math.max(first, fromMs), last, true);
-          return { least: sum, most: sum };
-        });
-      }
+    for (const stepMs of [MINUTE_MS, HOUR_MS, DAY_MS]) {
+      const endMs = Math.ceil(toMs / stepMs) * stepMs;
+      await this.readSums(Math.floor(fromMs / stepMs) * stepMs, endMs, stepMs, false, () => {});
+    }
   }
 
-  /** @returns sums by name; undefined when the read failed */
-  private async sumsOf(
-    host: number,
+  /** Reads the sums of the steps of `[fromMs, toMs)` of every device, and compares them. */
+  private async readSums(
     fromMs: number,
     toMs: number,
     stepMs: number,
-  ): Promise<ReadonlyMap<string, number> | undefined> {
+    mayLack: boolean,
+    onRead: (ms: number) => void,
+  ): Promise<void> {
+    await mapLimited(Array.from({ length: this.hosts }), READERS, async (_, host) => {
+      const readMs = performance.now();
+      const read = await this.sumsOf(host, fromMs, toMs, stepMs);
+      onRead(performance.now() - readMs);
+      if (read === undefined) return;
+      for (let atMs = fromMs; atMs < toMs; atMs += stepMs) {
+        const { least, most } = this.devices.sumsOf(atMs, stepMs);
+        const step = read.times.indexOf(atMs);
+        for (let i = 0; i < DEVICES_OF_HOST; i++) {
+          const device = host * DEVICES_OF_HOST + i;
+          const sum = read.sums.get(NAMES[i]!)?.[step] ?? 0;
+          if (sum <= most[device]! && sum >= (mayLack ? least : most)[device]!) continue;
+          if (this.isExact)
+            process.stderr.write(
+              `${this.hostIds[host]} ${NAMES[i]} from ${new Date(atMs).toISOString()}: ${sum} instead of ${least[device]} to ${most[device]}\n`,
+            );
+          this.isExact = false;
+        }
+      }
+    });
+  }
+
+  /** @returns starts of steps, ms, and sums by name; undefined when the read failed */
+  private async sumsOf(host: number, fromMs: number, toMs: number, stepMs: number) {
     const asked = `from=${fromMs / 1000}&to=${toMs / 1000 - 1}&step=${stepMs / 1000}&aggregate=sum`;
     const path = `/api/v1/hosts/${this.hostIds[host]}/metrics?${NAMES.map((name) => `name=${name}`).join('&')}&${asked}`;
     const response = await fetch(`${this.url}${path}`, { headers: { 'x-api-key': this.apiKey } });
@@ -310,8 +334,11 @@ class Devices {
         process.stderr.write(`a sum was answered ${response.status} ${await response.text()}\n`);
       return undefined;
     }
-    const { series } = (await response.json()) as { series: { name: string; values: (number | null)[] }[] };
-    return new Map(series.map(({ name, values }) => [name, values[0] ?? Number.NaN]));
+    const { times, series } = (await response.json()) as {
+      times: number[];
+      series: { name: string; values: (number | null)[] }[];
+    };
+    return { times, sums: new Map(series.map(({ name, values }) => [name, values])) };
   }
 
   private async createHost(name: string): Promise<string> {
@@ -324,20 +351,11 @@ class Devices {
     return ((await response.json()) as { id: string }).id;
   }
 
-  private async post(body: string): Promise<void> {
-    if (body === '') return;
+  private async post(body: Uint8Array<ArrayBuffer>): Promise<void> {
     const headers = { 'x-api-key': this.apiKey, 'content-type': 'text/plain' };
     const response = await fetch(`${this.url}/write`, { method: 'POST', headers, body });
     if (!response.ok && this.writeErrors++ === 0)
       process.stderr.write(`a write was answered ${response.status} ${await response.text()}\n`);
     else await response.arrayBuffer();
   }
-}
-
-/** A hash of two whole numbers, 32 bits. */
-function mix(a: number, b: number): number {
-  let hash = (Math.imul(a | 0, 0x9e3779b1) ^ Math.imul(b | 0, 0x85ebca6b)) >>> 0;
-  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d) >>> 0;
-  hash = Math.imul(hash ^ (hash >>> 13), 0x297a2d39) >>> 0;
-  return (hash ^ (hash >>> 16)) >>> 0;
 }

@@ -148,6 +148,11 @@ export class FunctionHost {
     return [...this.pools.values()].flatMap(({ pids }) => pids);
   }
 
+  /** Pids by kind of function. */
+  get processes(): Record<string, number[]> {
+    return Object.fromEntries([...this.pools].map(([name, { pids }]) => [kindOf(name), pids]));
+  }
+
   /** Samples appended to memory since the start, and the largest consumer lag of the template's mappings, ms. */
   get progress(): { samples: number; lagMs: number } {
     const lags = [...this.mappings.values()]

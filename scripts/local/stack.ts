@@ -56,6 +56,8 @@ export interface RunningStack {
   readonly host: FunctionHost;
   /** As they were deployed at the start. */
   readonly functions: readonly FunctionResource[];
+  /** Pids by kind: `hot`, `aws`, the functions', and `stack`, which is this process: API Gateway, event source mapping, schedules. */
+  processes(): Readonly<Record<string, readonly number[]>>;
   /** SIGKILL to the hot tier's server; a new, empty one takes its place. */
   killHot(): void;
   stop(): Promise<void>;
@@ -193,10 +195,18 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
       });
     host.start();
     const pidsFile = join(dataDir, 'pids.json');
+    let written = '';
     const writePids = () => {
-      const pids = { stack: process.pid, hot: hot.pid(), aws: aws.pid(), functions: host.pids };
+      const pids = JSON.stringify({
+        stack: process.pid,
+        hot: hot.pid(),
+        aws: aws.pid(),
+        functions: host.pids,
+      });
+      if (pids === written) return;
+      written = pids;
       // Renamed into place: the next start parses the file, whenever this one was killed.
-      writeFileSync(`${pidsFile}.new`, JSON.stringify(pids));
+      writeFileSync(`${pidsFile}.new`, pids);
       renameSync(`${pidsFile}.new`, pidsFile);
     };
     writePids();
@@ -218,6 +228,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
       dataDir,
       host,
       functions: stack.functions,
+      processes: () => ({ stack: [process.pid], hot: [hot.pid()], aws: [aws.pid()], ...host.processes }),
       killHot: () => process.kill(hot.pid(), 'SIGKILL'),
       stop,
     };

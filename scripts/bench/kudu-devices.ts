@@ -1,0 +1,170 @@
+/** Line protocol of devices that have a sample a second, and an independent count of their sums. */
+
+export const SECOND_MS = 1000;
+export const MINUTE_MS = 60_000;
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 86_400_000;
+export const DEVICES_OF_HOST = 100;
+/** Values are whole numbers below this, so that sums are exact in whatever order. */
+const VALUES = 1000;
+
+/** What was sent of a step: least without the samples that come late, most with them. */
+export interface StepSums {
+  readonly least: Float64Array;
+  readonly most: Float64Array;
+}
+
+/** Late samples of a second, by device. */
+interface LateSamples {
+  readonly devices: Uint32Array;
+  readonly values: Uint16Array;
+}
+
+/** `,d07=` of each of a host's devices, and each value in digits. */
+const FIELDS = Array.from({ length: DEVICES_OF_HOST }, (_, device) =>
+  Buffer.from(`,d${String(device).padStart(2, '0')}=`),
+);
+const DIGITS = Array.from({ length: VALUES }, (_, value) => Buffer.from(String(value)));
+
+export class Devices {
+  readonly count: number;
+  private readonly prefixes: readonly Buffer[];
+  private readonly sums = new Map<string, StepSums>();
+  private readonly late = new Map<number, LateSamples>();
+  private readonly values: Uint16Array;
+  private readonly isLate: Uint8Array;
+  private readonly room: Buffer;
+
+  /**
+   * @param hostIds of hosts of {@link DEVICES_OF_HOST} devices each
+   * @param lateShare share of the samples that are sent late, 0 to 1
+   */
+  constructor(
+    hostIds: readonly string[],
+    private readonly lateShare: number,
+  ) {
+    this.count = hostIds.length * DEVICES_OF_HOST;
+    this.prefixes = hostIds.map((id) => Buffer.from(`device,host=${id} `));
+    this.values = new Uint16Array(this.count);
+    this.isLate = new Uint8Array(this.count);
+    // A line is at most 10 bytes a device, and its host and time.
+    this.room = Buffer.alloc(2 * hostIds.length * (10 * DEVICES_OF_HOST + 100));
+  }
+
+  /**
+   * Makes a second's samples, and counts them.
+   *
+   * @param mayBeLate false: all are sent in time
+   */
+  second(atMs: number, mayBeLate: boolean): void {
+    const { values, isLate, count } = this;
+    const second = atMs / SECOND_MS;
+    const bound = mayBeLate ? this.lateShare * 2 ** 32 : 0;
+    const devices: number[] = [];
+    for (let device = 0; device < count; device++) {
+      values[device] = mix(device, second) % VALUES;
+      const comesLate = bound > 0 && mix(second, device) < bound;
+      isLate[device] = comesLate ? 1 : 0;
+      if (comesLate) devices.push(device);
+    }
+    this.late.set(atMs, {
+      devices: Uint32Array.from(devices),
+      values: Uint16Array.from(devices, (device) => values[device]!),
+    });
+    for (const stepMs of [MINUTE_MS, HOUR_MS, DAY_MS]) {
+      const { least, most } = this.sumsOf(atMs, stepMs);
+      for (let device = 0; device < count; device++) {
+        const value = values[device]!;
+        most[device]! += value;
+        if (isLate[device] === 0) least[device]! += value;
+      }
+    }
+  }
+
+  /** The sums of the step that a time lies in. */
+  sumsOf(atMs: number, stepMs: number): StepSums {
+    const key = `${stepMs} ${Math.floor(atMs / stepMs)}`;
+    let sums = this.sums.get(key);
+    if (sums === undefined) {
+      sums = { least: new Float64Array(this.count), most: new Float64Array(this.count) };
+      this.sums.set(key, sums);
+    }
+    return sums;
+  }
+
+  /**
+   * Line protocol of some hosts: of the second made last what is not late, and of an earlier second what is.
+   *
+   * @param atMs time of the second made last; undefined for its late samples alone
+   * @param lateMs time of the earlier second, if there was one
+   * @returns a copy
+   */
+  body(fromHost: number, toHost: number, atMs: number | undefined, lateMs: number): Uint8Array<ArrayBuffer> {
+    const { room, values, isLate } = this;
+    let end = 0;
+    const write = (bytes: Buffer) => {
+      // Some bytes each: a call of copy costs more.
+      for (let i = 0; i < bytes.length; i++) room[end++] = bytes[i]!;
+    };
+    const endLine = (fieldsFrom: number, tail: Buffer) => {
+      // The comma before the first field becomes the blank before it.
+      room[fieldsFrom] = 0x20;
+      write(tail);
+    };
+    if (atMs !== undefined) {
+      const tail = Buffer.from(` ${atMs}000000\n`);
+      for (let host = fromHost; host < toHost; host++) {
+        const lineFrom = end;
+        write(this.prefixes[host]!);
+        const fieldsFrom = --end;
+        for (let i = 0, device = host * DEVICES_OF_HOST; i < DEVICES_OF_HOST; i++, device++) {
+          if (isLate[device] === 1) continue;
+          write(FIELDS[i]!);
+          write(DIGITS[values[device]!]!);
+        }
+        if (end === fieldsFrom) end = lineFrom;
+        else endLine(fieldsFrom, tail);
+      }
+    }
+    const late = this.late.get(lateMs);
+    if (late !== undefined) {
+      const tail = Buffer.from(` ${lateMs}000000\n`);
+      let at = firstFrom(late.devices, fromHost * DEVICES_OF_HOST);
+      while (at < late.devices.length && late.devices[at]! < toHost * DEVICES_OF_HOST) {
+        const host = Math.floor(late.devices[at]! / DEVICES_OF_HOST);
+        write(this.prefixes[host]!);
+        const fieldsFrom = --end;
+        for (; at < late.devices.length && late.devices[at]! < (host + 1) * DEVICES_OF_HOST; at++) {
+          write(FIELDS[late.devices[at]! % DEVICES_OF_HOST]!);
+          write(DIGITS[late.values[at]!]!);
+        }
+        endLine(fieldsFrom, tail);
+      }
+    }
+    return new Uint8Array(room.subarray(0, end));
+  }
+
+  /** Forgets the late samples of a second, which were sent. */
+  forgetLate(lateMs: number): void {
+    this.late.delete(lateMs);
+  }
+}
+
+/** The first index of a value of at least `least`, in ascending values. */
+function firstFrom(values: Uint32Array, least: number): number {
+  let [from, to] = [0, values.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (values[middle]! < least) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}
+
+/** A hash of two whole numbers, 32 bits. */
+function mix(a: number, b: number): number {
+  let hash = (Math.imul(a | 0, 0x9e3779b1) ^ Math.imul(b | 0, 0x85ebca6b)) >>> 0;
+  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d) >>> 0;
+  hash = Math.imul(hash ^ (hash >>> 13), 0x297a2d39) >>> 0;
+  return (hash ^ (hash >>> 16)) >>> 0;
+}
