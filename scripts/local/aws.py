@@ -1,15 +1,19 @@
-"""Runs ministack, the stand-in for AWS, with two corrections.
+"""Runs ministack, the stand-in for AWS, with two corrections and a saving.
 
 ministack removes a shard that is split or merged, and its records with it. Kinesis closes it: it takes no more records,
 says where it ends, and is read to its end before its children are.
 See https://docs.aws.amazon.com/streams/latest/dev/kinesis-using-sdk-java-after-resharding.html
 
 ministack takes any credentials and answers web pages of every origin. Here it refuses whatever a browser sends for a page.
+
+ministack looks at every record of a stream, and at every shard iterator of the last five minutes, whenever records are put or
+got. Here it looks at each shard's first record, which is the oldest, and at the iterators once a second.
 """
 
 import json
 import re
 import sys
+import time
 
 from ministack import app as ministack
 from ministack.services import kinesis
@@ -68,6 +72,27 @@ def ends_with_the_shard(get_records):
     return call
 
 
+def expire_records(stream):
+    cutoff = time.time() - stream["RetentionPeriodHours"] * 3600
+    for shard in stream["shards"].values():
+        records = shard["records"]
+        if records and records[0]["ApproximateArrivalTimestamp"] < cutoff:
+            shard["records"] = [r for r in records if r["ApproximateArrivalTimestamp"] >= cutoff]
+
+
+def at_most_once_a_second(expire):
+    last = 0.0
+
+    def call():
+        nonlocal last
+        now = time.monotonic()
+        if now - last >= 1:
+            last = now
+            expire()
+
+    return call
+
+
 LOOPBACK = {"127.0.0.1", "localhost", "[::1]"}
 
 
@@ -89,6 +114,8 @@ kinesis._split_shard = keeps_closed_shards(kinesis._split_shard)
 kinesis._merge_shards = keeps_closed_shards(kinesis._merge_shards)
 kinesis._route_to_shard = routes_to_open_shards(kinesis._route_to_shard)
 kinesis._shard_out = says_where_it_ends(kinesis._shard_out)
+kinesis._expire_records = expire_records
+kinesis._expire_iterators = at_most_once_a_second(kinesis._expire_iterators)
 kinesis._get_records = ends_with_the_shard(kinesis._get_records)
 
 if __name__ == "__main__":

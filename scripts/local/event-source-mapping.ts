@@ -36,6 +36,8 @@ const IDLE_MS = 100;
 const MAX_BACKOFF_MS = 5_000;
 /** Records of one read. Memory holds them, at up to 1 MiB each. */
 const MAX_READ_RECORDS = 500;
+/** Progress that a killed stack may forget: its next start delivers again what came in this time. Writing a file is slow. */
+const SAVE_MS = 200;
 /** Between two look-ups of new shards, which a reshard makes. */
 const LIST_SHARDS_MS = 2_000;
 
@@ -47,6 +49,7 @@ export class EventSourceMapping {
   private readonly checkpoints: Checkpoints;
   private readonly running = new Map<string, Promise<void>>();
   private isStopping = false;
+  private saving: NodeJS.Timeout | undefined;
   private behindMs = 0;
   /** Shard -> arrival of the first record of the batch being delivered, ms. */
   private readonly undelivered = new Map<string, number>();
@@ -93,6 +96,7 @@ export class EventSourceMapping {
   /** Stops after the batch being delivered. */
   async stop(): Promise<void> {
     this.isStopping = true;
+    this.writeCheckpoints();
     await Promise.all(this.running.values());
   }
 
@@ -283,6 +287,13 @@ export class EventSourceMapping {
 
   private save(shardId: string, sequenceNumber: string): void {
     this.checkpoints[shardId] = sequenceNumber;
+    if (this.isStopping) this.writeCheckpoints();
+    else this.saving ??= setTimeout(() => this.writeCheckpoints(), SAVE_MS);
+  }
+
+  private writeCheckpoints(): void {
+    clearTimeout(this.saving);
+    this.saving = undefined;
     if (this.checkpointFile === undefined) return;
     writeFileSync(`${this.checkpointFile}.new`, JSON.stringify(this.checkpoints));
     renameSync(`${this.checkpointFile}.new`, this.checkpointFile);
