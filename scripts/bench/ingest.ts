@@ -11,6 +11,7 @@ import { Command } from 'commander';
 import { build } from 'esbuild';
 import type { Redis } from 'ioredis';
 import { BUNDLE_OPTIONS } from '../../infra/bundle-options';
+import { POST_NODE_OPTIONS } from '../../infra/functions/node-options';
 import { ENV } from '../../shared/platform/names';
 import { parseSettings } from '../../shared/platform/settings';
 import { type Protocol, SHAPES, type Shape } from './agent-bodies';
@@ -268,7 +269,11 @@ export async function startWorker(
   const child = fork(bundle, {
     // The functions print their metrics.
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    execArgv: options.cpuProf === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', options.cpuProf],
+    execArgv: [
+      POST_NODE_OPTIONS,
+      '--expose-gc',
+      ...(options.cpuProf === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', options.cpuProf]),
+    ],
     env: {
       ...process.env,
       AWS_REGION: 'us-east-1',
