@@ -4,10 +4,10 @@ import { bodyBytes, HttpError, jsonOf } from '../../shared/http/http';
 import { MalformedBytesError } from '../../shared/model/bytes';
 import { count } from '../../shared/platform/meters';
 import { InvalidMetricsJsonError, readMetricsJson } from '../../shared/protocol/otlp/json';
-import type { ResourceMetrics } from '../../shared/protocol/otlp/metrics';
+import type { ReadMetrics } from '../../shared/protocol/otlp/metrics';
 import { otlpMetrics } from '../../shared/protocol/otlp/otlp';
 import { decodeMetrics, encodePartialSuccess } from '../../shared/protocol/otlp/protobuf';
-import { RequestTooLargeError } from '../../shared/protocol/protocol';
+import { type AcceptedTimes, RequestTooLargeError } from '../../shared/protocol/protocol';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import type { Taking } from './taking';
 
@@ -26,11 +26,7 @@ export async function takeOtlp(
   { writer, metadata, accepts, maxBytes }: Taking,
 ): Promise<APIGatewayProxyStructuredResultV2> {
   const encoding = encodingOf(event.headers['content-type']);
-  const { sources, samples, dropped } = otlpMetrics.parse(
-    read(event, encoding, maxBytes),
-    accepts,
-    undefined,
-  );
+  const { sources, samples, dropped } = parse(event, encoding, maxBytes, accepts);
   const beyond = await writer.write(tenant, sources, samples);
   await metadata.offer(tenant.id, dropped.metadata);
   count('post', {
@@ -54,18 +50,22 @@ function encodingOf(contentType = ''): Encoding {
 }
 
 /** @throws {HttpError} 400, 413 or 415 */
-function read(event: APIGatewayProxyEventV2, encoding: Encoding, maxBytes: number): ResourceMetrics[] {
+function parse(event: APIGatewayProxyEventV2, encoding: Encoding, maxBytes: number, accepts: AcceptedTimes) {
   const bytes = bodyBytes(event, maxBytes);
   try {
-    if (encoding === PROTOBUF) return decodeMetrics(bytes);
-    if (!isUtf8(bytes)) throw new HttpError(400, 'the body is not UTF-8');
-    return readMetricsJson(jsonOf(bytes.toString('utf8')) ?? {});
+    return otlpMetrics.parse(readerOf(bytes, encoding), accepts, undefined);
   } catch (error) {
     if (error instanceof MalformedBytesError || error instanceof InvalidMetricsJsonError)
       throw new HttpError(400, error.message);
     if (error instanceof RequestTooLargeError) throw new HttpError(413, error.message);
     throw error;
   }
+}
+
+function readerOf(bytes: Buffer, encoding: Encoding): ReadMetrics {
+  if (encoding === PROTOBUF) return decodeMetrics(bytes);
+  if (!isUtf8(bytes)) throw new HttpError(400, 'the body is not UTF-8');
+  return readMetricsJson(jsonOf(bytes.toString('utf8')) ?? {});
 }
 
 /** In the encoding of the request, its type without parameters: the Collector compares it to the letter. */

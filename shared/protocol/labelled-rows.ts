@@ -124,6 +124,8 @@ export class LabelledRows {
   private readonly sources = new Map<string, SourceOfRows>();
   private readonly series: LabelledSeries[] = [];
   private bits = new BigUint64Array(2048);
+  /** The same, in halves: an integer of 64 bits would be an object for each sample. */
+  private halves = new Int32Array(this.bits.buffer);
   private lastSource: SeriesSource | undefined;
   private lastTimestamp = Number.NaN;
   private lastRow!: Row;
@@ -149,10 +151,10 @@ export class LabelledRows {
   }
 
   /**
-   * @param bits a float64's eight bytes as an integer
+   * @param low the lower half of a float64's eight bytes, as an int32; `high` is the other
    * @returns false when the sample is left out for a bound
    */
-  add(series: LabelledSeries, timestamp: number, bits: bigint): boolean {
+  add(series: LabelledSeries, timestamp: number, low: number, high: number): boolean {
     const index = this.series.length;
     if (index === MAX_SAMPLES) return this.leaveOut(1, `more than ${MAX_SAMPLES} samples`);
     if (series.lastRequest !== this.request) {
@@ -178,8 +180,11 @@ export class LabelledRows {
       const grown = new BigUint64Array(index * 2);
       grown.set(this.bits);
       this.bits = grown;
+      this.halves = new Int32Array(grown.buffer);
     }
-    this.bits[index] = bits;
+    // The processors of Lambda are little-endian.
+    this.halves[2 * index] = low;
+    this.halves[2 * index + 1] = high;
     this.series.push(series);
     return true;
   }

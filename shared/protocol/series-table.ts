@@ -10,21 +10,28 @@ const CHUNK_BYTES = 256 * 1024;
 /** Series of one bucket that are looked at: a tenant can make many of equal hash. */
 const MAX_CHAIN = 32;
 
-/** A series of the table: its labels are decoded from the bytes that name it, since they are asked for rarely. */
-class TabledSeries<Scope> implements LabelledSeries {
+/** What names a series beside bytes: compared by identity. */
+export interface NamePart {
+  /** For hashing. */
+  readonly id: number;
+}
+
+/** A series of the table: its labels are decoded from what names it, since they are asked for rarely. */
+class TabledSeries<Scope, Metric> implements LabelledSeries {
   lastRequest = -1;
   /** The labels of a series that was just made: its layout needs them. */
   fresh: Labels | undefined;
   /** The next in the same bucket. */
-  next: TabledSeries<Scope> | undefined;
+  next: TabledSeries<Scope, Metric> | undefined;
   /** The series that came after this one. */
-  successor: TabledSeries<Scope> | undefined;
+  successor: TabledSeries<Scope, Metric> | undefined;
 
   constructor(
     readonly ordinal: number,
     readonly labelBytes: number,
     readonly source: LabelledSeries['source'],
     readonly scope: Scope,
+    readonly metric: Metric,
     readonly hash: number,
     /** The bytes that name the series, from `start` to `end`. */
     readonly chunk: Buffer,
@@ -32,24 +39,31 @@ class TabledSeries<Scope> implements LabelledSeries {
     readonly end: number,
     readonly list: ListOfSource,
     readonly index: number,
-    private readonly labelsOf: LabelsOf<Scope>,
+    private readonly labelsOf: LabelsOf<Scope, Metric>,
   ) {}
 
   get labels(): Labels {
-    return this.fresh ?? this.labelsOf(this.scope, this.chunk, this.start, this.end);
+    return this.fresh ?? this.labelsOf(this.scope, this.metric, this.chunk, this.start, this.end);
   }
 
-  isNamedBy(scope: Scope, bytes: Uint8Array, start: number, end: number): boolean {
+  isNamedBy(scope: Scope, metric: Metric, bytes: Uint8Array, start: number, end: number): boolean {
     return (
       scope === this.scope &&
+      metric === this.metric &&
       end - start === this.end - this.start &&
       this.chunk.compare(bytes, start, end, this.start, this.end) === 0
     );
   }
 }
 
-/** @throws {InvalidSeriesError} when the bytes name no valid series */
-type LabelsOf<Scope> = (scope: Scope, bytes: Uint8Array, start: number, end: number) => Labels;
+/** @throws {InvalidSeriesError} when they name no valid series */
+type LabelsOf<Scope, Metric> = (
+  scope: Scope,
+  metric: Metric,
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+) => Labels;
 
 /** Labels that are kept until as many more are decoded. */
 const MAX_FRESH_BYTES = 4_000_000;
@@ -61,8 +75,8 @@ const MAX_FRESH_BYTES = 4_000_000;
  * most series are found by comparing their bytes with those of the series that followed the one before. Bytes lie outside of the
  * heap, and are compared, never only hashed: a tenant could make two series of equal hash.
  */
-export class SeriesTable<Scope> {
-  private buckets: (TabledSeries<Scope> | undefined)[] = [];
+export class SeriesTable<Scope extends NamePart, Metric extends NamePart> {
+  private buckets: (TabledSeries<Scope, Metric> | undefined)[] = [];
   /** By the source's key. */
   private readonly lists = new Map<string, ListOfSource>();
   private count = 0;
@@ -70,26 +84,32 @@ export class SeriesTable<Scope> {
   private sinceMs = 0;
   private chunk = Buffer.alloc(0);
   private used = 0;
-  private last: TabledSeries<Scope> | undefined;
+  private last: TabledSeries<Scope, Metric> | undefined;
   /** Series whose labels are kept. */
-  private fresh: TabledSeries<Scope>[] = [];
+  private fresh: TabledSeries<Scope, Metric>[] = [];
   private freshBytes = 0;
 
-  constructor(private readonly labelsOf: LabelsOf<Scope>) {
+  constructor(private readonly labelsOf: LabelsOf<Scope, Metric>) {
     this.clear();
   }
 
-  /** Finds a series by `scope` and the bytes from `start` to `end`. */
-  find(scope: Scope, bytes: Uint8Array, start: number, end: number): LabelledSeries | undefined {
+  /** Finds a series by `scope`, `metric` and the bytes from `start` to `end`. */
+  find(
+    scope: Scope,
+    metric: Metric,
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+  ): LabelledSeries | undefined {
     const expected = this.last?.successor;
-    if (expected?.isNamedBy(scope, bytes, start, end)) {
+    if (expected?.isNamedBy(scope, metric, bytes, start, end)) {
       this.last = expected;
       return expected;
     }
-    const hash = byteHash(bytes, start, end);
+    const hash = hashOf(scope, metric, bytes, start, end);
     let found = this.buckets[hash & (this.buckets.length - 1)];
     for (let i = 0; i < MAX_CHAIN && found !== undefined; i++) {
-      if (found.hash === hash && found.isNamedBy(scope, bytes, start, end)) {
+      if (found.hash === hash && found.isNamedBy(scope, metric, bytes, start, end)) {
         this.follow(found);
         return found;
       }
@@ -104,8 +124,15 @@ export class SeriesTable<Scope> {
    * @param nowMs for making room in a full table
    * @throws {InvalidSeriesError} as `labelsOf` does, or when the labels have too many bytes
    */
-  add(scope: Scope, bytes: Uint8Array, start: number, end: number, nowMs: number): LabelledSeries {
-    const made = labelledSeries(this.labelsOf(scope, bytes, start, end));
+  add(
+    scope: Scope,
+    metric: Metric,
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+    nowMs: number,
+  ): LabelledSeries {
+    const made = labelledSeries(this.labelsOf(scope, metric, bytes, start, end));
     const size = end - start;
     if (tableMemory.leftBytes < size + SERIES_OVERHEAD) {
       if (nowMs - this.sinceMs < TABLE_FULL_MS) return made;
@@ -118,10 +145,10 @@ export class SeriesTable<Scope> {
     }
     this.chunk.set(bytes.subarray(start, end), this.used);
     const { ordinal, labelBytes, source } = made;
-    const hash = byteHash(bytes, start, end);
+    const hash = hashOf(scope, metric, bytes, start, end);
     const list = this.listOf(source.key);
     const series = new TabledSeries(
-      ...([ordinal, labelBytes, source, scope, hash, this.chunk] as const),
+      ...([ordinal, labelBytes, source, scope, metric, hash, this.chunk] as const),
       ...([this.used, this.used + size, list, list.count, this.labelsOf] as const),
     );
     list.add(series);
@@ -133,7 +160,7 @@ export class SeriesTable<Scope> {
     return series;
   }
 
-  private keepFresh(series: TabledSeries<Scope>, { labels, labelBytes }: LabelledSeries): void {
+  private keepFresh(series: TabledSeries<Scope, Metric>, { labels, labelBytes }: LabelledSeries): void {
     if (this.freshBytes > MAX_FRESH_BYTES) {
       for (const each of this.fresh) each.fresh = undefined;
       this.fresh = [];
@@ -154,12 +181,12 @@ export class SeriesTable<Scope> {
     return list;
   }
 
-  private follow(series: TabledSeries<Scope>): void {
+  private follow(series: TabledSeries<Scope, Metric>): void {
     if (this.last !== undefined) this.last.successor = series;
     this.last = series;
   }
 
-  private insert(series: TabledSeries<Scope>): void {
+  private insert(series: TabledSeries<Scope, Metric>): void {
     if (++this.count > this.buckets.length) {
       const old = this.buckets;
       this.buckets = new Array(old.length * 2).fill(undefined);
@@ -173,7 +200,7 @@ export class SeriesTable<Scope> {
     this.chain(series);
   }
 
-  private chain(series: TabledSeries<Scope>): void {
+  private chain(series: TabledSeries<Scope, Metric>): void {
     const bucket = series.hash & (this.buckets.length - 1);
     series.next = this.buckets[bucket];
     this.buckets[bucket] = series;
@@ -194,4 +221,9 @@ export class SeriesTable<Scope> {
     this.last = undefined;
     this.used = this.chunk.length;
   }
+}
+
+function hashOf(scope: NamePart, metric: NamePart, bytes: Uint8Array, start: number, end: number): number {
+  const ids = Math.imul(Math.imul(scope.id, 0x9e3779b1) ^ metric.id, 0x85ebca6b);
+  return byteHash(bytes, start, end) ^ ids ^ (ids >>> 15);
 }

@@ -64,7 +64,7 @@ export class WireReader {
     if (this.at >= this.end) return false;
     const tag = this.uvarint();
     this.type = tag & 7;
-    this.field = Math.floor(tag / 8);
+    this.field = tag < 128 ? tag >> 3 : Math.floor(tag / 8);
     if (this.field === 0 || this.field > 0x1fffffff) throw this.malformed(`field ${this.field}`);
     if (this.type === 3 || this.type === 4 || this.type > FIXED32)
       throw this.malformed(`wire type ${this.type} of field ${this.field}`);
@@ -85,6 +85,11 @@ export class WireReader {
   uvarint(): number {
     const { bytes, end } = this;
     let at = this.at;
+    const first = bytes[at]!;
+    if (first < 128 && at < end) {
+      this.at = at + 1;
+      return first;
+    }
     let value = 0;
     let scale = 1;
     for (let i = 0; i < 8 && at < end; i++) {

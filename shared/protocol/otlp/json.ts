@@ -1,14 +1,15 @@
 import { InvalidSeriesError } from '../labelled-rows';
 import {
   type Attribute,
-  type Attributes,
   type AttributeValue,
+  type Encoded,
   type HistogramPoint,
   MAX_ATTRIBUTES,
   MAX_DEPTH,
-  type Metric,
-  type NumberPoint,
-  type ResourceMetrics,
+  type MetricHeader,
+  type MetricShape,
+  type MetricsSink,
+  type ReadMetrics,
   type SummaryPoint,
 } from './metrics';
 import { bitsOfNumber } from './protobuf';
@@ -24,22 +25,19 @@ type Json = Readonly<Record<string, unknown>>;
  * Reads an ExportMetricsServiceRequest from its JSON mapping: names in lowerCamelCase, enums as integers, 64-bit integers as
  * text or numbers, `"NaN"`, `"Infinity"` and `"-Infinity"` as text. Unknown names are ignored.
  *
- * @throws {InvalidMetricsJsonError}
+ * @returns a reader that throws InvalidMetricsJsonError
  * @see https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding
  */
-export function readMetricsJson(body: unknown): ResourceMetrics[] {
-  return list(object(body, 'body'), 'resourceMetrics').map((resourceMetrics) => ({
-    resource: attributesOf(object(resourceMetrics.resource ?? {}, 'resource')),
-    ...metricsOf(resourceMetrics),
-    decode: decodeAttributes,
-  }));
-}
-
-function metricsOf(resourceMetrics: Json): Pick<ResourceMetrics, 'metrics' | 'exemplars'> {
-  const metrics = list(resourceMetrics, 'scopeMetrics').flatMap((scope) => list(scope, 'metrics'));
-  return {
-    metrics: metrics.map(metric),
-    exemplars: metrics.reduce((sum, each) => sum + exemplarsOf(each), 0),
+export function readMetricsJson(body: unknown): ReadMetrics {
+  return (sink) => {
+    for (const resourceMetrics of list(object(body, 'body'), 'resourceMetrics')) {
+      sink.resource(attributesOf(object(resourceMetrics.resource ?? {}, 'resource')), decodeAttributes);
+      for (const scope of list(resourceMetrics, 'scopeMetrics'))
+        for (const json of list(scope, 'metrics')) {
+          readMetric(json, sink);
+          sink.exemplars(exemplarsOf(json));
+        }
+    }
   };
 }
 
@@ -51,34 +49,43 @@ function exemplarsOf({ gauge, sum, histogram }: Json): number {
   }, 0);
 }
 
-function metric(json: Json): Metric {
-  const base = {
-    name: text(json, 'name'),
-    description: text(json, 'description'),
-    unit: text(json, 'unit'),
+type ReadPoint = (json: Json, sink: MetricsSink) => void;
+
+const POINTS: readonly (readonly [MetricShape['kind'], ReadPoint])[] = [
+  ['gauge', readNumberPoint],
+  ['sum', readNumberPoint],
+  ['histogram', (json, sink) => sink.histogramPoint(histogramPoint(json))],
+  ['summary', (json, sink) => sink.summaryPoint(summaryPoint(json))],
+  ['exponentialHistogram', (_, sink) => sink.exponentialPoint()],
+];
+
+function readMetric(json: Json, sink: MetricsSink): void {
+  const texts = [text(json, 'name'), text(json, 'description'), text(json, 'unit')];
+  const found = POINTS.find(([kind]) => json[kind] !== undefined && json[kind] !== null);
+  if (found === undefined) return;
+  const [kind, readPoint] = found;
+  const data = object(json[kind], kind);
+  const shape = {
+    kind,
+    isMonotonic: kind === 'sum' && data.isMonotonic === true,
+    temporality: kind === 'sum' || kind === 'histogram' ? integer(data, 'aggregationTemporality') : 0,
   };
-  const has = (name: string) => json[name] !== undefined && json[name] !== null;
-  if (has('gauge')) return { ...base, kind: 'gauge', points: points(json, 'gauge', numberPoint) };
-  if (has('sum')) {
-    const sum = object(json.sum, 'sum');
-    const isMonotonic = sum.isMonotonic === true;
-    const temporality = integer(sum, 'aggregationTemporality');
-    return { ...base, kind: 'sum', temporality, isMonotonic, points: points(json, 'sum', numberPoint) };
-  }
-  if (has('histogram')) {
-    const temporality = integer(object(json.histogram, 'histogram'), 'aggregationTemporality');
-    return { ...base, kind: 'histogram', temporality, points: points(json, 'histogram', histogramPoint) };
-  }
-  if (has('summary')) return { ...base, kind: 'summary', points: points(json, 'summary', summaryPoint) };
-  if (has('exponentialHistogram')) {
-    const { length } = list(object(json.exponentialHistogram, 'exponentialHistogram'), 'dataPoints');
-    return { ...base, kind: 'exponentialHistogram', pointCount: length };
-  }
-  return { ...base, kind: 'none' };
+  sink.metric(shape, encoded(JSON.stringify(texts)), decodeHeader);
+  for (const point of list(data, 'dataPoints')) readPoint(point, sink);
 }
 
-function points<T>(json: Json, field: string, point: (json: Json) => T): T[] {
-  return list(object(json[field], field), 'dataPoints').map(point);
+function decodeHeader(bytes: Buffer, start: number, end: number): MetricHeader {
+  const [name, description, unit] = JSON.parse(bytes.toString('utf8', start, end)) as [
+    string,
+    string,
+    string,
+  ];
+  return { name, description, unit };
+}
+
+function encoded(json: string): Encoded {
+  const bytes = Buffer.from(json);
+  return { bytes, start: 0, end: bytes.length };
 }
 
 function pointBase(json: Json) {
@@ -89,12 +96,14 @@ function pointBase(json: Json) {
   };
 }
 
-function numberPoint(json: Json): NumberPoint {
+function readNumberPoint(json: Json, sink: MetricsSink): void {
   const bits =
     json.asInt === undefined || json.asInt === null
-      ? bitsOf(json, 'asDouble')
+      ? (bitsOf(json, 'asDouble') ?? 0n)
       : bitsOfNumber(Number(integer64(json, 'asInt')));
-  return { ...pointBase(json), bits: bits ?? 0n };
+  const { attributes, timestamp, isStale } = pointBase(json);
+  const [low, high] = [bits, bits >> 32n].map((half) => Number(BigInt.asIntN(32, half)));
+  sink.numberPoint(attributes, timestamp, isStale, low!, high!);
 }
 
 function histogramPoint(json: Json): HistogramPoint {
@@ -119,11 +128,10 @@ function summaryPoint(json: Json): SummaryPoint {
   };
 }
 
-function attributesOf(json: Json): Attributes {
+function attributesOf(json: Json): Encoded {
   const attributes = list(json, 'attributes');
   try {
-    const bytes = Buffer.from(attributes.length === 0 ? '' : JSON.stringify(attributes));
-    return { bytes, start: 0, end: bytes.length };
+    return encoded(attributes.length === 0 ? '' : JSON.stringify(attributes));
   } catch (cause) {
     // Unlike parsing, writing needs a stack as deep as the JSON.
     throw new InvalidMetricsJsonError('attributes: nested too deep', { cause });

@@ -1,30 +1,53 @@
 import { MAX_LABELS, RequestTooLargeError } from '../protocol';
 
 /**
- * Metrics of OTLP as both encodings give them, with data points flattened out of their scopes.
+ * Metrics of OTLP as both encodings give them, with data points flattened out of their scopes: one after the other, since an
+ * object for each point and its metric cost most of what a known series did.
  *
  * @see https://github.com/open-telemetry/opentelemetry-proto/blob/main/opentelemetry/proto/metrics/v1/metrics.proto
  */
-export interface ResourceMetrics {
-  readonly resource: Attributes;
-  readonly metrics: readonly Metric[];
-  /** Exemplars of the points, which are counted only. */
-  readonly exemplars: number;
-  /**
-   * Decodes attributes of this request.
-   *
-   * @throws {InvalidSeriesError} when they are not valid, too many, or nested too deep
-   */
-  readonly decode: DecodeAttributes;
+export type ReadMetrics = (sink: MetricsSink) => void;
+
+/** Takes what a request has, in its order. What it gets is valid during the call alone, but for decoders. */
+export interface MetricsSink {
+  /** Begins a resource, whose metrics follow. */
+  resource(attributes: Encoded, decode: DecodeAttributes): void;
+  /** Begins a metric, whose points follow. */
+  metric(shape: MetricShape, header: Encoded, decode: DecodeHeader): void;
+  /** @param low the lower half of the value's bits, as an int32; `high` is the other */
+  numberPoint(attributes: Encoded, timestamp: number, isStale: boolean, low: number, high: number): void;
+  histogramPoint(point: HistogramPoint): void;
+  summaryPoint(point: SummaryPoint): void;
+  /** Takes a point of an exponential histogram, which is not decoded. */
+  exponentialPoint(): void;
+  exemplars(count: number): void;
 }
 
-/** Attributes in their sender's encoding: they are decoded when they have not been seen before. */
-export interface Attributes {
-  readonly bytes: Uint8Array;
+/** What decides how a metric is stored, beside its name and unit. */
+export interface MetricShape {
+  readonly kind: MetricKind;
+  readonly isMonotonic: boolean;
+  readonly temporality: Temporality;
+}
+
+export type MetricKind = 'gauge' | 'sum' | 'histogram' | 'exponentialHistogram' | 'summary';
+
+export interface MetricHeader {
+  readonly name: string;
+  readonly description: string;
+  readonly unit: string;
+}
+
+export type DecodeHeader = (bytes: Buffer, start: number, end: number) => MetricHeader;
+
+/** Attributes, or a metric's header, in their sender's encoding: they are decoded when they have not been seen before. */
+export interface Encoded {
+  readonly bytes: Buffer;
   readonly start: number;
   readonly end: number;
 }
 
+/** @throws {InvalidSeriesError} when attributes are not valid, too many, or nested too deep */
 export type DecodeAttributes = (bytes: Uint8Array, start: number, end: number) => readonly Attribute[];
 
 /** Of a point, or a resource. */
@@ -54,46 +77,16 @@ export type Attribute = readonly [name: string, value: AttributeValue];
 /** An attribute's value. Arrays and maps are JSON text, bytes base64; an int64 beyond 2^53 is rounded. */
 export type AttributeValue = string | number | boolean | undefined;
 
-interface MetricBase {
-  readonly name: string;
-  readonly description: string;
-  readonly unit: string;
-}
-
-export type Metric =
-  | (MetricBase & { readonly kind: 'gauge'; readonly points: readonly NumberPoint[] })
-  | (MetricBase & {
-      readonly kind: 'sum';
-      readonly temporality: Temporality;
-      readonly isMonotonic: boolean;
-      readonly points: readonly NumberPoint[];
-    })
-  | (MetricBase & {
-      readonly kind: 'histogram';
-      readonly temporality: Temporality;
-      readonly points: readonly HistogramPoint[];
-    })
-  | (MetricBase & { readonly kind: 'summary'; readonly points: readonly SummaryPoint[] })
-  /** Not stored, only counted. */
-  | (MetricBase & { readonly kind: 'exponentialHistogram'; readonly pointCount: number })
-  /** A metric without data, or of a kind that this release does not know. */
-  | (MetricBase & { readonly kind: 'none' });
-
 /** 0 unspecified, 1 delta, 2 cumulative; others are of a later protocol. */
 export type Temporality = number;
 export const CUMULATIVE = 2;
 
 interface PointBase {
-  readonly attributes: Attributes;
+  readonly attributes: Encoded;
   /** ms since epoch, cut. */
   readonly timestamp: number;
   /** The sender had nothing to record: every series of the point is stale. */
   readonly isStale: boolean;
-}
-
-export interface NumberPoint extends PointBase {
-  /** A float64's bits: a NaN's payload would not survive a JavaScript number. */
-  readonly bits: bigint;
 }
 
 export interface HistogramPoint extends PointBase {

@@ -4,18 +4,18 @@ import { type AcceptedTimes, MAX_AHEAD_MS, type Protocol } from '../protocol';
 import { SeriesTable } from '../series-table';
 import {
   type Attribute,
-  type Attributes,
   CUMULATIVE,
   type DecodeAttributes,
+  type DecodeHeader,
+  type Encoded,
   type HistogramPoint,
   MAX_BUCKETS,
-  type Metric,
-  type NumberPoint,
-  type ResourceMetrics,
+  type MetricShape,
+  type MetricsSink,
+  type ReadMetrics,
   type SummaryPoint,
 } from './metrics';
-import { bitsOfNumber } from './protobuf';
-import { boundText, labelName, labelValue, metricName, type NamedMetric } from './translate';
+import { boundText, labelName, labelValue, metricName } from './translate';
 
 /** The points that were not stored, for the answer. */
 export interface DroppedPoints {
@@ -38,15 +38,16 @@ export interface OtlpMetadata {
 }
 
 /** Prometheus' stale marker. */
-const STALE_BITS = 0x7ff0000000000002n;
-const ONE_BITS = bitsOfNumber(1);
+const ONE = { low: 0, high: 0x3ff00000 };
+const STALE = { low: 2, high: 0x7ff00000 };
 /** How often `target_info` has a sample, so that a look-back of five minutes finds one. */
 const TARGET_INFO_MS = 150_000;
 /** Samples of `target_info` in a request, whatever range its points span. */
 const MAX_TARGET_INFO = 100;
 /** Attributes of a resource that become `job` and `instance`. */
 const IDENTIFYING = ['service.namespace', 'service.name', 'service.instance.id'];
-const NO_BYTES = new Uint8Array(0);
+const scratch = new DataView(new ArrayBuffer(8));
+const NOTHING: Encoded = { bytes: Buffer.alloc(0), start: 0, end: 0 };
 const MAX_REASONS = 5;
 /** Of what is known of resources and metrics, about. */
 const MAX_KNOWN_BYTES = 48_000_000;
@@ -76,21 +77,31 @@ interface Target {
   readonly decode: DecodeAttributes;
 }
 
+/** A metric as a sender describes it. */
+interface KnownMetric {
+  readonly shape: Pick<MetricShape, 'kind' | 'isMonotonic'>;
+  /** Its header, and what decodes that. */
+  readonly bytes: Buffer;
+  readonly decode: DecodeHeader;
+  readonly name: string;
+  /** '' when the name has no letter or digit. */
+  readonly family: string;
+  readonly scope: Scope;
+  readonly metadata: OtlpMetadata;
+  /** The metric that came after this one. */
+  successor: KnownMetric | undefined;
+}
+
 /** The series that an instance of post knows, by resource, metric and the bytes of their points' attributes. */
 class KnownSeries {
   private static shared = new KnownSeries();
 
-  private readonly table = new SeriesTable<undefined>((_, bytes, start, end) =>
-    this.labelsOf(bytes, start, end),
-  );
+  private readonly table = new SeriesTable<Target, Scope>(labelsOf);
   private readonly targets = new Map<string, Target>();
-  private readonly targetsById: Target[] = [];
+  private readonly metrics = new Map<string, KnownMetric>();
   private readonly scopes = new Map<string, Scope>();
-  private readonly names = new Map<string, string>();
-  private readonly scopesById: Scope[] = [TARGET_INFO];
+  private lastMetric: KnownMetric | undefined;
   private bytes = 0;
-  /** Names a series: ids of its resource and scope, then attributes. */
-  private readonly named = Buffer.alloc(8 + MAX_ATTRIBUTE_BYTES);
 
   /** What earlier requests made known; nothing when that is too much. */
   static current(): KnownSeries {
@@ -102,38 +113,63 @@ class KnownSeries {
   }
 
   /** @throws {InvalidSeriesError} when the resource's attributes cannot be decoded */
-  targetOf({ bytes, start, end }: Attributes, decode: DecodeAttributes): Target {
-    const key = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1', start, end);
+  targetOf({ bytes, start, end }: Encoded, decode: DecodeAttributes): Target {
+    const key = bytes.toString('latin1', start, end);
     let target = this.targets.get(key);
     if (target?.decode !== decode) {
-      target = makeTarget(this.targetsById.length, decode(bytes, start, end), decode);
+      target = makeTarget(this.targets.size, decode(bytes, start, end), decode);
       this.targets.set(key, target);
-      this.targetsById.push(target);
       this.bytes += 1_500 + 4 * key.length;
     }
     return target;
   }
 
-  /** {@link metricName}, translated once. */
-  nameOf(metric: NamedMetric): string {
-    const { name, unit, kind, isMonotonic = false } = metric;
-    const key = `${kind} ${isMonotonic} ${unit}\n${name}`;
-    let translated = this.names.get(key);
-    if (translated === undefined) {
-      translated = metricName(metric);
-      this.names.set(key, translated);
-      this.bytes += 150 + 2 * key.length + 2 * translated.length;
+  /** @throws what `decode` throws */
+  metricOf(shape: MetricShape, header: Encoded, decode: DecodeHeader): KnownMetric {
+    const expected = this.lastMetric?.successor;
+    if (expected !== undefined && isDescribedBy(expected, shape, header, decode)) {
+      this.lastMetric = expected;
+      return expected;
     }
-    return translated;
+    const { bytes, start, end } = header;
+    const { kind, isMonotonic } = shape;
+    const key = `${kind} ${isMonotonic} ${bytes.toString('latin1', start, end)}`;
+    let metric = this.metrics.get(key);
+    if (metric?.decode !== decode) {
+      metric = this.makeMetric({ kind, isMonotonic }, header, decode);
+      this.metrics.set(key, metric);
+      this.bytes += 600 + 6 * key.length;
+    }
+    if (this.lastMetric !== undefined) this.lastMetric.successor = metric;
+    this.lastMetric = metric;
+    return metric;
+  }
+
+  private makeMetric(
+    shape: KnownMetric['shape'],
+    { bytes, start, end }: Encoded,
+    decode: DecodeHeader,
+  ): KnownMetric {
+    const { name, description, unit } = decode(bytes, start, end);
+    const { kind, isMonotonic } = shape;
+    const family = kind === 'exponentialHistogram' ? '' : metricName({ name, unit, kind, isMonotonic });
+    const type =
+      kind === 'sum' || kind === 'exponentialHistogram' ? (isMonotonic ? 'counter' : 'gauge') : kind;
+    return {
+      ...{ shape, decode, name, family, successor: undefined },
+      bytes: Buffer.from(bytes.subarray(start, end)),
+      scope: this.scopeOf(family),
+      metadata: { family, type, help: description, unit },
+    };
   }
 
   scopeOf(name: string, label?: readonly [string, string]): Scope {
     const key = label === undefined ? name : `${name}\n${label[0]}=${label[1]}`;
     let scope = this.scopes.get(key);
     if (scope === undefined) {
-      scope = { id: this.scopesById.length, name, ...(label && { label }) };
+      // 0 is that of target_info.
+      scope = { id: this.scopes.size + 1, name, ...(label && { label }) };
       this.scopes.set(key, scope);
-      this.scopesById.push(scope);
       this.bytes += 250 + 2 * key.length;
     }
     return scope;
@@ -147,34 +183,41 @@ class KnownSeries {
   seriesOf(
     target: Target,
     scope: Scope,
-    { bytes, start, end }: Attributes,
+    { bytes, start, end }: Encoded,
     mayAdd: boolean,
     nowMs: number,
   ): LabelledSeries | undefined {
-    const { table, named } = this;
     if (end - start > MAX_ATTRIBUTE_BYTES)
       throw new InvalidSeriesError(`attributes of ${end - start} bytes, ${MAX_ATTRIBUTE_BYTES} are allowed`);
-    named.writeUInt32LE(target.id, 0);
-    named.writeUInt32LE(scope.id, 4);
-    Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).copy(named, 8, start, end);
-    const length = 8 + end - start;
-    const found = table.find(undefined, named, 0, length);
-    return found ?? (mayAdd ? table.add(undefined, named, 0, length, nowMs) : undefined);
+    const { table } = this;
+    const found = table.find(target, scope, bytes, start, end);
+    return found ?? (mayAdd ? table.add(target, scope, bytes, start, end, nowMs) : undefined);
   }
+}
 
-  /** A series' own label comes before the resource's, and those before its attributes. */
-  private labelsOf(bytes: Uint8Array, start: number, end: number): Labels {
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-    const target = this.targetsById[view.getUint32(start, true)]!;
-    const scope = this.scopesById[view.getUint32(start + 4, true)]!;
-    const pairs = new Map(
-      scope === TARGET_INFO ? target.info : attributeLabels(target.decode(bytes, start + 8, end)),
-    );
-    for (const [label, value] of target.labels) pairs.set(label, value);
-    if (scope.label !== undefined) pairs.set(...scope.label);
-    pairs.set(METRIC_NAME, scope.name);
-    return [...pairs].sort(([a], [b]) => (a < b ? -1 : 1));
-  }
+function isDescribedBy(
+  { shape, decode, bytes }: KnownMetric,
+  { kind, isMonotonic }: MetricShape,
+  header: Encoded,
+  decodeOfHeader: DecodeHeader,
+): boolean {
+  return (
+    shape.kind === kind &&
+    shape.isMonotonic === isMonotonic &&
+    decode === decodeOfHeader &&
+    bytes.compare(header.bytes, header.start, header.end) === 0
+  );
+}
+
+/** A series' own label comes before the resource's, and those before its attributes. */
+function labelsOf(target: Target, scope: Scope, bytes: Uint8Array, start: number, end: number): Labels {
+  const pairs = new Map(
+    scope === TARGET_INFO ? target.info : attributeLabels(target.decode(bytes, start, end)),
+  );
+  for (const [label, value] of target.labels) pairs.set(label, value);
+  if (scope.label !== undefined) pairs.set(...scope.label);
+  pairs.set(METRIC_NAME, scope.name);
+  return [...pairs].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 /**
@@ -185,15 +228,15 @@ class KnownSeries {
  *
  * @see https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/
  */
-export const otlpMetrics: Protocol<readonly ResourceMetrics[], undefined, DroppedPoints> = {
-  parse(resources, accepts) {
+export const otlpMetrics: Protocol<ReadMetrics, undefined, DroppedPoints> = {
+  parse(read, accepts) {
     const translation = new Translation(accepts);
-    for (const resource of resources) translation.addResource(resource);
+    read(translation);
     return translation.finish();
   },
 };
 
-class Translation {
+class Translation implements MetricsSink {
   private readonly rows = new LabelledRows();
   private readonly known = KnownSeries.current();
   private readonly nowMs: number;
@@ -203,12 +246,17 @@ class Translation {
   private readonly newestMs: number;
   private rejected = 0;
   private droppedSamples = 0;
-  private exemplars = 0;
+  private exemplarCount = 0;
   /** Samples that the rows did not take. */
   private beyond = 0;
-  /** Of the resource at hand. */
+  /** The resource at hand. */
+  private target: Target | InvalidSeriesError | undefined;
   private firstMs = Infinity;
   private lastMs = -Infinity;
+  /** The metric at hand, and why its points are rejected. */
+  private current!: KnownMetric;
+  private refusal: string | undefined;
+  private hasPoints = false;
 
   constructor({ nowMs, maxAgeMs }: AcceptedTimes) {
     this.nowMs = nowMs;
@@ -216,16 +264,21 @@ class Translation {
     this.newestMs = nowMs + MAX_AHEAD_MS;
   }
 
-  addResource({ resource, metrics, exemplars, decode }: ResourceMetrics): void {
-    this.exemplars += exemplars;
-    const target = this.targetOf(resource, decode);
+  resource(attributes: Encoded, decode: DecodeAttributes): void {
+    this.endResource();
     this.firstMs = Infinity;
     this.lastMs = -Infinity;
-    for (const metric of metrics)
-      if (target instanceof InvalidSeriesError)
-        this.reject(metric, pointsOf(metric), `resource: ${target.message}`);
-      else this.addMetric(target, metric);
-    if (this.lastMs === -Infinity || target instanceof InvalidSeriesError) return;
+    try {
+      this.target = this.known.targetOf(attributes, decode);
+    } catch (error) {
+      if (!(error instanceof InvalidSeriesError)) throw error;
+      this.target = error;
+    }
+  }
+
+  private endResource(): void {
+    const { target } = this;
+    if (this.lastMs === -Infinity || target === undefined || target instanceof InvalidSeriesError) return;
     if (target.labels.length === 0)
       this.note(
         'the resource has neither service.name nor service.instance.id: series of two senders may be one',
@@ -233,71 +286,84 @@ class Translation {
     if (target.info !== undefined) this.addTargetInfo(target);
   }
 
-  private targetOf(resource: Attributes, decode: DecodeAttributes): Target | InvalidSeriesError {
-    try {
-      return this.known.targetOf(resource, decode);
-    } catch (error) {
-      if (error instanceof InvalidSeriesError) return error;
-      throw error;
+  metric(shape: MetricShape, header: Encoded, decode: DecodeHeader): void {
+    this.current = this.known.metricOf(shape, header, decode);
+    this.refusal = this.refusalOf(shape);
+    this.hasPoints = false;
+  }
+
+  private refusalOf({ kind, temporality }: MetricShape): string | undefined {
+    if (this.target instanceof InvalidSeriesError) return `resource: ${this.target.message}`;
+    if (kind === 'exponentialHistogram') return 'exponential histograms are not stored: use explicit buckets';
+    if ((kind === 'sum' || kind === 'histogram') && temporality !== CUMULATIVE)
+      return 'only cumulative temporality is stored: use the deltatocumulative processor';
+    return this.current.family === '' ? 'the name has no letter or digit' : undefined;
+  }
+
+  numberPoint(attributes: Encoded, timestamp: number, isStale: boolean, low: number, high: number): void {
+    if (!this.takesPoint()) return;
+    const { droppedSamples } = this;
+    if (isStale) this.add(this.current.scope, attributes, timestamp, STALE.low, STALE.high);
+    else this.add(this.current.scope, attributes, timestamp, low, high);
+    if (this.droppedSamples > droppedSamples) this.rejected++;
+  }
+
+  histogramPoint(point: HistogramPoint): void {
+    if (!this.takesPoint()) return;
+    const { droppedSamples } = this;
+    this.addHistogram(this.current.family, point);
+    if (this.droppedSamples > droppedSamples) this.rejected++;
+  }
+
+  summaryPoint(point: SummaryPoint): void {
+    if (!this.takesPoint()) return;
+    const { droppedSamples } = this;
+    this.addSummary(this.current.family, point);
+    if (this.droppedSamples > droppedSamples) this.rejected++;
+  }
+
+  exponentialPoint(): void {
+    this.takesPoint();
+  }
+
+  exemplars(count: number): void {
+    this.exemplarCount += count;
+  }
+
+  /** Counts a point that is rejected. */
+  private takesPoint(): boolean {
+    const { current, refusal } = this;
+    if (!this.hasPoints) {
+      this.hasPoints = true;
+      if (refusal === undefined) this.metadata.set(current.family, current.metadata);
+      else this.note(`${JSON.stringify(current.name.slice(0, 100))}: ${refusal}`);
     }
+    // Finding which of its series a full request has had would take as long as storing them.
+    if (refusal === undefined && !this.rows.isFull) return true;
+    this.rejected++;
+    this.droppedSamples++;
+    return false;
   }
 
   finish() {
+    this.endResource();
     const { sources, samples } = this.rows.finish();
     // Rows that are left out at the end are no longer told apart by their points.
     const late = this.rows.beyond - this.beyond;
     if (this.rows.exceeded !== undefined) this.note(this.rows.exceeded);
-    if (this.exemplars > 0) this.note(`${this.exemplars} exemplars were left out, which are not stored`);
+    if (this.exemplarCount > 0)
+      this.note(`${this.exemplarCount} exemplars were left out, which are not stored`);
     const dropped: DroppedPoints = {
       rejected: this.rejected + late,
       samples: this.droppedSamples + late,
-      exemplars: this.exemplars,
+      exemplars: this.exemplarCount,
       reasons: [...this.reasons],
       metadata: [...this.metadata.values()],
     };
     return { sources, samples, dropped };
   }
 
-  private addMetric(target: Target, metric: Metric): void {
-    if (metric.kind === 'none') return;
-    if (metric.kind === 'exponentialHistogram') {
-      this.reject(metric, metric.pointCount, 'exponential histograms are not stored: use explicit buckets');
-      return;
-    }
-    if (metric.points.length === 0) return;
-    if ((metric.kind === 'sum' || metric.kind === 'histogram') && metric.temporality !== CUMULATIVE) {
-      const advice = 'only cumulative temporality is stored: use the deltatocumulative processor';
-      this.reject(metric, metric.points.length, advice);
-      return;
-    }
-    const name = this.known.nameOf(metric);
-    if (name === '') {
-      this.reject(metric, metric.points.length, 'the name has no letter or digit');
-      return;
-    }
-    this.describe(name, metric);
-    const scope = this.known.scopeOf(name);
-    for (const [i, point] of metric.points.entries()) {
-      if (this.rows.isFull) {
-        // Finding which of their series the request has had would take as long as storing them.
-        this.leaveOut(metric.points.length - i);
-        return;
-      }
-      const before = this.droppedSamples;
-      if (metric.kind === 'histogram') this.addHistogram(target, name, point as HistogramPoint);
-      else if (metric.kind === 'summary') this.addSummary(target, name, point as SummaryPoint);
-      else this.add(target, scope, point, (point as NumberPoint).bits);
-      if (this.droppedSamples > before) this.rejected++;
-    }
-  }
-
-  private describe(family: string, metric: Exclude<Metric, { kind: 'none' | 'exponentialHistogram' }>): void {
-    const isCounter = metric.kind === 'sum' && metric.isMonotonic;
-    const type = metric.kind === 'sum' ? (isCounter ? 'counter' : 'gauge') : metric.kind;
-    this.metadata.set(family, { family, type, help: metric.description, unit: metric.unit });
-  }
-
-  private addHistogram(target: Target, name: string, point: HistogramPoint): void {
+  private addHistogram(name: string, point: HistogramPoint): void {
     const { count, sumBits, bucketCounts, bounds } = point;
     const { known } = this;
     if (bucketCounts.length > 0 && bucketCounts.length !== bounds.length + 1) {
@@ -306,11 +372,11 @@ class Translation {
       return;
     }
     if (this.hasTooMany(name, bounds.length, 'buckets')) return;
-    if (sumBits !== undefined) this.add(target, known.scopeOf(`${name}_sum`), point, sumBits);
-    this.add(target, known.scopeOf(`${name}_count`), point, bitsOfNumber(count));
+    if (sumBits !== undefined) this.addBits(known.scopeOf(`${name}_sum`), point, sumBits);
+    this.addNumber(known.scopeOf(`${name}_count`), point, count);
     let running = 0;
     const addBucket = (bound: string, total: number) =>
-      this.add(target, known.scopeOf(`${name}_bucket`, ['le', bound]), point, bitsOfNumber(total));
+      this.addNumber(known.scopeOf(`${name}_bucket`, ['le', bound]), point, total);
     for (const [i, bound] of bounds.entries()) {
       running += bucketCounts[i] ?? 0;
       addBucket(boundText(bound), running);
@@ -325,34 +391,45 @@ class Translation {
     return true;
   }
 
-  private addSummary(target: Target, name: string, point: SummaryPoint): void {
+  private addSummary(name: string, point: SummaryPoint): void {
     const { count, sumBits, quantiles } = point;
     const { known } = this;
     if (this.hasTooMany(name, quantiles.length, 'quantiles')) return;
-    this.add(target, known.scopeOf(`${name}_sum`), point, sumBits);
-    this.add(target, known.scopeOf(`${name}_count`), point, bitsOfNumber(count));
+    this.addBits(known.scopeOf(`${name}_sum`), point, sumBits);
+    this.addNumber(known.scopeOf(`${name}_count`), point, count);
     for (const { quantile, bits } of quantiles)
-      this.add(target, known.scopeOf(name, ['quantile', boundText(quantile)]), point, bits);
+      this.addBits(known.scopeOf(name, ['quantile', boundText(quantile)]), point, bits);
   }
 
-  private add(
-    target: Target,
-    scope: Scope,
-    { attributes, timestamp, isStale }: NumberPoint | HistogramPoint | SummaryPoint,
-    bits: bigint,
-  ): void {
+  private addNumber(scope: Scope, point: HistogramPoint | SummaryPoint, value: number): void {
+    scratch.setFloat64(0, value);
+    this.addScratch(scope, point);
+  }
+
+  private addBits(scope: Scope, point: HistogramPoint | SummaryPoint, bits: bigint): void {
+    scratch.setBigUint64(0, bits);
+    this.addScratch(scope, point);
+  }
+
+  private addScratch(scope: Scope, { attributes, timestamp, isStale }: HistogramPoint | SummaryPoint): void {
+    const low = isStale ? STALE.low : scratch.getInt32(4);
+    const high = isStale ? STALE.high : scratch.getInt32(0);
+    this.add(scope, attributes, timestamp, low, high);
+  }
+
+  private add(scope: Scope, attributes: Encoded, timestamp: number, low: number, high: number): void {
     if (timestamp < this.oldestMs || timestamp > this.newestMs) {
       this.droppedSamples++;
       const isOld = timestamp < this.oldestMs;
       this.note(`${scope.name}: time ${timestamp} ms is too ${isOld ? 'old' : 'far ahead'}`);
       return;
     }
-    const series = this.seriesOf(target, scope, attributes);
+    const series = this.seriesOf(this.target as Target, scope, attributes);
     if (series === undefined) {
       this.droppedSamples++;
       return;
     }
-    if (!this.rows.add(series, timestamp, isStale ? STALE_BITS : bits)) {
+    if (!this.rows.add(series, timestamp, low, high)) {
       this.droppedSamples++;
       this.beyond++;
       return;
@@ -362,7 +439,7 @@ class Translation {
   }
 
   /** @returns undefined when the series is invalid, which is noted, or when there is no room for it */
-  private seriesOf(target: Target, scope: Scope, attributes: Attributes): LabelledSeries | undefined {
+  private seriesOf(target: Target, scope: Scope, attributes: Encoded): LabelledSeries | undefined {
     const mayAdd = !this.rows.isFull;
     try {
       const series = this.known.seriesOf(target, scope, attributes, mayAdd, this.nowMs);
@@ -379,32 +456,17 @@ class Translation {
   }
 
   private addTargetInfo(target: Target): void {
-    const series = this.seriesOf(target, TARGET_INFO, { bytes: NO_BYTES, start: 0, end: 0 });
+    const series = this.seriesOf(target, TARGET_INFO, NOTHING);
     if (series === undefined) return;
     const stepMs = Math.max(TARGET_INFO_MS, (this.lastMs - this.firstMs) / MAX_TARGET_INFO);
     for (let at = this.firstMs; at < this.lastMs; at += stepMs)
-      this.rows.add(series, Math.floor(at), ONE_BITS);
-    this.rows.add(series, this.lastMs, ONE_BITS);
-  }
-
-  private reject({ name }: Metric, points: number, reason: string): void {
-    this.leaveOut(points);
-    this.note(`${JSON.stringify(name.slice(0, 100))}: ${reason}`);
-  }
-
-  private leaveOut(points: number): void {
-    this.rejected += points;
-    this.droppedSamples += points;
+      this.rows.add(series, Math.floor(at), ONE.low, ONE.high);
+    this.rows.add(series, this.lastMs, ONE.low, ONE.high);
   }
 
   private note(reason: string): void {
     if (this.reasons.size < MAX_REASONS) this.reasons.add(reason);
   }
-}
-
-function pointsOf(metric: Metric): number {
-  if (metric.kind === 'none') return 0;
-  return metric.kind === 'exponentialHistogram' ? metric.pointCount : metric.points.length;
 }
 
 /** Labels of attributes; those whose names become the same are joined by `;` in the order of their names. */

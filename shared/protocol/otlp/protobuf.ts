@@ -3,144 +3,198 @@ import { InvalidSeriesError } from '../labelled-rows';
 import { BYTES, VARINT, WireReader } from '../wire';
 import {
   type Attribute,
-  type Attributes,
   type AttributeValue,
+  type Encoded,
   type HistogramPoint,
   MAX_ATTRIBUTES,
   MAX_DEPTH,
-  type Metric,
-  type NumberPoint,
+  type MetricHeader,
+  type MetricKind,
+  type MetricShape,
+  type MetricsSink,
   ObjectCount,
-  type ResourceMetrics,
+  type ReadMetrics,
   type SummaryPoint,
 } from './metrics';
 
 /**
  * Decodes an ExportMetricsServiceRequest. Fields come in any order, and senders do differ.
  *
- * @throws {MalformedBytesError} when bytes are cut off or of a wrong wire type
- * @throws {RequestTooLargeError}
+ * @returns a reader that throws MalformedBytesError when bytes are cut off or of a wrong wire type, and RequestTooLargeError
  */
-export function decodeMetrics(bytes: Uint8Array): ResourceMetrics[] {
-  return new MetricsReader(bytes).request();
+export function decodeMetrics(bytes: Uint8Array): ReadMetrics {
+  return (sink) => new MetricsReader(bytes, sink).request();
 }
 
-const KINDS = { 5: 'gauge', 7: 'sum', 9: 'histogram', 10: 'exponentialHistogram', 11: 'summary' } as const;
-type Kind = (typeof KINDS)[keyof typeof KINDS];
+/** By field number of a Metric. */
+const KINDS: readonly (MetricKind | undefined)[] = Object.assign([], {
+  ...{ 5: 'gauge', 7: 'sum', 9: 'histogram', 10: 'exponentialHistogram', 11: 'summary' },
+});
+/** Shapes of metrics that have no temporality. */
+const GAUGE: MetricShape = { kind: 'gauge', isMonotonic: false, temporality: 0 };
+const SUMMARY: MetricShape = { kind: 'summary', isMonotonic: false, temporality: 0 };
 
 class MetricsReader {
   private readonly reader: WireReader;
+  private readonly view: DataView;
   private readonly objects = new ObjectCount();
-  private readonly range = new AttributeRange();
-  /** Of the resource at hand. */
-  private exemplars = 0;
+  private readonly header: FieldRange;
+  private readonly attributes: FieldRange;
 
-  constructor(bytes: Uint8Array) {
+  constructor(
+    bytes: Uint8Array,
+    private readonly sink: MetricsSink,
+  ) {
     this.reader = new WireReader(bytes);
+    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    this.header = new FieldRange(this.reader.buffer);
+    this.attributes = new FieldRange(this.reader.buffer);
   }
 
-  request(): ResourceMetrics[] {
+  request(): void {
     const { reader } = this;
-    const resources: ResourceMetrics[] = [];
     while (reader.next()) {
-      if (reader.field === 1) resources.push(reader.message(() => this.resourceMetrics()));
-      else reader.skip();
+      if (reader.field !== 1) {
+        reader.skip();
+        continue;
+      }
+      const outerEnd = reader.enter();
+      this.resourceMetrics();
+      reader.leave(outerEnd);
     }
-    return resources;
   }
 
-  private resourceMetrics(): ResourceMetrics {
-    const { reader } = this;
+  /** Its resource may come after its metrics, so they are read in a second pass. */
+  private resourceMetrics(): void {
+    const { reader, attributes } = this;
+    const { at } = reader;
     this.objects.add();
-    const attributes = new AttributeRange();
-    const metrics: Metric[] = [];
-    this.exemplars = 0;
-    const resource = () => {
+    attributes.clear();
+    while (reader.next()) {
+      if (reader.field !== 1) {
+        reader.skip();
+        continue;
+      }
+      const outerEnd = reader.enter();
       for (let start = reader.at; reader.next(); start = reader.at)
         if (reader.field === 1) attributes.add(reader, start);
         else reader.skip();
-    };
-    const scope = () => {
-      while (reader.next())
-        if (reader.field === 2) metrics.push(reader.message(() => this.metric()));
-        else reader.skip();
-    };
-    while (reader.next()) {
-      if (reader.field === 1) reader.message(resource);
-      else if (reader.field === 2) reader.message(scope);
-      else reader.skip();
+      reader.leave(outerEnd);
     }
-    const { exemplars } = this;
-    return { resource: attributes.take(reader), metrics, exemplars, decode: decodeAttributes };
+    this.sink.resource(attributes.join(), decodeAttributes);
+    reader.at = at;
+    while (reader.next()) {
+      if (reader.field !== 2) {
+        reader.skip();
+        continue;
+      }
+      const outerEnd = reader.enter();
+      this.scopeMetrics();
+      reader.leave(outerEnd);
+    }
   }
 
-  private metric(): Metric {
+  private scopeMetrics(): void {
     const { reader } = this;
-    this.objects.add();
-    const texts = { name: '', description: '', unit: '' };
-    let data: object = { kind: 'none' };
     while (reader.next()) {
-      if (reader.field === 1) texts.name = reader.text();
-      else if (reader.field === 2) texts.description = reader.text();
-      else if (reader.field === 3) texts.unit = reader.text();
-      else if (reader.field in KINDS) {
-        const kind = KINDS[reader.field as keyof typeof KINDS];
-        data = reader.message(() => this.data(kind));
+      if (reader.field !== 2) {
+        reader.skip();
+        continue;
+      }
+      const outerEnd = reader.enter();
+      this.metric();
+      reader.leave(outerEnd);
+    }
+  }
+
+  private metric(): void {
+    const { reader, header, sink } = this;
+    this.objects.add();
+    header.clear();
+    let kind: MetricKind | undefined;
+    let dataStart = 0;
+    let dataEnd = 0;
+    for (let start = reader.at; reader.next(); start = reader.at) {
+      if (reader.field <= 3) header.add(reader, start);
+      else if (KINDS[reader.field] !== undefined) {
+        kind = KINDS[reader.field];
+        dataStart = reader.skipBytes();
+        dataEnd = reader.at;
       } else reader.skip();
     }
-    return { ...texts, ...data } as Metric;
+    if (kind === undefined) return;
+    const { end } = reader;
+    reader.at = dataStart;
+    reader.end = dataEnd;
+    sink.metric(this.shapeOf(kind), header.join(), decodeHeader);
+    reader.at = dataStart;
+    this.points(kind);
+    reader.end = end;
   }
 
-  private data(kind: Kind): object {
+  /** Temporality comes after the points. */
+  private shapeOf(kind: MetricKind): MetricShape {
+    if (kind === 'gauge') return GAUGE;
+    if (kind === 'summary') return SUMMARY;
     const { reader } = this;
-    const points: object[] = [];
     let temporality = 0;
     let isMonotonic = false;
-    let pointCount = 0;
-    const point = this.points[kind];
     while (reader.next()) {
-      if (reader.field === 1) {
-        pointCount++;
-        if (point === undefined) reader.skipBytes();
-        else {
-          this.objects.add();
-          points.push(reader.message(point));
-        }
-      } else if (reader.field === 2 && kind !== 'gauge' && kind !== 'summary')
-        temporality = readInteger(reader);
+      if (reader.field === 2) temporality = readInteger(reader);
       else if (reader.field === 3 && kind === 'sum') isMonotonic = readInteger(reader) !== 0;
       else reader.skip();
     }
-    return { kind, points, temporality, isMonotonic, pointCount };
+    return { kind, isMonotonic, temporality };
   }
 
-  private readonly points: Readonly<Record<Kind, (() => object) | undefined>> = {
-    gauge: () => this.numberPoint(),
-    sum: () => this.numberPoint(),
-    histogram: () => this.histogramPoint(),
-    exponentialHistogram: undefined,
-    summary: () => this.summaryPoint(),
-  };
+  private points(kind: MetricKind): void {
+    const { reader } = this;
+    while (reader.next()) {
+      if (reader.field !== 1) {
+        reader.skip();
+        continue;
+      }
+      if (kind === 'exponentialHistogram') {
+        reader.skipBytes();
+        this.sink.exponentialPoint();
+        continue;
+      }
+      this.objects.add();
+      const outerEnd = reader.enter();
+      this.attributes.clear();
+      if (kind === 'histogram') this.histogramPoint();
+      else if (kind === 'summary') this.summaryPoint();
+      else this.numberPoint();
+      reader.leave(outerEnd);
+    }
+  }
 
-  private numberPoint(): NumberPoint {
-    const { reader, range } = this;
+  private numberPoint(): void {
+    const { reader, attributes, view } = this;
     let timestamp = 0;
     let flags = 0;
-    let bits = 0n;
+    let low = 0;
+    let high = 0;
     for (let start = reader.at; reader.next(); start = reader.at) {
-      if (reader.field === 7) range.add(reader, start);
-      else if (reader.field === 3) timestamp = readMs(reader);
-      else if (reader.field === 4) bits = readBits(reader);
-      else if (reader.field === 5) this.skipExemplar();
-      else if (reader.field === 6) bits = bitsOfNumber(readInt64(reader));
-      else if (reader.field === 8) flags = readInteger(reader);
+      if (reader.field === 7) attributes.add(reader, start);
+      else if (reader.field === 3) timestamp = this.readMs();
+      else if (reader.field === 4) {
+        const at = reader.fixed64At();
+        low = view.getInt32(at, true);
+        high = view.getInt32(at + 4, true);
+      } else if (reader.field === 5) this.skipExemplar();
+      else if (reader.field === 6) {
+        scratch.setFloat64(0, this.readInt64());
+        high = scratch.getInt32(0);
+        low = scratch.getInt32(4);
+      } else if (reader.field === 8) flags = readInteger(reader);
       else reader.skip();
     }
-    return { attributes: range.take(reader), timestamp, bits, isStale: flags % 2 === 1 };
+    this.sink.numberPoint(attributes.join(), timestamp, flags % 2 === 1, low, high);
   }
 
-  private histogramPoint(): HistogramPoint {
-    const { reader, range } = this;
+  private histogramPoint(): void {
+    const { reader, attributes } = this;
     const bucketCounts: number[] = [];
     const bounds: number[] = [];
     let timestamp = 0;
@@ -148,8 +202,8 @@ class MetricsReader {
     let count = 0;
     let sumBits: bigint | undefined;
     for (let start = reader.at; reader.next(); start = reader.at) {
-      if (reader.field === 9) range.add(reader, start);
-      else if (reader.field === 3) timestamp = readMs(reader);
+      if (reader.field === 9) attributes.add(reader, start);
+      else if (reader.field === 3) timestamp = this.readMs();
       else if (reader.field === 4) count = Number(readBits(reader));
       else if (reader.field === 5) sumBits = readBits(reader);
       else if (reader.field === 6) readFixed64s(reader, (bits) => bucketCounts.push(Number(bits)));
@@ -158,25 +212,28 @@ class MetricsReader {
       else if (reader.field === 10) flags = readInteger(reader);
       else reader.skip();
     }
-    const point = { attributes: range.take(reader), timestamp, isStale: flags % 2 === 1 };
-    return { ...point, count, sumBits, bucketCounts, bounds };
+    const point: HistogramPoint = {
+      ...{ attributes: attributes.join(), timestamp, isStale: flags % 2 === 1 },
+      ...{ count, sumBits, bucketCounts, bounds },
+    };
+    this.sink.histogramPoint(point);
   }
 
   private skipExemplar(): void {
     this.reader.skipBytes();
-    this.exemplars++;
+    this.sink.exemplars(1);
   }
 
-  private summaryPoint(): SummaryPoint {
-    const { reader, range } = this;
+  private summaryPoint(): void {
+    const { reader, attributes } = this;
     const quantiles: SummaryPoint['quantiles'][number][] = [];
     let timestamp = 0;
     let flags = 0;
     let count = 0;
     let sumBits = 0n;
     for (let start = reader.at; reader.next(); start = reader.at) {
-      if (reader.field === 7) range.add(reader, start);
-      else if (reader.field === 3) timestamp = readMs(reader);
+      if (reader.field === 7) attributes.add(reader, start);
+      else if (reader.field === 3) timestamp = this.readMs();
       else if (reader.field === 4) count = Number(readBits(reader));
       else if (reader.field === 5) sumBits = readBits(reader);
       else if (reader.field === 6) {
@@ -185,37 +242,76 @@ class MetricsReader {
       } else if (reader.field === 8) flags = readInteger(reader);
       else reader.skip();
     }
-    const point = { attributes: range.take(reader), timestamp, isStale: flags % 2 === 1 };
-    return { ...point, count, sumBits, quantiles };
+    const base = { attributes: attributes.join(), timestamp, isStale: flags % 2 === 1 };
+    this.sink.summaryPoint({ ...base, count, sumBits, quantiles });
+  }
+
+  /** ms of a fixed64 of ns, cut. */
+  private readMs(): number {
+    const at = this.reader.fixed64At();
+    const high = this.view.getUint32(at + 4, true);
+    // 2^32 ns are 4294 ms and 967,296 ns; every product is below 2^53.
+    return high * 4294 + Math.floor((high * 967_296 + this.view.getUint32(at, true)) / 1_000_000);
+  }
+
+  /** An sfixed64, rounded where it exceeds 53 bits. */
+  private readInt64(): number {
+    const at = this.reader.fixed64At();
+    return this.view.getInt32(at + 4, true) * 2 ** 32 + this.view.getUint32(at, true);
   }
 }
 
-/** Where attributes lie in a body, their tags included: together, but for senders that nobody has seen yet. */
-class AttributeRange {
-  private start = 0;
-  private end = 0;
-  private parts: Buffer[] = [];
+/** Where fields lie in a body, their tags included: together, but for senders that nobody has seen yet. */
+class FieldRange implements Encoded {
+  bytes: Buffer;
+  start = 0;
+  end = 0;
+  private readonly parts: Buffer[] = [];
 
-  /** Adds the attribute whose tag, just read, began at `start`. */
+  constructor(private readonly body: Buffer) {
+    this.bytes = body;
+  }
+
+  clear(): void {
+    this.bytes = this.body;
+    this.start = this.end = 0;
+  }
+
+  /** Adds the field whose tag, just read, began at `start`. */
   add(reader: WireReader, start: number): void {
     reader.skipBytes();
     if (this.end === this.start) this.start = start;
     else if (this.end !== start) {
-      this.parts.push(reader.buffer.subarray(this.start, this.end));
+      this.parts.push(this.body.subarray(this.start, this.end));
       this.start = start;
     }
     this.end = reader.at;
   }
 
-  /** Returns what was added, and begins anew. */
-  take({ bytes }: WireReader): Attributes {
-    const { start, end, parts } = this;
-    this.start = this.end = 0;
-    if (parts.length === 0) return { bytes, start, end };
-    this.parts = [];
-    const joined = Buffer.concat([...parts, bytes.subarray(start, end)]);
-    return { bytes: joined, start: 0, end: joined.length };
+  /** Ends the range. It is valid until it is cleared. */
+  join(): Encoded {
+    if (this.parts.length === 0) return this;
+    this.parts.push(this.body.subarray(this.start, this.end));
+    this.bytes = Buffer.concat(this.parts);
+    this.parts.length = 0;
+    this.start = 0;
+    this.end = this.bytes.length;
+    return this;
   }
+}
+
+/** @throws {MalformedBytesError} */
+function decodeHeader(bytes: Buffer, start: number, end: number): MetricHeader {
+  const reader = new WireReader(bytes);
+  reader.at = start;
+  reader.end = end;
+  const header = { name: '', description: '', unit: '' };
+  while (reader.next()) {
+    if (reader.field === 1) header.name = reader.text();
+    else if (reader.field === 2) header.description = reader.text();
+    else header.unit = reader.text();
+  }
+  return header;
 }
 
 function quantileValue(reader: WireReader): SummaryPoint['quantiles'][number] {
@@ -298,21 +394,6 @@ function elementsOf<T>(list: WireReader, read: (reader: WireReader) => T): T[] {
 function readInteger(reader: WireReader): number {
   reader.expect(VARINT);
   return reader.int64();
-}
-
-/** ms of a fixed64 of ns, cut. */
-function readMs(reader: WireReader): number {
-  const { buffer } = reader;
-  const at = reader.fixed64At();
-  const high = buffer.readUInt32LE(at + 4);
-  // 2^32 ns are 4294 ms and 967,296 ns; every product is below 2^53.
-  return high * 4294 + Math.floor((high * 967_296 + buffer.readUInt32LE(at)) / 1_000_000);
-}
-
-/** An sfixed64, rounded where it exceeds 53 bits. */
-function readInt64(reader: WireReader): number {
-  const at = reader.fixed64At();
-  return reader.buffer.readInt32LE(at + 4) * 2 ** 32 + reader.buffer.readUInt32LE(at);
 }
 
 function readBits(reader: WireReader): bigint {

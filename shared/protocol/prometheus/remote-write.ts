@@ -1,7 +1,7 @@
 import { labelValue, METRIC_NAME } from '../../model/labels';
 import { InvalidSeriesError, LabelledRows, type LabelledSeries } from '../labelled-rows';
 import { MAX_AHEAD_MS, MAX_LABEL_BYTES, type Protocol } from '../protocol';
-import { SeriesTable } from '../series-table';
+import { type NamePart, SeriesTable } from '../series-table';
 import { likelyUnit } from '../timestamp-unit';
 import { labelsOfMessages, References, Symbols } from './series-labels';
 import {
@@ -37,9 +37,15 @@ const MAX_DECODED_BYTES = 2 * MAX_LABEL_BYTES;
 /** An invalid series counts as so many. */
 const INVALID_BYTES = 16_384;
 
+/** A series is named by bytes alone, or by those and the symbols that they refer to. */
+const ONE: NamePart = { id: 0 };
 const tables = {
-  1: new SeriesTable<undefined>((_, bytes, start, end) => labelsOfMessages(bytes, start, end)),
-  2: new SeriesTable<Symbols>((symbols, bytes, start, end) => symbols.labelsOf(bytes, start, end)),
+  1: new SeriesTable<NamePart, NamePart>((_scope, _metric, bytes, start, end) =>
+    labelsOfMessages(bytes, start, end),
+  ),
+  2: new SeriesTable<Symbols, NamePart>((symbols, _, bytes, start, end) =>
+    symbols.labelsOf(bytes, start, end),
+  ),
 };
 
 /**
@@ -83,7 +89,8 @@ export const remoteWrite: Protocol<Uint8Array, RemoteWriteOptions, DroppedWrite>
           continue;
         }
         const at = samples.valuesAt[i]!;
-        rows.add(series, timestamp, at === -1 ? 0n : view.getBigUint64(at, true));
+        if (at === -1) rows.add(series, timestamp, 0, 0);
+        else rows.add(series, timestamp, view.getInt32(at, true), view.getInt32(at + 4, true));
       }
     }
     const { histograms, exemplars } = request;
@@ -131,12 +138,12 @@ class Recognizer {
       const ranges = scattered.get(index);
       if (ranges === undefined) {
         const start = Math.max(0, labels[2 * index]!);
-        return this.series(tables[1], undefined, this.buffer, start, Math.max(0, labels[2 * index + 1]!));
+        return this.series(tables[1], ONE, this.buffer, start, Math.max(0, labels[2 * index + 1]!));
       }
       const parts: Buffer[] = [];
       for (let i = 0; i < ranges.length; i += 2) parts.push(this.buffer.subarray(ranges[i], ranges[i + 1]));
       const together = Buffer.concat(parts);
-      return this.series(tables[1], undefined, together, 0, together.length);
+      return this.series(tables[1], ONE, together, 0, together.length);
     } catch (error) {
       if (!(error instanceof InvalidSeriesError)) throw error;
       this.bytesLeft -= INVALID_BYTES;
@@ -145,17 +152,17 @@ class Recognizer {
     }
   }
 
-  private series<S>(
-    table: SeriesTable<S>,
+  private series<S extends NamePart>(
+    table: SeriesTable<S, NamePart>,
     scope: S,
     bytes: Uint8Array,
     start: number,
     end: number,
   ): Recognized {
-    const known = table.find(scope, bytes, start, end);
+    const known = table.find(scope, ONE, bytes, start, end);
     if (known !== undefined) return known;
     if (this.bytesLeft <= 0 || this.rows.isFull) return 'beyond';
-    const made = table.add(scope, bytes, start, end, this.nowMs);
+    const made = table.add(scope, ONE, bytes, start, end, this.nowMs);
     this.bytesLeft -= made.labelBytes;
     return made;
   }

@@ -67,6 +67,7 @@ const MAX_SYMBOL_BYTES = 24_000_000;
 export class Symbols {
   private static shared = new Symbols();
 
+  readonly id = 0;
   private readonly ids = new Map<string, number>();
   private readonly texts: (string | undefined)[] = [];
   private bytes = 0;
