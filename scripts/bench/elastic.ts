@@ -83,13 +83,15 @@ export async function benchElastic(args: string[]): Promise<void> {
     .description(
       'join time of new cache nodes under load, by data size, slots, delay of reads, and drained first',
     )
-    .option('--data <mb,...>', 'MB in memory', '0,256')
+    .option('--data <mb,...>', 'MB in memory', '0,512')
     .option('--shares <percent,...>', 'slots that a new primary gets', '4,32')
     .option('--delays <ms,...>', 'delays of reads', '0,4,16,64')
     .addOption(
-      new Option('--rounds <n>', 'runs of each case; the median join is shown').argParser(Number).default(1),
+      new Option('--rounds <n>', 'runs of each case, of which medians are shown')
+        .argParser(Number)
+        .default(3),
     )
-    .option('--full', 'data up to 1 GB, all shares and delays up to 256 ms, three rounds')
+    .option('--full', 'data up to 1 GB, all shares and delays up to 256 ms, five rounds')
     .option('--json', 'print rows as JSON');
   command.parse(args, { from: 'user' });
   const given = command.opts<Options>();
@@ -99,7 +101,7 @@ export async function benchElastic(args: string[]): Promise<void> {
         data: '0,64,256,512,1024',
         shares: '1,2,4,8,16,32',
         delays: '0,1,2,4,8,16,32,64,128,256',
-        rounds: 3,
+        rounds: 5,
       }
     : given;
   const dir = mkdtempSync(join(tmpdir(), 'bench-elastic-'));
@@ -135,36 +137,39 @@ async function measure(
     await memory.begin();
     const rows: Row[] = [];
     if (!options.json) console.log(`| ${COLUMNS.join(' | ')} |\n|${' --- |'.repeat(COLUMNS.length)}`);
-    const run = async (each: Partial<Case>) => {
-      const base: Case = {
-        to: 4,
-        way: 'one by one',
-        dataMB: largest,
-        share: 16,
-        load: 'none',
-        drained: false,
-        readDelayMs: 0,
-      };
-      const found: Row[] = [];
-      for (let round = 0; round < options.rounds; round++)
-        found.push(await memory.measure({ ...base, ...each }));
-      found.sort((a, b) => a.joinMs - b.joinMs);
-      rows.push(found[Math.floor(found.length / 2)]!);
-      if (!options.json) console.log(lineOf(rows.at(-1)!));
+    const base: Case = {
+      to: 4,
+      way: 'one by one',
+      dataMB: largest,
+      share: 16,
+      load: 'none',
+      drained: false,
+      readDelayMs: 0,
     };
-    for (const dataMB of [...sizes].sort((a, b) => a - b)) {
-      await memory.fill(dataMB);
-      for (const load of LOADS) await run({ dataMB, load });
-    }
-    for (const share of shares) for (const load of ['none', 'reads'] as const) await run({ share, load });
-    for (const readDelayMs of delays) await run({ load: 'reads', readDelayMs });
-    for (const way of ['one by one', 'at once'] as const)
-      for (const load of ['none', 'reads'] as const) await run({ to: 5, way, load, share: 16 });
-    for (const dataMB of sizes)
-      for (const load of LOADS) {
-        await memory.fill(dataMB);
-        await run({ dataMB, load, drained: true });
+    /** Runs the cases in turns, so that whatever else the machine does meets all of them. */
+    const compare = async (cases: readonly Partial<Case>[]) => {
+      const found = cases.map((): Row[] => []);
+      for (let round = 0; round < options.rounds; round++)
+        for (const [i, each] of cases.entries()) {
+          const asked = { ...base, ...each };
+          await memory.fill(asked.dataMB);
+          found[i]!.push(await memory.measure(asked));
+        }
+      for (const each of found.map(summary)) {
+        rows.push(each);
+        if (!options.json) console.log(lineOf(each));
       }
+    };
+    const pairs = <A, B>(some: readonly A[], others: readonly B[]) =>
+      some.flatMap((one) => others.map((other) => [one, other] as const));
+    const still = ['none', 'reads'] as const;
+    for (const dataMB of [...sizes].sort((a, b) => a - b))
+      await compare(LOADS.map((load) => ({ dataMB, load })));
+    await compare(pairs(shares, still).map(([share, load]) => ({ share, load })));
+    await compare(delays.map((readDelayMs) => ({ load: 'reads', share: Math.max(...shares), readDelayMs })));
+    const ways = ['one by one', 'at once'] as const;
+    await compare(pairs(ways, still).map(([way, load]) => ({ to: 5, way, load })));
+    await compare(pairs(sizes, LOADS).map(([dataMB, load]) => ({ dataMB, load, drained: true })));
     await memory.end();
     return rows;
   } finally {
@@ -354,6 +359,20 @@ class Memory {
     );
     return found.reduce((sum, frames, i) => sum + Math.max(0, this.held[i]! - frames), 0);
   }
+}
+
+/** The round with the median join, with medians of the reads’ times, and everything that was refused or lost. */
+function summary(rounds: readonly Row[]): Row {
+  const median = (of: (row: Row) => number) => quantile(rounds.map(of), 0.5);
+  const joinMs = median((row) => row.joinMs);
+  return {
+    ...rounds.find((row) => row.joinMs === joinMs)!,
+    readP50Ms: median((row) => row.readP50Ms),
+    readP99Ms: median((row) => row.readP99Ms),
+    restP99Ms: median((row) => row.restP99Ms),
+    refused: rounds.reduce((sum, { refused }) => sum + refused, 0),
+    lost: rounds.reduce((sum, { lost }) => sum + lost, 0),
+  };
 }
 
 /** The `n`th part of `percent` of all slots, from the beginning of what a primary serves. */
