@@ -281,7 +281,18 @@ export interface StoredAttempt {
   readonly stored: string;
 }
 
+/** An answer that came again has the items of the last one. */
+const knownDays = new WeakMap<Item, ManifestDay>();
+
 function manifestDayOf(item: Item): ManifestDay {
+  const known = knownDays.get(item);
+  if (known !== undefined) return known;
+  const day = decodeDay(item);
+  knownDays.set(item, day);
+  return day;
+}
+
+function decodeDay(item: Item): ManifestDay {
   const committed = item.archived?.S;
   return {
     day: item.sk!.S!,

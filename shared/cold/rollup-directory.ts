@@ -95,35 +95,20 @@ export class RollupDirectory {
     fromDay: Day,
     toDay: Day,
   ): Promise<Map<string, RolledSource>> {
-    const found = new Map<string, RolledSource>();
-    for (const item of await queryItems(this.table, {
+    const items = await queryItems(this.table, {
       KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
       ExpressionAttributeValues: {
         ':pk': { S: metaKeys.rolledOf(tenantId, sourceId) },
         ':from': { S: sortOf(spanOf(unitMs, fromDay)) },
         ':to': { S: sortOf(spanOf(unitMs, toDay)) },
       },
-    })) {
-      const name = item.sk!.S!.split('#')[1]!;
-      const span = spanOf(unitMs, `${name}-01-01`.slice(0, 10));
-      const days = Buffer.from(item.days!.B!);
-      const groups: Omit<ListedRollup, 'directory' | 'days' | 'deletions'>[] = JSON.parse(item.groups!.S!);
-      const deletions = item.deletions!.S!;
-      found.set(name, {
-        span,
-        key: item.key!.S!,
-        etag: item.etag!.S!,
-        days: new RolledDays(span, days),
-        deletions,
-        groups: groups.map((group, i) => ({
-          ...group,
-          days,
-          deletions,
-          directory: item.directories!.L![i]!.B!,
-        })),
-      });
-    }
-    return found;
+    });
+    return new Map(
+      items.map((item) => {
+        const source = rolledSourceOf(item, unitMs);
+        return [source.span.name, source];
+      }),
+    );
   }
 
   /** The states of a partition's spans, by the sort key, as text for {@link commit}. */
@@ -176,6 +161,37 @@ export class RollupDirectory {
     if (previous === undefined) return;
     await this.commit(ref, span, previous, { ...(JSON.parse(previous) as SpanState), days: {} });
   }
+}
+
+/** An answer that came again has the items of the last one. */
+const knownSources = new WeakMap<Item, RolledSource>();
+
+function rolledSourceOf(item: Item, unitMs: number): RolledSource {
+  const known = knownSources.get(item);
+  if (known !== undefined) return known;
+  const source = decodeSource(item, unitMs);
+  knownSources.set(item, source);
+  return source;
+}
+
+function decodeSource(item: Item, unitMs: number): RolledSource {
+  const span = spanOf(unitMs, `${item.sk!.S!.split('#')[1]!}-01-01`.slice(0, 10));
+  const days = Buffer.from(item.days!.B!);
+  const groups: Omit<ListedRollup, 'directory' | 'days' | 'deletions'>[] = JSON.parse(item.groups!.S!);
+  const deletions = item.deletions!.S!;
+  return {
+    span,
+    key: item.key!.S!,
+    etag: item.etag!.S!,
+    days: new RolledDays(span, days),
+    deletions,
+    groups: groups.map((group, i) => ({
+      ...group,
+      days,
+      deletions,
+      directory: item.directories!.L![i]!.B!,
+    })),
+  };
 }
 
 /** As sort key of a span; spans of a unit sort by time. */

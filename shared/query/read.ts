@@ -440,8 +440,12 @@ function laterTiers(read: ReadContext, fromMemory: readonly LocatedBlock[]): Rea
         manifestDays(read, days),
         isLong ? (asksRollups ? listRollups() : list()) : undefined,
       ]);
-      for (const { day } of days)
-        read.warm.memo.count(partitionOn(read, day), day, found.get(day)?.changes ?? 0);
+      // The warm table is not asked for days of a long range that are closed.
+      for (const { day } of days) {
+        const entry = found.get(day);
+        if (isLong && entry !== undefined && !isOpen(entry)) continue;
+        read.warm.memo.count(partitionOn(read, day), day, entry?.changes ?? 0);
+      }
       return found;
     },
     warm: async (days: readonly DayPlan[], listed?: ReadonlyMap<Day, ManifestDay>) => {

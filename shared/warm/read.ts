@@ -39,9 +39,19 @@ export async function readWarm(
   const found = await mapLimited(targets, PARALLEL, async (target) => {
     const { ref, day, group } = target;
     const items = await itemsOf(warm, target, limit);
-    return mapLimited(items, PARALLEL, async (item): Promise<LocatedBlock | undefined> => {
-      const { block, samples } = await pickWanted(warm, item, wanted, (id) => layoutOf(group, id));
-      return block && { place: warm.placeOf(ref, day, item), bytes: item.chunk.length, samples, block };
+    const located = (item: WarmItem, { block, samples }: PickedChunk): LocatedBlock | undefined =>
+      block && { place: warm.placeOf(ref, day, item), bytes: item.chunk.length, samples, block };
+    const keyOf = ({ revision }: WarmItem) => `${revision} ${wanted.id}`;
+    const known = items.map((item) => warm.memo.picked.get(keyOf(item)));
+    // A turn of the queue for each item is most of what known ones would take.
+    if (known.every((picked) => picked !== undefined))
+      return known.map((picked, i) => located(items[i]!, picked));
+    return mapLimited([...items.entries()], PARALLEL, async ([i, item]) => {
+      const seen = known[i];
+      if (seen !== undefined) return located(item, seen);
+      const picked = await pickWanted(item, wanted, (id) => layoutOf(group, id));
+      warm.memo.picked.set(keyOf(item), picked);
+      return located(item, picked);
     });
   });
   return found.flat().filter((block) => block !== undefined);
@@ -68,17 +78,11 @@ async function itemsOf(
 }
 
 async function pickWanted(
-  { memo }: WarmTier,
-  { revision, chunk: bytes }: WarmItem,
+  { chunk: bytes }: WarmItem,
   wanted: Layout,
   layoutOf: (id: Id) => Promise<Layout>,
 ): Promise<PickedChunk> {
-  const key = `${revision} ${wanted.id}`;
-  const known = memo.picked.get(key);
-  if (known !== undefined) return known;
   const chunk = openChunk(bytes);
   const layout = await layoutOf(idText(chunk.layout));
-  const picked = { block: pickFromChunk(chunk, layout, wanted), samples: chunk.sampleCount };
-  memo.picked.set(key, picked);
-  return picked;
+  return { block: pickFromChunk(chunk, layout, wanted), samples: chunk.sampleCount };
 }
