@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { parseDuration } from '../../shared/model/duration';
+import { besideIngest, growthBesideIngest } from './beside-ingest';
 import { type QueryData, writeQueryData } from './query-data';
 import { type Measured, QueryInstances, timesOf } from './query-instances';
 import { startStores } from './stores';
@@ -12,6 +13,7 @@ import { startStores } from './stores';
 interface Options {
   readonly clients: string;
   readonly seconds: string;
+  readonly ingest: string;
   readonly only?: string;
   readonly cpuProf?: string;
   readonly json?: boolean;
@@ -27,6 +29,7 @@ interface Result extends Omit<Measured, 'p50Ms' | 'emulatorMs'> {
   readonly range: Range;
   /** Median time of an answer, without the emulator's. */
   readonly ms: number;
+  readonly underIngest: boolean;
 }
 
 /** @param args what follows `history` on the command line */
@@ -38,6 +41,7 @@ export async function benchHistory(args: string[]): Promise<void> {
     )
     .option('--clients <n>', 'clients, each with an instance of query', '2')
     .option('--seconds <n>', 'how long each kind of query is measured', '3')
+    .option('--ingest <n>', 'samples a second of line protocol beside a second round of the same reads', '0')
     .option('--only <query-range>', 'one kind of query, such as series-30d')
     .option('--cpu-prof <dir>', 'write a CPU profile of each instance there')
     .option('--json', 'an array on stdout, as the last line');
@@ -55,14 +59,22 @@ export async function benchHistory(args: string[]): Promise<void> {
     const instances = await QueryInstances.start(dir, stores, Number(options.clients), options.cpuProf);
     const timing = { durationMs: Number(options.seconds) * 1000, pauseMs: 0 };
     const results: Result[] = [];
-    for (const { query, range } of kinds) {
-      const measured = await instances.measure(pathOf(data, query, range), data.apiKey, timing);
-      const { p50Ms: ms, emulatorMs: _, ...others } = measured;
-      results.push({ query, range, ms, ...others });
-      process.stderr.write(
-        `${query.padEnd(6)} ${range.padEnd(4)} ${timesOf(measured)}, ${measured.rounds} rounds, ` +
-          `${measured.requests} requests, ${measured.bytes} bytes\n`,
-      );
+    const run = async (underIngest: boolean) => {
+      for (const { query, range } of kinds) {
+        const measured = await instances.measure(pathOf(data, query, range), data.apiKey, timing);
+        const { p50Ms: ms, emulatorMs: _, ...others } = measured;
+        results.push({ query, range, ms, ...others, underIngest });
+        process.stderr.write(
+          `${query.padEnd(6)} ${range.padEnd(4)} ${timesOf(measured)}, ${measured.rounds} rounds, ` +
+            `${measured.requests} requests, ${measured.bytes} bytes\n`,
+        );
+      }
+    };
+    await run(false);
+    if (Number(options.ingest) > 0) {
+      await besideIngest(dir, stores.redisUrl, Number(options.ingest), () => run(true));
+      const measuredKinds = results.map((result) => ({ ...result, kind: `${result.query} ${result.range}` }));
+      for (const line of growthBesideIngest(measuredKinds)) process.stderr.write(`${line}\n`);
     }
     const gone = Promise.all(instances.children.map((child) => once(child, 'exit')));
     for (const child of instances.children) child.disconnect();

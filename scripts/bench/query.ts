@@ -6,8 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '../../shared/model/duration';
-import { bundleWorker, startWorker } from './ingest';
-import { offer } from './offer';
+import { besideIngest, growthBesideIngest } from './beside-ingest';
 import { type QueryData, writeQueryData } from './query-data';
 import { HOLD_MS, type Measured, QueryInstances, timesOf } from './query-instances';
 import { startStores } from './stores';
@@ -29,11 +28,6 @@ interface Result extends Measured {
   readonly tier: 'hot' | 'warm' | 'cold';
   readonly underIngest: boolean;
 }
-
-const HOUR_MS = 3_600_000;
-/** Hosts of the ingest beside the reads: a fifth of a second of it at 100,000 samples/s. */
-const INGEST_HOSTS = 200;
-const INGEST_METRICS = 100;
 
 function parsePause(text: string): number {
   const ms = parseDuration(text);
@@ -98,25 +92,9 @@ export async function benchQuery(args: string[]): Promise<void> {
     };
     await run(false);
     if (Number(options.ingest) > 0) {
-      const load = {
-        hosts: String(INGEST_HOSTS),
-        metrics: String(INGEST_METRICS),
-        minutes: '0',
-        workers: '1',
-        protocol: 'influx',
-      } as const;
-      const ingest = await startWorker(await bundleWorker(dir), load, 0, stores.redisUrl);
-      children.push(ingest);
-      const over = new AbortController();
-      const fromMs = Date.now() - 20 * HOUR_MS;
-      const points = INGEST_HOSTS * INGEST_METRICS;
-      const offered = offer(ingest, Number(options.ingest), points, fromMs, over.signal);
-      await run(true);
-      over.abort();
-      const beside = await offered;
-      process.stderr.write(
-        `beside ingest of ${Math.round(beside.points / (beside.elapsedMs / 1000))} samples/s of ${options.ingest} offered\n`,
-      );
+      await besideIngest(dir, stores.redisUrl, Number(options.ingest), () => run(true));
+      const kinds = results.map((result) => ({ ...result, kind: `${result.query} ${result.tier}` }));
+      for (const line of growthBesideIngest(kinds)) process.stderr.write(`${line}\n`);
     }
     if (options.json) process.stdout.write(`${JSON.stringify(results)}\n`);
   } finally {
