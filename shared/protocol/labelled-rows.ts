@@ -63,12 +63,26 @@ export function labelledSeries(labels: Labels): LabelledSeries {
   for (const [name, value] of labels) bytes += Buffer.byteLength(name) + Buffer.byteLength(value);
   if (bytes > MAX_SERIES_BYTES)
     throw new InvalidSeriesError(`labels of ${bytes} bytes, ${MAX_SERIES_BYTES} are allowed`);
+  const source = sourceOfSeries(labels);
+  const labelBytes = bytes + LABEL_OVERHEAD * labels.length;
+  return { labels, labelBytes, source, ordinal: ordinals++, list: undefined, index: 0, lastRequest: -1 };
+}
+
+/** The source of the last series, which most have in common with it. */
+let lastSource: SeriesSource | undefined;
+
+function sourceOfSeries(labels: Labels): SeriesSource {
   const sourceLabels = sourceOf.labels(labels);
+  if (lastSource !== undefined && areEqual(lastSource.labels, sourceLabels)) return lastSource;
   const key = labelsKey(sourceLabels);
   const source = sources.get(key) ?? { labels: sourceLabels, key, place: undefined };
   sources.set(key, source);
-  const labelBytes = bytes + LABEL_OVERHEAD * labels.length;
-  return { labels, labelBytes, source, ordinal: ordinals++, list: undefined, index: 0, lastRequest: -1 };
+  lastSource = source;
+  return source;
+}
+
+function areEqual(a: Labels, b: Labels): boolean {
+  return a.length === b.length && a.every(([name, value], i) => name === b[i]![0] && value === b[i]![1]);
 }
 
 /** Series of a list; a source with more has several. */

@@ -1,11 +1,12 @@
 import { MalformedBytesError } from '../../model/bytes';
 import { type Labels, METRIC_NAME } from '../../model/labels';
+import { KnownPairs } from '../known-pairs';
 import { InvalidSeriesError } from '../labelled-rows';
 import { MAX_LABELS, MAX_SERIES_BYTES } from '../protocol';
 import { BYTES, decodeUtf8, WireReader } from '../wire';
 import type { WriteRequest } from './write-request';
 
-type Pairs = [name: string, value: string][];
+type Pairs = Labels[number][];
 
 /**
  * Checks a series' labels and sorts them.
@@ -15,6 +16,7 @@ type Pairs = [name: string, value: string][];
  * @see https://prometheus.io/docs/specs/prw/remote_write_spec_2_0/#labels
  */
 function validLabels(pairs: Pairs): Labels {
+  if (isValid(pairs)) return pairs;
   pairs.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
   for (let i = 1; i < pairs.length; i++)
     if (pairs[i]![0] === pairs[i - 1]![0])
@@ -25,6 +27,20 @@ function validLabels(pairs: Pairs): Labels {
     throw new InvalidSeriesError(`${METRIC_NAME} is missing or empty`);
   return labels;
 }
+
+/** Whether labels are as senders have to send them: in order, with values, `__name__` among them. */
+function isValid(pairs: Pairs): boolean {
+  let last = '';
+  let hasName = false;
+  for (const [name, value] of pairs) {
+    if (name <= last || value === '') return false;
+    hasName ||= name === METRIC_NAME;
+    last = name;
+  }
+  return hasName;
+}
+
+const knownLabels = new KnownPairs(decodeLabel);
 
 /**
  * The labels of version 1: Label messages from `start` to `end`.
@@ -40,7 +56,8 @@ export function labelsOfMessages(bytes: Uint8Array, start: number, end: number):
   try {
     while (reader.next()) {
       if (pairs.length === MAX_LABELS) throw new InvalidSeriesError(`more than ${MAX_LABELS} labels`);
-      pairs.push(reader.message(labelOf));
+      const first = reader.skipBytes();
+      pairs.push(knownLabels.of(bytes, first, reader.at));
     }
   } catch (error) {
     if (error instanceof MalformedBytesError) throw new InvalidSeriesError(error.message, { cause: error });
@@ -49,7 +66,10 @@ export function labelsOfMessages(bytes: Uint8Array, start: number, end: number):
   return validLabels(pairs);
 }
 
-function labelOf(reader: WireReader): Pairs[number] {
+function decodeLabel(bytes: Uint8Array, start: number, end: number): Pairs[number] {
+  const reader = new WireReader(bytes);
+  reader.at = start;
+  reader.end = end;
   let name = '';
   let value = '';
   while (reader.next()) {
