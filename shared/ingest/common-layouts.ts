@@ -1,7 +1,7 @@
 import { isPresent, presenceBytes } from '../codec';
 import { BoundedCache } from '../model/bounded-cache';
 import type { Id } from '../model/id';
-import type { Layout, PackedLayout } from '../model/layout';
+import { columnsOfPart, type Layout, type PackedLayout, unpackLayout } from '../model/layout';
 import type { GroupId } from '../model/placement';
 
 /** The part of a row that says of which series its values are. */
@@ -86,6 +86,8 @@ export class CommonLayouts {
   }
 
   private columnsIn(layout: PackedLayout, other: PackedLayout): Uint16Array | undefined {
+    const ofPart = columnsOfPart(unpackLayout(layout.packed), unpackLayout(other.packed));
+    if (ofPart !== 'unlike') return ofPart;
     const { columns } = this.decoded(layout);
     const found = new Uint16Array(other.seriesCount);
     let i = 0;

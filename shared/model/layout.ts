@@ -1,7 +1,7 @@
 import { constants as zlib, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { ByteReader, ByteWriter, MalformedBytesError } from './bytes';
 import { type Id, idBytes, idText } from './id';
-import { type Labels, labelsKey, labelsOf, METRIC_NAME, type NamedSeries } from './labels';
+import { type Labels, labelsKey, labelsOf, METRIC_NAME, type NamedSeries, seriesKeys } from './labels';
 
 /**
  * A layout is the ordered list of series that a frame or a chunk has columns for. Its bytes are canonical, and
@@ -277,6 +277,110 @@ export function decodeLayout(bytes: Uint8Array): Layout {
   }
   if (reader.left !== 0) throw new MalformedBytesError(`${reader.left} bytes after the layout`);
   return assemble(bytes, series, series.map(labelsKey));
+}
+
+/** The series of a layout's bytes, in their order. Does half of what {@link decodeLayout} does where they differ in their names alone. */
+export function keyedSeriesOf(bytes: Uint8Array): KeyedLabels[] {
+  const reader = new ByteReader(bytes);
+  checkFormat(reader.byte());
+  const count = reader.count(1);
+  const shared = Array.from({ length: reader.count(2) }, () => [reader.text(), reader.text()] as const);
+  if (reader.count(1) !== 1 || reader.text() !== METRIC_NAME) {
+    const { series, columns } = decodeLayout(bytes);
+    return Array.from(columns.keys(), (key, i) => ({ key, labels: series[i]! }));
+  }
+  const names: string[] = [];
+  for (let i = 0; i < count; i++) {
+    if (reader.count(2) !== 1 || reader.uvarint() !== 0)
+      throw new MalformedBytesError(`series ${i} of a layout of names has other labels`);
+    names.push(reader.text());
+  }
+  const before = shared.filter(([name]) => name < METRIC_NAME);
+  const after = shared.slice(before.length);
+  return seriesKeys({ labels: shared, names }).map((key, i) => ({
+    key,
+    labels: [...before, [METRIC_NAME, names[i]!] as const, ...after],
+  }));
+}
+
+/**
+ * The columns that a layout has for the series of another, by the bytes of both, which are compared in one pass.
+ *
+ * @returns undefined when it lacks one of them; 'unlike' when the series of the layouts share other labels, so that nothing is told
+ */
+export function columnsOfPart(whole: Uint8Array, part: Uint8Array): Uint16Array | undefined | 'unlike' {
+  const [all, some] = [new SeriesBytes(whole), new SeriesBytes(part)];
+  if (!all.hasSharedOf(some)) return 'unlike';
+  const columns = new Uint16Array(some.count);
+  let column = 0;
+  for (let i = 0; i < some.count; i++) {
+    some.next();
+    // Both are in the order of the keys.
+    for (; ; column++) {
+      if (column === all.count) return undefined;
+      all.next();
+      if (all.isAt(some)) break;
+    }
+    columns[i] = column++;
+  }
+  return columns;
+}
+
+/** Goes through the series in a layout's bytes. */
+class SeriesBytes {
+  readonly count: number;
+  private readonly reader: ByteReader;
+  private readonly sharedStart: number;
+  private readonly sharedEnd: number;
+  private start = 0;
+  private end = 0;
+
+  constructor(private readonly bytes: Uint8Array) {
+    const reader = new ByteReader(bytes);
+    checkFormat(reader.byte());
+    this.count = reader.count(1);
+    this.sharedStart = reader.offset;
+    for (let texts = 2 * reader.count(2); texts > 0; texts--) reader.skip(reader.count(1));
+    for (let names = reader.count(1); names > 0; names--) reader.skip(reader.count(1));
+    this.sharedEnd = reader.offset;
+    this.reader = reader;
+  }
+
+  /** Whether the labels that all series have, and the names of the others, are the same. */
+  hasSharedOf(other: SeriesBytes): boolean {
+    return isEqual(
+      ...([this.bytes, this.sharedStart, this.sharedEnd] as const),
+      ...([other.bytes, other.sharedStart, other.sharedEnd] as const),
+    );
+  }
+
+  next(): void {
+    const { reader } = this;
+    this.start = reader.offset;
+    for (let pairs = reader.count(2); pairs > 0; pairs--) {
+      reader.uvarint();
+      reader.skip(reader.count(1));
+    }
+    this.end = reader.offset;
+  }
+
+  /** Whether the series at hand are the same. */
+  isAt(other: SeriesBytes): boolean {
+    return isEqual(this.bytes, this.start, this.end, other.bytes, other.start, other.end);
+  }
+}
+
+function isEqual(
+  a: Uint8Array,
+  aStart: number,
+  aEnd: number,
+  b: Uint8Array,
+  bStart: number,
+  bEnd: number,
+): boolean {
+  if (aEnd - aStart !== bEnd - bStart) return false;
+  for (let i = aStart, j = bStart; i < aEnd; i++, j++) if (a[i] !== b[j]) return false;
+  return true;
 }
 
 /**

@@ -4,9 +4,9 @@ import { labelsKey, labelsOf, METRIC_NAME, type NamedSeries, seriesKeys } from '
 import {
   byKey,
   cutSeries,
-  decodeLayout,
   encodeLayout,
   type KeyedLabels,
+  keyedSeriesOf,
   type PackedLayout,
   packLayout,
   unpackLayout,
@@ -314,7 +314,7 @@ export class SourceUnions {
       this.giveUp();
       return false;
     }
-    const before = old.flatMap(({ groups }) => groups.map(({ layout }) => seriesOf(layout)));
+    const before = old.flatMap(seriesOfGroups);
     const series: SeriesOfUnion[] = [...before.flat(), ...added].sort(byKey);
     const growths = 1 + Math.max(-1, ...old.map((union) => union.growths));
     const split = this.groupsOf(series, labelBytes);
@@ -336,7 +336,7 @@ export class SourceUnions {
       ...{ seriesCount, labelBytes, growths, sparseRows: 0 },
       hashes: Float64Array.from(
         split.groups.flatMap(({ own }) => own),
-        ({ key, hash }) => hash ?? hashOf(key),
+        ({ hash }) => hash,
       ),
     });
     const hashes = this.hashes();
@@ -479,8 +479,7 @@ export class SourceUnions {
 const GROUPS = PLACES / COLUMNS;
 
 interface SeriesOfUnion extends KeyedLabels {
-  /** Undefined where it is not at hand. */
-  readonly hash?: number;
+  readonly hash: number;
 }
 
 /** A series that is in no union, and where lists have it. */
@@ -567,14 +566,20 @@ function keyedNames(named: NamedSeries): KeyedLabels[] {
   }));
 }
 
-/** The series of a layout, in its order. */
-function seriesOf({ packed }: PackedLayout): KeyedLabels[] {
-  const { series, columns } = decodeLayout(unpackLayout(packed));
-  return Array.from(columns.keys(), (key, i) => ({ key, labels: series[i]! }));
+/** The series of a union's groups, each group's in the order of its layout. */
+function seriesOfGroups({ groups, hashes }: Union): SeriesOfUnion[][] {
+  let at = 0;
+  return groups.map(({ layout }) =>
+    keyedSeriesOf(unpackLayout(layout.packed)).map(({ key, labels }) => ({
+      key,
+      labels,
+      hash: hashes[at++]!,
+    })),
+  );
 }
 
 function keysOf({ packed }: PackedLayout): string[] {
-  return [...decodeLayout(unpackLayout(packed)).columns.keys()];
+  return keyedSeriesOf(unpackLayout(packed)).map(({ key }) => key);
 }
 
 function placesIn({ groups }: Union, index: number): [string, number][] {

@@ -11,8 +11,10 @@ import {
 import {
   byKey,
   checkLayout,
+  columnsOfPart,
   decodeLayout,
   encodeNamedLayout,
+  keyedSeriesOf,
   layoutOf,
   packLayout,
   positionsIn,
@@ -105,6 +107,26 @@ describe('a layout', () => {
         const ordered = all.map((one, i) => ({ name: given[i]!, key: labelsKey(one) })).sort(byKey);
         const bytes = encodeNamedLayout({ labels: rest, names: ordered.map(({ name }) => name) });
         expect(bytes).toEqual(layoutOf(all).bytes);
+      }),
+    );
+  });
+
+  test('is read, and its part compared, from the bytes as when both are decoded', () => {
+    const named = fc
+      .uniqueArray(fc.string(), { minLength: 1, maxLength: 20 })
+      .map((names) => metrics(...names));
+    const picks = fc.array(fc.boolean(), { minLength: 20, maxLength: 20 });
+    fc.assert(
+      fc.property(fc.oneof(series, named), picks, fc.boolean(), (given, picked, isMore) => {
+        const whole = layoutOf(given);
+        const keyed = whole.series.map((labels) => ({ key: labelsKey(labels), labels }));
+        expect(keyedSeriesOf(whole.bytes)).toEqual(keyed);
+        const some = [...given.filter((_, i) => picked[i]), ...(isMore ? metrics('not among them: \0') : [])];
+        if (some.length === 0) return;
+        const part = layoutOf(some);
+        const columns = columnsOfPart(whole.bytes, part.bytes);
+        if (columns === 'unlike') return;
+        expect(columns).toEqual(isMore ? undefined : Uint16Array.from(positionsIn(part, whole)));
       }),
     );
   });
