@@ -30,6 +30,9 @@ export class AgentBodies {
   private readonly random = new Random(20260101);
   /** Samples in the bodies so far. */
   samples = 0;
+  /** By host, 1 for each metric that was posted: where requests have random parts of their hosts. */
+  private readonly posted = new Map<string, Uint8Array>();
+  private newSeries = 0;
 
   /** @param metrics of each host */
   constructor(
@@ -57,6 +60,13 @@ export class AgentBodies {
       if (protocol === 'mackerel') yield this.json(some[0]!, minute, timeMs / 1000);
       else yield some.map((host) => this.line(host, minute, timeMs)).join('\n');
     }
+  }
+
+  /** The number of series that bodies have had for the first time since the last call. */
+  takeNewSeries(): number {
+    const count = this.newSeries;
+    this.newSeries = 0;
+    return count;
   }
 
   private *shaped(hosts: readonly string[], minute: number, timeMs: number): Generator<string> {
@@ -87,6 +97,12 @@ export class AgentBodies {
       );
     }
     const half = all.filter(() => random.chance(0.5));
+    const posted = this.posted.get(host) ?? new Uint8Array(names.length);
+    this.posted.set(host, posted);
+    for (const i of half) {
+      if (posted[i] === 0) this.newSeries++;
+      posted[i] = 1;
+    }
     const at = random.integer(0, half.length);
     return [half.slice(0, at), half.slice(at)]
       .filter((part) => part.length > 0)

@@ -40,6 +40,8 @@ export type Way = 'ours' | 'paper' | 'paper expiring';
 /** One minute of the worker's hosts. */
 export interface Round {
   readonly points: number;
+  /** Of series that were never posted before. */
+  readonly newPoints: number;
   readonly startMs: number;
   readonly endMs: number;
   readonly postCpuMs: number;
@@ -131,8 +133,9 @@ class Worker {
   private readonly paper: PaperWay;
   /** Outside the heap: a minute of bodies would give the garbage collector work that no function has. */
   private made: Buffer[] = [];
-  /** Samples of the minute that was made. */
+  /** Samples of the minute that was made, and those of series that were never posted before. */
   private samples = 0;
+  private newSamples = 0;
   private sequence = 49590338271490256608559692538361571095921575989136588898n;
   private readonly event: Omit<APIGatewayProxyEventV2, 'body'>;
 
@@ -169,6 +172,9 @@ class Worker {
     this.samples = this.bodies.samples + this.labelled.samples - before;
     // What making them left behind is no function's garbage.
     (globalThis as unknown as { gc: (options: object) => void }).gc({ type: 'minor' });
+    // Others have all series of a host in each minute.
+    const isCut = this.task.shape === 'cut';
+    this.newSamples = isCut ? this.bodies.takeNewSeries() : minute === 0 ? this.samples : 0;
   }
 
   async run(way: Way): Promise<Round> {
@@ -223,6 +229,7 @@ class Worker {
     }
     return {
       points: this.samples,
+      newPoints: this.newSamples,
       startMs,
       endMs: Date.now(),
       postCpuMs,

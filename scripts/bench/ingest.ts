@@ -18,8 +18,12 @@ import { type Protocol, SHAPES, type Shape } from './agent-bodies';
 import { startHotNodes } from './hot-nodes';
 import type { Round, Way, WorkerTask } from './ingest-worker';
 import type { LabelledProtocol } from './labelled-bodies';
+import { warmBytesOf } from './warm-bytes';
 
 const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+/** Series are known in a minute in which at most this part of the samples is of new ones. */
+const MAX_NEW = 1e-4;
 const WARM_UP_MINUTES = 3;
 
 const PROTOCOLS: readonly string[] = ['mackerel', 'influx', 'remote-write', 'otlp'];
@@ -58,6 +62,10 @@ interface Result {
   readonly ratioToSeed: number;
   readonly cpuSecondsPerMillion: { readonly post: number; readonly ingest: number };
   readonly hotBytesPerPoint: number;
+  /** Of the chunks that a flush would make of it. */
+  readonly warmBytesPerPoint: number;
+  /** Of the minutes after the first in which some series are new; 0 where there are none. */
+  readonly growingPointsPerSecond: number;
   readonly peakRssBytes: number;
 }
 
@@ -140,6 +148,8 @@ export async function benchIngest(args: string[]): Promise<void> {
     ratioToSeed: paper === undefined ? 0 : ours.warm.pointsPerSecond / seedPointsPerSecond,
     cpuSecondsPerMillion: ours.warm.cpu,
     hotBytesPerPoint: ours.hotBytesPerPoint,
+    warmBytesPerPoint: ours.warmBytesPerPoint,
+    growingPointsPerSecond: Math.round(ours.growing?.pointsPerSecond ?? 0),
     peakRssBytes: ours.peakRssBytes,
   };
   if (options.json) process.stdout.write(`${JSON.stringify(result)}\n`);
@@ -149,12 +159,13 @@ export async function benchIngest(args: string[]): Promise<void> {
     );
     for (const [name, phase] of Object.entries({
       cold: ours.cold,
+      ...(ours.growing && { growing: ours.growing }),
       warm: ours.warm,
       ...(paper && { paper: paper.warm }),
     }))
-      process.stdout.write(`${name.padEnd(6)} ${describe(phase)}\n`);
+      process.stdout.write(`${name.padEnd(7)} ${describe(phase)}\n`);
     process.stdout.write(
-      `hot bytes a point ${result.hotBytesPerPoint.toFixed(2)}, peak memory of a process ${mib(result.peakRssBytes)}, of the store ${mib(ours.storePeakBytes)}` +
+      `hot bytes a point ${result.hotBytesPerPoint.toFixed(2)}, warm ${result.warmBytesPerPoint.toFixed(2)}, peak memory of a process ${mib(result.peakRssBytes)}, of the store ${mib(ours.storePeakBytes)}` +
         `${paper === undefined ? '' : `; ${result.ratioToSeed.toFixed(1)} times the paper's way`}\n`,
     );
   }
@@ -162,6 +173,8 @@ export async function benchIngest(args: string[]): Promise<void> {
 
 export interface Phase {
   readonly pointsPerSecond: number;
+  /** The part of the samples whose series were never posted before. */
+  readonly newFraction: number;
   /** Seconds per million samples. */
   readonly cpu: {
     readonly post: number;
@@ -191,7 +204,10 @@ export async function bundleWorker(dir: string): Promise<string> {
   return outfile;
 }
 
-/** Runs a load into an empty store; in its first minute every series is new, in the others all are known. */
+/**
+ * Runs a load into an empty store. In its first minute every series is new, in the others all are known; where requests have
+ * random parts of their hosts, some series are new in each of the first dozen minutes.
+ */
 export async function measureIngest(load: Load, way: Way = 'ours') {
   const dir = mkdtempSync(join(tmpdir(), 'bench-ingest-'));
   try {
@@ -210,7 +226,8 @@ async function measure(dir: string, bundle: string, options: Load, way: Way) {
       ),
     );
     const minutes = Number(options.minutes);
-    const fromMs = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS - minutes * MINUTE_MS;
+    // An hour begins with it, so that 60 minutes are one window.
+    const fromMs = Math.floor((Date.now() - minutes * MINUTE_MS) / HOUR_MS) * HOUR_MS;
     for (let minute = -WARM_UP_MINUTES; minute < 0 && Number(options.warmUp ?? 0) > 0; minute++) {
       const make = [minute + WARM_UP_MINUTES, fromMs + minute * MINUTE_MS, true];
       await Promise.all(workers.map((worker) => ask(worker, { make })));
@@ -236,11 +253,18 @@ async function measure(dir: string, bundle: string, options: Load, way: Way) {
     const gone = Promise.all(workers.map((worker) => once(worker, 'exit')));
     for (const worker of workers) worker.disconnect();
     await gone;
+    const [cold, ...later] = phases;
+    const known = later.filter(({ newFraction }) => newFraction <= MAX_NEW);
+    if (known.length === 0)
+      throw new Error(`some series are new in each of ${minutes} minutes: ask for more`);
     return {
-      cold: phases[0]!,
-      warm: median(phases.slice(1)),
-      /** Of all minutes but the first. */
-      warmCpu: meanCpu(phases.slice(1)),
+      cold: cold!,
+      /** Of the minutes after the first in which some series are new; undefined where there are none. */
+      growing: median(later.filter(({ newFraction }) => newFraction > MAX_NEW)),
+      warm: median(known)!,
+      /** Of all minutes in which the series are known. */
+      warmCpu: meanCpu(known),
+      warmBytesPerPoint: way === 'ours' ? await warmBytesOf(nodes.clients[0]!) : 0,
       hotBytesPerPoint: ((await nodes.usedMemory()) - emptyBytes) / points,
       peakRssBytes,
       storePeakBytes: await peakMemory(nodes.clients),
@@ -327,6 +351,7 @@ function phaseOf(rounds: readonly Round[], nodesCpuMs: readonly number[], redisC
   const names = new Set(rounds.flatMap(({ calls }) => Object.keys(calls)));
   return {
     pointsPerSecond: points / ((endMs - startMs) / 1000),
+    newFraction: sum(rounds, (round) => round.newPoints) / points,
     cpu: {
       post: perMillion(sum(rounds, ({ postCpuMs }) => postCpuMs)),
       ingest: perMillion(sum(rounds, ({ ingestCpuMs }) => ingestCpuMs)),
@@ -341,10 +366,10 @@ function phaseOf(rounds: readonly Round[], nodesCpuMs: readonly number[], redisC
   };
 }
 
-/** The phase of median speed. */
-function median(phases: readonly Phase[]): Phase {
+/** The phase of median speed; undefined of none. */
+function median(phases: readonly Phase[]): Phase | undefined {
   const sorted = [...phases].sort((a, b) => a.pointsPerSecond - b.pointsPerSecond);
-  return sorted[sorted.length >> 1]!;
+  return sorted[sorted.length >> 1];
 }
 
 function meanCpu(phases: readonly Phase[]): Phase['cpu'] {
