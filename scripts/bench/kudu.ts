@@ -48,8 +48,10 @@ const READERS = 4;
 const LATE_MS = 90_000;
 /** A minute is summed so long after its end. */
 const SUM_AFTER_MS = 60_000;
-/** Between two numbers of devices that `--find` tries. */
-const FIND_GROWTH = 1.2;
+/** `--find` tries so many times the devices that held, until a number does not, and then those in between. */
+const FIND_GROWTH = 1.5;
+/** It ends when the numbers that hold and do not are this close. */
+const FIND_PRECISION = 1.15;
 /** The first samples are readable once the stream is read up to this, ms. */
 const READ_UP_MS = 1_500;
 const NAMES = Array.from(
@@ -78,7 +80,7 @@ export async function benchKudu(args: string[]): Promise<void> {
     .option('--sweep <durations>', 'a run for each of these windows, such as 1m,5m,1h', (text) =>
       text.split(','),
     )
-    .option('--find', `runs with ${FIND_GROWTH} times as many devices each, until the conditions do not hold`)
+    .option('--find', 'the highest number of devices that holds, from --devices on')
     .option('--json', 'one object a run on stdout')
     .addHelpText(
       'after',
@@ -90,17 +92,31 @@ export async function benchKudu(args: string[]): Promise<void> {
   const options = command.opts<Options>();
   const rows: Result[] = [];
   for (const window of options.sweep ?? [options.window]) {
-    let { devices } = options;
-    for (;;) {
+    const run = async (devices: number) => {
       const result = await runOnce({ ...options, window, devices });
       rows.push(result);
       report(result);
       if (options.json) process.stdout.write(`${JSON.stringify(result)}\n`);
-      if (!options.find || !result.holds) break;
-      devices = Math.ceil((devices * FIND_GROWTH) / DEVICES_OF_HOST) * DEVICES_OF_HOST;
-    }
+      return result.holds;
+    };
+    if (options.find) {
+      const most = await findMost(options.devices, run);
+      process.stderr.write(`window ${window}: the four conditions hold up to ${most} devices\n`);
+    } else await run(options.devices);
   }
   if (rows.length > 1) process.stderr.write(tableOf(rows));
+}
+
+/** @returns the highest number of devices that held; 0 when the first did not */
+async function findMost(first: number, run: (devices: number) => Promise<boolean>): Promise<number> {
+  let [holding, failing] = [0, Number.POSITIVE_INFINITY];
+  for (let devices = first; ; ) {
+    if (await run(devices)) holding = devices;
+    else failing = devices;
+    if (holding === 0 || failing / holding < FIND_PRECISION) return holding;
+    const next = failing === Number.POSITIVE_INFINITY ? holding * FIND_GROWTH : (holding + failing) / 2;
+    devices = Math.ceil(next / DEVICES_OF_HOST) * DEVICES_OF_HOST;
+  }
 }
 
 async function runOnce(options: Options): Promise<Result> {
@@ -193,7 +209,8 @@ class KuduRun {
         this.sum(minuteMs, minuteMs + MINUTE_MS, MINUTE_MS).then((ms) => {
           jobsMs.push(ms);
           process.stderr.write(
-            `a minute of ${this.devices.count} devices was summed in ${Math.round(ms)} ms\n`,
+            `a minute of ${this.devices.count} devices was summed in ${Math.round(ms)} ms; ` +
+              `writes so far late by at most ${Math.round(this.latestMs)} ms, the stream is read up to ${Math.round(this.stack.host.progress.lagMs)} ms ago\n`,
           );
         }),
       );
@@ -203,7 +220,7 @@ class KuduRun {
     await this.sumAll(firstMs, lastMs);
     const figures = {
       writeDelayP99Ms: Math.round(quantile(this.delaysMs, 0.99)),
-      writeDelayMaxMs: Math.round(this.delaysMs.reduce((a, b) => Math.max(a, b), 0)),
+      writeDelayMaxMs: Math.round(this.latestMs),
       writeErrors: this.writeErrors,
       aggregateP99Ms: Math.round(quantile(jobsMs, 0.99)),
       aggregateMaxMs: Math.round(Math.max(...jobsMs)),
@@ -232,6 +249,10 @@ class KuduRun {
   private drift(): number {
     const fifth = Math.ceil(this.readsMs.length / 5);
     return quantile(this.readsMs.slice(-fifth), 0.5) / quantile(this.readsMs.slice(0, fifth), 0.5);
+  }
+
+  private get latestMs(): number {
+    return this.delaysMs.reduce((a, b) => Math.max(a, b), 0);
   }
 
   /** The first sample of a device costs more: posts one of each before the time counts, and waits until all are readable. */
