@@ -251,6 +251,7 @@ function contextOf(
     ...dependencies,
     tenant,
     ownerId,
+    refs: new Map(),
     selection: { wanted, groups, range, layouts },
     erasures: erasuresOf(known.deletions, wanted.series).filter(
       ({ fromMs, toMs }) => fromMs < range.toMs && toMs > range.fromMs,
@@ -268,6 +269,8 @@ interface ReadContext extends ReadDependencies {
   readonly tenant: Tenant;
   /** The source, or the pool whose groups have its series. */
   readonly ownerId: Id;
+  /** The owner's partition, by how many the tenant has: a long range asks for each of its days. */
+  readonly refs: Map<number, PartitionRef>;
   readonly selection: Selection;
   /** Deletions of the wanted series that touch the range. */
   readonly erasures: readonly Erasure[];
@@ -351,8 +354,13 @@ function groupsOf(ownerId: Id, { columns }: Layout, { splits }: SourceCatalogue)
 }
 
 /** The owner's partition on a day. Placement changes with the day, so it may have had several. */
-function partitionOn({ tenant, ownerId }: ReadContext, day: Day): PartitionRef {
-  return { tenantId: tenant.id, partition: partitionOf(ownerId, partitionsOn(tenant.placement, day)) };
+function partitionOn({ tenant, ownerId, refs }: ReadContext, day: Day): PartitionRef {
+  const partitions = partitionsOn(tenant.placement, day);
+  const known = refs.get(partitions);
+  if (known !== undefined) return known;
+  const ref = { tenantId: tenant.id, partition: partitionOf(ownerId, partitions) };
+  refs.set(partitions, ref);
+  return ref;
 }
 
 function partitionsOf(read: ReadContext, days: readonly { readonly day: Day }[]): PartitionRef[] {
