@@ -82,7 +82,8 @@ describe('a hot tier of three primaries, each with a replica', () => {
       expect(await node.redis.dbsize()).toBeGreaterThan(0);
       expect((await hostsOn(node)).length).toBeGreaterThan(0);
     }
-    expect((await tiers.hot.load()).memory).toBe(0);
+    // Without a bound of memory, and at the first look.
+    expect(await tiers.hot.load()).toEqual({ memory: 0, cpu: 0 });
     expect(await feed.check()).toMatchObject({ ...whole, read: 5 * HOSTS * METRICS });
     expect(await flushAll()).toBe(HOSTS);
     const owners = await Promise.all(partitions.map(async (ref) => cluster.ownerOf(await slotOf(ref))));
@@ -90,6 +91,9 @@ describe('a hot tier of three primaries, each with a replica', () => {
     const empty = { oldestMs: undefined, dueMs: undefined, lowestArrivalMs: undefined };
     expect(await tiers.hot.survey(partitions, true)).toEqual(partitions.map(() => empty));
     for (const ref of partitions) expect((await tiers.hot.due(ref, Infinity)).count).toBe(0);
+    const { cpu } = await tiers.hot.load();
+    expect(cpu).toBeGreaterThan(0);
+    expect(cpu).toBeLessThan(1);
     expect(await feed.check()).toMatchObject({ ...whole, read: 5 * HOSTS * METRICS });
   }, 60_000);
 
