@@ -13,6 +13,7 @@ import {
   type SummaryPoint,
 } from './metrics';
 import { bitsOfNumber } from './protobuf';
+import { attributeOf } from './translate';
 
 /** JSON that is not an ExportMetricsServiceRequest; the message names the field. */
 export class InvalidMetricsJsonError extends Error {
@@ -144,7 +145,7 @@ function decodeAttributes(bytes: Uint8Array, start: number, end: number): Attrib
   if (attributes.length > MAX_ATTRIBUTES)
     throw new InvalidSeriesError(`more than ${MAX_ATTRIBUTES} attributes`);
   try {
-    return attributes.map((pair): Attribute => [text(pair, 'key'), attributeValue(pair.value)]);
+    return attributes.map((pair) => attributeOf(text(pair, 'key'), attributeValue(pair.value)));
   } catch (error) {
     if (error instanceof InvalidMetricsJsonError)
       throw new InvalidSeriesError(error.message, { cause: error });

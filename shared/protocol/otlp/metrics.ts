@@ -1,3 +1,4 @@
+import type { Labels } from '../../model/labels';
 import { MAX_LABELS, RequestTooLargeError } from '../protocol';
 
 /**
@@ -72,7 +73,12 @@ export class ObjectCount {
   }
 }
 
-export type Attribute = readonly [name: string, value: AttributeValue];
+export interface Attribute {
+  readonly name: string;
+  readonly value: AttributeValue;
+  /** As a series has it; undefined when it is none. */
+  readonly label: Labels[number] | undefined;
+}
 
 /** An attribute's value. Arrays and maps are JSON text, bytes base64; an int64 beyond 2^53 is rounded. */
 export type AttributeValue = string | number | boolean | undefined;

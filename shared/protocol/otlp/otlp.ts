@@ -15,7 +15,7 @@ import {
   type ReadMetrics,
   type SummaryPoint,
 } from './metrics';
-import { boundText, labelName, labelValue, metricName } from './translate';
+import { boundText, labelValue, metricName } from './translate';
 
 /** The points that were not stored, for the answer. */
 export interface DroppedPoints {
@@ -60,12 +60,13 @@ type Pairs = readonly (readonly [string, string])[];
 interface Scope {
   readonly id: number;
   readonly name: string;
+  readonly nameLabel: Labels[number];
   /** A label of this series: `le` or `quantile`. */
   readonly label?: readonly [string, string];
 }
 
 /** A metric of this name that a sender names so has another scope. */
-const TARGET_INFO: Scope = { id: 0, name: 'target_info' };
+const TARGET_INFO: Scope = { id: 0, name: 'target_info', nameLabel: [METRIC_NAME, 'target_info'] };
 
 /** A resource. */
 interface Target {
@@ -168,7 +169,7 @@ class KnownSeries {
     let scope = this.scopes.get(key);
     if (scope === undefined) {
       // 0 is that of target_info.
-      scope = { id: this.scopes.size + 1, name, ...(label && { label }) };
+      scope = { id: this.scopes.size + 1, name, nameLabel: [METRIC_NAME, name], ...(label && { label }) };
       this.scopes.set(key, scope);
       this.bytes += 250 + 2 * key.length;
     }
@@ -211,13 +212,22 @@ function isDescribedBy(
 
 /** A series' own label comes before the resource's, and those before its attributes. */
 function labelsOf(target: Target, scope: Scope, bytes: Uint8Array, start: number, end: number): Labels {
-  const pairs = new Map(
-    scope === TARGET_INFO ? target.info : attributeLabels(target.decode(bytes, start, end)),
-  );
+  const attributes = scope === TARGET_INFO ? [] : target.decode(bytes, start, end);
+  const labels: Labels[number][] = [scope.nameLabel, ...target.labels];
+  if (scope.label !== undefined) labels.push(scope.label);
+  if (scope === TARGET_INFO) labels.push(...target.info!);
+  for (const { label } of attributes) if (label !== undefined) labels.push(label);
+  labels.sort(byName);
+  if (labels.every(([name], i) => i === 0 || name !== labels[i - 1]![0])) return labels;
+  const pairs = new Map([...(scope === TARGET_INFO ? target.info! : attributeLabels(attributes))]);
   for (const [label, value] of target.labels) pairs.set(label, value);
   if (scope.label !== undefined) pairs.set(...scope.label);
-  pairs.set(METRIC_NAME, scope.name);
-  return [...pairs].sort(([a], [b]) => (a < b ? -1 : 1));
+  pairs.set(...scope.nameLabel);
+  return [...pairs].sort(byName);
+}
+
+function byName([a]: Labels[number], [b]: Labels[number]): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /**
@@ -472,11 +482,10 @@ class Translation implements MetricsSink {
 /** Labels of attributes; those whose names become the same are joined by `;` in the order of their names. */
 function attributeLabels(attributes: readonly Attribute[]): [string, string][] {
   const labels = new Map<string, string>();
-  const inOrder = [...attributes].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
-  for (const [attribute, value] of inOrder) {
-    const text = labelValue(value);
-    const name = labelName(attribute);
-    if (text === '' || name === '' || name === METRIC_NAME) continue;
+  const inOrder = [...attributes].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+  for (const { label } of inOrder) {
+    if (label === undefined) continue;
+    const [name, text] = label;
     const earlier = labels.get(name);
     labels.set(name, earlier === undefined ? text : `${earlier};${text}`);
   }
@@ -484,12 +493,12 @@ function attributeLabels(attributes: readonly Attribute[]): [string, string][] {
 }
 
 function makeTarget(id: number, resource: readonly Attribute[], decode: DecodeAttributes): Target {
-  const attributes = new Map(resource);
-  const text = (name: string) => labelValue(attributes.get(name));
+  const attributes = new Map(resource.map((attribute) => [attribute.name, attribute]));
+  const text = (name: string) => labelValue(attributes.get(name)?.value);
   const [namespace, service, instance] = IDENTIFYING.map(text);
   const labels: [string, string][] = [];
   if (service) labels.push(['job', namespace ? `${namespace}/${service}` : service]);
   if (instance) labels.push(['instance', instance]);
-  const info = attributeLabels([...attributes].filter(([name]) => !IDENTIFYING.includes(name)));
+  const info = attributeLabels([...attributes.values()].filter(({ name }) => !IDENTIFYING.includes(name)));
   return { id, labels, decode, ...(labels.length > 0 && info.length > 0 && { info }) };
 }

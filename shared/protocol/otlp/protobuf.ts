@@ -1,4 +1,5 @@
 import { ByteWriter, MalformedBytesError } from '../../model/bytes';
+import { KnownPairs } from '../known-pairs';
 import { InvalidSeriesError } from '../labelled-rows';
 import { BYTES, VARINT, WireReader } from '../wire';
 import {
@@ -16,6 +17,7 @@ import {
   type ReadMetrics,
   type SummaryPoint,
 } from './metrics';
+import { attributeOf } from './translate';
 
 /**
  * Decodes an ExportMetricsServiceRequest. Fields come in any order, and senders do differ.
@@ -325,6 +327,14 @@ function quantileValue(reader: WireReader): SummaryPoint['quantiles'][number] {
   return { quantile, bits };
 }
 
+const knownAttributes = new KnownPairs((bytes, start, end) => {
+  const reader = new WireReader(bytes);
+  reader.at = start;
+  reader.end = end;
+  const [name, value] = keyValue(reader, 1);
+  return attributeOf(name, typeof value === 'object' ? JSON.stringify(value) : value);
+});
+
 function decodeAttributes(bytes: Uint8Array, start: number, end: number): Attribute[] {
   const attributes: Attribute[] = [];
   const reader = new WireReader(bytes);
@@ -334,8 +344,8 @@ function decodeAttributes(bytes: Uint8Array, start: number, end: number): Attrib
     while (reader.next()) {
       if (attributes.length === MAX_ATTRIBUTES)
         throw new InvalidSeriesError(`more than ${MAX_ATTRIBUTES} attributes`);
-      const [name, value] = reader.message((each) => keyValue(each, 1));
-      attributes.push([name, typeof value === 'object' ? JSON.stringify(value) : value]);
+      const first = reader.skipBytes();
+      attributes.push(knownAttributes.of(bytes, first, reader.at));
     }
   } catch (error) {
     if (error instanceof MalformedBytesError) throw new InvalidSeriesError(error.message, { cause: error });

@@ -1,4 +1,5 @@
-import type { AttributeValue } from './metrics';
+import { METRIC_NAME } from '../../model/labels';
+import type { Attribute, AttributeValue } from './metrics';
 
 /**
  * OpenTelemetry's names as Prometheus has them, by its default translation.
@@ -83,6 +84,14 @@ function unitTokens(unit: string): string[] {
 
 function lookUp(table: Readonly<Record<string, string>>, unit: string): string {
   return Object.hasOwn(table, unit) ? table[unit]! : unit;
+}
+
+/** An attribute with its label. */
+export function attributeOf(name: string, value: AttributeValue): Attribute {
+  const label = labelName(name);
+  const text = labelValue(value);
+  const isLabel = text !== '' && label !== '' && label !== METRIC_NAME;
+  return { name, value, label: isLabel ? [label, text] : undefined };
 }
 
 /** An attribute's name as a label's. Names that differ only in what labels cannot hold become the same. */
