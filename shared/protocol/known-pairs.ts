@@ -1,3 +1,5 @@
+import { byteHash } from './table-memory';
+
 type Decode<T> = (bytes: Uint8Array, start: number, end: number) => T;
 
 const SLOTS = 4_096;
@@ -19,7 +21,7 @@ export class KnownPairs<T extends object> {
   of(bytes: Uint8Array, start: number, end: number): T {
     const length = end - start;
     if (length > MAX_BYTES) return this.decode(bytes, start, end);
-    const slot = slotOf(bytes, start, end);
+    const slot = byteHash(bytes, start, end) & (SLOTS - 1);
     const known = this.pairs[slot];
     const at = slot * MAX_BYTES;
     if (known !== undefined && this.lengths[slot] === length) {
@@ -33,11 +35,4 @@ export class KnownPairs<T extends object> {
     this.pairs[slot] = pair;
     return pair;
   }
-}
-
-/** FNV-1a. */
-function slotOf(bytes: Uint8Array, start: number, end: number): number {
-  let hash = 0x811c9dc5;
-  for (let at = start; at < end; at++) hash = Math.imul(hash ^ bytes[at]!, 0x01000193);
-  return (hash ^ (hash >>> 15)) & (SLOTS - 1);
 }
