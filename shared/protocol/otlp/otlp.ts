@@ -78,6 +78,8 @@ interface Target {
   readonly decode: DecodeAttributes;
 }
 
+type Part = 'sum' | 'count' | number;
+
 /** A metric as a sender describes it. */
 interface KnownMetric {
   readonly shape: Pick<MetricShape, 'kind' | 'isMonotonic'>;
@@ -88,6 +90,8 @@ interface KnownMetric {
   /** '' when the name has no letter or digit. */
   readonly family: string;
   readonly scope: Scope;
+  /** The other series of a histogram or summary: a number is a bound or a quantile. */
+  readonly parts: Map<Part, Scope>;
   readonly metadata: OtlpMetadata;
   /** The metric that came after this one. */
   successor: KnownMetric | undefined;
@@ -160,11 +164,24 @@ class KnownSeries {
       ...{ shape, decode, name, family, successor: undefined },
       bytes: Buffer.from(bytes.subarray(start, end)),
       scope: this.scopeOf(family),
+      parts: new Map(),
       metadata: { family, type, help: description, unit },
     };
   }
 
-  scopeOf(name: string, label?: readonly [string, string]): Scope {
+  partOf({ family, shape, parts }: KnownMetric, part: Part): Scope {
+    let scope = parts.get(part);
+    if (scope === undefined) {
+      if (typeof part === 'string') scope = this.scopeOf(`${family}_${part}`);
+      else if (shape.kind === 'histogram') scope = this.scopeOf(`${family}_bucket`, ['le', boundText(part)]);
+      else scope = this.scopeOf(family, ['quantile', boundText(part)]);
+      parts.set(part, scope);
+      this.bytes += 60;
+    }
+    return scope;
+  }
+
+  private scopeOf(name: string, label?: readonly [string, string]): Scope {
     const key = label === undefined ? name : `${name}\n${label[0]}=${label[1]}`;
     let scope = this.scopes.get(key);
     if (scope === undefined) {
@@ -321,14 +338,14 @@ class Translation implements MetricsSink {
   histogramPoint(point: HistogramPoint): void {
     if (!this.takesPoint()) return;
     const { droppedSamples } = this;
-    this.addHistogram(this.current.family, point);
+    this.addHistogram(this.current, point);
     if (this.droppedSamples > droppedSamples) this.rejected++;
   }
 
   summaryPoint(point: SummaryPoint): void {
     if (!this.takesPoint()) return;
     const { droppedSamples } = this;
-    this.addSummary(this.current.family, point);
+    this.addSummary(this.current, point);
     if (this.droppedSamples > droppedSamples) this.rejected++;
   }
 
@@ -373,25 +390,24 @@ class Translation implements MetricsSink {
     return { sources, samples, dropped };
   }
 
-  private addHistogram(name: string, point: HistogramPoint): void {
+  private addHistogram(metric: KnownMetric, point: HistogramPoint): void {
     const { count, sumBits, bucketCounts, bounds } = point;
     const { known } = this;
+    const name = metric.family;
     if (bucketCounts.length > 0 && bucketCounts.length !== bounds.length + 1) {
       this.droppedSamples++;
       this.note(`${name}: ${bucketCounts.length} buckets for ${bounds.length} bounds`);
       return;
     }
     if (this.hasTooMany(name, bounds.length, 'buckets')) return;
-    if (sumBits !== undefined) this.addBits(known.scopeOf(`${name}_sum`), point, sumBits);
-    this.addNumber(known.scopeOf(`${name}_count`), point, count);
+    if (sumBits !== undefined) this.addBits(known.partOf(metric, 'sum'), point, sumBits);
+    this.addNumber(known.partOf(metric, 'count'), point, count);
     let running = 0;
-    const addBucket = (bound: string, total: number) =>
-      this.addNumber(known.scopeOf(`${name}_bucket`, ['le', bound]), point, total);
     for (const [i, bound] of bounds.entries()) {
       running += bucketCounts[i] ?? 0;
-      addBucket(boundText(bound), running);
+      this.addNumber(known.partOf(metric, bound), point, running);
     }
-    addBucket('+Inf', count);
+    this.addNumber(known.partOf(metric, Infinity), point, count);
   }
 
   private hasTooMany(name: string, count: number, what: string): boolean {
@@ -401,14 +417,13 @@ class Translation implements MetricsSink {
     return true;
   }
 
-  private addSummary(name: string, point: SummaryPoint): void {
+  private addSummary(metric: KnownMetric, point: SummaryPoint): void {
     const { count, sumBits, quantiles } = point;
     const { known } = this;
-    if (this.hasTooMany(name, quantiles.length, 'quantiles')) return;
-    this.addBits(known.scopeOf(`${name}_sum`), point, sumBits);
-    this.addNumber(known.scopeOf(`${name}_count`), point, count);
-    for (const { quantile, bits } of quantiles)
-      this.addBits(known.scopeOf(name, ['quantile', boundText(quantile)]), point, bits);
+    if (this.hasTooMany(metric.family, quantiles.length, 'quantiles')) return;
+    this.addBits(known.partOf(metric, 'sum'), point, sumBits);
+    this.addNumber(known.partOf(metric, 'count'), point, count);
+    for (const { quantile, bits } of quantiles) this.addBits(known.partOf(metric, quantile), point, bits);
   }
 
   private addNumber(scope: Scope, point: HistogramPoint | SummaryPoint, value: number): void {
