@@ -119,10 +119,11 @@ export class HeadTable implements HeadLookup<KnownHead> {
     const { low, high } = this.sourceHash.of(key);
     const [lower, higher] = [low | 0, high | 0];
     let found = this.sources[higher & (this.sources.length - 1)];
-    for (; found !== undefined; found = found.next)
+    let looked = 0;
+    for (; found !== undefined && looked < MAX_CHAIN; found = found.next, looked++)
       if (found.low === lower && found.high === higher && labelsKey(found.labels) === key) return found;
     const made = strangers.get(key) ?? new LineSource(head, lower, higher);
-    if (this.isFull) strangers.set(key, made);
+    if (this.isFull || looked === MAX_CHAIN) strangers.set(key, made);
     else {
       if (++this.sourceCount > this.sources.length) this.sources = rebuilt(this.sources, ({ high }) => high);
       chain(this.sources, made, higher);
