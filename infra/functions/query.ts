@@ -2,6 +2,7 @@ import type * as lambda from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import { ENV } from '../../shared/platform/names';
 import { ITEM_ACTIONS } from '../stores/tables';
+import { QUERY_NODE_OPTIONS } from './node-options';
 import { API_TIMEOUT, addFunction, type FunctionProps } from './pipeline-function';
 
 /** Reads the three tiers as one. */
@@ -25,6 +26,7 @@ export class Query extends Construct {
         [ENV.metaTable]: tables.meta.tableName,
         [ENV.bucket]: bucket.bucket.bucketName,
         [ENV.redis]: hotTier.url,
+        NODE_OPTIONS: QUERY_NODE_OPTIONS,
       },
     });
     hotTier.grantConnect(this.function);

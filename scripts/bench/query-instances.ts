@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { build } from 'esbuild';
 import { BUNDLE_OPTIONS } from '../../infra/bundle-options';
+import { QUERY_NODE_OPTIONS } from '../../infra/functions/node-options';
 import { ASKED_HEADER } from './asked';
 import { answer, ask, sum } from './ingest';
 import { quantile } from './quantile';
@@ -88,7 +89,7 @@ export class QueryInstances {
           // The functions print their metrics.
           stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
           execArgv: cpuProf === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', cpuProf],
-          env: environment,
+          env: { ...environment, NODE_OPTIONS: QUERY_NODE_OPTIONS },
         });
         const { port } = await answer<{ port: number }>(child);
         return { child, port };

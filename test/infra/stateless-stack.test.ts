@@ -101,7 +101,7 @@ describe('functions', () => {
     ['ingester', ['META_TABLE', 'BUCKET', 'REDIS_URL']],
     ['flusher', ['WARM_TABLE', 'META_TABLE', 'REDIS_URL']],
     ['archiver', ['WARM_TABLE', 'META_TABLE', 'BUCKET']],
-    ['query', ['WARM_TABLE', 'META_TABLE', 'BUCKET', 'REDIS_URL']],
+    ['query', ['WARM_TABLE', 'META_TABLE', 'BUCKET', 'REDIS_URL', 'NODE_OPTIONS']],
     ['registry', ['STREAM_NAME', 'META_TABLE']],
     ['page', []],
     ['operator', ['WARM_TABLE', 'META_TABLE', 'BUCKET', 'REDIS_URL']],
