@@ -25,6 +25,7 @@ import {
   type Layout,
   type PackedLayout,
   packLayout,
+  seriesHashes,
   unpackLayout,
 } from '../model/layout';
 import { type GroupId, groupIdOf, windowStartMs } from '../model/placement';
@@ -187,15 +188,16 @@ function areDisjoint(byLayout: ReadonlyMap<Id, readonly VersionedRow[]>): boolea
   const key = [...byLayout.keys()].sort().join();
   const known = disjoint.get(key);
   if (known !== undefined) return known;
-  const series = new Set<string>();
+  // Equal series have equal hashes, so layouts without an equal hash are disjoint; others are compared by their series.
+  const hashes = new Set<number>();
   let count = 0;
-  for (const rows of byLayout.values()) {
-    const { columns } = decodedLayout(rows[0]!.layout);
-    count += columns.size;
-    for (const each of columns.keys()) series.add(each);
+  for (const [row] of byLayout.values()) {
+    const ofLayout = seriesHashes(unpackLayout(row!.layout.packed));
+    count += ofLayout.length;
+    for (const each of ofLayout) hashes.add(each);
   }
-  disjoint.set(key, series.size === count);
-  return series.size === count;
+  disjoint.set(key, hashes.size === count);
+  return hashes.size === count;
 }
 
 /** {@link distinctRows} of rows of one layout, the highest version first. */
