@@ -1,13 +1,10 @@
-import { readFileSync } from 'node:fs';
+import { cpuMs } from './ingest';
 
 /** CPU by kind of process, s. */
 export type CpuSeconds = Readonly<Record<string, number>>;
 
 /** CPU that each process has used, s, by pid. */
 export type CpuByPid = ReadonlyMap<number, number>;
-
-/** Linux counts CPU in hundredths of a second, whatever the kernel's own tick. */
-const TICKS_A_SECOND = 100;
 
 /** @param processes pids by kind */
 export function cpuOf(processes: Readonly<Record<string, readonly number[]>>): CpuByPid {
@@ -31,13 +28,10 @@ export function cpuSince(
   );
 }
 
-/** User and system time; 0 where /proc does not tell. */
+/** User and system time; 0 for a process that has ended, and where /proc does not tell. */
 function secondsOf(pid: number): number {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // After the name, which is in parentheses and may contain blanks.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return (Number(fields[11]) + Number(fields[12])) / TICKS_A_SECOND;
+    return cpuMs(pid) / 1000;
   } catch {
     return 0;
   }
