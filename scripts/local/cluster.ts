@@ -42,12 +42,8 @@ export interface LocalCluster {
   moveSlot(slot: number, from: ClusterNode, to: ClusterNode): Promise<void>;
   /** Moves slots between primaries as Valkey 9 does: all their keys at one moment; key by key with an older server. */
   moveSlots(ranges: readonly SlotRange[], from: ClusterNode, to: ClusterNode): Promise<void>;
-  /**
-   * Has so many primaries with equally many slots: some join, or leave when they are empty.
-   *
-   * @param beforeLeaving awaited before those that are empty leave
-   */
-  reshard(shards: number, beforeLeaving?: () => Promise<void>): Promise<void>;
+  /** Has so many primaries with equally many slots: some join, or leave when they are empty. */
+  reshard(shards: number): Promise<void>;
   /** Starts another primary, without slots. */
   join(): Promise<ClusterNode>;
   /** Ends a node that serves no slots. */
@@ -195,15 +191,13 @@ class Servers implements LocalCluster {
     });
   }
 
-  async reshard(shards: number, beforeLeaving: () => Promise<void> = async () => {}): Promise<void> {
+  async reshard(shards: number): Promise<void> {
     let primaries = await this.primaries();
     while (primaries.length < shards) primaries = [...primaries, await this.join()];
     const owned = await Promise.all(primaries.map((node) => this.slotsOf(node)));
     for (const { from, to, ranges } of planSlotMoves(owned, shards))
       await this.moveSlots(ranges, primaries[from]!, primaries[to]!);
-    const empty = primaries.slice(shards);
-    if (empty.length > 0) await beforeLeaving();
-    for (const node of empty) await this.leave(node);
+    for (const node of primaries.slice(shards)) await this.leave(node);
   }
 
   /** The primaries that answer, in the order of {@link nodes}. */

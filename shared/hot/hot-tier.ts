@@ -539,14 +539,18 @@ export class HotTier {
       const info = await this.redis.info('replication', 'server').catch(() => '');
       return primariesOf([{ info, nodes: '' }]);
     }
-    const ask = async (node: Redis): Promise<PrimaryAnswer> => {
+    // Before any answers for itself: one that fails afterwards is counted at the next look.
+    const clusters = await mapLimited(primaries, SURVEYS_AT_ONCE, (node) =>
+      (node.cluster('INFO') as Promise<string>).catch(() => ''),
+    );
+    const ask = async (node: Redis, cluster?: string): Promise<PrimaryAnswer> => {
       const [info, nodes] = await Promise.all([
         node.info('replication', 'server'),
         node.cluster('NODES') as Promise<string>,
       ]).catch(() => ['', ''] as const);
-      return { info, nodes };
+      return { info, nodes, cluster };
     };
-    const answers = await mapLimited(primaries, SURVEYS_AT_ONCE, ask);
+    const answers = await mapLimited(primaries, SURVEYS_AT_ONCE, (node, i) => ask(node, clusters[i]));
     const { unasked } = primariesOf(answers);
     const more = await mapLimited(unasked, SURVEYS_AT_ONCE, async ({ host, port }) => {
       const node = new Redis({ ...primaries[0]!.options, host, port, retryStrategy: () => null });

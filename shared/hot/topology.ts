@@ -6,6 +6,8 @@ export interface PrimaryAnswer {
   readonly info: string;
   /** Its `CLUSTER NODES`; '' without a cluster. */
   readonly nodes: string;
+  /** Its `CLUSTER INFO`, if it was asked before all other answers of the look. */
+  readonly cluster?: string;
 }
 
 /** A primary, as it says of itself. Recovery judges by it (recovery/primaries.ts). */
@@ -20,6 +22,11 @@ export interface PrimaryState {
   readonly slots: string;
   /** Whether a slot is on its way to or from it, key by key. */
   readonly isOpen: boolean;
+  /**
+   * Messages about nodes that failed and replicas that ask for votes that its process has sent and received. Undefined when
+   * unknown: without a cluster, or when it is asked after others.
+   */
+  readonly failures?: number;
 }
 
 /** Which primary serves which partitions. */
@@ -63,7 +70,7 @@ export function primariesOf(
   const answered = new Set<string>();
   const given = new Set<string>();
   const others = new Map<string, NodeAddress>();
-  for (const { info, nodes } of answers) {
+  for (const { info, nodes, cluster = '' } of answers) {
     const id = field(info, 'master_replid');
     if (id === undefined) {
       texts.push('undefined');
@@ -87,6 +94,7 @@ export function primariesOf(
       previous: previous === NO_NODE ? undefined : previous,
       slots,
       isOpen: open.length > 0,
+      failures: failuresOf(cluster),
     });
     if (own === undefined || own.slots.length > 0)
       texts.push([id, ...(own?.slots ?? [])].join(own === undefined ? '' : ' '));
@@ -114,6 +122,13 @@ function lineOf(line: string): NodeLine {
     flags: flags.split(','),
     slots,
   };
+}
+
+/** Reads the count from `CLUSTER INFO`, which leaves out what never happened. */
+function failuresOf(cluster: string): number | undefined {
+  if (!cluster.includes('cluster_stats_messages_received:')) return undefined;
+  const counts = cluster.matchAll(/^cluster_stats_messages_(?:fail|auth-req)_(?:sent|received):(\d+)/gm);
+  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
 function field(info: string, name: string): string | undefined {

@@ -197,18 +197,8 @@ export class LossWatch {
       const ms = now();
       const topology = await hot.topology();
       const { primaries, isMoving } = topology;
-      const scalingMs = scalingUntilMs > now() ? now() : undefined;
-      if (primaries === undefined) {
-        // One that leaves before the next look may have been killed.
-        if (
-          !isRecorded ||
-          !recorded?.lookedMs ||
-          (await table.putEra({ ...recorded, lookedMs: 0 }, recorded))
-        )
-          return { topology, era: undefined, isLoss: false };
-        continue;
-      }
-      const { era, isLoss } = nextEra(recorded, { primaries, isMoving }, scalingMs);
+      if (primaries === undefined) return { topology, era: undefined, isLoss: false };
+      const { era, isLoss } = nextEra(recorded, { primaries, isMoving }, scalingUntilMs > now());
       if (isRecorded && isLoss) await this.noticeAll(era.number);
       if (!isRecorded || era === recorded || (await table.putEra(era, recorded))) {
         this.lastEra = era.number;

@@ -14,6 +14,8 @@ export interface EraPrimary {
   readonly slots: string;
   /** Whether it ever served a slot. */
   readonly hasServed: boolean;
+  /** See {@link PrimaryState}. */
+  readonly failures?: number;
 }
 
 /**
@@ -27,8 +29,6 @@ export interface Era {
   readonly primaries: Readonly<Record<string, EraPrimary>>;
   /** Whether a slot was on its way when the primaries were last looked at. */
   readonly isMoving: boolean;
-  /** While a command moves slots: when all primaries were last seen to answer, ms; else 0. */
-  readonly lookedMs: number;
 }
 
 /** What a look at the primaries makes of the era. */
@@ -42,14 +42,6 @@ export interface EraStep {
   readonly isLoss: boolean;
 }
 
-/**
- * A command that moves slots looks every other second. A primary that is killed leaves a gap of its failover's time between two
- * looks at which all answer; one that leaves in between, with its slots at others, was emptied.
- */
-const CLEAN_LEAVE_MS = 5_000;
-/** A look is noted at most this often. */
-const NOTED_MS = 1_000;
-
 /** So many primaries that left are remembered. */
 const MAX_LEFT = 1_000;
 
@@ -57,21 +49,19 @@ const MAX_LEFT = 1_000;
  * Decides what a look at the primaries means.
  *
  * A primary that is not seen any more went, unless a planned move had emptied it: it had served slots, and served none when it
- * was last seen; or it was seen a moment ago, and primaries of the era have its slots; or its process has another id now, and
- * was no replica in between. One that is seen for the first time joined, if it holds nothing and never was a replica; any other may
- * have taken the place of one that nobody saw. Either ends the era: a replica that lagged may bear marks of before a move. If
- * slots may have been moving meanwhile, no mark tells what was lost.
+ * was last seen; or primaries of the era have its slots, and none of them has heard of a failure or of an election since the
+ * last look; or its process has another id now, and was no replica in between. One that is seen for the first time joined, if it
+ * holds nothing and never was a replica; any other may have taken the place of one that nobody saw. Either ends the era: a
+ * replica that lagged may bear marks of before a move. If slots may have been moving meanwhile, no mark tells what was lost.
  *
  * @param era undefined before the first look
- * @param scalingMs the time now, ms, while a command that moves slots is at work; else undefined
+ * @param isScaling whether a command that moves slots is at work
  */
-export function nextEra(era: Era | undefined, look: PrimariesLook, scalingMs: number | undefined): EraStep {
+export function nextEra(era: Era | undefined, look: PrimariesLook, isScaling: boolean): EraStep {
   const seen = new Map(look.primaries.map((primary) => [primary.id, primary]));
+  const { isMoving } = look;
   if (era === undefined)
-    return {
-      era: { number: 1, primaries: remembered({}, look), isMoving: look.isMoving, lookedMs: scalingMs ?? 0 },
-      isLoss: false,
-    };
+    return { era: { number: 1, primaries: remembered({}, look), isMoving }, isLoss: false };
   const known = Object.entries(era.primaries);
   const runs = new Map(known.map(([id, { run }]) => [run, id]));
   // An id that came while the process went on, with no replica's past.
@@ -85,30 +75,38 @@ export function nextEra(era: Era | undefined, look: PrimariesLook, scalingMs: nu
       !isMember(primary) && (primary.slots !== '' || primary.previous !== undefined || primary.isOpen),
   );
   const members = look.primaries.filter(isMember);
-  const isClean =
-    strangers.length === 0 && scalingMs !== undefined && scalingMs - era.lookedMs < CLEAN_LEAVE_MS;
+  // A newcomer may be the same server, restarted empty.
+  const isCalm =
+    members.length === look.primaries.length &&
+    nothingFailed(members.map(({ run, failures }) => [era.primaries[runs.get(run)!]?.failures, failures]));
   const gone = known.filter(
     ([id, { slots, hasServed }]) =>
       !seen.has(id) &&
       !oldIds.has(id) &&
-      !(hasServed && (slots === '' || (isClean && areServed(slots, members)))),
+      !(hasServed && slots === '') &&
+      !(isCalm && areServed(slots, members)),
   );
   const slotsChanged = known.some(([id, { slots }]) => seen.has(id) && seen.get(id)!.slots !== slots);
-  const mayHaveMoved = scalingMs !== undefined || era.isMoving || look.isMoving || slotsChanged;
+  const mayHaveMoved = isScaling || era.isMoving || isMoving || slotsChanged;
   const isEvent = gone.length > 0 || strangers.length > 0;
-  if (isEvent && mayHaveMoved) {
-    const next = { number: era.number + 1, primaries: remembered({}, look), isMoving: look.isMoving };
-    return { era: { ...next, lookedMs: scalingMs ?? 0 }, isLoss: true };
-  }
+  const number = isEvent ? era.number + 1 : era.number;
+  if (isEvent && mayHaveMoved)
+    return { era: { number, primaries: remembered({}, look), isMoving }, isLoss: true };
   const staying = Object.fromEntries(known.filter((entry) => !gone.includes(entry)));
-  const isNoted = scalingMs !== undefined && Math.abs(scalingMs - era.lookedMs) < NOTED_MS;
-  const next = {
-    number: isEvent ? era.number + 1 : era.number,
-    primaries: remembered(staying, look),
-    isMoving: look.isMoving,
-    lookedMs: isNoted ? era.lookedMs : (scalingMs ?? 0),
-  };
+  const next = { number, primaries: remembered(staying, look), isMoving };
   return { era: isSame(era, next) ? era : next, isLoss: false };
+}
+
+/**
+ * Whether no node failed and no replica took over since the last look. A cluster tells every node of either, and each counts.
+ *
+ * @param counts each primary's at the last look and now; some may be unknown, all may not
+ */
+function nothingFailed(
+  counts: readonly (readonly [before: number | undefined, now: number | undefined])[],
+): boolean {
+  const known = counts.filter(([before, now]) => before !== undefined && now !== undefined);
+  return known.length > 0 && known.every(([before, now]) => before === now);
 }
 
 /** The mark that a partition bears, and the primary that holds it. */
@@ -133,17 +131,17 @@ function remembered(
   const left = Object.entries(staying).filter(([id]) => !primaries.some((primary) => primary.id === id));
   return Object.fromEntries([
     ...left.slice(-MAX_LEFT).map(([id, { run }]) => [id, { run, slots: '', hasServed: true }] as const),
-    ...primaries.map(({ id, run, slots, isOpen }) => {
+    ...primaries.map(({ id, run, slots, isOpen, failures }) => {
       const hasServed = slots !== '' || staying[id]?.hasServed === true;
       // What is on its way to or from a primary is not all gone from it.
-      return [id, { run, slots: slots === '' && isOpen ? OPEN : slots, hasServed }] as const;
+      return [id, { run, slots: slots === '' && isOpen ? OPEN : slots, hasServed, failures }] as const;
     }),
   ]);
 }
 
-/** Whether primaries serve all of these slots. */
+/** Whether primaries serve all of these slots; those that were on their way are another's in any case. */
 function areServed(slots: string, primaries: readonly PrimaryState[]): boolean {
-  if (slots === OPEN) return false;
+  if (slots === OPEN) return true;
   const served = new Set(primaries.flatMap((primary) => slotsIn(primary.slots)));
   return slotsIn(slots).every((slot) => served.has(slot));
 }
@@ -165,11 +163,10 @@ function isSame(a: Era, b: Era): boolean {
   return (
     a.number === b.number &&
     a.isMoving === b.isMoving &&
-    a.lookedMs === b.lookedMs &&
     before.length === after.length &&
-    after.every(([id, { slots, hasServed }]) => {
+    after.every(([id, { slots, hasServed, failures }]) => {
       const other = a.primaries[id];
-      return other?.slots === slots && other.hasServed === hasServed;
+      return other?.slots === slots && other.hasServed === hasServed && other.failures === failures;
     })
   );
 }

@@ -90,26 +90,20 @@ describe('a cluster that grows and shrinks while it is used', () => {
     },
   };
 
-  /** The local cluster's own way to reshard, in the background as ElastiCache's: emptied nodes stay until they were looked at. */
+  /** The local cluster's own way to reshard, in the background as ElastiCache's. */
   function resharding(): Resharding & { readonly failures: string[] } {
     const failures: string[] = [];
     let running: Promise<void> | undefined;
-    let looks = 0;
-    const onceLookedAt = async () => {
-      const begun = looks;
-      while (looks < begun + 2) await sleep(20);
-    };
     return {
       failures,
       look: async () => {
-        looks++;
         const slots = await Promise.all((await cluster.primaries()).map((node) => cluster.slotsOf(node)));
         const shards = slots.filter((ranges) => ranges.length > 0).length;
         return { shards, isChanging: running !== undefined };
       },
       begin: async (shards) => {
         running = cluster
-          .reshard(shards, onceLookedAt)
+          .reshard(shards)
           .catch((error: Error) => void failures.push(error.message))
           .finally(() => {
             running = undefined;
@@ -119,7 +113,7 @@ describe('a cluster that grows and shrinks while it is used', () => {
   }
 
   const scaleTo = (shards: number, of = resharding()) =>
-    scale(functions, of, { shards, drains: true, lookMs: 50, beginMs: 500 }, () => {});
+    scale(functions, of, { shards, drains: true, lookMs: 250, beginMs: 1_000 }, () => {});
 
   /** Posts and reads until told to stop; each read is complete, or an error. */
   function load(feed: ClusterFeed) {

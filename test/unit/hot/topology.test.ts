@@ -56,6 +56,17 @@ describe('primariesOf', () => {
     });
   });
 
+  test.each([
+    { name: 'failures and elections are counted', more: ['fail_sent:4', 'auth-req_received:2'], failures: 6 },
+    { name: 'what never happened is not listed', more: ['ping_sent:90'], failures: 0 },
+  ])('$name', ({ more, failures }) => {
+    const lines = ['cluster_state:ok', ...more.map((each) => `cluster_stats_messages_${each}`)];
+    const cluster = [...lines, 'cluster_stats_messages_received:207'].join('\r\n');
+    const one = { ...answer('n1', 'a', 'n1 10.0.0.1:6379@16379 master - 0 0 1 connected 0-99'), cluster };
+    expect(primariesOf([one]).primaries).toMatchObject([{ failures }]);
+    expect(primariesOf([{ ...one, cluster: '' }]).primaries![0]!.failures).toBeUndefined();
+  });
+
   test('a primary that does not answer, and that the cluster has not given up, leaves the others unknown', () => {
     const silent = { info: '', nodes: '' };
     expect(primariesOf([answer('n1', 'a', ...lines), silent])).toMatchObject({

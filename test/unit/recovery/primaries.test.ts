@@ -19,7 +19,7 @@ function eraAfter(...looks: readonly (readonly Primary[])[]): { era: Era; losses
   let era: Era | undefined;
   let losses = 0;
   for (const primaries of looks) {
-    const step = nextEra(era, look(primaries), undefined);
+    const step = nextEra(era, look(primaries), false);
     era = step.era;
     losses += step.isLoss ? 1 : 0;
   }
@@ -179,46 +179,52 @@ describe('an era of primaries', () => {
 
   test('ends when a primary goes while a command moves slots, whether a move was seen or not', () => {
     const { era } = eraAfter([a, b]);
-    expect(nextEra(era, look([promoted, b]), 1_000)).toMatchObject({ isLoss: true, era: { number: 2 } });
-    expect(nextEra(era, look([a, b, empty]), 1_000)).toMatchObject({ isLoss: false, era: { number: 1 } });
+    expect(nextEra(era, look([promoted, b]), true)).toMatchObject({ isLoss: true, era: { number: 2 } });
+    expect(nextEra(era, look([a, b, empty]), true)).toMatchObject({ isLoss: false, era: { number: 1 } });
   });
 
-  describe('while a command moves slots, when a primary is not there any more', () => {
-    const { era } = nextEra(eraAfter([a, b, c]).era, look([a, b, c]), 10_000);
-    const others = [primary('a', '0-149'), primary('c', '150-299')];
+  describe('when a primary is not there any more, and nobody saw it empty', () => {
+    const calm = { failures: 3 };
+    const { era } = eraAfter([a, b, c].map((each) => ({ ...each, ...calm })));
+    const others = [primary('a', '0-149', calm), primary('c', '150-299', calm)];
+    const [first, second] = others as [Primary, Primary];
     test.each([
+      { name: 'goes on if others have its slots, and heard of no failure', seen: others, number: 1 },
       {
-        name: 'goes on if it was there a moment ago, and others have its slots',
-        seen: others,
-        atMs: 12_000,
+        name: 'goes on if one of them does not say what it heard',
+        seen: [first, { ...second, failures: undefined }],
         number: 1,
       },
-      { name: 'ends if it was not seen for a while', seen: others, atMs: 16_000, number: 2 },
-      { name: 'ends if nobody has its slots', seen: [a, c], atMs: 12_000, number: 2 },
+      {
+        name: 'ends if one of them heard of a failure or an election',
+        seen: [first, { ...second, failures: 4 }],
+        number: 2,
+      },
+      {
+        name: 'ends if nobody says what it heard',
+        seen: others.map((each) => ({ ...each, failures: undefined })),
+        number: 2,
+      },
+      { name: 'ends if nobody has its slots', seen: [a, c].map((each) => ({ ...each, ...calm })), number: 2 },
       {
         name: 'ends if its replica has its slots',
-        seen: [a, c, primary('b2', '100-199', { previous: 'b' })],
-        atMs: 12_000,
+        seen: [...others, primary('b2', '100-199', { previous: 'b' })],
         number: 2,
       },
       {
         name: 'ends if a stranger has come',
         seen: [...others, primary('d', '', { previous: 'x' })],
-        atMs: 12_000,
         number: 2,
       },
-    ])('$name', ({ seen, atMs, number }) => {
-      expect(nextEra(era, look(seen), atMs).era.number).toBe(number);
-    });
-
-    test('ends if one did not answer meanwhile', () => {
-      expect(nextEra({ ...era, lookedMs: 0 }, look(others), 12_000).era.number).toBe(2);
+    ])('$name', ({ seen, number }) => {
+      expect(nextEra(era, look(seen), true).era.number).toBe(number);
+      expect(nextEra(era, look(seen), false).era.number).toBe(number);
     });
   });
 
   test('is the same object while nothing changed, so that nothing is written', () => {
     const { era } = eraAfter([a, b]);
-    expect(nextEra(era, look([b, a]), undefined).era).toBe(era);
+    expect(nextEra(era, look([b, a]), false).era).toBe(era);
   });
 });
 
