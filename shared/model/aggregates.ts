@@ -4,9 +4,9 @@ import { DAY_MS } from './duration';
 /**
  * Aggregates of a series by aligned steps of time.
  *
- * There is one definition, whatever a value is computed from. A step that is no multiple of an hour aggregates its samples. A
- * multiple of an hour aggregates its hours, and a multiple of a day its days, which aggregate their hours: sums of sums in order
- * of time, the least of the least, the first of the first. So stored hours and days (rollups) give, bit for bit, what the samples
+ * There is one definition, whatever a value is computed from. A step aggregates the longest of these units that divides it: its
+ * days, which aggregate their hours; its hours; its minutes; else its samples. Sums are sums of sums in order of time, the least
+ * is the least of the least, the first is the first of the first. So stored units (rollups) give, bit for bit, what the samples
  * give. Samples are ascending and one a timestamp.
  *
  * Every sample counts, stale markers too: they are NaNs. A NaN makes its step's sum, average, least and greatest value NaN.
@@ -24,6 +24,7 @@ export const AGGREGATES = ['avg', 'min', 'max', 'sum', 'count', 'first', 'last']
 export type Aggregate = (typeof AGGREGATES)[number];
 
 export const HOUR_MS = DAY_MS / 24;
+export const MINUTE_MS = HOUR_MS / 60;
 
 /** A power of two: scaling by it loses nothing but denormals, and the sum of scaled values does not overflow. */
 const SCALE = 2 ** -64;
@@ -40,10 +41,9 @@ export interface Units {
   readonly counts: ArrayLike<number>;
 }
 
-/** The length of the stored units that a step is made of: a day, an hour, or undefined if it is made of samples alone. */
+/** The length of the units that a step is made of: a day, an hour, a minute, or undefined if it is made of samples alone. */
 export function storedUnitMs(stepMs: number): number | undefined {
-  if (stepMs % DAY_MS === 0) return DAY_MS;
-  return stepMs % HOUR_MS === 0 ? HOUR_MS : undefined;
+  return [DAY_MS, HOUR_MS, MINUTE_MS].find((unitMs) => stepMs % unitMs === 0);
 }
 
 /**
@@ -59,16 +59,34 @@ export function downsample(
   stored?: Units,
 ): Samples {
   const unitMs = storedUnitMs(stepMs);
-  if (unitMs === undefined) return shownOf(unitsOf(samples, stepMs, aggregate), aggregate);
+  // Of a sample a minute, minutes aggregate nothing.
+  const isDirect = unitMs === MINUTE_MS && stored === undefined && isSparse(samples.timestamps);
+  if (unitMs === undefined || isDirect) return shownOf(unitsOf(samples, stepMs, aggregate), aggregate);
   const own = unitsIn(samples, unitMs, aggregate);
   const units = stored === undefined ? own : mergeUnits(own, stored, aggregate);
   return shownOf(stepMs === unitMs ? units : foldUnits(units, stepMs, aggregate), aggregate);
 }
 
-/** Aggregates samples into hours or days, as they are stored. */
+/** Aggregates samples into minutes, hours or days, as they are stored. */
 export function unitsIn(samples: Samples, unitMs: number, aggregate: Aggregate): Units {
-  const hours = unitsOf(samples, HOUR_MS, aggregate);
-  return unitMs === HOUR_MS ? hours : foldUnits(hours, unitMs, aggregate);
+  if (unitMs < DAY_MS) return unitsOf(samples, unitMs, aggregate);
+  return foldUnits(unitsOf(samples, HOUR_MS, aggregate), unitMs, aggregate);
+}
+
+const knownSparse = new WeakMap<ArrayLike<number>, boolean>();
+
+/** Whether no minute has two of ascending times; looked at once for the series that share them. */
+function isSparse(timestamps: ArrayLike<number>): boolean {
+  const known = knownSparse.get(timestamps);
+  if (known !== undefined) return known;
+  let is = true;
+  let nextMs = -Infinity;
+  for (let i = 0; is && i < timestamps.length; i++) {
+    is = timestamps[i]! >= nextMs;
+    nextMs = Math.floor(timestamps[i]! / MINUTE_MS) * MINUTE_MS + MINUTE_MS;
+  }
+  knownSparse.set(timestamps, is);
+  return is;
 }
 
 /** Whether {@link storedUnits} can give a sum back: not where the values are finite and their sum is not. */

@@ -9,7 +9,8 @@ import {
   unitsIn,
 } from '../../../shared/model/aggregates';
 
-const HOUR = 3_600_000;
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 describe('downsampling', () => {
@@ -55,10 +56,14 @@ describe('downsampling', () => {
   });
 });
 
-describe('stored hours and days', () => {
+describe('stored minutes, hours and days', () => {
   const ODD = [0, -0, Number.NaN, Infinity, -Infinity, 1.7e308, -1.7e308, 5e-324, 0.1, 1e16, 1];
+  const times = fc.oneof(
+    fc.integer({ min: -3 * DAY, max: 6 * DAY }),
+    fc.integer({ min: -3 * MINUTE, max: 6 * MINUTE }),
+  );
   const histories = fc
-    .uniqueArray(fc.tuple(fc.integer({ min: -3 * DAY, max: 6 * DAY }), fc.constantFrom(...ODD)), {
+    .uniqueArray(fc.tuple(times, fc.constantFrom(...ODD)), {
       selector: ([ms]) => ms,
       maxLength: 60,
     })
@@ -69,7 +74,7 @@ describe('stored hours and days', () => {
       fc.property(
         histories,
         fc.constantFrom(...AGGREGATES),
-        fc.constantFrom(HOUR, 3 * HOUR, DAY, 7 * DAY),
+        fc.constantFrom(MINUTE, 5 * MINUTE, 90 * MINUTE, HOUR, 3 * HOUR, DAY, 7 * DAY),
         fc.array(fc.boolean(), { minLength: 9, maxLength: 9 }),
         (history, aggregate, stepMs, isStored) => {
           const all = samplesOf(history);
