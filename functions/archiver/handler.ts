@@ -67,7 +67,7 @@ async function archive(event: unknown, context: Context): Promise<ArchiveResult>
       : await rollUpPartitions({ ...dependencies, rollups }, partitions.filter(isBehind), {
           hasTime,
           onFailure: ({ partition }, { name }, error) =>
-            log.error('rollups of a month or year stay as they were', { span: name, partition, error }),
+            log.error('rollups of a day, month or year stay as they were', { span: name, partition, error }),
         });
   count('archiver', {
     DaysArchived: result.archived,

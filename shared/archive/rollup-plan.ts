@@ -1,7 +1,11 @@
-import { type ArchivedDay, identityOf, isOpen, type ManifestDay } from '../cold/manifest';
-import { NO_STATE, type SpanState, sortOf } from '../cold/rollup-directory';
-import { type RollupSpan, spanOf, UNITS_MS } from '../cold/rollup-span';
+import { type ArchivedDay, identityOf, isOpen, type ManifestDay, sizeOf } from '../cold/manifest';
+import { isRemoved, NO_STATE, type SpanState, sortOf, spanOfSort } from '../cold/rollup-directory';
+import { type RollupSpan, spanOf } from '../cold/rollup-span';
+import { MINUTE_MS } from '../model/aggregates';
 import type { Day } from '../model/placement';
+
+/** A group with more samples a series and day gets minutes: it is denser than ten seconds. */
+export const DENSE_SAMPLES = 8_640;
 
 /** A day of a span that is archived and not open. */
 export interface ClosedDay {
@@ -16,13 +20,15 @@ export interface SpanPlan {
   /** The state's text, for the commit; undefined when there is none. */
   readonly previous: string | undefined;
   readonly state: SpanState;
+  /** The state whose units are copied where their days are as they were. Minutes are made of a single day, and anew. */
+  readonly copied: SpanState;
   readonly closed: readonly ClosedDay[];
   /** Open days, whose old units stay: no read uses them before the day is as it was. */
   readonly open: readonly Day[];
 }
 
-/** A span that has lost its last day to retention. */
-export interface SpanRemoval extends Omit<SpanPlan, 'closed' | 'open'> {
+/** A span that has lost its last day to retention, or whose unit the stage no longer stores. */
+export interface SpanRemoval extends Omit<SpanPlan, 'copied' | 'closed' | 'open'> {
   readonly closed?: undefined;
 }
 
@@ -31,15 +37,23 @@ export interface SpanRemoval extends Omit<SpanPlan, 'closed' | 'open'> {
  *
  * @param days all days of the partition's manifest
  * @param states as the directory has them, by sort key
+ * @param unitsMs lengths of the units that the stage stores
+ * @param denseSamples see {@link DENSE_SAMPLES}
  */
 export function planSpans(
   days: readonly ManifestDay[],
   states: ReadonlyMap<string, string>,
+  unitsMs: readonly number[],
+  denseSamples: number = DENSE_SAMPLES,
 ): (SpanPlan | SpanRemoval)[] {
   const plans: (SpanPlan | SpanRemoval)[] = [];
   const seen = new Set<string>();
-  for (const unitMs of UNITS_MS)
-    for (const [, own] of Map.groupBy(days, ({ day }) => spanOf(unitMs, day).name)) {
+  /** A day without a group of more samples than that has no dense one. */
+  const mayBeDense = ({ archived }: ManifestDay) =>
+    archived === undefined || sizeOf(archived).samples > denseSamples;
+  for (const unitMs of unitsMs) {
+    const rolled = unitMs === MINUTE_MS ? days.filter(mayBeDense) : days;
+    for (const [, own] of Map.groupBy(rolled, ({ day }) => spanOf(unitMs, day).name)) {
       const span = spanOf(unitMs, own[0]!.day);
       const previous = states.get(sortOf(span));
       seen.add(sortOf(span));
@@ -53,18 +67,14 @@ export function planSpans(
         const rolled = state.days[day];
         return rolled === undefined || rolled[0] !== identity || rolled[1] !== changes;
       });
+      const copied = unitMs === MINUTE_MS ? NO_STATE : state;
       if (isChanged)
-        plans.push({ span, previous, state, closed, open: own.filter(isOpen).map(({ day }) => day) });
+        plans.push({ span, previous, state, copied, closed, open: own.filter(isOpen).map(({ day }) => day) });
     }
+  }
   for (const [sort, previous] of states) {
     const state = stateOf(previous);
-    const [day] = Object.keys(state.days);
-    if (seen.has(sort) || day === undefined) continue;
-    plans.push({
-      span: spanOf(UNITS_MS.find((unitMs) => sortOf(spanOf(unitMs, day)) === sort)!, day),
-      previous,
-      state,
-    });
+    if (!seen.has(sort) && !isRemoved(state)) plans.push({ span: spanOfSort(sort), previous, state });
   }
   return plans;
 }

@@ -7,6 +7,7 @@ import { NO_STATE, type RollupDirectory, type SpanState } from '../cold/rollup-d
 import { type MadeGroup, OpenRollup, RollupWriter } from '../cold/rollup-format';
 import { deletionsKey, RolledDays, type RollupSpan } from '../cold/rollup-span';
 import { joinRolled, NO_UNITS, type RolledGroup, rollUp, sliceRolled } from '../cold/rollup-units';
+import { MINUTE_MS } from '../model/aggregates';
 import { erasuresOf, type VersionedDeletion } from '../model/deletion';
 import { DAY_MS } from '../model/duration';
 import { unionLayout } from '../model/layout';
@@ -14,10 +15,10 @@ import { mergeLayoutBlocks } from '../model/layout-block';
 import { type Day, dayStartMs, type GroupId, type PartitionRef, sourceIdOfGroup } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import { bucketKeys } from '../platform/keys';
-import { type ClosedDay, planSpans, type SpanPlan, type SpanRemoval } from './rollup-plan';
+import { type ClosedDay, DENSE_SAMPLES, planSpans, type SpanPlan, type SpanRemoval } from './rollup-plan';
 
 /**
- * Rolls archived days up to hours and days. A rollup is a function of committed objects of the archive, never a running sum,
+ * Rolls archived days up to hours and days, and dense groups to minutes. A rollup is a function of committed objects of the archive, never a running sum,
  * so a replay cannot count twice (DESIGN.md, rule 2).
  */
 
@@ -33,6 +34,8 @@ export interface RollupTask {
   readonly hasTime: () => boolean;
   /** Told of every failure; the other spans go on. */
   readonly onFailure: (ref: PartitionRef, span: RollupSpan, error: Error) => void;
+  /** @default DENSE_SAMPLES */
+  readonly denseSamples?: number;
 }
 
 /** The result of a slice of rolling up; the next slice goes on. */
@@ -49,15 +52,16 @@ const PART_BYTES = 64 * 1024 * 1024;
 const MAX_SERIES = 4096;
 /** Partitions whose days and rollups are looked at side by side. */
 const LOOKS = 16;
-/** Groups aggregated side by side. */
+/** Groups aggregated side by side, and held before they are written: minutes of 256 series take 20 MB. */
 const PARALLEL = 8;
 const BATCH = 4 * PARALLEL;
+const MINUTES_BATCH = 4;
 
 /** Brings the rollups of partitions up to date with the manifest. Idempotent. */
 export async function rollUpPartitions(
   dependencies: RollupDependencies,
   partitions: readonly PartitionRef[],
-  { hasTime, onFailure }: RollupTask,
+  { hasTime, onFailure, denseSamples = DENSE_SAMPLES }: RollupTask,
 ): Promise<RollupCount> {
   const count = { rolledUp: 0, left: 0 };
   const planned = await mapLimited(partitions, LOOKS, async (ref) => {
@@ -66,13 +70,13 @@ export async function rollUpPartitions(
       dependencies.manifest.days(ref, '1970-01-01', '9999-12-31'),
       dependencies.rollups.states(ref),
     ]);
-    return { ref, plans: planSpans(days, states) };
+    return { ref, plans: planSpans(days, states, dependencies.rollups.unitsMs, denseSamples) };
   });
   for (const { ref, plans } of planned) {
     for (const plan of plans) {
       let isDone = false;
       try {
-        isDone = hasTime() && (await rewriteSpan(dependencies, ref, plan, hasTime));
+        isDone = hasTime() && (await rewriteSpan(dependencies, ref, plan, denseSamples, hasTime));
       } catch (error) {
         // An object that was replaced meanwhile is another day's work.
         if (!(error instanceof ObjectChangedError)) onFailure(ref, plan.span, error as Error);
@@ -93,13 +97,15 @@ async function rewriteSpan(
   dependencies: RollupDependencies,
   ref: PartitionRef,
   plan: SpanPlan | SpanRemoval,
+  denseSamples: number,
   hasTime: () => boolean,
 ): Promise<boolean> {
   const { cold, rollups } = dependencies;
   const { span, previous, state } = plan;
   const revision = state.revision + 1;
   const parts: SpanState['parts'][number][] = [];
-  const excluded = new Set(state.excluded);
+  const excluded = new Set(plan.closed === undefined ? [] : plan.copied.excluded);
+  const sparse = new Set<GroupId>();
   let writer = new RollupWriter(span.unitMs);
   let firstGroup: GroupId | undefined;
   const endPart = async () => {
@@ -107,14 +113,18 @@ async function rewriteSpan(
     const { bytes, listed } = writer.finish();
     const key = bucketKeys.rollup(ref, span.name, revision, parts.length);
     const etag = await cold.put(key, bytes);
-    await rollups.put(ref.tenantId, span, { key, etag }, listed);
+    await rollups.put(ref.tenantId, span, { key, etag }, listed, [...excluded, ...sparse]);
     parts.push({ key, firstGroup });
     writer = new RollupWriter(span.unitMs);
     firstGroup = undefined;
   };
 
   if (plan.closed !== undefined) {
-    const made = groupsOf(dependencies, ref, plan);
+    const days = new DayObjects(cold);
+    if (span.unitMs === MINUTE_MS)
+      for (const day of plan.closed)
+        for (const group of await days.sparseGroups(day, denseSamples)) sparse.add(group);
+    const made = groupsOf(dependencies, ref, plan, days, sparse);
     let last: GroupId | undefined;
     for await (const { group, rolled } of made) {
       if (!hasTime()) return false;
@@ -148,29 +158,31 @@ async function rewriteSpan(
   return true;
 }
 
-/** Every group of a span that has units, ascending; undefined for one that has too many series. */
+/** Every group of a span that has units, ascending; undefined for one that cannot be rolled up. */
 async function* groupsOf(
   { cold, catalogue, rollups }: RollupDependencies,
   ref: PartitionRef,
   plan: SpanPlan,
+  days: DayObjects,
+  sparse: ReadonlySet<GroupId>,
 ): AsyncGenerator<{ readonly group: GroupId; readonly rolled: MadeGroup | undefined }> {
-  const { span, state, closed } = plan;
-  const days = new DayObjects(cold);
-  const changed = closed.filter(({ day, identity }) => state.days[day]?.[0] !== identity);
+  const { span, copied, closed } = plan;
+  const changed = closed.filter(({ day, identity }) => copied.days[day]?.[0] !== identity);
   const inDays = new Set<GroupId>();
   for (const day of changed) for (const group of await days.groups(day)) inDays.add(group);
-  const excluded = new Set(state.excluded);
+  const excluded = new Set([...copied.excluded, ...sparse]);
+  const batch = span.unitMs === MINUTE_MS ? MINUTES_BATCH : BATCH;
   /** Reads of the old objects; where one is lost, the span is made from the archive alone. */
   const readOld = async <T>(read: () => Promise<T | undefined>): Promise<T | undefined> => {
     const found = await read().catch((error) => {
       if (error instanceof CorruptArchiveError) return undefined;
       throw error;
     });
-    if (found !== undefined || Object.keys(state.days).length === 0) return found;
+    if (found !== undefined || Object.keys(copied.days).length === 0) return found;
     await rollups.reopen(ref, span);
     throw new ObjectChangedError(`a rollup of ${span.name} is lost`);
   };
-  const { parts } = state;
+  const { parts } = copied;
   for (let i = 0; i < Math.max(1, parts.length); i++) {
     const part = parts[i];
     const old =
@@ -186,14 +198,14 @@ async function* groupsOf(
       .filter((group) => !excluded.has(group))
       .filter((group) => group >= fromGroup && (toGroup === undefined || group < toGroup))
       .sort();
-    for (let at = 0; at < ordered.length; at += BATCH) {
-      const made = await mapLimited(ordered.slice(at, at + BATCH), PARALLEL, async (group) => {
+    for (let at = 0; at < ordered.length; at += batch) {
+      const made = await mapLimited(ordered.slice(at, at + batch), PARALLEL, async (group) => {
         const deletions = await catalogue.deletions(ref.tenantId, sourceIdOfGroup(group));
         const before = oldGroups.has(group) ? await readOld(() => old!.group(group)) : undefined;
         return { group, rolled: await makeGroup(group, plan, before, days, deletions) };
       });
       for (const { group, rolled } of made)
-        if (rolled !== 'nothing') yield { group, rolled: rolled === 'too many series' ? undefined : rolled };
+        if (rolled !== 'nothing') yield { group, rolled: rolled === 'excluded' ? undefined : rolled };
     }
   }
 }
@@ -201,11 +213,11 @@ async function* groupsOf(
 /** Copies a group's units of days that are as they were, and aggregates the others. */
 async function makeGroup(
   group: GroupId,
-  { span, state, closed, open }: SpanPlan,
+  { span, copied, closed, open }: SpanPlan,
   before: MadeGroup | undefined,
   days: DayObjects,
   deletions: readonly VersionedDeletion[],
-): Promise<MadeGroup | 'nothing' | 'too many series'> {
+): Promise<MadeGroup | 'nothing' | 'excluded'> {
   const key = deletionsKey(deletions, span);
   const known = before && new RolledDays(span, before.days);
   const isDeletedFrom = (day: Day) => {
@@ -216,6 +228,7 @@ async function makeGroup(
     );
   };
   const rolledDays = new RolledDays(span);
+  let isWhole = true;
   const parts: RolledGroup[] = [];
   const copy = (day: Day) => {
     const startMs = dayStartMs(day);
@@ -231,18 +244,22 @@ async function makeGroup(
     if (entry.archived === undefined) {
       if (before !== undefined && !isDeletedFrom(day)) copy(day);
     } else if (known?.has(day, entry.identity) && !isDeletedFrom(day)) copy(day);
-    else if (before === undefined && state.days[day]?.[0] === entry.identity)
+    else if (before === undefined && copied.days[day]?.[0] === entry.identity)
       // The day was rolled up, and had nothing of the group.
       rolledDays.set(day, entry.identity);
     else {
       const rolled = await rollUpDay(group, entry, span.unitMs, days, deletions);
-      if (rolled === undefined) continue;
+      if (rolled === undefined) {
+        isWhole = false;
+        continue;
+      }
       if (rolled !== 'nothing') parts.push(rolled);
       rolledDays.set(day, entry.identity);
     }
   }
   const joined = joinGroups(parts);
-  return typeof joined === 'string' ? joined : { ...joined, days: rolledDays.bytes, deletions: key };
+  if (joined === 'nothing') return isWhole ? 'nothing' : 'excluded';
+  return joined === 'excluded' ? joined : { ...joined, days: rolledDays.bytes, deletions: key };
 }
 
 /** @returns undefined when a sum cannot be stored: the day is read as samples */
@@ -261,11 +278,11 @@ async function rollUpDay(
 }
 
 /** Joins a group's days, ascending. */
-function joinGroups(parts: readonly RolledGroup[]): RolledGroup | 'nothing' | 'too many series' {
+function joinGroups(parts: readonly RolledGroup[]): RolledGroup | 'nothing' | 'excluded' {
   const full = parts.filter(({ series }) => series.some(({ starts }) => starts.length > 0));
   if (full.length === 0) return 'nothing';
   const layout = unionLayout(full.map((part) => part.layout));
-  if (layout.series.length > MAX_SERIES) return 'too many series';
+  if (layout.series.length > MAX_SERIES) return 'excluded';
   const series = [...layout.columns.keys()].map((key) =>
     joinRolled(
       full.map((part) => {
@@ -288,6 +305,24 @@ class DayObjects {
 
   async groups(day: ClosedDay): Promise<GroupId[]> {
     return (await this.open(day)).flatMap(({ groups }) => [...groups.keys()]);
+  }
+
+  /**
+   * The groups that have at most `denseSamples` samples a series. Layouts and numbers of samples decide, which the object's index
+   * names: no sample is read.
+   */
+  async sparseGroups(day: ClosedDay, denseSamples: number): Promise<GroupId[]> {
+    const all = (await this.open(day)).flatMap(({ object, groups }) =>
+      [...groups].map(([group, chunks]) => ({ group, chunks, object })),
+    );
+    const sparse = await mapLimited(all, PARALLEL, async ({ group, chunks, object }) => {
+      const samples = chunks.reduce((sum, chunk) => sum + chunk.samples, 0);
+      if (samples <= denseSamples) return [group];
+      const ids = new Set(chunks.map(({ layout }) => layout));
+      const layouts = await mapLimited([...ids], PARALLEL, (id) => object.reader.layout(id));
+      return samples <= denseSamples * unionLayout(layouts).series.length ? [group] : [];
+    });
+    return sparse.flat();
   }
 
   async load(day: ClosedDay, group: GroupId) {

@@ -1,11 +1,13 @@
 import { GetItemCommand, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { HOUR_MS, MINUTE_MS } from '../model/aggregates';
+import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
 import { type Day, type GroupId, type PartitionRef, sourceIdOfGroup } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
-import { metaKeys } from '../platform/keys';
+import { type ItemKey, metaKeys } from '../platform/keys';
 import { type Item, queryAll, queryItems, succeeds, type Table } from '../platform/table';
 import type { ListedRollup } from './rollup-format';
-import { RolledDays, type RollupSpan, spanOf } from './rollup-span';
+import { RolledDays, type RollupSpan, spanOf, UNITS_MS } from './rollup-span';
 
 /** What the rollups of a span have of one source. */
 export interface RolledSource {
@@ -18,6 +20,8 @@ export interface RolledSource {
   /** See {@link deletionsKey}. */
   readonly deletions: string;
   readonly groups: readonly ListedRollup[];
+  /** Groups of which the object has no units although they may have samples: {@link SpanState.excluded}, or sparse ones. */
+  readonly omitted: readonly GroupId[];
 }
 
 /** The objects of a span of a partition, and what they were made of. */
@@ -28,7 +32,7 @@ export interface SpanState {
   readonly days: Readonly<Record<Day, readonly [identity: string, changes: number]>>;
   /** In order of their groups. */
   readonly parts: readonly { readonly key: string; readonly firstGroup: GroupId }[];
-  /** Groups that have too many series in the span to be rolled up. */
+  /** Groups that cannot be rolled up: they have too many series in the span, or no day whose sums can be stored. */
   readonly excluded: readonly GroupId[];
 }
 
@@ -36,39 +40,56 @@ export const NO_STATE: SpanState = { revision: 0, days: {}, parts: [], excluded:
 
 /** A source with more is read as samples. */
 const MAX_ENTRY_BYTES = 64 * 1024;
+/** How long a span without days keeps its revision: longer than an archiver that began before may run. */
+const REMOVED_MS = DAY_MS;
 const PARALLEL = 32;
 
 /**
  * The directory of rollups: for each source and span where its units lie, and of which states of the archive they were made. An
  * entry counts for a day only while the manifest names the very state that the entry names (DESIGN.md, "Rollups").
  *
- *     pk rolled#tenant#source      sk hours#month, days#year   key, etag, deletions: text   days: bytes   groups: JSON
- *                                                              directories: list of bytes   expiresAt: seconds
- *     pk rollups#tenant#partition  sk the same                 state: JSON
+ *     pk rolled#tenant#source      sk hours#month, days#year, minutes#day   key, etag, deletions: text   days: bytes
+ *                                                              groups, omitted: JSON   directories: list of bytes
+ *                                                              expiresAt: seconds
+ *     pk rollups#tenant#partition  sk hours#month, days#year   state: JSON   expiresAt: seconds, once the span has no day
+ *     pk minuterollups#tenant#partition  sk minutes#day              the same: apart, for releases that know no minutes
  */
 export class RollupDirectory {
+  /**
+   * @param keptMs life of a source's entry
+   * @param unitsMs lengths of the units that the stage stores
+   */
   constructor(
     private readonly table: Table,
     private readonly keptMs: number,
+    readonly unitsMs: readonly number[] = UNITS_MS,
     private readonly now: () => number = Date.now,
   ) {}
 
-  /** Lists all groups of an object, in order, each with the days and deletions that it was made of. */
+  /**
+   * Lists all groups of an object, in order, each with the days and deletions that it was made of.
+   *
+   * @param omitted groups with samples of the span that no object has
+   */
   async put(
     tenantId: Id,
     span: RollupSpan,
     { key, etag }: { readonly key: string; readonly etag: string },
     groups: readonly ListedRollup[],
+    omitted: Iterable<GroupId>,
   ): Promise<void> {
-    const expiresAt = { N: String(Math.ceil((this.now() + this.keptMs) / 1000)) };
+    const expiresAt = this.expiry(this.keptMs);
     const items: Item[] = [];
+    const omittedOf = Map.groupBy(omitted, sourceIdOfGroup);
     for (const [sourceId, own] of Map.groupBy(groups, ({ group }) => sourceIdOfGroup(group))) {
       const [{ days, deletions }] = own as [ListedRollup];
       const isUniform = own.every((each) => each.days.equals(days) && each.deletions === deletions);
       const entries = JSON.stringify(
         own.map(({ group, layout, layoutRange, offsets }) => ({ group, layout, layoutRange, offsets })),
       );
-      const bytes = entries.length + own.reduce((sum, { directory }) => sum + directory.length, 0);
+      const withoutUnits = JSON.stringify(omittedOf.get(sourceId) ?? []);
+      const bytes =
+        entries.length + withoutUnits.length + own.reduce((sum, { directory }) => sum + directory.length, 0);
       const isListed = isUniform && bytes <= MAX_ENTRY_BYTES;
       items.push({
         ...metaKeys.rolled(tenantId, sourceId, sortOf(span)),
@@ -78,6 +99,7 @@ export class RollupDirectory {
         // Without days it counts for none.
         days: { B: isListed ? days : new RolledDays(span).bytes },
         groups: { S: isListed ? entries : '[]' },
+        omitted: { S: isListed ? withoutUnits : '[]' },
         directories: { L: isListed ? own.map(({ directory }) => ({ B: directory })) : [] },
         expiresAt,
       });
@@ -114,11 +136,12 @@ export class RollupDirectory {
   /** The states of a partition's spans, by the sort key, as text for {@link commit}. */
   async states(ref: PartitionRef): Promise<Map<string, string>> {
     const found = new Map<string, string>();
-    for await (const item of queryAll(this.table, {
-      KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': { S: metaKeys.rollupsOf(ref) } },
-    }))
-      found.set(item.sk!.S!, item.state!.S!);
+    for (const pk of [metaKeys.rollupsOf(ref), metaKeys.minuteRollupsOf(ref)])
+      for await (const item of queryAll(this.table, {
+        KeyConditionExpression: 'pk = :pk',
+        ExpressionAttributeValues: { ':pk': { S: pk } },
+      }))
+        found.set(item.sk!.S!, item.state!.S!);
     return found;
   }
 
@@ -134,17 +157,21 @@ export class RollupDirectory {
     previous: string | undefined,
     state: SpanState,
   ): Promise<boolean> {
+    const isNone = isRemoved(state);
     return succeeds(
       this.table.client.send(
         new UpdateItemCommand({
           TableName: this.table.name,
-          Key: metaKeys.rollup(ref, sortOf(span)),
-          UpdateExpression: 'SET #state = :new',
+          Key: keyOf(ref, span),
+          UpdateExpression: isNone
+            ? 'SET #state = :new, expiresAt = :end'
+            : 'SET #state = :new REMOVE expiresAt',
           ConditionExpression: previous === undefined ? 'attribute_not_exists(#state)' : '#state = :old',
           ExpressionAttributeNames: { '#state': 'state' },
           ExpressionAttributeValues: {
             ':new': { S: JSON.stringify(state) },
             ...(previous === undefined ? {} : { ':old': { S: previous } }),
+            ...(isNone && { ':end': this.expiry(REMOVED_MS) }),
           },
         }),
       ),
@@ -153,7 +180,7 @@ export class RollupDirectory {
 
   /** Has a span made again from the archive. */
   async reopen(ref: PartitionRef, span: RollupSpan): Promise<void> {
-    const Key = metaKeys.rollup(ref, sortOf(span));
+    const Key = keyOf(ref, span);
     const { Item } = await this.table.client.send(
       new GetItemCommand({ TableName: this.table.name, Key, ConsistentRead: true }),
     );
@@ -161,6 +188,20 @@ export class RollupDirectory {
     if (previous === undefined) return;
     await this.commit(ref, span, previous, { ...(JSON.parse(previous) as SpanState), days: {} });
   }
+
+  private expiry(ms: number): { readonly N: string } {
+    return { N: String(Math.ceil((this.now() + ms) / 1000)) };
+  }
+}
+
+/** Whether a span has lost its last day, and its objects. */
+export function isRemoved({ days, parts }: SpanState): boolean {
+  return parts.length === 0 && Object.keys(days).length === 0;
+}
+
+function keyOf(ref: PartitionRef, span: RollupSpan): ItemKey {
+  const pk = span.unitMs === MINUTE_MS ? metaKeys.minuteRollupsOf(ref) : metaKeys.rollupsOf(ref);
+  return metaKeys.rollup(pk, sortOf(span));
 }
 
 /** An answer that came again has the items of the last one. */
@@ -175,7 +216,7 @@ function rolledSourceOf(item: Item, unitMs: number): RolledSource {
 }
 
 function decodeSource(item: Item, unitMs: number): RolledSource {
-  const span = spanOf(unitMs, `${item.sk!.S!.split('#')[1]!}-01-01`.slice(0, 10));
+  const span = spanOf(unitMs, firstDayOf(item.sk!.S!));
   const days = Buffer.from(item.days!.B!);
   const groups: Omit<ListedRollup, 'directory' | 'days' | 'deletions'>[] = JSON.parse(item.groups!.S!);
   const deletions = item.deletions!.S!;
@@ -185,6 +226,8 @@ function decodeSource(item: Item, unitMs: number): RolledSource {
     etag: item.etag!.S!,
     days: new RolledDays(span, days),
     deletions,
+    // Earlier releases listed none.
+    omitted: JSON.parse(item.omitted?.S ?? '[]'),
     groups: groups.map((group, i) => ({
       ...group,
       days,
@@ -196,5 +239,21 @@ function decodeSource(item: Item, unitMs: number): RolledSource {
 
 /** As sort key of a span; spans of a unit sort by time. */
 export function sortOf({ unitMs, name }: RollupSpan): string {
-  return `${unitMs < 86_400_000 ? 'hours' : 'days'}#${name}`;
+  return `${UNIT_NAMES.get(unitMs)}#${name}`;
+}
+
+/** The opposite of {@link sortOf}. */
+export function spanOfSort(sort: string): RollupSpan {
+  const [unitMs] = [...UNIT_NAMES].find(([, name]) => sort.startsWith(`${name}#`))!;
+  return spanOf(unitMs, firstDayOf(sort));
+}
+
+const UNIT_NAMES: ReadonlyMap<number, string> = new Map([
+  [MINUTE_MS, 'minutes'],
+  [HOUR_MS, 'hours'],
+  [DAY_MS, 'days'],
+]);
+
+function firstDayOf(sort: string): Day {
+  return `${sort.split('#')[1]!}-01-01`.slice(0, 10);
 }

@@ -29,7 +29,7 @@ import {
 } from './rollup-units';
 
 /**
- * Rollup objects: Apache Parquet, one row a series and hour, or day, that has samples. FORMAT.md describes the bytes.
+ * Rollup objects: Apache Parquet, one row a series and minute, hour, or day, that has samples. FORMAT.md describes the bytes.
  */
 
 /** A group's part of an object, as the directory of rollups lists it. */
@@ -88,7 +88,7 @@ export class RollupWriter {
   private rows = 0;
   private end = PARQUET_MAGIC.length;
 
-  /** @param unitMs length of the units: an hour or a day */
+  /** @param unitMs length of the units: a minute, an hour or a day */
   constructor(private readonly unitMs: number) {}
 
   /** Bytes so far, about. */

@@ -2,6 +2,7 @@ import type { Aggregate, Units } from '../model/aggregates';
 import { storedUnits } from '../model/aggregates';
 import { concat, concatShared } from '../model/columns';
 import type { Selection, TimeRange } from '../model/selection';
+import { mapLimited } from '../platform/concurrency';
 import type { ColdTier } from './cold-tier';
 import type { RolledSource } from './rollup-directory';
 import { type ReadUnits, readRollup } from './rollup-format';
@@ -26,6 +27,9 @@ export interface RolledReading {
   }[];
 }
 
+/** Objects read side by side: minutes have one a day. */
+const PARALLEL = 32;
+
 const VALUE_OF: Readonly<Record<Aggregate, RolledValue | undefined>> = {
   avg: 'sum',
   sum: 'sum',
@@ -48,38 +52,36 @@ export async function readRollups(
   { wanted, groups, layouts }: Selection,
   aggregate: Aggregate,
 ): Promise<RolledReading> {
-  const found = await Promise.all(
-    asked.map(async ({ source, ranges }) => {
-      const { key, etag } = source;
-      const name = `${key} ${etag}`;
-      let bytes = 0;
-      const slice = (range: { readonly offset: number; readonly length: number }) => {
-        bytes += range.length;
-        return cold.slice(key, etag, range);
-      };
-      const ofGroups = await Promise.all(
-        source.groups
-          .filter(({ group }) => groups.includes(group))
-          .map((listed) => readRollup({ name, slice }, listed, layouts, wanted.columns, VALUE_OF[aggregate])),
-      );
-      const parts = new Map<number, ReadUnits[]>();
-      const place = { samples: 0, firstMs: Infinity, lastMs: -Infinity };
-      const pick = picker(ranges);
-      for (const ofGroup of ofGroups)
-        for (const [position, units] of ofGroup) {
-          const picked = pick(units);
-          const { starts } = picked.units;
-          if (starts.length === 0) continue;
-          place.samples += picked.samples;
-          place.firstMs = Math.min(place.firstMs, starts[0]!);
-          place.lastMs = Math.max(place.lastMs, starts[starts.length - 1]!);
-          parts.set(position, [...(parts.get(position) ?? []), picked.units]);
-        }
-      const { samples, firstMs, lastMs } = place;
-      const span = samples === 0 ? undefined : { firstMs, lastMs };
-      return { parts, place: { place: key, bytes, samples, span } };
-    }),
-  );
+  const found = await mapLimited(asked, PARALLEL, async ({ source, ranges }) => {
+    const { key, etag } = source;
+    const name = `${key} ${etag}`;
+    let bytes = 0;
+    const slice = (range: { readonly offset: number; readonly length: number }) => {
+      bytes += range.length;
+      return cold.slice(key, etag, range);
+    };
+    const ofGroups = await Promise.all(
+      source.groups
+        .filter(({ group }) => groups.includes(group))
+        .map((listed) => readRollup({ name, slice }, listed, layouts, wanted.columns, VALUE_OF[aggregate])),
+    );
+    const parts = new Map<number, ReadUnits[]>();
+    const place = { samples: 0, firstMs: Infinity, lastMs: -Infinity };
+    const pick = picker(ranges);
+    for (const ofGroup of ofGroups)
+      for (const [position, units] of ofGroup) {
+        const picked = pick(units);
+        const { starts } = picked.units;
+        if (starts.length === 0) continue;
+        place.samples += picked.samples;
+        place.firstMs = Math.min(place.firstMs, starts[0]!);
+        place.lastMs = Math.max(place.lastMs, starts[starts.length - 1]!);
+        parts.set(position, [...(parts.get(position) ?? []), picked.units]);
+      }
+    const { samples, firstMs, lastMs } = place;
+    const span = samples === 0 ? undefined : { firstMs, lastMs };
+    return { parts, place: { place: key, bytes, samples, span } };
+  });
   const join = joiner(aggregate);
   return {
     series: wanted.series.map((_, position) => join(found.flatMap(({ parts }) => parts.get(position) ?? []))),

@@ -1,4 +1,4 @@
-import { HOUR_MS } from '../model/aggregates';
+import { HOUR_MS, MINUTE_MS } from '../model/aggregates';
 import { BoundedCache } from '../model/bounded-cache';
 import type { VersionedDeletion } from '../model/deletion';
 import { DAY_MS } from '../model/duration';
@@ -6,33 +6,43 @@ import { type Id, idBytes, idOf } from '../model/id';
 import { type Day, dayStartMs } from '../model/placement';
 import type { TimeRange } from '../model/selection';
 
-/** The hours of a month, or the days of a year: what one rollup object of a partition has. */
+/** The minutes of a day, the hours of a month, or the days of a year: what one rollup object of a partition has. */
 export interface RollupSpan extends TimeRange {
-  /** Length of its units: an hour or a day. */
+  /** Length of its units: a minute, an hour or a day. */
   readonly unitMs: number;
-  /** `2026-11` or `2026`. */
+  /** `2026-11-22`, `2026-11` or `2026`. */
   readonly name: string;
 }
 
-/** Lengths of stored units, ms. */
+/** Lengths of stored units, ms: of every archived day, and where minutes of dense groups are stored too. */
 export const UNITS_MS: readonly number[] = [HOUR_MS, DAY_MS];
+export const UNITS_WITH_MINUTES_MS: readonly number[] = [...UNITS_MS, MINUTE_MS];
 
 /** The span of a unit that has a day. */
 export function spanOf(unitMs: number, day: Day): RollupSpan {
-  const name = unitMs === HOUR_MS ? day.slice(0, 7) : day.slice(0, 4);
+  const name = nameOf(unitMs, day);
   const known = knownSpans.get(name);
   if (known !== undefined) return known;
-  const [year, month] = day.split('-').map(Number) as [number, number];
-  const span =
-    unitMs === HOUR_MS
-      ? { unitMs, name, fromMs: Date.UTC(year, month - 1, 1), toMs: Date.UTC(year, month, 1) }
-      : { unitMs, name, fromMs: Date.UTC(year, 0, 1), toMs: Date.UTC(year + 1, 0, 1) };
+  const span = { unitMs, name, ...rangeOf(unitMs, day) };
   if (knownSpans.size >= MAX_KNOWN_SPANS) knownSpans.clear();
   knownSpans.set(name, span);
   return span;
 }
 
-/** By name, which tells months from years. A read asks for each of its days. */
+function nameOf(unitMs: number, day: Day): string {
+  if (unitMs === MINUTE_MS) return day;
+  return unitMs === HOUR_MS ? day.slice(0, 7) : day.slice(0, 4);
+}
+
+function rangeOf(unitMs: number, day: Day): TimeRange {
+  const [year, month] = day.split('-').map(Number) as [number, number];
+  const startMs = dayStartMs(day);
+  if (unitMs === MINUTE_MS) return { fromMs: startMs, toMs: startMs + DAY_MS };
+  if (unitMs === HOUR_MS) return { fromMs: Date.UTC(year, month - 1, 1), toMs: Date.UTC(year, month, 1) };
+  return { fromMs: Date.UTC(year, 0, 1), toMs: Date.UTC(year + 1, 0, 1) };
+}
+
+/** By name, which tells days, months and years apart. A read asks for each of its days. */
 const knownSpans = new Map<string, RollupSpan>();
 const MAX_KNOWN_SPANS = 1_000;
 

@@ -3,7 +3,7 @@ import { isStorable, type Samples, type Units, unitsIn } from '../model/aggregat
 import { concat } from '../model/columns';
 import type { Layout } from '../model/layout';
 
-/** What is stored of a unit of time, an hour or a day, beside its number of samples. */
+/** What is stored of a unit of time, a minute, an hour or a day, beside its number of samples. */
 export const ROLLED_VALUES = ['sum', 'min', 'max', 'first', 'last'] as const;
 export type RolledValue = (typeof ROLLED_VALUES)[number];
 

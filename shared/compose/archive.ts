@@ -4,7 +4,7 @@ import { Catalogue } from '../catalogue/catalogue';
 import { ColdTier } from '../cold/cold-tier';
 import { Directory } from '../cold/directory';
 import { Manifest } from '../cold/manifest';
-import { RollupDirectory } from '../cold/rollup-directory';
+import type { RollupDirectory } from '../cold/rollup-directory';
 import { FORMATS } from '../model/formats';
 import { formatToWrite, settings, variable } from '../platform/environment';
 import { ENV } from '../platform/names';
@@ -12,6 +12,7 @@ import { RecoveryTable } from '../recovery/recovery-table';
 import { Tenants } from '../tenancy/tenants';
 import { WarmTier } from '../warm/warm-tier';
 import { objectStore } from './object-store';
+import { rollupDirectory } from './rollup-directory';
 import { metaTable, warmTable } from './tables';
 
 /** The adapters of the archiver, from its environment. */
@@ -22,7 +23,7 @@ export function archiveDependencies(): ArchiveDependencies &
     /** Undefined: nothing is rolled up. */
     readonly rollups: RollupDirectory | undefined;
   } {
-  const { retention, warmTtl, archiveFormat, rollups } = settings();
+  const { retention, warmTtl, archiveFormat } = settings();
   const table = metaTable();
   return {
     tenants: new Tenants(table),
@@ -36,7 +37,7 @@ export function archiveDependencies(): ArchiveDependencies &
     catalogue: new Catalogue(table, retention),
     manifest: new Manifest(table),
     directory: new Directory(table, retention),
-    rollups: rollups === 'on' ? new RollupDirectory(table, retention) : undefined,
+    rollups: rollupDirectory(table, settings()),
     now: Date.now,
   };
 }

@@ -2,7 +2,6 @@ import { Catalogue } from '../catalogue/catalogue';
 import { ColdTier } from '../cold/cold-tier';
 import { Directory } from '../cold/directory';
 import { Manifest } from '../cold/manifest';
-import { RollupDirectory } from '../cold/rollup-directory';
 import type { CallTimes } from '../platform/call-time';
 import { settings, variable } from '../platform/environment';
 import { count } from '../platform/meters';
@@ -17,11 +16,12 @@ import { Tenants } from '../tenancy/tenants';
 import { WarmTier } from '../warm/warm-tier';
 import { hotTier } from './hot-tier';
 import { objectReader } from './object-store';
+import { rollupDirectory } from './rollup-directory';
 import { metaTable, warmTable } from './tables';
 
 /** The adapters of a function that reads the three tiers, from its environment. */
 export function readDependencies(times: CallTimes): ReadDependencies & { readonly tenants: Tenants } {
-  const { retention, warmTtl, purgeAfter, maxSampleAge: maxSampleAgeMs, flusherLanes, rollups } = settings();
+  const { retention, warmTtl, purgeAfter, maxSampleAge: maxSampleAgeMs, flusherLanes } = settings();
   const meta = metaTable(times);
   const recovery = new RecoveryTable(meta);
   const hot = hotTier(
@@ -36,7 +36,7 @@ export function readDependencies(times: CallTimes): ReadDependencies & { readonl
     catalogue: new Catalogue(meta, retention),
     manifest: new Manifest(meta),
     directory: new Directory(meta, retention),
-    rollups: rollups === 'on' ? new RollupDirectory(meta, retention) : undefined,
+    rollups: rollupDirectory(meta, settings()),
     unarchived: new UnarchivedDays(purgeAfter),
     losses: new LossWatch({
       hot,

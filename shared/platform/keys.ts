@@ -41,7 +41,9 @@ import { BUCKET_PREFIX } from './names';
  *     pk archiving#tenant#partition    sk day                           parts of a day that is being archived
  *     pk directory#tenant#source       sk day                           where a source's series lie in the day's object
  *     pk rollups#tenant#partition      sk hours#month, days#year        the rollup objects of a span
- *     pk rolled#tenant#source          sk hours#month, days#year        where a source's series lie in them
+ *     pk minuterollups#tenant#partition sk minutes#day                  the same of minutes
+ *     pk rolled#tenant#source          sk hours#month, days#year,       where a source's series lie in them
+ *                                      minutes#day
  *     pk hosts#tenant                  sk host id                       a host; other documents likewise, by their kind
  *     pk imports#tenant                sk until                         until when samples of any age arrived
  *     pk usage#tenant                  sk day, series or hosts          counters of a day; number of series or hosts
@@ -57,7 +59,8 @@ import { BUCKET_PREFIX } from './names';
  *
  *     archive/v2/tenant=tenant/date=day/partition-partition-changes-random.parquet
  *     archive/v1/tenant=tenant/day=day/partition-partition-changes-random.htsd     HTSDARC1, until the day is archived again
- *     rollups/v1/tenant=tenant/unit=hour/month=month/partition-partition-rrevision-ppart.parquet; unit=day/year=year
+ *     rollups/v1/tenant=tenant/unit=hour/month=month/partition-partition-rrevision-ppart.parquet; unit=day/year=year;
+ *         unit=minute/date=day
  *     quarantine/shard/sequence number
  *     aws/lambda/...                   dead letters; Lambda chooses the rest
  */
@@ -233,8 +236,13 @@ export const metaKeys = {
     itemKey(metaKeys.directoryOf(tenantId, sourceId), day),
 
   rollupsOf: ({ tenantId, partition }: PartitionRef) => `rollups#${tenantId}#${partitionText(partition)}`,
-  /** `span` is a sort key of the directory of rollups. */
-  rollup: (ref: PartitionRef, span: string): ItemKey => itemKey(metaKeys.rollupsOf(ref), span),
+  minuteRollupsOf: ({ tenantId, partition }: PartitionRef) =>
+    `minuterollups#${tenantId}#${partitionText(partition)}`,
+  /**
+   * @param partition {@link metaKeys.rollupsOf}, or of minutes {@link metaKeys.minuteRollupsOf}
+   * @param span a sort key of the directory of rollups
+   */
+  rollup: (partition: string, span: string): ItemKey => itemKey(partition, span),
   rolledOf: (tenantId: Id, sourceId: Id) => `rolled#${tenantId}#${sourceId}`,
   rolled: (tenantId: Id, sourceId: Id, span: string): ItemKey =>
     itemKey(metaKeys.rolledOf(tenantId, sourceId), span),
@@ -278,6 +286,9 @@ export const metaKeys = {
   },
 } as const;
 
+/** By the dashes of a span's name, as Hive, Athena, Spark and DuckDB name partitions. */
+const ROLLUP_FOLDERS = ['unit=day/year', 'unit=hour/month', 'unit=minute/date'];
+
 export const bucketKeys = {
   /** Objects of a tenant's archive, of one version of the format, begin with this. */
   archiveOf: (tenantId: Id, version: ArchiveVersion) =>
@@ -296,11 +307,11 @@ export const bucketKeys = {
   /** Rollup objects of a tenant begin with this. */
   rollupsOf: (tenantId: Id) => `${BUCKET_PREFIX.rollups}v1/tenant=${tenantId}/`,
   /**
-   * @param span `2026-11` for hours of a month, `2026` for days of a year
+   * @param span `2026-11-22` for minutes of a day, `2026-11` for hours of a month, `2026` for days of a year
    * @param revision counts rewrites, so that no key is written again once it was committed
    */
   rollup: ({ tenantId, partition }: PartitionRef, span: string, revision: number, part: number) =>
-    `${bucketKeys.rollupsOf(tenantId)}${span.includes('-') ? 'unit=hour/month' : 'unit=day/year'}=${span}/` +
+    `${bucketKeys.rollupsOf(tenantId)}${ROLLUP_FOLDERS[span.split('-').length - 1]}=${span}/` +
     `partition-${partitionText(partition)}-r${revision}-p${part}.parquet`,
   /** A record delivered twice is the same object. */
   quarantine: (shardId: string, sequenceNumber: string) =>

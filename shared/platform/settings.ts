@@ -136,8 +136,11 @@ export const settingsSchema = z
      * were put first, unless a stage goes back to `apart`.
      */
     smallSources: z.enum(['pooled', 'apart']).default('pooled'),
-    /** `on`: archived days are rolled up to hours and days, which reads in such steps take; `off`: they take samples. */
-    rollups: z.enum(['on', 'off']).default('on'),
+    /**
+     * `on`: archived days are rolled up to hours and days, which reads in such steps take; `minutes`: groups of more than a sample
+     * in ten seconds to minutes too; `off`: reads take samples.
+     */
+    rollups: z.enum(['on', 'minutes', 'off']).default('on'),
     /** Version of the manifest's entries: 2 names parts of a day, 1 one object however large. */
     manifestFormat: format(FORMATS.manifest.writes),
     /** Bytes of an archive object after which a day goes on in another one. */

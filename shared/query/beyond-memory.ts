@@ -19,6 +19,8 @@ export interface LaterTiers {
   readonly manifest: (days: readonly DayPlan[]) => Promise<ReadonlyMap<Day, ManifestDay>>;
   readonly cold: (entries: readonly ManifestDay[]) => Promise<readonly LocatedBlock[]>;
   readonly partitionOn: (day: Day) => PartitionRef;
+  /** Whether the manifest is to be asked first even for few days: rollups may stand for those that are archived. */
+  readonly mayBeRolledUp: boolean;
   readonly unarchived: UnarchivedDays;
   readonly now: () => number;
 }
@@ -77,7 +79,7 @@ async function readTogether(
 ): Promise<LaterBlocks> {
   const { unarchived, partitionOn } = tiers;
   const isKnown = ({ day }: DayPlan) => unarchived.has(partitionOn(day), day, beganMs);
-  const isShort = days.length <= MAX_UNPRUNED_DAYS;
+  const isShort = isUnpruned(tiers, days);
   // Of a long range, the manifest tells which days the warm table need not be asked for.
   const certain = isShort ? days : days.filter(isKnown);
   // What the reader has seen of the table, the manifest tells whether it has changed.
@@ -100,11 +102,16 @@ async function readTogether(
  * so the object of a day that is not open holds whatever memory no longer had.
  */
 async function readInTurn(tiers: LaterTiers, days: readonly DayPlan[]): Promise<LaterBlocks> {
-  const isShort = days.length <= MAX_UNPRUNED_DAYS;
+  const isShort = isUnpruned(tiers, days);
   const known = isShort ? undefined : await tiers.manifest(days);
   const kept = known === undefined ? days : days.filter(({ day }) => known.has(day));
   const warm = await tiers.warm(known === undefined ? days : kept.filter((plan) => isOpenDay(plan, known)));
   return { warm, cold: await tiers.cold(entriesOf(kept, await tiers.manifest(kept))) };
+}
+
+/** Whether the warm table is asked for days before the manifest is known. */
+function isUnpruned({ mayBeRolledUp }: LaterTiers, days: readonly DayPlan[]): boolean {
+  return days.length <= MAX_UNPRUNED_DAYS && !mayBeRolledUp;
 }
 
 function isOpenDay({ day }: DayPlan, listed: ReadonlyMap<Day, ManifestDay>): boolean {

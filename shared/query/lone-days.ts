@@ -32,7 +32,7 @@ export function findLoneDays(blocks: readonly Block[]): LoneDays {
 }
 
 /**
- * Aggregates days into hours or days, as they are: joining the samples first would copy each of them, 34 MB for 30 days of 100
+ * Aggregates days into minutes, hours or days, as they are: joining the samples first would copy each of them, 34 MB for 30 days of 100
  * series.
  *
  * @param lone at least one, in order of time

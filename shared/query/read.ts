@@ -8,7 +8,7 @@ import type { RolledSource, RollupDirectory } from '../cold/rollup-directory';
 import { type RolledReading, readRollups } from '../cold/rollup-read';
 import type { HotTier } from '../hot/hot-tier';
 import { type HotRead, type PartitionMark, readHot } from '../hot/read';
-import { type Aggregate, storedUnitMs, type Units } from '../model/aggregates';
+import { type Aggregate, MINUTE_MS, storedUnitMs, type Units } from '../model/aggregates';
 import { gather } from '../model/block-layout';
 import { erasuresOf, type VersionedDeletion } from '../model/deletion';
 import { DAY_MS } from '../model/duration';
@@ -93,7 +93,7 @@ export class TooManyHeldError extends Error {
   override readonly name = 'TooManyHeldError';
 }
 
-/** Days of the range as hours or days, for the steps that were asked for. */
+/** Days of the range as minutes, hours or days, for the steps that were asked for. */
 export interface RolledDaysReading {
   /** For each column its units, which have none of the block's samples. */
   readonly series: readonly Units[];
@@ -104,7 +104,7 @@ export interface RolledDaysReading {
 export interface Reading {
   /** One column for each series that was asked for. */
   readonly block: Block;
-  /** Undefined where the read was not in steps of hours, or nothing is rolled up. */
+  /** Undefined where the read was not in steps of minutes, or nothing is rolled up. */
   readonly rolled?: RolledDaysReading | undefined;
   readonly tiers: Readonly<Record<Tier, TierReading>>;
   /** Samples that arrived since then may be missing, ms; undefined when none are. See {@link IncompleteReadError}. */
@@ -398,9 +398,11 @@ function laterTiers(read: ReadContext, fromMemory: readonly LocatedBlock[]): Rea
   const { selection, erasures, unarchived, now, rollups, steps } = read;
   const spentMs = { warm: 0, cold: 0 };
   const warmDays = new Set<Day>();
-  const isLong = read.days.length > MAX_UNPRUNED_DAYS;
   const unitMs = steps && storedUnitMs(steps.stepMs);
-  const asksRollups = isLong && unitMs !== undefined && rollups !== undefined;
+  const isStored = unitMs !== undefined && rollups?.unitsMs.includes(unitMs) === true;
+  const mayBeRolledUp = isStored && unitMs === MINUTE_MS && isPast(read);
+  const isLong = read.days.length > MAX_UNPRUNED_DAYS || mayBeRolledUp;
+  const asksRollups = isLong && isStored;
   let listed: Promise<Map<Day, ListedSource>> | undefined;
   const list = () => {
     listed ??= listedDays(read);
@@ -408,7 +410,7 @@ function laterTiers(read: ReadContext, fromMemory: readonly LocatedBlock[]): Rea
   };
   let rolledUp: Promise<Map<string, RolledSource>> | undefined;
   const listRollups = () => {
-    rolledUp ??= asksRollups ? listedRollups(read, rollups, unitMs) : Promise.resolve(new Map());
+    rolledUp ??= asksRollups ? listedRollups(read, rollups!, unitMs!) : Promise.resolve(new Map());
     return rolledUp;
   };
   const timed = async <T>(tier: keyof typeof spentMs, work: () => Promise<T>): Promise<T> => {
@@ -439,14 +441,16 @@ function laterTiers(read: ReadContext, fromMemory: readonly LocatedBlock[]): Rea
   const later = {
     spentMs,
     rolled: undefined as ReadTiers['rolled'],
+    mayBeRolledUp,
     unarchived,
     now,
     partitionOn: (day: Day) => partitionOn(read, day),
     manifest: async (days: readonly DayPlan[]) => {
-      // Few days may be archived of a short range; a long one saves a round.
+      // Few days may be archived of a short range; a long one saves a round. Few groups are dense enough for minutes.
       const [found] = await Promise.all([
         manifestDays(read, days),
-        isLong ? (asksRollups ? listRollups() : list()) : undefined,
+        asksRollups ? listRollups() : undefined,
+        isLong && (!asksRollups || unitMs === MINUTE_MS) ? list() : undefined,
       ]);
       // The warm table is not asked for days of a long range that are closed.
       for (const { day } of days) {
@@ -477,9 +481,12 @@ function laterTiers(read: ReadContext, fromMemory: readonly LocatedBlock[]): Rea
       if (!entries.some(({ archived }) => archived !== undefined)) return Promise.resolve([]);
       return timed('cold', () =>
         read.beyondMemory(async () => {
-          if (!asksRollups) return readSamples(entries);
+          if (!asksRollups) {
+            requireFewHeld(read, entries);
+            return readSamples(entries);
+          }
           const plan = planRollups({
-            unitMs,
+            unitMs: unitMs!,
             range: read.wholeRange,
             entries,
             listed: await listRollups(),
@@ -491,11 +498,7 @@ function laterTiers(read: ReadContext, fromMemory: readonly LocatedBlock[]): Rea
             deletions: read.deletions,
             erasures,
           });
-          const samples = plan.samples.length * MINUTES_A_DAY * selection.wanted.series.length;
-          if (samples > (steps!.maxSamples ?? Infinity))
-            throw new TooManyHeldError(
-              `${plan.samples.length} days are not rolled up: some ${samples} samples`,
-            );
+          requireFewHeld(read, plan.samples);
           const [blocks, reading] = await Promise.all([
             readSamples(plan.samples),
             readRollups(read.cold, plan.rollups, selection, steps!.aggregate),
@@ -511,6 +514,19 @@ function laterTiers(read: ReadContext, fromMemory: readonly LocatedBlock[]): Rea
 }
 
 const MINUTES_A_DAY = 1440;
+
+/** @throws {TooManyHeldError} */
+function requireFewHeld({ selection: { wanted }, steps }: ReadContext, days: readonly ManifestDay[]): void {
+  const samples = days.length * MINUTES_A_DAY * wanted.series.length;
+  if (samples > (steps?.maxSamples ?? Infinity))
+    throw new TooManyHeldError(`${days.length} days are not rolled up: some ${samples} samples`);
+}
+
+/** Whether all days of a read ended a day ago or earlier, so that most are archived. */
+function isPast({ days, now }: ReadContext): boolean {
+  const last = days.at(-1);
+  return last !== undefined && dayStartMs(last.day) + 2 * DAY_MS <= now();
+}
 
 function listedRollups(
   { tenant, ownerId, days }: ReadContext,

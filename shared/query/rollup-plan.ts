@@ -40,7 +40,8 @@ export interface RollupPlan {
  * - no other tier may have samples of the day,
  * - all deletions of the series that touch the day had been applied,
  * - the read wants whole units of the day,
- * - no series may lie in two groups, since the source was split anew that day.
+ * - no series may lie in two groups, since the source was split anew that day,
+ * - no group of the series was left out.
  *
  * Every other day is read as samples.
  */
@@ -77,6 +78,7 @@ function exactness(
   source: RolledSource,
 ): (entry: ManifestDay) => TimeRange | undefined {
   const knowsDeletions = source.deletions === deletionsKey(deletions, source.span);
+  if (source.omitted.some((group) => groups.includes(group))) return () => undefined;
   const splitDays = daysOfSeveralSplits(source, groups);
   return (entry) => {
     const { day, archived } = entry;

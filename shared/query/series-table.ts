@@ -65,7 +65,7 @@ function isEqual(a: ArrayLike<number>, b: ArrayLike<number>): boolean {
   return true;
 }
 
-/** A series' samples as a read gave them, and the hours or days that rollups gave instead of others. */
+/** A series' samples as a read gave them, and the minutes, hours or days that rollups gave instead of others. */
 export interface ReadSamples extends Samples {
   readonly rolled?: Units | undefined;
 }

@@ -178,7 +178,7 @@ function rollupsOf(
 ): RollupDemand {
   const { hosts, metrics } = measured.load;
   const { first, perDay, bytes } = tiersOf(measured, settings.window).tiers.rollups;
-  const isOn = settings.rollups === 'on';
+  const isOn = settings.rollups !== 'off';
   const seriesDays = isOn ? series * DAYS_OF_MONTH : 0;
   const each = (unit: Unit) => ((first[unit] ?? 0) + DAYS_BEFORE * (perDay[unit] ?? 0)) / (hosts * metrics);
   const bytesOfDay = bytes / (hosts * metrics);

@@ -4,13 +4,14 @@ import { archiveDay } from '../../shared/archive/execute';
 import { purgeDay } from '../../shared/archive/purge';
 import { rollUpPartitions } from '../../shared/archive/rollup';
 import { RollupDirectory } from '../../shared/cold/rollup-directory';
+import { UNITS_WITH_MINUTES_MS } from '../../shared/cold/rollup-span';
 import { flushPartition } from '../../shared/flush/execute';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { AGGREGATES, type Aggregate, downsample, type Samples } from '../../shared/model/aggregates';
 import { ALL_TIME, type Deletion, selects } from '../../shared/model/deletion';
-import { METRIC_NAME, metricOf, sourceOf } from '../../shared/model/labels';
+import { labelsKey, METRIC_NAME, metricOf, sourceOf } from '../../shared/model/labels';
 import { equals, isIn } from '../../shared/model/matcher';
-import { tenantIdOf } from '../../shared/model/placement';
+import { splitIndexOf, tenantIdOf } from '../../shared/model/placement';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
 import { Querier } from '../../shared/query/select';
 import { samplesOf } from '../../shared/query/series-table';
@@ -19,18 +20,35 @@ import type { DeliveredRecord } from '../../shared/stream/delivered';
 import { rowRecords } from '../../shared/stream/row-records';
 import { startTiers, type Tiers } from '../support/tiers';
 
-const HOUR = 3_600_000;
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const NAMES = ['a.x', 'a.y', 'b'] as const;
 const HOSTS = ['h', 'i'] as const;
 const midnight = Math.floor(Date.now() / DAY) * DAY;
-const RANGE = { fromMs: midnight - 9 * DAY, toMs: midnight };
-/** Several of an hour, of a day, of nine days. */
-const TIMES = [-9, -8, -6.5, -5, -5 + 1 / 48, -4 - 1 / 1440, -4, -3.5, -2, -1, -1 + 1 / 1440].map(
-  (days) => midnight + Math.round(days * 1440) * 60_000,
-);
+/** Days before today, read at once. */
+const RANGES = [
+  [9, 0],
+  [6, 4],
+  [5, 4],
+] as const;
+/** Several of a minute, of an hour, of a day, of nine days. */
+const TIMES = [
+  -9,
+  -8,
+  -6.5,
+  -5,
+  -5 + 1 / 2880,
+  -5 + 1 / 48,
+  -4 - 1 / 1440,
+  -4,
+  -3.5,
+  -2,
+  -1,
+  -1 + 1 / 1440,
+].map((days) => midnight + Math.round(days * 2880) * 30_000);
 const VALUES = [1, 0.1, -0, 1e16, 1.7e308, -1.7e308, 5e-324, 7];
-const STEPS_MS = [HOUR, 6 * HOUR, DAY, 3 * DAY];
+const STEPS_MS = [MINUTE, 5 * MINUTE, HOUR, 6 * HOUR, DAY, 3 * DAY];
 const quarantine = {
   put: async () => {
     throw new Error('nothing here is poison');
@@ -62,6 +80,7 @@ interface Question {
   readonly stepMs: number;
   readonly aggregate: Aggregate;
   readonly host: Host;
+  readonly days: (typeof RANGES)[number];
 }
 
 const anyHost = fc.constantFrom(...HOSTS);
@@ -114,6 +133,7 @@ const anyQuestion: fc.Arbitrary<Question> = fc.record({
   stepMs: fc.constantFrom(...STEPS_MS),
   aggregate: fc.constantFrom(...AGGREGATES),
   host: anyHost,
+  days: fc.constantFrom(...RANGES),
 });
 
 describe('rollups', () => {
@@ -123,14 +143,15 @@ describe('rollups', () => {
 
   beforeAll(async () => {
     tiers = await startTiers();
-    rollups = new RollupDirectory(tiers.meta, 460 * DAY);
+    rollups = new RollupDirectory(tiers.meta, 460 * DAY, UNITS_WITH_MINUTES_MS);
   }, 60_000);
 
   afterAll(async () => {
     await tiers?.stop();
   }, 30_000);
 
-  function pipeline() {
+  /** @param denseSamples groups of more samples a series and day have minutes */
+  function pipeline(denseSamples: number) {
     const name = `t${runs++}`;
     const tenant = {
       id: tenantIdOf(name),
@@ -146,6 +167,7 @@ describe('rollups', () => {
     async function rollUp(): Promise<number> {
       const { rolledUp, left } = await rollUpPartitions({ ...tiers, rollups }, [ref], {
         hasTime: () => true,
+        denseSamples,
         onFailure: (_, __, error) => {
           throw error;
         },
@@ -155,13 +177,14 @@ describe('rollups', () => {
     }
 
     /** What rule 2 says by the letter of what was delivered. */
-    function expected({ stepMs, aggregate, host }: Question): Samples[] {
-      const cells = new Map<string, Map<number, number>>(NAMES.map((metric) => [metric, new Map()]));
+    function expected({ host, ...question }: Question, names: readonly string[] = NAMES): Samples[] {
+      const { fromMs, toMs } = rangeOf(question);
+      const cells = new Map<string, Map<number, number>>(names.map((metric) => [metric, new Map()]));
       for (const [place, entry] of entries.entries()) {
         if (!delivered.has(place) || entry.host !== host) continue;
         if (entry.kind === 'post')
           for (const [metric, value] of Object.entries(entry.values))
-            for (const at of entry.times) cells.get(metric)!.set(at, value);
+            for (const at of entry.times) cells.get(metric)?.set(at, value);
         else
           for (const [metric, samples] of cells)
             for (const at of samples.keys()) {
@@ -170,21 +193,21 @@ describe('rollups', () => {
             }
       }
       return [...cells.values()].map((samples) => {
-        const sorted = [...samples].sort(([a], [b]) => a - b);
+        const sorted = [...samples].filter(([at]) => at >= fromMs && at < toMs).sort(([a], [b]) => a - b);
         const all = { timestamps: sorted.map(([at]) => at), values: sorted.map(([, value]) => value) };
-        return shown(downsample(all, stepMs, aggregate));
+        return shown(downsample(all, question.stepMs, question.aggregate));
       });
     }
 
-    async function read({ stepMs, aggregate, host }: Question) {
+    async function read({ stepMs, aggregate, host, days }: Question, names: readonly string[] = NAMES) {
       const source = sourceOf.host(host);
       const querier = new Querier({ ...tiers, catalogue: tiers.newCatalogue(), rollups }, tenant);
       const { blocks, rolledDays } = await querier.select(
-        [equals('host', host), isIn(METRIC_NAME, NAMES)],
-        { fromMs: Math.floor(RANGE.fromMs / stepMs) * stepMs, toMs: Math.ceil(RANGE.toMs / stepMs) * stepMs },
+        [equals('host', host), isIn(METRIC_NAME, names)],
+        rangeOf({ stepMs, days }),
         { source, steps: { stepMs, aggregate } },
       );
-      const answers = NAMES.map((metric) => {
+      const answers = names.map((metric) => {
         const samples = samplesOf(blocks, metricOf(source, metric));
         return shown(downsample(samples, stepMs, aggregate, samples.rolled));
       });
@@ -235,16 +258,19 @@ describe('rollups', () => {
   }
 
   test('give what the samples give, in whatever order these are delivered, replayed, deleted, flushed, archived, purged and rolled up', async () => {
-    let rolled = 0;
+    /** Days, by whether they were read as minutes. */
+    const rolled = new Map<boolean, number>();
     const histories = fc.array(anyStep, { minLength: 8, maxLength: 30, size: 'max' });
     const questions = fc.array(anyQuestion, { minLength: 4, maxLength: 4 });
     await fc.assert(
       fc.asyncProperty(histories, questions, async (steps, asked) => {
-        const { run, read, expected, rollUp, records } = pipeline();
+        // Most groups are dense on most days, and some are no longer after a deletion.
+        const { run, read, expected, rollUp, records } = pipeline(0.9);
         const check = async (question: Question) => {
           const { answers, rolledDays } = await read(question);
           expect(answers).toEqual(expected(question));
-          rolled += rolledDays;
+          const isMinutes = question.stepMs < HOUR;
+          rolled.set(isMinutes, (rolled.get(isMinutes) ?? 0) + rolledDays);
         };
         for (const [i, step] of steps.entries()) {
           await run(step);
@@ -259,9 +285,59 @@ describe('rollups', () => {
       }),
       { numRuns: Number(process.env.ROLLUP_RUNS ?? 8) },
     );
-    expect(rolled).toBeGreaterThan(0);
+    expect(rolled.get(false)).toBeGreaterThan(0);
+    expect(rolled.get(true)).toBeGreaterThan(0);
   }, 600_000);
+
+  test('by the minute are of dense groups, and go when a group is dense no longer', async () => {
+    const { run, read, expected, records } = pipeline(1.5);
+    const question = { stepMs: MINUTE, aggregate: 'sum', host: 'h', days: [6, 4] } as const;
+    const dense = namesOf('a.', 0);
+    const sparse = namesOf('b.', 1);
+    const names = [...dense, ...sparse];
+    const values = Object.fromEntries(names.map((name, i) => [name, i]));
+    const times = [0, 1, 2].map((hour) => midnight - 5 * DAY + hour * HOUR);
+    const deletion = (name: string): Entry => ({
+      kind: 'delete',
+      host: 'h',
+      deletion: { selector: { name, isPrefix: true }, fromMs: times[0]!, toMs: times[2]! },
+    });
+    const rolledDaysOf = async (asked: readonly string[]) => {
+      const { answers, rolledDays } = await read(question, asked);
+      expect(answers).toEqual(expected(question, asked));
+      return rolledDays;
+    };
+    const archiveAndRollUp = async () => {
+      await run({ kind: 'deliver', records: records() });
+      for (const kind of ['flush', 'archive', 'purge', 'roll up'] as const) await run({ kind });
+    };
+    await run({ kind: 'post', host: 'h', times, values });
+    await run(deletion('b.'));
+    await archiveAndRollUp();
+    expect([await rolledDaysOf(dense), await rolledDaysOf(sparse), await rolledDaysOf(names)]).toEqual([
+      1, 0, 0,
+    ]);
+    await run(deletion('a.'));
+    await archiveAndRollUp();
+    expect([await rolledDaysOf(dense), await rolledDaysOf(sparse)]).toEqual([0, 0]);
+  }, 60_000);
 });
+
+/** More than half of a group's series, which lie in one half of their source. */
+function namesOf(prefix: string, half: number): string[] {
+  const names = Array.from({ length: 330 }, (_, i) => `${prefix}${i}`);
+  return names
+    .filter((name) => splitIndexOf(labelsKey(metricOf(sourceOf.host('h'), name)), 1) === half)
+    .slice(0, 140);
+}
+
+/** Whole steps. */
+function rangeOf({ stepMs, days: [from, to] }: Pick<Question, 'stepMs' | 'days'>) {
+  return {
+    fromMs: Math.floor((midnight - from * DAY) / stepMs) * stepMs,
+    toMs: Math.ceil((midnight - to * DAY) / stepMs) * stepMs,
+  };
+}
 
 /** Plain numbers, and one NaN. */
 function shown({ timestamps, values }: Samples): Samples {

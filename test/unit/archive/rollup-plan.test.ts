@@ -1,9 +1,13 @@
 import { planSpans } from '../../../shared/archive/rollup-plan';
 import type { ManifestDay } from '../../../shared/cold/manifest';
 import { NO_STATE, type SpanState } from '../../../shared/cold/rollup-directory';
+import { UNITS_MS, UNITS_WITH_MINUTES_MS } from '../../../shared/cold/rollup-span';
 
-function archived(day: string, etag = 'e', changes = 1): ManifestDay {
-  const part = { key: 'k', etag, bytes: 1, samples: 1, firstGroup: '' };
+/** More samples than a series of a sample in ten seconds has. */
+const MANY = 8_641;
+
+function archived(day: string, etag = 'e', changes = 1, samples = 1): ManifestDay {
+  const part = { key: 'k', etag, bytes: 1, samples, firstGroup: '' };
   return { day, changes: 1, archived: { changes, parts: [part], atMs: 0 } };
 }
 
@@ -21,6 +25,7 @@ test.each<{
   name: string;
   days: readonly ManifestDay[];
   states: ReadonlyMap<string, string>;
+  unitsMs?: readonly number[];
   plans: readonly string[];
 }>([
   {
@@ -59,9 +64,42 @@ test.each<{
     states: ROLLED,
     plans: ['2026-10 goes'],
   },
-])('the plan $name', ({ days, states, plans }) => {
+  {
+    name: 'leaves a span alone that went before',
+    days: [archived('2026-11-01')],
+    states: new Map([...ROLLED, ['hours#2026-10', stateOf({})]]),
+    plans: [],
+  },
+  {
+    name: 'makes minutes of each day that may have a dense group',
+    days: [archived('2026-10-31', 'e', 1, MANY), archived('2026-11-01')],
+    states: ROLLED,
+    unitsMs: UNITS_WITH_MINUTES_MS,
+    plans: ['2026-10-31: 2026-10-31'],
+  },
+  {
+    name: 'leaves minutes that are up to date',
+    days: [archived('2026-10-31', 'e', 1, MANY), archived('2026-11-01')],
+    states: new Map([...ROLLED, ['minutes#2026-10-31', stateOf({ '2026-10-31': ['e', 1] })]]),
+    unitsMs: UNITS_WITH_MINUTES_MS,
+    plans: [],
+  },
+  {
+    name: 'removes minutes of a day that was archived again and can have no dense group',
+    days: [archived('2026-10-31'), archived('2026-11-01')],
+    states: new Map([...ROLLED, ['minutes#2026-10-31', stateOf({ '2026-10-31': ['d', 1] })]]),
+    unitsMs: UNITS_WITH_MINUTES_MS,
+    plans: ['2026-10-31 goes'],
+  },
+  {
+    name: 'removes minutes once the stage stores none',
+    days: [archived('2026-10-31', 'e', 1, MANY), archived('2026-11-01')],
+    states: new Map([...ROLLED, ['minutes#2026-10-31', stateOf({ '2026-10-31': ['e', 1] })]]),
+    plans: ['2026-10-31 goes'],
+  },
+])('the plan $name', ({ days, states, unitsMs = UNITS_MS, plans }) => {
   expect(
-    planSpans(days, states).map(({ span, closed }) =>
+    planSpans(days, states, unitsMs).map(({ span, closed }) =>
       closed === undefined ? `${span.name} goes` : `${span.name}: ${closed.map(({ day }) => day).join(' ')}`,
     ),
   ).toEqual(plans);

@@ -59,6 +59,7 @@ describe('the tiers beyond memory', () => {
     log: string[],
     queryMs = 0,
     seen: readonly number[] = [],
+    mayBeRolledUp = false,
   ): LaterTiers {
     let nowMs = 0;
     const ask = async <T>(text: string, answer: T): Promise<T> => {
@@ -70,6 +71,7 @@ describe('the tiers beyond memory', () => {
     };
     return {
       partitionOn,
+      mayBeRolledUp,
       unarchived: new UnarchivedDays(purgeAfterMs),
       now: () => nowMs,
       knowsWarm: ({ day }) => seen.includes(short(day)),
@@ -93,7 +95,14 @@ describe('the tiers beyond memory', () => {
   }
 
   const SLOW = 15 * MINUTE;
-  test.each([
+  test.each<{
+    name: string;
+    states: Record<number, object>;
+    days: number;
+    purgeAfterMs: number;
+    mayBeRolledUp?: boolean;
+    asked: readonly string[];
+  }>([
     {
       name: 'a day that is not archived: manifest and warm together, and no manifest the second time',
       states: { 10: OPEN },
@@ -107,6 +116,14 @@ describe('the tiers beyond memory', () => {
       days: 1,
       purgeAfterMs: SLOW,
       asked: ['manifest 10', 'warm 10', '|', 'cold 10', '|', 'manifest 10', 'warm 10', '|', 'cold 10', '|'],
+    },
+    {
+      name: 'a day that may be rolled up: the manifest alone, as of many days',
+      states: { 10: ARCHIVED },
+      days: 1,
+      purgeAfterMs: SLOW,
+      mayBeRolledUp: true,
+      asked: ['manifest 10', '|', 'cold 10', '|', 'manifest 10', '|', 'cold 10', '|'],
     },
     {
       name: 'many days: the warm table for open ones alone, at once for those known to be',
@@ -134,9 +151,9 @@ describe('the tiers beyond memory', () => {
         .fill(['manifest 10,11,12,13', '|', 'warm 12', '|', 'manifest 10,12', '|', 'cold 10', '|'])
         .flat(),
     },
-  ])('are asked in order: $name', async ({ states, days, purgeAfterMs, asked }) => {
+  ])('are asked in order: $name', async ({ states, days, purgeAfterMs, mayBeRolledUp, asked }) => {
     const log: string[] = [];
-    const tiers = tiersOf(states, purgeAfterMs, log);
+    const tiers = tiersOf(states, purgeAfterMs, log, 0, [], mayBeRolledUp);
     await readBeyondMemory(tiers, dayPlans(days));
     await readBeyondMemory(tiers, dayPlans(days));
     expect(log).toEqual(asked);

@@ -9,7 +9,8 @@ import { layoutOf } from '../../../shared/model/layout';
 import { dayStartMs, type GroupId, groupIdOf } from '../../../shared/model/placement';
 import { planRollups, type RollupFacts } from '../../../shared/query/rollup-plan';
 
-const HOUR = 3_600_000;
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const DAYS = ['2026-10-31', '2026-11-01', '2026-11-02'] as const;
 const [FIRST_MS, , LAST_MS] = DAYS.map(dayStartMs) as [number, number, number];
@@ -26,7 +27,11 @@ function archived(day: string, etag = `e ${day}`, changes = 2): ManifestDay {
 /** The rollups of both months, made of {@link archived} as it is by default. */
 function listed(
   unitMs: number,
-  { deletions = '', groups = [WHOLE] }: { deletions?: string; groups?: readonly GroupId[] } = {},
+  {
+    deletions = '',
+    groups = [WHOLE],
+    omitted = [],
+  }: { deletions?: string; groups?: readonly GroupId[]; omitted?: readonly GroupId[] } = {},
 ): Map<string, RolledSource> {
   const spans = new Map(DAYS.map((day) => [spanOf(unitMs, day).name, spanOf(unitMs, day)]));
   return new Map(
@@ -45,6 +50,7 @@ function listed(
           etag: 'r',
           days,
           deletions,
+          omitted,
           groups: groups.length === 0 ? [] : writer.finish().listed,
         },
       ];
@@ -79,6 +85,22 @@ const withLast = (last: ManifestDay) => [archived(DAYS[0]), archived(DAYS[1]), l
 test.each<{ name: string; changed?: Partial<RollupFacts>; samples: readonly string[]; ranges?: string }>([
   { name: 'all days that are rolled up, one object a month', samples: [] },
   { name: 'all days by the day, one object a year', changed: { unitMs: DAY }, samples: [] },
+  { name: 'all days by the minute, one object a day', changed: { unitMs: MINUTE }, samples: [] },
+  {
+    name: 'the whole minutes of a range that ends within an hour',
+    changed: { unitMs: MINUTE, range: { fromMs: FIRST_MS + MINUTE, toMs: LAST_MS + 7 * MINUTE } },
+    samples: [],
+  },
+  {
+    name: 'no day by the minute where the minutes of a group were left out',
+    changed: { unitMs: MINUTE, groups: [WHOLE, HALF], listed: listed(MINUTE, { omitted: [HALF] }) },
+    samples: DAYS,
+  },
+  {
+    name: 'days by the minute where those of a group that was not asked for were left out',
+    changed: { unitMs: MINUTE, listed: listed(MINUTE, { omitted: [HALF] }) },
+    samples: [],
+  },
   {
     name: 'the whole hours of a range that ends within a day',
     changed: { range: { fromMs: FIRST_MS, toMs: LAST_MS + HOUR } },

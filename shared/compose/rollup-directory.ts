@@ -1,0 +1,13 @@
+import { RollupDirectory } from '../cold/rollup-directory';
+import { UNITS_MS, UNITS_WITH_MINUTES_MS } from '../cold/rollup-span';
+import type { RuntimeSettings } from '../platform/settings';
+import type { Table } from '../platform/table';
+
+/** The directory of rollups of the units that a stage stores; undefined: it stores none. */
+export function rollupDirectory(
+  table: Table,
+  { rollups, retention }: Pick<RuntimeSettings, 'rollups' | 'retention'>,
+): RollupDirectory | undefined {
+  if (rollups === 'off') return undefined;
+  return new RollupDirectory(table, retention, rollups === 'minutes' ? UNITS_WITH_MINUTES_MS : UNITS_MS);
+}
