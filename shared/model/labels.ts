@@ -13,6 +13,38 @@ export function labelsKey(labels: Labels): string {
   return JSON.stringify(labels);
 }
 
+const QUOTE = 0x22;
+
+/** The order of two {@link labelsKey}s, without making them. */
+export function compareLabels(a: Labels, b: Labels): number {
+  const shared = Math.min(a.length, b.length);
+  for (let i = 0; i < shared; i++) {
+    const [x, y] = [a[i]!, b[i]!];
+    if (x === y) continue;
+    const order = compareInJson(x[0], y[0]) || compareInJson(x[1], y[1]);
+    if (order !== 0) return order;
+  }
+  // In the key, `,` comes before `]`.
+  return b.length - a.length;
+}
+
+/** The order of two texts' JSON. */
+function compareInJson(a: string, b: string): number {
+  if (a === b) return 0;
+  const shared = Math.min(a.length, b.length);
+  let at = 0;
+  while (at < shared && a.charCodeAt(at) === b.charCodeAt(at)) at++;
+  if (mayBeEscaped(a, at) || mayBeEscaped(b, at)) return JSON.stringify(a) < JSON.stringify(b) ? -1 : 1;
+  // A text that ends has its quote there.
+  return (at < a.length ? a.charCodeAt(at) : QUOTE) - (at < b.length ? b.charCodeAt(at) : QUOTE);
+}
+
+function mayBeEscaped(text: string, at: number): boolean {
+  if (at === text.length) return false;
+  const code = text.charCodeAt(at);
+  return code < 0x20 || code === QUOTE || code === 0x5c || (code >= 0xd800 && code <= 0xdfff);
+}
+
 export function labelValue(labels: Labels, name: string): string | undefined {
   return labels.find(([label]) => label === name)?.[1];
 }

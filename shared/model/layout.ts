@@ -1,7 +1,7 @@
 import { constants as zlib, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { ByteReader, ByteWriter, MalformedBytesError } from './bytes';
 import { type Id, idBytes, idText } from './id';
-import { type Labels, labelsKey, labelsOf, METRIC_NAME, type NamedSeries, seriesKeys } from './labels';
+import { type Labels, labelsKey, labelsOf, METRIC_NAME, type NamedSeries } from './labels';
 
 /**
  * A layout is the ordered list of series that a frame or a chunk has columns for. Its bytes are canonical, and
@@ -197,10 +197,17 @@ function hasAll(labels: Labels, wanted: Labels): boolean {
   return true;
 }
 
+/** Whether a row's layout may have so many series, and so many bytes of their {@link labelsKey}s. */
+export function fitsRow(seriesCount: number, keyBytes: number): boolean {
+  return seriesCount <= MAX_ROW_SERIES && keyBytes <= MAX_ROW_KEY_BYTES;
+}
+
 /** Encodes the layout of series that are distinct, at least one, and ordered {@link byKey}. */
-export function encodeLayout(ordered: readonly KeyedLabels[]): Buffer {
+export function encodeLayout(ordered: readonly { readonly labels: Labels }[]): Buffer {
   const first = ordered[0];
   if (first === undefined) throw new RangeError('a layout has at least one series');
+  const varying = varyingLabels(ordered);
+  if (varying !== undefined) return encodeAlike(ordered, varying);
   let shared = first.labels;
   for (const { labels } of ordered) shared = inBoth(shared, labels);
   const isShared = new Set(shared.map(([name]) => name));
@@ -215,6 +222,43 @@ export function encodeLayout(ordered: readonly KeyedLabels[]): Buffer {
   for (const { labels } of ordered) {
     writer.uvarint(labels.length - shared.length);
     for (const [name, value] of labels) if (!isShared.has(name)) writer.uvarint(names.get(name)!).text(value);
+  }
+  return writer.finish();
+}
+
+/**
+ * Which labels have several values, by their places.
+ *
+ * @returns undefined unless the series have the same label names
+ */
+function varyingLabels(ordered: readonly { readonly labels: Labels }[]): number[] | undefined {
+  const first = ordered[0]!.labels;
+  const varies = new Uint8Array(first.length);
+  for (const { labels } of ordered) {
+    if (labels.length !== first.length) return undefined;
+    for (let i = 0; i < first.length; i++) {
+      const pair = labels[i]!;
+      const known = first[i]!;
+      if (pair === known) continue;
+      if (pair[0] !== known[0]) return undefined;
+      if (varies[i] === 0 && pair[1] !== known[1]) varies[i] = 1;
+    }
+  }
+  const varying: number[] = [];
+  for (let i = 0; i < first.length; i++) if (varies[i] === 1) varying.push(i);
+  return varying;
+}
+
+/** {@link encodeLayout} for series that have the same label names, as those of one exporter nearly do. */
+function encodeAlike(ordered: readonly { readonly labels: Labels }[], varying: readonly number[]): Buffer {
+  const first = ordered[0]!.labels;
+  const shared = first.filter((_, i) => !varying.includes(i));
+  const writer = new ByteWriter(64 * ordered.length + 1024).byte(FORMAT).uvarint(ordered.length);
+  withShared(writer, shared).uvarint(varying.length);
+  for (const i of varying) writer.text(first[i]![0]);
+  for (const { labels } of ordered) {
+    writer.uvarint(varying.length);
+    for (let name = 0; name < varying.length; name++) writer.uvarint(name).text(labels[varying[name]!]![1]);
   }
   return writer.finish();
 }
@@ -260,6 +304,16 @@ function withShared(writer: ByteWriter, shared: Labels): ByteWriter {
  * @throws {MalformedBytesError} when they are not a layout
  */
 export function decodeLayout(bytes: Uint8Array): Layout {
+  const series = labelsInLayout(bytes);
+  return assemble(bytes, series, series.map(labelsKey));
+}
+
+/**
+ * The labels of each series of a layout's bytes, in their order.
+ *
+ * @throws {MalformedBytesError} when they are not a layout
+ */
+export function labelsInLayout(bytes: Uint8Array): Labels[] {
   const reader = new ByteReader(bytes);
   checkFormat(reader.byte());
   const count = reader.count(1);
@@ -273,34 +327,23 @@ export function decodeLayout(bytes: Uint8Array): Layout {
       if (name === undefined) throw new MalformedBytesError(`label name ${index} of ${names.length}`);
       return [name, reader.text()] as const;
     });
-    series.push([...shared, ...own].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)));
+    series.push(merged(shared, own));
   }
   if (reader.left !== 0) throw new MalformedBytesError(`${reader.left} bytes after the layout`);
-  return assemble(bytes, series, series.map(labelsKey));
+  return series;
 }
 
-/** The series of a layout's bytes, in their order. Does half of what {@link decodeLayout} does where they differ in their names alone. */
-export function keyedSeriesOf(bytes: Uint8Array): KeyedLabels[] {
-  const reader = new ByteReader(bytes);
-  checkFormat(reader.byte());
-  const count = reader.count(1);
-  const shared = Array.from({ length: reader.count(2) }, () => [reader.text(), reader.text()] as const);
-  if (reader.count(1) !== 1 || reader.text() !== METRIC_NAME) {
-    const { series, columns } = decodeLayout(bytes);
-    return Array.from(columns.keys(), (key, i) => ({ key, labels: series[i]! }));
+/** Both lists' pairs by name. The lists are ordered, as writers have them, or else sorted. */
+function merged(a: Labels, b: Labels): Labels {
+  const pairs: Labels[number][] = [];
+  let isOrdered = true;
+  for (let i = 0, j = 0; i < a.length || j < b.length; ) {
+    const pair = j === b.length || (i < a.length && a[i]![0] <= b[j]![0]) ? a[i++]! : b[j++]!;
+    const last = pairs[pairs.length - 1];
+    if (last !== undefined && last[0] > pair[0]) isOrdered = false;
+    pairs.push(pair);
   }
-  const names: string[] = [];
-  for (let i = 0; i < count; i++) {
-    if (reader.count(2) !== 1 || reader.uvarint() !== 0)
-      throw new MalformedBytesError(`series ${i} of a layout of names has other labels`);
-    names.push(reader.text());
-  }
-  const before = shared.filter(([name]) => name < METRIC_NAME);
-  const after = shared.slice(before.length);
-  return seriesKeys({ labels: shared, names }).map((key, i) => ({
-    key,
-    labels: [...before, [METRIC_NAME, names[i]!] as const, ...after],
-  }));
+  return isOrdered ? pairs : labelsOf(...pairs);
 }
 
 /**

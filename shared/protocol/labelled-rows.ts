@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { type Labels, labelsKey, METRIC_NAME, type NamedSeries, sourceOf } from '../model/labels';
+import { type HashedLabels, hashedLabels, textBytesOf } from '../model/labels-hash';
 import {
   type Columns,
   type ColumnsPart,
@@ -29,6 +30,7 @@ interface SeriesSource extends KnownSource {
 export interface LabelledSeries {
   /** Sorted, `__name__` included. */
   readonly labels: Labels;
+  readonly hashed: HashedLabels;
   /** Memory that a request's copy of the labels takes, about. */
   readonly labelBytes: number;
   readonly source: SeriesSource;
@@ -59,19 +61,21 @@ const LABEL_OVERHEAD = 64;
  * @throws {InvalidSeriesError} when they have more than {@link MAX_SERIES_BYTES}
  */
 export function labelledSeries(labels: Labels): LabelledSeries {
-  let bytes = 0;
-  for (const [name, value] of labels) bytes += Buffer.byteLength(name) + Buffer.byteLength(value);
+  const hashed = hashedLabels(labels);
+  const bytes = textBytesOf(hashed);
   if (bytes > MAX_SERIES_BYTES)
     throw new InvalidSeriesError(`labels of ${bytes} bytes, ${MAX_SERIES_BYTES} are allowed`);
   const source = sourceOfSeries(labels);
   const labelBytes = bytes + LABEL_OVERHEAD * labels.length;
-  return { labels, labelBytes, source, ordinal: ordinals++, list: undefined, index: 0, lastRequest: -1 };
+  const ordinal = ordinals++;
+  return { labels, hashed, labelBytes, source, ordinal, list: undefined, index: 0, lastRequest: -1 };
 }
 
 /** The source of the last series, which most have in common with it. */
 let lastSource: SeriesSource | undefined;
 
 function sourceOfSeries(labels: Labels): SeriesSource {
+  if (lastSource !== undefined && isOfTarget(lastSource, labels)) return lastSource;
   const sourceLabels = sourceOf.labels(labels);
   if (lastSource !== undefined && areEqual(lastSource.labels, sourceLabels)) return lastSource;
   const key = labelsKey(sourceLabels);
@@ -79,6 +83,19 @@ function sourceOfSeries(labels: Labels): SeriesSource {
   sources.set(key, source);
   lastSource = source;
   return source;
+}
+
+/** Whether a source is named by job and instance, and {@link sourceOf.labels} of the labels are its. */
+function isOfTarget({ labels: target }: SeriesSource, labels: Labels): boolean {
+  let found = 0;
+  for (const pair of labels) {
+    const [name] = pair;
+    if (name === 'host') return false;
+    if (name !== 'instance' && name !== 'job') continue;
+    const own = target[found++];
+    if (own !== pair && (own === undefined || own[0] !== name || own[1] !== pair[1])) return false;
+  }
+  return found > 0 && found === target.length;
 }
 
 function areEqual(a: Labels, b: Labels): boolean {
@@ -107,12 +124,12 @@ export class ListOfSource implements SeriesList {
     this.members.push(series);
   }
 
-  labelsAt(index: number): Labels {
-    return this.members[index]!.labels;
+  hashedAt(index: number): HashedLabels {
+    return this.members[index]!.hashed;
   }
 
   series(indexes: ArrayLike<number>): NamedSeries[] {
-    return Array.from(indexes, (index) => namedOf(this.labelsAt(index)));
+    return Array.from(indexes, (index) => namedOf(this.members[index]!.labels));
   }
 }
 

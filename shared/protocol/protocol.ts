@@ -1,4 +1,5 @@
 import type { Labels, NamedSeries } from '../model/labels';
+import type { HashedLabels } from '../model/labels-hash';
 
 /**
  * The port of a write protocol: turns a request's body into rows, and names the source of each series. Mackerel's JSON and
@@ -100,7 +101,7 @@ export interface SeriesList {
   readonly count: number;
   series(indexes: ArrayLike<number>): readonly NamedSeries[];
   /** All labels of a series, sorted, for lists that have them together. */
-  labelsAt?(index: number): Labels;
+  hashedAt?(index: number): HashedLabels;
   /** Present where the series differ in their names alone. */
   readonly named?: NamedList;
 }

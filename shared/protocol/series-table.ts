@@ -1,4 +1,5 @@
 import type { Labels } from '../model/labels';
+import { type HashedLabels, hashedLabels } from '../model/labels-hash';
 import { type LabelledSeries, ListOfSource, labelledSeries } from './labelled-rows';
 import { byteHash, TABLE_FULL_MS, tableMemory } from './table-memory';
 
@@ -20,7 +21,7 @@ export interface NamePart {
 class TabledSeries<Scope, Metric> implements LabelledSeries {
   lastRequest = -1;
   /** The labels of a series that was just made: its layout needs them. */
-  fresh: Labels | undefined;
+  fresh: HashedLabels | undefined;
   /** The next in the same bucket. */
   next: TabledSeries<Scope, Metric> | undefined;
   /** The series that came after this one. */
@@ -43,7 +44,11 @@ class TabledSeries<Scope, Metric> implements LabelledSeries {
   ) {}
 
   get labels(): Labels {
-    return this.fresh ?? this.labelsOf(this.scope, this.metric, this.chunk, this.start, this.end);
+    return this.fresh?.labels ?? this.labelsOf(this.scope, this.metric, this.chunk, this.start, this.end);
+  }
+
+  get hashed(): HashedLabels {
+    return this.fresh ?? hashedLabels(this.labels);
   }
 
   isNamedBy(scope: Scope, metric: Metric, bytes: Uint8Array, start: number, end: number): boolean {
@@ -85,6 +90,8 @@ export class SeriesTable<Scope extends NamePart, Metric extends NamePart> {
   private chunk = Buffer.alloc(0);
   private used = 0;
   private last: TabledSeries<Scope, Metric> | undefined;
+  /** Hash of what {@link find} did not find. */
+  private missed = 0;
   /** Series whose labels are kept. */
   private fresh: TabledSeries<Scope, Metric>[] = [];
   private freshBytes = 0;
@@ -107,6 +114,7 @@ export class SeriesTable<Scope extends NamePart, Metric extends NamePart> {
       return expected;
     }
     const hash = hashOf(scope, metric, bytes, start, end);
+    this.missed = hash;
     let found = this.buckets[hash & (this.buckets.length - 1)];
     for (let i = 0; i < MAX_CHAIN && found !== undefined; i++) {
       if (found.hash === hash && found.isNamedBy(scope, metric, bytes, start, end)) {
@@ -119,7 +127,7 @@ export class SeriesTable<Scope extends NamePart, Metric extends NamePart> {
   }
 
   /**
-   * Makes a series that {@link find} did not find, and keeps it if there is room.
+   * Makes the series that {@link find} just did not find, and keeps it if there is room.
    *
    * @param nowMs for making room in a full table
    * @throws {InvalidSeriesError} as `labelsOf` does, or when the labels have too many bytes
@@ -145,10 +153,9 @@ export class SeriesTable<Scope extends NamePart, Metric extends NamePart> {
     }
     this.chunk.set(bytes.subarray(start, end), this.used);
     const { ordinal, labelBytes, source } = made;
-    const hash = hashOf(scope, metric, bytes, start, end);
     const list = this.listOf(source.key);
     const series = new TabledSeries(
-      ...([ordinal, labelBytes, source, scope, metric, hash, this.chunk] as const),
+      ...([ordinal, labelBytes, source, scope, metric, this.missed, this.chunk] as const),
       ...([this.used, this.used + size, list, list.count, this.labelsOf] as const),
     );
     list.add(series);
@@ -160,13 +167,13 @@ export class SeriesTable<Scope extends NamePart, Metric extends NamePart> {
     return series;
   }
 
-  private keepFresh(series: TabledSeries<Scope, Metric>, { labels, labelBytes }: LabelledSeries): void {
+  private keepFresh(series: TabledSeries<Scope, Metric>, { hashed, labelBytes }: LabelledSeries): void {
     if (this.freshBytes > MAX_FRESH_BYTES) {
       for (const each of this.fresh) each.fresh = undefined;
       this.fresh = [];
       this.freshBytes = 0;
     }
-    series.fresh = labels;
+    series.fresh = hashed;
     this.fresh.push(series);
     this.freshBytes += labelBytes;
   }

@@ -1,18 +1,17 @@
 import { isPresent, presenceBytes } from '../codec';
 import { BoundedCache } from '../model/bounded-cache';
-import { labelsKey, labelsOf, METRIC_NAME, type NamedSeries, seriesKeys } from '../model/labels';
+import { HashSet } from '../model/hash-set';
+import { compareLabels, type Labels, labelsKey, labelsOf, METRIC_NAME } from '../model/labels';
+import { type HashedLabels, hashedLabels } from '../model/labels-hash';
 import {
-  byKey,
-  cutSeries,
   encodeLayout,
-  type KeyedLabels,
-  keyedSeriesOf,
+  fitsRow,
+  labelsInLayout,
   type PackedLayout,
   packLayout,
   unpackLayout,
 } from '../model/layout';
 import { splitBitsFor, splitIndexOf } from '../model/placement';
-import { TextHash } from '../model/text-hash';
 import type { Columns, ColumnsPart, SeriesList } from '../protocol/protocol';
 
 /** The values of a row that go into one group. */
@@ -92,7 +91,7 @@ const COLUMNS = 4_096;
 /** The place of each series by its key. Made of the layouts again when it is needed and gone. */
 const keyedPlaces = new BoundedCache<ReadonlyMap<string, number>>(32_000_000, (places) => 400 * places.size);
 /** The hashes of all series of a source's unions, made of theirs again when they are needed and gone. */
-const hashSets = new BoundedCache<Set<number>>(24_000_000, (hashes) => 40 * hashes.size);
+const hashSets = new BoundedCache<HashSet>(24_000_000, (hashes) => 100 + hashes.bytes);
 let made = 0;
 
 /**
@@ -134,13 +133,13 @@ export class SourceUnions {
     const isWhole = new Set(first.map(({ splitIndex }) => splitIndex)).size === first.length;
     if (first.length === 0 || !isWhole) return;
     const groups = first.map(({ splitIndex, layout }) => ({ splitIndex, layout }));
-    const keys = groups.flatMap(({ layout }) => keysOf(layout));
+    const series = groups.flatMap(({ layout }) => labelsOfLayout(layout).map(hashedLabels));
     const { splitBits } = first[0]!;
     this.put(0, {
       splitBits,
       groups,
-      ...sizeOf(keys),
-      hashes: Float64Array.from(keys, hashOf),
+      ...sizeOf(series),
+      hashes: Float64Array.from(series, ({ hash }) => hash),
       growths: 0,
       sparseRows: 0,
     });
@@ -212,7 +211,10 @@ export class SourceUnions {
 
   /** @returns the parts' series that are in no union; undefined when the allowance is used up */
   private findPlaces(parts: readonly ColumnsPart[], allowance: Allowance): UnplacedSeries[] | undefined {
-    const unplaced = new Map<string, UnplacedSeries>();
+    const unplaced: UnplacedSeries[] = [];
+    const hashes = this.hashes();
+    const ofRow = new HashSet(parts[0]!.count);
+    let areNew = true;
     for (const { list, count, indexes } of parts) {
       const places = this.placesOf(list);
       const present = new Set<number>();
@@ -226,19 +228,24 @@ export class SourceUnions {
       if (places.length <= MAX_LOOKED_UP * present.size)
         for (let index = 0; index < places.length; index++)
           if (places[index] === 0 && !present.has(index)) unknown.push(index);
-      for (const [i, series] of keyed(list, unknown).entries()) {
-        const isPresent = present.has(unknown[i]!);
-        const same = unplaced.get(series.key);
-        const at = { list: list.key, index: unknown[i]! };
-        if (same === undefined)
-          unplaced.set(series.key, { ...series, hash: hashOf(series.key), isPresent, at: [at] });
-        else {
-          same.at.push(at);
-          same.isPresent ||= isPresent;
-        }
+      const series = hashedAt(list, unknown);
+      for (let i = 0; i < unknown.length; i++) {
+        const { labels, hash, keyBytes } = series[i]!;
+        if (hashes.has(hash) || !ofRow.add(hash)) areNew = false;
+        const isPresent = i < present.size;
+        unplaced.push({
+          labels,
+          hash,
+          keyBytes,
+          isPresent,
+          places,
+          index: unknown[i]!,
+          same: undefined,
+        });
       }
     }
-    return this.withoutKnown(unplaced, allowance);
+    if (areNew) return unplaced.filter(({ isPresent }) => isPresent);
+    return this.withoutKnown(distinct(unplaced), allowance);
   }
 
   /** Places the series that are in a union. @returns those of the row that are in none */
@@ -246,30 +253,29 @@ export class SourceUnions {
     unplaced: ReadonlyMap<string, UnplacedSeries>,
     allowance: Allowance,
   ): UnplacedSeries[] | undefined {
-    const all = [...unplaced.values()];
     let known = keyedPlaces.get(this.id);
     if (known === undefined) {
-      const hashes = this.hashes();
-      if (!all.some(({ hash }) => hashes.has(hash))) return all.filter(({ isPresent }) => isPresent);
-      if (hashes.size > allowance.series) return undefined;
-      allowance.series -= hashes.size;
+      const { size } = this.hashes();
+      if (size > allowance.series) return undefined;
+      allowance.series -= size;
       known = new Map(
         this.unions.flatMap((union, index) => (union === undefined ? [] : placesIn(union, index))),
       );
       keyedPlaces.set(this.id, known);
     }
-    return all.filter(({ key, isPresent, at }) => {
+    const added: UnplacedSeries[] = [];
+    for (const [key, series] of unplaced) {
       const place = known.get(key);
-      if (place === undefined) return isPresent;
-      for (const { list, index } of at) this.lists.get(list)![index] = place;
-      return false;
-    });
+      if (place !== undefined) placeIn(series, place);
+      else if (series.isPresent) added.push(series);
+    }
+    return added;
   }
 
-  private hashes(): Set<number> {
+  private hashes(): HashSet {
     let hashes = hashSets.get(this.id);
     if (hashes === undefined) {
-      hashes = new Set();
+      hashes = new HashSet(total(this.unions.filter((union) => union !== undefined)).seriesCount);
       for (const union of this.unions)
         if (union !== undefined) for (const each of union.hashes) hashes.add(each);
       hashSets.set(this.id, hashes);
@@ -303,7 +309,7 @@ export class SourceUnions {
     const isOne = growing.length === 1 && added.length === 0;
     if (isOne || growing.length + added.length === 0) return true;
     const old = growing.map((index) => this.unions[index]!);
-    const { seriesCount, labelBytes } = total([sizeOf(added.map(({ key }) => key)), ...old]);
+    const { seriesCount, labelBytes } = total([sizeOf(added), ...old]);
     const maxSeries = old.length === 0 ? MAX_SERIES : this.maxSeries;
     const isTooLarge = seriesCount > maxSeries || labelBytes > MAX_LABEL_BYTES;
     if (isTooLarge && old.length > 0) return added.length === 0 || this.unite(new Set(), added, allowance);
@@ -314,18 +320,14 @@ export class SourceUnions {
       this.giveUp();
       return false;
     }
-    const before = old.flatMap(seriesOfGroups);
-    const series: SeriesOfUnion[] = [...before.flat(), ...added].sort(byKey);
+    const before = growing.flatMap((index) => seriesOfUnion(this.unions[index]!, index));
+    const series = inOrder([...before, ...added]);
     const growths = 1 + Math.max(-1, ...old.map((union) => union.growths));
     const split = this.groupsOf(series, labelBytes);
     if (split === undefined) {
       this.giveUp();
       return false;
     }
-    const places = new Map<string, number>();
-    for (const [group, { own }] of split.groups.entries())
-      for (const [column, { key }] of own.entries()) places.set(key, placeOf(slot, group, column));
-    this.move(growing, before, places);
     for (const index of growing) this.remove(index);
     this.put(slot, {
       splitBits: split.splitBits,
@@ -339,14 +341,31 @@ export class SourceUnions {
         ({ hash }) => hash,
       ),
     });
+    this.place(
+      slot,
+      split.groups.map(({ own }) => own),
+    );
     const hashes = this.hashes();
     for (const { hash } of added) hashes.add(hash);
     // Again, for its size has changed.
     hashSets.set(this.id, hashes);
-    for (const { key, at } of added)
-      for (const { list, index } of at) this.lists.get(list)![index] = places.get(key)!;
     keyedPlaces.delete(this.id);
     return true;
+  }
+
+  /** Writes down the places of a new union's series, those that they had in others too. */
+  private place(slot: number, groups: readonly (readonly SeriesOfUnion[])[]): void {
+    const moved = new Map<number, number>();
+    for (const [group, own] of groups.entries())
+      for (const [column, series] of own.entries())
+        if ('place' in series) moved.set(series.place, placeOf(slot, group, column));
+    if (moved.size > 0)
+      for (const list of this.lists.values())
+        for (let i = 0; i < list.length; i++) list[i] = moved.get(list[i]!) ?? list[i]!;
+    // Afterwards: a new place may be one that another series had.
+    for (const [group, own] of groups.entries())
+      for (const [column, series] of own.entries())
+        if (!('place' in series)) placeIn(series, placeOf(slot, group, column));
   }
 
   private freeSlot(): number | undefined {
@@ -361,9 +380,13 @@ export class SourceUnions {
     const alone = splitBitsFor(series.length, labelBytes);
     const crowded = splitBitsFor(all.seriesCount / CROWDING.series, all.labelBytes / CROWDING.labelBytes);
     const splitBits = Math.max(alone, Math.min(crowded, alone + MAX_CROWDED_BITS));
-    const bySplit = Map.groupBy(series, ({ key }) => splitIndexOf(key, splitBits));
+    const bySplit: Map<number, readonly SeriesOfUnion[]> =
+      splitBits === 0
+        ? new Map([[0, series]])
+        : Map.groupBy(series, ({ labels }) => splitIndexOf(labelsKey(labels), splitBits));
     const groups = Array.from(bySplit, ([splitIndex, own]) => ({ splitIndex, own }));
-    return groups.some(({ own }) => cutSeries(own).length > 1) ? undefined : { splitBits, groups };
+    const areSmall = groups.every(({ own }) => fitsRow(own.length, sizeOf(own).labelBytes));
+    return areSmall ? { splitBits, groups } : undefined;
   }
 
   private put(index: number, union: Union): void {
@@ -374,25 +397,6 @@ export class SourceUnions {
   private remove(index: number): void {
     this.unionBytes -= bytesOf(this.unions[index]!);
     this.unions[index] = undefined;
-  }
-
-  /** Moves series to the union that theirs became part of. @param before of each of the unions' groups */
-  private move(
-    unions: readonly number[],
-    before: readonly (readonly KeyedLabels[])[],
-    places: ReadonlyMap<string, number>,
-  ): void {
-    const moved = new Map<number, number>();
-    let at = 0;
-    for (const index of unions)
-      this.unions[index]!.groups.forEach((_, group) => {
-        for (const [column, { key }] of before[at]!.entries())
-          moved.set(placeOf(index, group, column), places.get(key)!);
-        at++;
-      });
-    if (moved.size === 0) return;
-    for (const list of this.lists.values())
-      for (let i = 0; i < list.length; i++) list[i] = moved.get(list[i]!) ?? list[i]!;
   }
 
   private giveUp(): void {
@@ -478,17 +482,21 @@ export class SourceUnions {
 
 const GROUPS = PLACES / COLUMNS;
 
-interface SeriesOfUnion extends KeyedLabels {
-  readonly hash: number;
+interface PlacedSeries extends HashedLabels {
+  readonly place: number;
 }
 
-/** A series that is in no union, and where lists have it. */
-interface UnplacedSeries extends KeyedLabels {
-  readonly hash: number;
+/** A series that is in no union, and where a list has it. */
+interface UnplacedSeries extends HashedLabels {
   /** Whether the row at hand has it. */
   isPresent: boolean;
-  readonly at: { readonly list: string; readonly index: number }[];
+  readonly places: Uint32Array;
+  readonly index: number;
+  /** The same in another place of a list. */
+  same: UnplacedSeries | undefined;
 }
+
+type SeriesOfUnion = PlacedSeries | UnplacedSeries;
 
 /** Gathers the values of a row that go into one group. */
 class PartialRow {
@@ -550,41 +558,77 @@ export function wholeOf(key: string, columns: Columns, count: number): ColumnsPa
   };
 }
 
-function keyed(list: SeriesList, indexes: readonly number[]): KeyedLabels[] {
-  if (list.labelsAt !== undefined)
-    return indexes.map((index) => {
-      const labels = list.labelsAt!(index);
-      return { labels, key: labelsKey(labels) };
-    });
-  return list.series(indexes).flatMap(keyedNames);
+function hashedAt(list: SeriesList, indexes: readonly number[]): HashedLabels[] {
+  if (list.hashedAt !== undefined) return indexes.map((index) => list.hashedAt!(index));
+  return list
+    .series(indexes)
+    .flatMap(({ labels, names }) =>
+      names.map((name) => hashedLabels(labelsOf([METRIC_NAME, name], ...labels))),
+    );
 }
 
-function keyedNames(named: NamedSeries): KeyedLabels[] {
-  return seriesKeys(named).map((key, i) => ({
-    key,
-    labels: labelsOf([METRIC_NAME, named.names[i]!], ...named.labels),
-  }));
+/** Series by key, each once. */
+function distinct(all: readonly UnplacedSeries[]): Map<string, UnplacedSeries> {
+  const byKey = new Map<string, UnplacedSeries>();
+  for (const series of all) {
+    const key = labelsKey(series.labels);
+    const same = byKey.get(key);
+    series.same = same;
+    series.isPresent ||= same?.isPresent === true;
+    byKey.set(key, series);
+  }
+  return byKey;
 }
 
-/** The series of a union's groups, each group's in the order of its layout. */
-function seriesOfGroups({ groups, hashes }: Union): SeriesOfUnion[][] {
-  let at = 0;
-  return groups.map(({ layout }) =>
-    keyedSeriesOf(unpackLayout(layout.packed)).map(({ key, labels }) => ({
-      key,
-      labels,
-      hash: hashes[at++]!,
+/** The order of the rows of each length that were sorted last: targets of a fleet have series of the same names. */
+const orders = new Map<number, Uint16Array>();
+/** Bounds their memory: 8 MB. */
+const MAX_ORDERS = 1_024;
+const MAX_ORDERED = 4_096;
+
+/** Sorts series {@link compareLabels}: as those before, if that is their order too. */
+function inOrder(series: readonly SeriesOfUnion[]): SeriesOfUnion[] {
+  const order = orders.get(series.length);
+  const guessed = order === undefined ? [] : Array.from(order, (at) => series[at]!);
+  if (guessed.length > 0 && isOrdered(guessed)) return guessed;
+  const at = Uint16Array.from(series, (_, i) => i);
+  at.sort((a, b) => compareLabels(series[a]!.labels, series[b]!.labels));
+  if (orders.size === MAX_ORDERS) orders.clear();
+  if (at.length <= MAX_ORDERED) orders.set(at.length, at);
+  return Array.from(at, (each) => series[each]!);
+}
+
+function isOrdered(series: readonly SeriesOfUnion[]): boolean {
+  for (let i = 1; i < series.length; i++)
+    if (compareLabels(series[i - 1]!.labels, series[i]!.labels) > 0) return false;
+  return true;
+}
+
+function placeIn(series: UnplacedSeries, place: number): void {
+  for (let each: UnplacedSeries | undefined = series; each !== undefined; each = each.same)
+    each.places[each.index] = place;
+}
+
+/** The series of a union, in the order of places. */
+function seriesOfUnion({ groups }: Union, index: number): PlacedSeries[] {
+  return groups.flatMap(({ layout }, group) =>
+    labelsOfLayout(layout).map((labels, column) => ({
+      ...hashedLabels(labels),
+      place: placeOf(index, group, column),
     })),
   );
 }
 
-function keysOf({ packed }: PackedLayout): string[] {
-  return keyedSeriesOf(unpackLayout(packed)).map(({ key }) => key);
+function labelsOfLayout({ packed }: PackedLayout): Labels[] {
+  return labelsInLayout(unpackLayout(packed));
 }
 
 function placesIn({ groups }: Union, index: number): [string, number][] {
   return groups.flatMap(({ layout }, group) =>
-    keysOf(layout).map((key, column): [string, number] => [key, placeOf(index, group, column)]),
+    labelsOfLayout(layout).map((labels, column): [string, number] => [
+      labelsKey(labels),
+      placeOf(index, group, column),
+    ]),
   );
 }
 
@@ -592,19 +636,10 @@ function placeOf(union: number, group: number, column: number): number {
   return union * PLACES + group * COLUMNS + column + 1;
 }
 
-const textHash = new TextHash();
-
-function hashOf(key: string): number {
-  return textHash.of(key).number;
-}
-
 type Size = Pick<Union, 'seriesCount' | 'labelBytes'>;
 
-function sizeOf(keys: readonly string[]): Size {
-  return {
-    seriesCount: keys.length,
-    labelBytes: keys.reduce((sum, key) => sum + Buffer.byteLength(key), 0),
-  };
+function sizeOf(series: readonly HashedLabels[]): Size {
+  return { seriesCount: series.length, labelBytes: series.reduce((sum, { keyBytes }) => sum + keyBytes, 0) };
 }
 
 function total(sizes: readonly Size[]): Size {

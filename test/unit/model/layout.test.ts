@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { MalformedBytesError } from '../../../shared/model/bytes';
 import {
+  compareLabels,
   type Labels,
   labelsKey,
   labelsOf,
@@ -8,13 +9,14 @@ import {
   seriesKeys,
   sourceOf,
 } from '../../../shared/model/labels';
+import { LabelsHash } from '../../../shared/model/labels-hash';
 import {
   byKey,
   checkLayout,
   columnsOfPart,
   decodeLayout,
   encodeNamedLayout,
-  keyedSeriesOf,
+  labelsInLayout,
   layoutOf,
   packLayout,
   positionsIn,
@@ -111,6 +113,22 @@ describe('a layout', () => {
     );
   });
 
+  test('orders label sets as their keys, and hashes equal ones alike', () => {
+    const text = fc.string({
+      unit: fc.constantFrom('a', 'b', ' ', '!', '"', '#', '\\', '\n', 'é', '\ud83d', '\ude00'),
+    });
+    const pairs = fc.uniqueArray(fc.tuple(text, text), { selector: ([name]) => name, maxLength: 4 });
+    const hash = new LabelsHash();
+    fc.assert(
+      fc.property(fc.oneof(pairs, labels), fc.oneof(pairs, labels), (a, b) => {
+        const [x, y] = [labelsOf(...a), labelsOf(...b)];
+        expect(Math.sign(compareLabels(x, y))).toBe(byKey({ key: labelsKey(x) }, { key: labelsKey(y) }));
+        const [ofX, ofY] = [hash.of(x).number, new LabelsHash().of([...y].reverse()).number];
+        expect(ofX === ofY).toBe(labelsKey(x) === labelsKey(y));
+      }),
+    );
+  });
+
   test('is read, and its part compared, from the bytes as when both are decoded', () => {
     const named = fc
       .uniqueArray(fc.string(), { minLength: 1, maxLength: 20 })
@@ -119,8 +137,7 @@ describe('a layout', () => {
     fc.assert(
       fc.property(fc.oneof(series, named), picks, fc.boolean(), (given, picked, isMore) => {
         const whole = layoutOf(given);
-        const keyed = whole.series.map((labels) => ({ key: labelsKey(labels), labels }));
-        expect(keyedSeriesOf(whole.bytes)).toEqual(keyed);
+        expect(labelsInLayout(whole.bytes)).toEqual(whole.series);
         const some = [...given.filter((_, i) => picked[i]), ...(isMore ? metrics('not among them: \0') : [])];
         if (some.length === 0) return;
         const part = layoutOf(some);
