@@ -20,12 +20,11 @@ import {
   cutSeries,
   decodedBytes,
   decodeLayout,
-  encodeLayout,
+  hashesOfPacked,
   type KeyedLabels,
   type Layout,
   type PackedLayout,
-  packLayout,
-  seriesHashes,
+  packSeries,
   unpackLayout,
 } from '../model/layout';
 import { type GroupId, groupIdOf, windowStartMs } from '../model/placement';
@@ -192,7 +191,7 @@ function areDisjoint(byLayout: ReadonlyMap<Id, readonly VersionedRow[]>): boolea
   const hashes = new Set<number>();
   let count = 0;
   for (const [row] of byLayout.values()) {
-    const ofLayout = seriesHashes(unpackLayout(row!.layout.packed));
+    const ofLayout = hashesOfPacked(row!.layout.packed);
     count += ofLayout.length;
     for (const each of ofLayout) hashes.add(each);
   }
@@ -271,7 +270,7 @@ function rowsOfPicked(version: Version, picked: PickedValue[]): VersionedRow[] {
     part.forEach(({ row, value }, i) => {
       values.set(row.values.subarray(value * 8, value * 8 + 8), i * 8);
     });
-    return { layout: packLayout(encodeLayout(part)), version, values };
+    return { layout: packSeries(part), version, values };
   });
 }
 

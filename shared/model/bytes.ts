@@ -94,6 +94,12 @@ export class ByteWriter {
   finish(): Buffer {
     return this.buffer.subarray(0, this.end);
   }
+
+  /** Begins anew in the same buffer: what {@link finish} gave is overwritten. */
+  restart(): this {
+    this.end = 0;
+    return this;
+  }
 }
 
 /** Reads what {@link ByteWriter} wrote. Checks every length against the bytes left before it is used. */

@@ -5,6 +5,10 @@ export type Id = string;
 
 export const ID_BYTES = 16;
 
+const LENGTH_BYTES = 4;
+/** For what is hashed, one id at a time: buffers of their own make V8 collect the whole heap for each 64 MB of them. */
+const room = Buffer.allocUnsafeSlow(64 * 1024);
+
 /**
  * The 128-bit id of some content: SHA-256 over the length-prefixed parts, cut to 16 bytes. Every writer derives the same
  * id, so no two can disagree (DESIGN.md, rules 7 and 11).
@@ -12,17 +16,22 @@ export const ID_BYTES = 16;
  * @param kind keeps equal content of two kinds apart
  */
 export function idBytes(kind: string, ...parts: (string | Uint8Array)[]): Buffer {
-  const pieces: Buffer[] = [];
-  for (const part of [kind, ...parts]) {
-    const bytes =
-      typeof part === 'string'
-        ? Buffer.from(part, 'utf8')
-        : Buffer.from(part.buffer, part.byteOffset, part.length);
-    const length = Buffer.allocUnsafe(4);
-    length.writeUInt32LE(bytes.length);
-    pieces.push(length, bytes);
+  const all = [kind, ...parts];
+  let most = 0;
+  // At most three bytes of UTF-8 for each unit of UTF-16.
+  for (const part of all) most += LENGTH_BYTES + (typeof part === 'string' ? 3 : 1) * part.length;
+  const input = most <= room.length ? room : Buffer.allocUnsafe(most);
+  let end = 0;
+  for (const part of all) {
+    const start = end + LENGTH_BYTES;
+    if (typeof part === 'string') end = start + input.write(part, start, 'utf8');
+    else {
+      input.set(part, start);
+      end = start + part.length;
+    }
+    input.writeUInt32LE(end - start, start - LENGTH_BYTES);
   }
-  return hash('sha256', Buffer.concat(pieces), 'buffer').subarray(0, ID_BYTES);
+  return hash('sha256', input.subarray(0, end), 'buffer').subarray(0, ID_BYTES);
 }
 
 export function idOf(kind: string, ...parts: (string | Uint8Array)[]): Id {

@@ -8,7 +8,7 @@ import { ID_BYTES, idText } from '../model/id';
 import {
   checkLayout,
   layoutIdOf,
-  noteUnpacked,
+  noteChecked,
   type PackedLayout,
   packLayout,
   unpackLayout,
@@ -229,14 +229,10 @@ function packedLayout(idBytes: Uint8Array, packed: Buffer): PackedLayout {
   const found = layoutIdOf(bytes);
   if (!found.equals(idBytes))
     throw new MalformedBytesError(`the record says layout ${id}, its bytes are layout ${idText(found)}`);
+  const hashes = checkLayout(bytes);
   // A copy: views would keep the whole record.
-  const layout = {
-    id,
-    idBytes: found,
-    seriesCount: checkLayout(bytes),
-    packed: Uint8Array.from(packed),
-  };
-  noteUnpacked(layout.packed, bytes);
+  const layout = { id, idBytes: found, seriesCount: hashes.length, packed: new Uint8Array(packed) };
+  noteChecked(layout.packed, { bytes, hashes });
   checkedLayouts.set(id, layout);
   return layout;
 }

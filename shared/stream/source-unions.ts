@@ -3,14 +3,7 @@ import { BoundedCache } from '../model/bounded-cache';
 import { HashSet } from '../model/hash-set';
 import { compareLabels, type Labels, labelsKey, labelsOf, METRIC_NAME } from '../model/labels';
 import { type HashedLabels, hashedLabels } from '../model/labels-hash';
-import {
-  encodeLayout,
-  fitsRow,
-  labelsInLayout,
-  type PackedLayout,
-  packLayout,
-  unpackLayout,
-} from '../model/layout';
+import { fitsRow, labelsInLayout, type PackedLayout, packSeries, unpackLayout } from '../model/layout';
 import { splitBitsFor, splitIndexOf } from '../model/placement';
 import type { Columns, ColumnsPart, SeriesList } from '../protocol/protocol';
 
@@ -333,7 +326,7 @@ export class SourceUnions {
       splitBits: split.splitBits,
       groups: split.groups.map(({ splitIndex, own }) => ({
         splitIndex,
-        layout: packLayout(encodeLayout(own)),
+        layout: packSeries(own),
       })),
       ...{ seriesCount, labelBytes, growths, sparseRows: 0 },
       hashes: Float64Array.from(

@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { Catalogue } from '../catalogue/catalogue';
+import { HashSet } from '../model/hash-set';
 import type { Id } from '../model/id';
-import { type PackedLayout, seriesHashes, unpackLayout } from '../model/layout';
+import { hashesOfPacked, type PackedLayout, seriesHashes } from '../model/layout';
 import { type GroupId, sourceIdOfGroup } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import { log } from '../platform/log';
@@ -27,7 +28,7 @@ export class SeriesCounter {
    * Series by source, as 53-bit hashes, for sources with recent new layouts. Two of 1,000 series collide in one of 10^10
    * sources, and the hourly count finds what was made to collide.
    */
-  private readonly known = new LRUCache<Id, Set<number>>({
+  private readonly known = new LRUCache<Id, HashSet>({
     maxSize: MAX_REMEMBERED,
     sizeCalculation: (series) => series.size + 1,
   });
@@ -56,20 +57,18 @@ export class SeriesCounter {
     // The layouts of a source come one soon after the other, where a sender deals its series out to queues.
     const isNew = fresh.some(({ isOfNewSource }) => isOfNewSource);
     const known =
-      this.known.get(sourceId) ??
-      (isNew ? new Set<number>() : await this.olderThan(tenantId, sourceId, fresh));
+      this.known.get(sourceId) ?? (isNew ? new HashSet() : await this.olderThan(tenantId, sourceId, fresh));
     const before = known.size;
-    for (const { packed } of fresh)
-      for (const series of seriesHashes(unpackLayout(packed))) known.add(series);
+    for (const { packed } of fresh) for (const series of hashesOfPacked(packed)) known.add(series);
     // Set again, because its size has changed.
     this.known.delete(sourceId);
     this.known.set(sourceId, known);
     return known.size - before;
   }
 
-  private async olderThan(tenantId: Id, sourceId: Id, fresh: readonly NewLayout[]): Promise<Set<number>> {
+  private async olderThan(tenantId: Id, sourceId: Id, fresh: readonly NewLayout[]): Promise<HashSet> {
     const isFresh = new Set(fresh.map(({ id }) => id));
-    const series = new Set<number>();
+    const series = new HashSet();
     const { layouts } = await this.catalogue.source(tenantId, sourceId);
     for (const layout of [...layouts.values()].flat())
       if (!isFresh.has(layout.id)) for (const hash of seriesHashes(layout.bytes)) series.add(hash);
