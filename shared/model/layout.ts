@@ -81,9 +81,15 @@ interface CheckedLayout {
   readonly hashes: Float64Array;
 }
 
+/** A batch of an ingester's may have as many; those before them are kept until as many more have come. */
 const MAX_RECENT_BYTES = 24_000_000;
-const recent = new Map<Uint8Array, CheckedLayout>();
+let recent = new Map<Uint8Array, CheckedLayout>();
 let recentBytes = 0;
+let lessRecent = recent;
+
+function checkedBefore(packed: Uint8Array): CheckedLayout | undefined {
+  return recent.get(packed) ?? lessRecent.get(packed);
+}
 
 /**
  * Unpacks a layout, unless it was {@link noteChecked}.
@@ -91,13 +97,18 @@ let recentBytes = 0;
  * @throws {Error} when the bytes are not zstd, or unpack to more than {@link MAX_LAYOUT_BYTES}
  */
 export function unpackLayout(packed: Uint8Array): Buffer {
-  return recent.get(packed)?.bytes ?? Buffer.from(zstdDecompressSync(packed, UNPACK));
+  const known = checkedBefore(packed)?.bytes;
+  if (known !== undefined) return known;
+  const bytes = zstdDecompressSync(packed, UNPACK);
+  // A small layout would keep its whole chunk.
+  return 2 * bytes.length < bytes.buffer.byteLength ? Buffer.from(bytes) : bytes;
 }
 
 /** Keeps for a while what an array unpacks to, and its {@link checkLayout}. The array is no view of a record. */
 export function noteChecked(packed: Uint8Array, checked: CheckedLayout): void {
   if (recentBytes > MAX_RECENT_BYTES) {
-    recent.clear();
+    lessRecent = recent;
+    recent = new Map();
     recentBytes = 0;
   }
   recent.set(packed, checked);
@@ -494,7 +505,7 @@ export function seriesHashes(bytes: Uint8Array): Float64Array {
 
 /** {@link seriesHashes} of a packed layout. */
 export function hashesOfPacked(packed: Uint8Array): Float64Array {
-  return recent.get(packed)?.hashes ?? seriesHashes(unpackLayout(packed));
+  return checkedBefore(packed)?.hashes ?? seriesHashes(unpackLayout(packed));
 }
 
 /** Hashes a label in a layout's bytes: its name to a seed, then its value. */
