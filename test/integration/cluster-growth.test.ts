@@ -3,19 +3,18 @@ import { quantile } from '../../scripts/bench/quantile';
 import { type ClusterNode, type LocalCluster, startCluster } from '../../scripts/local/cluster';
 import { type Resharding, scale } from '../../scripts/ops/scale';
 import { flushPartition } from '../../shared/flush/execute';
-import { connectHot } from '../../shared/hot/connection';
-import { HotTier } from '../../shared/hot/hot-tier';
 import { type PartitionRef, tenantIdOf } from '../../shared/model/placement';
 import { watchMemory } from '../../shared/operations/memory-commands';
 import { limiter, mapLimited } from '../../shared/platform/concurrency';
-import { ReadGovernor } from '../../shared/query/read-governor';
-import { LossWatch } from '../../shared/recovery/loss-watch';
 import { ClusterFeed } from '../support/cluster-feed';
+import { ClusterReaders, type Phase } from '../support/cluster-readers';
 import { temporaryDir } from '../support/temporary-dir';
 import { startTiers, type Tiers } from '../support/tiers';
 
 const HOUR_MS = 3_600_000;
 const READERS = 10;
+/** Between two reads of a reader, ms. */
+const READ_PAUSE_MS = 50;
 /** Group-windows: DynamoDB's stand-in answers one request at a time, and readers wait for it too. */
 const DRAINED_AT_ONCE = 2;
 /** The long form posts 50,000 samples a second: `npm run test:long`. */
@@ -39,31 +38,25 @@ const names = Array.from({ length: METRICS }, (_, m) => `m${m}`);
 
 const startMs = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
 
-type Phase = 'rest' | 'drain' | 'move';
-
 describe('a cluster that grows and shrinks while it is used', () => {
   let cluster: LocalCluster;
   let tiers: Tiers;
-  /** An instance of query, beside the ingester's. */
-  let readers: Tiers;
-  let phase: Phase = 'rest';
-  /** How long the governor let reads wait, ms. */
-  const waits: number[] = [];
+  let readers: ClusterReaders;
 
   beforeAll(async () => {
     cluster = await startCluster(temporaryDir());
     tiers = await startTiers(cluster.url);
-    await tiers.tenants.create(tenant.name, PARTITIONS);
+    const { redisUrl, awsPort } = tiers;
+    const task = { redisUrl, awsPort, tenant, names, hosts, count: READERS, pauseMs: READ_PAUSE_MS };
+    [readers] = await Promise.all([
+      ClusterReaders.start(task),
+      tiers.tenants.create(tenant.name, PARTITIONS),
+    ]);
     await tiers.losses.observe();
-    const { recovery } = tiers;
-    const onWait = (ms: number) => waits.push(ms);
-    const governor = new ReadGovernor({ recovery, now: Date.now, onWait, lookMs: 200 });
-    const hot = new HotTier(connectHot(cluster.url), 72 * HOUR_MS, governor);
-    readers = { ...tiers, hot, losses: new LossWatch({ hot, table: recovery, lanes: 1, now: Date.now }) };
   }, 60_000);
 
   afterAll(async () => {
-    await readers?.hot.close();
+    readers?.end();
     await tiers?.stop();
     await cluster?.stop();
   }, 60_000);
@@ -83,7 +76,7 @@ describe('a cluster that grows and shrinks while it is used', () => {
   /** The functions that the command calls, without the functions. */
   const functions = {
     invoke: async <T>(name: string, payload: unknown): Promise<T> => {
-      phase = name === 'flusher' ? 'drain' : 'move';
+      readers.phase(name === 'flusher' ? 'drain' : 'move');
       return (await (name === 'flusher'
         ? drained()
         : watchMemory({ ...tiers, now: Date.now }, payload as Parameters<typeof watchMemory>[1]))) as T;
@@ -115,56 +108,48 @@ describe('a cluster that grows and shrinks while it is used', () => {
   const scaleTo = (shards: number, of = resharding()) =>
     scale(functions, of, { shards, drains: true, lookMs: 250, beginMs: 1_000 }, () => {});
 
-  /** Posts and reads until told to stop; each read is complete, or an error. */
-  function load(feed: ClusterFeed) {
+  /** Posts and reads until told to stop. */
+  function load(feed: ClusterFeed, startMs: number) {
     let isOver = false;
-    let rounds = 0;
-    const errors: string[] = [];
-    const readMs: Record<Phase, number[]> = { rest: [], drain: [], move: [] };
-    phase = 'rest';
+    readers.begin(startMs);
     const posts = (async () => {
       while (!isOver) {
         const begunMs = Date.now();
         await feed.round(hosts, true);
-        rounds++;
+        readers.appended(feed.last);
         await sleep(Math.max(0, begunMs + 1_000 - Date.now()));
       }
     })();
-    const readers = Array.from({ length: READERS }, async (_, reader) => {
-      for (let i = reader; !isOver; i += READERS) {
-        const begunMs = performance.now();
-        const lost = await feed.lostOf(hosts[i % HOSTS]!).catch((error: Error) => error.message);
-        readMs[phase].push(performance.now() - begunMs);
-        if (lost !== 0) errors.push(`${hosts[i % HOSTS]}: ${lost}`);
-      }
-    });
     return {
-      errors,
-      rounds: () => rounds,
-      /** The 99th percentile of reads, ms. */
-      p99: (when: Phase) => Math.round(quantile(readMs[when], 0.99)),
-      restful: async (until: number) => {
-        while (rounds < until) await sleep(20);
+      rested: async () => {
+        const begun = feed.last;
+        while (feed.last < begun + REST_ROUNDS) await sleep(20);
       },
       stop: async () => {
         isOver = true;
-        await Promise.all([posts, ...readers]);
+        await posts;
+        return readers.stop();
       },
     };
   }
 
   test('3 -> 5 -> 3 nodes: nothing lost, wrong or refused, and nothing read again', async () => {
-    const feed = new ClusterFeed(tiers, tenant, startMs, names, readers);
+    const feed = new ClusterFeed(tiers, tenant, startMs, names);
     await feed.round(hosts, false);
-    const { errors, rounds, p99, restful, stop } = load(feed);
-    await restful(REST_ROUNDS);
-    const waitedAtRest = waits.length;
+    const { rested, stop } = load(feed, startMs);
+    // So that reads at rest come from memory and the warm tier, as they do afterwards.
+    readers.phase('drain');
+    await drained();
+    readers.phase('rest');
+    await rested();
     const grown = await scaleTo(5);
     const shrunk = await scaleTo(3);
-    await stop();
+    const { errors, readMs, waits } = await stop();
+    const p99 = (phase: Phase) =>
+      `${Math.round(quantile(readMs[phase], 0.99))} ms of ${readMs[phase].length}`;
     console.log(
-      `3 -> 5 in ${grown.ms} ms, 5 -> 3 in ${shrunk.ms} ms, ${rounds()} rounds of ${HOSTS} x ${METRICS} samples; ` +
-        `read p99 ${p99('rest')} ms at rest, ${p99('drain')} ms while memory was drained, ${p99('move')} ms while slots moved`,
+      `3 -> 5 in ${grown.ms} ms, 5 -> 3 in ${shrunk.ms} ms, ${feed.last} rounds of ${HOSTS} x ${METRICS} samples; ` +
+        `read p99 ${p99('rest')} at rest, ${p99('drain')} while memory was drained, ${p99('move')} while slots moved`,
     );
     expect({ grown, shrunk, loss: await tiers.recovery.loss() }).toMatchObject({
       grown: { losses: 0 },
@@ -172,8 +157,8 @@ describe('a cluster that grows and shrinks while it is used', () => {
       loss: undefined,
     });
     // The governor held reads back then, and only then.
-    expect(waitedAtRest).toBe(0);
-    expect(waits.length).toBeGreaterThan(0);
+    expect(waits.rest).toBe(0);
+    expect(waits.drain + waits.move).toBeGreaterThan(0);
     expect({ errors, failures: feed.failures, reasons: [...feed.errors] }).toEqual({
       errors: [],
       failures: [],
@@ -187,8 +172,8 @@ describe('a cluster that grows and shrinks while it is used', () => {
   test('a primary killed while its slots move: noticed, read again, nothing lost', async () => {
     const feed = new ClusterFeed(tiers, tenant, startMs - HOUR_MS, names);
     await feed.round(hosts, false);
-    const { errors, restful, stop } = load(feed);
-    await restful(REST_ROUNDS);
+    const { rested, stop } = load(feed, startMs - HOUR_MS);
+    await rested();
     const killed = cluster.nodes[1] as ClusterNode;
     const way = resharding();
     const growing = scaleTo(5, way);
@@ -200,7 +185,7 @@ describe('a cluster that grows and shrinks while it is used', () => {
     }
     killed.signal('SIGKILL');
     const { losses, to } = await growing;
-    await stop();
+    const { errors } = await stop();
     expect({ losses: losses > 0, to }).toEqual({ losses: true, to: 5 });
     const loss = (await tiers.recovery.loss())!;
     expect(loss.isOpen).toBe(true);

@@ -3,7 +3,7 @@ import { metricOf, sourceOf } from '../../shared/model/labels';
 import { sourceIdOf } from '../../shared/model/placement';
 import { mapLimited } from '../../shared/platform/concurrency';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
-import { type ReadDependencies, readSeries } from '../../shared/query/read';
+import { readSeries } from '../../shared/query/read';
 import type { DeliveredRecord } from '../../shared/stream/delivered';
 import { rowRecords } from '../../shared/stream/row-records';
 import type { Tiers } from './tiers';
@@ -38,9 +38,12 @@ export class ClusterFeed {
     private readonly tenant: FeedTenant,
     private readonly startMs: number,
     private readonly names: readonly string[],
-    /** What {@link lostOf} reads with. */
-    private readonly readers: ReadDependencies = tiers,
   ) {}
+
+  /** The last round. */
+  get last(): number {
+    return this.second - 1;
+  }
 
   /**
    * One post of each host, one second later than the last, which also corrects an earlier one; comes back when all are
@@ -71,6 +74,11 @@ export class ClusterFeed {
       }
       left = left.filter(({ sequenceNumber }) => failed.has(sequenceNumber));
     }
+    this.noteAppended(hosts, at);
+  }
+
+  /** Reads must find this round from now on. */
+  noteAppended(hosts: readonly string[], at: number): void {
     for (const host of hosts) this.appended.set(host, (this.appended.get(host) ?? new Set()).add(at));
   }
 
@@ -94,13 +102,13 @@ export class ClusterFeed {
 
   /** Counts the samples of a host that were appended before it is read, and are not read. @throws when a read is incomplete */
   async lostOf(host: string): Promise<number> {
-    const { readers, tenant, names, startMs } = this;
+    const { tiers, tenant, names, startMs } = this;
     const before = [...(this.appended.get(host) ?? [])];
     const source = sourceOf.host(host);
-    const known = await readers.catalogue.source(tenant.id, sourceIdOf(tenant.id, source));
+    const known = await tiers.catalogue.source(tenant.id, sourceIdOf(tenant.id, source));
     const range = { fromMs: startMs, toMs: startMs + HOUR_MS };
     const series = [metricOf(source, names[0]!)];
-    const { block } = await readSeries(readers, tenant, source, series, range, known);
+    const { block } = await readSeries(tiers, tenant, source, series, range, known);
     const seen = new Set(Array.from(block.timestamps, (ms) => (ms - startMs) / 1000));
     return before.filter((at) => !seen.has(at)).length;
   }

@@ -12,6 +12,7 @@ import { Directory } from '../../shared/cold/directory';
 import { Manifest } from '../../shared/cold/manifest';
 import { connectHot } from '../../shared/hot/connection';
 import { HotTier } from '../../shared/hot/hot-tier';
+import type { ReadPace } from '../../shared/hot/read-pace';
 import type { Day, PartitionRef } from '../../shared/model/placement';
 import type { Table } from '../../shared/platform/table';
 import { SourceMemo } from '../../shared/query/source-memo';
@@ -67,6 +68,10 @@ export interface Tiers {
   readonly hosts: Hosts;
   readonly services: Services;
   readonly hostLabels: HostLabels;
+  /** The hot tier's address. */
+  readonly redisUrl: string;
+  /** Port of the stand-in for AWS. */
+  readonly awsPort: number;
   /** A client of the hot tier's server. */
   readonly redis: Redis;
   readonly s3: S3Client;
@@ -103,9 +108,8 @@ export async function startTiers(redisUrl?: string): Promise<Tiers> {
     () => {},
     () => {},
   );
-  const aws = localAws(awsServer.port);
   const nothing = { functions: [], routes: [], mappings: [], schedules: [], streams: [] };
-  await provision(aws, {
+  await provision(localAws(awsServer.port), {
     ...nothing,
     tables: [
       { logicalId: 'Warm', ...KEYS },
@@ -113,6 +117,24 @@ export async function startTiers(redisUrl?: string): Promise<Tiers> {
     ],
     buckets: [{ logicalId: 'Bucket' }],
   });
+  const tiers = connectTiers(url, awsServer.port);
+  return {
+    ...tiers,
+    stop: async () => {
+      await tiers.stop();
+      await Promise.all([hotServer?.stop(), awsServer.stop()]);
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+/**
+ * Connects another process' tiers.
+ *
+ * @param pace decides when reads of memory go
+ */
+export function connectTiers(redisUrl: string, awsPort: number, pace?: ReadPace): Tiers {
+  const aws = localAws(awsPort);
   const dynamodb = new DynamoDBClient(aws);
   const s3 = new S3Client({ ...aws, forcePathStyle: true });
   let calls = 0;
@@ -124,8 +146,8 @@ export async function startTiers(redisUrl?: string): Promise<Tiers> {
     };
   dynamodb.middlewareStack.add(count, { step: 'initialize' });
   s3.middlewareStack.add(count, { step: 'initialize' });
-  const redis = new Redis(url);
-  const hot = new HotTier(connectHot(url), 3 * DAY_MS);
+  const redis = new Redis(redisUrl);
+  const hot = new HotTier(connectHot(redisUrl), 3 * DAY_MS, pace);
   const meta = { client: dynamodb, name: physicalName('Meta') };
   const catalogue = new Catalogue(meta, 460 * DAY_MS);
   const recovery = new RecoveryTable(meta);
@@ -141,6 +163,8 @@ export async function startTiers(redisUrl?: string): Promise<Tiers> {
     services,
     hostLabels: new HostLabels(hosts, services),
     hot,
+    redisUrl,
+    awsPort,
     redis,
     recovery,
     meta,
@@ -189,8 +213,6 @@ export async function startTiers(redisUrl?: string): Promise<Tiers> {
       await hot.close();
       dynamodb.destroy();
       s3.destroy();
-      await Promise.all([hotServer?.stop(), awsServer.stop()]);
-      rmSync(dir, { recursive: true, force: true });
     },
   };
 }
