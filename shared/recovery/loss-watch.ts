@@ -28,6 +28,10 @@ const LOOK_AGAIN_MS = 100;
  * over since, and its slots moved on.
  */
 const LOOK_BELIEVED_MS = 500;
+/** Reads wait for so long after a look that found slots moving: longer than until the next flusher's round, ms. */
+const MOVING_MS = 90_000;
+/** A time until which they wait is put off when less is left, ms. */
+const MOVING_LEFT_MS = 60_000;
 
 /** The primaries at one time, and what recovery makes of them. */
 export interface Observation {
@@ -193,12 +197,15 @@ export class LossWatch {
     const { hot, table, now } = this.dependencies;
     for (;;) {
       // Before the primaries: what others recorded meanwhile is then refused by compare-and-set.
-      const [recorded, scalingUntilMs] = await Promise.all([table.era(), table.scalingUntilMs()]);
+      const [recorded, holds] = await Promise.all([table.era(), table.holds()]);
       const ms = now();
       const topology = await hot.topology();
       const { primaries, isMoving } = topology;
       if (primaries === undefined) return { topology, era: undefined, isLoss: false };
-      const { era, isLoss } = nextEra(recorded, { primaries, isMoving }, scalingUntilMs > now());
+      const isScaling = holds.scalingUntilMs > now();
+      const { era, isLoss, areMoving } = nextEra(recorded, { primaries, isMoving }, isScaling);
+      if (isRecorded && areMoving && holds.pressedUntilMs < now() + MOVING_LEFT_MS)
+        await table.putPressed(now() + MOVING_MS);
       if (isRecorded && isLoss) await this.noticeAll(era.number);
       if (!isRecorded || era === recorded || (await table.putEra(era, recorded))) {
         this.lastEra = era.number;

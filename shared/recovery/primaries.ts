@@ -40,6 +40,8 @@ export interface EraStep {
    * on two of them. Every partition counts as lost, and the era is a new one.
    */
   readonly isLoss: boolean;
+  /** Whether slots are on their way, or have moved since the last look. */
+  readonly areMoving: boolean;
 }
 
 /** So many primaries that left are remembered. */
@@ -61,7 +63,11 @@ export function nextEra(era: Era | undefined, look: PrimariesLook, isScaling: bo
   const seen = new Map(look.primaries.map((primary) => [primary.id, primary]));
   const { isMoving } = look;
   if (era === undefined)
-    return { era: { number: 1, primaries: remembered({}, look), isMoving }, isLoss: false };
+    return {
+      era: { number: 1, primaries: remembered({}, look), isMoving },
+      isLoss: false,
+      areMoving: isMoving,
+    };
   const known = Object.entries(era.primaries);
   const runs = new Map(known.map(([id, { run }]) => [run, id]));
   // An id that came while the process went on, with no replica's past.
@@ -87,14 +93,15 @@ export function nextEra(era: Era | undefined, look: PrimariesLook, isScaling: bo
       !(isCalm && areServed(slots, members)),
   );
   const slotsChanged = known.some(([id, { slots }]) => seen.has(id) && seen.get(id)!.slots !== slots);
-  const mayHaveMoved = isScaling || era.isMoving || isMoving || slotsChanged;
+  const areMoving = isMoving || slotsChanged;
+  const mayHaveMoved = isScaling || era.isMoving || areMoving;
   const isEvent = gone.length > 0 || strangers.length > 0;
   const number = isEvent ? era.number + 1 : era.number;
   if (isEvent && mayHaveMoved)
-    return { era: { number, primaries: remembered({}, look), isMoving }, isLoss: true };
+    return { era: { number, primaries: remembered({}, look), isMoving }, isLoss: true, areMoving };
   const staying = Object.fromEntries(known.filter((entry) => !gone.includes(entry)));
   const next = { number, primaries: remembered(staying, look), isMoving };
-  return { era: isSame(era, next) ? era : next, isLoss: false };
+  return { era: isSame(era, next) ? era : next, isLoss: false, areMoving };
 }
 
 /**

@@ -57,7 +57,7 @@ export interface ShardProgress {
  *     sk replay                       the last replay
  *     sk era                          the primaries of the hot tier (primaries.ts)
  *     sk scaling                      untilMs: a command moves slots until then at most; pressedUntilMs: until then a
- *                                     node counts as having little memory or CPU left
+ *                                     node counts as having little memory or CPU left, or slots as moving
  *     sk progress#replay#shard        that replay's progress in a shard
  *     sk position#shard               the shard's watermark: the live reader has appended everything that arrived earlier;
  *                                     lagMs, how old it was when written
@@ -205,7 +205,7 @@ export class RecoveryTable {
     return this.putHold('untilMs', untilMs);
   }
 
-  /** Notes that a node has little memory or CPU left. */
+  /** Notes that a node has little memory or CPU left, or that slots move, whoever moves them. */
   putPressed(untilMs: number): Promise<void> {
     return this.putHold('pressedUntilMs', untilMs);
   }

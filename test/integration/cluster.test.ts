@@ -164,6 +164,7 @@ describe('a hot tier of three primaries, each with a replica', () => {
         await new Promise((resolve) => setTimeout(resolve, 100));
       }
     })();
+    const { pressedUntilMs } = await tiers.recovery.holds();
     const begin = Date.now();
     // Round the cluster, and home again.
     for (let i = 0; i < 3; i++)
@@ -183,6 +184,9 @@ describe('a hot tier of three primaries, each with a replica', () => {
     expect({ failures: feed.failures, errors: [...feed.errors] }).toEqual({ failures: [], errors: [] });
     expect(found.flatMap(({ errors }) => errors)).toEqual([]);
     expect(await tiers.recovery.loss()).toBeUndefined();
+    // No command moved them, and yet the governor knows.
+    expect(pressedUntilMs).toBe(0);
+    expect((await tiers.recovery.holds()).pressedUntilMs).toBeGreaterThan(movedMs);
     expect(await feed.check()).toMatchObject({ ...whole, read: rounds * HOSTS * METRICS });
     await flushAll();
     expect(await feed.check()).toMatchObject({ ...whole, read: rounds * HOSTS * METRICS });

@@ -222,6 +222,15 @@ describe('an era of primaries', () => {
     });
   });
 
+  test.each([
+    { name: 'nothing changed', seen: [a, b], areMoving: false },
+    { name: 'a primary joined', seen: [a, b, empty], areMoving: false },
+    { name: 'a slot is on its way', seen: [a, open(b)], areMoving: true },
+    { name: 'slots have moved', seen: [primary('a', '0-149'), primary('b', '150-199')], areMoving: true },
+  ])('slots count as moving or not: $name', ({ seen, areMoving }) => {
+    expect(nextEra(eraAfter([a, b]).era, look(seen), false).areMoving).toBe(areMoving);
+  });
+
   test('is the same object while nothing changed, so that nothing is written', () => {
     const { era } = eraAfter([a, b]);
     expect(nextEra(era, look([b, a]), false).era).toBe(era);
