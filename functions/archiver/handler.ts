@@ -12,10 +12,11 @@ import { parseEvent } from '../../shared/platform/event';
 import { log } from '../../shared/platform/log';
 import { count, withMetrics } from '../../shared/platform/meters';
 
-const { archiveAfter, purgeAfter, maxSampleAge, retention, manifestFormat, archivePartBytes } = settings();
+const { archiveAfter, purgeAfter, maxSampleAge, retention, archivePartBytes, ...formats } = settings();
 const { rollups, ...dependencies } = archiveDependencies();
 
-const isInParts = formatToWrite(FORMATS.manifest.writes, manifestFormat) !== 1;
+const isInParts = formatToWrite(FORMATS.manifest.writes, formats.manifestFormat) !== 1;
+const seals = formatToWrite(FORMATS.seal.writes, formats.sealFormat) === 1;
 /** No day is begun with less time left; then some is kept to finish the parts in hand, and to note them. */
 const [MARGIN_MS, STOP_MS] = [120_000, 60_000];
 
@@ -66,6 +67,7 @@ async function archive(event: unknown, context: Context): Promise<ArchiveResult>
       ? { rolledUp: 0, left: 0 }
       : await rollUpPartitions({ ...dependencies, rollups }, partitions.filter(isBehind), {
           hasTime,
+          seals,
           onFailure: ({ partition }, { name }, error) =>
             log.error('rollups of a day, month or year stay as they were', { span: name, partition, error }),
         });

@@ -36,6 +36,8 @@ export interface RollupTask {
   readonly onFailure: (ref: PartitionRef, span: RollupSpan, error: Error) => void;
   /** @default DENSE_SAMPLES */
   readonly denseSamples?: number;
+  /** Whether old days are sealed (cold/seal.ts); otherwise their seals are removed. @default true */
+  readonly seals?: boolean;
 }
 
 /** The result of a slice of rolling up; the next slice goes on. */
@@ -61,7 +63,7 @@ const MINUTES_BATCH = 4;
 export async function rollUpPartitions(
   dependencies: RollupDependencies,
   partitions: readonly PartitionRef[],
-  { hasTime, onFailure, denseSamples = DENSE_SAMPLES }: RollupTask,
+  { hasTime, onFailure, denseSamples = DENSE_SAMPLES, seals = true }: RollupTask,
 ): Promise<RollupCount> {
   const count = { rolledUp: 0, left: 0 };
   const planned = await mapLimited(partitions, LOOKS, async (ref) => {
@@ -70,6 +72,8 @@ export async function rollUpPartitions(
       dependencies.manifest.days(ref, '1970-01-01', '9999-12-31'),
       dependencies.rollups.states(ref),
     ]);
+    if (!seals) await dependencies.manifest.unseal(ref);
+    else await dependencies.manifest.seal(ref, days);
     return { ref, plans: planSpans(days, states, dependencies.rollups.unitsMs, denseSamples) };
   });
   for (const { ref, plans } of planned) {

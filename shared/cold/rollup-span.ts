@@ -47,7 +47,7 @@ const knownSpans = new Map<string, RollupSpan>();
 const MAX_KNOWN_SPANS = 1_000;
 
 /** Bytes of a day's identity. */
-const IDENTITY_BYTES = 8;
+export const IDENTITY_BYTES = 8;
 
 /** The archived states of a span's days of which a rollup was made. */
 export class RolledDays {
@@ -68,8 +68,12 @@ export class RolledDays {
   }
 
   has(day: Day, identity: string): boolean {
+    return this.hasBytes(day, identityBytes(identity));
+  }
+
+  /** @param bytes see {@link identityBytes} */
+  hasBytes(day: Day, bytes: Buffer): boolean {
     const at = this.offsetOf(day);
-    const bytes = identityBytes(identity);
     for (let i = 0; i < IDENTITY_BYTES; i++) if (bytes[i] !== this.bytes[at + i]) return false;
     return true;
   }
@@ -83,7 +87,8 @@ function daysOf({ fromMs, toMs }: RollupSpan): number {
   return Math.round((toMs - fromMs) / DAY_MS);
 }
 
-function identityBytes(identity: string): Buffer {
+/** Hash of an archived state's identity. */
+export function identityBytes(identity: string): Buffer {
   const known = knownIdentities.get(identity);
   if (known !== undefined) return known;
   const bytes = idBytes('archived day', identity).subarray(0, IDENTITY_BYTES);

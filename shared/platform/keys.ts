@@ -38,6 +38,7 @@ import { BUCKET_PREFIX } from './names';
  *     pk sources#tenant#bucket         sk source                        a source; the bucket is a hex digit of its id
  *     pk index#tenant#epoch#bucket     sk group#layout                  a layout with samples of a day or month; 16 buckets by the group
  *     pk manifest#tenant#partition     sk day                           what is archived
+ *                                      sk sealed#months until 9999-12   seals of a month's days
  *     pk archiving#tenant#partition    sk day                           parts of a day that is being archived
  *     pk directory#tenant#source       sk day                           where a source's series lie in the day's object
  *     pk rollups#tenant#partition      sk hours#month, days#year        the rollup objects of a span
@@ -249,6 +250,8 @@ export const metaKeys = {
 
   manifestDays: ({ tenantId, partition }: PartitionRef) => `manifest#${tenantId}#${partitionText(partition)}`,
   manifest: (ref: PartitionRef, day: Day): ItemKey => itemKey(metaKeys.manifestDays(ref), day),
+  /** `month` is a sort key of seals. */
+  seal: (ref: PartitionRef, month: string): ItemKey => itemKey(metaKeys.manifestDays(ref), month),
   archiving: ({ tenantId, partition }: PartitionRef, day: Day): ItemKey =>
     itemKey(`archiving#${tenantId}#${partitionText(partition)}`, day),
 

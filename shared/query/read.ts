@@ -2,10 +2,11 @@ import type { Catalogue, SourceCatalogue } from '../catalogue/catalogue';
 import { type Block, type Erasure, eraseSamples, sampleCount, sliceBlock } from '../codec';
 import { type ColdTier, ObjectChangedError } from '../cold/cold-tier';
 import type { Directory, ListedSource } from '../cold/directory';
-import { isOpen, type Manifest, type ManifestDay, partsOf } from '../cold/manifest';
+import { isOpen, type LongRange, type Manifest, type ManifestDay, partsOf } from '../cold/manifest';
 import { type ColdDay, readCold } from '../cold/read';
 import type { RolledSource, RollupDirectory } from '../cold/rollup-directory';
 import { type RolledReading, readRollups } from '../cold/rollup-read';
+import type { SealedDay } from '../cold/seal';
 import type { HotTier } from '../hot/hot-tier';
 import { type HotRead, type PartitionMark, readHot } from '../hot/read';
 import { type Aggregate, MINUTE_MS, storedUnitMs, type Units } from '../model/aggregates';
@@ -442,18 +443,24 @@ function laterTiers(read: ReadContext, fromMemory: readonly LocatedBlock[]): Rea
     spentMs,
     rolled: undefined as ReadTiers['rolled'],
     mayBeRolledUp,
+    sealed: [] as readonly SealedDay[],
     unarchived,
     now,
     partitionOn: (day: Day) => partitionOn(read, day),
-    manifest: async (days: readonly DayPlan[]) => {
-      // Few days may be archived of a short range; a long one saves a round. Few groups are dense enough for minutes.
-      const [found] = await Promise.all([
-        manifestDays(read, days),
+    manifest: async (days: readonly DayPlan[], withSeals = false) => {
+      // Few groups are dense enough for minutes: entries would be asked for next.
+      const takesSeals = withSeals && isLong && asksRollups && unitMs !== MINUTE_MS;
+      // Few days may be archived of a short range; a long one saves a round.
+      const [{ found, sealed }] = await Promise.all([
+        manifestDays(read, days, takesSeals),
         asksRollups ? listRollups() : undefined,
         isLong && (!asksRollups || unitMs === MINUTE_MS) ? list() : undefined,
       ]);
+      later.sealed = sealed;
+      const sealedDays = new Set(sealed.map(({ day }) => day));
       // The warm table is not asked for days of a long range that are closed.
       for (const { day } of days) {
+        if (sealedDays.has(day)) continue;
         const entry = found.get(day);
         if (isLong && entry !== undefined && !isOpen(entry)) continue;
         read.warm.memo.count(partitionOn(read, day), day, entry?.changes ?? 0);
@@ -478,7 +485,9 @@ function laterTiers(read: ReadContext, fromMemory: readonly LocatedBlock[]): Rea
     },
     cold: (entries: readonly ManifestDay[]) => {
       later.rolled = undefined;
-      if (!entries.some(({ archived }) => archived !== undefined)) return Promise.resolve([]);
+      const { sealed } = later;
+      if (sealed.length === 0 && !entries.some(({ archived }) => archived !== undefined))
+        return Promise.resolve([]);
       return timed('cold', () =>
         read.beyondMemory(async () => {
           if (!asksRollups) {
@@ -489,6 +498,7 @@ function laterTiers(read: ReadContext, fromMemory: readonly LocatedBlock[]): Rea
             unitMs: unitMs!,
             range: read.wholeRange,
             entries,
+            sealed,
             listed: await listRollups(),
             groups: selection.groups,
             isElsewhere: (day) => {
@@ -498,9 +508,15 @@ function laterTiers(read: ReadContext, fromMemory: readonly LocatedBlock[]): Rea
             deletions: read.deletions,
             erasures,
           });
-          requireFewHeld(read, plan.samples);
+          requireFewHeld(read, [...plan.samples, ...plan.unlisted]);
+          const readUnlisted = async () => {
+            if (plan.unlisted.length === 0) return [];
+            const days = plan.unlisted.map((day) => ({ day }));
+            const { found } = await manifestDays(read, days, false);
+            return plan.unlisted.flatMap((day) => found.get(day) ?? []);
+          };
           const [blocks, reading] = await Promise.all([
-            readSamples(plan.samples),
+            readUnlisted().then((unlisted) => readSamples([...unlisted, ...plan.samples])),
             readRollups(read.cold, plan.rollups, selection, steps!.aggregate),
           ]);
           const days = plan.rollups.reduce((sum, { ranges }) => sum + ranges.length, 0);
@@ -516,7 +532,7 @@ function laterTiers(read: ReadContext, fromMemory: readonly LocatedBlock[]): Rea
 const MINUTES_A_DAY = 1440;
 
 /** @throws {TooManyHeldError} */
-function requireFewHeld({ selection: { wanted }, steps }: ReadContext, days: readonly ManifestDay[]): void {
+function requireFewHeld({ selection: { wanted }, steps }: ReadContext, days: readonly unknown[]): void {
   const samples = days.length * MINUTES_A_DAY * wanted.series.length;
   if (samples > (steps?.maxSamples ?? Infinity))
     throw new TooManyHeldError(`${days.length} days are not rolled up: some ${samples} samples`);
@@ -547,15 +563,27 @@ async function listedDays({
   return directory.of(tenant.id, ownerId, first.day, last.day);
 }
 
-async function manifestDays(read: ReadContext, days: readonly DayPlan[]): Promise<Map<Day, ManifestDay>> {
+/** @param withSeals whether seals may stand for days */
+async function manifestDays(
+  read: ReadContext,
+  days: readonly Pick<DayPlan, 'day'>[],
+  withSeals: boolean,
+): Promise<{ readonly found: Map<Day, ManifestDay>; readonly sealed: readonly SealedDay[] }> {
   const [first, last] = [days[0], days.at(-1)];
-  if (first === undefined || last === undefined) return new Map();
-  const found = await mapLimited(partitionsOf(read, days), PARALLEL, async (ref) =>
-    (await read.manifest.days(ref, first.day, last.day)).filter(
-      ({ day }) => partitionOn(read, day).partition === ref.partition,
-    ),
-  );
-  return new Map(found.flat().map((entry) => [entry.day, entry]));
+  if (first === undefined || last === undefined) return { found: new Map(), sealed: [] };
+  const refs = partitionsOf(read, days);
+  const ranges = await mapLimited(refs, PARALLEL, async (ref): Promise<LongRange> => {
+    const all = withSeals
+      ? await read.manifest.longRange(ref, first.day, last.day)
+      : { days: await read.manifest.days(ref, first.day, last.day), sealed: [] };
+    if (refs.length === 1) return all;
+    const isOwn = ({ day }: { readonly day: Day }) => partitionOn(read, day).partition === ref.partition;
+    return { days: all.days.filter(isOwn), sealed: all.sealed.filter(isOwn) };
+  });
+  return {
+    found: new Map(ranges.flatMap((range) => range.days.map((entry) => [entry.day, entry]))),
+    sealed: ranges.length === 1 ? ranges[0]!.sealed : ranges.flatMap(({ sealed }) => sealed),
+  };
 }
 
 /** Cuts a tier's blocks to the range, and erases what was deleted. */

@@ -58,12 +58,14 @@ const WRITERS: Formats = {
   frame: { reads: FORMATS.frame.reads, writes: [newest(FORMATS.frame.writes)] },
   archive: { reads: FORMATS.archive.reads, writes: [newest(FORMATS.archive.writes)] },
   manifest: { reads: FORMATS.manifest.reads, writes: [newest(FORMATS.manifest.writes)] },
+  seal: { reads: FORMATS.seal.reads, writes: [newest(FORMATS.seal.writes)] },
 };
 const READERS: Formats = {
   record: { reads: FORMATS.record.reads, writes: [oldest(FORMATS.record.writes)] },
   frame: { reads: FORMATS.frame.reads, writes: [oldest(FORMATS.frame.writes)] },
   archive: { reads: FORMATS.archive.reads, writes: [oldest(FORMATS.archive.writes)] },
   manifest: { reads: FORMATS.manifest.reads, writes: [oldest(FORMATS.manifest.writes)] },
+  seal: { reads: FORMATS.seal.reads, writes: [oldest(FORMATS.seal.writes)] },
 };
 /** One release further back. */
 const STRANGERS: Formats = {
@@ -74,6 +76,7 @@ const STRANGERS: Formats = {
   frame: READERS.frame,
   archive: READERS.archive,
   manifest: READERS.manifest,
+  seal: READERS.seal,
 };
 const POSTING = ['post', 'deleter', 'importer', 'registry'];
 const MOVING = ['ingester', 'replayer', 'flusher', 'archiver', 'query'];

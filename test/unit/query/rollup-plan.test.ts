@@ -1,7 +1,7 @@
 import type { ManifestDay } from '../../../shared/cold/manifest';
 import type { RolledSource } from '../../../shared/cold/rollup-directory';
 import { RollupWriter } from '../../../shared/cold/rollup-format';
-import { deletionsKey, RolledDays, spanOf } from '../../../shared/cold/rollup-span';
+import { deletionsKey, identityBytes, RolledDays, spanOf } from '../../../shared/cold/rollup-span';
 import { eachValue } from '../../../shared/cold/rollup-units';
 import type { VersionedDeletion } from '../../../shared/model/deletion';
 import { metricOf, sourceOf } from '../../../shared/model/labels';
@@ -71,6 +71,7 @@ function facts(changed: Partial<RollupFacts> = {}): RollupFacts {
     unitMs: HOUR,
     range: { fromMs: FIRST_MS, toMs: LAST_MS + DAY },
     entries: DAYS.map((day) => archived(day)),
+    sealed: [],
     listed: listed(changed.unitMs ?? HOUR),
     groups: [WHOLE],
     isElsewhere: () => false,
@@ -174,5 +175,16 @@ test.each<{ name: string; changed?: Partial<RollupFacts>; samples: readonly stri
   );
   expect(plan.rollups.map(({ source: { span } }) => span.name)).toEqual([
     ...new Set(rolled.map(({ day }) => spanOf(asked.unitMs, day).name)),
+  ]);
+});
+
+test('a day whose seal names the state of its rollup needs no entry; one of another state asks for it', () => {
+  const seal = (day: string, etag: string) => ({ day, sealed: identityBytes(etag) });
+  const sealed = [seal(DAYS[0], `e ${DAYS[0]}`), seal(DAYS[1], 'another')];
+  const plan = planRollups(facts({ entries: [archived(DAYS[2])], sealed }));
+  expect(plan).toMatchObject({ samples: [], unlisted: [DAYS[1]] });
+  expect(plan.rollups.flatMap(({ ranges }) => ranges.map(({ fromMs }) => fromMs))).toEqual([
+    FIRST_MS,
+    LAST_MS,
   ]);
 });
