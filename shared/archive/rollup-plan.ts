@@ -1,11 +1,12 @@
 import { type ArchivedDay, identityOf, isOpen, type ManifestDay, sizeOf } from '../cold/manifest';
 import { isRemoved, NO_STATE, type SpanState, sortOf, spanOfSort } from '../cold/rollup-directory';
 import { type RollupSpan, spanOf } from '../cold/rollup-span';
-import { MINUTE_MS } from '../model/aggregates';
+import { DENSE_INTERVAL_MS, MINUTE_MS } from '../model/aggregates';
+import { DAY_MS } from '../model/duration';
 import type { Day } from '../model/placement';
 
-/** A group with more samples a series and day gets minutes: it is denser than ten seconds. */
-export const DENSE_SAMPLES = 8_640;
+/** A group with more samples a series and day gets minutes. */
+export const DENSE_SAMPLES = DAY_MS / DENSE_INTERVAL_MS;
 
 /** A day of a span that is archived and not open. */
 export interface ClosedDay {

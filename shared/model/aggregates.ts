@@ -26,6 +26,9 @@ export type Aggregate = (typeof AGGREGATES)[number];
 export const HOUR_MS = DAY_MS / 24;
 export const MINUTE_MS = HOUR_MS / 60;
 
+/** Minutes are stored of groups whose series have a sample in less than this, on average. */
+export const DENSE_INTERVAL_MS = 10_000;
+
 /** A power of two: scaling by it loses nothing but denormals, and the sum of scaled values does not overflow. */
 const SCALE = 2 ** -64;
 

@@ -90,7 +90,7 @@ export function forecast(measured: MeasuredUnits, load: Load, shape: StageShape)
     rollupsLine(demand.rollups),
     line(
       'rollup storage',
-      `${gb(rollups.bytes)} (${perSample(rollups.bytes / (load.series * (load.retentionMs / DAY_MS)))} bytes of hours and of the day a series and day for ${days(load.retentionMs)}) and ${gb(rollups.replacedBytes)} of objects that were replaced in ${REPLACED_DAYS} days, at $0.023 a GB`,
+      `${gb(rollups.bytes)} (${perSample(rollups.bytes / (load.series * (load.retentionMs / DAY_MS)))} bytes of ${rollups.hasMinutes ? 'minutes, ' : ''}hours and of the day a series and day for ${days(load.retentionMs)}) and ${gb(rollups.replacedBytes)} of objects that were replaced in ${REPLACED_DAYS} days, at $0.023 a GB`,
       ((rollups.bytes + rollups.replacedBytes) / GB) * PRICE.coldGbMonth,
     ),
     line(
