@@ -12,6 +12,7 @@ import { benchHttp } from './bench/http';
 import { benchIngest } from './bench/ingest';
 import { benchKudu } from './bench/kudu';
 import { benchLayout } from './bench/layout';
+import { benchMinutes } from './bench/minutes';
 import { benchNoisy } from './bench/noisy';
 import { benchPaper } from './bench/paper';
 import { benchPlacement } from './bench/placement';
@@ -46,6 +47,11 @@ const benchmarks: readonly Benchmark[] = [
     name: 'layout',
     summary: 'requests and bytes of reads of an archive object, by the order of its series',
     run: benchLayout,
+  },
+  {
+    name: 'minutes',
+    summary: 'a day of a sample a second, read by the minute with and without stored minutes',
+    run: benchMinutes,
   },
   {
     name: 'noisy',

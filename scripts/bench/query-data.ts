@@ -196,7 +196,7 @@ export async function writeQueryData(
 }
 
 /** Lets a window leave memory, as a flusher does: memory knows then that it has not all of the window. */
-async function moveFrame(
+export async function moveFrame(
   hot: HotTier,
   { ref, group, layout }: HostPlace,
   data: readonly SeriesData[],
@@ -212,7 +212,7 @@ async function moveFrame(
   }
 }
 
-async function makeHost(hosts: Hosts, tenant: Tenant, i: number): Promise<string> {
+export async function makeHost(hosts: Hosts, tenant: Tenant, i: number): Promise<string> {
   const spec = {
     name: `host${i}`,
     displayName: null,
