@@ -7,8 +7,8 @@ import type { Ledger, ReadSeries } from './ledger';
 import { differenceOf, type Point, stepsOf } from './steps';
 
 const DAY_S = DAY_MS / 1000;
-/** Rollups have hours and days; a multiple of an hour is made of hours. */
-const STEPS_S = [3_600, 3 * 3_600, DAY_S];
+/** Rollups have hours and days, and minutes of groups denser than these; a multiple of an hour is made of hours. */
+const STEPS_S = [300, 3_600, 3 * 3_600, DAY_S];
 
 /** Compares answers in steps, which rollups may give, with the samples as stored. */
 export class Comparison {
@@ -36,7 +36,7 @@ export class Comparison {
   async compare(labels: Labels, toS: number): Promise<void> {
     const before = await this.stored(labels, toS);
     const answers = [];
-    for (const step of this.random.shuffled(STEPS_S).slice(1)) {
+    for (const step of this.random.shuffled(STEPS_S).slice(2)) {
       const aggregate = this.random.pick(AGGREGATES);
       const asked = { from: this.fromS, to: toS, step, aggregate };
       answers.push({ step, aggregate, ...(await this.client.readSteps(labels, asked, this.isPatient)) });

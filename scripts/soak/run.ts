@@ -82,6 +82,7 @@ const SETTINGS = {
   maxSampleAge: '25d',
   warmTtl: '32d',
   archivePartBytes: '20000',
+  rollups: 'minutes',
 };
 const LANES = 2;
 /** Shapes in the order in which senders get them. */
