@@ -204,7 +204,7 @@ export class LossWatch {
       if (primaries === undefined) return { topology, era: undefined, isLoss: false };
       const isScaling = holds.scalingUntilMs > now();
       const { era, isLoss, areMoving } = nextEra(recorded, { primaries, isMoving }, isScaling);
-      if (isRecorded && areMoving && holds.pressedUntilMs < now() + MOVING_LEFT_MS)
+      if (isRecorded && areMoving && !isScaling && holds.pressedUntilMs < now() + MOVING_LEFT_MS)
         await table.putPressed(now() + MOVING_MS);
       if (isRecorded && isLoss) await this.noticeAll(era.number);
       if (!isRecorded || era === recorded || (await table.putEra(era, recorded))) {
