@@ -36,14 +36,25 @@ export interface LabelledSeries {
   readonly source: SeriesSource;
   /** Names the series within this process; never given twice, so that what is cached by it stays true. */
   readonly ordinal: number;
-  /** The list that keeps the series, and its index there; undefined when it is not kept. */
-  readonly list: ListOfSource | undefined;
-  readonly index: number;
-  /** Number of the last request that had the series. */
-  lastRequest: number;
+}
+
+/** Series that the process keeps: each is a number above 0, its entry. */
+export interface SeriesEntries {
+  /** Sorted, `__name__` included. */
+  labelsOf(entry: number): Labels;
+  hashedOf(entry: number): HashedLabels;
+  /** Memory that a request's copy of the labels takes, about. */
+  labelBytesOf(entry: number): number;
+  /** The list that has the series. */
+  listOf(entry: number): ListOfSource;
+  /** The series' index in its list. */
+  indexOf(entry: number): number;
+  /** Whether the request has not asked for the entry before. */
+  isFirstIn(request: number, entry: number): boolean;
 }
 
 let ordinals = 0;
+/** Numbers of requests, in 31 bits. */
 let requests = 0;
 
 const sources = new LRUCache<string, SeriesSource>({
@@ -67,8 +78,7 @@ export function labelledSeries(labels: Labels): LabelledSeries {
     throw new InvalidSeriesError(`labels of ${bytes} bytes, ${MAX_SERIES_BYTES} are allowed`);
   const source = sourceOfSeries(labels);
   const labelBytes = bytes + LABEL_OVERHEAD * labels.length;
-  const ordinal = ordinals++;
-  return { labels, hashed, labelBytes, source, ordinal, list: undefined, index: 0, lastRequest: -1 };
+  return { labels, hashed, labelBytes, source, ordinal: ordinals++ };
 }
 
 /** The source of the last series, which most have in common with it. */
@@ -109,27 +119,38 @@ let lists = 0;
 /** Series of one source that the process keeps, each with its index. */
 export class ListOfSource implements SeriesList {
   readonly key = `l${lists++}`;
-  private readonly members: LabelledSeries[] = [];
+  private members = new Int32Array(16);
+  private length = 0;
+
+  constructor(
+    readonly source: SeriesSource,
+    private readonly entries: Pick<SeriesEntries, 'labelsOf' | 'hashedOf'>,
+  ) {}
 
   get count(): number {
-    return this.members.length;
+    return this.length;
   }
 
   get isFull(): boolean {
-    return this.count === MAX_LISTED;
+    return this.length === MAX_LISTED;
   }
 
   /** Adds the series at index {@link count}. */
-  add(series: LabelledSeries): void {
-    this.members.push(series);
+  add(entry: number): void {
+    if (this.length === this.members.length) {
+      const grown = new Int32Array(2 * this.length);
+      grown.set(this.members);
+      this.members = grown;
+    }
+    this.members[this.length++] = entry;
   }
 
   hashedAt(index: number): HashedLabels {
-    return this.members[index]!.hashed;
+    return this.entries.hashedOf(this.members[index]!);
   }
 
   series(indexes: ArrayLike<number>): NamedSeries[] {
-    return Array.from(indexes, (index) => namedOf(this.members[index]!.labels));
+    return Array.from(indexes, (index) => namedOf(this.entries.labelsOf(this.members[index]!)));
   }
 }
 
@@ -142,6 +163,8 @@ const MAX_ROWS = 32_768;
 interface Row {
   readonly timestamp: number;
   readonly runs: number[];
+  /** Whether some series are none that the process keeps. */
+  hasStrangers: boolean;
 }
 
 interface SourceOfRows {
@@ -151,13 +174,19 @@ interface SourceOfRows {
 
 /** Gathers the samples of one request into rows, in order of arrival and within the bounds of a request. */
 export class LabelledRows {
-  private readonly request = requests++;
+  private readonly request = requests++ & 0x7fffffff;
   private readonly sources = new Map<string, SourceOfRows>();
-  private readonly series: LabelledSeries[] = [];
+  private count = 0;
+  /** Entries; of a stranger -1 less its index. */
+  private series = new Int32Array(2048);
+  /** Series that the process does not keep. */
+  private readonly strangers: LabelledSeries[] = [];
+  private readonly seenStrangers = new Set<LabelledSeries>();
   private bits = new BigUint64Array(2048);
   /** The same, in halves: an integer of 64 bits would be an object for each sample. */
   private halves = new Int32Array(this.bits.buffer);
   private lastSource: SeriesSource | undefined;
+  private lastList: ListOfSource | undefined;
   private lastTimestamp = Number.NaN;
   private lastRow!: Row;
   private rowCount = 0;
@@ -165,6 +194,8 @@ export class LabelledRows {
   private isFullOfSources = false;
   private left = 0;
   private excess: string | undefined;
+
+  constructor(private readonly entries: SeriesEntries) {}
 
   /** Samples that were left out because the request exceeds a bound. */
   get beyond(): number {
@@ -182,42 +213,67 @@ export class LabelledRows {
   }
 
   /**
+   * @param series an entry, or a series that the process does not keep
    * @param low the lower half of a float64's eight bytes, as an int32; `high` is the other
    * @returns false when the sample is left out for a bound
    */
-  add(series: LabelledSeries, timestamp: number, low: number, high: number): boolean {
-    const index = this.series.length;
+  add(series: number | LabelledSeries, timestamp: number, low: number, high: number): boolean {
+    const index = this.count;
     if (index === MAX_SAMPLES) return this.leaveOut(1, `more than ${MAX_SAMPLES} samples`);
-    if (series.lastRequest !== this.request) {
-      if (this.labelBytes + series.labelBytes > MAX_LABEL_BYTES) {
+    if (this.isFirst(series)) {
+      const labelBytes = typeof series === 'number' ? this.entries.labelBytesOf(series) : series.labelBytes;
+      if (this.labelBytes + labelBytes > MAX_LABEL_BYTES) {
         this.labelBytes = MAX_LABEL_BYTES + 1;
         return this.leaveOut(1, TOO_MANY_LABELS);
       }
-      this.labelBytes += series.labelBytes;
-      series.lastRequest = this.request;
+      this.labelBytes += labelBytes;
     }
     // Samples mostly come scrape by scrape: the row is nearly always that of the sample before.
-    if (series.source !== this.lastSource || timestamp !== this.lastTimestamp) {
-      const row = this.rowOf(series, timestamp);
-      if (row === undefined) return false;
-      this.lastSource = series.source;
-      this.lastTimestamp = timestamp;
-      this.lastRow = row;
+    const list = typeof series === 'number' ? this.entries.listOf(series) : undefined;
+    if (list === undefined || list !== this.lastList || timestamp !== this.lastTimestamp) {
+      const source = typeof series === 'number' ? list!.source : series.source;
+      if (source !== this.lastSource || timestamp !== this.lastTimestamp) {
+        const row = this.rowOf(source, timestamp);
+        if (row === undefined) return false;
+        this.lastSource = source;
+        this.lastTimestamp = timestamp;
+        this.lastRow = row;
+      }
+      this.lastList = list;
     }
-    const { runs } = this.lastRow;
+    const row = this.lastRow;
+    const { runs } = row;
     if (runs[runs.length - 1] === index) runs[runs.length - 1] = index + 1;
     else runs.push(index, index + 1);
-    if (index === this.bits.length) {
-      const grown = new BigUint64Array(index * 2);
-      grown.set(this.bits);
-      this.bits = grown;
-      this.halves = new Int32Array(grown.buffer);
-    }
+    if (index === this.bits.length) this.grow();
     // The processors of Lambda are little-endian.
     this.halves[2 * index] = low;
     this.halves[2 * index + 1] = high;
-    this.series.push(series);
+    if (typeof series === 'number') this.series[index] = series;
+    else {
+      row.hasStrangers = true;
+      this.series[index] = -this.strangers.push(series);
+    }
+    this.count++;
     return true;
+  }
+
+  /** Whether the series has no sample in the request so far. */
+  private isFirst(series: number | LabelledSeries): boolean {
+    if (typeof series === 'number') return this.entries.isFirstIn(this.request, series);
+    if (this.seenStrangers.has(series)) return false;
+    this.seenStrangers.add(series);
+    return true;
+  }
+
+  private grow(): void {
+    const bits = new BigUint64Array(2 * this.bits.length);
+    bits.set(this.bits);
+    this.bits = bits;
+    this.halves = new Int32Array(bits.buffer);
+    const series = new Int32Array(2 * this.series.length);
+    series.set(this.series);
+    this.series = series;
   }
 
   /** Counts a sample whose series was not even made, as {@link isFull}. */
@@ -231,7 +287,7 @@ export class LabelledRows {
     return false;
   }
 
-  private rowOf({ source }: LabelledSeries, timestamp: number): Row | undefined {
+  private rowOf(source: SeriesSource, timestamp: number): Row | undefined {
     let known = this.sources.get(source.key);
     if (known === undefined) {
       if (this.sources.size === MAX_SOURCES) {
@@ -249,7 +305,7 @@ export class LabelledRows {
         return undefined;
       }
       this.rowCount++;
-      row = { timestamp, runs: [] };
+      row = { timestamp, runs: [], hasStrangers: false };
       known.rows.set(timestamp, row);
     }
     return row;
@@ -264,11 +320,12 @@ export class LabelledRows {
     for (const { source, rows } of this.sources.values()) {
       const kept: SourceRow[] = [];
       const known = new Set<string>();
-      for (const { timestamp, runs } of rows.values()) {
+      for (const { timestamp, runs, hasStrangers } of rows.values()) {
         const series = this.seriesOf(runs);
-        const columns = columnsOf(series);
-        if (!known.has(columns.key)) {
-          const bytes = series.reduce((sum, { labelBytes }) => sum + labelBytes, 0);
+        const columns = hasStrangers ? this.columnsOf(series) : new ListedColumns(this.entries, series);
+        // A source's only row repeats no other.
+        if (rows.size === 1 || !known.has(columns.key)) {
+          const bytes = this.labelBytesOf(series);
           if (setBytes + bytes > MAX_LABEL_BYTES || sets === MAX_SERIES_SETS) {
             this.leaveOut(
               series.length,
@@ -276,7 +333,7 @@ export class LabelledRows {
             );
             continue;
           }
-          known.add(columns.key);
+          if (rows.size > 1) known.add(columns.key);
           setBytes += bytes;
           sets++;
         }
@@ -288,11 +345,13 @@ export class LabelledRows {
     return { sources, samples };
   }
 
-  private seriesOf(runs: readonly number[]): LabelledSeries[] {
-    if (runs.length === 2) return this.series.slice(runs[0], runs[1]);
-    const series: LabelledSeries[] = [];
-    for (let i = 0; i < runs.length; i += 2)
-      for (let at = runs[i]!; at < runs[i + 1]!; at++) series.push(this.series[at]!);
+  private seriesOf(runs: readonly number[]): Int32Array {
+    if (runs.length === 2) return this.series.subarray(runs[0], runs[1]);
+    const series = new Int32Array(lengthOf(runs));
+    for (let i = 0, end = 0; i < runs.length; i += 2) {
+      series.set(this.series.subarray(runs[i], runs[i + 1]), end);
+      end += runs[i + 1]! - runs[i]!;
+    }
     return series;
   }
 
@@ -305,44 +364,82 @@ export class LabelledRows {
     }
     return values;
   }
+
+  private labelBytesOf(series: Int32Array): number {
+    let bytes = 0;
+    for (const each of series)
+      bytes += each > 0 ? this.entries.labelBytesOf(each) : this.strangers[-1 - each]!.labelBytes;
+    return bytes;
+  }
+
+  /** The columns of a row that has strangers. */
+  private columnsOf(series: Int32Array): Columns {
+    const { entries, strangers } = this;
+    let key = '';
+    for (const each of series)
+      key +=
+        each > 0
+          ? `${entries.listOf(each).key} ${entries.indexOf(each)},`
+          : `${strangers[-1 - each]!.ordinal},`;
+    return {
+      key,
+      series: () =>
+        Array.from(series, (each) =>
+          namedOf(each > 0 ? entries.labelsOf(each) : strangers[-1 - each]!.labels),
+        ),
+    };
+  }
 }
 
-/** The key has runs of consecutive ordinals, `0-699,702`, since a scrape's series were first seen in its order. */
-function columnsOf(all: readonly LabelledSeries[]): Columns {
-  let key = '';
-  let isListed = true;
-  for (let i = 0; i < all.length; ) {
-    const first = all[i]!.ordinal;
-    let length = 1;
-    while (i + length < all.length && all[i + length]!.ordinal === first + length) length++;
-    key += `${first}-${first + length - 1},`;
-    i += length;
-  }
-  for (const { list } of all) if (list === undefined) isListed = false;
-  const series = () => all.map(({ labels }) => namedOf(labels));
-  if (!isListed) return { key, series };
-  return {
-    key,
-    series,
-    isListed,
-    get parts() {
-      return partsOf(all);
-    },
-  };
+function lengthOf(runs: readonly number[]): number {
+  let length = 0;
+  for (let i = 0; i < runs.length; i += 2) length += runs[i + 1]! - runs[i]!;
+  return length;
 }
 
-function partsOf(all: readonly LabelledSeries[]): ColumnsPart[] {
-  const parts: ColumnsPart[] = [];
-  for (let from = 0; from < all.length; ) {
-    const list = all[from]!.list!;
-    let to = from + 1;
-    while (to < all.length && all[to]!.list === list) to++;
-    const indexes = new Uint16Array(to - from);
-    for (let i = from; i < to; i++) indexes[i - from] = all[i]!.index;
-    parts.push({ list, count: to - from, indexes });
-    from = to;
+/** The columns of a row all of whose series the process keeps. */
+class ListedColumns implements Columns {
+  readonly isListed = true;
+
+  constructor(
+    private readonly entries: SeriesEntries,
+    private readonly all: Int32Array,
+  ) {}
+
+  /** Runs of consecutive indexes of lists, `l2 0-699,702-702`, since a scrape's series were first seen in its order. */
+  get key(): string {
+    let key = '';
+    for (const { list, count, indexes } of this.parts) {
+      key += `${list.key} `;
+      for (let i = 0; i < count; ) {
+        const first = indexes[i]!;
+        let length = 1;
+        while (i + length < count && indexes[i + length] === first + length) length++;
+        key += `${first}-${first + length - 1},`;
+        i += length;
+      }
+    }
+    return key;
   }
-  return parts;
+
+  series(): NamedSeries[] {
+    return Array.from(this.all, (entry) => namedOf(this.entries.labelsOf(entry)));
+  }
+
+  get parts(): (ColumnsPart & { readonly indexes: Uint16Array })[] {
+    const { all, entries } = this;
+    const parts: (ColumnsPart & { readonly indexes: Uint16Array })[] = [];
+    for (let from = 0; from < all.length; ) {
+      const list = entries.listOf(all[from]!);
+      let to = from + 1;
+      while (to < all.length && entries.listOf(all[to]!) === list) to++;
+      const indexes = new Uint16Array(to - from);
+      for (let i = from; i < to; i++) indexes[i - from] = entries.indexOf(all[i]!);
+      parts.push({ list, count: to - from, indexes });
+      from = to;
+    }
+    return parts;
+  }
 }
 
 function namedOf(labels: Labels): NamedSeries {

@@ -1,64 +1,39 @@
 import type { Labels } from '../model/labels';
 import { type HashedLabels, hashedLabels } from '../model/labels-hash';
-import { type LabelledSeries, ListOfSource, labelledSeries } from './labelled-rows';
+import { type LabelledSeries, ListOfSource, labelledSeries, type SeriesEntries } from './labelled-rows';
 import { byteHash, TABLE_FULL_MS, tableMemory } from './table-memory';
 
-/** Memory of a series beside the bytes that name it, about. */
-const SERIES_OVERHEAD = 150;
 /** Of a source's list, beside its key. */
 const LIST_OVERHEAD = 350;
-const CHUNK_BYTES = 256 * 1024;
-/** Series of one bucket that are looked at: a tenant can make many of equal hash. */
-const MAX_CHAIN = 32;
+/** Slots of the hash table that an entry may lie away from its own: a tenant can make many series of equal hash. */
+const MAX_PROBES = 64;
+const FIRST_SLOTS = 2_048;
 
-/** What names a series beside bytes: compared by identity. */
+/** An entry's place is the chunk's number times this and the index of its first word. */
+const CHUNK_BITS = 16;
+const CHUNK_WORDS = 2 ** CHUNK_BITS;
+const CHUNK_MASK = CHUNK_WORDS - 1;
+/** Words of an entry before the bytes that name it. */
+const HASH = 0;
+const BYTES = 1;
+/** The entry that came after this one; 0: none. */
+const SUCCESSOR = 2;
+const SCOPE = 3;
+const METRIC = 4;
+const LABEL_BYTES = 5;
+const LIST = 6;
+/** In the list. */
+const INDEX = 7;
+/** Number of the last request that had the series. */
+const LAST_REQUEST = 8;
+const HEADER_WORDS = 9;
+/** Of an entry. */
+const MAX_BYTES = 65_536;
+
+/** What names a series beside bytes. */
 export interface NamePart {
-  /** For hashing. */
+  /** No two of a table have the same. */
   readonly id: number;
-}
-
-/** A series of the table: its labels are decoded from what names it, since they are asked for rarely. */
-class TabledSeries<Scope, Metric> implements LabelledSeries {
-  lastRequest = -1;
-  /** The labels of a series that was just made: its layout needs them. */
-  fresh: HashedLabels | undefined;
-  /** The next in the same bucket. */
-  next: TabledSeries<Scope, Metric> | undefined;
-  /** The series that came after this one. */
-  successor: TabledSeries<Scope, Metric> | undefined;
-
-  constructor(
-    readonly ordinal: number,
-    readonly labelBytes: number,
-    readonly source: LabelledSeries['source'],
-    readonly scope: Scope,
-    readonly metric: Metric,
-    readonly hash: number,
-    /** The bytes that name the series, from `start` to `end`. */
-    readonly chunk: Buffer,
-    readonly start: number,
-    readonly end: number,
-    readonly list: ListOfSource,
-    readonly index: number,
-    private readonly labelsOf: LabelsOf<Scope, Metric>,
-  ) {}
-
-  get labels(): Labels {
-    return this.fresh?.labels ?? this.labelsOf(this.scope, this.metric, this.chunk, this.start, this.end);
-  }
-
-  get hashed(): HashedLabels {
-    return this.fresh ?? hashedLabels(this.labels);
-  }
-
-  isNamedBy(scope: Scope, metric: Metric, bytes: Uint8Array, start: number, end: number): boolean {
-    return (
-      scope === this.scope &&
-      metric === this.metric &&
-      end - start === this.end - this.start &&
-      this.chunk.compare(bytes, start, end, this.start, this.end) === 0
-    );
-  }
 }
 
 /** @throws {InvalidSeriesError} when they name no valid series */
@@ -74,6 +49,149 @@ type LabelsOf<Scope, Metric> = (
 const MAX_FRESH_BYTES = 4_000_000;
 
 /**
+ * The entries of a table, outside of the heap: an object for each of a million series gave the garbage collector a third of post's
+ * CPU. An entry's header and the bytes that name it lie together.
+ */
+class Entries<Scope extends NamePart, Metric extends NamePart> implements SeriesEntries {
+  private readonly words: Int32Array[] = [];
+  private readonly chunks: Buffer[] = [];
+  /** Words of the last chunk that are in use. */
+  private used = CHUNK_WORDS;
+  private readonly scopes = new Map<number, Scope>();
+  private readonly metrics = new Map<number, Metric>();
+  private readonly lists: ListOfSource[] = [];
+  /** Labels of series that were just made: their layouts need them. */
+  private readonly fresh = new Map<number, HashedLabels>();
+  private freshBytes = 0;
+
+  constructor(private readonly decode: LabelsOf<Scope, Metric>) {}
+
+  /** @returns the entry, which is above 0 */
+  add(
+    scope: Scope,
+    metric: Metric,
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+    { hash, list, hashed, labelBytes }: NewEntry,
+  ): number {
+    const size = HEADER_WORDS + Math.ceil((end - start) / 4);
+    if (this.used + size > CHUNK_WORDS) {
+      const buffer = new ArrayBuffer(4 * CHUNK_WORDS);
+      this.words.push(new Int32Array(buffer));
+      this.chunks.push(Buffer.from(buffer));
+      // No entry is 0.
+      this.used = 1;
+    }
+    const chunk = this.words.length - 1;
+    const entry = chunk * CHUNK_WORDS + this.used;
+    const words = this.words[chunk]!;
+    words[this.used + HASH] = hash;
+    words[this.used + BYTES] = end - start;
+    words[this.used + SCOPE] = scope.id;
+    words[this.used + METRIC] = metric.id;
+    words[this.used + LABEL_BYTES] = labelBytes;
+    words[this.used + LIST] = list;
+    words[this.used + INDEX] = this.lists[list]!.count;
+    words[this.used + LAST_REQUEST] = -1;
+    this.chunks[chunk]!.set(bytes.subarray(start, end), 4 * (this.used + HEADER_WORDS));
+    this.used += size;
+    this.scopes.set(scope.id, scope);
+    this.metrics.set(metric.id, metric);
+    this.lists[list]!.add(entry);
+    this.keepFresh(entry, hashed, labelBytes);
+    return entry;
+  }
+
+  private keepFresh(entry: number, hashed: HashedLabels, labelBytes: number): void {
+    if (this.freshBytes > MAX_FRESH_BYTES) {
+      this.fresh.clear();
+      this.freshBytes = 0;
+    }
+    this.fresh.set(entry, hashed);
+    this.freshBytes += labelBytes;
+  }
+
+  addList(list: ListOfSource): number {
+    return this.lists.push(list) - 1;
+  }
+
+  isNamedBy(
+    entry: number,
+    scope: Scope,
+    metric: Metric,
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+  ): boolean {
+    const chunk = entry >> CHUNK_BITS;
+    const words = this.words[chunk]!;
+    const at = entry & CHUNK_MASK;
+    const length = end - start;
+    if (words[at + BYTES] !== length || words[at + SCOPE] !== scope.id || words[at + METRIC] !== metric.id)
+      return false;
+    const first = 4 * (at + HEADER_WORDS);
+    return this.chunks[chunk]!.compare(bytes, start, end, first, first + length) === 0;
+  }
+
+  private field(entry: number, word: number): number {
+    return this.words[entry >> CHUNK_BITS]![(entry & CHUNK_MASK) + word]!;
+  }
+
+  successorOf(entry: number): number {
+    return this.field(entry, SUCCESSOR);
+  }
+
+  setSuccessor(entry: number, successor: number): void {
+    this.words[entry >> CHUNK_BITS]![(entry & CHUNK_MASK) + SUCCESSOR] = successor;
+  }
+
+  labelsOf(entry: number): Labels {
+    const fresh = this.fresh.get(entry);
+    if (fresh !== undefined) return fresh.labels;
+    const chunk = entry >> CHUNK_BITS;
+    const words = this.words[chunk]!;
+    const at = entry & CHUNK_MASK;
+    const first = 4 * (at + HEADER_WORDS);
+    const scope = this.scopes.get(words[at + SCOPE]!)!;
+    const metric = this.metrics.get(words[at + METRIC]!)!;
+    return this.decode(scope, metric, this.chunks[chunk]!, first, first + words[at + BYTES]!);
+  }
+
+  hashedOf(entry: number): HashedLabels {
+    return this.fresh.get(entry) ?? hashedLabels(this.labelsOf(entry));
+  }
+
+  labelBytesOf(entry: number): number {
+    return this.field(entry, LABEL_BYTES);
+  }
+
+  listOf(entry: number): ListOfSource {
+    return this.lists[this.field(entry, LIST)]!;
+  }
+
+  indexOf(entry: number): number {
+    return this.field(entry, INDEX);
+  }
+
+  isFirstIn(request: number, entry: number): boolean {
+    const words = this.words[entry >> CHUNK_BITS]!;
+    const at = (entry & CHUNK_MASK) + LAST_REQUEST;
+    if (words[at] === request) return false;
+    words[at] = request;
+    return true;
+  }
+}
+
+interface NewEntry {
+  readonly hash: number;
+  /** Number of its source's list. */
+  readonly list: number;
+  readonly hashed: HashedLabels;
+  readonly labelBytes: number;
+}
+
+/**
  * The series that an instance of post knows, by the bytes with which senders name them.
  *
  * A request of 2,000 samples has 20,000 labels that are nearly always those of the request a minute before, in the same order:
@@ -81,136 +199,101 @@ const MAX_FRESH_BYTES = 4_000_000;
  * heap, and are compared, never only hashed: a tenant could make two series of equal hash.
  */
 export class SeriesTable<Scope extends NamePart, Metric extends NamePart> {
-  private buckets: (TabledSeries<Scope, Metric> | undefined)[] = [];
-  /** By the source's key. */
-  private readonly lists = new Map<string, ListOfSource>();
+  private known: Entries<Scope, Metric>;
+  /** Pairs of an entry's hash and the entry, by the hash; entry 0: the slot is free. At most half of them are taken. */
+  private slots = new Int32Array(2 * FIRST_SLOTS);
+  /** By the source's key: the list and its number. */
+  private lists = new Map<string, readonly [list: ListOfSource, number: number]>();
   private count = 0;
   private bytes = 0;
+  private isFull = false;
   private sinceMs = 0;
-  private chunk = Buffer.alloc(0);
-  private used = 0;
-  private last: TabledSeries<Scope, Metric> | undefined;
+  private last = 0;
   /** Hash of what {@link find} did not find. */
   private missed = 0;
-  /** Series whose labels are kept. */
-  private fresh: TabledSeries<Scope, Metric>[] = [];
-  private freshBytes = 0;
 
   constructor(private readonly labelsOf: LabelsOf<Scope, Metric>) {
-    this.clear();
+    this.known = new Entries(labelsOf);
   }
 
-  /** Finds a series by `scope`, `metric` and the bytes from `start` to `end`. */
-  find(
-    scope: Scope,
-    metric: Metric,
-    bytes: Uint8Array,
-    start: number,
-    end: number,
-  ): LabelledSeries | undefined {
-    const expected = this.last?.successor;
-    if (expected?.isNamedBy(scope, metric, bytes, start, end)) {
+  /**
+   * Begins a request, in which no series is forgotten. A table that has been full for a while is emptied.
+   *
+   * @returns the entries of the request's series, which stay valid when the table is emptied
+   */
+  begin(nowMs: number): SeriesEntries {
+    if (this.isFull && nowMs - this.sinceMs >= TABLE_FULL_MS) this.clear();
+    if (this.count === 0) this.sinceMs = nowMs;
+    return this.known;
+  }
+
+  /**
+   * Finds a series by `scope`, `metric` and the bytes from `start` to `end`.
+   *
+   * @returns its entry; 0 when it is not known
+   */
+  find(scope: Scope, metric: Metric, bytes: Uint8Array, start: number, end: number): number {
+    const { known, last } = this;
+    const expected = last === 0 ? 0 : known.successorOf(last);
+    if (expected !== 0 && known.isNamedBy(expected, scope, metric, bytes, start, end)) {
       this.last = expected;
       return expected;
     }
     const hash = hashOf(scope, metric, bytes, start, end);
     this.missed = hash;
-    let found = this.buckets[hash & (this.buckets.length - 1)];
-    for (let i = 0; i < MAX_CHAIN && found !== undefined; i++) {
-      if (found.hash === hash && found.isNamedBy(scope, metric, bytes, start, end)) {
-        this.follow(found);
-        return found;
+    const { slots } = this;
+    const mask = slots.length / 2 - 1;
+    for (let i = 0; i < MAX_PROBES; i++) {
+      const slot = 2 * ((hash + i) & mask);
+      const entry = slots[slot + 1]!;
+      if (entry === 0) return 0;
+      if (slots[slot] === hash && known.isNamedBy(entry, scope, metric, bytes, start, end)) {
+        this.follow(entry);
+        return entry;
       }
-      found = found.next;
     }
-    return undefined;
+    return 0;
   }
 
   /**
-   * Makes the series that {@link find} just did not find, and keeps it if there is room.
+   * Makes the series that {@link find} just did not find.
    *
-   * @param nowMs for making room in a full table
+   * @returns its entry; the series itself when there is no room for it
    * @throws {InvalidSeriesError} as `labelsOf` does, or when the labels have too many bytes
    */
-  add(
-    scope: Scope,
-    metric: Metric,
-    bytes: Uint8Array,
-    start: number,
-    end: number,
-    nowMs: number,
-  ): LabelledSeries {
+  add(scope: Scope, metric: Metric, bytes: Uint8Array, start: number, end: number): number | LabelledSeries {
     const made = labelledSeries(this.labelsOf(scope, metric, bytes, start, end));
-    const size = end - start;
-    if (tableMemory.leftBytes < size + SERIES_OVERHEAD) {
-      if (nowMs - this.sinceMs < TABLE_FULL_MS) return made;
-      this.clear();
-    }
-    if (this.count === 0) this.sinceMs = nowMs;
-    if (this.used + size > this.chunk.length) {
-      this.chunk = Buffer.allocUnsafeSlow(Math.max(CHUNK_BYTES, size));
-      this.used = 0;
-    }
-    this.chunk.set(bytes.subarray(start, end), this.used);
-    const { ordinal, labelBytes, source } = made;
-    const list = this.listOf(source.key);
-    const series = new TabledSeries(
-      ...([ordinal, labelBytes, source, scope, metric, this.missed, this.chunk] as const),
-      ...([this.used, this.used + size, list, list.count, this.labelsOf] as const),
-    );
-    list.add(series);
-    this.keepFresh(series, made);
-    this.used += size;
-    this.use(size + SERIES_OVERHEAD);
-    this.insert(series);
-    this.follow(series);
-    return series;
+    const size = 4 * HEADER_WORDS + 4 * Math.ceil((end - start) / 4) + SLOT_BYTES;
+    if (tableMemory.leftBytes < size) this.isFull = true;
+    if (this.isFull || end - start > MAX_BYTES) return made;
+    if (2 * (this.count + 1) > this.slots.length / 2) this.slots = twiceAsMany(this.slots);
+    const hash = this.missed;
+    const slot = freeSlot(this.slots, hash);
+    if (slot === undefined) return made;
+    const { hashed, labelBytes } = made;
+    const list = this.listOf(made);
+    const entry = this.known.add(scope, metric, bytes, start, end, { hash, list, hashed, labelBytes });
+    this.slots[slot] = hash;
+    this.slots[slot + 1] = entry;
+    this.count++;
+    this.use(size);
+    this.follow(entry);
+    return entry;
   }
 
-  private keepFresh(series: TabledSeries<Scope, Metric>, { hashed, labelBytes }: LabelledSeries): void {
-    if (this.freshBytes > MAX_FRESH_BYTES) {
-      for (const each of this.fresh) each.fresh = undefined;
-      this.fresh = [];
-      this.freshBytes = 0;
-    }
-    series.fresh = hashed;
-    this.fresh.push(series);
-    this.freshBytes += labelBytes;
+  private listOf({ source }: LabelledSeries): number {
+    const known = this.lists.get(source.key);
+    if (known !== undefined && !known[0].isFull) return known[1];
+    const list = new ListOfSource(source, this.known);
+    const number = this.known.addList(list);
+    this.lists.set(source.key, [list, number]);
+    this.use(LIST_OVERHEAD + source.key.length);
+    return number;
   }
 
-  private listOf(sourceKey: string): ListOfSource {
-    let list = this.lists.get(sourceKey);
-    if (list === undefined || list.isFull) {
-      list = new ListOfSource();
-      this.lists.set(sourceKey, list);
-      this.use(LIST_OVERHEAD + sourceKey.length);
-    }
-    return list;
-  }
-
-  private follow(series: TabledSeries<Scope, Metric>): void {
-    if (this.last !== undefined) this.last.successor = series;
-    this.last = series;
-  }
-
-  private insert(series: TabledSeries<Scope, Metric>): void {
-    if (++this.count > this.buckets.length) {
-      const old = this.buckets;
-      this.buckets = new Array(old.length * 2).fill(undefined);
-      for (let each of old)
-        while (each !== undefined) {
-          const { next } = each;
-          this.chain(each);
-          each = next;
-        }
-    }
-    this.chain(series);
-  }
-
-  private chain(series: TabledSeries<Scope, Metric>): void {
-    const bucket = series.hash & (this.buckets.length - 1);
-    series.next = this.buckets[bucket];
-    this.buckets[bucket] = series;
+  private follow(entry: number): void {
+    if (this.last !== 0) this.known.setSuccessor(this.last, entry);
+    this.last = entry;
   }
 
   private use(bytes: number): void {
@@ -220,14 +303,40 @@ export class SeriesTable<Scope extends NamePart, Metric extends NamePart> {
 
   /** Forgets all series. */
   clear(): void {
-    this.buckets = new Array(1024).fill(undefined);
+    this.known = new Entries(this.labelsOf);
+    this.slots = new Int32Array(2 * FIRST_SLOTS);
+    this.lists = new Map();
     this.count = 0;
-    tableMemory.use(-this.bytes);
-    this.bytes = 0;
-    this.lists.clear();
-    this.last = undefined;
-    this.used = this.chunk.length;
+    this.use(-this.bytes);
+    this.isFull = false;
+    this.last = 0;
   }
+}
+
+/** Of an entry's slots, its index in a list, and the list's room to grow, about. */
+const SLOT_BYTES = 32;
+
+/** @returns the index of a slot for an entry of this hash; undefined when those near its own are taken */
+function freeSlot(slots: Int32Array, hash: number): number | undefined {
+  const mask = slots.length / 2 - 1;
+  for (let i = 0; i < MAX_PROBES; i++) {
+    const slot = 2 * ((hash + i) & mask);
+    if (slots[slot + 1] === 0) return slot;
+  }
+  return undefined;
+}
+
+/** An entry for which no slot is near its own is forgotten. */
+function twiceAsMany(old: Int32Array): Int32Array<ArrayBuffer> {
+  const slots = new Int32Array(2 * old.length);
+  for (let at = 0; at < old.length; at += 2) {
+    if (old[at + 1] === 0) continue;
+    const slot = freeSlot(slots, old[at]!);
+    if (slot === undefined) continue;
+    slots[slot] = old[at]!;
+    slots[slot + 1] = old[at + 1]!;
+  }
+  return slots;
 }
 
 function hashOf(scope: NamePart, metric: NamePart, bytes: Uint8Array, start: number, end: number): number {

@@ -101,11 +101,12 @@ interface KnownMetric {
 class KnownSeries {
   private static shared = new KnownSeries();
 
-  private readonly table = new SeriesTable<Target, Scope>(labelsOf);
+  readonly table = new SeriesTable<Target, Scope>(labelsOf);
   private readonly targets = new Map<string, Target>();
   private readonly metrics = new Map<string, KnownMetric>();
   private readonly scopes = new Map<string, Scope>();
   private lastMetric: KnownMetric | undefined;
+  private targetsMade = 0;
   private bytes = 0;
 
   /** What earlier requests made known; nothing when that is too much. */
@@ -122,7 +123,7 @@ class KnownSeries {
     const key = bytes.toString('latin1', start, end);
     let target = this.targets.get(key);
     if (target?.decode !== decode) {
-      target = makeTarget(this.targets.size, decode(bytes, start, end), decode);
+      target = makeTarget(this.targetsMade++, decode(bytes, start, end), decode);
       this.targets.set(key, target);
       this.bytes += 1_500 + 4 * key.length;
     }
@@ -195,7 +196,7 @@ class KnownSeries {
 
   /**
    * @param mayAdd whether a series that is not known is made
-   * @returns undefined when it is not known and may not be made
+   * @returns its entry, or the series itself when it is not kept; undefined when it is not known and may not be made
    * @throws {InvalidSeriesError}
    */
   seriesOf(
@@ -203,13 +204,13 @@ class KnownSeries {
     scope: Scope,
     { bytes, start, end }: Encoded,
     mayAdd: boolean,
-    nowMs: number,
-  ): LabelledSeries | undefined {
+  ): number | LabelledSeries | undefined {
     if (end - start > MAX_ATTRIBUTE_BYTES)
       throw new InvalidSeriesError(`attributes of ${end - start} bytes, ${MAX_ATTRIBUTE_BYTES} are allowed`);
     const { table } = this;
     const found = table.find(target, scope, bytes, start, end);
-    return found ?? (mayAdd ? table.add(target, scope, bytes, start, end, nowMs) : undefined);
+    if (found !== 0) return found;
+    return mayAdd ? table.add(target, scope, bytes, start, end) : undefined;
   }
 }
 
@@ -264,9 +265,8 @@ export const otlpMetrics: Protocol<ReadMetrics, undefined, DroppedPoints> = {
 };
 
 class Translation implements MetricsSink {
-  private readonly rows = new LabelledRows();
   private readonly known = KnownSeries.current();
-  private readonly nowMs: number;
+  private readonly rows: LabelledRows;
   private readonly reasons = new Set<string>();
   private readonly metadata = new Map<string, OtlpMetadata>();
   private readonly oldestMs: number;
@@ -286,7 +286,7 @@ class Translation implements MetricsSink {
   private hasPoints = false;
 
   constructor({ nowMs, maxAgeMs }: AcceptedTimes) {
-    this.nowMs = nowMs;
+    this.rows = new LabelledRows(this.known.table.begin(nowMs));
     this.oldestMs = nowMs - maxAgeMs;
     this.newestMs = nowMs + MAX_AHEAD_MS;
   }
@@ -464,10 +464,10 @@ class Translation implements MetricsSink {
   }
 
   /** @returns undefined when the series is invalid, which is noted, or when there is no room for it */
-  private seriesOf(target: Target, scope: Scope, attributes: Encoded): LabelledSeries | undefined {
+  private seriesOf(target: Target, scope: Scope, attributes: Encoded): number | LabelledSeries | undefined {
     const mayAdd = !this.rows.isFull;
     try {
-      const series = this.known.seriesOf(target, scope, attributes, mayAdd, this.nowMs);
+      const series = this.known.seriesOf(target, scope, attributes, mayAdd);
       if (series === undefined) {
         this.rows.leaveOutUnknown();
         this.beyond++;

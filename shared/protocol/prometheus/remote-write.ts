@@ -1,5 +1,5 @@
-import { labelValue, METRIC_NAME } from '../../model/labels';
-import { InvalidSeriesError, LabelledRows, type LabelledSeries } from '../labelled-rows';
+import { type Labels, labelValue, METRIC_NAME } from '../../model/labels';
+import { InvalidSeriesError, LabelledRows, type LabelledSeries, type SeriesEntries } from '../labelled-rows';
 import { MAX_AHEAD_MS, MAX_LABEL_BYTES, type Protocol } from '../protocol';
 import { type NamePart, SeriesTable } from '../series-table';
 import { likelyUnit } from '../timestamp-unit';
@@ -61,7 +61,8 @@ const tables = {
 export const remoteWrite: Protocol<Uint8Array, RemoteWriteOptions, DroppedWrite> = {
   parse(body, { nowMs, maxAgeMs }, { version }) {
     const request = decodeWriteRequest(body, version);
-    const rows = new LabelledRows();
+    const entries = tables[version].begin(nowMs);
+    const rows = new LabelledRows(entries);
     const reasons: string[] = [];
     const note = (reason: string) => {
       if (reasons.length < MAX_REASONS) reasons.push(reason);
@@ -70,7 +71,7 @@ export const remoteWrite: Protocol<Uint8Array, RemoteWriteOptions, DroppedWrite>
     const newestMs = nowMs + MAX_AHEAD_MS;
     const { samples, bytes } = request;
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-    const recognizer = new Recognizer(request, rows, nowMs, note);
+    const recognizer = new Recognizer(request, rows, entries, note);
     let invalid = 0;
     let outOfRange = 0;
     let lastIndex = -1;
@@ -85,7 +86,8 @@ export const remoteWrite: Protocol<Uint8Array, RemoteWriteOptions, DroppedWrite>
         const timestamp = samples.timestamps[i]!;
         if (timestamp < oldestMs || timestamp > newestMs) {
           outOfRange++;
-          if (reasons.length < MAX_REASONS) note(outOfRangeReason(series, timestamp, nowMs));
+          if (reasons.length < MAX_REASONS)
+            note(outOfRangeReason(recognizer.labelsOf(series), timestamp, nowMs));
           continue;
         }
         const at = samples.valuesAt[i]!;
@@ -106,8 +108,11 @@ export const remoteWrite: Protocol<Uint8Array, RemoteWriteOptions, DroppedWrite>
   },
 };
 
-/** A series; undefined when it is invalid, `'beyond'` when the request has too many to look at. */
-type Recognized = LabelledSeries | 'beyond' | undefined;
+/**
+ * An entry, or a series that the table does not keep; undefined when it is invalid, `'beyond'` when the request has too many to look
+ * at.
+ */
+type Recognized = number | LabelledSeries | 'beyond' | undefined;
 
 /** Finds the series of a request among the known ones, and makes those that are new. */
 class Recognizer {
@@ -119,7 +124,7 @@ class Recognizer {
   constructor(
     private readonly request: WriteRequest,
     private readonly rows: LabelledRows,
-    private readonly nowMs: number,
+    private readonly entries: SeriesEntries,
     private readonly note: (reason: string) => void,
   ) {
     const { bytes } = request;
@@ -160,11 +165,15 @@ class Recognizer {
     end: number,
   ): Recognized {
     const known = table.find(scope, ONE, bytes, start, end);
-    if (known !== undefined) return known;
+    if (known !== 0) return known;
     if (this.bytesLeft <= 0 || this.rows.isFull) return 'beyond';
-    const made = table.add(scope, ONE, bytes, start, end, this.nowMs);
-    this.bytesLeft -= made.labelBytes;
+    const made = table.add(scope, ONE, bytes, start, end);
+    this.bytesLeft -= typeof made === 'number' ? this.entries.labelBytesOf(made) : made.labelBytes;
     return made;
+  }
+
+  labelsOf(series: number | LabelledSeries): Labels {
+    return typeof series === 'number' ? this.entries.labelsOf(series) : series.labels;
   }
 
   /** Metadata of version 2 by family: it comes by series, whose name may have a suffix of its family's. */
@@ -173,7 +182,7 @@ class Recognizer {
     for (const { series: index, type, helpRef, unitRef } of this.request.seriesMetadata) {
       const series = this.recognize(index);
       if (series === undefined || series === 'beyond') continue;
-      const family = familyOf(labelValue(series.labels, METRIC_NAME)!, type);
+      const family = familyOf(labelValue(this.labelsOf(series), METRIC_NAME)!, type);
       const help = this.references.textOf(helpRef);
       byFamily.set(family, { family, type, help, unit: this.references.textOf(unitRef) });
     }
@@ -181,7 +190,7 @@ class Recognizer {
   }
 }
 
-function outOfRangeReason({ labels }: LabelledSeries, timestamp: number, nowMs: number): string {
+function outOfRangeReason(labels: Labels, timestamp: number, nowMs: number): string {
   const name = JSON.stringify((labelValue(labels, METRIC_NAME) ?? '').slice(0, 100));
   const unit = likelyUnit(timestamp);
   const hint = unit === undefined || unit.ms === 1 ? '' : `: it looks like ${unit.name}, not ms`;

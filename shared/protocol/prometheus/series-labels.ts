@@ -85,9 +85,10 @@ const MAX_SYMBOL_BYTES = 24_000_000;
 
 /** Symbols of version 2, numbered alike in all requests: a request's own numbers mean nothing in the next. */
 export class Symbols {
+  private static made = 0;
   private static shared = new Symbols();
 
-  readonly id = 0;
+  readonly id = Symbols.made++;
   private readonly ids = new Map<string, number>();
   private readonly texts: (string | undefined)[] = [];
   private bytes = 0;
