@@ -138,6 +138,19 @@ export class WireReader {
     return at;
   }
 
+  /** Skips the fields at hand that have this tag, of one byte, and less than 128 bytes: the labels of a series. */
+  skipShort(tag: number): void {
+    const { bytes, end } = this;
+    let at = this.at;
+    // A length that is missing, or of several bytes, is left to the others.
+    while (at + 1 < end && bytes[at] === tag) {
+      const length = bytes[at + 1]!;
+      if (length > 127 || length > end - at - 2) break;
+      at += 2 + length;
+    }
+    this.at = at;
+  }
+
   /** Reads a length and skips as many bytes; they end at {@link at}. @returns the index of the first */
   skipBytes(): number {
     this.expect(BYTES);

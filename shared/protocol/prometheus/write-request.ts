@@ -1,6 +1,6 @@
 import { MalformedBytesError } from '../../model/bytes';
 import { RequestTooLargeError } from '../protocol';
-import { VARINT, WireReader } from '../wire';
+import { BYTES, VARINT, WireReader } from '../wire';
 
 /** The two messages of remote write; the content type says which. */
 export type RemoteWriteVersion = 1 | 2;
@@ -200,6 +200,9 @@ const SERIES_FIELDS = {
   2: { samples: 2, exemplars: 4, histograms: 3, metadata: 5 },
 } as const;
 
+/** Of a Label message, or of packed references. */
+const LABELS_TAG = 8 + BYTES;
+
 function decodeSeries(reader: WireReader, version: RemoteWriteVersion, columns: Columns): void {
   const fields = SERIES_FIELDS[version];
   const series = columns.addSeries();
@@ -207,6 +210,12 @@ function decodeSeries(reader: WireReader, version: RemoteWriteVersion, columns: 
   let labelsStart = -1;
   let labelsEnd = -1;
   const scattered: number[] = [];
+  const first = reader.at;
+  reader.skipShort(LABELS_TAG);
+  if (reader.at > first) {
+    labelsStart = first;
+    labelsEnd = reader.at;
+  }
   for (let start = reader.at; reader.next(); start = reader.at) {
     if (reader.field === 1) {
       if (version === 2 && reader.type === VARINT) reader.uvarint();
