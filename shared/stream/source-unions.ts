@@ -496,6 +496,8 @@ class PartialRow {
   private readonly presence: Uint8Array;
   /** By column; whatever it has is overwritten. */
   private readonly bits: BigUint64Array;
+  /** Columns that are present. */
+  private count = 0;
 
   /** @param nth of the rows that are gathered at a time */
   constructor(
@@ -509,17 +511,23 @@ class PartialRow {
   /** A series that occurs twice has its last value. */
   set(column: number, bits: bigint): void {
     this.bits[column] = bits;
-    this.presence[column >> 3]! |= 1 << (column & 7);
+    const at = column >> 3;
+    const before = this.presence[at]!;
+    const after = before | (1 << (column & 7));
+    if (after === before) return;
+    this.presence[at] = after;
+    this.count++;
   }
 
   finish(): Pick<GroupRow, 'presence' | 'values'> {
-    const { bits, presence, layout } = this;
-    let count = 0;
-    for (let column = 0; column < layout.seriesCount; column++)
-      if (isPresent(presence, column)) bits[count++] = bits[column]!;
+    const { bits, presence, layout, count } = this;
+    const isWhole = count === layout.seriesCount;
+    if (!isWhole)
+      for (let column = 0, at = 0; at < count; column++)
+        if (isPresent(presence, column)) bits[at++] = bits[column]!;
     // The processors of Lambda are little-endian, as records are.
     const values = new Uint8Array(bits.slice(0, count).buffer);
-    return count === layout.seriesCount ? { values } : { presence, values };
+    return isWhole ? { values } : { presence, values };
   }
 }
 
