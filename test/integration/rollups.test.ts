@@ -5,7 +5,7 @@ import { purgeDay } from '../../shared/archive/purge';
 import { rollUpPartitions } from '../../shared/archive/rollup';
 import { Manifest } from '../../shared/cold/manifest';
 import { RollupDirectory } from '../../shared/cold/rollup-directory';
-import { UNITS_WITH_MINUTES_MS } from '../../shared/cold/rollup-span';
+import { identityBytes, UNITS_WITH_MINUTES_MS } from '../../shared/cold/rollup-span';
 import { flushPartition } from '../../shared/flush/execute';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { AGGREGATES, type Aggregate, downsample, type Samples } from '../../shared/model/aggregates';
@@ -311,6 +311,51 @@ describe('rollups', () => {
     expect(rolled.get(true)).toBeGreaterThan(0);
     expect(tiers.manifest.sealed).toBeGreaterThan(0);
   }, 600_000);
+
+  test('take no seal of a day that is announced before, while or after it is sealed, until it is archived again', async () => {
+    const ref = { tenantId: tenantIdOf(`t${runs++}`), partition: 0 };
+    const [day, other] = ['2026-10-05', '2026-10-07'] as const;
+    const { manifest } = tiers;
+    const archive = async (etag: string) => {
+      const { changes, committed } = (await manifest.get(ref, day))!;
+      const parts = [{ key: etag, etag, bytes: 1, samples: 1, firstGroup: '' }];
+      await manifest.commit(ref, day, committed, { changes, parts, atMs: 0 });
+    };
+    const seal = async (by: Manifest = manifest) => by.seal(ref, await manifest.days(ref, day, other));
+    const sealed = async () => {
+      const range = await manifest.longRange(ref, '2026-09-28', '2026-10-09');
+      expect(range.days.map((entry) => entry.day)).toEqual(
+        range.sealed.length === 0 ? [day, other] : [other],
+      );
+      return range.sealed;
+    };
+    /** Announces the day when its sealer has read the manifest. */
+    class Overtaken extends Manifest {
+      override async days(...asked: Parameters<Manifest['days']>) {
+        const days = await super.days(...asked);
+        await manifest.announce(ref, day);
+        return days;
+      }
+    }
+    await manifest.announce(ref, day);
+    await manifest.announce(ref, other);
+    await seal();
+    expect(await sealed()).toEqual([]);
+    await archive('first');
+    expect(await sealed()).toEqual([]);
+    await seal();
+    expect(await sealed()).toEqual([{ day, sealed: identityBytes('first') }]);
+    await manifest.announce(ref, day);
+    expect(await sealed()).toEqual([]);
+    await archive('second');
+    await seal(new Overtaken(tiers.meta, () => Date.now() + 30 * DAY));
+    expect(await sealed()).toEqual([]);
+    await archive('third');
+    await seal();
+    expect(await sealed()).toEqual([{ day, sealed: identityBytes('third') }]);
+    await manifest.unseal(ref);
+    expect(await sealed()).toEqual([]);
+  });
 
   test('by the minute are of dense groups, and go when a group is dense no longer', async () => {
     const { run, read, expected, records } = pipeline(1.5);
