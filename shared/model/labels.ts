@@ -19,7 +19,8 @@ const QUOTE = 0x22;
 export function compareLabels(a: Labels, b: Labels): number {
   const shared = Math.min(a.length, b.length);
   for (let i = 0; i < shared; i++) {
-    const [x, y] = [a[i]!, b[i]!];
+    const x = a[i]!;
+    const y = b[i]!;
     if (x === y) continue;
     const order = compareInJson(x[0], y[0]) || compareInJson(x[1], y[1]);
     if (order !== 0) return order;

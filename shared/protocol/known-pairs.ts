@@ -3,6 +3,8 @@ import { byteHash } from './table-memory';
 type Decode<T> = (bytes: Uint8Array, start: number, end: number) => T;
 
 const SLOTS = 4_096;
+/** Places whose last pair is remembered: a power of two. */
+const PLACES = 32;
 /** Of the bytes of a pair; longer ones are decoded each time. */
 const MAX_BYTES = 128;
 
@@ -13,26 +15,38 @@ const MAX_BYTES = 128;
 export class KnownPairs<T extends object> {
   private readonly bytes = Buffer.alloc(SLOTS * MAX_BYTES);
   private readonly lengths = new Uint8Array(SLOTS);
+  /** Of the last pair at each place. */
+  private readonly slots = new Uint16Array(PLACES);
   private readonly pairs = new Array<T | undefined>(SLOTS).fill(undefined);
 
   constructor(private readonly decode: Decode<T>) {}
 
-  /** @returns the same object for the same bytes, mostly */
-  of(bytes: Uint8Array, start: number, end: number): T {
+  /**
+   * @param place of the pair in its series: the series before has mostly the same there, which is found without a hash
+   * @returns the same object for the same bytes, mostly
+   */
+  of(bytes: Uint8Array, start: number, end: number, place = 0): T {
     const length = end - start;
     if (length > MAX_BYTES) return this.decode(bytes, start, end);
+    const before = this.slots[place & (PLACES - 1)]!;
+    if (this.has(before, bytes, start, length)) return this.pairs[before]!;
     const slot = byteHash(bytes, start, end) & (SLOTS - 1);
-    const known = this.pairs[slot];
+    this.slots[place & (PLACES - 1)] = slot;
+    if (this.has(slot, bytes, start, length)) return this.pairs[slot]!;
     const at = slot * MAX_BYTES;
-    if (known !== undefined && this.lengths[slot] === length) {
-      let i = 0;
-      while (i < length && this.bytes[at + i] === bytes[start + i]) i++;
-      if (i === length) return known;
-    }
     const pair = this.decode(bytes, start, end);
     this.bytes.set(bytes.subarray(start, end), at);
     this.lengths[slot] = length;
     this.pairs[slot] = pair;
     return pair;
+  }
+
+  private has(slot: number, bytes: Uint8Array, start: number, length: number): boolean {
+    if (this.lengths[slot] !== length || this.pairs[slot] === undefined) return false;
+    const at = slot * MAX_BYTES;
+    // Values mostly differ at their end.
+    let i = length - 1;
+    while (i >= 0 && this.bytes[at + i] === bytes[start + i]) i--;
+    return i < 0;
   }
 }

@@ -46,7 +46,7 @@ type LabelsOf<Scope, Metric> = (
 ) => Labels;
 
 /** Labels that are kept until as many more are decoded. */
-const MAX_FRESH_BYTES = 4_000_000;
+const MAX_FRESH_BYTES = 2_000_000;
 
 /**
  * The entries of a table, outside of the heap: an object for each of a million series gave the garbage collector a third of post's
@@ -61,7 +61,9 @@ class Entries<Scope extends NamePart, Metric extends NamePart> implements Series
   private readonly metrics = new Map<number, Metric>();
   private readonly lists: ListOfSource[] = [];
   /** Labels of series that were just made: their layouts need them. */
-  private readonly fresh = new Map<number, HashedLabels>();
+  private fresh = new Map<number, HashedLabels>();
+  /** Of those before them. */
+  private lessFresh = this.fresh;
   private freshBytes = 0;
 
   constructor(private readonly decode: LabelsOf<Scope, Metric>) {}
@@ -105,7 +107,8 @@ class Entries<Scope extends NamePart, Metric extends NamePart> implements Series
 
   private keepFresh(entry: number, hashed: HashedLabels, labelBytes: number): void {
     if (this.freshBytes > MAX_FRESH_BYTES) {
-      this.fresh.clear();
+      this.lessFresh = this.fresh;
+      this.fresh = new Map();
       this.freshBytes = 0;
     }
     this.fresh.set(entry, hashed);
@@ -146,8 +149,12 @@ class Entries<Scope extends NamePart, Metric extends NamePart> implements Series
     this.words[entry >> CHUNK_BITS]![(entry & CHUNK_MASK) + SUCCESSOR] = successor;
   }
 
+  private freshOf(entry: number): HashedLabels | undefined {
+    return this.fresh.get(entry) ?? this.lessFresh.get(entry);
+  }
+
   labelsOf(entry: number): Labels {
-    const fresh = this.fresh.get(entry);
+    const fresh = this.freshOf(entry);
     if (fresh !== undefined) return fresh.labels;
     const chunk = entry >> CHUNK_BITS;
     const words = this.words[chunk]!;
@@ -159,7 +166,7 @@ class Entries<Scope extends NamePart, Metric extends NamePart> implements Series
   }
 
   hashedOf(entry: number): HashedLabels {
-    return this.fresh.get(entry) ?? hashedLabels(this.labelsOf(entry));
+    return this.freshOf(entry) ?? hashedLabels(this.labelsOf(entry));
   }
 
   labelBytesOf(entry: number): number {

@@ -27,7 +27,7 @@ export class WireReader {
 
   constructor(readonly bytes: Uint8Array) {
     this.end = bytes.length;
-    this.buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    this.buffer = bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   }
 
   /** Goes into the message that is the value of the field just read. @returns what {@link leave} needs */

@@ -349,16 +349,25 @@ export class SourceUnions {
   /** Writes down the places of a new union's series, those that they had in others too. */
   private place(slot: number, groups: readonly (readonly SeriesOfUnion[])[]): void {
     const moved = new Map<number, number>();
-    for (const [group, own] of groups.entries())
-      for (const [column, series] of own.entries())
-        if ('place' in series) moved.set(series.place, placeOf(slot, group, column));
+    const added: UnplacedSeries[] = [];
+    const places: number[] = [];
+    for (let group = 0; group < groups.length; group++) {
+      const own = groups[group]!;
+      for (let column = 0; column < own.length; column++) {
+        const series = own[column]!;
+        const place = placeOf(slot, group, column);
+        if ('place' in series) moved.set(series.place, place);
+        else {
+          added.push(series);
+          places.push(place);
+        }
+      }
+    }
     if (moved.size > 0)
       for (const list of this.lists.values())
         for (let i = 0; i < list.length; i++) list[i] = moved.get(list[i]!) ?? list[i]!;
     // Afterwards: a new place may be one that another series had.
-    for (const [group, own] of groups.entries())
-      for (const [column, series] of own.entries())
-        if (!('place' in series)) placeIn(series, placeOf(slot, group, column));
+    for (let i = 0; i < added.length; i++) placeIn(added[i]!, places[i]!);
   }
 
   private freeSlot(): number | undefined {

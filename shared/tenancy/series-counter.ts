@@ -57,7 +57,10 @@ export class SeriesCounter {
     // The layouts of a source come one soon after the other, where a sender deals its series out to queues.
     const isNew = fresh.some(({ isOfNewSource }) => isOfNewSource);
     const known =
-      this.known.get(sourceId) ?? (isNew ? new HashSet() : await this.olderThan(tenantId, sourceId, fresh));
+      this.known.get(sourceId) ??
+      (isNew
+        ? new HashSet(fresh.reduce((sum, { seriesCount }) => sum + seriesCount, 0))
+        : await this.olderThan(tenantId, sourceId, fresh));
     const before = known.size;
     for (const { packed } of fresh) for (const series of hashesOfPacked(packed)) known.add(series);
     // Set again, because its size has changed.

@@ -41,6 +41,8 @@ function isValid(pairs: Pairs): boolean {
 }
 
 const knownLabels = new KnownPairs(decodeLabel);
+/** Room for the labels of one series: an array that grows takes twice as much. */
+const room: Pairs = [];
 
 /**
  * The labels of version 1: Label messages from `start` to `end`.
@@ -52,18 +54,18 @@ export function labelsOfMessages(bytes: Uint8Array, start: number, end: number):
   const reader = new WireReader(bytes);
   reader.at = start;
   reader.end = end;
-  const pairs: Pairs = [];
+  let count = 0;
   try {
     while (reader.next()) {
-      if (pairs.length === MAX_LABELS) throw new InvalidSeriesError(`more than ${MAX_LABELS} labels`);
+      if (count === MAX_LABELS) throw new InvalidSeriesError(`more than ${MAX_LABELS} labels`);
       const first = reader.skipBytes();
-      pairs.push(knownLabels.of(bytes, first, reader.at));
+      room[count++] = knownLabels.of(bytes, first, reader.at, count);
     }
   } catch (error) {
     if (error instanceof MalformedBytesError) throw new InvalidSeriesError(error.message, { cause: error });
     throw error;
   }
-  return validLabels(pairs);
+  return validLabels(room.slice(0, count));
 }
 
 function decodeLabel(bytes: Uint8Array, start: number, end: number): Pairs[number] {
