@@ -16,13 +16,22 @@ const room = Buffer.allocUnsafeSlow(64 * 1024);
  * @param kind keeps equal content of two kinds apart
  */
 export function idBytes(kind: string, ...parts: (string | Uint8Array)[]): Buffer {
-  const all = [kind, ...parts];
+  return hash('sha256', inputOf([kind, ...parts]), 'buffer').subarray(0, ID_BYTES);
+}
+
+/** The first 32 bits of {@link idBytes}, in half the time. */
+export function idHead(kind: string, ...parts: (string | Uint8Array)[]): number {
+  return Number.parseInt(hash('sha256', inputOf([kind, ...parts]), 'hex').slice(0, 8), 16);
+}
+
+/** Each part behind its length. It is overwritten by the next. */
+function inputOf(parts: readonly (string | Uint8Array)[]): Buffer {
   let most = 0;
   // At most three bytes of UTF-8 for each unit of UTF-16.
-  for (const part of all) most += LENGTH_BYTES + (typeof part === 'string' ? 3 : 1) * part.length;
+  for (const part of parts) most += LENGTH_BYTES + (typeof part === 'string' ? 3 : 1) * part.length;
   const input = most <= room.length ? room : Buffer.allocUnsafe(most);
   let end = 0;
-  for (const part of all) {
+  for (const part of parts) {
     const start = end + LENGTH_BYTES;
     if (typeof part === 'string') end = start + input.write(part, start, 'utf8');
     else {
@@ -31,7 +40,7 @@ export function idBytes(kind: string, ...parts: (string | Uint8Array)[]): Buffer
     }
     input.writeUInt32LE(end - start, start - LENGTH_BYTES);
   }
-  return hash('sha256', input.subarray(0, end), 'buffer').subarray(0, ID_BYTES);
+  return input.subarray(0, end);
 }
 
 export function idOf(kind: string, ...parts: (string | Uint8Array)[]): Id {

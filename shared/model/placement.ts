@@ -1,5 +1,5 @@
 import { DAY_MS } from './duration';
-import { type Id, idBytes, idOf, idText } from './id';
+import { type Id, idBytes, idHead, idOf, idText } from './id';
 import { type Labels, labelsKey } from './labels';
 
 /**
@@ -98,7 +98,7 @@ export function splitBitsFor(seriesCount: number, labelBytes = 0): number {
 /** The group of a series among the `2 ** splitBits` of its source, by its {@link labelsKey}. */
 export function splitIndexOf(seriesKey: string, splitBits: number): number {
   if (splitBits === 0) return 0;
-  return idBytes('series', seriesKey).readUInt32BE(0) >>> (32 - splitBits);
+  return idHead('series', seriesKey) >>> (32 - splitBits);
 }
 
 /** The unit of placement in every tier: a source's id, then the split. Always 27 characters. */

@@ -235,13 +235,35 @@ function labelsOf(target: Target, scope: Scope, bytes: Uint8Array, start: number
   if (scope.label !== undefined) labels.push(scope.label);
   if (scope === TARGET_INFO) labels.push(...target.info!);
   for (const { label } of attributes) if (label !== undefined) labels.push(label);
+  const ordered = inOrderBefore(labels);
+  if (ordered !== undefined) return ordered;
+  const given = [...labels];
   labels.sort(byName);
-  if (labels.every(([name], i) => i === 0 || name !== labels[i - 1]![0])) return labels;
+  if (labels.every(([name], i) => i === 0 || name !== labels[i - 1]![0])) {
+    orderBefore = labels.map((label) => given.indexOf(label));
+    return labels;
+  }
   const pairs = new Map([...(scope === TARGET_INFO ? target.info! : attributeLabels(attributes))]);
   for (const [label, value] of target.labels) pairs.set(label, value);
   if (scope.label !== undefined) pairs.set(...scope.label);
   pairs.set(...scope.nameLabel);
   return [...pairs].sort(byName);
+}
+
+/** Where each label of the series that was sorted last had been: most have the same names as it. */
+let orderBefore: readonly number[] = [];
+
+/** @returns undefined unless the names are distinct and sorted in that order */
+function inOrderBefore(labels: Labels): Labels | undefined {
+  const { length } = labels;
+  if (length !== orderBefore.length) return undefined;
+  const ordered: Labels[number][] = new Array(length);
+  for (let i = 0; i < length; i++) {
+    const label = labels[orderBefore[i]!]!;
+    if (i > 0 && ordered[i - 1]![0] >= label[0]) return undefined;
+    ordered[i] = label;
+  }
+  return ordered;
 }
 
 function byName([a]: Labels[number], [b]: Labels[number]): number {
