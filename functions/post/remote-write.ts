@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { encodingOf, HttpError, rawBytes, unsupportedEncoding } from '../../shared/http/http';
-import { MalformedBytesError } from '../../shared/model/bytes';
+import { freeBytes, MalformedBytesError } from '../../shared/model/bytes';
 import { count } from '../../shared/platform/meters';
 import { type DroppedWrite, remoteWrite } from '../../shared/protocol/prometheus/remote-write';
 import { uncompressBlock } from '../../shared/protocol/prometheus/snappy';
@@ -49,13 +49,18 @@ function versionOf(contentType = ''): RemoteWriteVersion {
 }
 
 function parse(bytes: Uint8Array, encoding: string, accepts: AcceptedTimes, version: RemoteWriteVersion) {
+  let body = bytes;
   try {
-    const body = encoding === 'snappy' ? uncompressBlock(bytes) : bytes;
+    if (encoding === 'snappy') body = uncompressBlock(bytes);
     return remoteWrite.parse(body, accepts, { version });
   } catch (error) {
     if (error instanceof RequestTooLargeError) throw new HttpError(413, error.message);
     if (error instanceof MalformedBytesError) throw new HttpError(400, error.message);
     throw error;
+  } finally {
+    // Rows have copies of their values.
+    freeBytes(body);
+    freeBytes(bytes);
   }
 }
 

@@ -3,6 +3,18 @@ export class MalformedBytesError extends Error {
   override readonly name = 'MalformedBytesError';
 }
 
+/** Bytes; fewer are not worth the call, and may lie in a pool of Node. */
+const MIN_FREED = 32 * 1024;
+
+/**
+ * Frees the memory of bytes that nobody reads any more; they are empty then. V8 collects the whole heap for each 64 MB of buffers,
+ * however dead, since it frees them only when it collects.
+ */
+export function freeBytes({ buffer, length }: Uint8Array): void {
+  if (length < MIN_FREED || length !== buffer.byteLength || !(buffer instanceof ArrayBuffer)) return;
+  buffer.transfer(0);
+}
+
 /** Characters of a text for which a call to the buffer's own writer takes longer. Its length takes one byte. */
 const SHORT_TEXT = 48;
 
