@@ -118,6 +118,14 @@ export function hashedLabels(labels: Labels): HashedLabels {
   return { labels, hash, keyBytes };
 }
 
+/** {@link HashedLabels.keyBytes} of labels whose hash is known. */
+export function keyBytesOf(labels: Labels): number {
+  let bytes = KEY_BYTES;
+  for (const [name, value] of labels)
+    bytes += PAIR_BYTES + Buffer.byteLength(name) + Buffer.byteLength(value);
+  return bytes;
+}
+
 /** Bytes of names and values alone. */
 export function textBytesOf({ labels, keyBytes }: HashedLabels): number {
   return keyBytes - KEY_BYTES - PAIR_BYTES * labels.length;
