@@ -24,7 +24,8 @@ type Json = Readonly<Record<string, unknown>>;
 
 /**
  * Reads an ExportMetricsServiceRequest from its JSON mapping: names in lowerCamelCase, enums as integers, 64-bit integers as
- * text or numbers, `"NaN"`, `"Infinity"` and `"-Infinity"` as text. Unknown names are ignored.
+ * text or numbers, `"NaN"`, `"Infinity"` and `"-Infinity"` as text. Unknown names are ignored. Half of a surrogate pair, which
+ * `\ud83d` writes in UTF-8, becomes U+FFFD: layouts hold UTF-8, in which two such halves would be equal.
  *
  * @returns a reader that throws InvalidMetricsJsonError
  * @see https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding
@@ -164,11 +165,11 @@ function anyValue(value: unknown, depth: number): AnyValue {
   if (value === undefined || value === null) return undefined;
   if (depth > MAX_DEPTH) throw new InvalidSeriesError(`an attribute is nested more than ${MAX_DEPTH} deep`);
   const json = object(value, 'value');
-  if (typeof json.stringValue === 'string') return json.stringValue;
+  if (typeof json.stringValue === 'string') return json.stringValue.toWellFormed();
   if (typeof json.boolValue === 'boolean') return json.boolValue;
   if (json.intValue !== undefined) return Number(asInteger(json.intValue, 'intValue'));
   if (json.doubleValue !== undefined) return asDouble(json.doubleValue, 'doubleValue');
-  if (typeof json.bytesValue === 'string') return json.bytesValue;
+  if (typeof json.bytesValue === 'string') return json.bytesValue.toWellFormed();
   if (json.arrayValue !== undefined)
     return values(object(json.arrayValue, 'arrayValue'), 'values').map((each) => anyValue(each, depth + 1));
   if (json.kvlistValue !== undefined)
@@ -198,7 +199,7 @@ function values(json: Json, field: string): readonly unknown[] {
 
 function text(json: Json, field: string): string {
   const value = json[field] ?? '';
-  if (typeof value === 'string') return value;
+  if (typeof value === 'string') return value.toWellFormed();
   throw invalid(field, 'text', value);
 }
 
