@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { HashSet } from '../../../shared/model/hash-set';
+import { Random } from '../../../scripts/faults/random';
+import { firstSlot, HashSet, type Multipliers } from '../../../shared/model/hash-set';
 
 test('a set of hashes has what was added, once each, whatever their low bits', () => {
   const hash = fc.oneof(
@@ -24,4 +25,31 @@ test('a set of hashes has what was added, once each, whatever their low bits', (
       },
     ),
   );
+});
+
+/** Slots that hashes lie behind their first ones, together; the order in which they came does not matter. */
+function displacementOf(hashes: readonly number[], multipliers: Multipliers, bits: number): number {
+  const slots = Uint32Array.from(hashes, (hash) => firstSlot(hash, multipliers, 32 - bits)).sort();
+  let free = 0;
+  let displacement = 0;
+  for (const slot of slots) {
+    displacement += Math.max(0, free - slot);
+    free = Math.max(free, slot) + 1;
+  }
+  return displacement;
+}
+
+test.each([
+  ['all of their lower half', (i: number) => i * 2 ** 32 + 12_345],
+  ['the lower 20 bits', (i: number) => (i % 4_096) * 2 ** 20 + Math.floor(i / 4_096) * 2 ** 36 + 777],
+  ['all of their higher half', (i: number) => 2 ** 40 + i],
+  ['all but 16 bits in the middle', (i: number) => i * 2 ** 24],
+  ['all but their highest bits', (i: number) => i * 2 ** 37],
+] as const)('16,384 hashes that share %s lie near their first slots', (_, hashOf) => {
+  const hashes = Array.from({ length: 16_384 }, (_, i) => hashOf(i));
+  const random = new Random(1);
+  const odd = () => random.integer(0, 2 ** 31 - 1) * 2 + 1;
+  // Each would lie 8,192 slots away if they had one slot in common.
+  for (let i = 0; i < 8; i++)
+    expect(displacementOf(hashes, [odd(), odd()], 15) / hashes.length).toBeLessThan(4);
 });
