@@ -13,7 +13,7 @@ import { log } from '../../shared/platform/log';
 import { count, withMetrics } from '../../shared/platform/meters';
 
 const { archiveAfter, purgeAfter, maxSampleAge, retention, archivePartBytes, ...formats } = settings();
-const { rollups, ...dependencies } = archiveDependencies();
+const dependencies = archiveDependencies();
 
 const isInParts = formatToWrite(FORMATS.manifest.writes, formats.manifestFormat) !== 1;
 const seals = formatToWrite(FORMATS.seal.writes, formats.sealFormat) === 1;
@@ -62,15 +62,16 @@ async function archive(event: unknown, context: Context): Promise<ArchiveResult>
       log.error('a partition-day stays open', { day, partition, error }),
   });
   const isBehind = (ref: PartitionRef) => active.has(ref) || fromDay(ref) === undefined;
-  const rolled =
-    rollups === undefined
-      ? { rolledUp: 0, left: 0 }
-      : await rollUpPartitions({ ...dependencies, rollups }, partitions.filter(isBehind), {
-          hasTime,
-          seals,
-          onFailure: ({ partition }, { name }, error) =>
-            log.error('rollups of a day, month or year stay as they were', { span: name, partition, error }),
-        });
+  const rolled = await rollUpPartitions(dependencies, partitions.filter(isBehind), {
+    hasTime,
+    seals,
+    onFailure: ({ partition }, subject, error) =>
+      log.error('seals, or rollups of a day, month or year, stay as they were', {
+        subject,
+        partition,
+        error,
+      }),
+  });
   count('archiver', {
     DaysArchived: result.archived,
     DaysFailed: result.failed,

@@ -5,7 +5,7 @@ import { type ColdTier, ObjectChangedError, type OpenArchive } from '../cold/col
 import type { Manifest } from '../cold/manifest';
 import { NO_STATE, type RollupDirectory, type SpanState } from '../cold/rollup-directory';
 import { type MadeGroup, OpenRollup, RollupWriter } from '../cold/rollup-format';
-import { deletionsKey, RolledDays, type RollupSpan } from '../cold/rollup-span';
+import { deletionsKey, RolledDays } from '../cold/rollup-span';
 import { joinRolled, NO_UNITS, type RolledGroup, rollUp, sliceRolled } from '../cold/rollup-units';
 import { MINUTE_MS } from '../model/aggregates';
 import { erasuresOf, type VersionedDeletion } from '../model/deletion';
@@ -18,22 +18,25 @@ import { bucketKeys } from '../platform/keys';
 import { type ClosedDay, DENSE_SAMPLES, planSpans, type SpanPlan, type SpanRemoval } from './rollup-plan';
 
 /**
- * Rolls archived days up to hours and days, and dense groups to minutes. A rollup is a function of committed objects of the archive, never a running sum,
- * so a replay cannot count twice (DESIGN.md, rule 2).
+ * Rolls archived days up to hours and days, and dense groups to minutes. A rollup is a function of committed objects of the
+ * archive, never a running sum, so a replay cannot count twice (DESIGN.md, rule 2).
  */
 
 export interface RollupDependencies {
   readonly cold: ColdTier;
   readonly catalogue: Catalogue;
   readonly manifest: Manifest;
-  readonly rollups: RollupDirectory;
+  /** Undefined: the stage stores none. Those that it has stay; seals go, as only reads of rollups take them. */
+  readonly rollups: RollupDirectory | undefined;
 }
+
+type SpanDependencies = RollupDependencies & { readonly rollups: RollupDirectory };
 
 export interface RollupTask {
   /** Asked before each span, and before each few groups of one. */
   readonly hasTime: () => boolean;
-  /** Told of every failure; the other spans go on. */
-  readonly onFailure: (ref: PartitionRef, span: RollupSpan, error: Error) => void;
+  /** Told of every failure, of a span by its name, of `seals`, or of a partition's `plan`; all else goes on. */
+  readonly onFailure: (ref: PartitionRef, subject: string, error: Error) => void;
   /** @default DENSE_SAMPLES */
   readonly denseSamples?: number;
   /** Whether old days are sealed (cold/seal.ts); otherwise their seals are removed. @default true */
@@ -44,7 +47,7 @@ export interface RollupTask {
 export interface RollupCount {
   /** Spans of partitions that were written. */
   readonly rolledUp: number;
-  /** Spans that failed, or that time was up for. */
+  /** Spans that failed, or that time was up for, and partitions whose spans could not be planned. */
   readonly left: number;
 }
 
@@ -63,27 +66,31 @@ const MINUTES_BATCH = 4;
 export async function rollUpPartitions(
   dependencies: RollupDependencies,
   partitions: readonly PartitionRef[],
-  { hasTime, onFailure, denseSamples = DENSE_SAMPLES, seals = true }: RollupTask,
+  task: RollupTask,
 ): Promise<RollupCount> {
+  const { hasTime, onFailure, denseSamples = DENSE_SAMPLES } = task;
+  const { rollups } = dependencies;
   const count = { rolledUp: 0, left: 0 };
   const planned = await mapLimited(partitions, LOOKS, async (ref) => {
     if (!hasTime()) return { ref, plans: [] };
-    const [days, states] = await Promise.all([
-      dependencies.manifest.days(ref, '1970-01-01', '9999-12-31'),
-      dependencies.rollups.states(ref),
-    ]);
-    if (!seals) await dependencies.manifest.unseal(ref);
-    else await dependencies.manifest.seal(ref, days);
-    return { ref, plans: planSpans(days, states, dependencies.rollups.unitsMs, denseSamples) };
+    try {
+      return { ref, plans: await sealAndPlan(dependencies, ref, task) };
+    } catch (error) {
+      count.left++;
+      onFailure(ref, 'plan', error as Error);
+      return { ref, plans: [] };
+    }
   });
+  if (rollups === undefined) return count;
   for (const { ref, plans } of planned) {
     for (const plan of plans) {
       let isDone = false;
       try {
-        isDone = hasTime() && (await rewriteSpan(dependencies, ref, plan, denseSamples, hasTime));
+        isDone =
+          hasTime() && (await rewriteSpan({ ...dependencies, rollups }, ref, plan, denseSamples, hasTime));
       } catch (error) {
         // An object that was replaced meanwhile is another day's work.
-        if (!(error instanceof ObjectChangedError)) onFailure(ref, plan.span, error as Error);
+        if (!(error instanceof ObjectChangedError)) onFailure(ref, plan.span.name, error as Error);
       }
       if (isDone) count.rolledUp++;
       else count.left++;
@@ -92,13 +99,33 @@ export async function rollUpPartitions(
   return count;
 }
 
+/** Brings a partition's seals up to date, and plans its spans. A seal only spares reads work, so its failure stops nothing. */
+async function sealAndPlan(
+  { manifest, rollups }: RollupDependencies,
+  ref: PartitionRef,
+  { seals = true, denseSamples, onFailure }: RollupTask,
+): Promise<(SpanPlan | SpanRemoval)[]> {
+  const onSealFailure = (error: Error) => onFailure(ref, 'seals', error);
+  if (rollups === undefined) {
+    await manifest.unseal(ref).catch(onSealFailure);
+    return [];
+  }
+  const [days, states] = await Promise.all([
+    manifest.days(ref, '1970-01-01', '9999-12-31'),
+    rollups.states(ref),
+  ]);
+  await (seals ? manifest.seal(ref, days) : manifest.unseal(ref)).catch(onSealFailure);
+  return planSpans(days, states, rollups.unitsMs, denseSamples);
+}
+
 /**
- * Writes the objects of a span, lists them, then commits them. After a crash at any step the span is written again.
+ * Writes the objects of a span, lists them, then commits them. After a crash at any step the span is written again. Objects of a
+ * span that goes are removed before the commit, so that the state names whatever a crash leaves.
  *
  * @returns false when time was up, or another archiver came first
  */
 async function rewriteSpan(
-  dependencies: RollupDependencies,
+  dependencies: SpanDependencies,
   ref: PartitionRef,
   plan: SpanPlan | SpanRemoval,
   denseSamples: number,
@@ -112,6 +139,9 @@ async function rewriteSpan(
   const sparse = new Set<GroupId>();
   let writer = new RollupWriter(span.unitMs);
   let firstGroup: GroupId | undefined;
+  const removeParts = async () => {
+    for (const { key } of state.parts) await cold.remove(key);
+  };
   const endPart = async () => {
     if (firstGroup === undefined) return;
     const { bytes, listed } = writer.finish();
@@ -142,7 +172,7 @@ async function rewriteSpan(
       }
     }
     await endPart();
-  }
+  } else await removeParts();
   const days = Object.fromEntries(
     (plan.closed ?? []).map(({ day, identity, archived: { changes } }) => [
       day,
@@ -158,13 +188,13 @@ async function rewriteSpan(
     await rollups.reopen(ref, span);
     return false;
   }
-  for (const { key } of state.parts) await cold.remove(key);
+  if (plan.closed !== undefined) await removeParts();
   return true;
 }
 
 /** Every group of a span that has units, ascending; undefined for one that cannot be rolled up. */
 async function* groupsOf(
-  { cold, catalogue, rollups }: RollupDependencies,
+  { cold, catalogue, rollups }: SpanDependencies,
   ref: PartitionRef,
   plan: SpanPlan,
   days: DayObjects,

@@ -133,7 +133,7 @@ export function isOpen({ changes, archived }: ManifestDay): boolean {
  *     pk archiving#tenant#partition  sk day   attempt: JSON   expiresAt: seconds
  *
  * Seals spare long reads the entries of old days (seal.ts). An announcement of an old day breaks its seal after it is counted,
- * and its flush begins after that. Who seals reads the seal's revision, then the days: an announcement in between changes the
+ * and its flush begins after that. The archiver reads the seal's revision, then the days: an announcement in between changes the
  * revision, or breaks the seal later.
  *
  *     pk manifest#tenant#partition   sk sealed#months until 9999-12   sealed: bytes   broken: set of days   revision: number
@@ -259,12 +259,11 @@ export class Manifest {
   }
 
   /**
-   * Seals the days that nobody has announced since they were archived.
+   * Seals the days that nobody has announced since they were archived, and withdraws the seals of months without days.
    *
    * @param days all of the partition's, read at any time: whether something is to be sealed
    */
   async seal(ref: PartitionRef, days: readonly ManifestDay[]): Promise<void> {
-    if (days.length === 0) return;
     const seals = await this.seals(ref);
     if (planSeals(seals, statesOf(days), this.now()).length === 0) return;
     const newest = await this.days(ref, '0000-01-01', '9999-12-31');
@@ -275,11 +274,14 @@ export class Manifest {
           new UpdateItemCommand({
             TableName: this.table.name,
             Key: metaKeys.seal(ref, sealSortOf(month)),
-            UpdateExpression: 'SET sealed = :sealed, revision = :next REMOVE broken',
+            UpdateExpression:
+              bytes === undefined
+                ? 'SET revision = :next REMOVE sealed, broken'
+                : 'SET sealed = :sealed, revision = :next REMOVE broken',
             ConditionExpression:
               revision === undefined ? 'attribute_not_exists(revision)' : 'revision = :known',
             ExpressionAttributeValues: {
-              ':sealed': { B: bytes },
+              ...(bytes === undefined ? {} : { ':sealed': { B: bytes } }),
               ':next': { N: String((revision ?? 0) + 1) },
               ...(revision === undefined ? {} : { ':known': { N: String(revision) } }),
             },

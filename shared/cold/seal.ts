@@ -17,7 +17,7 @@ export type Month = string;
 export interface SealedDay {
   readonly day: Day;
   /** Hash of the archived state's identity, as rollups name it. */
-  readonly sealed: Buffer;
+  readonly state: Buffer;
 }
 
 /** Seals of a partition's days of a month. */
@@ -33,12 +33,13 @@ export interface MonthSeal {
   readonly days: readonly (SealedDay | 'lacking' | undefined)[];
 }
 
-/** A month whose seals are to be written. */
+/** A month whose seals are to be written or withdrawn. */
 export interface SealPlan {
   readonly month: Month;
   /** Of the seal that it replaces; undefined when there is none. */
   readonly revision: number | undefined;
-  readonly bytes: Buffer;
+  /** Undefined: the month's seals go. */
+  readonly bytes: Buffer | undefined;
 }
 
 const MONTH_DAYS = 31;
@@ -82,9 +83,9 @@ export function decodeSeal(item: Item): MonthSeal {
   const broken = new Set(item.broken?.SS);
   const days = Array.from({ length: MONTH_DAYS }, (_, i) => {
     const day = `${month}-${String(i + 1).padStart(2, '0')}`;
-    const sealed = bytes?.subarray(IDENTITY_BYTES * i, IDENTITY_BYTES * (i + 1));
-    if (sealed === undefined || broken.has(day) || sealed.equals(NO_SEAL)) return undefined;
-    return sealed.equals(LACKS_DAY) ? 'lacking' : { day, sealed };
+    const state = bytes?.subarray(IDENTITY_BYTES * i, IDENTITY_BYTES * (i + 1));
+    if (state === undefined || broken.has(day) || state.equals(NO_SEAL)) return undefined;
+    return state.equals(LACKS_DAY) ? 'lacking' : { day, state };
   });
   const seal = { month, revision: Number(item.revision?.N ?? 0), bytes, broken, days };
   knownSeals.set(item, seal);
@@ -102,7 +103,8 @@ function indexOf(day: Day): number {
 }
 
 /**
- * Plans a partition's seals of the months since its first day in the manifest.
+ * Plans a partition's seals of the months since its first day in the manifest. Earlier ones are withdrawn: their days were removed
+ * after the retention, and what rollups still have of these must not count.
  *
  * @param seals read before `states`: an announcement between the two changes a seal's revision
  * @param states of all days that the manifest has: see {@link identityBytes}; undefined for a day that is open
@@ -113,19 +115,23 @@ export function planSeals(
   nowMs: number,
 ): SealPlan[] {
   const [first] = [...states.keys()].sort();
-  if (first === undefined) return [];
   const known = new Map(seals.map((seal) => [seal.month, seal]));
   const plans = new Map<Month, Buffer>();
-  for (const day of daysIn(dayStartMs(`${monthOf(first)}-01`), nowMs - SEALED_AFTER_MS + 1)) {
+  const fromMs = first === undefined ? Infinity : dayStartMs(`${monthOf(first)}-01`);
+  for (const day of daysIn(fromMs, nowMs - SEALED_AFTER_MS + 1)) {
     const month = monthOf(day);
     const bytes = plans.get(month) ?? Buffer.alloc(IDENTITY_BYTES * MONTH_DAYS);
     plans.set(month, bytes);
     const seal = states.has(day) ? (states.get(day) ?? NO_SEAL) : LACKS_DAY;
     seal.copy(bytes, IDENTITY_BYTES * indexOf(day));
   }
-  return [...plans].flatMap(([month, bytes]): SealPlan[] => {
+  const written = [...plans].flatMap(([month, bytes]): SealPlan[] => {
     const seal = known.get(month);
     const isWhole = seal?.bytes?.equals(bytes) && seal.broken.size === 0;
     return isWhole ? [] : [{ month, revision: seal?.revision, bytes }];
   });
+  const withdrawn = seals
+    .filter(({ month, bytes }) => bytes !== undefined && !plans.has(month))
+    .map(({ month, revision }): SealPlan => ({ month, revision, bytes: undefined }));
+  return [...withdrawn, ...written];
 }

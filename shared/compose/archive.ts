@@ -4,7 +4,6 @@ import { Catalogue } from '../catalogue/catalogue';
 import { ColdTier } from '../cold/cold-tier';
 import { Directory } from '../cold/directory';
 import { Manifest } from '../cold/manifest';
-import type { RollupDirectory } from '../cold/rollup-directory';
 import { FORMATS } from '../model/formats';
 import { formatToWrite, settings, variable } from '../platform/environment';
 import { ENV } from '../platform/names';
@@ -17,11 +16,9 @@ import { metaTable, warmTable } from './tables';
 
 /** The adapters of the archiver, from its environment. */
 export function archiveDependencies(): ArchiveDependencies &
-  Omit<RollupDependencies, 'rollups'> & {
+  RollupDependencies & {
     readonly tenants: Tenants;
     readonly recovery: Pick<RecoveryTable, 'registered'>;
-    /** Undefined: nothing is rolled up. */
-    readonly rollups: RollupDirectory | undefined;
   } {
   const { retention, warmTtl, archiveFormat } = settings();
   const table = metaTable();

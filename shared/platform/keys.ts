@@ -250,8 +250,8 @@ export const metaKeys = {
 
   manifestDays: ({ tenantId, partition }: PartitionRef) => `manifest#${tenantId}#${partitionText(partition)}`,
   manifest: (ref: PartitionRef, day: Day): ItemKey => itemKey(metaKeys.manifestDays(ref), day),
-  /** `month` is a sort key of seals. */
-  seal: (ref: PartitionRef, month: string): ItemKey => itemKey(metaKeys.manifestDays(ref), month),
+  /** @param sort a month's seals' */
+  seal: (ref: PartitionRef, sort: string): ItemKey => itemKey(metaKeys.manifestDays(ref), sort),
   archiving: ({ tenantId, partition }: PartitionRef, day: Day): ItemKey =>
     itemKey(`archiving#${tenantId}#${partitionText(partition)}`, day),
 

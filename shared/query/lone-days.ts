@@ -32,8 +32,8 @@ export function findLoneDays(blocks: readonly Block[]): LoneDays {
 }
 
 /**
- * Aggregates days into minutes, hours or days, as they are: joining the samples first would copy each of them, 34 MB for 30 days of 100
- * series.
+ * Aggregates days into minutes, hours or days, as they are: joining the samples first would copy each of them, 34 MB for 30 days
+ * of 100 series.
  *
  * @param lone at least one, in order of time
  * @param rolled units of other days, for each column

@@ -24,9 +24,9 @@ export interface ReadGovernorDependencies {
 }
 
 /**
- * Lets reads of memory wait a little while slots move, or a node has little memory or CPU left, so that appends,
- * flushers and the move go first. Each tenant's calls queue for themselves, so one that asks for much waits longer and lets no
- * other wait. Refuses nothing, and does nothing otherwise.
+ * Lets reads of memory wait a little while slots move, or a node has little memory or CPU left, so that appends, flushers and the
+ * move go first. Each tenant's calls queue for themselves, so one that asks for much waits longer and lets no other wait. Refuses
+ * nothing, and does nothing otherwise.
  *
  * No read waits for the table: an instance goes by what it knew, and asks again meanwhile.
  */

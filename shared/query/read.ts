@@ -52,6 +52,8 @@ export interface ReadDependencies {
   readonly directory: Directory;
   /** Undefined: every read is of samples. */
   readonly rollups?: RollupDirectory | undefined;
+  /** Whether seals of old days may stand for their entries of the manifest. @default true */
+  readonly takesSeals?: boolean;
   readonly unarchived: UnarchivedDays;
   readonly losses: Pick<LossWatch, 'missingSince'>;
   readonly imports: Pick<Imports, 'untilMs'>;
@@ -449,7 +451,7 @@ function laterTiers(read: ReadContext, fromMemory: readonly LocatedBlock[]): Rea
     partitionOn: (day: Day) => partitionOn(read, day),
     manifest: async (days: readonly DayPlan[], withSeals = false) => {
       // Few groups are dense enough for minutes: entries would be asked for next.
-      const takesSeals = withSeals && isLong && asksRollups && unitMs !== MINUTE_MS;
+      const takesSeals = withSeals && read.takesSeals !== false && asksRollups && unitMs !== MINUTE_MS;
       // Few days may be archived of a short range; a long one saves a round.
       const [{ found, sealed }] = await Promise.all([
         manifestDays(read, days, takesSeals),

@@ -67,7 +67,7 @@ export function planRollups(facts: RollupFacts): {
     if (rangeOf !== undefined) exact.set(name, rangeOf);
     const range = rangeOf?.(entry);
     if (range === undefined) {
-      if ('sealed' in entry) unlisted.push(entry.day);
+      if ('state' in entry) unlisted.push(entry.day);
       else samples.push(entry);
     } else {
       const own = ranges.get(name);
@@ -87,7 +87,7 @@ type RangeOf = (entry: ManifestDay | SealedDay) => TimeRange | undefined;
 
 /** Hash of the archived state that has all of a day; undefined when a later tier may have more. */
 function stateOf(entry: ManifestDay | SealedDay): Buffer | undefined {
-  if ('sealed' in entry) return entry.sealed;
+  if ('state' in entry) return entry.state;
   return isOpen(entry) ? undefined : identityBytes(identityOf(entry.archived!));
 }
 

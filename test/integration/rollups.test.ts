@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { archiveDay } from '../../shared/archive/execute';
 import { purgeDay } from '../../shared/archive/purge';
-import { rollUpPartitions } from '../../shared/archive/rollup';
+import { type RollupDependencies, rollUpPartitions } from '../../shared/archive/rollup';
 import { Manifest } from '../../shared/cold/manifest';
 import { RollupDirectory } from '../../shared/cold/rollup-directory';
 import { identityBytes, UNITS_WITH_MINUTES_MS } from '../../shared/cold/rollup-span';
@@ -14,6 +14,7 @@ import { labelsKey, METRIC_NAME, metricOf, sourceOf } from '../../shared/model/l
 import { equals, isIn } from '../../shared/model/matcher';
 import { type Day, type PartitionRef, splitIndexOf, tenantIdOf } from '../../shared/model/placement';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
+import type { ReadDependencies } from '../../shared/query/read';
 import { Querier } from '../../shared/query/select';
 import { samplesOf } from '../../shared/query/series-table';
 import { UnarchivedDays } from '../../shared/query/unarchived-days';
@@ -219,10 +220,11 @@ describe('rollups', () => {
     async function read(
       { stepMs, aggregate, host, days, takesSeals }: Question,
       names: readonly string[] = NAMES,
+      setting: Pick<ReadDependencies, 'takesSeals'> = {},
     ) {
       const source = sourceOf.host(host);
       const unarchived = takesSeals ? new UnarchivedDays(15 * 60_000) : tiers.unarchived;
-      const reader = { ...tiers, catalogue: tiers.newCatalogue(), rollups, unarchived };
+      const reader = { ...tiers, catalogue: tiers.newCatalogue(), rollups, unarchived, ...setting };
       const querier = new Querier(reader, tenant);
       const { blocks, rolledDays } = await querier.select(
         [equals('host', host), isIn(METRIC_NAME, names)],
@@ -237,6 +239,7 @@ describe('rollups', () => {
     }
 
     return {
+      ref,
       read,
       expected,
       rollUp,
@@ -344,7 +347,7 @@ describe('rollups', () => {
     await archive('first');
     expect(await sealed()).toEqual([]);
     await seal();
-    expect(await sealed()).toEqual([{ day, sealed: identityBytes('first') }]);
+    expect(await sealed()).toEqual([{ day, state: identityBytes('first') }]);
     await manifest.announce(ref, day);
     expect(await sealed()).toEqual([]);
     await archive('second');
@@ -352,9 +355,51 @@ describe('rollups', () => {
     expect(await sealed()).toEqual([]);
     await archive('third');
     await seal();
-    expect(await sealed()).toEqual([{ day, sealed: identityBytes('third') }]);
+    expect(await sealed()).toEqual([{ day, state: identityBytes('third') }]);
     await manifest.unseal(ref);
     expect(await sealed()).toEqual([]);
+    await seal();
+    for (const gone of [day, other]) {
+      const { changes } = (await manifest.get(ref, gone))!;
+      expect(await manifest.remove(ref, gone, changes)).toBe(true);
+    }
+    expect((await manifest.longRange(ref, '2026-10-01', '2026-10-31')).sealed).toHaveLength(1);
+    await seal();
+    expect(await manifest.longRange(ref, '2026-10-01', '2026-10-31')).toEqual({ days: [], sealed: [] });
+  });
+
+  test('are made although sealing fails, and seals serve only where the stage writes them', async () => {
+    const { run, read, ref } = pipeline(Infinity);
+    const asked = { stepMs: DAY, aggregate: 'sum', host: 'h', days: [9, 0], takesSeals: true } as const;
+    const sealedDaysOf = async (reader = {}) => {
+      const before = tiers.manifest.sealed;
+      expect((await read(asked, NAMES, reader)).rolledDays).toBe(times.length);
+      return tiers.manifest.sealed - before;
+    };
+    const times = [9, 8, 7, 6, 5].map((days) => midnight - days * DAY);
+    class Throttled extends OldManifest {
+      override seal = () => Promise.reject(new Error('throttled'));
+      override unseal = () => Promise.reject(new Error('throttled'));
+    }
+    const manifest = new Throttled(tiers.meta);
+    const failures: string[] = [];
+    const rollUp = (from: Partial<RollupDependencies>, seals: boolean) =>
+      rollUpPartitions({ ...tiers, rollups, ...from }, [ref], {
+        hasTime: () => true,
+        seals,
+        onFailure: (_, subject, { message }) => failures.push(`${subject} ${message}`),
+      });
+    await run({ kind: 'post', host: 'h', times, values: { b: 1 } });
+    await run({ kind: 'deliver', records: [0] });
+    for (const kind of ['flush', 'archive', 'purge'] as const) await run({ kind });
+    expect((await rollUp({ manifest }, true)).rolledUp).toBeGreaterThan(1);
+    expect(await rollUp({ manifest }, false)).toEqual({ rolledUp: 0, left: 0 });
+    expect(failures.splice(0)).toEqual(['seals throttled', 'seals throttled']);
+    expect(await sealedDaysOf()).toBe(0);
+    await rollUp({}, true);
+    expect([await sealedDaysOf(), await sealedDaysOf({ takesSeals: false })]).toEqual([times.length, 0]);
+    expect(await rollUp({ rollups: undefined }, false)).toEqual({ rolledUp: 0, left: 0 });
+    expect([await sealedDaysOf(), failures]).toEqual([0, []]);
   });
 
   test('by the minute are of dense groups, and go when a group is dense no longer', async () => {

@@ -37,7 +37,7 @@ test('a month without seals gets them, of the days that are archived, closed and
   ]);
   const said = new Map(
     [october, november].flatMap((each) => {
-      const seal = sealed(each!.month, each!.bytes);
+      const seal = sealed(each!.month, each!.bytes!);
       return [28, 29, 30, 31, 1, 2, 3, 4].map((date) => {
         const day = `${each!.month}-${String(date).padStart(2, '0')}`;
         return [day, sealOf(seal, day)] as const;
@@ -47,12 +47,12 @@ test('a month without seals gets them, of the days that are archived, closed and
   expect([...said].filter(([, seal]) => seal !== undefined)).toEqual([
     ['2026-10-28', 'lacking'],
     ['2026-10-29', 'lacking'],
-    ['2026-10-30', { day: '2026-10-30', sealed: STATE }],
+    ['2026-10-30', { day: '2026-10-30', state: STATE }],
     ['2026-10-01', 'lacking'],
     ['2026-10-02', 'lacking'],
     ['2026-10-03', 'lacking'],
     ['2026-10-04', 'lacking'],
-    ['2026-11-01', { day: '2026-11-01', sealed: STATE }],
+    ['2026-11-01', { day: '2026-11-01', state: STATE }],
     ['2026-11-02', 'lacking'],
   ]);
 });
@@ -86,6 +86,30 @@ test.each<{ name: string; seals: readonly MonthSeal[]; states?: typeof STATES; m
   for (const { revision } of plans) expect(revision).toBe(7);
 });
 
+test('months before the first day that is left, and all when none is, are withdrawn as they were read', () => {
+  const [september, october] = [
+    sealed('2026-09', OCTOBER.bytes, [], 3),
+    sealed(OCTOBER.month, OCTOBER.bytes),
+  ];
+  const november = new Map([['2026-11-01', STATE]]);
+  const withdrawn = [
+    { month: '2026-09', revision: 3, bytes: undefined },
+    { month: '2026-10', revision: 7, bytes: undefined },
+  ];
+  expect(plan([september, october, sealed(NOVEMBER.month, NOVEMBER.bytes)], november)).toEqual(withdrawn);
+  expect(plan([september, october], new Map())).toEqual(withdrawn);
+  const gone = decodeSeal({ sk: { S: sealSortOf('2026-09') }, revision: { N: '4' } });
+  expect(plan([gone], new Map())).toEqual([]);
+});
+
+test('days before the first day that is left are sealed as lacking in its month', () => {
+  const before = sealed(OCTOBER.month, OCTOBER.bytes);
+  expect(sealOf(before, '2026-10-30')).toEqual({ day: '2026-10-30', state: STATE });
+  const [october] = plan([before], new Map([['2026-10-31', STATE]]));
+  expect(october).toMatchObject({ month: '2026-10', revision: 7 });
+  expect(sealOf(sealed('2026-10', october!.bytes!), '2026-10-30')).toBe('lacking');
+});
+
 test('a broken seal says nothing', () => {
   const seal = sealed(OCTOBER.month, OCTOBER.bytes, ['2026-10-30']);
   expect(sealOf(seal, '2026-10-30')).toBeUndefined();
@@ -111,7 +135,7 @@ test('an announcement breaks seals two days before a day can have one, so that c
     new Map([['2026-11-01', undefined], ...ages.map((age) => [dayOfAge(age), STATE] as const)]),
     NOW_MS,
   );
-  const seal = sealed(seals[0]!.month, seals[0]!.bytes);
+  const seal = sealed(seals[0]!.month, seals[0]!.bytes!);
   expect(ages.filter((age) => sealOf(seal, dayOfAge(age)) !== undefined)).toEqual([4, 5]);
 });
 

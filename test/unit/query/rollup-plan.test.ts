@@ -179,7 +179,7 @@ test.each<{ name: string; changed?: Partial<RollupFacts>; samples: readonly stri
 });
 
 test('a day whose seal names the state of its rollup needs no entry; one of another state asks for it', () => {
-  const seal = (day: string, etag: string) => ({ day, sealed: identityBytes(etag) });
+  const seal = (day: string, etag: string) => ({ day, state: identityBytes(etag) });
   const sealed = [seal(DAYS[0], `e ${DAYS[0]}`), seal(DAYS[1], 'another')];
   const plan = planRollups(facts({ entries: [archived(DAYS[2])], sealed }));
   expect(plan).toMatchObject({ samples: [], unlisted: [DAYS[1]] });
