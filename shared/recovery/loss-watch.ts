@@ -3,6 +3,7 @@ import type { HotTier, PartitionState } from '../hot/hot-tier';
 import type { Topology } from '../hot/topology';
 import type { PartitionRef } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
+import { log } from '../platform/log';
 import { type Era, hasMoved, nextEra } from './primaries';
 import type { RecoveryTable } from './recovery-table';
 
@@ -204,12 +205,15 @@ export class LossWatch {
       if (primaries === undefined) return { topology, era: undefined, isLoss: false };
       const isScaling = holds.scalingUntilMs > now();
       const { era, isLoss, areMoving } = nextEra(recorded, { primaries, isMoving }, isScaling);
-      if (isRecorded && areMoving && !isScaling && holds.pressedUntilMs < now() + MOVING_LEFT_MS)
-        await table.putPressed(now() + MOVING_MS);
       if (isRecorded && isLoss) await this.noticeAll(era.number);
       if (!isRecorded || era === recorded || (await table.putEra(era, recorded))) {
         this.lastEra = era.number;
         this.lastLook = isLoss ? undefined : { era, openSlots: topology.openSlots, ms };
+        // Only a hint to readers: a failure must not keep a loss from being noted.
+        if (isRecorded && areMoving && !isScaling && holds.pressedUntilMs < now() + MOVING_LEFT_MS)
+          await table
+            .putPressed(now() + MOVING_MS)
+            .catch((error) => log.warn('readers are not told that slots move', { error: error as Error }));
         return { topology, era, isLoss };
       }
     }

@@ -201,23 +201,32 @@ export class RecoveryTable {
   }
 
   /** Notes that a command moves slots, so that whoever else looks knows; 0 when it has ended. */
-  putScaling(untilMs: number): Promise<void> {
-    return this.putHold('untilMs', untilMs);
-  }
-
-  /** Notes that a node has little memory or CPU left, or that slots move, whoever moves them. */
-  putPressed(untilMs: number): Promise<void> {
-    return this.putHold('pressedUntilMs', untilMs);
-  }
-
-  private async putHold(attribute: 'untilMs' | 'pressedUntilMs', untilMs: number): Promise<void> {
+  async putScaling(untilMs: number): Promise<void> {
     await this.table.client.send(
       new UpdateItemCommand({
         TableName: this.table.name,
         Key: metaKeys.scaling,
-        UpdateExpression: `SET ${attribute} = :until`,
+        UpdateExpression: 'SET untilMs = :until',
         ExpressionAttributeValues: { ':until': { N: String(untilMs) } },
       }),
+    );
+  }
+
+  /**
+   * Notes that a node has little memory or CPU left, or that slots move, whoever moves them. A later time that was noted before
+   * stays.
+   */
+  async putPressed(untilMs: number): Promise<void> {
+    await succeeds(
+      this.table.client.send(
+        new UpdateItemCommand({
+          TableName: this.table.name,
+          Key: metaKeys.scaling,
+          UpdateExpression: 'SET pressedUntilMs = :until',
+          ConditionExpression: 'attribute_not_exists(pressedUntilMs) OR pressedUntilMs < :until',
+          ExpressionAttributeValues: { ':until': { N: String(untilMs) } },
+        }),
+      ),
     );
   }
 

@@ -1,7 +1,11 @@
 import { rmSync } from 'node:fs';
 import { Redis } from 'ioredis';
 import { freePort, startHotServer } from '../../scripts/local/servers';
+import type { HotTier } from '../../shared/hot/hot-tier';
+import type { PrimaryState } from '../../shared/hot/topology';
 import { tenantIdOf } from '../../shared/model/placement';
+import { LossWatch } from '../../shared/recovery/loss-watch';
+import { RecoveryTable } from '../../shared/recovery/recovery-table';
 import {
   advance,
   type RecoveryDependencies,
@@ -258,4 +262,29 @@ describe('recovery', () => {
       rmSync(dir, { recursive: true, force: true });
     }
   }, 30_000);
+
+  test('a later hint that a node is pressed stays', async () => {
+    for (const ms of [2_000, 1_000]) await tiers.recovery.putPressed(ms);
+    expect((await tiers.recovery.holds()).pressedUntilMs).toBe(2_000);
+  });
+
+  test('a primary that went while slots moved is a loss, although the hint to readers cannot be written', async () => {
+    const ref = { tenantId: tenantIdOf('recovery'), partition: 4 };
+    await tiers.losses.resolve(ref);
+    const topology = await tiers.hot.topology();
+    const [{ id, ...primary }] = topology.primaries as [PrimaryState];
+    const primaries = [{ ...primary, id: 'another', run: 'another', previous: id }];
+    const hot: HotTier = Object.assign(Object.create(tiers.hot), {
+      topology: async () => ({ ...topology, isMoving: true, primaries }),
+    });
+    class Throttled extends RecoveryTable {
+      override putPressed = () => Promise.reject(new Error('throttled'));
+    }
+    const table = new Throttled(tiers.meta);
+    const { isLoss } = await new LossWatch({ hot, table, lanes: 1, now: Date.now }).observe();
+    expect(isLoss).toBe(true);
+    const loss = await table.loss();
+    expect(loss).toMatchObject({ isOpen: true });
+    expect(await tiers.hot.inspect(ref)).toMatchObject({ loss: loss!.id });
+  });
 });
