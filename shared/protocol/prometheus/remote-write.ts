@@ -3,7 +3,7 @@ import { InvalidSeriesError, LabelledRows, type LabelledSeries, type SeriesEntri
 import { MAX_AHEAD_MS, MAX_LABEL_BYTES, type Protocol } from '../protocol';
 import { type NamePart, SeriesTable } from '../series-table';
 import { likelyUnit } from '../timestamp-unit';
-import { labelsOfMessages, References, Symbols } from './series-labels';
+import { labelsOfMessages, References, SymbolSeries } from './series-labels';
 import {
   decodeWriteRequest,
   type MetricMetadata,
@@ -37,15 +37,16 @@ const MAX_DECODED_BYTES = 2 * MAX_LABEL_BYTES;
 /** An invalid series counts as so many. */
 const INVALID_BYTES = 16_384;
 
+/** Of the symbols that are kept, about. */
+const MAX_SYMBOL_BYTES = 24_000_000;
+
 /** A series is named by bytes alone, or by those and the symbols that they refer to. */
 const ONE: NamePart = { id: 0 };
-const tables = {
+const knownSeries = {
   1: new SeriesTable<NamePart, NamePart>((_scope, _metric, bytes, start, end) =>
     labelsOfMessages(bytes, start, end),
   ),
-  2: new SeriesTable<Symbols, NamePart>((symbols, _, bytes, start, end) =>
-    symbols.labelsOf(bytes, start, end),
-  ),
+  2: new SymbolSeries(MAX_SYMBOL_BYTES),
 };
 
 /**
@@ -61,7 +62,7 @@ const tables = {
 export const remoteWrite: Protocol<Uint8Array, RemoteWriteOptions, DroppedWrite> = {
   parse(body, { nowMs, maxAgeMs }, { version }) {
     const request = decodeWriteRequest(body, version);
-    const entries = tables[version].begin(nowMs);
+    const entries = knownSeries[version].begin(nowMs);
     const rows = new LabelledRows(entries);
     const reasons: string[] = [];
     const note = (reason: string) => {
@@ -117,7 +118,7 @@ type Recognized = number | LabelledSeries | 'beyond' | undefined;
 /** Finds the series of a request among the known ones, and makes those that are new. */
 class Recognizer {
   private readonly buffer: Buffer;
-  private readonly symbols = Symbols.current();
+  private readonly symbols = knownSeries[2].symbols;
   private readonly references: References;
   private bytesLeft = MAX_DECODED_BYTES;
 
@@ -137,24 +138,31 @@ class Recognizer {
     const { labels, scattered, version } = this.request;
     try {
       if (version === 2) {
-        const end = this.references.read(scattered.get(index) ?? labels.subarray(2 * index, 2 * index + 2));
-        return this.series(tables[2], this.symbols, this.references.bytes, 0, end);
+        const ranges = scattered.get(index) ?? labels.subarray(2 * index, 2 * index + 2);
+        const end = this.references.read(ranges, this.mayAdd);
+        if (end === undefined) return 'beyond';
+        return this.series(knownSeries[2].table, this.symbols, this.references.bytes, 0, end);
       }
       const ranges = scattered.get(index);
       if (ranges === undefined) {
         const start = Math.max(0, labels[2 * index]!);
-        return this.series(tables[1], ONE, this.buffer, start, Math.max(0, labels[2 * index + 1]!));
+        return this.series(knownSeries[1], ONE, this.buffer, start, Math.max(0, labels[2 * index + 1]!));
       }
       const parts: Buffer[] = [];
       for (let i = 0; i < ranges.length; i += 2) parts.push(this.buffer.subarray(ranges[i], ranges[i + 1]));
       const together = Buffer.concat(parts);
-      return this.series(tables[1], ONE, together, 0, together.length);
+      return this.series(knownSeries[1], ONE, together, 0, together.length);
     } catch (error) {
       if (!(error instanceof InvalidSeriesError)) throw error;
       this.bytesLeft -= INVALID_BYTES;
       this.note(`series ${index}: ${error.message}`);
       return undefined;
     }
+  }
+
+  /** Whether series that are not known are made. */
+  private get mayAdd(): boolean {
+    return this.bytesLeft > 0 && !this.rows.isFull;
   }
 
   private series<S extends NamePart>(
@@ -166,7 +174,7 @@ class Recognizer {
   ): Recognized {
     const known = table.find(scope, ONE, bytes, start, end);
     if (known !== 0) return known;
-    if (this.bytesLeft <= 0 || this.rows.isFull) return 'beyond';
+    if (!this.mayAdd) return 'beyond';
     const made = table.add(scope, ONE, bytes, start, end);
     this.bytesLeft -= typeof made === 'number' ? this.entries.labelBytesOf(made) : made.labelBytes;
     return made;

@@ -1,8 +1,9 @@
 import { MalformedBytesError } from '../../model/bytes';
 import { type Labels, METRIC_NAME } from '../../model/labels';
 import { KnownPairs } from '../known-pairs';
-import { InvalidSeriesError } from '../labelled-rows';
+import { InvalidSeriesError, type SeriesEntries } from '../labelled-rows';
 import { MAX_LABELS, MAX_SERIES_BYTES } from '../protocol';
+import { type NamePart, SeriesTable } from '../series-table';
 import { BYTES, decodeUtf8, WireReader } from '../wire';
 import type { WriteRequest } from './write-request';
 
@@ -82,35 +83,35 @@ function decodeLabel(bytes: Uint8Array, start: number, end: number): Pairs[numbe
   return [name, value];
 }
 
-/** Of the texts, about. */
-const MAX_SYMBOL_BYTES = 24_000_000;
-
 /** Symbols of version 2, numbered alike in all requests: a request's own numbers mean nothing in the next. */
 export class Symbols {
   private static made = 0;
-  private static shared = new Symbols();
 
   readonly id = Symbols.made++;
   private readonly ids = new Map<string, number>();
   private readonly texts: (string | undefined)[] = [];
-  private bytes = 0;
+  private used = 0;
 
-  /** The symbols of the requests before; empty ones when those are too many. */
-  static current(): Symbols {
-    if (Symbols.shared.bytes > MAX_SYMBOL_BYTES) Symbols.shared = new Symbols();
-    return Symbols.shared;
+  /** Memory of the texts, about. */
+  get bytes(): number {
+    return this.used;
   }
 
-  idOf(bytes: Buffer, start: number, end: number): number {
+  /**
+   * @param mayAdd whether a symbol that is not known is given an id
+   * @returns undefined when it has none
+   * @throws {InvalidSeriesError} when it is too long
+   */
+  idOf(bytes: Buffer, start: number, end: number, mayAdd: boolean): number | undefined {
     if (end - start > MAX_SERIES_BYTES)
       throw new InvalidSeriesError(`a label of ${end - start} bytes, ${MAX_SERIES_BYTES} are allowed`);
     const key = bytes.toString('latin1', start, end);
     let id = this.ids.get(key);
-    if (id === undefined) {
+    if (id === undefined && mayAdd) {
       id = this.texts.length;
       this.ids.set(key, id);
       this.texts.push(decodeUtf8(bytes, start, end));
-      this.bytes += 3 * (end - start) + 100;
+      this.used += 3 * (end - start) + 100;
     }
     return id;
   }
@@ -129,31 +130,64 @@ export class Symbols {
   }
 }
 
+/** The series of version 2 that an instance of post knows, and the symbols whose ids name them. */
+export class SymbolSeries {
+  readonly table = new SeriesTable<Symbols, NamePart>((symbols, _, bytes, start, end) =>
+    symbols.labelsOf(bytes, start, end),
+  );
+  private known = new Symbols();
+
+  /** @param maxBytes of symbols that one more request adds to */
+  constructor(private readonly maxBytes: number) {}
+
+  get symbols(): Symbols {
+    return this.known;
+  }
+
+  /** Begins a request, as {@link SeriesTable.begin} does. When the symbols are too many, they and all series are forgotten. */
+  begin(nowMs: number): SeriesEntries {
+    if (this.known.bytes > this.maxBytes) {
+      this.table.clear();
+      this.known = new Symbols();
+    }
+    return this.table.begin(nowMs);
+  }
+}
+
+/** Of a symbol in {@link References.known}. */
+const NOT_ASKED = -1;
+const UNKNOWN = -2;
+
 /** Reads the references of a request's series as ids of {@link Symbols}. */
 export class References {
   private readonly ids = new Uint32Array(2 * MAX_LABELS);
   /** Ids of one series, four bytes each. */
   readonly bytes = new Uint8Array(this.ids.buffer);
+  /** Ids by reference. */
   private readonly known: Int32Array;
 
   constructor(
     private readonly request: WriteRequest,
     private readonly symbols: Symbols,
   ) {
-    this.known = new Int32Array(request.symbols.length / 2).fill(-1);
+    this.known = new Int32Array(request.symbols.length / 2).fill(NOT_ASKED);
   }
 
   /**
    * @param ranges where references lie in the request, packed or not
-   * @returns the number of bytes written to {@link bytes}
+   * @param mayAdd whether symbols that are not known are added; once false, it stays so for the request
+   * @returns the number of bytes written to {@link bytes}; undefined when a symbol is not known and may not be added
    * @throws {InvalidSeriesError} for a reference to no symbol, too many, or an odd number of them
    */
-  read(ranges: ArrayLike<number>): number {
+  read(ranges: ArrayLike<number>, mayAdd: boolean): number | undefined {
     const reader = new WireReader(this.request.bytes);
     let count = 0;
+    let areKnown = true;
     const take = () => {
       if (count === this.ids.length) throw new InvalidSeriesError(`more than ${MAX_LABELS} labels`);
-      this.ids[count++] = this.idOf(reader.uvarint());
+      const id = this.idOf(reader.uvarint(), mayAdd);
+      if (id === UNKNOWN) areKnown = false;
+      this.ids[count++] = id;
     };
     try {
       for (let i = 0; i < ranges.length; i += 2) {
@@ -175,18 +209,19 @@ export class References {
       throw error;
     }
     if (count % 2 === 1) throw new InvalidSeriesError('labels_refs has an odd number of references');
-    return 4 * count;
+    return areKnown ? 4 * count : undefined;
   }
 
   /** @throws {InvalidSeriesError} */
-  private idOf(reference: number): number {
+  private idOf(reference: number, mayAdd: boolean): number {
     const { bytes, symbols } = this.request;
     const known = this.known[reference];
     if (known === undefined)
       throw new InvalidSeriesError(`symbol ${reference} is referred to, of ${this.known.length}`);
-    if (known !== -1) return known;
+    if (known !== NOT_ASKED) return known;
     const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-    const id = this.symbols.idOf(buffer, symbols[2 * reference]!, symbols[2 * reference + 1]!);
+    const [start, end] = [symbols[2 * reference]!, symbols[2 * reference + 1]!];
+    const id = this.symbols.idOf(buffer, start, end, mayAdd) ?? UNKNOWN;
     this.known[reference] = id;
     return id;
   }
