@@ -3,12 +3,14 @@ export class MalformedBytesError extends Error {
   override readonly name = 'MalformedBytesError';
 }
 
-/** Bytes; fewer are not worth the call, and may lie in a pool of Node. */
+/** Bytes; fewer are not worth the call. */
 const MIN_FREED = 32 * 1024;
 
 /**
- * Frees the memory of bytes that nobody reads any more; they are empty then. V8 collects the whole heap for each 64 MB of buffers,
- * however dead, since it frees them only when it collects.
+ * Frees the memory of bytes; they are empty then. A slice of a larger buffer, such as Node's pool, is left alone. The caller
+ * vouches that nobody reads another view of the whole buffer.
+ *
+ * V8 collects the whole heap for each 64 MB of buffers, however dead, since it frees them only when it collects.
  */
 export function freeBytes({ buffer, length }: Uint8Array): void {
   if (length < MIN_FREED || length !== buffer.byteLength || !(buffer instanceof ArrayBuffer)) return;

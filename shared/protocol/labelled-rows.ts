@@ -324,7 +324,8 @@ export class LabelledRows {
         const series = this.seriesOf(runs);
         const columns = hasStrangers ? this.columnsOf(series) : new ListedColumns(this.entries, series);
         // A source's only row repeats no other.
-        if (rows.size === 1 || !known.has(columns.key)) {
+        const key = rows.size === 1 ? undefined : columns.key;
+        if (key === undefined || !known.has(key)) {
           const bytes = this.labelBytesOf(series);
           if (setBytes + bytes > MAX_LABEL_BYTES || sets === MAX_SERIES_SETS) {
             this.leaveOut(
@@ -333,7 +334,7 @@ export class LabelledRows {
             );
             continue;
           }
-          if (rows.size > 1) known.add(columns.key);
+          if (key !== undefined) known.add(key);
           setBytes += bytes;
           sets++;
         }
