@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import type { Labels } from '../model/labels';
 import { type HashedLabels, hashedLabels } from '../model/labels-hash';
 import { type LabelledSeries, ListOfSource, labelledSeries, type SeriesEntries } from './labelled-rows';
@@ -5,8 +6,10 @@ import { byteHash, TABLE_FULL_MS, tableMemory } from './table-memory';
 
 /** Of a source's list, beside its key. */
 const LIST_OVERHEAD = 350;
-/** Slots of the hash table that an entry may lie away from its own: a tenant can make many series of equal hash. */
+/** Slots of the hash table that an entry may lie away from its own. */
 const MAX_PROBES = 64;
+/** Entries of equal hash, which a tenant can make many of: more of them would fill the slots of other tenants' series. */
+const MAX_EQUAL = 8;
 const FIRST_SLOTS = 2_048;
 
 /** An entry's place is the chunk's number times this and the index of its first word. */
@@ -14,19 +17,18 @@ const CHUNK_BITS = 16;
 const CHUNK_WORDS = 2 ** CHUNK_BITS;
 const CHUNK_MASK = CHUNK_WORDS - 1;
 /** Words of an entry before the bytes that name it. */
-const HASH = 0;
-const BYTES = 1;
+const BYTES = 0;
 /** The entry that came after this one; 0: none. */
-const SUCCESSOR = 2;
-const SCOPE = 3;
-const METRIC = 4;
-const LABEL_BYTES = 5;
-const LIST = 6;
+const SUCCESSOR = 1;
+const SCOPE = 2;
+const METRIC = 3;
+const LABEL_BYTES = 4;
+const LIST = 5;
 /** In the list. */
-const INDEX = 7;
+const INDEX = 6;
 /** Number of the last request that had the series. */
-const LAST_REQUEST = 8;
-const HEADER_WORDS = 9;
+const LAST_REQUEST = 7;
+const HEADER_WORDS = 8;
 /** Of an entry. */
 const MAX_BYTES = 65_536;
 
@@ -75,7 +77,7 @@ class Entries<Scope extends NamePart, Metric extends NamePart> implements Series
     bytes: Uint8Array,
     start: number,
     end: number,
-    { hash, list, hashed, labelBytes }: NewEntry,
+    { list, hashed, labelBytes }: NewEntry,
   ): number {
     const size = HEADER_WORDS + Math.ceil((end - start) / 4);
     if (this.used + size > CHUNK_WORDS) {
@@ -88,7 +90,6 @@ class Entries<Scope extends NamePart, Metric extends NamePart> implements Series
     const chunk = this.words.length - 1;
     const entry = chunk * CHUNK_WORDS + this.used;
     const words = this.words[chunk]!;
-    words[this.used + HASH] = hash;
     words[this.used + BYTES] = end - start;
     words[this.used + SCOPE] = scope.id;
     words[this.used + METRIC] = metric.id;
@@ -191,7 +192,6 @@ class Entries<Scope extends NamePart, Metric extends NamePart> implements Series
 }
 
 interface NewEntry {
-  readonly hash: number;
   /** Number of its source's list. */
   readonly list: number;
   readonly hashed: HashedLabels;
@@ -224,7 +224,8 @@ export class SeriesTable<Scope extends NamePart, Metric extends NamePart> {
   }
 
   /**
-   * Begins a request, in which no series is forgotten. A table that has been full for a while is emptied.
+   * Begins a request, in which no series is forgotten. A full table is emptied if its first entry is older than
+   * {@link TABLE_FULL_MS}.
    *
    * @returns the entries of the request's series, which stay valid when the table is emptied
    */
@@ -250,8 +251,9 @@ export class SeriesTable<Scope extends NamePart, Metric extends NamePart> {
     this.missed = hash;
     const { slots } = this;
     const mask = slots.length / 2 - 1;
+    const first = firstSlot(hash, mask);
     for (let i = 0; i < MAX_PROBES; i++) {
-      const slot = 2 * ((hash + i) & mask);
+      const slot = 2 * ((first + i) & mask);
       const entry = slots[slot + 1]!;
       if (entry === 0) return 0;
       if (slots[slot] === hash && known.isNamedBy(entry, scope, metric, bytes, start, end)) {
@@ -279,7 +281,7 @@ export class SeriesTable<Scope extends NamePart, Metric extends NamePart> {
     if (slot === undefined) return made;
     const { hashed, labelBytes } = made;
     const list = this.listOf(made);
-    const entry = this.known.add(scope, metric, bytes, start, end, { hash, list, hashed, labelBytes });
+    const entry = this.known.add(scope, metric, bytes, start, end, { list, hashed, labelBytes });
     this.slots[slot] = hash;
     this.slots[slot + 1] = entry;
     this.count++;
@@ -323,12 +325,20 @@ export class SeriesTable<Scope extends NamePart, Metric extends NamePart> {
 /** Of an entry's slots, its index in a list, and the list's room to grow, about. */
 const SLOT_BYTES = 32;
 
-/** @returns the index of a slot for an entry of this hash; undefined when those near its own are taken */
+/** The slot where a hash belongs, by its upper bits: the lower bits of a product depend on lower bits only. */
+function firstSlot(hash: number, mask: number): number {
+  return hash >>> Math.clz32(mask);
+}
+
+/** @returns the index of a slot for an entry of this hash; undefined when those near its own, or its hash, are taken */
 function freeSlot(slots: Int32Array, hash: number): number | undefined {
   const mask = slots.length / 2 - 1;
+  const first = firstSlot(hash, mask);
+  let equal = 0;
   for (let i = 0; i < MAX_PROBES; i++) {
-    const slot = 2 * ((hash + i) & mask);
+    const slot = 2 * ((first + i) & mask);
     if (slots[slot + 1] === 0) return slot;
+    if (slots[slot] === hash && ++equal === MAX_EQUAL) return undefined;
   }
   return undefined;
 }
@@ -346,7 +356,10 @@ function twiceAsMany(old: Int32Array): Int32Array<ArrayBuffer> {
   return slots;
 }
 
+/** Drawn by each process, or senders could choose bytes whose hashes fill the slots of other tenants' series. */
+const MULTIPLIER = randomInt(2 ** 32) | 1;
+
 function hashOf(scope: NamePart, metric: NamePart, bytes: Uint8Array, start: number, end: number): number {
   const ids = Math.imul(Math.imul(scope.id, 0x9e3779b1) ^ metric.id, 0x85ebca6b);
-  return byteHash(bytes, start, end) ^ ids ^ (ids >>> 15);
+  return Math.imul(byteHash(bytes, start, end) ^ ids ^ (ids >>> 15), MULTIPLIER);
 }

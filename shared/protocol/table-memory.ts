@@ -1,7 +1,7 @@
 /** Memory of the tables of series and of line heads in a process, about. Most processes get one protocol alone. */
 const MAX_BYTES = 320_000_000;
 
-/** How long a full table stays as it is: a table that made room would lose each entry just before it comes again. */
+/** Shortest time between a table's first entry and its emptying: one that made room would lose each entry just before it comes again. */
 export const TABLE_FULL_MS = 15 * 60_000;
 
 class TableMemory {

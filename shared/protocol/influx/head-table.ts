@@ -36,7 +36,7 @@ export class HeadTable implements HeadLookup<KnownHead> {
     this.clear();
   }
 
-  /** Begins a request, in which no source is forgotten. A table that has been full for a while is emptied. */
+  /** Begins a request, in which no source is forgotten. A full table is emptied if its first entry is older than {@link TABLE_FULL_MS}. */
   begin(nowMs: number): void {
     if (this.isFull && nowMs - this.sinceMs >= TABLE_FULL_MS) this.clear();
     if (this.headCount === 0) this.sinceMs = nowMs;

@@ -78,6 +78,33 @@ describe('the table of series', () => {
     table.clear();
   });
 
+  test('keeps few of many series of equal hash, and others beside them', () => {
+    // The pairs of equal hash, one after the other: 32 texts.
+    const texts = Array.from({ length: 32 }, (_, i) =>
+      Buffer.concat(Array.from({ length: 5 }, (_, bit) => pairOfEqualHash()[(i >> bit) & 1]!)),
+    );
+    expect(new Set(texts.map((text) => byteHash(text, 0, text.length))).size).toBe(1);
+    const table = tableOf();
+    table.begin(0);
+    const kept = texts.map((text) => findOrAdd(table, text)).filter((made) => typeof made === 'number');
+    expect(kept).toHaveLength(8);
+    expect(texts.flatMap((text) => table.find(NO_PART, NO_PART, text, 0, text.length) || [])).toEqual(kept);
+    expect(typeof findOrAdd(table, 'another')).toBe('number');
+    table.clear();
+  });
+
+  test('keeps series whose bytes were chosen for what their hashes share', () => {
+    const chosen: Buffer[] = [];
+    for (let i = 0; chosen.length < 100; i++) {
+      const text = Buffer.from(i.toString(36).padStart(6, '.'));
+      if ((byteHash(text, 0, 6) & 0x7ff) === 5) chosen.push(text);
+    }
+    const table = tableOf();
+    table.begin(0);
+    expect(chosen.filter((text) => typeof findOrAdd(table, text) !== 'number')).toEqual([]);
+    table.clear();
+  });
+
   test('that is full knows what it knew, does not keep others, and is emptied after a while', () => {
     const table = tableOf();
     table.begin(1_000);
@@ -87,7 +114,7 @@ describe('the table of series', () => {
     const stranger = findOrAdd(table, 'stranger');
     tableMemory.use(-leftBytes);
     expect(stranger).toMatchObject({ labels: labelsOf('m0_0', 'stranger') });
-    // Room alone changes nothing: it was full a moment ago.
+    // Room alone changes nothing: its first entry is too young.
     table.begin(1_000 + TABLE_FULL_MS - 1);
     expect([findOrAdd(table, 'known'), typeof findOrAdd(table, 'stranger')]).toEqual([known, 'object']);
     const before = table.begin(1_000 + TABLE_FULL_MS - 1);
