@@ -16,7 +16,7 @@ import type { Stores } from './stores';
 const YOUNG = 10;
 /** Then it warms up, for so many queries or so long: connections are then open, code is compiled. */
 const WARM_UP = 400;
-const WARM_UP_MS = 4_000;
+const WARM_UP_MS = 20_000;
 const MAX_TRIES = 100;
 /** Queries of all instances that are measured at least, unless that takes longer than this. */
 const LEAST_MEASURED = 200;
