@@ -195,16 +195,21 @@ export class Manifest {
   }
 
   private async queryDays(ref: PartitionRef, fromDay: Day, toDay: Day): Promise<readonly ManifestDay[]> {
-    const items = await queryItems(this.table, {
+    const items = await this.itemsBetween(ref, fromDay, toDay, 'sk, changes, archived, unswept');
+    return items.map(manifestDayOf);
+  }
+
+  /** Items of days, and after them of seals, by their sort keys, both included. */
+  private itemsBetween(ref: PartitionRef, from: string, to: string, projection?: string): Promise<Item[]> {
+    return queryItems(this.table, {
       KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
       ExpressionAttributeValues: {
         ':pk': { S: metaKeys.manifestDays(ref) },
-        ':from': { S: fromDay },
-        ':to': { S: toDay },
+        ':from': { S: from },
+        ':to': { S: to },
       },
-      ProjectionExpression: 'sk, changes, archived, unswept',
+      ProjectionExpression: projection,
     });
-    return items.map(manifestDayOf);
   }
 
   /**
@@ -241,15 +246,8 @@ export class Manifest {
   }
 
   private async queryLong(ref: PartitionRef, from: string, to: string): Promise<LongAnswer> {
-    const items = await queryItems(this.table, {
-      KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
-      ExpressionAttributeValues: {
-        ':pk': { S: metaKeys.manifestDays(ref) },
-        ':from': { S: from },
-        ':to': { S: to },
-      },
-      ProjectionExpression: 'sk, changes, archived, unswept, sealed, broken',
-    });
+    const projection = 'sk, changes, archived, unswept, sealed, broken';
+    const items = await this.itemsBetween(ref, from, to, projection);
     const isSeal = (item: Item) => isSealSort(item.sk!.S!);
     const seals = items.filter(isSeal).map(decodeSeal);
     return {
@@ -305,14 +303,7 @@ export class Manifest {
   }
 
   private async seals(ref: PartitionRef): Promise<readonly MonthSeal[]> {
-    const items = await queryItems(this.table, {
-      KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
-      ExpressionAttributeValues: {
-        ':pk': { S: metaKeys.manifestDays(ref) },
-        ':from': { S: sealSortOf('9999-12') },
-        ':to': { S: sealSortOf('0000-01') },
-      },
-    });
+    const items = await this.itemsBetween(ref, sealSortOf('9999-12'), sealSortOf('0000-01'));
     return items.map(decodeSeal);
   }
 
