@@ -24,6 +24,9 @@ export function bounded<C extends Client>(client: C, { totalMs }: CallTimes): C 
     options: HttpHandlerOptions,
   ) => Promise<unknown>;
   client.send = ((command: unknown, options: HttpHandlerOptions = {}) =>
-    send(command, { abortSignal: AbortSignal.timeout(totalMs), ...options })) as C['send'];
+    send(command, {
+      ...options,
+      abortSignal: options.abortSignal ?? AbortSignal.timeout(totalMs),
+    })) as C['send'];
   return client;
 }

@@ -58,6 +58,13 @@ describe('a service that never answers', () => {
     expect(ms).toBeLessThan(3_000);
   });
 
+  test('is bounded where a caller may bring a signal and brings none', async () => {
+    sendsHeaders = false;
+    const startMs = performance.now();
+    await expect(client.send(get, { abortSignal: undefined })).rejects.toThrow();
+    expect(performance.now() - startMs).toBeLessThan(2 * TIMES.totalMs);
+  });
+
   test('does not bound a call that brings a signal of its own', async () => {
     sendsHeaders = false;
     const startMs = performance.now();
