@@ -11,6 +11,7 @@ import { type PartitionRef, sourceIdOf } from '../../shared/model/placement';
 import { parseEvent } from '../../shared/platform/event';
 import { log } from '../../shared/platform/log';
 import { count, withMetrics } from '../../shared/platform/meters';
+import { holdReads } from '../../shared/recovery/read-hold';
 
 const dependencies = flusherDependencies();
 const { hot, tenants, recovery, stage, warmTtlMs } = dependencies;
@@ -42,7 +43,8 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
   const nowMs = await hot.now();
   const before = asked ?? nowMs;
   const load = await hot.load();
-  if (isPressed(load)) await recovery.putPressed(Date.now() + PRESSED_MS);
+  // Beside the flush, which waits for no hint.
+  const hint = isPressed(load) ? holdReads(recovery, Date.now() + PRESSED_MS) : undefined;
   // So that slots move nearly empty.
   const isScaling = (await recovery.scalingUntilMs()) > Date.now();
   const { leastMs, spreadMs } = residencyOf(stage, isScaling ? 1 : load.memory);
@@ -77,6 +79,7 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
     for (const ref of partitionsInTurn(laneOf(lane, lanes).partitions(), Date.now()))
       kept += await keepOpenDays(dependencies, ref, warmTtlMs);
   if (kept > 0) log.warn('the archive is behind: warm items were kept from expiring', { items: kept });
+  await hint;
   return { ...moved, before };
 }
 

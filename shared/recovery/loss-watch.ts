@@ -3,8 +3,8 @@ import type { HotTier, PartitionState } from '../hot/hot-tier';
 import type { Topology } from '../hot/topology';
 import type { PartitionRef } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
-import { log } from '../platform/log';
 import { type Era, hasMoved, nextEra } from './primaries';
+import { holdReads } from './read-hold';
 import type { RecoveryTable } from './recovery-table';
 
 export interface LossWatchDependencies {
@@ -209,11 +209,8 @@ export class LossWatch {
       if (!isRecorded || era === recorded || (await table.putEra(era, recorded))) {
         this.lastEra = era.number;
         this.lastLook = isLoss ? undefined : { era, openSlots: topology.openSlots, ms };
-        // Only a hint to readers: a failure must not keep a loss from being noted.
         if (isRecorded && areMoving && !isScaling && holds.pressedUntilMs < now() + MOVING_LEFT_MS)
-          await table
-            .putPressed(now() + MOVING_MS)
-            .catch((error) => log.warn('readers are not told that slots move', { error: error as Error }));
+          await holdReads(table, now() + MOVING_MS);
         return { topology, era, isLoss };
       }
     }

@@ -216,7 +216,7 @@ export class RecoveryTable {
    * Notes that a node has little memory or CPU left, or that slots move, whoever moves them. A later time that was noted before
    * stays.
    */
-  async putPressed(untilMs: number): Promise<void> {
+  async putPressed(untilMs: number, abortSignal?: AbortSignal): Promise<void> {
     await succeeds(
       this.table.client.send(
         new UpdateItemCommand({
@@ -226,6 +226,7 @@ export class RecoveryTable {
           ConditionExpression: 'attribute_not_exists(pressedUntilMs) OR pressedUntilMs < :until',
           ExpressionAttributeValues: { ':until': { N: String(untilMs) } },
         }),
+        { abortSignal },
       ),
     );
   }

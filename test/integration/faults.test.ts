@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DeleteItemCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { Redis } from 'ioredis';
+import type { FlushResult } from '../../functions/flusher/handler';
 import type { Call } from '../../scripts/faults/call';
 import { Faults } from '../../scripts/faults/faults';
 import { Random } from '../../scripts/faults/random';
@@ -342,6 +343,26 @@ describe('under faults between functions, stores and the stream, no sample is lo
     expect(throttled.hits).toBeGreaterThan(20);
     await expectWhole();
   }, 120_000);
+
+  test('a flush is done although the table takes no hint that a node is pressed', async () => {
+    const hostId = await host();
+    await postRounds(hostId, 0, 2);
+    await ingested();
+    const used = Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))![1]);
+    const hint = 'UpdateItem recovery scaling SET pressedUntilMs';
+    const throttled = faults.rule({
+      matches: isCall('flusher', hint),
+      fault: () => ({ kind: 'error', error: 'throttled' }),
+    });
+    await redis.config('SET', 'maxmemory', Math.round(used / 0.9));
+    try {
+      expect(await functions.invoke<FlushResult>('flusher', {})).toMatchObject({ samples: 10, failed: 0 });
+    } finally {
+      await redis.config('SET', 'maxmemory', 0);
+    }
+    expect(throttled.hits).toBeGreaterThan(0);
+    await expectWhole();
+  }, 60_000);
 
   test('S3 answers 503, 409, 412 and 500, and loses answers', async () => {
     const hostId = await host();
