@@ -1,6 +1,6 @@
 import type { Context } from 'aws-lambda';
 import * as z from 'zod';
-import { firstDayToLookAt, partitionsToLookAt } from '../../shared/archive/look';
+import { hourlyLook, partitionsToRollUp, wholeLook } from '../../shared/archive/look';
 import { type ArchiveCount, archivePartitions } from '../../shared/archive/partitions';
 import { rollUpPartitions } from '../../shared/archive/rollup';
 import { archiveDependencies } from '../../shared/compose/archive';
@@ -38,17 +38,16 @@ async function archive(event: unknown, context: Context): Promise<ArchiveResult>
   const tenants = await dependencies.tenants.list();
   const retentions = new Map(tenants.map(({ id, retentionMs }) => [id, retentionMs ?? retention]));
   const all = allPartitions(tenants);
-  // An operator's command looks at every day of all.
-  const isAll = before !== undefined;
-  const some = isAll ? all : partitionsToLookAt(all, await dependencies.recovery.registered(), nowMs);
-  const partitions = rotated(some, Math.random());
-  const fromDay = (ref: PartitionRef) =>
-    isAll ? undefined : firstDayToLookAt(ref, nowMs, archiveAfter + maxSampleAge);
+  const look =
+    before === undefined
+      ? hourlyLook(all, await dependencies.recovery.registered(), nowMs, archiveAfter + maxSampleAge)
+      : wholeLook(all);
+  const partitions = rotated(look.partitions, Math.random());
   const active = new Set<PartitionRef>();
   const hasTime = () => left() > MARGIN_MS;
   const { lagMs, ...result } = await archivePartitions(dependencies, partitions, {
     beforeMs: before ?? nowMs - archiveAfter,
-    fromDay,
+    fromDay: look.fromDay,
     archiveAfterMs: archiveAfter,
     retentionMs: ({ tenantId }) => retentions.get(tenantId)!,
     partBytes: isInParts ? archivePartBytes : Number.POSITIVE_INFINITY,
@@ -61,16 +60,12 @@ async function archive(event: unknown, context: Context): Promise<ArchiveResult>
     onFailure: ({ partition }, day, error) =>
       log.error('a partition-day stays open', { day, partition, error }),
   });
-  const isBehind = (ref: PartitionRef) => active.has(ref) || fromDay(ref) === undefined;
-  const rolled = await rollUpPartitions(dependencies, partitions.filter(isBehind), {
+  const behind = partitionsToRollUp({ ...look, partitions }, active);
+  const rolled = await rollUpPartitions(dependencies, behind, {
     hasTime,
     seals,
     onFailure: ({ partition }, subject, error) =>
-      log.error('seals, or rollups of a day, month or year, stay as they were', {
-        subject,
-        partition,
-        error,
-      }),
+      log.error('seals, or rollups of a span, stay as they were', { subject, partition, error }),
   });
   count('archiver', {
     DaysArchived: result.archived,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { S3Client } from '@aws-sdk/client-s3';
 import { Command } from 'commander';
-import { firstDayToLookAt, partitionsToLookAt } from '../../shared/archive/look';
+import { hourlyLook, partitionsToRollUp } from '../../shared/archive/look';
 import { archivePartitions } from '../../shared/archive/partitions';
 import { rollUpPartitions } from '../../shared/archive/rollup';
 import { Catalogue } from '../../shared/catalogue/catalogue';
@@ -206,23 +206,25 @@ async function archiverLook(
     Array.from({ length: BORN_WITH }, (_, partition) => ({ tenantId, partition })),
   );
   const [cpu, startedMs, nowMs] = [process.cpuUsage(), performance.now(), Date.now()];
-  const looked = partitionsToLookAt(all, await new RecoveryTable(meta).registered(), nowMs);
-  const fromDay = (ref: PartitionRef) => firstDayToLookAt(ref, nowMs, 5 * DAY_MS);
+  const look = hourlyLook(all, await new RecoveryTable(meta).registered(), nowMs, 5 * DAY_MS);
   const active = new Set<PartitionRef>();
   const hasTime = () => true;
   const onFailure = (_: unknown, __: unknown, error: Error) => {
     throw error;
   };
-  await archivePartitions(dependencies, looked, {
+  await archivePartitions(dependencies, look.partitions, {
     ...{ beforeMs: nowMs - 2 * DAY_MS, archiveAfterMs: 2 * DAY_MS, retentionMs: () => 460 * DAY_MS },
-    ...{ fromDay, partBytes: 256e6, purgeAgeMs: undefined, hasTime, mustStop: () => false, onFailure },
+    ...{
+      fromDay: look.fromDay,
+      partBytes: 256e6,
+      purgeAgeMs: undefined,
+      hasTime,
+      mustStop: () => false,
+      onFailure,
+    },
     onActive: (ref) => active.add(ref),
   });
-  await rollUpPartitions(
-    dependencies,
-    looked.filter((ref) => active.has(ref) || fromDay(ref) === undefined),
-    { hasTime, onFailure },
-  );
+  await rollUpPartitions(dependencies, partitionsToRollUp(look, active), { hasTime, onFailure });
   const { user, system } = process.cpuUsage(cpu);
   s3.destroy();
   return { ms: Math.round(performance.now() - startedMs), cpuMs: Math.round((user + system) / 1000) };

@@ -1,4 +1,4 @@
-import { firstDayToLookAt, isLongOverdue, partitionsToLookAt } from '../../../shared/archive/look';
+import { hourlyLook, isLongOverdue, partitionsToRollUp, wholeLook } from '../../../shared/archive/look';
 import { tenantIdOf } from '../../../shared/model/placement';
 
 const HOUR = 3_600_000;
@@ -6,30 +6,34 @@ const DAY = 24 * HOUR;
 const NOW = Date.parse('2026-11-21T12:30:00Z');
 
 describe('the archiver’s hourly look', () => {
+  const all = Array.from({ length: 24 }, (_, partition) => ({ tenantId: tenantIdOf('t'), partition }));
+  const hours = Array.from({ length: 24 }, (_, hour) => NOW + hour * HOUR);
+
   test('is at every day once a day, at hours that differ, and else at recent days', () => {
-    const hours = Array.from({ length: 8 }, (_, partition) => {
-      const ref = { tenantId: tenantIdOf('t'), partition };
-      const firsts = Array.from({ length: 24 }, (_, hour) =>
-        firstDayToLookAt(ref, NOW + hour * HOUR, 3 * DAY),
-      );
+    const turns = all.slice(0, 8).map((ref) => {
+      const firsts = hours.map((nowMs) => hourlyLook(all, all, nowMs, 3 * DAY).fromDay(ref));
       expect(firsts.filter((day) => day === undefined)).toHaveLength(1);
       return firsts.indexOf(undefined);
     });
-    expect(new Set(hours).size).toBe(8);
-    const others = Array.from({ length: 24 }, (_, partition) =>
-      firstDayToLookAt({ tenantId: tenantIdOf('t'), partition }, NOW, 3 * DAY),
-    );
-    expect(new Set(others)).toEqual(new Set([undefined, '2026-11-15']));
+    expect(new Set(turns).size).toBe(8);
+    const { fromDay } = hourlyLook(all, all, NOW, 3 * DAY);
+    expect(new Set(all.map(fromDay))).toEqual(new Set([undefined, '2026-11-15']));
   });
 
   test('is at registered partitions, and once a day at every other one', () => {
-    const all = Array.from({ length: 8 }, (_, partition) => ({ tenantId: tenantIdOf('t'), partition }));
-    const registered = [all[3]!, { tenantId: tenantIdOf('deleted'), partition: 0 }];
-    const looks = Array.from({ length: 24 }, (_, hour) =>
-      partitionsToLookAt(all, registered, NOW + hour * HOUR),
-    );
-    for (const looked of looks) expect(looked).toContain(all[3]);
+    const some = all.slice(0, 8);
+    const registered = [some[3]!, { tenantId: tenantIdOf('deleted'), partition: 0 }];
+    const looks = hours.map((nowMs) => hourlyLook(some, registered, nowMs, 3 * DAY).partitions);
+    for (const looked of looks) expect(looked).toContain(some[3]);
     expect(looks.flat().filter(({ partition }) => partition !== 3)).toHaveLength(7);
+  });
+
+  test('rolls up the partitions that are active, or whose every day it looked at', () => {
+    const look = hourlyLook(all, all, NOW, 3 * DAY);
+    const turn = all.findIndex((ref) => look.fromDay(ref) === undefined);
+    const active = all[(turn + 1) % all.length]!;
+    expect(new Set(partitionsToRollUp(look, new Set([active])))).toEqual(new Set([all[turn], active]));
+    expect(partitionsToRollUp(wholeLook(all), new Set())).toEqual(all);
   });
 
   test.each([
