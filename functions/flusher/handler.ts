@@ -1,20 +1,18 @@
 import type { Context } from 'aws-lambda';
 import * as z from 'zod';
 import { flusherDependencies } from '../../shared/compose/flush';
-import { keepOpenDays, partitionsInTurn } from '../../shared/flush/keep-open-days';
+import { keepOpenDaysInTurn } from '../../shared/flush/keep-open-days';
 import { flushLanes } from '../../shared/flush/lane';
-import { type FlushSum, type FlushTask, flushPartitions, sumFlushes } from '../../shared/flush/partitions';
+import { type FlushSum, flushHost } from '../../shared/flush/partitions';
 import { isPressed, PRESSED_MS, residencyOf } from '../../shared/flush/residency';
-import { sourceOf } from '../../shared/model/labels';
-import { partitionsOfSource } from '../../shared/model/partitions';
-import { type PartitionRef, sourceIdOf } from '../../shared/model/placement';
+import type { PartitionRef } from '../../shared/model/placement';
 import { parseEvent } from '../../shared/platform/event';
 import { log } from '../../shared/platform/log';
 import { count, withMetrics } from '../../shared/platform/meters';
 import { holdReads } from '../../shared/recovery/read-hold';
 
 const dependencies = flusherDependencies();
-const { hot, tenants, recovery, stage, warmTtlMs } = dependencies;
+const { hot, recovery, stage, warmTtlMs } = dependencies;
 const laneOf = flushLanes(dependencies);
 
 /** Time kept for the batches in hand when a slice of work ends. */
@@ -40,6 +38,7 @@ export const handler = withMetrics('flusher', flush);
 
 async function flush(event: unknown, context: Context): Promise<FlushResult> {
   const { lane, lanes, drain, host, before: asked } = parseEvent(eventSchema, event ?? {});
+  const own = laneOf(lane, lanes);
   const nowMs = await hot.now();
   const before = asked ?? nowMs;
   const load = await hot.load();
@@ -61,8 +60,8 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
   const watermarkMs = watermarks.size === 0 ? 0 : Math.min(...watermarks.values());
   const { oldestMs, lowestArrivalMs, ...moved } =
     host === undefined
-      ? await laneOf(lane, lanes).round({ ...round, nowMs, watermarkMs, isAll: drain })
-      : await flushHost(host, round);
+      ? await own.round({ ...round, nowMs, watermarkMs, isAll: drain })
+      : await flushHost(dependencies, host, round);
   // After a loss a replay begins here. A drain has no lane of its own.
   if (!drain && lowestArrivalMs > 0) await recovery.putFlushed(lane, lanes, lowestArrivalMs);
   count('flusher', {
@@ -74,18 +73,8 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
     ResidencySeconds: Math.round((leastMs + spreadMs) / 1000),
     OldestUnflushedSeconds: oldestMs === Infinity ? 0 : Math.max(0, Math.round((before - oldestMs) / 1000)),
   });
-  let kept = 0;
-  if (!drain)
-    for (const ref of partitionsInTurn(laneOf(lane, lanes).partitions(), Date.now()))
-      kept += await keepOpenDays(dependencies, ref, warmTtlMs);
+  const kept = drain ? 0 : await keepOpenDaysInTurn(dependencies, own.partitions(), warmTtlMs);
   if (kept > 0) log.warn('the archive is behind: warm items were kept from expiring', { items: kept });
   await hint;
   return { ...moved, before };
-}
-
-async function flushHost(host: { tenant: string; id: string }, round: FlushTask): Promise<FlushSum> {
-  const tenant = await tenants.read(host.tenant);
-  if (tenant === undefined) throw new Error(`there is no tenant ${host.tenant}`);
-  const partitions = partitionsOfSource(tenant, sourceIdOf(tenant.id, sourceOf.host(host.id)));
-  return sumFlushes(await flushPartitions(dependencies, partitions, round));
 }

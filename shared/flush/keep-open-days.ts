@@ -8,19 +8,33 @@ const MINUTES = DAY_MS / MINUTE_MS;
 /** Samples may be posted this long before their day begins. */
 const MAX_AHEAD_MS = DAY_MS;
 
+interface KeepDependencies {
+  readonly warm: WarmTier;
+  readonly manifest: Manifest;
+  readonly now: () => number;
+}
+
 /**
- * Puts off the expiry of warm items that nobody archived for half of their life. The flusher does it, not the archiver, so
- * that nothing expires for as long as that is off or fails.
+ * Puts off the expiry of warm items that nobody archived for half of their life, of the partitions whose turn it is. The
+ * flusher does it, not the archiver, so that nothing expires for as long as that is off or fails.
  *
  * @param warmTtlMs life of a warm item, from when it was written
  * @returns items whose expiry was put off: each costs as many write units as it did when it was written
  */
+export async function keepOpenDaysInTurn(
+  dependencies: KeepDependencies,
+  partitions: readonly PartitionRef[],
+  warmTtlMs: number,
+): Promise<number> {
+  let kept = 0;
+  for (const ref of partitionsInTurn(partitions, dependencies.now()))
+    kept += await keepOpenDays(dependencies, ref, warmTtlMs);
+  return kept;
+}
+
+/** {@link keepOpenDaysInTurn} of one partition. */
 export async function keepOpenDays(
-  {
-    warm,
-    manifest,
-    now,
-  }: { readonly warm: WarmTier; readonly manifest: Manifest; readonly now: () => number },
+  { warm, manifest, now }: KeepDependencies,
   ref: PartitionRef,
   warmTtlMs: number,
 ): Promise<number> {

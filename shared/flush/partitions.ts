@@ -1,6 +1,9 @@
-import { dayOf, type PartitionRef } from '../model/placement';
+import { sourceOf } from '../model/labels';
+import { partitionsOfSource } from '../model/partitions';
+import { dayOf, type PartitionRef, sourceIdOf } from '../model/placement';
 import { limiter, mapLimited } from '../platform/concurrency';
 import type { LossWatch } from '../recovery/loss-watch';
+import type { Tenants } from '../tenancy/tenants';
 import type { UsageTable } from '../tenancy/usage-table';
 import { type FlushDependencies, flushPartition, WINDOWS_AT_ONCE } from './execute';
 
@@ -106,4 +109,16 @@ export async function flushPartitions(
       return { ...NOT_LOOKED_AT, failed: 1 };
     }
   });
+}
+
+/** Flushes the partition of a host. */
+export async function flushHost(
+  dependencies: PartitionsDependencies & { readonly tenants: Pick<Tenants, 'read'> },
+  { tenant: name, id }: { readonly tenant: string; readonly id: string },
+  task: FlushTask,
+): Promise<FlushSum> {
+  const tenant = await dependencies.tenants.read(name);
+  if (tenant === undefined) throw new Error(`there is no tenant ${name}`);
+  const partitions = partitionsOfSource(tenant, sourceIdOf(tenant.id, sourceOf.host(id)));
+  return sumFlushes(await flushPartitions(dependencies, partitions, task));
 }
