@@ -54,7 +54,7 @@ export function rowRecords(
 ): OutgoingRecord[] {
   const byPartition = new Map<number, RecordGroup[]>();
   const allowance =
-    format >= PARTIAL_RECORDS ? { bytes: MAX_SMALL_ROWS_BYTES, series: MAX_UNION_SERIES } : undefined;
+    format >= PARTIAL_RECORDS ? { bytes: MAX_SMALL_ROWS_BYTES, series: MAX_UNION_WORK_SERIES } : undefined;
   for (const { sourceId, rows } of placedRows(tenant.id, sources, pools)) {
     const sourceIdBytes = Buffer.from(sourceId, 'base64url');
     const groups = new Map<string, RecordGroup & { frames: RecordFrame[] }>();
@@ -117,10 +117,10 @@ const PARTIAL_RECORDS = 4;
 /** Layouts that small parts of their sources bear in one request: a hostile one would make megabytes of a few samples. */
 const MAX_SMALL_ROWS_BYTES = 1_000_000;
 /**
- * Series of unions that grow in one request, each time counted anew. 900 lines of 300 new fields each, of 16 hosts, took 30 s
- * without a bound.
+ * Series of unions that one request looks up and encodes again, each time counted anew. 900 lines of 300 new fields each, of 16
+ * hosts, took 30 s without a bound.
  */
-const MAX_UNION_SERIES = 100_000;
+const MAX_UNION_WORK_SERIES = 100_000;
 
 /** Unions by source; the first columns of a source, since most never have others. */
 const unions = new BoundedCache<SourceUnions | readonly GroupColumns[]>(
