@@ -5,7 +5,7 @@ import { type ColdTier, ObjectChangedError, type OpenArchive } from '../cold/col
 import type { Manifest } from '../cold/manifest';
 import { NO_STATE, type RollupDirectory, type SpanState } from '../cold/rollup-directory';
 import { type MadeGroup, OpenRollup, RollupWriter } from '../cold/rollup-format';
-import { deletionsKey, RolledDays } from '../cold/rollup-span';
+import { deletionsKey, RolledDays, type RollupSpan } from '../cold/rollup-span';
 import { joinRolled, NO_UNITS, type RolledGroup, rollUp, sliceRolled } from '../cold/rollup-units';
 import { MINUTE_MS } from '../model/aggregates';
 import { erasuresOf, type VersionedDeletion } from '../model/deletion';
@@ -120,7 +120,7 @@ async function sealAndPlan(
 
 /**
  * Writes the objects of a span, lists them, then commits them. After a crash at any step the span is written again. Objects of a
- * span that goes are removed before the commit, so that the state names whatever a crash leaves.
+ * span that goes are removed before the commit: afterwards nobody looks at it.
  *
  * @returns false when time was up, or another archiver came first
  */
@@ -139,9 +139,6 @@ async function rewriteSpan(
   const sparse = new Set<GroupId>();
   let writer = new RollupWriter(span.unitMs);
   let firstGroup: GroupId | undefined;
-  const removeParts = async () => {
-    for (const { key } of state.parts) await cold.remove(key);
-  };
   const endPart = async () => {
     if (firstGroup === undefined) return;
     const { bytes, listed } = writer.finish();
@@ -172,7 +169,7 @@ async function rewriteSpan(
       }
     }
     await endPart();
-  } else await removeParts();
+  } else await sweepSpan(cold, ref, span, { revision, parts });
   const days = Object.fromEntries(
     (plan.closed ?? []).map(({ day, identity, archived: { changes } }) => [
       day,
@@ -188,8 +185,23 @@ async function rewriteSpan(
     await rollups.reopen(ref, span);
     return false;
   }
-  if (plan.closed !== undefined) await removeParts();
+  if (plan.closed !== undefined) await sweepSpan(cold, ref, span, next);
   return true;
+}
+
+/**
+ * Removes the objects of a span that a commit replaced, or that earlier attempts left. Those of an attempt that may still be
+ * committed bear a higher revision. What a crash leaves goes when the span is written the next time, or goes itself.
+ */
+async function sweepSpan(
+  cold: ColdTier,
+  ref: PartitionRef,
+  { name }: RollupSpan,
+  { revision, parts }: Pick<SpanState, 'revision' | 'parts'>,
+): Promise<void> {
+  const named = new Set(parts.map(({ key }) => key));
+  for (const key of await cold.listRollups(ref, name))
+    if (!named.has(key) && bucketKeys.parseRollupRevision(key) <= revision) await cold.remove(key);
 }
 
 /** Every group of a span that has units, ascending; undefined for one that cannot be rolled up. */

@@ -133,12 +133,14 @@ export class ColdTier {
   /** Every object of a partition-day, whether it counts or not. */
   async list(ref: PartitionRef, day: Day): Promise<string[]> {
     const keys: string[] = [];
-    for (const version of FORMATS.archive.reads) {
-      const Prefix = bucketKeys.archiveDay(ref, day, version);
-      const pages = paginateListObjectsV2({ client: this.client }, { Bucket: this.bucket, Prefix });
-      for await (const { Contents = [] } of pages) keys.push(...Contents.map(({ Key }) => Key!));
-    }
+    for (const version of FORMATS.archive.reads)
+      keys.push(...(await this.keysOf(bucketKeys.archiveDay(ref, day, version))));
     return keys;
+  }
+
+  /** Every rollup object of a partition's span, whether it counts or not. */
+  async listRollups(ref: PartitionRef, span: string): Promise<string[]> {
+    return this.keysOf(bucketKeys.rollupsOfSpan(ref, span));
   }
 
   /** Writes a rollup's object. Returns its ETag. */
@@ -204,6 +206,13 @@ export class ColdTier {
       versions += found.length;
     }
     return { versions, isDone: false };
+  }
+
+  private async keysOf(Prefix: string): Promise<string[]> {
+    const keys: string[] = [];
+    const pages = paginateListObjectsV2({ client: this.client }, { Bucket: this.bucket, Prefix });
+    for await (const { Contents = [] } of pages) keys.push(...Contents.map(({ Key }) => Key!));
+    return keys;
   }
 
   private async get(key: string, range: string, etag: string | undefined) {

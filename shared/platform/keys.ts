@@ -310,12 +310,18 @@ export const bucketKeys = {
   /** Rollup objects of a tenant begin with this. */
   rollupsOf: (tenantId: Id) => `${BUCKET_PREFIX.rollups}v1/tenant=${tenantId}/`,
   /**
+   * A partition's rollup objects of a span begin with this.
+   *
    * @param span `2026-11-22` for minutes of a day, `2026-11` for hours of a month, `2026` for days of a year
-   * @param revision counts rewrites, so that no key is written again once it was committed
    */
-  rollup: ({ tenantId, partition }: PartitionRef, span: string, revision: number, part: number) =>
+  rollupsOfSpan: ({ tenantId, partition }: PartitionRef, span: string) =>
     `${bucketKeys.rollupsOf(tenantId)}${ROLLUP_FOLDERS[span.split('-').length - 1]}=${span}/` +
-    `partition-${partitionText(partition)}-r${revision}-p${part}.parquet`,
+    `partition-${partitionText(partition)}-r`,
+  /** @param revision counts rewrites, so that no key is written again once it was committed */
+  rollup: (ref: PartitionRef, span: string, revision: number, part: number) =>
+    `${bucketKeys.rollupsOfSpan(ref, span)}${revision}-p${part}.parquet`,
+  /** `revision` of a rollup object's key. */
+  parseRollupRevision: (key: string): number => Number(/-r(\d+)-p\d+\.parquet$/.exec(key)?.[1]),
   /** A record delivered twice is the same object. */
   quarantine: (shardId: string, sequenceNumber: string) =>
     `${BUCKET_PREFIX.quarantine}${shardId}/${sequenceNumber}`,

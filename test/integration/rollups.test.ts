@@ -4,7 +4,7 @@ import { archiveDay } from '../../shared/archive/execute';
 import { purgeDay } from '../../shared/archive/purge';
 import { type RollupDependencies, rollUpPartitions } from '../../shared/archive/rollup';
 import { Manifest } from '../../shared/cold/manifest';
-import { RollupDirectory } from '../../shared/cold/rollup-directory';
+import { RollupDirectory, type SpanState } from '../../shared/cold/rollup-directory';
 import { identityBytes, UNITS_WITH_MINUTES_MS } from '../../shared/cold/rollup-span';
 import { flushPartition } from '../../shared/flush/execute';
 import { ingestBatch } from '../../shared/ingest/ingest';
@@ -13,6 +13,7 @@ import { ALL_TIME, type Deletion, selects } from '../../shared/model/deletion';
 import { labelsKey, METRIC_NAME, metricOf, sourceOf } from '../../shared/model/labels';
 import { equals, isIn } from '../../shared/model/matcher';
 import { type Day, type PartitionRef, splitIndexOf, tenantIdOf } from '../../shared/model/placement';
+import { bucketKeys } from '../../shared/platform/keys';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
 import type { ReadDependencies } from '../../shared/query/read';
 import { Querier } from '../../shared/query/select';
@@ -402,6 +403,56 @@ describe('rollups', () => {
     expect([await sealedDaysOf(), failures]).toEqual([0, []]);
   });
 
+  test.each(['before', 'after'] as const)(
+    'leave no object behind when the archiver is killed %s a commit, and none of an attempt that had more objects',
+    async (phase) => {
+      const { run, ref, records } = pipeline(Infinity);
+      const archived = async (entry: Entry) => {
+        await run(entry);
+        await run({ kind: 'deliver', records: records() });
+        for (const kind of ['flush', 'archive'] as const) await run({ kind });
+      };
+      const post = (value: number) =>
+        archived({ kind: 'post', host: 'h', times: TIMES.slice(0, 1), values: { b: value } });
+      class Killed extends RollupDirectory {
+        override async commit(...asked: Parameters<RollupDirectory['commit']>): Promise<never> {
+          if (phase === 'after') await super.commit(...asked);
+          throw new Error('killed');
+        }
+      }
+      const killed = async () => {
+        const failures: string[] = [];
+        await rollUpPartitions({ ...tiers, rollups: new Killed(tiers.meta, 460 * DAY) }, [ref], {
+          hasTime: () => true,
+          onFailure: (_, __, { message }) => failures.push(message),
+        });
+        expect(failures).toEqual(['killed', 'killed']);
+      };
+      const stored = async () => [...(await tiers.objects(bucketKeys.rollupsOf(ref.tenantId))).keys()].sort();
+      const named = async () =>
+        [...(await rollups.states(ref)).values()].flatMap((text) => namesOfState(JSON.parse(text))).sort();
+      await post(1);
+      await run({ kind: 'roll up' });
+      await post(2);
+      await killed();
+      expect(await stored()).toHaveLength(4);
+      await post(3);
+      await run({ kind: 'roll up' });
+      expect(await stored()).toHaveLength(2);
+      expect(await stored()).toEqual(await named());
+      await post(4);
+      await killed();
+      await archived({
+        kind: 'delete',
+        host: 'h',
+        deletion: { selector: { name: 'b', isPrefix: false }, ...ALL_TIME },
+      });
+      await run({ kind: 'roll up' });
+      expect([await stored(), await named()]).toEqual([[], []]);
+    },
+    30_000,
+  );
+
   test('by the minute are of dense groups, and go when a group is dense no longer', async () => {
     const { run, read, expected, records } = pipeline(1.5);
     const question = { stepMs: MINUTE, aggregate: 'sum', host: 'h', days: [6, 4], takesSeals: true } as const;
@@ -435,6 +486,10 @@ describe('rollups', () => {
     expect([await rolledDaysOf(dense), await rolledDaysOf(sparse)]).toEqual([0, 0]);
   }, 60_000);
 });
+
+function namesOfState({ parts }: SpanState): string[] {
+  return parts.map(({ key }) => key);
+}
 
 /** More than half of a group's series, which lie in one half of their source. */
 function namesOf(prefix: string, half: number): string[] {

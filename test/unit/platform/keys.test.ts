@@ -72,6 +72,11 @@ test.each([
     bucketKeys.archive(ref, '2026-11-21', 12, 'aB3', 2),
     `archive/v2/tenant=${tenant}/date=2026-11-21/partition-0007-12-aB3.parquet`,
   ],
+  [
+    'rollup object',
+    bucketKeys.rollup(ref, '2026-11', 12, 0),
+    `rollups/v1/tenant=${tenant}/unit=hour/month=2026-11/partition-0007-r12-p0.parquet`,
+  ],
   ['quarantined record', bucketKeys.quarantine('shard-1', '42'), 'quarantine/shard-1/42'],
 ])('key of %s: as earlier releases wrote it', (_, made, expected) => {
   expect(made).toBe(expected);
@@ -92,6 +97,7 @@ test('the keys that are parsed give what they were made of', () => {
     shardId: 'shard-1',
     sequenceNumber: '42',
   });
+  expect(bucketKeys.parseRollupRevision(bucketKeys.rollup(ref, '2026-11-21', 12, 3))).toBe(12);
   for (const key of ['quarantine/shard-1/x', 'quarantine/a/b/1', 'archive/shard-1/42', 'quarantine/1'])
     expect(bucketKeys.parseQuarantine(key)).toBeUndefined();
   expect(HotKeys.tagOf(hot.frames(group, 0))).toBe(hot.tag);
