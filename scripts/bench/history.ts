@@ -42,26 +42,34 @@ export async function benchHistory(args: string[]): Promise<void> {
     .option('--clients <n>', 'clients, each with an instance of query', '2')
     .option('--seconds <n>', 'how long each kind of query is measured', '3')
     .option('--ingest <n>', 'samples a second of line protocol beside a second round of the same reads', '0')
-    .option('--only <query-range>', 'one kind of query, such as series-30d')
-    .option('--cpu-prof <dir>', 'write a CPU profile of each instance there')
+    .option(
+      '--only <query-range,...>',
+      'some kinds of query, such as series-24h,series-30d; of the same data',
+    )
+    .option('--cpu-prof <dir>', 'write a CPU profile of each kind of query and instance there')
     .option('--json', 'an array on stdout, as the last line');
   command.parse(args, { from: 'user' });
   const options = command.opts<Options>();
+  const only = options.only?.split(',');
   const kinds = (['series', 'host'] as const)
     .flatMap((query) => RANGES.map((range) => ({ query, range })))
-    .filter(({ query, range }) => options.only === undefined || options.only === `${query}-${range}`);
-  const longestMs = Math.max(...kinds.map(({ range }) => parseDuration(range)!));
+    .filter(({ query, range }) => only === undefined || only.includes(`${query}-${range}`));
   const dir = mkdtempSync(join(tmpdir(), 'bench-history-'));
   const stores = await startStores(dir);
   try {
-    const coldDays = Math.ceil(longestMs / DAY_MS) - 1;
+    const coldDays = Math.ceil(parseDuration('460d')! / DAY_MS) - 1;
     const data = await writeQueryData(stores, { hosts: 1, nowMs: Date.now(), coldDays, isWhole: true });
-    const instances = await QueryInstances.start(dir, stores, Number(options.clients), options.cpuProf);
-    const timing = { durationMs: Number(options.seconds) * 1000, pauseMs: 0 };
+    const instances = await QueryInstances.start(dir, stores, Number(options.clients));
     const results: Result[] = [];
     const run = async (underIngest: boolean) => {
       for (const { query, range } of kinds) {
-        const measured = await instances.measure(pathOf(data, query, range), data.apiKey, timing);
+        const measured = await instances.measure(pathOf(data, query, range), data.apiKey, {
+          durationMs: Number(options.seconds) * 1000,
+          pauseMs: 0,
+          profile:
+            options.cpuProf &&
+            join(options.cpuProf, `${query}-${range}${underIngest ? '-beside-ingest' : ''}`),
+        });
         const { p50Ms: ms, emulatorMs: _, ...others } = measured;
         results.push({ query, range, ms, ...others, underIngest });
         process.stderr.write(

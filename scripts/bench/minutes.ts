@@ -83,7 +83,7 @@ export async function benchMinutes(args: string[]): Promise<void> {
       process.stderr.write(`${JSON.stringify(rolledUp.at(-1))}\n`);
       const settings = JSON.stringify(parseSettings({ rollups }));
       const environment = { ...stores.environment, [ENV.settings]: settings };
-      const instances = await QueryInstances.start(dir, { ...stores, environment }, 1, undefined);
+      const instances = await QueryInstances.start(dir, { ...stores, environment }, 1);
       try {
         for (const [query, pathOf] of Object.entries(day.queries)) {
           const timing = { durationMs: Number(options.seconds) * 1000, pauseMs: 0 };

@@ -62,7 +62,7 @@ export async function benchPromql(args: string[]): Promise<void> {
     .option('--seconds <n>', 'how long each query is measured', '5')
     .option('--prometheus <url>', 'run the same on an empty Prometheus that accepts remote write')
     .option('--only <text>', 'queries that contain it, written as `hot sum by ...`')
-    .option('--cpu-prof <dir>', 'write a CPU profile of the instance there')
+    .option('--cpu-prof <dir>', 'write a CPU profile of each query there, by its number')
     .option('--json', 'an array on stdout, as the last line')
     .addHelpText(
       'after',
@@ -79,7 +79,7 @@ export async function benchPromql(args: string[]): Promise<void> {
   try {
     const data = await writePromqlData(stores, sources, Date.now());
     if (options.prometheus !== undefined) await load(options.prometheus, data);
-    instances = await QueryInstances.start(dir, stores, 1, options.cpuProf);
+    instances = await QueryInstances.start(dir, stores, 1);
     const durationMs = Number(options.seconds) * 1000;
     const rows: Row[] = [];
     for (const each of QUERIES) {
@@ -91,6 +91,7 @@ export async function benchPromql(args: string[]): Promise<void> {
       const { p50Ms, cpuMs, requests } = await instances.measure(() => `/prometheus${path}`, data.apiKey, {
         durationMs,
         pauseMs: 0,
+        profile: options.cpuProf && join(options.cpuProf, `${rows.length}`),
       });
       const { fromMs, toMs } = data.ranges[tier];
       const minutes = step === undefined ? 5 : (toMs - fromMs) / 60_000 + 5;

@@ -9,7 +9,7 @@ import { QUERY_NODE_OPTIONS } from '../../infra/functions/node-options';
 import { ASKED_HEADER } from './asked';
 import { answer, ask, sum } from './ingest';
 import { quantile } from './quantile';
-import type { Asked, Spent } from './query-worker';
+import type { Asked, Order, Spent } from './query-worker';
 import type { Stores } from './stores';
 
 /** An instance is young for so many queries of a kind. */
@@ -48,6 +48,8 @@ export interface Timing {
   readonly durationMs: number;
   /** Mean time between two queries of a client. */
   readonly pauseMs: number;
+  /** Path, without its extension, of CPU profiles of what is measured; undefined for none. */
+  readonly profile?: string | undefined;
 }
 
 /** The path of a client's query, by the client's index and how many it has sent. */
@@ -69,13 +71,7 @@ export class QueryInstances {
 
   private constructor(private readonly instances: readonly Instance[]) {}
 
-  /** @param cpuProf directory for CPU profiles of the instances; undefined for none */
-  static async start(
-    dir: string,
-    { environment }: Stores,
-    clients: number,
-    cpuProf: string | undefined,
-  ): Promise<QueryInstances> {
+  static async start(dir: string, { environment }: Stores, clients: number): Promise<QueryInstances> {
     const outfile = join(dir, 'query.js');
     await build({
       ...BUNDLE_OPTIONS,
@@ -88,7 +84,6 @@ export class QueryInstances {
         const child = fork(outfile, {
           // The functions print their metrics.
           stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-          execArgv: cpuProf === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', cpuProf],
           env: { ...environment, NODE_OPTIONS: QUERY_NODE_OPTIONS },
         });
         const { port } = await answer<{ port: number }>(child);
@@ -114,7 +109,8 @@ export class QueryInstances {
     throw new Error(`${path.slice(0, 200)}: 503 after ${MAX_TRIES} tries`);
   }
 
-  async measure(pathOf: PathOf, apiKey: string, { durationMs, pauseMs }: Timing): Promise<Measured> {
+  async measure(pathOf: PathOf, apiKey: string, timing: Timing): Promise<Measured> {
+    const { durationMs, pauseMs, profile } = timing;
     const { instances } = this;
     const repeat = (restMs: number, goesOn: (done: number) => boolean) =>
       this.spent(async () =>
@@ -124,6 +120,7 @@ export class QueryInstances {
     const warmMs = performance.now() + WARM_UP_MS;
     await repeat(0, (done) => done < WARM_UP && performance.now() < warmMs);
     const rounds = await this.rounds(pathOf, apiKey);
+    if (profile !== undefined) await this.order(() => ({ holdMs: 0, profile: 'begin' }));
     const beganMs = performance.now();
     const { answers, ...spent } = await repeat(pauseMs, (done) => {
       const elapsedMs = performance.now() - beganMs;
@@ -131,6 +128,8 @@ export class QueryInstances {
         elapsedMs < durationMs || (done * instances.length < LEAST_MEASURED && elapsedMs < MOST_MEASURED_MS)
       );
     });
+    if (profile !== undefined)
+      await this.order((i) => ({ holdMs: 0, profile: { file: `${profile}-${i}.cpuprofile` } }));
     const times = answers.map(({ ms }) => ms);
     const mean = (of: (each: Answer) => number) => sum(answers, of) / answers.length;
     return {
@@ -190,9 +189,9 @@ export class QueryInstances {
       return Math.min(...times);
     };
     const unheldMs = await least();
-    await ask(child, { holdMs: HOLD_MS });
+    await ask(child, { holdMs: HOLD_MS } satisfies Order);
     const heldMs = await least();
-    await ask(child, { holdMs: 0 });
+    await ask(child, { holdMs: 0 } satisfies Order);
     return Math.round((heldMs - unheldMs) / HOLD_MS);
   }
 
@@ -220,8 +219,12 @@ export class QueryInstances {
     });
   }
 
+  private order(orderOf: (instance: number) => Order): Promise<Spent[]> {
+    return Promise.all(this.children.map((child, i) => ask<Spent>(child, orderOf(i))));
+  }
+
   private async spentSoFar(): Promise<Spent> {
-    const all = await Promise.all(this.children.map((child) => ask<Spent>(child, { holdMs: 0 })));
+    const all = await this.order(() => ({ holdMs: 0 }));
     return {
       cpuMs: sum(all, ({ cpuMs }) => cpuMs),
       kernelCpuMs: sum(all, ({ kernelCpuMs }) => kernelCpuMs),

@@ -3,7 +3,9 @@
  * server on loopback. A header of each answer reports what the query asked of the stores.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import { Session } from 'node:inspector/promises';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
@@ -94,8 +96,30 @@ const server = createServer((request, response) => {
     .catch((error: Error) => response.destroy(error));
 });
 
-process.on('message', (message: { readonly holdMs: number }) => {
+/** What the bench asks of an instance. */
+export interface Order {
+  readonly holdMs: number;
+  /** Begins a CPU profile, or ends it and writes it to this file. */
+  readonly profile?: 'begin' | { readonly file: string };
+}
+
+const inspector = new Session();
+
+async function profile(order: NonNullable<Order['profile']>): Promise<void> {
+  if (order === 'begin') {
+    inspector.connect();
+    await inspector.post('Profiler.enable');
+    await inspector.post('Profiler.start');
+    return;
+  }
+  const { profile } = await inspector.post('Profiler.stop');
+  inspector.disconnect();
+  await writeFile(order.file, JSON.stringify(profile));
+}
+
+process.on('message', async (message: Order) => {
   holdMs = message.holdMs;
+  if (message.profile !== undefined) await profile(message.profile);
   const { user, system } = process.cpuUsage();
   const thread = process.threadCpuUsage();
   const spent: Spent = {

@@ -60,7 +60,7 @@ export async function benchQuery(args: string[]): Promise<void> {
       '100000',
     )
     .option('--only <query-tier>', 'one kind of query, such as series-hot')
-    .option('--cpu-prof <dir>', 'write a CPU profile of each instance there')
+    .option('--cpu-prof <dir>', 'write a CPU profile of each kind of query and instance there')
     .option('--json', 'an array on stdout, as the last line')
     .addHelpText(
       'after',
@@ -77,15 +77,20 @@ export async function benchQuery(args: string[]): Promise<void> {
   const children: ChildProcess[] = [];
   try {
     const data = await writeQueryData(stores, { hosts: Number(options.hosts), nowMs: Date.now() });
-    const instances = await QueryInstances.start(dir, stores, Number(options.clients), options.cpuProf);
+    const instances = await QueryInstances.start(dir, stores, Number(options.clients));
     children.push(...instances.children);
-    const timing = { durationMs: Number(options.seconds) * 1000, pauseMs: options.pause };
     const results: Result[] = [];
     const run = async (underIngest: boolean) => {
       for (const tier of ['hot', 'warm', 'cold'] as const)
         for (const query of ['series', 'host'] as const)
           if (options.only === undefined || options.only === `${query}-${tier}`) {
-            const measured = await instances.measure(pathOf(data, query, tier), data.apiKey, timing);
+            const measured = await instances.measure(pathOf(data, query, tier), data.apiKey, {
+              durationMs: Number(options.seconds) * 1000,
+              pauseMs: options.pause,
+              profile:
+                options.cpuProf &&
+                join(options.cpuProf, `${query}-${tier}${underIngest ? '-beside-ingest' : ''}`),
+            });
             results.push({ query, tier, ...measured, underIngest });
             process.stderr.write(`${describe(results.at(-1)!)}\n`);
           }
