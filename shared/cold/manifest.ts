@@ -230,11 +230,16 @@ export class Manifest {
     const sealed: SealedDay[] = [];
     const unsealed: Day[] = [];
     const endMs = firstYoung === undefined ? dayStartMs(toDay) + DAY_MS : dayStartMs(firstYoung);
+    let month: Month | undefined;
+    let seal: MonthSeal | undefined;
     for (const day of daysIn(dayStartMs(fromDay), endMs)) {
-      const month = seals.get(monthOf(day));
-      const seal = month && sealOf(month, day);
-      if (seal === undefined) unsealed.push(day);
-      else if (seal !== 'lacking') sealed.push(seal);
+      if (month === undefined || !day.startsWith(month)) {
+        month = monthOf(day);
+        seal = seals.get(month);
+      }
+      const state = seal && sealOf(seal, day);
+      if (state === undefined) unsealed.push(day);
+      else if (state !== 'lacking') sealed.push(state);
     }
     const [first, last] = [unsealed[0], unsealed.at(-1)];
     const wanted = new Set(unsealed);

@@ -11,7 +11,7 @@ import type { RolledValue } from './rollup-units';
 /** A source's rollup object, and of which time its units are wanted. */
 export interface AskedRollup {
   readonly source: RolledSource;
-  /** Half-open, ascending, disjoint. */
+  /** Half-open, ascending; they do not touch. */
   readonly ranges: readonly TimeRange[];
 }
 
@@ -97,7 +97,6 @@ interface Picked {
 
 /** Makes a function that picks units within ranges. Series that share their units' starts share the look-up. */
 function picker(ranges: readonly TimeRange[]): (units: ReadUnits) => Picked {
-  const joined = joinRanges(ranges);
   const known = new Map<
     Float64Array,
     { readonly cuts: readonly Cut[]; readonly own: Omit<ReadUnits, 'values'>; readonly samples: number }
@@ -105,7 +104,7 @@ function picker(ranges: readonly TimeRange[]): (units: ReadUnits) => Picked {
   return ({ starts, counts, values }) => {
     let shape = known.get(starts);
     if (shape === undefined) {
-      const cuts = joined.map(
+      const cuts = ranges.map(
         ({ fromMs, toMs }): Cut => [lowerBound(starts, fromMs), lowerBound(starts, toMs)],
       );
       const own = { starts: cut(starts, cuts), counts: cut(counts, cuts) };
@@ -123,17 +122,6 @@ function cut(column: Float64Array, cuts: readonly Cut[]): Float64Array {
   const [only] = cuts;
   if (only !== undefined && cuts.length === 1) return column.subarray(...only);
   return concat(cuts.map((each) => column.subarray(...each)));
-}
-
-/** Ranges that touch become one. */
-function joinRanges(ranges: readonly TimeRange[]): TimeRange[] {
-  const joined: TimeRange[] = [];
-  for (const range of ranges) {
-    const last = joined.at(-1);
-    if (last?.toMs === range.fromMs) joined[joined.length - 1] = { fromMs: last.fromMs, toMs: range.toMs };
-    else joined.push(range);
-  }
-  return joined;
 }
 
 /** Index of the first start that is not below `ms`. */

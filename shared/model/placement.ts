@@ -12,12 +12,16 @@ export type Day = string;
 
 export function dayOf(timestampMs: number): Day {
   const number = Math.floor(timestampMs / DAY_MS);
-  if (number !== lastDay.number) lastDay = { number, day: knownDays.get(number) ?? newDay(number) };
-  return lastDay.day;
+  if (number !== lastNumber) {
+    lastDay = knownDays.get(number) ?? newDay(number);
+    lastNumber = number;
+  }
+  return lastDay;
 }
 
 /** A cache of one day: samples are nearly always of the same. */
-let lastDay: { readonly number: number; readonly day: Day } = { number: 0, day: '1970-01-01' };
+let lastNumber = 0;
+let lastDay: Day = '1970-01-01';
 
 /** Texts of days by their numbers since 1970, and back: reads of long ranges need hundreds of them. */
 const knownDays = new Map<number, Day>();
@@ -132,9 +136,11 @@ export interface Placement {
 
 /** The number of partitions on a day. */
 export function partitionsOn(placement: Placement, day: Day): number {
-  return (
-    placement.epochs.findLast((epoch) => epoch.fromDay <= day)?.partitions ?? placement.epochs[0]!.partitions
-  );
+  const { epochs } = placement;
+  // Without a closure: a read of a long range asks for each of its days.
+  let i = epochs.length - 1;
+  while (i > 0 && epochs[i]!.fromDay > day) i--;
+  return epochs[i]!.partitions;
 }
 
 /** The highest number of partitions of any day. */

@@ -9,6 +9,8 @@ export async function mapLimited<T, R>(
   most: number,
   work: (item: T, index: number) => Promise<R>,
 ): Promise<R[]> {
+  // Most lists are short.
+  if (items.length <= most) return Promise.all(items.map(work));
   const results = new Array<R>(items.length);
   let next = 0;
   const lane = async () => {
@@ -22,7 +24,7 @@ export async function mapLimited<T, R>(
       }
     }
   };
-  await Promise.all(Array.from({ length: Math.min(most, items.length) }, lane));
+  await Promise.all(Array.from({ length: most }, lane));
   return results;
 }
 

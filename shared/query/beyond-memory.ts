@@ -51,7 +51,8 @@ export function daysBeyondMemory(
 ): DayPlan[] {
   return days.filter((plan) => {
     const { partition } = partitionOn(plan.day);
-    return left.some((each) => each.ref.partition === partition && mayHaveLeft(plan, each));
+    for (const each of left) if (each.ref.partition === partition && mayHaveLeft(plan, each)) return true;
+    return false;
   });
 }
 

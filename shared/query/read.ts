@@ -367,12 +367,17 @@ function partitionOn({ tenant, ownerId, refs }: ReadContext, day: Day): Partitio
 }
 
 function partitionsOf(read: ReadContext, days: readonly { readonly day: Day }[]): PartitionRef[] {
-  const refs = new Map<number, PartitionRef>();
+  const refs: PartitionRef[] = [];
   for (const { day } of days) {
     const ref = partitionOn(read, day);
-    refs.set(ref.partition, ref);
+    // `partitionOn` gives one object for each number of partitions.
+    if (ref !== refs.at(-1)) addRef(refs, ref);
   }
-  return [...refs.values()];
+  return refs;
+}
+
+function addRef(refs: PartitionRef[], ref: PartitionRef): void {
+  if (!refs.some(({ partition }) => partition === ref.partition)) refs.push(ref);
 }
 
 /** Samples of the range that arrived since then may be missing from memory; undefined when none are. */
@@ -459,10 +464,11 @@ function laterTiers(read: ReadContext, fromMemory: readonly LocatedBlock[]): Rea
         isLong && (!asksRollups || unitMs === MINUTE_MS) ? list() : undefined,
       ]);
       later.sealed = sealed;
-      const sealedDays = new Set(sealed.map(({ day }) => day));
+      let next = 0;
       // The warm table is not asked for days of a long range that are closed.
       for (const { day } of days) {
-        if (sealedDays.has(day)) continue;
+        while (next < sealed.length && sealed[next]!.day < day) next++;
+        if (sealed[next]?.day === day) continue;
         const entry = found.get(day);
         if (isLong && entry !== undefined && !isOpen(entry)) continue;
         read.warm.memo.count(partitionOn(read, day), day, entry?.changes ?? 0);
@@ -521,7 +527,7 @@ function laterTiers(read: ReadContext, fromMemory: readonly LocatedBlock[]): Rea
             readUnlisted().then((unlisted) => readSamples([...unlisted, ...plan.samples])),
             readRollups(read.cold, plan.rollups, selection, steps!.aggregate),
           ]);
-          const days = plan.rollups.reduce((sum, { ranges }) => sum + ranges.length, 0);
+          const days = plan.rollups.reduce((sum, each) => sum + each.days, 0);
           if (days > 0) later.rolled = { ...reading, days };
           return blocks;
         }),
@@ -570,7 +576,11 @@ async function manifestDays(
   read: ReadContext,
   days: readonly Pick<DayPlan, 'day'>[],
   withSeals: boolean,
-): Promise<{ readonly found: Map<Day, ManifestDay>; readonly sealed: readonly SealedDay[] }> {
+): Promise<{
+  readonly found: Map<Day, ManifestDay>;
+  /** Ascending. */
+  readonly sealed: readonly SealedDay[];
+}> {
   const [first, last] = [days[0], days.at(-1)];
   if (first === undefined || last === undefined) return { found: new Map(), sealed: [] };
   const refs = partitionsOf(read, days);
@@ -584,7 +594,10 @@ async function manifestDays(
   });
   return {
     found: new Map(ranges.flatMap((range) => range.days.map((entry) => [entry.day, entry]))),
-    sealed: ranges.length === 1 ? ranges[0]!.sealed : ranges.flatMap(({ sealed }) => sealed),
+    sealed:
+      ranges.length === 1
+        ? ranges[0]!.sealed
+        : ranges.flatMap(({ sealed }) => sealed).sort((a, b) => (a.day < b.day ? -1 : 1)),
   };
 }
 

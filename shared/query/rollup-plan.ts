@@ -14,9 +14,9 @@ export interface RollupFacts {
   /** Length of the units that the read's steps are made of: see {@link storedUnitMs}. */
   readonly unitMs: number;
   readonly range: TimeRange;
-  /** The days that the manifest lists. */
+  /** The days that the manifest lists, ascending. */
   readonly entries: readonly ManifestDay[];
-  /** Days whose entries were not asked for, as seals tell what they are. */
+  /** Days whose entries were not asked for, ascending, as seals tell what they are. */
   readonly sealed: readonly SealedDay[];
   /** The source's rollups, by the name of their span. */
   readonly listed: ReadonlyMap<string, RolledSource>;
@@ -32,8 +32,10 @@ export interface RollupFacts {
 /** A rollup's object, and of which days a read takes its units. */
 export interface RollupPlan {
   readonly source: RolledSource;
-  /** Half-open, ascending, each within a day. */
+  /** Half-open, ascending; they do not touch. */
   readonly ranges: readonly TimeRange[];
+  /** Days that they have, of some a part. */
+  readonly days: number;
 }
 
 /**
@@ -53,37 +55,67 @@ export function planRollups(facts: RollupFacts): {
   readonly samples: readonly ManifestDay[];
   readonly unlisted: readonly Day[];
 } {
-  const { unitMs, entries, sealed, listed } = facts;
+  const { range, entries, sealed } = facts;
   const samples: ManifestDay[] = [];
   const unlisted: Day[] = [];
-  const ranges = new Map<string, TimeRange[]>();
-  const exact = new Map<string, RangeOf>();
-  const days =
-    sealed.length === 0 ? entries : [...sealed, ...entries].sort((a, b) => (a.day < b.day ? -1 : 1));
-  for (const entry of days) {
-    const { name } = spanOf(unitMs, entry.day);
-    const source = listed.get(name);
-    const rangeOf = source && (exact.get(name) ?? exactness(facts, source));
-    if (rangeOf !== undefined) exact.set(name, rangeOf);
-    const range = rangeOf?.(entry);
-    if (range === undefined) {
-      if ('state' in entry) unlisted.push(entry.day);
-      else samples.push(entry);
-    } else {
-      const own = ranges.get(name);
-      if (own === undefined) ranges.set(name, [range]);
-      else own.push(range);
+  const spans: SpanPlan[] = [];
+  for (const entry of inOrder(sealed, entries)) {
+    const startMs = dayStartMs(entry.day);
+    let span = spans.at(-1);
+    if (span === undefined || startMs >= span.toMs) {
+      span = planSpan(facts, entry.day);
+      spans.push(span);
     }
+    const fromMs = Math.max(startMs, range.fromMs);
+    const toMs = Math.min(startMs + DAY_MS, range.toMs);
+    if (span.isExact(entry, fromMs, toMs)) {
+      const last = span.ranges.at(-1);
+      if (last?.toMs === fromMs) last.toMs = toMs;
+      else span.ranges.push({ fromMs, toMs });
+      span.days++;
+    } else if ('state' in entry) unlisted.push(entry.day);
+    else samples.push(entry);
   }
   return {
-    rollups: [...ranges].map(([name, of]) => ({ source: listed.get(name)!, ranges: of })),
+    rollups: spans.flatMap(({ source, ranges, days }) =>
+      source === undefined || days === 0 ? [] : [{ source, ranges, days }],
+    ),
     samples,
     unlisted,
   };
 }
 
-/** Which part of a day the read takes from a rollup; undefined for none. */
-type RangeOf = (entry: ManifestDay | SealedDay) => TimeRange | undefined;
+/** Days in order, of two lists that have each in order. */
+function inOrder(
+  sealed: readonly SealedDay[],
+  entries: readonly ManifestDay[],
+): readonly (SealedDay | ManifestDay)[] {
+  const lastSealed = sealed.at(-1)?.day;
+  const firstListed = entries[0]?.day;
+  if (lastSealed === undefined) return entries;
+  // Most are neighbours: sealed days are old, listed ones young.
+  if (firstListed === undefined || firstListed > lastSealed) return [...sealed, ...entries];
+  return [...sealed, ...entries].sort((a, b) => (a.day < b.day ? -1 : 1));
+}
+
+/** What a read takes of a span, as it is planned. */
+interface SpanPlan {
+  readonly toMs: number;
+  readonly source: RolledSource | undefined;
+  readonly isExact: IsExact;
+  readonly ranges: { fromMs: number; toMs: number }[];
+  days: number;
+}
+
+function planSpan(facts: RollupFacts, day: Day): SpanPlan {
+  const { name, toMs } = spanOf(facts.unitMs, day);
+  const source = facts.listed.get(name);
+  const isExact = source === undefined ? () => false : exactness(facts, source);
+  return { toMs, source, isExact, ranges: [], days: 0 };
+}
+
+/** Whether a rollup gives a day's part from `fromMs` to `toMs`, which is what the read wants of it. */
+type IsExact = (entry: ManifestDay | SealedDay, fromMs: number, toMs: number) => boolean;
 
 /** Hash of the archived state that has all of a day; undefined when a later tier may have more. */
 function stateOf(entry: ManifestDay | SealedDay): Buffer | undefined {
@@ -92,27 +124,24 @@ function stateOf(entry: ManifestDay | SealedDay): Buffer | undefined {
 }
 
 function exactness(
-  { unitMs, range, groups, isElsewhere, deletions, erasures }: RollupFacts,
+  { unitMs, groups, isElsewhere, deletions, erasures }: RollupFacts,
   source: RolledSource,
-): RangeOf {
+): IsExact {
   const knowsDeletions = source.deletions === deletionsKey(deletions, source.span);
-  if (source.omitted.some((group) => groups.includes(group))) return () => undefined;
+  if (source.omitted.some((group) => groups.includes(group))) return () => false;
   const splitDays = daysOfSeveralSplits(source, groups);
-  return (entry) => {
+  return (entry, fromMs, toMs) => {
     const { day } = entry;
     const state = stateOf(entry);
-    const startMs = dayStartMs(day);
-    const fromMs = Math.max(startMs, range.fromMs);
-    const toMs = Math.min(startMs + DAY_MS, range.toMs);
-    const isExact =
+    return (
       state !== undefined &&
       source.days.hasBytes(day, state) &&
       !isElsewhere(day) &&
       (knowsDeletions || !erasures.some((erasure) => erasure.fromMs < toMs && erasure.toMs > fromMs)) &&
       fromMs % unitMs === 0 &&
       toMs % unitMs === 0 &&
-      !splitDays.has(startMs);
-    return isExact ? { fromMs, toMs } : undefined;
+      !splitDays.has(dayStartMs(day))
+    );
   };
 }
 

@@ -6,7 +6,8 @@ import { eachValue } from '../../../shared/cold/rollup-units';
 import type { VersionedDeletion } from '../../../shared/model/deletion';
 import { metricOf, sourceOf } from '../../../shared/model/labels';
 import { layoutOf } from '../../../shared/model/layout';
-import { dayStartMs, type GroupId, groupIdOf } from '../../../shared/model/placement';
+import { dayStartMs, daysIn, type GroupId, groupIdOf } from '../../../shared/model/placement';
+import type { TimeRange } from '../../../shared/model/selection';
 import { planRollups, type RollupFacts } from '../../../shared/query/rollup-plan';
 
 const MINUTE = 60_000;
@@ -79,6 +80,14 @@ function facts(changed: Partial<RollupFacts> = {}): RollupFacts {
     erasures: [],
     ...changed,
   };
+}
+
+/** Cuts a range at the ends of days. */
+function daysOf({ fromMs, toMs }: TimeRange): TimeRange[] {
+  return daysIn(fromMs, toMs).map((day) => ({
+    fromMs: Math.max(fromMs, dayStartMs(day)),
+    toMs: Math.min(toMs, dayStartMs(day) + DAY),
+  }));
 }
 
 const withLast = (last: ManifestDay) => [archived(DAYS[0]), archived(DAYS[1]), last];
@@ -167,14 +176,28 @@ test.each<{ name: string; changed?: Partial<RollupFacts>; samples: readonly stri
   const plan = planRollups(asked);
   expect(plan.samples.map(({ day }) => day)).toEqual(samples);
   const rolled = asked.entries.filter(({ day }) => !samples.includes(day));
-  expect(plan.rollups.flatMap(({ ranges }) => ranges)).toEqual(
+  expect(plan.rollups.flatMap(({ ranges }) => ranges.flatMap(daysOf))).toEqual(
     rolled.map(({ day }) => ({
       fromMs: Math.max(asked.range.fromMs, dayStartMs(day)),
       toMs: Math.min(asked.range.toMs, dayStartMs(day) + DAY),
     })),
   );
+  for (const { ranges, days } of plan.rollups) expect(ranges.flatMap(daysOf)).toHaveLength(days);
   expect(plan.rollups.map(({ source: { span } }) => span.name)).toEqual([
     ...new Set(rolled.map(({ day }) => spanOf(asked.unitMs, day).name)),
+  ]);
+});
+
+test('neighbouring days of a rollup are one range; the ranges of two months are two', () => {
+  const ranges = (changed: Partial<RollupFacts>) =>
+    planRollups(facts(changed)).rollups.map((of) => of.ranges);
+  expect(ranges({ unitMs: DAY })).toEqual([[{ fromMs: FIRST_MS, toMs: LAST_MS + DAY }]]);
+  expect(ranges({ unitMs: HOUR })).toHaveLength(2);
+  expect(ranges({ unitMs: DAY, entries: [archived(DAYS[0]), archived(DAYS[2])] })).toEqual([
+    [
+      { fromMs: FIRST_MS, toMs: FIRST_MS + DAY },
+      { fromMs: LAST_MS, toMs: LAST_MS + DAY },
+    ],
   ]);
 });
 
