@@ -1,5 +1,4 @@
 /** `npm run bench -- history`: reads of an hour to 460 days, of one series and of a host's 100. */
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -84,9 +83,7 @@ export async function benchHistory(args: string[]): Promise<void> {
       const measuredKinds = results.map((result) => ({ ...result, kind: `${result.query} ${result.range}` }));
       for (const line of growthBesideIngest(measuredKinds)) process.stderr.write(`${line}\n`);
     }
-    const gone = Promise.all(instances.children.map((child) => once(child, 'exit')));
-    for (const child of instances.children) child.disconnect();
-    await gone;
+    await instances.stop();
     if (options.json) process.stdout.write(`${JSON.stringify(results)}\n`);
   } finally {
     await stores.stop();

@@ -1,5 +1,4 @@
 /** `npm run bench -- minutes`: an archived day of a sample a second, read by the minute with and without stored minutes. */
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -95,9 +94,7 @@ export async function benchMinutes(args: string[]): Promise<void> {
           );
         }
       } finally {
-        const gone = Promise.all(instances.children.map((child) => once(child, 'exit')));
-        for (const child of instances.children) child.disconnect();
-        await gone;
+        await instances.stop();
       }
     }
     await day.close();

@@ -1,5 +1,4 @@
 /** `npm run bench -- promql`: time and cost of PromQL over many sources, beside a real Prometheus. */
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -112,10 +111,7 @@ export async function benchPromql(args: string[]): Promise<void> {
     }
     if (options.json) process.stdout.write(`${JSON.stringify(rows)}\n`);
   } finally {
-    const children = instances?.children ?? [];
-    const gone = Promise.all(children.map((child) => once(child, 'exit')));
-    for (const child of children) child.disconnect();
-    await gone;
+    await instances?.stop();
     await stores.stop();
     rmSync(dir, { recursive: true, force: true });
   }

@@ -1,5 +1,6 @@
 /** Instances of the query function, and what they are measured by: `bench query` and `bench history`. */
 import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,6 +9,7 @@ import { BUNDLE_OPTIONS } from '../../infra/bundle-options';
 import { QUERY_NODE_OPTIONS } from '../../infra/functions/node-options';
 import { ASKED_HEADER } from './asked';
 import { answer, ask, sum } from './ingest';
+import type { Keeping } from './kept-answers';
 import { quantile } from './quantile';
 import type { Asked, Order, Spent } from './query-worker';
 import type { Stores } from './stores';
@@ -15,7 +17,7 @@ import type { Stores } from './stores';
 /** An instance is young for so many queries of a kind. */
 const YOUNG = 10;
 /** Then it warms up, for so many queries or so long: connections are then open, code is compiled. */
-const WARM_UP = 400;
+const WARM_UP = 2000;
 const WARM_UP_MS = 20_000;
 const MAX_TRIES = 100;
 /** Queries of all instances that are measured at least, unless that takes longer than this. */
@@ -69,32 +71,47 @@ interface Answer extends Asked {
 export class QueryInstances {
   private readonly agent = new Agent({ keepAlive: true });
 
-  private constructor(private readonly instances: readonly Instance[]) {}
+  private constructor(
+    private readonly instances: readonly Instance[],
+    private readonly keeper: ChildProcess,
+  ) {}
 
   static async start(dir: string, { environment }: Stores, clients: number): Promise<QueryInstances> {
-    const outfile = join(dir, 'query.js');
+    const [workerFile, keeperFile] = ['query-worker', 'kept-answers'] as const;
     await build({
       ...BUNDLE_OPTIONS,
-      entryPoints: [join(__dirname, 'query-worker.ts')],
-      outfile,
+      entryPoints: [workerFile, keeperFile].map((name) => join(__dirname, `${name}.ts`)),
+      outdir: dir,
       minify: false,
     });
+    const keeper = fork(join(dir, `${keeperFile}.js`), [environment.AWS_ENDPOINT_URL!]);
+    const { port: keeperPort } = await answer<{ port: number }>(keeper);
+    const AWS_ENDPOINT_URL = `http://127.0.0.1:${keeperPort}`;
     const instances = await Promise.all(
       Array.from({ length: clients }, async () => {
-        const child = fork(outfile, {
+        const child = fork(join(dir, `${workerFile}.js`), {
           // The functions print their metrics.
           stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-          env: { ...environment, NODE_OPTIONS: QUERY_NODE_OPTIONS },
+          env: { ...environment, AWS_ENDPOINT_URL, NODE_OPTIONS: QUERY_NODE_OPTIONS },
         });
         const { port } = await answer<{ port: number }>(child);
         return { child, port };
       }),
     );
-    return new QueryInstances(instances);
+    return new QueryInstances(instances, keeper);
   }
 
-  get children(): readonly ChildProcess[] {
-    return this.instances.map(({ child }) => child);
+  /** Ends the instances, once they have written their profiles. */
+  async stop(): Promise<void> {
+    const all = [...this.instances.map(({ child }) => child), this.keeper];
+    const gone = Promise.all(all.map((child) => once(child, 'exit')));
+    for (const child of all) child.disconnect();
+    await gone;
+    this.agent.destroy();
+  }
+
+  private async keepAnswers(isKeeping: boolean): Promise<void> {
+    await ask(this.keeper, { isKeeping } satisfies Keeping);
   }
 
   /**
@@ -118,7 +135,9 @@ export class QueryInstances {
       );
     const young = await repeat(0, (done) => done < YOUNG);
     const warmMs = performance.now() + WARM_UP_MS;
+    await this.keepAnswers(true);
     await repeat(0, (done) => done < WARM_UP && performance.now() < warmMs);
+    await this.keepAnswers(false);
     const rounds = await this.rounds(pathOf, apiKey);
     if (profile !== undefined) await this.order(() => ({ holdMs: 0, profile: 'begin' }));
     const beganMs = performance.now();
@@ -220,7 +239,7 @@ export class QueryInstances {
   }
 
   private order(orderOf: (instance: number) => Order): Promise<Spent[]> {
-    return Promise.all(this.children.map((child, i) => ask<Spent>(child, orderOf(i))));
+    return Promise.all(this.instances.map(({ child }, i) => ask<Spent>(child, orderOf(i))));
   }
 
   private async spentSoFar(): Promise<Spent> {

@@ -1,6 +1,4 @@
 /** `npm run bench -- query`: time and cost of reads from each tier. */
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -74,17 +72,17 @@ export async function benchQuery(args: string[]): Promise<void> {
   const options = command.opts<Options>();
   const dir = mkdtempSync(join(tmpdir(), 'bench-query-'));
   const stores = await startStores(dir);
-  const children: ChildProcess[] = [];
+  let instances: QueryInstances | undefined;
   try {
     const data = await writeQueryData(stores, { hosts: Number(options.hosts), nowMs: Date.now() });
-    const instances = await QueryInstances.start(dir, stores, Number(options.clients));
-    children.push(...instances.children);
+    instances = await QueryInstances.start(dir, stores, Number(options.clients));
+    const reader = instances;
     const results: Result[] = [];
     const run = async (underIngest: boolean) => {
       for (const tier of ['hot', 'warm', 'cold'] as const)
         for (const query of ['series', 'host'] as const)
           if (options.only === undefined || options.only === `${query}-${tier}`) {
-            const measured = await instances.measure(pathOf(data, query, tier), data.apiKey, {
+            const measured = await reader.measure(pathOf(data, query, tier), data.apiKey, {
               durationMs: Number(options.seconds) * 1000,
               pauseMs: options.pause,
               profile:
@@ -103,9 +101,7 @@ export async function benchQuery(args: string[]): Promise<void> {
     }
     if (options.json) process.stdout.write(`${JSON.stringify(results)}\n`);
   } finally {
-    const gone = Promise.all(children.map((child) => once(child, 'exit')));
-    for (const child of children) child.disconnect();
-    await gone;
+    await instances?.stop();
     await stores.stop();
     rmSync(dir, { recursive: true, force: true });
   }
