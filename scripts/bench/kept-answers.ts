@@ -3,7 +3,13 @@
  * by what it was answered then, so that an instance makes thousands of queries in a few seconds: the stand-in takes 20 ms and more
  * for what DynamoDB answers in 5. Otherwise it passes everything on.
  */
-import { Agent, createServer, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import {
+  Agent,
+  createServer,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 
