@@ -8,6 +8,7 @@ import {
   decodeWriteRequest,
   type MetricMetadata,
   type RemoteWriteVersion,
+  type SeriesMetadata,
   type WriteRequest,
 } from './write-request';
 
@@ -120,6 +121,8 @@ class Recognizer {
   private readonly buffer: Buffer;
   private readonly symbols = knownSeries[2].symbols;
   private readonly references: References;
+  /** By series that was recognized: the id of its name, plus one; empty when the request has no metadata by series. */
+  private readonly names: Uint32Array;
   private bytesLeft = MAX_DECODED_BYTES;
 
   constructor(
@@ -131,6 +134,7 @@ class Recognizer {
     const { bytes } = request;
     this.buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     this.references = new References(request, this.symbols);
+    this.names = new Uint32Array(request.seriesMetadata.length === 0 ? 0 : request.labels.length / 2);
   }
 
   /** Notes why a series is invalid. */
@@ -141,7 +145,11 @@ class Recognizer {
         const ranges = scattered.get(index) ?? labels.subarray(2 * index, 2 * index + 2);
         const end = this.references.read(ranges, this.mayAdd);
         if (end === undefined) return 'beyond';
-        return this.series(knownSeries[2].table, this.symbols, this.references.bytes, 0, end);
+        const { ids, bytes } = this.references;
+        const series = this.series(knownSeries[2].table, this.symbols, bytes, 0, end);
+        if (this.names.length > 0 && series !== 'beyond')
+          this.names[index] = 1 + this.symbols.nameIn(ids.subarray(0, end / 4));
+        return series;
       }
       const ranges = scattered.get(index);
       if (ranges === undefined) {
@@ -186,11 +194,17 @@ class Recognizer {
 
   /** Metadata of version 2 by family: it comes by series, whose name may have a suffix of its family's. */
   metadata(): MetricMetadata[] {
+    const byName = new Map<number, SeriesMetadata>();
+    for (const metadata of this.request.seriesMetadata) {
+      const { series } = metadata;
+      // Without samples it was not recognized yet.
+      if (this.names[series] === 0) this.recognize(series);
+      const name = this.names[series]!;
+      if (name > 0) byName.set(name - 1, metadata);
+    }
     const byFamily = new Map<string, MetricMetadata>();
-    for (const { series: index, type, helpRef, unitRef } of this.request.seriesMetadata) {
-      const series = this.recognize(index);
-      if (series === undefined || series === 'beyond') continue;
-      const family = familyOf(labelValue(this.labelsOf(series), METRIC_NAME)!, type);
+    for (const [name, { type, helpRef, unitRef }] of byName) {
+      const family = familyOf(this.symbols.textOf(name), type);
       const help = this.references.textOf(helpRef);
       byFamily.set(family, { family, type, help, unit: this.references.textOf(unitRef) });
     }

@@ -116,6 +116,23 @@ export class Symbols {
     return id;
   }
 
+  /**
+   * The id of a series' metric name.
+   *
+   * @param ids of the labels of a valid series, names and values in turns
+   */
+  nameIn(ids: Uint32Array): number {
+    const metricName = this.ids.get(METRIC_NAME);
+    let at = 0;
+    while (at < ids.length && ids[at] !== metricName) at += 2;
+    return ids[at + 1]!;
+  }
+
+  /** @param id of a symbol that a valid series refers to */
+  textOf(id: number): string {
+    return this.texts[id]!;
+  }
+
   /** The labels of ids as {@link References.read} writes them. */
   labelsOf(bytes: Uint8Array, start: number, end: number): Labels {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -160,7 +177,7 @@ const UNKNOWN = -2;
 
 /** Reads the references of a request's series as ids of {@link Symbols}. */
 export class References {
-  private readonly ids = new Uint32Array(2 * MAX_LABELS);
+  readonly ids = new Uint32Array(2 * MAX_LABELS);
   /** Ids of one series, four bytes each. */
   readonly bytes = new Uint8Array(this.ids.buffer);
   /** Ids by reference. */
