@@ -109,7 +109,7 @@ export async function benchTiers(args: string[]): Promise<void> {
         'plain frames, as frames and as chunks, in DynamoDB and in the archive.',
     )
     .option('--clients <n>', 'clients, in one process', '200')
-    .option('--minutes <n>', 'items that each client writes at first, of a host of its own', '15')
+    .option('--minutes <n>', 'items that each client writes at first, of each of its two hosts', '15')
     .option('--seconds <n>', 'seconds of each other case', '3')
     .option('--json', 'an array of rows on stdout, as the last line')
     .addHelpText(
@@ -121,7 +121,7 @@ export async function benchTiers(args: string[]): Promise<void> {
   const options = command.opts<Options>();
   const clients = Number(options.clients);
   const data = makeAgentData(1440);
-  const hosts = makeHosts(clients, data);
+  const hosts = makeHosts(2 * clients, data);
   const rows: Row[] = [];
   const add = (row: Row) => {
     rows.push(row);
@@ -172,7 +172,7 @@ export async function benchTiers(args: string[]): Promise<void> {
   if (options.json) process.stdout.write(`${JSON.stringify(rows)}\n`);
 }
 
-/** A host of each client, so that two never write one window at once. */
+/** Two hosts of each client, so that two never write one window at once. */
 function makeHosts(count: number, data: readonly SeriesData[]): Host[] {
   const tenantId = tenantIdOf('tiers');
   const byName = new Map(data.map(({ labels, values }) => [labels.__name__!, values]));
@@ -300,6 +300,9 @@ function rangeOf(minute: number): TimeRange {
 
 class Load {
   private writes = 0n;
+  /** By client: random writes go to one of its hosts, and reads to the other, whose windows stay as they were at first. */
+  private readonly written: readonly Host[];
+  private readonly read: readonly Host[];
 
   constructor(
     private readonly hosts: readonly Host[],
@@ -308,7 +311,10 @@ class Load {
     private readonly forMs: number,
     /** CPU that the stores have used, ms. */
     private readonly storesMs: () => number,
-  ) {}
+  ) {
+    this.written = hosts.slice(0, hosts.length / 2);
+    this.read = hosts.slice(hosts.length / 2);
+  }
 
   async measure(storage: Storage, add: (row: Row) => void): Promise<void> {
     const emptyBytes = await storage.bytes();
@@ -319,18 +325,23 @@ class Load {
     };
     const items = this.hosts.length * this.minutes;
     const written = await this.metered(async () => {
-      const each = async (host: Host) => {
-        for (let minute = 0; minute < this.minutes; minute++) await write({ host, minute });
+      const each = async (own: Host, client: number) => {
+        for (const host of [own, this.read[client]!])
+          for (let minute = 0; minute < this.minutes; minute++) await write({ host, minute });
       };
-      await Promise.all(this.hosts.map(each));
+      await Promise.all(this.written.map(each));
       return items;
     });
     const row = { storage: storage.name, bytesPerItem: ((await storage.bytes()) - emptyBytes) / items };
     add({ ...row, case: 'new writes', ...written });
     const cases: [Case, (client: number, nth: number) => Promise<void>][] = [
-      ['random writes', (client) => write(this.anyItem(client))],
-      ['random reads', (client) => read(this.anyItem(client))],
-      ['both', (client, nth) => (nth % 2 === 0 ? write : read)(this.anyItem(client))],
+      ['random writes', (client) => write(this.anyItem(this.written[client]!))],
+      ['random reads', (client) => read(this.anyItem(this.read[client]!))],
+      [
+        'both',
+        (client, nth) =>
+          nth % 2 === 0 ? write(this.anyItem(this.written[client]!)) : read(this.anyItem(this.read[client]!)),
+      ],
     ];
     for (const [name, op] of cases) add({ ...row, case: name, ...(await this.run(op)) });
   }
@@ -369,8 +380,8 @@ class Load {
     add({ ...row, case: 'random reads', ...read });
   }
 
-  private anyItem(client: number): Item {
-    return { host: this.hosts[client]!, minute: Math.floor(Math.random() * this.minutes) };
+  private anyItem(host: Host): Item {
+    return { host, minute: Math.floor(Math.random() * this.minutes) };
   }
 
   /** Has every client do one operation after the other. */
@@ -384,7 +395,7 @@ class Load {
           ops++;
         }
       };
-      await Promise.all(this.hosts.map(client));
+      await Promise.all(this.written.map(client));
       return ops;
     });
   }
