@@ -13,6 +13,7 @@ interface Options {
   readonly clients: string;
   readonly seconds: string;
   readonly ingest: string;
+  readonly hold: string;
   readonly only?: string;
   readonly cpuProf?: string;
   readonly json?: boolean;
@@ -41,6 +42,7 @@ export async function benchHistory(args: string[]): Promise<void> {
     .option('--clients <n>', 'clients, each with an instance of query', '2')
     .option('--seconds <n>', 'how long each kind of query is measured', '3')
     .option('--ingest <n>', 'samples a second of line protocol beside a second round of the same reads', '0')
+    .option('--hold <ms>', 'delay of each answer of a store', '0')
     .option(
       '--only <query-range,...>',
       'some kinds of query, such as series-24h,series-30d; of the same data',
@@ -65,6 +67,7 @@ export async function benchHistory(args: string[]): Promise<void> {
         const measured = await instances.measure(pathOf(data, query, range), data.apiKey, {
           durationMs: Number(options.seconds) * 1000,
           pauseMs: 0,
+          holdMs: Number(options.hold),
           profile:
             options.cpuProf &&
             join(options.cpuProf, `${query}-${range}${underIngest ? '-beside-ingest' : ''}`),

@@ -57,6 +57,8 @@ export interface Timing {
   readonly durationMs: number;
   /** Mean time between two queries of a client. */
   readonly pauseMs: number;
+  /** Delay of each store's answer while it is measured. @default 0 */
+  readonly holdMs?: number;
   /** Path, without its extension, of CPU profiles of what is measured; undefined for none. */
   readonly profile?: string | undefined;
 }
@@ -134,7 +136,7 @@ export class QueryInstances {
   }
 
   async measure(pathOf: PathOf, apiKey: string, timing: Timing): Promise<Measured> {
-    const { durationMs, pauseMs, profile } = timing;
+    const { durationMs, pauseMs, holdMs = 0, profile } = timing;
     const { instances } = this;
     const repeat = (restMs: number, goesOn: (done: number) => boolean) =>
       this.spent(async () =>
@@ -147,7 +149,7 @@ export class QueryInstances {
     const kept = await repeat(0, (done) => done < KEPT_MEASURED);
     await this.keepAnswers(false);
     const rounds = await this.rounds(pathOf, apiKey);
-    if (profile !== undefined) await this.order(() => ({ holdMs: 0, profile: 'begin' }));
+    await this.order(() => ({ holdMs, ...(profile !== undefined && { profile: 'begin' }) }));
     const beganMs = performance.now();
     const { answers, ...spent } = await repeat(pauseMs, (done) => {
       const elapsedMs = performance.now() - beganMs;
@@ -155,8 +157,10 @@ export class QueryInstances {
         elapsedMs < durationMs || (done * instances.length < LEAST_MEASURED && elapsedMs < MOST_MEASURED_MS)
       );
     });
-    if (profile !== undefined)
-      await this.order((i) => ({ holdMs: 0, profile: { file: `${profile}-${i}.cpuprofile` } }));
+    await this.order((i) => ({
+      holdMs: 0,
+      ...(profile !== undefined && { profile: { file: `${profile}-${i}.cpuprofile` } }),
+    }));
     const times = answers.map(({ ms }) => ms);
     const mean = (of: (each: Answer) => number) => sum(answers, of) / answers.length;
     return {
@@ -252,7 +256,7 @@ export class QueryInstances {
   }
 
   private async spentSoFar(): Promise<Spent> {
-    const all = await this.order(() => ({ holdMs: 0 }));
+    const all = await this.order(() => ({}));
     return {
       cpuMs: sum(all, ({ cpuMs }) => cpuMs),
       kernelCpuMs: sum(all, ({ kernelCpuMs }) => kernelCpuMs),

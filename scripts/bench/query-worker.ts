@@ -98,7 +98,8 @@ const server = createServer((request, response) => {
 
 /** What the bench asks of an instance. */
 export interface Order {
-  readonly holdMs: number;
+  /** Delay of each store's answer from now on. */
+  readonly holdMs?: number;
   /** Begins a CPU profile, or ends it and writes it to this file. */
   readonly profile?: 'begin' | { readonly file: string };
 }
@@ -118,7 +119,7 @@ async function profile(order: NonNullable<Order['profile']>): Promise<void> {
 }
 
 process.on('message', async (message: Order) => {
-  holdMs = message.holdMs;
+  if (message.holdMs !== undefined) holdMs = message.holdMs;
   if (message.profile !== undefined) await profile(message.profile);
   const { user, system } = process.cpuUsage();
   const thread = process.threadCpuUsage();
