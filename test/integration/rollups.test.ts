@@ -307,6 +307,7 @@ describe('rollups', () => {
           await run({ kind });
           for (const question of asked) await check(question);
         }
+        await check({ ...asked[0]!, stepMs: DAY, days: [9, 0], takesSeals: true });
         expect(await rollUp()).toBe(0);
       }),
       { numRuns: Number(process.env.ROLLUP_RUNS ?? 8) },
