@@ -139,6 +139,7 @@ export class RollupWriter {
   private endRowGroup(): void {
     const { added } = this;
     if (added.length === 0) return;
+    const firstPart = this.parts.length;
     const rows = this.addedRows;
     this.added = [];
     this.addedRows = 0;
@@ -189,6 +190,8 @@ export class RollupWriter {
         deletions,
       });
     }
+    // Each page by itself keeps the buffer alive that it was allocated in, seven times its size.
+    this.parts.push(Buffer.concat(this.parts.splice(firstPart)));
   }
 
   /** Writes the pages of a column, group after group. */
