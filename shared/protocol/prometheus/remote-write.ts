@@ -200,7 +200,10 @@ class Recognizer {
       // Without samples it was not recognized yet.
       if (this.names[series] === 0) this.recognize(series);
       const name = this.names[series]!;
-      if (name > 0) byName.set(name - 1, metadata);
+      if (name <= 0) continue;
+      // The last one wins, whatever names its family's series have.
+      byName.delete(name - 1);
+      byName.set(name - 1, metadata);
     }
     const byFamily = new Map<string, MetricMetadata>();
     for (const [name, { type, helpRef, unitRef }] of byName) {

@@ -9,6 +9,9 @@ import type { WriteRequest } from './write-request';
 
 type Pairs = Labels[number][];
 
+/** Of a help or a unit; 1,000 characters are kept (registry/metric-metadata.ts), of at most four bytes. */
+const MAX_TEXT_BYTES = 4_000;
+
 /**
  * Checks a series' labels and sorts them.
  *
@@ -243,13 +246,18 @@ export class References {
     return id;
   }
 
-  /** The text of a symbol that is no label, such as a help; '' when there is none. */
+  /**
+   * The first {@link MAX_TEXT_BYTES} of a symbol that is no label, such as a help; '' when there is none. Thousands of series may
+   * refer to one symbol.
+   */
   textOf(reference: number): string {
     const { bytes, symbols } = this.request;
+    const start = symbols[2 * reference] ?? 0;
+    const end = symbols[2 * reference + 1] ?? 0;
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString(
       'utf8',
-      symbols[2 * reference] ?? 0,
-      symbols[2 * reference + 1] ?? 0,
+      start,
+      Math.min(end, start + MAX_TEXT_BYTES),
     );
   }
 }

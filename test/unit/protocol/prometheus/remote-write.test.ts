@@ -24,12 +24,37 @@ test('version 2 has metadata by family, of the valid series, with and without sa
   for (let times = 0; times < 2; times++) {
     const { dropped } = remoteWrite.parse(body, { nowMs: NOW, maxAgeMs: 86_400_000 }, { version: 2 });
     expect(dropped.metadata).toEqual([
-      { family: 'temperature', type: 'gauge', help: 'Heat, again.', unit: '' },
       { family: 'size', type: 'histogram', help: 'Sizes.', unit: '' },
       { family: 'silent', type: 'gauge', help: 'No samples.', unit: '' },
+      { family: 'temperature', type: 'gauge', help: 'Heat, again.', unit: '' },
     ]);
     expect(dropped.invalid).toBe(1);
   }
+});
+
+test('the last series of a family gives its metadata, whatever suffix its name has', () => {
+  const series = (name: string, help: string) => ({
+    labels: named(name),
+    samples: [{ value: 1, timestamp: NOW }],
+    metadata: { type: HISTOGRAM, help, unit: '' },
+  });
+  const body = encodeV2([series('size_sum', 'A'), series('size_count', 'B'), series('size_sum', 'C')]);
+  const { dropped } = remoteWrite.parse(body, { nowMs: NOW, maxAgeMs: 86_400_000 }, { version: 2 });
+  expect(dropped.metadata).toEqual([{ family: 'size', type: 'histogram', help: 'C', unit: '' }]);
+});
+
+test('a help that a thousand families share is decoded as far as it is kept', () => {
+  const help = '\u{1f525}'.repeat(100_000);
+  const body = encodeV2(
+    Array.from({ length: 1000 }, (_, i) => ({
+      labels: named(`m${i}`),
+      samples: [{ value: 1, timestamp: NOW }],
+      metadata: { type: GAUGE, help, unit: '' },
+    })),
+  );
+  const { dropped } = remoteWrite.parse(body, { nowMs: NOW, maxAgeMs: 86_400_000 }, { version: 2 });
+  expect(dropped.metadata).toHaveLength(1000);
+  for (const metadata of dropped.metadata!) expect(metadata.help).toBe('\u{1f525}'.repeat(1000));
 });
 
 function named(name: string): Labels {
