@@ -187,7 +187,7 @@ async function readOwner(
   for (let restarts = 0; ; restarts++) {
     try {
       // A second time without rollups: an entry whose object is gone would be met again.
-      if (restarts > 0) return await readTiers({ ...read, steps: undefined }, allowsMissing, undefined);
+      if (restarts > 0) return await readTiers({ ...read, rollups: undefined }, allowsMissing, undefined);
       return await readTiers(read, allowsMissing, memory);
     } catch (error) {
       if (!(error instanceof ObjectChangedError) || restarts >= MAX_RESTARTS) throw error;
@@ -238,7 +238,8 @@ function contextsOf(dependencies: ReadDependencies, tenant: Tenant, asked: Sourc
   const owners = ownersOf(tenant, asked);
   // Rollups of two owners may have parts of the same hour.
   const each = owners.length === 1 ? asked : { ...asked, steps: undefined };
-  return owners.map((owner) => contextOf(dependencies, tenant, owner, each));
+  const maxSamples = asked.steps?.maxSamples ?? Infinity;
+  return owners.map((owner) => ({ ...contextOf(dependencies, tenant, owner, each), maxSamples }));
 }
 
 function contextOf(
@@ -246,7 +247,7 @@ function contextOf(
   tenant: Tenant,
   { id: ownerId, groups, layouts }: Owner,
   { wanted, range: whole, known, steps, beyondMemory = (work) => work() }: SourceRead,
-): ReadContext {
+): Omit<ReadContext, 'maxSamples'> {
   // Clients ask from 0; days before the source's first sample cost nothing.
   const fromMs = Math.min(Math.max(whole.fromMs, known.firstMs), whole.toMs);
   const range = { fromMs, toMs: whole.toMs };
@@ -282,6 +283,8 @@ interface ReadContext extends ReadDependencies {
   /** The range as asked: the selection's begins with the source's first sample. */
   readonly wholeRange: TimeRange;
   readonly steps: Steps | undefined;
+  /** See {@link Steps}; it holds without steps too. */
+  readonly maxSamples: number;
   readonly longestWindowMs: number;
   readonly days: readonly DayPlan[];
   readonly beyondMemory: Limiter;
@@ -540,9 +543,9 @@ function laterTiers(read: ReadContext, fromMemory: readonly LocatedBlock[]): Rea
 const MINUTES_A_DAY = 1440;
 
 /** @throws {TooManyHeldError} */
-function requireFewHeld({ selection: { wanted }, steps }: ReadContext, days: readonly unknown[]): void {
+function requireFewHeld({ selection: { wanted }, maxSamples }: ReadContext, days: readonly unknown[]): void {
   const samples = days.length * MINUTES_A_DAY * wanted.series.length;
-  if (samples > (steps?.maxSamples ?? Infinity))
+  if (samples > maxSamples)
     throw new TooManyHeldError(`${days.length} days are not rolled up: some ${samples} samples`);
 }
 
