@@ -10,6 +10,7 @@ import { joinRolled, NO_UNITS, type RolledGroup, rollUp, sliceRolled } from '../
 import { MINUTE_MS } from '../model/aggregates';
 import { erasuresOf, type VersionedDeletion } from '../model/deletion';
 import { DAY_MS } from '../model/duration';
+import type { Id } from '../model/id';
 import { unionLayout } from '../model/layout';
 import { mergeLayoutBlocks } from '../model/layout-block';
 import { type Day, dayStartMs, type GroupId, type PartitionRef, sourceIdOfGroup } from '../model/placement';
@@ -119,8 +120,8 @@ async function sealAndPlan(
 }
 
 /**
- * Writes the objects of a span, lists them, then commits them. After a crash at any step the span is written again. Objects of a
- * span that goes are removed before the commit: afterwards nobody looks at it.
+ * Writes the objects of a span, lists them, then commits them. After a crash at any step the span is written again. Committed
+ * objects of a span that goes are removed before the commit: afterwards nobody looks at it.
  *
  * @returns false when time was up, or another archiver came first
  */
@@ -137,6 +138,7 @@ async function rewriteSpan(
   const parts: SpanState['parts'][number][] = [];
   const excluded = new Set(plan.closed === undefined ? [] : plan.copied.excluded);
   const sparse = new Set<GroupId>();
+  const oldSources = new Map<Id, string>();
   let writer = new RollupWriter(span.unitMs);
   let firstGroup: GroupId | undefined;
   const endPart = async () => {
@@ -155,7 +157,8 @@ async function rewriteSpan(
     if (span.unitMs === MINUTE_MS)
       for (const day of plan.closed)
         for (const group of await days.sparseGroups(day, denseSamples)) sparse.add(group);
-    const made = groupsOf(dependencies, ref, plan, days, sparse);
+    const made = groupsOf(dependencies, ref, plan, days, sparse, oldSources);
+    const listed = new Set<Id>();
     let last: GroupId | undefined;
     for await (const { group, rolled } of made) {
       if (!hasTime()) return false;
@@ -166,10 +169,16 @@ async function rewriteSpan(
         firstGroup ??= group;
         writer.addGroup(group, rolled);
         last = group;
+        listed.add(sourceIdOfGroup(group));
       }
     }
     await endPart();
-  } else await sweepSpan(cold, ref, span, { revision, parts });
+    await rollups.remove(
+      ref.tenantId,
+      span,
+      [...oldSources].filter(([sourceId]) => !listed.has(sourceId)),
+    );
+  } else await sweepSpan(cold, ref, span, { revision: state.revision, parts });
   const days = Object.fromEntries(
     (plan.closed ?? []).map(({ day, identity, archived: { changes } }) => [
       day,
@@ -185,7 +194,7 @@ async function rewriteSpan(
     await rollups.reopen(ref, span);
     return false;
   }
-  if (plan.closed !== undefined) await sweepSpan(cold, ref, span, next);
+  await sweepSpan(cold, ref, span, next);
   return true;
 }
 
@@ -204,13 +213,18 @@ async function sweepSpan(
     if (!named.has(key) && bucketKeys.parseRollupRevision(key) <= revision) await cold.remove(key);
 }
 
-/** Every group of a span that has units, ascending; undefined for one that cannot be rolled up. */
+/**
+ * Every group of a span that has units, ascending; undefined for one that cannot be rolled up.
+ *
+ * @param oldSources gets the sources of the old objects, and the keys of these
+ */
 async function* groupsOf(
   { cold, catalogue, rollups }: SpanDependencies,
   ref: PartitionRef,
   plan: SpanPlan,
   days: DayObjects,
   sparse: ReadonlySet<GroupId>,
+  oldSources: Map<Id, string>,
 ): AsyncGenerator<{ readonly group: GroupId; readonly rolled: MadeGroup | undefined }> {
   const { span, copied, closed } = plan;
   const changed = closed.filter(({ day, identity }) => copied.days[day]?.[0] !== identity);
@@ -240,6 +254,7 @@ async function* groupsOf(
     const fromGroup = i === 0 ? '' : part!.firstGroup;
     const toGroup = parts[i + 1]?.firstGroup;
     const oldGroups = new Set(old?.groupIds);
+    for (const group of oldGroups) oldSources.set(sourceIdOfGroup(group), part!.key);
     const ordered = [...new Set([...oldGroups, ...inDays])]
       .filter((group) => !excluded.has(group))
       .filter((group) => group >= fromGroup && (toGroup === undefined || group < toGroup))

@@ -1,4 +1,9 @@
-import { GetItemCommand, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import {
+  DeleteItemCommand,
+  GetItemCommand,
+  PutItemCommand,
+  UpdateItemCommand,
+} from '@aws-sdk/client-dynamodb';
 import { HOUR_MS, MINUTE_MS } from '../model/aggregates';
 import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
@@ -106,6 +111,27 @@ export class RollupDirectory {
     }
     await mapLimited(items, PARALLEL, (Item) =>
       this.table.client.send(new PutItemCommand({ TableName: this.table.name, Item })),
+    );
+  }
+
+  /**
+   * Removes the entries of sources that have no units of a span any more.
+   *
+   * @param keys of the objects that go, by the source: an entry may name one of another partition
+   */
+  async remove(tenantId: Id, span: RollupSpan, keys: readonly (readonly [Id, string])[]): Promise<void> {
+    await mapLimited(keys, PARALLEL, ([sourceId, key]) =>
+      succeeds(
+        this.table.client.send(
+          new DeleteItemCommand({
+            TableName: this.table.name,
+            Key: metaKeys.rolled(tenantId, sourceId, sortOf(span)),
+            ConditionExpression: '#key = :key',
+            ExpressionAttributeNames: { '#key': 'key' },
+            ExpressionAttributeValues: { ':key': { S: key } },
+          }),
+        ),
+      ),
     );
   }
 

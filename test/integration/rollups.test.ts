@@ -12,7 +12,14 @@ import { AGGREGATES, type Aggregate, downsample, type Samples } from '../../shar
 import { ALL_TIME, type Deletion, selects } from '../../shared/model/deletion';
 import { labelsKey, METRIC_NAME, metricOf, sourceOf } from '../../shared/model/labels';
 import { equals, isIn } from '../../shared/model/matcher';
-import { type Day, type PartitionRef, splitIndexOf, tenantIdOf } from '../../shared/model/placement';
+import {
+  type Day,
+  dayOf,
+  type PartitionRef,
+  sourceIdOf,
+  splitIndexOf,
+  tenantIdOf,
+} from '../../shared/model/placement';
 import { bucketKeys } from '../../shared/platform/keys';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
 import type { ReadDependencies } from '../../shared/query/read';
@@ -453,6 +460,30 @@ describe('rollups', () => {
     },
     30_000,
   );
+
+  test('list a source no more whose last samples were deleted, and the other sources of its object as before', async () => {
+    const { run, ref, records, read, expected } = pipeline(Infinity);
+    const archived = async (...entries: Entry[]) => {
+      for (const entry of entries) await run(entry);
+      await run({ kind: 'deliver', records: records() });
+      for (const kind of ['flush', 'archive', 'roll up'] as const) await run({ kind });
+    };
+    const [first, last] = [dayOf(TIMES[0]!), dayOf(midnight)];
+    const listed = (host: Host) =>
+      rollups.of(ref.tenantId, sourceIdOf(ref.tenantId, sourceOf.host(host)), DAY, first, last);
+    const sizes = () => Promise.all(HOSTS.map(async (host) => (await listed(host)).size));
+    const times = [midnight - 6 * DAY];
+    await archived(...HOSTS.map((host): Entry => ({ kind: 'post', host, times, values: { b: 1 } })));
+    expect(await sizes()).toEqual(HOSTS.map(() => 1));
+    const [gone] = HOSTS;
+    const deletion = { selector: { name: '', isPrefix: true }, ...ALL_TIME };
+    await archived({ kind: 'delete', host: gone, deletion });
+    expect(await sizes()).toEqual(HOSTS.map((host) => (host === gone ? 0 : 1)));
+    for (const host of HOSTS) {
+      const question = { stepMs: DAY, aggregate: 'sum', host, days: [9, 0], takesSeals: true } as const;
+      expect((await read(question)).answers).toEqual(expected(question));
+    }
+  });
 
   test('by the minute are of dense groups, and go when a group is dense no longer', async () => {
     const { run, read, expected, records } = pipeline(1.5);
