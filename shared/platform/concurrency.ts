@@ -9,8 +9,8 @@ export async function mapLimited<T, R>(
   most: number,
   work: (item: T, index: number) => Promise<R>,
 ): Promise<R[]> {
-  // Most lists are short.
-  if (items.length <= most) return Promise.all(items.map(work));
+  // Most lists are short. `async`: an item that throws at once leaves no rejection of those before it without a handler.
+  if (items.length <= most) return Promise.all(items.map(async (item, i) => work(item, i)));
   const results = new Array<R>(items.length);
   let next = 0;
   const lane = async () => {
