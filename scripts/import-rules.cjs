@@ -12,6 +12,7 @@ const ROOMS = [
   'cold',
   'catalogue',
   'tenancy',
+  'cost',
   'registry',
   'stream',
   'recovery',
@@ -50,6 +51,18 @@ module.exports = {
       'The codec imports only itself, and zstd from node:zlib.',
       { path: '^shared/codec/' },
       { pathNot: '^(shared/codec/|(node:)?zlib$)' },
+    ),
+    rule(
+      'cost-is-computed-from-figures',
+      'shared/cost computes from counts and settings: of rooms with stores it knows only the names of the counters.',
+      { path: '^shared/cost/' },
+      { path: '^shared/', pathNot: '^shared/(cost|model|platform)/|^shared/tenancy/counters\\.ts$' },
+    ),
+    rule(
+      'cost-stays-with-operators',
+      'Operator commands compute costs; no function that serves samples does.',
+      { path: '^(shared|functions)/', pathNot: '^shared/(cost|operations)/' },
+      { path: '^shared/cost/' },
     ),
     rule(
       'shared-stays-inside',

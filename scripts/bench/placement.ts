@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto';
 import keySlot from 'cluster-key-slot';
 import { Command } from 'commander';
+import { advisePartitions } from '../../shared/cost/partition-advice';
 import { partitionOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import { HotKeys } from '../../shared/platform/keys';
 import { partitionKeyOf } from '../../shared/stream/outgoing';
-import { advisePartitions } from '../../shared/tenancy/partition-advice';
 import { parseCount } from '../ops/option-values';
 import { table } from '../ops/table';
 

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { PRESETS, SIZES, type Size } from '../../infra/config';
+import { big, type CostLine, totalOf } from '../../shared/cost/cost-line';
+import { type Load, samplesOfMonth, withBestNode } from '../../shared/cost/demand';
+import { forecast } from '../../shared/cost/forecast';
+import { type MeasuredUnits, measuredUnitsSchema } from '../../shared/cost/measured-units';
+import { OTHERS } from '../../shared/cost/prices';
+import { idleCost, type StageShape } from '../../shared/cost/stage-cost';
 import { parseDuration } from '../../shared/model/duration';
-import { big, type CostLine, totalOf } from '../../shared/tenancy/cost-line';
-import { type Load, samplesOfMonth, withBestNode } from '../../shared/tenancy/demand';
-import { forecast } from '../../shared/tenancy/forecast';
-import { type MeasuredUnits, measuredUnitsSchema } from '../../shared/tenancy/measured-units';
-import { OTHERS } from '../../shared/tenancy/prices';
-import { idleCost, type StageShape } from '../../shared/tenancy/stage-cost';
 import { OperatorError } from './invoke';
 import { type Shape, unitsFile } from './load-options';
 import { configOf, stageShape } from './stage-shape';

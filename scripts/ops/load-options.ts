@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
+import { UnknownCostError } from '../../shared/cost/stage-cost';
 import { InvalidSettingError } from '../../shared/platform/settings';
-import { UnknownCostError } from '../../shared/tenancy/stage-cost';
 import { OperatorError } from './invoke';
 import { InvalidValueError, parseCount, parseDurationOption } from './option-values';
 

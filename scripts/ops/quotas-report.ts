@@ -1,6 +1,6 @@
-import { big } from '../../shared/tenancy/cost-line';
-import { SECONDS_OF_MONTH, samplesOfMonth, withBestNode } from '../../shared/tenancy/demand';
-import { type QuotaLine, quotas } from '../../shared/tenancy/quotas';
+import { big } from '../../shared/cost/cost-line';
+import { SECONDS_OF_MONTH, samplesOfMonth, withBestNode } from '../../shared/cost/demand';
+import { type QuotaLine, quotas } from '../../shared/cost/quotas';
 import { type LoadOptions, loadOf, readUnits } from './cost-report';
 import { stageShape } from './stage-shape';
 import { table } from './table';

@@ -5,9 +5,9 @@ import { App } from 'aws-cdk-lib';
 import { context } from '../../cdk.json';
 import { type Config, readConfig } from '../../infra/config';
 import { addStacks } from '../../infra/stacks';
+import { HOURS_OF_MONTH } from '../../shared/cost/prices';
+import type { StageShape } from '../../shared/cost/stage-cost';
 import { FUNCTIONS, type FunctionName, functionName } from '../../shared/platform/names';
-import { HOURS_OF_MONTH } from '../../shared/tenancy/prices';
-import type { StageShape } from '../../shared/tenancy/stage-cost';
 import { periodOf } from '../local/template';
 
 interface Resource {

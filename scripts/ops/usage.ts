@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import type { SeriesTally } from '../../shared/catalogue/series-tally';
+import type { CostLine } from '../../shared/cost/cost-line';
+import { bytesInMonth, estimateCost, shareOfMonth, type TierBytes } from '../../shared/cost/usage-cost';
 import type { BytesSlice, MonthUsage } from '../../shared/operations/usage-commands';
-import type { CostLine } from '../../shared/tenancy/cost-line';
 import { COUNTERS, type Counter } from '../../shared/tenancy/counters';
-import { bytesInMonth, estimateCost, shareOfMonth, type TierBytes } from '../../shared/tenancy/usage-cost';
 import { type CommonOptions, command, progress, run } from './command';
 import type { Functions } from './invoke';
 import { InvalidValueError } from './option-values';

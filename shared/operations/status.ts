@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import { isOpen, type Manifest, sizeOf } from '../cold/manifest';
+import { estimateCost, shareOfMonth } from '../cost/usage-cost';
 import type { HotTier } from '../hot/hot-tier';
 import { DAY_MS } from '../model/duration';
 import { allPartitions } from '../model/partitions';
@@ -9,7 +10,6 @@ import { consumerLagMs } from '../recovery/consumer-lag';
 import type { RecoveryTable } from '../recovery/recovery-table';
 import { COUNTERS, type Counter } from '../tenancy/counters';
 import type { Tenant } from '../tenancy/tenants';
-import { estimateCost, shareOfMonth } from '../tenancy/usage-cost';
 import type { UsageTable } from '../tenancy/usage-table';
 import type { status } from './status-answer';
 

@@ -1,8 +1,8 @@
+import { advisePartitions, type PartitionAdvice } from '../cost/partition-advice';
 import { DAY_MS } from '../model/duration';
 import { dayOf } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import type { Counter } from '../tenancy/counters';
-import { advisePartitions, type PartitionAdvice } from '../tenancy/partition-advice';
 import type { OperatorDependencies } from './operator-dependencies';
 
 /** A tenant, and how many partitions it should have. */

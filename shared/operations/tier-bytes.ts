@@ -1,7 +1,7 @@
 import { type Manifest, sizeOf } from '../cold/manifest';
+import type { TierBytes } from '../cost/usage-cost';
 import type { HotTier } from '../hot/hot-tier';
 import type { PartitionRef } from '../model/placement';
-import type { TierBytes } from '../tenancy/usage-cost';
 import type { WarmTier } from '../warm/warm-tier';
 
 export interface TierBytesDependencies {

@@ -1,10 +1,10 @@
 import { type SeriesTally, type TopEntry, tallySeries } from '../catalogue/series-tally';
+import type { TierBytes } from '../cost/usage-cost';
 import type { Id } from '../model/id';
 import { maxPartitions } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import type { Hosts } from '../registry/hosts';
 import type { Counter } from '../tenancy/counters';
-import type { TierBytes } from '../tenancy/usage-cost';
 import type { OperatorDependencies } from './operator-dependencies';
 import type { OperatorCommand } from './operator-event';
 import { NO_SERIES, requireTenant } from './tenant-commands';

@@ -1,5 +1,5 @@
+import { advisePartitions, type BusiestDay } from '../../../shared/cost/partition-advice';
 import { MAX_PARTITIONS } from '../../../shared/model/placement';
-import { advisePartitions, type BusiestDay } from '../../../shared/tenancy/partition-advice';
 
 const DAY_S = 86_400;
 const GB = 1e9;

@@ -1,5 +1,5 @@
+import { bytesInMonth, estimateCost } from '../../../shared/cost/usage-cost';
 import { COUNTERS, type Counter } from '../../../shared/tenancy/counters';
-import { bytesInMonth, estimateCost } from '../../../shared/tenancy/usage-cost';
 
 const nothing = Object.fromEntries(COUNTERS.map((name) => [name, 0])) as Record<Counter, number>;
 const empty = { hot: 0, warm: 0, cold: 0 };

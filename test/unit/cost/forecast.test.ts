@@ -1,11 +1,11 @@
+import { totalOf } from '../../../shared/cost/cost-line';
+import { type Load, samplesOfMonth, withBestNode } from '../../../shared/cost/demand';
+import { forecast } from '../../../shared/cost/forecast';
+import { type MeasuredUnits, measuredUnitsSchema } from '../../../shared/cost/measured-units';
+import { idleCost, type StageShape } from '../../../shared/cost/stage-cost';
 import type { FunctionName, Unit } from '../../../shared/platform/names';
 import { FUNCTIONS } from '../../../shared/platform/names';
 import { parseSettings } from '../../../shared/platform/settings';
-import { totalOf } from '../../../shared/tenancy/cost-line';
-import { type Load, samplesOfMonth, withBestNode } from '../../../shared/tenancy/demand';
-import { forecast } from '../../../shared/tenancy/forecast';
-import { type MeasuredUnits, measuredUnitsSchema } from '../../../shared/tenancy/measured-units';
-import { idleCost, type StageShape } from '../../../shared/tenancy/stage-cost';
 
 const units = (used: Partial<Record<Unit, number>>) => used;
 const nothing = { ms: 100, units: units({}) };

@@ -1,5 +1,5 @@
+import type { Counter } from '../tenancy/counters';
 import { type CostLine, gbSeconds, line } from './cost-line';
-import type { Counter } from './counters';
 import { GB, HOURS_OF_MONTH, PRICE, SHARD_BYTES_PER_SECOND } from './prices';
 
 /** A tenant's bytes in each tier, now. */

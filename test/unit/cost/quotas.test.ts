@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Load } from '../../../shared/cost/demand';
+import { measuredUnitsSchema } from '../../../shared/cost/measured-units';
+import { type QuotaLine, quotas } from '../../../shared/cost/quotas';
+import type { StageShape } from '../../../shared/cost/stage-cost';
 import { FUNCTIONS, type FunctionName } from '../../../shared/platform/names';
 import { parseSettings, type SettingsInput } from '../../../shared/platform/settings';
-import type { Load } from '../../../shared/tenancy/demand';
-import { measuredUnitsSchema } from '../../../shared/tenancy/measured-units';
-import { type QuotaLine, quotas } from '../../../shared/tenancy/quotas';
-import type { StageShape } from '../../../shared/tenancy/stage-cost';
 
 const measured = measuredUnitsSchema.parse(
   JSON.parse(readFileSync(join(__dirname, '../../../scripts/ops/measured-units.json'), 'utf8')),
