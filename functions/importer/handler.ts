@@ -27,6 +27,6 @@ export async function handler(event: unknown): Promise<ImportResult> {
   // Before the samples are in the stream: a read that memory may lack samples of looks for it (DESIGN.md, rule 13).
   await imports.mark(tenant.id, nowMs);
   await putRecords(kinesis, stream, rowRecords(tenant, sources, recordFormat));
-  const { invalid, outOfRange, beyond, reasons } = dropped;
-  return { ...times, samples, refused: invalid + outOfRange + beyond, reasons };
+  const { invalid, tooOld, tooNew, beyond, reasons } = dropped;
+  return { ...times, samples, refused: invalid + tooOld + tooNew + beyond, reasons };
 }

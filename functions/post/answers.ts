@@ -3,6 +3,7 @@ import { HttpError, reply } from '../../shared/http/http';
 import { count } from '../../shared/platform/meters';
 import type { DroppedLines } from '../../shared/protocol/influx/lines';
 import type { DropReason } from '../../shared/protocol/mackerel/json';
+import { timeBoundText } from '../../shared/protocol/protocol';
 
 /**
  * Counts and answers a Mackerel post: 200, with the dropped samples by reason if there are any.
@@ -34,23 +35,27 @@ export type LineError = (message: string, line: number | undefined) => unknown;
 export function answerLines(
   samples: number,
   beyond: number,
-  { strings, problems, badLines, outOfRange, hint }: DroppedLines,
+  { strings, problems, badLines, tooOld, tooNew, hint }: DroppedLines,
+  maxAgeMs: number,
   error: LineError,
 ): APIGatewayProxyStructuredResultV2 {
   count('post', {
     SamplesAccepted: samples - beyond,
-    SamplesDropped: outOfRange + beyond,
+    SamplesDropped: tooOld + tooNew + beyond,
     StringsDropped: strings,
     LinesRefused: badLines,
   });
-  if (badLines === 0 && outOfRange === 0 && beyond === 0) return { statusCode: 204 };
+  const outOfTime = tooOld + tooNew;
+  if (badLines === 0 && outOfTime === 0 && beyond === 0) return { statusCode: 204 };
   const reasons = problems.map(({ line, reason }) => `unable to parse line ${line}: ${reason}`);
   if (badLines > problems.length) reasons.push(`and ${badLines - problems.length} lines more`);
-  // Telegraf recognises these two sentences, drops the samples and goes on.
-  if (outOfRange > 0) reasons.push(`points beyond retention policy dropped=${outOfRange}`);
+  if (tooOld > 0) reasons.push(`${tooOld} points ${timeBoundText('tooOld', maxAgeMs)} dropped`);
+  if (tooNew > 0) reasons.push(`${tooNew} points ${timeBoundText('tooNew', maxAgeMs)} dropped`);
   if (hint !== undefined) reasons.push(hint);
   if (beyond > 0) reasons.push(`max-series limit exceeded dropped=${beyond}`);
-  const message = `${samples > beyond ? 'partial write: ' : ''}${reasons.join('; ')}`;
+  // Telegraf drops such a batch and goes on by the words `partial write` or `unable to parse`, as InfluxDB answers them.
+  const isPartial = samples > beyond || outOfTime > 0;
+  const message = `${isPartial ? 'partial write: ' : ''}${reasons.join('; ')}`;
   return reply(400, error(message, problems[0]?.line));
 }
 

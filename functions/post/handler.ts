@@ -2,7 +2,7 @@ import { postDependencies } from '../../shared/compose/post';
 import { httpHandler } from '../../shared/http/handler';
 import { labelValue } from '../../shared/model/labels';
 import { withMetrics } from '../../shared/platform/meters';
-import { mackerelJson, secondsHint } from '../../shared/protocol/mackerel/json';
+import { mackerelJson, timeHint } from '../../shared/protocol/mackerel/json';
 import { labelsOfSource } from '../../shared/protocol/protocol';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { answerSamples, tooManyHosts, unknownHosts, unknownService } from './answers';
@@ -14,7 +14,7 @@ import { SampleWriter } from './sample-writer';
 import type { Taking } from './taking';
 
 const dependencies = postDependencies();
-const { meter, resolutionMs } = dependencies;
+const { meter, resolutionMs, maxSampleAgeMs } = dependencies;
 const known = new KnownSources(dependencies.hosts, dependencies.services);
 const writer = new SampleWriter(dependencies);
 
@@ -24,7 +24,7 @@ const METRICS_MS = 10_000;
 const answer = httpHandler(dependencies, {
   'POST /api/v0/tsdb': async ({ tenant, body }) => {
     const parsed = mackerelJson.parse(body, acceptedTimes(), { resolutionMs });
-    const hint = secondsHint(body, parsed.dropped);
+    const hint = timeHint(body, parsed.dropped, maxSampleAgeMs);
     const { kept, samples, unknown } = await known.keepHosts(
       tenant.id,
       parsed,
@@ -43,7 +43,7 @@ const answer = httpHandler(dependencies, {
       resolutionMs,
       service,
     });
-    const hint = secondsHint(body, dropped);
+    const hint = timeHint(body, dropped, maxSampleAgeMs);
     return answerSamples(samples, await writer.write(tenant, sources, samples), dropped, hint);
   },
 
@@ -70,5 +70,5 @@ function taking(tenant: Tenant): Taking {
 }
 
 function acceptedTimes() {
-  return { nowMs: Date.now(), maxAgeMs: dependencies.maxSampleAgeMs };
+  return { nowMs: Date.now(), maxAgeMs: maxSampleAgeMs };
 }

@@ -16,5 +16,6 @@ export async function takeLines(
 ) {
   const body = Buffer.from(bodyText(event, maxBytes));
   const { sources, samples, dropped } = influxLines.parse(body, accepts, { precision });
-  return answerLines(samples, await writer.write(tenant, sources, samples), dropped, error);
+  const beyond = await writer.write(tenant, sources, samples);
+  return answerLines(samples, beyond, dropped, accepts.maxAgeMs, error);
 }

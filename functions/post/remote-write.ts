@@ -5,7 +5,7 @@ import { count } from '../../shared/platform/meters';
 import { type DroppedWrite, remoteWrite } from '../../shared/protocol/prometheus/remote-write';
 import { uncompressBlock } from '../../shared/protocol/prometheus/snappy';
 import type { RemoteWriteVersion } from '../../shared/protocol/prometheus/write-request';
-import { type AcceptedTimes, RequestTooLargeError } from '../../shared/protocol/protocol';
+import { type AcceptedTimes, RequestTooLargeError, timeBoundText } from '../../shared/protocol/protocol';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import type { Taking } from './taking';
 
@@ -28,7 +28,7 @@ export async function takeRemoteWrite(
   const { sources, samples, dropped } = parse(rawBytes(event, maxBytes), encoding, accepts, version);
   const beyond = await writer.write(tenant, sources, samples);
   await metadata.offer(tenant.id, dropped.metadata);
-  return answer(version, samples - beyond, beyond, dropped);
+  return answer(version, samples - beyond, beyond, dropped, accepts.maxAgeMs);
 }
 
 /** @throws {HttpError} 415 */
@@ -72,17 +72,19 @@ function answer(
   version: RemoteWriteVersion,
   written: number,
   newSeries: number,
-  { invalid, outOfRange, beyond, histograms, exemplars, reasons }: DroppedWrite,
+  { invalid, tooOld, tooNew, beyond, histograms, exemplars, reasons }: DroppedWrite,
+  maxAgeMs: number,
 ): APIGatewayProxyStructuredResultV2 {
   count('post', {
     SamplesAccepted: written,
-    SamplesDropped: invalid + outOfRange + beyond + newSeries,
+    SamplesDropped: invalid + tooOld + tooNew + beyond + newSeries,
     HistogramsDropped: histograms,
     ExemplarsDropped: exemplars,
   });
   const refused = [
     [invalid, 'samples of invalid series'],
-    [outOfRange, 'samples out of the accepted range of time'],
+    [tooOld, `samples ${timeBoundText('tooOld', maxAgeMs)}`],
+    [tooNew, `samples ${timeBoundText('tooNew', maxAgeMs)}`],
     [beyond, 'samples beyond what one request may have'],
     [newSeries, "samples of new series beyond the tenant's limit"],
     [histograms, 'native histograms, which are not stored'],

@@ -1,3 +1,4 @@
+import { DAY_MS, durationText } from '../model/duration';
 import type { Labels, NamedSeries } from '../model/labels';
 import type { HashedLabels } from '../model/labels-hash';
 
@@ -20,6 +21,26 @@ export interface AcceptedTimes {
 
 /** How far ahead of the clock a sample's time may be, in every protocol. Mackerel documents 24 hours. */
 export const MAX_AHEAD_MS = 86_400_000;
+
+/** Samples that were left out for their times. */
+export interface OutOfTime {
+  /** Samples older than `maxAgeMs`. */
+  readonly tooOld: number;
+  /** Samples more than {@link MAX_AHEAD_MS} ahead. */
+  readonly tooNew: number;
+}
+
+/** Names the bound that a sample's time breaks, for answers: `older than 24 h` or `more than 24 h ahead`. */
+export function timeBoundText(bound: keyof OutOfTime, maxAgeMs: number): string {
+  return bound === 'tooOld'
+    ? `older than ${spanText(maxAgeMs)}`
+    : `more than ${spanText(MAX_AHEAD_MS)} ahead`;
+}
+
+/** A day is `24 h`, as documents of agents have it; others are in their largest unit. */
+function spanText(ms: number): string {
+  return ms === DAY_MS ? '24 h' : durationText(ms).replace(/[a-z]+$/, ' $&');
+}
 
 /** Bytes of a series' names and values: with `splitBitsFor`, this keeps layouts below an item of the catalogue. */
 export const MAX_SERIES_BYTES = 4_096;

@@ -52,6 +52,7 @@ describe('the HTTP API', () => {
     expect(await client.json('POST', '/api/v0/tsdb', body)).toEqual({
       success: true,
       dropped: { name: 1, value: 2, time: 3, tooOld: 1, tooNew: 1, point: 1, unknownHost: 1 },
+      hint: 'tooOld: older than 24 h; tooNew: more than 24 h ahead',
     });
     await eventually<{ metrics?: unknown[] }>(
       `/api/v0/hosts/${host}/metrics?name=custom.good&from=${now - 60}&to=${now}`,
@@ -84,14 +85,14 @@ describe('the HTTP API', () => {
     expect(await client.json('POST', '/api/v0/tsdb', [point({ time: now * 1000 })])).toEqual({
       success: true,
       dropped: { tooNew: 1 },
-      hint: 'times look like milliseconds (the first at index 0): send seconds',
+      hint: 'tooNew: more than 24 h ahead; times look like milliseconds (the first at index 0): send seconds',
     });
     const lines = await client.request('POST', '/write', `a b=1\na b=1 ${now}`);
     expect([lines.status, await lines.json()]).toEqual([
       400,
       {
         error:
-          'partial write: points beyond retention policy dropped=1; line 2: timestamps look like seconds: add precision=s',
+          'partial write: 1 points older than 24 h dropped; line 2: timestamps look like seconds: add precision=s',
       },
     ]);
   });

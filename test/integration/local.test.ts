@@ -60,6 +60,43 @@ test('requests during the start are answered: 503, a sentence, and when to try a
   expect(early.filter(({ status }) => status !== 503 && status !== 401)).toEqual([]);
 });
 
+test("README's bodies are stored as they stand", async () => {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+  const bodies = [...readme.matchAll(/^\| `POST (\/\S+)`[^|\n]*\| [^`\n]*`([^`\n]*\$NOW[^`\n]*)`/gm)].map(
+    ([, path, body]) => ({
+      path: path!.replace('{service}', 'readme'),
+      body: body!,
+    }),
+  );
+  expect(bodies).toHaveLength(3);
+  await fetch(new URL('/api/v0/services', stack.url), {
+    method: 'POST',
+    headers: { 'x-api-key': stack.apiKey, 'content-type': 'application/json' },
+    body: '{"name":"readme"}',
+  });
+  const posts = bodies.map(
+    ({ path, body }) =>
+      `curl -s -w '\\n%{http_code}\\n' ${stack.url}${path} -H "X-Api-Key: $KEY" -d '${body}'`,
+  );
+  const { stdout } = spawnSync(
+    'bash',
+    [
+      '-c',
+      `KEY=${stack.apiKey}; NOW=$(date +%s)
+       ID=$(curl -s ${stack.url}/api/v0/hosts -H "X-Api-Key: $KEY" -d '{"name":"readme"}' | sed 's/.*"id":"\\([^"]*\\)".*/\\1/')
+       ${posts.join('\n')}`,
+    ],
+    { encoding: 'utf8' },
+  );
+  expect(stdout.split('\n').filter((line) => line !== '')).toEqual([
+    '{"success":true}',
+    '200',
+    '{"success":true}',
+    '200',
+    '204',
+  ]);
+});
+
 test("README's first minute works when it is pasted as one block", async () => {
   const readme = readFileSync(join(root, 'README.md'), 'utf8');
   const block = /### The first minute\n.*?```sh\n(.*?)```/s.exec(readme)![1]!;

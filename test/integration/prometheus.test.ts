@@ -97,8 +97,8 @@ describe('remote write and OTLP', () => {
     );
     expect(answer.status).toBe(400);
     expect(await answer.text()).toBe(
-      'left out: 1 samples of invalid series, 1 samples out of the accepted range of time. ' +
-        `series 1: __name__ is missing or empty; series "kept_old": timestamp ${nowMs - 40 * 86_400_000} ms is too old`,
+      'left out: 1 samples of invalid series, 1 samples older than 24 h. ' +
+        `series 1: __name__ is missing or empty; series "kept_old": timestamp ${nowMs - 40 * 86_400_000} ms is older than 24 h`,
     );
     expect(answer.headers.get('x-prometheus-remote-write-samples-written')).toBe('2');
     expect(await read('kept_a', JOB, 1)).toEqual([[nowMs, 1]]);

@@ -7,6 +7,7 @@ import {
   MAX_SAMPLES,
   MAX_SERIES_SETS,
   MAX_SOURCES,
+  type OutOfTime,
   type Protocol,
   type SourceRow,
   type SourceRows,
@@ -28,14 +29,12 @@ export interface LineProblem {
   readonly reason: string;
 }
 
-export interface DroppedLines {
+export interface DroppedLines extends OutOfTime {
   /** Fields that are strings: a sample is a number. */
   readonly strings: number;
   /** The first {@link MAX_PROBLEMS} of the bad lines. */
   readonly problems: readonly LineProblem[];
   readonly badLines: number;
-  /** Samples older or further ahead than is accepted. */
-  readonly outOfRange: number;
   /** The first of those whose timestamp seems to be in another unit, and what to do; undefined when none does. */
   readonly hint: string | undefined;
 }
@@ -66,7 +65,8 @@ export const influxLines: Protocol<Uint8Array, LineOptions, DroppedLines> = {
     let samples = 0;
     let strings = 0;
     let badLines = 0;
-    let outOfRange = 0;
+    let tooOld = 0;
+    let tooNew = 0;
     let hint: string | undefined;
     const refuse = (reason: string) => {
       badLines++;
@@ -82,7 +82,8 @@ export const influxLines: Protocol<Uint8Array, LineOptions, DroppedLines> = {
       if (count === 0) continue;
       const timestamp = reader.timestampMs ?? nowMs;
       if (timestamp < nowMs - maxAgeMs || timestamp > nowMs + MAX_AHEAD_MS) {
-        outOfRange += count;
+        if (timestamp < nowMs) tooOld += count;
+        else tooNew += count;
         hint ??= precisionHint(reader.line, timestamp, precision);
         continue;
       }
@@ -145,7 +146,7 @@ export const influxLines: Protocol<Uint8Array, LineOptions, DroppedLines> = {
       }
       if (kept.length > 0) sources.push([source, kept]);
     }
-    return { sources, samples, dropped: { strings, problems, badLines, outOfRange, hint } };
+    return { sources, samples, dropped: { strings, problems, badLines, tooOld, tooNew, hint } };
   },
 };
 

@@ -1,5 +1,5 @@
 import { type Labels, sourceOf } from '../../model/labels';
-import { type AcceptedTimes, MAX_AHEAD_MS, type Protocol, type SourceRow } from '../protocol';
+import { type AcceptedTimes, MAX_AHEAD_MS, type Protocol, type SourceRow, timeBoundText } from '../protocol';
 import { likelyUnit } from '../timestamp-unit';
 import { MAX_METRIC_NAME_LENGTH, METRIC_NAME_PATTERN } from './metric-name';
 
@@ -76,15 +76,22 @@ export const mackerelJson: Protocol<readonly unknown[] | null, MackerelOptions, 
   },
 };
 
-/**
- * Advises a sender whose samples are too new because their times are in ms or finer. Returns undefined when their times
- * are not.
- */
-export function secondsHint(
+/** Says which times are too old and too new, and whether they seem to be in another unit; undefined if no sample is either. */
+export function timeHint(
   elements: readonly unknown[] | null,
   dropped: ReadonlyMap<DropReason, number>,
+  maxAgeMs: number,
 ): string | undefined {
-  if (!dropped.has('tooNew')) return undefined;
+  const bounds = (['tooOld', 'tooNew'] as const)
+    .filter((bound) => dropped.has(bound))
+    .map((bound) => `${bound}: ${timeBoundText(bound, maxAgeMs)}`);
+  if (bounds.length === 0) return undefined;
+  const unit = dropped.has('tooNew') ? unitHint(elements) : undefined;
+  return [...bounds, ...(unit === undefined ? [] : [unit])].join('; ');
+}
+
+/** Advises a sender whose times are in ms or finer. */
+function unitHint(elements: readonly unknown[] | null): string | undefined {
   for (const [i, element] of (elements ?? []).entries()) {
     const time = (element as { readonly time?: unknown } | null)?.time;
     const unit = typeof time === 'number' ? likelyUnit(time) : undefined;

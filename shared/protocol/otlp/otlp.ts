@@ -1,6 +1,6 @@
 import { type Labels, METRIC_NAME } from '../../model/labels';
 import { InvalidSeriesError, LabelledRows, type LabelledSeries } from '../labelled-rows';
-import { type AcceptedTimes, MAX_AHEAD_MS, type Protocol } from '../protocol';
+import { type AcceptedTimes, MAX_AHEAD_MS, type Protocol, timeBoundText } from '../protocol';
 import { SeriesTable } from '../series-table';
 import {
   type Attribute,
@@ -291,6 +291,7 @@ class Translation implements MetricsSink {
   private readonly rows: LabelledRows;
   private readonly reasons = new Set<string>();
   private readonly metadata = new Map<string, OtlpMetadata>();
+  private readonly maxAgeMs: number;
   private readonly oldestMs: number;
   private readonly newestMs: number;
   private rejected = 0;
@@ -309,6 +310,7 @@ class Translation implements MetricsSink {
 
   constructor({ nowMs, maxAgeMs }: AcceptedTimes) {
     this.rows = new LabelledRows(this.known.table.begin(nowMs));
+    this.maxAgeMs = maxAgeMs;
     this.oldestMs = nowMs - maxAgeMs;
     this.newestMs = nowMs + MAX_AHEAD_MS;
   }
@@ -467,8 +469,8 @@ class Translation implements MetricsSink {
   private add(scope: Scope, attributes: Encoded, timestamp: number, low: number, high: number): void {
     if (timestamp < this.oldestMs || timestamp > this.newestMs) {
       this.droppedSamples++;
-      const isOld = timestamp < this.oldestMs;
-      this.note(`${scope.name}: time ${timestamp} ms is too ${isOld ? 'old' : 'far ahead'}`);
+      const bound = timestamp < this.oldestMs ? 'tooOld' : 'tooNew';
+      this.note(`${scope.name}: time ${timestamp} ms is ${timeBoundText(bound, this.maxAgeMs)}`);
       return;
     }
     const series = this.seriesOf(this.target as Target, scope, attributes);

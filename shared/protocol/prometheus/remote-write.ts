@@ -1,6 +1,6 @@
 import { type Labels, labelValue, METRIC_NAME } from '../../model/labels';
 import { InvalidSeriesError, LabelledRows, type LabelledSeries, type SeriesEntries } from '../labelled-rows';
-import { MAX_AHEAD_MS, MAX_LABEL_BYTES, type Protocol } from '../protocol';
+import { MAX_AHEAD_MS, MAX_LABEL_BYTES, type OutOfTime, type Protocol, timeBoundText } from '../protocol';
 import { type NamePart, SeriesTable } from '../series-table';
 import { likelyUnit } from '../timestamp-unit';
 import { labelsOfMessages, References, SymbolSeries } from './series-labels';
@@ -17,11 +17,9 @@ export interface RemoteWriteOptions {
 }
 
 /** The samples that were not stored, for the answer. */
-export interface DroppedWrite {
+export interface DroppedWrite extends OutOfTime {
   /** Samples of series whose labels are invalid. */
   readonly invalid: number;
-  /** Samples older or further ahead than is accepted. */
-  readonly outOfRange: number;
   /** Samples beyond what one request may have. */
   readonly beyond: number;
   readonly histograms: number;
@@ -75,7 +73,8 @@ export const remoteWrite: Protocol<Uint8Array, RemoteWriteOptions, DroppedWrite>
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     const recognizer = new Recognizer(request, rows, entries, note);
     let invalid = 0;
-    let outOfRange = 0;
+    let tooOld = 0;
+    let tooNew = 0;
     let lastIndex = -1;
     let series: Recognized;
     for (let i = 0; i < samples.count; i++) {
@@ -87,9 +86,11 @@ export const remoteWrite: Protocol<Uint8Array, RemoteWriteOptions, DroppedWrite>
       else {
         const timestamp = samples.timestamps[i]!;
         if (timestamp < oldestMs || timestamp > newestMs) {
-          outOfRange++;
+          const bound = timestamp < oldestMs ? 'tooOld' : 'tooNew';
+          if (bound === 'tooOld') tooOld++;
+          else tooNew++;
           if (reasons.length < MAX_REASONS)
-            note(outOfRangeReason(recognizer.labelsOf(series), timestamp, nowMs));
+            note(timeReason(recognizer.labelsOf(series), timestamp, timeBoundText(bound, maxAgeMs)));
           continue;
         }
         const at = samples.valuesAt[i]!;
@@ -105,7 +106,7 @@ export const remoteWrite: Protocol<Uint8Array, RemoteWriteOptions, DroppedWrite>
     return {
       sources,
       samples: kept,
-      dropped: { invalid, outOfRange, beyond, histograms, exemplars, reasons, metadata },
+      dropped: { invalid, tooOld, tooNew, beyond, histograms, exemplars, reasons, metadata },
     };
   },
 };
@@ -215,11 +216,11 @@ class Recognizer {
   }
 }
 
-function outOfRangeReason(labels: Labels, timestamp: number, nowMs: number): string {
+function timeReason(labels: Labels, timestamp: number, bound: string): string {
   const name = JSON.stringify((labelValue(labels, METRIC_NAME) ?? '').slice(0, 100));
   const unit = likelyUnit(timestamp);
   const hint = unit === undefined || unit.ms === 1 ? '' : `: it looks like ${unit.name}, not ms`;
-  return `series ${name}: timestamp ${timestamp} ms is too ${timestamp < nowMs ? 'old' : 'far ahead'}${hint}`;
+  return `series ${name}: timestamp ${timestamp} ms is ${bound}${hint}`;
 }
 
 function familyOf(name: string, type: MetricMetadata['type']): string {

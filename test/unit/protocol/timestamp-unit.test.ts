@@ -1,6 +1,7 @@
+import { DAY_MS } from '../../../shared/model/duration';
 import type { Precision } from '../../../shared/protocol/influx/line-reader';
 import { influxLines } from '../../../shared/protocol/influx/lines';
-import { secondsHint } from '../../../shared/protocol/mackerel/json';
+import { timeHint } from '../../../shared/protocol/mackerel/json';
 import { likelyUnit } from '../../../shared/protocol/timestamp-unit';
 
 const nowMs = Date.UTC(2026, 10, 22);
@@ -50,12 +51,14 @@ test.each([
   { elements: [{ time: nowMs / 1000 }, { time: nowMs }], hint: 'milliseconds (the first at index 1)' },
   { elements: [null, 7, { time: 'x' }, { time: nowMs * 1e6 }], hint: 'nanoseconds (the first at index 3)' },
 ])("JSON's times: $hint", ({ elements, hint }) => {
-  expect(secondsHint(elements, new Map([['tooNew', 1]]))).toBe(`times look like ${hint}: send seconds`);
+  expect(timeHint(elements, new Map([['tooNew', 1]]), DAY_MS)).toBe(
+    `tooNew: more than 24 h ahead; times look like ${hint}: send seconds`,
+  );
 });
 
 test.each([{ elements: null }, { elements: [] }, { elements: [{ time: nowMs / 1000 + 1e6 }] }])(
-  'JSON of seconds, or of nothing, gets no hint',
+  'JSON of seconds, or of nothing, gets no hint of a unit',
   ({ elements }) => {
-    expect(secondsHint(elements, new Map([['tooNew', 1]]))).toBeUndefined();
+    expect(timeHint(elements, new Map([['tooNew', 1]]), DAY_MS)).toBe('tooNew: more than 24 h ahead');
   },
 );

@@ -143,7 +143,7 @@ describe('lines', () => {
 
   test('too old or too far ahead are dropped and counted, as are strings of any age', () => {
     const body = `m f=1,g=2 ${nowMs - 86_400_001}\nm f=1 ${nowMs + 86_400_001}\nm s="x" ${nowMs}\nm f=1 ${nowMs - 86_400_000}`;
-    expect(lines(body)).toMatchObject({ samples: 1, outOfRange: 3, strings: 1, badLines: 0 });
+    expect(lines(body)).toMatchObject({ samples: 1, tooOld: 2, tooNew: 1, strings: 1, badLines: 0 });
   });
 
   test.each([

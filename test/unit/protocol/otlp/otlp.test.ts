@@ -198,7 +198,7 @@ test.each([
   {
     name: 'that are too old',
     metric: { name: 'm', gauge: { dataPoints: [{ timeUnixNano: '1' }] } },
-    reason: 'm: time 0 ms is too old',
+    reason: 'm: time 0 ms is older than 24 h',
   },
 ])('points $name are rejected with a reason', ({ metric, reason }) => {
   const { samples, rejected, reasons } = samplesOf(request([metric]));
