@@ -9,11 +9,13 @@ import type { Services } from '../../shared/registry/services';
 const PARALLEL = 16;
 /** mackerel-agent posts once a minute: with a shorter time nearly every post would look its host up. */
 const FOUND_MS = 600_000;
-const MISSED_MS = 2_000;
 
-/** Cache of the registry's hosts and services: found ones for ten minutes, misses for two seconds. */
+/**
+ * Cache of the hosts and services that the registry has, for ten minutes. Absence is never cached: the instance that answers the next
+ * request may be another than the one that saw the host or service created, and a look-up is one consistent read.
+ */
 export class KnownSources {
-  private readonly cache = new LRUCache<string, boolean>({ max: 100_000 });
+  private readonly cache = new LRUCache<string, true>({ max: 100_000, ttl: FOUND_MS });
 
   constructor(
     private readonly hosts: Hosts,
@@ -49,10 +51,9 @@ export class KnownSources {
   }
 
   private async find(key: string, look: () => Promise<boolean>): Promise<boolean> {
-    const cached = this.cache.get(key);
-    if (cached !== undefined) return cached;
+    if (this.cache.has(key)) return true;
     const found = await look();
-    this.cache.set(key, found, { ttl: found ? FOUND_MS : MISSED_MS });
+    if (found) this.cache.set(key, true);
     return found;
   }
 }

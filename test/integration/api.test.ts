@@ -322,6 +322,16 @@ describe('the HTTP API', () => {
     expect((await client.request('POST', '/api/v0/hosts', large)).status).toBe(413);
   });
 
+  test('a service can be posted to from the moment it exists, in every instance that was asked before', async () => {
+    const post = () => client.request('POST', '/api/v0/services/newborn/tsdb', '[]');
+    // Requests side by side have instances of their own.
+    const statuses = async () =>
+      (await Promise.all(Array.from({ length: 6 }, post))).map(({ status }) => status);
+    expect(await statuses()).toEqual(Array(6).fill(404));
+    await client.json('POST', '/api/v0/services', { name: 'newborn' });
+    expect(await statuses()).toEqual(Array(6).fill(200));
+  });
+
   test('keeps service metrics, names and latest values', async () => {
     await client.json('POST', '/api/v0/services/shop/tsdb', [
       { name: 'orders', time: now, value: 3 },
