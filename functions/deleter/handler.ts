@@ -11,7 +11,7 @@ import { deletionRecords } from '../../shared/stream/deletion-records';
 import { putRecords } from '../../shared/stream/put';
 import { deletionEvent } from './deletion-event';
 
-const { tenants, catalogue, kinesis, stream, recordFormat } = deleterDependencies();
+const { tenants, catalogue, kinesis, stream } = deleterDependencies();
 
 /** Distinct deletions that a source may have: every read of the source applies each. */
 const MAX_DELETIONS = 1_000;
@@ -58,7 +58,7 @@ export async function handler(event: unknown, context: Context): Promise<Deletio
       `the source has ${posted.deletions.length} deletions, at most ${MAX_DELETIONS} are allowed; delete a longer range instead`,
     );
 
-  const records = deletionRecords(tenant, source, { selector, fromMs: from, toMs: to }, recordFormat);
+  const records = deletionRecords(tenant, source, { selector, fromMs: from, toMs: to });
   await putRecords(kinesis, stream, records);
   const deadlineMs = Math.min(MAX_WAIT_MS, context.getRemainingTimeInMillis() - MARGIN_MS) + Date.now();
   for (;;) {

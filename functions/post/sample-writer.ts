@@ -14,7 +14,7 @@ export class SampleWriter {
   constructor(
     private readonly dependencies: Pick<
       PostDependencies,
-      'kinesis' | 'stream' | 'recordFormat' | 'meter' | 'knownSeries' | 'pools'
+      'kinesis' | 'stream' | 'meter' | 'knownSeries' | 'pools'
     >,
   ) {}
 
@@ -40,8 +40,8 @@ export class SampleWriter {
   }
 
   private async put(tenant: Tenant, sources: readonly SourceRows[], samples: number): Promise<void> {
-    const { kinesis, stream, recordFormat, meter, pools } = this.dependencies;
-    const records = rowRecords(tenant, sources, recordFormat, await pools?.of(tenant.id, sources));
+    const { kinesis, stream, meter, pools } = this.dependencies;
+    const records = rowRecords(tenant, sources, await pools?.of(tenant.id, sources));
     await putRecords(kinesis, stream, records);
     const sizes = records.map(({ data }) => data.length);
     meter.count(tenant, {

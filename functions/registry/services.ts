@@ -2,9 +2,8 @@ import { streamClient } from '../../shared/compose/stream';
 import type { RouteHandlers } from '../../shared/http/handler';
 import { found, HttpError, reply } from '../../shared/http/http';
 import { ALL_NAMES, ALL_TIME } from '../../shared/model/deletion';
-import { FORMATS } from '../../shared/model/formats';
 import { sourceOf } from '../../shared/model/labels';
-import { formatToWrite, settings, variable } from '../../shared/platform/environment';
+import { variable } from '../../shared/platform/environment';
 import { ENV } from '../../shared/platform/names';
 import type { Service } from '../../shared/registry/services';
 import { deletionRecords } from '../../shared/stream/deletion-records';
@@ -12,7 +11,6 @@ import { putRecords } from '../../shared/stream/put';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { metadata, requireService, services } from './stores';
 
-const recordFormat = formatToWrite(FORMATS.record.writes, settings().recordFormat);
 const stream = variable(ENV.stream);
 const kinesis = streamClient();
 
@@ -64,7 +62,7 @@ export const serviceHandlers: RouteHandlers = {
 /** Deletes the service's samples so far, so that a later service of that name begins empty. */
 async function deleteSamples(tenant: Tenant, serviceName: string): Promise<void> {
   const deletion = { selector: ALL_NAMES, ...ALL_TIME };
-  const records = deletionRecords(tenant, sourceOf.service(serviceName), deletion, recordFormat);
+  const records = deletionRecords(tenant, sourceOf.service(serviceName), deletion);
   await putRecords(kinesis, stream, records);
 }
 

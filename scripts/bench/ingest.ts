@@ -42,7 +42,6 @@ export interface Load {
   /** @default dense */
   readonly shape?: Shape;
   /** Formats to write. @default the release's choice */
-  readonly recordFormat?: string;
   readonly frameFormat?: string;
   readonly cpuProf?: string;
   readonly json?: boolean;
@@ -103,7 +102,6 @@ export async function benchIngest(args: string[]): Promise<void> {
         .join('; '),
       'dense',
     )
-    .option('--record-format <n>', 'format of the records; 4 has presence maps')
     .option('--frame-format <n>', 'format of the frames; 3 has presence maps')
     .option('--no-paper', "leave the paper's way out")
     .option('--cpu-prof <dir>', 'write a CPU profile of each process there')
@@ -308,7 +306,6 @@ export async function startWorker(
       [ENV.settings]: JSON.stringify(
         parseSettings({
           ...{ maxSamplesPerMinute: 1e12, maxSeries: 1e9 },
-          ...(options.recordFormat !== undefined && { recordFormat: Number(options.recordFormat) }),
           ...(options.frameFormat !== undefined && { frameFormat: Number(options.frameFormat) }),
         }),
       ),

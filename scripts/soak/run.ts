@@ -127,14 +127,11 @@ export async function soak({
   const faults = new Faults();
   faults.clockSkewMs = usualSkewMs;
   report(`seed ${seed}: ${plan.length} faults in ${minutes} minutes, and kills`);
-  const formats = formatsOf(seed);
-  report(`records of format ${formats.recordFormat}, frames of format ${formats.frameFormat}`);
   const stack = await startStack({
     port: 0,
     dataDir: undefined,
     settings: {
       ...SETTINGS,
-      ...formats,
       // Reads ask the manifest beside the warm table where items stay for a minute.
       purgeAfter: seed % 2 === 1 ? '1m' : '20s',
     },
@@ -337,20 +334,6 @@ export async function soak({
     redis.disconnect();
     await stack.stop();
   }
-}
-
-/** Odd seeds write the newest formats, whose rows of some series share a layout; even ones the oldest. */
-function formatsOf(seed: number) {
-  const { record, frame } = FORMATS;
-  return seed % 2 === 1
-    ? {
-        recordFormat: String(Math.max(...record.writes)),
-        frameFormat: String(Math.max(...frame.writes)),
-      }
-    : {
-        recordFormat: String(Math.min(...record.writes)),
-        frameFormat: String(Math.min(...frame.writes)),
-      };
 }
 
 /** Reads each span of a series once: nothing changes any more. */

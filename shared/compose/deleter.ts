@@ -1,6 +1,5 @@
 import { Catalogue } from '../catalogue/catalogue';
-import { FORMATS } from '../model/formats';
-import { formatToWrite, settings, variable } from '../platform/environment';
+import { settings, variable } from '../platform/environment';
 import { ENV } from '../platform/names';
 import { Tenants } from '../tenancy/tenants';
 import { streamClient } from './stream';
@@ -8,13 +7,12 @@ import { metaTable } from './tables';
 
 /** The adapters of the deleter, from its environment. */
 export function deleterDependencies() {
-  const { retention, recordFormat } = settings();
+  const { retention } = settings();
   const table = metaTable();
   return {
     tenants: new Tenants(table),
     catalogue: new Catalogue(table, retention),
     kinesis: streamClient(),
     stream: variable(ENV.stream),
-    recordFormat: formatToWrite(FORMATS.record.writes, recordFormat),
   };
 }

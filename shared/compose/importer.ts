@@ -1,5 +1,4 @@
-import { FORMATS } from '../model/formats';
-import { formatToWrite, settings, variable } from '../platform/environment';
+import { settings, variable } from '../platform/environment';
 import { ENV } from '../platform/names';
 import { Imports } from '../recovery/imports';
 import { Tenants } from '../tenancy/tenants';
@@ -8,7 +7,7 @@ import { metaTable } from './tables';
 
 /** The adapters of the importer, from its environment. */
 export function importerDependencies() {
-  const { retention, recordFormat } = settings();
+  const { retention } = settings();
   const table = metaTable();
   return {
     tenants: new Tenants(table),
@@ -16,6 +15,5 @@ export function importerDependencies() {
     stageRetentionMs: retention,
     kinesis: streamClient(),
     stream: variable(ENV.stream),
-    recordFormat: formatToWrite(FORMATS.record.writes, recordFormat),
   };
 }

@@ -1,8 +1,7 @@
 import { Catalogue } from '../catalogue/catalogue';
 import { PoolTable } from '../catalogue/pool-table';
-import { FORMATS } from '../model/formats';
 import { ANSWERING } from '../platform/call-time';
-import { formatToWrite, settings, variable } from '../platform/environment';
+import { settings, variable } from '../platform/environment';
 import { ENV } from '../platform/names';
 import { Hosts } from '../registry/hosts';
 import { MetricMetadataStore } from '../registry/metric-metadata';
@@ -32,7 +31,6 @@ export function postDependencies() {
     pools: stage.smallSources === 'pooled' ? new Pools(new PoolTable(table, stage.retention)) : undefined,
     kinesis: streamClient(),
     stream: variable(ENV.stream),
-    recordFormat: formatToWrite(FORMATS.record.writes, stage.recordFormat),
     maxSampleAgeMs: stage.maxSampleAge,
     resolutionMs: stage.resolution,
   };

@@ -7,9 +7,7 @@
  * what is written are two steps.
  */
 export const FORMATS = {
-  // Records 4 and frames 2 and 3 went to the front at once: no stage had an older release. One that has keeps 3 and 1 at first.
-  /** Records of the stream: stream/record.ts. */
-  record: { reads: [1, 2, 3, 4], writes: [4, 3, 2] },
+  // Frames 2 and 3 went to the front at once: no stage had an older release. One that has keeps 1 at first.
   /** Frames of the hot tier: codec/FORMAT.md, 1. */
   frame: { reads: [1, 2, 3], writes: [3, 2, 1] },
   /** Archive objects: cold/FORMAT.md. 1 is HTSDARC1, 2 is Apache Parquet. */
@@ -21,7 +19,6 @@ export const FORMATS = {
   seal: { reads: [0, 1], writes: [1, 0] },
 } as const satisfies Record<string, FormatVersions>;
 
-export type RecordFormat = (typeof FORMATS.record.writes)[number];
 export type FrameFormat = (typeof FORMATS.frame.writes)[number];
 export type ArchiveVersion = (typeof FORMATS.archive.writes)[number];
 

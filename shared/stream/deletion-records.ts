@@ -1,5 +1,4 @@
 import type { Deletion } from '../model/deletion';
-import type { RecordFormat } from '../model/formats';
 import type { Labels } from '../model/labels';
 import { dayStartMs, type PlacementEpoch, partitionOf, sourceIdOf } from '../model/placement';
 import type { Tenant } from '../tenancy/tenants';
@@ -10,12 +9,7 @@ import { encodeRecord } from './record';
  * Encodes a deletion as records: one for each partition that the source has or had, cut to the days it was there. The
  * sequence numbers that order the samples then order their deletion too.
  */
-export function deletionRecords(
-  tenant: Tenant,
-  source: Labels,
-  deletion: Deletion,
-  format?: RecordFormat,
-): OutgoingRecord[] {
+export function deletionRecords(tenant: Tenant, source: Labels, deletion: Deletion): OutgoingRecord[] {
   const sourceId = sourceIdOf(tenant.id, source);
   return placesOf(tenant.placement.epochs, sourceId).flatMap(({ partition, startMs, endMs }) => {
     const fromMs = Math.max(deletion.fromMs, startMs);
@@ -25,7 +19,7 @@ export function deletionRecords(
     return [
       {
         partitionKey: partitionKeyOf({ tenantId: tenant.id, partition }),
-        data: encodeRecord({ tenant: tenant.name, partition, groups: [], deletions }, format),
+        data: encodeRecord({ tenant: tenant.name, partition, groups: [], deletions }),
       },
     ];
   });

@@ -1,42 +1,31 @@
-import { crc32, constants as zlib, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import { crc32 } from 'node:zlib';
 import { isPresenceOf, presenceBytes, presentCount } from '../codec';
 import { BoundedCache } from '../model/bounded-cache';
 import { ByteReader, ByteWriter, MalformedBytesError } from '../model/bytes';
 import type { SourceDeletion } from '../model/deletion';
-import { FORMATS, type RecordFormat } from '../model/formats';
 import { ID_BYTES, idText } from '../model/id';
-import {
-  checkLayout,
-  layoutIdOf,
-  noteChecked,
-  type PackedLayout,
-  packLayout,
-  unpackLayout,
-} from '../model/layout';
+import { checkLayout, layoutIdOf, noteChecked, type PackedLayout, unpackLayout } from '../model/layout';
 import { MAX_PARTITIONS } from '../model/placement';
 
 /**
  * A stream record holds all that is needed to rebuild the later tiers (DESIGN.md, rule 6). The stream adds the version.
  *
  *     'H' 'R'  magic
- *     byte     format version, 3 or 4
+ *     byte     format version, 1
  *     uint32   CRC-32 of the rest, little-endian
  *     text     tenant name
  *     uvarint  partition
  *     uvarint  number of groups; each:
  *       16 bytes id of the source or its pool, byte split bits, uvarint split index
  *       16 bytes layout id, uvarint length of the packed layout, zstd of the layout's bytes
- *       uvarint  number of frames; each: int64 timestamp, ms; 8 raw bytes for each series of the layout.
- *                In version 4 before the bytes: byte 0; or byte 1 and a presence map (codec/presence.ts), which says
- *                of which series of the layout the 8 bytes are
+ *       uvarint  number of frames; each: int64 timestamp, ms; byte 0, or byte 1 and a presence map (codec/presence.ts);
+ *                8 raw bytes for each series of the layout, or for each series in the presence map
  *     uvarint number of deletions; each:
  *       16 bytes source id, byte 0 for one name or 1 for a prefix of names, text name or prefix
  *       int64 from, int64 to: ms, half-open
  *
- * Versions 1 and 2 have zstd of the same after the format's byte, without layout ids and with layouts that are not packed;
- * version 1 has no deletions. Version 3 saves both sides the compression: a layout is packed, and checked, once in the life
- * of an instance, and one timestamp's values compress to no fewer of the stream's 25 KB units. Version 4 lets many rows, of
- * other series each, share a layout.
+ * A record as a whole is not compressed. A layout is packed, and checked, once in the life of an instance, and one
+ * timestamp's values compress to no fewer of the stream's 25 KB units.
  *
  * A record's groups all lie in its partition. No two of its frames have a value for one (series, timestamp). Its deletions
  * are older than its samples.
@@ -72,32 +61,24 @@ export class MalformedRecordError extends Error {
 
 /** Most bytes of a record's body: below Kinesis' 1 MiB even when nothing compresses. */
 export const MAX_BODY_BYTES = 900_000;
-/** Most bytes that a reader lets a body expand to: room for writers of later releases. */
-const MAX_DECODED_BYTES = 16 * 1024 * 1024;
 const MAGIC = Buffer.from('HR');
-const SAMPLES = 1;
-const WITH_DELETIONS = 2;
-const PLAIN = 3;
-const PARTIAL = 4;
+const VERSION = 1;
 const HEADER_BYTES = MAGIC.length + 1;
 const CRC_BYTES = 4;
+/** Timestamp, presence flag, one value. */
+const MIN_FRAME_BYTES = 17;
 
 /**
  * Encodes groups of one partition, in as many records as keep each below the stream's limit.
  *
  * @throws {RangeError} when a single frame with its layout exceeds a record; groups are bounded far below
  */
-export function encodeRecords(
-  tenant: string,
-  partition: number,
-  groups: readonly RecordGroup[],
-  format: RecordFormat = FORMATS.record.writes[0],
-): Buffer[] {
+export function encodeRecords(tenant: string, partition: number, groups: readonly RecordGroup[]): Buffer[] {
   const records: Buffer[] = [];
   let pending: RecordGroup[] = [];
   let pendingBytes = 0;
   const cut = () => {
-    if (pending.length > 0) records.push(encodeRecord({ tenant, partition, groups: pending }, format));
+    if (pending.length > 0) records.push(encodeRecord({ tenant, partition, groups: pending }));
     pending = [];
     pendingBytes = 0;
   };
@@ -123,48 +104,32 @@ export function encodeRecords(
   return records;
 }
 
-export function encodeRecord(record: StreamRecord, format: RecordFormat = FORMATS.record.writes[0]): Buffer {
-  const { deletions = [] } = record;
-  const isPlain = format === PLAIN || format === PARTIAL;
+export function encodeRecord(record: StreamRecord): Buffer {
+  const { tenant, partition, groups, deletions = [] } = record;
   const writer = new ByteWriter(estimatedBytes(record));
-  if (isPlain) writer.bytes(MAGIC).byte(format).bytes(new Uint8Array(CRC_BYTES));
-  writer.text(record.tenant).uvarint(record.partition).uvarint(record.groups.length);
-  for (const { sourceIdBytes, splitBits, splitIndex, layout, frames } of record.groups) {
+  writer.bytes(MAGIC).byte(VERSION).bytes(new Uint8Array(CRC_BYTES));
+  writer.text(tenant).uvarint(partition).uvarint(groups.length);
+  for (const { sourceIdBytes, splitBits, splitIndex, layout, frames } of groups) {
     writer.bytes(sourceIdBytes).byte(splitBits).uvarint(splitIndex);
-    if (isPlain) writer.bytes(layout.idBytes);
-    const layoutBytes = isPlain ? layout.packed : unpackLayout(layout.packed);
-    writer.uvarint(layoutBytes.length).bytes(layoutBytes).uvarint(frames.length);
+    writer.bytes(layout.idBytes).uvarint(layout.packed.length).bytes(layout.packed).uvarint(frames.length);
     for (const { timestamp, presence, values } of frames) {
       writer.int64(timestamp);
-      if (format === PARTIAL) {
-        writer.byte(presence === undefined ? 0 : 1);
-        if (presence !== undefined) writer.bytes(presence);
-      } else if (presence !== undefined)
-        throw new RangeError(`a record of format ${format} has no presence maps`);
+      if (presence === undefined) writer.byte(0);
+      else writer.byte(1).bytes(presence);
       writer.bytes(values);
     }
   }
-  if (isPlain || deletions.length > 0) {
-    writer.uvarint(deletions.length);
-    for (const { sourceId, selector, fromMs, toMs } of deletions)
-      writer
-        .bytes(Buffer.from(sourceId, 'base64url'))
-        .byte(selector.isPrefix ? 1 : 0)
-        .text(selector.name)
-        .int64(fromMs)
-        .int64(toMs);
-  }
+  writer.uvarint(deletions.length);
+  for (const { sourceId, selector, fromMs, toMs } of deletions)
+    writer
+      .bytes(Buffer.from(sourceId, 'base64url'))
+      .byte(selector.isPrefix ? 1 : 0)
+      .text(selector.name)
+      .int64(fromMs)
+      .int64(toMs);
   const bytes = writer.finish();
-  if (isPlain) {
-    bytes.writeUInt32LE(crc32(bytes.subarray(HEADER_BYTES + CRC_BYTES)), HEADER_BYTES);
-    return bytes;
-  }
-  return Buffer.concat([
-    MAGIC,
-    // Without deletions: version 1, which older readers know.
-    Buffer.of(deletions.length > 0 ? WITH_DELETIONS : SAMPLES),
-    zstdCompressSync(bytes, { params: { [zlib.ZSTD_c_compressionLevel]: 1 } }),
-  ]);
+  bytes.writeUInt32LE(crc32(bytes.subarray(HEADER_BYTES + CRC_BYTES)), HEADER_BYTES);
+  return bytes;
 }
 
 /** An estimate of a record's size, rather too high. */
@@ -176,21 +141,20 @@ function estimatedBytes({ groups }: StreamRecord): number {
 }
 
 /**
- * Reads a record. Values are views of the record, or of its decompressed body.
+ * Reads a record. Values are views of the record.
  *
- * @throws {MalformedRecordError} when the bytes are not a record of a format this release reads
+ * @throws {MalformedRecordError} when the bytes are not a record of the format version this release reads
  */
 export function decodeRecord(bytes: Uint8Array): StreamRecord {
-  const format = bytes[MAGIC.length]!;
-  const readable: readonly number[] = FORMATS.record.reads;
-  if (!readable.includes(format) || !MAGIC.equals(bytes.subarray(0, MAGIC.length)))
+  if (!MAGIC.equals(bytes.subarray(0, MAGIC.length)))
+    throw new MalformedRecordError(`${bytes.length} bytes are not a record: they do not begin with HR`);
+  const version = bytes[MAGIC.length];
+  if (version !== VERSION)
     throw new MalformedRecordError(
-      `${bytes.length} bytes are not a record of the formats that this release reads, ${readable.join(', ')}`,
+      `record of ${bytes.length} bytes has format version ${version}; this release reads ${VERSION}`,
     );
   try {
-    if (format === PLAIN || format === PARTIAL) return decodeBody(new ByteReader(checkedBody(bytes)), format);
-    const body = zstdDecompressSync(bytes.subarray(HEADER_BYTES), { maxOutputLength: MAX_DECODED_BYTES });
-    return decodeBody(new ByteReader(body), format);
+    return decodeBody(new ByteReader(checkedBody(bytes)));
   } catch (error) {
     throw new MalformedRecordError(`record of ${bytes.length} bytes: ${(error as Error).message}`, {
       cause: error,
@@ -210,17 +174,7 @@ function checkedBody(bytes: Uint8Array): Uint8Array {
 /** Well-formed layouts, by id: the same few come minute after minute. */
 const checkedLayouts = new BoundedCache<PackedLayout>(192_000_000, ({ packed }) => packed.length + 350);
 
-/** The layout of a group in versions 1 and 2. */
-function plainLayout(bytes: Uint8Array): PackedLayout {
-  const cached = checkedLayouts.get(idText(layoutIdOf(bytes)));
-  if (cached !== undefined) return cached;
-  checkLayout(bytes);
-  const layout = packLayout(bytes);
-  checkedLayouts.set(layout.id, layout);
-  return layout;
-}
-
-/** The layout of a group from version 3 on, which states its id: verified the first time, compared with the cache afterwards. */
+/** Verifies a layout that the cache lacks; compares any other with the cache. */
 function packedLayout(idBytes: Uint8Array, packed: Buffer): PackedLayout {
   const id = idText(idBytes);
   const cached = checkedLayouts.get(id);
@@ -237,7 +191,7 @@ function packedLayout(idBytes: Uint8Array, packed: Buffer): PackedLayout {
   return layout;
 }
 
-function decodeBody(reader: ByteReader, format: number): StreamRecord {
+function decodeBody(reader: ByteReader): StreamRecord {
   const tenant = reader.text();
   const partition = reader.uvarint();
   if (partition >= MAX_PARTITIONS)
@@ -248,20 +202,16 @@ function decodeBody(reader: ByteReader, format: number): StreamRecord {
     const splitIndex = reader.uvarint();
     if (splitBits > 15 || splitIndex >= 2 ** splitBits)
       throw new MalformedBytesError(`split ${splitIndex} of 2^${splitBits}`);
-    const layout =
-      format === PLAIN || format === PARTIAL
-        ? packedLayout(reader.bytes(ID_BYTES), reader.bytes(reader.count(1)))
-        : plainLayout(reader.bytes(reader.count(1)));
-    const valueBytes = layout.seriesCount * 8;
-    const frames = Array.from({ length: reader.count(format === PARTIAL ? 17 : 8 + valueBytes) }, () => {
+    const layout = packedLayout(reader.bytes(ID_BYTES), reader.bytes(reader.count(1)));
+    const frames = Array.from({ length: reader.count(MIN_FRAME_BYTES) }, () => {
       const timestamp = reader.int64();
-      const presence = format === PARTIAL ? decodePresence(reader, layout.seriesCount) : undefined;
-      if (presence === undefined) return { timestamp, values: reader.bytes(valueBytes) };
+      const presence = decodePresence(reader, layout.seriesCount);
+      if (presence === undefined) return { timestamp, values: reader.bytes(8 * layout.seriesCount) };
       return { timestamp, presence, values: reader.bytes(8 * presentCount(presence)) };
     });
     return { sourceIdBytes, splitBits, splitIndex, layout, frames };
   });
-  const deletions = format === SAMPLES ? [] : decodeDeletions(reader);
+  const deletions = decodeDeletions(reader);
   if (reader.left !== 0) throw new MalformedBytesError(`${reader.left} bytes after the record`);
   return deletions.length === 0 ? { tenant, partition, groups } : { tenant, partition, groups, deletions };
 }

@@ -1,5 +1,4 @@
 import { BoundedCache } from '../model/bounded-cache';
-import { FORMATS, type RecordFormat } from '../model/formats';
 import type { Id } from '../model/id';
 import { type Labels, labelsKey, labelsOf, METRIC_NAME, seriesKeys } from '../model/labels';
 import {
@@ -49,12 +48,10 @@ const placed = new BoundedCache<readonly GroupColumns[]>(96_000_000, (groups, ke
 export function rowRecords(
   tenant: Tenant,
   sources: Iterable<SourceRows>,
-  format: RecordFormat = FORMATS.record.writes[0],
   pools: RequestPools = NO_POOLS,
 ): OutgoingRecord[] {
   const byPartition = new Map<number, RecordGroup[]>();
-  const allowance =
-    format >= PARTIAL_RECORDS ? { bytes: MAX_SMALL_ROWS_BYTES, series: MAX_UNION_WORK_SERIES } : undefined;
+  const allowance = { bytes: MAX_SMALL_ROWS_BYTES, series: MAX_UNION_WORK_SERIES };
   for (const { sourceId, rows } of placedRows(tenant.id, sources, pools)) {
     const sourceIdBytes = Buffer.from(sourceId, 'base64url');
     const groups = new Map<string, RecordGroup & { frames: RecordFrame[] }>();
@@ -77,7 +74,7 @@ export function rowRecords(
     }
   }
   return [...byPartition].flatMap(([partition, groups]) =>
-    encodeRecords(tenant.name, partition, groups, format).map((data) => ({
+    encodeRecords(tenant.name, partition, groups).map((data) => ({
       partitionKey: partitionKeyOf({ tenantId: tenant.id, partition }),
       data,
     })),
@@ -111,9 +108,6 @@ function placedRows(tenantId: Id, sources: Iterable<SourceRows>, pools: RequestP
   return placed;
 }
 
-/** Record formats from which on a row may lack series of its layout. */
-const PARTIAL_RECORDS = 4;
-
 /** Layouts that small parts of their sources bear in one request: a hostile one would make megabytes of a few samples. */
 const MAX_SMALL_ROWS_BYTES = 1_000_000;
 /**
@@ -134,21 +128,21 @@ const UNION_MS = 6 * 3_600_000;
  * Splits a row into groups: with layouts of its own if it recurs, else with those of its source's unions. Series that keep
  * their index have unions from the first row on.
  */
-function split(sourceId: string, row: SourceRow, allowance: Allowance | undefined): GroupRow[] {
+function split(sourceId: string, row: SourceRow, allowance: Allowance): GroupRow[] {
   const { columns, values } = row;
-  const isListed = columns.isListed === true && allowance !== undefined;
+  const isListed = columns.isListed === true;
   const listed = isListed ? splitByUnions(sourceId, row, allowance) : undefined;
   if (listed !== undefined) return listed;
   const cacheKey = `${sourceId}${columns.key}`;
   let groups = placed.get(cacheKey);
-  if (groups === undefined && allowance !== undefined && !isListed) {
+  if (groups === undefined && !isListed) {
     const rows = splitByUnions(sourceId, row, allowance);
     if (rows !== undefined) return rows;
   }
   if (groups === undefined) {
     groups = groupColumns(columns);
     placed.set(cacheKey, groups);
-    if (allowance !== undefined && unions.get(sourceId) === undefined) unions.set(sourceId, groups);
+    if (unions.get(sourceId) === undefined) unions.set(sourceId, groups);
   }
   return groups.map(({ splitBits, splitIndex, layout, positions }) => {
     return { splitBits, splitIndex, layout, values: valuesOf(positions, values) };

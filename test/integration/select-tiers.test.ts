@@ -88,7 +88,7 @@ describe('samples split over memory, warm table and archive', () => {
     // While two releases run side by side.
     if (sequence < MIXED_UNTIL)
       for (const row of rows) if (POSTED_BEFORE.includes(labelsKey(row[0]))) pools.delete(row);
-    const batch = rowRecords(tenant, rows, undefined, pools).map(({ data }) => ({
+    const batch = rowRecords(tenant, rows, pools).map(({ data }) => ({
       data,
       sequenceNumber: String(++sequence),
       arrivalMs: now + sequence,

@@ -48,7 +48,7 @@ export async function takeHostileBody(encoding: Encoding, body: Uint8Array): Pro
   try {
     const { sources, samples } = parse(encoding, body);
     const pools = await new Pools(NEW_SOURCES).of(TENANT.id, sources);
-    const records = rowRecords(TENANT as never, sources, undefined, pools);
+    const records = rowRecords(TENANT as never, sources, pools);
     const rows = sources.flatMap(([, rows]) => rows);
     const held = rows.reduce((sum, { values }) => sum + values.length, 0);
     const largest = Math.max(0, ...records.map(({ data }) => data.length));

@@ -15,12 +15,11 @@ export interface LocalStack extends StackAddresses {
   /** Headers of a request to an endpoint that is not the public API. */
   readonly operatorHeaders: Readonly<Record<string, string>>;
   /**
-   * Deploys another build while everything runs.
+   * Deploys this checkout as it is now, while everything runs.
    *
-   * @param assembly folder of a synthesized cloud assembly
    * @param functions kinds such as `ingester`; default: all
    */
-  deploy(assembly: string, functions?: readonly string[]): Promise<void>;
+  deploy(functions?: readonly string[]): Promise<void>;
   /** SIGKILL to every process of every function. */
   killFunctions(): void;
   /** SIGKILL to the hot tier's server. */
@@ -74,11 +73,11 @@ export async function startLocalStack(options: {
     ...addresses,
     dataDir,
     operatorHeaders,
-    deploy: async (assembly, functions) => {
+    deploy: async (functions) => {
       const response = await fetch(new URL(DEPLOY_PATH, addresses.url), {
         method: 'POST',
         headers: { ...operatorHeaders, 'content-type': 'application/json' },
-        body: JSON.stringify({ assembly, functions }),
+        body: JSON.stringify({ functions }),
       });
       if (!response.ok) throw new Error(`not deployed: ${response.status} ${await response.text()}`);
     },

@@ -91,7 +91,7 @@ describe('pools', () => {
   test('of a request become one row each, in the groups of the pool', async () => {
     const pools = new Pools(new Places());
     const sources = [...request(20), rowsOf(sourceOf.host('h'), ['up'])];
-    const records = rowRecords(tenant, sources, undefined, await pools.of(TENANT_ID, sources));
+    const records = rowRecords(tenant, sources, await pools.of(TENANT_ID, sources));
     const groups = records.flatMap(({ data }) => decodeRecord(data).groups);
     const [poolId] = await poolsOf(pools, request(1));
     const shared = groups.filter(({ sourceIdBytes }) => idText(sourceIdBytes) === poolId);
@@ -99,7 +99,7 @@ describe('pools', () => {
     expect(shared.map(({ layout, frames }) => [layout.seriesCount, frames.length])).toEqual([[20, 1]]);
     // Fewer of them come in the same layout.
     const fifteen = request(15);
-    const [few] = rowRecords(tenant, fifteen, undefined, await pools.of(TENANT_ID, fifteen));
+    const [few] = rowRecords(tenant, fifteen, await pools.of(TENANT_ID, fifteen));
     const [group] = decodeRecord(few!.data).groups;
     expect(group!.layout.id).toBe(shared[0]!.layout.id);
     expect(group!.frames[0]!.values).toHaveLength(15 * 8);

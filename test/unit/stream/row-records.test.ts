@@ -20,9 +20,9 @@ let hosts = 0;
 const newHost = () => `h${hosts++}`;
 
 /** Posts one row, and gives its samples as they are in the stream, and the layouts they refer to. */
-function post(host: string, timestamp: number, values: ReadonlyMap<string, number>, format: 3 | 4 = 4) {
+function post(host: string, timestamp: number, values: ReadonlyMap<string, number>) {
   const source = sourceOf.host(host);
-  const records = rowRecords(tenant, [[source, rowsOf(source, new Map([[timestamp, values]]))]], format);
+  const records = rowRecords(tenant, [[source, rowsOf(source, new Map([[timestamp, values]]))]]);
   const samples = new Map<string, number>();
   const layouts = new Set<string>();
   let isPartial = false;
@@ -51,18 +51,14 @@ const rowOf = (all: readonly string[], value = 1) => new Map(all.map((name, i) =
 
 describe('rows cut anywhere', () => {
   test('are stored as a plain map of them, for any cuts and any number of series', () => {
-    const row = fc.tuple(
-      fc.integer({ min: 0, max: 600 }),
-      fc.integer({ min: 1, max: 400 }),
-      fc.constantFrom<3 | 4>(3, 4),
-    );
+    const row = fc.tuple(fc.integer({ min: 0, max: 600 }), fc.integer({ min: 1, max: 400 }));
     fc.assert(
       fc.property(fc.array(row, { maxLength: 12 }), (rows) => {
         const host = newHost();
         const all = names(1_000);
-        for (const [i, [from, count, format]] of rows.entries()) {
+        for (const [i, [from, count]] of rows.entries()) {
           const values = rowOf(all.slice(from, from + count), i);
-          const { samples } = post(host, i, values, format);
+          const { samples } = post(host, i, values);
           expect(samples).toEqual(new Map([...values].map(([name, value]) => [key(host, name, i), value])));
         }
       }),
@@ -144,7 +140,7 @@ describe('rows cut anywhere', () => {
       for (const names of rows.slice(0, 2)) post(other[0]![1], 0, rowOf(names));
       return [other, rowsOf(other, new Map([[i, rowOf([long[0]!])]]))];
     });
-    const bytes = rowRecords(tenant, many, 4).reduce((sum, { data }) => sum + data.length, 0);
+    const bytes = rowRecords(tenant, many).reduce((sum, { data }) => sum + data.length, 0);
     expect(bytes).toBeGreaterThan(500_000);
     expect(bytes).toBeLessThan(1_200_000);
   });

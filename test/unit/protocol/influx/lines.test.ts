@@ -22,11 +22,11 @@ const lines = (body: string) => {
 };
 
 /** The samples that reach the stream, by series and timestamp, and how many values and frames they take. */
-function stored(body: string, format: 3 | 4 = 3) {
+function stored(body: string) {
   const samples = new Map<string, number>();
   let frames = 0;
   let values = 0;
-  for (const { data } of rowRecords(tenant as never, lines(body).sources, format))
+  for (const { data } of rowRecords(tenant as never, lines(body).sources))
     for (const group of decodeRecord(data).groups) {
       const { series } = decodeLayout(unpackLayout(group.layout.packed));
       for (const frame of group.frames) {
@@ -79,28 +79,24 @@ describe('lines', () => {
     });
     let runs = 0;
     void fc.assert(
-      fc.property(
-        fc.array(fc.array(line, { minLength: 1, maxLength: 6 }), { maxLength: 5 }),
-        fc.constantFrom<3 | 4>(3, 4),
-        (requests, format) => {
-          // What is known of a source outlives a run.
-          const run = runs++;
-          requests.forEach((request, r) => {
-            const expected = new Map<string, number>();
-            const body = request.map(({ host, measurement, timestamp, fields }) => {
-              const time = nowMs - 10 * r - timestamp;
-              for (const [name, value] of fields)
-                expected.set(
-                  key(time, ['__name__', `m${measurement}_f${name}`], ['host', `${run}-${host}`]),
-                  value,
-                );
-              const text = fields.map(([name, value]) => `f${name}=${value}`).join();
-              return `m${measurement},host=${run}-${host} ${text} ${time}`;
-            });
-            expect(stored(body.join('\n'), format).samples).toEqual(expected);
+      fc.property(fc.array(fc.array(line, { minLength: 1, maxLength: 6 }), { maxLength: 5 }), (requests) => {
+        // What is known of a source outlives a run.
+        const run = runs++;
+        requests.forEach((request, r) => {
+          const expected = new Map<string, number>();
+          const body = request.map(({ host, measurement, timestamp, fields }) => {
+            const time = nowMs - 10 * r - timestamp;
+            for (const [name, value] of fields)
+              expected.set(
+                key(time, ['__name__', `m${measurement}_f${name}`], ['host', `${run}-${host}`]),
+                value,
+              );
+            const text = fields.map(([name, value]) => `f${name}=${value}`).join();
+            return `m${measurement},host=${run}-${host} ${text} ${time}`;
           });
-        },
-      ),
+          expect(stored(body.join('\n')).samples).toEqual(expected);
+        });
+      }),
       { numRuns: 60 },
     );
   });
