@@ -13,6 +13,12 @@ const transform = {
   [`/node_modules/(${ES_MODULES})/.+\\.js$`]: commonJs,
 } satisfies Config['transform'];
 
+/**
+ * For every test and hook: what a test that hangs may take. A busy machine takes ten times as long as a quiet one, so that no
+ * test sets a lower one. Long runs set a higher one with `--testTimeout`.
+ */
+const TEST_TIMEOUT_MS = 20 * 60_000;
+
 const project = (name: string) => ({
   displayName: name,
   transform,
@@ -24,6 +30,7 @@ const project = (name: string) => ({
 const config: Config = {
   // One file per core at a time, since integration tests mostly wait for servers.
   maxWorkers: '100%',
+  testTimeout: TEST_TIMEOUT_MS,
   testSequencer: '<rootDir>/test/support/longest-first.cjs',
   projects: [
     ...['unit', 'integration', 'infra', 'deploy'].map(project),

@@ -50,14 +50,14 @@ beforeAll(async () => {
     () => {},
   );
   redisUrl = `redis://127.0.0.1:${hot.port}`;
-}, 240_000);
+});
 
 afterAll(async () => {
   api?.close();
   await hot?.stop();
   await aws?.stop();
   rmSync(dir, { recursive: true, force: true });
-}, 60_000);
+});
 
 test('an account is bootstrapped, and both stacks are deployed', async () => {
   await cdk(aws.environment, dir, 'bootstrap', 'aws://000000000000/us-east-1');
@@ -84,11 +84,11 @@ test('an account is bootstrapped, and both stacks are deployed', async () => {
   const outputs = JSON.parse(readFileSync(join(dir, 'outputs.json'), 'utf8'));
   const [, apiId] = /^https:\/\/(\w+)\./.exec(outputs[`${STACK}-stateless`].ApiUrl)!;
   api = await serveApi(aws.environment, apiId!);
-}, 600_000);
+});
 
 test('what is deployed does not differ from what is synthesized', async () => {
   await expect(diff()).resolves.toContain('Number of stacks with differences: 0');
-}, 600_000);
+});
 
 test('a tenant and its key are made, and a sample goes through memory into the warm tier', async () => {
   await ops('tenants', 'create', 'default');
@@ -97,7 +97,7 @@ test('a tenant and its key are made, and a sample goes through memory into the w
   expect(drained).toBeGreaterThan(0);
   expect(tiers.before.hot).toBe(1);
   expect(tiers.after).toEqual({ hot: 0, warm: 1, cold: 0 });
-}, 600_000);
+});
 
 test('days are archived, and their samples are found in the bucket', async () => {
   const { hostId } = await smoke();
@@ -105,7 +105,7 @@ test('days are archived, and their samples are found in the bucket', async () =>
   expect(archived).toBe(1);
   const where = await ops<Record<Tier, TierPlaces>>('where', '--host', hostId, '--name', 'custom.smoke');
   expect(where.cold.samples).toBeGreaterThan(0);
-}, 600_000);
+});
 
 test('without a grant the smoke test fails, and with it again it does not', async () => {
   const removed: { statement?: unknown } = {};
@@ -129,7 +129,7 @@ test('without a grant the smoke test fails, and with it again it does not', asyn
   });
   await deploy();
   expect((await smoke()).tiers.after.warm).toBeGreaterThan(0);
-}, 600_000);
+});
 
 test('an update keeps the stores and what is in them', async () => {
   const before = await ops<Record<Tier, TierPlaces>>(
@@ -157,13 +157,13 @@ test('an update keeps the stores and what is in them', async () => {
     'custom.smoke',
   );
   expect(after.warm).toEqual(before.warm);
-}, 600_000);
+});
 
 test('destroying a dev stage leaves nothing', async () => {
   await tagBuckets();
   await cdk(aws.environment, dir, 'destroy', '--app', assembly, '--all', '--force');
   expect(await remaining()).toEqual([]);
-}, 600_000);
+});
 
 /** Gives the buckets the tags that the template gives them, which ministack leaves out: by one they are known to be disposable. */
 async function tagBuckets(): Promise<void> {

@@ -41,14 +41,14 @@ test('a million series a minute for 460 days are at most $9 a billion samples, e
     'both',
   ]);
   expect(report.otherLoads.at(-1)!.dollarsPerBillion).toBeLessThanOrEqual(6);
-}, 60_000);
+});
 
 test('10,000 Telegraf hosts of 100 series cost at most a tenth more than in requests of a host at once', () => {
   const telegraf = costReport({ ...million, shape: 'telegraf' });
   const dense = costReport({ ...million, shape: 'dense' });
   expect(telegraf.batched.dollars).toBeLessThanOrEqual(1.1 * dense.batched.dollars);
   expect(telegraf.batched.lines.map(({ what }) => what)).toEqual(dense.batched.lines.map(({ what }) => what));
-}, 60_000);
+});
 
 test('is shown as a table', () => {
   const set = { cacheNodeType: 'cache.t4g.small' };
@@ -58,7 +58,7 @@ test('is shown as a table', () => {
     /\n\d+\.\d\d +\d+\.\d\d +cache nodes +2 cache\.t4g\.small \(1 shard, 2 copies\) at \$0\.0256/,
   );
   expect(text).toContain('Amazon Managed Prometheus $38, Grafana Cloud $147, CloudWatch $1470');
-}, 60_000);
+});
 
 test('an idle stage is itemised as it is configured: at most $25 in dev, $150 in production of size small', () => {
   const dev = idleReport({ ...million, stage: 'dev' });
@@ -77,23 +77,19 @@ test('an idle stage is itemised as it is configured: at most $25 in dev, $150 in
   expect(production).toMatch(/^stage production, size medium, a month without posts and reads/);
   expect(production).toMatch(/\n\d+\.\d\d +small +100 k series at a sample a minute\n/);
   expect(production).toMatch(/cache nodes +4 cache\.m7g\.large \(2 shards, 2 copies\)/);
-}, 60_000);
+});
 
-test.each(SIZES)(
-  'the size %s has room for its series',
-  (size) => {
-    const { series, settings } = PRESETS[size];
-    const { lines } = quotasReport({
-      ...million,
-      set: { size, cacheNodeType: settings.cacheNodeType! },
-      series,
-      tenants: Math.ceil(series / 1_000_000),
-      peak: 2,
-    });
-    expect(lines.filter(({ share }) => share > 1)).toEqual([]);
-  },
-  60_000,
-);
+test.each(SIZES)('the size %s has room for its series', (size) => {
+  const { series, settings } = PRESETS[size];
+  const { lines } = quotasReport({
+    ...million,
+    set: { size, cacheNodeType: settings.cacheNodeType! },
+    series,
+    tenants: Math.ceil(series / 1_000_000),
+    peak: 2,
+  });
+  expect(lines.filter(({ share }) => share > 1)).toEqual([]);
+});
 
 test('ops quotas says what breaks first, and what to do about it', () => {
   const options = { ...million, set: { size: 'large' }, series: 100_000_000, tenants: 10_000, peak: 2 };
@@ -105,7 +101,7 @@ test('ops quotas says what breaks first, and what to do about it', () => {
   expect(text).toMatch(/\d of \d+ limits are too low for this load\.$/);
   const small = quotasText(quotasReport({ ...million, series: 1000, peak: 2 }));
   expect(small).toMatch(/All fits\. .+ would break first, at .+ series\.$/);
-}, 60_000);
+});
 
 test.each<{ wrong: Partial<LoadOptions>; says: RegExp }>([
   { wrong: { stage: 'prod' }, says: /^stage: "prod" is none of local, dev, staging, production/ },
@@ -123,12 +119,8 @@ test.each([
   { args: ['--series', '0'], says: /--series.*Give a whole number/ },
   { args: ['--interval', 'often', '--set', 'window'], says: /--interval.*Give a duration such as 60s/ },
   { args: ['--set', 'window=12h'], says: /^ops: window: 12h was not measured/ },
-])(
-  'ops cost $args ends with a sentence',
-  async ({ args, says }) => {
-    const tsx = join(root, 'node_modules', '.bin', 'tsx');
-    const ended = run(tsx, [join(root, 'scripts', 'ops.ts'), 'cost', ...args]);
-    await expect(ended).rejects.toMatchObject({ code: 1, stderr: expect.stringMatching(says) });
-  },
-  60_000,
-);
+])('ops cost $args ends with a sentence', async ({ args, says }) => {
+  const tsx = join(root, 'node_modules', '.bin', 'tsx');
+  const ended = run(tsx, [join(root, 'scripts', 'ops.ts'), 'cost', ...args]);
+  await expect(ended).rejects.toMatchObject({ code: 1, stderr: expect.stringMatching(says) });
+});

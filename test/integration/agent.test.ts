@@ -36,13 +36,13 @@ describe('an agent', () => {
   beforeAll(async () => {
     stack = await startLocalStack({ settings, dataDir });
     relay = await Relay.start(stack.url);
-  }, 180_000);
+  });
 
   afterAll(async () => {
     await relay?.cut();
     await stack?.stop();
     rmSync(dataDir, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   test('registers and posts through outages and restarts of both sides, and every sample is stored once', async () => {
     const first = Math.floor(Date.now() / 60_000) * 60 - 3600;
@@ -121,7 +121,6 @@ describe('an agent', () => {
           `tsdb/latest?hostId=${hostId}&name=${SYSTEM_METRICS.at(-1)}`,
         ),
       ({ tsdbLatest }) => Object.values(tsdbLatest[hostId!] ?? {})[0]?.time === last,
-      60_000,
     );
     expect(await read(`hosts/${hostId}/metric-names`)).toEqual({ names: [...SYSTEM_METRICS].sort() });
     for (const name of SYSTEM_METRICS) {
@@ -129,5 +128,5 @@ describe('an agent', () => {
         metrics: posted.map(({ time, values }) => ({ time: time - (time % 60), value: values.get(name) })),
       });
     }
-  }, 240_000);
+  });
 });

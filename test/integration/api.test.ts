@@ -7,7 +7,6 @@ import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { until } from '../support/until';
 
 // Requests are quick, machines that do other work at the same time are not.
-jest.setTimeout(120_000);
 
 describe('the HTTP API', () => {
   let stack: LocalStack;
@@ -19,11 +18,11 @@ describe('the HTTP API', () => {
     stack = await startLocalStack({ settings: { services: 'shop,blog' } });
     client = new Client(stack.url, stack.apiKey);
     host = await client.createHost('web1');
-  }, 180_000);
+  });
 
   afterAll(async () => {
     await stack?.stop();
-  }, 60_000);
+  });
 
   const point = (extra: object = {}) => ({
     hostId: host,
@@ -33,7 +32,7 @@ describe('the HTTP API', () => {
     ...extra,
   });
   const eventually = <T>(path: string, isThere: (body: T) => boolean) =>
-    until(path, async () => (await (await client.request('GET', path)).json()) as T, isThere, 20_000);
+    until(path, async () => (await (await client.request('GET', path)).json()) as T, isThere);
 
   test('stores the good points of a post and counts the bad ones', async () => {
     const bad = [

@@ -31,11 +31,11 @@ describe('a day that is archived in parts', () => {
 
   beforeAll(async () => {
     tiers = await startTiers();
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await tiers?.stop();
-  }, 30_000);
+  });
 
   /** A tenant of its own, and what one does with its only partition. */
   function pipeline() {
@@ -163,7 +163,7 @@ describe('a day that is archived in parts', () => {
     expect((await day.objects()).sort()).toEqual(after.map(({ key }) => key).sort());
     expect((await day.purge()).items).toBeGreaterThan(0);
     await day.expectWhole();
-  }, 60_000);
+  });
 
   test('splits a part that late data made too large', async () => {
     const day = pipeline();
@@ -175,7 +175,7 @@ describe('a day that is archived in parts', () => {
     expect((await day.parts()).length).toBeGreaterThan(before.length);
     expect(await day.purge()).toMatchObject({ remains: false });
     await day.expectWhole();
-  }, 60_000);
+  });
 
   test('goes on where it was stopped or killed, with the parts that it has', async () => {
     const day = pipeline();
@@ -199,7 +199,7 @@ describe('a day that is archived in parts', () => {
     expect(await day.purge()).toMatchObject({ remains: false });
     expect((await day.objects()).sort()).toEqual((await day.parts()).map(({ key }) => key).sort());
     await day.expectWhole();
-  }, 60_000);
+  });
 
   test('is committed once by two archivers that work on it at a time, and no object is left over', async () => {
     const day = pipeline();
@@ -210,7 +210,7 @@ describe('a day that is archived in parts', () => {
     expect((await day.objects()).sort()).toEqual((await day.parts()).map(({ key }) => key).sort());
     expect(await day.purge()).toMatchObject({ remains: false });
     await day.expectWhole();
-  }, 60_000);
+  });
 
   test('keeps every object that the manifest names, though answers of the manifest are lost', async () => {
     const day = pipeline();
@@ -223,7 +223,7 @@ describe('a day that is archived in parts', () => {
     expect(await day.archive(Number.POSITIVE_INFINITY, tiers.cold, day.forgetful())).toBe(true);
     expect((await day.objects()).sort()).toEqual((await day.parts()).map(({ key }) => key).sort());
     await day.expectWhole();
-  }, 60_000);
+  });
 
   test('does not expire while nobody archives it, however long: the flusher puts that off', async () => {
     const day = pipeline();
@@ -256,7 +256,7 @@ describe('a day that is archived in parts', () => {
     expect(await keep()).toBe(0);
     expect(await removeExpired()).toBe(0);
     await day.expectWhole();
-  }, 60_000);
+  });
 
   test('is removed after the retention of its tenant, and not a millisecond earlier', async () => {
     const other = pipeline();
@@ -306,5 +306,5 @@ describe('a day that is archived in parts', () => {
     expect(await run(endMs + 1)).toMatchObject({ expired: 1 });
     expect(await longer.objects()).toEqual([]);
     await other.expectWhole();
-  }, 60_000);
+  });
 });

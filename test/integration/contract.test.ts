@@ -4,7 +4,6 @@ import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { until } from '../support/until';
 
 // Requests are quick, machines that do other work at the same time are not.
-jest.setTimeout(120_000);
 
 /**
  * Mackerel's wire contract (shared/protocol/mackerel/README.md), section by section, one row a rule: requests as
@@ -51,13 +50,11 @@ describe('the contract of the Mackerel API', () => {
           )
         ).tsdbLatest[host],
       (latest) => Object.keys(latest ?? {}).length === 3,
-      60_000,
     );
     await until(
       "the service's names",
       async () => client.json<{ names: string[] }>('GET', '/api/v0/services/shop/metric-names'),
       ({ names }) => names.length === 1,
-      60_000,
     );
     annotation = (
       await client.json<{ id: string }>('POST', '/api/v0/graph-annotations', {
@@ -69,11 +66,11 @@ describe('the contract of the Mackerel API', () => {
         roles: ['web'],
       })
     ).id;
-  }, 180_000);
+  });
 
   afterAll(async () => {
     await stack?.stop();
-  }, 60_000);
+  });
 
   interface Row {
     readonly rule: string;
@@ -917,7 +914,6 @@ describe('the contract of the Mackerel API', () => {
       'the last value',
       async () => (await client.request('GET', hostPath(`/metrics?name=${name}&from=0&to=${minute}`))).json(),
       (body) => JSON.stringify(body).includes('"value":2'),
-      60_000,
     );
     expect(await client.metrics(host, name, minute - 60, minute)).toBe(
       `{"metrics":[{"time":${minute - 60},"value":2}]}`,

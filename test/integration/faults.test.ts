@@ -18,7 +18,7 @@ import { mackerel } from '../../scripts/soak/senders';
 import { type Labels, metricOf, sourceOf } from '../../shared/model/labels';
 import { metaKeys } from '../../shared/platform/keys';
 import type { RecoveryStatus } from '../../shared/recovery/replay';
-import { until } from '../support/until';
+import { PATIENCE_MS, until } from '../support/until';
 
 const ALL = { before: 8.64e15, purge: true };
 
@@ -40,7 +40,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
     functions = new Functions(stack.addresses.url);
     redis = new Redis(stack.addresses.redisUrl);
     dynamodb = new DynamoDBClient(localAws(Number(new URL(stack.addresses.awsEndpoint).port)));
-  }, 180_000);
+  });
 
   afterAll(async () => {
     faults.off();
@@ -48,7 +48,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
     dynamodb?.destroy();
     functions?.close();
     await stack?.stop();
-  }, 60_000);
+  });
 
   beforeEach(() => {
     ledger = new Ledger();
@@ -92,7 +92,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
     faults.off();
     // The next drain would wait for the leases of failed flushers.
     await expireLeases(redis);
-    const deadline = Date.now() + 60_000;
+    const deadline = Date.now() + PATIENCE_MS;
     const isInTime = () => Date.now() < deadline;
     const read = (labels: Labels, from: number, to: number) => client.read(labels, from, to, isInTime);
     const flaws = await ledger.verify(read, async () => {
@@ -113,7 +113,6 @@ describe('under faults between functions, stores and the stream, no sample is lo
       'the end of recovery',
       () => functions.invoke<RecoveryStatus>('recovery', {}),
       ({ loss, replay }) => !loss?.isOpen && replay?.state !== 'running',
-      60_000,
     );
 
   const isCall =
@@ -169,7 +168,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
     expect(points.filter(({ killed }) => killed.length < 2)).toEqual([]);
     expect(points.map(({ point }) => point)).toEqual(expect.arrayContaining(CHANGES));
     await expectWhole();
-  }, 180_000);
+  });
 
   test('flushes race 100,000 appends', async () => {
     const hostIds = await Promise.all(Array.from({ length: 4 }, host));
@@ -188,7 +187,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
     expect(await meanwhile(posting, drainAll)).toBeGreaterThan(1);
     expect(ledger.acknowledged).toBe(100_000);
     await expectWhole();
-  }, 180_000);
+  });
 
   test.each([
     { name: 'after it has taken the lease', phase: 'after' as const, operation: 'lease' },
@@ -215,7 +214,6 @@ describe('under faults between functions, stores and the stream, no sample is lo
       expect(pause.hits).toBe(1);
       await expectWhole();
     },
-    120_000,
   );
 
   test("a trim's reply is lost, and the trim is sent again", async () => {
@@ -239,7 +237,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
     await drainAll();
     expect(lost.hits).toBe(1);
     await expectWhole();
-  }, 120_000);
+  });
 
   test('connections to Redis are cut every 50 ms', async () => {
     const hostId = await host();
@@ -253,7 +251,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
     clearInterval(timer);
     expect(cut).toBeGreaterThan(5);
     await expectWhole();
-  }, 120_000);
+  });
 
   test('every batch is delivered one to five times', async () => {
     const hostId = await host();
@@ -269,28 +267,24 @@ describe('under faults between functions, stores and the stream, no sample is lo
       await ingested();
     }
     await expectWhole();
-  }, 120_000);
+  });
 
   test.each([
     { percent: 1, rounds: 40 },
     { percent: 10, rounds: 20 },
     { percent: 50, rounds: 5 },
-  ])(
-    'PutRecords refuses $percent % of the records',
-    async ({ percent, rounds }) => {
-      const hostIds = await Promise.all(Array.from({ length: 8 }, host));
-      const own = random.fork();
-      const failing = faults.rule({
-        matches: isCall('post', 'PutRecords'),
-        fault: () => ({ kind: 'fail-records', share: percent / 100, random: own.next }),
-      });
-      for (let round = 0; round < rounds; round++)
-        await post(hostIds.flatMap((hostId) => samplesOf(hostId, [round], round)));
-      expect(failing.hits).toBeGreaterThanOrEqual(rounds);
-      await expectWhole();
-    },
-    120_000,
-  );
+  ])('PutRecords refuses $percent % of the records', async ({ percent, rounds }) => {
+    const hostIds = await Promise.all(Array.from({ length: 8 }, host));
+    const own = random.fork();
+    const failing = faults.rule({
+      matches: isCall('post', 'PutRecords'),
+      fault: () => ({ kind: 'fail-records', share: percent / 100, random: own.next }),
+    });
+    for (let round = 0; round < rounds; round++)
+      await post(hostIds.flatMap((hostId) => samplesOf(hostId, [round], round)));
+    expect(failing.hits).toBeGreaterThanOrEqual(rounds);
+    await expectWhole();
+  });
 
   test('a stream that takes one record and refuses the others is a 503 with Retry-After, never a 2xx', async () => {
     const hostIds = await Promise.all(Array.from({ length: 8 }, host));
@@ -325,7 +319,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
     faults.off();
     await post(samples);
     await expectWhole();
-  }, 60_000);
+  });
 
   test('DynamoDB throttles, gives short pages and loses answers', async () => {
     const hostId = await host();
@@ -344,7 +338,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
     });
     expect(throttled.hits).toBeGreaterThan(20);
     await expectWhole();
-  }, 120_000);
+  });
 
   test('a flush is done although the table takes no hint that a node is pressed', async () => {
     const hostId = await host();
@@ -366,7 +360,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
     }
     expect(throttled.hits).toBeGreaterThan(0);
     await expectWhole();
-  }, 60_000);
+  });
 
   test('S3 answers 503, 409, 412 and 500, and loses answers', async () => {
     const hostId = await host();
@@ -391,7 +385,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
     await expectWhole();
     await archiveAll();
     await expectWhole();
-  }, 120_000);
+  });
 
   /** Waits until memory has everything posted. */
   async function ingested(): Promise<void> {

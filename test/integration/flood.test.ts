@@ -26,12 +26,12 @@ describe('a flood', () => {
     stack = await startLocalStack({ settings: { resolution: '1s', maxSamplesPerMinute: '100000000' } });
     client = new Client(stack.url, stack.apiKey);
     stores = new Stores(stack);
-  }, 180_000);
+  });
 
   afterAll(async () => {
     await stores?.close();
     await stack?.stop();
-  }, 60_000);
+  });
 
   /** Does `work` `count` times, a few at a time. */
   async function times(count: number, work: (n: number) => Promise<void>): Promise<void> {
@@ -83,7 +83,6 @@ describe('a flood', () => {
           `second ${seconds}`,
           () => valuesOf(other, 'm'),
           (seen) => seen.length === seconds + 1,
-          60_000,
         );
         slowestMs = Math.max(slowestMs, Date.now() - at);
       }
@@ -107,7 +106,6 @@ describe('a flood', () => {
       'what came after the flood',
       () => valuesOf(flooded, 'after'),
       (seen) => seen.length === 1,
-      60_000,
     );
     // The last place in the last request wins. The stream decides which of the parallel requests is last.
     const [stored, ...more] = await valuesOf(flooded, 'm');
@@ -123,7 +121,7 @@ describe('a flood', () => {
         `of ${seconds} samples of another host the slowest was seen after ${slowestMs} ms`,
     );
     expect(slowestMs).toBeLessThan(60_000);
-  }, 900_000);
+  });
 
   test('of names that come once leaves post and ingester below 512 MB', async () => {
     const hosts = await Promise.all(Array.from({ length: 10 }, (_, h) => client.createHost(`churn${h}`)));
@@ -143,7 +141,6 @@ describe('a flood', () => {
       'the last names',
       () => valuesOf(hosts[last % hosts.length]!, `custom.container-${last}.of.some.length.metric0`),
       (seen) => seen.length === 1,
-      240_000,
     );
     const [post, ingester] = [peakRss('post'), peakRss('ingester')];
     console.log(
@@ -152,5 +149,5 @@ describe('a flood', () => {
     expect(post).toBeGreaterThan(0);
     expect(ingester).toBeGreaterThan(0);
     expect(Math.max(post, ingester)).toBeLessThan(MAX_RSS_BYTES);
-  }, 900_000);
+  });
 });

@@ -37,11 +37,11 @@ describe('a tenant whose partitions change from 8 to 64 and to 4, under load', (
 
   beforeAll(async () => {
     tiers = await startTiers();
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await tiers?.stop();
-  }, 30_000);
+  });
 
   test('reads exactly at all times, with late, early and corrected samples, deletions and a replay', async () => {
     const random = randomOf(20_261_122);
@@ -207,7 +207,7 @@ describe('a tenant whose partitions change from 8 to 64 and to 4, under load', (
     // Nothing is left in memory and the warm tier of any partition that ever was.
     for (const ref of await partitions())
       expect(await partitionBytes(tiers, ref)).toMatchObject({ hot: 0, warm: 0 });
-  }, 120_000);
+  });
 
   test('a writer whose copy of the placement is older than a minute reads it again, or fails', async () => {
     let nowMs = Date.now();
@@ -235,5 +235,5 @@ describe('a tenant whose partitions change from 8 to 64 and to 4, under load', (
     expect((await writer.get('copied'))!.placement).toEqual(before.placement);
     await operator.markDeleted('copied');
     await expect(operator.setPlacement(before, after)).rejects.toThrow('changed or deleted meanwhile');
-  }, 30_000);
+  });
 });

@@ -29,7 +29,6 @@ describe('a store that takes connections and never answers', () => {
         `a sample of ${tier}`,
         () => client.metrics(host, 'custom.a', now - 7200, now).catch(() => ''),
         (text) => text.includes('"value":1'),
-        30_000,
       );
       if (tier !== 'hot') await ops(stack.url, 'drain');
       if (tier === 'cold') await ops(stack.url, 'archive', '--purge');
@@ -57,13 +56,13 @@ describe('a store that takes connections and never answers', () => {
     ({ handler } = await import('../../functions/query/handler'));
     const { dependencies } = await import('../../functions/query/stores');
     close = () => dependencies.hot.close();
-  }, 240_000);
+  });
 
   afterAll(async () => {
     await close?.();
     for (const relay of Object.values(relays ?? {})) await relay.cut();
     await stack?.stop();
-  }, 60_000);
+  });
 
   const read = (hostId: string, apiKey = stack.apiKey) =>
     handler({
@@ -86,23 +85,19 @@ describe('a store that takes connections and never answers', () => {
     { name: 'the tables, of a warm sample', store: 'dynamodb', tier: 'warm' },
     { name: 'the tables, of the first request with a key', store: 'dynamodb', tier: 'warm', isNewKey: true },
     { name: 'the archive, of an old sample', store: 's3', tier: 'cold' },
-  ] as const)(
-    'is a 503 with a sentence within five seconds: $name',
-    async ({ store, tier, ...of }) => {
-      const key = 'isNewKey' in of ? await anotherKey() : stack.apiKey;
-      if (!('isNewKey' in of)) expect(isRead(await read(hosts[tier]))).toBe(true);
-      relays[store].hang();
-      const startMs = performance.now();
-      const { statusCode, body } = await read(hosts[tier], key);
-      const ms = performance.now() - startMs;
-      expect({ statusCode, body: JSON.parse(body!) }).toEqual({
-        statusCode: 503,
-        body: { error: { message: 'a store did not answer; try again' } },
-      });
-      expect(ms).toBeLessThan(5_000);
-      relays[store].resume();
-      await until('the read to work again', () => read(hosts[tier], key), isRead, 30_000);
-    },
-    60_000,
-  );
+  ] as const)('is a 503 with a sentence within five seconds: $name', async ({ store, tier, ...of }) => {
+    const key = 'isNewKey' in of ? await anotherKey() : stack.apiKey;
+    if (!('isNewKey' in of)) expect(isRead(await read(hosts[tier]))).toBe(true);
+    relays[store].hang();
+    const startMs = performance.now();
+    const { statusCode, body } = await read(hosts[tier], key);
+    const ms = performance.now() - startMs;
+    expect({ statusCode, body: JSON.parse(body!) }).toEqual({
+      statusCode: 503,
+      body: { error: { message: 'a store did not answer; try again' } },
+    });
+    expect(ms).toBeLessThan(5_000);
+    relays[store].resume();
+    await until('the read to work again', () => read(hosts[tier], key), isRead);
+  });
 });

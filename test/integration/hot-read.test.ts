@@ -24,8 +24,6 @@ import { HotKeys } from '../../shared/platform/keys';
 import { temporaryDir } from '../support/temporary-dir';
 import { anyBits, bytesOf } from '../unit/codec/arbitraries';
 
-jest.setTimeout(60_000);
-
 const HOUR_MS = 3_600_000;
 const tenantId = tenantIdOf('t');
 const ref = { tenantId, partition: 3 };
@@ -101,7 +99,7 @@ describe('a read of memory', () => {
     );
     redis = new Redis({ host: '127.0.0.1', port: server.port });
     hot = new HotTier(new Redis({ host: '127.0.0.1', port: server.port }), 72 * HOUR_MS);
-  }, 60_000);
+  });
 
   afterAll(async () => {
     redis?.disconnect();

@@ -10,8 +10,6 @@ import { ops } from '../support/ops';
 import { temporaryDir } from '../support/temporary-dir';
 import { until } from '../support/until';
 
-jest.setTimeout(120_000);
-
 const root = join(__dirname, '..', '..');
 const tsx = join(root, 'node_modules', '.bin', 'tsx');
 const startArgs = [join(root, 'scripts', 'start.ts'), '--json', '--no-demo', '--port', '0'];
@@ -175,7 +173,6 @@ describe('npm start', () => {
       'the folder gone',
       async () => folders().includes(own),
       (isThere) => !isThere,
-      60_000,
     );
   });
 });

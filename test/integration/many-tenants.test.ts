@@ -35,11 +35,11 @@ describe(`a flusher's lane among ${TENANTS} tenants`, () => {
     await insertItems(tiers.meta, idle.map(metaKeys.knownPartition));
     await mapLimited(idle, 64, (ref) => tiers.hot.mark(ref, ''));
     lane = newLane();
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await tiers?.stop();
-  }, 30_000);
+  });
 
   const newLane = () =>
     new FlushLane({ ...tiers, usage: new UsageTable(tiers.meta), windowMs: HOUR_MS }, 0, 1);

@@ -16,9 +16,9 @@ describe('ten thousand measurements of one host and time in one request', () => 
 
   beforeAll(async () => {
     stack = await startLocalStack({ settings: { streamShards: '1', partitions: '4' } });
-  }, 180_000);
+  });
 
-  afterAll(() => stack?.stop(), 60_000);
+  afterAll(() => stack?.stop());
 
   const timeMs = Math.floor(Date.now() / 60_000) * 60_000;
   const write = async (client: Client, lines: readonly string[]) => {
@@ -58,7 +58,6 @@ describe('ten thousand measurements of one host and time in one request', () => 
         `the last measurement of round ${round}`,
         () => valuesOf(client, `m${MEASUREMENTS - 1}_f${FIELDS - 1}`),
         (values) => values.length === round + 1,
-        60_000,
       ).then(() => {
         took.own = Math.max(took.own, Date.now() - answeredMs);
       });
@@ -68,7 +67,6 @@ describe('ten thousand measurements of one host and time in one request', () => 
         `the other tenant's sample ${round}`,
         () => valuesOf(other, 'cpu_idle'),
         (values) => values.length === round + 1,
-        60_000,
       );
       took.others = Math.max(took.others, Date.now() - othersMs);
       await own;
@@ -79,5 +77,5 @@ describe('ten thousand measurements of one host and time in one request', () => 
     expect(Math.max(took.own, took.others)).toBeLessThan(MOST_MS);
     for (const m of [0, 1, 4_999])
       expect((await valuesOf(client, `m${m}_f0`)).sort((a, b) => a - b)).toEqual([m, m + 1]);
-  }, 150_000);
+  });
 });

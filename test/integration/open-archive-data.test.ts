@@ -52,12 +52,12 @@ describe.each(dataSets(process.env.ARCHIVE_DATA?.split(',')))('the archive of $n
     });
     tiers = await startTiers();
     folder = temporaryDir();
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await tiers?.stop();
     rmSync(folder, { recursive: true, force: true });
-  }, 30_000);
+  });
 
   /** Takes samples as the importer does, through memory into the warm tier. */
   async function post(
@@ -185,5 +185,5 @@ describe.each(dataSets(process.env.ARCHIVE_DATA?.split(',')))('the archive of $n
     expect(whole.size).toBe(samples + 3);
     expect(textsOf(last.duckdb)).toEqual(whole);
     expect(textsOf(last.pyarrow)).toEqual(whole);
-  }, 60_000);
+  });
 });

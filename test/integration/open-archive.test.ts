@@ -49,12 +49,12 @@ describe('the archive', () => {
     });
     tiers = await startTiers();
     folder = temporaryDir();
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await tiers?.stop();
     rmSync(folder, { recursive: true, force: true });
-  }, 30_000);
+  });
 
   async function deliver(records: readonly OutgoingRecord[]): Promise<void> {
     const quarantine = { put: async () => Promise.reject(new Error('nothing here is poison')) };
@@ -158,5 +158,5 @@ describe('the archive', () => {
 
     for (const day of days) await purgeDay({ ...tiers, now: Date.now }, ref, { day }, 0);
     expect(await expectEqual()).toBe(60 * 9 + 4 - 20);
-  }, 60_000);
+  });
 });

@@ -7,7 +7,7 @@ import { startBrowser } from '../support/browser';
 import { Client, type Point } from '../support/client';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { ops } from '../support/ops';
-import { until } from '../support/until';
+import { PATIENCE_MS, until } from '../support/until';
 
 const DAY_S = 86_400;
 const DESKTOP = { width: 1400, height: 1000 };
@@ -20,8 +20,6 @@ const SCREENSHOTS = join(__dirname, '..', '..', '.local', 'screenshots');
 
 /** Chromium logs this when a request fails or its answer is 4xx; some tests cause that. */
 const REQUEST_FAILED = /^Failed to load resource/;
-
-jest.setTimeout(120_000);
 
 describe('the page', () => {
   let stack: LocalStack;
@@ -101,14 +99,13 @@ describe('the page', () => {
           .json<{ names: string[] }>('GET', `/api/v0/hosts/${busyHost}/metric-names`)
           .then(({ names }) => names),
       (names) => names.length === 40,
-      60_000,
     );
-  }, 300_000);
+  });
 
   afterAll(async () => {
     await browser?.close();
     await stack?.stop();
-  }, 60_000);
+  });
 
   afterEach(async () => {
     for (const context of contexts.splice(0)) await context.close();
@@ -162,7 +159,7 @@ describe('the page', () => {
 
   async function openIn(context: BrowserContext, address: string): Promise<Page> {
     const page = await context.newPage();
-    page.setDefaultTimeout(30_000);
+    page.setDefaultTimeout(PATIENCE_MS);
     page.on('console', (message) => {
       if (message.type() === 'error' || message.type() === 'warning') errors.push(message.text());
     });
@@ -800,14 +797,12 @@ describe('the page', () => {
       'a rate',
       () => total('Samples a second'),
       (text) => /^[\d.]+k?$/.test(text!),
-      45_000,
     );
     expect(await total('Series')).toMatch(/^[1-9]\d* of [1-9]\d*$/);
     await until(
       'samples counted',
       () => total('Samples this month'),
       (text) => /[1-9]/.test(text!),
-      90_000,
     );
     expect(await total('Cost')).toMatch(/^(under 1 ¢|\$\d+\.\d\d)$/);
     expect(await page.locator('.stage.hot').textContent()).toMatch(/[\d.]+ [KM]iB in/);
@@ -848,7 +843,6 @@ describe('the page', () => {
       '20 graphs',
       () => page.locator('.card canvas').count(),
       (count) => count === 20,
-      60_000,
     );
     const over = page.locator('.u-over').first();
     await over.hover({ position: { x: 50, y: 50 } });

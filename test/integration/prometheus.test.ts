@@ -10,7 +10,6 @@ import { until } from '../support/until';
 import { encodeV1, encodeV2, type PlainSeries } from '../unit/protocol/prometheus/messages';
 
 // Requests are quick, machines that do other work at the same time are not.
-jest.setTimeout(120_000);
 
 const V2 = 'application/x-protobuf;proto=io.prometheus.write.v2.Request';
 const JOB: [string, string][] = [
@@ -24,11 +23,11 @@ describe('remote write and OTLP', () => {
 
   beforeAll(async () => {
     stack = await startLocalStack({});
-  }, 180_000);
+  });
 
   afterAll(async () => {
     await stack?.stop();
-  }, 60_000);
+  });
 
   const send = (path: string, body: Uint8Array, headers: Record<string, string>) =>
     fetch(new URL(path, stack.url), {
@@ -67,7 +66,6 @@ describe('remote write and OTLP', () => {
         return (body.metrics ?? []).map(({ time, value }) => [time * 1000, value]);
       },
       (samples) => samples.length === count,
-      20_000,
     );
   };
 

@@ -80,11 +80,11 @@ describe(`PromQL over samples in all tiers (FUZZ_SEED=${SEED})`, () => {
 
   beforeAll(async () => {
     tiers = await startTiers();
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await tiers?.stop();
-  }, 30_000);
+  });
 
   /** Posts the samples of `[fromMs, toMs)`, a row for each source and time. */
   async function post(from: MemorySamples, fromMs: number, toMs: number): Promise<void> {
@@ -193,7 +193,7 @@ describe(`PromQL over samples in all tiers (FUZZ_SEED=${SEED})`, () => {
     while (isMoving);
     await moved;
     await compare();
-  }, 600_000);
+  });
 
   test('is read the same by an instance that remembers what it saw, while samples are corrected, flushed and deleted', async () => {
     // Nothing is purged from here on, so the remembering instance may ask the manifest beside the warm table.
@@ -262,5 +262,5 @@ describe(`PromQL over samples in all tiers (FUZZ_SEED=${SEED})`, () => {
       await moved;
       expect(await read(remembering, range)).toEqual(still);
     }
-  }, 600_000);
+  });
 });

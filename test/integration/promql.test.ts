@@ -4,8 +4,6 @@ import { OpenApiChecker } from '../support/openapi-checker';
 import { until } from '../support/until';
 import { encodeV1 } from '../unit/protocol/prometheus/messages';
 
-jest.setTimeout(120_000);
-
 interface Answer {
   readonly status: string;
   readonly data: unknown;
@@ -80,13 +78,12 @@ describe("Prometheus' API", () => {
       'all series can be read',
       () => get('/query', { query: 'count({job="shop"})', time: String(now) }),
       ({ data }) => (data as Result).result[0]?.value?.[1] === '5',
-      60_000,
     );
-  }, 180_000);
+  });
 
   afterAll(async () => {
     await stack?.stop();
-  }, 60_000);
+  });
 
   const request = async (
     method: 'GET' | 'POST',

@@ -57,11 +57,11 @@ describe('what a read costs', () => {
       await purgeDay(archiver, ref, entry, 0);
     }
     await post('young', [now]);
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await tiers?.stop();
-  }, 30_000);
+  });
 
   async function post(host: string, times: readonly number[]): Promise<void> {
     const points = new Map(times.map((at) => [at, new Map([['m', 1]])]));
@@ -212,11 +212,11 @@ describe('selecting series by matchers', () => {
     }));
     const { errors } = await ingestBatch({ ...tiers, quarantine, windowMs: HOUR, isReplay: false }, batch);
     if (errors[0] !== undefined) throw errors[0].cause;
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await tiers?.stop();
-  }, 30_000);
+  });
 
   test.each([
     { name: 'a host alone: all its series', matchers: [equals('host', 'web')], series: 6 },
@@ -350,11 +350,11 @@ describe('layouts that are put together', () => {
 
   beforeAll(async () => {
     tiers = await startTiers();
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await tiers?.stop();
-  }, 30_000);
+  });
 
   test('are new once; put again by another instance they are joined with what was there', async () => {
     const source = sourceOf.host('many');

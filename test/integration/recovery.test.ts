@@ -106,7 +106,7 @@ describe('recovery', () => {
 
   beforeAll(async () => {
     tiers = await startTiers();
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await tiers?.stop();
@@ -141,7 +141,7 @@ describe('recovery', () => {
       expect(lost.filter(({ sequenceNumber }) => !appended.has(sequenceNumber))).toEqual([]);
       expect(await tiers.recovery.loss()).toMatchObject({ id, isOpen: false });
     }
-  }, 60_000);
+  });
 
   test('starts over from where the running replay began if a loss is noticed during it', async () => {
     const world = new World(new ReplayReader(tiers.recovery, Date.now));
@@ -161,7 +161,7 @@ describe('recovery', () => {
     expect(last.fromMs).toBeLessThanOrEqual(fromMs);
     const sequences = new Set(world.appended.map(({ sequenceNumber }) => Number(sequenceNumber)));
     for (let n = 10; n < 40; n++) expect(sequences).toContain(n);
-  }, 60_000);
+  });
 
   test('creates the mapping again if it is gone', async () => {
     const world = new World(new ReplayReader(tiers.recovery, Date.now));
@@ -174,7 +174,7 @@ describe('recovery', () => {
     await settled(dependencies, world);
     const sequences = new Set(world.appended.map(({ sequenceNumber }) => Number(sequenceNumber)));
     for (let n = 0; n < 20; n++) expect(sequences).toContain(n);
-  }, 60_000);
+  });
 
   test('starts over too if the replay has just ended: the loss took what it appended', async () => {
     const world = new World(new ReplayReader(tiers.recovery, Date.now));
@@ -185,7 +185,7 @@ describe('recovery', () => {
     await tiers.recovery.notice(world.records[8]!.arrivalMs, 'the second', Date.now());
     await settled(dependencies, world);
     expect((await tiers.recovery.replay())!.fromMs).toBeLessThanOrEqual(world.records[2]!.arrivalMs);
-  }, 60_000);
+  });
 
   test('joins a running replay that covers the span asked for, widens one that does not, and stops on demand', async () => {
     const world = new World(new ReplayReader(tiers.recovery, Date.now));
@@ -212,7 +212,7 @@ describe('recovery', () => {
     await ask(at(2), at(7));
     await settled(dependencies, world);
     expect(world.appended.map(({ sequenceNumber }) => Number(sequenceNumber))).toEqual([2, 3, 4, 5, 6]);
-  }, 60_000);
+  });
 
   test('a registered partition without a mark is a loss; an unregistered one is new', async () => {
     const tenantId = tenantIdOf('recovery');
@@ -261,7 +261,7 @@ describe('recovery', () => {
       await server.stop();
       rmSync(dir, { recursive: true, force: true });
     }
-  }, 30_000);
+  });
 
   test('a later hint that a node is pressed stays', async () => {
     for (const ms of [2_000, 1_000]) await tiers.recovery.putPressed(ms);

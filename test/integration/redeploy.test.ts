@@ -11,7 +11,7 @@ import { senderOf } from '../../scripts/soak/senders';
 import { watch } from '../../scripts/soak/watch';
 import type { Labels } from '../../shared/model/labels';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
-import { until } from '../support/until';
+import { PATIENCE_MS, until } from '../support/until';
 
 const SETTINGS = {
   window: '10s',
@@ -28,7 +28,6 @@ const SERIES = 4;
 const POST_EVERY_MS = 250;
 const MOVE_EVERY_MS = 500;
 const ALL = { before: 8.64e15, purge: true };
-const PATIENCE_MS = 60_000;
 
 const POSTING = ['post', 'deleter', 'importer', 'registry'];
 const MOVING = ['ingester', 'replayer', 'flusher', 'archiver', 'query'];
@@ -51,12 +50,12 @@ describe('functions deployed while the stack runs', () => {
   beforeAll(async () => {
     stack = await startLocalStack({ settings: SETTINGS });
     functions = new Functions(stack.url);
-  }, 180_000);
+  });
 
   afterAll(async () => {
     functions?.close();
     await stack?.stop();
-  }, 60_000);
+  });
 
   /** Posts, reads and moves samples for as long as `during` takes; then reads everything back, also from the archive. */
   async function ledgerOf(seed: number, during: (posted: () => Promise<void>) => Promise<void>) {
@@ -92,7 +91,6 @@ describe('functions deployed while the stack runs', () => {
         'posts',
         async () => ledger.acknowledged,
         (samples) => samples >= enough,
-        PATIENCE_MS,
       );
     };
     try {
@@ -159,5 +157,5 @@ describe('functions deployed while the stack runs', () => {
     });
     expect(result).toMatchObject({ asFound: none, archived: none, gaps: [], failures: 0 });
     expect(result.acknowledged).toBeGreaterThan(0);
-  }, 180_000);
+  });
 });

@@ -26,10 +26,10 @@ describe('a record that a store refuses for its size', () => {
 
   beforeAll(async () => {
     tiers = await startTiers();
-  }, 60_000);
+  });
   afterAll(async () => {
     await tiers?.stop();
-  }, 30_000);
+  });
 
   function record(sequence: number, host: string, names: readonly string[], partition = 0): DeliveredRecord {
     const source = sourceOf.host(host);

@@ -23,13 +23,13 @@ describe('wiped or full memory', () => {
     client = new Client(stack.url, stack.apiKey);
     stores = new Stores(stack);
     functions = new Functions(stack.url);
-  }, 180_000);
+  });
 
   afterAll(async () => {
     functions?.close();
     await stores?.close();
     await stack?.stop();
-  }, 60_000);
+  });
 
   /** Posts a sample for each of 10 metrics a round, beginning with round `first`, until it is told to end. */
   function poster(host: string, names: readonly string[], first: number) {
@@ -73,7 +73,6 @@ describe('wiped or full memory', () => {
       // The schedule's step, sooner than its next minute.
       () => functions.invoke<RecoveryStatus>('recovery', {}),
       ({ loss, replay }) => loss?.isOpen === false && replay?.state === 'done',
-      60_000,
     );
 
   /** Waits until the last round can be read. */
@@ -85,7 +84,6 @@ describe('wiped or full memory', () => {
           .request('GET', `/api/v0/hosts/${host}/metrics?name=${name}&from=${start}&to=${start + rounds}`)
           .then((r) => r.text()),
       (text) => text.includes(`"time":${start + rounds - 1},`),
-      60_000,
     );
 
   test('a wipe under load is noticed and replayed once, and every sample can be read once', async () => {
@@ -96,14 +94,12 @@ describe('wiped or full memory', () => {
       'samples in memory',
       () => stores.hot(),
       ({ frames }) => frames > 20,
-      30_000,
     );
     await stores.redis.flushall();
     const { loss } = await until(
       'the loss',
       () => ops<RecoveryStatus>(stack.url, 'replay', '--status'),
       (status) => status.loss !== null && status.loss !== undefined,
-      60_000,
     );
     const done = await recovered();
     const rounds = await posts.end();
@@ -112,7 +108,7 @@ describe('wiped or full memory', () => {
     await expectAll(host, names, rounds);
     const again = await functions.invoke<RecoveryStatus>('recovery', {});
     expect(again.replay!.id).toBe(done.replay!.id);
-  }, 120_000);
+  });
 
   test('an operator’s replay, interrupted, watched again and repeated beside live posts, changes nothing', async () => {
     const host = await client.createHost('by-hand');
@@ -122,7 +118,6 @@ describe('wiped or full memory', () => {
       'samples in memory',
       () => stores.hot(),
       ({ frames }) => frames > 20,
-      30_000,
     );
     const command: ChildProcess = spawn(
       join(root, 'node_modules', '.bin', 'tsx'),
@@ -149,7 +144,7 @@ describe('wiped or full memory', () => {
     await expectAll(host, names, rounds);
     await ops(stack.url, 'drain');
     await expectAll(host, names, rounds);
-  }, 120_000);
+  });
 
   test('full memory evicts nothing: the stream holds what is posted until a drain makes room', async () => {
     const host = await client.createHost('full');
@@ -173,7 +168,6 @@ describe('wiped or full memory', () => {
           return same >= 20;
         };
       })(),
-      60_000,
     );
     expect(frames).toBeGreaterThan(0);
     expect(await stores.redis.info('stats')).toMatch(/evicted_keys:0/);
@@ -184,5 +178,5 @@ describe('wiped or full memory', () => {
     await expectAll(host, names, rounds);
     expect(await stores.redis.info('stats')).toMatch(/evicted_keys:0/);
     await stores.redis.config('SET', 'maxmemory', '0');
-  }, 180_000);
+  });
 });

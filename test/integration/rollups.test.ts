@@ -170,11 +170,11 @@ describe('rollups', () => {
     const started = await startTiers();
     tiers = { ...started, manifest: new OldManifest(started.meta, () => Date.now() + 30 * DAY) };
     rollups = new RollupDirectory(tiers.meta, 460 * DAY, UNITS_WITH_MINUTES_MS);
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await tiers?.stop();
-  }, 30_000);
+  });
 
   /** @param denseSamples groups of more samples a series and day have minutes */
   function pipeline(denseSamples: number) {
@@ -322,7 +322,7 @@ describe('rollups', () => {
     expect(rolled.get(false)).toBeGreaterThan(0);
     expect(rolled.get(true)).toBeGreaterThan(0);
     expect(tiers.manifest.sealed).toBeGreaterThan(0);
-  }, 600_000);
+  });
 
   test('take no seal of a day that is announced before, while or after it is sealed, until it is archived again', async () => {
     const ref = { tenantId: tenantIdOf(`t${runs++}`), partition: 0 };
@@ -458,7 +458,6 @@ describe('rollups', () => {
       await run({ kind: 'roll up' });
       expect([await stored(), await named()]).toEqual([[], []]);
     },
-    30_000,
   );
 
   test('list a source no more whose last samples were deleted, and the other sources of its object as before', async () => {
@@ -516,7 +515,7 @@ describe('rollups', () => {
     await run(deletion('a.'));
     await archiveAndRollUp();
     expect([await rolledDaysOf(dense), await rolledDaysOf(sparse)]).toEqual([0, 0]);
-  }, 60_000);
+  });
 });
 
 function namesOfState({ parts }: SpanState): string[] {

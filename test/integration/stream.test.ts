@@ -51,14 +51,14 @@ describe('the stream', () => {
       credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
       requestHandler: new NodeHttpHandler(),
     });
-  }, 180_000);
+  });
 
   afterAll(async () => {
     functions?.close();
     kinesis?.destroy();
     await stores?.close();
     await stack?.stop();
-  }, 60_000);
+  });
 
   /** A record as post makes it, with a host's values by second. */
   const recordOf = (host: string, values: Readonly<Record<number, number>>) => {
@@ -86,7 +86,6 @@ describe('the stream', () => {
       `${JSON.stringify(expected).slice(0, 100)}`,
       () => series(host),
       (seen) => JSON.stringify(seen) === JSON.stringify(expected),
-      30_000,
     );
 
   async function keys(prefix: string): Promise<string[]> {
@@ -168,7 +167,7 @@ describe('the stream', () => {
       'quarantine has no record quarantine/shard/1',
     );
     expect(await fails('quarantine', 'show', 'archive/v1')).toContain('key: ');
-  }, 90_000);
+  });
 
   test('keeps the versions of redriven records: an old value does not come back, missing samples appear', async () => {
     const host = await client.createHost('redriven');
@@ -224,7 +223,7 @@ describe('the stream', () => {
     expect(await keys('aws/lambda/')).toEqual([key]);
     await ops(stack.url, 'drain');
     await shows(host, { 0: 10, 1: 2, 2: 3, 3: 4 });
-  }, 90_000);
+  });
 
   test('is split and merged under load, and every sample is stored once, as corrected last', async () => {
     /** Rounds between a sample and its correction; some have a split or a merge between them. */
@@ -259,7 +258,6 @@ describe('the stream', () => {
         `${more} rounds`,
         async () => rounds,
         (now) => now >= from + more,
-        60_000,
       );
     };
     const split = async ({ ShardId, HashKeyRange }: Shard) => {
@@ -300,7 +298,7 @@ describe('the stream', () => {
     console.log(
       `${rounds} rounds of ${hosts.length} posts over two splits and a merge, ${refused} posts refused`,
     );
-  }, 180_000);
+  });
 
   test('puts a record that DynamoDB refuses for its size into quarantine alone, and what is behind it is readable', async () => {
     const [front, host] = [await client.createHost('before-large'), await client.createHost('large')];
@@ -345,5 +343,5 @@ describe('the stream', () => {
     );
     expect(reason).toMatch(/ValidationException.*size/i);
     expect(Buffer.from(data, 'base64')).toEqual(Buffer.from(refused!));
-  }, 60_000);
+  });
 });

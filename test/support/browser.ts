@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
+import { PATIENCE_MS } from './until';
 
 /** Where `scripts/setup.mjs --browser` puts Chromium if the PATH has none. */
 const OWN = join(__dirname, '..', '..', '.local', 'browser', 'chromium');
@@ -12,6 +13,7 @@ export async function startBrowser(): Promise<Browser> {
     executablePath: chromiumPath(),
     // Chromium's sandbox fails for root and in many containers; these pages are our own.
     args: ['--no-sandbox', '--disable-gpu'],
+    timeout: PATIENCE_MS,
   });
 }
 

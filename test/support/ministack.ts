@@ -58,7 +58,6 @@ export async function startMinistack(dir: string): Promise<Ministack> {
         return statusOf(port).catch(() => undefined);
       },
       (status) => status === 200,
-      60_000,
     );
   } catch (error) {
     await stop();

@@ -51,7 +51,6 @@ export class PrometheusServer {
           () => 0,
         ),
       (status) => status === 200,
-      30_000,
     );
     return server;
   }

@@ -22,6 +22,5 @@ export async function removeRedriven(functions: Functions, count: number): Promi
       return removed;
     },
     (seen) => seen >= count,
-    90_000,
   );
 }

@@ -1,20 +1,24 @@
+/** How long a test waits for a condition. A quiet machine takes seconds; a test's time-out (jest.config.ts) is longer. */
+export const PATIENCE_MS = 10 * 60_000;
+
 /**
  * Waits for a condition, never for time.
  *
- * @throws with the last value seen, if the condition is not true within `timeoutMs`
+ * @throws with the last value seen, if the condition never becomes true
  */
 export async function until<T>(
   what: string,
   look: () => Promise<T>,
   isTrue: (seen: T) => boolean,
-  timeoutMs = 10_000,
 ): Promise<T> {
-  const deadline = Date.now() + timeoutMs;
+  const deadline = Date.now() + PATIENCE_MS;
   for (;;) {
     const seen = await look();
     if (isTrue(seen)) return seen;
     if (Date.now() > deadline)
-      throw new Error(`${what}: not within ${timeoutMs} ms; last seen ${JSON.stringify(seen)}`);
+      throw new Error(
+        `${what}: not within ${PATIENCE_MS / 60_000} minutes; last seen ${JSON.stringify(seen)}`,
+      );
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

@@ -43,4 +43,4 @@ if (theirs !== '')
       `${count} evals, ${failures.length} failed, other defaults: ${JSON.stringify(flagged)}, not applicable: ${JSON.stringify(Object.fromEntries(skipped), null, 1)}\n${failures.join('\n')}\n`,
     );
     expect(failures).toEqual([]);
-  }, 120_000);
+  });
