@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Aggregate } from '../../shared/model/aggregates';
 import { type Labels, labelValue, METRIC_NAME } from '../../shared/model/labels';
+import { ENCODINGS, type PostRequest } from './encodings';
 import type { Ledger, Outcome, Sample } from './ledger';
-import { mackerel, type PostRequest, type Sender } from './senders';
 import type { Point } from './steps';
 
 /** Longer than API Gateway's own limit. */
@@ -37,7 +37,10 @@ export class ApiClient {
   }
 
   /** Posts once. The answer decides what the ledger expects. */
-  async post(samples: readonly Sample[], encode: Sender['encode'] = mackerel): Promise<Outcome> {
+  async post(
+    samples: readonly Sample[],
+    encode: (samples: readonly Sample[]) => PostRequest = ENCODINGS.mackerel,
+  ): Promise<Outcome> {
     const ended = this.ledger.sending(samples);
     const outcome = await this.outcomeOf(encode(samples));
     ended(outcome);
@@ -47,7 +50,7 @@ export class ApiClient {
   private async outcomeOf({ path, headers, body, isWhole }: PostRequest): Promise<Outcome> {
     try {
       const response = await this.send('POST', path, headers, body);
-      const answer = await response.text();
+      const answer = Buffer.from(await response.arrayBuffer());
       if (response.status >= 500 || response.status === 429) return 'unknown';
       // Good samples are never refused.
       if (!response.ok || !isWhole(answer))

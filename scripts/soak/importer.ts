@@ -1,7 +1,7 @@
 import type { ImportResult } from '../../functions/importer/import-event';
 import type { Functions } from '../ops/invoke';
+import { writeRequestOf } from './encodings';
 import type { Ledger, Outcome, Sample } from './ledger';
-import { writeRequestOf } from './senders';
 
 /** Imports samples older than post accepts, as `ops import` does, and enters them into a ledger. */
 export class Importer {

@@ -13,8 +13,8 @@ import { drain } from '../../scripts/ops/drain';
 import { Functions } from '../../scripts/ops/invoke';
 import { ApiClient } from '../../scripts/soak/api-client';
 import { expireLeases } from '../../scripts/soak/chaos';
+import { ENCODINGS } from '../../scripts/soak/encodings';
 import { Ledger, type Sample } from '../../scripts/soak/ledger';
-import { mackerel } from '../../scripts/soak/senders';
 import { type Labels, metricOf, sourceOf } from '../../shared/model/labels';
 import { metaKeys } from '../../shared/platform/keys';
 import type { RecoveryStatus } from '../../shared/recovery/replay';
@@ -308,7 +308,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
     const response = await fetch(new URL('/api/v0/tsdb', url), {
       method: 'POST',
       headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
-      body: mackerel(samples).body,
+      body: ENCODINGS.mackerel(samples).body,
     });
     expect(response.status).toBe(503);
     expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);

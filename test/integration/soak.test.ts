@@ -9,7 +9,7 @@ const MINUTES = Number(process.env.SOAK_MINUTES ?? 2);
 const SEEDS = (process.env.SOAK_SEEDS ?? '1').split(',');
 
 /** A small load: the soak looks for mistakes, and the tests beside it need the machine too. */
-const LOAD = ['--senders', '6', '--metrics', '6'];
+const LOAD = ['--senders', '7', '--metrics', '6'];
 
 describe('a soak', () => {
   test.each(SEEDS)(
