@@ -3,6 +3,7 @@ import { type Labels, labelsKey, METRIC_NAME, type NamedSeries, sourceOf } from 
 import { type HashedLabels, hashedLabels, textBytesOf } from '../model/labels-hash';
 import {
   type Columns,
+  type ColumnsKey,
   type ColumnsPart,
   type KnownSource,
   MAX_LABEL_BYTES,
@@ -11,6 +12,7 @@ import {
   MAX_SERIES_SETS,
   MAX_SOURCES,
   type SeriesList,
+  SeriesListId,
   type SourceRow,
   type SourceRows,
 } from './protocol';
@@ -114,11 +116,10 @@ function areEqual(a: Labels, b: Labels): boolean {
 
 /** Series of a list; a source with more has several. */
 const MAX_LISTED = 65_536;
-let lists = 0;
 
 /** Series of one source that the process keeps, each with its index. */
 export class ListOfSource implements SeriesList {
-  readonly key = `l${lists++}`;
+  readonly id = new SeriesListId();
   private members = new Int32Array(16);
   private length = 0;
 
@@ -380,10 +381,10 @@ export class LabelledRows {
     for (const each of series)
       key +=
         each > 0
-          ? `${entries.listOf(each).key} ${entries.indexOf(each)},`
+          ? `l${entries.listOf(each).id.number} ${entries.indexOf(each)},`
           : `${strangers[-1 - each]!.ordinal},`;
     return {
-      key,
+      key: `series ${key}`,
       series: () =>
         Array.from(series, (each) =>
           namedOf(each > 0 ? entries.labelsOf(each) : strangers[-1 - each]!.labels),
@@ -398,6 +399,12 @@ function lengthOf(runs: readonly number[]): number {
   return length;
 }
 
+/** Series of one source that the process keeps. */
+interface ListedPart extends ColumnsPart {
+  readonly list: ListOfSource;
+  readonly indexes: Uint16Array;
+}
+
 /** The columns of a row all of whose series the process keeps. */
 class ListedColumns implements Columns {
   readonly isListed = true;
@@ -408,10 +415,10 @@ class ListedColumns implements Columns {
   ) {}
 
   /** Runs of consecutive indexes of lists, `l2 0-699,702-702`, since a scrape's series were first seen in its order. */
-  get key(): string {
+  get key(): ColumnsKey {
     let key = '';
     for (const { list, count, indexes } of this.parts) {
-      key += `${list.key} `;
+      key += `l${list.id.number} `;
       for (let i = 0; i < count; ) {
         const first = indexes[i]!;
         let length = 1;
@@ -420,16 +427,16 @@ class ListedColumns implements Columns {
         i += length;
       }
     }
-    return key;
+    return `series ${key}`;
   }
 
   series(): NamedSeries[] {
     return Array.from(this.all, (entry) => namedOf(this.entries.labelsOf(entry)));
   }
 
-  get parts(): (ColumnsPart & { readonly indexes: Uint16Array })[] {
+  get parts(): ListedPart[] {
     const { all, entries } = this;
-    const parts: (ColumnsPart & { readonly indexes: Uint16Array })[] = [];
+    const parts: ListedPart[] = [];
     for (let from = 0; from < all.length; ) {
       const list = entries.listOf(all[from]!);
       let to = from + 1;

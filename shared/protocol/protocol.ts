@@ -95,10 +95,16 @@ export interface SourceRow {
   readonly values: BigUint64Array;
 }
 
+/**
+ * Names the series of a row. The first word tells how: by metric names, by numbers of line heads, by numbers of listed series, or
+ * as rows of a pool's sources. Keys of different kinds are never equal.
+ */
+export type ColumnsKey = `${'names' | 'heads' | 'series' | 'pooled'} ${string}`;
+
 /** The series that a row has values of. */
 export interface Columns {
   /** Within a source, two keys are equal exactly when the series are. */
-  readonly key: string;
+  readonly key: ColumnsKey;
   /** In the order of the values. A series that occurs twice has its last value. */
   series(): readonly NamedSeries[];
   /** Consecutive pieces, such as lines, that recur in other combinations and with other series. @default the columns as one piece */
@@ -115,10 +121,21 @@ export interface ColumnsPart {
   readonly indexes?: Uint16Array;
 }
 
+/**
+ * The identity of a list of series. It is an object, so that lists of different protocols cannot be taken for each other. It holds
+ * nothing of its list, so that a cache that remembers it keeps no list in memory.
+ */
+export class SeriesListId {
+  private static made = 0;
+
+  /** Differs for each list of the process, whichever protocol made it. */
+  readonly number = SeriesListId.made++;
+}
+
 /** Series of one source, each of which keeps its index while the list grows. */
 export interface SeriesList {
-  /** Names the list within the process. */
-  readonly key: string;
+  /** A list that is made of one row's columns has their key. */
+  readonly id: SeriesListId | ColumnsKey;
   readonly count: number;
   series(indexes: ArrayLike<number>): readonly NamedSeries[];
   /** All labels of a series, sorted, for lists that have them together. */

@@ -3,7 +3,13 @@ import { CompactMap } from '../model/compact-map';
 import { type Id, idText } from '../model/id';
 import type { Labels } from '../model/labels';
 import { poolIdBytesOf, sourceIdOf } from '../model/placement';
-import { type Columns, labelsOfSource, type SourceRow, type SourceRows } from '../protocol/protocol';
+import {
+  type Columns,
+  type ColumnsKey,
+  labelsOfSource,
+  type SourceRow,
+  type SourceRows,
+} from '../protocol/protocol';
 import { knownPlace, OwnPlace, PooledSource } from './source-place';
 import { wholeOf } from './source-unions';
 
@@ -165,7 +171,7 @@ function joinedColumns(all: readonly PooledRow[]): Columns {
   let key = '';
   for (const each of all) key += `${keyOf(each)} `;
   return {
-    key,
+    key: `pooled ${key}`,
     series: () => all.flatMap(({ row }) => row.columns.series()),
     get parts() {
       return all.flatMap(
@@ -175,8 +181,8 @@ function joinedColumns(all: readonly PooledRow[]): Columns {
   };
 }
 
-function keyOf({ ordinal, row }: PooledRow): string {
-  return `p${ordinal} ${row.columns.key}`;
+function keyOf({ ordinal, row }: PooledRow): ColumnsKey {
+  return `pooled ${ordinal} ${row.columns.key}`;
 }
 
 interface PooledRow {

@@ -5,7 +5,7 @@ import { compareLabels, type Labels, labelsKey, labelsOf, METRIC_NAME } from '..
 import { type HashedLabels, hashedLabels, keyBytesOf } from '../model/labels-hash';
 import { fitsRow, labelsInLayout, type PackedLayout, packSeries, unpackLayout } from '../model/layout';
 import { splitBitsFor, splitIndexOf } from '../model/placement';
-import type { Columns, ColumnsPart, SeriesList } from '../protocol/protocol';
+import type { Columns, ColumnsKey, ColumnsPart, SeriesList } from '../protocol/protocol';
 
 /** The values of a row that go into one group. */
 export interface GroupRow {
@@ -106,7 +106,7 @@ export class SourceUnions {
   /** Undefined where a union was that became part of another. */
   private unions: (Union | undefined)[] = [];
   /** Places by list and index. */
-  private readonly lists = new Map<string, Uint32Array>();
+  private readonly lists = new Map<SeriesList['id'], Uint32Array>();
   private listBytes = 0;
   private unionBytes = 0;
   private isGivenUp = false;
@@ -167,7 +167,7 @@ export class SourceUnions {
     const touched: number[] = [];
     let last = -1;
     for (const { list, count, indexes } of parts) {
-      const places = this.lists.get(list.key);
+      const places = this.lists.get(list.id);
       if (places === undefined) return undefined;
       for (let i = 0; i < count; i++) {
         const place = places[indexes === undefined ? i : indexes[i]!];
@@ -193,7 +193,7 @@ export class SourceUnions {
     if (added === undefined) return false;
     const together = new Set(touched);
     for (const { list, count, indexes } of parts) {
-      const places = this.lists.get(list.key)!;
+      const places = this.lists.get(list.id)!;
       for (let i = 0; i < count; i++) {
         const place = places[indexes === undefined ? i : indexes[i]!]!;
         if (place > 0) together.add(Math.floor((place - 1) / PLACES));
@@ -277,14 +277,14 @@ export class SourceUnions {
   }
 
   /** The places of a list's series, as many as it has by now. */
-  private placesOf({ key, count }: SeriesList): Uint32Array {
-    const known = this.lists.get(key);
+  private placesOf({ id, count }: SeriesList): Uint32Array {
+    const known = this.lists.get(id);
     if (known !== undefined && known.length >= count) return known;
     const places = new Uint32Array(count);
     if (known !== undefined) places.set(known);
-    this.lists.set(key, places);
+    this.lists.set(id, places);
     this.listBytes +=
-      known === undefined ? 200 + key.length + places.byteLength : places.byteLength - known.byteLength;
+      known === undefined ? 200 + idBytes(id) + places.byteLength : places.byteLength - known.byteLength;
     return places;
   }
 
@@ -448,7 +448,7 @@ export class SourceUnions {
     let last = -1;
     let row: PartialRow | undefined;
     for (const { list, count, indexes } of parts) {
-      const places = this.lists.get(list.key)!;
+      const places = this.lists.get(list.id)!;
       for (let i = 0; i < count; i++) {
         const place = places[indexes === undefined ? i : indexes[i]!]! - 1;
         const number = Math.floor(place / COLUMNS);
@@ -552,12 +552,17 @@ function roomFor(nth: number, columns: number): BigUint64Array {
   return bits;
 }
 
-/** Columns as one piece. @param key names them within the process */
-export function wholeOf(key: string, columns: Columns, count: number): ColumnsPart {
+/** An estimate of the memory of a list's identity. */
+function idBytes(id: SeriesList['id']): number {
+  return typeof id === 'string' ? id.length : 24;
+}
+
+/** Columns as one piece. @param key identifies them within the source or pool */
+export function wholeOf(key: ColumnsKey, columns: Columns, count: number): ColumnsPart {
   const all = () => columns.series();
   return {
     list: {
-      key,
+      id: key,
       count,
       series: (indexes) => {
         const each = all().flatMap(({ labels, names }) => names.map((name) => ({ labels, names: [name] })));

@@ -107,7 +107,7 @@ describe(`PromQL over samples in all tiers (FUZZ_SEED=${SEED})`, () => {
       const ofSource = [...rows].map(([timestamp, cells]) => ({
         timestamp,
         columns: {
-          key: cells.map(([labels]) => labelsKey(labels)).join(),
+          key: `names ${cells.map(([labels]) => labelsKey(labels)).join()}` as const,
           series: () =>
             cells.map(([labels]) => ({
               labels: labels.filter(([name]) => name !== '__name__'),

@@ -186,7 +186,10 @@ describe('selecting series by matchers', () => {
     tiers = await startTiers();
     const rowOf = (...labelSets: Labels[]) => ({
       timestamp: now,
-      columns: { key: 'all', series: () => labelSets.map((labels) => ({ labels, names: ['idle', 'load'] })) },
+      columns: {
+        key: 'names all' as const,
+        series: () => labelSets.map((labels) => ({ labels, names: ['idle', 'load'] })),
+      },
       values: new BigUint64Array(2 * labelSets.length),
     });
     const registered = await tiers.hosts.create(

@@ -79,7 +79,7 @@ describe('samples split over memory, warm table and archive', () => {
           if (!posted.has(key)) posted.set(key, { labels, values: new Map() });
           posted.get(key)!.values.set(timestamp, values[column]!);
         }
-        const columns = { key: 'all', series: () => [{ labels: more, names: NAMES }] };
+        const columns = { key: 'names all' as const, series: () => [{ labels: more, names: NAMES }] };
         return { timestamp, columns, values: new BigUint64Array(values.buffer) };
       });
       return [source, ofSource] as const;

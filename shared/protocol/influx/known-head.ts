@@ -1,6 +1,12 @@
 import { BoundedCache } from '../../model/bounded-cache';
 import { type Labels, labelsOf, METRIC_NAME, type NamedSeries, sourceOf } from '../../model/labels';
-import { type KnownSource, MAX_SERIES_BYTES, type NamedList, type SeriesList } from '../protocol';
+import {
+  type KnownSource,
+  MAX_SERIES_BYTES,
+  type NamedList,
+  type SeriesList,
+  SeriesListId,
+} from '../protocol';
 import { byteHash } from '../table-memory';
 import { type ExpectedKeys, type LineHead, parseHead, unescapeName } from './line-reader';
 
@@ -23,8 +29,7 @@ export const SOURCE_BYTES = 130;
  * order. A field keeps its index; {@link keys} are in the order of the lines, in which the reader looks for them.
  */
 export class KnownHead implements ExpectedKeys, SeriesList {
-  /** Names the list of its series within this process. */
-  readonly key = (made++).toString(36);
+  readonly id = new SeriesListId();
   source!: LineSource;
   /** Shared by heads with the same. */
   private fields = NO_FIELDS;
@@ -86,7 +91,8 @@ export class KnownHead implements ExpectedKeys, SeriesList {
     const text = this.chunk.toString('utf8', this.start, this.end);
     const labelsAt = text.indexOf(',');
     // A comma that is escaped, or none: then nothing is shared.
-    if (labelsAt < 1 || text[labelsAt - 1] === '\\') return { labelsText: text, namesKey: this.key };
+    if (labelsAt < 1 || text[labelsAt - 1] === '\\')
+      return { labelsText: text, namesKey: `head ${this.id.number}` };
     return {
       labelsText: text.slice(labelsAt),
       namesKey: `${this.fields.number} ${text.slice(0, labelsAt)}`,
@@ -279,7 +285,6 @@ interface Fields extends Pick<ExpectedKeys, 'keys' | 'keyEnds'> {
   readonly number: number;
 }
 
-let made = 0;
 let numbers = 0;
 
 const NO_FIELDS: Fields = {

@@ -1,6 +1,7 @@
 import type { NamedSeries } from '../../model/labels';
 import {
   type Columns,
+  type ColumnsKey,
   type ColumnsPart,
   MAX_AHEAD_MS,
   MAX_LABEL_BYTES,
@@ -226,14 +227,13 @@ class LineRow implements SourceRow, Columns {
     return this.parts.reduce((sum, { count }) => sum + count, 0);
   }
 
-  /** A metric name has no `#`. */
-  get key(): string {
-    let key = '#';
+  get key(): ColumnsKey {
+    let key = '';
     for (const { list, count, indexes } of this.parts) {
-      key += `${list.key}:${count}`;
+      key += `${list.id.number}:${count}`;
       key += indexes === undefined ? ' ' : `:${textOf(indexes)} `;
     }
-    return key;
+    return `heads ${key}`;
   }
 
   series(): NamedSeries[] {

@@ -121,7 +121,7 @@ export function rowsOf(
     return {
       timestamp,
       // No name has a space.
-      columns: { key: names.join(' '), series: () => [{ labels: source, names }] },
+      columns: { key: `names ${names.join(' ')}`, series: () => [{ labels: source, names }] },
       values: new BigUint64Array(Float64Array.from(byName.values()).buffer),
     };
   });

@@ -153,7 +153,7 @@ describe('rows', () => {
     expect([...listed!.values]).toEqual([0n, 1n, 2n]);
     expect(listed!.columns).toMatchObject({ isListed: true, parts: [{ count: 3 }] });
     expect([...listed!.columns.parts![0]!.indexes!]).toEqual([2, 0, 1]);
-    expect(listed!.columns.key).toMatch(/^l\d+ 2-2,0-1,$/);
+    expect(listed!.columns.key).toMatch(/^series l\d+ 2-2,0-1,$/);
     const names = listed!.columns.series().flatMap((series) => series.names);
     expect(names).toEqual(['m0_99', 'm0_97', 'm0_98']);
     expect([...mixed!.values]).toEqual([9n, 10n, 11n]);

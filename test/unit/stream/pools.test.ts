@@ -18,7 +18,7 @@ const device = (i: number): Labels => labelsOf(['device', `d${i}`]);
 
 function rowsOf(source: Labels, names: readonly string[], timestamp = AT): SourceRows {
   const values = Float64Array.from(names, (_, i) => i + 1);
-  const columns = { key: names.join(','), series: () => [{ labels: source, names }] };
+  const columns = { key: `names ${names.join()}` as const, series: () => [{ labels: source, names }] };
   return [source, [{ timestamp, columns, values: new BigUint64Array(values.buffer) }]];
 }
 

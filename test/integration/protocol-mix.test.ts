@@ -1,0 +1,109 @@
+import { Random } from '../../scripts/faults/random';
+import { Functions } from '../../scripts/ops/invoke';
+import { ENCODINGS } from '../../scripts/soak/encodings';
+import { type Labels, labelsOf, METRIC_NAME } from '../../shared/model/labels';
+import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { type MixTenant, ProtocolMix } from '../support/protocol-mix';
+import { until } from '../support/until';
+
+/** Samples, sources and minutes of the random mix: it ends when both the samples are posted and the minutes are over. */
+const SAMPLES = Number(process.env.MIX_SAMPLES ?? 40_000);
+const SOURCES = Number(process.env.MIX_SOURCES ?? 80);
+const MINUTES = Number(process.env.MIX_MINUTES ?? 0);
+const SEED = Number(process.env.MIX_SEED ?? Date.now() % 1_000_000);
+/** Samples between two comparisons of all that is stored. */
+const COMPARED_EVERY = 10_000_000;
+
+describe('protocols that post series of the same sources to one instance of post', () => {
+  let stack: LocalStack;
+  let tenants: MixTenant[];
+
+  beforeAll(async () => {
+    stack = await startLocalStack({
+      settings: { resolution: '1s', maxSamplesPerMinute: '1000000000', maxSeries: '10000000' },
+    });
+    const functions = new Functions(stack.url);
+    tenants = await Promise.all(
+      ['mix-a', 'mix-b'].map(async (name) => {
+        await functions.invoke('operator', { command: 'tenants create', name });
+        const { key } = await functions.invoke<{ key: string }>('operator', {
+          command: 'keys create',
+          tenant: name,
+          rights: ['read', 'write'],
+        });
+        return { name, url: stack.url, apiKey: key };
+      }),
+    );
+  });
+
+  afterAll(async () => {
+    await stack?.stop();
+  });
+
+  const post = async (
+    encoding: keyof typeof ENCODINGS,
+    series: ReadonlyMap<Labels, number>,
+    time: number,
+  ) => {
+    const { path, headers, body } = ENCODINGS[encoding](
+      Array.from(series, ([labels, value]) => ({ labels, time, value })),
+    );
+    const response = await fetch(new URL(path, stack.url), {
+      method: 'POST',
+      headers: { 'x-api-key': stack.apiKey, ...headers },
+      body,
+    });
+    if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+  };
+
+  test('never write a value into the column of a series that another protocol named', async () => {
+    const time = Math.floor(Date.now() / 1000) - 30;
+    const metric = (name: string, host: string) => labelsOf([METRIC_NAME, name], ['host', host]);
+    const of = (host: string, names: readonly string[], first: number) =>
+      new Map(names.map((name, i) => [metric(name, host), first + i]));
+    await post('otlpProtobuf', of('web1', ['otel_a', 'otel_b', 'otel_c'], 1), time);
+    // As many measurements as two protocols' counters of lists took to make the same name.
+    const others = Array.from({ length: 756 }, (_, i) => of(`other${i}`, ['cpu_idle'], i));
+    await post('lines', new Map(others.flatMap((each) => [...each])), time);
+    await post('lines', of('web1', ['cpu_usage_user', 'cpu_usage_system'], 77), time + 1);
+    const read = async () => {
+      const query = new URLSearchParams({ query: '{host="web1"}[1m]', time: String(time + 10) });
+      const response = await fetch(new URL(`/prometheus/api/v1/query?${query}`, stack.url), {
+        headers: { 'x-api-key': stack.apiKey },
+      });
+      const { data } = (await response.json()) as {
+        data: { result: { metric: { __name__: string }; values: [number, string][] }[] };
+      };
+      return new Map(data.result.map(({ metric: { __name__ }, values }) => [__name__, values]));
+    };
+    const samplesIn = (stored: Map<string, unknown[]>) => [...stored.values()].flat().length;
+    const stored = await until('all five samples', read, (each) => samplesIn(each) === 5);
+    expect(stored).toEqual(
+      new Map([
+        ['otel_a', [[time, '1']]],
+        ['otel_b', [[time, '2']]],
+        ['otel_c', [[time, '3']]],
+        ['cpu_usage_user', [[time + 1, '77']]],
+        ['cpu_usage_system', [[time + 1, '78']]],
+      ]),
+    );
+  });
+
+  test(`store what was posted, sample by sample, in a random mix with seed ${SEED}`, async () => {
+    const mix = await ProtocolMix.of(tenants, SOURCES, new Random(SEED));
+    const beganMs = Date.now();
+    let checked = 0;
+    while (mix.posted < SAMPLES || Date.now() < beganMs + MINUTES * 60_000) {
+      await mix.post();
+      if (mix.posted < checked + COMPARED_EVERY) continue;
+      checked = mix.posted;
+      await mix.check();
+    }
+    const compared = await mix.check();
+    if (SAMPLES >= COMPARED_EVERY || MINUTES > 0)
+      console.log(
+        `seed ${SEED}: ${mix.posted} samples of ${SOURCES} sources posted, ${compared} read back and equal`,
+      );
+    expect(compared).toBeGreaterThan(0);
+  }, 2_000_000_000); // The test has no time of its own: a loaded machine takes as long as it takes.
+});
