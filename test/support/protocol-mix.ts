@@ -86,6 +86,7 @@ export class ProtocolMix {
       if (encoding === 'mackerelService') break;
     }
     const samples = random.chance(0.3) ? random.shuffled([...chosen.values()]) : [...chosen.values()];
+    if (samples.length === 0) return;
     const { path, headers, body, isWhole } = ENCODINGS[encoding](samples);
     const response = await fetch(new URL(path, tenant.url), {
       method: 'POST',
