@@ -21,6 +21,7 @@ const ROOMS = [
   'archive',
   'query',
   'promql',
+  'alerting',
   'operations',
   'http',
   'compose',

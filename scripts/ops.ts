@@ -10,6 +10,7 @@ import { quarantineCommands } from './ops/quarantine';
 import { quotasCommand } from './ops/quotas';
 import { rebuildIndexCommand } from './ops/rebuild-index';
 import { replayCommand } from './ops/replay';
+import { rulesCommands } from './ops/rules';
 import { scaleCommand } from './ops/scale';
 import { smokeCommand } from './ops/smoke';
 import { statusCommand } from './ops/status';
@@ -30,6 +31,7 @@ const commands = [
   tenantCommands(),
   keyCommands(),
   usageCommand(),
+  rulesCommands(),
   scaleCommand(),
   costCommand(),
   quotasCommand(),

@@ -11,6 +11,7 @@ import { type Labels, labelsKey, labelValue, sourceOf } from '../../shared/model
 import type { Matcher } from '../../shared/model/matcher';
 import { sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import type { TimeRange } from '../../shared/model/selection';
+import { MemorySampleStore } from '../../shared/promql/memory-store';
 import { instantQuery, type QueryOptions, type QueryResult, rangeQuery } from '../../shared/promql/query';
 import type { SampleStore } from '../../shared/promql/store';
 import { Querier, type SelectDependencies } from '../../shared/query/select';
@@ -18,7 +19,6 @@ import { SourceMemo } from '../../shared/query/source-memo';
 import { UnarchivedDays } from '../../shared/query/unarchived-days';
 import { rowRecords } from '../../shared/stream/row-records';
 import { WarmTier } from '../../shared/warm/warm-tier';
-import { MemorySamples } from '../support/memory-samples';
 import { PromqlExpressions } from '../support/promql-expressions';
 import { randomSamples } from '../support/random-samples';
 import { startTiers, type Tiers } from '../support/tiers';
@@ -87,7 +87,7 @@ describe(`PromQL over samples in all tiers (FUZZ_SEED=${SEED})`, () => {
   });
 
   /** Posts the samples of `[fromMs, toMs)`, a row for each source and time. */
-  async function post(from: MemorySamples, fromMs: number, toMs: number): Promise<void> {
+  async function post(from: MemorySampleStore, fromMs: number, toMs: number): Promise<void> {
     const bySource = new Map<
       string,
       { readonly source: Labels; readonly rows: Map<number, [Labels, bigint][]> }
@@ -219,8 +219,8 @@ describe(`PromQL over samples in all tiers (FUZZ_SEED=${SEED})`, () => {
       );
       return series.filter(([, times]) => times.length > 0).sort(([a], [b]) => (a < b ? -1 : 1));
     };
-    const someOf = (): MemorySamples => {
-      const some = new MemorySamples();
+    const someOf = (): MemorySampleStore => {
+      const some = new MemorySampleStore();
       for (const { labels, samples } of oracle.all())
         for (const [ms, bits] of samples) if (random() < 0.05) some.add(labels, ms, bits ^ 1n);
       return some;

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { snappyCompress } from 'hysnappy';
 import { labelsKey, labelsOf } from '../../shared/model/labels';
+import type { MemorySampleStore } from '../../shared/promql/memory-store';
 import type { QueryRange, QueryResult, ResultSeries } from '../../shared/promql/query';
-import type { MemorySamples } from './memory-samples';
 import { until } from './until';
 
 /** An answer of Prometheus' API. */
@@ -63,7 +63,7 @@ export class PrometheusServer {
   }
 
   /** Writes all samples, bit for bit. */
-  async write(store: MemorySamples): Promise<void> {
+  async write(store: MemorySampleStore): Promise<void> {
     const response = await fetch(`${this.url}/api/v1/write`, {
       method: 'POST',
       headers: { 'content-type': 'application/x-protobuf', 'content-encoding': 'snappy' },
@@ -102,7 +102,7 @@ async function freePort(): Promise<number> {
 }
 
 /** A remote write 1.0 message; by hand, since a NaN keeps its bits only where it never becomes a number. */
-function writeRequest(store: MemorySamples): Uint8Array {
+function writeRequest(store: MemorySampleStore): Uint8Array {
   const field = (number: number, bytes: Uint8Array) =>
     Buffer.concat([Buffer.of((number << 3) | 2), varint(BigInt(bytes.length)), bytes]);
   const series = store.all().map(({ labels, samples }) =>

@@ -1,8 +1,9 @@
-import { type Labels, labelsKey, labelsOf, METRIC_NAME } from '../../shared/model/labels';
+import { type Labels, labelsKey, METRIC_NAME } from '../../shared/model/labels';
 import { type Matcher, seriesTest } from '../../shared/model/matcher';
 import type { TimeRange } from '../../shared/model/selection';
 import { PromqlError } from '../../shared/promql/errors';
 import { unquote } from '../../shared/promql/lexer';
+import { MemorySampleStore } from '../../shared/promql/memory-store';
 import { parseDurationMs } from '../../shared/promql/numbers';
 import { parsePromql } from '../../shared/promql/parser';
 import { printPromql } from '../../shared/promql/print';
@@ -13,7 +14,12 @@ import {
   type ResultSeries,
   rangeQuery,
 } from '../../shared/promql/query';
-import { MemorySamples, STALE } from './memory-samples';
+import {
+  hasNativeHistograms,
+  parseMetric,
+  parseSampleValue,
+  parseValues,
+} from '../../shared/promql/series-notation';
 
 /**
  * Runs files of Prometheus' test language.
@@ -43,9 +49,6 @@ interface Expectation {
   matrix?: { fromMs: number; stepMs: number };
 }
 
-const NUMBER = String.raw`(?:\d[\d_]*\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?|inf|nan|0x[\da-f]+)`;
-const ITEM = new RegExp(`^([+-]?${NUMBER})(?:([+-]${NUMBER})?x(\\d+))?$`, 'i');
-
 const OPTIONS: QueryOptions = {
   limits: { maxSeries: 10_000, maxSamples: 10_000_000, maxPoints: 10_000_000 },
   isLate: () => false,
@@ -58,7 +61,7 @@ const UNSUPPORTED: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/unexpected character: "\/"|unexpected "\/"/, 'native histograms or start timestamps'],
 ];
 
-class Histograms extends MemorySamples {
+class Histograms extends MemorySampleStore {
   /** Series of native histograms or with start timestamps, whose samples are not kept. */
   readonly native: Labels[] = [];
   wasTouched = false;
@@ -109,58 +112,10 @@ function msOf(text: string): number {
   return text.startsWith('-') ? -ms : ms;
 }
 
-/** Splits a line into a metric and what follows it. */
-function metricOf(line: string): { readonly labels: Labels; readonly rest: string } {
-  const pairs: [string, string][] = [];
-  const name = /^[A-Za-z_:][\w:]*/.exec(line)?.[0] ?? '';
-  if (name !== '') pairs.push([METRIC_NAME, name]);
-  let at = name.length;
-  if (line[at] === '{' && line[at + 1] !== '{') {
-    const label =
-      /\s*(?:([A-Za-z_]\w*)|("(?:[^"\\]|\\.)*"))\s*(?:=\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`))?\s*,?/y;
-    label.lastIndex = at + 1;
-    for (at++; line[at] !== '}'; at = label.lastIndex) {
-      const found = label.exec(line);
-      if (found === null) throw new Error(`no labels: ${line}`);
-      const [, bare, quotedName, value] = found;
-      const key = bare ?? unquote(quotedName!)!;
-      if (value === undefined) pairs.push([METRIC_NAME, key]);
-      else pairs.push([key, unquote(value)!]);
-    }
-    at++;
-  }
-  return { labels: labelsOf(...pairs.filter(([, value]) => value !== '')), rest: line.slice(at).trim() };
-}
-
-/** Values of a line: undefined where there is none. */
-function valuesOf(text: string): (number | bigint | undefined)[] {
-  return text.split(/\s+/).flatMap((item) => {
-    if (item === '') return [];
-    const gap = /^_(?:x(\d+))?$/.exec(item);
-    if (gap !== null) return new Array(Number(gap[1] ?? 1)).fill(undefined);
-    const stale = /^stale(?:x(\d+))?$/.exec(item);
-    if (stale !== null) return new Array(Number(stale[1] ?? 0) + 1).fill(STALE);
-    const [, first, by, times] = ITEM.exec(item) ?? [];
-    if (first === undefined) throw new Error(`no value: ${item}`);
-    let value = numberOf(first);
-    return Array.from({ length: Number(times ?? 0) + 1 }, () => {
-      const each = value;
-      value += by === undefined ? 0 : numberOf(by);
-      return each;
-    });
-  });
-}
-
-function numberOf(text: string): number {
-  const found = /^([+-]?)(.*)$/.exec(text)!;
-  const value = /^inf$/i.test(found[2]!) ? Number.POSITIVE_INFINITY : Number(found[2]!.replaceAll('_', ''));
-  return found[1] === '-' ? -value : value;
-}
-
 function loadSeries(store: Histograms, stepMs: number, body: readonly string[], withNative: boolean): void {
   for (const line of body) {
-    const { labels, rest } = metricOf(line);
-    if (rest.includes('{{') || rest.startsWith('@')) {
+    const { labels, rest } = parseMetric(line);
+    if (hasNativeHistograms(rest)) {
       store.native.push(labels);
       continue;
     }
@@ -172,7 +127,7 @@ function loadSeries(store: Histograms, stepMs: number, body: readonly string[], 
             : [[name, name === METRIC_NAME ? value.replace(/_bucket$/, '') : value] as const],
         ),
       );
-    for (const [i, value] of valuesOf(rest).entries())
+    for (const [i, value] of parseValues(rest).entries())
       if (value !== undefined) store.add(labels, i * stepMs, value);
   }
 }
@@ -204,9 +159,9 @@ function expectationOf(mode: string | undefined, body: readonly string[]): Expec
       } else if (kind === 'ordered') expected.ordered = true;
       else expected.annotations.push(kind!);
     } else if (/^[-+]?(\d|\.|inf|nan)/i.test(line) && !/^(inf|nan)\w/i.test(line))
-      expected.scalar = numberOf(line);
+      expected.scalar = parseSampleValue(line);
     else {
-      const { labels, rest } = metricOf(line);
+      const { labels, rest } = parseMetric(line);
       expected.series.push({ labels, text: rest });
     }
   }
@@ -324,7 +279,10 @@ function differenceOfInstant({ value }: QueryResult, expected: Expectation): str
       ? undefined
       : `is ${value.values[0]}`;
   if (expected.matrix !== undefined) return differenceOfMatrix(value.series, expected, expected.matrix);
-  const wanted = expected.series.map(({ labels, text }) => ({ labels, value: valuesOf(text)[0] as number }));
+  const wanted = expected.series.map(({ labels, text }) => ({
+    labels,
+    value: parseValues(text)[0] as number,
+  }));
   const found = value.series.map(({ labels, values }) => ({ labels, value: values[0]! }));
   const text = () =>
     `is ${JSON.stringify(found.map((each) => [...each.labels.map((pair) => pair.join('=')), String(each.value)]))}`;
@@ -347,7 +305,7 @@ function differenceOfMatrix(
     `is ${JSON.stringify(found.map(({ labels, timestamps, values }) => [labels, [...timestamps], [...values].map(String)]))}`;
   const wanted = expected.series.map(({ labels, text: of }) => ({
     labels,
-    values: valuesOf(of).flatMap((value, i) =>
+    values: parseValues(of).flatMap((value, i) =>
       value === undefined ? [] : [[fromMs + i * stepMs, value as number] as const],
     ),
   }));

@@ -1,11 +1,11 @@
 import { labelsOf } from '../../shared/model/labels';
-import { MemorySamples, STALE } from './memory-samples';
+import { MemorySampleStore, STALE_BITS } from '../../shared/promql/memory-store';
 
-const VALUES = [0, 1, 2, 3, 10, 1e300, -1, Number.NaN, Number.POSITIVE_INFINITY, STALE] as const;
+const VALUES = [0, 1, 2, 3, 10, 1e300, -1, Number.NaN, Number.POSITIVE_INFINITY, STALE_BITS] as const;
 
 /** Half an hour of series with gaps, resets, stale markers, NaN and infinities, from `startMs` on. */
-export function randomSamples(random: () => number, startMs = 0): MemorySamples {
-  const store = new MemorySamples();
+export function randomSamples(random: () => number, startMs = 0): MemorySampleStore {
+  const store = new MemorySampleStore();
   for (const name of ['x', 'y_total', 'h_bucket', 'q'])
     for (const a of ['1', '2', '3'])
       for (const le of name === 'h_bucket' ? ['0.5', '2', '+Inf'] : ['']) {

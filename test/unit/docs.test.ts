@@ -202,6 +202,12 @@ function operatorCommands(): Map<string, string> {
   for (const file of sources.filter((name) => /^scripts\/ops[./]/.test(name))) {
     const text = read(file);
     const [, own] = /new Command\('([\w-]+)'\)/.exec(text) ?? [];
+    // The commands of a group may have a folder of the group's name.
+    const [, folder] = /^scripts\/ops\/([\w-]+)\//.exec(file) ?? [];
+    if (folder !== undefined) {
+      if (own !== undefined) commands.set(`${folder} ${own}`, file);
+      continue;
+    }
     const group = own === undefined || own === 'ops' ? '' : `${own} `;
     const names = [...text.matchAll(/(?<!\.)\bcommand\(\s*'([\w-]+)'/g)].map(([, name]) => name!);
     if (names.length === 0 && group !== '') commands.set(own!, file);

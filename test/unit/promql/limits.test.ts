@@ -1,9 +1,9 @@
 import { labelsOf } from '../../../shared/model/labels';
 import { PromqlError } from '../../../shared/promql/errors';
+import { MemorySampleStore } from '../../../shared/promql/memory-store';
 import { instantQuery, type QueryLimits, rangeQuery } from '../../../shared/promql/query';
-import { MemorySamples } from '../../support/memory-samples';
 
-const store = new MemorySamples();
+const store = new MemorySampleStore();
 for (const a of ['1', '2', '3', '4'])
   for (let ms = 0; ms < 600_000; ms += 60_000) store.add(labelsOf(['__name__', 'x'], ['a', a]), ms, ms);
 
@@ -39,7 +39,7 @@ test('what an expression no longer needs is not counted', async () => {
 test('selectors of the same series share a read', async () => {
   const reads: unknown[] = [];
   const counting = {
-    select: async (...args: Parameters<MemorySamples['select']>) => {
+    select: async (...args: Parameters<MemorySampleStore['select']>) => {
       reads.push(args);
       return store.select(...args);
     },

@@ -1,0 +1,162 @@
+import { type Labels, labelsKey, labelValue, METRIC_NAME } from '../model/labels';
+import { withLabels, withoutName } from '../promql/vectors';
+import { type Alert, advanceAlerts, type FoundAlert } from './alert-state';
+import type { AlertingRule, RecordingRule, Rule, RuleGroup } from './rule-file';
+import { expandAlertTemplate } from './template/expand';
+import { TemplateError, TemplateSample } from './template/values';
+
+/** A series' value at one time. */
+export interface InstantSample {
+  readonly labels: Labels;
+  readonly value: number;
+}
+
+/** A rule's evaluation failed: its state stays as it was, and it writes nothing. */
+export class RuleError extends Error {
+  override readonly name = 'RuleError';
+}
+
+/** Where and when a rule is evaluated. */
+export interface RuleContext {
+  /** ms since epoch. */
+  readonly slotMs: number;
+  /** How far before the slot the rule reads, ms. */
+  readonly queryOffsetMs: number;
+  readonly externalLabels: Labels;
+  readonly externalUrl: string;
+  /**
+   * Evaluates an expression, whose result must be a vector or a scalar.
+   *
+   * @throws {RuleError} when the expression fails
+   */
+  readonly query: (expr: string, atMs: number) => Promise<readonly InstantSample[]>;
+}
+
+/** What a rule yields in one slot. */
+export interface RuleOutcome {
+  /** The samples to store, at the time that the rule read. */
+  readonly samples: readonly InstantSample[];
+  /** The rule's alerts after the slot; none for a recording rule. */
+  readonly alerts: readonly Alert[];
+}
+
+/** Queries that the templates of one rule may make in a slot, equal ones counted once. */
+const MAX_TEMPLATE_QUERIES = 20;
+
+/**
+ * Evaluates a rule in one slot.
+ *
+ * @param alerts the rule's alerts after the slot before
+ * @throws {RuleError}
+ * @see https://prometheus.io/docs/prometheus/latest/configuration/alerting_rules/
+ */
+export async function evaluateRule(
+  group: RuleGroup,
+  rule: Rule,
+  alerts: readonly Alert[],
+  context: RuleContext,
+): Promise<RuleOutcome> {
+  const { slotMs, queryOffsetMs, query } = context;
+  const elements = await query(rule.expr, slotMs - queryOffsetMs);
+  const labels = new Map([...group.labels, ...rule.labels]);
+  if (rule.kind === 'recording') return { samples: record(group, rule, labels, elements), alerts: [] };
+  const found = await findAlerts(rule, labels, elements, context);
+  const next = advanceAlerts(alerts, found, slotMs, rule);
+  const active = next.filter(({ state }) => state !== 'resolved');
+  if (group.limit > 0 && active.length > group.limit)
+    throw new RuleError(`exceeded limit of ${group.limit} with ${active.length} alerts`);
+  return { samples: active.flatMap(samplesOf), alerts: next };
+}
+
+function record(
+  { limit }: RuleGroup,
+  rule: RecordingRule,
+  labels: ReadonlyMap<string, string>,
+  elements: readonly InstantSample[],
+): InstantSample[] {
+  const changes = new Map([...labels, [METRIC_NAME, rule.record]]);
+  const samples = elements.map(({ labels: each, value }) => ({ labels: withLabels(each, changes), value }));
+  requireDistinct(samples, 'vector contains metrics with the same labelset after applying rule labels');
+  if (limit > 0 && samples.length > limit)
+    throw new RuleError(`exceeded limit of ${limit} with ${samples.length} series`);
+  return samples;
+}
+
+async function findAlerts(
+  rule: AlertingRule,
+  labels: ReadonlyMap<string, string>,
+  elements: readonly InstantSample[],
+  context: RuleContext,
+): Promise<FoundAlert[]> {
+  const { slotMs, externalLabels, externalUrl } = context;
+  const query = templateQuery(context);
+  const found: FoundAlert[] = [];
+  for (const element of elements) {
+    const data = {
+      labels: new Map(element.labels),
+      externalLabels: new Map(externalLabels),
+      value: element.value,
+    };
+    const expand = (text: string) => expandAlertTemplate(text, data, { query, nowMs: slotMs, externalUrl });
+    const changes = new Map<string, string>();
+    for (const [name, text] of labels) changes.set(name, await expand(text));
+    changes.set('alertname', rule.alert);
+    const annotations: [string, string][] = [];
+    for (const [name, text] of rule.annotations) annotations.push([name, await expand(text)]);
+    found.push({
+      labels: withLabels(withoutName(element.labels), changes),
+      annotations,
+      value: element.value,
+    });
+  }
+  requireDistinct(found, 'vector contains metrics with the same labelset after applying alert labels');
+  return found;
+}
+
+/** The function `query` of a rule's templates. Each expression is evaluated once a slot, at the slot itself. */
+function templateQuery({ query, slotMs }: RuleContext): (expr: string) => Promise<TemplateSample[]> {
+  const results = new Map<string, Promise<TemplateSample[]>>();
+  const run = async (expr: string) => {
+    try {
+      const samples = await query(expr, slotMs);
+      return samples.map(({ labels, value }) => new TemplateSample(new Map(labels), value));
+    } catch (error) {
+      if (error instanceof RuleError) throw new TemplateError(error.message, { cause: error });
+      throw error;
+    }
+  };
+  return (expr) => {
+    const known = results.get(expr);
+    if (known !== undefined) return known;
+    if (results.size >= MAX_TEMPLATE_QUERIES)
+      throw new TemplateError(`the rule's templates make more than ${MAX_TEMPLATE_QUERIES} queries`);
+    const result = run(expr);
+    results.set(expr, result);
+    return result;
+  };
+}
+
+/** @throws {RuleError} when two have the same labels */
+function requireDistinct(given: readonly { readonly labels: Labels }[], message: string): void {
+  if (new Set(given.map(({ labels }) => labelsKey(labels))).size < given.length) throw new RuleError(message);
+}
+
+/** The series by which users and dashboards query an alert. */
+function samplesOf({ labels, state, activeAtMs }: Alert): InstantSample[] {
+  const named = (name: string, changes: readonly (readonly [string, string])[]) =>
+    withLabels(labels, new Map([[METRIC_NAME, name], ...changes]));
+  return [
+    { labels: named('ALERTS', [['alertstate', state]]), value: 1 },
+    { labels: named('ALERTS_FOR_STATE', []), value: Math.floor(activeAtMs / 1000) },
+  ];
+}
+
+/** The name under which a rule is known: its alert's, or that of the series it records. */
+export function nameOf(rule: Rule): string {
+  return rule.kind === 'recording' ? rule.record : rule.alert;
+}
+
+/** The value of `alertname`. */
+export function alertNameOf({ labels }: Alert): string {
+  return labelValue(labels, 'alertname') ?? '';
+}

@@ -1,0 +1,59 @@
+import { durationMs } from '../promql/durations';
+import { PromqlError } from '../promql/errors';
+import { childrenOf, type Expr } from '../promql/syntax';
+import { nameOf } from './evaluate-rule';
+import type { Rule, RuleGroup } from './rule-file';
+
+/** The interval of a group that names none, ms. */
+export const DEFAULT_INTERVAL_MS = 60_000;
+
+/** Finds what is allowed in a group and is most likely a mistake. */
+export function lintGroup(group: RuleGroup): string[] {
+  const warnings: string[] = [];
+  const intervalMs = group.intervalMs ?? DEFAULT_INTERVAL_MS;
+  const seen = new Set<string>();
+  for (const [i, rule] of group.rules.entries()) {
+    const warn = (message: string) =>
+      warnings.push(
+        `group ${JSON.stringify(group.name)}, rule ${i + 1}, ${JSON.stringify(nameOf(rule))}: ${message}`,
+      );
+    const identity = JSON.stringify([rule.kind, nameOf(rule), rule.labels]);
+    if (seen.has(identity)) warn('another rule of the group has the same name and labels');
+    seen.add(identity);
+    for (const message of lintRule(rule, intervalMs)) warn(message);
+  }
+  return warnings;
+}
+
+function lintRule(rule: Rule, intervalMs: number): string[] {
+  const warnings: string[] = [];
+  if (rule.kind === 'alerting') {
+    for (const [name, text] of rule.labels)
+      if (/\{\{[^}]*(\$value\b|\.Value\b)/.test(text))
+        warnings.push(
+          `the label ${JSON.stringify(name)} holds $value, so that each new value is a new alert; use an annotation`,
+        );
+    if (rule.forMs > 0 && rule.forMs < intervalMs)
+      warnings.push(
+        `for is ${rule.forMs / 1000} s, shorter than the group's interval of ${intervalMs / 1000} s: the alert fires one interval after it was found`,
+      );
+  }
+  for (const rangeMs of rangesOf(rule.parsed, intervalMs))
+    if (rangeMs < 2 * intervalMs)
+      warnings.push(
+        `a range of ${rangeMs / 1000} s is shorter than two intervals of ${intervalMs / 1000} s: one late sample leaves it without a result`,
+      );
+  return warnings;
+}
+
+/** The lengths of the ranges of an expression, ms. */
+function rangesOf(expr: Expr, intervalMs: number): number[] {
+  const inner = childrenOf(expr).flatMap((child) => rangesOf(child, intervalMs));
+  if (expr.kind !== 'range') return inner;
+  try {
+    return [durationMs(expr.range, { stepMs: intervalMs, rangeMs: 0 }), ...inner];
+  } catch (error) {
+    if (error instanceof PromqlError) return inner;
+    throw error;
+  }
+}

@@ -1,0 +1,64 @@
+import { formatFloat, quoted } from './format';
+import { GoDuration, GoTime } from './time';
+import { TemplateError, TemplateSample, type TemplateValue, typeName } from './values';
+
+/** Reads of arguments as the types that template functions take. Each throws {@link TemplateError} for another type. */
+
+function wrongType(wanted: string, value: TemplateValue): TemplateError {
+  return new TemplateError(`wrong type for value; expected ${wanted}; got ${typeName(value)}`);
+}
+
+export function stringOf(value: TemplateValue): string {
+  if (typeof value !== 'string') throw wrongType('string', value);
+  return value;
+}
+
+export function integerOf(value: TemplateValue): bigint {
+  if (typeof value !== 'bigint') throw wrongType('int', value);
+  return value;
+}
+
+export function sampleOf(value: TemplateValue): TemplateSample {
+  if (!(value instanceof TemplateSample)) throw wrongType('*template.sample', value);
+  return value;
+}
+
+export function samplesOf(value: TemplateValue): readonly TemplateSample[] {
+  if (!Array.isArray(value)) throw wrongType('template.queryResult', value);
+  return value.map(sampleOf);
+}
+
+const FLOAT = /^[+-]?(?:inf(?:inity)?|nan|(?:\d[\d_]*\.?\d*|\.\d+)(?:e[+-]?\d+)?)$/i;
+
+/** Reads a float, an integer, a duration in seconds, or a text that is a number. */
+export function numberOf(value: TemplateValue): number {
+  if (typeof value === 'number') return value;
+  if (typeof value === 'bigint') return Number(value);
+  if (value instanceof GoDuration) return value.seconds;
+  if (typeof value !== 'string') throw new TemplateError(`can't convert ${typeName(value)} to float`);
+  if (!FLOAT.test(value))
+    throw new TemplateError(`strconv.ParseFloat: parsing ${quoted(value)}: invalid syntax`);
+  const magnitude = value.replace(/^[+-]/, '').toLowerCase();
+  const parsed = magnitude.startsWith('inf')
+    ? Number.POSITIVE_INFINITY
+    : Number(magnitude.replaceAll('_', ''));
+  return value.startsWith('-') ? -parsed : parsed;
+}
+
+/** @param seconds Unix time */
+export function timeOf(seconds: number): GoTime {
+  if (!Number.isFinite(seconds)) throw new TemplateError('value is NaN or Inf');
+  const time = GoTime.ofSeconds(seconds);
+  if (time === undefined)
+    throw new TemplateError(
+      `${formatFloat(seconds, 'g', -1)} cannot be represented as a nanoseconds timestamp since it overflows int64`,
+    );
+  return time;
+}
+
+export function durationOf(seconds: number): GoDuration {
+  const duration = GoDuration.ofSeconds(seconds);
+  if (duration === undefined)
+    throw new TemplateError(`${formatFloat(seconds, 'g', -1)} seconds exceed the longest duration`);
+  return duration;
+}

@@ -1,0 +1,137 @@
+import { integerOf, stringOf } from './arguments';
+import { printed, sprint, sprintf } from './format';
+import type { TemplateFunction } from './functions';
+import {
+  AnyMap,
+  areEqual,
+  compareValues,
+  isTrue,
+  TemplateError,
+  type TemplateValue,
+  typeName,
+} from './values';
+
+/**
+ * The functions that `text/template` has itself; the evaluator short-circuits `and` and `or`.
+ *
+ * @see https://pkg.go.dev/text/template#hdr-Functions
+ */
+export const BUILT_IN_FUNCTIONS: readonly (readonly [name: string, run: TemplateFunction])[] = [
+  ['and', (args) => args.find((value) => !isTrue(value)) ?? args.at(-1)!],
+  ['or', (args) => args.find(isTrue) ?? args.at(-1)!],
+  ['not', ([value, ...rest]) => !isTrue(only(value, rest))],
+  ['eq', ([first, ...rest]) => needTwo(first, rest).some((other) => areEqual(first!, other))],
+  ['ne', (args) => !areEqual(...two(args))],
+  ['lt', (args) => compareValues(...two(args)) < 0],
+  ['le', (args) => compareValues(...two(args)) <= 0],
+  ['gt', (args) => compareValues(...two(args)) > 0],
+  ['ge', (args) => compareValues(...two(args)) >= 0],
+  ['len', ([value, ...rest]) => lengthOf(only(value, rest))],
+  ['index', ([value, ...keys]) => keys.reduce(elementOf, value ?? null)],
+  ['slice', ([value, ...bounds]) => sliceOf(value ?? null, bounds)],
+  ['print', (args) => sprint(args)],
+  ['printf', ([format, ...values]) => sprintf(stringOf(format ?? null), values)],
+  ['println', (args) => `${args.map(printed).join(' ')}\n`],
+  ['html', (args) => escaped(textOf(args), HTML_ESCAPES)],
+  ['js', (args) => escaped(textOf(args), JS_ESCAPES)],
+  ['urlquery', (args) => queryEscape(textOf(args))],
+  [
+    'call',
+    ([value]) => {
+      throw new TemplateError(`non-function of type ${typeName(value ?? null)}`);
+    },
+  ],
+];
+
+/** Escapes a text for a URL's query, as Go's `url.QueryEscape` does. */
+export function queryEscape(text: string): string {
+  return encodeURIComponent(text.toWellFormed())
+    .replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
+    .replaceAll('%20', '+');
+}
+
+const HTML_ESCAPES: Readonly<Record<string, string>> = {
+  '"': '&#34;',
+  "'": '&#39;',
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+};
+
+const JS_ESCAPES: Readonly<Record<string, string>> = {
+  '\\': '\\\\',
+  "'": "\\'",
+  '"': '\\"',
+  '<': '\\u003C',
+  '>': '\\u003E',
+  '&': '\\u0026',
+  '=': '\\u003D',
+  '\n': '\\u000A',
+  '\r': '\\u000D',
+  '\t': '\\u0009',
+};
+
+function escaped(text: string, escapes: Readonly<Record<string, string>>): string {
+  return text.replace(/[\n\r\t"'&<>=\\]/g, (c) => escapes[c] ?? c);
+}
+
+/** The arguments as one text: a single string as it is, anything else as `print` writes it. */
+function textOf(args: readonly TemplateValue[]): string {
+  return args.length === 1 && typeof args[0] === 'string' ? args[0] : sprint(args);
+}
+
+function wrongCount(want: string, got: number): TemplateError {
+  return new TemplateError(`wrong number of args: want ${want} got ${got}`);
+}
+
+function only(value: TemplateValue | undefined, rest: readonly TemplateValue[]): TemplateValue {
+  if (value === undefined || rest.length > 0)
+    throw wrongCount('1', (value === undefined ? 0 : 1) + rest.length);
+  return value;
+}
+
+function two(args: readonly TemplateValue[]): [TemplateValue, TemplateValue] {
+  if (args.length !== 2) throw wrongCount('2', args.length);
+  return [args[0]!, args[1]!];
+}
+
+function needTwo(first: TemplateValue | undefined, rest: readonly TemplateValue[]): readonly TemplateValue[] {
+  if (first === undefined || rest.length === 0) throw new TemplateError('missing argument for comparison');
+  return rest;
+}
+
+function lengthOf(value: TemplateValue): bigint {
+  if (typeof value === 'string') return BigInt(Buffer.byteLength(value));
+  if (Array.isArray(value)) return BigInt(value.length);
+  if (value instanceof AnyMap) return BigInt(value.entries.size);
+  if (value instanceof Map) return BigInt(value.size);
+  throw new TemplateError(`len of type ${typeName(value)}`);
+}
+
+function elementOf(value: TemplateValue, key: TemplateValue): TemplateValue {
+  if (value instanceof AnyMap) return value.entries.get(stringOf(key)) ?? null;
+  if (value instanceof Map) return (value as ReadonlyMap<string, string>).get(stringOf(key)) ?? '';
+  const at = Number(integerOf(key));
+  if (typeof value === 'string') {
+    const byte = Buffer.from(value)[at];
+    if (byte !== undefined) return BigInt(byte);
+  } else if (Array.isArray(value)) {
+    const element = (value as readonly TemplateValue[])[at];
+    if (element !== undefined) return element;
+  } else throw new TemplateError(`can't index item of type ${typeName(value)}`);
+  throw new TemplateError(`index out of range: ${at}`);
+}
+
+function sliceOf(value: TemplateValue, bounds: readonly TemplateValue[]): TemplateValue {
+  if (typeof value !== 'string' && !Array.isArray(value))
+    throw new TemplateError(`can't slice item of type ${typeName(value)}`);
+  if (bounds.length > 2) throw new TemplateError(`too many slice indexes: ${bounds.length}`);
+  const bytes = typeof value === 'string' ? Buffer.from(value) : undefined;
+  const items = value as readonly TemplateValue[];
+  const length = (bytes ?? items).length;
+  const [from = 0, to = length] = bounds.map((bound) => Number(integerOf(bound)));
+  for (const bound of [from, to])
+    if (bound < 0 || bound > length) throw new TemplateError(`index out of range: ${bound}`);
+  if (from > to) throw new TemplateError(`invalid slice index: ${from} > ${to}`);
+  return bytes === undefined ? items.slice(from, to) : bytes.subarray(from, to).toString();
+}

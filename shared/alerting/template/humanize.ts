@@ -1,0 +1,82 @@
+import { timeOf } from './arguments';
+import { formatFloat } from './format';
+
+/**
+ * Numbers as people read them.
+ *
+ * @see https://prometheus.io/docs/prometheus/latest/configuration/template_reference/#numbers
+ */
+
+const LARGE = ['k', 'M', 'G', 'T', 'P', 'E', 'Z', 'Y'];
+const SMALL = ['m', 'u', 'n', 'p', 'f', 'a', 'z', 'y'];
+const BINARY = ['ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei', 'Zi', 'Yi'];
+
+function short(value: number): string {
+  return formatFloat(value, 'g', 4);
+}
+
+/** Writes four digits and a metric prefix: 1234567 is `1.235M`. */
+export function humanize(value: number): string {
+  if (value === 0 || !Number.isFinite(value)) return short(value);
+  let [scaled, prefix] = [value, ''];
+  if (Math.abs(value) >= 1) {
+    for (const next of LARGE) {
+      if (Math.abs(scaled) < 1000) break;
+      [scaled, prefix] = [scaled / 1000, next];
+    }
+  } else {
+    for (const next of SMALL) {
+      if (Math.abs(scaled) >= 1) break;
+      [scaled, prefix] = [scaled * 1000, next];
+    }
+  }
+  return short(scaled) + prefix;
+}
+
+/** Writes four digits and a binary prefix: 1048576 is `1Mi`. */
+export function humanize1024(value: number): string {
+  if (Math.abs(value) <= 1 || !Number.isFinite(value)) return short(value);
+  let [scaled, prefix] = [value, ''];
+  for (const next of BINARY) {
+    if (Math.abs(scaled) < 1024) break;
+    [scaled, prefix] = [scaled / 1024, next];
+  }
+  return short(scaled) + prefix;
+}
+
+/** Writes seconds as days to seconds: 135.3563 is `2m 15s`. Less than a minute has four digits, less than a second a prefix. */
+export function humanizeDuration(value: number): string {
+  if (!Number.isFinite(value)) return short(value);
+  if (value === 0) return `${short(value)}s`;
+  if (Math.abs(value) < 1) {
+    let [scaled, prefix] = [value, ''];
+    for (const next of SMALL) {
+      if (Math.abs(scaled) >= 1) break;
+      [scaled, prefix] = [scaled * 1000, next];
+    }
+    return `${short(scaled)}${prefix}s`;
+  }
+  const sign = value < 0 ? '-' : '';
+  const magnitude = Math.abs(value);
+  if (magnitude < 60) return `${sign}${short(magnitude)}s`;
+  const total = BigInt(Math.trunc(magnitude));
+  const [days, hours, minutes, seconds] = [
+    total / 86_400n,
+    (total / 3600n) % 24n,
+    (total / 60n) % 60n,
+    total % 60n,
+  ];
+  if (days > 0n) return `${sign}${days}d ${hours}h ${minutes}m ${seconds}s`;
+  if (hours > 0n) return `${sign}${hours}h ${minutes}m ${seconds}s`;
+  return `${sign}${minutes}m ${seconds}s`;
+}
+
+/** Writes a ratio as a percentage of four digits: 0.959 is `95.9%`. */
+export function humanizePercentage(value: number): string {
+  return `${short(value * 100)}%`;
+}
+
+/** Writes Unix seconds as a time: `2015-06-23 13:19:44.128 +0000 UTC`. */
+export function humanizeTimestamp(value: number): string {
+  return Number.isFinite(value) ? timeOf(value).toString() : short(value);
+}

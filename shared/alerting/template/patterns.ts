@@ -1,0 +1,50 @@
+import { RE2JS } from 're2js';
+import { TemplateError } from './values';
+
+/** Characters of a pattern, and instructions that it compiles to: a search takes as many steps for each character. */
+const MAX_PATTERN = 2000;
+const MAX_INSTRUCTIONS = 2000;
+
+function compiled(pattern: string): RE2JS {
+  if (pattern.length > MAX_PATTERN)
+    throw new TemplateError(`the regular expression has more than ${MAX_PATTERN} characters`);
+  let regexp: RE2JS;
+  try {
+    regexp = RE2JS.compile(pattern);
+  } catch (error) {
+    throw new TemplateError(`invalid regular expression: ${(error as Error).message}`, { cause: error });
+  }
+  if (regexp.programSize() > MAX_INSTRUCTIONS)
+    throw new TemplateError(`the regular expression compiles to more than ${MAX_INSTRUCTIONS} instructions`);
+  return regexp;
+}
+
+/** Tells whether a text has a match of an RE2 pattern anywhere. */
+export function searches(pattern: string, text: string): boolean {
+  return compiled(pattern).matcher(text).find();
+}
+
+const REFERENCE = /\$(?:(\$)|\{(\w+)\}|(\w+))/g;
+
+/**
+ * Replaces every match of an RE2 pattern.
+ *
+ * @param replacement may refer to groups as `$1`, `${1}` or `${name}`; `$$` is a dollar sign
+ */
+export function replaceAll(pattern: string, replacement: string, text: string): string {
+  const regexp = compiled(pattern);
+  const names = regexp.namedGroups() as Readonly<Record<string, number>>;
+  const matcher = regexp.matcher(text);
+  let [result, last] = ['', 0];
+  while (matcher.find()) {
+    result += text.slice(last, matcher.start());
+    result += replacement.replace(REFERENCE, (_, dollar, braced, bare) => {
+      if (dollar !== undefined) return '$';
+      const name: string = braced ?? bare;
+      const index = /^\d+$/.test(name) ? Number(name) : names[name];
+      return index !== undefined && index <= matcher.groupCount() ? (matcher.group(index) ?? '') : '';
+    });
+    last = matcher.end();
+  }
+  return result + text.slice(last);
+}

@@ -1,0 +1,184 @@
+/** Go's `time.Time` and `time.Duration`, as far as alert templates use them. Times are UTC. */
+
+const NANOSECOND = 1n;
+const MICROSECOND = 1000n;
+const MILLISECOND = 1_000_000n;
+const SECOND = 1_000_000_000n;
+
+const WEEKDAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
+const MONTHS = [
+  'January',
+  'February',
+  'March',
+  'April',
+  'May',
+  'June',
+  'July',
+  'August',
+  'September',
+  'October',
+  'November',
+  'December',
+];
+
+/** A length of time, in nanoseconds. */
+export class GoDuration {
+  constructor(readonly nanoseconds: bigint) {}
+
+  /** @returns the duration of seconds, or undefined when it exceeds 63 bits of nanoseconds */
+  static ofSeconds(seconds: number): GoDuration | undefined {
+    const nanoseconds = seconds * 1e9;
+    return Math.abs(nanoseconds) < 2 ** 63 ? new GoDuration(BigInt(Math.trunc(nanoseconds))) : undefined;
+  }
+
+  get seconds(): number {
+    return Number(this.nanoseconds) / 1e9;
+  }
+
+  /** Writes the duration as Go does: `1h2m3.5s`, `1.5ms`, `0s`. */
+  toString(): string {
+    const negative = this.nanoseconds < 0n;
+    const total = negative ? -this.nanoseconds : this.nanoseconds;
+    const sign = negative ? '-' : '';
+    if (total === 0n) return '0s';
+    if (total < SECOND) {
+      const [unit, name] =
+        total < MICROSECOND
+          ? ([NANOSECOND, 'ns'] as const)
+          : total < MILLISECOND
+            ? ([MICROSECOND, 'µs'] as const)
+            : ([MILLISECOND, 'ms'] as const);
+      return `${sign}${decimal(total, unit)}${name}`;
+    }
+    const hours = total / (3600n * SECOND);
+    const minutes = (total / (60n * SECOND)) % 60n;
+    let text = `${decimal(total % (60n * SECOND), SECOND)}s`;
+    if (hours > 0n || minutes > 0n) text = `${minutes}m${text}`;
+    if (hours > 0n) text = `${hours}h${text}`;
+    return sign + text;
+  }
+}
+
+/** Writes `value / unit` without trailing zeros. */
+function decimal(value: bigint, unit: bigint): string {
+  const fraction = value % unit;
+  if (fraction === 0n) return String(value / unit);
+  const digits = String(unit).length - 1;
+  return `${value / unit}.${String(fraction).padStart(digits, '0').replace(/0+$/, '')}`;
+}
+
+/** An instant, in nanoseconds since the epoch. */
+export class GoTime {
+  constructor(readonly nanoseconds: bigint) {}
+
+  /** @returns the time of Unix seconds, to the millisecond, or undefined when it exceeds 63 bits of nanoseconds */
+  static ofSeconds(seconds: number): GoTime | undefined {
+    const nanoseconds = seconds * 1e9;
+    if (!(Math.abs(nanoseconds) < 2 ** 63)) return undefined;
+    return new GoTime((BigInt(Math.trunc(nanoseconds)) / MILLISECOND) * MILLISECOND);
+  }
+
+  get ms(): number {
+    return Number(this.floor(MILLISECOND));
+  }
+
+  /** Whole units since the epoch, rounded down. */
+  floor(unit: bigint): bigint {
+    const whole = this.nanoseconds / unit;
+    return this.nanoseconds % unit < 0n ? whole - 1n : whole;
+  }
+
+  get date(): Date {
+    return new Date(this.ms);
+  }
+
+  toString(): string {
+    return this.format('2006-01-02 15:04:05.999999999 -0700 MST');
+  }
+
+  /**
+   * Writes the time in a layout of Go: an example of 2 January 2006, 15:04:05.
+   *
+   * @see https://pkg.go.dev/time#pkg-constants
+   */
+  format(layout: string): string {
+    return layout.replace(LAYOUT_PART, (part) => this.part(part));
+  }
+
+  private part(part: string): string {
+    const date = this.date;
+    const hour12 = date.getUTCHours() % 12 || 12;
+    switch (part) {
+      case '2006':
+        return String(date.getUTCFullYear()).padStart(4, '0');
+      case '06':
+        return two(date.getUTCFullYear() % 100);
+      case 'January':
+        return MONTHS[date.getUTCMonth()]!;
+      case 'Jan':
+        return MONTHS[date.getUTCMonth()]!.slice(0, 3);
+      case '01':
+        return two(date.getUTCMonth() + 1);
+      case '1':
+        return String(date.getUTCMonth() + 1);
+      case 'Monday':
+        return WEEKDAYS[date.getUTCDay()]!;
+      case 'Mon':
+        return WEEKDAYS[date.getUTCDay()]!.slice(0, 3);
+      case '02':
+        return two(date.getUTCDate());
+      case '_2':
+        return String(date.getUTCDate()).padStart(2);
+      case '2':
+        return String(date.getUTCDate());
+      case '15':
+        return two(date.getUTCHours());
+      case '03':
+        return two(hour12);
+      case '3':
+        return String(hour12);
+      case '04':
+        return two(date.getUTCMinutes());
+      case '4':
+        return String(date.getUTCMinutes());
+      case '05':
+        return two(date.getUTCSeconds());
+      case '5':
+        return String(date.getUTCSeconds());
+      case 'PM':
+        return date.getUTCHours() < 12 ? 'AM' : 'PM';
+      case 'pm':
+        return date.getUTCHours() < 12 ? 'am' : 'pm';
+      case 'MST':
+        return 'UTC';
+      case '-0700':
+        return '+0000';
+      case '-07:00':
+        return '+00:00';
+      case 'Z07:00':
+      case 'Z0700':
+        return 'Z';
+      default:
+        return this.fraction(part);
+    }
+  }
+
+  /** Writes a fraction of a second: `.000` with all its digits, `.999` without trailing zeros. */
+  private fraction(part: string): string {
+    const nanoseconds = this.nanoseconds - this.floor(SECOND) * SECOND;
+    const digits = String(nanoseconds)
+      .padStart(9, '0')
+      .slice(0, part.length - 1);
+    if (part[1] === '0') return part[0]! + digits;
+    const trimmed = digits.replace(/0+$/, '');
+    return trimmed === '' ? '' : part[0]! + trimmed;
+  }
+}
+
+/** Parts of a layout, the longest of each kind first. */
+const LAYOUT_PART =
+  /2006|January|Jan|Monday|Mon|MST|-07:00|-0700|Z07:00|Z0700|[.,]0+(?!\d)|[.,]9+(?!\d)|_2|01|02|03|04|05|06|15|PM|pm|[12345]/g;
+
+function two(value: number): string {
+  return String(value).padStart(2, '0');
+}

@@ -1,0 +1,103 @@
+import { GoDuration, GoTime } from './time';
+
+/** A sample that the template function `query` found. */
+export class TemplateSample {
+  constructor(
+    readonly labels: ReadonlyMap<string, string>,
+    readonly value: number,
+  ) {}
+}
+
+/** The fields that an alert's template starts with: `.Labels`, `.ExternalLabels`, `.ExternalURL` and `.Value`. */
+export class TemplateData {
+  constructor(readonly fields: ReadonlyMap<string, TemplateValue>) {}
+}
+
+/** A map from strings to any value, as the function `args` makes it. A missing key is no value. */
+export class AnyMap {
+  constructor(readonly entries: ReadonlyMap<string, TemplateValue>) {}
+}
+
+/**
+ * A value in a template. Go's `float64` is a number, its `int` a bigint, `map[string]string` a Map and a slice an array;
+ * `null` is Go's `nil`.
+ */
+export type TemplateValue =
+  | null
+  | boolean
+  | bigint
+  | number
+  | string
+  | ReadonlyMap<string, string>
+  | readonly TemplateValue[]
+  | AnyMap
+  | TemplateData
+  | TemplateSample
+  | GoTime
+  | GoDuration;
+
+/** A template that does not parse, or whose execution failed. */
+export class TemplateError extends Error {
+  override readonly name = 'TemplateError';
+}
+
+/** The type's name as Go writes it, for error messages and `%T`. */
+export function typeName(value: TemplateValue): string {
+  if (value === null) return '<nil>';
+  switch (typeof value) {
+    case 'boolean':
+      return 'bool';
+    case 'bigint':
+      return 'int';
+    case 'number':
+      return 'float64';
+    case 'string':
+      return 'string';
+  }
+  if (Array.isArray(value)) return '[]interface {}';
+  if (value instanceof AnyMap) return 'map[string]interface {}';
+  if (value instanceof TemplateData) return 'struct';
+  if (value instanceof TemplateSample) return '*template.sample';
+  if (value instanceof GoTime) return '*time.Time';
+  if (value instanceof GoDuration) return '*time.Duration';
+  return 'map[string]string';
+}
+
+/** Tells whether `if`, `with`, `and`, `or` and `not` take the value for true: any that is not empty. */
+export function isTrue(value: TemplateValue): boolean {
+  if (value === null) return false;
+  if (typeof value === 'number') return value !== 0;
+  if (typeof value === 'bigint') return value !== 0n;
+  if (typeof value === 'string' || Array.isArray(value)) return value.length > 0;
+  if (typeof value === 'boolean') return value;
+  if (value instanceof Map) return value.size > 0;
+  if (value instanceof AnyMap) return value.entries.size > 0;
+  return true;
+}
+
+/** Returns the pairs that `range` walks, in the order of Go: slices by index, maps by sorted key. */
+export function rangeOf(value: TemplateValue): (readonly [key: TemplateValue, element: TemplateValue])[] {
+  if (value === null) return [];
+  if (Array.isArray(value)) return value.map((element, i) => [BigInt(i), element] as const);
+  const map = value instanceof AnyMap ? value.entries : value;
+  if (map instanceof Map)
+    return [...(map as ReadonlyMap<string, TemplateValue>)].sort(([a], [b]) => (a < b ? -1 : 1));
+  throw new TemplateError(`range can't iterate over ${typeName(value)}`);
+}
+
+/** Compares two values of one basic kind. @throws {TemplateError} for values of different or other kinds */
+export function compareValues(a: TemplateValue, b: TemplateValue): number {
+  if (typeof a !== typeof b || a === null || b === null)
+    throw new TemplateError('incompatible types for comparison');
+  if (typeof a === 'object' || typeof a === 'boolean')
+    throw new TemplateError(`invalid type for comparison: ${typeName(a)}`);
+  return a < (b as typeof a) ? -1 : a > (b as typeof a) ? 1 : 0;
+}
+
+/** Tells whether two values of one basic kind are equal. @throws {TemplateError} for values of different or other kinds */
+export function areEqual(a: TemplateValue, b: TemplateValue): boolean {
+  if (a === null || b === null) return a === b;
+  if (typeof a !== typeof b) throw new TemplateError('incompatible types for comparison');
+  if (typeof a === 'object') throw new TemplateError(`non-comparable type: ${typeName(a)}`);
+  return a === b;
+}

@@ -1,0 +1,94 @@
+import { type Labels, labelsKey } from '../model/labels';
+import { type Matcher, seriesTest } from '../model/matcher';
+import type { TimeRange } from '../model/selection';
+import type { SampleColumns, SampleStore, SelectedSamples } from './store';
+
+/** Bits of Prometheus' stale marker, with which a series ends. */
+export const STALE_BITS = 0x7ff0000000000002n;
+
+/** The samples of a series, in order of time. */
+interface Column {
+  readonly labels: Labels;
+  length: number;
+  timestamps: Float64Array;
+  /** A view of `bits`, whose values never pass through a number: that may change a NaN. */
+  values: Float64Array;
+  bits: BigUint64Array;
+}
+
+/** Keeps series in memory: for tests of rules, and for results that the stream does not have yet. */
+export class MemorySampleStore implements SampleStore {
+  private readonly columns = new Map<string, Column>();
+
+  /**
+   * Adds a sample, or replaces the one of the same time.
+   *
+   * @param value a number, or its 64 bits
+   */
+  add(labels: Labels, timestampMs: number, value: number | bigint): void {
+    const key = labelsKey(labels);
+    let column = this.columns.get(key);
+    if (column === undefined) {
+      column = { labels, length: 0, ...buffers(4) };
+      this.columns.set(key, column);
+    }
+    const at =
+      column.length === 0 || column.timestamps[column.length - 1]! < timestampMs
+        ? column.length
+        : firstFrom(column, timestampMs);
+    if (column.timestamps[at] !== timestampMs || at >= column.length) insertAt(column, at);
+    column.timestamps[at] = timestampMs;
+    if (typeof value === 'bigint') column.bits[at] = value;
+    else column.values[at] = value;
+  }
+
+  /** Every series, each sample as its time and the value's bits. */
+  all(): { readonly labels: Labels; readonly samples: (readonly [timestampMs: number, bits: bigint])[] }[] {
+    return [...this.columns.values()].map(({ labels, timestamps, bits, length }) => ({
+      labels,
+      samples: Array.from({ length }, (_, i) => [timestamps[i]!, bits[i]!] as const),
+    }));
+  }
+
+  async select(matchers: readonly Matcher[], { fromMs, toMs }: TimeRange): Promise<SelectedSamples> {
+    const isMatch = seriesTest(matchers);
+    const series: SampleColumns[] = [];
+    for (const column of this.columns.values())
+      if (isMatch(column.labels))
+        series.push(part(column, firstFrom(column, fromMs), firstFrom(column, toMs)));
+    return { series, warnings: [] };
+  }
+}
+
+function buffers(capacity: number): Pick<Column, 'timestamps' | 'values' | 'bits'> {
+  const values = new Float64Array(capacity);
+  return { timestamps: new Float64Array(capacity), values, bits: new BigUint64Array(values.buffer) };
+}
+
+/** Makes room for a sample. */
+function insertAt(column: Column, at: number): void {
+  if (column.length === column.timestamps.length) {
+    const { timestamps, bits } = column;
+    Object.assign(column, buffers(column.length * 2));
+    column.timestamps.set(timestamps);
+    column.bits.set(bits);
+  }
+  column.timestamps.copyWithin(at + 1, at, column.length);
+  column.bits.copyWithin(at + 1, at, column.length);
+  column.length++;
+}
+
+function part({ labels, timestamps, values }: Column, from: number, to: number): SampleColumns {
+  return { labels, timestamps: timestamps.slice(from, to), values: values.slice(from, to) };
+}
+
+/** Index of the first sample at or after a time. */
+function firstFrom({ timestamps, length }: Column, timestampMs: number): number {
+  let [low, high] = [0, length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (timestamps[middle]! < timestampMs) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
