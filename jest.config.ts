@@ -6,7 +6,7 @@ const commonJs = [
 ] satisfies [string, object];
 
 /** Packages that come as ES modules only, which jest cannot load as they are. */
-const ES_MODULES = ['commander', 'hyparquet', 'hysnappy'].join('|');
+const ES_MODULES = ['commander', 'hyparquet', 'hysnappy', 'p-limit', 'p-map', 'yocto-queue'].join('|');
 
 const transform = {
   '^.+\\.ts$': commonJs,

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { Command, Redis } from 'ioredis';
+import keySlot from 'cluster-key-slot';
+import { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import { layoutOfFrame, markedWhole } from '../codec';
 import { CompactMap } from '../model/compact-map';
@@ -529,7 +530,7 @@ export class HotTier {
   /** The node that serves a hash tag, as far as this client knows; '' without a cluster. */
   private nodeOf(tag: string): string {
     if (!('slots' in this.redis)) return '';
-    return this.redis.slots[new Command('EXISTS', [tag]).getSlot()]?.[0] ?? '';
+    return this.redis.slots[keySlot(tag)]?.[0] ?? '';
   }
 
   /** Asks every primary who it is and what it serves; those without a slot too, which a cluster's client does not know. */
@@ -564,7 +565,7 @@ export class HotTier {
 
   /** The cluster slot of a partition's keys. */
   slotOf(ref: PartitionRef): number {
-    return new Command('EXISTS', [new HotKeys(ref).tag]).getSlot()!;
+    return keySlot(new HotKeys(ref).tag);
   }
 
   /**

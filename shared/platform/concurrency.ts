@@ -1,53 +1,25 @@
+import pLimit from 'p-limit';
+import pMap from 'p-map';
+
 /**
  * Runs `work` on every item, at most `most` at a time.
  *
  * @returns the results in the order of the items
  * @throws the first error, after which no further item is begun
  */
-export async function mapLimited<T, R>(
+export function mapLimited<T, R>(
   items: readonly T[],
   most: number,
   work: (item: T, index: number) => Promise<R>,
 ): Promise<R[]> {
-  // Most lists are short. `async`: an item that throws at once leaves no rejection of those before it without a handler.
-  if (items.length <= most) return Promise.all(items.map(async (item, i) => work(item, i)));
-  const results = new Array<R>(items.length);
-  let next = 0;
-  const lane = async () => {
-    while (next < items.length) {
-      const index = next++;
-      try {
-        results[index] = await work(items[index]!, index);
-      } catch (error) {
-        next = items.length;
-        throw error;
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: most }, lane));
-  return results;
+  return pMap(items, work, { concurrency: most });
 }
 
 /** Runs `work` as soon as fewer than a bound run; what waits starts in the order it came. */
 export type Limiter = <T>(work: () => Promise<T>) => Promise<T>;
 
 /** Makes a bound that several callers share; {@link mapLimited} bounds one list. */
-export function limiter(most: number): Limiter {
-  let running = 0;
-  const waiting: (() => void)[] = [];
-  return async (work) => {
-    if (running < most) running++;
-    else await new Promise<void>((start) => waiting.push(start));
-    try {
-      return await work();
-    } finally {
-      // Hands its place to the one that has waited longest.
-      const next = waiting.shift();
-      if (next === undefined) running--;
-      else next();
-    }
-  };
-}
+export const limiter: (most: number) => Limiter = pLimit;
 
 /** Gathers the calls of one moment by key, so that one request serves them. The request begins after all of them. */
 export class Batches<Item, Result> {
