@@ -33,7 +33,8 @@ const config: Config = {
   testTimeout: TEST_TIMEOUT_MS,
   testSequencer: '<rootDir>/test/support/longest-first.cjs',
   projects: [
-    ...['unit', 'integration', 'infra', 'deploy'].map(project),
+    ...['unit', 'infra', 'deploy'].map(project),
+    { ...project('integration'), globalSetup: '<rootDir>/test/support/shard-seed.cjs' },
     // Programs that are not installed with this repository: `npm run test:peers`.
     ...(process.env.PEERS === undefined ? [] : [project('peers')]),
   ],

@@ -1,4 +1,10 @@
-"""Runs ministack, the stand-in for AWS, with two corrections and a saving.
+"""Runs ministack, the stand-in for AWS, with three corrections and a saving.
+
+ministack numbers records upwards over all shards of all streams. Kinesis' sequence numbers are "specific to a shard": the ranges of
+two shards say nothing about time. Here each shard has a range of its own, laid out as Kinesis lays out its numbers, in a random
+order between shards. Only a child's range follows those of its parents, since numbers "for the same partition key generally
+increase over time". SHARD_SEED repeats an order.
+See https://docs.aws.amazon.com/streams/latest/dev/key-concepts.html
 
 ministack removes a shard that is split or merged, and its records with it. Kinesis closes it: it takes no more records,
 says where it ends, and is read to its end before its children are.
@@ -11,14 +17,74 @@ got. Here it looks at each shard's first record, which is the oldest, and at the
 """
 
 import json
+import os
+import random
 import re
 import sys
+import threading
 import time
 
 from ministack import app as ministack
 from ministack.services import kinesis
 
 CLOSED = "ending_sequence_number"
+
+SHARD_SEED = int(os.environ.get("SHARD_SEED") or random.SystemRandom().randrange(2**32))
+shard_order = random.Random(SHARD_SEED)
+# The range of a shard: the upper bits of its numbers, where Kinesis has the second in which the shard was made.
+RANGE = "sequence_range"
+LAST = "last_sequence"
+RANGE_SPREAD = 2**24
+
+
+def give_range(shards, shard_id):
+    shard = shards[shard_id]
+    parents = [shards[shard[of]] for of in ("parent_shard_id", "adjacent_parent_shard_id") if shard.get(of) in shards]
+    above = [parent[RANGE] for parent in parents if RANGE in parent]
+    first = max(above) + 1 if above else int(time.time()) - RANGE_SPREAD
+    shard[RANGE] = first + shard_order.randrange(RANGE_SPREAD)
+    shard[LAST] = 0
+
+
+def next_number_of(shards, shard_id):
+    """A number of 56 digits, as Kinesis' are: a shard's range, a count of its records, a second, and the shard's index."""
+    shard = shards[shard_id]
+    # A shard that an earlier version of this file saved has no range.
+    if RANGE not in shard:
+        give_range(shards, shard_id)
+    shard[LAST] += 1
+    index = int(shard_id.rsplit("-", 1)[1])
+    fields = (2, 4), (shard[RANGE], 36), (index & 15, 4), (shard[LAST], 64), (int(time.time()), 44), (index, 32), (2, 4)
+    number = 0
+    for value, bits in fields:
+        number = (number << bits) | value
+    return str(number)
+
+
+def numbers_each_shard(route, next_number):
+    """ministack asks for a record's number directly after its shard, in the same thread."""
+    routed = threading.local()
+
+    def route_call(hash_key, stream):
+        shard_id = route(hash_key, stream)
+        routed.place = (stream["shards"], shard_id)
+        return shard_id
+
+    def number_call():
+        place = routed.__dict__.pop("place", None)
+        return next_number() if place is None else next_number_of(*place)
+
+    return route_call, number_call
+
+
+def begins_in_its_range(build):
+    def call(*args, **kwargs):
+        shards = build(*args, **kwargs)
+        for shard_id, shard in shards.items():
+            shard["starting_sequence_number"] = next_number_of(shards, shard_id)
+        return shards
+
+    return call
 
 
 def keeps_closed_shards(reshard):
@@ -32,8 +98,11 @@ def keeps_closed_shards(reshard):
         if stream:
             for shard_id, shard in before.items():
                 if shard_id not in stream["shards"]:
-                    shard[CLOSED] = kinesis._next_sequence_number()
                     stream["shards"][shard_id] = shard
+                    shard[CLOSED] = next_number_of(stream["shards"], shard_id)
+            for shard_id in sorted(stream["shards"].keys() - before.keys()):
+                first = next_number_of(stream["shards"], shard_id)
+                stream["shards"][shard_id]["starting_sequence_number"] = first
         return response
 
     return call
@@ -112,11 +181,15 @@ def refuses_web_pages(app):
 ministack.app = refuses_web_pages(ministack.app)
 kinesis._split_shard = keeps_closed_shards(kinesis._split_shard)
 kinesis._merge_shards = keeps_closed_shards(kinesis._merge_shards)
-kinesis._route_to_shard = routes_to_open_shards(kinesis._route_to_shard)
+kinesis._build_shards = begins_in_its_range(kinesis._build_shards)
+kinesis._route_to_shard, kinesis._next_sequence_number = numbers_each_shard(
+    routes_to_open_shards(kinesis._route_to_shard), kinesis._next_sequence_number
+)
 kinesis._shard_out = says_where_it_ends(kinesis._shard_out)
 kinesis._expire_records = expire_records
 kinesis._expire_iterators = at_most_once_a_second(kinesis._expire_iterators)
 kinesis._get_records = ends_with_the_shard(kinesis._get_records)
 
 if __name__ == "__main__":
+    print(f"shards of streams have ranges of sequence numbers in the random order of SHARD_SEED={SHARD_SEED}", flush=True)
     sys.exit(ministack.main())

@@ -107,12 +107,15 @@ export async function startHotServer(
 /**
  * Runs the stand-in for Kinesis, DynamoDB and S3. Only an orderly stop saves its state, so the stack cannot go on when the
  * stand-in ends by itself; `onLost` is called then.
+ *
+ * @param shardSeed decides the order between the sequence numbers of different shards (aws.py). @default a random one
  */
 export async function startAws(
   dataDir: string,
   port: number,
   adopt: Adopt,
   onLost: () => void,
+  shardSeed = process.env.SHARD_SEED,
 ): Promise<Server> {
   const state = join(dataDir, 'aws');
   const objects = join(dataDir, 's3');
@@ -131,6 +134,7 @@ export async function startAws(
       S3_PERSIST: '1',
       S3_DATA_DIR: objects,
       SERVICES: 'kinesis,dynamodb,s3',
+      SHARD_SEED: shardSeed,
     },
     stdio: ['ignore', log, log],
     detached: true,

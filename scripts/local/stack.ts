@@ -37,6 +37,8 @@ export interface StackOptions {
   readonly report: (line: string) => void;
   /** Faults between functions and stores. @default none */
   readonly faults?: HostFaults;
+  /** Decides the order between the sequence numbers of different shards. @default the variable SHARD_SEED, else a random one */
+  readonly shardSeed?: number;
 }
 
 /** Printed by `npm start -- --json`. */
@@ -124,7 +126,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
           return server;
         }),
       freePort()
-        .then((free) => startAws(dataDir, free, adopt, onAwsLost))
+        .then((free) => startAws(dataDir, free, adopt, onAwsLost, options.shardSeed?.toString()))
         .then((server) => {
           stores.push(server);
           return server;

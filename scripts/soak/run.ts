@@ -137,6 +137,7 @@ export async function soak({
     },
     report: () => {},
     faults,
+    shardSeed: seed,
   });
   const { url, apiKey, redisUrl } = stack.addresses;
   const functions = new Functions(url);

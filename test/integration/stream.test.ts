@@ -172,7 +172,7 @@ describe('the stream', () => {
   test('keeps the versions of redriven records: an old value does not come back, missing samples appear', async () => {
     const host = await client.createHost('redriven');
     // As if an earlier release could not read it: it arrived two days ago.
-    const [shardId, sequenceNumber] = ['shardId-000000000000', '4'];
+    const [shardId, sequenceNumber] = ['shardId-000000000000', '14'];
     const arrivalMs = Date.now() - 2 * DAY_MS;
     await client.post([{ hostId: host, name: METRIC, time: start, value: 10 }]);
     await shows(host, { 0: 10 });
@@ -185,9 +185,9 @@ describe('the stream', () => {
     await shows(host, { 0: 10, 1: 2 });
     // The stream does not have it any more: the object stays until the samples have left memory.
     expect(await ops(stack.url, 'quarantine', 'redrive')).toMatchObject({ records: 0, removed: 0 });
-    expect(await keys(`quarantine/${shardId}/4`)).toHaveLength(1);
+    expect(await keys(`quarantine/${shardId}/14`)).toHaveLength(1);
     await removeRedriven(functions, 1);
-    expect(await keys(`quarantine/${shardId}/4`)).toEqual([]);
+    expect(await keys(`quarantine/${shardId}/14`)).toEqual([]);
     await shows(host, { 0: 10, 1: 2 });
 
     // A dead letter, a day older still; one of its records is poison.
