@@ -1,7 +1,7 @@
 import { importerDependencies } from '../../shared/compose/importer';
+import { MAX_AHEAD_MS } from '../../shared/model/placement';
 import { InvalidEventError, parseEvent } from '../../shared/platform/event';
 import { remoteWrite } from '../../shared/protocol/prometheus/remote-write';
-import { MAX_AHEAD_MS } from '../../shared/protocol/protocol';
 import { putRecords } from '../../shared/stream/put';
 import { rowRecords } from '../../shared/stream/row-records';
 import { type ImportResult, importEvent } from './import-event';

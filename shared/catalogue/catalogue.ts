@@ -2,12 +2,19 @@ import { GetItemCommand, PutItemCommand, UpdateItemCommand } from '@aws-sdk/clie
 import { LRUCache } from 'lru-cache';
 import { decodeVersion, encodeVersion } from '../codec';
 import { CompactMap } from '../model/compact-map';
-import type { VersionedDeletion } from '../model/deletion';
+import { type VersionedDeletion, withinKnownEpochs } from '../model/deletion';
 import { DAY_MS } from '../model/duration';
 import { type Id, idOf } from '../model/id';
 import { type Labels, labelsKey, sourceOf } from '../model/labels';
 import { decodedBytes, decodeLayout, type Layout, unpackLayout } from '../model/layout';
-import { daysIn, type GroupId, sourceIdOf, sourceIdOfGroup, splitBitsOfGroup } from '../model/placement';
+import {
+  daysIn,
+  type GroupId,
+  type PartitionRef,
+  sourceIdOf,
+  sourceIdOfGroup,
+  splitBitsOfGroup,
+} from '../model/placement';
 import { commonLabels } from '../model/shape';
 import { mapLimited } from '../platform/concurrency';
 import { bucketOfSource, metaKeys, SOURCE_BUCKETS } from '../platform/keys';
@@ -63,7 +70,7 @@ const CHANGES_LISTED_MS = 900_000;
  *
  * Beside them the deletions, so that a read, which asks for the layouts first, asks for nothing more:
  *
- *     sk deletion#hash of what and when   name, isPrefix, fromMs, toMs   version: hex   place: hex, ascends with versions   isOpened   expiresAt: seconds
+ *     sk deletion#hash of what, when and which partition   name, isPrefix, fromMs, toMs   version: hex   place: hex, ascends with versions   isOpened   expiresAt: seconds
  *
  * And the pool of a source whose groups are those of a pool (model/placement.ts), written before a frame has its samples:
  *
@@ -389,11 +396,12 @@ export class Catalogue {
    * different ones. It stays for as long as any sample that it deletes could be read, so a replay from however far
    * back brings none of them back.
    *
+   * @param ref the partition that it came through; versions of another one are never compared with its version
    * @returns whether its days are still to be opened ({@link markOpened}): not when it was delivered before
    */
-  async putDeletion(tenantId: Id, sourceId: Id, deletion: VersionedDeletion): Promise<boolean> {
+  async putDeletion(ref: PartitionRef, sourceId: Id, deletion: VersionedDeletion): Promise<boolean> {
     const { selector, fromMs, toMs } = deletion;
-    const Key = deletionKey(tenantId, sourceId, deletion);
+    const Key = deletionKey(ref, sourceId, deletion);
     const { version, place } = versionTexts(deletion);
     const isNew = await succeeds(
       this.table.client.send(
@@ -417,7 +425,7 @@ export class Catalogue {
       ),
     );
     // Again when it was delivered before: who put it may have got no further.
-    await this.noteChange(tenantId, sourceId);
+    await this.noteChange(ref.tenantId, sourceId);
     if (isNew) return true;
     const { Item } = await this.table.client.send(
       new GetItemCommand({ TableName: this.table.name, Key, ConsistentRead: true }),
@@ -427,12 +435,12 @@ export class Catalogue {
   }
 
   /** Notes that the days of a deletion were opened for the archiver. */
-  async markOpened(tenantId: Id, sourceId: Id, deletion: VersionedDeletion): Promise<void> {
+  async markOpened(ref: PartitionRef, sourceId: Id, deletion: VersionedDeletion): Promise<void> {
     await succeeds(
       this.table.client.send(
         new UpdateItemCommand({
           TableName: this.table.name,
-          Key: deletionKey(tenantId, sourceId, deletion),
+          Key: deletionKey(ref, sourceId, deletion),
           UpdateExpression: 'SET isOpened = :yes',
           ConditionExpression: 'version = :version',
           ExpressionAttributeValues: {
@@ -486,8 +494,13 @@ function splitsOf(groups: Iterable<GroupId>): Map<Id, number[]> {
   );
 }
 
-function deletionKey(tenantId: Id, sourceId: Id, { selector, fromMs, toMs }: VersionedDeletion) {
-  const id = idOf('deletion', selector.name, String(selector.isPrefix), String(fromMs), String(toMs));
+function deletionKey(
+  { tenantId, partition }: PartitionRef,
+  sourceId: Id,
+  { selector, fromMs, toMs }: VersionedDeletion,
+) {
+  const { name, isPrefix } = selector;
+  const id = idOf('deletion', name, ...[isPrefix, fromMs, toMs, partition].map(String));
   return metaKeys.deletion(tenantId, sourceId, id);
 }
 
@@ -499,13 +512,14 @@ function versionTexts({ version }: VersionedDeletion): { version: string; place:
   return { version: bytes.toString('hex'), place: place.toString('hex') };
 }
 
+/** Cut as it is read, because items of earlier releases have no end either. */
 function deletionOf(item: Item): VersionedDeletion {
-  return {
+  return withinKnownEpochs({
     selector: { name: item.name!.S!, isPrefix: item.isPrefix!.BOOL! },
     fromMs: Number(item.fromMs!.N),
     toMs: Number(item.toMs!.N),
     version: decodeVersion(Buffer.from(item.version!.S!, 'hex')),
-  };
+  });
 }
 
 /** On which day a layout was put, and the earliest sample time that it has had since, as one number. */

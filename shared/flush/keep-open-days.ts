@@ -1,12 +1,10 @@
 import { isOpen, type Manifest, type ManifestDay } from '../cold/manifest';
 import { DAY_MS } from '../model/duration';
-import { dayOf, dayStartMs, type PartitionRef } from '../model/placement';
+import { dayOf, dayStartMs, MAX_AHEAD_MS, type PartitionRef } from '../model/placement';
 import type { WarmTier } from '../warm/warm-tier';
 
 const MINUTE_MS = 60_000;
 const MINUTES = DAY_MS / MINUTE_MS;
-/** Samples may be posted this long before their day begins. */
-const MAX_AHEAD_MS = DAY_MS;
 
 interface KeepDependencies {
   readonly warm: WarmTier;

@@ -1,5 +1,6 @@
 import type { Catalogue } from '../catalogue/catalogue';
 import type { Manifest } from '../cold/manifest';
+import { withinKnownEpochs } from '../model/deletion';
 import { DAY_MS } from '../model/duration';
 import { type Day, dayOf, type PartitionRef } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
@@ -21,14 +22,14 @@ export async function putDeletions(
   deletions: PartitionBatch['deletions'],
 ): Promise<void> {
   await mapLimited(deletions, PARALLEL, async (deletion) => {
-    const { sourceId, fromMs, toMs } = deletion;
-    if (!(await catalogue.putDeletion(ref.tenantId, sourceId, deletion))) return;
+    const { sourceId, fromMs, toMs } = withinKnownEpochs(deletion);
+    if (!(await catalogue.putDeletion(ref, sourceId, deletion))) return;
     const { firstMs } = await catalogue.source(ref.tenantId, sourceId);
     // A source that never posted has no samples there. Later samples mark their day dirty when they are flushed.
     const [first, last] = [dayWithin(Math.max(fromMs, firstMs)), dayWithin(toMs - 1)];
     const days = first > last ? [] : await manifest.days(ref, first, last);
     await mapLimited(days, PARALLEL, ({ day }) => manifest.announce(ref, day));
-    await catalogue.markOpened(ref.tenantId, sourceId, deletion);
+    await catalogue.markOpened(ref, sourceId, deletion);
   });
 }
 

@@ -1,6 +1,7 @@
 import type { Erasure, Version } from '../codec';
 import type { Id } from './id';
 import { type Labels, labelValue, METRIC_NAME } from './labels';
+import { endOfKnownEpochs } from './placement';
 
 /** Selects series of a source by name: one name, or a prefix, of which '' is every name. */
 export interface NameSelector {
@@ -28,7 +29,15 @@ export interface VersionedDeletion extends Deletion {
   readonly version: Version;
 }
 
-/** A range without bounds. It needs no end: samples posted later have a higher version. */
+/**
+ * Cuts a deletion where it could meet samples of another partition. Versions decide within one partition alone, and the source may
+ * lie in another one from the next epoch on (DESIGN.md, "Versions").
+ */
+export function withinKnownEpochs<D extends VersionedDeletion>(deletion: D): D {
+  return { ...deletion, toMs: Math.min(deletion.toMs, endOfKnownEpochs(deletion.version.arrivalMs)) };
+}
+
+/** A range without bounds. {@link withinKnownEpochs} gives a deletion its end once it has arrived. */
 export const ALL_TIME = { fromMs: Number.MIN_SAFE_INTEGER, toMs: Number.MAX_SAFE_INTEGER } as const;
 
 export const ALL_NAMES: NameSelector = { name: '', isPrefix: true };
@@ -51,7 +60,7 @@ export function erasuresOf(deletions: readonly VersionedDeletion[], series: read
     const name = labelValue(labels, METRIC_NAME);
     if (name === undefined) return [];
     return deletions
-      .filter(({ selector }) => selects(selector, name))
+      .filter(({ selector, fromMs, toMs }) => fromMs < toMs && selects(selector, name))
       .map(({ fromMs, toMs, version }) => ({ series: column, fromMs, toMs, version }));
   });
 }

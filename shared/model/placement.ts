@@ -122,6 +122,29 @@ export function splitBitsOfGroup(group: GroupId): number {
   return Number.parseInt(group[22]!, 16);
 }
 
+/** How far ahead of the clock a sample's time may be, in every protocol, ms. Mackerel documents 24 hours. */
+export const MAX_AHEAD_MS = DAY_MS;
+
+/** The clocks of writers, of operators and of the stream differ by an hour at most, ms. */
+const MAX_CLOCK_GAP_MS = 3_600_000;
+
+/**
+ * How long before its first day an epoch is published, ms. By then every writer knows the epoch: samples are at most
+ * {@link MAX_AHEAD_MS} ahead of a writer's clock. Two hours cover the gap between clocks, once for each sample and once for each
+ * deletion ({@link endOfKnownEpochs}). The third covers a copy of the placement that is a minute old, and the request that uses it.
+ */
+export const EPOCH_LEAD_MS = MAX_AHEAD_MS + 3 * MAX_CLOCK_GAP_MS;
+
+/**
+ * The midnight before which each sample lies that was posted before `arrivalMs`. An epoch that a request knew nothing of, whose
+ * record arrived at `arrivalMs`, begins at this midnight or later: see {@link EPOCH_LEAD_MS}.
+ *
+ * @param arrivalMs by the stream's clock
+ */
+export function endOfKnownEpochs(arrivalMs: number): number {
+  return Math.ceil((arrivalMs + MAX_AHEAD_MS + MAX_CLOCK_GAP_MS) / DAY_MS) * DAY_MS;
+}
+
 /** The number of partitions of a tenant, from a UTC day on. */
 export interface PlacementEpoch {
   readonly fromDay: Day;

@@ -1,6 +1,7 @@
 import { DAY_MS, durationText } from '../model/duration';
 import type { Labels, NamedSeries } from '../model/labels';
 import type { HashedLabels } from '../model/labels-hash';
+import { MAX_AHEAD_MS } from '../model/placement';
 
 /**
  * The port of a write protocol: turns a request's body into rows, and names the source of each series. Mackerel's JSON and
@@ -13,14 +14,11 @@ export interface Protocol<Body, Options, Dropped> {
   parse(body: Body, accepts: AcceptedTimes, options: Options): ParsedBody<Dropped>;
 }
 
-/** The sample times that a request may have: from `nowMs - maxAgeMs` to `nowMs +` {@link MAX_AHEAD_MS}, inclusive. */
+/** The sample times that a request may have: from `nowMs - maxAgeMs` to `nowMs + MAX_AHEAD_MS` (model/placement.ts), inclusive. */
 export interface AcceptedTimes {
   readonly nowMs: number;
   readonly maxAgeMs: number;
 }
-
-/** How far ahead of the clock a sample's time may be, in every protocol. Mackerel documents 24 hours. */
-export const MAX_AHEAD_MS = 86_400_000;
 
 /** Samples that were left out for their times. */
 export interface OutOfTime {

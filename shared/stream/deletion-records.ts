@@ -31,7 +31,7 @@ interface SourcePlace {
   readonly endMs: number;
 }
 
-/** The partitions of a source, ascending by time. The last has no end: samples posted later have a higher version. */
+/** The partitions of a source, ascending by time. The last has no end here: its arrival ends it (`withinKnownEpochs`). */
 function placesOf(epochs: readonly PlacementEpoch[], sourceId: string): SourcePlace[] {
   const places: SourcePlace[] = [];
   for (const [i, { partitions }] of epochs.entries()) {

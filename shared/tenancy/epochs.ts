@@ -1,13 +1,5 @@
 import { DAY_MS } from '../model/duration';
-import { type Day, dayOf, dayStartMs, type Placement } from '../model/placement';
-import { MAX_AHEAD_MS } from '../protocol/protocol';
-
-/**
- * How long before its first day an epoch is published, ms. By then every writer knows it: samples are at most
- * {@link MAX_AHEAD_MS} ahead of a writer's clock, and two hours cover a copy of the placement that is a minute old, the
- * request that uses it, and clocks that differ by an hour.
- */
-export const EPOCH_LEAD_MS = MAX_AHEAD_MS + 2 * 3_600_000;
+import { type Day, dayOf, dayStartMs, EPOCH_LEAD_MS, type Placement } from '../model/placement';
 
 /** Epochs of a tenant at most: a deletion makes a record for each place of its source. */
 export const MAX_EPOCHS = 32;

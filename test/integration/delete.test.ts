@@ -294,6 +294,23 @@ describe('deletions', () => {
     expect(await tiers.manifest.get(ref, DAYS[0]!)).toEqual(after);
   });
 
+  test('of two partitions are two, although they name the same samples: their versions are not compared', async () => {
+    const tenantId = tenantIdOf(`t${runs++}`);
+    const sourceId = sourceIdOf(tenantId, source);
+    const selector = { name: 'a.x', isPrefix: false };
+    for (const [partition, sequence] of [
+      [0, 9n],
+      [1, 3n],
+    ] as const) {
+      const deletion = { selector, ...ALL_TIME, version: { arrivalMs: midnight, sequence } };
+      expect(await tiers.catalogue.putDeletion({ tenantId, partition }, sourceId, deletion)).toBe(true);
+    }
+    const deletions = await tiers.catalogue.deletions(tenantId, sourceId);
+    expect(deletions.map(({ version }) => version.sequence).sort()).toEqual([3n, 9n]);
+    // No epoch that is published later begins before the second midnight after this one.
+    expect(deletions.map(({ toMs }) => toMs)).toEqual([midnight + 2 * DAY, midnight + 2 * DAY]);
+  });
+
   test('that are repeated leave one item in the catalogue, with the highest version', async () => {
     const { run } = pipeline();
     for (let i = 0; i < 3; i++) await run(remove);

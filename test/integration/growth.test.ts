@@ -1,14 +1,21 @@
 import { archivePartitions } from '../../shared/archive/partitions';
 import { flushPartitions } from '../../shared/flush/partitions';
 import { ingestBatch } from '../../shared/ingest/ingest';
+import { ALL_TIME } from '../../shared/model/deletion';
 import { metricOf, sourceOf } from '../../shared/model/labels';
 import { allPartitions } from '../../shared/model/partitions';
-import { dayOf, dayStartMs, partitionOf, partitionsOn, sourceIdOf } from '../../shared/model/placement';
+import {
+  dayOf,
+  dayStartMs,
+  MAX_AHEAD_MS,
+  partitionOf,
+  partitionsOn,
+  sourceIdOf,
+} from '../../shared/model/placement';
 import { setTenant } from '../../shared/operations/tenant-commands';
 import { partitionBytes } from '../../shared/operations/tier-bytes';
 import { parseSettings } from '../../shared/platform/settings';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
-import { MAX_AHEAD_MS } from '../../shared/protocol/protocol';
 import { readSeries } from '../../shared/query/read';
 import { deletionRecords } from '../../shared/stream/deletion-records';
 import type { DeliveredRecord } from '../../shared/stream/delivered';
@@ -70,9 +77,15 @@ describe('a tenant whose partitions change from 8 to 64 and to 4, under load', (
     /** What readers must see: host, metric and time -> value. */
     const ledger = new Map<string, number>();
 
+    /** A shard for each partition, with a range of sequence numbers of its own, in a random order: they tell nothing of time. */
+    const shards = new Map<string, bigint>();
     const put = (records: readonly OutgoingRecord[]) => {
-      for (const { data } of records)
-        stream.push({ data, sequenceNumber: String(stream.length), arrivalMs: nowMs, shardId: 's' });
+      for (const { data, partitionKey: shardId } of records) {
+        const range = shards.get(shardId) ?? BigInt(Math.floor(random() * 2 ** 32)) << 144n;
+        shards.set(shardId, range);
+        const sequenceNumber = (range + BigInt(stream.length)).toString();
+        stream.push({ data, sequenceNumber, arrivalMs: nowMs, shardId });
+      }
     };
     const post = async (writer: Tenants, host: number, timestamp: number) => {
       const tenant = (await writer.get('growing'))!;
@@ -166,6 +179,8 @@ describe('a tenant whose partitions change from 8 to 64 and to 4, under load', (
         if (host % 3 === 0) await post(writer, host, older);
       }
       if (step % 6 === 3) await remove(step % 12, nowMs - DAY, nowMs + DAY);
+      // Of all that was posted so far: the host goes on to post, in days of other partitions too.
+      if (step % 6 === 4) await remove((step * 5) % 12, ALL_TIME.fromMs, ALL_TIME.toMs);
       await deliver();
       if (step % 3 === 0) await expectExact([step % 12]);
       if (step % 7 === 6) await flush();

@@ -244,11 +244,13 @@ describe(`PromQL over samples in all tiers (FUZZ_SEED=${SEED})`, () => {
       if (action < 2) await post(someOf(), startMs, all.toMs);
       if (action === 2) {
         const source = sourceOf.labels(oracle.all()[Math.floor(random() * 5)]!.labels);
-        await tiers.newCatalogue().putDeletion(tenant.id, sourceIdOf(tenant.id, source), {
-          ...windowOf(Math.floor(random() * 3)),
-          selector: ALL_NAMES,
-          version: { arrivalMs: Date.now(), sequence: BigInt(++sequence) },
-        });
+        await tiers
+          .newCatalogue()
+          .putDeletion({ tenantId: tenant.id, partition: 0 }, sourceIdOf(tenant.id, source), {
+            ...windowOf(Math.floor(random() * 3)),
+            selector: ALL_NAMES,
+            version: { arrivalMs: Date.now(), sequence: BigInt(++sequence) },
+          });
       }
       const still = await read(forgetful(), range);
       expect(await read(remembering, range)).toEqual(still);

@@ -322,7 +322,11 @@ describe('selecting series by matchers', () => {
     const version = { arrivalMs: now, sequence: BigInt(sequence++) };
     const selector = { name: 'a', isPrefix: false };
     const sourceId = sourceIdOf(tenant.id, source);
-    await tiers.catalogue.putDeletion(tenant.id, sourceId, { ...ALL_TIME, selector, version });
+    await tiers.catalogue.putDeletion({ tenantId: tenant.id, partition: 0 }, sourceId, {
+      ...ALL_TIME,
+      selector,
+      version,
+    });
     expect(await read()).toEqual([['a'], ['b', 3]]);
     // The catalogue, and memory beside it.
     const before = tiers.calls();

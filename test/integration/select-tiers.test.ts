@@ -218,11 +218,13 @@ describe('samples split over memory, warm table and archive', () => {
     expect(known.calls).toBeLessThanOrEqual(1 + INDEX_BUCKETS);
 
     const [{ source }] = SOURCES as [(typeof SOURCES)[number]];
-    await tiers.newCatalogue().putDeletion(tenant.id, sourceIdOf(tenant.id, source), {
-      selector: { name: 'cpu', isPrefix: false },
-      ...range,
-      version: { arrivalMs: now + 2 * DAY, sequence: 2n ** 100n },
-    });
+    await tiers
+      .newCatalogue()
+      .putDeletion({ tenantId: tenant.id, partition: 0 }, sourceIdOf(tenant.id, source), {
+        selector: { name: 'cpu', isPrefix: false },
+        ...range,
+        version: { arrivalMs: now + 2 * DAY, sequence: 2n ** 100n },
+      });
     const changed = await read();
     expect(changed).toEqual({ hosts: SOURCES.length - 1, calls: expect.any(Number) });
     // The changed source alone was asked for.

@@ -1,9 +1,9 @@
 import type { NamedSeries } from '../../model/labels';
+import { MAX_AHEAD_MS } from '../../model/placement';
 import {
   type Columns,
   type ColumnsKey,
   type ColumnsPart,
-  MAX_AHEAD_MS,
   MAX_LABEL_BYTES,
   MAX_SAMPLES,
   MAX_SERIES_SETS,

@@ -1,5 +1,6 @@
 import { type Labels, sourceOf } from '../../model/labels';
-import { type AcceptedTimes, MAX_AHEAD_MS, type Protocol, type SourceRow, timeBoundText } from '../protocol';
+import { MAX_AHEAD_MS } from '../../model/placement';
+import { type AcceptedTimes, type Protocol, type SourceRow, timeBoundText } from '../protocol';
 import { likelyUnit } from '../timestamp-unit';
 import { MAX_METRIC_NAME_LENGTH, METRIC_NAME_PATTERN } from './metric-name';
 

@@ -1,6 +1,7 @@
 import { type Labels, METRIC_NAME } from '../../model/labels';
+import { MAX_AHEAD_MS } from '../../model/placement';
 import { InvalidSeriesError, LabelledRows, type LabelledSeries } from '../labelled-rows';
-import { type AcceptedTimes, MAX_AHEAD_MS, type Protocol, timeBoundText } from '../protocol';
+import { type AcceptedTimes, type Protocol, timeBoundText } from '../protocol';
 import { SeriesTable } from '../series-table';
 import {
   type Attribute,

@@ -1,6 +1,7 @@
 import { type Labels, labelValue, METRIC_NAME } from '../../model/labels';
+import { MAX_AHEAD_MS } from '../../model/placement';
 import { InvalidSeriesError, LabelledRows, type LabelledSeries, type SeriesEntries } from '../labelled-rows';
-import { MAX_AHEAD_MS, MAX_LABEL_BYTES, type OutOfTime, type Protocol, timeBoundText } from '../protocol';
+import { MAX_LABEL_BYTES, type OutOfTime, type Protocol, timeBoundText } from '../protocol';
 import { type NamePart, SeriesTable } from '../series-table';
 import { likelyUnit } from '../timestamp-unit';
 import { labelsOfMessages, References, SymbolSeries } from './series-labels';

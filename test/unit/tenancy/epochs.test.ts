@@ -1,7 +1,13 @@
 import fc from 'fast-check';
+import { ALL_TIME, withinKnownEpochs } from '../../../shared/model/deletion';
 import { DAY_MS } from '../../../shared/model/duration';
-import { dayOf, type Placement, partitionsOn } from '../../../shared/model/placement';
-import { MAX_AHEAD_MS } from '../../../shared/protocol/protocol';
+import {
+  dayOf,
+  dayStartMs,
+  MAX_AHEAD_MS,
+  type Placement,
+  partitionsOn,
+} from '../../../shared/model/placement';
 import { EpochError, firstFreeDay, MAX_EPOCHS, planEpoch } from '../../../shared/tenancy/epochs';
 
 const at = (text: string) => Date.parse(`${text}Z`);
@@ -13,10 +19,10 @@ const NOW = at('2026-11-21T08:00');
 
 test.each([
   { now: '2026-11-21T00:00:00.000', day: '2026-11-23' },
-  { now: '2026-11-21T21:59:59.999', day: '2026-11-23' },
-  { now: '2026-11-21T22:00:00.000', day: '2026-11-23' },
-  { now: '2026-11-21T22:00:00.001', day: '2026-11-24' },
-])('at $now the first day without samples is $day: 26 hours ahead', ({ now, day }) => {
+  { now: '2026-11-21T20:59:59.999', day: '2026-11-23' },
+  { now: '2026-11-21T21:00:00.000', day: '2026-11-23' },
+  { now: '2026-11-21T21:00:00.001', day: '2026-11-24' },
+])('at $now the first day without samples is $day: 27 hours ahead', ({ now, day }) => {
   expect(firstFreeDay(at(now))).toBe(day);
 });
 
@@ -122,5 +128,35 @@ test('whatever copy of at most a minute a writer uses, every sample it takes lie
       },
     ),
     { numRuns: 200 },
+  );
+});
+
+test('a deletion without an end covers every earlier sample, and no day of an epoch that it knew nothing of', () => {
+  const HOUR_MS = 3_600_000;
+  const anyGap = fc.integer({ min: -HOUR_MS, max: HOUR_MS });
+  fc.assert(
+    fc.property(
+      fc.record({
+        /** When the deletion read the placement. */
+        readMs: fc.integer({ min: NOW, max: NOW + 3 * DAY_MS }),
+        arrivesAfterMs: fc.nat(90_000),
+        publishedAfterMs: fc.nat(3 * DAY_MS),
+        streamGapMs: anyGap,
+        sampleBeforeMs: fc.nat(DAY_MS),
+        /** Of the writer's clock and the operator's to the stream's. */
+        writerGapMs: anyGap,
+        operatorGapMs: anyGap,
+        aheadMs: fc.oneof(fc.constant(MAX_AHEAD_MS), fc.integer({ min: -MAX_AHEAD_MS, max: MAX_AHEAD_MS })),
+      }),
+      (at) => {
+        const arrivalMs = at.readMs + at.arrivesAfterMs + at.streamGapMs;
+        const version = { arrivalMs, sequence: 1n };
+        const selector = { name: '', isPrefix: true };
+        const { toMs } = withinKnownEpochs({ ...ALL_TIME, selector, version });
+        expect(arrivalMs - at.sampleBeforeMs + at.writerGapMs + at.aheadMs).toBeLessThanOrEqual(toMs);
+        const publishedMs = at.readMs + at.publishedAfterMs + at.streamGapMs + at.operatorGapMs;
+        expect(dayStartMs(firstFreeDay(publishedMs))).toBeGreaterThanOrEqual(toMs);
+      },
+    ),
   );
 });
