@@ -6,7 +6,7 @@ import { putRecords } from '../../shared/stream/put';
 import { rowRecords } from '../../shared/stream/row-records';
 import { type ImportResult, importEvent } from './import-event';
 
-const { tenants, imports, kinesis, stream, stageRetentionMs } = importerDependencies();
+const { tenants, imports, pools, kinesis, stream, stageRetentionMs } = importerDependencies();
 
 /**
  * Puts samples of any age within the retention into the stream, as post does with those of at most `maxSampleAge`. Only
@@ -26,7 +26,7 @@ export async function handler(event: unknown): Promise<ImportResult> {
   });
   // Before the samples are in the stream: a read that memory may lack samples of looks for it (DESIGN.md, rule 13).
   await imports.mark(tenant.id, nowMs);
-  await putRecords(kinesis, stream, rowRecords(tenant, sources));
+  await putRecords(kinesis, stream, rowRecords(tenant, sources, await pools.of(tenant.id, sources)));
   const { invalid, tooOld, tooNew, beyond, reasons } = dropped;
   return { ...times, samples, refused: invalid + tooOld + tooNew + beyond, reasons };
 }

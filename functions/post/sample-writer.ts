@@ -41,7 +41,7 @@ export class SampleWriter {
 
   private async put(tenant: Tenant, sources: readonly SourceRows[], samples: number): Promise<void> {
     const { kinesis, stream, meter, pools } = this.dependencies;
-    const records = rowRecords(tenant, sources, await pools?.of(tenant.id, sources));
+    const records = rowRecords(tenant, sources, await pools.of(tenant.id, sources));
     await putRecords(kinesis, stream, records);
     const sizes = records.map(({ data }) => data.length);
     meter.count(tenant, {

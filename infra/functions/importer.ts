@@ -25,6 +25,7 @@ export class Importer extends Construct {
       },
     });
     stream.grantPut(this.function);
-    tables.meta.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.write);
+    tables.meta.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.readMany);
+    tables.meta.grant(this.function, ...ITEM_ACTIONS.write, ...ITEM_ACTIONS.insert);
   }
 }

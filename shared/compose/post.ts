@@ -27,8 +27,7 @@ export function postDependencies() {
     services: new Services(table),
     metadata: new MetricMetadataStore(table),
     knownSeries: new KnownSeries(new Catalogue(table, stage.retention)),
-    /** Undefined when every source has groups of its own. */
-    pools: stage.smallSources === 'pooled' ? new Pools(new PoolTable(table, stage.retention)) : undefined,
+    pools: new Pools(new PoolTable(table, stage.retention), stage.smallSources === 'pooled'),
     kinesis: streamClient(),
     stream: variable(ENV.stream),
     maxSampleAgeMs: stage.maxSampleAge,

@@ -48,7 +48,11 @@ export class Pools {
   private numbers = new Map<Id, number>();
   private ordinals = 0;
 
-  constructor(private readonly table: Pick<PoolTable, 'find' | 'join'>) {}
+  /** @param makesPools false: each new source stays by itself, and those that are in a pool stay there */
+  constructor(
+    private readonly table: Pick<PoolTable, 'find' | 'join'>,
+    private readonly makesPools = true,
+  ) {}
 
   /** Finds the pools of a request's sources, and makes those of new ones. */
   async of(tenantId: Id, sources: readonly SourceRows[]): Promise<RequestPools> {
@@ -73,7 +77,7 @@ export class Pools {
     if (unknown.size === 0) return pooled;
     const found = new Map<Id, SourcePlace>(await this.table.find(tenantId, [...unknown.keys()]));
     const fresh = [...unknown].filter(([id]) => !found.has(id));
-    const small = fresh.flatMap(([id, [, rows]]) => (rows.every(isSmall) ? [id] : []));
+    const small = fresh.flatMap(([id, [, rows]]) => (this.makesPools && rows.every(isSmall) ? [id] : []));
     // That a source stays by itself is written down too, before another instance puts it into a pool.
     const placed = new Map([...fresh.map(([id]) => [id, id] as const), ...poolsOf(tenantId, small)]);
     if (placed.size > 0)

@@ -1,0 +1,92 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DEPLOY_PATH } from '../../scripts/local/deploy';
+import { archive } from '../../scripts/ops/archive';
+import { drain } from '../../scripts/ops/drain';
+import { importFile } from '../../scripts/ops/import';
+import { Functions } from '../../scripts/ops/invoke';
+import { Client } from '../support/client';
+import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { temporaryDir } from '../support/temporary-dir';
+import { until } from '../support/until';
+
+const SENSORS = Array.from({ length: 40 }, (_, i) => `s${i}`);
+const METRIC = 'probe_value';
+const time = Math.floor(Date.now() / 60_000) * 60 - 3_600;
+
+describe('small sources that share a pool', () => {
+  let stack: LocalStack;
+  let client: Client;
+  let functions: Functions;
+  let folder: string;
+
+  beforeAll(async () => {
+    stack = await startLocalStack({ settings: { streamShards: '4' } });
+    client = new Client(stack.url, stack.apiKey);
+    functions = new Functions(stack.url);
+    folder = temporaryDir();
+  }, 180_000);
+
+  afterAll(async () => {
+    functions?.close();
+    rmSync(folder, { recursive: true, force: true });
+    await stack?.stop();
+  }, 60_000);
+
+  /** A value of each sensor, at the same time. */
+  const post = async (value: number) => {
+    const lines = SENSORS.map((sensor) => `probe,sensor=${sensor} value=${value} ${time}`);
+    const response = await client.request('POST', '/api/v2/write?precision=s', lines.join('\n'), {
+      'content-type': 'text/plain',
+    });
+    expect([response.status, await response.text()]).toEqual([204, '']);
+  };
+  const importAll = async (value: number) => {
+    const file = join(folder, `${value}.csv`);
+    const rows = SENSORS.map((sensor) => `${time},${sensor},${METRIC},${value}`);
+    writeFileSync(file, `time,sensor,name,value\n${rows.join('\n')}\n`);
+    await importFile(functions, { file, tenant: 'default', map: [], rate: 1e9 }, () => {});
+  };
+  const deploy = async (settings: Readonly<Record<string, string>>) => {
+    const response = await fetch(new URL(DEPLOY_PATH, stack.url), {
+      method: 'POST',
+      headers: { ...stack.operatorHeaders, 'content-type': 'application/json' },
+      body: JSON.stringify({ settings }),
+    });
+    expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
+  };
+  /** The distinct values of the sensors, which all have one. */
+  const values = async (): Promise<readonly number[]> => {
+    const found = await Promise.all(
+      SENSORS.map(async (sensor) => {
+        const path = `/api/v1/series/metrics?name=${METRIC}&label=sensor=${sensor}&from=${time}&to=${time}`;
+        const response = await client.request('GET', path);
+        if (!response.ok) return [];
+        return ((await response.json()) as { metrics: { value: number }[] }).metrics;
+      }),
+    );
+    return [...new Set(found.map((points) => (points.length === 1 ? points[0]!.value : Number.NaN)))];
+  };
+  const shows = (value: number) =>
+    until(`the value ${value}`, values, (seen) => seen.join() === String(value));
+
+  test('keep the value that came last, whether it was posted or imported, with pools or apart', async () => {
+    await post(1);
+    await shows(1);
+    await importAll(2);
+    await shows(2);
+    await post(3);
+    await shows(3);
+    await deploy({ streamShards: '4', smallSources: 'apart' });
+    await post(4);
+    await shows(4);
+    await importAll(5);
+    await shows(5);
+
+    // All lie in the pool's partition, and nowhere else.
+    await drain(functions, () => {});
+    const { archived } = await archive(functions, { before: 8.64e15, purge: true }, () => {});
+    expect(archived).toBe(1);
+    await shows(5);
+  }, 300_000);
+});
