@@ -68,11 +68,16 @@ async function flush(event: unknown, context: Context): Promise<FlushResult> {
     WindowsFlushed: moved.windows,
     SamplesFlushed: moved.samples,
     ChunkBytesWritten: moved.bytes,
+    WindowsExpired: moved.expired,
     WindowsFailed: moved.failed,
     HotMemoryPercent: Math.round(load.memory * 100),
     ResidencySeconds: Math.round((leastMs + spreadMs) / 1000),
     OldestUnflushedSeconds: oldestMs === Infinity ? 0 : Math.max(0, Math.round((before - oldestMs) / 1000)),
   });
+  if (moved.expired > 0)
+    log.error('samples expired in memory before a flusher moved them; recovery reads the stream again', {
+      windows: moved.expired,
+    });
   const kept = drain ? 0 : await keepOpenDaysInTurn(dependencies, own.partitions(), warmTtlMs);
   if (kept > 0) log.warn('the archive is behind: warm items were kept from expiring', { items: kept });
   await hint;

@@ -23,6 +23,8 @@ export interface FlushCount {
   readonly samples: number;
   /** Chunk bytes written. */
   readonly bytes: number;
+  /** Group-windows whose frames had expired before they could be moved. */
+  readonly expired: number;
   /** One for each group-window that could not be moved now; it stays due. */
   readonly failures: readonly Error[];
 }
@@ -62,6 +64,7 @@ export async function flushPartition(
   let windows = 0;
   let samples = 0;
   let bytes = 0;
+  let expired = 0;
   const failures: Error[] = [];
   while (hasTime()) {
     const leases = await hot.lease(ref, beforeMs, BATCH, LEASE_MS, spreadMs);
@@ -83,7 +86,8 @@ export async function flushPartition(
     );
     await announce();
     await mapLimited(moved, PARALLEL, async ({ lease, frames }) => {
-      await hot.trim(ref, lease, frames);
+      const left = await hot.trim(ref, lease, frames);
+      if (frames.count === 0 && left === 0) expired++;
     });
     windows += moved.length;
     for (const window of moved) {
@@ -91,7 +95,7 @@ export async function flushPartition(
       bytes += window.bytes;
     }
   }
-  return { windows, samples, bytes, failures };
+  return { windows: windows - expired, samples, bytes, expired, failures };
 }
 
 interface Moved {
@@ -106,7 +110,7 @@ async function moveWindow(
   { group, windowStart }: Lease,
 ): Promise<Moved> {
   const read = await hot.frames(ref, group, windowStart);
-  // The safety net expired the key: the trim clears the due index.
+  // The frames have expired, or another flusher moved them after this lease had ended: the trim tells which.
   if (read.frames.length === 0) return { frames: movedFrames([], true), samples: 0, bytes: 0 };
   const layoutOf = (id: Id) => readLayout(hot, catalogue, ref, group, id);
   const decoded = read.frames.map(decodeFrame);

@@ -20,6 +20,8 @@ export interface FlushSum {
   readonly samples: number;
   /** Chunk bytes written. */
   readonly bytes: number;
+  /** Group-windows whose frames had expired before they could be moved: a loss, which recovery repairs as far as the stream remembers. */
+  readonly expired: number;
   /** Group-windows, or whole partitions, that could not be moved now. */
   readonly failed: number;
   /** Group-windows that are due whatever their group's delay; a partition that failed counts as one. */
@@ -34,6 +36,7 @@ const NOT_LOOKED_AT: FlushSum = {
   windows: 0,
   samples: 0,
   bytes: 0,
+  expired: 0,
   failed: 0,
   remaining: 1,
   oldestMs: Infinity,
@@ -48,6 +51,7 @@ export function sumFlushes(flushes: readonly FlushSum[]): FlushSum {
     windows: total(({ windows }) => windows),
     samples: total(({ samples }) => samples),
     bytes: total(({ bytes }) => bytes),
+    expired: total(({ expired }) => expired),
     failed: total(({ failed }) => failed),
     remaining: total(({ remaining }) => remaining),
     oldestMs: lowest(({ oldestMs }) => oldestMs),
@@ -89,6 +93,8 @@ export async function flushPartitions(
     try {
       await losses.resolve(ref);
       const moved = await flushPartition(dependencies, ref, dueBeforeMs, hasTime, limit, spreadMs);
+      // The partition's mark is wrong now. Without this look, the lane's watermark would wait for the next one.
+      if (moved.expired > 0) await losses.resolve(ref);
       for (const error of moved.failures) onFailure(ref, error);
       await usage.add(ref.tenantId, dayOf(now()), {
         warmBytesWritten: moved.bytes,

@@ -1,5 +1,5 @@
 import { DELAY_SHARE } from './due-score';
-import { MARK_OF_THIS_NODE } from './mark-script';
+import { EXPIRED, MARK_OF_THIS_NODE } from './mark-script';
 
 /**
  * Appends frames to the group-windows of one partition.
@@ -20,7 +20,8 @@ import { MARK_OF_THIS_NODE } from './mark-script';
  *
  * A window's first frame enters it in the due index in this same script, by the store's clock (due-score.ts): a key without
  * an entry there would never be flushed (DESIGN.md, rule 4). Layouts outlive the frames that need them: each append renews its
- * layouts for twice the frames' time, and a trim renews the frames that it leaves.
+ * layouts for twice the frames' time, and a trim renews the frames that it leaves. If a window has an entry but no frames, they have
+ * expired: the append goes on, and the mark says that the partition lost samples.
  */
 export const APPEND_SCRIPT = `#!lua
 if not (${MARK_OF_THIS_NODE}) then return {-1} end
@@ -55,7 +56,9 @@ ${DELAY_SHARE}for w = 1, windows do
   if length == count then
     redis.call('PEXPIRE', frames, ttl)
     local share = delayShare(KEYS[2], redis.call('ZCARD', KEYS[2]))
-    redis.call('ZADD', KEYS[2], string.format('%.3f', now + share), member)
+    local isNew = redis.call('ZADD', KEYS[2], string.format('%.3f', now + share), member) == 1
+    -- A trim removes a window's last frames and its entry together, so the frames of this entry have expired.
+    if not isNew then redis.call('HSET', KEYS[1], 'node', '${EXPIRED}') end
     redis.call('SADD', starts, start)
     redis.call('PEXPIRE', starts, ttl)
   end

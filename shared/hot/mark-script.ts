@@ -4,6 +4,12 @@ export const THIS_NODE = `string.match(redis.call('INFO', 'replication'), 'maste
 /** Valkey's replication id for none. */
 export const NO_NODE = '0'.repeat(40);
 
+/**
+ * Stands in a mark where a primary's replication id does, once frames of the partition have expired before a flusher moved
+ * them. So the next append, flush or read notices a loss.
+ */
+export const EXPIRED = 'expired';
+
 /** Lua: true when the partition's mark is this primary's, which then has everything that was acknowledged. */
 export const MARK_OF_THIS_NODE = `redis.call('HGET', KEYS[1], 'node') == ${THIS_NODE}`;
 

@@ -1,4 +1,4 @@
-import { NOTE_LEFT } from './mark-script';
+import { EXPIRED, NOTE_LEFT } from './mark-script';
 
 /**
  * Removes from a group-window exactly the frames that were moved, once (DESIGN.md, rule 3).
@@ -15,7 +15,7 @@ import { NOTE_LEFT } from './mark-script';
  *          or because the list does not begin with the frames that were moved. A failover to a replica that lagged, and a
  *          replay after it, can fill a list with other frames; a count alone would remove those
  *
- * A window with frames left stays in the due index. If all its earlier frames were moved, it counts as first written when
+ * A window that is due and has no frames lost them, because they expired: the mark says so. A window with frames left stays in the due index. If all its earlier frames were moved, it counts as first written when
  * the lease was taken. The mark notes that the window left, so that reads ask the warm table for it. Runs when memory is full (`allow-oom`).
  */
 export const TRIM_SCRIPT = `#!lua flags=allow-oom
@@ -35,6 +35,7 @@ if count > 0 then ${NOTE_LEFT} end
 redis.call('LTRIM', KEYS[3], count, -1)
 local left = redis.call('LLEN', KEYS[3])
 if left == 0 then
+  if count == 0 and redis.call('HEXISTS', KEYS[6], 'node') == 1 then redis.call('HSET', KEYS[6], 'node', '${EXPIRED}') end
   redis.call('ZREM', KEYS[1], ARGV[1])
   redis.call('SREM', KEYS[4], ARGV[2])
   redis.call('ZREM', KEYS[5], ARGV[1])

@@ -118,6 +118,7 @@ export const METRICS = {
     'WindowsFlushed',
     'SamplesFlushed',
     'ChunkBytesWritten',
+    'WindowsExpired',
     'WindowsFailed',
     'HotMemoryPercent',
     'ResidencySeconds',

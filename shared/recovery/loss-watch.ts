@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HotTier, PartitionState } from '../hot/hot-tier';
+import { EXPIRED } from '../hot/mark-script';
 import type { Topology } from '../hot/topology';
 import type { PartitionRef } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
@@ -50,7 +51,7 @@ export class PartitionMovingError extends Error {
 
 /**
  * Notices that memory lost samples: a registered partition has no mark (its node was wiped or replaced), or the mark of
- * another primary (a failover, which may lose what was not replicated). It records the loss, with the arrival time from which
+ * another primary (a failover, which may lose what was not replicated), or says that samples expired before a flusher moved them. It records the loss, with the arrival time from which
  * the recovery function must replay, and only then marks the partitions, so that appends go on. A crash in between notices
  * the loss once more; a replay too many is harmless (DESIGN.md, rule 2).
  *
@@ -243,12 +244,13 @@ export class LossWatch {
     // Another instance was first.
     if (lost.length === 0) return (await table.loss())?.id;
     const wiped = lost.filter(({ state }) => state.loss === undefined).length;
+    const expired = lost.filter(({ state }) => state.markedBy === EXPIRED).length;
     const { id } = await table.notice(
       lostSinceMs(
         await table.flushedMs(lanes),
         lost.map(({ state }) => state),
       ),
-      `${wiped} partitions were gone from memory, ${lost.length - wiped} had another primary`,
+      `${wiped} partitions were gone from memory, ${lost.length - wiped - expired} had another primary, samples of ${expired} expired`,
       now(),
     );
     await mapLimited(lost, PARALLEL, ({ ref }) => hot.mark(ref, id, era?.number));

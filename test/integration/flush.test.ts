@@ -225,6 +225,51 @@ describe('moving group-windows', () => {
     await tiers.recovery.closeLoss((await tiers.recovery.loss())!);
   });
 
+  describe('frames that expire before a flusher moves them are noticed as a loss', () => {
+    const group = groupIdOf(sourceIdOf(tenant.id, sourceOf.host('expired')), 0, 0);
+    /** As the store does once a day has passed. */
+    const expire = async () => expect(await tiers.redis.unlink(tiers.hot.keyOf(ref, group, start))).toBe(1);
+    const flushAll = async () =>
+      sumFlushes(
+        await flushPartitions({ ...tiers, usage: new UsageTable(tiers.meta), windowMs: HOUR_MS }, [ref], {
+          dueBeforeMs: await tiers.hot.now(),
+          spreadMs: 0,
+          hasTime: () => true,
+          onFailure: (_, error) => {
+            throw error;
+          },
+        }),
+      );
+    const expectLoss = async () => {
+      const loss = (await tiers.recovery.loss())!;
+      expect(loss).toMatchObject({ isOpen: true, reason: expect.stringContaining('samples of 1 expired') });
+      // A gap is never silent.
+      await expect(read('expired', 'a')).rejects.toThrow();
+      await tiers.recovery.closeLoss(loss);
+      expect([...(await read('expired', 'b'))]).toEqual([[0, 7]]);
+    };
+
+    test('by the flusher that finds them gone', async () => {
+      await post('expired', [{ at: start, values: { b: 7 } }]);
+      await flushAll();
+      await post('expired', [{ at: start, values: { a: 1 } }]);
+      await expire();
+      expect(await flushAll()).toMatchObject({ windows: 0, expired: 1, remaining: 0 });
+      await expectLoss();
+      expect(await flushAll()).toMatchObject({ expired: 0 });
+    });
+
+    test('by the append that comes first', async () => {
+      await post('expired', [{ at: start, values: { a: 1 } }]);
+      await expire();
+      await post('expired', [{ at: start + 1_000, values: { a: 2 } }]);
+      await expect(read('expired', 'a')).rejects.toThrow();
+      expect(await flushAll()).toMatchObject({ windows: 1, expired: 0 });
+      await expectLoss();
+      expect([...(await read('expired', 'a'))]).toEqual([[1, 2]]);
+    });
+  });
+
   test('a window of more frames than are read at once, and larger than an item, moves whole, in parts', async () => {
     // Bits that nothing compresses: 2,500 posts of 40 series are 800 kB.
     const noise = Array.from({ length: 2500 }, (_, i) => ({
