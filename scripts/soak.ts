@@ -23,10 +23,10 @@ async function run(options: SoakCommandOptions): Promise<boolean> {
   const { lost, doubled, wrong, gaps, differences, outlived, corrupt } = result;
   if (options.json) console.log(JSON.stringify(result));
   else {
-    const { acked, faults, kills, killPoints, killPointsHit, maxLagSeconds, reads } = result;
+    const { acked, grown, faults, kills, killPoints, killPointsHit, maxLagSeconds, reads } = result;
     const { compared, rolledDays, expired, rewritten } = result;
     console.log(
-      `${acked} samples acknowledged; lost ${lost}, doubled ${doubled}, wrong ${wrong}; ${gaps} gaps in ${reads} reads`,
+      `${acked} samples acknowledged, and ${grown} of tenants that grew; lost ${lost}, doubled ${doubled}, wrong ${wrong}; ${gaps} gaps in ${reads} reads`,
     );
     console.log(
       `${differences} of ${compared} answers in steps differed, which had ${rolledDays} days of rollups; ` +

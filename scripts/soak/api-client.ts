@@ -42,9 +42,24 @@ export class ApiClient {
     encode: (samples: readonly Sample[]) => PostRequest = ENCODINGS.mackerel,
   ): Promise<Outcome> {
     const ended = this.ledger.sending(samples);
-    const outcome = await this.outcomeOf(encode(samples));
+    const outcome = await this.tryPost(samples, encode);
     ended(outcome);
     return outcome;
+  }
+
+  /** Posts once. The ledger hears nothing of it. */
+  tryPost(samples: readonly Sample[], encode: (samples: readonly Sample[]) => PostRequest): Promise<Outcome> {
+    return this.outcomeOf(encode(samples));
+  }
+
+  /** Sends a request that changes something other than samples. @returns its status; 0 without an answer */
+  async change(method: string, path: string, body?: object): Promise<number> {
+    const headers = { 'content-type': 'application/json' };
+    const response = await this.send(method, path, headers, body && JSON.stringify(body)).catch(
+      () => undefined,
+    );
+    await response?.text().catch(() => undefined);
+    return response?.status ?? 0;
   }
 
   private async outcomeOf({ path, headers, body, isWhole }: PostRequest): Promise<Outcome> {

@@ -170,7 +170,7 @@ const STARTS: Record<FaultKind, Start> = {
   'clock skewed': ({ faults, usualSkewMs }, random) => {
     const skewMs = random.pick([-HOUR_MS, HOUR_MS]);
     const victim = random.pick(SKEWED);
-    faults.clockSkewMs = (functionName) => (functionName === victim ? skewMs : usualSkewMs(functionName));
+    faults.clockSkewMs = (functionName) => usualSkewMs(functionName) + (functionName === victim ? skewMs : 0);
     // Processes that replace them have the wrong clock, and later the right one again.
     const hits = faults.kill(victim);
     return {

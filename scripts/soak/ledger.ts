@@ -132,7 +132,7 @@ export class Ledger {
       };
       await Promise.all(Array.from({ length: PARALLEL }, work));
       left = [...found.keys()];
-      if (left.length === 0 || !(await isPatient())) return total([...found.values()]);
+      if (left.length === 0 || !(await isPatient())) return sumFlaws([...found.values()]);
     }
   }
 
@@ -199,7 +199,7 @@ function spansOf(times: readonly number[]): [number, number][] {
   return spans;
 }
 
-function total(all: readonly Flaws[]): Flaws {
+export function sumFlaws(all: readonly Flaws[]): Flaws {
   return {
     lost: all.reduce((sum, { lost }) => sum + lost, 0),
     doubled: all.reduce((sum, { doubled }) => sum + doubled, 0),

@@ -37,7 +37,7 @@ export const VICTIMS = [
   'importer',
   'operator',
 ] as const;
-/** Functions whose clocks are skewed at times. The archiver's is an hour ahead all the time: it is what removes data. */
+/** Functions whose clocks are skewed at times. Post's and the archiver's are ahead all the time as well (run.ts). */
 export const SKEWED = ['post', 'ingester', 'flusher', 'recovery', 'replayer', 'importer', 'query'] as const;
 
 export interface PlannedFault {
