@@ -241,7 +241,13 @@ describe('rights', () => {
       ],
     ],
     ['deleter', ['kinesis:PutRecords on Stream', ...items('MetaTable', ...read)]],
-    ['importer', ['kinesis:PutRecords on Stream', ...items('MetaTable', ...read, ...write)]],
+    [
+      'importer',
+      [
+        'kinesis:PutRecords on Stream',
+        ...items('MetaTable', ...read, 'BatchGetItem', ...write, 'PartiQLInsert'),
+      ],
+    ],
     [
       'ingester',
       [
