@@ -8,32 +8,31 @@ import type {
 import type { RouteHandlers } from '../../shared/http/handler';
 import { HttpError } from '../../shared/http/http';
 import { metricJson, prometheusAnswer, queryAnswer, truncated } from '../../shared/http/prometheus-answer';
+import { invalidParameter } from '../../shared/http/prometheus-parameters';
 import { count } from '../../shared/platform/meters';
 import { PromqlError } from '../../shared/promql/errors';
 import { parsePromql, parseSelector } from '../../shared/promql/parser';
 import { prettyPromql } from '../../shared/promql/print';
 import { instantQuery, type QueryOptions, type QueryResult, rangeQuery } from '../../shared/promql/query';
+import { syntaxJson } from '../../shared/promql/syntax-json';
 import { compareBytes, compareLabels } from '../../shared/promql/vectors';
-import { cardinality, findSeries, labelNames, labelValues, type Selector } from '../../shared/query/browse';
+import { findSeries, labelNames, labelValues, type Selector } from '../../shared/query/browse';
 import { SelectLimitError } from '../../shared/query/find-series';
 import { clampRange } from '../../shared/query/plan';
 import { Querier } from '../../shared/query/select';
-import { limitsOf } from '../../shared/tenancy/limits';
 import type { Tenant } from '../../shared/tenancy/tenants';
+import { federate } from './federate';
+import { prometheusStatusHandlers } from './prometheus-status';
 import { serverTiming } from './reading';
-import { limitMessage, TierSamples } from './sample-store';
-import { dependencies, metricMetadata, retentionMs, stage } from './stores';
+import { remoteRead } from './remote-read';
+import { limitMessage, type TierSamples } from './sample-store';
+import { dependencies, metricMetadata, retentionMs } from './stores';
+import { queryLimitsOf, samplesOf } from './tenant-samples';
 
 /** Steps of a range query after its first. */
 const MAX_STEPS = 11_000;
 /** Of a query's intermediate vectors; 5 million points take 45 MB. */
 const MAX_POINTS = 5_000_000;
-
-/** What one query of a tenant may read. */
-function queryLimitsOf({ limits }: Tenant) {
-  const { querySeries, querySources, querySamples, querySeconds } = limitsOf(stage, limits);
-  return { series: querySeries, sources: querySources, samples: querySamples, querySeconds };
-}
 
 type Evaluation = z.output<typeof instantParameters> | z.output<typeof rangeParameters>;
 
@@ -44,19 +43,21 @@ async function answerQuery(
   run: (store: TierSamples, options: QueryOptions) => Promise<QueryResult>,
 ) {
   const nowMs = Date.now();
-  if (timeout !== undefined && timeout <= 0)
-    throw new HttpError(400, 'invalid parameter "timeout": must be positive');
+  if (timeout !== undefined && timeout <= 0) throw invalidParameter('timeout', 'must be positive');
   const { querySeconds, ...limits } = queryLimitsOf(tenant);
   const budgetMs = Math.min(timeout ?? Infinity, querySeconds * 1000);
-  const store = new TierSamples(new Querier(dependencies, tenant), retentionMs, nowMs, limits);
+  const store = samplesOf(tenant);
   const options: QueryOptions = {
     ...(lookbackMs !== undefined && lookbackMs > 0 && { lookbackMs }),
     limits: { maxSeries: limits.series, maxSamples: limits.samples, maxPoints: MAX_POINTS },
     isLate: () => Date.now() - nowMs >= budgetMs,
   };
+  const startedMs = performance.now();
   const result = await within(budgetMs, run(store, options));
+  const totalMs = performance.now() - startedMs;
   count('query', { Reads: 1, SamplesRead: result.samples });
-  const answer = queryAnswer(result, limit, atMs, stats !== undefined && stats !== '');
+  const times = stats ? { readMs: store.readUntilMs(startedMs) - startedMs, totalMs } : undefined;
+  const answer = queryAnswer(result, limit, atMs, times);
   const readings = store.readings.map(({ tiers }) => tiers);
   const range = {
     fromMs: Math.min(...store.readings.map(({ range }) => range.fromMs)),
@@ -87,14 +88,12 @@ function instant(tenant: Tenant, query: z.output<typeof instantParameters>) {
 
 function range(tenant: Tenant, query: z.output<typeof rangeParameters>) {
   const { start: startMs, end: endMs, step: stepMs } = query;
-  const invalid = (name: string, message: string) =>
-    new HttpError(400, `invalid parameter ${JSON.stringify(name)}: ${message}`);
-  if (startMs === undefined) throw invalid('start', 'cannot parse "" to a valid timestamp');
-  if (endMs === undefined) throw invalid('end', 'cannot parse "" to a valid timestamp');
-  if (stepMs === undefined) throw invalid('step', 'cannot parse "" to a valid duration');
-  if (endMs < startMs) throw invalid('end', 'end timestamp must not be before start time');
+  if (startMs === undefined) throw invalidParameter('start', 'cannot parse "" to a valid timestamp');
+  if (endMs === undefined) throw invalidParameter('end', 'cannot parse "" to a valid timestamp');
+  if (stepMs === undefined) throw invalidParameter('step', 'cannot parse "" to a valid duration');
+  if (endMs < startMs) throw invalidParameter('end', 'end timestamp must not be before start time');
   if (stepMs <= 0)
-    throw invalid(
+    throw invalidParameter(
       'step',
       'zero or negative query resolution step widths are not accepted. Try a positive integer',
     );
@@ -110,13 +109,13 @@ function range(tenant: Tenant, query: z.output<typeof rangeParameters>) {
 
 type Browsing = z.output<typeof browsingQuery>;
 
-function selectorsOf({ 'match[]': texts = [] }: Browsing): Selector[] {
+function selectorsOf({ 'match[]': texts = [] }: Pick<Browsing, 'match[]'>): Selector[] {
   return texts.map((text) => {
     try {
       return parseSelector(text).matchers;
     } catch (error) {
       if (!(error instanceof PromqlError)) throw error;
-      throw new HttpError(400, `invalid parameter "match[]": ${error.message}`);
+      throw invalidParameter('match[]', error.message);
     }
   });
 }
@@ -126,7 +125,7 @@ function viewOf(tenant: Tenant, { start, end }: Pick<Browsing, 'start' | 'end'>)
   const nowMs = Date.now();
   const asked = { fromMs: start ?? nowMs - retentionMs, toMs: (end ?? nowMs) + 1 };
   if (asked.toMs <= asked.fromMs)
-    throw new HttpError(400, 'invalid parameter "end": end timestamp must not be before start time');
+    throw invalidParameter('end', 'end timestamp must not be before start time');
   return new Querier(dependencies, tenant).view(clampRange(asked, nowMs, retentionMs));
 }
 
@@ -179,8 +178,8 @@ const exemplars = async () => prometheusAnswer('[]');
 const format = async ({ query: { query } }: { readonly query: { readonly query: string } }) =>
   prometheusAnswer(JSON.stringify(prettyPromql(parsePromql(query))));
 
-/** The release of Prometheus whose language and answers these are; Grafana asks for what it may use. */
-const BUILD = { version: '3.14.0', revision: '', branch: '', buildUser: '', buildDate: '', goVersion: '' };
+const parse = async ({ query: { query } }: { readonly query: { readonly query: string } }) =>
+  prometheusAnswer(JSON.stringify(syntaxJson(parsePromql(query))));
 
 /** Prometheus' API. Series, names and values come from the tenant's index, without reading samples. */
 export const promqlHandlers: RouteHandlers = {
@@ -198,33 +197,14 @@ export const promqlHandlers: RouteHandlers = {
     return answerNames(values, query.limit);
   },
   'GET /prometheus/api/v1/metadata': async ({ tenant, query }) => metadata(tenant, query),
-  'GET /prometheus/api/v1/rules': async () => prometheusAnswer('{"groups":[]}'),
-  'GET /prometheus/api/v1/alerts': async () => prometheusAnswer('{"alerts":[]}'),
   'GET /prometheus/api/v1/query_exemplars': exemplars,
   'POST /prometheus/api/v1/query_exemplars': exemplars,
   'GET /prometheus/api/v1/format_query': format,
   'POST /prometheus/api/v1/format_query': format,
-  'GET /prometheus/api/v1/status/buildinfo': async () => prometheusAnswer(JSON.stringify(BUILD)),
-  'GET /prometheus/api/v1/status/tsdb': async ({ tenant, query }) => {
-    const nowMs = Date.now();
-    const view = await viewOf(tenant, {});
-    const found = cardinality(view, query.limit || 10);
-    const list = (counts: readonly { readonly name: string; readonly count: number }[]) =>
-      counts.map(({ name, count: value }) => ({ name, value }));
-    return prometheusAnswer(
-      JSON.stringify({
-        headStats: {
-          numSeries: found.series,
-          numLabelPairs: found.labelPairs,
-          chunkCount: 0,
-          minTime: nowMs - retentionMs,
-          maxTime: nowMs,
-        },
-        seriesCountByMetricName: list(found.seriesByName),
-        labelValueCountByLabelName: list(found.valuesByLabel),
-        memoryInBytesByLabelName: list(found.bytesByLabel),
-        seriesCountByLabelValuePair: list(found.seriesByPair),
-      }),
-    );
-  },
+  'GET /prometheus/api/v1/parse_query': parse,
+  'POST /prometheus/api/v1/parse_query': parse,
+  'POST /prometheus/api/v1/read': async ({ tenant, event }) => remoteRead(tenant, event),
+  'GET /prometheus/federate': async ({ tenant, query, event }) =>
+    federate(tenant, selectorsOf(query), event.headers.accept),
+  ...prometheusStatusHandlers,
 };

@@ -20,7 +20,22 @@ export class TierSamples implements SampleStore {
     private readonly limits: SelectLimits,
   ) {}
 
+  private lastReadMs = 0;
+
+  /** When the last read ended, or `startedMs` if nothing was read; both on the clock of `performance`. */
+  readUntilMs(startedMs: number): number {
+    return Math.max(startedMs, this.lastReadMs);
+  }
+
   async select(matchers: readonly Matcher[], range: TimeRange): Promise<SelectedSamples> {
+    try {
+      return await this.selectWithin(matchers, range);
+    } finally {
+      this.lastReadMs = performance.now();
+    }
+  }
+
+  private async selectWithin(matchers: readonly Matcher[], range: TimeRange): Promise<SelectedSamples> {
     const readable = clampRange(range, this.nowMs, this.retentionMs);
     if (readable.fromMs >= readable.toMs) return { series: [], warnings: [] };
     try {

@@ -11,7 +11,9 @@ import { fitAnswer, HttpError, jsonBody, parametersOf, queryOf, replyError, with
 import { metered } from './metered';
 import { parse, parseQuery } from './parse';
 import { replyPrometheusError } from './prometheus-failure';
+import { parsePrometheusQuery } from './prometheus-parameters';
 import { ROUTES, type Route, type RouteKey, type RoutesByKey } from './routes';
+import { answerUnrouted, withReadable } from './unrouted';
 
 /** A request that its route has admitted: the key has the right, query and body are valid. */
 export interface RouteRequest<R extends Route> {
@@ -61,20 +63,31 @@ async function answerEvent(
   handlers: RouteHandlers,
   event: APIGatewayProxyEventV2,
 ): Promise<APIGatewayProxyStructuredResultV2> {
+  const route = routesByKey.get(event.routeKey);
+  const handle = route && (handlers[event.routeKey as RouteKey] as RouteHandler<never> | undefined);
+  if (route === undefined || handle === undefined) return answerUnrouted(event);
+  const answer = await answerRoute(gatekeeper, route, handle, event);
+  return route.crossOrigin ? withReadable(answer) : answer;
+}
+
+async function answerRoute(
+  gatekeeper: Gatekeeper,
+  route: Route,
+  handle: RouteHandler<never>,
+  event: APIGatewayProxyEventV2,
+): Promise<APIGatewayProxyStructuredResultV2> {
   try {
-    const route = routesByKey.get(event.routeKey);
-    const handle = route && (handlers[event.routeKey as RouteKey] as RouteHandler<never> | undefined);
-    if (route === undefined || handle === undefined) throw unrouted(event);
     const { meter } = gatekeeper;
     const tenant = route.right === 'none' ? undefined : await authorize(gatekeeper, event, route.right);
     const answer = async () => {
       const maxBytes = tenant && meter.limits(tenant).bodyBytes;
       const parameters = route.isForm ? parametersOf : queryOf;
+      const parseParameters = route.errors === 'prometheus' ? parsePrometheusQuery : parseQuery;
       const request = {
         tenant,
         event,
         path: (event.pathParameters ?? {}) as Record<string, string>,
-        query: route.query && parseQuery(route.query, parameters(event, maxBytes)),
+        query: route.query && parseParameters(route.query, parameters(event, maxBytes)),
         body: route.body && parse(route.body, jsonBody(event, maxBytes)),
       };
       return fitAnswer(await handle(request as never), event.headers['accept-encoding']);
@@ -91,9 +104,7 @@ async function answerEvent(
         status: failure.status,
         error: error as Error,
       });
-    return routesByKey.get(event.routeKey)?.errors === 'prometheus'
-      ? replyPrometheusError(failure, error)
-      : replyError(failure);
+    return route.errors === 'prometheus' ? replyPrometheusError(failure, error) : replyError(failure);
   }
 }
 
@@ -115,29 +126,3 @@ async function authorize({ keys, tenants }: Gatekeeper, event: APIGatewayProxyEv
 }
 
 const INVALID_KEY = 'the API key is unknown, revoked or expired';
-
-/** The answer where no route matches: 405 when the path has routes of other methods, else 404. */
-function unrouted(event: APIGatewayProxyEventV2): HttpError {
-  const { method } = event.requestContext.http;
-  const matching = ROUTES.filter(({ path }) => pathMatches(path, event.rawPath));
-  const methods = new Set(
-    matching.flatMap((route) => (route.method === 'GET' ? ['GET', 'HEAD'] : [route.method])),
-  );
-  if (methods.size === 0)
-    return new HttpError(
-      404,
-      `there is nothing at ${event.rawPath.slice(0, 200)}; /openapi.json lists every path`,
-    );
-  const allow = [...methods].join(', ');
-  return new HttpError(405, `${method} is not allowed here; ${allow} is`, { allow });
-}
-
-/** Whether a path matches a route's; `{name}` matches one non-empty segment. */
-export function pathMatches(pattern: string, path: string): boolean {
-  const expected = pattern.split('/');
-  const segments = path.split('/');
-  return (
-    expected.length === segments.length &&
-    expected.every((part, i) => (part.startsWith('{') ? segments[i] !== '' : part === segments[i]))
-  );
-}

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { gunzipSync, gzipSync } from 'node:zlib';
+import { gunzipSync, gzipSync, inflateSync } from 'node:zlib';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 
 /** An answer other than 2xx; clients see the message in Mackerel's error shape. */
@@ -40,6 +40,32 @@ export function replyText(
   };
 }
 
+/** A 200 with a body of plain text. */
+export function replyPlain(
+  text: string,
+  contentType = 'text/plain; charset=utf-8',
+): APIGatewayProxyStructuredResultV2 {
+  return {
+    statusCode: 200,
+    headers: { 'content-type': contentType, 'cache-control': 'no-store' },
+    body: text,
+  };
+}
+
+/** A 200 with a body of bytes. */
+export function replyBytes(
+  bytes: Uint8Array,
+  headers: Readonly<Record<string, string>>,
+): APIGatewayProxyStructuredResultV2 {
+  const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64');
+  return {
+    statusCode: 200,
+    headers: { 'cache-control': 'no-store', ...headers },
+    body,
+    isBase64Encoded: true,
+  };
+}
+
 /** Characters. Lambda's limit is 6 MB, which includes the surrounding JSON and the body's escapes. */
 const MAX_PLAIN_ANSWER = 4_000_000;
 /** Characters of base64, which needs no escapes. */
@@ -65,7 +91,9 @@ export function fitAnswer(
       413,
       `the answer has ${length} characters, too many; ask for a shorter range or fewer names`,
     );
-  if (length > MAX_ANSWER) throw tooMuch();
+  if (length > (answer.isBase64Encoded ? MAX_COMPRESSED_ANSWER : MAX_ANSWER)) throw tooMuch();
+  // Binary answers are compressed by their own protocol.
+  if (answer.isBase64Encoded) return answer;
   const accepts = (acceptEncoding ?? '').split(',').some((part) => /^(gzip|\*)(;|$)/i.test(part.trim()));
   if (!accepts) {
     if (length > MAX_PLAIN_ANSWER) throw tooMuch();
@@ -102,22 +130,30 @@ export function found<T>(what: string, name: string, value: T | undefined): T {
   return value;
 }
 
+/** By content encoding. `deflate` is zlib's format (RFC 9110), as OpenTelemetry's SDKs send it. */
+const DECOMPRESSORS: ReadonlyMap<string, typeof gunzipSync> = new Map([
+  ['gzip', gunzipSync],
+  ['x-gzip', gunzipSync],
+  ['deflate', inflateSync],
+]);
+
 /**
  * Returns the bytes of a request's body, decompressed.
  *
  * @param maxBytes before and after decompression
- * @throws {HttpError} 413 when it exceeds `maxBytes`, 415 for another encoding than gzip, 400 for broken gzip
+ * @throws {HttpError} 413 when it exceeds `maxBytes`, 415 for another encoding than gzip and deflate, 400 for a broken one
  */
 export function bodyBytes(event: APIGatewayProxyEventV2, maxBytes = MAX_BODY_BYTES): Buffer {
   const encoding = encodingOf(event);
-  if (!['identity', 'gzip', 'x-gzip'].includes(encoding)) throw unsupportedEncoding('gzip', encoding);
   const bytes = rawBytes(event, maxBytes);
   if (encoding === 'identity') return bytes;
+  const decompress = DECOMPRESSORS.get(encoding);
+  if (decompress === undefined) throw unsupportedEncoding('gzip, deflate', encoding);
   try {
-    return gunzipSync(bytes, { maxOutputLength: maxBytes });
+    return decompress(bytes, { maxOutputLength: maxBytes });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(maxBytes);
-    throw new HttpError(400, `the body is not gzip: ${(error as Error).message}`);
+    throw new HttpError(400, `the body is not ${encoding}: ${(error as Error).message}`);
   }
 }
 
@@ -132,9 +168,9 @@ export function rawBytes({ body = '', isBase64Encoded }: APIGatewayProxyEventV2,
   return bytes;
 }
 
-/** The content encoding in lower case, `identity` where none is named. */
-export function encodingOf({ headers }: APIGatewayProxyEventV2): string {
-  return headers['content-encoding']?.trim().toLowerCase() || 'identity';
+/** The content encoding in lower case, or `absent` where none is named. */
+export function encodingOf({ headers }: APIGatewayProxyEventV2, absent = 'identity'): string {
+  return headers['content-encoding']?.trim().toLowerCase() || absent;
 }
 
 export function unsupportedEncoding(expected: string, encoding: string): HttpError {

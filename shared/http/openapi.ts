@@ -19,7 +19,7 @@ const ERRORS: Record<number, { readonly description: string; readonly isOf: (rou
   },
   413: { description: 'The body, or the answer, is too large.', isOf: needsKey },
   415: {
-    description: 'The content-encoding is not gzip.',
+    description: 'The content-encoding is neither gzip nor deflate.',
     isOf: ({ body, rawBody, isForm }) => (body ?? rawBody ?? isForm) !== undefined,
   },
   429: { description: 'A limit is reached: the message names it. See Retry-After.', isOf: needsKey },
@@ -66,7 +66,7 @@ export function openApiDocument(): Json {
       title: 'HeteroTSDB',
       version: '0',
       description:
-        "Mackerel's API as mackerel-agent and mkr use it. HEAD is answered wherever GET is. Bodies may be gzip, at most 4 MB when expanded. API Gateway's own refusals (throttling, payloads over its limits) have the body {message}.",
+        "Mackerel's API as mackerel-agent and mkr use it. HEAD is answered wherever GET is. Bodies may be gzip or deflate, at most 4 MB when expanded. API Gateway's own refusals (throttling, payloads over its limits) have the body {message}.",
     },
     paths,
     components: {

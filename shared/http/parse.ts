@@ -19,11 +19,16 @@ export function parse<T extends z.ZodType>(schema: T, value: unknown): z.output<
 
 /** Validates a query string. Of a parameter that may not repeat, the first counts. */
 export function parseQuery<T extends z.ZodObject>(schema: T, query: URLSearchParams): z.output<T> {
+  return parse(schema, fieldsOf(schema, query));
+}
+
+/** The parameters that a schema knows and a query has. */
+export function fieldsOf(schema: z.ZodObject, query: URLSearchParams): Record<string, unknown> {
   const found = Object.entries(schema.shape).flatMap(([name, field]) => {
     if (!query.has(name)) return [];
     return [[name, isRepeatable(field as z.ZodType) ? query.getAll(name) : query.get(name)]];
   });
-  return parse(schema, Object.fromEntries(found));
+  return Object.fromEntries(found);
 }
 
 export function isRepeatable(schema: z.ZodType): boolean {

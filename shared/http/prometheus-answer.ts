@@ -41,22 +41,29 @@ export function truncated<T>(
     : { kept: all.slice(0, limit), warnings: [TRUNCATED] };
 }
 
+/** How long the parts of a query took. */
+export interface QueryTimes {
+  /** Finding and reading its samples, ms. */
+  readonly readMs: number;
+  /** All of it, ms. */
+  readonly totalMs: number;
+}
+
 /**
  * The answer to a query.
  *
  * @param atMs the time of an instant query, which scalars and strings bear
+ * @param times for the statistics; undefined: they were not asked for
  */
 export function queryAnswer(
-  { value, warnings, infos, series, samples }: QueryResult,
+  { value, warnings, infos, counts }: QueryResult,
   limit: number | undefined,
   atMs: number,
-  withStats: boolean,
+  times: QueryTimes | undefined,
 ): APIGatewayProxyStructuredResultV2 {
   const cut = value.type === 'vector' || value.type === 'matrix' ? truncated(value.series, limit) : undefined;
   const shown = cut === undefined ? value : { ...value, series: cut.kept };
-  const stats = withStats
-    ? `,"stats":{"timings":{},"samples":{"totalQueryableSamples":${samples},"samplesRead":${samples},"peakSamples":${samples},"series":${series}}}`
-    : '';
+  const stats = times === undefined ? '' : `,"stats":${JSON.stringify(statsOf(counts, times))}`;
   return prometheusAnswer(
     `{"resultType":"${value.type}","result":${resultJson(shown as QueryValue, atMs)}${stats}}`,
     {
@@ -64,6 +71,21 @@ export function queryAnswer(
       infos,
     },
   );
+}
+
+/** The statistics that Prometheus has; times are in seconds. */
+function statsOf({ queryable, read, peak }: QueryResult['counts'], { readMs, totalMs }: QueryTimes) {
+  return {
+    timings: {
+      evalTotalTime: totalMs / 1000,
+      resultSortTime: 0,
+      queryPreparationTime: readMs / 1000,
+      innerEvalTime: (totalMs - readMs) / 1000,
+      execQueueTime: 0,
+      execTotalTime: totalMs / 1000,
+    },
+    samples: { totalQueryableSamples: queryable, samplesRead: read, peakSamples: peak },
+  };
 }
 
 function resultJson(value: QueryValue, atMs: number): string {

@@ -1,6 +1,7 @@
 import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { PromqlError } from '../promql/errors';
 import { type HttpError, reply } from './http';
+import { invalidParameter } from './prometheus-parameters';
 
 const KINDS = { bad_data: 400, execution: 422, timeout: 503 } as const satisfies Record<
   PromqlError['kind'],
@@ -28,5 +29,8 @@ export function statusOfPromql({ kind }: PromqlError): number {
 export function replyPrometheusError(failure: HttpError, cause: unknown): APIGatewayProxyStructuredResultV2 {
   const status = failure.status === 413 ? 422 : failure.status;
   const errorType = cause instanceof PromqlError ? cause.kind : (TYPES[status] ?? 'internal');
-  return reply(status, { status: 'error', errorType, error: failure.message }, failure.headers);
+  // Whatever is wrong with an expression is wrong with the parameter that has it.
+  const isOfQuery = cause instanceof PromqlError && cause.kind === 'bad_data';
+  const error = isOfQuery ? invalidParameter('query', failure.message).message : failure.message;
+  return reply(status, { status: 'error', errorType, error }, failure.headers);
 }

@@ -48,11 +48,21 @@ export class Remarks {
   }
 }
 
+/** How many samples an evaluation looked at, counted as Prometheus does. */
+export interface SampleCounts {
+  /** Samples of all windows and look-ups, a sample as often as steps look at it. */
+  queryable: number;
+  /** The same, but a sample that two windows share counts once. */
+  read: number;
+}
+
 /** Range functions that keep the metric's name. */
 const KEEPS_NAME: ReadonlySet<string> = new Set(['first_over_time', 'last_over_time']);
 
 /** Evaluates expressions on samples that were fetched before. */
 export class Evaluator {
+  readonly counts: SampleCounts = { queryable: 0, read: 0 };
+
   constructor(
     private readonly fetched: ReadonlyMap<Selector, readonly SampleColumns[]>,
     private readonly context: QueryContext,
@@ -152,6 +162,8 @@ export class Evaluator {
         values[offset + step] = valueAt(samples, index);
         present[offset + step] = 1;
         isEmpty = false;
+        this.counts.queryable++;
+        this.counts.read++;
       }
       rows.end(samples.labels, isEmpty);
     }
@@ -363,7 +375,10 @@ export class Evaluator {
     const rangeMs = durationMs(range.range, this.context);
     const shift: Shift = range.kind === 'range' ? range.selector : range;
     const reference = referenceOf(shift, this.context);
+    const { queryable } = this.counts;
     const series = this.rangeSeries(range, steps);
+    // A subquery's samples count as those of the windows that are cut from them.
+    this.counts.queryable = queryable;
     const rows = new Rows(this.budget, series.length, steps.count);
     const window = { evalMs: 0, startMs: 0, endMs: 0, param: 0 };
     for (const [i, samples] of series.entries()) {
@@ -376,8 +391,11 @@ export class Evaluator {
         window.evalMs = steps.startMs + step * steps.stepMs;
         window.endMs = reference.of(window.evalMs);
         window.startMs = window.endMs - rangeMs;
+        const before = to;
         while (to < timestamps.length && timestamps[to]! <= window.endMs) to++;
         while (from < to && timestamps[from]! <= window.startMs) from++;
+        this.counts.queryable += to - from;
+        if (range.kind === 'range') this.counts.read += to - Math.max(from, before);
         if (to - from < fewest) continue;
         work += to - from;
         if (work > SAMPLES_PER_CHECK) {
@@ -417,6 +435,10 @@ export class Evaluator {
       const after = timestamps.findIndex((ms) => ms > endMs);
       const to = after < 0 ? timestamps.length : after;
       if (from < 0 || from >= to) return [];
+      if (range.kind === 'range') {
+        this.counts.queryable += to - from;
+        this.counts.read += to - from;
+      }
       return [{ labels, timestamps: timestamps.slice(from, to), values: values.slice(from, to) }];
     });
   }

@@ -1,7 +1,7 @@
 import type { Labels } from '../model/labels';
 import type { TimeRange } from '../model/selection';
 import { PromqlError } from './errors';
-import { Evaluator, Remarks } from './evaluator';
+import { Evaluator, Remarks, type SampleCounts } from './evaluator';
 import { parsePromql } from './parser';
 import { type PlannedSelect, planSelects, type QueryContext } from './plan';
 import type { SampleColumns, SampleStore } from './store';
@@ -50,8 +50,9 @@ export interface QueryResult {
   readonly value: QueryValue;
   readonly warnings: readonly string[];
   readonly infos: readonly string[];
-  readonly series: number;
+  /** Samples that the selectors found in the tiers. */
   readonly samples: number;
+  readonly counts: Readonly<SampleCounts> & { readonly peak: number };
 }
 
 const MINUTE_MS = 60_000;
@@ -114,14 +115,15 @@ async function evaluate(
   const planned = planSelects(expr, steps, context);
   const fetched = await fetchAll(store, planned, limits);
   const remarks = new Remarks(positionsIn(text));
-  const evaluator = new Evaluator(fetched.of, context, new Budget(limits.maxPoints, isLate), remarks);
+  const budget = new Budget(limits.maxPoints, isLate);
+  const evaluator = new Evaluator(fetched.of, context, budget, remarks);
   const value = resultOf(evaluator, expr, steps, isInstant);
   return {
     value,
     warnings: [...fetched.warnings, ...remarks.warnings],
     infos: [...remarks.infos],
-    series: fetched.series,
     samples: fetched.samples,
+    counts: { ...evaluator.counts, peak: budget.peakPoints },
   };
 }
 
@@ -192,7 +194,6 @@ function positionsIn(text: string): (expr: Expr) => string {
 interface Fetched {
   readonly of: ReadonlyMap<Selector, readonly SampleColumns[]>;
   readonly warnings: ReadonlySet<string>;
-  readonly series: number;
   readonly samples: number;
 }
 
@@ -217,7 +218,7 @@ async function fetchAll(
       for (const selector of selectors) of.set(selector, selected.series);
     }),
   );
-  return { of, warnings, series, samples };
+  return { of, warnings, samples };
 }
 
 /** The error of a query whose selectors find more than a limit allows. */

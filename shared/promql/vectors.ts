@@ -26,6 +26,8 @@ export function emptyVectors(steps: number): Vectors {
 /** Bounds what one evaluation takes. */
 export class Budget {
   private livePoints = 0;
+  /** The most values that vectors had at one time. */
+  peakPoints = 0;
 
   /**
    * @param maxPoints values of vectors at one time, 9 bytes each
@@ -40,6 +42,7 @@ export class Budget {
   vectors(labels: Labels[], steps: number): Vectors {
     const points = labels.length * steps;
     this.livePoints += points;
+    this.peakPoints = Math.max(this.peakPoints, this.livePoints);
     if (this.livePoints > this.maxPoints)
       throw new PromqlError(
         'execution',

@@ -220,20 +220,26 @@ describe("Prometheus' API", () => {
     errorType: string;
     error: string;
   }>([
-    { path: '/query', parameters: {}, status: 400, errorType: 'bad_data', error: 'query is missing' },
+    {
+      path: '/query',
+      parameters: {},
+      status: 400,
+      errorType: 'bad_data',
+      error: 'invalid parameter "query": unknown position: parse error: no expression found in input',
+    },
     {
       path: '/query',
       parameters: { query: 'sum(' },
       status: 400,
       errorType: 'bad_data',
-      error: '1:5: parse error: unexpected end of input',
+      error: 'invalid parameter "query": 1:5: parse error: ',
     },
     {
       path: '/query',
       parameters: { query: '1', time: 'noon' },
       status: 400,
       errorType: 'bad_data',
-      error: 'time: cannot parse',
+      error: 'invalid parameter "time": cannot parse "noon" to a valid timestamp',
     },
     {
       path: '/query',
@@ -275,7 +281,7 @@ describe("Prometheus' API", () => {
       parameters: { query: 'x[5m]', start: '0', end: '1', step: '1' },
       status: 400,
       errorType: 'bad_data',
-      error: 'invalid expression type "range vector"',
+      error: 'invalid parameter "query": invalid expression type "range vector"',
     },
     {
       path: '/series',
@@ -289,14 +295,14 @@ describe("Prometheus' API", () => {
       parameters: { 'match[]': '{}' },
       status: 400,
       errorType: 'bad_data',
-      error: 'must contain at least one non-empty matcher',
+      error: 'invalid parameter "match[]": ',
     },
     {
       path: '/labels',
       parameters: { limit: '-1' },
       status: 400,
       errorType: 'bad_data',
-      error: 'must be a non-negative integer',
+      error: 'invalid parameter "limit": limit must be non-negative',
     },
   ])('$path of $parameters is $status $errorType', async ({ path, parameters, status, errorType, error }) => {
     const { status: found, answer } = await request('GET', path, Object.entries(parameters));

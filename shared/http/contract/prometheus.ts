@@ -1,7 +1,8 @@
 import type { Route } from './route';
 
-/** Prometheus' API, below a path of its own as other servers have it. */
-export const PROMETHEUS = '/prometheus/api/v1';
+/** Prometheus' paths, below a path of their own as other servers have them. */
+export const PROMETHEUS_ROOT = '/prometheus';
+export const PROMETHEUS = `${PROMETHEUS_ROOT}/api/v1` as const;
 
 export const prometheusRoutes = [
   {
@@ -12,5 +13,27 @@ export const prometheusRoutes = [
     summary: 'Prometheus remote write 1.0 and 2.0: a protobuf message in a snappy block',
     rawBody: 'application/x-protobuf',
     status: 204,
+  },
+  {
+    method: 'GET',
+    path: PROMETHEUS_ROOT,
+    right: 'none',
+    function: 'registry',
+    summary: 'Redirect to the web page, as Prometheus does',
+    status: 302,
+  },
+  {
+    method: 'GET',
+    path: `${PROMETHEUS_ROOT}/-/healthy`,
+    right: 'none',
+    function: 'registry',
+    summary: 'Answer as a healthy Prometheus does; asks no store',
+  },
+  {
+    method: 'GET',
+    path: `${PROMETHEUS_ROOT}/-/ready`,
+    right: 'none',
+    function: 'registry',
+    summary: 'Answer as a Prometheus that is ready does; asks no store',
   },
 ] as const satisfies readonly Route[];

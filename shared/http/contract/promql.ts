@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { parseDurationMs } from '../../promql/numbers';
-import { PROMETHEUS } from './prometheus';
+import { PROMETHEUS, PROMETHEUS_ROOT } from './prometheus';
 import type { Route } from './route';
 
 /** ms; what a JavaScript date can hold. */
@@ -17,12 +17,17 @@ const time = z
     if (Math.abs(ms) <= MAX_TIME_MS) return ms;
     context.addIssue({
       code: 'custom',
-      message: 'cannot parse to a valid timestamp; expected seconds since epoch or RFC 3339',
+      message: `cannot parse ${shown(text)} to a valid timestamp; expected seconds since epoch or RFC 3339`,
       input: text,
     });
     return z.NEVER;
   })
   .meta({ examples: ['1435781451.781', '2015-07-01T20:10:51.781Z'] });
+
+/** A value in a message, cut to what is enough to recognise it. */
+function shown(text: string): string {
+  return JSON.stringify(text.slice(0, 100));
+}
 
 /** Seconds, with a fraction, or `1h30m`; as ms. */
 const duration = z
@@ -34,7 +39,7 @@ const duration = z
     if (typeof ms === 'number' && Math.abs(ms) <= MAX_TIME_MS) return ms;
     context.addIssue({
       code: 'custom',
-      message: 'cannot parse to a valid duration; expected seconds or a duration such as 1h30m',
+      message: `cannot parse ${shown(text)} to a valid duration; expected seconds or a duration such as 1h30m`,
       input: text,
     });
     return z.NEVER;
@@ -43,7 +48,7 @@ const duration = z
 
 const limit = z
   .string()
-  .regex(/^\d{0,15}$/, 'must be a non-negative integer')
+  .regex(/^\d{0,15}$/, 'limit must be non-negative, and an integer')
   .transform(Number)
   .optional()
   .meta({ description: 'At most so many of the answer; 0: all.' });
@@ -58,7 +63,10 @@ const evaluation = {
   timeout: duration.optional().meta({ description: 'At most 25 s, the default.' }),
   limit,
   lookback_delta: duration.optional().meta({ description: 'How long a sample stands. Default: 5 m.' }),
-  stats: z.string().optional().meta({ description: 'Any text: the answer tells what the query took.' }),
+  stats: z
+    .string()
+    .optional()
+    .meta({ description: 'Any text: the answer tells what the query took, as Prometheus does.' }),
 };
 
 export const instantParameters = z.object({
@@ -90,7 +98,13 @@ const success = z
   })
   .meta({ id: 'PrometheusAnswer' });
 
-const common = { right: 'read', function: 'query', answer: success, errors: 'prometheus' } as const;
+const common = {
+  right: 'read',
+  function: 'query',
+  answer: success,
+  errors: 'prometheus',
+  crossOrigin: true,
+} as const;
 /** Parameters may come in a form too, which counts before the query string. */
 const posted = { ...common, method: 'POST', isForm: true } as const;
 const got = { ...common, method: 'GET' } as const;
@@ -102,6 +116,7 @@ const summaries = {
   labels: 'List names of labels',
   exemplars: 'List exemplars: there are none',
   format: 'Format PromQL',
+  parse: 'Parse PromQL',
 };
 
 /** Prometheus' API for queries, as Grafana's data source uses it. */
@@ -132,6 +147,18 @@ export const promqlRoutes = [
   { ...posted, path: `${PROMETHEUS}/query_exemplars`, summary: summaries.exemplars, query: exemplars },
   { ...got, path: `${PROMETHEUS}/format_query`, summary: summaries.format, query: formatted },
   { ...posted, path: `${PROMETHEUS}/format_query`, summary: summaries.format, query: formatted },
+  { ...got, path: `${PROMETHEUS}/parse_query`, summary: summaries.parse, query: formatted },
+  { ...posted, path: `${PROMETHEUS}/parse_query`, summary: summaries.parse, query: formatted },
+  { ...got, path: `${PROMETHEUS}/targets`, summary: 'List scrape targets: there are none' },
+  { ...got, path: `${PROMETHEUS}/alertmanagers`, summary: 'List Alertmanagers: there are none' },
+  { ...got, path: `${PROMETHEUS}/features`, summary: 'Read which features of Prometheus there are' },
+  {
+    ...got,
+    path: `${PROMETHEUS}/status/runtimeinfo`,
+    summary: 'Read the time of the server and how long it keeps samples',
+  },
+  { ...got, path: `${PROMETHEUS}/status/flags`, summary: 'List flags: there are none' },
+  { ...got, path: `${PROMETHEUS}/status/config`, summary: 'Read the configuration: it is empty' },
   {
     ...got,
     path: `${PROMETHEUS}/status/buildinfo`,
@@ -142,5 +169,23 @@ export const promqlRoutes = [
     path: `${PROMETHEUS}/status/tsdb`,
     summary: 'Count series by name, label and pair',
     query: cardinality,
+  },
+  {
+    method: 'POST',
+    path: `${PROMETHEUS}/read`,
+    right: 'read',
+    function: 'query',
+    summary: 'Prometheus remote read: samples, or streamed chunks, of a protobuf message in a snappy block',
+    rawBody: 'application/x-protobuf',
+    errors: 'prometheus',
+  },
+  {
+    method: 'GET',
+    path: `${PROMETHEUS_ROOT}/federate`,
+    right: 'read',
+    function: 'query',
+    summary: 'Read the newest sample of each selected series, as a Prometheus server scrapes another',
+    query: z.object({ 'match[]': selectors }),
+    errors: 'prometheus',
   },
 ] as const satisfies readonly Route[];

@@ -19,12 +19,14 @@ export interface Route {
   readonly rawBody?: string;
   /** Whether the parameters may come in a form body too, which counts before the query string. */
   readonly isForm?: true;
-  /** Whose shape errors have. @default Mackerel's */
+  /** Whose shape errors have, and whose rules parameters follow. @default Mackerel's */
   readonly errors?: 'prometheus';
+  /** Whether pages of other origins may read its answers, with a key of their own. */
+  readonly crossOrigin?: true;
   /** Schema of the JSON body of a 200; absent when the answer is not JSON. */
   readonly answer?: z.ZodType;
   /** Status of success. @default 200 */
-  readonly status?: 204;
+  readonly status?: 204 | 302;
   /** Schema of a 400 in another protocol's shape than Mackerel's. */
   readonly refusal?: z.ZodType;
 }

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { pathMatches } from '../../../shared/http/handler';
 import { fitAnswer, HttpError, jsonBody, MAX_BODY_BYTES, reply } from '../../../shared/http/http';
+import { pathMatches } from '../../../shared/http/unrouted';
 
 function eventOf(
   body: string | Buffer | undefined,

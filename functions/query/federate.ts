@@ -1,0 +1,45 @@
+import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import { type ExposedSample, exposition } from '../../shared/http/exposition';
+import { HttpError, replyPlain } from '../../shared/http/http';
+import { labelsKey } from '../../shared/model/labels';
+import { staleMarkers } from '../../shared/promql/store';
+import type { Selector } from '../../shared/query/browse';
+import type { Tenant } from '../../shared/tenancy/tenants';
+import { samplesOf } from './tenant-samples';
+
+/** How old the newest sample of a series may be, as for an instant query. */
+const LOOKBACK_MS = 300_000;
+
+/**
+ * Answers the newest sample of each series that any of the selectors selects, with its time, as one Prometheus scrapes another. A series
+ * that ended with a stale marker is left out.
+ *
+ * @see https://prometheus.io/docs/prometheus/latest/federation/
+ */
+export async function federate(
+  tenant: Tenant,
+  selectors: readonly Selector[],
+  accept: string | undefined,
+): Promise<APIGatewayProxyStructuredResultV2> {
+  const nowMs = Date.now();
+  const store = samplesOf(tenant);
+  const newest = new Map<string, ExposedSample>();
+  for (const matchers of selectors) {
+    const { series, warnings } = await store.select(matchers, {
+      fromMs: nowMs - LOOKBACK_MS,
+      toMs: nowMs + 1,
+    });
+    // The format has no place for a warning.
+    if (warnings.length > 0) throw new HttpError(503, warnings[0]!, { 'retry-after': '10' });
+    for (const { labels, timestamps, values } of series) {
+      const last = timestamps.length - 1;
+      if (last < 0 || staleMarkers(values)?.[last] === 1) continue;
+      newest.set(labelsKey(labels), { labels, timestampMs: timestamps[last]!, value: values[last]! });
+    }
+  }
+  const escaping = /escaping=allow-utf-8/.test(accept ?? '') ? 'allow-utf-8' : 'underscores';
+  return replyPlain(
+    exposition([...newest.values()], escaping),
+    `text/plain; version=0.0.4; charset=utf-8; escaping=${escaping}`,
+  );
+}

@@ -1,0 +1,89 @@
+import type { RouteHandlers } from '../../shared/http/handler';
+import { prometheusAnswer } from '../../shared/http/prometheus-answer';
+import { durationText } from '../../shared/model/duration';
+import { cardinality } from '../../shared/query/browse';
+import { Querier } from '../../shared/query/select';
+import { storedTimes } from '../../shared/query/stored-times';
+import type { Tenant } from '../../shared/tenancy/tenants';
+import { dependencies, retentionMs } from './stores';
+
+/** The release of Prometheus whose language and answers these are; Grafana asks for what it may use. */
+const BUILD = { version: '3.14.0', revision: '', branch: '', buildUser: '', buildDate: '', goVersion: '' };
+
+/** What clients look up before they use it. */
+const FEATURES = {
+  api: {
+    admin: false,
+    label_values_match: true,
+    query_stats: true,
+    query_warnings: true,
+    remote_write_receiver: true,
+    time_range_labels: true,
+    time_range_series: true,
+  },
+};
+
+const startedAt = new Date();
+
+/** Entries of each list of `status/tsdb`, unless the request says how many. */
+const LISTED = 10;
+
+const answer = (data: unknown) => prometheusAnswer(JSON.stringify(data));
+
+/** What Prometheus tells of itself; empty where nothing here corresponds, such as scrape targets. */
+export const prometheusStatusHandlers: RouteHandlers = {
+  'GET /prometheus/api/v1/rules': async () => answer({ groups: [] }),
+  'GET /prometheus/api/v1/alerts': async () => answer({ alerts: [] }),
+  'GET /prometheus/api/v1/targets': async () =>
+    answer({ activeTargets: [], droppedTargets: [], droppedTargetCounts: {} }),
+  'GET /prometheus/api/v1/alertmanagers': async () =>
+    answer({ activeAlertmanagers: [], droppedAlertmanagers: [] }),
+  'GET /prometheus/api/v1/features': async () => answer(FEATURES),
+  'GET /prometheus/api/v1/status/buildinfo': async () => answer(BUILD),
+  'GET /prometheus/api/v1/status/runtimeinfo': async () => answer(runtimeInfo()),
+  'GET /prometheus/api/v1/status/flags': async () => answer({}),
+  'GET /prometheus/api/v1/status/config': async () => answer({ yaml: '' }),
+  'GET /prometheus/api/v1/status/tsdb': async ({ tenant, query }) =>
+    answer(await tsdbStatus(tenant, query.limit || LISTED)),
+};
+
+function runtimeInfo() {
+  return {
+    startTime: startedAt,
+    CWD: '/',
+    hostname: '',
+    serverTime: new Date(),
+    reloadConfigSuccess: true,
+    lastConfigTime: startedAt,
+    corruptionCount: 0,
+    goroutineCount: 0,
+    GOMAXPROCS: 0,
+    GOMEMLIMIT: 0,
+    GOGC: '',
+    GODEBUG: '',
+    storageRetention: durationText(retentionMs),
+  };
+}
+
+async function tsdbStatus(tenant: Tenant, listed: number) {
+  const nowMs = Date.now();
+  const querier = new Querier(dependencies, tenant);
+  const view = await querier.view({ fromMs: nowMs - retentionMs, toMs: nowMs + 1 });
+  const found = cardinality(view, listed);
+  const times = await storedTimes(dependencies, tenant.id, { fromMs: nowMs - retentionMs, toMs: nowMs + 1 });
+  const list = (counts: readonly { readonly name: string; readonly count: number }[]) =>
+    counts.map(({ name, count: value }) => ({ name, value }));
+  return {
+    headStats: {
+      numSeries: found.series,
+      numLabelPairs: found.labelPairs,
+      chunkCount: 0,
+      minTime: times?.firstMs ?? 0,
+      maxTime: times?.lastMs ?? 0,
+    },
+    seriesCountByMetricName: list(found.seriesByName),
+    labelValueCountByLabelName: list(found.valuesByLabel),
+    memoryInBytesByLabelName: list(found.bytesByLabel),
+    seriesCountByLabelValuePair: list(found.seriesByPair),
+  };
+}

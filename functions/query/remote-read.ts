@@ -1,0 +1,78 @@
+import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import { HttpError, MAX_BODY_BYTES, rawBytes, replyBytes } from '../../shared/http/http';
+import { MalformedBytesError } from '../../shared/model/bytes';
+import { InvalidPatternError } from '../../shared/model/value-pattern';
+import { mapLimited } from '../../shared/platform/concurrency';
+import { count } from '../../shared/platform/meters';
+import type { SampleColumns } from '../../shared/promql/store';
+import { compareLabels } from '../../shared/promql/vectors';
+import {
+  decodeReadRequest,
+  encodeChunks,
+  encodeSamples,
+  type ReadRequest,
+} from '../../shared/protocol/prometheus/remote-read';
+import { uncompressBlock } from '../../shared/protocol/prometheus/snappy';
+import { RequestTooLargeError } from '../../shared/protocol/protocol';
+import type { Tenant } from '../../shared/tenancy/tenants';
+import { samplesOf } from './tenant-samples';
+
+/** Queries of a request that are read at a time. */
+const PARALLEL = 4;
+
+/**
+ * Answers Prometheus' remote read, bit for bit, stale markers included: chunks if the reader takes them, else samples.
+ *
+ * @throws {HttpError} 400, 413
+ * @see https://prometheus.io/docs/prometheus/latest/querying/remote_read_api/
+ */
+export async function remoteRead(
+  tenant: Tenant,
+  event: APIGatewayProxyEventV2,
+): Promise<APIGatewayProxyStructuredResultV2> {
+  const { queries, acceptsChunks } = requestOf(event);
+  const store = samplesOf(tenant);
+  const results = await mapLimited(queries, PARALLEL, async ({ matchers, startMs, endMs }) => {
+    const { series, warnings } = await select(store, matchers, { fromMs: startMs, toMs: endMs + 1 });
+    // The protocol has no place for a warning: an answer that lacks samples must not look whole.
+    if (warnings.length > 0) throw new HttpError(503, warnings[0]!, { 'retry-after': '10' });
+    return series
+      .filter(({ timestamps }) => timestamps.length > 0)
+      .sort((a, b) => compareLabels(a.labels, b.labels));
+  });
+  count('query', { Reads: queries.length, SamplesRead: sampleCount(results) });
+  if (acceptsChunks)
+    return replyBytes(encodeChunks(results), {
+      'content-type': 'application/x-streamed-protobuf; proto=prometheus.ChunkedReadResponse',
+    });
+  return replyBytes(encodeSamples(results), {
+    'content-type': 'application/x-protobuf',
+    'content-encoding': 'snappy',
+  });
+}
+
+async function select(...[store, matchers, range]: SelectArguments) {
+  try {
+    return await store.select(matchers, range);
+  } catch (error) {
+    if (error instanceof InvalidPatternError) throw new HttpError(400, error.message);
+    throw error;
+  }
+}
+
+type SelectArguments = [ReturnType<typeof samplesOf>, ...Parameters<ReturnType<typeof samplesOf>['select']>];
+
+/** The body is always a snappy block: Prometheus does not look at the header either. */
+function requestOf(event: APIGatewayProxyEventV2): ReadRequest {
+  try {
+    return decodeReadRequest(uncompressBlock(rawBytes(event, MAX_BODY_BYTES)));
+  } catch (error) {
+    if (error instanceof RequestTooLargeError) throw new HttpError(413, error.message);
+    if (error instanceof MalformedBytesError) throw new HttpError(400, error.message);
+    throw error;
+  }
+}
+
+function sampleCount(results: readonly (readonly SampleColumns[])[]): number {
+  return results.flat().reduce((sum, { timestamps }) => sum + timestamps.length, 0);
+}

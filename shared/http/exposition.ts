@@ -1,0 +1,68 @@
+import { type Labels, labelValue, METRIC_NAME } from '../model/labels';
+import { valueText } from '../promql/numbers';
+import { compareBytes, compareLabels } from '../promql/vectors';
+
+/** A sample with its series. */
+export interface ExposedSample {
+  readonly labels: Labels;
+  readonly timestampMs: number;
+  readonly value: number;
+}
+
+/** How names are written that Prometheus knew before version 3 only with other characters: in quotes, or with `_` for those. */
+export type NameEscaping = 'allow-utf-8' | 'underscores';
+
+/**
+ * Writes samples in Prometheus' text format: by metric, each of them untyped.
+ *
+ * @see https://prometheus.io/docs/instrumenting/exposition_formats/
+ */
+export function exposition(samples: readonly ExposedSample[], escaping: NameEscaping): string {
+  const byName = Map.groupBy(samples, ({ labels }) => labelValue(labels, METRIC_NAME) ?? '');
+  const lines = [...byName]
+    .filter(([name]) => name !== '')
+    .sort(([a], [b]) => compareBytes(a, b))
+    .flatMap(([name, ofName]) => [
+      `# TYPE ${isLegacy(name) || escaping === 'underscores' ? nameText(name, escaping) : quoted(name)} untyped`,
+      ...ofName
+        .sort((a, b) => compareLabels(a.labels, b.labels))
+        .map((sample) => sampleText(name, sample, escaping)),
+    ]);
+  return lines.map((line) => `${line}\n`).join('');
+}
+
+function sampleText(
+  name: string,
+  { labels, timestampMs, value }: ExposedSample,
+  escaping: NameEscaping,
+): string {
+  const isQuoted = escaping === 'allow-utf-8' && !isLegacy(name);
+  const pairs = labels
+    .filter(([label, text]) => label !== METRIC_NAME && text !== '')
+    .map(([label, text]) => `${labelText(label, escaping)}=${quoted(text)}`);
+  const inside = [...(isQuoted ? [quoted(name)] : []), ...pairs].join(',');
+  const series = `${isQuoted ? '' : nameText(name, escaping)}${inside === '' ? '' : `{${inside}}`}`;
+  return `${series} ${valueText(value)} ${timestampMs}`;
+}
+
+function isLegacy(name: string): boolean {
+  return /^[A-Za-z_:][A-Za-z0-9_:]*$/.test(name);
+}
+
+function nameText(name: string, escaping: NameEscaping): string {
+  return escaping === 'underscores' ? underscored(name, /[^A-Za-z0-9_:]/gu) : name;
+}
+
+function labelText(label: string, escaping: NameEscaping): string {
+  if (escaping === 'underscores') return underscored(label, /[^A-Za-z0-9_]/gu);
+  return /^[A-Za-z_][A-Za-z0-9_]*$/.test(label) ? label : quoted(label);
+}
+
+function underscored(name: string, others: RegExp): string {
+  return name.replaceAll(others, '_').replace(/^\d/, '_');
+}
+
+/** A text in quotes, in which the format knows three escapes. */
+function quoted(text: string): string {
+  return `"${text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"')}"`;
+}
