@@ -28,8 +28,8 @@ export function answerSamples(
   return reply(200, { success: true, dropped: Object.fromEntries(reasons), ...(hint && { hint }) });
 }
 
-/** The body of an answer to bad lines, in the shape of InfluxDB 1 or 2. @param line number of the first bad line */
-export type LineError = (message: string, line: number | undefined) => unknown;
+/** The body of an answer to bad lines, in the shape of InfluxDB 1, 2 or 3. */
+export type LineError = (refused: { readonly message: string } & Pick<DroppedLines, 'problems'>) => unknown;
 
 /** Counts and answers a post of lines: 204; or 400 with the reasons when anything but a string was dropped. */
 export function answerLines(
@@ -56,7 +56,7 @@ export function answerLines(
   // Telegraf drops such a batch and goes on by the words `partial write` or `unable to parse`, as InfluxDB answers them.
   const isPartial = samples > beyond || outOfTime > 0;
   const message = `${isPartial ? 'partial write: ' : ''}${reasons.join('; ')}`;
-  return reply(400, error(message, problems[0]?.line));
+  return reply(400, error({ message, problems }));
 }
 
 export function tooManyHosts(): HttpError {

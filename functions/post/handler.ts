@@ -48,13 +48,24 @@ const answer = httpHandler(dependencies, {
   },
 
   'POST /write': ({ event, tenant, query }) =>
-    takeLines(event, tenant, query.precision, taking(tenant), (message) => ({ error: message })),
+    takeLines(event, tenant, query.precision, taking(tenant), ({ message }) => ({ error: message })),
 
   'POST /api/v2/write': ({ event, tenant, query }) =>
-    takeLines(event, tenant, query.precision, taking(tenant), (message, line) => ({
+    takeLines(event, tenant, query.precision, taking(tenant), ({ message, problems }) => ({
       code: 'invalid',
       message,
-      line,
+      line: problems[0]?.line,
+    })),
+
+  'POST /api/v3/write_lp': ({ event, tenant, query }) =>
+    takeLines(event, tenant, query.precision, taking(tenant), ({ message, problems }) => ({
+      error: message,
+      // Lines are not quoted: a body is not for logs or answers.
+      data: problems.map(({ line, reason }) => ({
+        original_line: '',
+        line_number: line,
+        error_message: reason,
+      })),
     })),
 
   'POST /prometheus/api/v1/write': ({ event, tenant }) => takeRemoteWrite(event, tenant, taking(tenant)),

@@ -2,20 +2,32 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { bodyText } from '../../shared/http/http';
 import type { Precision } from '../../shared/protocol/influx/line-reader';
 import { influxLines } from '../../shared/protocol/influx/lines';
+import { likelyUnit } from '../../shared/protocol/timestamp-unit';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { answerLines, type LineError } from './answers';
 import type { Taking } from './taking';
+
+/** Characters of a body in which the first timestamp is looked for. */
+const MAX_LOOKED_AT = 65_536;
+
+/** The unit that the first line's timestamp seems to have, as InfluxDB 3 guesses it; ns when no line has any. */
+function precisionOf(body: Buffer): Precision {
+  const first = /^[^#\n].* (\d{1,19})\s*$/m.exec(body.toString('latin1', 0, MAX_LOOKED_AT))?.[1];
+  return (first === undefined ? undefined : likelyUnit(Number(first))?.precision) ?? 'ns';
+}
 
 /** Takes line protocol: writes the good lines before the answer names the bad ones, as InfluxDB does. */
 export async function takeLines(
   event: APIGatewayProxyEventV2,
   tenant: Tenant,
-  precision: Precision,
+  precision: Precision | 'auto',
   { writer, accepts, maxBytes }: Taking,
   error: LineError,
 ) {
   const body = Buffer.from(bodyText(event, maxBytes));
-  const { sources, samples, dropped } = influxLines.parse(body, accepts, { precision });
+  const { sources, samples, dropped } = influxLines.parse(body, accepts, {
+    precision: precision === 'auto' ? precisionOf(body) : precision,
+  });
   const beyond = await writer.write(tenant, sources, samples);
   return answerLines(samples, beyond, dropped, accepts.maxAgeMs, error);
 }

@@ -23,9 +23,10 @@ export async function takeRemoteWrite(
   { writer, metadata, accepts, maxBytes }: Taking,
 ): Promise<APIGatewayProxyStructuredResultV2> {
   const version = versionOf(event.headers['content-type']);
-  const encoding = encodingOf(event);
-  if (encoding !== 'snappy' && encoding !== 'identity') throw unsupportedEncoding('snappy', encoding);
-  const { sources, samples, dropped } = parse(rawBytes(event, maxBytes), encoding, accepts, version);
+  // A body without the header is a snappy block too: Prometheus takes it, and some senders leave the header out.
+  const encoding = encodingOf(event, 'snappy');
+  if (encoding !== 'snappy') throw unsupportedEncoding('snappy', encoding);
+  const { sources, samples, dropped } = parse(rawBytes(event, maxBytes), accepts, version);
   const beyond = await writer.write(tenant, sources, samples);
   await metadata.offer(tenant.id, dropped.metadata);
   return answer(version, samples - beyond, beyond, dropped, accepts.maxAgeMs);
@@ -48,10 +49,10 @@ function versionOf(contentType = ''): RemoteWriteVersion {
   );
 }
 
-function parse(bytes: Uint8Array, encoding: string, accepts: AcceptedTimes, version: RemoteWriteVersion) {
+function parse(bytes: Uint8Array, accepts: AcceptedTimes, version: RemoteWriteVersion) {
   let body = bytes;
   try {
-    if (encoding === 'snappy') body = uncompressBlock(bytes);
+    body = uncompressBlock(bytes);
     return remoteWrite.parse(body, accepts, { version });
   } catch (error) {
     if (error instanceof RequestTooLargeError) throw new HttpError(413, error.message);
@@ -72,7 +73,7 @@ function answer(
   version: RemoteWriteVersion,
   written: number,
   newSeries: number,
-  { invalid, tooOld, tooNew, beyond, histograms, exemplars, reasons }: DroppedWrite,
+  { invalid, tooOld, tooNew, beyond, empty, histograms, exemplars, reasons }: DroppedWrite,
   maxAgeMs: number,
 ): APIGatewayProxyStructuredResultV2 {
   count('post', {
@@ -87,8 +88,9 @@ function answer(
     [tooNew, `samples ${timeBoundText('tooNew', maxAgeMs)}`],
     [beyond, 'samples beyond what one request may have'],
     [newSeries, "samples of new series beyond the tenant's limit"],
-    [histograms, 'native histograms, which are not stored'],
-    // Exemplars are outside of version 1's specification.
+    [empty, 'series without a sample'],
+    // Both are outside of version 1's specification. A 400 would make its senders log an error for each batch.
+    [version === 2 ? histograms : 0, 'native histograms, which are not stored'],
     [version === 2 ? exemplars : 0, 'exemplars, which are not stored'],
   ] as const;
   const named = refused.filter(([times]) => times > 0).map(([times, what]) => `${times} ${what}`);

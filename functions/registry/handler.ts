@@ -1,6 +1,6 @@
 import { EMPTY_LISTS } from '../../shared/http/contract/monitoring';
 import { httpHandler, type RouteHandlers } from '../../shared/http/handler';
-import { bodyText, reply, replyText } from '../../shared/http/http';
+import { bodyText, reply, replyPlain, replyText } from '../../shared/http/http';
 import { openApiDocument } from '../../shared/http/openapi';
 import { answerStatement } from '../../shared/protocol/influx/statement';
 import { graphHandlers } from './graphs';
@@ -8,6 +8,8 @@ import { hostHandlers } from './hosts';
 import { metadataHandlers } from './metadata';
 import { serviceHandlers } from './services';
 import { gatekeeper, requireHost } from './stores';
+
+const startedAt = new Date();
 
 /** Generated on first use. */
 let document: string | undefined;
@@ -31,7 +33,14 @@ export const handler = httpHandler(gatekeeper, {
     return reply(200, { monitoredStatuses: [] });
   },
 
-  'GET /health': async () => reply(200, { status: 'ok' }),
+  'GET /health': async () =>
+    reply(200, { name: 'heterotsdb', message: 'ready for queries and writes', status: 'pass', checks: [] }),
+  'GET /ready': async () =>
+    reply(200, { status: 'ready', started: startedAt, up: `${process.uptime().toFixed(3)}s` }),
+
+  'GET /prometheus': async () => ({ statusCode: 302, headers: { location: '/' } }),
+  'GET /prometheus/-/healthy': async () => replyPlain('Prometheus Server is Healthy.\n'),
+  'GET /prometheus/-/ready': async () => replyPlain('Prometheus Server is Ready.\n'),
 
   'GET /ping': async () => ({ statusCode: 204, headers: { 'x-influxdb-version': '1.8.10' } }),
   'GET /query': async ({ query: { q } }) => statement(q),

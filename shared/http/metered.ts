@@ -10,6 +10,7 @@ const USES: { readonly [K in RouteKey]?: readonly BudgetName[] } = {
   'POST /api/v0/tsdb': ['samplesPerMinute'],
   'POST /write': ['samplesPerMinute'],
   'POST /api/v2/write': ['samplesPerMinute'],
+  'POST /api/v3/write_lp': ['samplesPerMinute'],
   'POST /prometheus/api/v1/write': ['samplesPerMinute'],
   'POST /v1/metrics': ['samplesPerMinute'],
   'POST /api/v0/services/{serviceName}/tsdb': ['samplesPerMinute', 'servicePostsPerMinute'],

@@ -7,11 +7,40 @@ export const writeQuery = z.object({
   precision: z.enum(PRECISIONS).default('ns').meta({ description: 'Unit of the timestamps.' }),
 });
 
-/** Errors as InfluxDB 1 and 2 answer them. */
+/** InfluxDB 3's names of precisions, beside those of the others. */
+const PRECISIONS_3: ReadonlyMap<string, (typeof PRECISIONS)[number]> = new Map([
+  ['nanosecond', 'ns'],
+  ['microsecond', 'us'],
+  ['millisecond', 'ms'],
+  ['second', 's'],
+]);
+
+/** InfluxDB 3's other parameters, such as `db` and `accept_partial`, are ignored. */
+export const writeQuery3 = z.object({
+  precision: z
+    .enum(['auto', ...PRECISIONS, ...PRECISIONS_3.keys()])
+    .default('auto')
+    .transform((name) => PRECISIONS_3.get(name) ?? (name as (typeof PRECISIONS)[number] | 'auto'))
+    .meta({
+      description:
+        "Unit of the timestamps; `auto` is the unit that the first line's timestamp seems to have.",
+    }),
+});
+
+/** Errors as InfluxDB 1, 2 and 3 answer them. */
 const refused1 = z.object({ error: z.string() }).meta({ id: 'InfluxRefused' });
 const refused2 = z
   .object({ code: z.literal('invalid'), message: z.string(), line: z.int().min(1).optional() })
   .meta({ id: 'InfluxRefused2' });
+
+const refused3 = z
+  .object({
+    error: z.string(),
+    data: z.array(
+      z.object({ original_line: z.string(), line_number: z.int().min(1), error_message: z.string() }),
+    ),
+  })
+  .meta({ id: 'InfluxRefused3' });
 
 /** The statement may be in the query string, or in a form as the body. */
 const statementQuery = z.object({ q: z.string().optional() });
@@ -41,6 +70,17 @@ export const influxRoutes = [
     rawBody: 'text/plain',
     status: 204,
     refusal: refused2,
+  },
+  {
+    method: 'POST',
+    path: '/api/v3/write_lp',
+    right: 'write',
+    function: 'post',
+    summary: 'Post Influx line protocol, as to InfluxDB 3',
+    query: writeQuery3,
+    rawBody: 'text/plain',
+    status: 204,
+    refusal: refused3,
   },
   {
     method: 'GET',

@@ -2,7 +2,13 @@ import * as z from 'zod';
 import { status } from '../../operations/status-answer';
 import type { Route } from './route';
 
-const health = z.object({ status: z.literal('ok') }).meta({ id: 'Health' });
+/** As InfluxDB answers, whose clients read it. */
+const health = z
+  .object({ name: z.string(), message: z.string(), status: z.literal('pass'), checks: z.array(z.never()) })
+  .meta({ id: 'Health' });
+const ready = z
+  .object({ status: z.literal('ready'), started: z.string(), up: z.string() })
+  .meta({ id: 'Ready' });
 
 /** Routes of the stage rather than of a source: health, status, the web page and the OpenAPI document. */
 export const siteRoutes = [
@@ -11,8 +17,16 @@ export const siteRoutes = [
     path: '/health',
     right: 'none',
     function: 'registry',
-    summary: 'Answer ok while the API answers at all, for uptime checks; asks no store',
+    summary: 'Answer `pass` while the API answers at all, for uptime checks; asks no store',
     answer: health,
+  },
+  {
+    method: 'GET',
+    path: '/ready',
+    right: 'none',
+    function: 'registry',
+    summary: 'Answer `ready`, as InfluxDB does; asks no store',
+    answer: ready,
   },
   {
     method: 'GET',

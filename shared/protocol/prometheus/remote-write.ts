@@ -23,6 +23,8 @@ export interface DroppedWrite extends OutOfTime {
   readonly invalid: number;
   /** Samples beyond what one request may have. */
   readonly beyond: number;
+  /** Series without a sample, of version 2. */
+  readonly empty: number;
   readonly histograms: number;
   readonly exemplars: number;
   /** The first reasons, each naming its series. */
@@ -100,6 +102,8 @@ export const remoteWrite: Protocol<Uint8Array, RemoteWriteOptions, DroppedWrite>
       }
     }
     const { histograms, exemplars } = request;
+    const empty = version === 2 ? request.empty : [];
+    for (const index of empty.slice(0, MAX_REASONS)) note(`series ${index}: it has no sample`);
     const metadata = request.version === 1 ? request.metadata : recognizer.metadata();
     const { sources, samples: kept } = rows.finish();
     if (rows.exceeded !== undefined) reasons.unshift(rows.exceeded);
@@ -107,7 +111,17 @@ export const remoteWrite: Protocol<Uint8Array, RemoteWriteOptions, DroppedWrite>
     return {
       sources,
       samples: kept,
-      dropped: { invalid, tooOld, tooNew, beyond, histograms, exemplars, reasons, metadata },
+      dropped: {
+        invalid,
+        tooOld,
+        tooNew,
+        beyond,
+        empty: empty.length,
+        histograms,
+        exemplars,
+        reasons,
+        metadata,
+      },
     };
   },
 };

@@ -26,6 +26,8 @@ export interface WriteRequest {
   readonly metadata: readonly MetricMetadata[];
   /** Of version 2, by series. */
   readonly seriesMetadata: readonly SeriesMetadata[];
+  /** Series that have neither a sample nor a histogram, which version 2 forbids. */
+  readonly empty: readonly number[];
   /** Counted, not decoded. */
   readonly histograms: number;
   readonly exemplars: number;
@@ -90,6 +92,7 @@ class Columns {
   symbolCount = 0;
   readonly metadata: MetricMetadata[] = [];
   readonly seriesMetadata: SeriesMetadata[] = [];
+  readonly empty: number[] = [];
   histograms = 0;
   exemplars = 0;
 
@@ -189,6 +192,7 @@ export function decodeWriteRequest(bytes: Uint8Array, version: RemoteWriteVersio
     symbols: columns.symbols.subarray(0, 2 * columns.symbolCount),
     metadata: columns.metadata,
     seriesMetadata: columns.seriesMetadata,
+    empty: columns.empty,
     histograms: columns.histograms,
     exemplars: columns.exemplars,
   };
@@ -206,6 +210,7 @@ const LABELS_TAG = 8 + BYTES;
 function decodeSeries(reader: WireReader, version: RemoteWriteVersion, columns: Columns): void {
   const fields = SERIES_FIELDS[version];
   const series = columns.addSeries();
+  const before = columns.sampleCount + columns.histograms;
   // The tags of labels that lie together are within the range: it is what a series is recognized by.
   let labelsStart = -1;
   let labelsEnd = -1;
@@ -243,6 +248,7 @@ function decodeSeries(reader: WireReader, version: RemoteWriteVersion, columns: 
       reader.leave(outerEnd);
     } else reader.skip();
   }
+  if (columns.sampleCount + columns.histograms === before) columns.empty.push(series);
   const isTogether = scattered.length === 0;
   columns.labels[2 * series] = isTogether ? labelsStart : -1;
   columns.labels[2 * series + 1] = isTogether ? labelsEnd : -1;
