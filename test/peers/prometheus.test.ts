@@ -1,6 +1,6 @@
 /**
  * Real Prometheus servers send to the local stack while its functions and its memory are killed. `PROMETHEUS` names their
- * binaries, separated by commas, and `PEER_MINUTES` how long each sends: `PROMETHEUS=/usr/bin/prometheus PEER_MINUTES=5 npm run
+ * binaries, separated by commas (by default Prometheus 3 is built from its module), and `PEER_MINUTES` how long each sends: `PROMETHEUS=/usr/bin/prometheus PEER_MINUTES=5 npm run
  * test:peers`. One that takes OTLP is of version 3, and sends remote write 1.0, then 2.0.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
@@ -17,18 +17,16 @@ import { labelsOfMessages } from '../../shared/protocol/prometheus/series-labels
 import { uncompressBlock } from '../../shared/protocol/prometheus/snappy';
 import { decodeWriteRequest } from '../../shared/protocol/prometheus/write-request';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { prometheusBinaries } from '../support/peers';
 import { readBits, type SampleBits } from '../support/stack-samples';
 import { temporaryDir } from '../support/temporary-dir';
 import { until } from '../support/until';
 
-const binaries = (process.env.PROMETHEUS ?? '').split(',').filter((path) => path !== '');
+const binaries = (process.env.PROMETHEUS ?? join(prometheusBinaries(), 'prometheus')).split(',');
 const MINUTES = Number(process.env.PEER_MINUTES ?? 1);
 const KILL_EVERY_MS = 20_000;
 /** Prometheus' own labels of what it scrapes. */
 const JOBS = ['prometheus', 'strange'];
-
-if (binaries.length === 0)
-  throw new Error('PROMETHEUS is not set: name the binaries of Prometheus to test with, separated by commas');
 
 /** What it prints, to whichever stream. */
 function printedBy(binary: string, option: string): string {

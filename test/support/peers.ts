@@ -1,0 +1,120 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const root = join(__dirname, '..', '..');
+const programs = join(root, 'test', 'peers', 'programs');
+const run = promisify(execFile);
+
+/** A program of test/peers/programs, and the packages of its registry that it runs on. */
+export interface Peer {
+  /** The program's file name; of Go, its folder. */
+  readonly program: string;
+  /** Exact versions, such as `influxdb==5.3.2`. */
+  readonly packages: readonly string[];
+}
+
+/**
+ * Installs a peer's packages below .local/peers, once for each list of them, and runs its program.
+ *
+ * @param env what the program reads from its environment
+ * @returns the JSON that it prints
+ * @throws with what it printed, when it fails
+ */
+export async function runPeer(peer: Peer, env: Readonly<Record<string, string>>): Promise<unknown> {
+  const [command, ...args] = commandOf(peer);
+  // Proxies and credentials of the machine are no part of a peer's settings.
+  const { stdout } = await run(command!, args, {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+  });
+  return JSON.parse(stdout.trim().split('\n').at(-1)!);
+}
+
+function commandOf({ program, packages }: Peer): string[] {
+  if (program.endsWith('.py')) {
+    const folder = installed(packages, (into) => {
+      must('python3', ['-m', 'venv', into]);
+      must(join(into, 'bin', 'python'), ['-m', 'pip', 'install', '--quiet', ...packages]);
+    });
+    // -P: the folder of the program is no place for modules, or influxdb.py would import itself.
+    return [join(folder, 'bin', 'python'), '-P', join(programs, program)];
+  }
+  if (program.endsWith('.mjs')) {
+    const folder = installed(packages, (into) => {
+      must('npm', [
+        'install',
+        '--prefix',
+        into,
+        '--no-save',
+        '--no-audit',
+        '--no-fund',
+        '--ignore-scripts',
+        ...packages,
+      ]);
+    });
+    // A module finds packages from where it lies.
+    cpSync(join(programs, program), join(folder, program));
+    return [process.execPath, join(folder, program)];
+  }
+  const source = join(programs, program);
+  const sum = createHash('sha256')
+    .update(readFileSync(join(source, 'main.go')))
+    .digest('hex');
+  const folder = installed([...packages, sum], (into) => {
+    cpSync(source, into, { recursive: true });
+    buildGo(into, packages[0]!);
+  });
+  return [join(folder, program)];
+}
+
+/** Builds a Go program with the requirements of the one module that it is a client of. */
+function buildGo(folder: string, module: string): void {
+  const { Dir: dir } = JSON.parse(must('go', ['mod', 'download', '-json', module])) as { Dir: string };
+  const [path, version] = module.split('@');
+  const requirements = readFileSync(join(dir, 'go.mod'), 'utf8').replace(/^module .*$/m, 'module peer');
+  writeFileSync(join(folder, 'go.mod'), `${requirements}\nrequire ${path} ${version}\n`);
+  writeFileSync(join(folder, 'go.sum'), readFileSync(join(dir, 'go.sum')));
+  must('go', ['build', '-mod=mod', '-o', folder.split('/').at(-1)!, '.'], folder);
+}
+
+const PROMETHEUS = 'github.com/prometheus/prometheus@v0.315.0';
+
+/** Builds Prometheus' own binaries from their module, in minutes, unless they are there. @returns their folder */
+export function prometheusBinaries(): string {
+  return installed([PROMETHEUS], (into) => {
+    const { Dir: dir } = JSON.parse(must('go', ['mod', 'download', '-json', PROMETHEUS])) as { Dir: string };
+    // The module's replacements keep `go install` from it.
+    const source = join(into, 'source');
+    cpSync(dir, source, { recursive: true });
+    must('chmod', ['-R', 'u+w', source]);
+    rmSync(join(source, 'go.work'), { force: true });
+    must(
+      'go',
+      ['build', '-tags', 'remove_all_sd', '-o', `${into}/`, './cmd/prometheus', './cmd/promtool'],
+      source,
+    );
+    rmSync(source, { recursive: true });
+  });
+}
+
+/** A folder that `install` has filled for these packages. */
+function installed(packages: readonly string[], install: (into: string) => void): string {
+  const id = createHash('sha256').update(packages.join(' ')).digest('hex').slice(0, 16);
+  const folder = join(root, '.local', 'peers', id);
+  const stamp = join(folder, '.installed');
+  if (existsSync(stamp)) return folder;
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  install(folder);
+  writeFileSync(stamp, packages.join('\n'));
+  return folder;
+}
+
+function must(command: string, args: readonly string[], cwd = root): string {
+  const env = { ...process.env, GOFLAGS: '-buildvcs=false', GOWORK: 'off' };
+  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, env, encoding: 'utf8' });
+  if (status !== 0) throw new Error(`${command} ${args.join(' ')}: ${error?.message ?? stderr.slice(-2000)}`);
+  return stdout;
+}
