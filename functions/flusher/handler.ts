@@ -39,9 +39,9 @@ export const handler = withMetrics('flusher', flush);
 async function flush(event: unknown, context: Context): Promise<FlushResult> {
   const { lane, lanes, drain, host, before: asked } = parseEvent(eventSchema, event ?? {});
   const own = laneOf(lane, lanes);
-  const nowMs = await hot.now();
+  const nowMs = await hot.nodes.now();
   const before = asked ?? nowMs;
-  const load = await hot.load();
+  const load = await hot.nodes.load();
   // Beside the flush, which waits for no hint.
   const hint = isPressed(load) ? holdReads(recovery, Date.now() + PRESSED_MS) : undefined;
   // So that slots move nearly empty.

@@ -6,7 +6,8 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { Command, Option } from 'commander';
 import { encodeFrame } from '../../shared/codec';
 import { connectHot, type HotClient } from '../../shared/hot/connection';
-import { HotTier, movedFrames } from '../../shared/hot/hot-tier';
+import { movedFrames } from '../../shared/hot/frame-mover';
+import { HotTier } from '../../shared/hot/hot-tier';
 import { metricOf, sourceOf } from '../../shared/model/labels';
 import { layoutOf, packLayout } from '../../shared/model/layout';
 import { groupIdOf, type PartitionRef, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
@@ -233,14 +234,14 @@ class Memory {
 
   /** Removes all frames, as a flusher does that has moved them; the table is left out. */
   private async drain(): Promise<void> {
-    const before = (await this.hot.now()) + 1;
+    const before = (await this.hot.nodes.now()) + 1;
     await mapLimited(this.refs, 16, async (ref, i) => {
       await this.losses.resolve(ref);
       for (;;) {
-        const [lease] = await this.hot.lease(ref, before, 1, 60_000);
+        const [lease] = await this.hot.mover.lease(ref, before, 1, 60_000);
         if (lease === undefined) return;
-        const { frames, isAll } = await this.hot.frames(ref, lease.group, lease.windowStart);
-        await this.hot.trim(ref, lease, movedFrames(frames, isAll));
+        const { frames, isAll } = await this.hot.mover.frames(ref, lease.group, lease.windowStart);
+        await this.hot.mover.trim(ref, lease, movedFrames(frames, isAll));
         this.held[i]! -= frames.length;
       }
     });
@@ -259,9 +260,9 @@ class Memory {
     );
     const windows = [{ group: this.group, windowStart: this.windowStart, frames }];
     const addition = { arrivalMs, layouts: this.layouts, windows };
-    await this.hot.append(this.refs[i]!, addition).catch(async () => {
+    await this.hot.appender.append(this.refs[i]!, addition).catch(async () => {
       await this.losses.resolve(this.refs[i]!);
-      await this.hot.append(this.refs[i]!, addition);
+      await this.hot.appender.append(this.refs[i]!, addition);
     });
     this.held[i]! += count;
   }
@@ -269,7 +270,7 @@ class Memory {
   /** Reads a series of a random partition; a partition that may lack something counts as refused. */
   private async read(): Promise<void> {
     const ref = this.refs[Math.floor(Math.random() * PARTITIONS)]!;
-    const { isWhole, loss } = await this.hot.windows(ref, {
+    const { isWhole, loss } = await this.hot.reader.windows(ref, {
       group: this.group,
       range: { fromMs: this.windowStart, toMs: this.windowStart + HOUR_MS },
       windows: [this.windowStart],
@@ -355,7 +356,7 @@ class Memory {
 
   private async lost(): Promise<number> {
     const found = await mapLimited(this.refs, 32, (ref) =>
-      this.client.llen(this.hot.keyOf(ref, this.group, this.windowStart)),
+      this.client.llen(this.hot.space.keyOf(ref, this.group, this.windowStart)),
     );
     return found.reduce((sum, frames, i) => sum + Math.max(0, this.held[i]! - frames), 0);
   }

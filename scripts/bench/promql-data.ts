@@ -127,7 +127,7 @@ export async function writePromqlData(
     await mapLimited(places, PARALLEL, async (place) => {
       const { group, ref, layout } = place;
       for (let at = hotFromMs; at < toMs; at += HOUR_MS)
-        await hot.append(ref, {
+        await hot.appender.append(ref, {
           arrivalMs: at,
           layouts: new Map([[layout.id, packLayout(layout.bytes)]]),
           windows: [

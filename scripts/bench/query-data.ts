@@ -15,7 +15,8 @@ import { Directory } from '../../shared/cold/directory';
 import { Manifest } from '../../shared/cold/manifest';
 import { RollupDirectory } from '../../shared/cold/rollup-directory';
 import { connectHot } from '../../shared/hot/connection';
-import { HotTier, movedFrames } from '../../shared/hot/hot-tier';
+import { movedFrames } from '../../shared/hot/frame-mover';
+import { HotTier } from '../../shared/hot/hot-tier';
 import { gather } from '../../shared/model/block-layout';
 import { DAY_MS } from '../../shared/model/duration';
 import { labelValue, METRIC_NAME, metricOf, sourceOf } from '../../shared/model/labels';
@@ -129,7 +130,7 @@ export async function writeQueryData(
     for (const place of places) {
       const { group, layout, ref } = place;
       for (let at = hotFromMs; at < toMs; at += HOUR_MS)
-        await hot.append(ref, {
+        await hot.appender.append(ref, {
           arrivalMs: at,
           layouts: new Map([[layout.id, packLayout(layout.bytes)]]),
           windows: [
@@ -205,10 +206,10 @@ export async function moveFrame(
   const [frame] = framesOf({ ref, group, layout, phase: 0 }, data, windowStart, windowStart + MINUTE_MS);
   const layouts = new Map([[layout.id, packLayout(layout.bytes)]]);
   const windows = [{ group, windowStart, frames: [encodeFrame(frame!)] }];
-  await hot.append(ref, { arrivalMs: windowStart, layouts, windows });
-  for (const lease of await hot.lease(ref, await hot.now(), 10, HOUR_MS)) {
-    const { frames, isAll } = await hot.frames(ref, lease.group, lease.windowStart);
-    await hot.trim(ref, lease, movedFrames(frames, isAll));
+  await hot.appender.append(ref, { arrivalMs: windowStart, layouts, windows });
+  for (const lease of await hot.mover.lease(ref, await hot.nodes.now(), 10, HOUR_MS)) {
+    const { frames, isAll } = await hot.mover.frames(ref, lease.group, lease.windowStart);
+    await hot.mover.trim(ref, lease, movedFrames(frames, isAll));
   }
 }
 

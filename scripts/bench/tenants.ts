@@ -120,7 +120,7 @@ async function measure(stores: Stores, tenantCount: number, each: number, rounds
     (tenantId) => Array.from({ length: each }, (_, partition) => ({ tenantId, partition })),
   );
   await insertItems(meta, refs.map(metaKeys.knownPartition));
-  await mapLimited(refs, 256, (ref) => hot.mark(ref, ''));
+  await mapLimited(refs, 256, (ref) => hot.marks.mark(ref, ''));
   const lane = new FlushLane(
     {
       hot,
@@ -142,7 +142,7 @@ async function measure(stores: Stores, tenantCount: number, each: number, rounds
     dynamodbRequests = 0;
     cacheRequests = 0;
     const [before, cpu, startedMs] = [await cacheCpuMs(stores), process.cpuUsage(), performance.now()];
-    const nowMs = await hot.now();
+    const nowMs = await hot.nodes.now();
     const { remaining, failed } = await lane.round({
       nowMs,
       dueBeforeMs: nowMs - HOUR_MS,

@@ -156,7 +156,7 @@ export async function benchTiers(args: string[]): Promise<void> {
       chunksInTable(warm, hosts),
     ]) {
       await stores.redis.flushall();
-      for (const { ref } of hosts) await hot.mark(ref, '');
+      for (const { ref } of hosts) await hot.marks.mark(ref, '');
       await load.measure(storage, add);
     }
     const cold = new ColdTier(s3, stores.environment[ENV.bucket]!);
@@ -201,7 +201,7 @@ function framesInMemory(
   return {
     name,
     write: ({ host, minute }, frame) =>
-      hot.append(host.ref, {
+      hot.appender.append(host.ref, {
         arrivalMs: frame.version.arrivalMs,
         layouts: new Map([[host.layout.id, host.packed]]),
         windows: [{ group: host.group, windowStart: windowOf(minute), frames: [encode(frame)] }],
@@ -210,7 +210,7 @@ function framesInMemory(
       const { idBytes, series } = host.layout;
       const columns = Uint32Array.from(series, (_, column) => column);
       const start = windowOf(minute);
-      const { frames } = await hot.windows(host.ref, {
+      const { frames } = await hot.reader.windows(host.ref, {
         group: host.group,
         range: rangeOf(minute),
         windows: [start],

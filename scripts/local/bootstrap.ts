@@ -50,8 +50,8 @@ export async function bootstrap(options: BootstrapOptions): Promise<{ apiKey: st
 async function vouchForMemory(redisUrl: string, tenants: readonly Tenant[]): Promise<void> {
   const hot = new HotTier(connectHot(redisUrl), 0);
   for (const ref of allPartitions(tenants)) {
-    const { loss, isWhole } = await hot.inspect(ref);
-    if (loss !== undefined && !isWhole) await hot.mark(ref, loss);
+    const { loss, isWhole } = await hot.marks.inspect(ref);
+    if (loss !== undefined && !isWhole) await hot.marks.mark(ref, loss);
   }
   await hot.close();
 }

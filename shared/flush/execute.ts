@@ -1,7 +1,8 @@
 import type { Catalogue } from '../catalogue/catalogue';
 import { decodeFrame, type Frame, mergeBlocks, openChunk } from '../codec';
 import type { Manifest } from '../cold/manifest';
-import { type HotTier, type Lease, type MovedFrames, movedFrames } from '../hot/hot-tier';
+import { type Lease, type MovedFrames, movedFrames } from '../hot/frame-mover';
+import type { HotTier } from '../hot/hot-tier';
 import { gather, inLayout } from '../model/block-layout';
 import { type Id, idText } from '../model/id';
 import { type Layout, packLayout } from '../model/layout';
@@ -47,10 +48,10 @@ const MAX_CONFLICTS = 10;
  * tier, then trims exactly what was moved (DESIGN.md, rule 3). A crash at any step leaves a duplicate, which a merge
  * removes, never a hole.
  *
- * @param beforeMs see {@link HotTier.lease}
+ * @param beforeMs see {@link FrameMover.lease}
  * @param hasTime asked before each batch
  * @param limit shared by partitions that are flushed side by side
- * @param spreadMs see {@link HotTier.lease}
+ * @param spreadMs see {@link FrameMover.lease}
  */
 export async function flushPartition(
   dependencies: FlushDependencies,
@@ -67,7 +68,7 @@ export async function flushPartition(
   let expired = 0;
   const failures: Error[] = [];
   while (hasTime()) {
-    const leases = await hot.lease(ref, beforeMs, BATCH, LEASE_MS, spreadMs);
+    const leases = await hot.mover.lease(ref, beforeMs, BATCH, LEASE_MS, spreadMs);
     if (leases.length === 0) break;
     const days = announcedDays(leases);
     const announce = () => mapLimited(days, PARALLEL, (day) => manifest.announce(ref, day));
@@ -86,7 +87,7 @@ export async function flushPartition(
     );
     await announce();
     await mapLimited(moved, PARALLEL, async ({ lease, frames }) => {
-      const left = await hot.trim(ref, lease, frames);
+      const left = await hot.mover.trim(ref, lease, frames);
       if (frames.count === 0 && left === 0) expired++;
     });
     windows += moved.length;
@@ -109,7 +110,7 @@ async function moveWindow(
   ref: PartitionRef,
   { group, windowStart }: Lease,
 ): Promise<Moved> {
-  const read = await hot.frames(ref, group, windowStart);
+  const read = await hot.mover.frames(ref, group, windowStart);
   // The frames have expired, or another flusher moved them after this lease had ended: the trim tells which.
   if (read.frames.length === 0) return { frames: movedFrames([], true), samples: 0, bytes: 0 };
   const layoutOf = (id: Id) => readLayout(hot, catalogue, ref, group, id);
@@ -174,7 +175,7 @@ async function readLayout(
   group: GroupId,
   id: Id,
 ): Promise<Layout> {
-  return (await hot.layout(ref, id)) ?? catalogue.layout(ref.tenantId, group, id);
+  return (await hot.reader.layout(ref, id)) ?? catalogue.layout(ref.tenantId, group, id);
 }
 
 function sampleCountOf(frame: Frame): number {

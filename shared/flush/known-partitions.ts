@@ -1,4 +1,4 @@
-import type { PartitionLook } from '../hot/hot-tier';
+import type { PartitionLook } from '../hot/partition-marks';
 import type { PartitionRef } from '../model/placement';
 
 /**

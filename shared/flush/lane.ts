@@ -79,7 +79,7 @@ export class FlushLane {
     const due: PartitionRef[] = [];
     /** Looks at partitions, adds those that have something due. @returns those that only a call each can tell of */
     const look = async (refs: readonly PartitionRef[]) => {
-      const looks = await hot.survey(refs, true, spreadMs, topology.isMoving ? undefined : era?.number);
+      const looks = await hot.marks.survey(refs, true, spreadMs, topology.isMoving ? undefined : era?.number);
       return refs.filter((ref, i) => {
         const seen = looks[i];
         known.saw(ref, seen && { ...seen, atMs: nowMs, watermarkMs });
@@ -102,7 +102,7 @@ export class FlushLane {
       known.saw(asked[i]!, isKnown ? { oldestMs, lowestArrivalMs, atMs: nowMs, watermarkMs } : undefined);
     });
     // Of a partition whose slot moves, a survey may have seen a part.
-    const isSteady = !topology.isMoving && (await hot.topology()).text === topology.text;
+    const isSteady = !topology.isMoving && (await hot.nodes.topology()).text === topology.text;
     return {
       ...sumFlushes(flushes),
       oldestMs: known.oldestMs(),

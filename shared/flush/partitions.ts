@@ -66,9 +66,9 @@ export function sumFlushes(flushes: readonly FlushSum[]): FlushSum {
 const PARTITIONS_AT_ONCE = 8;
 
 export interface FlushTask {
-  /** See {@link HotTier.lease}. */
+  /** See {@link FrameMover.lease}. */
   readonly dueBeforeMs: number;
-  /** See {@link HotTier.lease}; 0 when nothing waits for its group's delay. */
+  /** See {@link FrameMover.lease}; 0 when nothing waits for its group's delay. */
   readonly spreadMs: number;
   /** Asked before each partition, and before each batch of one. */
   readonly hasTime: () => boolean;
@@ -100,8 +100,8 @@ export async function flushPartitions(
         warmBytesWritten: moved.bytes,
         warmItemsWritten: moved.windows,
       });
-      const left = await hot.due(ref, dueBeforeMs - spreadMs);
-      const { isWhole, lowestArrivalMs = Infinity } = await hot.inspect(ref);
+      const left = await hot.mover.due(ref, dueBeforeMs - spreadMs);
+      const { isWhole, lowestArrivalMs = Infinity } = await hot.marks.inspect(ref);
       return {
         ...moved,
         failed: moved.failures.length,

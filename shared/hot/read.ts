@@ -16,8 +16,10 @@ import { pickSeries } from '../model/layout-block';
 import { type GroupId, type PartitionRef, windowStartMs } from '../model/placement';
 import type { LocatedBlock, Selection, TimeRange } from '../model/selection';
 import { mapLimited } from '../platform/concurrency';
-import type { ColumnPick, HotTier, LeftWindows, PartitionState } from './hot-tier';
+import type { ColumnPick, LeftWindows } from './frame-reader';
+import type { HotTier } from './hot-tier';
 import type { WindowFrames } from './known-frames';
+import type { PartitionState } from './partition-marks';
 
 /** A partition's mark while the partition was read. */
 export type PartitionMark = { readonly ref: PartitionRef } & Pick<PartitionState, 'isWhole' | 'loss'>;
@@ -72,7 +74,7 @@ export async function readHot(
   let waitedMs = 0;
   const windows = await mapLimited(targets, PARALLEL, async ({ ref, group }) => {
     const query = { group, range, windows: likely, picks, picksKey, keeps };
-    const { isWhole, loss, left, starts, frames, ...call } = await hot.windows(ref, query);
+    const { isWhole, loss, left, starts, frames, ...call } = await hot.reader.windows(ref, query);
     waitedMs = Math.max(waitedMs, call.waitedMs);
     marks.push({ ref, isWhole, loss });
     lefts.push({ ref, ...left });
@@ -81,13 +83,14 @@ export async function readHot(
       .map((windowStart) => ({ ref, group, windowStart, frames: frames.get(windowStart) }));
   });
   const blocks = await mapLimited(windows.flat(), PARALLEL, async ({ ref, group, windowStart, frames }) => {
-    const found = frames ?? (await hot.allFrames(ref, group, windowStart));
+    const found = frames ?? (await hot.reader.allFrames(ref, group, windowStart));
     if (found.picked.length === 0) return undefined;
-    const findLayout = async (id: Id) => known.get(id) ?? (await hot.layout(ref, id)) ?? layoutOf(group, id);
-    const { block, samples } = await hot.memo.decoded(found, () =>
+    const findLayout = async (id: Id) =>
+      known.get(id) ?? (await hot.reader.layout(ref, id)) ?? layoutOf(group, id);
+    const { block, samples } = await hot.reader.memo.decoded(found, () =>
       pickWanted(found, picks, wanted, findLayout),
     );
-    const place = hot.keyOf(ref, group, windowStart);
+    const place = hot.space.keyOf(ref, group, windowStart);
     return block && { place, bytes: found.frameBytes, samples, block };
   });
   // Again after frames that took a command of their own: they may have been lost in between.
@@ -96,7 +99,7 @@ export async function readHot(
   const askedTwice = new Map(later.map(({ ref }) => [ref.partition, ref]));
   const after = await mapLimited([...askedTwice.values()], PARALLEL, async (ref) => ({
     ref,
-    ...(await hot.inspect(ref)),
+    ...(await hot.marks.inspect(ref)),
   }));
   return {
     blocks: blocks.filter((block) => block !== undefined),

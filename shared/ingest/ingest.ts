@@ -1,7 +1,8 @@
 import type { Catalogue } from '../catalogue/catalogue';
 import type { Version } from '../codec';
 import type { Manifest } from '../cold/manifest';
-import { type HotTier, UnmarkedPartitionError } from '../hot/hot-tier';
+import { UnmarkedPartitionError } from '../hot/frame-appender';
+import type { HotTier } from '../hot/hot-tier';
 import type { FrameFormat } from '../model/formats';
 import {
   decodeLayout,
@@ -153,11 +154,11 @@ async function append(
   batch: PartitionBatch,
 ): Promise<void> {
   try {
-    await hot.append(ref, batch, isReplay);
+    await hot.appender.append(ref, batch, isReplay);
   } catch (error) {
     if (!(error instanceof UnmarkedPartitionError)) throw error;
     await losses.resolve(ref);
-    await hot.append(ref, batch, isReplay);
+    await hot.appender.append(ref, batch, isReplay);
   }
 }
 

@@ -9,7 +9,7 @@ import {
   type Version,
   writeSampleFrame,
 } from '../codec';
-import type { WindowAppend } from '../hot/hot-tier';
+import type { WindowAppend } from '../hot/frame-appender';
 import { BoundedCache } from '../model/bounded-cache';
 import type { SourceDeletion, VersionedDeletion } from '../model/deletion';
 import { FORMATS, type FrameFormat } from '../model/formats';

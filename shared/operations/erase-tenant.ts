@@ -50,7 +50,7 @@ export async function eraseTenant(
   }));
   // First, or the loss watch would take the partitions' absence from memory for a loss.
   await mapLimited(partitions, PARALLEL, (ref) => recovery.unregister(ref));
-  const { keys, isDone } = await hot.eraseTenant(tenant.id, hasTime);
+  const { keys, isDone } = await hot.space.eraseTenant(tenant.id, hasTime);
   count.hot = keys;
   if (!isDone) return { ...count, isDone };
 

@@ -17,7 +17,7 @@ import type { status } from './status-answer';
 export type TenantStatus = z.output<typeof status>;
 
 export interface StatusDependencies {
-  readonly hot: Pick<HotTier, 'due' | 'bytes' | 'now'>;
+  readonly hot: Pick<HotTier, 'mover' | 'space' | 'nodes'>;
   readonly manifest: Pick<Manifest, 'days'>;
   readonly recovery: Pick<RecoveryTable, 'readerNotes'>;
   readonly usage: Pick<UsageTable, 'days' | 'series'>;
@@ -80,8 +80,8 @@ export class Status {
 
   private async flush(partitions: readonly PartitionRef[]): Promise<TenantStatus['flush']> {
     const { hot, residencyMs } = this.dependencies;
-    const nowMs = await hot.now();
-    const due = await mapLimited(partitions, PARALLEL, (ref) => hot.due(ref, Number.MAX_SAFE_INTEGER));
+    const nowMs = await hot.nodes.now();
+    const due = await mapLimited(partitions, PARALLEL, (ref) => hot.mover.due(ref, Number.MAX_SAFE_INTEGER));
     const firstMs = Math.min(...due.map(({ oldestMs }) => oldestMs ?? Number.POSITIVE_INFINITY));
     const oldestMs = Number.isFinite(firstMs) ? Math.max(0, nowMs - firstMs) : null;
     return {
@@ -124,7 +124,7 @@ export class Status {
       usage.series(id),
       partitions.length > MAX_PARTITIONS_ASKED
         ? null
-        : mapLimited(partitions, PARALLEL, (ref) => hot.bytes(ref, WINDOWS_LOOKED_AT)),
+        : mapLimited(partitions, PARALLEL, (ref) => hot.space.bytes(ref, WINDOWS_LOOKED_AT)),
     ]);
     const counts = Object.fromEntries(COUNTERS.map((name) => [name, 0])) as Record<Counter, number>;
     for (const day of days.at(-1)!.values()) for (const name of COUNTERS) counts[name] += day[name];

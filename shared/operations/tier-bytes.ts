@@ -5,7 +5,7 @@ import type { PartitionRef } from '../model/placement';
 import type { WarmTier } from '../warm/warm-tier';
 
 export interface TierBytesDependencies {
-  readonly hot: Pick<HotTier, 'bytes'>;
+  readonly hot: Pick<HotTier, 'space'>;
   readonly warm: Pick<WarmTier, 'bytes'>;
   readonly manifest: Pick<Manifest, 'days'>;
 }
@@ -15,7 +15,7 @@ export async function partitionBytes(
   { hot, warm, manifest }: TierBytesDependencies,
   ref: PartitionRef,
 ): Promise<TierBytes> {
-  const hotBytes = await hot.bytes(ref);
+  const hotBytes = await hot.space.bytes(ref);
   let warmBytes = 0;
   let coldBytes = 0;
   for (const { day, archived } of await manifest.days(ref, '0000-01-01', '9999-12-31')) {

@@ -1,5 +1,5 @@
 import { isOpen, type ManifestDay } from '../cold/manifest';
-import type { LeftWindows } from '../hot/hot-tier';
+import type { LeftWindows } from '../hot/frame-reader';
 import type { PartitionLeft } from '../hot/read';
 import type { Day, PartitionRef } from '../model/placement';
 import type { LocatedBlock } from '../model/selection';

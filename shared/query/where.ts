@@ -28,7 +28,7 @@ export async function where(
       tiers[tier].places
         .filter(({ matched }) => matched > 0)
         .map(async (place) =>
-          tier === 'hot' ? { ...place, bytes: await dependencies.hot.memoryOf(place.place) } : place,
+          tier === 'hot' ? { ...place, bytes: await dependencies.hot.space.memoryOf(place.place) } : place,
         ),
     );
     const samples = places.reduce((sum, { matched }) => sum + matched, 0);

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { HotTier, PartitionState } from '../hot/hot-tier';
+import type { HotTier } from '../hot/hot-tier';
 import { EXPIRED } from '../hot/mark-script';
+import type { PartitionState } from '../hot/partition-marks';
 import type { Topology } from '../hot/topology';
 import type { PartitionRef } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
@@ -87,12 +88,12 @@ export class LossWatch {
    */
   async resolve(ref: PartitionRef): Promise<string | undefined> {
     const { hot, table } = this.dependencies;
-    let state = await hot.inspect(ref);
+    let state = await hot.marks.inspect(ref);
     if (state.isWhole) return undefined;
     if (state.loss === undefined) {
       if (await table.register(ref)) {
         this.lastEra ??= (await table.era())?.number;
-        await hot.mark(ref, '', this.lastEra);
+        await hot.marks.mark(ref, '', this.lastEra);
         return undefined;
       }
       state = await this.onceMarked(ref);
@@ -101,15 +102,15 @@ export class LossWatch {
     const untilMs = this.dependencies.now() + UNSURE_MS;
     for (;;) {
       const { era, topology, isLoss } = await this.observe();
-      if (isLoss) state = await hot.inspect(ref);
+      if (isLoss) state = await hot.marks.inspect(ref);
       if (state.isWhole) return (await table.loss())?.id;
       const isOver = this.dependencies.now() > untilMs;
       if (era === undefined ? isOver : !hasMoved(state, era)) return this.notice(ref, era);
-      const hasArrived = era !== undefined && !topology.openSlots.has(hot.slotOf(ref));
-      if (hasArrived && (await hot.takeOver(ref, state))) return undefined;
+      const hasArrived = era !== undefined && !topology.openSlots.has(hot.nodes.slotOf(ref));
+      if (hasArrived && (await hot.marks.takeOver(ref, state))) return undefined;
       if (isOver) break;
       if (!hasArrived) await sleep(LOOK_AGAIN_MS);
-      state = await hot.inspect(ref);
+      state = await hot.marks.inspect(ref);
       if (state.isWhole) return undefined;
     }
     throw new PartitionMovingError(
@@ -159,7 +160,7 @@ export class LossWatch {
     const { hot, now } = this.dependencies;
     const untilMs = now() + UNSURE_MS;
     for (;;) {
-      const state = await hot.inspect(ref);
+      const state = await hot.marks.inspect(ref);
       if (state.loss !== loss) return false;
       if (state.isWhole) return true;
       if (this.isKnownToHaveMoved(ref, state)) return true;
@@ -178,7 +179,7 @@ export class LossWatch {
     return (
       lastLook !== undefined &&
       now() - lastLook.ms < LOOK_BELIEVED_MS &&
-      !lastLook.openSlots.has(hot.slotOf(ref)) &&
+      !lastLook.openSlots.has(hot.nodes.slotOf(ref)) &&
       hasMoved(state, lastLook.era)
     );
   }
@@ -186,10 +187,10 @@ export class LossWatch {
   /** Waits a second at most for the mark of a registered partition. */
   private async onceMarked(ref: PartitionRef): Promise<PartitionState> {
     const { hot } = this.dependencies;
-    let state = await hot.inspect(ref);
+    let state = await hot.marks.inspect(ref);
     for (let looks = 0; state.loss === undefined && looks < MARK_LOOKS; looks++) {
       await sleep(MARK_LOOK_MS);
-      state = await hot.inspect(ref);
+      state = await hot.marks.inspect(ref);
     }
     return state;
   }
@@ -201,7 +202,7 @@ export class LossWatch {
       // Before the primaries: what others recorded meanwhile is then refused by compare-and-set.
       const [recorded, holds] = await Promise.all([table.era(), table.holds()]);
       const ms = now();
-      const topology = await hot.topology();
+      const topology = await hot.nodes.topology();
       const { primaries, isMoving } = topology;
       if (primaries === undefined) return { topology, era: undefined, isLoss: false };
       const isScaling = holds.scalingUntilMs > now();
@@ -224,7 +225,7 @@ export class LossWatch {
     const fromMs = lostSinceMs(await table.flushedMs(lanes), []);
     const { id } = await table.notice(fromMs, 'a primary went while slots moved', now());
     // The mark of a node that does not answer stays of an earlier era.
-    await mapLimited(partitions, PARALLEL, (ref) => hot.mark(ref, id, era).catch(() => {}));
+    await mapLimited(partitions, PARALLEL, (ref) => hot.marks.mark(ref, id, era).catch(() => {}));
   }
 
   private async notice(noticed: PartitionRef, era: Era | undefined): Promise<string | undefined> {
@@ -232,12 +233,12 @@ export class LossWatch {
     const isOther = ({ tenantId, partition }: PartitionRef) =>
       tenantId !== noticed.tenantId || partition !== noticed.partition;
     const partitions = [noticed, ...(await table.registered()).filter(isOther)];
-    const looks = await hot.survey(partitions, false);
+    const looks = await hot.marks.survey(partitions, false);
     const lost: { ref: PartitionRef; state: PartitionState }[] = [];
     await mapLimited(partitions, PARALLEL, async (ref, i) => {
       if (looks[i] !== undefined) return;
       // A node that does not answer need not have lost anything; its partitions are inspected when they are used.
-      const state = await hot.inspect(ref).catch(() => undefined);
+      const state = await hot.marks.inspect(ref).catch(() => undefined);
       if (state === undefined || state.isWhole || (era !== undefined && hasMoved(state, era))) return;
       lost.push({ ref, state });
     });
@@ -253,7 +254,7 @@ export class LossWatch {
       `${wiped} partitions were gone from memory, ${lost.length - wiped - expired} had another primary, samples of ${expired} expired`,
       now(),
     );
-    await mapLimited(lost, PARALLEL, ({ ref }) => hot.mark(ref, id, era?.number));
+    await mapLimited(lost, PARALLEL, ({ ref }) => hot.marks.mark(ref, id, era?.number));
     return id;
   }
 }

@@ -81,7 +81,7 @@ describe('a day that is archived in parts', () => {
           batch,
         );
         if (errors[0] !== undefined) throw errors[0].cause;
-        const dueMs = (await tiers.hot.now()) + DAY;
+        const dueMs = (await tiers.hot.nodes.now()) + DAY;
         const { failures } = await flushPartition({ ...tiers, warm, windowMs: HOUR }, ref, dueMs, () => true);
         if (failures[0] !== undefined) throw failures[0];
       },

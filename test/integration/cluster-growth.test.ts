@@ -66,7 +66,7 @@ describe('a cluster that grows and shrinks while it is used', () => {
 
   /** Flushes all that is in memory, as a drain's slice does. */
   async function drained(): Promise<unknown> {
-    const before = await tiers.hot.now();
+    const before = await tiers.hot.nodes.now();
     const limit = limiter(DRAINED_AT_ONCE);
     const moved = await mapLimited(partitions, 8, async (ref) => {
       await tiers.losses.resolve(ref);

@@ -65,7 +65,7 @@ describe('a hot tier of three primaries, each with a replica', () => {
 
   async function flushAll(): Promise<number> {
     let windows = 0;
-    const before = await tiers.hot.now();
+    const before = await tiers.hot.nodes.now();
     await mapLimited(partitions, 8, async (ref) => {
       await tiers.losses.resolve(ref);
       const moved = await flushPartition({ ...tiers, windowMs: HOUR_MS }, ref, before, () => true);
@@ -83,15 +83,15 @@ describe('a hot tier of three primaries, each with a replica', () => {
       expect((await hostsOn(node)).length).toBeGreaterThan(0);
     }
     // Without a bound of memory, and at the first look.
-    expect(await tiers.hot.load()).toEqual({ memory: 0, cpu: 0 });
+    expect(await tiers.hot.nodes.load()).toEqual({ memory: 0, cpu: 0 });
     expect(await feed.check()).toMatchObject({ ...whole, read: 5 * HOSTS * METRICS });
     expect(await flushAll()).toBe(HOSTS);
     const owners = await Promise.all(partitions.map(async (ref) => cluster.ownerOf(await slotOf(ref))));
     expect(new Set(owners).size).toBe(3);
     const empty = { oldestMs: undefined, dueMs: undefined, lowestArrivalMs: undefined };
-    expect(await tiers.hot.survey(partitions, true)).toEqual(partitions.map(() => empty));
-    for (const ref of partitions) expect((await tiers.hot.due(ref, Infinity)).count).toBe(0);
-    const { cpu } = await tiers.hot.load();
+    expect(await tiers.hot.marks.survey(partitions, true)).toEqual(partitions.map(() => empty));
+    for (const ref of partitions) expect((await tiers.hot.mover.due(ref, Infinity)).count).toBe(0);
+    const { cpu } = await tiers.hot.nodes.load();
     expect(cpu).toBeGreaterThan(0);
     expect(cpu).toBeLessThan(1);
     expect(await feed.check()).toMatchObject({ ...whole, read: 5 * HOSTS * METRICS });
@@ -99,9 +99,9 @@ describe('a hot tier of three primaries, each with a replica', () => {
 
   test('a client that has just started knows the time and the nodes', async () => {
     const hot = new HotTier(connectHot(cluster.url), HOUR_MS);
-    expect(Math.abs((await hot.now()) - Date.now())).toBeLessThan(60_000);
-    expect((await hot.load()).memory).toBe(0);
-    const { text, isMoving } = await hot.topology();
+    expect(Math.abs((await hot.nodes.now()) - Date.now())).toBeLessThan(60_000);
+    expect((await hot.nodes.load()).memory).toBe(0);
+    const { text, isMoving } = await hot.nodes.topology();
     expect(text).toMatch(/^(\w{40} \d+-\d+(; |$)){3}$/);
     expect(isMoving).toBe(false);
     await hot.close();
@@ -114,7 +114,7 @@ describe('a hot tier of three primaries, each with a replica', () => {
     for (const key of keys) await client.set(key, 'x');
     client.disconnect();
     const hot = new HotTier(connectHot(cluster.url), HOUR_MS);
-    const erased = await hot.eraseTenant(tenantId, () => true);
+    const erased = await hot.space.eraseTenant(tenantId, () => true);
     await hot.close();
     expect(erased).toEqual({ keys: keys.length, isDone: true });
   });
@@ -123,7 +123,7 @@ describe('a hot tier of three primaries, each with a replica', () => {
     const client = connectHot('redis://127.0.0.1:1?cluster=true');
     const hot = new HotTier(client, HOUR_MS);
     const begin = Date.now();
-    await expect(hot.inspect(partitions[0]!)).rejects.toThrow('timed out');
+    await expect(hot.marks.inspect(partitions[0]!)).rejects.toThrow('timed out');
     expect(Date.now() - begin).toBeLessThan(MAX_CALL_MS);
     client.disconnect();
   });
@@ -255,7 +255,9 @@ describe('a hot tier of three primaries, each with a replica', () => {
     await feed.round(hosts, false);
     primary.signal('SIGSTOP');
     const begin = Date.now();
-    const outcomes = await Promise.allSettled(held.map((host) => tiers.hot.inspect(partitionOfHost(host))));
+    const outcomes = await Promise.allSettled(
+      held.map((host) => tiers.hot.marks.inspect(partitionOfHost(host))),
+    );
     expect(Date.now() - begin).toBeLessThan(MAX_CALL_MS);
     await takenOver(slot, primary);
     await feed.round(hosts, true);

@@ -120,7 +120,7 @@ describe('deletions', () => {
     return {
       async run(step: Step): Promise<void> {
         if (step.kind === 'flush')
-          await flushPartition({ ...tiers, windowMs: HOUR }, ref, await tiers.hot.now(), () => true);
+          await flushPartition({ ...tiers, windowMs: HOUR }, ref, await tiers.hot.nodes.now(), () => true);
         else if (step.kind === 'archive') await archive();
         else if (step.kind === 'purge')
           await days(async (day) => {

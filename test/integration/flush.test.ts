@@ -2,7 +2,7 @@ import { archiveDay } from '../../shared/archive/execute';
 import { purgeDay } from '../../shared/archive/purge';
 import { flushPartition } from '../../shared/flush/execute';
 import { flushPartitions, sumFlushes } from '../../shared/flush/partitions';
-import { movedFrames } from '../../shared/hot/hot-tier';
+import { movedFrames } from '../../shared/hot/frame-mover';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { type Labels, metricOf, sourceOf } from '../../shared/model/labels';
 import { layoutOf, packLayout } from '../../shared/model/layout';
@@ -77,7 +77,7 @@ describe('moving group-windows', () => {
   }
 
   const flush = async () =>
-    flushPartition({ ...tiers, windowMs: HOUR_MS }, ref, await tiers.hot.now(), () => true);
+    flushPartition({ ...tiers, windowMs: HOUR_MS }, ref, await tiers.hot.nodes.now(), () => true);
 
   async function read(host: string, name: string): Promise<Map<number, number>> {
     const source: Labels = sourceOf.host(host);
@@ -94,7 +94,7 @@ describe('moving group-windows', () => {
   }
 
   const leaseOf = async (host: string) => {
-    const leases = await tiers.hot.lease(ref, await tiers.hot.now(), 100, 60_000);
+    const leases = await tiers.hot.mover.lease(ref, await tiers.hot.nodes.now(), 100, 60_000);
     const group = groupIdOf(sourceIdOf(tenant.id, sourceOf.host(host)), 0, 0);
     return { lease: leases.find((lease) => lease.group === group)!, group };
   };
@@ -102,35 +102,35 @@ describe('moving group-windows', () => {
   test('a trim removes what was read, and keeps what came after', async () => {
     await post('after', [{ at: start, values: { a: 1 } }]);
     const { lease, group } = await leaseOf('after');
-    const { frames } = await tiers.hot.frames(ref, group, start);
+    const { frames } = await tiers.hot.mover.frames(ref, group, start);
     await post('after', [{ at: start + 60_000, values: { a: 2 } }]);
-    expect(await tiers.hot.trim(ref, lease, movedFrames(frames, true))).toBe(1);
-    expect((await tiers.hot.frames(ref, group, start)).frames).toHaveLength(1);
-    expect((await tiers.hot.due(ref, Number.MAX_SAFE_INTEGER)).count).toBe(1);
+    expect(await tiers.hot.mover.trim(ref, lease, movedFrames(frames, true))).toBe(1);
+    expect((await tiers.hot.mover.frames(ref, group, start)).frames).toHaveLength(1);
+    expect((await tiers.hot.mover.due(ref, Number.MAX_SAFE_INTEGER)).count).toBe(1);
     expect((await flush()).windows).toBe(1);
-    expect((await tiers.hot.due(ref, Number.MAX_SAFE_INTEGER)).count).toBe(0);
+    expect((await tiers.hot.mover.due(ref, Number.MAX_SAFE_INTEGER)).count).toBe(0);
   });
 
   test('a trim that comes twice, as after a lost reply, removes once', async () => {
     await post('twice', [{ at: start, values: { a: 1 } }]);
     const { lease, group } = await leaseOf('twice');
-    const { frames } = await tiers.hot.frames(ref, group, start);
-    expect(await tiers.hot.trim(ref, lease, movedFrames(frames, true))).toBe(0);
+    const { frames } = await tiers.hot.mover.frames(ref, group, start);
+    expect(await tiers.hot.mover.trim(ref, lease, movedFrames(frames, true))).toBe(0);
     await post('twice', [{ at: start + 1000, values: { a: 2 } }]);
-    expect(await tiers.hot.trim(ref, lease, movedFrames(frames, true))).toBeUndefined();
-    expect((await tiers.hot.frames(ref, group, start)).frames).toHaveLength(1);
+    expect(await tiers.hot.mover.trim(ref, lease, movedFrames(frames, true))).toBeUndefined();
+    expect((await tiers.hot.mover.frames(ref, group, start)).frames).toHaveLength(1);
     await flush();
   });
 
   test('a trim whose lease another has taken over does nothing', async () => {
     await post('expired', [{ at: start, values: { a: 1 } }]);
-    const [expired] = await tiers.hot.lease(ref, await tiers.hot.now(), 1, 0);
-    const [taken] = await tiers.hot.lease(ref, await tiers.hot.now(), 1, 60_000);
-    const { frames } = await tiers.hot.frames(ref, expired!.group, start);
+    const [expired] = await tiers.hot.mover.lease(ref, await tiers.hot.nodes.now(), 1, 0);
+    const [taken] = await tiers.hot.mover.lease(ref, await tiers.hot.nodes.now(), 1, 60_000);
+    const { frames } = await tiers.hot.mover.frames(ref, expired!.group, start);
     expect(taken!.group).toBe(expired!.group);
-    expect(await tiers.hot.trim(ref, expired!, movedFrames(frames, true))).toBeUndefined();
-    expect(await tiers.hot.lease(ref, await tiers.hot.now(), 1, 60_000)).toEqual([]);
-    expect(await tiers.hot.trim(ref, taken!, movedFrames(frames, true))).toBe(0);
+    expect(await tiers.hot.mover.trim(ref, expired!, movedFrames(frames, true))).toBeUndefined();
+    expect(await tiers.hot.mover.lease(ref, await tiers.hot.nodes.now(), 1, 60_000)).toEqual([]);
+    expect(await tiers.hot.mover.trim(ref, taken!, movedFrames(frames, true))).toBe(0);
   });
 
   test('a trim of a list whose head is not what was moved does nothing, whatever its count', async () => {
@@ -139,13 +139,13 @@ describe('moving group-windows', () => {
       { at: start + 1000, values: { a: 2 } },
     ]);
     const { lease, group } = await leaseOf('failover');
-    const { frames } = await tiers.hot.frames(ref, group, start);
+    const { frames } = await tiers.hot.mover.frames(ref, group, start);
     // The state of a replica that lagged, after a failover and the next append.
-    const key = tiers.hot.keyOf(ref, group, start);
+    const key = tiers.hot.space.keyOf(ref, group, start);
     await tiers.redis.rpop(key);
     await post('failover', [{ at: start + 2000, values: { a: 3 } }]);
     expect(await tiers.redis.llen(key)).toBe(frames.length);
-    expect(await tiers.hot.trim(ref, lease, movedFrames(frames, true))).toBeUndefined();
+    expect(await tiers.hot.mover.trim(ref, lease, movedFrames(frames, true))).toBeUndefined();
     await flush();
     expect([...(await read('failover', 'a'))]).toEqual([
       [0, 1],
@@ -173,7 +173,7 @@ describe('moving group-windows', () => {
     const losses = Object.assign(Object.create(tiers.losses) as typeof tiers.losses, {
       resolve: async ({ partition }: { partition: number }) => {
         highest = Math.max(highest, ++running);
-        await tiers.hot.now();
+        await tiers.hot.nodes.now();
         running--;
         if (partition === 7) throw new Error('its node does not answer');
       },
@@ -188,7 +188,7 @@ describe('moving group-windows', () => {
     };
     const sum = sumFlushes(
       await flushPartitions(dependencies, partitions, {
-        dueBeforeMs: await tiers.hot.now(),
+        dueBeforeMs: await tiers.hot.nodes.now(),
         spreadMs: 0,
         hasTime: () => true,
         onFailure: ({ partition }) => failures.push(partition),
@@ -213,7 +213,7 @@ describe('moving group-windows', () => {
     const failed: Error[] = [];
     const sum = sumFlushes(
       await flushPartitions(dependencies, [ref], {
-        dueBeforeMs: await tiers.hot.now(),
+        dueBeforeMs: await tiers.hot.nodes.now(),
         spreadMs: 0,
         hasTime: () => true,
         onFailure: (_, error) => failed.push(error),
@@ -228,11 +228,12 @@ describe('moving group-windows', () => {
   describe('frames that expire before a flusher moves them are noticed as a loss', () => {
     const group = groupIdOf(sourceIdOf(tenant.id, sourceOf.host('expired')), 0, 0);
     /** As the store does once a day has passed. */
-    const expire = async () => expect(await tiers.redis.unlink(tiers.hot.keyOf(ref, group, start))).toBe(1);
+    const expire = async () =>
+      expect(await tiers.redis.unlink(tiers.hot.space.keyOf(ref, group, start))).toBe(1);
     const flushAll = async () =>
       sumFlushes(
         await flushPartitions({ ...tiers, usage: new UsageTable(tiers.meta), windowMs: HOUR_MS }, [ref], {
-          dueBeforeMs: await tiers.hot.now(),
+          dueBeforeMs: await tiers.hot.nodes.now(),
           spreadMs: 0,
           hasTime: () => true,
           onFailure: (_, error) => {
@@ -312,7 +313,7 @@ describe('moving group-windows', () => {
     for (const p of posts) await post('churn', [p]);
     const { failures } = await flush();
     expect(failures).toEqual([]);
-    expect((await tiers.hot.due(ref, Number.MAX_SAFE_INTEGER)).count).toBe(0);
+    expect((await tiers.hot.mover.due(ref, Number.MAX_SAFE_INTEGER)).count).toBe(0);
     const group = groupIdOf(sourceIdOf(tenant.id, sourceOf.host('churn')), 0, 0);
     const layers = (await tiers.warm.window(ref, dayOf(start), group, start)).map(({ layer }) => layer);
     expect(Math.max(...layers)).toBeGreaterThan(0);
@@ -329,7 +330,7 @@ describe('moving group-windows', () => {
       await expect(post('full', [{ at: start + 1000, values: { a: 2 } }])).rejects.toThrow(/OOM/);
       expect([...(await read('full', 'a'))]).toEqual([[0, 1]]);
       expect((await flush()).windows).toBe(1);
-      expect((await tiers.hot.due(ref, Number.MAX_SAFE_INTEGER)).count).toBe(0);
+      expect((await tiers.hot.mover.due(ref, Number.MAX_SAFE_INTEGER)).count).toBe(0);
     } finally {
       await tiers.redis.config('SET', 'maxmemory', '0');
     }
@@ -394,7 +395,7 @@ describe('moving group-windows', () => {
     await post('flood', posts);
     const { failures } = await flush();
     expect(failures).toEqual([]);
-    expect((await tiers.hot.due(ref, Number.MAX_SAFE_INTEGER)).count).toBe(0);
+    expect((await tiers.hot.mover.due(ref, Number.MAX_SAFE_INTEGER)).count).toBe(0);
     expect([...(await read('flood', 'flood.19999'))]).toEqual([[19.999, 19_999]]);
   });
 
@@ -410,7 +411,7 @@ describe('moving group-windows', () => {
       ]);
     const { failures } = await flush();
     expect(failures).toEqual([]);
-    expect((await tiers.hot.due(ref, Number.MAX_SAFE_INTEGER)).count).toBe(0);
+    expect((await tiers.hot.mover.due(ref, Number.MAX_SAFE_INTEGER)).count).toBe(0);
     const expected = [[0, Math.sin(167 * 256 + 255)]];
     expect([...(await read('wide', '167.255'))]).toEqual(expected);
     const entry = (await tiers.manifest.get(ref, dayOf(start)))!;

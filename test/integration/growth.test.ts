@@ -119,7 +119,7 @@ describe('a tenant whose partitions change from 8 to 64 and to 4, under load', (
     const flush = async () => {
       const flushing = { ...tiers, windowMs: HOUR, usage: new UsageTable(tiers.meta) };
       await flushPartitions(flushing, await partitions(), {
-        dueBeforeMs: await tiers.hot.now(),
+        dueBeforeMs: await tiers.hot.nodes.now(),
         spreadMs: 0,
         hasTime: () => true,
         onFailure: failed,

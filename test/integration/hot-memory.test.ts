@@ -63,7 +63,7 @@ describe('the memory of the hot tier', () => {
     });
     const perSample: number[] = [];
     const ref = { tenantId, partition: 0 };
-    await hot.mark(ref, '');
+    await hot.marks.mark(ref, '');
     for (let minute = 0; minute < 120; minute++) {
       const timestamp = start + minute * 60_000;
       const records = hosts.map((group, index) => ({
@@ -93,7 +93,7 @@ describe('the memory of the hot tier', () => {
           ],
         },
       }));
-      await hot.append(ref, reducePartition(records, HOUR_MS));
+      await hot.appender.append(ref, reducePartition(records, HOUR_MS));
       perSample.push((await datasetBytes()) / ((minute + 1) * HOSTS * METRICS));
     }
     const [first, second] = [perSample.slice(0, 60), perSample.slice(60)];

@@ -13,7 +13,8 @@ import {
   presenceOf,
   sliceBlock,
 } from '../../shared/codec';
-import { HotTier, movedFrames } from '../../shared/hot/hot-tier';
+import { movedFrames } from '../../shared/hot/frame-mover';
+import { HotTier } from '../../shared/hot/hot-tier';
 import { readHot } from '../../shared/hot/read';
 import { gather } from '../../shared/model/block-layout';
 import { metricOf, sourceOf } from '../../shared/model/labels';
@@ -110,9 +111,9 @@ describe('a read of memory', () => {
 
   const put = async (groups: readonly Pick<Group, 'id' | 'layouts' | 'frames'>[]) => {
     await redis.flushall();
-    await hot.mark(ref, '');
+    await hot.marks.mark(ref, '');
     for (const { id: group, layouts, frames } of groups)
-      await hot.append(ref, {
+      await hot.appender.append(ref, {
         arrivalMs: nowMs,
         layouts: new Map(layouts.map((layout) => [layout.id, packLayout(layout.bytes)])),
         windows: [{ group, windowStart, frames }],
@@ -185,21 +186,21 @@ describe('a read of memory', () => {
         try {
           for (const { kind, at } of steps) {
             if (kind === 'append' && frames[at] !== undefined)
-              await known.append(ref, {
+              await known.appender.append(ref, {
                 arrivalMs: nowMs,
                 layouts: new Map(layouts.map((each) => [each.id, packLayout(each.bytes)])),
                 windows: [{ group: id, windowStart, frames: [frames[at]] }],
               });
             if (kind === 'flush' || kind === 'flushSome') {
-              const [lease] = await known.lease(ref, (await known.now()) + 1, 1, 60_000);
+              const [lease] = await known.mover.lease(ref, (await known.nodes.now()) + 1, 1, 60_000);
               if (lease === undefined) continue;
-              const { frames: moving } = await known.frames(ref, id, windowStart);
+              const { frames: moving } = await known.mover.frames(ref, id, windowStart);
               const some = kind === 'flush' ? moving : moving.slice(0, 1);
-              await known.trim(ref, lease, movedFrames(some, kind === 'flush'));
+              await known.mover.trim(ref, lease, movedFrames(some, kind === 'flush'));
             }
             if (kind === 'lose') {
               await redis.del(new HotKeys(ref).frames(id, windowStart));
-              await known.mark(ref, 'loss');
+              await known.marks.mark(ref, 'loss');
             }
             await same();
           }
@@ -235,7 +236,7 @@ describe('a read of memory', () => {
     };
     const first = await cost();
     const again = await cost();
-    await hot.append(ref, {
+    await hot.appender.append(ref, {
       arrivalMs: nowMs,
       layouts: new Map([[layout.id, packLayout(layout.bytes)]]),
       windows: [{ group, windowStart, frames: frames.slice(199) }],
@@ -265,7 +266,7 @@ describe('a read of memory', () => {
     });
     await put(groups);
     // Loads the scripts.
-    await Promise.all([hot.inspect(ref), read(groups[1]!)]);
+    await Promise.all([hot.marks.inspect(ref), read(groups[1]!)]);
     const calls = Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis.info('commandstats'))![1]);
     const found = await Promise.all(groups.map((group) => read(group)));
     for (const [i, { frames }] of groups.entries())

@@ -33,7 +33,7 @@ describe(`a flusher's lane among ${TENANTS} tenants`, () => {
   beforeAll(async () => {
     tiers = await startTiers();
     await insertItems(tiers.meta, idle.map(metaKeys.knownPartition));
-    await mapLimited(idle, 64, (ref) => tiers.hot.mark(ref, ''));
+    await mapLimited(idle, 64, (ref) => tiers.hot.marks.mark(ref, ''));
     lane = newLane();
   });
 
@@ -46,7 +46,7 @@ describe(`a flusher's lane among ${TENANTS} tenants`, () => {
 
   /** Flushes what was first written an hour ago, or `residencyMs` ago. */
   async function round(residencyMs = HOUR_MS) {
-    const nowMs = await tiers.hot.now();
+    const nowMs = await tiers.hot.nodes.now();
     const sum = await lane.round({
       nowMs,
       dueBeforeMs: nowMs - residencyMs,
@@ -102,9 +102,9 @@ describe(`a flusher's lane among ${TENANTS} tenants`, () => {
   test('a partition that is new since the list was read is flushed once it is due, and bounds the watermark before', async () => {
     await post('new');
     const partition = { tenantId: tenantIdOf('new'), partition: 0 };
-    const { lowestArrivalMs: arrivedMs = 0 } = await tiers.hot.inspect(partition);
+    const { lowestArrivalMs: arrivedMs = 0 } = await tiers.hot.marks.inspect(partition);
     for (let i = 0; i < 3; i++) expect((await round()).lowestArrivalMs).toBeLessThanOrEqual(arrivedMs);
-    expect((await tiers.hot.due(partition, Number.MAX_SAFE_INTEGER)).count).toBe(1);
+    expect((await tiers.hot.mover.due(partition, Number.MAX_SAFE_INTEGER)).count).toBe(1);
     expect(await round(0)).toMatchObject({ windows: 1, samples: 1, remaining: 0 });
   });
 
@@ -118,30 +118,30 @@ describe(`a flusher's lane among ${TENANTS} tenants`, () => {
       windowStart: 0,
       frames: [new Uint8Array(40)],
     }));
-    await tiers.hot.mark(ref, '');
-    const fromMs = await tiers.hot.now();
+    await tiers.hot.marks.mark(ref, '');
+    const fromMs = await tiers.hot.nodes.now();
     const idBytes = new Uint8Array(16);
     const layout = { id: idText(idBytes), idBytes, seriesCount: 1, packed: new Uint8Array(1) };
-    await tiers.hot.append(ref, { arrivalMs: 1, layouts: new Map([[layout.id, layout]]), windows });
-    const beforeMs = (await tiers.hot.now()) + spreadMs / 2;
+    await tiers.hot.appender.append(ref, { arrivalMs: 1, layouts: new Map([[layout.id, layout]]), windows });
+    const beforeMs = (await tiers.hot.nodes.now()) + spreadMs / 2;
     const scores = await tiers.redis.zrange(due, '0', '-1', 'WITHSCORES');
     const shares = windows.map(({ group }) => Number(scores[scores.indexOf(windowMember(group, 0)) + 1]) % 1);
     shares.forEach((share, i) => {
       expect(share).toBeCloseTo(delayShare(due, i), 3);
     });
 
-    const [look] = await tiers.hot.survey([ref], false, spreadMs);
+    const [look] = await tiers.hot.marks.survey([ref], false, spreadMs);
     expect(look!.oldestMs).toBeGreaterThanOrEqual(fromMs);
     expect(look!.dueMs).toBeGreaterThanOrEqual(look!.oldestMs!);
     expect(look!.dueMs).toBeLessThan(beforeMs);
     const leased = new Set(
-      (await tiers.hot.lease(ref, beforeMs, 2_000, 1, spreadMs)).map(({ group }) => group),
+      (await tiers.hot.mover.lease(ref, beforeMs, 2_000, 1, spreadMs)).map(({ group }) => group),
     );
     windows.forEach(({ group }, i) => {
       // First writes lie within the append's time.
       if (Math.abs(shares[i]! - 0.5) > 0.1) expect(leased.has(group)).toBe(shares[i]! < 0.5);
     });
-    expect((await tiers.hot.due(ref, beforeMs)).count).toBe(1_100);
+    expect((await tiers.hot.mover.due(ref, beforeMs)).count).toBe(1_100);
     await tiers.redis.del(due, mark, leases, new HotKeys(ref).arrived);
   });
 
@@ -161,7 +161,7 @@ describe(`a flusher's lane among ${TENANTS} tenants`, () => {
     await tiers.redis.call('REPLICAOF', 'NO', 'ONE');
     await round();
     expect(await tiers.recovery.loss()).toMatchObject({ isOpen: true, notices: 1 });
-    expect(await tiers.hot.survey(idle, false)).not.toContain(undefined);
+    expect(await tiers.hot.marks.survey(idle, false)).not.toContain(undefined);
     await tiers.recovery.closeLoss((await tiers.recovery.loss())!);
   });
 

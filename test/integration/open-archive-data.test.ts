@@ -88,7 +88,12 @@ describe.each(dataSets(process.env.ARCHIVE_DATA?.split(',')))('the archive of $n
       const { errors } = await ingestBatch({ ...tiers, quarantine, windowMs: DAY, isReplay: false }, records);
       if (errors[0] !== undefined) throw errors[0].cause;
     }
-    await flushPartition({ ...tiers, windowMs: DAY }, ref, (await tiers.hot.now()) + 2 * DAY, () => true);
+    await flushPartition(
+      { ...tiers, windowMs: DAY },
+      ref,
+      (await tiers.hot.nodes.now()) + 2 * DAY,
+      () => true,
+    );
     return samples;
   }
 

@@ -66,7 +66,7 @@ describe('the archive', () => {
     }));
     const { errors } = await ingestBatch({ ...tiers, quarantine, windowMs: HOUR, isReplay: false }, batch);
     if (errors[0] !== undefined) throw errors[0].cause;
-    await flushPartition({ ...tiers, windowMs: HOUR }, ref, (await tiers.hot.now()) + DAY, () => true);
+    await flushPartition({ ...tiers, windowMs: HOUR }, ref, (await tiers.hot.nodes.now()) + DAY, () => true);
   }
 
   function post(source: Labels, values: Readonly<Record<number, Readonly<Record<string, number>>>>) {

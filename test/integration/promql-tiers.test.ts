@@ -133,7 +133,7 @@ describe(`PromQL over samples in all tiers (FUZZ_SEED=${SEED})`, () => {
 
   async function flush(): Promise<void> {
     const flusher = { ...tiers, catalogue: tiers.newCatalogue(), windowMs: WINDOW_MS };
-    for (const ref of refs) await flushPartition(flusher, ref, await tiers.hot.now(), () => true);
+    for (const ref of refs) await flushPartition(flusher, ref, await tiers.hot.nodes.now(), () => true);
   }
 
   async function archiveAndPurge(): Promise<void> {

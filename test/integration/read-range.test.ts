@@ -51,7 +51,7 @@ describe('what a read costs', () => {
     // Instances of their own, as flusher and archiver are: one puts the layouts once more, the other reads what was put.
     const flusher = { ...tiers, catalogue: tiers.newCatalogue(), windowMs: HOUR };
     const archiver = { ...tiers, catalogue: tiers.newCatalogue(), now: Date.now };
-    await flushPartition(flusher, ref, await tiers.hot.now(), () => true);
+    await flushPartition(flusher, ref, await tiers.hot.nodes.now(), () => true);
     for (const entry of await tiers.manifest.days(ref, '1970-01-01', '9999-12-31')) {
       await archiveDay(archiver, ref, entry);
       await purgeDay(archiver, ref, entry, 0);
@@ -131,7 +131,7 @@ describe('what a read costs', () => {
     expect(await read('young', range)).toEqual(alone);
 
     const flusher = { ...tiers, windowMs: HOUR };
-    await flushPartition(flusher, ref, await tiers.hot.now(), () => true);
+    await flushPartition(flusher, ref, await tiers.hot.nodes.now(), () => true);
     await post('young', [now + 1]);
     const moved = await read('young', range);
     expect(moved.samples).toBe(2);

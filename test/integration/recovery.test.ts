@@ -218,18 +218,18 @@ describe('recovery', () => {
     const tenantId = tenantIdOf('recovery');
     const known = { tenantId, partition: 1 };
     expect(await tiers.losses.resolve(known)).toBeUndefined();
-    expect(await tiers.losses.missingSince(known, await tiers.hot.inspect(known))).toBeUndefined();
+    expect(await tiers.losses.missingSince(known, await tiers.hot.marks.inspect(known))).toBeUndefined();
     const fresh = { tenantId, partition: 2 };
-    expect(await tiers.losses.missingSince(fresh, await tiers.hot.inspect(fresh))).toBeUndefined();
+    expect(await tiers.losses.missingSince(fresh, await tiers.hot.marks.inspect(fresh))).toBeUndefined();
     await tiers.redis.flushall();
-    expect(await tiers.losses.missingSince(known, await tiers.hot.inspect(known))).toBe(0);
+    expect(await tiers.losses.missingSince(known, await tiers.hot.marks.inspect(known))).toBe(0);
     const loss = await tiers.losses.resolve(known);
     expect(await tiers.recovery.loss()).toMatchObject({ id: loss, isOpen: true });
     // Noticed once: its mark bears the loss, and appends go on.
     expect(await tiers.losses.resolve(known)).toBeUndefined();
-    expect(await tiers.losses.missingSince(known, await tiers.hot.inspect(known))).toBeDefined();
+    expect(await tiers.losses.missingSince(known, await tiers.hot.marks.inspect(known))).toBeDefined();
     await tiers.recovery.closeLoss((await tiers.recovery.loss())!);
-    expect(await tiers.losses.missingSince(known, await tiers.hot.inspect(known))).toBeUndefined();
+    expect(await tiers.losses.missingSince(known, await tiers.hot.marks.inspect(known))).toBeUndefined();
   });
 
   test('a primary has another id when its first replica attaches, and has lost nothing', async () => {
@@ -248,14 +248,14 @@ describe('recovery', () => {
       await replica.replicaof('127.0.0.1', tiers.redis.options.port!);
       await until(
         'another id',
-        () => tiers.hot.topology(),
+        () => tiers.hot.nodes.topology(),
         ({ text }) => text !== before,
       );
-      const state = await tiers.hot.inspect(ref);
+      const state = await tiers.hot.marks.inspect(ref);
       expect(state.isWhole).toBe(false);
       expect(await tiers.losses.missingSince(ref, state)).toBeUndefined();
       expect(await tiers.losses.resolve(ref)).toBeUndefined();
-      expect((await tiers.hot.inspect(ref)).isWhole).toBe(true);
+      expect((await tiers.hot.marks.inspect(ref)).isWhole).toBe(true);
     } finally {
       replica.disconnect();
       await server.stop();
@@ -271,12 +271,13 @@ describe('recovery', () => {
   test('a primary that went while slots moved is a loss, although the hint to readers cannot be written', async () => {
     const ref = { tenantId: tenantIdOf('recovery'), partition: 4 };
     await tiers.losses.resolve(ref);
-    const topology = await tiers.hot.topology();
+    const topology = await tiers.hot.nodes.topology();
     const [{ id, ...primary }] = topology.primaries as [PrimaryState];
     const primaries = [{ ...primary, id: 'another', run: 'another', previous: id }];
-    const hot: HotTier = Object.assign(Object.create(tiers.hot), {
+    const nodes = Object.assign(Object.create(tiers.hot.nodes), {
       topology: async () => ({ ...topology, isMoving: true, primaries }),
     });
+    const hot: HotTier = Object.assign(Object.create(tiers.hot), { nodes });
     class Throttled extends RecoveryTable {
       override putPressed = () => Promise.reject(new Error('throttled'));
     }
@@ -285,6 +286,6 @@ describe('recovery', () => {
     expect(isLoss).toBe(true);
     const loss = await table.loss();
     expect(loss).toMatchObject({ isOpen: true });
-    expect(await tiers.hot.inspect(ref)).toMatchObject({ loss: loss!.id });
+    expect(await tiers.hot.marks.inspect(ref)).toMatchObject({ loss: loss!.id });
   });
 });

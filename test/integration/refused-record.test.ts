@@ -65,7 +65,11 @@ describe('a record that a store refuses for its size', () => {
     ]);
     for (const host of ['a', 'c']) {
       const group = groupIdOf(sourceIdOf(tenant.id, sourceOf.host(host)), 0, 0);
-      const { picked } = await tiers.hot.allFrames({ tenantId: tenant.id, partition: 0 }, group, start);
+      const { picked } = await tiers.hot.reader.allFrames(
+        { tenantId: tenant.id, partition: 0 },
+        group,
+        start,
+      );
       expect(wholeFrames(picked, [])).toHaveLength(1);
     }
   });

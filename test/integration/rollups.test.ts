@@ -254,7 +254,7 @@ describe('rollups', () => {
       records: () => stream.map((_, place) => place),
       async run(step: Step): Promise<void> {
         if (step.kind === 'flush')
-          await flushPartition({ ...tiers, windowMs: HOUR }, ref, await tiers.hot.now(), () => true);
+          await flushPartition({ ...tiers, windowMs: HOUR }, ref, await tiers.hot.nodes.now(), () => true);
         else if (step.kind === 'archive')
           for (const entry of await days()) await archiveDay({ ...tiers, now: Date.now }, ref, entry);
         else if (step.kind === 'purge')

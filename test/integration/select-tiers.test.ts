@@ -101,7 +101,7 @@ describe('samples split over memory, warm table and archive', () => {
   const refs = Array.from({ length: PARTITIONS }, (_, partition) => ({ tenantId: tenant.id, partition }));
   async function flush(): Promise<void> {
     const flusher = { ...tiers, catalogue: tiers.newCatalogue(), windowMs: HOUR };
-    for (const ref of refs) await flushPartition(flusher, ref, await tiers.hot.now(), () => true);
+    for (const ref of refs) await flushPartition(flusher, ref, await tiers.hot.nodes.now(), () => true);
   }
   async function archiveAndPurge(): Promise<void> {
     const archiver = { ...tiers, catalogue: tiers.newCatalogue(), now: Date.now };
@@ -209,7 +209,7 @@ describe('samples split over memory, warm table and archive', () => {
     };
     // An hour that no flush has touched lies in memory alone.
     await tiers.redis.flushall();
-    for (const ref of refs) await tiers.hot.mark(ref, '');
+    for (const ref of refs) await tiers.hot.marks.mark(ref, '');
     await post(0);
     await read();
     // The changes, one bucket of an epoch of the index each, and nothing of any source.

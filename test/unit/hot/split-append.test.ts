@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { encodeFrame } from '../../../shared/codec';
-import { splitAppend } from '../../../shared/hot/hot-tier';
+import { splitAppend } from '../../../shared/hot/frame-appender';
 import { idBytes, idText } from '../../../shared/model/id';
 
 /** A frame of `series` values of the layout of that number; its timestamp is its own number. */

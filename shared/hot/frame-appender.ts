@@ -1,0 +1,148 @@
+import { layoutOfFrame } from '../codec';
+import { CompactMap } from '../model/compact-map';
+import { type Id, idText } from '../model/id';
+import type { PackedLayout } from '../model/layout';
+import type { GroupId, PartitionRef } from '../model/placement';
+import { HotKeys, windowMember } from '../platform/keys';
+import type { ScriptedClient } from './scripts';
+
+/** Frames for one group-window. */
+export interface WindowAppend {
+  readonly group: GroupId;
+  readonly windowStart: number;
+  readonly frames: readonly Uint8Array[];
+}
+
+/** Frames for one partition. */
+export interface PartitionAppend {
+  /** Lowest stream arrival time of the frames, ms. */
+  readonly arrivalMs: number;
+  /** Every layout the frames refer to, by id. */
+  readonly layouts: ReadonlyMap<Id, PackedLayout>;
+  readonly windows: readonly WindowAppend[];
+}
+
+/** A partition's mark is missing or another primary's: memory may have lost samples. Nothing was appended. */
+export class UnmarkedPartitionError extends Error {
+  override readonly name = 'UnmarkedPartitionError';
+}
+
+/** Bounds of one script call: Lua copies its bytes, and a call blocks its node. */
+const MAX_CALL_BYTES = 1024 * 1024;
+const MAX_CALL_FRAMES = 4_000;
+/** Most layouts one call may refer to. */
+const MAX_CALL_LAYOUTS = 500;
+/** Layouts that an instance remembers to have sent, 32 bytes each. */
+const MAX_SENT_LAYOUTS = 2_000_000;
+
+/**
+ * Appends frames to memory, for the ingester.
+ *
+ * When an append fails, nothing of that script call was appended, and repeating it is safe (DESIGN.md, rule 2):
+ *
+ *     layouts missing            append sends the call again with them, at most twice
+ *     UnmarkedPartitionError     memory may have lost samples: the ingester has LossWatch record the loss and appends again
+ *     OOM                        memory is full: the ingester fails the records, and the stream delivers them again
+ *     time-out, lost connection  the frames may be there; the records fail, and the next delivery's frames merge with them
+ */
+export class FrameAppender {
+  /** Keys of the layouts that this instance has sent. When the store lacks one, the append script says so. */
+  private readonly sentLayouts = new CompactMap(MAX_SENT_LAYOUTS);
+
+  /** @param ttlMs life of a key that nobody moves: a safety net far beyond residency */
+  constructor(
+    private readonly redis: ScriptedClient,
+    private readonly ttlMs: number,
+  ) {}
+
+  /**
+   * Appends to one partition: one script call, or as many as the size limits need. Safe to repeat.
+   *
+   * @param isReplay whether the frames were delivered before
+   * @throws {UnmarkedPartitionError}
+   */
+  async append(ref: PartitionRef, addition: PartitionAppend, isReplay = false): Promise<void> {
+    for (const part of splitAppend(addition)) await this.appendPart(new HotKeys(ref), part, isReplay);
+  }
+
+  private async appendPart(
+    keys: HotKeys,
+    { arrivalMs, layouts, windows }: PartitionAppend,
+    isReplay: boolean,
+  ): Promise<void> {
+    const layoutIds = [...layouts.keys()];
+    const names = [keys.mark, keys.due, keys.arrived, ...layoutIds.map((id) => keys.layout(id))];
+    for (const { group, windowStart } of windows)
+      names.push(keys.frames(group, windowStart), keys.windows(group));
+
+    const call = async (send: (id: Id, index: number) => boolean) => {
+      const args: (string | number | Buffer)[] = [
+        this.ttlMs,
+        arrivalMs,
+        isReplay ? 1 : 0,
+        layoutIds.length,
+        windows.length,
+      ];
+      layoutIds.forEach((id, i) => {
+        args.push(send(id, i) ? Buffer.from(layouts.get(id)!.packed) : '');
+      });
+      for (const { group, windowStart, frames } of windows) {
+        args.push(windowMember(group, windowStart), windowStart, frames.length);
+        for (const frame of frames) args.push(Buffer.from(frame.buffer, frame.byteOffset, frame.length));
+      }
+      const missing = await this.redis.appendFrames(names.length, ...names, ...args);
+      if (missing[0] === -1) throw new UnmarkedPartitionError(`${keys.tag} has no mark of the primary`);
+      return missing;
+    };
+
+    let missing = await call((id) => this.sentLayouts.get(keys.layout(id)) === undefined);
+    // Twice: the store may be emptied between the two calls.
+    for (let tries = 0; missing.length > 0 && tries < 2; tries++) missing = await call(() => true);
+    if (missing.length > 0)
+      throw new Error(`the hot tier refused ${missing.length} layouts of ${keys.tag} three times`);
+    for (const id of layoutIds) this.sentLayouts.set(keys.layout(id), 1);
+  }
+}
+
+/** Cuts an addition into script calls within the bounds, each with the layouts of its own frames. */
+export function splitAppend(addition: PartitionAppend): PartitionAppend[] {
+  const { arrivalMs } = addition;
+  const calls: PartitionAppend[] = [];
+  let layouts = new Map<Id, PackedLayout>();
+  let windows: WindowAppend[] = [];
+  let bytes = 0;
+  let count = 0;
+  for (const window of addition.windows) {
+    let frames: Uint8Array[] = [];
+    const closeWindow = () => {
+      if (frames.length > 0) windows.push({ ...window, frames });
+      frames = [];
+    };
+    for (const frame of window.frames) {
+      const id = idText(layoutOfFrame(frame));
+      const layout = addition.layouts.get(id);
+      if (layout === undefined)
+        throw new RangeError(`a frame refers to layout ${id}, which the addition does not have`);
+      const added = frame.length + (layouts.has(id) ? 0 : layout.packed.length);
+      const isFull =
+        bytes + added > MAX_CALL_BYTES ||
+        count >= MAX_CALL_FRAMES ||
+        (layouts.size >= MAX_CALL_LAYOUTS && !layouts.has(id));
+      if (count > 0 && isFull) {
+        closeWindow();
+        calls.push({ arrivalMs, layouts, windows });
+        layouts = new Map();
+        windows = [];
+        bytes = 0;
+        count = 0;
+      }
+      bytes += frame.length + (layouts.has(id) ? 0 : layout.packed.length);
+      layouts.set(id, layout);
+      frames.push(frame);
+      count++;
+    }
+    closeWindow();
+  }
+  if (windows.length > 0) calls.push({ arrivalMs, layouts, windows });
+  return calls;
+}

@@ -1,0 +1,210 @@
+import { LRUCache } from 'lru-cache';
+import { markedWhole } from '../codec';
+import type { Id } from '../model/id';
+import { decodedBytes, decodeLayout, type Layout, unpackLayout } from '../model/layout';
+import type { GroupId, PartitionRef } from '../model/placement';
+import type { TimeRange } from '../model/selection';
+import { Batches } from '../platform/concurrency';
+import { HotKeys } from '../platform/keys';
+import { FrameMemo, type WindowFrames } from './known-frames';
+import type { PartitionState } from './partition-marks';
+import type { ReadPace } from './read-pace';
+import type { ScriptedClient } from './scripts';
+
+/** Which windows of a partition may have left memory, wholly or in part. */
+export interface LeftWindows {
+  /** Every window that begins before this may have, ms. */
+  readonly beforeMs: number;
+  /** So may those that begin at one of these, ms. */
+  readonly starts: readonly number[];
+}
+
+/** Any window may have left memory: used when a mark does not tell. */
+export const ANY_LEFT: LeftWindows = { beforeMs: Infinity, starts: [] };
+
+/** The columns that a reader wants from frames of one layout. */
+export interface ColumnPick {
+  /** The layout's 16 bytes. */
+  readonly layout: Uint8Array;
+  /** Ascending. */
+  readonly columns: Uint32Array;
+}
+
+/** What a reader asks of a group. */
+export interface GroupQuery {
+  readonly group: GroupId;
+  /** Frames outside this range are left out. */
+  readonly range: TimeRange;
+  /** Starts of the wanted windows, which need not exist. */
+  readonly windows: readonly number[];
+  /** A frame whose layout has no pick is given whole. */
+  readonly picks: readonly ColumnPick[];
+  /** Equal for queries with equal picks. */
+  readonly picksKey: string;
+  /** Whether the windows are read whole, so that the next read need not get them again. @default true */
+  readonly keeps?: boolean;
+}
+
+/** The windows that a group has in memory, and the mark that tells whether they are complete. */
+export interface GroupWindows extends Pick<PartitionState, 'isWhole' | 'loss'> {
+  readonly left: LeftWindows;
+  /** Window starts, ascending. */
+  readonly starts: readonly number[];
+  /** The windows asked for that have frames, by window start, unless they were too many. */
+  readonly frames: ReadonlyMap<number, WindowFrames>;
+  /** How long its call waited for its turn (read-pace.ts), ms. */
+  readonly waitedMs: number;
+}
+
+/** Frames of few columns that one call of a reader looks at: 10 to 20 ms of its node. A whole frame counts as ten. */
+const MAX_CALL_COST = 20_000;
+const MAX_FRAME_COST = 10;
+/** Columns that cost as much again as their frame. */
+const COLUMNS_A_COST = 8;
+const MAX_CALL_GROUPS = 256;
+const MAX_DECODED_BYTES = 64_000_000;
+/** Bytes of the windows that an instance remembers. */
+const MAX_KNOWN_BYTES = 128_000_000;
+const ANY_TIME: TimeRange = { fromMs: -9e15, toMs: 9e15 };
+
+/** Reads group-windows, for queries. */
+export class FrameReader {
+  /** Gathers queries that arrive together, by hash tag. */
+  private readonly queries = new Batches<GroupQuery, GroupWindows>();
+  /** The windows that this instance has read. */
+  readonly memo = new FrameMemo(MAX_KNOWN_BYTES);
+  private readonly decodedLayouts = new LRUCache<Id, Layout>({
+    maxSize: MAX_DECODED_BYTES,
+    sizeCalculation: decodedBytes,
+  });
+
+  /** @param pace decides when calls of {@link windows} go */
+  constructor(
+    private readonly redis: ScriptedClient,
+    private readonly pace: ReadPace,
+  ) {}
+
+  /**
+   * Reads a group's windows, and the frames of some, at one moment. Queries of a partition that come together share calls.
+   */
+  windows(ref: PartitionRef, query: GroupQuery): Promise<GroupWindows> {
+    const keys = new HotKeys(ref);
+    return this.queries.add(keys.tag, query, async (queries) => {
+      const found: GroupWindows[] = [];
+      while (found.length < queries.length) {
+        const waitedMs = await this.pace.turn(ref.tenantId);
+        const next = queries.slice(found.length, found.length + MAX_CALL_GROUPS);
+        found.push(...(await this.readSome(keys, next, waitedMs)));
+      }
+      return found;
+    });
+  }
+
+  /** @returns the windows of the first of `queries`, at least one */
+  private async readSome(
+    keys: HotKeys,
+    queries: readonly GroupQuery[],
+    waitedMs: number,
+  ): Promise<GroupWindows[]> {
+    const names = [keys.mark];
+    const { known: memo } = this.memo;
+    const hasRoom = memo.hasRoom();
+    const asked = queries.map(({ group, windows, picksKey, keeps = true }) =>
+      windows.map((start) => {
+        const name = keys.frames(group, start);
+        const key = `${name} ${picksKey}`;
+        return { start, name, key, known: keeps ? memo.get(key) : undefined };
+      }),
+    );
+    const epoch = asked.flat().find(({ known }) => known !== undefined)?.known?.epoch ?? '';
+    const args: (string | number | Buffer)[] = [MAX_CALL_COST, epoch];
+    const keepsAll = queries.map(
+      ({ keeps = true }, i) => keeps && (hasRoom || asked[i]!.some(({ known }) => known)),
+    );
+    queries.forEach(({ group, range, picks, keeps = true }, i) => {
+      const windows = asked[i]!;
+      // A window that will be remembered is read whole.
+      const { fromMs, toMs } = keepsAll[i] ? ANY_TIME : range;
+      const cost = frameCost(picks);
+      names.push(keys.windows(group), ...windows.map(({ name }) => name));
+      args.push(fromMs, toMs, windows.length, keeps ? cost : 1, keeps ? 0 : cost - 1, picks.length);
+      for (const { layout, columns } of picks)
+        args.push(Buffer.from(layout.buffer, layout.byteOffset, layout.length), columns.join(' '));
+      for (const { start, known } of windows) args.push(start, known?.epoch === epoch ? known.count : 0);
+    });
+    const [mark, loss, left, replyEpoch, ...rest] = await this.redis.readGroupsBuffer(
+      names.length,
+      ...names,
+      ...args,
+    );
+    const partition = {
+      isWhole: mark === 1,
+      loss: loss?.toString(),
+      left: left ? leftWindowsOf(left.toString()) : ANY_LEFT,
+      waitedMs,
+    };
+    const marked = replyEpoch?.toString();
+    const stays = (start: number) =>
+      start >= partition.left.beforeMs && !partition.left.starts.includes(start);
+    const found: GroupWindows[] = [];
+    for (let at = 0; at < rest.length; ) {
+      const starts = (rest[at++] as Buffer[]).map(Number).sort((a, b) => a - b);
+      const frames = new Map<number, WindowFrames>();
+      const windows = asked[found.length]!;
+      const ofAnyTime = keepsAll[found.length];
+      for (const { start, key, known } of windows) {
+        const [count, leftOut, bytes, picked] = rest.slice(at, at + 4) as [number, number, number, unknown];
+        at += 4;
+        if (picked === null && leftOut > 0) {
+          frames.set(start, known!);
+          continue;
+        }
+        if (!Buffer.isBuffer(picked)) continue;
+        const read: WindowFrames =
+          leftOut > 0
+            ? { frameBytes: known!.frameBytes + bytes, picked: Buffer.concat([known!.picked, picked]) }
+            : { frameBytes: bytes, picked };
+        const isKept = ofAnyTime && marked !== undefined && stays(start);
+        const kept = isKept ? { ...read, epoch: marked, count } : undefined;
+        if (kept !== undefined) memo.set(key, kept);
+        else if (ofAnyTime) memo.delete(key);
+        frames.set(start, kept ?? read);
+      }
+      found.push({ ...partition, starts, frames });
+    }
+    return found;
+  }
+
+  /** Reads all frames of a group-window, whole. */
+  async allFrames(ref: PartitionRef, group: GroupId, windowStart: number): Promise<WindowFrames> {
+    const frames = await this.redis.lrangeBuffer(new HotKeys(ref).frames(group, windowStart), 0, -1);
+    return {
+      frameBytes: frames.reduce((sum, frame) => sum + frame.length, 0),
+      picked: markedWhole(frames),
+    };
+  }
+
+  /** Reads a layout of the partition; undefined when the store lacks it. */
+  async layout(ref: PartitionRef, id: Id): Promise<Layout | undefined> {
+    const known = this.decodedLayouts.get(id);
+    if (known !== undefined) return known;
+    const bytes = await this.redis.getBuffer(new HotKeys(ref).layout(id));
+    if (bytes === null) return undefined;
+    const layout = decodeLayout(unpackLayout(bytes));
+    this.decodedLayouts.set(id, layout);
+    return layout;
+  }
+}
+
+/** Reads the mark's `left`: numbers between spaces (mark-script.ts). */
+function leftWindowsOf(text: string): LeftWindows {
+  const [beforeMs, ...starts] = text.split(' ').map(Number);
+  return { beforeMs: beforeMs!, starts };
+}
+
+/** What a frame of a group costs its reader's call. */
+function frameCost(picks: readonly ColumnPick[]): number {
+  if (picks.length === 0) return MAX_FRAME_COST;
+  const columns = Math.max(...picks.map((pick) => pick.columns.length));
+  return Math.min(MAX_FRAME_COST, 1 + Math.floor(columns / COLUMNS_A_COST));
+}

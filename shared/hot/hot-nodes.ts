@@ -1,0 +1,82 @@
+import keySlot from 'cluster-key-slot';
+import { Redis } from 'ioredis';
+import type { PartitionRef } from '../model/placement';
+import { mapLimited } from '../platform/concurrency';
+import { HotKeys } from '../platform/keys';
+import { type HotLoad, loadOf, type NodeCounters } from './node-load';
+import type { ScriptedClient } from './scripts';
+import { type PrimaryAnswer, primariesOf, type Topology } from './topology';
+
+/** Primaries that are asked at a time. */
+const NODES_AT_ONCE = 4;
+
+/** The nodes of the memory tier: their clock, load and roles. */
+export class HotNodes {
+  /** Counters of each node when {@link load} looked last. */
+  private counters: ReadonlyMap<string, NodeCounters> = new Map();
+
+  constructor(private readonly redis: ScriptedClient) {}
+
+  /** Reads the store's clock, ms, by which group-windows are due. */
+  async now(): Promise<number> {
+    const [seconds, micros] = await this.redis.time();
+    return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
+  }
+
+  /** Returns how busy the busiest primaries are, since this was asked last. Skips primaries that do not answer. */
+  async load(): Promise<HotLoad> {
+    const nodes = await this.primaries();
+    const infos = await Promise.allSettled(nodes.map((node) => node.info('memory', 'cpu', 'server')));
+    const answers = infos.flatMap((info) => (info.status === 'fulfilled' ? [info.value] : []));
+    const { load, counters } = loadOf(answers, this.counters, performance.now());
+    this.counters = counters;
+    return load;
+  }
+
+  /** Asks every primary who it is and what it serves; those without a slot too, which a cluster's client does not know. */
+  async topology(): Promise<Topology> {
+    const primaries = await this.primaries();
+    if (!('nodes' in this.redis)) {
+      const info = await this.redis.info('replication', 'server').catch(() => '');
+      return primariesOf([{ info, nodes: '' }]);
+    }
+    // Before any answers for itself: one that fails afterwards is counted at the next look.
+    const clusters = await mapLimited(primaries, NODES_AT_ONCE, (node) =>
+      (node.cluster('INFO') as Promise<string>).catch(() => ''),
+    );
+    const ask = async (node: Redis, cluster?: string): Promise<PrimaryAnswer> => {
+      const [info, nodes] = await Promise.all([
+        node.info('replication', 'server'),
+        node.cluster('NODES') as Promise<string>,
+      ]).catch(() => ['', ''] as const);
+      return { info, nodes, cluster };
+    };
+    const answers = await mapLimited(primaries, NODES_AT_ONCE, (node, i) => ask(node, clusters[i]));
+    const { unasked } = primariesOf(answers);
+    const more = await mapLimited(unasked, NODES_AT_ONCE, async ({ host, port }) => {
+      const node = new Redis({ ...primaries[0]!.options, host, port, retryStrategy: () => null });
+      node.on('error', () => {});
+      const answer = await ask(node);
+      node.disconnect();
+      return answer;
+    });
+    return primariesOf([...answers, ...more]);
+  }
+
+  /** The cluster slot of a partition's keys. */
+  slotOf(ref: PartitionRef): number {
+    return keySlot(new HotKeys(ref).tag);
+  }
+
+  /** The node that serves a hash tag, as far as this client knows; '' without a cluster. */
+  nodeOf(tag: string): string {
+    if (!('slots' in this.redis)) return '';
+    return this.redis.slots[keySlot(tag)]?.[0] ?? '';
+  }
+
+  /** Every primary. A cluster client lists no node until one has answered, so this waits for an answer first. */
+  async primaries(): Promise<Redis[]> {
+    await this.now();
+    return 'nodes' in this.redis ? this.redis.nodes('master') : [this.redis];
+  }
+}

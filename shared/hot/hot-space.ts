@@ -1,0 +1,69 @@
+import type { Id } from '../model/id';
+import type { GroupId, PartitionRef } from '../model/placement';
+import { HotKeys, parseWindowMember } from '../platform/keys';
+import type { HotNodes } from './hot-nodes';
+import type { ScriptedClient } from './scripts';
+
+/** Keys that one step of a scan looks at. */
+const SCAN_COUNT = 1_000;
+
+/** The memory that keys take, and its release, for operator commands. */
+export class HotSpace {
+  constructor(
+    private readonly redis: ScriptedClient,
+    private readonly nodes: HotNodes,
+  ) {}
+
+  /** Estimates the bytes of memory that a partition's frames take, from at most `sampled` of its group-windows. */
+  async bytes(ref: PartitionRef, sampled = 32): Promise<number> {
+    const keys = new HotKeys(ref);
+    const [count, members] = await Promise.all([
+      this.redis.zcard(keys.due),
+      this.redis.zrange(keys.due, '0', String(sampled - 1)),
+    ]);
+    if (members.length === 0) return 0;
+    const sizes = await Promise.all(
+      members.map(parseWindowMember).map((due) => this.memoryOf(keys.frames(due.group, due.windowStart))),
+    );
+    return Math.round((sizes.reduce((sum, bytes) => sum + bytes, 0) / sizes.length) * count);
+  }
+
+  /** Returns the key of a group-window's frames. */
+  keyOf(ref: PartitionRef, group: GroupId, windowStart: number): string {
+    return new HotKeys(ref).frames(group, windowStart);
+  }
+
+  /** Returns the bytes of memory that a key takes, overhead included; 0 when it does not exist. */
+  async memoryOf(key: string): Promise<number> {
+    return (await this.redis.memory('USAGE', key, 'SAMPLES', 0)) ?? 0;
+  }
+
+  /**
+   * Removes every key of a tenant, of whatever kind: all its hash tags begin with its id (platform/keys.ts). Scans every
+   * primary in small steps. The next call finds only what this one left.
+   *
+   * @param hasTime asked before each step
+   * @returns how many keys were removed; `isDone` is false when time was up before every primary was scanned
+   */
+  async eraseTenant(tenantId: Id, hasTime: () => boolean): Promise<{ keys: number; isDone: boolean }> {
+    let keys = 0;
+    for (const node of await this.nodes.primaries()) {
+      let cursor = '0';
+      do {
+        if (!hasTime()) return { keys, isDone: false };
+        const [next, found] = await node.scan(
+          cursor,
+          'MATCH',
+          HotKeys.patternOf(tenantId),
+          'COUNT',
+          SCAN_COUNT,
+        );
+        cursor = next;
+        // In cluster mode the keys of one command must share a slot.
+        for (const slot of Map.groupBy(found, HotKeys.tagOf).values())
+          keys += await this.redis.unlink(...slot);
+      } while (cursor !== '0');
+    }
+    return { keys, isDone: true };
+  }
+}

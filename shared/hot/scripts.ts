@@ -1,0 +1,52 @@
+import { APPEND_SCRIPT } from './append-script';
+import type { HotClient } from './connection';
+import { LEASE_SCRIPT } from './lease-script';
+import { INSPECT_SCRIPT, MARK_SCRIPT, TAKE_OVER_SCRIPT } from './mark-script';
+import { READ_SCRIPT } from './read-script';
+import { SURVEY_SCRIPT } from './survey-script';
+import { TRIM_SCRIPT } from './trim-script';
+
+/**
+ * The reply of the read script: whether the mark is the primary's, `loss`, `left` and the epoch; then for each group its
+ * window starts, and four values for each list.
+ */
+export type GroupsReply = [
+  number,
+  Buffer | null,
+  Buffer | null,
+  Buffer | null,
+  ...(Buffer[] | Buffer | number | null)[],
+];
+
+/** The Lua scripts as commands. The header of each `*-script.ts` lists KEYS, ARGV, results and failures. */
+interface Scripts {
+  appendFrames(keys: number, ...args: (string | number | Buffer)[]): Promise<number[]>;
+  leaseDue(keys: number, ...args: (string | number)[]): Promise<string[]>;
+  trimMoved(keys: number, ...args: (string | number)[]): Promise<number>;
+  takeOverMark(keys: number, ...args: string[]): Promise<number>;
+  markPartition(keys: number, ...args: string[]): Promise<number>;
+  surveyPartitions(keys: number, ...args: (string | number)[]): Promise<string>;
+  inspectPartition(keys: number, ...args: string[]): Promise<[number, ...(string | null)[]]>;
+  readGroupsBuffer(keys: number, ...args: (string | number | Buffer)[]): Promise<GroupsReply>;
+}
+
+/** A client that knows the scripts of the memory tier. */
+export type ScriptedClient = HotClient & Scripts;
+
+/** Defines the scripts on a client. */
+export function defineScripts(client: HotClient): ScriptedClient {
+  client.defineCommand('appendFrames', { lua: APPEND_SCRIPT });
+  client.defineCommand('leaseDue', { lua: LEASE_SCRIPT });
+  client.defineCommand('trimMoved', { lua: TRIM_SCRIPT });
+  client.defineCommand('markPartition', { lua: MARK_SCRIPT });
+  client.defineCommand('takeOverMark', { lua: TAKE_OVER_SCRIPT });
+  client.defineCommand('inspectPartition', { lua: INSPECT_SCRIPT });
+  client.defineCommand('readGroups', { lua: READ_SCRIPT });
+  client.defineCommand('surveyPartitions', { lua: SURVEY_SCRIPT });
+  return client as ScriptedClient;
+}
+
+/** Reads a number of a script's reply; undefined for null and the empty text. */
+export function numberOf(value: string | null | undefined): number | undefined {
+  return value === null || value === undefined || value === '' ? undefined : Number(value);
+}
