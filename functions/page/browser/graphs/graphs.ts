@@ -73,6 +73,8 @@ const SYSTEM_GRAPHS: readonly GraphDefinition[] = [
       stacked('memory.buffers', 'buffers'),
       stacked('memory.cached', 'cached'),
       stacked('memory.free', 'free'),
+      line('memory.active', 'active'),
+      line('memory.inactive', 'inactive'),
       line('memory.mem_available', 'available'),
       line('memory.total', 'total'),
     ],

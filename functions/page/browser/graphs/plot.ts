@@ -5,7 +5,7 @@ import type { ChartProps } from './chart';
 import { seriesColor, style } from './colors';
 import type { DrawnLine } from './drawing';
 import { extremesOf, lonelySamples, stackedData, withGaps } from './plot-data';
-import { shareOf, type Ticks, ticksOf, valueRange } from './ticks';
+import { shareOf, type Ticks, ticksOf, type ValueRange, valueRange } from './ticks';
 
 /** Pixels of a graph. */
 export const HEIGHT = 190;
@@ -22,6 +22,7 @@ export interface Plotted {
   readonly data: readonly (readonly (number | null | undefined)[])[];
   /** Index of the drawing's times for each of the plot's, -1 for one where lines only break. */
   readonly indexes: readonly number[];
+  readonly range: ValueRange;
   readonly ticks: Ticks;
   /** The ticks' values as shares of the axis. */
   readonly splits: number[];
@@ -46,6 +47,7 @@ export function plottedOf({ drawing, graph, hidden, span }: ChartProps): Plotted
       ),
     ],
     indexes: stacked.times.map((time) => original.get(time) ?? -1),
+    range,
     ticks,
     splits: ticks.values.map((value) => shareOf(value, range)),
   };
@@ -77,7 +79,7 @@ export function plotOptions(
       y: { range: [0, 1] },
     },
     axes: axesOptions(utc, plotted),
-    series: [{}, ...drawing.lines.map((line) => seriesOptions(line, isShown(line), drawing.lines.length))],
+    series: [{}, ...drawing.lines.map((line) => seriesOptions(line, isShown(line), drawing.lines.length, plotted))],
     bands: areas.slice(1).map((upper, i) => ({ series: [upper, areas[i]!] as [number, number] })),
     hooks: {
       drawClear: [(plot) => drawAnnotations(plot, latest.current.annotations)],
@@ -156,16 +158,24 @@ function axesOptions(utc: boolean, plotted: Latest<Plotted>): uPlot.Axis[] {
   ];
 }
 
-function seriesOptions(line: DrawnLine, show: boolean, count: number): uPlot.Series {
+function seriesOptions(
+  line: DrawnLine,
+  show: boolean,
+  count: number,
+  plotted: Latest<Plotted>,
+): uPlot.Series {
   const color = seriesColor(line.color);
   const isArea = line.isStacked && !line.isEarlier;
+  // The size of an area says something only where it is measured from zero.
+  const filled = (opacity: string) => () =>
+    plotted.current.range.low === 0 ? `${color}${opacity}` : 'transparent';
   return {
     label: line.label,
     show,
     stroke: line.isEarlier ? `${color}b0` : color,
     width: line.isEarlier ? 1 : 1.5,
-    ...(line.isEarlier ? { dash: [4, 3] } : isArea ? { fill: `${color}66` } : {}),
-    ...(count === 1 && !isArea ? { fill: `${color}1f` } : {}),
+    ...(line.isEarlier ? { dash: [4, 3] } : isArea ? { fill: filled('66') } : {}),
+    ...(count === 1 && !isArea ? { fill: filled('1f') } : {}),
     points: {
       size: 4,
       filter: (plot, series, isShown) => (isShown ? null : lonelySamples(plot.data[series]!)),

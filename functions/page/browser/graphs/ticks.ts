@@ -19,9 +19,22 @@ const MIN_SIZE = 1e-306;
 /** A prefix is used where labels need no more decimals, and no larger numbers, than these. */
 const MAX_DECIMALS = 3;
 const MAX_PREFIXED = 10_000;
+/** Units whose axis has no ticks between 0 and 1. */
+const WHOLE: ReadonlySet<Unit> = new Set<Unit>(['integer', 'bytes', 'bytes/sec', 'bits/sec']);
+/** Above this size, ticks of a whole unit are more than 1 apart without help. */
+const MAX_WIDENED = 1000;
 
-/** The range of a graph's vertical axis: a little more than its values take; areas begin at zero. */
+/**
+ * The range of a graph's vertical axis: a little more than its values take. Areas begin at zero. The range of a whole unit
+ * ends at whole numbers, so that there are ticks to show.
+ */
 export function valueRange(min: number, max: number, isArea: boolean, unit: Unit): ValueRange {
+  const range = roomyRange(min, max, isArea, unit);
+  if (!WHOLE.has(unit) || Math.max(Math.abs(range.low), Math.abs(range.high)) > MAX_WIDENED) return range;
+  return { low: Math.floor(range.low), high: Math.ceil(range.high) };
+}
+
+function roomyRange(min: number, max: number, isArea: boolean, unit: Unit): ValueRange {
   if (!(min <= max)) return { low: 0, high: 1 };
   if (isArea && unit === 'percentage' && min >= 0 && max > 50) return { low: 0, high: Math.max(100, max) };
   const bottom = isArea ? Math.min(0, min) : min;
@@ -54,7 +67,8 @@ export function shareOf(value: number, { low, high }: ValueRange): number {
  */
 export function ticksOf({ low, high }: ValueRange, maxCount: number, unit: Unit): Ticks {
   const size = Math.max(Math.abs(low), Math.abs(high));
-  const minStep = high / maxCount - low / maxCount;
+  const least = high / maxCount - low / maxCount;
+  const minStep = WHOLE.has(unit) && high - low >= 1 ? Math.max(1, least) : least;
   const { divisor, step, decimals, suffix } = writingOf(size, minStep, unit);
   const values: number[] = [];
   const labels: string[] = [];
