@@ -16,6 +16,20 @@ const USES: { readonly [K in RouteKey]?: readonly BudgetName[] } = {
   'POST /api/v0/services/{serviceName}/tsdb': ['samplesPerMinute', 'servicePostsPerMinute'],
 };
 
+/** Routes that read samples. */
+const READS: ReadonlySet<string> = new Set<RouteKey>([
+  'GET /api/v0/hosts/{hostId}/metrics',
+  'GET /api/v0/services/{serviceName}/metrics',
+  'GET /api/v0/tsdb/latest',
+  'GET /api/v1/hosts/{hostId}/metrics',
+  'GET /api/v1/services/{serviceName}/metrics',
+  'GET /api/v1/series/metrics',
+  'GET /prometheus/api/v1/query',
+  'POST /prometheus/api/v1/query',
+  'GET /prometheus/api/v1/query_range',
+  'POST /prometheus/api/v1/query_range',
+]);
+
 const MEMORY_MB = Number(process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE ?? 0);
 
 /**
@@ -39,7 +53,12 @@ export async function metered<T>(
     return await work();
   } finally {
     const durationMs = performance.now() - startedMs;
-    meter.count(tenant, { requests: 1, bodyBytes, functionMbMs: Math.ceil(durationMs * MEMORY_MB) });
+    meter.count(tenant, {
+      requests: 1,
+      sampleReads: READS.has(event.routeKey) ? 1 : 0,
+      bodyBytes,
+      functionMbMs: Math.ceil(durationMs * MEMORY_MB),
+    });
     await meter.settle(tenant);
   }
 }

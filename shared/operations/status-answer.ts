@@ -34,6 +34,10 @@ export const status = z
     usage: z
       .object({
         samples: count.meta({ description: 'Acknowledged this month, as of half a minute ago.' }),
+        reads: count.meta({ description: 'Requests of this month that read samples.' }),
+        days: z
+          .array(z.object({ day: z.string(), samples: count, reads: count }))
+          .meta({ description: 'Days of the last four weeks that have any use, in UTC, the oldest first.' }),
         series: z.object({
           active: count.meta({ description: 'With samples of the last day, about.' }),
           stored: count.meta({ description: 'All that may still have samples, as of the last count.' }),

@@ -42,6 +42,8 @@ const MAX_USAGE_AGE_MS = 15_000;
 const MAX_PARTITIONS_ASKED = 256;
 /** Group-windows of a partition whose memory is asked for. */
 const WINDOWS_LOOKED_AT = 8;
+/** Days that the answer lists. Four weeks lie in two months at most. */
+const HISTORY_MS = 28 * DAY_MS;
 /** A function serves few tenants at a time. */
 const MAX_TENANTS_KEPT = 1_000;
 
@@ -118,7 +120,8 @@ export class Status {
     const month = dayOf(now()).slice(0, 7);
     // A day is archived so long after its end.
     const firstWarm = dayOf(now() - archiveAfterMs - DAY_MS);
-    const months = [...new Set([firstWarm.slice(0, 7), month])];
+    const firstShown = dayOf(now() - HISTORY_MS);
+    const months = [...new Set([firstWarm.slice(0, 7), firstShown.slice(0, 7), month].sort())];
     const [days, series, hotBytes] = await Promise.all([
       Promise.all(months.map((each) => usage.days(id, each))),
       usage.series(id),
@@ -139,8 +142,11 @@ export class Status {
       share: shareOfMonth(month, now()),
       memoryCopies,
     });
+    const shown = days.flatMap((found) => [...found]).filter(([day]) => day >= firstShown);
     return {
       samples: counts.samples,
+      reads: counts.sampleReads,
+      days: shown.map(([day, { samples, sampleReads }]) => ({ day, samples, reads: sampleReads })),
       series: {
         active: series.active + series.added,
         stored: Math.max(series.stored, series.active + series.added),

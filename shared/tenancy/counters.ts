@@ -2,6 +2,8 @@
 export const COUNTERS = [
   /** Requests that a function answered, refused ones included, but not those with an invalid key. */
   'requests',
+  /** Requests among them that read samples. DynamoDB reserves the word `reads`. */
+  'sampleReads',
   /** Samples acknowledged, which means in the stream. */
   'samples',
   /** Bytes of request bodies, as received. */

@@ -7,6 +7,8 @@ const status = {
   archive: { days: 3, openDays: 1, behindMs: 90_000, samples: 500, bytes: 700 },
   usage: {
     samples: 640,
+    reads: 12,
+    days: [],
     series: { active: 29, stored: 30 },
     bytes: { hot: 1776, warm: 20, cold: 700 },
     dollars: 0.5,
