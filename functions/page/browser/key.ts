@@ -1,6 +1,8 @@
 import { keyInHash, withoutKey } from './view/view-state';
 
 const KEY = 'key';
+/** What is kept beside the key, and forgotten with it. */
+const BESIDE = ['queries'];
 
 /** The API key of this tab, or the one remembered on this device. */
 export function storedKey(): string | undefined {
@@ -13,9 +15,16 @@ export function storeKey(key: string, isRemembered: boolean): void {
   (isRemembered ? localStorage : sessionStorage).setItem(KEY, key);
 }
 
+/** The storage that has the key: the tab's, or that of this device. */
+export function keyStorage(): Storage {
+  return sessionStorage.getItem(KEY) === null && localStorage.getItem(KEY) !== null
+    ? localStorage
+    : sessionStorage;
+}
+
 export function forgetKey(): void {
-  sessionStorage.removeItem(KEY);
-  localStorage.removeItem(KEY);
+  for (const storage of [sessionStorage, localStorage])
+    for (const name of [KEY, ...BESIDE]) storage.removeItem(name);
 }
 
 /** Moves the key of an address that `npm start` printed into the tab's storage. Returns undefined if it has none. */

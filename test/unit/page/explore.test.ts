@@ -4,7 +4,28 @@ import {
   rowsOf,
   seriesText,
   shortTexts,
-} from '../../../functions/page/browser/explore/answers';
+} from '../../../functions/page/browser/api/promql-answers';
+import { findMetrics } from '../../../functions/page/browser/explore/metric-search';
+import { withQuery } from '../../../functions/page/browser/explore/query-list';
+
+test('a search of metrics finds words in names first, then in help texts', () => {
+  const metrics = [
+    { name: 'up', series: 3, help: 'Whether requests succeed.' },
+    { name: 'http_requests_total', series: 5 },
+    { name: 'load', series: undefined },
+  ];
+  expect(findMetrics(metrics, 'REQUESTS').map(({ name }) => name)).toEqual(['http_requests_total', 'up']);
+  expect(findMetrics(metrics, 'requests http').map(({ name }) => name)).toEqual(['http_requests_total']);
+  expect(findMetrics(metrics, '')).toBe(metrics);
+});
+
+test('the history has each query once, the latest first, and at most 50', () => {
+  expect(withQuery(['a', 'b', 'c'], 'b')).toEqual(['b', 'a', 'c']);
+  expect(withQuery(['a'], '')).toEqual(['a']);
+  expect(withQuery(['a'], 'x'.repeat(4001))).toEqual(['a']);
+  const many = Array.from({ length: 50 }, (_, i) => `q${i}`);
+  expect(withQuery(many, 'new')).toEqual(['new', ...many.slice(0, 49)]);
+});
 
 test.each([
   { hours: 0.5, stepS: 5 },

@@ -169,14 +169,15 @@ describe('graphs of sources that are no Mackerel hosts', () => {
     ] as const;
 
   test('are one for each name, with a line for each set of labels; labels that all have are left out', () => {
-    const graphs = labelGraphsOf([
+    const series = [
       cpu('cpu10'),
       cpu('cpu2'),
       [
         ['__name__', 'mem_used'],
         ['host', 'tele1'],
       ],
-    ]);
+    ] as const;
+    const graphs = labelGraphsOf([['host', 'tele1']], series, new Map());
     expect(graphs.map(linesOf)).toEqual([
       ['cpu_usage_user', 'cpu_usage_user', 'float', ['cpu=cpu2', 'cpu=cpu10']],
       ['mem_used', 'mem_used', 'float', ['mem_used']],
@@ -187,6 +188,38 @@ describe('graphs of sources that are no Mackerel hosts', () => {
       metric: 'cpu_usage_user',
     });
     expect(graphs[0]!.path).toEqual(['cpu', 'usage', 'user']);
+  });
+
+  test('are one for the parts of a histogram; counters and histograms are measures, and bytes are bytes', () => {
+    const described = (type: string, unit = '') => ({ type, help: '', unit });
+    const metadata = new Map([
+      ['latency_seconds', described('histogram')],
+      ['requests_total', described('counter')],
+      ['memory_bytes', described('gauge')],
+    ]);
+    const named = (name: string, ...labels: [string, string][]) =>
+      [['__name__', name], ...labels, ['job', 'a']] as const;
+    const graphs = labelGraphsOf(
+      [['job', 'a']],
+      [
+        named('latency_seconds_bucket', ['le', '1']),
+        named('latency_seconds_bucket', ['le', '+Inf']),
+        named('latency_seconds_count'),
+        named('memory_bytes'),
+        named('requests_total'),
+      ],
+      metadata,
+    );
+    expect(graphs.map(({ name, unit, measure }) => [name, unit, measure?.kind, measure?.matchers])).toEqual([
+      ['latency_seconds', 'float', 'histogram', '{job="a"}'],
+      ['memory_bytes', 'bytes', undefined, undefined],
+      ['requests_total', 'float', 'counter', '{job="a"}'],
+    ]);
+    expect(graphs[0]!.lines.map(({ label }) => label)).toEqual([
+      'latency_seconds_bucket le=+Inf',
+      'latency_seconds_bucket le=1',
+      'latency_seconds_count',
+    ]);
   });
 
   test('belong to the host that their label names, else to all their labels', () => {

@@ -5,6 +5,8 @@ import {
   extremesOf,
   joinedData,
   lonelySamples,
+  nearestIndex,
+  reachOf,
   stackedData,
   withGaps,
 } from '../../../functions/page/browser/graphs/plot-data';
@@ -165,6 +167,28 @@ describe('series of several answers', () => {
     expect(by('min')).toEqual([[1, 3, null]]);
     expect(by('max')).toEqual([[5, 9, null]]);
     expect(by('sum')).toEqual([[6, 12, null]]);
+  });
+});
+
+describe('a moment', () => {
+  const times = [0, 60, 120, 600];
+  test.each([
+    { timeS: 119, index: 2 },
+    { timeS: 91, index: 2 },
+    { timeS: 89, index: 1 },
+    { timeS: -60, index: 0 },
+    { timeS: -61, index: undefined },
+    { timeS: 180, index: 2 },
+    { timeS: 181, index: undefined },
+    { timeS: 660, index: 3 },
+    { timeS: 661, index: undefined },
+  ])('$timeS s has the nearest sample, and none that is far away', ({ timeS, index }) => {
+    expect(nearestIndex(times, timeS, reachOf(times))).toBe(index);
+    expect(nearestIndex([], timeS, 60)).toBeUndefined();
+  });
+
+  test('reaches as far as the usual interval between samples, a minute at least', () => {
+    expect([reachOf([]), reachOf([0, 5, 10]), reachOf([0, 3600, 7200, 7260])]).toEqual([60, 60, 3600]);
   });
 });
 

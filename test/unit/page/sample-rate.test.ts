@@ -5,11 +5,8 @@ import {
   withCount,
 } from '../../../functions/page/browser/status/sample-rate';
 
-const after = (...counts: readonly (readonly [seconds: number, samples: number])[]) =>
-  counts.reduce<Count[]>(
-    (seen, [seconds, samples]) => withCount(seen, { atMs: seconds * 1000, samples }),
-    [],
-  );
+const after = (...counts: readonly (readonly [seconds: number, count: number])[]) =>
+  counts.reduce<Count[]>((seen, [seconds, count]) => withCount(seen, { atMs: seconds * 1000, count }), []);
 
 test('a rate needs half a minute, spans three at most, and begins again with a month', () => {
   expect(sampleRate(after())).toBeUndefined();

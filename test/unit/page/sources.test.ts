@@ -4,6 +4,7 @@ import { Turns } from '../../../functions/page/browser/api/turns';
 import { addressesOf, agentOf, typeOf } from '../../../functions/page/browser/frame/host-facts';
 import { drawingOf, valueAt } from '../../../functions/page/browser/graphs/drawing';
 import { hostGraphsOf } from '../../../functions/page/browser/graphs/host-graphs';
+import { hostLabel, sharedNames } from '../../../functions/page/browser/side/host-text';
 import { firstHit, foundIn, labelsEntry, sectionsOf } from '../../../functions/page/browser/side/sources';
 import { labelsText, parseLabels } from '../../../functions/page/browser/view/labels-text';
 import { byNature } from '../../../functions/page/browser/view/natural-order';
@@ -30,6 +31,12 @@ describe('the list of sources', () => {
       ['Hosts', ['web1 shop:web', 'db1 shop:db, shop:web', 'my-web']],
       ['Other sources', ['job=node']],
     ]);
+  });
+
+  test('has the ids of hosts that share a name', () => {
+    const hosts = [host('1', 'web', { shop: ['web'] }), host('2', 'web'), host('3', 'db')];
+    expect(shape(sectionsOf(hosts, [], []))).toEqual([['Hosts', ['web 1, shop:web', 'web 2', 'db']]]);
+    expect(hosts.map((each) => hostLabel(each, sharedNames(hosts)))).toEqual(['web (1)', 'web (2)', 'db']);
   });
 
   test('is searched by all words, in names, roles and ids', () => {
@@ -166,20 +173,19 @@ describe('what a graph draws', () => {
     expect(valueAt(reading, 0, 1)).toBe(1);
     expect(valueAt(reading, 1, 2)).toBe(5);
     expect(valueAt(reading, 1, 0)).toBeUndefined();
-    expect(valueAt(reading, 1, undefined)).toBe(5);
+    expect(valueAt(reading, 1, undefined)).toBeUndefined();
     expect(valueAt(reading, 9, 0)).toBeUndefined();
   });
 });
 
 test('the tiers of several answers add up', () => {
-  const tier = (samples: number, durationMs: number, ...spans: [number, number][]) => ({
+  const tier = (samples: number, ...spans: [number, number][]) => ({
     tier: 'hot' as const,
     samples,
-    durationMs,
     spans: spans.map(([fromS, toS]) => ({ fromS, toS })),
   });
-  const [hot, warm] = addedTiers([[tier(2, 5, [0, 10], [30, 40])], [tier(3, 4, [5, 20])]]);
-  expect(hot).toEqual(tier(5, 5, [0, 20], [30, 40]));
+  const [hot, warm] = addedTiers([[tier(2, [0, 10], [30, 40])], [tier(3, [5, 20])]]);
+  expect(hot).toEqual(tier(5, [0, 20], [30, 40]));
   expect(warm).toMatchObject({ tier: 'warm', samples: 0, spans: [] });
 });
 

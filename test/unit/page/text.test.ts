@@ -1,12 +1,14 @@
 import { parseServerTiming } from '../../../functions/page/browser/api/server-timing';
-import { csvOf } from '../../../functions/page/browser/graphs/csv';
+import { csvOf, csvOfRows } from '../../../functions/page/browser/graphs/csv';
 import {
   axisLabels,
+  counted,
   dateTimeText,
   formatDuration,
   formatValue,
   parseDateTime,
 } from '../../../functions/page/browser/view/format';
+import { partsOf } from '../../../functions/page/browser/view/name-parts';
 
 test.each([
   [0, 'float', '0'],
@@ -83,21 +85,45 @@ test('a CSV has a line for each time, and an empty field where a series has no s
   ).toBe('time,a,"b,""c"""\r\n1970-01-01T00:00:00.000Z,1,-0.5\r\n1970-01-01T00:01:00.500Z,,1e+21\r\n');
 });
 
+test('a CSV of rows has a column for each label', () => {
+  const rows: Parameters<typeof csvOfRows>[0] = [
+    { labels: { job: 'a' }, value: '1' },
+    { labels: { job: 'b,c', code: '200' }, value: '+Inf' },
+  ];
+  expect(csvOfRows(rows)).toBe('job,code,value\r\na,,1\r\n"b,c",200,+Inf\r\n');
+});
+
+test.each([
+  { count: 0, text: '0 samples' },
+  { count: 1, text: '1 sample' },
+  { count: 1200, text: '1,200 samples' },
+])('$text', ({ count, text }) => {
+  expect(counted(count, 'sample')).toBe(text);
+});
+
+test.each([
+  { name: 'http_requests_total', parts: ['http_', 'requests_', 'total'] },
+  { name: 'instance=a:9100,job=b', parts: ['instance=', 'a:', '9100,', 'job=', 'b'] },
+  { name: 'cpu', parts: ['cpu'] },
+  { name: '', parts: [''] },
+])('the name "$name" breaks between its parts', ({ name, parts }) => {
+  expect(partsOf(name)).toEqual(parts);
+});
+
 test('Server-Timing names the samples of each tier, and their spans if it has them', () => {
   const header =
     'hot;dur=1.5;desc="2 samples";spans="60-120 300-300", warm;dur=0.0;desc="0 samples";spans="", cold;dur=9.1;desc="7 samples"';
   expect(parseServerTiming(header)).toEqual([
     {
       tier: 'hot',
-      durationMs: 1.5,
       samples: 2,
       spans: [
         { fromS: 60, toS: 120 },
         { fromS: 300, toS: 300 },
       ],
     },
-    { tier: 'warm', durationMs: 0, samples: 0, spans: [] },
-    { tier: 'cold', durationMs: 9.1, samples: 7, spans: [] },
+    { tier: 'warm', samples: 0, spans: [] },
+    { tier: 'cold', samples: 7, spans: [] },
   ]);
   expect(parseServerTiming('nonsense')).toEqual([]);
 });

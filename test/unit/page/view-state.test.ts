@@ -38,6 +38,7 @@ const state: fc.Arbitrary<ViewState> = fc.record({
   over: fc.constantFrom('each', 'average', 'min', 'max', 'sum'),
   utc: fc.boolean(),
   tiers: fc.boolean(),
+  ways: fc.dictionary(text, fc.constantFrom('stored', 'rate'), { maxKeys: 3, noNullPrototype: true }),
   queries: fc.array(text, { maxLength: 3 }),
   asTable: fc.boolean(),
 });

@@ -1,5 +1,6 @@
 import type { GraphDefinition } from '../graphs/graphs';
 import { labelSourceOf } from '../graphs/label-graphs';
+import type { FamilyMetadata, Metadata } from '../graphs/metadata';
 import { type Labels, parseLabels } from '../view/labels-text';
 import { type Span, stepFor } from '../view/time-range';
 import type { SourceRef } from '../view/view-state';
@@ -76,6 +77,8 @@ export interface Status {
   /** Of the month so far. */
   readonly usage: {
     readonly samples: number;
+    readonly reads: number;
+    readonly days: readonly { readonly day: string; readonly samples: number; readonly reads: number }[];
     readonly series: { readonly active: number; readonly stored: number };
     readonly bytes: { readonly hot: number | null; readonly warm: number; readonly cold: number | null };
     readonly dollars: number;
@@ -93,12 +96,14 @@ const MAX_SOURCES = 20_000;
 /** A server that works answers within its own limit of 30 s; lists take far less. */
 const LIST_TIMEOUT_MS = 10_000;
 const READ_TIMEOUT_MS = 20_000;
+const METADATA_MAX_AGE_MS = 60_000;
 /** Requests under way at once. Browsers hold back more, and a request that is held back would time out. */
 const PARALLEL = 6;
 
 /** The API of the server that the page came from, with a key. */
 export class Api {
   private readonly turns = new Turns(PARALLEL);
+  private knownMetadata: { readonly atMs: number; readonly found: Promise<Metadata> } | undefined;
 
   constructor(private readonly key: string) {}
 
@@ -168,6 +173,24 @@ export class Api {
   async graphDefinitions(): Promise<GraphDefinition[]> {
     const path = '/api/v1/graph-definitions';
     return (await this.json<{ graphDefinitions: GraphDefinition[] }>(path)).graphDefinitions;
+  }
+
+  /** What is known of metrics; asked for once a minute at most. */
+  metadata(): Promise<Metadata> {
+    const nowMs = Date.now();
+    if (this.knownMetadata === undefined || nowMs - this.knownMetadata.atMs > METADATA_MAX_AGE_MS) {
+      const read = this.json<PrometheusAnswer<Record<string, FamilyMetadata[]>>>(
+        `${PROMETHEUS_PATH}/metadata`,
+      );
+      const found = read.then(
+        ({ data }) => new Map(Object.entries(data).map(([family, [first]]) => [family, first!])),
+      );
+      found.catch(() => {
+        this.knownMetadata = undefined;
+      });
+      this.knownMetadata = { atMs: nowMs, found };
+    }
+    return this.knownMetadata.found;
   }
 
   async annotations(service: string, { fromS, toS }: Span): Promise<Annotation[]> {

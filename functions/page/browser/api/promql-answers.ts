@@ -1,7 +1,9 @@
-import type { Api } from '../api/api';
-import type { TierShare } from '../api/server-timing';
 import type { SeriesData } from '../graphs/plot-data';
+import type { DrawnQuery } from '../graphs/ways';
 import type { Span } from '../view/time-range';
+import type { Api } from './api';
+import { addedTiers } from './reading';
+import type { TierShare } from './server-timing';
 
 /** A series' labels, its name among them. */
 export type LabelMap = Readonly<Record<string, string>>;
@@ -26,12 +28,16 @@ interface Answered {
 /** Series over time. */
 export interface GraphAnswer extends Answered {
   readonly series: readonly LabelMap[];
+  /** For each series the name that its query gives it; undefined: its labels name it. */
+  readonly names: readonly (string | undefined)[];
   readonly data: SeriesData;
   readonly stepS: number;
 }
 
 /** Values at one time. */
 export interface TableAnswer extends Answered {
+  /** The time of the values, in seconds since epoch. */
+  readonly atS: number;
   readonly rows: readonly { readonly labels: LabelMap; readonly value: string }[];
 }
 
@@ -44,18 +50,36 @@ export function resolutionFor({ fromS, toS }: Span): number {
   return STEPS_S.find((stepS) => (toS - fromS) / stepS <= MAX_STEPS) ?? 86_400;
 }
 
-/** Evaluates a query at the steps of a span. Steps are whole multiples, so that points stay where they are as time goes on. */
+/**
+ * Evaluates queries at the steps of a span. Steps are whole multiples, so that points stay where they are as time goes on.
+ *
+ * @param queriesAt the queries at steps of some length, in seconds
+ */
 export async function readGraph(
   api: Api,
-  query: string,
+  queriesAt: (stepS: number) => readonly DrawnQuery[],
   span: Span,
   signal: AbortSignal,
 ): Promise<GraphAnswer> {
   const stepS = resolutionFor(span);
   const [startS, endS] = [Math.ceil(span.fromS / stepS) * stepS, Math.floor(span.toS / stepS) * stepS];
-  const fields = { query, start: String(startS), end: String(endS), step: String(stepS) };
-  const { data, ...answered } = await api.prometheus<Result>('query_range', fields, signal);
-  return { ...answered, ...graphOf(data, startS, endS, stepS), stepS };
+  const answers = await Promise.all(
+    queriesAt(stepS).map(async ({ query, label }) => {
+      const fields = { query, start: String(startS), end: String(endS), step: String(stepS) };
+      const { data, ...answered } = await api.prometheus<Result>('query_range', fields, signal);
+      const graph = graphOf(data, startS, endS, stepS);
+      return { ...answered, ...graph, names: graph.series.map(() => label) };
+    }),
+  );
+  return {
+    series: answers.flatMap(({ series }) => series),
+    names: answers.flatMap(({ names }) => names),
+    data: { times: answers[0]!.data.times, values: answers.flatMap(({ data }) => data.values) },
+    tiers: addedTiers(answers.map(({ tiers }) => tiers)),
+    warnings: [...new Set(answers.flatMap(({ warnings }) => warnings))],
+    durationMs: Math.max(...answers.map(({ durationMs }) => durationMs)),
+    stepS,
+  };
 }
 
 /** Evaluates a query at the end of a span. */
@@ -70,7 +94,7 @@ export async function readTable(
     { query, time: String(span.toS) },
     signal,
   );
-  return { ...answered, rows: rowsOf(data) };
+  return { ...answered, atS: span.toS, rows: rowsOf(data) };
 }
 
 /** Lays a matrix out on its steps; a step without a value is null, and so is one that cannot be drawn. */

@@ -7,7 +7,7 @@ import { TIERS, type TierShare } from './server-timing';
 /** The series of a graph, in the order in which they were asked for, and how they came. */
 export interface Reading extends SeriesData {
   readonly tiers: readonly TierShare[];
-  /** Round trips, as the page saw them. */
+  /** The longest of the requests, as the page saw it. */
   readonly durationMs: number;
   /** Whether memory lost samples that are still being read again from the stream. */
   readonly isIncomplete: boolean;
@@ -28,7 +28,6 @@ export async function readSeries(
     bySource.set(key, entry);
   }
   const groups = [...bySource.values()];
-  const began = performance.now();
   const parts = await Promise.all(
     groups.map(({ source, at }) =>
       api.read(
@@ -44,7 +43,6 @@ export async function readSeries(
   return {
     ...reading,
     values: series.map((_, i) => values[order.indexOf(i)]!),
-    durationMs: performance.now() - began,
   };
 }
 
@@ -58,14 +56,13 @@ export function joinedReading(parts: readonly Reading[]): Reading {
   };
 }
 
-/** Adds up what several answers say of their tiers; of the durations, the longest counts. */
+/** Adds up what several answers say of their tiers. */
 export function addedTiers(answers: readonly (readonly TierShare[])[]): TierShare[] {
   return TIERS.map((tier) => {
     const shares = answers.flat().filter((share) => share.tier === tier);
     return {
       tier,
       samples: shares.reduce((sum, { samples }) => sum + samples, 0),
-      durationMs: Math.max(0, ...shares.map(({ durationMs }) => durationMs)),
       spans: mergedSpans(shares.flatMap(({ spans }) => spans)),
     };
   });

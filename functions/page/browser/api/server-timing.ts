@@ -7,22 +7,20 @@ export type Tier = (typeof TIERS)[number];
 export interface TierShare {
   readonly tier: Tier;
   readonly samples: number;
-  readonly durationMs: number;
   /** Where its samples lie; there is one at both ends of each span. */
   readonly spans: readonly Span[];
 }
 
-const ENTRY = /(hot|warm|cold);dur=([\d.]+);desc="(\d+) samples"(?:;spans="([\d\- ]*)")?/g;
+const ENTRY = /(hot|warm|cold);dur=[\d.]+;desc="(\d+) samples"(?:;spans="([\d\- ]*)")?/g;
 
 /**
  * Parses the `Server-Timing` header of an answer, such as
  * `hot;dur=1.2;desc="60 samples";spans="1795212060-1795215600", warm;...`.
  */
 export function parseServerTiming(header: string): TierShare[] {
-  return Array.from(header.matchAll(ENTRY), ([, tier, durationMs, samples, spans]) => ({
+  return Array.from(header.matchAll(ENTRY), ([, tier, samples, spans]) => ({
     tier: tier as Tier,
     samples: Number(samples),
-    durationMs: Number(durationMs),
     spans: (spans ?? '')
       .split(' ')
       .filter((text) => text !== '')

@@ -21,15 +21,12 @@ export interface CardinalityProps {
   readonly onExplore: (query: string) => void;
 }
 
-/** Which names, labels and pairs have the most series, and about what they cost this month. Read when it is opened. */
+/** Which names, labels and pairs have the most series, and about what they cost this month. */
 export function CardinalityTables({ api, onExplore }: CardinalityProps) {
-  const [isOpen, setOpen] = useState(false);
   const [found, setFound] = useState<{ readonly counts: Cardinality; readonly usage: Status['usage'] }>();
   const [problem, setProblem] = useState<string>();
   useEffect(() => {
-    if (!isOpen) return;
     const abort = new AbortController();
-    setProblem(undefined);
     Promise.all([
       api.prometheus<Cardinality>('status/tsdb', { limit: '10' }, abort.signal),
       api.status(),
@@ -38,13 +35,13 @@ export function CardinalityTables({ api, onExplore }: CardinalityProps) {
       (error: Error) => abort.signal.aborted || setProblem(error.message),
     );
     return () => abort.abort();
-  }, [isOpen]);
+  }, [api]);
   const { counts, usage } = found ?? {};
   const dollarsOf = (series: number) =>
     formatDollars((usage!.dollars * series) / Math.max(1, counts!.headStats.numSeries));
   return (
-    <details class="cardinality" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>What has the most series</summary>
+    <div class="cardinality">
+      {found === undefined && problem === undefined && <p class="note">reading …</p>}
       {problem !== undefined && (
         <p class="note alert" role="alert">
           {problem}
@@ -77,7 +74,7 @@ export function CardinalityTables({ api, onExplore }: CardinalityProps) {
           />
         </div>
       )}
-    </details>
+    </div>
   );
 }
 

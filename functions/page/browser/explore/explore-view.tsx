@@ -1,32 +1,27 @@
 // First, as in main.tsx: this puts it before the other modules of the file that both share.
 import '../language';
-import type { Api } from '../api/api';
-import type { OnAnswer } from '../frame/polling';
 import { Toolbar } from '../frame/toolbar';
-import type { ChangeView } from '../frame/use-view-state';
-import { fixedRange, type Span, scaled } from '../view/time-range';
-import { hiddenWith, MAX_QUERIES, type ViewState } from '../view/view-state';
-import { CardinalityTables } from './cardinality';
+import type { ViewProps } from '../frame/views';
+import { fixedRange, scaled } from '../view/time-range';
+import { hiddenWith, MAX_QUERIES } from '../view/view-state';
 import { Editor } from './editor';
 import { QueryCard } from './query-card';
+import { rememberQuery } from './query-history';
+import { Tools } from './tools';
+import { useMetadata } from './use-metadata';
 
-export interface ExploreViewProps {
-  readonly api: Api;
-  readonly state: ViewState;
-  readonly span: Span;
-  /** How often the server came back after it was gone. */
-  readonly returns: number;
-  readonly onChange: ChangeView;
-  readonly onAnswer: OnAnswer;
-}
+export type ExploreViewProps = Omit<ViewProps, 'lists' | 'onListsChanged'>;
 
 /** PromQL over all series: queries, and a graph or table for each. */
 export function ExploreView({ api, state, span, returns, onChange, onAnswer }: ExploreViewProps) {
   const { queries, asTable } = state;
   const edited = queries.length === 0 ? [''] : queries;
+  const metadata = useMetadata(api);
   const nowS = () => Date.now() / 1000;
-  const setQuery = (at: number, query: string) =>
+  const setQuery = (at: number, query: string) => {
+    rememberQuery(query);
     onChange({ queries: edited.map((each, i) => (i === at ? query : each)) });
+  };
   const hide = (id: string, isHidden: boolean) =>
     onChange({ hidden: hiddenWith(state.hidden, id, isHidden) });
   return (
@@ -48,7 +43,7 @@ export function ExploreView({ api, state, span, returns, onChange, onAnswer }: E
             )}
           </div>
         ))}
-        <div class="row">
+        <div class="row controls">
           <button
             type="button"
             disabled={edited.length >= MAX_QUERIES}
@@ -68,21 +63,24 @@ export function ExploreView({ api, state, span, returns, onChange, onAnswer }: E
               </button>
             ))}
           </fieldset>
+          <Tools api={api} metadata={metadata} onExplore={(query) => setQuery(edited.length - 1, query)} />
         </div>
       </div>
       <Toolbar state={state} span={span} isOverHosts={false} onChange={onChange} />
-      <CardinalityTables api={api} onExplore={(query) => setQuery(edited.length - 1, query)} />
-      <div class="cards">
+      <div class="cards wide">
         {edited.map(
           (query, i) =>
             query !== '' && (
               <QueryCard
-                key={`${i} ${asTable}`}
+                key={`${i} ${asTable} ${query}`}
                 api={api}
                 query={query}
                 asTable={asTable}
                 hidden={state.hidden}
                 compareS={state.compareS}
+                metadata={metadata}
+                way={state.ways[query]}
+                onWay={(way) => onChange({ ways: { ...state.ways, [query]: way } })}
                 range={state.range}
                 span={span}
                 returns={returns}

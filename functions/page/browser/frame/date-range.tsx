@@ -1,15 +1,16 @@
-import { useRef, useState } from 'preact/hooks';
-import { dateTimeText, formatDuration, parseDateTime } from '../view/format';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { dateTimeText, formatDuration, formatTime, parseDateTime } from '../view/format';
 import { MAX_SPAN_S, MIN_SPAN_S, type Span, type TimeRange } from '../view/time-range';
 
 export interface DateRangeProps {
+  readonly range: TimeRange;
   readonly span: Span;
   readonly utc: boolean;
   readonly onRange: (range: TimeRange) => void;
 }
 
-/** Asks for a range by date and time, of UTC or the reader's time zone. */
-export function DateRange({ span, utc, onRange }: DateRangeProps) {
+/** Says which range is shown, and asks for another by date and time, of UTC or the reader's time zone. */
+export function DateRange({ range, span, utc, onRange }: DateRangeProps) {
   const details = useRef<HTMLDetailsElement>(null);
   const from = useRef<HTMLInputElement>(null);
   const to = useRef<HTMLInputElement>(null);
@@ -31,23 +32,49 @@ export function DateRange({ span, utc, onRange }: DateRangeProps) {
     const found = problemOf(fromS, toS);
     setProblem(found);
     if (found !== undefined) return;
-    details.current!.open = false;
+    close();
     onRange({ fromS: fromS!, toS: toS! });
   };
+  const close = () => {
+    details.current!.open = false;
+  };
+  useEffect(() => {
+    const pressed = ({ target }: Event) => {
+      if (!details.current!.contains(target as Node)) close();
+    };
+    document.addEventListener('pointerdown', pressed);
+    return () => document.removeEventListener('pointerdown', pressed);
+  }, []);
   const zone = utc ? 'UTC' : 'your time zone';
   return (
     <details
       class="dates"
       ref={details}
       onToggle={focus}
+      onFocusOut={({ relatedTarget }) => {
+        if (relatedTarget !== null && !details.current!.contains(relatedTarget as Node)) close();
+      }}
       onKeyDown={(event) => {
         if (event.key !== 'Escape') return;
-        details.current!.open = false;
+        close();
         details.current!.querySelector('summary')!.focus();
       }}
     >
       {/* biome-ignore lint/a11y/noStaticElementInteractions: a summary is a button, and Enter clicks it too */}
-      <summary onClick={fill}>Dates</summary>
+      <summary class="range" title="Choose dates" onClick={fill}>
+        {'lastS' in range ? (
+          <span>
+            <i class="live" /> last {formatDuration(range.lastS * 1000)}
+          </span>
+        ) : (
+          <>
+            <span class="long">
+              {formatTime(span.fromS, utc)} to {formatTime(span.toS, utc)}
+            </span>
+            <span class="short">{shortRangeText(span, utc)}</span>
+          </>
+        )}
+      </summary>
       <form onSubmit={submit}>
         <label>
           From <input type="datetime-local" ref={from} required />
@@ -67,6 +94,12 @@ export function DateRange({ span, utc, onRange }: DateRangeProps) {
       </form>
     </details>
   );
+}
+
+/** A range without year and seconds, for a phone; the end's day is left out where it is the beginning's. */
+function shortRangeText({ fromS, toS }: Span, utc: boolean): string {
+  const [from, to] = [fromS, toS].map((timeS) => formatTime(timeS, utc).slice(5, 16)) as [string, string];
+  return `${from} to ${to.slice(0, 5) === from.slice(0, 5) ? to.slice(6) : to}`;
 }
 
 function problemOf(fromS: number | undefined, toS: number | undefined): string | undefined {

@@ -1,10 +1,12 @@
 import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { ExploreViewProps } from '../explore/explore-view';
+import { Main } from './main';
 import { Waiting } from './notices';
+import type { ViewProps } from './views';
 
 /** The explore view. Its editor is larger than the rest of the page, so the browser fetches it when it is first opened. */
-export function Explore(props: ExploreViewProps) {
+export function Explore(props: ViewProps) {
   const [View, setView] = useState<ComponentType<ExploreViewProps>>();
   const [problem, setProblem] = useState<string>();
   useEffect(() => {
@@ -13,11 +15,17 @@ export function Explore(props: ExploreViewProps) {
       () => setProblem('The explore view could not be fetched. Reload the page.'),
     );
   }, []);
-  if (problem !== undefined)
-    return (
-      <p class="notice" role="alert">
-        {problem}
-      </p>
-    );
-  return View === undefined ? <Waiting>reading …</Waiting> : <View {...props} />;
+  return (
+    <Main title="Explore">
+      {problem !== undefined ? (
+        <p class="notice" role="alert">
+          {problem}
+        </p>
+      ) : View === undefined ? (
+        <Waiting>reading …</Waiting>
+      ) : (
+        <View {...props} />
+      )}
+    </Main>
+  );
 }

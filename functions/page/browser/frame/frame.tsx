@@ -1,21 +1,14 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Api, ApiError } from '../api/api';
 import { Mark } from '../mark';
-import { Sidebar } from '../side/sidebar';
-import { sectionsOf } from '../side/sources';
-import type { Count } from '../status/sample-rate';
-import { StatusView } from '../status/status-view';
 import { timeParts } from '../view/format';
 import { refreshS, spanOf } from '../view/time-range';
 import { encodeState, rangeProblem, VIEWS, type ViewState } from '../view/view-state';
-import { Explore } from './explore';
-import { GraphsView } from './graphs-view';
-import { NO_LISTS, useLists } from './lists';
+import { useLists } from './lists';
 import { RETRY_S, useNow } from './polling';
-import { useGraphs } from './use-graphs';
 import { useShortcuts } from './use-shortcuts';
-import { firstSource, useSource } from './use-source';
 import { useViewState } from './use-view-state';
+import { VIEW_ENTRIES } from './views';
 
 export interface FrameProps {
   readonly api: Api;
@@ -23,7 +16,7 @@ export interface FrameProps {
   readonly onSignOut: (reason?: string) => void;
 }
 
-/** Everything that a valid key shows: header, list of sources, graphs or status. */
+/** Everything that a valid key shows: the header, and the view that the address names. */
 export function Frame({ api, onSignOut }: FrameProps) {
   const [state, change] = useViewState();
   const { goneSinceS, returns, onAnswer } = useServerState(onSignOut);
@@ -33,21 +26,8 @@ export function Frame({ api, onSignOut }: FrameProps) {
   const span = useMemo(() => spanOf(state.range, nowS), [state.range, nowS]);
   const [changes, setChanges] = useState(0);
   const lists = useLists(api, changes, onAnswer);
-  const { hosts, services, labelled, definitions } = lists ?? NO_LISTS;
-  const sections = useMemo(() => sectionsOf(hosts, services, labelled), [hosts, services, labelled]);
-
-  // An address without a source shows the first, without a step of the history.
-  const ref = state.source ?? firstSource(lists ?? NO_LISTS);
-  const source = useSource(api, ref, lists, onAnswer);
-  const graphs = useGraphs(api, ref, hosts, definitions, onAnswer);
   useShortcuts(state, change);
-  const [isMenuOpen, setMenuOpen] = useState(false);
-  const counts = useRef<readonly Count[]>([]);
-
-  useEffect(() => {
-    const title = state.view === 'graphs' ? source?.name : VIEW_TITLES[state.view];
-    document.title = title === undefined ? 'HeteroTSDB' : `${title} · HeteroTSDB`;
-  }, [source?.name, state.view]);
+  const { Component } = VIEW_ENTRIES[state.view];
 
   return (
     <div class="frame">
@@ -69,71 +49,25 @@ export function Frame({ api, onSignOut }: FrameProps) {
           </button>
         </p>
       )}
-      <div class={state.view === 'graphs' ? 'body' : 'body wide'}>
-        {state.view === 'graphs' && (
-          <aside class={isMenuOpen ? 'side open' : 'side'} aria-label="Sources and graphs">
-            <button
-              type="button"
-              class="menu"
-              aria-expanded={isMenuOpen}
-              aria-controls="side-content"
-              onClick={() => setMenuOpen(!isMenuOpen)}
-            >
-              <span>{source?.name ?? 'Hosts and services'}</span>
-            </button>
-            <div id="side-content">
-              <Sidebar
-                state={{ ...state, source: ref }}
-                sections={sections}
-                graphs={graphs ?? []}
-                onPick={(names) => change({ graphs: names, source: ref })}
-                onFind={(find) => change({ find }, { replace: true })}
-                onFollow={() => setMenuOpen(false)}
-              />
-            </div>
-          </aside>
-        )}
-        <main id="main" tabIndex={-1}>
-          {state.view === 'status' && (
-            <StatusView api={api} utc={state.utc} counts={counts} onAnswer={onAnswer} />
-          )}
-          {state.view === 'explore' && (
-            <Explore
-              api={api}
-              state={state}
-              span={span}
-              returns={returns}
-              onChange={change}
-              onAnswer={onAnswer}
-            />
-          )}
-          {state.view === 'graphs' && (
-            <GraphsView
-              api={api}
-              state={state}
-              span={span}
-              returns={returns}
-              isEmpty={lists !== undefined && ref === undefined}
-              source={source}
-              graphs={graphs}
-              onChange={change}
-              onHostChanged={() => setChanges((count) => count + 1)}
-              onAnswer={onAnswer}
-            />
-          )}
-        </main>
-      </div>
+      <Component
+        api={api}
+        state={state}
+        span={span}
+        returns={returns}
+        lists={lists}
+        onListsChanged={() => setChanges((count) => count + 1)}
+        onChange={change}
+        onAnswer={onAnswer}
+      />
     </div>
   );
 }
-
-const VIEW_TITLES = { graphs: 'Graphs', explore: 'Explore', status: 'Status' } as const;
 
 function Header({ state, onSignOut }: { readonly state: ViewState; readonly onSignOut: () => void }) {
   return (
     <header class="top">
       <p class="brand">
-        <Mark /> HeteroTSDB
+        <Mark /> <span>HeteroTSDB</span>
       </p>
       <nav class="views" aria-label="Views">
         {VIEWS.map((view) => (
@@ -142,7 +76,7 @@ function Header({ state, onSignOut }: { readonly state: ViewState; readonly onSi
             href={`#${encodeState({ ...state, view })}`}
             aria-current={state.view === view ? 'page' : undefined}
           >
-            {VIEW_TITLES[view]}
+            {VIEW_ENTRIES[view].title}
           </a>
         ))}
       </nav>

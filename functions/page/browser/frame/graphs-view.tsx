@@ -1,30 +1,20 @@
-import type { Api } from '../api/api';
 import { GraphCard } from '../graphs/graph-card';
 import { type Graph, graphHas, wordsOf } from '../graphs/graphs';
-import { formatTime } from '../view/format';
-import { fixedRange, type Span, scaled } from '../view/time-range';
-import { hiddenWith, type ViewState } from '../view/view-state';
+import { fixedRange, scaled } from '../view/time-range';
+import { hiddenWith } from '../view/view-state';
+import { Annotations } from './annotations';
 import { HostDetails } from './host-details';
 import { NoGraphs, NoHosts, NoneShown, RetiredNotice, Waiting } from './notices';
-import type { OnAnswer } from './polling';
 import { Toolbar } from './toolbar';
-import { useAnnotations } from './use-annotations';
+import { hasServices, useAnnotations } from './use-annotations';
 import type { ShownSource } from './use-source';
-import type { ChangeView } from './use-view-state';
+import type { ViewProps } from './views';
 
-export interface GraphsViewProps {
-  readonly api: Api;
-  readonly state: ViewState;
-  readonly span: Span;
-  /** How often the server came back after it was gone. */
-  readonly returns: number;
+export interface GraphsViewProps extends ViewProps {
   /** Whether the tenant has no source at all. */
   readonly isEmpty: boolean;
   readonly source: ShownSource | undefined;
   readonly graphs: readonly Graph[] | undefined;
-  readonly onChange: ChangeView;
-  readonly onHostChanged: () => void;
-  readonly onAnswer: OnAnswer;
 }
 
 /** A source's name, the toolbar, and its graphs. */
@@ -42,7 +32,7 @@ export function GraphsView(props: GraphsViewProps) {
     <>
       <h1 class="heading">{isEmpty ? 'Nothing yet' : (source?.name ?? 'HeteroTSDB')}</h1>
       {source?.host !== undefined && (
-        <HostDetails api={api} host={source.host} state={state} onChanged={props.onHostChanged} />
+        <HostDetails api={api} host={source.host} state={state} onChanged={props.onListsChanged} />
       )}
       <Toolbar
         state={state}
@@ -51,19 +41,7 @@ export function GraphsView(props: GraphsViewProps) {
         onChange={onChange}
       />
       {source?.existence === 'retired' && <RetiredNotice source={source} utc={state.utc} />}
-      {annotations.length > 0 && (
-        <ul class="annotations" aria-label="Annotations">
-          {annotations.map(({ id, title, description, from, to }) => (
-            <li key={id} title={description}>
-              <time>
-                {formatTime(from, state.utc)}
-                {to > from ? ` to ${formatTime(to, state.utc).slice(11)}` : ''}
-              </time>{' '}
-              {title}
-            </li>
-          ))}
-        </ul>
-      )}
+      {hasServices(source) && <Annotations annotations={annotations} utc={state.utc} />}
       <Notice {...props} shownCount={shown?.length} />
       <div class="cards">
         {source !== undefined &&
@@ -77,6 +55,8 @@ export function GraphsView(props: GraphsViewProps) {
               over={hasSeveralHosts(graph) ? state.over : 'each'}
               annotations={annotations}
               compareS={state.compareS}
+              way={state.ways[graph.name]}
+              onWay={(way) => onChange({ ways: { ...state.ways, [graph.name]: way } })}
               range={state.range}
               span={span}
               returns={props.returns}

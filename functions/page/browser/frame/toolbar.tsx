@@ -1,7 +1,8 @@
-import { formatDuration, formatTime } from '../view/format';
-import { durationText, RANGES, type Span, scaled, shifted, type TimeRange } from '../view/time-range';
+import { useId, useState } from 'preact/hooks';
+import { Choice } from '../view/choice';
+import { formatDuration } from '../view/format';
+import { MIN_SPAN_S, RANGES, type Span, scaled, shifted, type TimeRange } from '../view/time-range';
 import { OVER_HOSTS, type OverHosts, type ViewState } from '../view/view-state';
-import { Choice } from './choice';
 import { DateRange } from './date-range';
 
 export interface ToolbarProps {
@@ -16,12 +17,31 @@ export interface ToolbarProps {
 export function Toolbar({ state, span, isOverHosts, onChange }: ToolbarProps) {
   const { range, utc, tiers } = state;
   const to = (next: TimeRange) => onChange({ range: next });
+  // A phone shows the options only when they are asked for.
+  const [isOpen, setOpen] = useState(false);
+  const optionsId = useId();
   return (
     <div class="toolbar">
       <RangeButtons range={range} onRange={to} />
       <StepButtons range={range} onRange={to} />
-      <RangeText range={range} span={span} utc={utc} onRange={to} />
-      <div class="options">
+      <DateRange range={range} span={span} utc={utc} onRange={to} />
+      <button
+        type="button"
+        class="more"
+        aria-expanded={isOpen}
+        aria-controls={optionsId}
+        onClick={() => setOpen(!isOpen)}
+      >
+        Options
+      </button>
+      <div class={isOpen ? 'options open' : 'options'} id={optionsId}>
+        <button
+          type="button"
+          disabled={'lastS' in range}
+          onClick={() => to({ lastS: Math.max(MIN_SPAN_S, Math.round(span.toS - span.fromS)) })}
+        >
+          Follow now
+        </button>
         {isOverHosts && (
           <Choice
             label="Hosts"
@@ -140,33 +160,5 @@ function StepButtons({ range, onRange }: RangeProps) {
         </button>
       ))}
     </fieldset>
-  );
-}
-
-function RangeText({
-  range,
-  span,
-  utc,
-  onRange,
-}: RangeProps & { readonly span: Span; readonly utc: boolean }) {
-  const lengthS = Math.round(span.toS - span.fromS);
-  return (
-    <div class="range">
-      {'lastS' in range ? (
-        <span title={durationText(range.lastS)}>
-          <i class="live" /> last {formatDuration(range.lastS * 1000)}
-        </span>
-      ) : (
-        <span>
-          {formatTime(span.fromS, utc)} <span class="until">to</span> {formatTime(span.toS, utc)}
-        </span>
-      )}
-      <DateRange span={span} utc={utc} onRange={onRange} />
-      {!('lastS' in range) && (
-        <button type="button" class="quiet" onClick={() => onRange({ lastS: Math.max(60, lengthS) })}>
-          Follow now
-        </button>
-      )}
-    </div>
   );
 }

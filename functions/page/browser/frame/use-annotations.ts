@@ -32,6 +32,11 @@ export function useAnnotations(
   return found;
 }
 
+/** Whether a source belongs to any service, whose annotations it could have. */
+export function hasServices(source: ShownSource | undefined): boolean {
+  return Object.keys(servicesOf(source)).length > 0;
+}
+
 const NONE: readonly Annotation[] = [];
 
 /** The services that a source belongs to, and which of their roles; undefined: whatever role. */

@@ -4,7 +4,8 @@ import { MAX_LINES } from '../graphs/drawing';
 import { type Graph, type GraphDefinition, graphsOf } from '../graphs/graphs';
 import { type HostMetrics, hostGraphsOf, underPrefix } from '../graphs/host-graphs';
 import { labelGraphsOf } from '../graphs/label-graphs';
-import { hostName } from '../side/host-text';
+import type { FamilyMetadata } from '../graphs/metadata';
+import { hostLabel, sharedNames } from '../side/host-text';
 import { type Labels, parseLabels } from '../view/labels-text';
 import type { SourceRef } from '../view/view-state';
 import { type OnAnswer, usePolling } from './polling';
@@ -18,6 +19,7 @@ interface Found {
   readonly hosts: readonly HostMetrics[];
   /** Of labels. */
   readonly series: readonly Labels[];
+  readonly metadata: readonly (readonly [family: string, FamilyMetadata])[];
 }
 
 /** Metrics of many hosts are a request each. */
@@ -57,27 +59,34 @@ export function useGraphs(
     return [
       ...graphsOf(source, found.names, definitions),
       ...(source.kind === 'service' ? underPrefix('hosts', ofHosts) : ofHosts),
-      ...labelGraphsOf(found.series),
+      ...labelGraphsOf(
+        source.kind === 'labels' ? parseLabels(source.id) : [],
+        found.series,
+        new Map(found.metadata),
+      ),
     ];
   }, [found, of, definitions]);
 }
 
-const NOTHING = { names: [], hosts: [], series: [] };
+const NOTHING = { names: [], hosts: [], series: [], metadata: [] };
 
 async function find(api: Api, source: SourceRef, members: readonly Host[]): Promise<Omit<Found, 'of'>> {
+  const shared = sharedNames(members);
   const isOwn = source.kind === 'host' || source.kind === 'service';
-  const [names, hosts, series] = await Promise.all([
+  const [names, hosts, series, metadata] = await Promise.all([
     isOwn ? api.metricNames(source) : [],
     Promise.all(
       members.map(async (host) => ({
         id: host.id,
-        name: hostName(host),
+        name: hostLabel(host, shared),
         metrics: await api.metricNames({ kind: 'host', id: host.id }),
       })),
     ),
     source.kind === 'labels' ? api.seriesOf(parseLabels(source.id)) : [],
+    // Graphs of totals are better than none.
+    source.kind === 'labels' ? api.metadata().catch(() => new Map<string, FamilyMetadata>()) : [],
   ]);
-  return { names, hosts, series };
+  return { names, hosts, series, metadata: [...metadata] };
 }
 
 /** The hosts of a service or a role. */

@@ -1,6 +1,6 @@
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { Api, Host } from '../api/api';
-import { hostName } from '../side/host-text';
+import { hostLabel, hostName, sharedNames } from '../side/host-text';
 import type { SourceRef } from '../view/view-state';
 import type { Lists } from './lists';
 import { type OnAnswer, usePolling } from './polling';
@@ -35,11 +35,13 @@ export function useSource(
     },
     onAnswer,
   );
+  const shared = useMemo(() => sharedNames(lists?.hosts ?? []), [lists?.hosts]);
   if (ref === undefined) return undefined;
   const existence = (isKnown: boolean) => (lists === undefined ? 'pending' : isKnown ? 'known' : 'unknown');
   switch (ref.kind) {
     case 'host': {
-      if (listed !== undefined) return { ref, name: hostName(listed), host: listed, existence: 'known' };
+      if (listed !== undefined)
+        return { ref, name: hostLabel(listed, shared), host: listed, existence: 'known' };
       if (unlisted?.id !== ref.id) return { ref, name: ref.id, existence: 'pending' };
       const { host } = unlisted;
       if (host === undefined) return { ref, name: ref.id, existence: 'unknown' };

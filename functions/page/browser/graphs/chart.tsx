@@ -5,7 +5,14 @@ import { formatTime, formatValue } from '../view/format';
 import type { Span } from '../view/time-range';
 import { type Drawing, spreadOf } from './drawing';
 import type { Graph } from './graphs';
-import { HEIGHT, type Plotted, plotOptions, plottedOf } from './plot';
+import { type Plotted, plotOptions, plottedOf } from './plot';
+
+/** A time that the pointer or the crosshair is at. */
+export interface Cursor {
+  readonly timeS: number;
+  /** Index of the data's time there; undefined where no sample is near. */
+  readonly index: number | undefined;
+}
 
 export interface ChartProps {
   readonly graph: Graph;
@@ -15,10 +22,12 @@ export interface ChartProps {
   readonly span: Span;
   readonly utc: boolean;
   readonly annotations: readonly Annotation[];
+  /** Pixels. */
+  readonly height: number;
   readonly onZoom: (fromS: number, toS: number) => void;
   readonly onZoomOut: () => void;
-  /** Receives an index of the data's times while the pointer or crosshair is at it, else undefined. */
-  readonly onCursor: (index: number | undefined) => void;
+  /** Receives where the pointer or the crosshair is, undefined when it is gone. */
+  readonly onCursor: (cursor: Cursor | undefined) => void;
   /** Receives the plot, for pictures. */
   readonly onPlot: (plot: uPlot | undefined) => void;
   /** Receives where the time axis begins and its length, in pixels of the page, whenever they change. */
@@ -50,7 +59,7 @@ export function Chart(props: ChartProps) {
     if (performance.getEntriesByName('first-graph').length === 0) performance.mark('first-graph');
     const resizing = new ResizeObserver(() => {
       if (element.clientWidth === made.width) return;
-      made.setSize({ width: element.clientWidth, height: HEIGHT });
+      made.setSize({ width: element.clientWidth, height: latest.current.height });
     });
     resizing.observe(element);
     return () => {
@@ -60,7 +69,7 @@ export function Chart(props: ChartProps) {
       latest.current.onPlot(undefined);
     };
     // Everything else changes what is drawn, not how.
-  }, [graph, lines, hidden, utc, scheme]);
+  }, [graph, lines, hidden, utc, scheme, props.height]);
 
   useEffect(() => {
     plot.current?.setData(plotted.current.data as uPlot.AlignedData, false);
@@ -87,6 +96,7 @@ export function Chart(props: ChartProps) {
   return (
     <div
       class="plot"
+      style={{ minHeight: `${props.height}px` }}
       ref={place}
       role="slider"
       tabIndex={0}

@@ -12,6 +12,17 @@ export function csvOf(names: readonly string[], { times, values }: SeriesData): 
   return `${lines.join('\r\n')}\r\n`;
 }
 
+/** Writes a table's rows as CSV: a column for each label that any row has, then the value. */
+export function csvOfRows(
+  rows: readonly { readonly labels: Readonly<Record<string, string>>; readonly value: string }[],
+): string {
+  const names = [...new Set(rows.flatMap(({ labels }) => Object.keys(labels)))];
+  const lines = [[...names, 'value'].map(quoted).join(',')];
+  for (const { labels, value } of rows)
+    lines.push([...names.map((name) => labels[name] ?? ''), value].map(quoted).join(','));
+  return `${lines.join('\r\n')}\r\n`;
+}
+
 function quoted(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

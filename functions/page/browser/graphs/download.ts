@@ -1,7 +1,6 @@
 import type uPlot from 'uplot';
 import { seriesColor, style } from './colors';
 import type { DrawnLine } from './drawing';
-import type { Graph } from './graphs';
 
 /** Hands a file to the browser's downloads. */
 export function download(name: string, content: Blob): void {
@@ -13,9 +12,9 @@ export function download(name: string, content: Blob): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/** A file name made of a source's name and a graph's. */
-export function fileName(sourceName: string, graph: Graph, extension: string): string {
-  return `${sourceName}-${graph.name}`.replace(/[^A-Za-z0-9._-]+/g, '_').slice(0, 100) + extension;
+/** A file name made of the names of a source and of what is saved. */
+export function fileName(sourceName: string, name: string, extension: string): string {
+  return `${sourceName}-${name}`.replace(/[^A-Za-z0-9._-]+/g, '_').slice(0, 100) + extension;
 }
 
 /** Makes a PNG of a plot with a title above it and a legend of `shown` below. */

@@ -72,10 +72,10 @@ function overText(over: Exclude<OverHosts, 'each'>, hosts: number): string {
   return `${name} of ${hosts} ${hosts === 1 ? 'host' : 'hosts'}`;
 }
 
-/** The value of a line at a time, or the last one before it that is near enough to stand for it; the last of all at undefined. */
+/** The value of a line at a time, or the last one before it that is near enough to stand for it. */
 export function valueAt(data: SeriesData, line: number, index: number | undefined): number | undefined {
   const row = data.values[line] ?? [];
-  if (index === undefined) return row.findLast((value) => value !== null) ?? undefined;
+  if (index === undefined) return undefined;
   for (let at = index; at >= 0 && data.times[index]! - data.times[at]! < COMMON_STEP_S; at--) {
     const value = row[at];
     if (value !== null && value !== undefined) return value;

@@ -1,125 +1,119 @@
-import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
-import type uPlot from 'uplot';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Annotation, Api } from '../api/api';
 import { type Reading, readSeries } from '../api/reading';
 import { TIERS, type TierShare } from '../api/server-timing';
-import { formatDuration, formatTime } from '../view/format';
+import { formatDuration } from '../view/format';
 import { stepFor } from '../view/time-range';
 import type { OverHosts } from '../view/view-state';
-import { Chart } from './chart';
-import { csvOf } from './csv';
-import { download, fileName, pictureOf } from './download';
-import { type Drawing, drawingOf, MAX_LINES } from './drawing';
+import { drawingOf, MAX_LINES } from './drawing';
+import { GraphPanel, type GraphPanelView } from './graph-panel';
 import type { Graph } from './graphs';
-import { Legend } from './legend';
+import { measuredProps, WayChoice } from './measured';
+import { QueryGraph } from './query-graph';
 import { TierStrip } from './tier-strip';
 import { type ReadingProps, type ReadingState, useReading } from './use-reading';
+import { type Measure, type Way, wayOf } from './ways';
 
-export interface GraphCardProps extends ReadingProps {
+export interface GraphCardProps extends ReadingProps, GraphPanelView {
   readonly api: Api;
   readonly sourceName: string;
   readonly graph: Graph;
-  readonly hidden: readonly string[];
   readonly over: OverHosts;
   readonly annotations: readonly Annotation[];
-  readonly utc: boolean;
   readonly showsTiers: boolean;
-  readonly onHide: (id: string, isHidden: boolean) => void;
-  readonly onZoom: (fromS: number, toS: number) => void;
-  readonly onZoomOut: () => void;
+  /** How a counter or histogram is shown; undefined: as is usual. */
+  readonly way: string | undefined;
+  readonly onWay: (way: Way) => void;
 }
 
-/** Until there is an answer: takes as much room as the answer will. */
-const NO_TIERS: readonly TierShare[] = TIERS.map((tier) => ({ tier, samples: 0, durationMs: 0, spans: [] }));
+/** Pixels of a plot. */
+const HEIGHT = 190;
 
-/** One graph: title, plot, the values at the crosshair, and which tiers the samples came from. */
+/** Until there is an answer: takes as much room as the answer will. */
+const NO_TIERS: readonly TierShare[] = TIERS.map((tier) => ({ tier, samples: 0, spans: [] }));
+
+/** A graph of a source: its samples as they are stored, or what PromQL makes of a counter or a histogram. */
 export function GraphCard(props: GraphCardProps) {
-  const { sourceName, graph: whole, span, utc, compareS, over } = props;
+  const { measure } = props.graph;
+  return measure !== undefined && wayOf(measure, props.way) !== 'stored' ? (
+    <MeasuredGraph {...props} measure={measure} />
+  ) : (
+    <StoredGraph {...props} />
+  );
+}
+
+function MeasuredGraph(props: GraphCardProps & { readonly measure: Measure }) {
+  const { graph, measure } = props;
+  const panel = useRef<HTMLElement>(null);
+  const isWanted = useIsNear(panel);
+  const way = wayOf(measure, props.way);
+  return (
+    <QueryGraph
+      {...props}
+      key={way}
+      name={graph.name}
+      title={graph.title}
+      loneLabel={graph.title}
+      height={HEIGHT}
+      panel={panel}
+      isWanted={isWanted}
+      {...measuredProps(measure, way, props.onWay)}
+    />
+  );
+}
+
+function StoredGraph(props: GraphCardProps) {
+  const { graph: whole, span, utc, compareS, over } = props;
   const graph = useMemo(() => ({ ...whole, lines: whole.lines.slice(0, MAX_LINES) }), [whole]);
-  const card = useRef<HTMLElement>(null);
+  const panel = useRef<HTMLElement>(null);
   const { lines } = graph;
   const state = useReading(
     props,
     lines,
     (during, signal) => readSeries(props.api, lines, during, signal),
-    useIsNear(card),
+    useIsNear(panel),
   );
   const { reading, earlier } = state;
   const drawing = useMemo(
     () => reading && drawingOf(graph, reading, earlier, compareS ?? 0, over),
     [graph, reading, earlier, over],
   );
-
-  const [plot, setPlot] = useState<uPlot>();
-  const [axis, setAxis] = useState<{ readonly left: number; readonly width: number }>();
-  const onAxis = (left: number, width: number) =>
-    setAxis((old) => (old?.left === left && old.width === width ? old : { left, width }));
-  const showValues = useRef<(index: number | undefined) => void>(() => {});
-  const time = useRef<HTMLElement>(null);
-  const onCursor = (index: number | undefined) => {
-    const at = drawing?.data.times[index ?? -1];
-    time.current!.textContent = at === undefined ? '' : formatTime(at, utc).slice(5);
-    showValues.current(index);
-  };
-
-  const titleId = useId();
   return (
-    <article
-      class="card"
-      ref={card}
-      aria-labelledby={titleId}
-      aria-busy={reading === undefined && state.error === undefined}
-    >
-      <header>
-        <h2 id={titleId} title={whole.name}>
-          {graph.title}
-        </h2>
-        <span class="at" ref={time} />
-        <SaveButtons
-          sourceName={sourceName}
-          graph={graph}
-          drawing={drawing}
-          plot={plot}
-          hidden={props.hidden}
-        />
-      </header>
-      {drawing === undefined ? (
-        <div class="plot waiting">
-          <span>{state.error ?? 'reading …'}</span>
-        </div>
-      ) : (
-        <div class="plotted">
-          <Chart {...props} graph={graph} drawing={drawing} {...{ onCursor, onPlot: setPlot, onAxis }} />
-          {drawing.data.times.length === 0 && (
-            <p class="empty">
-              No samples in this range. <span>Choose a longer one, or go back in time.</span>
-            </p>
-          )}
-        </div>
-      )}
-      <Legend
-        title={graph.title}
-        drawing={drawing}
-        unit={graph.unit}
-        hidden={props.hidden}
-        compareS={compareS}
-        show={showValues}
-        onHide={props.onHide}
-      />
-      <Remarks state={state} whole={whole} />
-      {props.showsTiers && (
+    <GraphPanel
+      {...props}
+      graph={graph}
+      drawing={drawing}
+      error={state.error}
+      height={HEIGHT}
+      panel={panel}
+      controls={
+        whole.measure && (
+          <WayChoice measure={whole.measure} title={whole.title} way="stored" onWay={props.onWay} />
+        )
+      }
+      empty={
         <>
-          <TierStrip tiers={reading?.tiers ?? NO_TIERS} span={span} utc={utc} axis={axis} />
-          <p class="note">{answerText(reading, stepFor(span))}</p>
+          No samples in this range. <span>Choose a longer one, or go back in time.</span>
+        </>
+      }
+      footer={(axis) => (
+        <>
+          <Remarks state={state} whole={whole} />
+          {props.showsTiers && (
+            <>
+              <TierStrip tiers={reading?.tiers ?? NO_TIERS} span={span} utc={utc} axis={axis} />
+              <p class="note">{answerText(reading, stepFor(span))}</p>
+            </>
+          )}
         </>
       )}
-    </article>
+    />
   );
 }
 
-/** Warnings below a graph: lines left out, samples lost from memory, a failed read. */
+/** Warnings below a graph: lines left out, samples lost from memory. */
 function Remarks({ state, whole }: { readonly state: ReadingState<Reading>; readonly whole: Graph }) {
-  const { reading, earlier, error } = state;
+  const { reading, earlier } = state;
   return (
     <>
       {whole.lines.length > MAX_LINES && (
@@ -132,7 +126,6 @@ function Remarks({ state, whole }: { readonly state: ReadingState<Reading>; read
           Memory lost some of these samples; they are being read again from the stream.
         </p>
       )}
-      {reading !== undefined && error !== undefined && <p class="note alert">{error}</p>}
     </>
   );
 }
@@ -141,49 +134,6 @@ function answerText(reading: Reading | undefined, stepS: number | undefined): st
   const answered = reading === undefined ? 'reading' : `answered in ${reading.durationMs.toFixed(0)} ms`;
   const samples = stepS === undefined ? 'samples as stored' : `means of ${formatDuration(stepS * 1000)}`;
   return `${answered}, ${samples}`;
-}
-
-interface SaveButtonsProps {
-  readonly sourceName: string;
-  readonly graph: Graph;
-  readonly drawing: Drawing | undefined;
-  readonly plot: uPlot | undefined;
-  readonly hidden: readonly string[];
-}
-
-function SaveButtons({ sourceName, graph, drawing, plot, hidden }: SaveButtonsProps) {
-  const saveTable = () => {
-    const names = drawing!.lines.map(({ id, isEarlier }) => (isEarlier ? `${id} before` : id));
-    const text = csvOf(names, drawing!.data);
-    download(fileName(sourceName, graph, '.csv'), new Blob([text], { type: 'text/csv' }));
-  };
-  const savePicture = async () => {
-    const shown = drawing!.lines.filter(({ id, isEarlier }) => !isEarlier && !hidden.includes(id));
-    const picture = await pictureOf(plot!, shown, `${sourceName}: ${graph.title}`);
-    download(fileName(sourceName, graph, '.png'), picture);
-  };
-  return (
-    <span class="actions">
-      <button
-        type="button"
-        class="quiet"
-        disabled={drawing === undefined}
-        onClick={saveTable}
-        aria-label={`Save ${graph.title} as CSV`}
-      >
-        CSV
-      </button>
-      <button
-        type="button"
-        class="quiet"
-        disabled={plot === undefined}
-        onClick={() => void savePicture()}
-        aria-label={`Save ${graph.title} as PNG`}
-      >
-        PNG
-      </button>
-    </span>
-  );
 }
 
 /** Whether an element is in view or nearly so: the page reads only those. */

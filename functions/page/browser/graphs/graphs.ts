@@ -1,5 +1,6 @@
 import { byNature } from '../view/natural-order';
 import type { SourceRef } from '../view/view-state';
+import type { Measure } from './ways';
 
 /** How values are written. */
 export type Unit =
@@ -33,6 +34,8 @@ export interface Graph {
   readonly lines: readonly Line[];
   /** The name's parts, by which the tree groups graphs. */
   readonly path: readonly string[];
+  /** What the lines are samples of, if their values are totals that only rise. */
+  readonly measure?: Measure;
 }
 
 /** One series of a graph. */

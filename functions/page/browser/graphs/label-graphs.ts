@@ -1,6 +1,8 @@
 import { type Labels, labelsText } from '../view/labels-text';
 import { byNature } from '../view/natural-order';
 import type { Graph, Line } from './graphs';
+import { describedBy, type Metadata, unitOf } from './metadata';
+import { measureOf } from './ways';
 
 const METRIC_NAME = '__name__';
 
@@ -28,31 +30,51 @@ export function otherSources(
   return [...new Set(sources.filter((source) => !isListed(source)).map(labelsText))].sort(byNature);
 }
 
-/** Makes a graph of each metric name, with a line for each set of labels; labels that all of them have are left out. */
-export function labelGraphsOf(series: readonly Labels[]): Graph[] {
-  const byName = new Map<string, Labels[]>();
+/**
+ * Makes a graph of each metric name, and of all the parts of a histogram, with a line for each set of labels; labels that all
+ * of them have are left out.
+ *
+ * @param source the labels that all of the series have
+ */
+export function labelGraphsOf(source: Labels, series: readonly Labels[], metadata: Metadata): Graph[] {
+  const byGraph = new Map<string, { name: string; labels: Labels }[]>();
   for (const labels of series) {
     const name = labels.find(([label]) => label === METRIC_NAME)?.[1] ?? '';
-    byName.set(name, [...(byName.get(name) ?? []), withoutName(labels)]);
+    const described = describedBy(metadata, name);
+    const graph = described?.type === 'histogram' ? described.family : name;
+    byGraph.set(graph, [...(byGraph.get(graph) ?? []), { name, labels: withoutName(labels) }]);
   }
   const common = commonOf(series.map(withoutName));
-  return [...byName]
+  return [...byGraph]
     .sort(([a], [b]) => byNature(a, b))
-    .map(([name, all]) => ({
-      name,
-      title: name,
-      unit: 'float',
-      lines: all.map((labels) => lineOf(name, labels, common)).sort((a, b) => byNature(a.label, b.label)),
-      path: name.split(/[._]+/).filter(Boolean),
-    }));
+    .map(([graph, all]) => {
+      const { name } = all[0]!;
+      const isHistogram = name !== graph;
+      const lines = all.map((each) => lineOf(each.name, each.labels, common, isHistogram));
+      const measure = measureOf(`${isHistogram ? `${graph}_bucket` : name}${matchersOf(source)}`, metadata);
+      return {
+        name: graph,
+        title: graph,
+        unit: isHistogram ? 'float' : unitOf(name, describedBy(metadata, name)),
+        lines: lines.sort((a, b) => byNature(a.label, b.label)),
+        path: graph.split(/[._]+/).filter(Boolean),
+        ...(measure !== undefined && { measure }),
+      };
+    });
 }
 
-function lineOf(name: string, labels: Labels, common: ReadonlySet<string>): Line {
-  const id = labelsText(labels);
+function matchersOf(source: Labels): string {
+  return `{${source.map(([label, value]) => `${label}=${JSON.stringify(value)}`).join(', ')}}`;
+}
+
+function lineOf(name: string, labels: Labels, common: ReadonlySet<string>, isNamed: boolean): Line {
   const own = labels.filter((pair) => !common.has(JSON.stringify(pair)));
+  const text = own.map(([label, value]) => `${label}=${value}`).join(' ');
+  const id = labelsText(labels);
   return {
-    id,
-    label: own.length === 0 ? name : own.map(([label, value]) => `${label}=${value}`).join(' '),
+    // Several metrics of one graph may have the same labels.
+    id: isNamed ? `${name} ${id}` : id,
+    label: text === '' ? name : isNamed ? `${name} ${text}` : text,
     isStacked: false,
     source: { kind: 'labels', id },
     metric: name,

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useMemo, useRef } from 'preact/hooks';
 import { formatDuration, formatValue } from '../view/format';
 import { seriesColor } from './colors';
 import { type Drawing, spreadOf, valueAt } from './drawing';
@@ -11,7 +11,7 @@ export interface LegendProps {
   /** Ids of hidden lines. */
   readonly hidden: readonly string[];
   readonly compareS: number | undefined;
-  /** Receives a function that shows the values at an index of the data's times; at undefined, the last ones. */
+  /** Receives a function that shows the values at an index of the data's times; at undefined, none. */
   readonly show: { current: (index: number | undefined) => void };
   readonly onHide: (id: string, isHidden: boolean) => void;
 }
@@ -29,7 +29,6 @@ export function Legend({ title, drawing, unit, hidden, compareS, show, onHide }:
       element.textContent = value === undefined ? '–' : formatValue(value, unit, spread);
     }
   };
-  useEffect(() => show.current(undefined), [drawing]);
   const keep = (key: string) => (element: HTMLElement | null) => {
     if (element === null) values.current.delete(key);
     else values.current.set(key, element);

@@ -70,6 +70,33 @@ export function alignedData({ times, values }: SeriesData, stepS: number): Serie
   };
 }
 
+/** A sample this near to a moment stands for it even where the samples' usual interval is shorter. */
+const NEAR_S = 60;
+
+/** How far from a moment a sample may be and stand for it, in seconds. */
+export function reachOf(times: readonly number[]): number {
+  return Math.max(NEAR_S, median(times.slice(1).map((time, i) => time - times[i]!)));
+}
+
+/** The index of the time nearest to a moment; undefined if it is further away than `reachS`. */
+export function nearestIndex(times: readonly number[], timeS: number, reachS: number): number | undefined {
+  if (times.length === 0) return undefined;
+  let [low, high] = [0, times.length - 1];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (times[middle]! < timeS) low = middle + 1;
+    else high = middle;
+  }
+  const nearest = low > 0 && timeS - times[low - 1]! <= times[low]! - timeS ? low - 1 : low;
+  return Math.abs(times[nearest]! - timeS) <= reachS ? nearest : undefined;
+}
+
+/** The index of the last time at which any series has a sample. */
+export function lastIndex({ times, values }: SeriesData): number | undefined {
+  const last = times.findLastIndex((_, at) => values.some((row) => row[at] !== null));
+  return last < 0 ? undefined : last;
+}
+
 /** Marks the gaps of each line, and adds times for them where no series has one. */
 export function withGaps({ times, values }: SeriesData): PlotData {
   const extra = new Set<number>();

@@ -4,11 +4,9 @@ import { axisLabels } from '../view/format';
 import type { ChartProps } from './chart';
 import { seriesColor, style } from './colors';
 import type { DrawnLine } from './drawing';
-import { extremesOf, lonelySamples, stackedData, withGaps } from './plot-data';
+import { extremesOf, lonelySamples, nearestIndex, reachOf, stackedData, withGaps } from './plot-data';
 import { shareOf, type Ticks, ticksOf, type ValueRange, valueRange } from './ticks';
 
-/** Pixels of a graph. */
-export const HEIGHT = 190;
 /** Width of the vertical axis; the same for all graphs, so that times stand below each other, unless labels need more. */
 const AXIS_WIDTH = 64;
 const AXIS_CHAR_WIDTH = 6.4;
@@ -16,12 +14,14 @@ const MAX_TICKS = 5;
 /** A drag over fewer pixels is a click. */
 const MIN_DRAG = 6;
 const SYNC_KEY = 'time';
+/** A sample this many pixels from the crosshair counts as being at it. */
+const NEAR_PIXELS = 6;
 
 /** A graph as uPlot takes it. Values are shares of the axis, so that no size of number is beyond it. */
 export interface Plotted {
   readonly data: readonly (readonly (number | null | undefined)[])[];
-  /** Index of the drawing's times for each of the plot's, -1 for one where lines only break. */
-  readonly indexes: readonly number[];
+  /** How far from the crosshair a sample may be and count as being at it, in seconds. */
+  readonly reachS: number;
   readonly range: ValueRange;
   readonly ticks: Ticks;
   /** The ticks' values as shares of the axis. */
@@ -38,7 +38,6 @@ export function plottedOf({ drawing, graph, hidden, span }: ChartProps): Plotted
   const isArea = lines.some((line) => line.isStacked);
   const range = valueRange(min, max, isArea, graph.unit);
   const ticks = ticksOf(range, MAX_TICKS, graph.unit);
-  const original = new Map(data.times.map((time, i) => [time, i]));
   return {
     data: [
       stacked.times,
@@ -46,7 +45,7 @@ export function plottedOf({ drawing, graph, hidden, span }: ChartProps): Plotted
         row.map((value) => (typeof value === 'number' ? shareOf(value, range) : value)),
       ),
     ],
-    indexes: stacked.times.map((time) => original.get(time) ?? -1),
+    reachS: reachOf(data.times),
     range,
     ticks,
     splits: ticks.values.map((value) => shareOf(value, range)),
@@ -69,17 +68,20 @@ export function plotOptions(
   );
   return {
     width,
-    height: HEIGHT,
+    height: latest.current.height,
     padding: [10, 12, 0, 0],
     legend: { show: false },
     tzDate: utc ? (time) => uPlot.tzDate(new Date(time * 1000), 'Etc/UTC') : (time) => new Date(time * 1000),
-    cursor: cursorOptions(latest),
+    cursor: cursorOptions(latest, plotted),
     scales: {
       x: { time: true, range: () => [latest.current.span.fromS, latest.current.span.toS] },
       y: { range: [0, 1] },
     },
     axes: axesOptions(utc, plotted),
-    series: [{}, ...drawing.lines.map((line) => seriesOptions(line, isShown(line), drawing.lines.length, plotted))],
+    series: [
+      {},
+      ...drawing.lines.map((line) => seriesOptions(line, isShown(line), drawing.lines.length, plotted)),
+    ],
     bands: areas.slice(1).map((upper, i) => ({ series: [upper, areas[i]!] as [number, number] })),
     hooks: {
       drawClear: [(plot) => drawAnnotations(plot, latest.current.annotations)],
@@ -87,10 +89,14 @@ export function plotOptions(
         ({ bbox }) => latest.current.onAxis(bbox.left / devicePixelRatio, bbox.width / devicePixelRatio),
       ],
       setCursor: [
-        ({ cursor: { idx, left } }) => {
-          const isThere = typeof idx === 'number' && left !== undefined && left >= 0;
-          const index = isThere ? plotted.current.indexes[idx] : undefined;
-          latest.current.onCursor(index === -1 ? undefined : index);
+        (plot) => {
+          const { left } = plot.cursor;
+          if (left === undefined || left < 0) return latest.current.onCursor(undefined);
+          const { times } = latest.current.drawing.data;
+          const timeS = plot.posToVal(left, 'x');
+          const pixelsS = plot.posToVal(left + NEAR_PIXELS, 'x') - timeS;
+          const reachS = Math.max(pixelsS, plotted.current.reachS);
+          latest.current.onCursor({ timeS, index: nearestIndex(times, timeS, reachS) });
         },
       ],
       setSelect: [
@@ -106,8 +112,16 @@ export function plotOptions(
   };
 }
 
-function cursorOptions(latest: Latest<ChartProps>): uPlot.Cursor {
+function cursorOptions(latest: Latest<ChartProps>, plotted: Latest<Plotted>): uPlot.Cursor {
   return {
+    // Beyond it no dot marks a sample.
+    hover: {
+      prox: (plot) => {
+        const { min = 0 } = plot.scales.x!;
+        const reach = plot.valToPos(min + plotted.current.reachS, 'x') - plot.valToPos(min, 'x');
+        return Math.max(NEAR_PIXELS, reach);
+      },
+    },
     drag: { x: true, y: false, setScale: false },
     points: { size: 7 },
     sync: {

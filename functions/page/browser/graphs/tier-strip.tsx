@@ -1,13 +1,13 @@
 import type { TierShare } from '../api/server-timing';
-import { formatCount, formatTime } from '../view/format';
+import { counted, formatTime } from '../view/format';
 import type { Span } from '../view/time-range';
+import type { TimeAxis } from './graph-panel';
 
 export interface TierStripProps {
   readonly tiers: readonly TierShare[];
   readonly span: Span;
   readonly utc: boolean;
-  /** Where the plot's time axis begins and how long it is, in pixels of the page. */
-  readonly axis: { readonly left: number; readonly width: number } | undefined;
+  readonly axis: TimeAxis | undefined;
 }
 
 const MEANING = {
@@ -16,7 +16,7 @@ const MEANING = {
   cold: 'in the archive on S3',
 } as const;
 
-/** Shows which tiers a graph's samples are in: a lane each along the time axis, how many samples, and how long they took. */
+/** Shows which tiers a graph's samples are in: a lane each along the time axis, and how many samples. */
 export function TierStrip({ tiers, span, utc, axis }: TierStripProps) {
   const lengthS = span.toS - span.fromS;
   const percent = (timeS: number) =>
@@ -44,11 +44,10 @@ export function TierStrip({ tiers, span, utc, axis }: TierStripProps) {
         ))}
       </div>
       <ul class="shares" aria-label="Where the data is">
-        {tiers.map(({ tier, samples, durationMs }) => (
+        {tiers.map(({ tier, samples }) => (
           <li key={tier} class={samples === 0 ? 'none' : ''} title={`${tier}: ${MEANING[tier]}`}>
             <i class={`swatch ${tier}`} />
-            <b>{tier}</b> {formatCount(samples)} {samples === 1 ? 'sample' : 'samples'}
-            <span class="time"> {durationMs.toFixed(1)} ms</span>
+            <b>{tier}</b> {counted(samples, 'sample')}
           </li>
         ))}
       </ul>

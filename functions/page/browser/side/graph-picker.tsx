@@ -1,5 +1,6 @@
 import { useMemo } from 'preact/hooks';
 import { type Graph, graphHas, wordsOf } from '../graphs/graphs';
+import { Breakable } from '../view/breakable';
 import { type TreeNode, treeOf } from './graph-tree';
 
 export interface GraphPickerProps {
@@ -73,7 +74,9 @@ function Branch({ node, isPicked, pick, only }: BranchProps) {
             }}
             onChange={(event) => pick(names, event.currentTarget.checked)}
           />
-          <span>{node.label}</span>
+          <span>
+            <Breakable text={node.label} />
+          </span>
         </label>
         <button
           type="button"

@@ -52,7 +52,13 @@ export function SourceList({ sections, current, hrefOf, onFollow }: SourceListPr
   const first = Math.max(0, Math.floor(top / ROW_HEIGHT) - MARGIN_ROWS);
   const end = Math.min(rows.length, Math.ceil((top + height) / ROW_HEIGHT) + MARGIN_ROWS);
   return (
-    <nav class="sources" aria-label="Hosts and services" ref={list} onScroll={look}>
+    <nav
+      class="sources"
+      aria-label="Hosts and services"
+      style={{ '--rows': rows.length }}
+      ref={list}
+      onScroll={look}
+    >
       <ul
         style={{
           paddingTop: `${Math.min(first, rows.length) * ROW_HEIGHT}px`,

@@ -2,7 +2,7 @@ import type { Host } from '../api/api';
 import { labelsText, parseLabels } from '../view/labels-text';
 import { byNature } from '../view/natural-order';
 import type { SourceRef } from '../view/view-state';
-import { hostName, hostNote } from './host-text';
+import { hostName, hostNote, sharedNames } from './host-text';
 
 /** An entry of the list of sources. */
 export interface SourceEntry {
@@ -35,6 +35,7 @@ export function sectionsOf(
       rolesOf.set(service, counts);
       hostsIn.set(service, (hostsIn.get(service) ?? 0) + 1);
     }
+  const shared = sharedNames(hosts);
   const sections = [
     {
       title: 'Services and roles',
@@ -51,7 +52,7 @@ export function sectionsOf(
     {
       title: 'Hosts',
       entries: hosts.map((host) => ({
-        ...entryOf('host', host.id, hostName(host), hostNote(host)),
+        ...entryOf('host', host.id, hostName(host), hostNote(host, shared.has(hostName(host)))),
         text: `${host.name} ${host.id}`,
       })),
     },

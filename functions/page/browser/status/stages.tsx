@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { Status } from '../api/api';
-import { formatCount, formatDuration, formatValue } from '../view/format';
+import { counted, formatCount, formatDuration, formatValue } from '../view/format';
 
 /** Heartbeats pass every minute where nobody posts, so the lag of the stream may seem that long. */
 const STREAM_LATE_MS = 120_000;
@@ -75,7 +75,7 @@ export function ColdStage({ archive }: Pick<Status, 'archive'>) {
       place="S3"
       isLate={false}
       figure={archive === null ? 'not asked' : formatValue(archive.bytes, 'bytes')}
-      caption={archive === null ? '' : `${formatCount(archive.samples)} samples archived`}
+      caption={archive === null ? '' : `${counted(archive.samples, 'sample')} archived`}
     >
       {archive !== null && archive.samples > 0
         ? `${(archive.bytes / archive.samples).toFixed(2)} bytes a sample, ${counted(archive.days - archive.openDays, 'partition-day')}.`
@@ -111,8 +111,4 @@ function Stage({ tier, title, place, isLate, figure, caption, children }: StageP
 
 function bytesText(bytes: number | null): string {
   return bytes === null ? 'not asked' : formatValue(bytes, 'bytes');
-}
-
-function counted(count: number, what: string): string {
-  return `${formatCount(count)} ${what}${count === 1 ? '' : 's'}`;
 }

@@ -1,22 +1,22 @@
 import { useEffect, useState } from 'preact/hooks';
 import { type Api, ApiError, type Status } from '../api/api';
 import { formatCount, formatDollars, formatTime, formatValue } from '../view/format';
-import { type Count, sampleRate, secondsToRate, withCount } from './sample-rate';
+import { type History, NO_HISTORY, withStatus } from './history';
+import { HistoryGraphs } from './history-graphs';
+import { sampleRate, secondsToRate } from './sample-rate';
 import { ColdStage, HotStage, StreamStage, WarmStage } from './stages';
 
 export interface StatusViewProps {
   readonly api: Api;
   readonly utc: boolean;
-  /** The samples counted so far; kept while other views are shown. */
-  readonly counts: { current: readonly Count[] };
   readonly onAnswer: (error: ApiError | undefined) => void;
 }
 
 const EVERY_MS = 5_000;
 
 /** Where the data is on its way from the stream to the archive, and whether it is on time. */
-export function StatusView({ api, utc, counts, onAnswer }: StatusViewProps) {
-  const { status, problem } = useStatus({ api, utc, counts, onAnswer });
+export function StatusView({ api, utc, onAnswer }: StatusViewProps) {
+  const { status, history, problem } = useStatus(api, onAnswer);
   if (status === undefined)
     return (
       <section class="status" aria-busy={problem === undefined}>
@@ -28,22 +28,30 @@ export function StatusView({ api, utc, counts, onAnswer }: StatusViewProps) {
     <section class="status">
       <h1>Status</h1>
       <p class="note">as of {formatTime(status.atMs / 1000, utc)}, refreshed every few seconds</p>
-      <Totals status={status} counts={counts.current} />
+      <Totals status={status} history={history} />
       <ol class="pipeline">
         <StreamStage {...status} />
         <HotStage {...status} />
         <WarmStage {...status} />
         <ColdStage {...status} />
       </ol>
+      <HistoryGraphs history={history} days={status.usage.days} utc={utc} />
       <Bill cost={status.usage.cost} />
       {problem !== undefined && <p class="problem">{problem}</p>}
     </section>
   );
 }
 
+/** What was seen with each key; kept while other views are shown. */
+const histories = new WeakMap<Api, History>();
+
 /** The status, read every few seconds while the page is visible, and why the last read failed. */
-function useStatus({ api, counts, onAnswer }: StatusViewProps): {
+function useStatus(
+  api: Api,
+  onAnswer: StatusViewProps['onAnswer'],
+): {
   readonly status: Status | undefined;
+  readonly history: History;
   readonly problem: string | undefined;
 } {
   const [status, setStatus] = useState<Status>();
@@ -56,7 +64,7 @@ function useStatus({ api, counts, onAnswer }: StatusViewProps): {
         const seen = document.hidden ? undefined : await api.status();
         if (isOver) return;
         if (seen !== undefined) {
-          counts.current = withCount(counts.current, { atMs: seen.atMs, samples: seen.usage.samples });
+          histories.set(api, withStatus(histories.get(api) ?? NO_HISTORY, seen));
           setStatus(seen);
         }
         setProblem(undefined);
@@ -74,24 +82,24 @@ function useStatus({ api, counts, onAnswer }: StatusViewProps): {
       clearTimeout(timer);
     };
   }, [api]);
-  return { status, problem };
+  return { status, history: histories.get(api) ?? NO_HISTORY, problem };
 }
 
 function Totals({
   status: { usage },
-  counts,
+  history: { samples },
 }: {
   readonly status: Status;
-  readonly counts: readonly Count[];
+  readonly history: History;
 }) {
-  const rate = sampleRate(counts);
+  const rate = sampleRate(samples);
   return (
     <dl class="totals">
       <div>
         <dt>Samples a second</dt>
         <dd>
           {rate === undefined ? (
-            <small>known in {secondsToRate(counts)} s</small>
+            <small>known in {secondsToRate(samples)} s</small>
           ) : (
             formatValue(rate, 'float')
           )}

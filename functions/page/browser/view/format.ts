@@ -100,6 +100,11 @@ export function formatCount(count: number): string {
   return count.toLocaleString('en');
 }
 
+/** A count with what it counts, such as `1 sample` or `1,200 samples`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${formatCount(count)} ${count === 1 ? one : many}`;
+}
+
 export function formatDollars(dollars: number): string {
   return dollars > 0 && dollars < 0.01 ? 'under 1 ¢' : `$${dollars.toFixed(2)}`;
 }

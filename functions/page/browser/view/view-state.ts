@@ -37,6 +37,8 @@ export interface ViewState {
   readonly utc: boolean;
   /** Whether each graph shows its tiers. */
   readonly tiers: boolean;
+  /** How counters and histograms are shown, by the name of their graph; others as is usual. */
+  readonly ways: Readonly<Record<string, string>>;
   /** PromQL expressions of the explore view. */
   readonly queries: readonly string[];
   /** Whether the explore view shows the values at the range's end instead of graphs. */
@@ -55,6 +57,7 @@ export const INITIAL_STATE: ViewState = {
   over: 'each',
   utc: false,
   tiers: true,
+  ways: {},
   queries: [],
   asTable: false,
 };
@@ -92,6 +95,7 @@ export function encodeState(state: ViewState): string {
   if (state.over !== 'each') add('over', state.over);
   if (state.utc) add('time', 'utc');
   if (!state.tiers) add('tiers', 'off');
+  for (const [name, way] of Object.entries(state.ways)) add('way', `${way}:${name}`);
   for (const query of state.queries) add('query', query);
   if (state.asTable) add('show', 'table');
   return fields.join('&');
@@ -118,6 +122,11 @@ export function decodeState(hash: string): ViewState {
     over: OVER_HOSTS.find((each) => each === over) ?? 'each',
     utc: fields.get('time') === 'utc',
     tiers: fields.get('tiers') !== 'off',
+    ways: Object.fromEntries(
+      fields
+        .getAll('way')
+        .map((text) => [text.slice(text.indexOf(':') + 1), text.slice(0, text.indexOf(':'))]),
+    ),
     queries: fields.getAll('query').slice(0, MAX_QUERIES),
     asTable: fields.get('show') === 'table',
   };

@@ -1,0 +1,55 @@
+import { useMemo, useState } from 'preact/hooks';
+import { Sidebar } from '../side/sidebar';
+import { sectionsOf } from '../side/sources';
+import { GraphsView } from './graphs-view';
+import { NO_LISTS } from './lists';
+import { Main } from './main';
+import { useGraphs } from './use-graphs';
+import { firstSource, useSource } from './use-source';
+import type { ViewProps } from './views';
+
+/** All sources beside the graphs of one. */
+export function Graphs(props: ViewProps) {
+  const { api, state, lists, onChange, onAnswer } = props;
+  const { hosts, services, labelled, definitions } = lists ?? NO_LISTS;
+  const sections = useMemo(() => sectionsOf(hosts, services, labelled), [hosts, services, labelled]);
+
+  // An address without a source shows the first, without a step of the history.
+  const ref = state.source ?? firstSource(lists ?? NO_LISTS);
+  const source = useSource(api, ref, lists, onAnswer);
+  const graphs = useGraphs(api, ref, hosts, definitions, onAnswer);
+  const [isMenuOpen, setMenuOpen] = useState(false);
+  const side = (
+    <aside class={isMenuOpen ? 'side open' : 'side'} aria-label="Sources and graphs">
+      <button
+        type="button"
+        class="menu"
+        aria-expanded={isMenuOpen}
+        aria-controls="side-content"
+        onClick={() => setMenuOpen(!isMenuOpen)}
+      >
+        <span>{source?.name ?? 'Hosts and services'}</span>
+      </button>
+      <div id="side-content">
+        <Sidebar
+          state={{ ...state, source: ref }}
+          sections={sections}
+          graphs={graphs ?? []}
+          onPick={(names) => onChange({ graphs: names, source: ref })}
+          onFind={(find) => onChange({ find }, { replace: true })}
+          onFollow={() => setMenuOpen(false)}
+        />
+      </div>
+    </aside>
+  );
+  return (
+    <Main title={source?.name} side={side}>
+      <GraphsView
+        {...props}
+        isEmpty={lists !== undefined && ref === undefined}
+        source={source}
+        graphs={graphs}
+      />
+    </Main>
+  );
+}

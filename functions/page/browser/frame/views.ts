@@ -1,0 +1,38 @@
+import type { ComponentType } from 'preact';
+import type { Api } from '../api/api';
+import type { Span } from '../view/time-range';
+import type { View, ViewState } from '../view/view-state';
+import { Explore } from './explore';
+import { Graphs } from './graphs';
+import type { Lists } from './lists';
+import type { OnAnswer } from './polling';
+import { StatusPage } from './status';
+import type { ChangeView } from './use-view-state';
+
+/** What the frame gives to each view. */
+export interface ViewProps {
+  readonly api: Api;
+  readonly state: ViewState;
+  /** The range as it is now. */
+  readonly span: Span;
+  /** How often the server came back after it was gone. */
+  readonly returns: number;
+  /** Undefined until the first answer. */
+  readonly lists: Lists | undefined;
+  /** Asks for the lists anew, after a change of them. */
+  readonly onListsChanged: () => void;
+  readonly onChange: ChangeView;
+  readonly onAnswer: OnAnswer;
+}
+
+/**
+ * The views, by their name in the address. A further view takes an entry here, its name in `VIEWS`, and a component that
+ * renders a `Main`.
+ */
+export const VIEW_ENTRIES: Readonly<
+  Record<View, { readonly title: string; readonly Component: ComponentType<ViewProps> }>
+> = {
+  graphs: { title: 'Graphs', Component: Graphs },
+  explore: { title: 'Explore', Component: Explore },
+  status: { title: 'Status', Component: StatusPage },
+};

@@ -1,0 +1,131 @@
+import type { ComponentChildren } from 'preact';
+import { useMemo } from 'preact/hooks';
+import type { Annotation, Api } from '../api/api';
+import { type GraphAnswer, readGraph, seriesText, shortTexts } from '../api/promql-answers';
+import { counted, formatDuration } from '../view/format';
+import { drawingOf, MAX_LINES } from './drawing';
+import { GraphPanel, type GraphPanelView } from './graph-panel';
+import type { Graph, Unit } from './graphs';
+import { TierStrip } from './tier-strip';
+import { type ReadingProps, useReading } from './use-reading';
+import type { DrawnQuery } from './ways';
+
+/** Shows the same queries for its whole life: give others another `key`, so that no graph shows another's answer. */
+export interface QueryGraphProps extends ReadingProps, GraphPanelView {
+  readonly api: Api;
+  readonly sourceName: string;
+  readonly name: string;
+  readonly title: string;
+  readonly unit: Unit;
+  /** The queries at steps of some length, in seconds. */
+  readonly queriesAt: (stepS: number) => readonly DrawnQuery[];
+  /** Names a line that is alone; undefined: its labels do. */
+  readonly loneLabel?: string;
+  readonly annotations: readonly Annotation[];
+  readonly height: number;
+  readonly showsTiers: boolean;
+  readonly controls?: ComponentChildren;
+  /** What the graph shows, if its title does not say it. */
+  readonly shows?: (stepS: number) => ComponentChildren;
+  readonly isWanted: boolean;
+  readonly panel?: { readonly current: HTMLElement | null };
+}
+
+/** A graph of what PromQL queries give. */
+export function QueryGraph(props: QueryGraphProps) {
+  const { api, span, utc, compareS, queriesAt, name } = props;
+  const { reading, earlier, error } = useReading(
+    props,
+    name,
+    (during, signal) => readGraph(api, queriesAt, during, signal),
+    props.isWanted,
+  );
+  const graph = useMemo(() => graphWith(props, reading), [name, reading?.series]);
+  const drawing = useMemo(
+    () =>
+      reading &&
+      drawingOf(graph, drawnOf(reading), earlier && sameSeries(reading, earlier), compareS ?? 0, 'each'),
+    [graph, reading, earlier],
+  );
+  return (
+    <GraphPanel
+      {...props}
+      graph={graph}
+      drawing={drawing}
+      error={error}
+      empty={
+        <>
+          No series. <span>The query matches nothing in this range.</span>
+        </>
+      }
+      footer={(axis) =>
+        reading !== undefined && (
+          <>
+            {reading.series.length > MAX_LINES && (
+              <p class="note">
+                The first {MAX_LINES} of {counted(reading.series.length, 'series', 'series')} are drawn.
+                topk(10, …) picks the greatest.
+              </p>
+            )}
+            {props.shows && <p class="note">{props.shows(reading.stepS)}</p>}
+            {reading.warnings.map((warning) => (
+              <p key={warning} class="note">
+                {warning}
+              </p>
+            ))}
+            {props.showsTiers && (
+              <>
+                {reading.tiers.length > 0 && (
+                  <TierStrip tiers={reading.tiers} span={span} utc={utc} axis={axis} />
+                )}
+                <p class="note">
+                  {counted(reading.series.length, 'series', 'series')}, a value each{' '}
+                  {formatDuration(reading.stepS * 1000)}, answered in {reading.durationMs.toFixed(0)} ms
+                </p>
+              </>
+            )}
+          </>
+        )
+      }
+    />
+  );
+}
+
+function graphWith(
+  { name, title, unit, loneLabel }: QueryGraphProps,
+  answer: GraphAnswer | undefined,
+): Graph {
+  const series = (answer?.series ?? []).slice(0, MAX_LINES);
+  const labels = series.length === 1 && loneLabel !== undefined ? [loneLabel] : shortTexts(series);
+  const lines = series.map((each, i) => {
+    const id = idOf(answer!, i);
+    return {
+      id,
+      label: answer!.names[i] ?? labels[i]!,
+      isStacked: false,
+      source: NO_SOURCE,
+      metric: seriesText(each),
+    };
+  });
+  return { name, title, unit, lines, path: [name] };
+}
+
+const NO_SOURCE = { kind: 'labels', id: '' } as const;
+
+function idOf({ series, names }: GraphAnswer, at: number): string {
+  return names[at] ?? seriesText(series[at]!);
+}
+
+/** The values of the series that are drawn. */
+function drawnOf({ data: { times, values } }: GraphAnswer): GraphAnswer['data'] {
+  return { times, values: values.slice(0, MAX_LINES) };
+}
+
+/** The earlier values of the series that are drawn, in their order. */
+function sameSeries(answer: GraphAnswer, earlier: GraphAnswer): GraphAnswer['data'] {
+  const { times, values } = earlier.data;
+  const rows = new Map(earlier.series.map((_, i) => [idOf(earlier, i), values[i]!]));
+  const none: readonly null[] = times.map(() => null);
+  const shown = answer.series.slice(0, MAX_LINES);
+  return { times, values: shown.map((_, i) => rows.get(idOf(answer, i)) ?? none) };
+}

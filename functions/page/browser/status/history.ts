@@ -1,0 +1,61 @@
+import type { Status } from '../api/api';
+import type { SeriesData } from '../graphs/plot-data';
+import { type Count, sampleRate, withCount } from './sample-rate';
+
+/** The pipeline at one time. */
+interface Observation {
+  /** Seconds since epoch. */
+  readonly timeS: number;
+  /** A second, over the last minutes; null until that is known. */
+  readonly samples: number | null;
+  readonly reads: number | null;
+  /** How far the stream's slowest reader is behind, in seconds. */
+  readonly lagS: number | null;
+}
+
+/** What the status was since someone first looked. */
+export interface History {
+  readonly samples: readonly Count[];
+  readonly reads: readonly Count[];
+  readonly observations: readonly Observation[];
+}
+
+export const NO_HISTORY: History = { samples: [], reads: [], observations: [] };
+
+/** An hour at one look in five seconds. */
+const MAX_OBSERVATIONS = 720;
+
+export function withStatus(history: History, { atMs, usage, stream }: Status): History {
+  const samples = withCount(history.samples, { atMs, count: usage.samples });
+  const reads = withCount(history.reads, { atMs, count: usage.reads });
+  const observation = {
+    timeS: atMs / 1000,
+    samples: sampleRate(samples) ?? null,
+    reads: sampleRate(reads) ?? null,
+    lagS: stream.behindMs === null ? null : stream.behindMs / 1000,
+  };
+  const last = history.observations.at(-1);
+  // The server answers several looks with one status.
+  const observations =
+    last === undefined || observation.timeS > last.timeS
+      ? [...history.observations, observation].slice(-MAX_OBSERVATIONS)
+      : history.observations;
+  return { samples, reads, observations };
+}
+
+/** One of the figures at the times at which it was known. */
+export function figureOverTime(
+  { observations }: History,
+  figure: Exclude<keyof Observation, 'timeS'>,
+): SeriesData {
+  const known = observations.filter((each) => each[figure] !== null);
+  return { times: known.map(({ timeS }) => timeS), values: [known.map((each) => each[figure])] };
+}
+
+/** What a tenant did on each day, at the beginning of the day. */
+export function daysOverTime(days: Status['usage']['days'], figure: 'samples' | 'reads'): SeriesData {
+  return {
+    times: days.map(({ day }) => Date.parse(`${day}T00:00:00Z`) / 1000),
+    values: [days.map((each) => each[figure])],
+  };
+}
