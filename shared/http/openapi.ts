@@ -39,8 +39,9 @@ function needsKey({ right }: Route): boolean {
 export function openApiDocument(): Json {
   const schemas: Json = {};
   const paths: Record<string, Json> = {};
-  // The web page is no API.
-  for (const route of (ROUTES as readonly Route[]).filter((each) => each.function !== 'page')) {
+  // The web page is no API, nor is what redirects to it.
+  const isOfApi = ({ function: name, status }: Route) => name !== 'page' && status !== 302;
+  for (const route of (ROUTES as readonly Route[]).filter(isOfApi)) {
     paths[route.path] ??= {};
     paths[route.path]![route.method.toLowerCase()] = operationOf(route, schemas);
   }
@@ -88,7 +89,20 @@ export function openApiDocument(): Json {
 }
 
 function operationOf(route: Route, schemas: Json): Json {
-  const { method, path, right, summary, query, body, rawBody, isForm, answer, refusal, status = 200 } = route;
+  const {
+    method,
+    path,
+    right,
+    summary,
+    query,
+    body,
+    rawBody,
+    isForm,
+    isText,
+    answer,
+    refusal,
+    status = 200,
+  } = route;
   const pathParameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: 'path',
@@ -128,6 +142,7 @@ function operationOf(route: Route, schemas: Json): Json {
       [status]: {
         description: 'Done.',
         ...(answer && { content: json(schemaOf(answer, 'output', schemas)) }),
+        ...(isText && { content: { 'text/plain': { schema: { type: 'string' } } } }),
       },
       ...Object.fromEntries(
         errors.map(([status, { description }]) => [

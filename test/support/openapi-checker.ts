@@ -23,6 +23,8 @@ export class OpenApiChecker {
     const response = this.at(pointer);
     if (response === undefined) return `status ${status} is not in the document`;
     if (status === 204) return body === '' ? undefined : 'a 204 has a body';
+    if (this.at([...pointer, 'content', 'text/plain']) !== undefined)
+      return contentType?.startsWith('text/plain;') ? undefined : `content-type ${contentType}`;
     if (!contentType?.startsWith('application/json')) return `content-type ${contentType}`;
     let json: unknown;
     try {

@@ -25,6 +25,7 @@ export const prometheusRoutes = [
   {
     method: 'GET',
     path: `${PROMETHEUS_ROOT}/-/healthy`,
+    isText: true,
     right: 'none',
     function: 'registry',
     summary: 'Answer as a healthy Prometheus does; asks no store',
@@ -32,6 +33,7 @@ export const prometheusRoutes = [
   {
     method: 'GET',
     path: `${PROMETHEUS_ROOT}/-/ready`,
+    isText: true,
     right: 'none',
     function: 'registry',
     summary: 'Answer as a Prometheus that is ready does; asks no store',

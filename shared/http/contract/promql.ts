@@ -182,6 +182,7 @@ export const promqlRoutes = [
   {
     method: 'GET',
     path: `${PROMETHEUS_ROOT}/federate`,
+    isText: true,
     right: 'read',
     function: 'query',
     summary: 'Read the newest sample of each selected series, as a Prometheus server scrapes another',

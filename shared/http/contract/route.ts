@@ -23,6 +23,8 @@ export interface Route {
   readonly errors?: 'prometheus';
   /** Whether pages of other origins may read its answers, with a key of their own. */
   readonly crossOrigin?: true;
+  /** Whether the body of a 200 is plain text. */
+  readonly isText?: true;
   /** Schema of the JSON body of a 200; absent when the answer is not JSON. */
   readonly answer?: z.ZodType;
   /** Status of success. @default 200 */
