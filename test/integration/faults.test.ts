@@ -172,9 +172,19 @@ describe('under faults between functions, stores and the stream, no sample is lo
 
   test('flushes race 100,000 appends', async () => {
     const hostIds = await Promise.all(Array.from({ length: 4 }, host));
+    let trims = 0;
+    // Sees the flushers' trims, and lets them pass.
+    const watching = faults.rule({
+      matches: isCall('flusher', 'trim'),
+      fault: () => {
+        trims++;
+        return undefined;
+      },
+    });
     const posting = Promise.all(
       hostIds.map(async (hostId) => {
-        for (let from = 0; from < 25_000; from += 250)
+        // More than 25,000 where the flushers were slow to begin.
+        for (let from = 0; from < 25_000 || trims === 0; from += 250)
           await post(
             Array.from({ length: 250 }, (_, i) => ({
               labels: metricOf(sourceOf.host(hostId), 'race'),
@@ -184,8 +194,9 @@ describe('under faults between functions, stores and the stream, no sample is lo
           );
       }),
     );
-    expect(await meanwhile(posting, drainAll)).toBeGreaterThan(1);
-    expect(ledger.acknowledged).toBe(100_000);
+    await meanwhile(posting, drainAll);
+    watching.lift();
+    expect(ledger.acknowledged).toBeGreaterThanOrEqual(100_000);
     await expectWhole();
   });
 
@@ -245,11 +256,11 @@ describe('under faults between functions, stores and the stream, no sample is lo
     const timer = setInterval(() => {
       cut += faults.cutRedis();
     }, 50);
-    await meanwhile(postRounds(hostId, 0, 60), () =>
-      functions.invoke('flusher', { drain: true }).catch(() => {}),
-    );
+    for (let from = 0; cut <= 5; from += 60)
+      await meanwhile(postRounds(hostId, from, from + 60), () =>
+        functions.invoke('flusher', { drain: true }).catch(() => {}),
+      );
     clearInterval(timer);
-    expect(cut).toBeGreaterThan(5);
     await expectWhole();
   });
 
@@ -332,11 +343,11 @@ describe('under faults between functions, stores and the stream, no sample is lo
         return isChange && random.chance(0.1) ? { kind: 'lose-reply' } : undefined;
       },
     });
-    await meanwhile(postRounds(hostId, 0, 12), async () => {
-      await functions.invoke('flusher', { drain: true }).catch(() => {});
-      await functions.invoke('archiver', ALL).catch(() => {});
-    });
-    expect(throttled.hits).toBeGreaterThan(20);
+    for (let from = 0; throttled.hits <= 20; from += 12)
+      await meanwhile(postRounds(hostId, from, from + 12), async () => {
+        await functions.invoke('flusher', { drain: true }).catch(() => {});
+        await functions.invoke('archiver', ALL).catch(() => {});
+      });
     await expectWhole();
   });
 
@@ -375,13 +386,12 @@ describe('under faults between functions, stores and the stream, no sample is lo
         return isChange && random.chance(0.3) ? { kind: 'lose-reply' } : undefined;
       },
     });
-    for (let round = 0; round < 4; round++) {
+    for (let round = 0; round < 4 || failing.hits <= 5; round++) {
       await postRounds(hostId, round, round + 3);
       await ingested();
       await drainAll();
       await functions.invoke('archiver', ALL).catch(() => {});
     }
-    expect(failing.hits).toBeGreaterThan(5);
     await expectWhole();
     await archiveAll();
     await expectWhole();

@@ -94,7 +94,7 @@ describe('moving group-windows', () => {
   }
 
   const leaseOf = async (host: string) => {
-    const leases = await tiers.hot.mover.lease(ref, await tiers.hot.nodes.now(), 100, 60_000);
+    const leases = await tiers.hot.mover.lease(ref, await tiers.hot.nodes.now(), 100, 3_600_000);
     const group = groupIdOf(sourceIdOf(tenant.id, sourceOf.host(host)), 0, 0);
     return { lease: leases.find((lease) => lease.group === group)!, group };
   };
@@ -125,11 +125,11 @@ describe('moving group-windows', () => {
   test('a trim whose lease another has taken over does nothing', async () => {
     await post('expired', [{ at: start, values: { a: 1 } }]);
     const [expired] = await tiers.hot.mover.lease(ref, await tiers.hot.nodes.now(), 1, 0);
-    const [taken] = await tiers.hot.mover.lease(ref, await tiers.hot.nodes.now(), 1, 60_000);
+    const [taken] = await tiers.hot.mover.lease(ref, await tiers.hot.nodes.now(), 1, 3_600_000);
     const { frames } = await tiers.hot.mover.frames(ref, expired!.group, start);
     expect(taken!.group).toBe(expired!.group);
     expect(await tiers.hot.mover.trim(ref, expired!, movedFrames(frames, true))).toBeUndefined();
-    expect(await tiers.hot.mover.lease(ref, await tiers.hot.nodes.now(), 1, 60_000)).toEqual([]);
+    expect(await tiers.hot.mover.lease(ref, await tiers.hot.nodes.now(), 1, 3_600_000)).toEqual([]);
     expect(await tiers.hot.mover.trim(ref, taken!, movedFrames(frames, true))).toBe(0);
   });
 

@@ -192,7 +192,7 @@ describe('a read of memory', () => {
                 windows: [{ group: id, windowStart, frames: [frames[at]] }],
               });
             if (kind === 'flush' || kind === 'flushSome') {
-              const [lease] = await known.mover.lease(ref, (await known.nodes.now()) + 1, 1, 60_000);
+              const [lease] = await known.mover.lease(ref, (await known.nodes.now()) + 1, 1, 3_600_000);
               if (lease === undefined) continue;
               const { frames: moving } = await known.mover.frames(ref, id, windowStart);
               const some = kind === 'flush' ? moving : moving.slice(0, 1);

@@ -9,7 +9,10 @@ import { randomSamples } from '../../support/random-samples';
 const EXPRESSIONS = Number(process.env.FUZZ_PROMQL ?? 300);
 const SEED = Number(process.env.FUZZ_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
-test(`${EXPRESSIONS} expressions (FUZZ_SEED=${SEED}) are answered or refused with a typed error, in time`, async () => {
+/** Looks at the clock in one evaluation, each after a few thousand points of work; the most that was seen is 77. */
+const MAX_LOOKS = 10_000;
+
+test(`${EXPRESSIONS} expressions (FUZZ_SEED=${SEED}) are answered or refused with a typed error`, async () => {
   const random = new Random(SEED).next;
   const expressions = new PromqlExpressions(random);
   const store = randomSamples(random);
@@ -17,10 +20,11 @@ test(`${EXPRESSIONS} expressions (FUZZ_SEED=${SEED}) are answered or refused wit
   for (let i = 0; i < EXPRESSIONS; i++) {
     const expression = expressions.expression(5);
     for (const text of [expression, mutated(expression, random)]) {
-      const begin = performance.now();
+      let looks = 0;
       const options: QueryOptions = {
         limits: { maxSeries: 1000, maxSamples: 1_000_000, maxPoints: 200_000 },
-        isLate: () => performance.now() - begin > 2000,
+        // The evaluation looks for every few thousand points of work.
+        isLate: () => ++looks > MAX_LOOKS,
       };
       try {
         await instantQuery(store, text, 900_000, options);
@@ -30,7 +34,6 @@ test(`${EXPRESSIONS} expressions (FUZZ_SEED=${SEED}) are answered or refused wit
         // The seed is in the test's name.
         if (!(error instanceof PromqlError)) throw new Error(`${text}: ${(error as Error).stack}`);
       }
-      expect([text, performance.now() - begin < 5000]).toEqual([text, true]);
     }
   }
   expect(answered).toBeGreaterThan(EXPRESSIONS / 4);
