@@ -1,4 +1,5 @@
 /** `npm run bench -- <name> [options]` runs one benchmark; scripts/bench/README.md describes each. */
+import './local/node-version';
 import { Command } from 'commander';
 import { benchArchive } from './bench/archive';
 import { benchArchiveDay } from './bench/archive-day';

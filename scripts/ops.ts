@@ -1,3 +1,4 @@
+import './local/node-version';
 import { Command } from 'commander';
 import { archiveCommand } from './ops/archive';
 import { costCommand } from './ops/cost';

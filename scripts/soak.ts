@@ -1,3 +1,4 @@
+import './local/node-version';
 import { Command, InvalidArgumentError } from 'commander';
 import { Problem } from './local/problem';
 import { soak } from './soak/run';

@@ -1,34 +1,15 @@
-import { join, resolve } from 'node:path';
-import { Command, InvalidArgumentError, Option } from 'commander';
-import { InvalidSettingError } from '../shared/platform/settings';
+import './local/node-version';
+import { resolve } from 'node:path';
+import { InvalidSettingError, settingsSchema } from '../shared/platform/settings';
+import { closest } from './local/closest.mjs';
 import { startDemo } from './local/demo';
 import { Problem } from './local/problem';
 import { startProgress } from './local/progress';
 import { startStack } from './local/stack';
-
-interface StartOptions {
-  readonly port: number;
-  readonly dataDir: string;
-  readonly ephemeral?: boolean;
-  readonly demo: boolean;
-  readonly json?: boolean;
-  readonly set: Record<string, string>;
-}
-
-function parsePort(text: string): number {
-  const port = Number(text);
-  if (!Number.isInteger(port) || port < 0 || port > 65_535)
-    throw new InvalidArgumentError('give 0 to 65535.');
-  return port;
-}
-
-function collectSetting(text: string, settings: Record<string, string>): Record<string, string> {
-  const equals = text.indexOf('=');
-  if (equals <= 0) throw new InvalidArgumentError('give key=value, such as window=20s.');
-  return { ...settings, [text.slice(0, equals)]: text.slice(equals + 1) };
-}
+import { parseStartOptions, type StartOptions } from './local/start-options.mjs';
 
 async function start(options: StartOptions): Promise<void> {
+  checkNames(options.set);
   const report = (line: string) => console.error(line);
   const began = Date.now();
   // From the first moment on, so that an interrupted start stops what it has started.
@@ -66,33 +47,30 @@ async function start(options: StartOptions): Promise<void> {
   await stack.stop();
 }
 
-new Command('npm start --')
-  .description('Runs the whole pipeline on this machine, from the template that is deployed.')
-  .option('--port <port>', 'port of the HTTP API on 127.0.0.1; 0 for a free one', parsePort, 8080)
-  .option('--data-dir <dir>', 'folder that keeps the state from start to start', join('.local', 'data'))
-  .addOption(
-    new Option('--ephemeral', 'keep nothing: use a new data directory, and remove it at the end').conflicts(
-      'dataDir',
-    ),
-  )
-  .option('--no-demo', "do not post this machine's own metrics")
-  .option(
-    '--json',
-    'print one JSON object when ready: url, apiKey, redisUrl, awsEndpoint, stream, table, bucket',
-  )
-  .option(
-    '--set <key=value>',
-    'a setting, durations with their unit, such as window=20s; repeatable',
-    collectSetting,
-    {},
-  )
-  .action(start)
-  .parseAsync()
-  .then(
-    () => process.exit(0),
-    (error: unknown) => {
-      const isKnown = error instanceof Problem || error instanceof InvalidSettingError;
-      console.error(isKnown ? `start: ${error.message}` : error);
-      process.exit(1);
-    },
-  );
+/** @throws {Problem} when a setting does not exist */
+function checkNames(settings: Readonly<Record<string, string>>): void {
+  const known = Object.keys(settingsSchema.shape);
+  for (const name of Object.keys(settings)) {
+    if (known.includes(name)) continue;
+    const meant = closest(name, known);
+    throw new Problem(
+      `--set ${name}: there is no such setting; ${meant === undefined ? `there are ${known.join(', ')}` : `did you mean ${meant}?`}`,
+    );
+  }
+}
+
+async function main(): Promise<void> {
+  const parsed = parseStartOptions(process.argv.slice(2));
+  if ('answer' in parsed) console.log(parsed.answer);
+  else if ('error' in parsed) throw new Problem(parsed.error);
+  else await start(parsed.options);
+}
+
+main().then(
+  () => process.exit(0),
+  (error: unknown) => {
+    const isKnown = error instanceof Problem || error instanceof InvalidSettingError;
+    console.error(isKnown ? `start: ${error.message}` : error);
+    process.exit(1);
+  },
+);

@@ -10,7 +10,7 @@ import { planSlotMoves } from './slot-moves';
 const SLOTS = 16_384;
 /** A node that does not answer for so long counts as failed. */
 const NODE_TIMEOUT_MS = 1_500;
-const READY_MS = 30_000;
+const READY_MS = 120_000;
 /** Keys moved by one MIGRATE. */
 const MOVED_KEYS = 100;
 const LOOK_MS = 20;

@@ -9,7 +9,7 @@ import { Problem } from './problem';
 
 const root = join(__dirname, '..', '..');
 const venv = join(root, '.local', 'venv');
-const READY_MS = 30_000;
+const READY_MS = 120_000;
 const RESTART_MS = 200;
 
 export interface Server {

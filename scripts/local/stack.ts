@@ -1,5 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import {
   createServer,
   type Server as HttpServer,
@@ -8,7 +17,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../../infra/config';
 import { ENV } from '../../shared/platform/names';
@@ -257,6 +266,16 @@ function startWatchdog(dataDir: string | undefined) {
   return watchdog;
 }
 
+/** Of a data directory: each start, however short, leaves one of them. */
+const OWN_FILES = ['stack.pid', 'pids.json', 'api-key', 'functions.log', 'valkey.log', 'aws.log'];
+
+/** Step by step: Node's recursive mkdir never ends below /proc. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  makeFolder(dirname(path));
+  mkdirSync(path);
+}
+
 /**
  * Creates the data directory and locks it for this process: one stack at a time works on it.
  *
@@ -266,7 +285,13 @@ function startWatchdog(dataDir: string | undefined) {
 function claim(dataDir: string): () => void {
   const file = join(dataDir, 'stack.pid');
   try {
-    mkdirSync(dataDir, { recursive: true });
+    makeFolder(dataDir);
+    const entries = readdirSync(dataDir);
+    const foreign = entries.some((name) => OWN_FILES.includes(name)) ? undefined : entries[0];
+    if (foreign !== undefined)
+      throw new Problem(
+        `${dataDir} has files of others, such as ${foreign}: give an empty or a new folder, or a stack's, as --data-dir`,
+      );
     const holder = Number(existsSync(file) ? readFileSync(file, 'utf8') : Number.NaN);
     if (holder !== process.pid && isAlive(holder))
       throw new Problem(

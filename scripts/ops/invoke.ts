@@ -32,6 +32,8 @@ export class Functions {
     }
     this.stage = 'local';
     this.place = url;
+    if (!/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : ''))
+      throw new OperatorError(`--url ${url} is not an address; give one such as http://127.0.0.1:8080`);
     const secret = readSecret(url);
     if (secret === undefined)
       throw new OperatorError(

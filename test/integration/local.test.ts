@@ -26,11 +26,8 @@ beforeAll(async () => {
     isReady = true;
   });
   while (!isReady) {
-    const response = await fetch(`http://127.0.0.1:${port}/api/v0/hosts`, {
-      signal: AbortSignal.timeout(5_000),
-    }).catch((error: Error) => {
-      if (error.name === 'TimeoutError') throw error;
-    });
+    // Refused until the stack listens.
+    const response = await fetch(`http://127.0.0.1:${port}/api/v0/hosts`).catch(() => undefined);
     if (response !== undefined)
       early.push({
         status: response.status,
@@ -125,6 +122,18 @@ describe('npm start', () => {
       args: ['--data-dir', '/etc/passwd/x'],
       says: /^start: .*not a folder/,
     },
+    {
+      name: 'a data directory that nobody can make',
+      args: ['--data-dir', '/proc/foo'],
+      says: /^start: \/proc\/foo cannot be the data directory/,
+    },
+    {
+      name: 'a data directory with files of others',
+      args: ['--data-dir', join(root, 'shared')],
+      says: /^start: .*shared has files of others, such as/,
+    },
+    { name: 'a misspelt option', args: ['--data', 'x'], says: /^start: .*did you mean --data-dir\?/ },
+    { name: 'a misspelt setting', args: ['--set', 'windw=20s'], says: /^start: .*did you mean window\?/ },
     {
       name: '--ephemeral beside --data-dir',
       args: ['--ephemeral', '--data-dir', 'x'],

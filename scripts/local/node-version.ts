@@ -1,0 +1,11 @@
+/** Imported first: on an older Node, the imports after it may fail in ways that explain nothing. */
+const MIN_MAJOR = 24;
+
+if (Number(process.versions.node.split('.')[0]) < MIN_MAJOR) {
+  console.error(
+    `Node ${MIN_MAJOR} is needed, and this is ${process.versions.node}: use npm start, npm run ops, npm run bench or npm run soak, which bring it along.`,
+  );
+  process.exit(1);
+}
+
+export {};

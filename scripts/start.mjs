@@ -1,0 +1,34 @@
+// `npm start`: answers what needs no installation, sets the checkout up, and starts the stack. Plain JavaScript: it runs before
+// any dependency exists, and by any Node from 20 on.
+import { spawn, spawnSync } from 'node:child_process';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseStartOptions } from './local/start-options.mjs';
+
+const scripts = dirname(fileURLToPath(import.meta.url));
+const bin = join(scripts, '..', 'node_modules', '.bin');
+const args = process.argv.slice(2);
+
+const parsed = parseStartOptions(args);
+if ('answer' in parsed) console.log(parsed.answer);
+else if ('error' in parsed) {
+  console.error(`start: ${parsed.error}`);
+  process.exitCode = 1;
+} else start();
+
+function start() {
+  const setup = spawnSync(process.execPath, [join(scripts, 'setup.mjs')], { stdio: 'inherit' });
+  if (setup.status !== 0) {
+    process.exitCode = setup.status ?? 1;
+    return;
+  }
+  // Node 24 is installed there, whatever started this.
+  const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` };
+  const stack = spawn(join(bin, 'tsx'), [join(scripts, 'start.ts'), ...args], { stdio: 'inherit', env });
+  // A terminal sends its interrupt to the stack too; the stack stops once.
+  for (const signal of ['SIGINT', 'SIGTERM'])
+    process.on(signal, () => signal === 'SIGTERM' && stack.kill(signal));
+  stack.once('exit', (code) => {
+    process.exitCode = code ?? 1;
+  });
+}
