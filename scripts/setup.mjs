@@ -22,8 +22,6 @@ const CHROMIUM = '@sparticuz/chromium@153.0.0';
 const MIN_SERVER_MAJOR = 7;
 
 const PROGRESS_MS = 5_000;
-/** After so many seconds without a package, the registry is named. */
-const QUIET_S = 5;
 /** npm prints a line for each package, and gives up a registry that cannot be reached after a minute, not after eight. */
 const NPM_ANSWERS = [
   '--loglevel=http',
@@ -101,7 +99,6 @@ async function nodeModules() {
       : `setup: the first time, ${packages} node modules are installed, which takes a minute; later starts take seconds`,
   );
   let fetched = 0;
-  let quietSince = Date.now();
   // Scripts must run: the devDependency `node` fetches its binary in one.
   const args = [
     'ci',
@@ -119,13 +116,11 @@ async function nodeModules() {
         return `npm's registry ${failed[1]} cannot be reached (${failed[2]}); trying again`;
       if (!/npm http (fetch|cache)/.test(line)) return undefined;
       fetched++;
-      quietSince = Date.now();
       return undefined;
     },
     progress: () => {
       if (fetched >= packages) return `${packages} of ${packages} packages are here, unpacking`;
-      const quietS = Math.round((Date.now() - quietSince) / 1000);
-      return `${fetched} of ${packages} packages${quietS < QUIET_S ? '' : `; npm's registry has not answered for ${quietS} s`}`;
+      return `${fetched} of ${packages} packages${fetched === 0 ? "; npm's registry has not answered yet" : ''}`;
     },
   });
   writeFileSync(stamp, lock);

@@ -136,7 +136,7 @@ function pathsIn(text: string): string[] {
 
 /** @param from the file that names the path: relative to it, to the root, or as the end of the path of any file */
 function exists(path: string, from: string): boolean {
-  if (path.startsWith('..')) return existsSync(join(root, dirname(from), path));
+  if (path.startsWith('.')) return existsSync(join(root, dirname(from), path));
   return files.some((file) => file === path || file.endsWith(`/${path}`));
 }
 
@@ -177,7 +177,8 @@ function isCommand([script, ...words]: readonly string[], flags: readonly string
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
   if (scripts[script!] === undefined) return false;
   const ours = ['start', 'soak'].includes(script!) ? flags : [];
-  if (words.length === 0) return ours.every((flag) => hasOption(`scripts/${script}.ts`, flag));
+  const place = script === 'start' ? 'scripts/local/start-options.mjs' : `scripts/${script}.ts`;
+  if (words.length === 0) return ours.every((flag) => hasOption(place, flag));
   if (script === 'bench')
     return benchmarks().includes(words[0]!) && flags.every((flag) => hasOption('scripts/bench/', flag));
   const commands = operatorCommands();
@@ -189,7 +190,9 @@ function isCommand([script, ...words]: readonly string[], flags: readonly string
 
 function hasOption(prefix: string, flag: string): boolean {
   if (flag === '--help') return true;
-  return sources.some((file) => file.startsWith(prefix) && new RegExp(`'${flag}\\b(?!-)`).test(read(file)));
+  return sources.some(
+    (file) => file.startsWith(prefix) && new RegExp(`(?:'|^  )${flag}\\b(?!-)`, 'm').test(read(file)),
+  );
 }
 
 function benchmarks(): string[] {
