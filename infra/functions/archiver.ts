@@ -36,7 +36,13 @@ export class Archiver extends Construct implements Monitored {
       },
     });
     tables.warm.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.delete);
-    tables.meta.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.write, ...ITEM_ACTIONS.delete);
+    tables.meta.grant(this.function, ...ITEM_ACTIONS.read);
+    tables.grantMeta(
+      this.function,
+      ['archiving', 'directory', 'manifest', 'minuterollups', 'rolled', 'rollups'],
+      ...ITEM_ACTIONS.write,
+      ...ITEM_ACTIONS.delete,
+    );
     bucket.grantReadArchive(this.function);
     bucket.grantWriteArchive(this.function);
     addSchedule(this.function, 'Archive', { every: HOUR });

@@ -32,13 +32,10 @@ export class Canary extends Construct implements Monitored {
       invokedBy: 'schedule',
       environment: { [ENV.metaTable]: stores.tables.meta.tableName, [ENV.apiUrl]: apiUrl },
     });
-    // For its own API key, which it makes and revokes.
-    stores.tables.meta.grant(
-      this.function,
-      ...ITEM_ACTIONS.read,
-      ...ITEM_ACTIONS.write,
-      ...ITEM_ACTIONS.delete,
-    );
+    // For its own tenant and API key, which it makes and revokes.
+    stores.tables.meta.grant(this.function, ...ITEM_ACTIONS.read);
+    stores.tables.grantMeta(this.function, ['key', 'keys'], ...ITEM_ACTIONS.put, ...ITEM_ACTIONS.delete);
+    stores.tables.grantMeta(this.function, ['tenants'], ...ITEM_ACTIONS.put);
     addSchedule(this.function, 'Canary', {
       every: Duration.minutes(1),
       // A local stack calls nobody, and the canary's samples would be among its owner's.

@@ -5,7 +5,7 @@ import { Construct } from 'constructs';
 import { ENV } from '../../shared/platform/names';
 import { ownMetric } from '../monitoring/metrics';
 import type { AlarmRule, Graph, Monitored } from '../monitoring/monitored';
-import { ITEM_ACTIONS } from '../stores/tables';
+import { CATALOGUE_KINDS, ITEM_ACTIONS } from '../stores/tables';
 import { addFunction, addSchedule, type FunctionProps, LONGEST_TIMEOUT } from './pipeline-function';
 
 /** How long a group-window may stay in memory beyond its residency, s. */
@@ -38,7 +38,12 @@ export class Flusher extends Construct implements Monitored {
     });
     hotTier.grantConnect(this.function);
     tables.warm.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.write);
-    tables.meta.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.readMany, ...ITEM_ACTIONS.write);
+    tables.meta.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.readMany);
+    tables.grantMeta(
+      this.function,
+      [...CATALOGUE_KINDS, 'manifest', 'recovery', 'usage'],
+      ...ITEM_ACTIONS.write,
+    );
 
     const lanes = settings.flusherLanes;
     // One rule a lane, because a rule takes at most five targets.

@@ -26,6 +26,8 @@ export class Importer extends Construct {
     });
     stream.grantPut(this.function);
     tables.meta.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.readMany);
-    tables.meta.grant(this.function, ...ITEM_ACTIONS.write, ...ITEM_ACTIONS.insert);
+    // The pools of small sources.
+    tables.grantMeta(this.function, ['layouts'], ...ITEM_ACTIONS.count, ...ITEM_ACTIONS.insert);
+    tables.grantMeta(this.function, ['imports'], ...ITEM_ACTIONS.put);
   }
 }

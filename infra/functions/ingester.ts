@@ -7,7 +7,7 @@ import { firstScope } from '../logical-id';
 import { awsMetric, ownMetric } from '../monitoring/metrics';
 import type { AlarmRule, Graph, Monitored } from '../monitoring/monitored';
 import { recordAgeMs } from '../record-age';
-import { ITEM_ACTIONS } from '../stores/tables';
+import { CATALOGUE_KINDS, ITEM_ACTIONS } from '../stores/tables';
 import { addFunction, type FunctionProps } from './pipeline-function';
 
 /** Consumer lag at which somebody is called, ms. */
@@ -117,7 +117,9 @@ export function addIngestFunction(
   });
   hotTier.grantConnect(fn);
   const { read, readMany, write, insert } = ITEM_ACTIONS;
-  tables.meta.grant(fn, ...read, ...readMany, ...write, ...insert);
+  tables.meta.grant(fn, ...read, ...readMany);
+  tables.grantMeta(fn, CATALOGUE_KINDS, ...write, ...insert);
+  tables.grantMeta(fn, ['manifest', 'recovery', 'usage'], ...write);
   bucket.grantQuarantine(fn);
   return fn;
 }

@@ -32,7 +32,10 @@ export class Post extends Construct implements Monitored {
     });
     stream.grantPut(this.function);
     tables.meta.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.readMany);
-    tables.meta.grant(this.function, ...ITEM_ACTIONS.count, ...ITEM_ACTIONS.insert);
+    tables.grantMeta(this.function, ['minute', 'usage'], ...ITEM_ACTIONS.count);
+    // The pools of small sources.
+    tables.grantMeta(this.function, ['layouts'], ...ITEM_ACTIONS.count, ...ITEM_ACTIONS.insert);
+    tables.grantMeta(this.function, ['metric-metadata'], ...ITEM_ACTIONS.put);
 
     const { stage } = props.config;
     this.graphs = [

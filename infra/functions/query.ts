@@ -31,7 +31,8 @@ export class Query extends Construct {
     });
     hotTier.grantConnect(this.function);
     tables.warm.grant(this.function, ...ITEM_ACTIONS.read);
-    tables.meta.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.count);
+    tables.meta.grant(this.function, ...ITEM_ACTIONS.read);
+    tables.grantMeta(this.function, ['minute', 'usage'], ...ITEM_ACTIONS.count);
     bucket.grantReadArchive(this.function);
   }
 }

@@ -41,7 +41,8 @@ export class Recovery extends Construct implements Monitored {
         [ENV.replayer]: functionName(config.stage, 'replayer'),
       },
     });
-    tables.meta.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.write, ...ITEM_ACTIONS.delete);
+    tables.meta.grant(this.function, ...ITEM_ACTIONS.read);
+    tables.grantMeta(this.function, ['recovery'], ...ITEM_ACTIONS.write, ...ITEM_ACTIONS.delete);
     bucket.grantRedrive(this.function);
     stream.grantHeartbeat(this.function);
     grantMappings(this.function, replayer);

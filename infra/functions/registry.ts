@@ -1,8 +1,19 @@
 import type * as lambda from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
-import { ENV } from '../../shared/platform/names';
+import { ENV, type MetaKind } from '../../shared/platform/names';
 import { ITEM_ACTIONS } from '../stores/tables';
 import { API_TIMEOUT, addFunction, type FunctionProps } from './pipeline-function';
+
+/** Kinds of the documents that it keeps. */
+const DOCUMENTS: readonly MetaKind[] = [
+  'custom-identifiers',
+  'graph-annotations',
+  'graph-definitions',
+  'hosts',
+  'metadata',
+  'retired-hosts',
+  'services',
+];
 
 /** Keeps hosts, services, roles, metadata and graphs, and answers every request that no route matches. */
 export class Registry extends Construct {
@@ -25,6 +36,8 @@ export class Registry extends Construct {
     });
     // Deleting a service deletes its metrics, and deletions go through the stream.
     stream.grantPut(this.function);
-    tables.meta.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.write, ...ITEM_ACTIONS.delete);
+    tables.meta.grant(this.function, ...ITEM_ACTIONS.read);
+    tables.grantMeta(this.function, DOCUMENTS, ...ITEM_ACTIONS.put, ...ITEM_ACTIONS.delete);
+    tables.grantMeta(this.function, ['minute', 'usage'], ...ITEM_ACTIONS.write);
   }
 }

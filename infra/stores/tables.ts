@@ -1,6 +1,7 @@
 import { AttributeType, BillingMode, Table } from 'aws-cdk-lib/aws-dynamodb';
+import { Grant, type IGrantable } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
-import { TABLE_KEYS } from '../../shared/platform/names';
+import { type MetaKind, TABLE_KEYS } from '../../shared/platform/names';
 import { pinLogicalId } from '../logical-id';
 import { awsMetric } from '../monitoring/metrics';
 import type { AlarmRule, Graph, Monitored } from '../monitoring/monitored';
@@ -18,11 +19,15 @@ export const ITEM_ACTIONS = {
   read: ['dynamodb:GetItem', 'dynamodb:Query'],
   readMany: ['dynamodb:BatchGetItem'],
   count: ['dynamodb:UpdateItem'],
+  put: ['dynamodb:PutItem'],
   write: ['dynamodb:PutItem', 'dynamodb:UpdateItem'],
   insert: ['dynamodb:PartiQLInsert'],
   delete: ['dynamodb:DeleteItem'],
   scan: ['dynamodb:Scan'],
 } as const;
+
+/** Items of the catalogue: who appends or flushes samples enters their layouts. */
+export const CATALOGUE_KINDS = ['changes', 'index', 'layouts', 'sources'] as const satisfies MetaKind[];
 
 /**
  * Two tables: `warm` has the warm tier's chunks; `meta` has keys, tenants, hosts, services, layouts, placement and manifest.
@@ -61,6 +66,23 @@ export class Tables extends Construct implements Monitored {
         ]),
       },
     ];
+  }
+
+  /**
+   * Grants changes of items of the meta table, of some kinds only. So a defect of a function that serves requests cannot
+   * reach keys, tenants or the manifest.
+   *
+   * @see https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/specifying-conditions.html
+   */
+  grantMeta(grantee: IGrantable, kinds: readonly MetaKind[], ...actions: readonly string[]): void {
+    Grant.addToPrincipal({
+      grantee,
+      actions: [...actions],
+      resourceArns: [this.meta.tableArn],
+      conditions: {
+        'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': kinds.flatMap((kind) => [kind, `${kind}#*`]) },
+      },
+    });
   }
 
   private addTable(id: string, deletionProtection: boolean): Table {

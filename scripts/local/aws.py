@@ -14,8 +14,12 @@ ministack takes any credentials and answers web pages of every origin. Here it r
 
 ministack looks at every record of a stream, and at every shard iterator of the last five minutes, whenever records are put or
 got. Here it looks at each shard's first record, which is the oldest, and at the iterators once a second.
+
+ministack lets any role write any item. Here a function may call DynamoDB as its role's policies allow, with their conditions
+on partition keys. The session token of a call is the function's name.
 """
 
+import fnmatch
 import json
 import os
 import random
@@ -25,7 +29,7 @@ import threading
 import time
 
 from ministack import app as ministack
-from ministack.services import kinesis
+from ministack.services import dynamodb, kinesis
 
 CLOSED = "ending_sequence_number"
 
@@ -162,6 +166,73 @@ def at_most_once_a_second(expire):
     return call
 
 
+def items_asked(action, data):
+    """(action, table, partition keys) of each part of a call; the keys are None where a call names none."""
+    table = data.get("TableName")
+    if action in ("GetItem", "UpdateItem", "DeleteItem"):
+        return [(action, table, [data["Key"]["pk"]["S"]])]
+    if action == "PutItem":
+        return [(action, table, [data["Item"]["pk"]["S"]])]
+    if action == "BatchGetItem":
+        return [(action, name, [key["pk"]["S"] for key in asked["Keys"]]) for name, asked in data["RequestItems"].items()]
+    if action == "BatchExecuteStatement":
+        return [inserted(each["Statement"], each["Parameters"]) for each in data["Statements"]]
+    return [(action, table, None)]
+
+
+INSERT = re.compile(r'INSERT INTO "([^"]+)" VALUE \{(.*)\}$')
+
+
+def inserted(statement, parameters):
+    table, values = INSERT.match(statement).groups()
+    at = re.findall(r"'(\w+)': \?", values).index("pk")
+    return ("PartiQLInsert", table, [parameters[at]["S"]])
+
+
+class Rights:
+    def __init__(self, file):
+        self.file = file
+        self.read_at = None
+        self.by_function = {}
+
+    def allow(self, function, asked):
+        changed = os.stat(self.file).st_mtime_ns
+        if changed != self.read_at:
+            with open(self.file) as file:
+                self.by_function = json.load(file)
+            self.read_at = changed
+        return all(
+            any(self.covers(right, part) for right in self.by_function.get(function, [])) for part in asked
+        )
+
+    @staticmethod
+    def covers(right, part):
+        action, table, keys = part
+        if action not in right["actions"] or table not in right["tables"]:
+            return False
+        patterns = right.get("keys")
+        return patterns is None or (
+            keys is not None
+            and all(any(fnmatch.fnmatchcase(key, pattern) for pattern in patterns) for key in keys)
+        )
+
+
+def asks_for_rights(handle, rights):
+    async def call(method, path, headers, body, query_params):
+        function = headers.get("x-amz-security-token")
+        if function is not None:
+            action = headers.get("x-amz-target", "").split(".")[-1]
+            asked = items_asked(action, json.loads(body))
+            if not rights.allow(function, asked):
+                action, table, keys = asked[0]
+                message = f"User: {function} is not authorized to perform: dynamodb:{action} on {table} {keys}"
+                print(message, file=sys.stderr, flush=True)
+                return dynamodb.error_response_json("AccessDeniedException", message, 400)
+        return await handle(method, path, headers, body, query_params)
+
+    return call
+
+
 LOOPBACK = {"127.0.0.1", "localhost", "[::1]"}
 
 
@@ -189,6 +260,9 @@ kinesis._shard_out = says_where_it_ends(kinesis._shard_out)
 kinesis._expire_records = expire_records
 kinesis._expire_iterators = at_most_once_a_second(kinesis._expire_iterators)
 kinesis._get_records = ends_with_the_shard(kinesis._get_records)
+
+if "RIGHTS_FILE" in os.environ:
+    dynamodb.handle_request = asks_for_rights(dynamodb.handle_request, Rights(os.environ["RIGHTS_FILE"]))
 
 if __name__ == "__main__":
     print(f"shards of streams have ranges of sequence numbers in the random order of SHARD_SEED={SHARD_SEED}", flush=True)

@@ -66,13 +66,15 @@ export class FunctionHost {
     const direct: Wiring = { addresses, clockSkewMs: 0, attach: () => {}, close: () => {} };
     for (const resource of stack.functions) {
       const kind = kindOf(resource.name);
-      const environmentOf = ({ environment }: FunctionResource, to: StoreAddresses) => ({
+      const environmentOf = ({ name, environment }: FunctionResource, to: StoreAddresses) => ({
         AWS_ENDPOINT_URL: to.awsUrl,
         AWS_ENDPOINT_URL_LAMBDA: to.lambdaUrl,
         AWS_REGION: aws.region,
         // The stand-in for AWS takes any key id.
         AWS_ACCESS_KEY_ID: secret,
         AWS_SECRET_ACCESS_KEY: aws.credentials.secretAccessKey,
+        // By it the stand-in knows the function's role.
+        AWS_SESSION_TOKEN: name,
         // In place of the template's: locally the hot tier has no TLS, cluster mode or IAM, and the API no domain name.
         ...(ENV.redis in environment && { [ENV.redis]: to.redisUrl }),
         ...(ENV.apiUrl in environment && { [ENV.apiUrl]: url }),

@@ -109,6 +109,7 @@ export async function startHotServer(
  * stand-in ends by itself; `onLost` is called then.
  *
  * @param shardSeed decides the order between the sequence numbers of different shards (aws.py). @default a random one
+ * @param rightsFile of {@link writeRights}; without it the stand-in takes every call
  */
 export async function startAws(
   dataDir: string,
@@ -116,6 +117,7 @@ export async function startAws(
   adopt: Adopt,
   onLost: () => void,
   shardSeed = process.env.SHARD_SEED,
+  rightsFile?: string,
 ): Promise<Server> {
   const state = join(dataDir, 'aws');
   const objects = join(dataDir, 's3');
@@ -135,6 +137,7 @@ export async function startAws(
       S3_DATA_DIR: objects,
       SERVICES: 'kinesis,dynamodb,s3',
       SHARD_SEED: shardSeed,
+      ...(rightsFile !== undefined && { RIGHTS_FILE: rightsFile }),
     },
     stdio: ['ignore', log, log],
     detached: true,

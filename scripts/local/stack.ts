@@ -30,6 +30,7 @@ import { awsError, handleLambdaApi, LAMBDA_API } from './lambda-api';
 import { makeSecret, refusal } from './operator-secret';
 import { Problem } from './problem';
 import { localAws, provision } from './provision';
+import { writeRights } from './rights';
 import { freePort, type Server, startAws, startHotServer } from './servers';
 import { synthesize } from './synth';
 import { type FunctionResource, readAssembly } from './template';
@@ -113,6 +114,8 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
 
     const synth = join(local, 'synth');
     const stack = readAssembly(await synthesize(synth, options.settings));
+    const rightsFile = join(dataDir, 'rights.json');
+    writeRights(rightsFile, stack.functions);
     const settingsJson = stack.functions[0]?.environment[ENV.settings];
     const settings = JSON.parse(settingsJson!) as RuntimeSettings;
 
@@ -135,7 +138,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
           return server;
         }),
       freePort()
-        .then((free) => startAws(dataDir, free, adopt, onAwsLost, options.shardSeed?.toString()))
+        .then((free) => startAws(dataDir, free, adopt, onAwsLost, options.shardSeed?.toString(), rightsFile))
         .then((server) => {
           stores.push(server);
           return server;
@@ -180,6 +183,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
       const changed = { ...options.settings, ...settings };
       readConfig({ stage: 'local', settings: JSON.stringify(changed) });
       const next = readAssembly(assembly ?? (await synthesize(synth, changed)));
+      writeRights(rightsFile, next.functions);
       const deployed = host.deploy(next.functions, functions);
       // Only of functions that run: a new one takes a restart, as do stores, mappings and schedules.
       routes = next.routes.filter(({ functionName }) => host.has(functionName));

@@ -25,6 +25,36 @@ export const ENV = {
 /** Key and TTL attributes of both tables. */
 export const TABLE_KEYS = { partition: 'pk', sort: 'sk', ttl: 'expiresAt' } as const;
 
+/** Kinds of items in the meta table: the first part of a partition key (platform/keys.ts). */
+export const META_KINDS = [
+  'archiving',
+  'changes',
+  'custom-identifiers',
+  'directory',
+  'graph-annotations',
+  'graph-definitions',
+  'hosts',
+  'imports',
+  'index',
+  'key',
+  'keys',
+  'layouts',
+  'manifest',
+  'metadata',
+  'metric-metadata',
+  'minute',
+  'minuterollups',
+  'recovery',
+  'retired-hosts',
+  'rolled',
+  'rollups',
+  'services',
+  'sources',
+  'tenants',
+  'usage',
+] as const;
+export type MetaKind = (typeof META_KINDS)[number];
+
 /** Prefixes of the bucket. */
 export const BUCKET_PREFIX = {
   archive: 'archive/',

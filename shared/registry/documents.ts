@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DeleteItemCommand, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import type { Id } from '../model/id';
 import { metaKeys } from '../platform/keys';
+import type { MetaKind } from '../platform/names';
 import { type Item, queryAll, succeeds, type Table } from '../platform/table';
 
 /** The kinds of documents; each is one item collection a tenant. */
@@ -15,7 +16,7 @@ export const DOCUMENT_KINDS = [
   'graph-definitions',
   'graph-annotations',
   'metric-metadata',
-] as const;
+] as const satisfies readonly MetaKind[];
 export type DocumentKind = (typeof DOCUMENT_KINDS)[number];
 
 /** Longest wait before a write that lost to another is tried again. */

@@ -28,7 +28,7 @@ function functionEntry(
 
 const fn = (name: FunctionName) => functionEntry(production, 'production', name)[1];
 
-/** A role's rights, as `action on resource`: a store's logical id and prefix, its log, or `*`. */
+/** A role's rights, as `action on resource`: a store's logical id and prefix or kinds of items, its log, or `*`. */
 function allowed(name: FunctionName): string[] {
   const roleId = fn(name).Role['Fn::GetAtt'][0];
   const documents = [
@@ -40,12 +40,22 @@ function allowed(name: FunctionName): string[] {
   ];
   return documents
     .flatMap((document) => document.Statement as Properties[])
-    .flatMap(({ Action, Resource }) =>
+    .flatMap(({ Action, Resource, Condition }) =>
       [Action]
         .flat()
-        .flatMap((action: string) => [Resource].flat().map((r: unknown) => `${action} on ${storeName(r)}`)),
+        .flatMap((action: string) =>
+          [Resource].flat().map((r: unknown) => `${action} on ${storeName(r)}${kindsOf(Condition)}`),
+        ),
     )
     .sort();
+}
+
+/** The kinds of items to which a statement is bound, such as ` minute usage`. */
+function kindsOf(condition: Properties | undefined): string {
+  const keys: string[] = condition?.['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'] ?? [];
+  const kinds = keys.filter((key) => !key.endsWith('#*'));
+  expect(keys).toEqual(kinds.flatMap((kind) => [kind, `${kind}#*`]));
+  return kinds.map((kind) => ` ${kind}`).join('');
 }
 
 /** Shortens an ARN of a template: its import to the store's logical id, its own log group to `Log`. */
@@ -206,6 +216,9 @@ describe('rights', () => {
   const write = ['PutItem', 'UpdateItem'];
   const items = (table: string, ...actions: string[]) =>
     actions.map((action) => `dynamodb:${action} on ${table}`);
+  /** Actions on items of some kinds. */
+  const kinds = (names: string, ...actions: string[]) => items(`MetaTable ${names}`, ...actions);
+  const catalogue = 'changes index layouts sources';
   const hot = ['elasticache:Connect on HotTierUser', 'elasticache:Connect on ReplicationGroup'];
   const readArchive = [
     's3:GetObject on Bucket/archive/*',
@@ -237,7 +250,10 @@ describe('rights', () => {
       'post',
       [
         'kinesis:PutRecords on Stream',
-        ...items('MetaTable', ...read, 'BatchGetItem', 'UpdateItem', 'PartiQLInsert'),
+        ...items('MetaTable', ...read, 'BatchGetItem'),
+        ...kinds('minute usage', 'UpdateItem'),
+        ...kinds('layouts', 'UpdateItem', 'PartiQLInsert'),
+        ...kinds('metric-metadata', 'PutItem'),
       ],
     ],
     ['deleter', ['kinesis:PutRecords on Stream', ...items('MetaTable', ...read)]],
@@ -245,7 +261,9 @@ describe('rights', () => {
       'importer',
       [
         'kinesis:PutRecords on Stream',
-        ...items('MetaTable', ...read, 'BatchGetItem', ...write, 'PartiQLInsert'),
+        ...items('MetaTable', ...read, 'BatchGetItem'),
+        ...kinds('layouts', 'UpdateItem', 'PartiQLInsert'),
+        ...kinds('imports', 'PutItem'),
       ],
     ],
     [
@@ -253,7 +271,9 @@ describe('rights', () => {
       [
         ...hot,
         ...inVpc,
-        ...items('MetaTable', ...read, 'BatchGetItem', ...write, 'PartiQLInsert'),
+        ...items('MetaTable', ...read, 'BatchGetItem'),
+        ...kinds(catalogue, ...write, 'PartiQLInsert'),
+        ...kinds('manifest recovery usage', ...write),
         's3:PutObject on Bucket/quarantine/*',
         ...consume,
         's3:ListBucket on Bucket',
@@ -266,14 +286,16 @@ describe('rights', () => {
         ...hot,
         ...inVpc,
         ...items('WarmTable', ...read, ...write),
-        ...items('MetaTable', ...read, 'BatchGetItem', ...write),
+        ...items('MetaTable', ...read, 'BatchGetItem'),
+        ...kinds(`${catalogue} manifest recovery usage`, ...write),
       ],
     ],
     [
       'archiver',
       [
         ...items('WarmTable', ...read, 'DeleteItem'),
-        ...items('MetaTable', ...read, ...write, 'DeleteItem'),
+        ...items('MetaTable', ...read),
+        ...kinds('archiving directory manifest minuterollups rolled rollups', ...write, 'DeleteItem'),
         ...readArchive,
         's3:AbortMultipartUpload on Bucket/archive/*',
         's3:AbortMultipartUpload on Bucket/rollups/*',
@@ -289,11 +311,24 @@ describe('rights', () => {
         ...hot,
         ...inVpc,
         ...items('WarmTable', ...read),
-        ...items('MetaTable', ...read, 'UpdateItem'),
+        ...items('MetaTable', ...read),
+        ...kinds('minute usage', 'UpdateItem'),
         ...readArchive,
       ],
     ],
-    ['registry', ['kinesis:PutRecords on Stream', ...items('MetaTable', ...read, ...write, 'DeleteItem')]],
+    [
+      'registry',
+      [
+        'kinesis:PutRecords on Stream',
+        ...items('MetaTable', ...read),
+        ...kinds(
+          'custom-identifiers graph-annotations graph-definitions hosts metadata retired-hosts services',
+          'PutItem',
+          'DeleteItem',
+        ),
+        ...kinds('minute usage', ...write),
+      ],
+    ],
     [
       'operator',
       [
@@ -312,16 +347,26 @@ describe('rights', () => {
       [
         ...hot,
         ...inVpc,
-        ...items('MetaTable', ...read, 'BatchGetItem', ...write, 'PartiQLInsert'),
+        ...items('MetaTable', ...read, 'BatchGetItem'),
+        ...kinds(catalogue, ...write, 'PartiQLInsert'),
+        ...kinds('manifest recovery usage', ...write),
         's3:PutObject on Bucket/quarantine/*',
         ...consume,
       ],
     ],
-    ['canary', items('MetaTable', ...read, ...write, 'DeleteItem')],
+    [
+      'canary',
+      [
+        ...items('MetaTable', ...read),
+        ...kinds('key keys', 'PutItem', 'DeleteItem'),
+        ...kinds('tenants', 'PutItem'),
+      ],
+    ],
     [
       'recovery',
       [
-        ...items('MetaTable', ...read, ...write, 'DeleteItem'),
+        ...items('MetaTable', ...read),
+        ...kinds('recovery', ...write, 'DeleteItem'),
         'kinesis:ListShards on Stream',
         'kinesis:PutRecords on Stream',
         'lambda:CreateEventSourceMapping on *',

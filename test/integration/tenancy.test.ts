@@ -3,7 +3,13 @@ import { createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { DynamoDBClient, PutItemCommand, paginateScan } from '@aws-sdk/client-dynamodb';
+import {
+  BatchExecuteStatementCommand,
+  DynamoDBClient,
+  PutItemCommand,
+  paginateScan,
+  UpdateItemCommand,
+} from '@aws-sdk/client-dynamodb';
 import { paginateListObjectsV2 } from '@aws-sdk/client-s3';
 import { localAws } from '../../scripts/local/provision';
 import { physicalName } from '../../scripts/local/template';
@@ -18,8 +24,8 @@ import { eraseTenant } from '../../shared/operations/erase-tenant';
 import type { TenantStatus } from '../../shared/operations/status';
 import type { TenantAdvice } from '../../shared/operations/tenant-advice';
 import type { TenantDescription } from '../../shared/operations/tenant-commands';
-import { HotKeys, metaKeys } from '../../shared/platform/keys';
-import { ENV } from '../../shared/platform/names';
+import { HotKeys, type ItemKey, metaKeys } from '../../shared/platform/keys';
+import { ENV, type FunctionName, functionName } from '../../shared/platform/names';
 import { parseSettings } from '../../shared/platform/settings';
 import type { Table } from '../../shared/platform/table';
 import type { Tier } from '../../shared/query/read';
@@ -740,6 +746,79 @@ describe('tenants of names that are made to collide', () => {
   test.each(['default ', 'a\nb', '../x'])('%j cannot be created any more', async (name) => {
     await expect(createTenant(name)).rejects.toThrow("cannot be a tenant's name");
     await expect(new Tenants(meta).create(name, 1)).rejects.toThrow("cannot be a tenant's name");
+  });
+});
+
+describe("a function's role", () => {
+  const tenant = tenantIdOf('default');
+  const update = (Key: ItemKey) =>
+    new UpdateItemCommand({
+      TableName: meta.name,
+      Key,
+      UpdateExpression: 'ADD tried :one',
+      ExpressionAttributeValues: { ':one': { N: '1' } },
+    });
+  const insert = ({ pk, sk }: ItemKey) =>
+    new BatchExecuteStatementCommand({
+      Statements: [
+        { Statement: `INSERT INTO "${meta.name}" VALUE {'pk': ?, 'sk': ?}`, Parameters: [pk, sk] },
+      ],
+    });
+  const manifest = metaKeys.manifest({ tenantId: tenant, partition: 0 }, '2020-01-01');
+  const pool = metaKeys.pool(tenant, sourceIdOf(tenant, [['host', 'rights']]));
+
+  test.each<{ name: FunctionName; does: string; call: () => UpdateItemCommand; isAllowed: boolean }>([
+    {
+      name: 'post',
+      does: 'count use',
+      call: () => update(metaKeys.usage(tenant, '2020-01-01')),
+      isAllowed: true,
+    },
+    { name: 'post', does: 'keep a pool', call: () => update(pool), isAllowed: true },
+    { name: 'post', does: 'change a key', call: () => update(metaKeys.apiKey('rights')), isAllowed: false },
+    { name: 'post', does: 'change a tenant', call: () => update(metaKeys.tenant(tenant)), isAllowed: false },
+    { name: 'post', does: 'change the manifest', call: () => update(manifest), isAllowed: false },
+    {
+      name: 'query',
+      does: 'count use',
+      call: () => update(metaKeys.usage(tenant, '2020-01-01')),
+      isAllowed: true,
+    },
+    { name: 'query', does: 'change a key', call: () => update(metaKeys.apiKey('rights')), isAllowed: false },
+    { name: 'query', does: 'change the manifest', call: () => update(manifest), isAllowed: false },
+    { name: 'ingester', does: 'open a day', call: () => update(manifest), isAllowed: true },
+    {
+      name: 'ingester',
+      does: 'change a key',
+      call: () => update(metaKeys.apiKey('rights')),
+      isAllowed: false,
+    },
+    { name: 'archiver', does: 'change a layout', call: () => update(pool), isAllowed: false },
+    {
+      name: 'importer',
+      does: 'change a tenant',
+      call: () => update(metaKeys.tenant(tenant)),
+      isAllowed: false,
+    },
+  ])('of $name, lets it $does: $isAllowed', async ({ name, call, isAllowed }) => {
+    // Credentials of a role have a token; here it names the role's function.
+    const credentials = { ...localAws(0).credentials, sessionToken: functionName('local', name) };
+    const client = new DynamoDBClient({ ...localAws(Number(new URL(stack.awsEndpoint).port)), credentials });
+    const done = client.send(call()).then(
+      () => true,
+      ({ name: error }: Error) => error !== 'AccessDeniedException' && error,
+    );
+    expect(await done).toBe(isAllowed);
+    client.destroy();
+  });
+
+  test('also bounds the items that a batch of statements inserts', async () => {
+    const credentials = { ...localAws(0).credentials, sessionToken: functionName('local', 'post') };
+    const client = new DynamoDBClient({ ...localAws(Number(new URL(stack.awsEndpoint).port)), credentials });
+    await client.send(insert(metaKeys.pool(tenant, sourceIdOf(tenant, [['host', 'inserted']]))));
+    const denied = client.send(insert(metaKeys.apiKey('inserted')));
+    await expect(denied).rejects.toMatchObject({ name: 'AccessDeniedException' });
+    client.destroy();
   });
 });
 

@@ -19,6 +19,7 @@ const stateful: Template = {
     StreamArn: { Value: { 'Fn::GetAtt': ['Stream', 'Arn'] }, Export: { Name: 'stateful:StreamArn' } },
     StreamRef: { Value: { Ref: 'Stream' }, Export: { Name: 'stateful:StreamRef' } },
     BucketArn: { Value: { 'Fn::GetAtt': ['Bucket', 'Arn'] }, Export: { Name: 'stateful:BucketArn' } },
+    TableArn: { Value: { 'Fn::GetAtt': ['WarmTable', 'Arn'] }, Export: { Name: 'stateful:TableArn' } },
     Unexported: { Value: { Ref: 'Bucket' } },
   },
 };
@@ -32,6 +33,7 @@ const functionResource = (properties: Record<string, unknown> = {}) => ({
 const stateless: Template = {
   Resources: {
     Ingester: functionResource({
+      Role: { 'Fn::GetAtt': ['Role', 'Arn'] },
       Timeout: 120,
       MemorySize: 1769,
       Environment: {
@@ -76,6 +78,26 @@ const stateless: Template = {
       },
     },
     Role: { Type: 'AWS::IAM::Role', Properties: { Anything: { 'Fn::Unheard': 'of' } } },
+    Policy: {
+      Type: 'AWS::IAM::Policy',
+      Properties: {
+        Roles: [{ Ref: 'Role' }],
+        PolicyDocument: {
+          Statement: [
+            { Action: 'kinesis:PutRecords', Resource: '*' },
+            {
+              Action: ['dynamodb:GetItem', 'dynamodb:Query'],
+              Resource: { 'Fn::ImportValue': 'stateful:TableArn' },
+            },
+            {
+              Action: 'dynamodb:UpdateItem',
+              Resource: { 'Fn::ImportValue': 'stateful:TableArn' },
+              Condition: { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['usage', 'usage#*'] } },
+            },
+          ],
+        },
+      },
+    },
   },
 };
 
@@ -107,6 +129,10 @@ describe('from two templates the local stack takes', () => {
         environment: { STREAM_NAME: 'heterotsdb-local-stream', SETTINGS: '{"window":1}' },
         timeoutMs: 120_000,
         memoryMb: 1769,
+        rights: [
+          { actions: ['GetItem', 'Query'], tables: ['heterotsdb-local-warm-table'] },
+          { actions: ['UpdateItem'], tables: ['heterotsdb-local-warm-table'], keys: ['usage', 'usage#*'] },
+        ],
       },
     ]);
   });
