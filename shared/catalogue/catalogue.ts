@@ -261,6 +261,8 @@ export class Catalogue {
     const done = outcomes.map((outcome) => outcome === 'inserted');
     const newSources = new Set(sources.filter((_, i) => done[items.length + i]));
     for (const sourceId of newSources) this.indexed.set(sourceId, turnOf(sourceId, this.now()));
+    // A refused entry is put by itself, and one that exists may be about to expire.
+    await mapLimited(sources, PARALLEL, (sourceId) => this.indexSource(tenantId, sourceId));
     const inserted = new Map<GroupLayout, PutLayout>();
     layouts.forEach((layout, i) => {
       if (!done[i]) return;

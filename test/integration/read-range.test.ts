@@ -7,9 +7,9 @@ import { flushPartition } from '../../shared/flush/execute';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { ALL_TIME } from '../../shared/model/deletion';
 import { type Labels, labelsOf, labelValue, metricOf, sourceOf } from '../../shared/model/labels';
-import { layoutOf, packLayout } from '../../shared/model/layout';
+import { packLayout } from '../../shared/model/layout';
 import { equals, isIn } from '../../shared/model/matcher';
-import { groupIdOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
+import { sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import type { TimeRange } from '../../shared/model/selection';
 import { HotKeys, metaKeys } from '../../shared/platform/keys';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
@@ -349,41 +349,5 @@ describe('selecting series by matchers', () => {
     await expect(selecting).rejects.toThrow('refused');
     // The catalogue.
     expect(tiers.calls() - before).toBe(1);
-  });
-});
-
-describe('layouts that are put together', () => {
-  let tiers: Tiers;
-
-  beforeAll(async () => {
-    tiers = await startTiers();
-  });
-
-  afterAll(async () => {
-    await tiers?.stop();
-  });
-
-  test('are new once; put again by another instance they are joined with what was there', async () => {
-    const source = sourceOf.host('many');
-    const sourceId = sourceIdOf(tenant.id, source);
-    const layouts = (names: readonly string[], firstMs: number) =>
-      names.map((name) => {
-        const { id, packed } = packLayout(layoutOf([metricOf(source, name)]).bytes);
-        return { group: groupIdOf(sourceId, 0, 0), id, packed, firstMs };
-      });
-    const became = (isNew: boolean, isOfNewSource = false) => ({ isNew, isOfNewSource });
-    const names = Array.from({ length: 60 }, (_, i) => `custom.n${i}`);
-    const one = tiers.newCatalogue();
-    expect(await one.putAll(tenant.id, layouts(names.slice(0, 40), 5_000), 1_000)).toEqual(
-      new Array(40).fill(became(true, true)),
-    );
-    expect(await one.putAll(tenant.id, layouts(names.slice(0, 40), 5_000), 1_000)).toEqual(
-      new Array(40).fill(became(false)),
-    );
-    const again = await tiers.newCatalogue().putAll(tenant.id, layouts(names, 3_000), 2_000);
-    expect(again).toEqual([...new Array(40).fill(became(false)), ...new Array(20).fill(became(true))]);
-    const known = await tiers.newCatalogue().source(tenant.id, sourceId);
-    expect(known).toMatchObject({ firstMs: 3_000, windowLengthsMs: [1_000, 2_000] });
-    expect([...known.layouts.values()].flat()).toHaveLength(60);
   });
 });

@@ -1,0 +1,111 @@
+import { BatchExecuteStatementCommand, GetItemCommand } from '@aws-sdk/client-dynamodb';
+import { Catalogue } from '../../shared/catalogue/catalogue';
+import type { Id } from '../../shared/model/id';
+import { metricOf, sourceOf } from '../../shared/model/labels';
+import { layoutOf, packLayout } from '../../shared/model/layout';
+import { groupIdOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
+import { metaKeys } from '../../shared/platform/keys';
+import { startTiers, type Tiers } from '../support/tiers';
+
+const HOUR = 3_600_000;
+const RETENTION = 460 * 24 * HOUR;
+const tenant = { id: tenantIdOf('t') };
+const now = Math.floor(Date.now() / HOUR) * HOUR;
+
+describe('layouts that are put together', () => {
+  let tiers: Tiers;
+
+  beforeAll(async () => {
+    tiers = await startTiers();
+  });
+
+  afterAll(async () => {
+    await tiers?.stop();
+  });
+
+  test('are new once; put again by another instance they are joined with what was there', async () => {
+    const source = sourceOf.host('many');
+    const sourceId = sourceIdOf(tenant.id, source);
+    const layouts = (names: readonly string[], firstMs: number) =>
+      names.map((name) => {
+        const { id, packed } = packLayout(layoutOf([metricOf(source, name)]).bytes);
+        return { group: groupIdOf(sourceId, 0, 0), id, packed, firstMs };
+      });
+    const became = (isNew: boolean, isOfNewSource = false) => ({ isNew, isOfNewSource });
+    const names = Array.from({ length: 60 }, (_, i) => `custom.n${i}`);
+    const one = tiers.newCatalogue();
+    expect(await one.putAll(tenant.id, layouts(names.slice(0, 40), 5_000), 1_000)).toEqual(
+      new Array(40).fill(became(true, true)),
+    );
+    expect(await one.putAll(tenant.id, layouts(names.slice(0, 40), 5_000), 1_000)).toEqual(
+      new Array(40).fill(became(false)),
+    );
+    const again = await tiers.newCatalogue().putAll(tenant.id, layouts(names, 3_000), 2_000);
+    expect(again).toEqual([...new Array(40).fill(became(false)), ...new Array(20).fill(became(true))]);
+    const known = await tiers.newCatalogue().source(tenant.id, sourceId);
+    expect(known).toMatchObject({ firstMs: 3_000, windowLengthsMs: [1_000, 2_000] });
+    expect([...known.layouts.values()].flat()).toHaveLength(60);
+  });
+
+  /** The sources that the tenant's index lists. */
+  const listed = async () => {
+    const ids: Id[] = [];
+    for await (const id of tiers.newCatalogue().sources(tenant.id)) ids.push(id);
+    return ids;
+  };
+
+  test('list their source although DynamoDB refused its entry among the others', async () => {
+    const source = sourceOf.host('refused');
+    const sourceId = sourceIdOf(tenant.id, source);
+    const { client } = tiers.meta;
+    const refusing = Object.assign(Object.create(client) as typeof client, {
+      async send(command: object) {
+        if (!(command instanceof BatchExecuteStatementCommand)) return client.send(command as never);
+        const Statements = command.input.Statements!;
+        const isEntry = Statements.map(({ Parameters }) => Parameters!.some(({ S }) => S === sourceId));
+        const taken = Statements.filter((_, i) => !isEntry[i]);
+        const { Responses = [] } = await client.send(
+          new BatchExecuteStatementCommand({ ...command.input, Statements: taken }),
+        );
+        const refused = { Error: { Code: 'ThrottlingError', Message: 'Throughput exceeds the capacity' } };
+        return { Responses: isEntry.map((is) => (is ? refused : Responses.shift()!)) };
+      },
+    });
+    const catalogue = new Catalogue({ ...tiers.meta, client: refusing }, RETENTION);
+    const layouts = ['custom.a', 'custom.b'].map((name) => {
+      const { id, packed } = packLayout(layoutOf([metricOf(source, name)]).bytes);
+      return { group: groupIdOf(sourceId, 0, 0), id, packed, firstMs: 5_000 };
+    });
+    await catalogue.putAll(tenant.id, layouts, 1_000);
+    expect(await listed()).toContain(sourceId);
+  });
+
+  test('renew the entry of a source that only ever brings new layouts', async () => {
+    const source = sourceOf.host('changing');
+    const sourceId = sourceIdOf(tenant.id, source);
+    let nowMs = now;
+    const put = (...names: string[]) =>
+      new Catalogue(tiers.meta, RETENTION, () => nowMs).putAll(
+        tenant.id,
+        names.map((name) => {
+          const { id, packed } = packLayout(layoutOf([metricOf(source, name)]).bytes);
+          return { group: groupIdOf(sourceId, 0, 0), id, packed, firstMs: nowMs };
+        }),
+        HOUR,
+      );
+    const expiresAt = async () => {
+      const { Item } = await tiers.meta.client.send(
+        new GetItemCommand({
+          TableName: tiers.meta.name,
+          Key: metaKeys.indexedSource(tenant.id, sourceId),
+          ConsistentRead: true,
+        }),
+      );
+      return Number(Item!.expiresAt!.N) * 1000;
+    };
+    await put('custom.a', 'custom.b');
+    nowMs += RETENTION;
+    await put('custom.c', 'custom.d');
+    expect(await expiresAt()).toBeGreaterThan(nowMs + RETENTION);
+  });
+});
