@@ -189,9 +189,17 @@ class DayArchiving {
       await this.dependencies.manifest.endAttempt(this.ref, this.day, this.stored);
   }
 
-  /** Removes what this invocation wrote: another archiver came first. */
+  /**
+   * Removes the objects that this invocation wrote, after a conditional write failed. It may have failed because its first
+   * answer was lost and another archiver went on from it: objects that the manifest or the stored attempt names stay.
+   */
   async discard(): Promise<void> {
-    for (const key of this.unsaved) await this.dependencies.cold.remove(key);
+    const { cold, manifest } = this.dependencies;
+    // The attempt first: the other archiver moves its parts from there to the entry.
+    const { attempt } = (await manifest.attempt(this.ref, this.day)) ?? {};
+    const { archived } = (await manifest.get(this.ref, this.day)) ?? {};
+    const named = new Set([...(attempt?.parts ?? []), ...(archived?.parts ?? [])].map(({ key }) => key));
+    for (const key of this.unsaved) if (!named.has(key)) await cold.remove(key);
   }
 
   /** Writes a range's groups into as many parts as their size asks for. */

@@ -425,6 +425,13 @@ export class Manifest {
     return isSaved ? stored : undefined;
   }
 
+  /** Removes the attempt of a day that goes. */
+  async removeAttempt(ref: PartitionRef, day: Day): Promise<void> {
+    await this.table.client.send(
+      new DeleteItemCommand({ TableName: this.table.name, Key: metaKeys.archiving(ref, day) }),
+    );
+  }
+
   /** Removes an attempt's state, unless another archiver has changed it. */
   async endAttempt(ref: PartitionRef, day: Day, stored: string): Promise<void> {
     await succeeds(

@@ -3,6 +3,7 @@ import { physicalName } from '../../scripts/local/template';
 import { archiveDay } from '../../shared/archive/execute';
 import { archivePartitions } from '../../shared/archive/partitions';
 import { purgeDay } from '../../shared/archive/purge';
+import { expireDay } from '../../shared/archive/retention';
 import type { ArchivedPart } from '../../shared/cold/manifest';
 import { flushPartition } from '../../shared/flush/execute';
 import { keepOpenDays } from '../../shared/flush/keep-open-days';
@@ -91,16 +92,30 @@ describe('a day that is archived in parts', () => {
         const limits = { partBytes: PART_BYTES, mustStop: () => asked++ >= groups };
         return archiveDay({ ...archiver, cold, manifest }, ref, { day }, limits);
       },
-      /** Its first answers to writes are lost, so that the SDK sends each again. */
-      forgetful(): typeof tiers.manifest {
+      /**
+       * Its first answers to writes are lost, so that the SDK sends each again.
+       *
+       * @param meanwhile called between the two calls of the first write of its kind
+       */
+      forgetful(
+        meanwhile: { commit?: () => Promise<unknown>; saveAttempt?: () => Promise<unknown> } = {},
+      ): typeof tiers.manifest {
         const manifest = Object.create(tiers.manifest) as typeof tiers.manifest;
+        const once = (act?: () => Promise<unknown>) => {
+          const acts = act === undefined ? [] : [act];
+          return async () => acts.pop()?.();
+        };
+        const whileCommitting = once(meanwhile.commit);
+        const whileSaving = once(meanwhile.saveAttempt);
         return Object.assign(manifest, {
           async commit(...args: Parameters<typeof manifest.commit>) {
             await tiers.manifest.commit(...args);
+            await whileCommitting();
             return tiers.manifest.commit(...args);
           },
           async saveAttempt(...args: Parameters<typeof manifest.saveAttempt>) {
             await tiers.manifest.saveAttempt(...args);
+            await whileSaving();
             return tiers.manifest.saveAttempt(...args);
           },
         });
@@ -225,6 +240,32 @@ describe('a day that is archived in parts', () => {
     await day.expectWhole();
   });
 
+  test('keeps what another archiver went on with, when the answer of a commit is lost', async () => {
+    const day = pipeline();
+    await day.post(HOSTS, minutes(0, 90));
+    let isOtherDone: boolean | undefined;
+    const other = async () => {
+      await day.post(HOSTS.slice(0, 1), minutes(90, 100));
+      isOtherDone = await day.archive();
+    };
+    expect(await day.archive(undefined, tiers.cold, day.forgetful({ commit: other }))).toBe(false);
+    expect(isOtherDone).toBe(true);
+    expect((await day.objects()).sort()).toEqual((await day.parts()).map(({ key }) => key).sort());
+    await day.purge();
+    await day.expectWhole();
+  });
+
+  test('keeps what another archiver went on with, when the answer of a saved attempt is lost', async () => {
+    const day = pipeline();
+    await day.post(HOSTS, minutes(0, 90));
+    const other = async () => expect(await day.archive(7)).toBe(false);
+    expect(await day.archive(7, tiers.cold, day.forgetful({ saveAttempt: other }))).toBe(false);
+    expect(await day.archive()).toBe(true);
+    expect((await day.objects()).sort()).toEqual((await day.parts()).map(({ key }) => key).sort());
+    await day.purge();
+    await day.expectWhole();
+  });
+
   test('does not expire while nobody archives it, however long: the flusher puts that off', async () => {
     const day = pipeline();
     const ttlMs = 10 * MINUTE;
@@ -306,5 +347,20 @@ describe('a day that is archived in parts', () => {
     expect(await run(endMs + 1)).toMatchObject({ expired: 1 });
     expect(await longer.objects()).toEqual([]);
     await other.expectWhole();
+  });
+
+  test('leaves no attempt behind when it is removed: imported again, it is archived from the beginning', async () => {
+    const day = pipeline();
+    await day.post(HOSTS, minutes(0, 90));
+    expect(await day.archive(7)).toBe(false);
+    const entry = (await tiers.manifest.get(day.ref, dayOf(midnight)))!;
+    expect(await expireDay(tiers, day.ref, entry, () => true)).toMatchObject({ isDone: true });
+    day.posted.clear();
+    // The retention is raised, and the day is within it.
+    await day.post(HOSTS, minutes(30, 50));
+    expect(await day.archive()).toBe(true);
+    expect((await day.objects()).sort()).toEqual((await day.parts()).map(({ key }) => key).sort());
+    await day.purge();
+    await day.expectWhole();
   });
 });
