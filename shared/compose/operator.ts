@@ -1,3 +1,4 @@
+import { Lifetimes } from '../operations/lifetimes';
 import type { OperatorDependencies } from '../operations/operator-dependencies';
 import { WORKING } from '../platform/call-time';
 import { settings, variable } from '../platform/environment';
@@ -39,6 +40,7 @@ export function operatorDependencies(): OperatorDependencies {
       recovery,
       cold: read.cold,
     },
+    lifetimes: new Lifetimes(meta, stage.retention),
     bucket: variable(ENV.bucket),
     now: Date.now,
   };

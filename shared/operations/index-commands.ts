@@ -1,5 +1,6 @@
 import type { Id } from '../model/id';
 import { mapLimited } from '../platform/concurrency';
+import { InvalidEventError } from '../platform/event';
 import type { OperatorDependencies } from './operator-dependencies';
 import type { OperatorCommand } from './operator-event';
 import { requireTenant } from './tenant-commands';
@@ -15,11 +16,21 @@ export interface IndexSlice {
 
 /** Inserts the entries that the index of series lacks, by the layouts that the catalogue has. */
 export async function rebuildIndex(
-  { tenants, read: { catalogue } }: Pick<OperatorDependencies, 'tenants' | 'read'>,
+  {
+    tenants,
+    read: { catalogue },
+    stage,
+    lifetimes,
+  }: Pick<OperatorDependencies, 'tenants' | 'read' | 'stage' | 'lifetimes'>,
   { tenant, after }: OperatorCommand<'index rebuild'>,
   hasTime: () => boolean,
 ): Promise<IndexSlice> {
   const { id: tenantId } = await requireTenant(tenants, tenant);
+  // By its expiry the catalogue knows until when a layout was in use.
+  if ((await lifetimes.retentionMs()) < stage.retention)
+    throw new InvalidEventError(
+      'the retention was raised, and the hourly sweep has not put off the expiry of all items yet; try again in two hours',
+    );
   let sources = 0;
   let batch: Id[] = [];
   const indexBatch = async () => {

@@ -9,6 +9,7 @@ import type { ApiKeys } from '../tenancy/api-keys';
 import type { Tenants } from '../tenancy/tenants';
 import type { UsageTable } from '../tenancy/usage-table';
 import type { EraseDependencies } from './erase-tenant';
+import type { Lifetimes } from './lifetimes';
 import type { Status } from './status';
 
 /** Stores and settings of the operator function's commands. */
@@ -26,6 +27,7 @@ export interface OperatorDependencies {
   readonly recovery: RecoveryTable;
   readonly losses: Pick<LossWatch, 'observe'>;
   readonly erasure: EraseDependencies;
+  readonly lifetimes: Lifetimes;
   /** The name of the bucket that has the archive. */
   readonly bucket: string;
   readonly now: () => number;

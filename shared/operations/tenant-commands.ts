@@ -108,11 +108,11 @@ export async function deleteTenant(
 }
 
 /**
- * Erases what deleted tenants left, and counts the series of the others, by which post judges the limit of series.
- * A tenant that cannot be erased is logged and does not stop the others.
+ * Erases what deleted tenants left, puts off the expiry of items after the retention was raised, and counts the series of
+ * the other tenants, by which post judges the limit of series. A tenant that cannot be erased is logged and does not stop the others.
  */
 export async function sweep(
-  { tenants, usage, meta, erasure, stage, now }: OperatorDependencies,
+  { tenants, usage, meta, erasure, lifetimes, now }: OperatorDependencies,
   { settledMs }: OperatorCommand<'sweep'>,
   hasTime: () => boolean,
 ): Promise<SweepResult> {
@@ -133,7 +133,9 @@ export async function sweep(
       log.error('a deleted tenant is not erased', { tenantId: tenant.id, error: error as Error });
     }
   }
-  const tallies = await tallySeries(meta, stage.retention, now());
+  const putOff = await lifetimes.renew(hasTime);
+  if (putOff > 0) log.info('items live longer, as the retention was raised', { items: putOff });
+  const tallies = await tallySeries(meta, await lifetimes.retentionMs(), now());
   for (const { id } of await tenants.list()) await usage.putSeries(id, tallies.get(id) ?? NO_SERIES);
   return { erased, remaining };
 }

@@ -28,7 +28,7 @@ import { BUCKET_PREFIX } from './names';
  *
  *     pk tenant#partition#day          sk group#window#layer#start      a chunk
  *
- * DynamoDB, the meta table. The second part of `pk` is the tenant, except under `key`, `tenants` and `recovery`:
+ * DynamoDB, the meta table. The second part of `pk` is the tenant, except under `key`, `tenants`, `retention` and `recovery`:
  *
  *     pk layouts#tenant#source         sk group#layout                  a layout (catalogue)
  *                                      sk source                        a mark of earlier releases
@@ -52,6 +52,7 @@ import { BUCKET_PREFIX } from './names';
  *     pk keys#tenant                   sk rights#slot                   an API key, as its tenant lists it
  *     pk key#public id                 sk key                           an API key, as a request looks it up
  *     pk tenants                       sk tenant                        a tenant
+ *     pk retention                     sk stage                         the retention by which items are dated
  *     pk recovery                      sk loss, replay, era, scaling, progress#replay#shard, position#shard, flushed#lanes#lane,
  *                                     redriven#object
  *     pk recovery#partitions           sk tenant#partition              a partition that memory has had
@@ -256,6 +257,8 @@ export const metaKeys = {
     itemKey(`archiving#${tenantId}#${partitionText(partition)}`, day),
 
   imports: (tenantId: Id): ItemKey => itemKey(`imports#${tenantId}`, 'until'),
+
+  retention: itemKey('retention', 'stage'),
 
   recovery: RECOVERY,
   loss: itemKey(RECOVERY, 'loss'),

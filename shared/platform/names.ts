@@ -45,6 +45,7 @@ export const META_KINDS = [
   'minute',
   'minuterollups',
   'recovery',
+  'retention',
   'retired-hosts',
   'rolled',
   'rollups',

@@ -1,16 +1,32 @@
-import { BatchExecuteStatementCommand, GetItemCommand } from '@aws-sdk/client-dynamodb';
+import {
+  BatchExecuteStatementCommand,
+  DeleteItemCommand,
+  GetItemCommand,
+  ScanCommand,
+} from '@aws-sdk/client-dynamodb';
 import { Catalogue } from '../../shared/catalogue/catalogue';
+import { PoolTable } from '../../shared/catalogue/pool-table';
 import type { Id } from '../../shared/model/id';
 import { metricOf, sourceOf } from '../../shared/model/labels';
 import { layoutOf, packLayout } from '../../shared/model/layout';
-import { groupIdOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
+import { dayOf, groupIdOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
+import { Lifetimes } from '../../shared/operations/lifetimes';
 import { metaKeys } from '../../shared/platform/keys';
+import type { Table } from '../../shared/platform/table';
 import { startTiers, type Tiers } from '../support/tiers';
 
 const HOUR = 3_600_000;
 const RETENTION = 460 * 24 * HOUR;
 const tenant = { id: tenantIdOf('t') };
 const now = Math.floor(Date.now() / HOUR) * HOUR;
+
+/** Removes the items that DynamoDB removes by a time, ms. */
+async function removeExpired({ client, name: TableName }: Table, ms: number): Promise<void> {
+  const { Items = [] } = await client.send(new ScanCommand({ TableName }));
+  for (const { pk, sk, expiresAt } of Items)
+    if (expiresAt !== undefined && Number(expiresAt.N) * 1000 <= ms)
+      await client.send(new DeleteItemCommand({ TableName, Key: { pk: pk!, sk: sk! } }));
+}
 
 describe('layouts that are put together', () => {
   let tiers: Tiers;
@@ -107,5 +123,41 @@ describe('layouts that are put together', () => {
     nowMs += RETENTION;
     await put('custom.c', 'custom.d');
     expect(await expiresAt()).toBeGreaterThan(nowMs + RETENTION);
+  });
+
+  test('outlive a retention that is raised, as do pools and the index of series', async () => {
+    const source = sourceOf.host('kept');
+    const sourceId = sourceIdOf(tenant.id, source);
+    const { id, packed } = packLayout(layoutOf([metricOf(source, 'custom.a')]).bytes);
+    const group = groupIdOf(sourceId, 0, 0);
+    let nowMs = now;
+    const lifetimes = (retentionMs: number) => new Lifetimes(tiers.meta, retentionMs, () => nowMs);
+    expect(await lifetimes(RETENTION).renew(() => true)).toBe(0);
+    const former = new Catalogue(tiers.meta, RETENTION, () => nowMs);
+    await former.put(tenant.id, { group, id, packed, firstMs: now }, HOUR);
+    await former.index.put(tenant.id, [{ group, id, packed, days: [dayOf(now)] }]);
+    await new PoolTable(tiers.meta, RETENTION, () => nowMs).join(tenant.id, new Map([[sourceId, sourceId]]));
+
+    const raised = 2 * RETENTION;
+    // Instances of the former deploy may still write.
+    expect(await lifetimes(raised).renew(() => true)).toBe(0);
+    expect(await lifetimes(raised).retentionMs()).toBe(RETENTION);
+    nowMs += HOUR;
+    // Once in slices, and again: it is done once.
+    expect(await lifetimes(raised).renew(() => false)).toBeGreaterThan(3);
+    await lifetimes(raised).renew(() => true);
+    expect(await lifetimes(raised).renew(() => true)).toBe(0);
+    expect(await lifetimes(raised).retentionMs()).toBe(raised);
+
+    // DynamoDB removes what has expired on the last day on which the sample can be read.
+    await removeExpired(tiers.meta, now + raised);
+    const later = new Catalogue(tiers.meta, raised, () => now + raised);
+    expect((await later.source(tenant.id, sourceId)).layouts.get(group)).toHaveLength(1);
+    expect(await listed()).toContain(sourceId);
+    for (const epoch of [dayOf(now), dayOf(now).slice(0, 7)])
+      expect((await later.index.read(tenant.id, epoch)).map(({ layoutId }) => layoutId)).toContain(id);
+    expect(await new PoolTable(tiers.meta, raised).find(tenant.id, [sourceId])).toEqual(
+      new Map([[sourceId, 'own']]),
+    );
   });
 });

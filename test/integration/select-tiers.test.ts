@@ -8,7 +8,9 @@ import { type Labels, labelsKey, labelsOf, sourceOf } from '../../shared/model/l
 import { equals, type Matcher, seriesTest } from '../../shared/model/matcher';
 import { sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import { rebuildIndex } from '../../shared/operations/index-commands';
+import { Lifetimes } from '../../shared/operations/lifetimes';
 import { INDEX_BUCKETS } from '../../shared/platform/keys';
+import { parseSettings } from '../../shared/platform/settings';
 import { Querier } from '../../shared/query/select';
 import { samplesOf } from '../../shared/query/series-table';
 import { Pools } from '../../shared/stream/pools';
@@ -175,8 +177,10 @@ describe('samples split over memory, warm table and archive', () => {
     const { id } = await tiers.tenants.create('t', PARTITIONS);
     expect(id).toBe(tenant.id);
     const read = { ...tiers, catalogue: tiers.newCatalogue() };
+    const stage = parseSettings({});
+    const lifetimes = new Lifetimes(tiers.meta, stage.retention);
     const event = { command: 'index rebuild', tenant: 't', after: null } as const;
-    const first = await rebuildIndex({ tenants: tiers.tenants, read }, event, () => true);
+    const first = await rebuildIndex({ tenants: tiers.tenants, read, stage, lifetimes }, event, () => true);
     // A pool stands for the sources that are in no groups of their own.
     const apart = SOURCES.length - DEVICES + POSTED_BEFORE.length;
     expect(first).toEqual({ sources: apart + 1, next: null });

@@ -1,0 +1,140 @@
+import {
+  type AttributeValue,
+  GetItemCommand,
+  PutItemCommand,
+  paginateScan,
+  UpdateItemCommand,
+} from '@aws-sdk/client-dynamodb';
+import { expiresAtOf } from '../catalogue/lifetimes';
+import { mapLimited } from '../platform/concurrency';
+import { metaKeys } from '../platform/keys';
+import type { MetaKind } from '../platform/names';
+import { type Item, succeeds, type Table } from '../platform/table';
+
+/** Kinds of items that expire by the stage's retention. */
+const KINDS: readonly MetaKind[] = ['layouts', 'sources', 'index', 'directory', 'rolled'];
+/** A raise waits so long, ms: instances of the former deploy may still write items by the former retention. */
+const SETTLED_MS = 30 * 60_000;
+const PARALLEL = 32;
+
+/** Progress of a raise. */
+interface Raise {
+  readonly sinceMs: number;
+  /** The key to scan on after. */
+  readonly after?: Record<string, AttributeValue>;
+}
+
+/**
+ * Keeps the lifetimes of items in step with the stage's retention. Items of the catalogue and of the archive's directories are
+ * dated when they are written. After the retention was raised, their dates are too early for the samples that they describe;
+ * {@link renew} puts them off. The raise has 30 days for that, since items outlive the retention by as much.
+ *
+ *     pk retention   sk stage   retentionMs: number, by which items are dated   raise: JSON, while one is under way
+ */
+export class Lifetimes {
+  constructor(
+    private readonly meta: Table,
+    private readonly stageRetentionMs: number,
+    private readonly now: () => number = Date.now,
+  ) {}
+
+  /** The retention by which items are dated, ms; less than the stage's until a raise is done. */
+  async retentionMs(): Promise<number> {
+    return (await this.read()).retentionMs;
+  }
+
+  /**
+   * Puts off the expiry of items after a raise of the retention, page by page.
+   *
+   * @param hasTime asked before each page; a later call goes on
+   * @returns the number of items that were put off
+   */
+  async renew(hasTime: () => boolean): Promise<number> {
+    const { retentionMs, raise } = await this.read();
+    // Items that were written before a retention was lowered live longer than they need to.
+    if (retentionMs >= this.stageRetentionMs) {
+      if (retentionMs > this.stageRetentionMs || raise !== undefined) await this.note(this.stageRetentionMs);
+      return 0;
+    }
+    const { sinceMs, after } = raise ?? { sinceMs: this.now() };
+    if (raise === undefined) await this.note(retentionMs, { sinceMs });
+    if (this.now() - sinceMs < SETTLED_MS) return 0;
+    return this.putOff(this.stageRetentionMs - retentionMs, retentionMs, { sinceMs, after }, hasTime);
+  }
+
+  private async putOff(
+    byMs: number,
+    retentionMs: number,
+    { sinceMs, after }: Raise,
+    hasTime: () => boolean,
+  ): Promise<number> {
+    let count = 0;
+    // No item is needed for longer: it describes samples of today at the latest.
+    const lastSeconds = expiresAtOf(this.now(), this.stageRetentionMs);
+    const pages = paginateScan(
+      { client: this.meta.client, startingToken: after },
+      {
+        TableName: this.meta.name,
+        FilterExpression: `expiresAt < :last AND (${KINDS.map((_, i) => `begins_with(pk, :kind${i})`).join(' OR ')})`,
+        ExpressionAttributeValues: {
+          ':last': { N: String(lastSeconds) },
+          ...Object.fromEntries(KINDS.map((kind, i) => [`:kind${i}`, { S: `${kind}#` }])),
+        },
+        ProjectionExpression: 'pk, sk, expiresAt',
+      },
+    );
+    for await (const { Items = [], LastEvaluatedKey } of pages) {
+      const isPutOff = await mapLimited(Items, PARALLEL, ({ pk, sk, expiresAt }) => {
+        const seconds = Math.min(Number(expiresAt!.N) + Math.ceil(byMs / 1000), lastSeconds);
+        return succeeds(
+          this.meta.client.send(
+            new UpdateItemCommand({
+              TableName: this.meta.name,
+              Key: { pk: pk!, sk: sk! },
+              UpdateExpression: 'SET expiresAt = :seconds',
+              // An item that was written meanwhile is dated by the stage's retention.
+              ConditionExpression: 'expiresAt = :former',
+              ExpressionAttributeValues: { ':seconds': { N: String(seconds) }, ':former': expiresAt! },
+            }),
+          ),
+        );
+      });
+      count += isPutOff.filter(Boolean).length;
+      if (LastEvaluatedKey === undefined) break;
+      await this.note(retentionMs, { sinceMs, after: LastEvaluatedKey });
+      if (!hasTime()) return count;
+    }
+    await this.note(this.stageRetentionMs);
+    return count;
+  }
+
+  private async read(): Promise<{ readonly retentionMs: number; readonly raise: Raise | undefined }> {
+    const { Item } = await this.meta.client.send(
+      new GetItemCommand({ TableName: this.meta.name, Key: metaKeys.retention, ConsistentRead: true }),
+    );
+    if (Item !== undefined) return notedOf(Item);
+    // A new stage.
+    await this.note(this.stageRetentionMs);
+    return { retentionMs: this.stageRetentionMs, raise: undefined };
+  }
+
+  private async note(retentionMs: number, raise?: Raise): Promise<void> {
+    await this.meta.client.send(
+      new PutItemCommand({
+        TableName: this.meta.name,
+        Item: {
+          ...metaKeys.retention,
+          retentionMs: { N: String(retentionMs) },
+          ...(raise !== undefined && { raise: { S: JSON.stringify(raise) } }),
+        },
+      }),
+    );
+  }
+}
+
+function notedOf({ retentionMs, raise }: Item): { retentionMs: number; raise: Raise | undefined } {
+  return {
+    retentionMs: Number(retentionMs!.N),
+    raise: raise === undefined ? undefined : (JSON.parse(raise.S!) as Raise),
+  };
+}
