@@ -6,6 +6,7 @@ import { createKey, listKeys, revokeKey } from '../../shared/operations/key-comm
 import { watchMemory } from '../../shared/operations/memory-commands';
 import { operatorEventSchema } from '../../shared/operations/operator-event';
 import { countMetrics, describeSource, whereSamples } from '../../shared/operations/sample-commands';
+import { describeStage } from '../../shared/operations/stage-command';
 import { adviseTenants } from '../../shared/operations/tenant-advice';
 import {
   createTenant,
@@ -42,6 +43,8 @@ async function answer(event: unknown, context: Context): Promise<unknown> {
       return dependencies.status.of(await requireTenant(dependencies.tenants, command.tenant));
     case 'watch memory':
       return watchMemory(dependencies, command);
+    case 'stage':
+      return describeStage(dependencies);
     case 'tenants create':
       return createTenant(dependencies, command);
     case 'tenants list':

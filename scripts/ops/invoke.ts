@@ -1,4 +1,9 @@
-import { InvokeCommand, LambdaClient, ResourceNotFoundException } from '@aws-sdk/client-lambda';
+import {
+  GetAccountSettingsCommand,
+  InvokeCommand,
+  LambdaClient,
+  ResourceNotFoundException,
+} from '@aws-sdk/client-lambda';
 import { type FunctionName, functionName } from '../../shared/platform/names';
 import { readSecret } from '../local/operator-secret';
 
@@ -67,6 +72,22 @@ export class Functions {
     if (FunctionError !== undefined)
       throw new OperatorError(`${target} failed: ${result?.errorMessage ?? text.slice(0, 500)}`);
     return result as T;
+  }
+
+  /**
+   * The account's quota of concurrent executions in the region; undefined for a local stack.
+   *
+   * @throws {OperatorError}
+   */
+  async accountConcurrency(): Promise<number | undefined> {
+    if (this.stage === 'local') return undefined;
+    const { AccountLimit } = await this.client.send(new GetAccountSettingsCommand()).catch((cause) => {
+      throw new OperatorError(
+        `${this.place} does not tell its quotas: may you lambda:GetAccountSettings? (${(cause as Error).message})`,
+        { cause },
+      );
+    });
+    return AccountLimit?.ConcurrentExecutions;
   }
 
   close(): void {

@@ -1,17 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
+import type { StageDescription } from '../../shared/operations/stage-command';
 import { type CommonOptions, command, progress, run } from './command';
 import { drain } from './drain';
-import { findSource } from './find-source';
 import { type Functions, OperatorError } from './invoke';
 import { parseDurationOption } from './option-values';
 
 export interface SmokeOptions {
   /** Address of the HTTP API. */
   readonly apiUrl: string;
-  readonly key: string;
-  /** The key's tenant. */
-  readonly tenant: string;
   /** How long a posted sample may take to be readable, ms. */
   readonly patience: number;
 }
@@ -25,6 +22,8 @@ export interface SmokeResult {
   readonly drained: number;
   /** Samples that each tier returned, before the drain and after it. */
   readonly tiers: { readonly before: Readonly<Tiers>; readonly after: Readonly<Tiers> };
+  /** Concurrent executions: the account's quota, and the setting of the stage; undefined for a local stack. */
+  readonly concurrency: { readonly account: number; readonly stage: number } | undefined;
 }
 
 interface Tiers {
@@ -33,7 +32,11 @@ interface Tiers {
   cold: number;
 }
 
-/** All smoke tests of a tenant use one host, found by this. */
+/** Smoke tests have a tenant of their own, so that they leave nothing in a user's lists or usage. */
+export const SMOKE_TENANT = 'smoke';
+/** Life of a smoke test's key, ms. It is revoked at the end; this is for a test that is killed. */
+const KEY_LIFETIME_MS = 15 * 60_000;
+/** All smoke tests use one host, found by this. */
 const CUSTOM_IDENTIFIER = 'heterotsdb-smoke';
 const METRIC = 'custom.smoke';
 const LOOK_MS = 250;
@@ -42,18 +45,12 @@ const LOOK_MS = 250;
 export function smokeCommand(): Command {
   return command(
     'smoke',
-    'post a sample, read it from memory, drain its partition, read it from the warm tier',
+    'post a sample in a tenant of its own, read it from memory, drain its partition, read it from the warm tier',
   )
-    .addOption(
-      new Option('--key <key>', 'an API key that may read and write')
-        .env('HETEROTSDB_KEY')
-        .makeOptionMandatory(),
-    )
     .option(
       '--api-url <url>',
       "address of the stack's HTTP API, its output ApiUrl; needed with --stack (default: --url)",
     )
-    .option('--tenant <name>', "the key's tenant", 'default')
     .addOption(
       new Option('--patience <duration>', 'how long the sample may take to be readable')
         .argParser(parseDurationOption)
@@ -69,12 +66,27 @@ export function smokeCommand(): Command {
     });
 }
 
-function smokeText({ postMs, readableMs, drained }: SmokeResult): string {
-  return `posted in ${postMs} ms, read from memory after ${readableMs} ms, drained ${drained} group-windows, read from the warm tier`;
+function smokeText({ postMs, readableMs, drained, concurrency }: SmokeResult): string {
+  const done = `posted in ${postMs} ms, read from memory after ${readableMs} ms, drained ${drained} group-windows, read from the warm tier`;
+  return [done, ...concurrencyProblem(concurrency)].join('\n');
+}
+
+/** A sentence for an account whose quota is not the one that the stage was deployed for. */
+export function concurrencyProblem(concurrency: SmokeResult['concurrency']): string[] {
+  if (concurrency === undefined || concurrency.account === concurrency.stage) return [];
+  const { account, stage } = concurrency;
+  const remedy =
+    account < stage
+      ? `ask AWS for more (quota L-B99A9384 of Lambda), or deploy with -c accountConcurrency=${account}`
+      : `deploy with -c accountConcurrency=${account}`;
+  return [
+    `The account runs ${account} functions at a time, and the stage is deployed for ${stage}: ${remedy}, so that the alarm "concurrency" fits.`,
+  ];
 }
 
 /**
- * Posts a sample as an agent does, reads it back from memory, drains its partition, and reads it back from the warm tier.
+ * Posts a sample as an agent does, reads it back from memory, drains its partition, and reads it back from the warm tier. Its
+ * tenant, host and key are its own.
  *
  * @throws {OperatorError} naming the step that failed
  */
@@ -83,7 +95,26 @@ export async function smoke(
   options: SmokeOptions,
   progress: (line: string) => void,
 ): Promise<SmokeResult> {
-  const api = new Api(options.apiUrl, options.key);
+  await functions.invoke('operator', { command: 'tenants create', name: SMOKE_TENANT, partitions: 1 });
+  const { key, publicId } = await functions.invoke<{ key: string; publicId: string }>('operator', {
+    command: 'keys create',
+    tenant: SMOKE_TENANT,
+    rights: ['read', 'write'],
+    expiresAt: Date.now() + KEY_LIFETIME_MS,
+  });
+  try {
+    return await pass(functions, new Api(options.apiUrl, key), options, progress);
+  } finally {
+    await functions.invoke('operator', { command: 'keys revoke', id: publicId });
+  }
+}
+
+async function pass(
+  functions: Functions,
+  api: Api,
+  { patience }: SmokeOptions,
+  progress: (line: string) => void,
+): Promise<SmokeResult> {
   const hostId = await hostOf(api);
   const value = Math.round(Math.random() * 1e9) / 1e3;
   const time = Math.floor(Date.now() / 1000);
@@ -91,21 +122,42 @@ export async function smoke(
   const posting = Date.now();
   await api.call('POST', '/api/v0/tsdb', [{ hostId, name: METRIC, time, value }]);
   const posted = Date.now();
-  progress(`posted ${value} to host ${hostId} in ${posted - posting} ms`);
+  progress(`posted ${value} to host ${hostId} of tenant ${SMOKE_TENANT} in ${posted - posting} ms`);
 
-  const deadline = posted + options.patience;
-  const before = await api.until(hostId, time, value, deadline);
+  const before = await api.until(hostId, time, value, posted + patience);
   const readableMs = Date.now() - posted;
   progress(`read it back after ${readableMs} ms`);
 
-  // Says so if the key is of another tenant, whose partition would not have the sample.
-  await findSource(functions, { tenant: options.tenant, host: hostId });
-  const { windows } = await drain(functions, progress, { tenant: options.tenant, id: hostId });
+  const { windows } = await drain(functions, progress, { tenant: SMOKE_TENANT, id: hostId });
   progress(`drained ${windows} group-windows`);
-  const after = await api.until(hostId, time, value, Date.now() + options.patience);
+  const after = await api.until(hostId, time, value, Date.now() + patience);
   if (after.warm === 0)
     throw new OperatorError(`after the drain the sample is not in the warm tier: ${JSON.stringify(after)}`);
-  return { hostId, postMs: posted - posting, readableMs, drained: windows, tiers: { before, after } };
+  return {
+    hostId,
+    postMs: posted - posting,
+    readableMs,
+    drained: windows,
+    tiers: { before, after },
+    concurrency: await concurrencyOf(functions, progress),
+  };
+}
+
+/** The sample came through, whatever is known of the account: who may not ask for its quota is only told so. */
+async function concurrencyOf(
+  functions: Functions,
+  progress: (line: string) => void,
+): Promise<SmokeResult['concurrency']> {
+  try {
+    const account = await functions.accountConcurrency();
+    if (account === undefined) return undefined;
+    const { accountConcurrency } = await functions.invoke<StageDescription>('operator', { command: 'stage' });
+    return { account, stage: accountConcurrency };
+  } catch (error) {
+    if (!(error instanceof OperatorError)) throw error;
+    progress(`the account's quota of concurrent executions is not known: ${error.message}`);
+    return undefined;
+  }
 }
 
 async function hostOf(api: Api): Promise<string> {

@@ -42,6 +42,7 @@ export const operatorEventSchema = (defaultPartitions: number) =>
       /** For how long the caller may still move slots, ms; 0 when it has ended. */
       scalingForMs: z.number().int().min(0).max(3_600_000),
     }),
+    z.object({ command: z.literal('stage') }),
     z.object({ command: z.literal('tenants delete'), name: z.string() }),
     /** The schedule's event: erases what deleted tenants left. `settledMs` after its deletion no function writes for a tenant. */
     z.object({ command: z.literal('sweep'), settledMs: z.number().int().min(0).default(LAST_WRITE_MS) }),

@@ -79,8 +79,6 @@ const deployment = {
   queryConcurrency: count(0, 0, 10_000),
   /** Reserved concurrency of flushers, scheduled ones and drains together. 0 reserves and bounds nothing. */
   flusherConcurrency: count(0, 0, 1000),
-  /** The account's quota of concurrent executions in the region. The alarm `concurrency` fires at four fifths of it. */
-  accountConcurrency: count(1000, 10, 1_000_000),
   /**
    * Which functions send traces to X-Ray; rare: all but post and ingester, which run so often that their traces are a
    * ninth of the bill.
@@ -161,6 +159,8 @@ export const settingsSchema = z
     monitoring: z.enum(['full', 'essential']).default('full'),
     /** How long logs are kept; one of CloudWatch Logs' values. */
     logRetention: duration('30d'),
+    /** The account's quota of concurrent executions in the region. The alarm `concurrency` fires at four fifths of it. */
+    accountConcurrency: count(1000, 10, 1_000_000),
     /** Steady request rate that the API serves; it answers 429 beyond it. */
     requestsPerSecond: count(1000, 1, 1_000_000),
     /** Requests that the API takes at once before the steady rate applies. */

@@ -7,7 +7,7 @@ import { LambdaClient, ListFunctionsCommand } from '@aws-sdk/client-lambda';
 import { ListBucketsCommand, PutBucketTaggingCommand, S3Client, type Tag } from '@aws-sdk/client-s3';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { freePort, type Server, startHotServer } from '../../scripts/local/servers';
-import type { SmokeResult } from '../../scripts/ops/smoke';
+import { SMOKE_TENANT, type SmokeResult } from '../../scripts/ops/smoke';
 import type { Tier } from '../../shared/query/read';
 import type { TierPlaces } from '../../shared/query/where';
 import {
@@ -33,13 +33,14 @@ let aws: Ministack;
 let hot: Server;
 let redisUrl: string;
 let api: { url: string; close(): void };
-let key: string;
+/** Of the last smoke test. */
+let hostId: string;
 
 const deploy = () =>
   cdk(aws.environment, dir, 'deploy', '--app', assembly, '--all', '--require-approval', 'never');
 const diff = () => cdk(aws.environment, dir, 'diff', '--app', assembly, '--all', '--fail');
 const ops = <T>(...args: string[]) => opsOnStack<T>(aws.environment, STACK, ...args);
-const smoke = () => ops<SmokeResult>('smoke', '--api-url', api.url, '--key', key, '--patience', '3m');
+const smoke = () => ops<SmokeResult>('smoke', '--api-url', api.url, '--patience', '3m');
 
 beforeAll(async () => {
   aws = await startMinistack(dir);
@@ -90,20 +91,19 @@ test('what is deployed does not differ from what is synthesized', async () => {
   await expect(diff()).resolves.toContain('Number of stacks with differences: 0');
 });
 
-test('a tenant and its key are made, and a sample goes through memory into the warm tier', async () => {
-  await ops('tenants', 'create', 'default');
-  ({ key } = await ops<{ key: string }>('keys', 'create', '--tenant', 'default', '--rights', 'read,write'));
-  const { drained, tiers } = await smoke();
+test("a sample goes through memory into the warm tier, and the account's quota is compared with the stage's", async () => {
+  const { drained, tiers, concurrency } = await smoke();
   expect(drained).toBeGreaterThan(0);
   expect(tiers.before.hot).toBe(1);
   expect(tiers.after).toEqual({ hot: 0, warm: 1, cold: 0 });
+  expect(concurrency).toEqual({ account: expect.any(Number), stage: 1000 });
 });
 
 test('days are archived, and their samples are found in the bucket', async () => {
-  const { hostId } = await smoke();
+  ({ hostId } = await smoke());
   const { archived } = await ops<{ archived: number }>('archive', '--before', '2100-01-01T00:00:00Z');
   expect(archived).toBe(1);
-  const where = await ops<Record<Tier, TierPlaces>>('where', '--host', hostId, '--name', 'custom.smoke');
+  const where = await places();
   expect(where.cold.samples).toBeGreaterThan(0);
 });
 
@@ -132,13 +132,7 @@ test('without a grant the smoke test fails, and with it again it does not', asyn
 });
 
 test('an update keeps the stores and what is in them', async () => {
-  const before = await ops<Record<Tier, TierPlaces>>(
-    'where',
-    '--host',
-    await hostId(),
-    '--name',
-    'custom.smoke',
-  );
+  const before = await places();
   adaptToMinistack(assembly, redisUrl, (template) => {
     for (const { Properties } of Object.values(template.Resources)) {
       const variables = (Properties as { Environment?: { Variables?: Record<string, string> } })?.Environment
@@ -149,13 +143,7 @@ test('an update keeps the stores and what is in them', async () => {
   });
   await deploy();
   await expect(diff()).resolves.toContain('Number of stacks with differences: 0');
-  const after = await ops<Record<Tier, TierPlaces>>(
-    'where',
-    '--host',
-    await hostId(),
-    '--name',
-    'custom.smoke',
-  );
+  const after = await places();
   expect(after.warm).toEqual(before.warm);
 });
 
@@ -183,9 +171,9 @@ async function tagBuckets(): Promise<void> {
   }
 }
 
-async function hostId(): Promise<string> {
-  const answer = await fetch(`${api.url}/api/v0/hosts`, { headers: { 'x-api-key': key } });
-  return ((await answer.json()) as { hosts: { id: string }[] }).hosts[0]!.id;
+/** Where the samples of smoke tests are. */
+function places(): Promise<Record<Tier, TierPlaces>> {
+  return ops('where', '--tenant', SMOKE_TENANT, '--host', hostId, '--name', 'custom.smoke');
 }
 
 /** The actions that the post function's own policy allows; undefined in a template that lacks it. */

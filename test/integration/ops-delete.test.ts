@@ -194,7 +194,7 @@ describe('ops delete', () => {
       args: ['drain', '--stack', 'heterotsdb-dev'],
       says: "option '--stack <name>' cannot be used with option '--url <url>'",
     },
-    { args: ['smoke', '--key', 'k', '--patience', '60'], says: '60 has no unit: 60s or 60m?' },
+    { args: ['smoke', '--patience', '60'], says: '60 has no unit: 60s or 60m?' },
     {
       args: ['keys', 'create', '--tenant', 'default', '--rights', 'read', '--expires', '30'],
       says: '30 has no unit',
