@@ -1,4 +1,3 @@
-import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { durationText } from '../shared/model/duration';
 import {
   InvalidSettingError,
@@ -7,6 +6,7 @@ import {
   type SettingsInput,
   settingsSchema,
 } from '../shared/platform/settings';
+import { LOG_RETENTION_DAYS } from './log-retention';
 
 /**
  * `npm start` synthesizes and runs `local`, which is never deployed to AWS; `dev` may be thrown away; the stores of
@@ -56,9 +56,9 @@ export const PRESETS: Record<Size, Preset> = {
   medium: {
     series: 1_000_000,
     settings: {
-      streamShards: 2,
-      cacheNodeType: 'cache.m7g.large',
-      cacheShards: 2,
+      streamShards: 1,
+      cacheNodeType: 'cache.t4g.small',
+      cacheShards: 1,
       requestsPerSecond: 5000,
       requestBurst: 5000,
       queryConcurrency: 100,
@@ -225,7 +225,7 @@ function deploymentLimits(stage: Stage, s: Settings): (readonly [keyof Settings,
     ],
     [
       'logRetention',
-      !(logDays in RetentionDays),
+      !LOG_RETENTION_DAYS.includes(logDays),
       `${durationText(s.logRetention)} is not a retention that CloudWatch Logs has (1d, 3d, 5d, 7d, 14d, 30d, 60d, 90d, ...)`,
     ],
     [

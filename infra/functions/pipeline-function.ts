@@ -6,12 +6,13 @@ import * as lambda from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import { ENV, type FunctionName, functionName } from '../../shared/platform/names';
-import { runtimeSettings, type Settings } from '../../shared/platform/settings';
+import { runtimeSettings } from '../../shared/platform/settings';
 import { bundle } from '../bundle';
 import type { Config } from '../config';
 import { retentionDays } from '../log-retention';
 import { firstScope } from '../logical-id';
 import type { Stores } from '../stateful-stack';
+import { sendsTraces } from '../tracing';
 
 /** Props of each function's construct. */
 export interface FunctionProps {
@@ -50,9 +51,6 @@ export interface PipelineFunctionProps extends FunctionProps {
 export const API_TIMEOUT = Duration.seconds(29);
 /** Lambda's own bound. */
 export const LONGEST_TIMEOUT = Duration.minutes(15);
-
-/** Functions that run for each request or batch of samples: Lambda traces the first of each second, and one in twenty. */
-const OFTEN: readonly FunctionName[] = ['post', 'ingester'];
 
 /** Why a failed invocation goes to no dead-letter queue, by invoker. */
 const NO_DEAD_LETTER: Record<PipelineFunctionProps['invokedBy'], string> = {
@@ -110,11 +108,6 @@ export function addFunction(scope: Construct, props: PipelineFunctionProps): lam
     Validations.of(fn).acknowledge({ id: 'Serverless-LambdaAsyncFailureDestination', reason });
   }
   return fn;
-}
-
-/** Returns whether a function sends traces to X-Ray under the setting `tracing`. */
-export function sendsTraces(name: FunctionName, tracing: Settings['tracing']): boolean {
-  return tracing === 'all' || (tracing === 'rare' && !OFTEN.includes(name));
 }
 
 export interface ScheduleProps {

@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { PRESETS, SIZES, type Size } from '../../infra/config';
 import { big, type CostLine, totalOf } from '../../shared/cost/cost-line';
-import { type Load, samplesOfMonth, withBestNode } from '../../shared/cost/demand';
+import { type Load, samplesOfMonth } from '../../shared/cost/demand';
 import { forecast } from '../../shared/cost/forecast';
 import { type MeasuredUnits, measuredUnitsSchema } from '../../shared/cost/measured-units';
 import { OTHERS } from '../../shared/cost/prices';
-import { idleCost, type StageShape } from '../../shared/cost/stage-cost';
+import { idleCost } from '../../shared/cost/stage-cost';
 import { parseDuration } from '../../shared/model/duration';
 import { OperatorError } from './invoke';
 import { type Shape, unitsFile } from './load-options';
-import { configOf, stageShape } from './stage-shape';
+import { type ContextSettings, type DeployedStage, deployedStage, stageFor, withRoom } from './stage-shape';
 import { table } from './table';
 
 /** A month's bill. */
@@ -25,7 +25,8 @@ interface LoadBill extends Bill {
 
 /** The output of `ops cost --json`. */
 export interface CostReport {
-  readonly stage: string;
+  /** The line that deploys the stage that is priced. */
+  readonly deploy: string;
   readonly samples: number;
   readonly batched: LoadBill;
   /** The bill if each host posts its own samples each interval. */
@@ -39,6 +40,7 @@ export interface CostReport {
 
 interface OtherLoad {
   readonly load: string;
+  readonly deploy: string;
   readonly dollarsPerBillion: number;
 }
 
@@ -48,13 +50,15 @@ const LARGER = { requests: 4, series: 10 };
 interface Alternative {
   /** `window=4h` */
   readonly setting: string;
+  readonly deploy: string;
   readonly dollars: number;
   readonly dollarsPerBillion: number;
 }
 
 /** The output of `ops cost --idle --json`. */
 export interface IdleReport extends Bill {
-  readonly stage: string;
+  /** The line that deploys the stage that is priced. */
+  readonly deploy: string;
   /** The preset of the settings, `-c size=`; undefined: none. */
   readonly size: Size | undefined;
   /** The bills of all sizes, with the other settings as they are; empty for a stage without a size. */
@@ -63,6 +67,7 @@ export interface IdleReport extends Bill {
 
 interface SizeBill {
   readonly size: Size;
+  readonly deploy: string;
   /** Series at a sample a minute that a stage of the size takes. */
   readonly series: number;
   readonly dollars: number;
@@ -97,35 +102,35 @@ export interface LoadOptions extends StageOptions {
  */
 export function idleReport({ stage, set, ...options }: StageOptions): IdleReport {
   const measured = readUnits(options);
-  const billOf = (chosen: StageOptions['set']) => idleCost(measured, stageShape(stage, chosen));
-  const { size: configured } = configOf(stage, set);
-  const lines = billOf(set);
-  const dollars = totalOf(lines);
-  if (configured === undefined) return { stage, size: configured, lines, dollars, sizes: [] };
-  const sizes = SIZES.map((size) => ({
-    size,
-    series: PRESETS[size].series,
-    dollars: size === configured ? dollars : totalOf(billOf({ ...set, size })),
-  }));
-  return { stage, size: configured, lines, dollars, sizes };
+  const { size: configured, deploy, shape } = deployedStage(stage, set);
+  const lines = idleCost(measured, shape);
+  const sizes = (configured === undefined ? [] : SIZES).map((size): SizeBill => {
+    const sized = deployedStage(stage, { ...set, size });
+    return {
+      size,
+      series: PRESETS[size].series,
+      deploy: sized.deploy,
+      dollars: totalOf(idleCost(measured, sized.shape)),
+    };
+  });
+  return { deploy, size: configured, lines, dollars: totalOf(lines), sizes };
 }
 
 /**
- * Estimates what a load costs in a month.
+ * Estimates what a load costs in a month, on the stage that is deployed for it.
  *
  * @throws {OperatorError | InvalidSettingError | UnknownCostError}
  */
 export function costReport(options: LoadOptions): CostReport {
   const measured = readUnits(options);
-  const configured = stageShape(options.stage, options.set);
-  const load = loadOf(options, configured);
-  const samples = samplesOfMonth(load);
-  const isChosen = options.set.cacheNodeType !== undefined;
-  const sized = (shape: StageShape) => (isChosen ? shape : withBestNode(measured, load, shape));
-  const billOf = (samplesPerRequest: number, shape: StageShape): LoadBill => {
-    const lines = forecast(measured, { ...load, samplesPerRequest }, shape);
+  const load = loadOf(options);
+  const stageWith = (set: ContextSettings, of = load): DeployedStage =>
+    withRoom(measured, of, stageFor(of, options.stage, set), set);
+  const billOf = ({ shape }: DeployedStage, of = load): LoadBill => {
+    const { samplesPerRequest } = of;
+    const lines = forecast(measured, of, shape);
     const dollars = totalOf(lines);
-    return { samplesPerRequest, lines, dollars, dollarsPerBillion: (dollars / samples) * 1e9 };
+    return { samplesPerRequest, lines, dollars, dollarsPerBillion: (dollars / samplesOfMonth(of)) * 1e9 };
   };
   const otherLoad = (text: string, requests: number, series: number): OtherLoad => {
     const other = {
@@ -133,53 +138,48 @@ export function costReport(options: LoadOptions): CostReport {
       series: load.series * series,
       samplesPerRequest: options.batch * requests,
     };
-    const best = isChosen ? configured : withBestNode(measured, other, configured);
-    const dollars = totalOf(forecast(measured, other, best));
-    return { load: text, dollarsPerBillion: (dollars / samplesOfMonth(other)) * 1e9 };
+    const deployed = stageWith(options.set, other);
+    return {
+      load: text,
+      deploy: deployed.deploy,
+      dollarsPerBillion: billOf(deployed, other).dollarsPerBillion,
+    };
   };
-  const alternative = (setting: string, shape: StageShape): Alternative => {
-    const { dollars, dollarsPerBillion } = billOf(options.batch, shape);
-    return { setting, dollars, dollarsPerBillion };
-  };
-  const shape = sized(configured);
-  const { cacheNodeType } = configured.settings;
+  const deployed = stageWith(options.set);
   const others: Record<string, string>[] = [
     ...Object.keys(measured.windows)
-      .filter((window) => parseDuration(window) !== configured.settings.window)
+      .filter((window) => parseDuration(window) !== deployed.shape.settings.window)
       .map((window) => ({ window })),
     { warmTtl: '14d' },
   ];
   return {
-    stage: options.stage,
-    samples,
-    batched: billOf(options.batch, shape),
-    byHost: billOf(measured.load.metrics, shape),
+    deploy: deployed.deploy,
+    samples: samplesOfMonth(load),
+    batched: billOf(deployed),
+    byHost: billOf(deployed, { ...load, samplesPerRequest: measured.load.metrics }),
     others: OTHERS,
     otherLoads: [
       otherLoad(`requests of ${LARGER.requests * options.batch} samples`, LARGER.requests, 1),
       otherLoad(`${big(LARGER.series * options.series)} series`, 1, LARGER.series),
       otherLoad('both', LARGER.requests, LARGER.series),
     ],
-    alternatives: [
-      ...(isChosen ? [] : [alternative(`cacheNodeType=${cacheNodeType}`, configured)]),
-      ...others
-        .filter((set) => !Object.keys(set).some((name) => name in options.set))
-        .map((set) => {
-          const [[name, value]] = Object.entries(set) as [[string, string]];
-          return alternative(
-            `${name}=${value}`,
-            sized({ ...configured, settings: configOf(options.stage, { ...options.set, ...set }).settings }),
-          );
-        }),
-    ],
+    alternatives: others
+      .filter((set) => !Object.keys(set).some((name) => name in options.set))
+      .map((set) => {
+        const [[name, value]] = Object.entries(set) as [[string, string]];
+        const other = stageWith({ ...options.set, ...set });
+        const { dollars, dollarsPerBillion } = billOf(other);
+        return { setting: `${name}=${value}`, deploy: other.deploy, dollars, dollarsPerBillion };
+      }),
   };
 }
 
-export function loadOf(options: LoadOptions, { settings }: StageShape): Load {
+/** @throws {InvalidSettingError} */
+export function loadOf(options: LoadOptions): Load {
   return {
     series: options.series,
     intervalMs: options.interval,
-    retentionMs: options.retention ?? settings.retention,
+    retentionMs: options.retention ?? deployedStage(options.stage, options.set).shape.settings.retention,
     samplesPerRequest: options.batch,
     reads: options.reads,
     tenants: options.tenants,
@@ -202,7 +202,7 @@ export function readUnits(options: Pick<StageOptions, 'units' | 'shape'>): Measu
 }
 
 export function costText({
-  stage,
+  deploy,
   samples,
   batched,
   byHost,
@@ -212,7 +212,8 @@ export function costText({
 }: CostReport): string {
   const billion = (dollars: number) => ((dollars / samples) * 1e9).toFixed(2);
   return [
-    `${(samples / 1e9).toFixed(1)} billion samples a month, stage ${stage}; dollars a month (and per billion samples)`,
+    `${(samples / 1e9).toFixed(1)} billion samples a month; dollars a month (and per billion samples) of`,
+    `  ${deploy}`,
     '',
     `in requests of ${batched.samplesPerRequest} samples`,
     table(
@@ -241,27 +242,30 @@ export function costText({
     '',
     `with another setting, in requests of ${batched.samplesPerRequest} samples`,
     table(
-      ['dollars', 'per billion', 'setting'],
-      alternatives.map(({ setting, dollars, dollarsPerBillion }) => [
+      ['dollars', 'per billion', 'setting', 'deployed by'],
+      alternatives.map(({ setting, deploy, dollars, dollarsPerBillion }) => [
         dollars.toFixed(2),
         dollarsPerBillion.toFixed(2),
         setting,
+        deploy,
       ]),
     ),
     '',
     'with another load: what would bring $6 a billion samples',
     table(
-      ['per billion', 'load'],
-      otherLoads.map(({ load, dollarsPerBillion }) => [dollarsPerBillion.toFixed(2), load]),
+      ['per billion', 'load', 'deployed by'],
+      otherLoads.map(({ load, deploy, dollarsPerBillion }) => [dollarsPerBillion.toFixed(2), load, deploy]),
     ),
     '',
     `elsewhere, per billion samples: ${others.map(({ name, dollarsPerBillion }) => `${name} $${dollarsPerBillion}`).join(', ')}`,
   ].join('\n');
 }
 
-export function idleText({ stage, size, lines, dollars, sizes }: IdleReport): string {
+export function idleText({ deploy, lines, dollars, sizes }: IdleReport): string {
   return [
-    `stage ${stage}${size === undefined ? '' : `, size ${size}`}, a month without posts and reads`,
+    'a month without posts and reads of',
+    `  ${deploy}`,
+    '',
     table(
       ['dollars', 'what', 'because'],
       [
@@ -273,13 +277,14 @@ export function idleText({ stage, size, lines, dollars, sizes }: IdleReport): st
       ? []
       : [
           '',
-          'by size, a preset of shards, nodes, rates and concurrency (-c size=medium)',
+          'by size, a preset of shards, nodes, rates and concurrency',
           table(
-            ['dollars', 'size', 'for'],
+            ['dollars', 'size', 'for', 'deployed by'],
             sizes.map((each) => [
               each.dollars.toFixed(2),
               each.size,
               `${big(each.series)} series at a sample a minute`,
+              each.deploy,
             ]),
           ),
         ]),

@@ -1,17 +1,17 @@
 import { big } from '../../shared/cost/cost-line';
-import { SECONDS_OF_MONTH, samplesOfMonth, withBestNode } from '../../shared/cost/demand';
+import { SECONDS_OF_MONTH, samplesOfMonth } from '../../shared/cost/demand';
 import { type QuotaLine, quotas } from '../../shared/cost/quotas';
 import { type LoadOptions, loadOf, readUnits } from './cost-report';
-import { stageShape } from './stage-shape';
+import { stageFor } from './stage-shape';
 import { table } from './table';
 
 /** The output of `ops quotas --json`. */
 export interface QuotasReport {
-  readonly stage: string;
+  /** The line that deploys the stage whose limits count. */
+  readonly deploy: string;
   readonly series: number;
   readonly tenants: number;
   readonly samplesPerSecond: number;
-  readonly cacheNodeType: string;
   /** The nearest to its limit first. */
   readonly lines: readonly QuotaLine[];
 }
@@ -19,24 +19,22 @@ export interface QuotasReport {
 /** @throws {OperatorError | InvalidSettingError | UnknownCostError} */
 export function quotasReport(options: LoadOptions & { readonly peak: number }): QuotasReport {
   const measured = readUnits(options);
-  const configured = stageShape(options.stage, options.set);
-  const load = loadOf(options, configured);
-  const shape =
-    options.set.cacheNodeType === undefined ? withBestNode(measured, load, configured) : configured;
+  const load = loadOf(options);
+  const { deploy, shape } = stageFor(load, options.stage, options.set);
   return {
-    stage: options.stage,
+    deploy,
     series: load.series,
     tenants: load.tenants,
     samplesPerSecond: samplesOfMonth(load) / SECONDS_OF_MONTH,
-    cacheNodeType: shape.settings.cacheNodeType,
     lines: quotas(measured, load, shape, options.peak),
   };
 }
 
-export function quotasText({ stage, series, tenants, samplesPerSecond, cacheNodeType, lines }: QuotasReport) {
+export function quotasText({ deploy, series, tenants, samplesPerSecond, lines }: QuotasReport) {
   const beyond = lines.filter(({ share }) => share > 1).length;
   return [
-    `${big(series)} series of ${big(tenants)} ${tenants === 1 ? 'tenant' : 'tenants'}, ${big(samplesPerSecond)} samples a second; stage ${stage}, ${cacheNodeType}`,
+    `${big(series)} series of ${big(tenants)} ${tenants === 1 ? 'tenant' : 'tenants'}, ${big(samplesPerSecond)} samples a second, on`,
+    `  ${deploy}`,
     '',
     table(
       ['share', 'needs', 'limit', 'what', 'breaks at', 'raised by', 'by'],

@@ -1,69 +1,113 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { App } from 'aws-cdk-lib';
-import { context } from '../../cdk.json';
-import { type Config, readConfig } from '../../infra/config';
-import { addStacks } from '../../infra/stacks';
+import { PRESETS, readConfig, SIZES, type Size } from '../../infra/config';
+import { sendsTraces } from '../../infra/tracing';
+import { type Load, needsOf } from '../../shared/cost/demand';
+import type { MeasuredUnits } from '../../shared/cost/measured-units';
 import { HOURS_OF_MONTH } from '../../shared/cost/prices';
 import type { StageShape } from '../../shared/cost/stage-cost';
-import { FUNCTIONS, type FunctionName, functionName } from '../../shared/platform/names';
-import { periodOf } from '../local/template';
+import type { FunctionName } from '../../shared/platform/names';
+import type { Settings } from '../../shared/platform/settings';
 
-interface Resource {
-  readonly Type: string;
-  // biome-ignore lint/suspicious/noExplicitAny: a template is JSON of as many shapes as there are resource types
-  readonly Properties: Record<string, any>;
+/** Settings as `npx cdk deploy -c key=value` takes them, `size` among them. */
+export type ContextSettings = Readonly<Record<string, string>>;
+
+/** A stage as one line deploys it: what every price and limit is computed for. */
+export interface DeployedStage {
+  readonly stage: string;
+  /** The preset of its settings; undefined: none. */
+  readonly size: Size | undefined;
+  readonly shape: StageShape;
+  /** The line that deploys it. */
+  readonly deploy: string;
 }
 
-/** @throws {InvalidSettingError} */
-export function configOf(stage: string, settings: Readonly<Record<string, string>>): Config {
-  return readConfig({ stage, ...settings });
+/*
+ * Figures of the templates, so that commands need not synthesize them for half a minute. test/infra/cost.test.ts compares
+ * them with the synthesized templates.
+ */
+const MEMORY_MB: Readonly<Record<FunctionName, number>> = {
+  post: 1024,
+  ingester: 1769,
+  flusher: 1769,
+  archiver: 3008,
+  query: 1769,
+  registry: 512,
+  page: 512,
+  operator: 1769,
+  deleter: 512,
+  importer: 1024,
+  replayer: 1769,
+  recovery: 512,
+  canary: 256,
+};
+const HOURLY = HOURS_OF_MONTH;
+const EACH_MINUTE = 60 * HOURLY;
+/** Metrics that alarms watch, beside those of each cache node. */
+const ALARM_METRICS = { full: 48, essential: 7 };
+
+/** @throws {InvalidSettingError} with one sentence naming what is wrong */
+export function deployedStage(stage: string, set: ContextSettings): DeployedStage {
+  const { settings, size } = readConfig({ stage, ...set });
+  const context = Object.entries({ ...(size && { size }), ...set }).map(
+    ([key, value]) => ` -c ${key}=${value}`,
+  );
+  return {
+    stage,
+    size,
+    shape: shapeOf(stage, settings),
+    deploy: `npx cdk deploy --all -c stage=${stage}${context.join('')}`,
+  };
 }
 
 /**
- * Reads from a stage's templates what the stage costs by itself. Synthesizes them without bundles.
+ * The stage that is deployed for a load: of the smallest size that is made for it, unless the operator names one, or the
+ * stage has no sizes.
  *
- * @param settings as `npx cdk -c key=value` takes them
- * @throws {InvalidSettingError} with one sentence naming what is wrong
+ * @throws {InvalidSettingError}
  */
-export function stageShape(stage: string, settings: Readonly<Record<string, string>>): StageShape {
-  const config = readConfig({ stage, ...settings });
-  const outdir = mkdtempSync(join(tmpdir(), 'heterotsdb-cost-'));
-  try {
-    const app = new App({ outdir, context: { ...context, 'aws:cdk:bundling-stacks': [] } });
-    addStacks(app, config);
-    const resources = app
-      .synth()
-      .stacks.flatMap(({ template }) => Object.entries(template.Resources as Record<string, Resource>));
-    const ofType = (type: string): (Resource['Properties'] & { readonly id: string })[] =>
-      resources.flatMap(([id, { Type, Properties }]) => (Type === type ? [{ id, ...Properties }] : []));
-    const functions = ofType('AWS::Lambda::Function');
-    const named = (name: FunctionName) =>
-      functions.find(({ FunctionName }) => FunctionName === functionName(config.stage, name))!;
-    const nameOf = (id: string) =>
-      FUNCTIONS.find((name) => named(name).id === id) as (typeof FUNCTIONS)[number];
-    return {
-      settings: config.settings,
-      ticks: ofType('AWS::Events::Rule')
-        .filter(({ State }) => State === 'ENABLED')
-        .flatMap(({ id, Targets, ScheduleExpression }) =>
-          Targets.map(({ Arn }: Resource['Properties']) => ({
-            name: nameOf(Arn['Fn::GetAtt'][0]),
-            perMonth: (HOURS_OF_MONTH * 3_600_000) / periodOf(ScheduleExpression, id),
-          })),
-        ),
-      memoryMb: Object.fromEntries(FUNCTIONS.map((name) => [name, named(name).MemorySize])) as Record<
-        FunctionName,
-        number
-      >,
-      isTraced: (name) => named(name).TracingConfig?.Mode === 'Active',
-      alarmMetrics: ofType('AWS::CloudWatch::Alarm').flatMap(
-        ({ Metrics }) => Metrics?.filter(({ MetricStat }: Resource['Properties']) => MetricStat) ?? ['one'],
-      ).length,
-      dashboards: ofType('AWS::CloudWatch::Dashboard').length,
-    };
-  } finally {
-    rmSync(outdir, { recursive: true, force: true });
-  }
+export function stageFor({ series, intervalMs }: Load, stage: string, set: ContextSettings): DeployedStage {
+  const configured = deployedStage(stage, set);
+  if (configured.size === undefined || set.size !== undefined) return configured;
+  const perMinute = (series * 60_000) / intervalMs;
+  const size = SIZES.find((each) => PRESETS[each].series >= perMinute) ?? SIZES.at(-1)!;
+  return deployedStage(stage, { size, ...set });
+}
+
+/**
+ * A stage with as many shards of stream and cache as a load needs, planned half full. What the operator chose stays.
+ *
+ * @throws {InvalidSettingError | UnknownCostError}
+ */
+export function withRoom(
+  measured: MeasuredUnits,
+  load: Load,
+  { stage, size, shape }: DeployedStage,
+  set: ContextSettings,
+): DeployedStage {
+  const needs = needsOf(measured, load, shape);
+  const more = (['streamShards', 'cacheShards'] as const).filter(
+    (name) => set[name] === undefined && needs[name] > shape.settings[name],
+  );
+  const added = Object.fromEntries(more.map((name) => [name, String(needs[name])]));
+  return deployedStage(stage, { ...(size && { size }), ...set, ...added });
+}
+
+function shapeOf(stage: string, settings: Settings): StageShape {
+  const { flusherLanes, monitoring, tracing, cacheShards, cacheReplicas } = settings;
+  const nodes = cacheShards * (cacheReplicas + 1);
+  // Evictions; with full monitoring also memory, CPU and, of a cluster with replicas, their lag.
+  const metricsOfNode = monitoring === 'essential' ? 1 : cacheReplicas > 0 ? 4 : 3;
+  return {
+    settings,
+    ticks: [
+      { name: 'flusher', perMonth: flusherLanes * EACH_MINUTE },
+      { name: 'recovery', perMonth: EACH_MINUTE + 4 * HOURLY },
+      { name: 'archiver', perMonth: HOURLY },
+      { name: 'operator', perMonth: HOURLY },
+      ...(stage === 'local' ? [] : [{ name: 'canary' as const, perMonth: EACH_MINUTE }]),
+    ],
+    memoryMb: MEMORY_MB,
+    isTraced: (name) => sendsTraces(name, tracing),
+    alarmMetrics: ALARM_METRICS[monitoring] + nodes * metricsOfNode,
+    dashboards: monitoring === 'full' ? 1 : 0,
+  };
 }

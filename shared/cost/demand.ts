@@ -3,7 +3,7 @@ import { DAY_MS, durationText } from '../model/duration';
 import type { Unit } from '../platform/names';
 import type { Settings } from '../platform/settings';
 import type { MeasuredUnits, Units } from './measured-units';
-import { CACHE_NODES, GB, HOURS_OF_MONTH, SHARD_BYTES_PER_SECOND, SHARD_RECORDS_PER_SECOND } from './prices';
+import { GB, HOURS_OF_MONTH, SHARD_BYTES_PER_SECOND, SHARD_RECORDS_PER_SECOND } from './prices';
 import { nodeOf, type StageShape, UnknownCostError } from './stage-cost';
 
 /** A load: the samples posted, kept and read. */
@@ -208,14 +208,15 @@ function rollupsOf(
   };
 }
 
-/** The stage with the cache node type that holds a load in the fewest shards; among those, the cheapest. */
-export function withBestNode(measured: MeasuredUnits, load: Load, shape: StageShape): StageShape {
-  const choices = Object.entries(CACHE_NODES).map(([cacheNodeType, { hour }]) => {
-    const settings = { ...shape.settings, cacheNodeType };
-    return { settings, hour, shards: cacheOf(measured, load, settings).cacheShards };
-  });
-  choices.sort((a, b) => a.shards - b.shards || a.hour - b.hour);
-  return { ...shape, settings: choices[0]!.settings };
+/** Shards that a load needs, planned half full. @throws {UnknownCostError} */
+export function needsOf(
+  measured: MeasuredUnits,
+  load: Load,
+  shape: StageShape,
+): { readonly streamShards: number; readonly cacheShards: number } {
+  const { streamShards, cacheShards } = demandOf(measured, load, shape);
+  // A stream on demand has the shards that Kinesis gives it.
+  return { streamShards: shape.settings.streamMode === 'on-demand' ? 0 : streamShards, cacheShards };
 }
 
 export function samplesOfMonth({ series, intervalMs }: Pick<Load, 'series' | 'intervalMs'>): number {

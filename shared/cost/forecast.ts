@@ -1,6 +1,6 @@
 import { DAY_MS } from '../model/duration';
 import type { Unit } from '../platform/names';
-import { big, type CostLine, days, gb, gbSeconds, line, perSample } from './cost-line';
+import { big, type CostLine, counted, days, gb, gbSeconds, line, perSample } from './cost-line';
 import { demandOf, type Load, REPLACED_DAYS, type RollupDemand, SECONDS_OF_MONTH, type Work } from './demand';
 import type { MeasuredUnits } from './measured-units';
 import { GB, HOURS_OF_MONTH, PRICE } from './prices';
@@ -22,7 +22,7 @@ const POST_ANSWER_BYTES = 300;
 const READ_ANSWER_BYTES = 40_000;
 
 /**
- * Forecasts what a load costs in a month once the archive is full, with as many cache and stream shards as it needs.
+ * Forecasts what a load costs in a month on a stage, once the archive is full. The stage has room for the load: {@link needsOf}.
  *
  * @throws {UnknownCostError}
  */
@@ -122,15 +122,15 @@ export function forecast(measured: MeasuredUnits, load: Load, shape: StageShape)
     readsLine(measured, load.reads),
     cacheLine(
       shape,
-      demand.cacheShards,
-      `${gb(demand.hotBytes)} at most: ${perSample(demand.hotBytesPerSample)} bytes a sample for ${Math.ceil(demand.residencyMs / 60_000)} minutes`,
+      settings.cacheShards,
+      `${gb(demand.hotBytes)} at most, which need ${counted(demand.cacheShards, 'shard', 'shards')}: ${perSample(demand.hotBytesPerSample)} bytes a sample for ${Math.ceil(demand.residencyMs / 60_000)} minutes`,
     ),
     isOnDemand(shape)
       ? onDemandStreamLine(shape, Math.max(demand.streamBytes, 1000 * demand.records), demand.streamBytes)
       : streamShardsLine(
           shape,
-          demand.streamShards,
-          `${big(demand.streamBytes / SECONDS_OF_MONTH)} bytes and ${big(demand.records / SECONDS_OF_MONTH)} records a second, planned half full (${perSample(demand.streamBytes / samples)} bytes a sample, ${big(samples / SECONDS_OF_MONTH)} samples a second)`,
+          settings.streamShards,
+          `${counted(demand.streamShards, 'is', 'are')} needed: ${big(demand.streamBytes / SECONDS_OF_MONTH)} bytes and ${big(demand.records / SECONDS_OF_MONTH)} records a second, planned half full (${perSample(demand.streamBytes / samples)} bytes a sample, ${big(samples / SECONDS_OF_MONTH)} samples a second)`,
         ),
     ...upkeep(measured, shape),
   ];

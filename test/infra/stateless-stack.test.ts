@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readConfig } from '../../infra/config';
-import { sendsTraces } from '../../infra/functions/pipeline-function';
 import { recordAgeMs } from '../../infra/record-age';
+import { sendsTraces } from '../../infra/tracing';
 import { FALLBACK_FUNCTION, ROUTES } from '../../shared/http/routes';
 import { MAX_CALL_MS } from '../../shared/platform/call-time';
 import { ENV, FUNCTIONS, type FunctionName, functionName } from '../../shared/platform/names';

@@ -1,5 +1,5 @@
 import { totalOf } from '../../../shared/cost/cost-line';
-import { type Load, samplesOfMonth, withBestNode } from '../../../shared/cost/demand';
+import { type Load, needsOf, samplesOfMonth } from '../../../shared/cost/demand';
 import { forecast } from '../../../shared/cost/forecast';
 import { type MeasuredUnits, measuredUnitsSchema } from '../../../shared/cost/measured-units';
 import { idleCost, type StageShape } from '../../../shared/cost/stage-cost';
@@ -99,7 +99,7 @@ describe('the cost of a load', () => {
     ['their invocations at $0.20, and 31.536 M GB-s of 6 ms with 1 GB at $0.0000133334', lines.post, 1471.68],
     ['26,280 M put units at $0.014', lines['stream puts'], 367.92],
     // 10 MB and 10,000 records a second, half full: 20 shards.
-    ['20 shards for 730 h at $0.035', lines['stream shards'], 511],
+    ["the stage's 2 shards for 730 h at $0.035", lines['stream shards'], 51.1],
     // 20 shards, a batch each second: 52.56 M, and a batch for 500 records at the least; 2.628 M GB-s.
     ['52.56 M invocations and 2.628 M GB-s of the ingester', lines.ingester, 45.55],
     ['26.28 M GB-s of the flusher', lines.flusher, 350.4],
@@ -117,7 +117,7 @@ describe('the cost of a load', () => {
     // 300 bytes for 100 days, and 30 replaced objects of 21.68 days: 13,507 GB.
     ['rollups that are kept and replaced', lines['rollup storage'], 310.67],
     // 60 M series, 61 minutes, 10 bytes: 36.6 GB; 2.3925 GB a shard: 16 shards of two nodes.
-    ['32 nodes for 730 h at $0.1264', lines['cache nodes'], 2952.7],
+    ["the stage's 6 nodes for 730 h at $0.1264", lines['cache nodes'], 553.6],
     // 600,000 layouts, 730 times: 175.2 M read units and 438,000 GB-s.
     ['the sweep of each hour', lines.sweep, 21.9 + 5.84],
     ['nothing that is not traced leaves traces', lines.traces, 0],
@@ -143,10 +143,11 @@ describe('the cost of a load', () => {
     expect(between.post).toBeCloseTo(8760 * 0.2 + 35.04 * 13.3334, 0);
   });
 
-  test('is small where the load is: the smallest cache and one shard', () => {
-    const small = dollarsOf(forecast(measured, { ...load, series: 1 }, shape));
-    expect(small['cache nodes']).toBe(184.54);
-    expect(small['stream shards']).toBe(25.55);
+  test.each([
+    { series: load.series, needs: { streamShards: 20, cacheShards: 16 } },
+    { series: 1, needs: { streamShards: 1, cacheShards: 1 } },
+  ])('of $series series needs $needs', ({ series, needs }) => {
+    expect(needsOf(measured, { ...load, series }, shape)).toEqual(needs);
   });
 
   test('a stream on demand is paid by the hour and the byte, each record at least 1 KB', () => {
@@ -183,12 +184,12 @@ describe('the cost of a load', () => {
 
   test.each([
     // 0.7 GB: a shard of it holds 1.16 GB, of the next smaller 0.51 GB.
-    { series: 1_000_000, type: 'cache.t4g.medium' },
-    { series: 1, type: 'cache.t4g.micro' },
-    { series: 100_000_000, type: 'cache.r7g.xlarge' },
-  ])('$series series fit best into $type', ({ series, type }) => {
-    const { settings } = withBestNode(measured, { ...load, series }, shape);
-    expect(settings.cacheNodeType).toBe(type);
+    { series: 1_000_000, type: 'cache.t4g.medium', shards: 1 },
+    { series: 1_000_000, type: 'cache.t4g.small', shards: 2 },
+    { series: 1, type: 'cache.t4g.micro', shards: 1 },
+  ])('$series series need $shards shards of $type', ({ series, type, shards }) => {
+    const settings = { ...shape.settings, cacheNodeType: type };
+    expect(needsOf(measured, { ...load, series }, { ...shape, settings }).cacheShards).toBe(shards);
   });
 
   test('a node type without a price is named', () => {

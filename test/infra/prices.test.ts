@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PRESETS, SIZES } from '../../infra/config';
+import { costReport, costText, idleReport, idleText, type LoadOptions } from '../../scripts/ops/cost-report';
+import { OTHERS } from '../../shared/cost/prices';
+
+/** The defaults of `ops cost`. */
+const million: LoadOptions = {
+  stage: 'production',
+  set: {},
+  series: 1_000_000,
+  interval: 60_000,
+  batch: 500,
+  reads: 100_000,
+  tenants: 1,
+};
+const document = (file: string) => readFileSync(join(__dirname, '..', '..', file), 'utf8');
+/** A document on one line. */
+const textOf = (file: string) => document(file).replaceAll(/\s+/g, ' ');
+const dollars = (amount: number) => `$${Math.round(amount).toLocaleString('en-US')}`;
+const cents = (amount: number) => `$${amount.toFixed(2)}`;
+const cost = (changed: Partial<LoadOptions> = {}) => costReport({ ...million, ...changed });
+const idle = (stage: string, set: Record<string, string> = {}) => idleReport({ ...million, stage, set });
+
+const { batched, deploy } = cost();
+const { batched: traced } = cost({ set: { tracing: 'all' } });
+const { batched: seconds } = cost({ interval: 1000 });
+const { batched: minutes } = cost({ interval: 1000, set: { rollups: 'minutes' } });
+const { batched: huge } = cost({ series: 100_000_000, tenants: 10_000 });
+const ofLines = (bill: typeof batched, ...names: string[]) =>
+  bill.lines.filter(({ what }) => names.includes(what)).reduce((sum, each) => sum + each.dollars, 0);
+const onDemand = cost({ set: { streamMode: 'on-demand' } }).batched;
+const devIdle = idle('dev').dollars;
+const devFull = idle('dev', { monitoring: 'full' }).dollars;
+const [prometheus] = OTHERS;
+const sizes = SIZES.map((size) => dollars(idle('production', { size }).dollars));
+
+/** Every price in the two documents that users and operators read, as it is computed. */
+const PRICES: Readonly<Record<string, readonly string[]>> = {
+  'README.md': [
+    `${dollars(batched.dollars)} a month, ${cents(batched.dollarsPerBillion)} a billion samples, in requests of 500 samples, on what \`${deploy}\` deploys`,
+    `Idle it costs ${dollars(idle('production').dollars)}, and \`-c stage=dev\` ${dollars(devIdle)}`,
+    `${prometheus.name} charges $${prometheus.dollarsPerBillion} a billion`,
+  ],
+  'infra/README.md': [
+    ...SIZES.map((size, i) => {
+      const { series, settings } = PRESETS[size];
+      const { streamShards, cacheShards, cacheNodeType, requestsPerSecond, flusherLanes = 2 } = settings;
+      return `| ${size} | ${series.toLocaleString('en-US')} series | ${streamShards} | ${cacheShards} ${cacheNodeType} | ${flusherLanes} | ${requestsPerSecond} | ${sizes[i]} |`;
+    }),
+    `line by line (${dollars(devIdle)})`,
+    `cost ${dollars(minutes.dollars - seconds.dollars)} a month more, ${dollars(minutes.dollars)} instead of ${dollars(seconds.dollars)}`,
+    `traces cost ${cents(traced.dollars - batched.dollars)} a month at a million series (${cents(traced.dollarsPerBillion - batched.dollarsPerBillion)} a billion samples`,
+    `and the dashboard would cost ${dollars(devFull - devIdle)} a month`,
+    `pay ${dollars(ofLines(onDemand, 'stream on demand'))} a month for the stream instead of ${dollars(ofLines(batched, 'stream shards', 'stream puts'))}`,
+  ],
+  'shared/DESIGN.md': [
+    `It costs ${cents(huge.dollarsPerBillion)} a billion samples (\`ops cost\`, $${(huge.dollars / 1000).toFixed(1)} k a month)`,
+    `${dollars(traced.dollars - batched.dollars)} a month at a million series, ${cents(traced.dollarsPerBillion - batched.dollarsPerBillion)} of ${cents(traced.dollarsPerBillion)} a billion samples`,
+    `an idle dev stage costs ${dollars(devIdle)} a month instead of ${dollars(devFull)}`,
+    `${sizes[0]}, ${sizes[1]} and ${sizes[2]} idle`,
+  ],
+  'scripts/bench/README.md': [
+    `**Telegraf** costs ${cents(cost({ shape: 'telegraf' }).batched.dollarsPerBillion)} a billion samples`,
+  ],
+};
+
+test.each(Object.entries(PRICES).flatMap(([file, prices]) => prices.map((price) => ({ file, price }))))(
+  '$file says: $price',
+  ({ file, price }) => {
+    // Cells of a table are filled up with blanks.
+    expect(textOf(file)).toContain(price);
+  },
+);
+
+test.each(['README.md', 'infra/README.md'])('%s has no price that nobody recomputes', (file) => {
+  const withoutCode = textOf(file).replaceAll(/```.*?```/g, '');
+  const rest = PRICES[file]!.reduce((text, price) => text.replaceAll(price, ''), withoutCode);
+  expect(rest.match(/\$\d[\d.,]*/g) ?? []).toEqual([]);
+});
+
+test.each([
+  { name: 'ops cost', text: costText(cost()) },
+  { name: 'ops cost --idle --stage dev', text: idleText(idle('dev')) },
+  { name: 'ops cost --idle --set size=small', text: idleText(idle('production', { size: 'small' })) },
+])('the benchmarks show what $name prints', ({ text }) => {
+  expect(document('scripts/bench/README.md')).toContain(`\`\`\`\n${text}\n\`\`\`\n`);
+});
