@@ -217,7 +217,6 @@ function* blocksBySpan(
   );
   for (const [day, of] of rows) {
     const frames = of.map((row) => ({
-      kind: 'samples' as const,
       layout: layout.idBytes,
       timestamp: series[0]!.timestamps[row]!,
       version: { arrivalMs: 1_790_000_000_000, sequence: 0n },

@@ -104,7 +104,7 @@ function blockOf(series: SeriesData[]): Block {
   const version: Version = { arrivalMs: 1_790_000_000_000, sequence: 0n };
   const frames = (series[0]?.timestamps ?? []).map((timestamp, row) => {
     const values = new Uint8Array(Float64Array.from(series, (one) => one.values[row]!).buffer);
-    return { frame: { kind: 'samples', layout: LAYOUT, timestamp, version, values } as const };
+    return { frame: { layout: LAYOUT, timestamp, version, values } as const };
   });
   return blockFromFrames(LAYOUT, series.length, frames);
 }

@@ -251,7 +251,6 @@ class Memory {
     const arrivalMs = Date.now();
     const frames = Array.from({ length: count }, () =>
       encodeFrame({
-        kind: 'samples',
         layout: this.layout.idBytes,
         timestamp: this.windowStart + Number(this.sequence % 3_600n) * 1_000,
         version: { arrivalMs, sequence: this.sequence++ },

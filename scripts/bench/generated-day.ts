@@ -104,6 +104,6 @@ export class GeneratedDay {
       sequence: BigInt(window * rows + row + 1),
     }));
     const rowVersions = Uint32Array.from({ length: rows }, (_, row) => row);
-    return { layout: layout.idBytes, timestamps, versions, rowVersions, columns, tombstones: [] };
+    return { layout: layout.idBytes, timestamps, versions, rowVersions, columns };
   }
 }

@@ -42,7 +42,6 @@ export interface Load {
   /** @default dense */
   readonly shape?: Shape;
   /** Formats to write. @default the release's choice */
-  readonly frameFormat?: string;
   readonly cpuProf?: string;
   readonly json?: boolean;
 }
@@ -102,7 +101,6 @@ export async function benchIngest(args: string[]): Promise<void> {
         .join('; '),
       'dense',
     )
-    .option('--frame-format <n>', 'format of the frames; 3 has presence maps')
     .option('--no-paper', "leave the paper's way out")
     .option('--cpu-prof <dir>', 'write a CPU profile of each process there')
     .option('--json', 'one object on stdout')
@@ -303,12 +301,7 @@ export async function startWorker(
       AWS_SECRET_ACCESS_KEY: 'test',
       BENCH_TASK: JSON.stringify(task),
       // Limits that a tenant of this size needs.
-      [ENV.settings]: JSON.stringify(
-        parseSettings({
-          ...{ maxSamplesPerMinute: 1e12, maxSeries: 1e9 },
-          ...(options.frameFormat !== undefined && { frameFormat: Number(options.frameFormat) }),
-        }),
-      ),
+      [ENV.settings]: JSON.stringify(parseSettings({ maxSamplesPerMinute: 1e12, maxSeries: 1e9 })),
       [ENV.stream]: 'stream',
       [ENV.metaTable]: 'meta',
       [ENV.bucket]: 'bucket',

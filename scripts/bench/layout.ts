@@ -114,7 +114,6 @@ class DayOfSources {
           ),
         };
       }),
-      tombstones: [],
     };
   }
 }
@@ -268,7 +267,6 @@ async function update(
       versions: [{ arrivalMs: lateMs + DAY_MS, sequence: 1n << 40n }],
       rowVersions: Uint32Array.of(0),
       columns: series.map(() => ({ values: Float64Array.of(1) })),
-      tombstones: [],
     };
     await writer.addGroup(chunk.group, [mergeLayoutBlocks([stored.decode(), { block, layout }])]);
   }

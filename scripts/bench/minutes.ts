@@ -196,5 +196,5 @@ function hourOf(layout: Layout, startMs: number, missing: number, random: Random
   });
   const versions = Array.from(timestamps, (ms) => ({ arrivalMs: ms + 500, sequence: BigInt(ms) }));
   const rowVersions = Uint32Array.from(timestamps, (_, row) => row);
-  return { layout: layout.idBytes, timestamps, versions, rowVersions, columns, tombstones: [] };
+  return { layout: layout.idBytes, timestamps, versions, rowVersions, columns };
 }

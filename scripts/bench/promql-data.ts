@@ -1,7 +1,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { snappyCompress } from 'hysnappy';
 import { Catalogue } from '../../shared/catalogue/catalogue';
-import { encodeChunk, encodeFrame, type SampleFrame } from '../../shared/codec';
+import { encodeChunk, encodeFrame, type Frame } from '../../shared/codec';
 import { Manifest } from '../../shared/cold/manifest';
 import { connectHot } from '../../shared/hot/connection';
 import { HotTier } from '../../shared/hot/hot-tier';
@@ -160,12 +160,11 @@ export async function writePromqlData(
 }
 
 /** One frame a scrape of `[fromMs, toMs)`. */
-function framesOf({ layout, steps }: SourcePlace, fromMs: number, toMs: number): SampleFrame[] {
-  const frames: SampleFrame[] = [];
+function framesOf({ layout, steps }: SourcePlace, fromMs: number, toMs: number): Frame[] {
+  const frames: Frame[] = [];
   for (let at = fromMs; at < toMs; at += SCRAPE_MS) {
     const values = steps.map((step) => valueAt(step, at));
     frames.push({
-      kind: 'samples',
       layout: layout.idBytes,
       timestamp: at,
       version: { arrivalMs: at + 700, sequence: FIRST_SEQUENCE + BigInt(at) * 2n ** 20n },

@@ -6,7 +6,7 @@ import {
   type Block,
   encodeChunk,
   encodeFrame,
-  type SampleFrame,
+  type Frame,
   sampleCount,
   type Version,
 } from '../../shared/codec';
@@ -242,15 +242,14 @@ function framesOf(
   data: readonly SeriesData[],
   fromMs: number,
   toMs: number,
-): SampleFrame[] {
+): Frame[] {
   const byName = new Map(data.map(({ labels, values }) => [labels.__name__, values]));
   const columns = layout.series.map((labels) => byName.get(labelValue(labels, METRIC_NAME)!)!);
-  const frames: SampleFrame[] = [];
+  const frames: Frame[] = [];
   for (let at = fromMs; at < toMs; at += MINUTE_MS) {
     const minute = at / MINUTE_MS + phase;
     const values = Float64Array.from(columns, (column) => column[minute % column.length]!);
     frames.push({
-      kind: 'samples',
       layout: layout.idBytes,
       timestamp: at,
       version: versionAt(at),

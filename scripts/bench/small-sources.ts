@@ -61,7 +61,7 @@ function bytesOf(series: number, together: number): { readonly frame: number; re
             ? packSampleFrame(LAYOUT, timestamp, encoded, bytes)
             : packPartialFrame(LAYOUT, timestamp, encoded, presenceOf(positions, series), bytes)
         ).length;
-        const frame = { kind: 'samples', layout: LAYOUT, timestamp, version, values: bytes } as const;
+        const frame = { layout: LAYOUT, timestamp, version, values: bytes } as const;
         return { frame, positions };
       }),
     );

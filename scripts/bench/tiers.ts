@@ -13,11 +13,11 @@ import {
   encodeChunk,
   encodeFrame,
   encodeVersion,
+  type Frame,
   mergeBlocks,
   openChunk,
   packSampleFrame,
   pickedFrames,
-  type SampleFrame,
   sliceBlock,
 } from '../../shared/codec';
 import { ColdTier } from '../../shared/cold/cold-tier';
@@ -86,7 +86,7 @@ interface Host {
 
 interface Storage {
   readonly name: string;
-  write(item: Item, frame: SampleFrame): Promise<void>;
+  write(item: Item, frame: Frame): Promise<void>;
   /** Returns a block of the item's row. */
   read(item: Item): Promise<Block>;
   /** Bytes that everything written takes. */
@@ -195,7 +195,7 @@ function makeHosts(count: number, data: readonly SeriesData[]): Host[] {
 function framesInMemory(
   hot: HotTier,
   name: string,
-  encode: (frame: SampleFrame) => Uint8Array,
+  encode: (frame: Frame) => Uint8Array,
   usedMemory: () => Promise<number>,
 ): Storage {
   return {
@@ -230,7 +230,7 @@ function framesInMemory(
 }
 
 /** As the ingester encodes it. */
-function packFrame({ layout, timestamp, version, values }: SampleFrame): Uint8Array {
+function packFrame({ layout, timestamp, version, values }: Frame): Uint8Array {
   return packSampleFrame(layout, timestamp, encodeVersion(version), values);
 }
 
@@ -280,7 +280,7 @@ function chunksInTable(warm: WarmTier, hosts: readonly Host[]): Storage {
   };
 }
 
-function merged({ layout }: Host, frame: SampleFrame, known: Uint8Array | undefined): Uint8Array {
+function merged({ layout }: Host, frame: Frame, known: Uint8Array | undefined): Uint8Array {
   const row = gather(layout, [layout], [frame]);
   return encodeChunk(known === undefined ? row : mergeBlocks(row, openChunk(known).block()));
 }
@@ -413,11 +413,10 @@ class Load {
   }
 
   /** Each has a higher version than those before. */
-  private frame({ host: { layout, columns, phase }, minute }: Item): SampleFrame {
+  private frame({ host: { layout, columns, phase }, minute }: Item): Frame {
     const values = Float64Array.from(columns, (column) => column[(minute + phase) % column.length]!);
     const timestamp = BEGIN_MS + minute * MINUTE_MS;
     return {
-      kind: 'samples',
       layout: layout.idBytes,
       timestamp,
       version: { arrivalMs: timestamp + 700, sequence: FIRST_SEQUENCE + this.writes++ * 2n ** 20n },

@@ -18,7 +18,7 @@ export async function warmBytesOf(client: Redis): Promise<number> {
     const packed = await Promise.all(ids.map((id) => client.getBuffer(`${HotKeys.tagOf(key)}:l:${id}`)));
     const layouts = packed.map((each) => decodeLayout(unpackLayout(each!)));
     bytes += encodeChunk(gather(unionLayout(layouts), layouts, frames)).length;
-    for (const frame of frames) if (frame.kind === 'samples') samples += frame.values.length / 8;
+    for (const frame of frames) samples += frame.values.length / 8;
   }
   return bytes / samples;
 }

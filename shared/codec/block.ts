@@ -3,19 +3,8 @@
  * canonical form (canonical.ts). Blocks are immutable; a result may share arrays with its arguments.
  */
 import { bitsOf, type Cells, canonicalBlock } from './canonical';
-import { distinctVersions, lazyVersions } from './lazy-versions';
-import {
-  type Block,
-  type Column,
-  CorruptChunkError,
-  compareVersions,
-  type Erasure,
-  type Frame,
-  type SampleFrame,
-  type Tombstone,
-  type TombstoneFrame,
-  type Version,
-} from './model';
+import { distinctVersions, lazyVersions, unionOfVersions } from './lazy-versions';
+import { type Block, type Column, CorruptChunkError, type Frame, type Version } from './model';
 import { isPresenceOf, presentSeries } from './presence';
 
 /** A frame, and the block's column for each series of its layout; absent when they are the same. */
@@ -34,14 +23,9 @@ export function sampleCount(block: Block): number {
   return count;
 }
 
-/** True when the block has neither samples nor tombstones. */
-function isEmptyBlock(block: Block): boolean {
-  return block.timestamps.length === 0 && block.tombstones.length === 0;
-}
-
 /**
  * Gathers frames, in any order and any number of copies, into a block of `seriesCount` columns. For each series and
- * time the highest version wins; of equal versions the value whose bits, as an unsigned integer, are higher. Tombstones delete what has a lower version and are kept.
+ * time the highest version wins; of equal versions the value whose bits, as an unsigned integer, are higher.
  *
  * @param layout id of the block's layout
  * @throws {CorruptChunkError} when a frame's values do not match its positions, or without positions the
@@ -53,19 +37,16 @@ export function blockFromFrames(
   seriesCount: number,
   frames: Iterable<PlacedFrame>,
 ): Block {
-  const samples: { frame: SampleFrame; positions: Uint32Array | undefined; version: number }[] = [];
-  const deletions: { frame: TombstoneFrame; positions: Uint32Array | undefined; version: number }[] = [];
+  const samples: { frame: Frame; positions: Uint32Array | undefined; version: number }[] = [];
   const all: Version[] = [];
   for (const { frame, positions: placed } of frames) {
     const positions = presentPositions(frame, placed, seriesCount);
     checkFrame(frame, positions, layout, seriesCount);
-    if (frame.kind === 'samples') samples.push({ frame, positions, version: all.length });
-    else deletions.push({ frame, positions, version: all.length });
+    samples.push({ frame, positions, version: all.length });
     all.push(frame.version);
   }
   const { versions, indexes } = distinctVersions(all);
   for (const sample of samples) sample.version = indexes[sample.version]!;
-  for (const deletion of deletions) deletion.version = indexes[deletion.version]!;
   const isBefore = (a: (typeof samples)[number], b: (typeof samples)[number]) =>
     a.frame.timestamp - b.frame.timestamp || a.version - b.version;
   if (samples.some((sample, i) => i > 0 && isBefore(samples[i - 1]!, sample) > 0)) samples.sort(isBefore);
@@ -117,11 +98,6 @@ export function blockFromFrames(
       if (column.versions !== undefined) column.versions[at] = version;
     }
   }
-  const tombstones: Tombstone[] = [];
-  for (const { frame, positions, version } of deletions) {
-    const { fromMs, toMs } = frame;
-    for (const series of positions ?? room.keys()) tombstones.push({ series, fromMs, toMs, version });
-  }
   return canonicalBlock({
     layout: layout.slice(),
     timestamps: timestamps.slice(0, rowCount),
@@ -134,7 +110,6 @@ export function blockFromFrames(
         versions: own?.subarray(0, length),
       }),
     ),
-    tombstones,
   });
 }
 
@@ -144,7 +119,7 @@ function presentPositions(
   positions: Uint32Array | undefined,
   seriesCount: number,
 ): Uint32Array | undefined {
-  if (frame.kind !== 'samples' || frame.presence === undefined) return positions;
+  if (frame.presence === undefined) return positions;
   const layoutSeries = positions?.length ?? seriesCount;
   if (!isPresenceOf(frame.presence, layoutSeries))
     throw new CorruptChunkError(`presence map of ${frame.presence.length} bytes for ${layoutSeries} series`);
@@ -161,7 +136,7 @@ function checkFrame(
   if (positions === undefined && !sameBytes(frame.layout, layout)) {
     throw new CorruptChunkError('frame has another layout than the block and no positions');
   }
-  if (frame.kind === 'samples' && frame.values.length !== 8 * (positions?.length ?? count)) {
+  if (frame.values.length !== 8 * (positions?.length ?? count)) {
     throw new CorruptChunkError(
       `frame has ${frame.values.length} bytes of values for ${positions?.length ?? count} series`,
     );
@@ -200,8 +175,8 @@ export function mergeBlocks(a: Block, b: Block): Block {
   if (!sameBytes(a.layout, b.layout) || a.columns.length !== b.columns.length) {
     throw new RangeError(`blocks of ${a.columns.length} and ${b.columns.length} series differ in layout`);
   }
-  if (isEmptyBlock(b)) return a;
-  if (isEmptyBlock(a)) return b;
+  if (b.timestamps.length === 0) return a;
+  if (a.timestamps.length === 0) return b;
   const { versions, fromA: versionA, fromB: versionB } = unionOfVersions(a.versions, b.versions);
   const { timestamps, fromA: rowA, fromB: rowB } = unionOfTimestamps(a.timestamps, b.timestamps);
   const rowVersions = new Uint32Array(timestamps.length);
@@ -257,11 +232,7 @@ export function mergeBlocks(a: Block, b: Block): Block {
       versions: own?.subarray(0, length),
     };
   });
-  const tombstones = [
-    ...a.tombstones.map((t) => ({ ...t, version: versionA[t.version]! })),
-    ...b.tombstones.map((t) => ({ ...t, version: versionB[t.version]! })),
-  ];
-  return canonicalBlock({ layout: a.layout, timestamps, versions, rowVersions, cells, tombstones });
+  return canonicalBlock({ layout: a.layout, timestamps, versions, rowVersions, cells });
 }
 
 /**
@@ -269,14 +240,14 @@ export function mergeBlocks(a: Block, b: Block): Block {
  * grows with their samples alone.
  *
  * @param blocks at least one, none of which is empty
- * @returns undefined when they overlap in time or have tombstones
+ * @returns undefined when they overlap in time
  */
 export function joinBlocks(blocks: readonly Block[]): Block | undefined {
   const [first] = blocks as [Block];
   let rowCount = 0;
   let previousMs = -Infinity;
-  for (const { timestamps, tombstones } of blocks) {
-    if (tombstones.length > 0 || timestamps.length === 0 || timestamps[0]! <= previousMs) return undefined;
+  for (const { timestamps } of blocks) {
+    if (timestamps.length === 0 || timestamps[0]! <= previousMs) return undefined;
     previousMs = timestamps.at(-1)!;
     rowCount += timestamps.length;
   }
@@ -322,7 +293,7 @@ export function joinBlocks(blocks: readonly Block[]): Block | undefined {
     }
     return { ...(rows && { rows }), values, ...(own && { versions: own }) };
   });
-  return { layout: first.layout, timestamps, versions, rowVersions, columns, tombstones: [] };
+  return { layout: first.layout, timestamps, versions, rowVersions, columns };
 }
 
 /** Whether each value has its row's version. */
@@ -358,63 +329,9 @@ function joinRows(blocks: readonly Block[], rowCount: number): Block {
     }
     return rows === undefined ? { values } : { rows, values };
   });
-  return lazyVersions({ layout, timestamps, columns, tombstones: [] }, () =>
+  return lazyVersions({ layout, timestamps, columns }, () =>
     blocks.flatMap(({ versions, rowVersions }) => Array.from(rowVersions, (index) => versions[index]!)),
   );
-}
-
-/**
- * Removes the samples that an erasure of a higher version covers. The block does not keep the erasure, as it keeps
- * tombstones: whoever holds the erasure applies it to each block.
- *
- * @throws {RangeError} when an erasure's series is not a column
- */
-export function eraseSamples(block: Block, all: readonly Erasure[]): Block {
-  const outside = all.find(({ series }) => block.columns[series] === undefined);
-  if (outside !== undefined)
-    throw new RangeError(`erasure of series ${outside.series} of ${block.columns.length}`);
-  const [firstMs, lastMs] = [block.timestamps[0] ?? Infinity, block.timestamps.at(-1) ?? -Infinity];
-  const erasures = all.filter(({ fromMs, toMs }) => fromMs <= lastMs && toMs > firstMs);
-  if (erasures.length === 0) return block;
-  const arrived = distinctVersions(erasures.map(({ version }) => version));
-  const { versions, fromA, fromB } = unionOfVersions(block.versions, arrived.versions);
-  const renumber = (version: number): number => fromA[version]!;
-  const erased = canonicalBlock({
-    layout: block.layout,
-    timestamps: block.timestamps,
-    versions,
-    rowVersions: block.rowVersions.map(renumber),
-    cells: block.columns.map((column) => ({ ...column, versions: column.versions?.map(renumber) })),
-    tombstones: erasures.map((erasure, i) => ({ ...erasure, version: fromB[arrived.indexes[i]!]! })),
-  });
-  if (sampleCount(erased) === sampleCount(block)) return block;
-  const samples = canonicalBlock({ ...erased, cells: erased.columns, tombstones: [] });
-  return block.tombstones.length === 0 ? samples : mergeBlocks(samples, withoutSamples(block));
-}
-
-/** Keeps a block's tombstones only. */
-function withoutSamples(block: Block): Block {
-  const nothing = { values: new Float64Array(0) };
-  const cells = block.columns.map(() => nothing);
-  return canonicalBlock({
-    ...block,
-    timestamps: new Float64Array(0),
-    rowVersions: new Uint32Array(0),
-    cells,
-  });
-}
-
-function unionOfVersions(a: readonly Version[], b: readonly Version[]) {
-  const versions: Version[] = [];
-  const fromA = new Uint32Array(a.length);
-  const fromB = new Uint32Array(b.length);
-  for (let i = 0, j = 0; i < a.length || j < b.length; ) {
-    const order = i === a.length ? 1 : j === b.length ? -1 : compareVersions(a[i]!, b[j]!);
-    versions.push(order <= 0 ? a[i]! : b[j]!);
-    if (order <= 0) fromA[i++] = versions.length - 1;
-    if (order >= 0) fromB[j++] = versions.length - 1;
-  }
-  return { versions, fromA, fromB };
 }
 
 function unionOfTimestamps(a: Float64Array, b: Float64Array) {
@@ -459,25 +376,17 @@ export function relayout(
     isTaken[position] = 1;
     cells[position] = block.columns[i]!;
   }
-  const tombstones = block.tombstones
-    .filter((t) => positions[t.series] !== LEFT_OUT)
-    .map((t) => ({ ...t, series: positions[t.series]! }));
-  return canonicalBlock({ ...block, layout, cells, tombstones });
+  return canonicalBlock({ ...block, layout, cells });
 }
 
-/** Cuts a block, tombstones included, to the half-open range `[fromMs, toMs)`. */
+/** Cuts a block to the half-open range `[fromMs, toMs)`. */
 export function sliceBlock(block: Block, fromMs: number, toMs: number): Block {
   const { timestamps } = block;
   const first = lowerBound(timestamps, fromMs);
   const end = Math.max(first, lowerBound(timestamps, toMs));
-  const isWhole = first === 0 && end === timestamps.length;
-  if (isWhole && block.tombstones.length === 0) return block;
+  if (first === 0 && end === timestamps.length) return block;
   // A column with a value in every row leaves no row empty.
-  if (
-    block.tombstones.length === 0 &&
-    hasVersionsByRow(block) &&
-    block.columns.some(({ rows }) => rows === undefined)
-  )
+  if (hasVersionsByRow(block) && block.columns.some(({ rows }) => rows === undefined))
     return lazyVersions(
       {
         layout: block.layout,
@@ -486,22 +395,14 @@ export function sliceBlock(block: Block, fromMs: number, toMs: number): Block {
           const { rows, values } = cutColumn(column, first, end);
           return rows === undefined || rows.length === end - first ? { values } : { rows, values };
         }),
-        tombstones: [],
       },
       () => Array.from(block.rowVersions.subarray(first, end), (index) => block.versions[index]!),
     );
-  const cells = isWhole ? block.columns : block.columns.map((column) => cutColumn(column, first, end));
-  const tombstones: Tombstone[] = [];
-  for (const t of block.tombstones) {
-    const cut = { ...t, fromMs: Math.max(t.fromMs, fromMs), toMs: Math.min(t.toMs, toMs) };
-    if (cut.fromMs < cut.toMs) tombstones.push(cut);
-  }
   return canonicalBlock({
     ...block,
     timestamps: timestamps.subarray(first, end),
     rowVersions: block.rowVersions.subarray(first, end),
-    cells,
-    tombstones,
+    cells: block.columns.map((column) => cutColumn(column, first, end)),
   });
 }
 

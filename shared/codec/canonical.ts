@@ -1,15 +1,13 @@
 /**
- * The canonical form of a block: two blocks of the same samples and deletions are equal field by field, which makes
- * merging commutative, associative and idempotent.
+ * The canonical form of a block: two blocks of the same samples are equal field by field, which makes merging
+ * commutative, associative and idempotent.
  *
- * - A value that a tombstone of a higher version covers is gone; a row without values is gone.
+ * - A row without values is gone.
  * - A row's version is the one most of its values have, the lowest of these when several are as frequent.
  * - `Column.rows` stands only where a row is missing, `Column.versions` only where a value differs from its row.
- * - A series' tombstones are disjoint, ascending and coalesced: for each time the highest version that deletes
- *   there. Tombstones ascend by series, then time.
  * - Every listed version is used.
  */
-import type { Block, Column, Tombstone, Version } from './model';
+import type { Block, Column, Version } from './model';
 
 /** A column in the making. */
 export interface Cells {
@@ -30,8 +28,6 @@ export interface Draft {
   /** Versions of the cells that have none of their own. */
   readonly rowVersions: Uint32Array;
   readonly cells: readonly Cells[];
-  /** In any order, overlapping or not. */
-  readonly tombstones: readonly Tombstone[];
 }
 
 /** Two 32-bit halves for each value: the way to move bits that a JavaScript number might change. */
@@ -41,105 +37,7 @@ export function bitsOf(values: Float64Array): Uint32Array {
 
 /** Brings a draft into the canonical form. Arrays of the draft may become the block's. */
 export function canonicalBlock(draft: Draft): Block {
-  const tombstones = canonicalTombstones(draft.tombstones);
-  const cells = tombstones.length === 0 ? draft.cells : withoutDeleted(draft, tombstones);
-  return withUsedVersions(withRowVersions(withoutEmptyRows({ ...draft, cells, tombstones })));
-}
-
-/** For each series and time the highest version that deletes there, as disjoint, coalesced ranges. */
-export function canonicalTombstones(tombstones: readonly Tombstone[]): Tombstone[] {
-  if (tombstones.length === 0) return [];
-  const bySeries = new Map<number, Tombstone[]>();
-  for (const tombstone of tombstones) {
-    if (tombstone.fromMs >= tombstone.toMs) continue;
-    const list = bySeries.get(tombstone.series);
-    if (list === undefined) bySeries.set(tombstone.series, [tombstone]);
-    else list.push(tombstone);
-  }
-  const result: Tombstone[] = [];
-  for (const series of [...bySeries.keys()].sort((a, b) => a - b)) {
-    const list = bySeries.get(series)!;
-    if (list.length === 1) result.push({ ...list[0]! });
-    else paintRanges(series, list, result);
-  }
-  return result;
-}
-
-/** Paints the highest version first; a stretch once painted is skipped from then on. */
-function paintRanges(series: number, list: Tombstone[], result: Tombstone[]): void {
-  const bounds = [...new Set(list.flatMap((t) => [t.fromMs, t.toMs]))].sort((a, b) => a - b);
-  const indexOf = new Map(bounds.map((ms, index) => [ms, index]));
-  const painted = new Int32Array(bounds.length).fill(-1);
-  const nextBare = Uint32Array.from(bounds.keys());
-  const findBare = (from: number): number => {
-    let bare = from;
-    while (nextBare[bare] !== bare) bare = nextBare[bare] = nextBare[nextBare[bare]!]!;
-    return bare;
-  };
-  for (const { fromMs, toMs, version } of list.toSorted((a, b) => b.version - a.version)) {
-    const end = indexOf.get(toMs)!;
-    for (let i = findBare(indexOf.get(fromMs)!); i < end; i = findBare(i)) {
-      painted[i] = version;
-      nextBare[i] = i + 1;
-    }
-  }
-  for (let i = 0; i < bounds.length; ) {
-    const version = painted[i]!;
-    const start = i++;
-    if (version < 0) continue;
-    while (painted[i] === version) i++;
-    result.push({ series, fromMs: bounds[start]!, toMs: bounds[i]!, version });
-  }
-}
-
-/** @param tombstones canonical */
-function withoutDeleted(draft: Draft, tombstones: readonly Tombstone[]): Cells[] {
-  const { timestamps, rowVersions } = draft;
-  const cells = draft.cells.slice();
-  for (let first = 0; first < tombstones.length; ) {
-    const series = tombstones[first]!.series;
-    const column = cells[series]!;
-    const count = column.values.length;
-    const kept = new Uint32Array(count);
-    let keptCount = 0;
-    let t = first;
-    for (let i = 0; i < count; i++) {
-      const row = column.rows === undefined ? i : column.rows[i]!;
-      const ms = timestamps[row]!;
-      while (t < tombstones.length && tombstones[t]!.series === series && tombstones[t]!.toMs <= ms) t++;
-      const tombstone = tombstones[t];
-      const version = column.versions === undefined ? rowVersions[row]! : column.versions[i]!;
-      if (
-        tombstone === undefined ||
-        tombstone.series !== series ||
-        tombstone.fromMs > ms ||
-        tombstone.version <= version
-      ) {
-        kept[keptCount++] = i;
-      }
-    }
-    if (keptCount < count) cells[series] = pickCells(column, kept.subarray(0, keptCount));
-    while (first < tombstones.length && tombstones[first]!.series === series) first++;
-  }
-  return cells;
-}
-
-/** The cells at the given indexes. */
-function pickCells(column: Cells, indexes: Uint32Array): Cells {
-  const values = new Float64Array(indexes.length);
-  const from = bitsOf(column.values);
-  const to = bitsOf(values);
-  for (let i = 0; i < indexes.length; i++) {
-    const index = indexes[i]!;
-    to[2 * i] = from[2 * index]!;
-    to[2 * i + 1] = from[2 * index + 1]!;
-  }
-  const { rows, versions } = column;
-  return {
-    rows: rows === undefined ? indexes.slice() : indexes.map((index) => rows[index]!),
-    values,
-    versions: versions === undefined ? undefined : indexes.map((index) => versions[index]!),
-  };
+  return withUsedVersions(withRowVersions(withoutEmptyRows(draft)));
 }
 
 function withoutEmptyRows(draft: Draft): Draft {
@@ -232,23 +130,15 @@ function frequentVersions(draft: Draft): Uint32Array {
 }
 
 function withUsedVersions(draft: Draft): Block {
-  const { layout, timestamps, versions, rowVersions, cells, tombstones } = draft;
+  const { layout, timestamps, versions, rowVersions, cells } = draft;
   const used = new Uint8Array(versions.length);
   // A row may have its version from cells that say it themselves, so all are looked at.
   for (let row = 0; row < rowVersions.length; row++) used[rowVersions[row]!] = 1;
   for (const column of cells) {
     if (column.versions !== undefined) for (const version of column.versions) used[version] = 1;
   }
-  for (const { version } of tombstones) used[version] = 1;
   if (!used.includes(0)) {
-    return {
-      layout,
-      timestamps,
-      versions,
-      rowVersions,
-      columns: cells.map(asColumn(timestamps)),
-      tombstones,
-    };
+    return { layout, timestamps, versions, rowVersions, columns: cells.map(asColumn(timestamps)) };
   }
   const newVersion = new Uint32Array(versions.length);
   const kept: Version[] = [];
@@ -260,14 +150,7 @@ function withUsedVersions(draft: Draft): Block {
   const columns = cells.map((column) =>
     asColumn(timestamps)({ ...column, versions: column.versions?.map(renumber) }),
   );
-  return {
-    layout,
-    timestamps,
-    versions: kept,
-    rowVersions: rowVersions.map(renumber),
-    columns,
-    tombstones: tombstones.map((t) => ({ ...t, version: renumber(t.version) })),
-  };
+  return { layout, timestamps, versions: kept, rowVersions: rowVersions.map(renumber), columns };
 }
 
 /** Without keys for what is absent, so that equal columns are equal to `toEqual` and to people. */

@@ -3,15 +3,15 @@
  *
  *     magic, form | layout id | numbers of series and rows | head | columns | tail | CRC-32
  *
- * The head has the timestamps, the sets of rows, and each column's place; the tail has the versions and tombstones, which
- * only merging needs.
+ * The head has the timestamps, the sets of rows, and each column's place; the tail has the versions, which only
+ * merging needs.
  */
 import { BitReader, BitWriter } from './bits';
 import { type Cells, canonicalBlock } from './canonical';
 import { readColumns, readDirectory, writeColumns } from './columns';
-import { type Overrides, readExceptions, writeExceptions } from './exceptions';
 import { readIntegers, writeIntegers } from './integers';
-import { type Block, type Column, CorruptChunkError, type Tombstone, type Version } from './model';
+import { type Block, type Column, CorruptChunkError, type Version } from './model';
+import { type Overrides, readOverrides, writeOverrides } from './overrides';
 import { isWithinBound, readPoints, writePoints } from './points';
 import { readRowSets, writeRowSets } from './row-sets';
 import { inDecidingOrder, inStoredOrder, isIndex, readVersions, writeVersions } from './versions';
@@ -32,7 +32,7 @@ const CRC_BYTES = 4;
 export const MAX_VALUES = 2 ** 24;
 /**
  * A few bytes must not claim all memory, however well regular data compresses: a chunk has at least a byte for this much
- * weight, with zeros before the checksum if need be. A value weighs 1; a series, a version, a tombstone 16.
+ * weight, with zeros before the checksum if need be. A value weighs 1; a series and a version 16.
  */
 const MAX_WEIGHT_PER_BYTE = 8192;
 const OBJECT_WEIGHT = 16;
@@ -75,7 +75,7 @@ export function encodeChunk(block: Block): Uint8Array {
   if (values > MAX_VALUES) throw new RangeError(`${values} values exceed ${MAX_VALUES}, a chunk's limit`);
   if (block.layout.length !== LAYOUT_BYTES) throw new RangeError(`layout id of ${block.layout.length} bytes`);
   if (!areTimestamps(block.timestamps)) throw new RangeError('timestamps do not ascend within 2^53');
-  const objects = block.columns.length + block.versions.length + block.tombstones.length;
+  const objects = block.columns.length + block.versions.length;
   const leastBytes = Math.ceil((values + OBJECT_WEIGHT * objects) / MAX_WEIGHT_PER_BYTE);
   const stored = storedBlock(block);
   const columnar = encodeColumnar(stored, leastBytes);
@@ -126,7 +126,7 @@ function writeStart({ layout, columns, timestamps }: Block, form: number): void 
 
 function finish(block: Block, leastBytes: number): Uint8Array {
   writeVersions(writer, block);
-  writeExceptions(writer, block);
+  writeOverrides(writer, block);
   writer.align();
   const end = Math.max(writer.length, leastBytes - CRC_BYTES);
   const bytes = new Uint8Array(end + CRC_BYTES);
@@ -244,7 +244,6 @@ function decompress(bytes: Uint8Array, size: number): Uint8Array {
 interface Tail {
   readonly versions: readonly Version[];
   readonly rowVersions: Uint32Array;
-  readonly tombstones: readonly Tombstone[];
   readonly overrides: ReadonlyMap<number, Overrides>;
   /** Whether the chunk lists versions in another order, so that what is canonical there need not be here. */
   readonly isReordered: boolean;
@@ -277,32 +276,22 @@ class OpenChunk implements ChunkReader {
   series(index: number): Block {
     if (!isIndex(index, this.seriesCount)) throw new RangeError(`series ${index} of ${this.seriesCount}`);
     const { layout, body } = this;
-    const { versions, rowVersions, overrides, ...tail } = this.tail;
+    const { versions, rowVersions, overrides } = this.tail;
     const [values] = body.values(index, index + 1);
     const column = this.column(index, values!);
     const { timestamps } = body;
     // Nothing to leave out: the arrays are shared.
-    if (column.rows === undefined && overrides.size === 0 && tail.tombstones.length === 0) {
-      return { layout, timestamps, versions, rowVersions, columns: [column], tombstones: [] };
+    if (column.rows === undefined && overrides.size === 0) {
+      return { layout, timestamps, versions, rowVersions, columns: [column] };
     }
-    const tombstones = tail.tombstones
-      .filter((tombstone) => tombstone.series === index)
-      .map((tombstone) => ({ ...tombstone, series: 0 }));
-    return canonicalBlock({
-      layout,
-      timestamps,
-      versions,
-      rowVersions,
-      cells: [column as Cells],
-      tombstones,
-    });
+    return canonicalBlock({ layout, timestamps, versions, rowVersions, cells: [column as Cells] });
   }
 
   block(): Block {
     const { layout, body, seriesCount } = this;
-    const { versions, rowVersions, tombstones, isReordered } = this.tail;
+    const { versions, rowVersions, isReordered } = this.tail;
     const columns = body.values(0, seriesCount).map((values, i) => this.column(i, values));
-    const block = { layout, timestamps: body.timestamps, versions, rowVersions, columns, tombstones };
+    const block = { layout, timestamps: body.timestamps, versions, rowVersions, columns };
     return isReordered ? canonicalBlock({ ...block, cells: columns }) : block;
   }
 
@@ -322,10 +311,10 @@ class OpenChunk implements ChunkReader {
     reader.moveTo(this.tailStart, this.end);
     const maxObjects = maxWeight / OBJECT_WEIGHT;
     const { versions, rowVersions } = readVersions(reader, body.timestamps, maxObjects);
-    const { overrides, tombstones } = readExceptions(reader, body.valueCounts, versions.length, maxObjects);
+    const overrides = readOverrides(reader, body.valueCounts, versions.length);
     reader.align();
     const end = reader.position / 8;
-    const objects = this.seriesCount + versions.length + tombstones.length;
+    const objects = this.seriesCount + versions.length;
     const leastBytes = Math.ceil((this.sampleCount + OBJECT_WEIGHT * objects) / MAX_WEIGHT_PER_BYTE);
     if (this.end !== Math.max(end, leastBytes - CRC_BYTES)) {
       throw new CorruptChunkError(`chunk ends at byte ${end}, its checksum is at ${this.end}`);
@@ -333,7 +322,7 @@ class OpenChunk implements ChunkReader {
     for (let i = end; i < this.end; i++) {
       if (reader.bytes[i] !== 0) throw new CorruptChunkError(`padding at byte ${i} is not 0`);
     }
-    const stored = { versions, rowVersions, tombstones };
+    const stored = { versions, rowVersions };
     const ordered = inDecidingOrder(stored);
     this.readTail = {
       ...(ordered?.part ?? stored),

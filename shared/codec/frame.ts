@@ -1,25 +1,17 @@
 /**
  * Frames: one row of a group as memory holds it, dense and readable one by one. FORMAT.md describes the bytes.
  */
-import { CorruptChunkError, type Frame, type SampleFrame, type TombstoneFrame, type Version } from './model';
+import { CorruptChunkError, type Frame, type Version } from './model';
 import { presentCount } from './presence';
 
-/** Format version in the high half, kind in the low half. */
-const SAMPLES = 0x11;
-const TOMBSTONE = 0x12;
-const PACKED_SAMPLES = 0x21;
-const PARTIAL_PACKED = 0x31;
-const PARTIAL_PLAIN = 0x33;
+/** The first byte: the format version in the high half, {@link PACKED} and {@link PARTIAL} in the low half. */
+const VERSION_1 = 0x10;
+/** Values lack zero bytes at their low ends. */
+const PACKED = 1;
+/** A presence map says which series of the layout have a value. */
+const PARTIAL = 2;
 /** A second value's length that says the pair has no second value. */
 const NO_VALUE = 15;
-
-const KINDS: ReadonlySet<number> = new Set([
-  SAMPLES,
-  TOMBSTONE,
-  PACKED_SAMPLES,
-  PARTIAL_PACKED,
-  PARTIAL_PLAIN,
-]);
 
 const LAYOUT_BYTES = 16;
 /** Kind, layout and timestamp; the version follows. */
@@ -68,13 +60,13 @@ export function decodeVersion(bytes: Uint8Array): Version {
   return readVersion(bytes, 0);
 }
 
-/** Bytes of a frame of format 1 of `seriesCount` values; `versionBytes` from {@link encodeVersion}. */
+/** Bytes of an unpacked frame of `seriesCount` values; `versionBytes` from {@link encodeVersion}. */
 export function sampleFrameBytes(versionBytes: Uint8Array, seriesCount: number): number {
   return HEAD_BYTES + versionBytes.length + 8 * seriesCount;
 }
 
 /**
- * Writes a frame of format 1 at `offset` of `target`, which has room for {@link sampleFrameBytes}. Copies the values once.
+ * Writes an unpacked frame at `offset` of `target`, which has room for {@link sampleFrameBytes}. Copies the values once.
  *
  * @param values 8 raw little-endian bytes for each series of the layout
  * @returns the index just past the frame
@@ -88,7 +80,7 @@ export function writeSampleFrame(
   values: Uint8Array,
 ): number {
   if (values.length % 8 !== 0) throw new RangeError(`${values.length} bytes of values are not whole float64`);
-  let end = writeHead(target, offset, SAMPLES, layout, timestamp);
+  let end = writeHead(target, offset, VERSION_1, layout, timestamp);
   target.set(versionBytes, end);
   end += versionBytes.length;
   target.set(values, end);
@@ -96,7 +88,7 @@ export function writeSampleFrame(
 }
 
 /**
- * Encodes a frame in format 2, which leaves out zero bytes at the lower ends of values; in format 1 if that is no longer.
+ * Encodes a frame; packs its values where that is shorter.
  *
  * @param values 8 raw little-endian bytes for each series of the layout
  */
@@ -112,13 +104,13 @@ export function packSampleFrame(
     writeSampleFrame(bytes, 0, layout, timestamp, versionBytes, values);
     return bytes;
   }
-  writeHead(bytes, 0, PACKED_SAMPLES, layout, timestamp);
+  writeHead(bytes, 0, VERSION_1 | PACKED, layout, timestamp);
   bytes.set(versionBytes, HEAD_BYTES);
   return bytes.subarray(0, end);
 }
 
 /**
- * Encodes a frame of some of its layout's series in format 3, the values packed as in format 2 where that is shorter.
+ * Encodes a frame of some of its layout's series; packs its values where that is shorter.
  *
  * @param presence which series of the layout (presence.ts), at least one
  * @param values 8 raw little-endian bytes for each of them
@@ -139,7 +131,7 @@ export function packPartialFrame(
   const bytes = new Uint8Array(start + values.length);
   const packedEnd = packValues(bytes, start, values);
   if (packedEnd === undefined) bytes.set(values, start);
-  writeHead(bytes, 0, packedEnd === undefined ? PARTIAL_PLAIN : PARTIAL_PACKED, layout, timestamp);
+  writeHead(bytes, 0, VERSION_1 | PARTIAL | (packedEnd === undefined ? 0 : PACKED), layout, timestamp);
   bytes.set(versionBytes, HEAD_BYTES);
   bytes[presenceStart] = presence.length;
   bytes[presenceStart + 1] = presence.length >> 8;
@@ -198,13 +190,12 @@ export function layoutOfFrame(bytes: Uint8Array): Uint8Array {
 }
 
 /**
- * Encodes a frame in format 1.
+ * Encodes a frame of all of its layout's series, without packing.
  *
  * @throws {RangeError} when a field is outside the bounds its type states
  */
-export function encodeFrame({ layout, timestamp, version, presence, values }: SampleFrame): Uint8Array {
-  if (presence !== undefined)
-    throw new RangeError('a frame of some series of its layout has format 3, not 1');
+export function encodeFrame({ layout, timestamp, version, presence, values }: Frame): Uint8Array {
+  if (presence !== undefined) throw new RangeError('packPartialFrame encodes frames with a presence map');
   const versionBytes = encodeVersion(version);
   const bytes = new Uint8Array(sampleFrameBytes(versionBytes, 0) + values.length);
   writeSampleFrame(bytes, 0, layout, timestamp, versionBytes, values);
@@ -212,14 +203,14 @@ export function encodeFrame({ layout, timestamp, version, presence, values }: Sa
 }
 
 /**
- * Decodes the frame that is all of `bytes`. No release writes tombstone frames any more. `layout` and, in format 1, `values` are views, not copies.
+ * Decodes the frame that is all of `bytes`. `layout` and unpacked `values` are views, not copies.
  *
- * @throws {CorruptChunkError} when `bytes` is not one whole frame of format 1, 2 or 3
+ * @throws {CorruptChunkError} when `bytes` is not one whole frame of version 1
  */
 export function decodeFrame(bytes: Uint8Array): Frame {
   const kind = bytes[0];
-  if (kind === undefined || !KINDS.has(kind)) {
-    throw new CorruptChunkError(`no frame of format 1, 2 or 3: first byte is ${kind}`);
+  if (kind === undefined || kind < VERSION_1 || kind > (VERSION_1 | PACKED | PARTIAL)) {
+    throw new CorruptChunkError(`no frame of version 1: its first byte is ${kind}, not 0x10 to 0x13`);
   }
   const versionEnd = HEAD_BYTES + 7 + (bytes[HEAD_BYTES + 6] ?? 0);
   if (bytes.length < versionEnd) {
@@ -228,35 +219,28 @@ export function decodeFrame(bytes: Uint8Array): Frame {
   const layout = bytes.subarray(1, 1 + LAYOUT_BYTES);
   const timestamp = readTimestamp(bytes, 1 + LAYOUT_BYTES);
   const version = readVersion(bytes, HEAD_BYTES);
-  if (kind === SAMPLES) {
-    const values = bytes.subarray(versionEnd);
-    if (values.length % 8 !== 0) {
-      throw new CorruptChunkError(`${values.length} bytes of values are not whole float64`);
-    }
-    return { kind: 'samples', layout, timestamp, version, values } satisfies SampleFrame;
-  }
-  if (kind === PACKED_SAMPLES) {
-    const values = unpackValues(bytes, versionEnd);
-    return { kind: 'samples', layout, timestamp, version, values } satisfies SampleFrame;
-  }
-  if (kind === PARTIAL_PACKED || kind === PARTIAL_PLAIN) {
-    const presenceEnd = versionEnd + 2 + (bytes[versionEnd] ?? 0) + ((bytes[versionEnd + 1] ?? 0) << 8);
-    if (bytes.length < presenceEnd)
-      throw new CorruptChunkError(`frame is cut off at byte ${bytes.length} of ${presenceEnd} or more`);
-    const presence = bytes.subarray(versionEnd + 2, presenceEnd);
-    const values = kind === PARTIAL_PLAIN ? bytes.subarray(presenceEnd) : unpackValues(bytes, presenceEnd);
-    if (values.length !== 8 * presentCount(presence))
-      throw new CorruptChunkError(
-        `${values.length} bytes of values for ${presentCount(presence)} series that are present`,
-      );
-    return { kind: 'samples', layout, timestamp, version, presence, values } satisfies SampleFrame;
-  }
-  if (bytes.length !== versionEnd + 8) {
-    throw new CorruptChunkError(`tombstone frame has ${bytes.length} bytes, not ${versionEnd + 8}`);
-  }
-  const toMs = readTimestamp(bytes, versionEnd);
-  if (timestamp > toMs) throw new CorruptChunkError(`tombstone's range [${timestamp}, ${toMs}) is reversed`);
-  return { kind: 'tombstone', layout, fromMs: timestamp, toMs, version } satisfies TombstoneFrame;
+  const isPacked = (kind & PACKED) !== 0;
+  if ((kind & PARTIAL) === 0)
+    return { layout, timestamp, version, values: valuesFrom(bytes, versionEnd, isPacked) };
+  const presenceEnd = versionEnd + 2 + (bytes[versionEnd] ?? 0) + ((bytes[versionEnd + 1] ?? 0) << 8);
+  if (bytes.length < presenceEnd)
+    throw new CorruptChunkError(`frame is cut off at byte ${bytes.length} of ${presenceEnd} or more`);
+  const presence = bytes.subarray(versionEnd + 2, presenceEnd);
+  const values = valuesFrom(bytes, presenceEnd, isPacked);
+  if (values.length !== 8 * presentCount(presence))
+    throw new CorruptChunkError(
+      `${values.length} bytes of values for ${presentCount(presence)} series that are present`,
+    );
+  return { layout, timestamp, version, presence, values };
+}
+
+/** @throws {CorruptChunkError} */
+function valuesFrom(bytes: Uint8Array, start: number, isPacked: boolean): Uint8Array {
+  if (isPacked) return unpackValues(bytes, start);
+  const values = bytes.subarray(start);
+  if (values.length % 8 !== 0)
+    throw new CorruptChunkError(`${values.length} bytes of values are not whole float64`);
+  return values;
 }
 
 function writeHead(target: Uint8Array, offset: number, kind: number, layout: Uint8Array, ms: number): number {

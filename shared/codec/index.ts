@@ -1,7 +1,6 @@
 /** The codec's public face. FORMAT.md says what its bytes mean. */
 export {
   blockFromFrames,
-  eraseSamples,
   joinBlocks,
   LEFT_OUT,
   mergeBlocks,
@@ -12,6 +11,7 @@ export {
   splitBlock,
 } from './block';
 export { type ChunkReader, encodeChunk, openChunk } from './chunk';
+export { eraseSamples } from './erase';
 export {
   decodeFrame,
   decodeVersion,
@@ -30,9 +30,6 @@ export {
   compareVersions,
   type Erasure,
   type Frame,
-  type SampleFrame,
-  type Tombstone,
-  type TombstoneFrame,
   type Version,
 } from './model';
 export { blockFromPicked, markedWhole, type PickedColumns, pickedFrames, wholeFrames } from './picked-frames';

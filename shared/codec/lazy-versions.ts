@@ -44,3 +44,17 @@ export function distinctVersions(all: readonly Version[]): { versions: Version[]
   }
   return { versions, indexes };
 }
+
+/** The union of two ascending lists of versions, and for each version of either its index there. */
+export function unionOfVersions(a: readonly Version[], b: readonly Version[]) {
+  const versions: Version[] = [];
+  const fromA = new Uint32Array(a.length);
+  const fromB = new Uint32Array(b.length);
+  for (let i = 0, j = 0; i < a.length || j < b.length; ) {
+    const order = i === a.length ? 1 : j === b.length ? -1 : compareVersions(a[i]!, b[j]!);
+    versions.push(order <= 0 ? a[i]! : b[j]!);
+    if (order <= 0) fromA[i++] = versions.length - 1;
+    if (order >= 0) fromB[j++] = versions.length - 1;
+  }
+  return { versions, fromA, fromB };
+}

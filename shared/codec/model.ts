@@ -27,8 +27,7 @@ export function compareVersions(a: Version, b: Version): number {
 }
 
 /** A row of a group: values of its layout's series at one timestamp. */
-export interface SampleFrame {
-  readonly kind: 'samples';
+export interface Frame {
   /** 16 bytes: the hash of the layout's content. */
   readonly layout: Uint8Array;
   /** ms since epoch, an integer from -(2^53 - 1) to 2^53 - 1. */
@@ -39,17 +38,6 @@ export interface SampleFrame {
   /** 8 raw little-endian bytes for each series that is present, in the layout's order. */
   readonly values: Uint8Array;
 }
-
-/** A deletion of every series of the layout in the half-open range `[fromMs, toMs)`. Read, and no longer written. */
-export interface TombstoneFrame {
-  readonly kind: 'tombstone';
-  readonly layout: Uint8Array;
-  readonly fromMs: number;
-  readonly toMs: number;
-  readonly version: Version;
-}
-
-export type Frame = SampleFrame | TombstoneFrame;
 
 /** One series of a block. */
 export interface Column {
@@ -64,17 +52,7 @@ export interface Column {
   readonly versions?: Uint32Array;
 }
 
-/** A deletion inside a block. */
-export interface Tombstone {
-  /** Index of the column. */
-  readonly series: number;
-  readonly fromMs: number;
-  readonly toMs: number;
-  /** Index in the block's versions. */
-  readonly version: number;
-}
-
-/** A deletion that no block holds, with its version. */
+/** A deletion of one series' samples of lower versions. No block holds it. */
 export interface Erasure {
   /** Index of the column. */
   readonly series: number;
@@ -95,11 +73,9 @@ export interface Block {
   readonly rowVersions: Uint32Array;
   /** One for each series of the layout, in its order. A column may be empty. */
   readonly columns: readonly Column[];
-  /** They outlive the values they delete, so that a replay cannot bring those back. */
-  readonly tombstones: readonly Tombstone[];
 }
 
-/** Bytes that are not a whole, unaltered frame or chunk of a format this release reads. */
+/** Bytes that are not a whole, unaltered frame or chunk of the format version this release reads. */
 export class CorruptChunkError extends Error {
   override readonly name = 'CorruptChunkError';
 }

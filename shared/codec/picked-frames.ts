@@ -53,12 +53,11 @@ export function pickedFrames(
     if (isOutside) continue;
     const valuesFrom = to - 8 * positions.length;
     const frame = {
-      kind: 'samples',
       layout,
       timestamp: timestampAt(view, from),
       version: decodeVersion(bytes.subarray(from + 8, valuesFrom)),
       values: bytes.subarray(valuesFrom, to),
-    } as const;
+    };
     frames.push({ frame, positions });
   }
   return { frames, counts };
@@ -126,7 +125,6 @@ export function blockFromPicked(
         const values = new Float64Array(bits.buffer);
         return rows === undefined ? { values } : { rows, values };
       }),
-      tombstones: [],
     },
     () => pickedFrames(bytes, picks).frames.map(({ frame }) => frame.version),
   );

@@ -4,7 +4,7 @@
  */
 import { type BitReader, type BitWriter, bitLength } from './bits';
 import { readIntegers, writeIntegers } from './integers';
-import { type Block, CorruptChunkError, compareVersions, type Tombstone, type Version } from './model';
+import { type Block, CorruptChunkError, compareVersions, type Version } from './model';
 import { readWideIntegers, writeWideIntegers } from './wide-integers';
 
 const MAX_ARRIVAL_MS = 2 ** 48 - 1;
@@ -48,7 +48,6 @@ function compareStored(a: Version, b: Version): number {
 export interface VersionIndexes {
   readonly versions: readonly Version[];
   readonly rowVersions: Uint32Array;
-  readonly tombstones: readonly Tombstone[];
 }
 
 /** Puts versions into a chunk's order. @returns `renumber`, the new index of each; undefined if they are in it */
@@ -76,7 +75,6 @@ function inOrder<T extends VersionIndexes>(
       ...part,
       versions: Array.from(order, (index) => versions[index]!),
       rowVersions: renumber(part.rowVersions),
-      tombstones: part.tombstones.map((t) => ({ ...t, version: ranks[t.version]! })),
     },
     renumber,
   };

@@ -36,7 +36,6 @@ export interface ListedChunk {
   readonly chunk: ArchivedChunk & {
     readonly skeleton: ByteRange;
     readonly layoutRange: ByteRange;
-    readonly hasTombstones?: boolean;
   };
   /** Where each series' values lie; undefined when it is too large to be listed. */
   readonly directory: Uint8Array | undefined;

@@ -43,7 +43,6 @@ export const PARQUET_FORMAT: ArchiveFormat = {
 interface ParquetChunk extends ArchivedChunk {
   readonly directory: ByteRange;
   readonly skeleton: ByteRange;
-  readonly hasTombstones?: boolean;
 }
 
 interface Section extends ByteRange {
@@ -122,7 +121,7 @@ class ParquetWriter implements ArchiveWriter {
       block instanceof StoredParquet
         ? block
         : encodeBlock('chunk' in block ? block.decode().block : block.block);
-    const { directory, skeleton, minTimestamp, maxTimestamp, samples, hasTombstones } = encoded;
+    const { directory, skeleton, minTimestamp, maxTimestamp, samples } = encoded;
     const { pageBytes, shapes } = decodeDirectory(directory);
     const range = await this.place(encoded.bytes);
     let { offset } = range;
@@ -130,8 +129,7 @@ class ParquetWriter implements ArchiveWriter {
       this.rowGroup.addSeries(layout.series[i]!, shapes, i, { offset, length });
       offset += length;
     }
-    const tombstones = hasTombstones ? { hasTombstones } : {};
-    const entry = { group, minTimestamp, maxTimestamp, samples, ...tombstones, ...range };
+    const entry = { group, minTimestamp, maxTimestamp, samples, ...range };
     this.rowGroup.chunks.push({ entry, layout, directory, skeleton });
   }
 
@@ -291,7 +289,6 @@ interface EncodedBlock {
   readonly minTimestamp: number;
   readonly maxTimestamp: number;
   readonly samples: number;
-  readonly hasTombstones: boolean;
 }
 
 function encodeBlock(block: Block): EncodedBlock {
@@ -308,7 +305,6 @@ function encodeBlock(block: Block): EncodedBlock {
     minTimestamp: block.timestamps[0] ?? 0,
     maxTimestamp: block.timestamps.at(-1) ?? 0,
     samples: sampleCount(block),
-    hasTombstones: block.tombstones.length > 0,
   };
 }
 
@@ -338,7 +334,6 @@ class StoredParquet implements StoredBlock, EncodedBlock {
   readonly minTimestamp: number;
   readonly maxTimestamp: number;
   readonly samples: number;
-  readonly hasTombstones: boolean;
 
   constructor(
     readonly chunk: ParquetChunk,
@@ -350,7 +345,6 @@ class StoredParquet implements StoredBlock, EncodedBlock {
     this.minTimestamp = chunk.minTimestamp;
     this.maxTimestamp = chunk.maxTimestamp;
     this.samples = chunk.samples;
-    this.hasTombstones = chunk.hasTombstones ?? false;
   }
 
   decode(): LayoutBlock {
@@ -522,7 +516,7 @@ async function readSeries(
       object,
       found.map(({ page }) => page),
     ),
-    withVersions || chunk.hasTombstones ? object.slice(chunk.skeleton) : undefined,
+    withVersions ? object.slice(chunk.skeleton) : undefined,
   ]);
   const all = new Array<Float64Array>(pageBytes.length).fill(NO_VALUES);
   const asked = found.map(({ series }) => series);
@@ -531,10 +525,6 @@ async function readSeries(
   const picked = {
     ...whole,
     columns: found.map(({ series }): Column => whole.columns[series]!),
-    tombstones: whole.tombstones.flatMap((tombstone) => {
-      const at = found.findIndex(({ series }) => series === tombstone.series);
-      return at < 0 ? [] : [{ ...tombstone, series: at }];
-    }),
   };
   const positions = Uint32Array.from(found, ({ position }) => position);
   return {

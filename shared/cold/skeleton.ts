@@ -4,7 +4,7 @@ import { ByteReader, ByteWriter } from '../model/bytes';
 /**
  * A block without its values. Archive objects of Parquet hold each series' values in a page that every reader of Parquet
  * understands, and beside them, as a chunk whose values are all 0, what only we need: which series has a value at which
- * time, versions, and tombstones.
+ * time, and versions.
  */
 
 /**
@@ -13,7 +13,7 @@ import { ByteReader, ByteWriter } from '../model/bytes';
  *     uvarint  number of series
  *     uvarint  number of shapes: columns that have values in the same rows share one
  *     uvarint  for each series its shape; left out where there is one
- *     chunk    of one column a shape, one version, no tombstones
+ *     chunk    of one column a shape, one version
  */
 export interface Shapes {
   readonly seriesCount: number;
@@ -30,9 +30,7 @@ export function encodeShapes(block: Block): Buffer {
   const { layout, timestamps } = block;
   const versions = timestamps.length === 0 ? [] : [{ arrivalMs: 0, sequence: 0n }];
   const rowVersions = new Uint32Array(timestamps.length);
-  return writer
-    .bytes(encodeChunk({ layout, timestamps, versions, rowVersions, columns, tombstones: [] }))
-    .finish();
+  return writer.bytes(encodeChunk({ layout, timestamps, versions, rowVersions, columns })).finish();
 }
 
 /** @throws {MalformedBytesError | CorruptChunkError} */
@@ -75,9 +73,9 @@ export function decodeSkeleton(bytes: Uint8Array, shapes: Shapes, values: readon
   };
 }
 
-/** Whether values differ from their rows in version, or tombstones name series: then each series has a column. */
-function hasOwnVersions({ columns, tombstones }: Block): boolean {
-  return tombstones.length > 0 || columns.some(({ versions }) => versions !== undefined);
+/** Whether values differ from their rows in version: then each series has a column. */
+function hasOwnVersions({ columns }: Block): boolean {
+  return columns.some(({ versions }) => versions !== undefined);
 }
 
 function shapesOf({ columns }: Block): { readonly shapes: readonly number[]; readonly columns: Column[] } {

@@ -3,9 +3,8 @@ import { Catalogue } from '../catalogue/catalogue';
 import { Manifest } from '../cold/manifest';
 import { type IngestDependencies, type IngestResult, ingestBatch } from '../ingest/ingest';
 import { S3Quarantine } from '../ingest/quarantine';
-import { FORMATS } from '../model/formats';
 import { INGEST_MARGIN_MS } from '../platform/call-time';
-import { formatToWrite, settings, variable } from '../platform/environment';
+import { settings, variable } from '../platform/environment';
 import { log } from '../platform/log';
 import { count } from '../platform/meters';
 import { ENV } from '../platform/names';
@@ -24,7 +23,7 @@ import { metaTable } from './tables';
 export function ingestDependencies(
   isReplay: boolean,
 ): IngestDependencies & { readonly table: RecoveryTable } {
-  const { window: windowMs, retention, flusherLanes, frameFormat } = settings();
+  const { window: windowMs, retention, flusherLanes } = settings();
   const meta = metaTable();
   const table = new RecoveryTable(meta);
   const tenants = new Tenants(meta);
@@ -40,7 +39,6 @@ export function ingestDependencies(
     losses: new LossWatch({ hot, table, lanes: flusherLanes, now: Date.now }),
     deletedTenants: new DeletedTenants(tenants),
     windowMs,
-    frameFormat: formatToWrite(FORMATS.frame.writes, frameFormat),
     isReplay,
     table,
   };

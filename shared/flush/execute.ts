@@ -179,5 +179,5 @@ async function readLayout(
 }
 
 function sampleCountOf(frame: Frame): number {
-  return frame.kind === 'samples' ? frame.values.length / 8 : 0;
+  return frame.values.length / 8;
 }

@@ -17,9 +17,9 @@ import { LEFT_BELIEVED_MS, MARK_OF_THIS_NODE, NOW } from './mark-script';
  *
  * Known frames are left out while the epoch is the reader's and nothing of the window has left: it begins with them.
  *
- *     u8 number of the pick    timestamp, version and the wanted values of a frame, as format 1 has them
+ *     u8 number of the pick    timestamp, version and the wanted values of a frame, unpacked
  *     u8 128 + number          such a frame with a timestamp outside the range
- *     u8 255   u32 length      a whole frame: of another layout, of another format than 1 and 2, or cut off
+ *     u8 255   u32 length      a whole frame: of another layout, with a presence map, of an unknown version, or cut off
  *
  * Of whole frames, those with a timestamp outside the range are left out. Groups that exceed the room are left out: the reply
  * ends before them. If the first does, its lists are false and -1, from the one on that exceeds it.
@@ -120,21 +120,23 @@ while key <= #KEYS do
       local kind, layout = byte(frame, 1), sub(frame, 2, 17)
       local columns = wanted[layout]
       local before = #out
-      local isSamples = #frame > 31 and (kind == 17 or kind == 33 or kind == 49 or kind == 51)
-      local ms = isSamples and unpack('<i8', frame, 18) or 0
-      local isOutside = isSamples and (ms < fromMs or ms >= toMs)
+      -- 16 and 17: values of all series, plain and packed; 18 and 19: with a presence map.
+      local isFrame = #frame > 31 and kind >= 16 and kind <= 19
+      local hasAllSeries = isFrame and kind <= 17
+      local ms = isFrame and unpack('<i8', frame, 18) or 0
+      local isOutside = isFrame and (ms < fromMs or ms >= toMs)
       if not isOutside then
         room = room - costInRange
         if room < 0 then break end
       end
       if isOutside then
-        if columns and (kind == 17 or kind == 33) then out[before + 1] = outside[layout] end
-      elseif columns and (kind == 17 or kind == 33) then
+        if columns and hasAllSeries then out[before + 1] = outside[layout] end
+      elseif columns and hasAllSeries then
         local versionEnd = 32 + (byte(frame, 32) or 0)
         out[before + 1] = numbers[layout]
         out[before + 2] = sub(frame, 18, versionEnd)
         local isCut
-        if kind == 17 then
+        if kind == 16 then
           plain(frame, versionEnd + 1, columns, out)
           isCut = #columns > 0 and versionEnd + 8 + 8 * columns[#columns] > #frame
         else

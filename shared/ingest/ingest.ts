@@ -3,7 +3,6 @@ import type { Version } from '../codec';
 import type { Manifest } from '../cold/manifest';
 import { UnmarkedPartitionError } from '../hot/frame-appender';
 import type { HotTier } from '../hot/hot-tier';
-import type { FrameFormat } from '../model/formats';
 import {
   decodeLayout,
   type Layout,
@@ -38,8 +37,6 @@ export interface IngestDependencies {
   readonly newSeries: Pick<SeriesCounter, 'added'>;
   readonly deletedTenants: Pick<DeletedTenants, 'names'>;
   readonly windowMs: number;
-  /** @default the release's own choice */
-  readonly frameFormat?: FrameFormat;
   /** The records were delivered before. */
   readonly isReplay: boolean;
 }
@@ -137,8 +134,8 @@ async function ingestPartition(
   dependencies: IngestDependencies,
   records: readonly ArrivedRecord[],
 ): Promise<number> {
-  const { catalogue, windowMs, frameFormat } = dependencies;
-  const batch = reducePartition(records, windowMs, frameFormat);
+  const { catalogue, windowMs } = dependencies;
+  const batch = reducePartition(records, windowMs);
   const fresh = await catalogueLayouts(catalogue, batch, windowMs);
   const ref = { tenantId: tenantIdOf(batch.tenant), partition: batch.partition };
   await putDeletions(dependencies, ref, batch.deletions);

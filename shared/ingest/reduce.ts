@@ -5,14 +5,11 @@ import {
   packPartialFrame,
   packSampleFrame,
   presenceOf,
-  sampleFrameBytes,
   type Version,
-  writeSampleFrame,
 } from '../codec';
 import type { WindowAppend } from '../hot/frame-appender';
 import { BoundedCache } from '../model/bounded-cache';
 import type { SourceDeletion, VersionedDeletion } from '../model/deletion';
-import { FORMATS, type FrameFormat } from '../model/formats';
 import type { Id } from '../model/id';
 import { idText } from '../model/id';
 import {
@@ -54,10 +51,6 @@ export interface PartitionBatch {
   readonly deletions: readonly (SourceDeletion & VersionedDeletion)[];
 }
 
-/** Frame formats from which on values are packed, and rows may lack series of their layout. */
-const PACKED_FRAMES = 2;
-const PARTIAL_FRAMES = 3;
-
 /** A record's samples of one group and timestamp. */
 export interface VersionedRow extends Omit<RecordFrame, 'timestamp'> {
   readonly layout: PackedLayout;
@@ -73,18 +66,14 @@ export function byPartition(records: readonly ArrivedRecord[]): ArrivedRecord[][
  * Merges one partition's records, and keeps of each (series, timestamp) the value of the highest version. So a flood of
  * samples of one timestamp reaches the store as one sample.
  */
-export function reducePartition(
-  records: readonly ArrivedRecord[],
-  windowMs: number,
-  format: FrameFormat = FORMATS.frame.writes[0],
-): PartitionBatch {
+export function reducePartition(records: readonly ArrivedRecord[], windowMs: number): PartitionBatch {
   const layouts = new Map<Id, PackedLayout>();
   const groupLayouts = new Map<GroupId, Set<Id>>();
   const rows = new Map<GroupId, Map<number, VersionedRow[]>>();
   for (const { record, version } of records) {
     for (const { sourceIdBytes, splitBits, splitIndex, layout, frames } of record.groups) {
       const group = groupIdOf(idText(sourceIdBytes), splitBits, splitIndex);
-      const common = format >= PARTIAL_FRAMES ? commonLayouts.of(group, layout) : asItIs;
+      const common = commonLayouts.of(group, layout);
       let byTimestamp = rows.get(group);
       if (byTimestamp === undefined) {
         byTimestamp = new Map();
@@ -111,8 +100,8 @@ export function reducePartition(
         frames = [];
         byWindow.set(start, frames);
       }
-      for (const row of distinctRows(all, format)) {
-        frames.push(frameOf(row, timestamp, format));
+      for (const row of distinctRows(all)) {
+        frames.push(frameOf(row, timestamp));
         samples += row.values.length / 8;
         layouts.set(row.layout.id, row.layout);
         used.add(row.layout.id);
@@ -141,16 +130,13 @@ export function reducePartition(
  * Keeps of each series the value of the highest version, in time linear in the number of values.
  *
  * @param rows of one group and timestamp
- * @param format of the frames that they become: those before {@link PARTIAL_FRAMES} have a layout of just their series
  * @returns rows of which no two have a series in common; those of one version are joined
  */
-function distinctRows(rows: VersionedRow[], format: FrameFormat): VersionedRow[] {
-  if (rows.length === 1 && (rows[0]!.presence === undefined || format >= PARTIAL_FRAMES)) return rows;
+function distinctRows(rows: VersionedRow[]): VersionedRow[] {
+  if (rows.length === 1) return rows;
   rows.sort((a, b) => compareVersions(b.version, a.version));
-  if (format >= PARTIAL_FRAMES) {
-    const byLayout = Map.groupBy(rows, ({ layout }) => layout.id);
-    if (areDisjoint(byLayout)) return [...byLayout.values()].flatMap(distinctRowsOfLayout);
-  }
+  const byLayout = Map.groupBy(rows, ({ layout }) => layout.id);
+  if (areDisjoint(byLayout)) return [...byLayout.values()].flatMap(distinctRowsOfLayout);
   const taken = new Set<string>();
   const takenLayouts = new Set<Id>();
   const distinct: VersionedRow[] = [];
@@ -168,8 +154,7 @@ function distinctRows(rows: VersionedRow[], format: FrameFormat): VersionedRow[]
       if (picked.length > before) parts.push(row);
     }
     const only = parts.length === 1 ? parts[0] : undefined;
-    const isWhole = only !== undefined && only.values.length === 8 * picked.length;
-    if (isWhole && (only.presence === undefined || format >= PARTIAL_FRAMES)) distinct.push(only);
+    if (only !== undefined && only.values.length === 8 * picked.length) distinct.push(only);
     else distinct.push(...rowsOfPicked(version, picked));
   }
   return distinct;
@@ -277,10 +262,6 @@ function rowsOfPicked(version: Version, picked: PickedValue[]): VersionedRow[] {
 /** Layouts by id: rows of one timestamp and many versions come again minute after minute. */
 const commonLayouts = new CommonLayouts(decodedLayout);
 
-function asItIs(row: VersionedRow): VersionedRow {
-  return row;
-}
-
 const decodedLayouts = new BoundedCache<Layout>(64_000_000, decodedBytes);
 
 function decodedLayout({ id, packed }: PackedLayout): Layout {
@@ -291,17 +272,11 @@ function decodedLayout({ id, packed }: PackedLayout): Layout {
   return layout;
 }
 
-function frameOf(
-  { layout, version, presence, values }: VersionedRow,
-  timestamp: number,
-  format: FrameFormat,
-) {
+function frameOf({ layout, version, presence, values }: VersionedRow, timestamp: number): Uint8Array {
   const bytes = encodedVersion(version);
-  if (presence !== undefined) return packPartialFrame(layout.idBytes, timestamp, bytes, presence, values);
-  if (format >= PACKED_FRAMES) return packSampleFrame(layout.idBytes, timestamp, bytes, values);
-  const frame = Buffer.allocUnsafe(sampleFrameBytes(bytes, values.length / 8));
-  writeSampleFrame(frame, 0, layout.idBytes, timestamp, bytes, values);
-  return frame;
+  return presence === undefined
+    ? packSampleFrame(layout.idBytes, timestamp, bytes, values)
+    : packPartialFrame(layout.idBytes, timestamp, bytes, presence, values);
 }
 
 /** A record's frames share its version object, so its bytes are made once. */

@@ -7,9 +7,6 @@
  * what is written are two steps.
  */
 export const FORMATS = {
-  // Frames 2 and 3 went to the front at once: no stage had an older release. One that has keeps 1 at first.
-  /** Frames of the hot tier: codec/FORMAT.md, 1. */
-  frame: { reads: [1, 2, 3], writes: [3, 2, 1] },
   /** Archive objects: cold/FORMAT.md. 1 is HTSDARC1, 2 is Apache Parquet. */
   archive: { reads: [1, 2], writes: [2, 1] },
   /** A day's entry in the manifest: cold/manifest.ts. 1 names one object, 2 as many parts as its size asks for. */
@@ -19,7 +16,6 @@ export const FORMATS = {
   seal: { reads: [0, 1], writes: [1, 0] },
 } as const satisfies Record<string, FormatVersions>;
 
-export type FrameFormat = (typeof FORMATS.frame.writes)[number];
 export type ArchiveVersion = (typeof FORMATS.archive.writes)[number];
 
 export interface FormatVersions {

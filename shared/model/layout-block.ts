@@ -48,7 +48,6 @@ function positionsOf(layout: Layout, wanted: Layout): Uint32Array | undefined {
 /** Merges blocks of one layout: those that overlap in time with each other, and the results are joined. */
 export function mergeAll(blocks: readonly Block[]): Block | undefined {
   if (blocks.length <= 1) return blocks[0];
-  if (blocks.some(({ tombstones }) => tombstones.length > 0)) return mergePairs(blocks);
   const full = blocks.filter(({ timestamps }) => timestamps.length > 0);
   if (full.length <= 1) return full[0] ?? blocks[0];
   const runs: Block[][] = [];

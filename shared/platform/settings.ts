@@ -123,8 +123,6 @@ export const settingsSchema = z
     batchSize: count(500, 1, 10_000),
     /** How long the mapping waits to fill a batch. */
     batchWindow: duration('1s'),
-    /** Version of the frames that the ingester writes. Choose an earlier one while a rollback to its readers is possible. */
-    frameFormat: format(FORMATS.frame.writes),
     /** Version of the archive's objects: 2 is Parquet, 1 HTSDARC1. A day gets it when it is archived the next time. */
     archiveFormat: format(FORMATS.archive.writes),
     /**

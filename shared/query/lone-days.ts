@@ -23,8 +23,7 @@ export function findLoneDays(blocks: readonly Block[]): LoneDays {
   const others: Block[] = [];
   for (const [i, block] of blocks.entries()) {
     const span = spans[i];
-    const isLone =
-      span?.first === span?.last && blocksOf.get(span?.first ?? NaN) === 1 && block.tombstones.length === 0;
+    const isLone = span?.first === span?.last && blocksOf.get(span?.first ?? NaN) === 1;
     if (isLone) lone.push({ day: span!.first, block });
     else others.push(block);
   }

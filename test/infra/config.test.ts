@@ -111,7 +111,6 @@ describe('a wrong configuration is one sentence that names the field', () => {
     { context: { batchWindow: '500ms' }, says: /^batchWindow: 500ms is not whole seconds/ },
     { context: { batchSize: '20000' }, says: /^batchSize: / },
     { context: { streamShards: '0' }, says: /^streamShards: / },
-    { context: { frameFormat: '9' }, says: /^frameFormat: this release writes 3 or 2 or 1, not 9$/ },
     { context: { engine: 'memcached' }, says: /^engine: / },
     { context: { cacheNodeType: 'm7g.large' }, says: /^cacheNodeType: "m7g.large" is not a node type/ },
     {

@@ -61,8 +61,7 @@ const anyGroup = (i: number): fc.Arbitrary<Group> => {
       const size = layout.series.length;
       const values = bytesOf(BigUint64Array.from(bits.slice(0, size)));
       const versionBytes = encodeVersion(version);
-      if (form === 'plain')
-        return encodeFrame({ kind: 'samples', layout: layout.idBytes, timestamp, version, values });
+      if (form === 'plain') return encodeFrame({ layout: layout.idBytes, timestamp, version, values });
       if (form === 'packed') return packSampleFrame(layout.idBytes, timestamp, versionBytes, values);
       const presence = presenceOf([1, 5], size);
       return packPartialFrame(layout.idBytes, timestamp, versionBytes, presence, values.subarray(0, 16));
@@ -218,7 +217,6 @@ describe('a read of memory', () => {
     const layout = layoutOf([metricOf(source, 'a'), metricOf(source, 'b'), metricOf(source, 'c')]);
     const frames = Array.from({ length: 200 }, (_, n) =>
       encodeFrame({
-        kind: 'samples',
         layout: layout.idBytes,
         timestamp: range.fromMs + n,
         version: { arrivalMs: windowStart + n, sequence: BigInt(n) },
@@ -254,7 +252,6 @@ describe('a read of memory', () => {
       // The first has more frames by itself than a call may look at.
       const frames = Array.from({ length: i === 0 ? 20_001 : 5_000 }, (_, n) =>
         encodeFrame({
-          kind: 'samples',
           layout: layout.idBytes,
           timestamp: range.fromMs + n,
           version: { arrivalMs: windowStart + n, sequence: BigInt(n) },
@@ -292,7 +289,6 @@ describe('a read of memory', () => {
         packSampleFrame(layout.idBytes, range.fromMs, encodeVersion(version), values),
     ].map((encode) =>
       encode({
-        kind: 'samples',
         layout: layout.idBytes,
         timestamp: range.fromMs,
         version,

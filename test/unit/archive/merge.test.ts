@@ -11,7 +11,6 @@ const host = sourceOf.host('h');
 function blockOf(names: string, times: readonly number[], version = 1n): LayoutBlock {
   const layout = layoutOf([...names].map((name) => metricOf(host, name)));
   const frames = times.map((timestamp) => ({
-    kind: 'samples' as const,
     layout: layout.idBytes,
     timestamp,
     version: { arrivalMs: 0, sequence: version },

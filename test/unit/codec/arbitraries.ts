@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import {
   type Block,
   blockFromFrames,
+  type Erasure,
   type Frame,
   type PlacedFrame,
   type Version,
@@ -22,7 +23,6 @@ export function bitwise(block: Block) {
       values: hexOf(values),
       versions: versions && Array.from(versions),
     })),
-    tombstones: block.tombstones.map((t) => ({ ...t })),
   };
 }
 
@@ -91,19 +91,24 @@ export function anyFrames(seriesCount: number): fc.Arbitrary<PlacedFrame[]> {
       .array(anyBits, { minLength: place?.length ?? seriesCount, maxLength: place?.length ?? seriesCount })
       .map((bits): PlacedFrame => {
         const values = bytesOf(BigUint64Array.from(bits));
-        const frame: Frame = { kind: 'samples', layout: LAYOUT, timestamp, version, values };
+        const frame: Frame = { layout: LAYOUT, timestamp, version, values };
         return { frame, ...(place ? { positions: place } : {}) };
       }),
   );
-  const tombstone = fc.tuple(positions, anyTimestamp, anyTimestamp, fewVersions).map(
-    ([place, a, b, version]): PlacedFrame => ({
-      frame: { kind: 'tombstone', layout: LAYOUT, fromMs: Math.min(a, b), toMs: Math.max(a, b), version },
-      ...(place ? { positions: place } : {}),
+  return fc.array(samples, { maxLength: 14 });
+}
+
+/** Erasures of a block of `seriesCount` columns, which collide with {@link anyFrames} and with each other. */
+export function anyErasures(seriesCount: number): fc.Arbitrary<Erasure[]> {
+  const erasure = fc.tuple(fc.nat(seriesCount - 1), anyTimestamp, anyTimestamp, fewVersions).map(
+    ([series, a, b, version]): Erasure => ({
+      series,
+      fromMs: Math.min(a, b),
+      toMs: Math.max(a, b),
+      version,
     }),
   );
-  return fc.array(fc.oneof({ weight: 5, arbitrary: samples }, { weight: 1, arbitrary: tombstone }), {
-    maxLength: 14,
-  });
+  return fc.array(erasure, { maxLength: 5 });
 }
 
 export function anyBlock(seriesCount: number): fc.Arbitrary<Block> {

@@ -26,7 +26,6 @@ function blockOf(...columns: (readonly number[] | Float64Array)[]): Block {
     versions: rows === 0 ? [] : [sameVersion],
     rowVersions: new Uint32Array(rows),
     columns: columns.map((values): Column => ({ values: Float64Array.from(values) })),
-    tombstones: [],
   };
 }
 

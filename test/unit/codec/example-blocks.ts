@@ -45,7 +45,7 @@ function posts(
     const present = [...values.keys()].filter((i) => values[i] !== undefined);
     const bits = BigUint64Array.from(present, (i) => bitsOfValue(values[i]!));
     const [timestamp, version] = [timeOf(minute), versionOf(minute)];
-    const frame = { kind: 'samples', layout: LAYOUT, timestamp, version, values: bytesOf(bits) } as const;
+    const frame = { layout: LAYOUT, timestamp, version, values: bytesOf(bits) } as const;
     return { frame, positions: Uint32Array.from(present) };
   });
 }
@@ -173,28 +173,6 @@ export const exampleBlocks: Readonly<Record<string, () => Block>> = {
     const late = posts([() => 99.5, () => undefined, () => 7, () => 7], () => kinesisVersion(500));
     return gather(4, [...live, late[20]!, late[41]!]);
   },
-  tombstones: () => {
-    const deletion = (fromMinute: number, toMinute: number, version: Version, ...positions: number[]) => ({
-      frame: {
-        kind: 'tombstone',
-        layout: LAYOUT,
-        fromMs: START_MS + fromMinute * MINUTE_MS,
-        toMs: START_MS + toMinute * MINUTE_MS,
-        version,
-      } as const,
-      positions: Uint32Array.from(positions),
-    });
-    return gather(3, [
-      ...posts([(m) => m, (m) => 2 * m, () => 1], kinesisVersion),
-      deletion(10, 20, kinesisVersion(30), 0, 1),
-      deletion(15, 45, kinesisVersion(31), 1),
-      deletion(-1000, 2000, { arrivalMs: 0, sequence: 0n }, 2),
-    ]);
-  },
-  'tombstones-only': () =>
-    gather(2, [
-      { frame: { kind: 'tombstone', layout: LAYOUT, fromMs: -7, toMs: 8, version: kinesisVersion(1) } },
-    ]),
   solid: () => {
     // Columns alike but for a few cells: zstd sees it, columns by themselves do not.
     const random = noise(11);

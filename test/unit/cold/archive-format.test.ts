@@ -24,7 +24,6 @@ const both = layoutOf(['cpu', 'memory'].map((name) => metricOf(host, name)));
 /** One sample of every series of a layout at each time. */
 function blockOf(layout: Layout, times: readonly number[]): Block {
   const frames = times.map((timestamp) => ({
-    kind: 'samples' as const,
     layout: layout.idBytes,
     timestamp,
     version: { arrivalMs: timestamp, sequence: 1n },

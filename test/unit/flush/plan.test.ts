@@ -188,7 +188,6 @@ describe('which parts are put', () => {
       a,
       [a],
       Array.from({ length: to - from }, (_, i) => ({
-        kind: 'samples',
         layout: a.idBytes,
         timestamp: (from + i) * 1000,
         version: { arrivalMs: 1, sequence: BigInt(from + i) },

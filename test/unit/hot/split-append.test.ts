@@ -6,7 +6,6 @@ import { idBytes, idText } from '../../../shared/model/id';
 /** A frame of `series` values of the layout of that number; its timestamp is its own number. */
 function frameOf(layout: number, series: number, number: number): Uint8Array {
   return encodeFrame({
-    kind: 'samples',
     layout: idBytes('test', String(layout)),
     timestamp: number,
     version: { arrivalMs: 1, sequence: 1n },

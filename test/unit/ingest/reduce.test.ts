@@ -1,7 +1,6 @@
 import fc from 'fast-check';
-import { decodeFrame, presenceOf, presentSeries, type SampleFrame } from '../../../shared/codec';
+import { decodeFrame, presenceOf, presentSeries } from '../../../shared/codec';
 import { type ArrivedRecord, byPartition, reducePartition } from '../../../shared/ingest/reduce';
-import { FORMATS, type FrameFormat } from '../../../shared/model/formats';
 import { idText } from '../../../shared/model/id';
 import { labelValue, METRIC_NAME, metricOf, sourceOf } from '../../../shared/model/labels';
 import { decodeLayout, layoutOf, packLayout, unpackLayout } from '../../../shared/model/layout';
@@ -57,7 +56,7 @@ function contents(batches: ReturnType<typeof reduceBatch>): string[] {
     .flatMap(({ windows, layouts }) =>
       windows.flatMap(({ frames }) =>
         frames.flatMap((bytes) => {
-          const frame = decodeFrame(bytes) as SampleFrame;
+          const frame = decodeFrame(bytes);
           const values = new Float64Array(Uint8Array.from(frame.values).buffer);
           const { series } = decodeLayout(unpackLayout(layouts.get(idText(frame.layout))!.packed));
           const present =
@@ -71,8 +70,8 @@ function contents(batches: ReturnType<typeof reduceBatch>): string[] {
     .sort();
 }
 
-function reduceBatch(records: readonly ArrivedRecord[], windowMs: number, format?: FrameFormat) {
-  return byPartition(records).map((arrived) => reducePartition(arrived, windowMs, format));
+function reduceBatch(records: readonly ArrivedRecord[], windowMs: number) {
+  return byPartition(records).map((arrived) => reducePartition(arrived, windowMs));
 }
 
 describe('reducing a batch', () => {
@@ -106,26 +105,24 @@ describe('reducing a batch', () => {
 
   test('writes rows of a group in the largest layout that has come with a presence map, if it has their series', () => {
     const names = (...each: string[]) => Object.fromEntries(each.map((name, i) => [name, i + 1]));
-    const layoutsOf = (host: string, row: Omit<Row, 'at' | 'host'>, format: FrameFormat) => {
-      const batches = reduceBatch(batchOf([{ host, at: T, ...row }]), HOUR, format);
+    const layoutsOf = (host: string, row: Omit<Row, 'at' | 'host'>) => {
+      const batches = reduceBatch(batchOf([{ host, at: T, ...row }]), HOUR);
       const values = Object.entries(row.values).map(([name, value]) => `${name}@${T}=${value}`);
       expect(contents(batches)).toEqual(values.sort());
       return batches.flatMap(({ groupLayouts }) => [...groupLayouts.values()].flatMap((ids) => [...ids]));
     };
     const union = { values: names('b', 'd'), absent: ['a', 'c'] };
-    const [common] = layoutsOf('cut', union, 3);
-    expect(layoutsOf('cut', { values: names('a', 'd') }, 3)).toEqual([common]);
-    expect(layoutsOf('cut', { values: names('c'), absent: ['b'] }, 3)).toEqual([common]);
-    expect(layoutsOf('cut', { values: names('a', 'e') }, 3)).not.toEqual([common]);
+    const [common] = layoutsOf('cut', union);
+    expect(layoutsOf('cut', { values: names('a', 'd') })).toEqual([common]);
+    expect(layoutsOf('cut', { values: names('c'), absent: ['b'] })).toEqual([common]);
+    expect(layoutsOf('cut', { values: names('a', 'e') })).not.toEqual([common]);
     // A larger one takes its place.
-    const [larger] = layoutsOf('cut', { values: names('e'), absent: ['a', 'b', 'c', 'd'] }, 3);
-    expect(layoutsOf('cut', union, 3)).toEqual([larger]);
-    expect(layoutsOf('cut', { values: names('a', 'e') }, 3)).toEqual([larger]);
-    // Frames of earlier formats have all series of their layouts.
-    expect(layoutsOf('cut', union, 1)).not.toEqual([larger]);
+    const [larger] = layoutsOf('cut', { values: names('e'), absent: ['a', 'b', 'c', 'd'] });
+    expect(layoutsOf('cut', union)).toEqual([larger]);
+    expect(layoutsOf('cut', { values: names('a', 'e') })).toEqual([larger]);
     // A source whose rows are never cut keeps its layouts.
-    layoutsOf('whole', { values: names('a', 'b', 'c') }, 3);
-    const [few] = layoutsOf('whole', { values: names('a', 'b') }, 3);
+    layoutsOf('whole', { values: names('a', 'b', 'c') });
+    const [few] = layoutsOf('whole', { values: names('a', 'b') });
     expect(few).toBe(
       idText(layoutOf(['a', 'b'].map((name) => metricOf(sourceOf.host('whole'), name))).idBytes),
     );
@@ -140,7 +137,7 @@ describe('reducing a batch', () => {
       [{ host: 'queues', at: T, values: { a: 1, b: 2 }, absent: ['c'] }],
       [{ host: 'queues', at: T, values: { d: 4 }, absent: ['e', 'f'] }],
     );
-    reduceBatch(cut, HOUR, 3);
+    reduceBatch(cut, HOUR);
     // What an instance of post writes that has not seen the queues' whole rows.
     const pieces: Record<string, number>[] = [{ a: 1, b: 2 }, { c: 3 }, { e: 5, f: 6 }, { d: 4 }];
     const [batch] = reduceBatch(
@@ -149,7 +146,6 @@ describe('reducing a batch', () => {
         pieces.map((values) => ({ host: 'queues', at: T + 1, values })),
       ),
       HOUR,
-      3,
     );
     expect([...batch!.layouts.keys()]).toEqual(
       queues.map((values) =>
@@ -215,15 +211,14 @@ describe('reducing a batch', () => {
       fc.property(
         fc.array(row, { minLength: 1, maxLength: 8 }),
         fc.infiniteStream(fc.nat()),
-        fc.constantFrom(...FORMATS.frame.writes),
-        (rows, dice, format) => {
+        (rows, dice) => {
           const plain = new Map<string, number>();
           for (const { at, values } of rows)
             for (const [name, value] of Object.entries(values)) plain.set(`${name}@${at}`, value);
           const batch = batchOf(...rows.map((each) => [each]));
           const delivered = [...batch, ...batch.filter(() => dice.next().value! % 2 === 0)];
           delivered.sort(() => (dice.next().value! % 2 === 0 ? 1 : -1));
-          expect(contents(reduceBatch(delivered, HOUR, format))).toEqual(
+          expect(contents(reduceBatch(delivered, HOUR))).toEqual(
             [...plain].map(([k, v]) => `${k}=${v}`).sort(),
           );
         },

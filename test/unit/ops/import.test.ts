@@ -248,7 +248,6 @@ describe('ops import', () => {
       ],
     ]);
     const frames = Array.from({ length: 3 }, (_, i) => ({
-      kind: 'samples' as const,
       layout: layout.idBytes,
       timestamp: NOW - i * 1000,
       version: { arrivalMs: NOW, sequence: 1n },

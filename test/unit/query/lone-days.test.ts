@@ -68,7 +68,6 @@ function blockOf(samples: readonly (readonly [ms: number, value: number])[]): Bl
     versions: inOrder.length === 0 ? [] : [{ arrivalMs: 0, sequence: 0n }],
     rowVersions: new Uint32Array(inOrder.length),
     columns: [{ values: Float64Array.from(inOrder, ([, value]) => value) }],
-    tombstones: [],
   };
 }
 

@@ -1,9 +1,8 @@
-/** A chunk's exceptions: values whose version differs from their row's, and tombstones. */
+/** A chunk's overrides: values whose version differs from their row's. */
 import type { BitReader, BitWriter } from './bits';
 import { readIntegers, writeIntegers } from './integers';
-import { type Block, CorruptChunkError, type Tombstone } from './model';
+import { type Block, CorruptChunkError } from './model';
 import { isIndex } from './versions';
-import { readWideIntegers, writeWideIntegers } from './wide-integers';
 
 /** Cells of one series, and the versions they have instead of their rows'. */
 export interface Overrides {
@@ -11,45 +10,14 @@ export interface Overrides {
   readonly versions: Uint32Array;
 }
 
-export interface Exceptions {
-  /** By series. */
-  readonly overrides: ReadonlyMap<number, Overrides>;
-  readonly tombstones: readonly Tombstone[];
-}
-
 /** Writes two bits 0 when there are none, as is usual. */
-export function writeExceptions(writer: BitWriter, block: Block): void {
-  const { columns, tombstones } = block;
-  const overridden: number[] = [];
-  for (let i = 0; i < columns.length; i++) if (columns[i]!.versions !== undefined) overridden.push(i);
-  writer.write((overridden.length > 0 ? 1 : 0) | (tombstones.length > 0 ? 2 : 0), 2);
-  if (overridden.length > 0) writeOverrides(writer, block, overridden);
-  if (tombstones.length === 0) return;
-  const count = tombstones.length;
-  writer.writeUnsigned(count);
-  writeIntegers(
-    writer,
-    Float64Array.from(tombstones, (t) => t.series),
-    count,
-  );
-  writeIntegers(
-    writer,
-    Float64Array.from(tombstones, (t) => t.version),
-    count,
-  );
-  writeWideIntegers(
-    writer,
-    Float64Array.from(tombstones, (t) => t.fromMs),
-    count,
-  );
-  writeWideIntegers(
-    writer,
-    Float64Array.from(tombstones, (t) => t.toMs),
-    count,
-  );
+export function writeOverrides(writer: BitWriter, block: Block): void {
+  const overridden = [...block.columns.keys()].filter((i) => block.columns[i]!.versions !== undefined);
+  writer.write(overridden.length > 0 ? 1 : 0, 2);
+  if (overridden.length > 0) writeOverridden(writer, block, overridden);
 }
 
-function writeOverrides(
+function writeOverridden(
   writer: BitWriter,
   { columns, rowVersions }: Block,
   overridden: readonly number[],
@@ -80,50 +48,22 @@ function writeOverrides(
 
 /**
  * @param valueCounts of each series how many values it has
- * @param maxTombstones more are refused
+ * @returns the overrides of each series that has some
  * @throws {CorruptChunkError}
  */
-export function readExceptions(
+export function readOverrides(
   reader: BitReader,
   valueCounts: readonly number[],
   versionCount: number,
-  maxTombstones: number,
-): Exceptions {
-  const flags = reader.read(2);
+): ReadonlyMap<number, Overrides> {
+  const flag = reader.read(2);
+  if (flag > 1) throw new CorruptChunkError(`overrides are announced by ${flag}; 0 and 1 are known`);
   const overrides = new Map<number, Overrides>();
-  if ((flags & 1) !== 0) readOverrides(reader, valueCounts, versionCount, overrides);
-  if ((flags & 2) === 0) return { overrides, tombstones: [] };
-  const count = reader.readUnsigned();
-  if (count > maxTombstones) throw new CorruptChunkError(`${count} tombstones exceed ${maxTombstones}`);
-  const series = new Float64Array(count);
-  readIntegers(reader, series, 0, count);
-  const versions = new Float64Array(count);
-  readIntegers(reader, versions, 0, count);
-  const from = readWideIntegers(reader, count);
-  const to = readWideIntegers(reader, count);
-  const tombstones: Tombstone[] = [];
-  for (let i = 0; i < count; i++) {
-    const tombstone = { series: series[i]!, fromMs: from[i]!, toMs: to[i]!, version: versions[i]! };
-    const isOrdered =
-      i === 0 ||
-      series[i - 1]! < tombstone.series ||
-      (series[i - 1] === tombstone.series && to[i - 1]! <= tombstone.fromMs);
-    if (
-      !isOrdered ||
-      !isIndex(tombstone.series, valueCounts.length) ||
-      !isIndex(tombstone.version, versionCount) ||
-      !Number.isSafeInteger(tombstone.fromMs) ||
-      !Number.isSafeInteger(tombstone.toMs) ||
-      tombstone.fromMs >= tombstone.toMs
-    ) {
-      throw new CorruptChunkError(`tombstone ${i} is ${JSON.stringify(tombstone)}`);
-    }
-    tombstones.push(tombstone);
-  }
-  return { overrides, tombstones };
+  if (flag === 1) readOverridden(reader, valueCounts, versionCount, overrides);
+  return overrides;
 }
 
-function readOverrides(
+function readOverridden(
   reader: BitReader,
   valueCounts: readonly number[],
   versionCount: number,

@@ -1,0 +1,127 @@
+/** Erasing: deletions, which no block holds, applied to a block's samples. */
+import { bitsOf, type Cells, canonicalBlock, type Draft } from './canonical';
+import { distinctVersions, unionOfVersions } from './lazy-versions';
+import type { Block, Erasure } from './model';
+
+/** An erasure whose version is an index into the versions of a draft. */
+interface ErasedRange extends Omit<Erasure, 'version'> {
+  readonly version: number;
+}
+
+/**
+ * Removes the samples that an erasure of a higher version covers. Whoever holds the erasure applies it to each block.
+ *
+ * @throws {RangeError} when an erasure's series is not a column
+ */
+export function eraseSamples(block: Block, all: readonly Erasure[]): Block {
+  const outside = all.find(({ series }) => block.columns[series] === undefined);
+  if (outside !== undefined)
+    throw new RangeError(`erasure of series ${outside.series} of ${block.columns.length}`);
+  const [firstMs, lastMs] = [block.timestamps[0] ?? Infinity, block.timestamps.at(-1) ?? -Infinity];
+  const erasures = all.filter(({ fromMs, toMs }) => fromMs <= lastMs && toMs > firstMs);
+  if (erasures.length === 0) return block;
+  const arrived = distinctVersions(erasures.map(({ version }) => version));
+  const { versions, fromA, fromB } = unionOfVersions(block.versions, arrived.versions);
+  const renumber = (version: number): number => fromA[version]!;
+  const draft: Draft = {
+    layout: block.layout,
+    timestamps: block.timestamps,
+    versions,
+    rowVersions: block.rowVersions.map(renumber),
+    cells: block.columns.map((column) => ({ ...column, versions: column.versions?.map(renumber) })),
+  };
+  const ranges = erasures.map((erasure, i) => ({ ...erasure, version: fromB[arrived.indexes[i]!]! }));
+  const cells = withoutErased(draft, disjointRanges(ranges));
+  const isErased = cells.some(({ values }, series) => values.length < block.columns[series]!.values.length);
+  return isErased ? canonicalBlock({ ...draft, cells }) : block;
+}
+
+/** For each series and time the highest version that deletes there, as disjoint, coalesced ranges. They ascend by series, then time. */
+function disjointRanges(ranges: readonly ErasedRange[]): ErasedRange[] {
+  const bySeries = new Map<number, ErasedRange[]>();
+  for (const range of ranges) {
+    if (range.fromMs >= range.toMs) continue;
+    const list = bySeries.get(range.series);
+    if (list === undefined) bySeries.set(range.series, [range]);
+    else list.push(range);
+  }
+  const result: ErasedRange[] = [];
+  for (const series of [...bySeries.keys()].sort((a, b) => a - b)) {
+    const list = bySeries.get(series)!;
+    if (list.length === 1) result.push({ ...list[0]! });
+    else paintRanges(series, list, result);
+  }
+  return result;
+}
+
+/** Paints the highest version first; a stretch once painted is skipped from then on. */
+function paintRanges(series: number, list: ErasedRange[], result: ErasedRange[]): void {
+  const bounds = [...new Set(list.flatMap(({ fromMs, toMs }) => [fromMs, toMs]))].sort((a, b) => a - b);
+  const indexOf = new Map(bounds.map((ms, index) => [ms, index]));
+  const painted = new Int32Array(bounds.length).fill(-1);
+  const nextBare = Uint32Array.from(bounds.keys());
+  const findBare = (from: number): number => {
+    let bare = from;
+    while (nextBare[bare] !== bare) bare = nextBare[bare] = nextBare[nextBare[bare]!]!;
+    return bare;
+  };
+  for (const { fromMs, toMs, version } of list.toSorted((a, b) => b.version - a.version)) {
+    const end = indexOf.get(toMs)!;
+    for (let i = findBare(indexOf.get(fromMs)!); i < end; i = findBare(i)) {
+      painted[i] = version;
+      nextBare[i] = i + 1;
+    }
+  }
+  for (let i = 0; i < bounds.length; ) {
+    const version = painted[i]!;
+    const start = i++;
+    if (version < 0) continue;
+    while (painted[i] === version) i++;
+    result.push({ series, fromMs: bounds[start]!, toMs: bounds[i]!, version });
+  }
+}
+
+/** @param ranges disjoint and ascending, as {@link disjointRanges} returns them */
+function withoutErased(draft: Draft, ranges: readonly ErasedRange[]): Cells[] {
+  const { timestamps, rowVersions } = draft;
+  const cells = draft.cells.slice();
+  for (let first = 0; first < ranges.length; ) {
+    const series = ranges[first]!.series;
+    const column = cells[series]!;
+    const count = column.values.length;
+    const kept = new Uint32Array(count);
+    let keptCount = 0;
+    let at = first;
+    for (let i = 0; i < count; i++) {
+      const row = column.rows === undefined ? i : column.rows[i]!;
+      const ms = timestamps[row]!;
+      while (at < ranges.length && ranges[at]!.series === series && ranges[at]!.toMs <= ms) at++;
+      const range = ranges[at];
+      const version = column.versions === undefined ? rowVersions[row]! : column.versions[i]!;
+      if (range === undefined || range.series !== series || range.fromMs > ms || range.version <= version) {
+        kept[keptCount++] = i;
+      }
+    }
+    if (keptCount < count) cells[series] = pickCells(column, kept.subarray(0, keptCount));
+    while (first < ranges.length && ranges[first]!.series === series) first++;
+  }
+  return cells;
+}
+
+/** The cells at the given indexes. */
+function pickCells(column: Cells, indexes: Uint32Array): Cells {
+  const values = new Float64Array(indexes.length);
+  const from = bitsOf(column.values);
+  const to = bitsOf(values);
+  for (let i = 0; i < indexes.length; i++) {
+    const index = indexes[i]!;
+    to[2 * i] = from[2 * index]!;
+    to[2 * i + 1] = from[2 * index + 1]!;
+  }
+  const { rows, versions } = column;
+  return {
+    rows: rows === undefined ? indexes.slice() : indexes.map((index) => rows[index]!),
+    values,
+    versions: versions === undefined ? undefined : indexes.map((index) => versions[index]!),
+  };
+}
