@@ -16,7 +16,6 @@ const { archiveAfter, purgeAfter, maxSampleAge, retention, archivePartBytes, ...
 const dependencies = archiveDependencies();
 
 const isInParts = formatToWrite(FORMATS.manifest.writes, formats.manifestFormat) !== 1;
-const seals = formatToWrite(FORMATS.seal.writes, formats.sealFormat) === 1;
 /** No day is begun with less time left; then some is kept to finish the parts in hand, and to note them. */
 const [MARGIN_MS, STOP_MS] = [120_000, 60_000];
 
@@ -63,9 +62,8 @@ async function archive(event: unknown, context: Context): Promise<ArchiveResult>
   const behind = partitionsToRollUp({ ...look, partitions }, active);
   const rolled = await rollUpPartitions(dependencies, behind, {
     hasTime,
-    seals,
     onFailure: ({ partition }, subject, error) =>
-      log.error('seals, or rollups of a span, stay as they were', { subject, partition, error }),
+      log.error('rollups of a span stay as they were', { subject, partition, error }),
   });
   count('archiver', {
     DaysArchived: result.archived,

@@ -27,7 +27,7 @@ export interface RollupDependencies {
   readonly cold: ColdTier;
   readonly catalogue: Catalogue;
   readonly manifest: Manifest;
-  /** Undefined: the stage stores none. Those that it has stay; seals go, as only reads of rollups take them. */
+  /** Undefined: the stage stores none. Those that it has stay. */
   readonly rollups: RollupDirectory | undefined;
 }
 
@@ -36,12 +36,10 @@ type SpanDependencies = RollupDependencies & { readonly rollups: RollupDirectory
 export interface RollupTask {
   /** Asked before each span, and before each few groups of one. */
   readonly hasTime: () => boolean;
-  /** Told of every failure, of a span by its name, of `seals`, or of a partition's `plan`; all else goes on. */
+  /** Told of every failure, of a span by its name, or of a partition's `plan`; all else goes on. */
   readonly onFailure: (ref: PartitionRef, subject: string, error: Error) => void;
   /** @default DENSE_SAMPLES */
   readonly denseSamples?: number;
-  /** Whether old days are sealed (cold/seal.ts); otherwise their seals are removed. @default true */
-  readonly seals?: boolean;
 }
 
 /** The result of a slice of rolling up; the next slice goes on. */
@@ -70,19 +68,19 @@ export async function rollUpPartitions(
   task: RollupTask,
 ): Promise<RollupCount> {
   const { hasTime, onFailure, denseSamples = DENSE_SAMPLES } = task;
-  const { rollups } = dependencies;
+  const { manifest, rollups } = dependencies;
   const count = { rolledUp: 0, left: 0 };
+  if (rollups === undefined) return count;
   const planned = await mapLimited(partitions, LOOKS, async (ref) => {
     if (!hasTime()) return { ref, plans: [] };
     try {
-      return { ref, plans: await sealAndPlan(dependencies, ref, task) };
+      return { ref, plans: await plansOf(manifest, rollups, ref, denseSamples) };
     } catch (error) {
       count.left++;
       onFailure(ref, 'plan', error as Error);
       return { ref, plans: [] };
     }
   });
-  if (rollups === undefined) return count;
   for (const { ref, plans } of planned) {
     for (const plan of plans) {
       let isDone = false;
@@ -100,22 +98,16 @@ export async function rollUpPartitions(
   return count;
 }
 
-/** Brings a partition's seals up to date, and plans its spans. A seal only spares reads work, so its failure stops nothing. */
-async function sealAndPlan(
-  { manifest, rollups }: RollupDependencies,
+async function plansOf(
+  manifest: Manifest,
+  rollups: RollupDirectory,
   ref: PartitionRef,
-  { seals = true, denseSamples, onFailure }: RollupTask,
+  denseSamples: number,
 ): Promise<(SpanPlan | SpanRemoval)[]> {
-  const onSealFailure = (error: Error) => onFailure(ref, 'seals', error);
-  if (rollups === undefined) {
-    await manifest.unseal(ref).catch(onSealFailure);
-    return [];
-  }
   const [days, states] = await Promise.all([
     manifest.days(ref, '1970-01-01', '9999-12-31'),
     rollups.states(ref),
   ]);
-  await (seals ? manifest.seal(ref, days) : manifest.unseal(ref)).catch(onSealFailure);
   return planSpans(days, states, rollups.unitsMs, denseSamples);
 }
 

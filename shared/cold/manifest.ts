@@ -6,24 +6,10 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { BoundedCache } from '../model/bounded-cache';
 import { DAY_MS } from '../model/duration';
-import { type Day, dayStartMs, daysIn, type GroupId, type PartitionRef } from '../model/placement';
+import type { Day, GroupId, PartitionRef } from '../model/placement';
 import { Batches } from '../platform/concurrency';
 import { metaKeys } from '../platform/keys';
 import { type Item, queryItems, succeeds, type Table } from '../platform/table';
-import { identityBytes } from './rollup-span';
-import {
-  breaksSeal,
-  decodeSeal,
-  firstYoungDay,
-  isSealSort,
-  type Month,
-  type MonthSeal,
-  monthOf,
-  planSeals,
-  type SealedDay,
-  sealOf,
-  sealSortOf,
-} from './seal';
 
 /** One object of an archived day: a range of its groups, readable by itself. Its key is never written again. */
 export interface ArchivedPart {
@@ -94,26 +80,6 @@ export function sizeOf({ parts }: Pick<ArchivedDay, 'parts'>): {
   return { bytes: sum(({ bytes }) => bytes), samples: sum(({ samples }) => samples) };
 }
 
-/** Days of a long range. */
-export interface LongRange {
-  /** Ascending. */
-  readonly days: readonly ManifestDay[];
-  /** Ascending; in none of `days`. */
-  readonly sealed: readonly SealedDay[];
-}
-
-interface LongAnswer {
-  readonly young: readonly ManifestDay[];
-  readonly seals: ReadonlyMap<Month, MonthSeal>;
-}
-
-/** Hashes of the days' archived states; undefined for those that are open. */
-function statesOf(days: readonly ManifestDay[]): Map<Day, Buffer | undefined> {
-  return new Map(
-    days.map((entry) => [entry.day, isOpen(entry) ? undefined : identityBytes(identityOf(entry.archived!))]),
-  );
-}
-
 /** Whether a day may have warm data that its object lacks. */
 export function isOpen({ changes, archived }: ManifestDay): boolean {
   return archived === undefined || archived.changes !== changes;
@@ -131,39 +97,13 @@ export function isOpen({ changes, archived }: ManifestDay): boolean {
  * release reads them; of several, {changes, parts, atMs}.
  *
  *     pk archiving#tenant#partition  sk day   attempt: JSON   expiresAt: seconds
- *
- * Seals spare long reads the entries of old days (seal.ts). An announcement of an old day breaks its seal after it is counted,
- * and its flush begins after that. The archiver reads the seal's revision, then the days: an announcement in between changes the
- * revision, or breaks the seal later.
- *
- *     pk manifest#tenant#partition   sk sealed#months until 9999-12   sealed: bytes   broken: set of days   revision: number
  */
 export class Manifest {
   private readonly asked = new Batches<undefined, readonly ManifestDay[]>();
-  private readonly askedLong = new Batches<undefined, LongAnswer>();
 
-  constructor(
-    private readonly table: Table,
-    private readonly now: () => number = Date.now,
-  ) {}
+  constructor(private readonly table: Table) {}
 
   async announce(ref: PartitionRef, day: Day): Promise<void> {
-    await this.count(ref, day);
-    if (breaksSeal(day, this.now())) await this.breakSeal(ref, day);
-  }
-
-  private async breakSeal(ref: PartitionRef, day: Day): Promise<void> {
-    await this.table.client.send(
-      new UpdateItemCommand({
-        TableName: this.table.name,
-        Key: metaKeys.seal(ref, sealSortOf(monthOf(day))),
-        UpdateExpression: 'ADD broken :days, revision :one',
-        ExpressionAttributeValues: { ':days': { SS: [day] }, ':one': { N: '1' } },
-      }),
-    );
-  }
-
-  private async count(ref: PartitionRef, day: Day): Promise<void> {
     await this.table.client.send(
       new UpdateItemCommand({
         TableName: this.table.name,
@@ -195,121 +135,16 @@ export class Manifest {
   }
 
   private async queryDays(ref: PartitionRef, fromDay: Day, toDay: Day): Promise<readonly ManifestDay[]> {
-    const items = await this.itemsBetween(ref, fromDay, toDay, 'sk, changes, archived, unswept');
-    return items.map(manifestDayOf);
-  }
-
-  /** Items of days, and after them of seals, by their sort keys, both included. */
-  private itemsBetween(ref: PartitionRef, from: string, to: string, projection?: string): Promise<Item[]> {
-    return queryItems(this.table, {
+    const items = await queryItems(this.table, {
       KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
       ExpressionAttributeValues: {
         ':pk': { S: metaKeys.manifestDays(ref) },
-        ':from': { S: from },
-        ':to': { S: to },
+        ':from': { S: fromDay },
+        ':to': { S: toDay },
       },
-      ProjectionExpression: projection,
+      ProjectionExpression: 'sk, changes, archived, unswept',
     });
-  }
-
-  /**
-   * The days with data, as {@link days} gives them, and instead of old ones their seals. One request where all old days are sealed,
-   * else two.
-   */
-  async longRange(ref: PartitionRef, fromDay: Day, toDay: Day): Promise<LongRange> {
-    const youngDay = firstYoungDay(this.now());
-    if (fromDay >= youngDay) return { days: await this.days(ref, fromDay, toDay), sealed: [] };
-    const firstYoung = youngDay <= toDay ? youngDay : undefined;
-    const from = firstYoung ?? sealSortOf(monthOf(toDay));
-    const to = sealSortOf(monthOf(fromDay));
-    const key = `${metaKeys.manifestDays(ref)} ${from} ${to}`;
-    const { young, seals } = await this.askedLong.add(key, undefined, async (asked) => {
-      const answer = await this.queryLong(ref, from, to);
-      return asked.map(() => answer);
-    });
-    const sealed: SealedDay[] = [];
-    const unsealed: Day[] = [];
-    const endMs = firstYoung === undefined ? dayStartMs(toDay) + DAY_MS : dayStartMs(firstYoung);
-    let month: Month | undefined;
-    let seal: MonthSeal | undefined;
-    for (const day of daysIn(dayStartMs(fromDay), endMs)) {
-      if (month === undefined || !day.startsWith(month)) {
-        month = monthOf(day);
-        seal = seals.get(month);
-      }
-      const state = seal && sealOf(seal, day);
-      if (state === undefined) unsealed.push(day);
-      else if (state !== 'lacking') sealed.push(state);
-    }
-    const [first, last] = [unsealed[0], unsealed.at(-1)];
-    const wanted = new Set(unsealed);
-    const old =
-      first === undefined || last === undefined
-        ? []
-        : (await this.days(ref, first, last)).filter(({ day }) => wanted.has(day));
-    return { days: [...old, ...young.filter(({ day }) => day <= toDay)], sealed };
-  }
-
-  private async queryLong(ref: PartitionRef, from: string, to: string): Promise<LongAnswer> {
-    const projection = 'sk, changes, archived, unswept, sealed, broken';
-    const items = await this.itemsBetween(ref, from, to, projection);
-    const isSeal = (item: Item) => isSealSort(item.sk!.S!);
-    const seals = items.filter(isSeal).map(decodeSeal);
-    return {
-      young: items.filter((item) => !isSeal(item)).map(manifestDayOf),
-      seals: new Map(seals.map((seal) => [seal.month, seal])),
-    };
-  }
-
-  /**
-   * Seals the days that nobody has announced since they were archived, and withdraws the seals of months without days.
-   *
-   * @param days all of the partition's, read at any time: whether something is to be sealed
-   */
-  async seal(ref: PartitionRef, days: readonly ManifestDay[]): Promise<void> {
-    const seals = await this.seals(ref);
-    if (planSeals(seals, statesOf(days), this.now()).length === 0) return;
-    const newest = await this.days(ref, '0000-01-01', '9999-12-31');
-    const plans = planSeals(seals, statesOf(newest), this.now());
-    for (const { month, revision, bytes } of plans)
-      await succeeds(
-        this.table.client.send(
-          new UpdateItemCommand({
-            TableName: this.table.name,
-            Key: metaKeys.seal(ref, sealSortOf(month)),
-            UpdateExpression:
-              bytes === undefined
-                ? 'SET revision = :next REMOVE sealed, broken'
-                : 'SET sealed = :sealed, revision = :next REMOVE broken',
-            ConditionExpression:
-              revision === undefined ? 'attribute_not_exists(revision)' : 'revision = :known',
-            ExpressionAttributeValues: {
-              ...(bytes === undefined ? {} : { ':sealed': { B: bytes } }),
-              ':next': { N: String((revision ?? 0) + 1) },
-              ...(revision === undefined ? {} : { ':known': { N: String(revision) } }),
-            },
-          }),
-        ),
-      );
-  }
-
-  /** Removes a partition's seals, for releases that do not break them. */
-  async unseal(ref: PartitionRef): Promise<void> {
-    for (const { month, bytes } of await this.seals(ref))
-      if (bytes !== undefined)
-        await this.table.client.send(
-          new UpdateItemCommand({
-            TableName: this.table.name,
-            Key: metaKeys.seal(ref, sealSortOf(month)),
-            UpdateExpression: 'REMOVE sealed ADD revision :one',
-            ExpressionAttributeValues: { ':one': { N: '1' } },
-          }),
-        );
-  }
-
-  private async seals(ref: PartitionRef): Promise<readonly MonthSeal[]> {
-    const items = await this.itemsBetween(ref, sealSortOf('9999-12'), sealSortOf('0000-01'));
-    return items.map(decodeSeal);
+    return items.map(manifestDayOf);
   }
 
   /**

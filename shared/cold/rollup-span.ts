@@ -68,11 +68,7 @@ export class RolledDays {
   }
 
   has(day: Day, identity: string): boolean {
-    return this.hasBytes(day, identityBytes(identity));
-  }
-
-  /** @param bytes see {@link identityBytes} */
-  hasBytes(day: Day, bytes: Buffer): boolean {
+    const bytes = identityBytes(identity);
     const at = this.offsetOf(day);
     for (let i = 0; i < IDENTITY_BYTES; i++) if (bytes[i] !== this.bytes[at + i]) return false;
     return true;
@@ -88,7 +84,7 @@ function daysOf({ fromMs, toMs }: RollupSpan): number {
 }
 
 /** Hash of an archived state's identity. */
-export function identityBytes(identity: string): Buffer {
+function identityBytes(identity: string): Buffer {
   const known = knownIdentities.get(identity);
   if (known !== undefined) return known;
   const bytes = idBytes('archived day', identity).subarray(0, IDENTITY_BYTES);

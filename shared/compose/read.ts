@@ -2,9 +2,8 @@ import { Catalogue } from '../catalogue/catalogue';
 import { ColdTier } from '../cold/cold-tier';
 import { Directory } from '../cold/directory';
 import { Manifest } from '../cold/manifest';
-import { FORMATS } from '../model/formats';
 import type { CallTimes } from '../platform/call-time';
-import { formatToWrite, settings, variable } from '../platform/environment';
+import { settings, variable } from '../platform/environment';
 import { count } from '../platform/meters';
 import { ENV } from '../platform/names';
 import type { ReadDependencies } from '../query/read';
@@ -22,14 +21,7 @@ import { metaTable, warmTable } from './tables';
 
 /** The adapters of a function that reads the three tiers, from its environment. */
 export function readDependencies(times: CallTimes): ReadDependencies & { readonly tenants: Tenants } {
-  const {
-    retention,
-    warmTtl,
-    purgeAfter,
-    maxSampleAge: maxSampleAgeMs,
-    flusherLanes,
-    sealFormat,
-  } = settings();
+  const { retention, warmTtl, purgeAfter, maxSampleAge: maxSampleAgeMs, flusherLanes } = settings();
   const meta = metaTable(times);
   const recovery = new RecoveryTable(meta);
   const hot = hotTier(
@@ -45,7 +37,6 @@ export function readDependencies(times: CallTimes): ReadDependencies & { readonl
     manifest: new Manifest(meta),
     directory: new Directory(meta, retention),
     rollups: rollupDirectory(meta, settings()),
-    takesSeals: formatToWrite(FORMATS.seal.writes, sealFormat) === 1,
     unarchived: new UnarchivedDays(purgeAfter),
     losses: new LossWatch({
       hot,

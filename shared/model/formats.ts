@@ -11,9 +11,6 @@ export const FORMATS = {
   archive: { reads: [1, 2], writes: [2, 1] },
   /** A day's entry in the manifest: cold/manifest.ts. 1 names one object, 2 as many parts as its size asks for. */
   manifest: { reads: [1, 2], writes: [2, 1] },
-  // Seals went to the front at once too: no stage had a release that does not break them. One that has writes 0 at first.
-  /** Seals of the manifest's old days: cold/seal.ts. 0 is none; it removes them, before a rollback to a release without. */
-  seal: { reads: [0, 1], writes: [1, 0] },
 } as const satisfies Record<string, FormatVersions>;
 
 export type ArchiveVersion = (typeof FORMATS.archive.writes)[number];

@@ -38,7 +38,6 @@ import { BUCKET_PREFIX } from './names';
  *     pk sources#tenant#bucket         sk source                        a source; the bucket is a hex digit of its id
  *     pk index#tenant#epoch#bucket     sk group#layout                  a layout with samples of a day or month; 16 buckets by the group
  *     pk manifest#tenant#partition     sk day                           what is archived
- *                                      sk sealed#months until 9999-12   seals of a month's days
  *     pk archiving#tenant#partition    sk day                           parts of a day that is being archived
  *     pk directory#tenant#source       sk day                           where a source's series lie in the day's object
  *     pk rollups#tenant#partition      sk hours#month, days#year        the rollup objects of a span
@@ -251,8 +250,6 @@ export const metaKeys = {
 
   manifestDays: ({ tenantId, partition }: PartitionRef) => `manifest#${tenantId}#${partitionText(partition)}`,
   manifest: (ref: PartitionRef, day: Day): ItemKey => itemKey(metaKeys.manifestDays(ref), day),
-  /** @param sort a month's seals' */
-  seal: (ref: PartitionRef, sort: string): ItemKey => itemKey(metaKeys.manifestDays(ref), sort),
   archiving: ({ tenantId, partition }: PartitionRef, day: Day): ItemKey =>
     itemKey(`archiving#${tenantId}#${partitionText(partition)}`, day),
 

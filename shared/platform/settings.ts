@@ -137,8 +137,6 @@ export const settingsSchema = z
     rollups: z.enum(['on', 'minutes', 'off']).default('on'),
     /** Version of the manifest's entries: 2 names parts of a day, 1 one object however large. */
     manifestFormat: format(FORMATS.manifest.writes),
-    /** Version of the seals that spare long reads the manifest's old entries; 0: none, and those that exist are removed. */
-    sealFormat: format(FORMATS.seal.writes),
     /** Bytes of an archive object after which a day goes on in another one. */
     archivePartBytes: count(256_000_000, 1000, 4_000_000_000),
     /** Partitions of a new tenant. */

@@ -15,15 +15,8 @@ export interface LaterTiers {
   ) => Promise<readonly LocatedBlock[]>;
   /** Whether the reader has seen what the warm table has of the day, unless it has changed. */
   readonly knowsWarm: (day: DayPlan) => boolean;
-  /**
-   * The days that the manifest lists, from the first to the last.
-   *
-   * @param withSeals whether {@link cold} may have days that seals stand for: then the manifest lists the others
-   */
-  readonly manifest: (
-    days: readonly DayPlan[],
-    withSeals?: boolean,
-  ) => Promise<ReadonlyMap<Day, ManifestDay>>;
+  /** The days that the manifest lists, from the first to the last. */
+  readonly manifest: (days: readonly DayPlan[]) => Promise<ReadonlyMap<Day, ManifestDay>>;
   readonly cold: (entries: readonly ManifestDay[]) => Promise<readonly LocatedBlock[]>;
   readonly partitionOn: (day: Day) => PartitionRef;
   /** Whether the manifest is to be asked first even for few days: rollups may stand for those that are archived. */
@@ -94,7 +87,7 @@ async function readTogether(
   const seen = new Set(certain.filter(tiers.knowsWarm));
   const first = certain.filter((plan) => !seen.has(plan));
   const listing = isShort ? days.filter((plan) => !isKnown(plan) || seen.has(plan)) : days;
-  const [listed, warm] = await Promise.all([tiers.manifest(listing, true), tiers.warm(first)]);
+  const [listed, warm] = await Promise.all([tiers.manifest(listing), tiers.warm(first)]);
   for (const { day } of listing)
     if (isShort ? !listed.get(day)?.archived : listed.has(day) && !listed.get(day)!.archived)
       unarchived.add(partitionOn(day), day, beganMs);

@@ -2,11 +2,10 @@ import type { Catalogue, SourceCatalogue } from '../catalogue/catalogue';
 import { type Block, type Erasure, eraseSamples, sampleCount, sliceBlock } from '../codec';
 import { type ColdTier, ObjectChangedError } from '../cold/cold-tier';
 import type { Directory, ListedSource } from '../cold/directory';
-import { isOpen, type LongRange, type Manifest, type ManifestDay, partsOf } from '../cold/manifest';
+import { isOpen, type Manifest, type ManifestDay, partsOf } from '../cold/manifest';
 import { type ColdDay, readCold } from '../cold/read';
 import type { RolledSource, RollupDirectory } from '../cold/rollup-directory';
 import { type RolledReading, readRollups } from '../cold/rollup-read';
-import type { SealedDay } from '../cold/seal';
 import type { HotTier } from '../hot/hot-tier';
 import { type HotRead, type PartitionMark, readHot } from '../hot/read';
 import { type Aggregate, MINUTE_MS, storedUnitMs, type Units } from '../model/aggregates';
@@ -52,8 +51,6 @@ export interface ReadDependencies {
   readonly directory: Directory;
   /** Undefined: every read is of samples. */
   readonly rollups?: RollupDirectory | undefined;
-  /** Whether seals of old days may stand for their entries of the manifest. @default true */
-  readonly takesSeals?: boolean;
   readonly unarchived: UnarchivedDays;
   readonly losses: Pick<LossWatch, 'missingSince'>;
   readonly imports: Pick<Imports, 'untilMs'>;
@@ -453,25 +450,18 @@ function laterTiers(read: ReadContext, fromMemory: readonly LocatedBlock[]): Rea
     spentMs,
     rolled: undefined as ReadTiers['rolled'],
     mayBeRolledUp,
-    sealed: [] as readonly SealedDay[],
     unarchived,
     now,
     partitionOn: (day: Day) => partitionOn(read, day),
-    manifest: async (days: readonly DayPlan[], withSeals = false) => {
-      // Few groups are dense enough for minutes: entries would be asked for next.
-      const takesSeals = withSeals && read.takesSeals !== false && asksRollups && unitMs !== MINUTE_MS;
+    manifest: async (days: readonly DayPlan[]) => {
       // Few days may be archived of a short range; a long one saves a round.
-      const [{ found, sealed }] = await Promise.all([
-        manifestDays(read, days, takesSeals),
+      const [found] = await Promise.all([
+        manifestDays(read, days),
         asksRollups ? listRollups() : undefined,
         isLong && (!asksRollups || unitMs === MINUTE_MS) ? list() : undefined,
       ]);
-      later.sealed = sealed;
-      let next = 0;
       // The warm table is not asked for days of a long range that are closed.
       for (const { day } of days) {
-        while (next < sealed.length && sealed[next]!.day < day) next++;
-        if (sealed[next]?.day === day) continue;
         const entry = found.get(day);
         if (isLong && entry !== undefined && !isOpen(entry)) continue;
         read.warm.memo.count(partitionOn(read, day), day, entry?.changes ?? 0);
@@ -496,9 +486,7 @@ function laterTiers(read: ReadContext, fromMemory: readonly LocatedBlock[]): Rea
     },
     cold: (entries: readonly ManifestDay[]) => {
       later.rolled = undefined;
-      const { sealed } = later;
-      if (sealed.length === 0 && !entries.some(({ archived }) => archived !== undefined))
-        return Promise.resolve([]);
+      if (!entries.some(({ archived }) => archived !== undefined)) return Promise.resolve([]);
       return timed('cold', () =>
         read.beyondMemory(async () => {
           if (!asksRollups) {
@@ -509,7 +497,6 @@ function laterTiers(read: ReadContext, fromMemory: readonly LocatedBlock[]): Rea
             unitMs: unitMs!,
             range: read.wholeRange,
             entries,
-            sealed,
             listed: await listRollups(),
             groups: selection.groups,
             isElsewhere: (day) => {
@@ -519,15 +506,9 @@ function laterTiers(read: ReadContext, fromMemory: readonly LocatedBlock[]): Rea
             deletions: read.deletions,
             erasures,
           });
-          requireFewHeld(read, [...plan.samples, ...plan.unlisted]);
-          const readUnlisted = async () => {
-            if (plan.unlisted.length === 0) return [];
-            const days = plan.unlisted.map((day) => ({ day }));
-            const { found } = await manifestDays(read, days, false);
-            return plan.unlisted.flatMap((day) => found.get(day) ?? []);
-          };
+          requireFewHeld(read, plan.samples);
           const [blocks, reading] = await Promise.all([
-            readUnlisted().then((unlisted) => readSamples([...unlisted, ...plan.samples])),
+            readSamples(plan.samples),
             readRollups(read.cold, plan.rollups, selection, steps!.aggregate),
           ]);
           const days = plan.rollups.reduce((sum, each) => sum + each.days, 0);
@@ -574,34 +555,20 @@ async function listedDays({
   return directory.of(tenant.id, ownerId, first.day, last.day);
 }
 
-/** @param withSeals whether seals may stand for days */
 async function manifestDays(
   read: ReadContext,
   days: readonly Pick<DayPlan, 'day'>[],
-  withSeals: boolean,
-): Promise<{
-  readonly found: Map<Day, ManifestDay>;
-  /** Ascending. */
-  readonly sealed: readonly SealedDay[];
-}> {
+): Promise<Map<Day, ManifestDay>> {
   const [first, last] = [days[0], days.at(-1)];
-  if (first === undefined || last === undefined) return { found: new Map(), sealed: [] };
+  if (first === undefined || last === undefined) return new Map();
   const refs = partitionsOf(read, days);
-  const ranges = await mapLimited(refs, PARALLEL, async (ref): Promise<LongRange> => {
-    const all = withSeals
-      ? await read.manifest.longRange(ref, first.day, last.day)
-      : { days: await read.manifest.days(ref, first.day, last.day), sealed: [] };
-    if (refs.length === 1) return all;
-    const isOwn = ({ day }: { readonly day: Day }) => partitionOn(read, day).partition === ref.partition;
-    return { days: all.days.filter(isOwn), sealed: all.sealed.filter(isOwn) };
+  const found = await mapLimited(refs, PARALLEL, async (ref) => {
+    const all = await read.manifest.days(ref, first.day, last.day);
+    return refs.length === 1
+      ? all
+      : all.filter(({ day }) => partitionOn(read, day).partition === ref.partition);
   });
-  return {
-    found: new Map(ranges.flatMap((range) => range.days.map((entry) => [entry.day, entry]))),
-    sealed:
-      ranges.length === 1
-        ? ranges[0]!.sealed
-        : ranges.flatMap(({ sealed }) => sealed).sort((a, b) => (a.day < b.day ? -1 : 1)),
-  };
+  return new Map(found.flat().map((entry) => [entry.day, entry]));
 }
 
 /** Cuts a tier's blocks to the range, and erases what was deleted. */

@@ -2,8 +2,7 @@ import type { Erasure } from '../codec';
 import { identityOf, isOpen, type ManifestDay } from '../cold/manifest';
 import type { RolledSource } from '../cold/rollup-directory';
 import { groupDays } from '../cold/rollup-format';
-import { deletionsKey, identityBytes, spanOf } from '../cold/rollup-span';
-import type { SealedDay } from '../cold/seal';
+import { deletionsKey, spanOf } from '../cold/rollup-span';
 import type { VersionedDeletion } from '../model/deletion';
 import { DAY_MS } from '../model/duration';
 import { type Day, dayStartMs, type GroupId, splitBitsOfGroup } from '../model/placement';
@@ -16,8 +15,6 @@ export interface RollupFacts {
   readonly range: TimeRange;
   /** The days that the manifest lists, ascending. */
   readonly entries: readonly ManifestDay[];
-  /** Days whose entries were not asked for, ascending, as seals tell what they are. */
-  readonly sealed: readonly SealedDay[];
   /** The source's rollups, by the name of their span. */
   readonly listed: ReadonlyMap<string, RolledSource>;
   /** Groups that may hold the wanted series. */
@@ -41,25 +38,23 @@ export interface RollupPlan {
 /**
  * Plans which archived days a read takes from rollups. A day's rollup counts if
  *
- * - the manifest, or a seal, names the very state of the archive that it was made of, and the day is not open,
+ * - the manifest names the very state of the archive that it was made of, and the day is not open,
  * - no other tier may have samples of the day,
  * - all deletions of the series that touch the day had been applied,
  * - the read wants whole units of the day,
  * - no series may lie in two groups, since the source was split anew that day,
  * - no group of the series was left out.
  *
- * Every other day is read as samples; `unlisted` are those whose entries must be asked for first.
+ * Every other day is read as samples.
  */
 export function planRollups(facts: RollupFacts): {
   readonly rollups: readonly RollupPlan[];
   readonly samples: readonly ManifestDay[];
-  readonly unlisted: readonly Day[];
 } {
-  const { range, entries, sealed } = facts;
+  const { range, entries } = facts;
   const samples: ManifestDay[] = [];
-  const unlisted: Day[] = [];
   const spans: SpanPlan[] = [];
-  for (const entry of inOrder(sealed, entries)) {
+  for (const entry of entries) {
     const startMs = dayStartMs(entry.day);
     let span = spans.at(-1);
     if (span === undefined || startMs >= span.toMs) {
@@ -73,29 +68,14 @@ export function planRollups(facts: RollupFacts): {
       if (last?.toMs === fromMs) last.toMs = toMs;
       else span.ranges.push({ fromMs, toMs });
       span.days++;
-    } else if ('state' in entry) unlisted.push(entry.day);
-    else samples.push(entry);
+    } else samples.push(entry);
   }
   return {
     rollups: spans.flatMap(({ source, ranges, days }) =>
       source === undefined || days === 0 ? [] : [{ source, ranges, days }],
     ),
     samples,
-    unlisted,
   };
-}
-
-/** Days in order, of two lists that have each in order. */
-function inOrder(
-  sealed: readonly SealedDay[],
-  entries: readonly ManifestDay[],
-): readonly (SealedDay | ManifestDay)[] {
-  const lastSealed = sealed.at(-1)?.day;
-  const firstListed = entries[0]?.day;
-  if (lastSealed === undefined) return entries;
-  // Most are neighbours: sealed days are old, listed ones young.
-  if (firstListed === undefined || firstListed > lastSealed) return [...sealed, ...entries];
-  return [...sealed, ...entries].sort((a, b) => (a.day < b.day ? -1 : 1));
 }
 
 /** What a read takes of a span, as it is planned. */
@@ -115,13 +95,7 @@ function planSpan(facts: RollupFacts, day: Day): SpanPlan {
 }
 
 /** Whether a rollup gives a day's part from `fromMs` to `toMs`, which is what the read wants of it. */
-type IsExact = (entry: ManifestDay | SealedDay, fromMs: number, toMs: number) => boolean;
-
-/** Hash of the archived state that has all of a day; undefined when a later tier may have more. */
-function stateOf(entry: ManifestDay | SealedDay): Buffer | undefined {
-  if ('state' in entry) return entry.state;
-  return isOpen(entry) ? undefined : identityBytes(identityOf(entry.archived!));
-}
+type IsExact = (entry: ManifestDay, fromMs: number, toMs: number) => boolean;
 
 function exactness(
   { unitMs, groups, isElsewhere, deletions, erasures }: RollupFacts,
@@ -131,11 +105,11 @@ function exactness(
   if (source.omitted.some((group) => groups.includes(group))) return () => false;
   const splitDays = daysOfSeveralSplits(source, groups);
   return (entry, fromMs, toMs) => {
-    const { day } = entry;
-    const state = stateOf(entry);
+    const { day, archived } = entry;
     return (
-      state !== undefined &&
-      source.days.hasBytes(day, state) &&
+      archived !== undefined &&
+      !isOpen(entry) &&
+      source.days.has(day, identityOf(archived)) &&
       !isElsewhere(day) &&
       (knowsDeletions || !erasures.some((erasure) => erasure.fromMs < toMs && erasure.toMs > fromMs)) &&
       fromMs % unitMs === 0 &&

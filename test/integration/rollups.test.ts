@@ -2,27 +2,18 @@
 import fc from 'fast-check';
 import { archiveDay } from '../../shared/archive/execute';
 import { purgeDay } from '../../shared/archive/purge';
-import { type RollupDependencies, rollUpPartitions } from '../../shared/archive/rollup';
-import { Manifest } from '../../shared/cold/manifest';
+import { rollUpPartitions } from '../../shared/archive/rollup';
 import { RollupDirectory, type SpanState } from '../../shared/cold/rollup-directory';
-import { identityBytes, UNITS_WITH_MINUTES_MS } from '../../shared/cold/rollup-span';
+import { UNITS_WITH_MINUTES_MS } from '../../shared/cold/rollup-span';
 import { flushPartition } from '../../shared/flush/execute';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { AGGREGATES, type Aggregate, downsample, type Samples } from '../../shared/model/aggregates';
 import { ALL_TIME, type Deletion, selects } from '../../shared/model/deletion';
 import { labelsKey, METRIC_NAME, metricOf, sourceOf } from '../../shared/model/labels';
 import { equals, isIn } from '../../shared/model/matcher';
-import {
-  type Day,
-  dayOf,
-  type PartitionRef,
-  sourceIdOf,
-  splitIndexOf,
-  tenantIdOf,
-} from '../../shared/model/placement';
+import { dayOf, sourceIdOf, splitIndexOf, tenantIdOf } from '../../shared/model/placement';
 import { bucketKeys } from '../../shared/platform/keys';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
-import type { ReadDependencies } from '../../shared/query/read';
 import { Querier } from '../../shared/query/select';
 import { samplesOf } from '../../shared/query/series-table';
 import { UnarchivedDays } from '../../shared/query/unarchived-days';
@@ -92,8 +83,8 @@ interface Question {
   readonly aggregate: Aggregate;
   readonly host: Host;
   readonly days: (typeof RANGES)[number];
-  /** Whether the reader takes seals of old days, as one does that no purge can overtake. */
-  readonly takesSeals: boolean;
+  /** Whether the reader asks the manifest beside the warm table, as one does that no purge can overtake. */
+  readonly asksTogether: boolean;
 }
 
 const anyHost = fc.constantFrom(...HOSTS);
@@ -147,28 +138,16 @@ const anyQuestion: fc.Arbitrary<Question> = fc.record({
   aggregate: fc.constantFrom(...AGGREGATES),
   host: anyHost,
   days: fc.constantFrom(...RANGES),
-  takesSeals: fc.boolean(),
+  asksTogether: fc.boolean(),
 });
 
-/** Counts the days that were read by their seals. All days are old by its clock. */
-class OldManifest extends Manifest {
-  sealed = 0;
-
-  override async longRange(ref: PartitionRef, fromDay: Day, toDay: Day) {
-    const range = await super.longRange(ref, fromDay, toDay);
-    this.sealed += range.sealed.length;
-    return range;
-  }
-}
-
 describe('rollups', () => {
-  let tiers: Omit<Tiers, 'manifest'> & { readonly manifest: OldManifest };
+  let tiers: Tiers;
   let rollups: RollupDirectory;
   let runs = 0;
 
   beforeAll(async () => {
-    const started = await startTiers();
-    tiers = { ...started, manifest: new OldManifest(started.meta, () => Date.now() + 30 * DAY) };
+    tiers = await startTiers();
     rollups = new RollupDirectory(tiers.meta, 460 * DAY, UNITS_WITH_MINUTES_MS);
   });
 
@@ -226,13 +205,12 @@ describe('rollups', () => {
     }
 
     async function read(
-      { stepMs, aggregate, host, days, takesSeals }: Question,
+      { stepMs, aggregate, host, days, asksTogether }: Question,
       names: readonly string[] = NAMES,
-      setting: Pick<ReadDependencies, 'takesSeals'> = {},
     ) {
       const source = sourceOf.host(host);
-      const unarchived = takesSeals ? new UnarchivedDays(15 * 60_000) : tiers.unarchived;
-      const reader = { ...tiers, catalogue: tiers.newCatalogue(), rollups, unarchived, ...setting };
+      const unarchived = asksTogether ? new UnarchivedDays(15 * 60_000) : tiers.unarchived;
+      const reader = { ...tiers, catalogue: tiers.newCatalogue(), rollups, unarchived };
       const querier = new Querier(reader, tenant);
       const { blocks, rolledDays } = await querier.select(
         [equals('host', host), isIn(METRIC_NAME, names)],
@@ -314,101 +292,13 @@ describe('rollups', () => {
           await run({ kind });
           for (const question of asked) await check(question);
         }
-        await check({ ...asked[0]!, stepMs: DAY, days: [9, 0], takesSeals: true });
+        await check({ ...asked[0]!, stepMs: DAY, days: [9, 0], asksTogether: true });
         expect(await rollUp()).toBe(0);
       }),
       { numRuns: Number(process.env.ROLLUP_RUNS ?? 8) },
     );
     expect(rolled.get(false)).toBeGreaterThan(0);
     expect(rolled.get(true)).toBeGreaterThan(0);
-    expect(tiers.manifest.sealed).toBeGreaterThan(0);
-  });
-
-  test('take no seal of a day that is announced before, while or after it is sealed, until it is archived again', async () => {
-    const ref = { tenantId: tenantIdOf(`t${runs++}`), partition: 0 };
-    const [day, other] = ['2026-10-05', '2026-10-07'] as const;
-    const { manifest } = tiers;
-    const archive = async (etag: string) => {
-      const { changes, committed } = (await manifest.get(ref, day))!;
-      const parts = [{ key: etag, etag, bytes: 1, samples: 1, firstGroup: '' }];
-      await manifest.commit(ref, day, committed, { changes, parts, atMs: 0 });
-    };
-    const seal = async (by: Manifest = manifest) => by.seal(ref, await manifest.days(ref, day, other));
-    const sealed = async () => {
-      const range = await manifest.longRange(ref, '2026-09-28', '2026-10-09');
-      expect(range.days.map((entry) => entry.day)).toEqual(
-        range.sealed.length === 0 ? [day, other] : [other],
-      );
-      return range.sealed;
-    };
-    /** Announces the day when its sealer has read the manifest. */
-    class Overtaken extends Manifest {
-      override async days(...asked: Parameters<Manifest['days']>) {
-        const days = await super.days(...asked);
-        await manifest.announce(ref, day);
-        return days;
-      }
-    }
-    await manifest.announce(ref, day);
-    await manifest.announce(ref, other);
-    await seal();
-    expect(await sealed()).toEqual([]);
-    await archive('first');
-    expect(await sealed()).toEqual([]);
-    await seal();
-    expect(await sealed()).toEqual([{ day, state: identityBytes('first') }]);
-    await manifest.announce(ref, day);
-    expect(await sealed()).toEqual([]);
-    await archive('second');
-    await seal(new Overtaken(tiers.meta, () => Date.now() + 30 * DAY));
-    expect(await sealed()).toEqual([]);
-    await archive('third');
-    await seal();
-    expect(await sealed()).toEqual([{ day, state: identityBytes('third') }]);
-    await manifest.unseal(ref);
-    expect(await sealed()).toEqual([]);
-    await seal();
-    for (const gone of [day, other]) {
-      const { changes } = (await manifest.get(ref, gone))!;
-      expect(await manifest.remove(ref, gone, changes)).toBe(true);
-    }
-    expect((await manifest.longRange(ref, '2026-10-01', '2026-10-31')).sealed).toHaveLength(1);
-    await seal();
-    expect(await manifest.longRange(ref, '2026-10-01', '2026-10-31')).toEqual({ days: [], sealed: [] });
-  });
-
-  test('are made although sealing fails, and seals serve only where the stage writes them', async () => {
-    const { run, read, ref } = pipeline(Infinity);
-    const asked = { stepMs: DAY, aggregate: 'sum', host: 'h', days: [9, 0], takesSeals: true } as const;
-    const sealedDaysOf = async (reader = {}) => {
-      const before = tiers.manifest.sealed;
-      expect((await read(asked, NAMES, reader)).rolledDays).toBe(times.length);
-      return tiers.manifest.sealed - before;
-    };
-    const times = [9, 8, 7, 6, 5].map((days) => midnight - days * DAY);
-    class Throttled extends OldManifest {
-      override seal = () => Promise.reject(new Error('throttled'));
-      override unseal = () => Promise.reject(new Error('throttled'));
-    }
-    const manifest = new Throttled(tiers.meta);
-    const failures: string[] = [];
-    const rollUp = (from: Partial<RollupDependencies>, seals: boolean) =>
-      rollUpPartitions({ ...tiers, rollups, ...from }, [ref], {
-        hasTime: () => true,
-        seals,
-        onFailure: (_, subject, { message }) => failures.push(`${subject} ${message}`),
-      });
-    await run({ kind: 'post', host: 'h', times, values: { b: 1 } });
-    await run({ kind: 'deliver', records: [0] });
-    for (const kind of ['flush', 'archive', 'purge'] as const) await run({ kind });
-    expect((await rollUp({ manifest }, true)).rolledUp).toBeGreaterThan(1);
-    expect(await rollUp({ manifest }, false)).toEqual({ rolledUp: 0, left: 0 });
-    expect(failures.splice(0)).toEqual(['seals throttled', 'seals throttled']);
-    expect(await sealedDaysOf()).toBe(0);
-    await rollUp({}, true);
-    expect([await sealedDaysOf(), await sealedDaysOf({ takesSeals: false })]).toEqual([times.length, 0]);
-    expect(await rollUp({ rollups: undefined }, false)).toEqual({ rolledUp: 0, left: 0 });
-    expect([await sealedDaysOf(), failures]).toEqual([0, []]);
   });
 
   test.each(['before', 'after'] as const)(
@@ -479,14 +369,20 @@ describe('rollups', () => {
     await archived({ kind: 'delete', host: gone, deletion });
     expect(await sizes()).toEqual(HOSTS.map((host) => (host === gone ? 0 : 1)));
     for (const host of HOSTS) {
-      const question = { stepMs: DAY, aggregate: 'sum', host, days: [9, 0], takesSeals: true } as const;
+      const question = { stepMs: DAY, aggregate: 'sum', host, days: [9, 0], asksTogether: true } as const;
       expect((await read(question)).answers).toEqual(expected(question));
     }
   });
 
   test('by the minute are of dense groups, and go when a group is dense no longer', async () => {
     const { run, read, expected, records } = pipeline(1.5);
-    const question = { stepMs: MINUTE, aggregate: 'sum', host: 'h', days: [6, 4], takesSeals: true } as const;
+    const question = {
+      stepMs: MINUTE,
+      aggregate: 'sum',
+      host: 'h',
+      days: [6, 4],
+      asksTogether: true,
+    } as const;
     const dense = namesOf('a.', 0);
     const sparse = namesOf('b.', 1);
     const names = [...dense, ...sparse];

@@ -1,7 +1,7 @@
 import type { ManifestDay } from '../../../shared/cold/manifest';
 import type { RolledSource } from '../../../shared/cold/rollup-directory';
 import { RollupWriter } from '../../../shared/cold/rollup-format';
-import { deletionsKey, identityBytes, RolledDays, spanOf } from '../../../shared/cold/rollup-span';
+import { deletionsKey, RolledDays, spanOf } from '../../../shared/cold/rollup-span';
 import { eachValue } from '../../../shared/cold/rollup-units';
 import type { VersionedDeletion } from '../../../shared/model/deletion';
 import { metricOf, sourceOf } from '../../../shared/model/labels';
@@ -72,7 +72,6 @@ function facts(changed: Partial<RollupFacts> = {}): RollupFacts {
     unitMs: HOUR,
     range: { fromMs: FIRST_MS, toMs: LAST_MS + DAY },
     entries: DAYS.map((day) => archived(day)),
-    sealed: [],
     listed: listed(changed.unitMs ?? HOUR),
     groups: [WHOLE],
     isElsewhere: () => false,
@@ -198,16 +197,5 @@ test('neighbouring days of a rollup are one range; the ranges of two months are 
       { fromMs: FIRST_MS, toMs: FIRST_MS + DAY },
       { fromMs: LAST_MS, toMs: LAST_MS + DAY },
     ],
-  ]);
-});
-
-test('a day whose seal names the state of its rollup needs no entry; one of another state asks for it', () => {
-  const seal = (day: string, etag: string) => ({ day, state: identityBytes(etag) });
-  const sealed = [seal(DAYS[0], `e ${DAYS[0]}`), seal(DAYS[1], 'another')];
-  const plan = planRollups(facts({ entries: [archived(DAYS[2])], sealed }));
-  expect(plan).toMatchObject({ samples: [], unlisted: [DAYS[1]] });
-  expect(plan.rollups.flatMap(({ ranges }) => ranges.map(({ fromMs }) => fromMs))).toEqual([
-    FIRST_MS,
-    LAST_MS,
   ]);
 });
