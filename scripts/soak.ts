@@ -25,13 +25,13 @@ async function run(options: SoakCommandOptions): Promise<boolean> {
   if (options.json) console.log(JSON.stringify(result));
   else {
     const { acked, grown, faults, kills, killPoints, killPointsHit, maxLagSeconds, reads } = result;
-    const { compared, rolledDays, expired, rewritten } = result;
+    const { compared, rolledDays, expired } = result;
     console.log(
       `${acked} samples acknowledged, and ${grown} of tenants that grew; lost ${lost}, doubled ${doubled}, wrong ${wrong}; ${gaps} gaps in ${reads} reads`,
     );
     console.log(
       `${differences} of ${compared} answers in steps differed, which had ${rolledDays} days of rollups; ` +
-        `retention removed ${expired} samples and left ${outlived} items; ${rewritten} partition-days rewritten, ${corrupt} objects corrupt`,
+        `retention removed ${expired} samples and left ${outlived} items; ${corrupt} objects corrupt`,
     );
     console.log(
       `${faults} faults, ${kills} of them kills at ${killPointsHit} of ${2 * killPoints} sides of changes; the ingester was ${maxLagSeconds} s behind at most`,

@@ -4,18 +4,16 @@ import { hourlyLook, partitionsToRollUp, wholeLook } from '../../shared/archive/
 import { type ArchiveCount, archivePartitions } from '../../shared/archive/partitions';
 import { rollUpPartitions } from '../../shared/archive/rollup';
 import { archiveDependencies } from '../../shared/compose/archive';
-import { FORMATS } from '../../shared/model/formats';
 import { allPartitions, rotated } from '../../shared/model/partitions';
 import type { PartitionRef } from '../../shared/model/placement';
-import { formatToWrite, settings } from '../../shared/platform/environment';
+import { settings } from '../../shared/platform/environment';
 import { parseEvent } from '../../shared/platform/event';
 import { log } from '../../shared/platform/log';
 import { count, withMetrics } from '../../shared/platform/meters';
 
-const { archiveAfter, purgeAfter, maxSampleAge, retention, archivePartBytes, ...formats } = settings();
+const { archiveAfter, purgeAfter, maxSampleAge, retention, archivePartBytes } = settings();
 const dependencies = archiveDependencies();
 
-const isInParts = formatToWrite(FORMATS.manifest.writes, formats.manifestFormat) !== 1;
 /** No day is begun with less time left; then some is kept to finish the parts in hand, and to note them. */
 const [MARGIN_MS, STOP_MS] = [120_000, 60_000];
 
@@ -49,7 +47,7 @@ async function archive(event: unknown, context: Context): Promise<ArchiveResult>
     fromDay: look.fromDay,
     archiveAfterMs: archiveAfter,
     retentionMs: ({ tenantId }) => retentions.get(tenantId)!,
-    partBytes: isInParts ? archivePartBytes : Number.POSITIVE_INFINITY,
+    partBytes: archivePartBytes,
     purgeAgeMs: purge ? purgeAfter : undefined,
     hasTime,
     mustStop: () => left() < STOP_MS,

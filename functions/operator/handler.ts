@@ -1,6 +1,6 @@
 import type { Context } from 'aws-lambda';
 import { operatorDependencies } from '../../shared/compose/operator';
-import { archivePlace, reopenArchive, verifyArchive } from '../../shared/operations/archive-commands';
+import { archivePlace, verifyArchive } from '../../shared/operations/archive-commands';
 import { rebuildIndex } from '../../shared/operations/index-commands';
 import { createKey, listKeys, revokeKey } from '../../shared/operations/key-commands';
 import { watchMemory } from '../../shared/operations/memory-commands';
@@ -59,8 +59,6 @@ async function answer(event: unknown, context: Context): Promise<unknown> {
       return sweep(dependencies, command, hasTime);
     case 'index rebuild':
       return rebuildIndex(dependencies, command, hasTime);
-    case 'archive reopen':
-      return reopenArchive(dependencies, command, hasTime);
     case 'archive verify':
       return verifyArchive(dependencies, command, hasTime);
     case 'archive place':

@@ -3,11 +3,10 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { sampleCount } from '../../shared/codec';
-import type { ArchiveFormat, ByteRange } from '../../shared/cold/archive-format';
-import { ARCHIVE_FORMATS, openObject } from '../../shared/cold/formats';
+import type { ByteRange } from '../../shared/cold/archive-format';
+import { archiveWriter, openArchiveObject } from '../../shared/cold/parquet-format';
 import { gather } from '../../shared/model/block-layout';
 import { DAY_MS } from '../../shared/model/duration';
-import { FORMATS } from '../../shared/model/formats';
 import { type Labels, labelsKey, labelsOf, sourceOf } from '../../shared/model/labels';
 import { layoutOf } from '../../shared/model/layout';
 import { type LayoutBlock, mergeLayoutBlocks } from '../../shared/model/layout-block';
@@ -25,7 +24,6 @@ import { dataSets, withLiveVersions } from './data-sets';
 
 interface Result {
   readonly data: string;
-  readonly format: 'HTSDARC1' | 'Parquet';
   /** An object a day, or one of all days. */
   readonly span: 'day' | 'whole';
   readonly objects: number;
@@ -37,7 +35,6 @@ interface Result {
   readonly verifySamplesPerSecond: number;
 }
 
-const NAMES = { 1: 'HTSDARC1', 2: 'Parquet' } as const;
 const TENANT = tenantIdOf('bench');
 const ROUNDS = 3;
 
@@ -63,15 +60,13 @@ export async function benchArchive(args: string[]): Promise<void> {
       ['whole', Number.MAX_SAFE_INTEGER],
     ] as const) {
       const spans = groupsBySpan(series, spanMs);
-      for (const version of FORMATS.archive.writes) {
-        const result = await measure(spans, ARCHIVE_FORMATS[version], (place, object) => {
-          if (out === undefined) return;
-          mkdirSync(out, { recursive: true });
-          writeFileSync(join(out, `${name}-${place}.${version === 2 ? 'parquet' : 'htsd'}`), object);
-        });
-        results.push({ data: name, format: NAMES[version], span, objects: spans.size, ...result });
-        if (!json) process.stdout.write(`${textOf(results.at(-1)!)}\n`);
-      }
+      const result = await measure(spans, (place, object) => {
+        if (out === undefined) return;
+        mkdirSync(out, { recursive: true });
+        writeFileSync(join(out, `${name}-${place}.parquet`), object);
+      });
+      results.push({ data: name, span, objects: spans.size, ...result });
+      if (!json) process.stdout.write(`${textOf(results.at(-1)!)}\n`);
     }
   }
   if (json) process.stdout.write(`${JSON.stringify(results)}\n`);
@@ -80,7 +75,6 @@ export async function benchArchive(args: string[]): Promise<void> {
 function textOf(result: Result): string {
   const {
     data,
-    format,
     span,
     objects,
     samples,
@@ -91,16 +85,15 @@ function textOf(result: Result): string {
   } = result;
   const million = (perSecond: number) => (perSecond / 1e6).toFixed(1);
   return (
-    `${data.padEnd(18)} ${format.padEnd(8)} ${span.padEnd(5)} ${String(objects).padStart(3)} objects, ${samples} samples: ` +
+    `${data.padEnd(18)} ${span.padEnd(5)} ${String(objects).padStart(3)} objects, ${samples} samples: ` +
     `${bytesPerSample.toFixed(3)} bytes a sample, ${liveBytesPerSample.toFixed(3)} live, ${million(writeSamplesPerSecond)} M samples/s written, ${million(verifySamplesPerSecond)} verified`
   );
 }
 
 async function measure(
   days: ReadonlyMap<string, Day>,
-  format: ArchiveFormat,
   keep: (day: string, object: Buffer) => void,
-): Promise<Omit<Result, 'data' | 'format' | 'span' | 'objects'>> {
+): Promise<Omit<Result, 'data' | 'span' | 'objects'>> {
   let bytes = 0;
   let liveBytes = 0;
   let samples = 0;
@@ -110,13 +103,13 @@ async function measure(
     bytes = liveBytes = samples = 0;
     for (const [day, groups] of days) {
       let began = cpuSeconds();
-      const object = await write(format, groups);
+      const object = await write(groups);
       spent.write += cpuSeconds() - began;
       began = cpuSeconds();
       await verify(object);
       spent.verify += cpuSeconds() - began;
       bytes += object.length;
-      if (round === ROUNDS) liveBytes += (await write(format, withVersions(groups))).length;
+      if (round === ROUNDS) liveBytes += (await write(withVersions(groups))).length;
       for (const { block } of groups.values()) samples += sampleCount(block);
       if (round === 0) keep(day, object);
     }
@@ -145,9 +138,9 @@ function cpuSeconds(): number {
   return (user + system) / 1e6;
 }
 
-async function write(format: ArchiveFormat, groups: Day): Promise<Buffer> {
+async function write(groups: Day): Promise<Buffer> {
   const parts: Uint8Array[] = [];
-  const writer = format.writer(async (part) => {
+  const writer = archiveWriter(async (part) => {
     parts.push(part);
   });
   for (const [group, block] of groups) await writer.addGroup(group, [block]);
@@ -159,7 +152,7 @@ async function write(format: ArchiveFormat, groups: Day): Promise<Buffer> {
 
 async function verify(object: Buffer): Promise<void> {
   const slice = async ({ offset, length }: ByteRange) => object.subarray(offset, offset + length);
-  const { reader } = await openObject({ key: 'bench', byteLength: object.length, slice });
+  const reader = await openArchiveObject({ key: 'bench', byteLength: object.length, slice });
   await reader.verify();
 }
 

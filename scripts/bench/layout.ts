@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { Command } from 'commander';
 import { type Block, sampleCount } from '../../shared/codec';
 import type { ByteRange, ListedChunk } from '../../shared/cold/archive-format';
-import { PARQUET_FORMAT, readListed } from '../../shared/cold/parquet-format';
+import { archiveWriter, openArchiveObject, readListed } from '../../shared/cold/parquet-format';
 import { DAY_MS } from '../../shared/model/duration';
 import { type Labels, labelsKey } from '../../shared/model/labels';
 import { type Layout, layoutOf } from '../../shared/model/layout';
@@ -164,7 +164,7 @@ function hashOf({ source, metric }: Place): number {
 async function writeDay(store: RangeServer, order: Order, data: DayOfSources): Promise<WrittenDay> {
   const parts: Uint8Array[] = [];
   const layouts: Layout[] = [];
-  const writer = PARQUET_FORMAT.writer(async (part) => void parts.push(part));
+  const writer = archiveWriter(async (part) => void parts.push(part));
   for (const [i, { places, fromMinute, toMinute }] of groupsOf(order, data.series.length).entries()) {
     const labelsOf = ({ source, metric }: Place) => data.series[source]![metric]!;
     const layout = layoutOf(places.map(labelsOf));
@@ -243,7 +243,7 @@ async function update(
     byteLength: store.content.length,
     slice: (range: ByteRange) => store.slice(range),
   };
-  const reader = await PARQUET_FORMAT.open(object);
+  const reader = await openArchiveObject(object);
   const late = new Set(
     data.series
       .slice(0, Math.ceil(data.series.length / 10))
@@ -251,7 +251,7 @@ async function update(
       .map(labelsKey),
   );
   const lateMs = START_MS + 12 * HOUR_MS + 30_000;
-  const writer = PARQUET_FORMAT.writer(async () => {});
+  const writer = archiveWriter(async () => {});
   for (const [i, chunk] of reader.chunks.entries()) {
     const stored = await reader.load(chunk);
     const isAtTime = chunk.minTimestamp <= lateMs && chunk.maxTimestamp >= lateMs;

@@ -1,10 +1,9 @@
 import type { Command } from 'commander';
 import type { ArchiveResult } from '../../functions/archiver/handler';
-import type { ArchivePlace, ReopenSlice } from '../../shared/operations/archive-commands';
+import type { ArchivePlace } from '../../shared/operations/archive-commands';
 import { archiveSql } from './archive-sql';
 import {
   requireSame,
-  tenantNames,
   type VerifyOptions,
   type VerifyResult,
   verifyArchive,
@@ -34,17 +33,9 @@ const MAX_IDLE_SLICES = 10;
 /** Later than any day. */
 const ALL_DAYS_MS = 8_640_000_000_000_000;
 
-/** Days of a former format. */
-export interface Reopened extends Omit<ReopenSlice, 'next'> {
-  readonly isDryRun: boolean;
-}
-
 type ArchiveCommandOptions = CommonOptions & {
   readonly before?: number;
   readonly purge: boolean;
-  readonly rewrite?: boolean;
-  readonly tenant?: string;
-  readonly dryRun?: boolean;
 };
 
 /** `ops archive`. */
@@ -61,25 +52,14 @@ export function archiveCommand(): Command {
       'also remove the warm items that have been verified in the archive for longer than the setting purgeAfter (15m)',
       false,
     )
-    .option(
-      '--rewrite',
-      'first open the days whose objects are of a former format, so that they are written again; may be stopped and repeated',
-    )
-    .option('--tenant <name>', 'with --rewrite, only this tenant (default: every tenant)')
-    .option('--dry-run', 'with --rewrite, say what it would open and change nothing')
-    .action((options: ArchiveCommandOptions) => {
-      if (options.rewrite)
-        return run(options, (functions) => rewriteArchive(functions, options), rewriteText);
-      for (const name of ['tenant', 'dryRun'] as const)
-        if (options[name] !== undefined)
-          throw new OperatorError(`--${name === 'dryRun' ? 'dry-run' : name} goes with --rewrite`);
-      return run(
+    .action((options: ArchiveCommandOptions) =>
+      run(
         options,
         (functions) =>
           archive(functions, { before: options.before ?? ALL_DAYS_MS, purge: options.purge }, progress),
         (totals) => archiveText(totals, options.purge),
-      );
-    })
+      ),
+    )
     .addCommand(verifyCommand())
     .addCommand(sqlCommand());
 }
@@ -124,34 +104,6 @@ function sqlCommand(): Command {
         ({ athena, duckdb }) => `-- Athena\n${athena}\n\n-- DuckDB\n${duckdb}`,
       ),
     );
-}
-
-/** Opens the days of a former format, then archives until none is open. */
-export async function rewriteArchive(
-  functions: Functions,
-  { before = ALL_DAYS_MS, purge, tenant, dryRun = false }: Omit<ArchiveCommandOptions, keyof CommonOptions>,
-): Promise<{ readonly reopened: Reopened; readonly archived?: ArchiveTotals }> {
-  const reopened = { days: 0, samples: 0, bytes: 0, isDryRun: dryRun };
-  for (const name of await tenantNames(functions, tenant))
-    for (let after: ReopenSlice['next'] | undefined; after !== null; ) {
-      const event = { command: 'archive reopen', tenant: name, dryRun, after };
-      const slice: ReopenSlice = await functions.invoke('operator', event);
-      reopened.days += slice.days;
-      reopened.samples += slice.samples;
-      reopened.bytes += slice.bytes;
-      after = slice.next;
-      if (after !== null) progress(`${reopened.days} partition-days of a former format so far`);
-    }
-  // Days that an earlier run opened remain to be archived, whether this one found more or not.
-  return dryRun
-    ? { reopened }
-    : { reopened, archived: await archive(functions, { before, purge }, progress) };
-}
-
-function rewriteText({ reopened, archived }: Awaited<ReturnType<typeof rewriteArchive>>): string {
-  const { days, samples, bytes, isDryRun } = reopened;
-  const found = `${days} partition-days of a former format, ${samples} samples, ${bytes} bytes`;
-  return isDryRun ? `would open ${found}` : `opened ${found}; archived ${archived!.archived} partition-days`;
 }
 
 function archiveText({ archived, purged, unpurged, expired }: ArchiveTotals, isPurge: boolean): string {

@@ -1,17 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { DAY_MS } from '../../shared/model/duration';
-import { type ArchiveVersion, FORMATS } from '../../shared/model/formats';
 import { type Labels, labelsKey } from '../../shared/model/labels';
 import { dayOf } from '../../shared/model/placement';
-import type { ReopenSlice } from '../../shared/operations/archive-commands';
 import { mapLimited } from '../../shared/platform/concurrency';
 import type { RecoveryStatus } from '../../shared/recovery/replay';
 import { Faults, type KillPoint } from '../faults/faults';
 import { Random } from '../faults/random';
 import { startStack } from '../local/stack';
 import { withSettings } from '../local/template';
-import { rewriteArchive } from '../ops/archive';
+import { archive } from '../ops/archive';
 import { verifyArchive } from '../ops/archive-verify';
 import { drain } from '../ops/drain';
 import { Functions } from '../ops/invoke';
@@ -61,8 +59,7 @@ export interface SoakResult {
   /** Samples that retention removed, and what remains of them in a store. */
   readonly expired: number;
   readonly outlived: number;
-  /** Partition-days that were written anew in another format; objects that are not what the manifest says. */
-  readonly rewritten: number;
+  /** Objects that are not what the manifest says. */
   readonly corrupt: number;
   readonly kills: number;
   /** How often a fault of each kind had an effect. */
@@ -95,9 +92,6 @@ const POST_EVERY_MS = 1_000;
 const FLUSH_EVERY_MS = 1_000;
 const ARCHIVE_EVERY_MS = 1_000;
 const RECOVER_EVERY_MS = 2_000;
-/** Between two releases of the archiver, each of which writes the other format and opens the days of the one before. */
-const RELEASE_EVERY_MS = 15_000;
-const REOPEN_AGAIN_MS = 500;
 /** Between two kills of a function: short, because some changes come in a burst after a loss. */
 const KILL_EVERY_MS = [200, 1_500] as const;
 const KILL_LOOK_MS = 50;
@@ -110,8 +104,6 @@ const ALL = { before: 8.64e15, purge: true };
 /** The archiver's clock is ahead by as much as the removal of what has expired allows for; post's, so that tenants can grow. */
 const usualSkewMs = (name: string) => ({ archiver: 3_600_000, post: POST_AHEAD_MS })[name] ?? 0;
 
-const ARCHIVE_FORMATS = FORMATS.archive.writes;
-const [NEWEST_ARCHIVE] = ARCHIVE_FORMATS;
 /** Reads at a time when nothing else is done. */
 const READERS = 4;
 
@@ -191,24 +183,6 @@ export async function soak({
       every(ARCHIVE_EVERY_MS, () => functions.invoke('archiver', ALL)),
       every(RECOVER_EVERY_MS, () => functions.invoke('recovery', {})),
     ];
-    let rewritten = 0;
-    const release = (archiveFormat: ArchiveVersion) =>
-      stack.host.deploy(withSettings(functionsNow, { archiveFormat }), ['archiver', 'operator']);
-    const reopen = async () => {
-      const event = { command: 'archive reopen', tenant: 'default', dryRun: false };
-      rewritten += (await functions.invoke<ReopenSlice>('operator', event)).days;
-    };
-    const releases = async () => {
-      for (let i = 0; !isLoadOver; i++) {
-        release(ARCHIVE_FORMATS[i % ARCHIVE_FORMATS.length]!);
-        for (let isOpened = false; !isOpened && !isLoadOver; await sleep(REOPEN_AGAIN_MS))
-          isOpened = await reopen().then(
-            () => true,
-            () => false,
-          );
-        await sleep(RELEASE_EVERY_MS);
-      }
-    };
     const lagTimer = setInterval(() => {
       maxLagMs = Math.max(maxLagMs, stack.host.progress.lagMs);
     }, 200);
@@ -236,7 +210,6 @@ export async function soak({
     const comparison = comparing(isLoaded, readNow(isLoaded));
     const aging = { history, times, comparison, isClockRight };
     const watching = watch(client, { series, startS, aging }, random.fork(), () => isLoadOver);
-    const releasing = releases();
     const chaos: ChaosDependencies = {
       faults,
       usualSkewMs,
@@ -266,7 +239,7 @@ export async function soak({
     });
     await untilMs(lengthMs);
     isLoadOver = true;
-    const [grown] = await Promise.all([growing, ...misfortunes, ...killers, load, releasing]);
+    const [grown] = await Promise.all([growing, ...misfortunes, ...killers, load]);
     faults.off();
     faults.clockSkewMs = usualSkewMs;
     await redis.config('SET', 'maxmemory', 0);
@@ -294,8 +267,7 @@ export async function soak({
     report('moving everything to the archive, and reading it back again');
     await expireLeases(redis);
     await drain(functions, () => {});
-    release(NEWEST_ARCHIVE);
-    await rewriteArchive(functions, ALL);
+    await archive(functions, ALL, () => {});
     const readOnce = remembering(read);
     const archived = await verify(readOnce, async () => false);
     report('comparing steps with their samples, objects with the manifest, and looking for what has expired');
@@ -328,7 +300,6 @@ export async function soak({
       rolledDays: comparison.rolledDays + settled.rolledDays,
       expired,
       outlived: outlived.length,
-      rewritten,
       corrupt: corrupt.length,
       kills,
       kinds,

@@ -163,16 +163,14 @@ class DayArchiving {
     const plan = planPart({
       chunks: await countDeleted(object.reader, chunks, deletionsOf),
       changed: changedGroups(present, named),
-      isMoved: range.isCut || !cold.isCurrent(object),
+      isCut: range.isCut,
     });
     if (plan !== undefined) {
       const works = plan.map((group) => ({ plan: group, items: undefined }));
       const held = [...present].filter(([sortKey, revision]) => named[sortKey] === revision);
       return this.write(range, { works, deletionsOf, object, held });
     }
-    const samples = chunks.reduce((sum, chunk) => sum + chunk.samples, 0);
-    // An earlier release may have replaced the object and not committed it.
-    this.parts.push({ ...part, etag: object.etag, bytes: object.bytes, samples });
+    this.parts.push(part);
     return true;
   }
 

@@ -54,8 +54,8 @@ export interface PartFacts<Chunk extends StoredChunk = StoredChunk> {
   /** In order of group, then time. */
   readonly chunks: readonly ChunkFacts<Chunk>[];
   readonly changed: ReadonlySet<GroupId>;
-  /** Whether the next object is written although this one holds all: it is of another format. */
-  readonly isMoved: boolean;
+  /** Whether an attempt already has the part's first groups: the rest is written although the part holds it. */
+  readonly isCut: boolean;
 }
 
 export interface StoredChunk {
@@ -89,9 +89,9 @@ export interface GroupPlan<Chunk extends StoredChunk = StoredChunk> {
 export function planPart<Chunk extends StoredChunk>({
   chunks,
   changed,
-  isMoved,
+  isCut,
 }: PartFacts<Chunk>): GroupPlan<Chunk>[] | undefined {
-  if (!isMoved && changed.size === 0 && chunks.every(({ deleted }) => deleted === 0)) return undefined;
+  if (!isCut && changed.size === 0 && chunks.every(({ deleted }) => deleted === 0)) return undefined;
   const byGroup = Map.groupBy(chunks, ({ chunk }) => chunk.group);
   const groups = [...new Set([...byGroup.keys(), ...changed])].sort();
   return groups.map((group) => {

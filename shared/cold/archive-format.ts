@@ -4,19 +4,7 @@ import type { LayoutBlock } from '../model/layout-block';
 import type { GroupId } from '../model/placement';
 import type { LocatedBlock, Selection } from '../model/selection';
 
-/**
- * How a partition-day lies in an object: the port between the archive's bytes and those who write and read it. A format
- * writes group by group, plans which bytes a read needs, and decodes them.
- */
-export interface ArchiveFormat {
-  /**
-   * @param write takes the object's bytes, in order; `addGroup` and `finish` wait for it
-   */
-  writer(write: (bytes: Uint8Array) => Promise<void>): ArchiveWriter;
-  /** @throws {CorruptArchiveError} when the bytes are no whole object of a format this release reads */
-  open(object: ObjectBytes): Promise<ArchiveReader>;
-}
-
+/** Writes a partition-day's object, group by group. */
 export interface ArchiveWriter {
   /**
    * Adds a group; groups come in ascending order, each once.
@@ -26,9 +14,9 @@ export interface ArchiveWriter {
   addGroup(group: GroupId, blocks: readonly (LayoutBlock | StoredBlock)[]): Promise<void>;
   /**
    * @param warm the warm items the object holds: sort key -> revision
-   * @returns the object's chunks for the directory; undefined when the format's objects are read by their index alone
+   * @returns the object's chunks for the directory
    */
-  finish(warm: ReadonlyMap<string, string>): Promise<readonly ListedChunk[] | undefined>;
+  finish(warm: ReadonlyMap<string, string>): Promise<readonly ListedChunk[]>;
 }
 
 /** A chunk as the directory lists it. */
@@ -41,6 +29,7 @@ export interface ListedChunk {
   readonly directory: Uint8Array | undefined;
 }
 
+/** Plans which bytes of an object a read needs, and decodes them. */
 export interface ArchiveReader {
   /** In order of group, then time. */
   readonly chunks: readonly ArchivedChunk[];
@@ -102,7 +91,7 @@ export interface PlannedRead {
   readonly selection: Selection;
 }
 
-/** A chunk as an object stores it. A writer of the same format copies its bytes; another one decodes it. */
+/** A chunk as an object stores it. A writer copies its bytes. */
 export interface StoredBlock {
   readonly chunk: ArchivedChunk;
   readonly layout: Layout;
@@ -111,7 +100,7 @@ export interface StoredBlock {
   decode(): LayoutBlock;
 }
 
-/** Bytes that are no whole object of a format this release reads. */
+/** Bytes that are no whole object of the format version this release reads. */
 export class CorruptArchiveError extends Error {
   override readonly name = 'CorruptArchiveError';
 }

@@ -8,7 +8,6 @@ import {
   type S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3';
-import { type ArchiveVersion, FORMATS } from '../model/formats';
 import type { Id } from '../model/id';
 import type { Day, PartitionRef } from '../model/placement';
 import { randomId } from '../model/random-id';
@@ -17,9 +16,8 @@ import { mapLimited } from '../platform/concurrency';
 import { bucketKeys } from '../platform/keys';
 import { type ArchiveReader, type ByteRange, CorruptArchiveError, isAsked } from './archive-format';
 import type { ListedSource } from './directory';
-import { ARCHIVE_FORMATS, openObject } from './formats';
 import { ObjectUpload } from './object-upload';
-import { readListed } from './parquet-format';
+import { openArchiveObject, readListed } from './parquet-format';
 import { ReadAhead } from './read-ahead';
 
 /** The object was replaced while it was read: the read begins again, from the index. */
@@ -37,7 +35,6 @@ export interface OpenArchive {
   readonly key: string;
   readonly etag: string;
   readonly bytes: number;
-  readonly version: ArchiveVersion;
   /** Its reads throw {@link ObjectChangedError} when the object was replaced. */
   readonly reader: ArchiveReader;
 }
@@ -49,8 +46,6 @@ export class ColdTier {
   constructor(
     private readonly client: S3Client,
     private readonly bucket: string,
-    /** Format of the objects that are written; every format is read. */
-    private readonly version: ArchiveVersion = FORMATS.archive.writes[0],
   ) {}
 
   /**
@@ -59,12 +54,7 @@ export class ColdTier {
    * @param changes the day's in the manifest when the archiver began to read it
    */
   newKey(ref: PartitionRef, day: Day, changes: number): string {
-    return bucketKeys.archive(ref, day, changes, randomId(), this.version);
-  }
-
-  /** Whether an object is of the format that is written. */
-  isCurrent({ version }: OpenArchive): boolean {
-    return version === this.version;
+    return bucketKeys.archive(ref, day, changes, randomId());
   }
 
   /**
@@ -88,8 +78,8 @@ export class ColdTier {
     };
     const ahead = new ReadAhead(fetch, objectBytes);
     const slice = isSequential ? (range: ByteRange) => ahead.slice(range) : fetch;
-    const object = await openObject({ key, byteLength: objectBytes, slice });
-    return { key, etag, bytes: objectBytes, ...object };
+    const reader = await openArchiveObject({ key, byteLength: objectBytes, slice });
+    return { key, etag, bytes: objectBytes, reader };
   }
 
   /**
@@ -127,15 +117,12 @@ export class ColdTier {
 
   /** Begins an object of an archived day. The manifest decides whether it counts. */
   begin(key: string): ObjectUpload {
-    return new ObjectUpload(this.client, this.bucket, key, ARCHIVE_FORMATS[this.version]);
+    return new ObjectUpload(this.client, this.bucket, key);
   }
 
   /** Every object of a partition-day, whether it counts or not. */
   async list(ref: PartitionRef, day: Day): Promise<string[]> {
-    const keys: string[] = [];
-    for (const version of FORMATS.archive.reads)
-      keys.push(...(await this.keysOf(bucketKeys.archiveDay(ref, day, version))));
-    return keys;
+    return this.keysOf(bucketKeys.archiveDay(ref, day));
   }
 
   /** Every rollup object of a partition's span, whether it counts or not. */
@@ -187,10 +174,7 @@ export class ColdTier {
     hasTime: () => boolean,
   ): Promise<{ readonly versions: number; readonly isDone: boolean }> {
     let versions = 0;
-    const prefixes = [
-      ...FORMATS.archive.reads.map((version) => bucketKeys.archiveOf(tenantId, version)),
-      bucketKeys.rollupsOf(tenantId),
-    ];
+    const prefixes = [bucketKeys.archiveOf(tenantId), bucketKeys.rollupsOf(tenantId)];
     while (hasTime()) {
       const [prefix] = prefixes;
       if (prefix === undefined) return { versions, isDone: true };

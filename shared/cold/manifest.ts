@@ -93,8 +93,7 @@ export function isOpen({ changes, archived }: ManifestDay): boolean {
  *
  *     pk manifest#tenant#partition   sk day   changes: number   archived: JSON   unswept: true
  *
- * The JSON of a day of one part has the part's fields beside the day's, {changes, key, etag, bytes, samples, atMs}, as every
- * release reads them; of several, {changes, parts, atMs}.
+ * `archived` is an {@link ArchivedDay}.
  *
  *     pk archiving#tenant#partition  sk day   attempt: JSON   expiresAt: seconds
  */
@@ -159,7 +158,7 @@ export class Manifest {
     previous: string | undefined,
     archived: ArchivedDay,
   ): Promise<string | undefined> {
-    const committed = encodeArchived(archived);
+    const committed = JSON.stringify(archived);
     const isDone = await succeeds(
       this.table.client.send(
         new UpdateItemCommand({
@@ -310,33 +309,16 @@ function decodeDay(item: Item): ManifestDay {
   };
 }
 
-type OnePart = Omit<ArchivedDay, 'parts'> & Omit<ArchivedPart, 'firstGroup'>;
-
-function encodeArchived({ changes, parts, atMs }: ArchivedDay): string {
-  const [part, ...others] = parts;
-  if (part === undefined) throw new RangeError('an archived day has at least one part');
-  if (others.length > 0) return JSON.stringify({ changes, parts, atMs } satisfies ArchivedDay);
-  const { key, etag, bytes, samples } = part;
-  return JSON.stringify({ changes, key, etag, bytes, samples, atMs } satisfies OnePart);
-}
-
 function decodeArchived(text: string): ArchivedDay {
   const known = decodedDays.get(text);
   if (known !== undefined) return known;
-  const archived = parseArchived(text);
+  const archived = JSON.parse(text) as ArchivedDay;
   decodedDays.set(text, archived);
   return archived;
 }
 
 /** A read of 460 days decodes as many entries, which rarely change. */
 const decodedDays = new BoundedCache<ArchivedDay>(8 * 1024 * 1024, (_, text) => 4 * text.length + 200);
-
-function parseArchived(text: string): ArchivedDay {
-  const decoded = JSON.parse(text) as ArchivedDay | OnePart;
-  if ('parts' in decoded) return decoded;
-  const { changes, atMs, ...part } = decoded;
-  return { changes, parts: [{ ...part, firstGroup: FIRST_GROUP }], atMs };
-}
 
 /** An attempt that nobody goes on with is begun anew: its objects are swept by the next commit. */
 const ATTEMPT_KEPT_MS = 30 * DAY_MS;

@@ -9,7 +9,8 @@ import {
   S3ServiceException,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
-import type { ArchiveFormat, ArchiveWriter, ListedChunk } from './archive-format';
+import type { ArchiveWriter, ListedChunk } from './archive-format';
+import { archiveWriter } from './parquet-format';
 
 /** An object as it was written. */
 export interface WrittenObject {
@@ -44,9 +45,8 @@ export class ObjectUpload {
     private readonly client: S3Client,
     private readonly bucket: string,
     readonly key: string,
-    format: ArchiveFormat,
   ) {
-    this.writer = format.writer((bytes) => this.add(bytes));
+    this.writer = archiveWriter((bytes) => this.add(bytes));
   }
 
   /** Bytes so far. */
@@ -56,7 +56,7 @@ export class ObjectUpload {
 
   /** @param warm the warm items that the object holds: sort key -> revision */
   async finish(warm: ReadonlyMap<string, string>): Promise<WrittenObject> {
-    const chunks = (await this.writer.finish(warm)) ?? [];
+    const chunks = await this.writer.finish(warm);
     const etag = this.uploadId === undefined ? await this.put() : await this.complete(this.uploadId);
     return { key: this.key, etag, bytes: this.written, chunks };
   }

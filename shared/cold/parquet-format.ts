@@ -9,7 +9,6 @@ import type { GroupId } from '../model/placement';
 import type { LocatedBlock, Selection } from '../model/selection';
 import {
   type ArchivedChunk,
-  type ArchiveFormat,
   type ArchiveReader,
   type ArchiveWriter,
   type ByteRange,
@@ -33,11 +32,15 @@ import {
 import { decodeValues, encodeTimestamps, encodeValues, type Page, TextColumn } from './parquet-pages';
 import { decodeShapes, decodeSkeleton, encodeShapes, encodeSkeleton, type Shapes } from './skeleton';
 
-/** Apache Parquet, for every tool that reads it; and, in the same bytes, all that our own reads need. See FORMAT.md. */
-export const PARQUET_FORMAT: ArchiveFormat = {
-  writer: (write) => new ParquetWriter(write),
-  open: openParquet,
-};
+/**
+ * Begins an object: Apache Parquet, for every tool that reads it; and, in the same bytes, all that our own reads need. See
+ * FORMAT.md.
+ *
+ * @param write takes the object's bytes, in order; `addGroup` and `finish` wait for it
+ */
+export function archiveWriter(write: (bytes: Uint8Array) => Promise<void>): ArchiveWriter {
+  return new ParquetWriter(write);
+}
 
 /** A chunk's entry: its own range is that of its pages of values, one a series, in the layout's order. */
 interface ParquetChunk extends ArchivedChunk {
@@ -359,7 +362,8 @@ class StoredParquet implements StoredBlock, EncodedBlock {
   }
 }
 
-async function openParquet(object: ObjectBytes): Promise<ArchiveReader> {
+/** @throws {CorruptArchiveError} when the bytes are no whole object of the format version this release reads */
+export async function openArchiveObject(object: ObjectBytes): Promise<ArchiveReader> {
   const trailer = await readTrailer(object);
   const index = unpack<ParquetIndex>(await object.slice(trailer.index), trailer.indexCrc);
   return new ParquetReader(object, trailer, index);

@@ -4,8 +4,7 @@ import { Catalogue } from '../catalogue/catalogue';
 import { ColdTier } from '../cold/cold-tier';
 import { Directory } from '../cold/directory';
 import { Manifest } from '../cold/manifest';
-import { FORMATS } from '../model/formats';
-import { formatToWrite, settings, variable } from '../platform/environment';
+import { settings, variable } from '../platform/environment';
 import { ENV } from '../platform/names';
 import { RecoveryTable } from '../recovery/recovery-table';
 import { Tenants } from '../tenancy/tenants';
@@ -20,17 +19,13 @@ export function archiveDependencies(): ArchiveDependencies &
     readonly tenants: Tenants;
     readonly recovery: Pick<RecoveryTable, 'registered'>;
   } {
-  const { retention, warmTtl, archiveFormat } = settings();
+  const { retention, warmTtl } = settings();
   const table = metaTable();
   return {
     tenants: new Tenants(table),
     recovery: new RecoveryTable(table),
     warm: new WarmTier(warmTable(), warmTtl),
-    cold: new ColdTier(
-      objectStore(),
-      variable(ENV.bucket),
-      formatToWrite(FORMATS.archive.writes, archiveFormat),
-    ),
+    cold: new ColdTier(objectStore(), variable(ENV.bucket)),
     catalogue: new Catalogue(table, retention),
     manifest: new Manifest(table),
     directory: new Directory(table, retention),

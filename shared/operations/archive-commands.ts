@@ -1,10 +1,6 @@
-import { isOpen, type ManifestDay, sizeOf } from '../cold/manifest';
+import { type ManifestDay, sizeOf } from '../cold/manifest';
 import { verifyObject } from '../cold/verify';
-
-import { type ArchiveVersion, FORMATS } from '../model/formats';
-
 import { type Day, maxPartitions, type PartitionRef } from '../model/placement';
-import { formatToWrite } from '../platform/environment';
 import { bucketKeys } from '../platform/keys';
 import type { Tenant } from '../tenancy/tenants';
 import type { OperatorDependencies } from './operator-dependencies';
@@ -17,15 +13,6 @@ export interface ArchiveCursor {
   readonly day: Day;
 }
 
-/** Some partition-days of a tenant; `next` is where to go on, null at the end. */
-export interface ReopenSlice {
-  /** Partition-days whose objects are of a former format. */
-  readonly days: number;
-  readonly samples: number;
-  readonly bytes: number;
-  readonly next: ArchiveCursor | null;
-}
-
 /** An object that is not what the manifest says. */
 export interface ObjectDifference {
   readonly partition: number;
@@ -34,6 +21,7 @@ export interface ObjectDifference {
   readonly problem: string;
 }
 
+/** Some partition-days of a tenant; `next` is where to go on, null at the end. */
 export interface VerifySlice {
   readonly objects: number;
   readonly samples: number;
@@ -51,35 +39,6 @@ export interface ArchivePlace {
   readonly tenantId: string;
   /** Of the objects in the manifest; undefined when nothing is archived. */
   readonly firstDay: Day | undefined;
-}
-
-/**
- * Opens the days whose objects are of a former format, so that the archiver writes them again. A day that was rewritten since
- * is of the new format, so that the command may be repeated at any time.
- */
-export async function reopenArchive(
-  dependencies: OperatorDependencies,
-  { tenant: name, after, dryRun }: OperatorCommand<'archive reopen'>,
-  hasTime: () => boolean,
-): Promise<ReopenSlice> {
-  const { manifest } = dependencies.read;
-  const tenant = await requireTenant(dependencies.tenants, name);
-  const version = formatToWrite(FORMATS.archive.writes, dependencies.stage.archiveFormat);
-  const total = { days: 0, samples: 0, bytes: 0 };
-  const next = await eachArchivedDay(dependencies, tenant, after, hasTime, async (ref, entry) => {
-    if (isOpen(entry) || !isFormer(entry, tenant, version)) return;
-    if (!dryRun) await manifest.announce(ref, entry.day);
-    const { samples, bytes } = sizeOf(entry.archived!);
-    total.days++;
-    total.samples += samples;
-    total.bytes += bytes;
-  });
-  return { ...total, next };
-}
-
-function isFormer({ archived }: ManifestDay, { id }: Tenant, version: ArchiveVersion): boolean {
-  const prefix = bucketKeys.archiveOf(id, version);
-  return archived!.parts.some(({ key }) => !key.startsWith(prefix));
 }
 
 /** Reads a tenant's objects back, every byte, and compares them with the manifest. Changes nothing. */
@@ -140,8 +99,7 @@ export async function archivePlace(
       if (firstDay === undefined || day < firstDay) firstDay = day;
     },
   );
-  const [version] = FORMATS.archive.writes;
-  const prefix = bucketKeys.archiveOf(tenant.id, version).split('tenant=')[0]!;
+  const prefix = bucketKeys.archiveOf(tenant.id).split('tenant=')[0]!;
   return { bucket: dependencies.bucket, prefix, tenant: name, tenantId: tenant.id, firstDay };
 }
 

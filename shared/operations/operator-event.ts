@@ -81,13 +81,6 @@ export const operatorEventSchema = (defaultPartitions: number) =>
       tenant: z.string(),
       after: z.string().length(22).nullable().default(null),
     }),
-    /** Opens archived days whose objects are of a former format, those after `after`, as many as time allows. */
-    z.object({
-      command: z.literal('archive reopen'),
-      tenant: z.string(),
-      dryRun: z.boolean().default(false),
-      after: archiveCursor,
-    }),
     /** Compares objects with the manifest: of days from `from` to `to`, both included. */
     z.object({
       command: z.literal('archive verify'),

@@ -1,4 +1,3 @@
-import type { ArchiveVersion } from '../model/formats';
 import type { Id } from '../model/id';
 import {
   type Day,
@@ -58,8 +57,7 @@ import { BUCKET_PREFIX } from './names';
  *
  * S3, one bucket:
  *
- *     archive/v2/tenant=tenant/date=day/partition-partition-changes-random.parquet
- *     archive/v1/tenant=tenant/day=day/partition-partition-changes-random.htsd     HTSDARC1, until the day is archived again
+ *     archive/v1/tenant=tenant/date=day/partition-partition-changes-random.parquet
  *     rollups/v1/tenant=tenant/unit=hour/month=month/partition-partition-rrevision-ppart.parquet; unit=day/year=year;
  *         unit=minute/date=day
  *     quarantine/shard/sequence number
@@ -293,20 +291,19 @@ export const metaKeys = {
 const ROLLUP_FOLDERS = ['unit=day/year', 'unit=hour/month', 'unit=minute/date'];
 
 export const bucketKeys = {
-  /** Objects of a tenant's archive, of one version of the format, begin with this. */
-  archiveOf: (tenantId: Id, version: ArchiveVersion) =>
-    `${BUCKET_PREFIX.archive}v${version}/tenant=${tenantId}/`,
-  /** Objects of a partition-day begin with this. Version 2 as Hive, Athena, Spark and DuckDB name partitions. */
-  archiveDay: ({ tenantId, partition }: PartitionRef, day: Day, version: ArchiveVersion) =>
-    `${bucketKeys.archiveOf(tenantId, version)}${version === 1 ? 'day' : 'date'}=${day}/partition-${partitionText(partition)}`,
+  /** Objects of a tenant's archive begin with this. */
+  archiveOf: (tenantId: Id) => `${BUCKET_PREFIX.archive}v1/tenant=${tenantId}/`,
+  /** Objects of a partition-day begin with this. Hive, Athena, Spark and DuckDB name partitions so. */
+  archiveDay: ({ tenantId, partition }: PartitionRef, day: Day) =>
+    `${bucketKeys.archiveOf(tenantId)}date=${day}/partition-${partitionText(partition)}`,
   /**
    * @param changes the day's in the manifest when the archiver began to read it
    * @param unique makes it the key of one object
    */
-  archive: (ref: PartitionRef, day: Day, changes: number, unique: string, version: ArchiveVersion) =>
-    `${bucketKeys.archiveDay(ref, day, version)}-${changes}-${unique}.${version === 1 ? 'htsd' : 'parquet'}`,
-  /** `changes` of an object's key; 0 of one that earlier releases wrote, which replaced a partition-day's object in place. */
-  parseArchiveChanges: (key: string): number => Number(/-(\d+)-[A-Za-z0-9]+\.\w+$/.exec(key)?.[1] ?? 0),
+  archive: (ref: PartitionRef, day: Day, changes: number, unique: string) =>
+    `${bucketKeys.archiveDay(ref, day)}-${changes}-${unique}.parquet`,
+  /** `changes` of an object's key. */
+  parseArchiveChanges: (key: string): number => Number(/-(\d+)-[A-Za-z0-9]+\.parquet$/.exec(key)?.[1]),
   /** Rollup objects of a tenant begin with this. */
   rollupsOf: (tenantId: Id) => `${BUCKET_PREFIX.rollups}v1/tenant=${tenantId}/`,
   /**

@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { DAY_MS, durationText, parseDuration } from '../model/duration';
-import { FORMATS } from '../model/formats';
 import { MAX_PARTITIONS } from '../model/placement';
 import { INGEST_MARGIN_MS, MAX_CALL_MS } from './call-time';
 
@@ -33,15 +32,6 @@ function notDuration(input: unknown): string {
 
 const count = (fallback: number, min: number, max: number) =>
   z.coerce.number().int().min(min).max(max).default(fallback);
-
-/** A version of a format that this release can write. */
-const format = <V extends number>([newest, ...others]: readonly [V, ...V[]]) =>
-  z.coerce
-    .number()
-    .refine((version): version is V => [newest, ...others].includes(version as V), {
-      error: ({ input }) => `this release writes ${[newest, ...others].join(' or ')}, not ${input}`,
-    })
-    .default(newest);
 
 const names = z
   .union([z.array(z.string()), z.string().transform((text) => text.split(',').filter((name) => name !== ''))])
@@ -123,8 +113,6 @@ export const settingsSchema = z
     batchSize: count(500, 1, 10_000),
     /** How long the mapping waits to fill a batch. */
     batchWindow: duration('1s'),
-    /** Version of the archive's objects: 2 is Parquet, 1 HTSDARC1. A day gets it when it is archived the next time. */
-    archiveFormat: format(FORMATS.archive.writes),
     /**
      * `pooled`: small sources that are posted together share groups; `apart`: each new one has its own. Sources stay where they
      * were put first, unless a stage goes back to `apart`.
@@ -135,8 +123,6 @@ export const settingsSchema = z
      * in ten seconds to minutes too; `off`: reads take samples.
      */
     rollups: z.enum(['on', 'minutes', 'off']).default('on'),
-    /** Version of the manifest's entries: 2 names parts of a day, 1 one object however large. */
-    manifestFormat: format(FORMATS.manifest.writes),
     /** Bytes of an archive object after which a day goes on in another one. */
     archivePartBytes: count(256_000_000, 1000, 4_000_000_000),
     /** Partitions of a new tenant. */

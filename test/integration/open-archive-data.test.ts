@@ -104,7 +104,7 @@ describe.each(dataSets(process.env.ARCHIVE_DATA?.split(',')))('the archive of $n
   /** A copy of the bucket, while others may write to it. */
   async function download(): Promise<void> {
     rmSync(folder, { recursive: true, force: true });
-    for (const [key, bytes] of await tiers.objects(`archive/v2/tenant=${tenant.id}/`)) {
+    for (const [key, bytes] of await tiers.objects(`archive/v1/tenant=${tenant.id}/`)) {
       const file = join(folder, key);
       mkdirSync(dirname(file), { recursive: true });
       writeFileSync(file, bytes);

@@ -3,10 +3,8 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { archiveDay } from '../../shared/archive/execute';
 import { purgeDay } from '../../shared/archive/purge';
-import { ColdTier } from '../../shared/cold/cold-tier';
 import { flushPartition } from '../../shared/flush/execute';
 import { ingestBatch } from '../../shared/ingest/ingest';
-import type { ArchiveVersion } from '../../shared/model/formats';
 import { type Labels, labelValue, METRIC_NAME, metricOf, sourceOf } from '../../shared/model/labels';
 import { dayOf, dayStartMs, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
@@ -74,16 +72,14 @@ describe('the archive', () => {
     return deliver(rowRecords(tenant, [[source, rowsOf(source, new Map(rows))]]));
   }
 
-  async function archive(version: ArchiveVersion = 2): Promise<void> {
-    const cold = new ColdTier(tiers.s3, tiers.bucket, version);
-    for (const day of days)
-      expect(await archiveDay({ ...tiers, cold, now: Date.now }, ref, { day })).toBe(true);
+  async function archive(): Promise<void> {
+    for (const day of days) expect(await archiveDay({ ...tiers, now: Date.now }, ref, { day })).toBe(true);
   }
 
   /** The archive's objects, as a copy of the bucket. */
   async function download(): Promise<number> {
     rmSync(folder, { recursive: true, force: true });
-    const objects = await tiers.objects('archive/v2/');
+    const objects = await tiers.objects('archive/v1/');
     for (const [key, bytes] of objects) {
       const file = join(folder, key);
       mkdirSync(dirname(file), { recursive: true });
@@ -136,11 +132,10 @@ describe('the archive', () => {
           ]),
         ),
       );
-    // The former format first: what is opened again is written anew.
-    await archive(1);
+    await archive();
     await post(hosts[0]!, { [midnight - 3 * HOUR]: { 'cpu.user': 1, late: 2 } });
     await archive();
-    expect(await download()).toBe(1);
+    expect(await download()).toBe(2);
     await post(hosts[1]!, { [midnight + MINUTE]: { memory: 42 }, [midnight + 3 * HOUR]: { memory: 43 } });
     await archive();
     expect(await download()).toBe(2);

@@ -1,23 +1,12 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import {
-  DeleteObjectCommand,
-  GetObjectCommand,
-  ListObjectsV2Command,
-  PutObjectCommand,
-  S3Client,
-} from '@aws-sdk/client-s3';
-import { physicalName } from '../../scripts/local/template';
-import { archive, rewriteArchive } from '../../scripts/ops/archive';
+import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { archive } from '../../scripts/ops/archive';
 import type { ArchiveSql } from '../../scripts/ops/archive-sql';
 import type { VerifyResult } from '../../scripts/ops/archive-verify';
 import { drain } from '../../scripts/ops/drain';
 import { Functions } from '../../scripts/ops/invoke';
-import { ColdTier } from '../../shared/cold/cold-tier';
-import { HTSD_FORMAT } from '../../shared/cold/htsd-format';
-import { Manifest } from '../../shared/cold/manifest';
 import { Client } from '../support/client';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { ops } from '../support/ops';
@@ -32,7 +21,6 @@ describe('ops archive', () => {
   let client: Client;
   let functions: Functions;
   let s3: S3Client;
-  let dynamodb: DynamoDBClient;
   let host: string;
 
   beforeAll(async () => {
@@ -45,14 +33,12 @@ describe('ops archive', () => {
       credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
     };
     s3 = new S3Client({ ...aws, forcePathStyle: true });
-    dynamodb = new DynamoDBClient(aws);
     host = await client.createHost('a');
   });
 
   afterAll(async () => {
     functions?.close();
     s3?.destroy();
-    dynamodb?.destroy();
     await stack?.stop();
   });
 
@@ -61,29 +47,6 @@ describe('ops archive', () => {
       new ListObjectsV2Command({ Bucket: stack.bucket, Prefix: 'archive/' }),
     );
     return Contents.map(({ Key }) => Key!);
-  }
-
-  /** Makes every object one of the former format, as an earlier release left it. */
-  async function undoFormat(): Promise<void> {
-    const manifest = new Manifest({ client: dynamodb, name: physicalName('MetaTable') });
-    const cold = new ColdTier(s3, stack.bucket);
-    for (const key of await keys()) {
-      const [, tenantId, day, number] = /tenant=([^/]+)\/date=([^/]+)\/partition-(\d+)/.exec(key)!;
-      const ref = { tenantId: tenantId!, partition: Number(number) };
-      const { committed, archived } = (await manifest.get(ref, day!))!;
-      const { reader } = (await cold.open(key))!;
-      const bytes: Uint8Array[] = [];
-      const writer = HTSD_FORMAT.writer(async (part) => void bytes.push(part));
-      for (const [group, chunks] of Map.groupBy(reader.chunks, (chunk) => chunk.group))
-        await writer.addGroup(group, await Promise.all(chunks.map((chunk) => reader.load(chunk))));
-      await writer.finish(new Map(Object.entries(await reader.warm())));
-      const former = key.replace('/v2/', '/v1/').replace('/date=', '/day=').replace('.parquet', '.htsd');
-      const Body = Buffer.concat(bytes);
-      const { ETag } = await s3.send(new PutObjectCommand({ Bucket: stack.bucket, Key: former, Body }));
-      await s3.send(new DeleteObjectCommand({ Bucket: stack.bucket, Key: key }));
-      const part = { ...archived!.parts[0]!, key: former, etag: ETag!, bytes: Body.length };
-      expect(await manifest.commit(ref, day!, committed, { ...archived!, parts: [part] })).toBeDefined();
-    }
   }
 
   /** Exit code, and what a person sees. */
@@ -124,30 +87,12 @@ describe('ops archive', () => {
     expect((await opsText('archive', 'verify')).code).toBe(0);
   });
 
-  test('writes days of a former format again, after saying what it would do', async () => {
-    await undoFormat();
-    expect(await rewriteArchive(functions, { purge: false, dryRun: true })).toMatchObject({
-      reopened: { days: 3, samples: 3, isDryRun: true },
-    });
-    expect((await keys()).every((key) => key.startsWith('archive/v1/'))).toBe(true);
-    const { reopened, archived } = await rewriteArchive(functions, { purge: false });
-    expect(reopened.days).toBe(3);
-    expect(archived!.archived).toBe(3);
-    expect((await keys()).every((key) => key.startsWith('archive/v2/'))).toBe(true);
-    expect((await rewriteArchive(functions, { purge: false })).reopened.days).toBe(0);
-    expect(await ops<VerifyResult>(stack.url, 'archive', 'verify')).toMatchObject({
-      samples: 3,
-      differences: [],
-    });
-    expect(await client.metrics(host, 'm', now - 2 * DAY, now)).toContain('"value":2');
-  });
-
   test('prints SQL of the bucket, the tenant and its first day', async () => {
     const { athena, duckdb } = await ops<ArchiveSql>(stack.url, 'archive', 'sql', '--region', 'eu-west-1');
     const firstDay = new Date((now - 2 * DAY) * 1000).toISOString().slice(0, 10);
-    const [prefix] = /archive\/v2\/tenant=[^/]+\//.exec((await keys())[0]!)!;
+    const [prefix] = /archive\/v1\/tenant=[^/]+\//.exec((await keys())[0]!)!;
     expect(athena).toContain(`'projection.date.range' = '${firstDay},NOW+2DAYS'`);
-    expect(athena).toContain(`LOCATION 's3://${stack.bucket}/archive/v2/'`);
+    expect(athena).toContain(`LOCATION 's3://${stack.bucket}/archive/v1/'`);
     expect(duckdb).toContain(`s3://${stack.bucket}/${prefix}date=*/*.parquet`);
     expect(duckdb).toContain("REGION 'eu-west-1'");
   });

@@ -40,7 +40,6 @@ describe('a soak', () => {
       });
       expect(result.rolledDays).toBeGreaterThan(100);
       expect(result.expired).toBeGreaterThan(100);
-      expect(result.rewritten).toBeGreaterThan(0);
       expect(result.acked).toBeGreaterThan(MINUTES * 60 * 5);
       expect(result.faults).toBeGreaterThan(MINUTES * (200 / 30));
       expect(result.kills).toBeGreaterThan(10);

@@ -34,7 +34,7 @@ function factsOf(
       chunk: { id, group: groupOf(group), samples },
       deleted,
     })),
-    isMoved: false,
+    isCut: false,
   };
 }
 
@@ -76,7 +76,7 @@ describe('the plan for a part of an open day', () => {
     },
     {
       name: 'an object of another format is taken over whole, though nothing changed',
-      facts: { ...factsOf({ a: '1' }, { a: '1' }, [{ group: 'a', samples: 5 }]), isMoved: true },
+      facts: { ...factsOf({ a: '1' }, { a: '1' }, [{ group: 'a', samples: 5 }]), isCut: true },
       groups: ['a: copy 0 >= 5'],
     },
     {

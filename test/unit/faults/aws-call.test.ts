@@ -53,7 +53,7 @@ describe('a request is named by its operation and its object', () => {
     },
     {
       name: 'an object of the archive',
-      asked: request({ method: 'PUT', path: '/bucket/archive/v1/tenant%3Dt/x.htsd?x-id=PutObject' }),
+      asked: request({ method: 'PUT', path: '/bucket/archive/v1/tenant%3Dt/x.parquet?x-id=PutObject' }),
       call: { store: 's3', operation: 'PUT archive', isChange: true },
     },
     {

@@ -5,7 +5,7 @@ import { type ImportOptions, importFile } from '../../../scripts/ops/import';
 import { epochMs, parseMapping, parseValue, samplesOfRow } from '../../../scripts/ops/import-mapping';
 import { sampleOfLine } from '../../../scripts/ops/import-openmetrics';
 import { OperatorError } from '../../../scripts/ops/invoke';
-import { PARQUET_FORMAT } from '../../../shared/cold/parquet-format';
+import { archiveWriter } from '../../../shared/cold/parquet-format';
 import { gather } from '../../../shared/model/block-layout';
 import { layoutOf } from '../../../shared/model/layout';
 import { groupIdOf } from '../../../shared/model/placement';
@@ -254,7 +254,7 @@ describe('ops import', () => {
       values: new Uint8Array(Float64Array.of(i / 3).buffer),
     }));
     const parts: Uint8Array[] = [];
-    const writer = PARQUET_FORMAT.writer(async (part) => void parts.push(part));
+    const writer = archiveWriter(async (part) => void parts.push(part));
     await writer.addGroup(groupIdOf('0'.repeat(22), 0, 0), [
       { block: gather(layout, [layout], frames), layout },
     ]);

@@ -64,13 +64,8 @@ test.each([
   ['known partition', text(metaKeys.knownPartition(ref)), `recovery#partitions | ${tenant}#0007`],
   [
     'archive object',
-    bucketKeys.archive(ref, '2026-11-21', 12, 'aB3', 1),
-    `archive/v1/tenant=${tenant}/day=2026-11-21/partition-0007-12-aB3.htsd`,
-  ],
-  [
-    'archive object of Parquet',
-    bucketKeys.archive(ref, '2026-11-21', 12, 'aB3', 2),
-    `archive/v2/tenant=${tenant}/date=2026-11-21/partition-0007-12-aB3.parquet`,
+    bucketKeys.archive(ref, '2026-11-21', 12, 'aB3'),
+    `archive/v1/tenant=${tenant}/date=2026-11-21/partition-0007-12-aB3.parquet`,
   ],
   [
     'rollup object',
