@@ -6,7 +6,7 @@ import type { CallTimes } from '../platform/call-time';
 import { settings, variable } from '../platform/environment';
 import { count } from '../platform/meters';
 import { ENV } from '../platform/names';
-import type { ReadDependencies } from '../query/read';
+import type { ReadDependencies } from '../query/read-context';
 import { ReadGovernor } from '../query/read-governor';
 import { UnarchivedDays } from '../query/unarchived-days';
 import { Imports } from '../recovery/imports';

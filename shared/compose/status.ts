@@ -1,7 +1,7 @@
 import { Status } from '../operations/status';
 import { settings } from '../platform/environment';
 import type { Table } from '../platform/table';
-import type { ReadDependencies } from '../query/read';
+import type { ReadDependencies } from '../query/read-context';
 import { RecoveryTable } from '../recovery/recovery-table';
 import type { UsageTable } from '../tenancy/usage-table';
 

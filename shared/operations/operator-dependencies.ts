@@ -1,6 +1,6 @@
 import type { RuntimeSettings } from '../platform/settings';
 import type { Table } from '../platform/table';
-import type { ReadDependencies } from '../query/read';
+import type { ReadDependencies } from '../query/read-context';
 import type { LossWatch } from '../recovery/loss-watch';
 import type { RecoveryTable } from '../recovery/recovery-table';
 import type { Hosts } from '../registry/hosts';

@@ -5,7 +5,8 @@ import { sourceIdOf } from '../model/placement';
 import type { TimeRange } from '../model/selection';
 import { mapLimited } from '../platform/concurrency';
 import type { Tenant } from '../tenancy/tenants';
-import { type ReadDependencies, readSeries } from './read';
+import { readSeries } from './read';
+import type { ReadDependencies } from './read-context';
 
 /** Days read side by side, each with every series. */
 const PARALLEL = 4;

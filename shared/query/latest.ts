@@ -3,7 +3,8 @@ import { DAY_MS } from '../model/duration';
 import { type Labels, metricOf } from '../model/labels';
 import { sourceIdOf } from '../model/placement';
 import type { Tenant } from '../tenancy/tenants';
-import { type ReadDependencies, readSeries } from './read';
+import { readSeries } from './read';
+import type { ReadDependencies } from './read-context';
 
 export interface LatestSample {
   /** Seconds since epoch. */

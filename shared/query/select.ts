@@ -22,15 +22,8 @@ import {
   tooMany,
   withJoined,
 } from './find-series';
-import {
-  type BegunRead,
-  beginRead,
-  joinTiers,
-  type ReadDependencies,
-  type Reading,
-  readLayout,
-  type Steps,
-} from './read';
+import { type BegunRead, beginRead, joinTiers, type Reading, readLayout } from './read';
+import type { ReadDependencies, Steps } from './read-context';
 import type { SourceMemo } from './source-memo';
 import type { TenantIndexes } from './tenant-index';
 

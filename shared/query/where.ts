@@ -2,7 +2,8 @@ import { type Labels, metricOf } from '../model/labels';
 import { sourceIdOf } from '../model/placement';
 import type { TimeRange } from '../model/selection';
 import type { Tenant } from '../tenancy/tenants';
-import { type Place, type ReadDependencies, readSeries, type Tier } from './read';
+import { type Place, readSeries, type Tier } from './read';
+import type { ReadDependencies } from './read-context';
 
 export interface TierPlaces {
   /** Samples of the series in the range. */

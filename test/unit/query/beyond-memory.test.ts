@@ -1,8 +1,20 @@
+import type { ListedSource } from '../../../shared/cold/directory';
 import type { ManifestDay } from '../../../shared/cold/manifest';
+import type { RolledSource } from '../../../shared/cold/rollup-directory';
+import { RolledDays, spanOf } from '../../../shared/cold/rollup-span';
 import { DAY_MS } from '../../../shared/model/duration';
 import type { Day } from '../../../shared/model/placement';
-import { daysBeyondMemory, type LaterTiers, readBeyondMemory } from '../../../shared/query/beyond-memory';
-import { type DayPlan, planDays } from '../../../shared/query/plan';
+import {
+  type Asks,
+  type BeyondFacts,
+  daysBeyondMemory,
+  planInTurn,
+  planTogether,
+  type Round,
+  TooManyHeldError,
+} from '../../../shared/query/beyond-memory';
+import { planDays } from '../../../shared/query/plan';
+import { type Fetched, readRounds } from '../../../shared/query/read-beyond';
 import { UnarchivedDays } from '../../../shared/query/unarchived-days';
 
 const HOUR = 3_600_000;
@@ -42,152 +54,317 @@ describe('the days that may lie beyond memory', () => {
   });
 });
 
-describe('the tiers beyond memory', () => {
-  const OPEN = { changes: 2, archived: undefined };
-  const ARCHIVED = {
-    changes: 1,
-    archived: { changes: 1, parts: [{ key: 'k', etag: 'e', bytes: 1, samples: 1, firstGroup: '' }], atMs: 0 },
-  };
-  const REOPENED = { ...ARCHIVED, changes: 2 };
-  const dayPlans = (count: number) => planDays({ fromMs: START, toMs: START + count * DAY_MS }, [HOUR]);
-  const short = (day: Day) => Number(day.slice(-2));
+const OPEN = { changes: 2, archived: undefined };
+const PART = { key: 'k', etag: 'e', bytes: 1, samples: 1, firstGroup: '' };
+const ARCHIVED = { changes: 1, archived: { changes: 1, parts: [PART], atMs: 0 } };
+const REOPENED = { ...ARCHIVED, changes: 2 };
+const DAY_10 = '2026-01-10';
+const short = (day: Day) => Number(day.slice(-2));
+const texts = (days: readonly { readonly day: Day }[]) => [...new Set(days.map(({ day }) => short(day)))];
 
-  /** Tiers that log what they are asked; `|` ends a round. */
-  function tiersOf(
-    states: Record<number, object | undefined>,
-    purgeAfterMs: number,
-    log: string[],
-    queryMs = 0,
-    seen: readonly number[] = [],
-    mayBeRolledUp = false,
-  ): LaterTiers {
-    let nowMs = 0;
-    const ask = async <T>(text: string, answer: T): Promise<T> => {
-      log.push(text);
-      await new Promise(setImmediate);
-      if (log.at(-1) !== '|') log.push('|');
-      nowMs += queryMs;
-      return answer;
-    };
-    return {
-      partitionOn,
-      mayBeRolledUp,
-      unarchived: new UnarchivedDays(purgeAfterMs),
-      now: () => nowMs,
-      knowsWarm: ({ day }) => seen.includes(short(day)),
-      warm: async (days, listed) =>
-        days.length === 0
-          ? []
-          : ask(`${listed ? 'changed ' : ''}warm ${days.map(({ day }) => short(day))}`, []),
-      cold: async (entries: readonly ManifestDay[]) => {
-        const objects = entries.filter(({ archived }) => archived !== undefined);
-        return objects.length === 0 ? [] : ask(`cold ${objects.map(({ day }) => short(day))}`, []);
-      },
-      manifest: async (days: readonly DayPlan[]) => {
-        const listed = days.flatMap(({ day }) =>
-          states[short(day)] ? [[day, { day, ...states[short(day)] } as ManifestDay] as const] : [],
-        );
-        return days.length === 0
-          ? new Map()
-          : ask(`manifest ${days.map(({ day }) => short(day))}`, new Map(listed));
-      },
-    };
+/** What the stores have of a source, by the day of the month. */
+interface World {
+  readonly states: Readonly<Record<number, object>>;
+  /** Days whose rollups are of the archived state. */
+  readonly rolledUp?: readonly number[];
+}
+
+function factsOf(count: number, changed: Partial<BeyondFacts> = {}): BeyondFacts {
+  const range = { fromMs: START, toMs: START + count * DAY_MS };
+  return {
+    days: planDays(range, [HOUR]),
+    isPruned: count > 3,
+    isLong: count > 3,
+    unitMs: undefined,
+    memory: [],
+    unarchived: new Set(),
+    seen: new Set(),
+    range,
+    groups: ['g'],
+    deletions: [],
+    erasures: [],
+    wantedSeries: 1,
+    maxSamples: Infinity,
+    ...changed,
+  };
+}
+
+function textsOf({ manifest, warm, directory, rollupDirectory, rollups, samples }: Asks): string[] {
+  return [
+    ...(manifest?.length ? [`manifest ${texts(manifest)}`] : []),
+    ...(warm?.days.length ? [`${warm.listed ? 'changed ' : ''}warm ${texts(warm.days)}`] : []),
+    ...(directory ? ['directory'] : []),
+    ...(rollupDirectory ? ['rollup directory'] : []),
+    ...(rollups?.length ? [`rollups of ${rollups.reduce((sum, { days }) => sum + days, 0)} days`] : []),
+    ...(samples ? [`samples ${texts(samples.days)}`] : []),
+  ];
+}
+
+function answer({ states, rolledUp = [] }: World, asks: Asks): Fetched {
+  const span = spanOf(HOUR, DAY_10);
+  const days = new RolledDays(span);
+  for (const day of rolledUp) days.set(`2026-01-${day}`, PART.etag);
+  const source: RolledSource = {
+    ...{ span, key: 'r', etag: 'r', days },
+    ...{ deletions: '', omitted: [], groups: [] },
+  };
+  const listed = (asks.manifest ?? []).flatMap(({ day }) =>
+    states[short(day)] === undefined ? [] : [[day, { day, ...states[short(day)] } as ManifestDay] as const],
+  );
+  return {
+    ...(asks.manifest && { listed: new Map(listed) }),
+    ...(asks.directory && { directory: new Map<Day, ListedSource>() }),
+    ...(asks.rollupDirectory && { rolledUp: new Map([[span.name, source]]) }),
+  };
+}
+
+describe('the rounds of a read beyond memory', () => {
+  function roundsOf(first: Round, world: World): string[][] {
+    const rounds: string[][] = [];
+    let known: Fetched = {};
+    for (let round: Round | undefined = first; round !== undefined; ) {
+      rounds.push(textsOf(round.asks));
+      known = { ...known, ...answer(world, round.asks) };
+      round = round.next?.({ listed: new Map(), ...known });
+    }
+    return rounds;
   }
 
-  const SLOW = 15 * MINUTE;
+  const MIXED = { states: { 10: ARCHIVED, 11: REOPENED, 13: OPEN } };
+  const ALL_ARCHIVED = { 10: ARCHIVED, 11: ARCHIVED, 12: ARCHIVED, 13: ARCHIVED };
+
   test.each<{
     name: string;
-    states: Record<number, object>;
-    days: number;
-    purgeAfterMs: number;
-    mayBeRolledUp?: boolean;
-    asked: readonly string[];
+    facts: BeyondFacts;
+    world: World;
+    rounds: readonly (readonly string[])[];
   }>([
     {
-      name: 'a day that is not archived: manifest and warm together, and no manifest the second time',
-      states: { 10: OPEN },
-      days: 1,
-      purgeAfterMs: SLOW,
-      asked: ['manifest 10', 'warm 10', '|', 'warm 10', '|'],
+      name: 'a day that is not archived: manifest and warm together',
+      facts: factsOf(1),
+      world: { states: { 10: OPEN } },
+      rounds: [['manifest 10', 'warm 10']],
     },
     {
-      name: 'an archived day: the object after both',
-      states: { 10: ARCHIVED },
-      days: 1,
-      purgeAfterMs: SLOW,
-      asked: ['manifest 10', 'warm 10', '|', 'cold 10', '|', 'manifest 10', 'warm 10', '|', 'cold 10', '|'],
+      name: 'a day that was not archived a short while ago: no manifest',
+      facts: factsOf(1, { unarchived: new Set([DAY_10]) }),
+      world: { states: { 10: OPEN } },
+      rounds: [['warm 10']],
     },
     {
-      name: 'a day that may be rolled up: the manifest alone, as of many days',
-      states: { 10: ARCHIVED },
-      days: 1,
-      purgeAfterMs: SLOW,
-      mayBeRolledUp: true,
-      asked: ['manifest 10', '|', 'cold 10', '|', 'manifest 10', '|', 'cold 10', '|'],
+      name: 'an archived day: the directory after both, then the object',
+      facts: factsOf(1),
+      world: { states: { 10: ARCHIVED } },
+      rounds: [['manifest 10', 'warm 10'], ['directory'], ['samples 10']],
     },
     {
-      name: 'many days: the warm table for open ones alone, at once for those known to be',
-      states: { 10: ARCHIVED, 11: REOPENED, 13: OPEN },
-      days: 4,
-      purgeAfterMs: SLOW,
-      asked: [
-        ...['manifest 10,11,12,13', '|', 'cold 10,11', 'changed warm 11,13', '|'],
-        ...['manifest 10,11,12,13', 'warm 13', '|', 'cold 10,11', 'changed warm 11', '|'],
+      name: 'days that the reader has seen in the warm table: the table for what has changed',
+      facts: factsOf(2, { seen: new Set([DAY_10]) }),
+      world: { states: { 10: OPEN, 11: ARCHIVED } },
+      rounds: [['manifest 10,11', 'warm 11'], ['changed warm 10', 'directory'], ['samples 11']],
+    },
+    {
+      name: 'many days: the manifest and the directory, then the warm table for open ones alone',
+      facts: factsOf(4),
+      world: MIXED,
+      rounds: [
+        ['manifest 10,11,12,13', 'directory'],
+        ['changed warm 11,13', 'samples 10,11'],
       ],
     },
     {
-      name: 'where a purge does not wait: the manifest after the warm table, each time',
-      states: { 10: OPEN },
-      days: 1,
-      purgeAfterMs: 0,
-      asked: ['warm 10', '|', 'manifest 10', '|', 'warm 10', '|', 'manifest 10', '|'],
+      name: 'many days, one known to be open: the warm table for it at once',
+      facts: factsOf(4, { unarchived: new Set(['2026-01-13']) }),
+      world: MIXED,
+      rounds: [
+        ['manifest 10,11,12,13', 'warm 13', 'directory'],
+        ['changed warm 11', 'samples 10,11'],
+      ],
     },
     {
-      name: 'where a purge does not wait, many days: the manifest before and after',
-      states: { 10: ARCHIVED, 12: OPEN },
-      days: 4,
-      purgeAfterMs: 0,
-      asked: Array(2)
-        .fill(['manifest 10,11,12,13', '|', 'warm 12', '|', 'manifest 10,12', '|', 'cold 10', '|'])
-        .flat(),
+      name: 'many days of which nobody knows yet that one is open: the table is not asked at once, although it was seen',
+      facts: factsOf(4, { seen: new Set([DAY_10]) }),
+      world: { states: { 10: OPEN } },
+      rounds: [['manifest 10,11,12,13', 'directory'], ['changed warm 10']],
     },
-  ])('are asked in order: $name', async ({ states, days, purgeAfterMs, mayBeRolledUp, asked }) => {
-    const log: string[] = [];
-    const tiers = tiersOf(states, purgeAfterMs, log, 0, [], mayBeRolledUp);
-    await readBeyondMemory(tiers, dayPlans(days));
-    await readBeyondMemory(tiers, dayPlans(days));
-    expect(log).toEqual(asked);
+    {
+      name: 'many days in steps that are rolled up: the rollup directory, and no samples',
+      facts: factsOf(4, { unitMs: HOUR }),
+      world: { states: ALL_ARCHIVED, rolledUp: [10, 11, 12, 13] },
+      rounds: [['manifest 10,11,12,13', 'rollup directory'], ['rollups of 4 days']],
+    },
+    {
+      name: 'many days in steps of which one is not rolled up: its samples, a round later',
+      facts: factsOf(4, { unitMs: HOUR }),
+      world: { states: ALL_ARCHIVED, rolledUp: [10, 11, 12] },
+      rounds: [
+        ['manifest 10,11,12,13', 'rollup directory'],
+        ['directory', 'rollups of 3 days'],
+        ['samples 13'],
+      ],
+    },
+    {
+      name: 'many days in steps, one open again and one in memory: samples and warm items of these',
+      facts: factsOf(4, {
+        unitMs: HOUR,
+        memory: [{ firstMs: START + 2 * DAY_MS, lastMs: START + 2 * DAY_MS }],
+      }),
+      world: { states: { ...ALL_ARCHIVED, 11: REOPENED }, rolledUp: [10, 11, 12, 13] },
+      rounds: [
+        ['manifest 10,11,12,13', 'rollup directory'],
+        ['changed warm 11', 'directory', 'rollups of 2 days'],
+        ['samples 11,12'],
+      ],
+    },
+    {
+      name: 'a few days in minutes, if most are archived: both directories beside the manifest, and the warm table for none',
+      facts: factsOf(1, { unitMs: MINUTE, isPruned: true, isLong: true }),
+      world: { states: { 10: ARCHIVED } },
+      rounds: [['manifest 10', 'directory', 'rollup directory'], ['samples 10']],
+    },
+    {
+      name: 'days without data: nothing more',
+      facts: factsOf(4),
+      world: { states: {} },
+      rounds: [['manifest 10,11,12,13', 'directory']],
+    },
+  ])('together: $name', ({ facts, world, rounds }) => {
+    expect(roundsOf(planTogether(facts), world)).toEqual(rounds);
+  });
+
+  test.each<{ name: string; facts: BeyondFacts; world: World; rounds: readonly (readonly string[])[] }>([
+    {
+      name: 'a day: the manifest after the warm table',
+      facts: factsOf(1),
+      world: { states: { 10: OPEN } },
+      rounds: [['warm 10'], ['manifest 10']],
+    },
+    {
+      name: 'an archived day: the directory and the object after both',
+      facts: factsOf(1),
+      world: { states: { 10: ARCHIVED } },
+      rounds: [['warm 10'], ['manifest 10'], ['directory'], ['samples 10']],
+    },
+    {
+      name: 'many days: the manifest before the warm table, and again after it',
+      facts: factsOf(4),
+      world: { states: { 10: ARCHIVED, 12: OPEN } },
+      rounds: [['manifest 10,11,12,13', 'directory'], ['warm 12'], ['manifest 10,12'], ['samples 10']],
+    },
+    {
+      name: 'many days without an open one: the manifest twice',
+      facts: factsOf(4),
+      world: { states: { 10: ARCHIVED } },
+      rounds: [['manifest 10,11,12,13', 'directory'], ['manifest 10'], ['samples 10']],
+    },
+    {
+      name: 'days without data: nothing more',
+      facts: factsOf(4),
+      world: { states: {} },
+      rounds: [['manifest 10,11,12,13', 'directory']],
+    },
+  ])('in turn: $name', ({ facts, world, rounds }) => {
+    expect(roundsOf(planInTurn(facts), world)).toEqual(rounds);
   });
 
   test.each([
-    {
-      name: 'of a short range: the manifest, then the warm table for what has changed',
-      states: { 10: OPEN, 11: ARCHIVED },
-      days: 2,
-      asked: ['manifest 10,11', 'warm 11', '|', 'cold 11', 'changed warm 10', '|'],
-    },
-    {
-      name: 'of a long range: no differently, as nobody knows yet that the day is open',
-      states: { 10: OPEN },
-      days: 4,
-      asked: ['manifest 10,11,12,13', '|', 'changed warm 10', '|'],
-    },
-  ])('are asked, when the reader has seen the 10th, $name', async ({ states, days, asked }) => {
-    const log: string[] = [];
-    await readBeyondMemory(tiersOf(states, SLOW, log, 0, [10]), dayPlans(days));
-    expect(log).toEqual(asked);
+    { name: 'an archived day of many samples is refused', rolledUp: [], isRefused: true },
+    { name: 'one that is rolled up is not', rolledUp: [10, 11, 12, 13], isRefused: false },
+  ])('$name', ({ rolledUp, isRefused }) => {
+    const rounds = () =>
+      roundsOf(planTogether(factsOf(4, { unitMs: HOUR, maxSamples: 1000 })), {
+        states: ALL_ARCHIVED,
+        rolledUp,
+      });
+    if (isRefused) expect(rounds).toThrow(TooManyHeldError);
+    else expect(rounds()).toHaveLength(2);
   });
 
-  test('are asked again for an object after a while, however often they were read meanwhile', async () => {
-    const log: string[] = [];
-    const tiers = tiersOf({ 10: OPEN }, SLOW, log, 2 * MINUTE);
-    for (let i = 0; i < 4; i++) await readBeyondMemory(tiers, dayPlans(1));
-    expect(log.filter((text) => text.startsWith('manifest'))).toHaveLength(2);
+  test.each([
+    { name: 'nothing else has samples of the time', changed: {}, isContested: false },
+    {
+      name: 'memory has samples of the time',
+      changed: { memory: [{ firstMs: START + 5, lastMs: START + 20 }] },
+      isContested: true,
+    },
+    {
+      name: 'memory has later samples',
+      changed: { memory: [{ firstMs: START + 11, lastMs: START + 20 }] },
+      isContested: false,
+    },
+    {
+      name: 'a deletion touches the time',
+      changed: { erasures: [{ fromMs: START + 10, toMs: START + 11 }] },
+      isContested: true,
+    },
+    {
+      name: 'a deletion ends where the time begins',
+      changed: { erasures: [{ fromMs: 0, toMs: START }] },
+      isContested: false,
+    },
+    { name: 'the warm table is asked too', changed: { unarchived: new Set([DAY_10]) }, isContested: true },
+  ])(
+    'samples of a closed day are contested when others may be of the same time: $name',
+    ({ changed, isContested }) => {
+      const world = { states: { 10: ARCHIVED } };
+      const { asks, next } = planTogether(factsOf(4, changed));
+      const round = next!({ listed: new Map(), ...answer(world, asks) })!;
+      expect(round.asks.samples!.days[0]!.isContested(START, START + 10)).toBe(isContested);
+    },
+  );
+});
+
+describe('a read beyond memory', () => {
+  const SLOW = 15 * MINUTE;
+
+  /** Reads one day several times; each round takes `roundMs`. */
+  async function asked(
+    states: World['states'],
+    times: number,
+    purgeAfterMs: number,
+    roundMs = 0,
+  ): Promise<string[][]> {
+    const log: string[][] = [];
+    let nowMs = 0;
+    const unarchived = new UnarchivedDays(purgeAfterMs);
+    const { unarchived: _, seen: __, ...facts } = factsOf(1);
+    for (let i = 0; i < times; i++)
+      await readRounds(
+        async (asks) => {
+          log.push(textsOf(asks));
+          nowMs += roundMs;
+          return answer({ states }, asks);
+        },
+        { unarchived, now: () => nowMs, partitionOn },
+        { ...facts, isSeen: () => false },
+      );
+    return log;
+  }
+
+  test('asks no manifest the second time where the day was not archived', async () => {
+    expect(await asked({ 10: OPEN }, 2, SLOW)).toEqual([['manifest 10', 'warm 10'], ['warm 10']]);
   });
 
-  test('are asked again in turn when a purge may have come in between', async () => {
-    const log: string[] = [];
-    await readBeyondMemory(tiersOf({ 10: OPEN }, SLOW, log, SLOW), dayPlans(1));
-    expect(log).toEqual(['manifest 10', 'warm 10', '|', 'warm 10', '|', 'manifest 10', '|']);
+  test('asks the manifest each time where the day is archived', async () => {
+    const once = [['manifest 10', 'warm 10'], ['directory'], ['samples 10']];
+    expect(await asked({ 10: ARCHIVED }, 2, SLOW)).toEqual([...once, ...once]);
+  });
+
+  test('asks in turn where a purge does not wait', async () => {
+    const once = [['warm 10'], ['manifest 10']];
+    expect(await asked({ 10: OPEN }, 2, 0)).toEqual([...once, ...once]);
+  });
+
+  test('asks for an object again after a while, however often the day was read meanwhile', async () => {
+    const rounds = await asked({ 10: OPEN }, 4, SLOW, 3 * MINUTE);
+    expect(rounds.filter((texts) => texts.includes('manifest 10'))).toHaveLength(2);
+  });
+
+  test('asks again in turn when a purge may have come in between', async () => {
+    expect(await asked({ 10: OPEN }, 1, SLOW, SLOW)).toEqual([
+      ['manifest 10', 'warm 10'],
+      ['warm 10'],
+      ['manifest 10'],
+    ]);
   });
 });

@@ -1,0 +1,216 @@
+/** Asks the tiers behind memory what beyond-memory.ts plans, round by round, and puts the answers together. */
+import type { ListedSource } from '../cold/directory';
+import { isOpen, type ManifestDay } from '../cold/manifest';
+import { readCold } from '../cold/read';
+import { type RolledReading, readRollups } from '../cold/rollup-read';
+import { MINUTE_MS, storedUnitMs } from '../model/aggregates';
+import { DAY_MS } from '../model/duration';
+import { type Day, dayStartMs, type PartitionRef } from '../model/placement';
+import type { LocatedBlock } from '../model/selection';
+import { mapLimited } from '../platform/concurrency';
+import { readWarm } from '../warm/read';
+import {
+  type Answers,
+  type Asks,
+  type BeyondFacts,
+  planInTurn,
+  planTogether,
+  type Round,
+  unarchivedDays,
+} from './beyond-memory';
+import { type DayPlan, MAX_UNPRUNED_DAYS } from './plan';
+import { layoutsOf, partitionOn, partitionsOf, type ReadContext } from './read-context';
+import type { UnarchivedDays } from './unarchived-days';
+
+/** What one or several rounds gave. */
+export interface Fetched extends Partial<Answers> {
+  readonly warm?: readonly LocatedBlock[];
+  readonly cold?: readonly LocatedBlock[];
+  /** Units of rollups, and how many days they are of. */
+  readonly rolled?: RolledReading & { readonly days: number };
+  /** The time that each tier took, ms. */
+  readonly warmMs?: number;
+  readonly coldMs?: number;
+}
+
+/** Where a read notes which days are not archived. */
+export interface Notes {
+  readonly unarchived: UnarchivedDays;
+  readonly now: () => number;
+  readonly partitionOn: (day: Day) => PartitionRef;
+}
+
+/** Requests in flight at a time. */
+const PARALLEL = 16;
+
+/** Reads days from the tiers behind memory, which was read before. Whatever moves meanwhile is seen at least once. */
+export async function readBeyond(
+  read: ReadContext,
+  days: readonly DayPlan[],
+  fromMemory: readonly LocatedBlock[],
+): Promise<Fetched> {
+  const notes = { ...read, partitionOn: (day: Day) => partitionOn(read, day) };
+  return readRounds((asks) => fetchRound(read, asks), notes, factsOf(read, days, fromMemory));
+}
+
+/**
+ * Asks manifest and warm table together, or in turn where a purge may come in between.
+ *
+ * @param fetch asks one round
+ * @param facts without what is noted of the days
+ */
+export async function readRounds(
+  fetch: (asks: Asks) => Promise<Fetched>,
+  { unarchived, now, partitionOn }: Notes,
+  facts: Omit<BeyondFacts, 'unarchived' | 'seen'> & { readonly isSeen: (day: DayPlan) => boolean },
+): Promise<Fetched> {
+  const { days, isPruned, isSeen } = facts;
+  if (days.length === 0) return {};
+  const beganMs = now();
+  if (unarchived.isFresh(beganMs, beganMs)) {
+    const noted = days.filter(({ day }) => unarchived.has(partitionOn(day), day, beganMs));
+    const known = {
+      ...facts,
+      unarchived: new Set(noted.map(({ day }) => day)),
+      seen: new Set((isPruned ? noted : days).filter(isSeen).map(({ day }) => day)),
+    };
+    const round = planTogether(known);
+    const found = await fetchAll(fetch, round);
+    for (const day of unarchivedDays(known, round, answersOf(found)))
+      unarchived.add(partitionOn(day), day, beganMs);
+    if (unarchived.isFresh(beganMs, now())) return found;
+  }
+  return fetchAll(fetch, planInTurn({ ...facts, unarchived: new Set(), seen: new Set() }));
+}
+
+async function fetchAll(fetch: (asks: Asks) => Promise<Fetched>, first: Round): Promise<Fetched> {
+  let all: Fetched = {};
+  for (let round: Round | undefined = first; round !== undefined; ) {
+    const found: Fetched = await fetch(round.asks);
+    all = {
+      ...all,
+      ...found,
+      warm: [...(all.warm ?? []), ...(found.warm ?? [])],
+      cold: [...(all.cold ?? []), ...(found.cold ?? [])],
+      warmMs: (all.warmMs ?? 0) + (found.warmMs ?? 0),
+      coldMs: (all.coldMs ?? 0) + (found.coldMs ?? 0),
+    };
+    round = round.next?.(answersOf(all));
+  }
+  return all;
+}
+
+function answersOf({ listed = new Map(), directory, rolledUp }: Fetched): Answers {
+  return { listed, ...(directory && { directory }), ...(rolledUp && { rolledUp }) };
+}
+
+function factsOf(read: ReadContext, days: readonly DayPlan[], fromMemory: readonly LocatedBlock[]) {
+  const { selection, rollups, steps } = read;
+  const unitMs = steps && storedUnitMs(steps.stepMs);
+  const isStored = unitMs !== undefined && rollups?.unitsMs.includes(unitMs) === true;
+  // Minutes may stand for the samples of even a few days, if these are archived.
+  const mayBeMinutes = isStored && unitMs === MINUTE_MS && isPast(read);
+  const isLong = read.days.length > MAX_UNPRUNED_DAYS || mayBeMinutes;
+  return {
+    days,
+    isLong,
+    isPruned: days.length > MAX_UNPRUNED_DAYS || mayBeMinutes,
+    unitMs: isLong && isStored ? unitMs : undefined,
+    memory: fromMemory.flatMap(({ block: { timestamps } }) =>
+      timestamps.length === 0 ? [] : [{ firstMs: timestamps[0]!, lastMs: timestamps.at(-1)! }],
+    ),
+    isSeen: (day: DayPlan) => isSeen(read, day),
+    range: read.wholeRange,
+    groups: selection.groups,
+    deletions: read.deletions,
+    erasures: read.erasures,
+    wantedSeries: selection.wanted.series.length,
+    maxSamples: read.maxSamples,
+  };
+}
+
+/** Whether all days of a read ended a day ago or earlier, so that most are archived. */
+function isPast({ days, now }: ReadContext): boolean {
+  const last = days.at(-1);
+  return last !== undefined && dayStartMs(last.day) + 2 * DAY_MS <= now();
+}
+
+/** Whether the reader has seen what the warm table has of a day, unless the day has changed. */
+function isSeen(read: ReadContext, { day, windowsFromMs, windowsToMs }: DayPlan): boolean {
+  const ref = partitionOn(read, day);
+  return read.selection.groups.every(
+    (group) => read.warm.memo.items(ref, day, group, windowsFromMs, windowsToMs, undefined) !== undefined,
+  );
+}
+
+async function fetchRound(read: ReadContext, asks: Asks): Promise<Fetched> {
+  const [listed, directory, rolledUp, warm, archive] = await Promise.all([
+    asks.manifest && manifestDays(read, asks.manifest),
+    asks.directory === true ? listedDays(read) : undefined,
+    asks.rollupDirectory === true ? listedRollups(read) : undefined,
+    asks.warm && timed(() => warmBlocks(read, asks.warm!)),
+    (asks.samples ?? asks.rollups) && timed(() => read.beyondMemory(() => fromArchive(read, asks))),
+  ]);
+  return {
+    ...(listed && { listed }),
+    ...(directory && { directory }),
+    ...(rolledUp && { rolledUp }),
+    ...(warm && { warm: warm.result, warmMs: warm.tookMs }),
+    ...(archive && { ...archive.result, coldMs: archive.tookMs }),
+  };
+}
+
+async function timed<T>(work: () => Promise<T>): Promise<{ readonly result: T; readonly tookMs: number }> {
+  const beganMs = performance.now();
+  const result = await work();
+  return { result, tookMs: performance.now() - beganMs };
+}
+
+/** Reads entries of the manifest, and notes the changes of days that the warm table may be asked for. */
+async function manifestDays(read: ReadContext, days: readonly DayPlan[]): Promise<Map<Day, ManifestDay>> {
+  const [first, last] = [days[0], days.at(-1)];
+  if (first === undefined || last === undefined) return new Map();
+  const refs = partitionsOf(read, days);
+  const found = await mapLimited(refs, PARALLEL, async (ref) => {
+    const all = await read.manifest.days(ref, first.day, last.day);
+    return refs.length === 1
+      ? all
+      : all.filter(({ day }) => partitionOn(read, day).partition === ref.partition);
+  });
+  const listed = new Map(found.flat().map((entry) => [entry.day, entry]));
+  const isLong = days.length > MAX_UNPRUNED_DAYS;
+  for (const { day } of days) {
+    const entry = listed.get(day);
+    // The warm table is not asked for days of a long range that are closed.
+    if (isLong && entry !== undefined && !isOpen(entry)) continue;
+    read.warm.memo.count(partitionOn(read, day), day, entry?.changes ?? 0);
+  }
+  return listed;
+}
+
+function warmBlocks(read: ReadContext, { days, listed }: NonNullable<Asks['warm']>): Promise<LocatedBlock[]> {
+  const located = days.map((plan) => ({
+    ...plan,
+    ref: partitionOn(read, plan.day),
+    changes: listed && (listed.get(plan.day)?.changes ?? 0),
+  }));
+  return readWarm(read.warm, located, read.selection, read.beyondMemory, layoutsOf(read));
+}
+
+async function fromArchive(read: ReadContext, { samples, rollups = [] }: Asks): Promise<Fetched> {
+  const { cold, selection, steps } = read;
+  const [blocks, reading] = await Promise.all([
+    samples === undefined ? [] : readCold(cold, samples.days, samples.directory, selection),
+    rollups.length === 0 ? undefined : readRollups(cold, rollups, selection, steps!.aggregate),
+  ]);
+  const days = rollups.reduce((sum, each) => sum + each.days, 0);
+  return { cold: blocks, ...(reading && { rolled: { ...reading, days } }) };
+}
+
+function listedRollups({ tenant, ownerId, days, rollups, steps }: ReadContext) {
+  return rollups!.of(tenant.id, ownerId, storedUnitMs(steps!.stepMs)!, days[0]!.day, days.at(-1)!.day);
+}
+
+function listedDays({ directory, tenant, ownerId, days }: ReadContext): Promise<Map<Day, ListedSource>> {
+  return directory.of(tenant.id, ownerId, days[0]!.day, days.at(-1)!.day);
+}

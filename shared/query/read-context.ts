@@ -1,0 +1,190 @@
+import type { Catalogue, SourceCatalogue } from '../catalogue/catalogue';
+import type { Erasure } from '../codec';
+import type { ColdTier } from '../cold/cold-tier';
+import type { Directory } from '../cold/directory';
+import type { Manifest } from '../cold/manifest';
+import type { RollupDirectory } from '../cold/rollup-directory';
+import type { HotTier } from '../hot/hot-tier';
+import type { Aggregate } from '../model/aggregates';
+import { erasuresOf, type VersionedDeletion } from '../model/deletion';
+import type { Id } from '../model/id';
+import type { Labels } from '../model/labels';
+import type { Layout } from '../model/layout';
+import {
+  type Day,
+  type GroupId,
+  groupIdOf,
+  type PartitionRef,
+  partitionOf,
+  partitionsOn,
+  sourceIdOf,
+  splitIndexOf,
+} from '../model/placement';
+import type { Selection, TimeRange } from '../model/selection';
+import type { Limiter } from '../platform/concurrency';
+import type { Imports } from '../recovery/imports';
+import type { LossWatch } from '../recovery/loss-watch';
+import type { Tenant } from '../tenancy/tenants';
+import type { WarmTier } from '../warm/warm-tier';
+import { type DayPlan, planDays } from './plan';
+import type { UnarchivedDays } from './unarchived-days';
+
+export interface ReadDependencies {
+  readonly hot: HotTier;
+  readonly warm: WarmTier;
+  readonly cold: ColdTier;
+  readonly catalogue: Catalogue;
+  readonly manifest: Manifest;
+  readonly directory: Directory;
+  /** Undefined: every read is of samples. */
+  readonly rollups?: RollupDirectory | undefined;
+  readonly unarchived: UnarchivedDays;
+  readonly losses: Pick<LossWatch, 'missingSince'>;
+  readonly imports: Pick<Imports, 'untilMs'>;
+  /** A sample that was not imported is at most this much older than its arrival, ms. */
+  readonly maxSampleAgeMs: number;
+  readonly now: () => number;
+}
+
+/** Steps that a read's samples are aggregated by, which lets rollups stand for samples. */
+export interface Steps {
+  readonly stepMs: number;
+  readonly aggregate: Aggregate;
+  /** Samples that may be read as such, at one a minute. @default Infinity */
+  readonly maxSamples?: number;
+}
+
+/** A read of series of one source, before anything of it is read. */
+export interface SourceRead {
+  /** Labels of what posted. */
+  readonly source: Labels;
+  /** Series of that source. */
+  readonly wanted: Layout;
+  readonly range: TimeRange;
+  /** The source's catalogue. */
+  readonly known: SourceCatalogue;
+  /** Bounds how many reads side by side go beyond memory; unbounded if absent. */
+  readonly beyondMemory?: Limiter;
+  readonly steps?: Steps | undefined;
+}
+
+/** A source or pool, its groups that hold the wanted series, and their layouts. */
+interface Owner {
+  readonly id: Id;
+  readonly groups: readonly GroupId[];
+  readonly layouts: ReadonlyMap<Id, Layout>;
+}
+
+/** By the wanted layout: reads of one selection come again, and a catalogue rarely changes. */
+const knownOwners = new WeakMap<
+  Layout,
+  { readonly known: SourceCatalogue; readonly owners: readonly Owner[] }
+>();
+
+/** The ids that the source's groups have: its own, and its pool's. Nearly always one. */
+function ownersOf(tenant: Tenant, { source, wanted, known }: SourceRead): readonly Owner[] {
+  const before = knownOwners.get(wanted);
+  if (before?.known === known) return before.owners;
+  const { splits } = known;
+  const ids = splits.size === 0 ? [sourceIdOf(tenant.id, source)] : [...splits.keys()];
+  // Without the layouts of chunks that the archiver merged, which the catalogue need not have.
+  const layouts = new Map([...known.layouts.values()].flat().map((layout) => [layout.id, layout]));
+  const owners = ids.map((id) => ({ id, groups: groupsOf(id, wanted, known), layouts }));
+  knownOwners.set(wanted, { known, owners });
+  return owners;
+}
+
+/** A read for each owner. */
+export function contextsOf(dependencies: ReadDependencies, tenant: Tenant, asked: SourceRead): ReadContext[] {
+  const owners = ownersOf(tenant, asked);
+  // Rollups of two owners may have parts of the same hour.
+  const each = owners.length === 1 ? asked : { ...asked, steps: undefined };
+  const maxSamples = asked.steps?.maxSamples ?? Infinity;
+  return owners.map((owner) => ({ ...contextOf(dependencies, tenant, owner, each), maxSamples }));
+}
+
+function contextOf(
+  dependencies: ReadDependencies,
+  tenant: Tenant,
+  { id: ownerId, groups, layouts }: Owner,
+  { wanted, range: whole, known, steps, beyondMemory = (work) => work() }: SourceRead,
+): Omit<ReadContext, 'maxSamples'> {
+  // Clients ask from 0; days before the source's first sample cost nothing.
+  const fromMs = Math.min(Math.max(whole.fromMs, known.firstMs), whole.toMs);
+  const range = { fromMs, toMs: whole.toMs };
+  return {
+    ...dependencies,
+    tenant,
+    ownerId,
+    refs: new Map(),
+    selection: { wanted, groups, range, layouts },
+    erasures: erasuresOf(known.deletions, wanted.series).filter(
+      ({ fromMs, toMs }) => fromMs < range.toMs && toMs > range.fromMs,
+    ),
+    deletions: known.deletions,
+    wholeRange: whole,
+    steps,
+    longestWindowMs: known.windowLengthsMs.at(-1) ?? 0,
+    days: planDays(range, known.windowLengthsMs),
+    beyondMemory,
+  };
+}
+
+export interface ReadContext extends ReadDependencies {
+  readonly tenant: Tenant;
+  /** The source, or the pool whose groups have its series. */
+  readonly ownerId: Id;
+  /** The owner's partition, by how many the tenant has: a long range asks for each of its days. */
+  readonly refs: Map<number, PartitionRef>;
+  readonly selection: Selection;
+  /** Deletions of the wanted series that touch the range. */
+  readonly erasures: readonly Erasure[];
+  /** All of the source's. */
+  readonly deletions: readonly VersionedDeletion[];
+  /** The range as asked: the selection's begins with the source's first sample. */
+  readonly wholeRange: TimeRange;
+  readonly steps: Steps | undefined;
+  /** See {@link Steps}; it holds without steps too. */
+  readonly maxSamples: number;
+  readonly longestWindowMs: number;
+  readonly days: readonly DayPlan[];
+  readonly beyondMemory: Limiter;
+}
+
+/** Finds a layout that the read's catalogue did not have. */
+export function layoutsOf({ catalogue, tenant }: ReadContext) {
+  return (group: GroupId, id: Id): Promise<Layout> => catalogue.layout(tenant.id, group, id);
+}
+
+/** The owner's groups that hold the series: one for each split that it has had. */
+function groupsOf(ownerId: Id, { columns }: Layout, { splits }: SourceCatalogue): GroupId[] {
+  const keys = [...columns.keys()];
+  const groups = (splits.get(ownerId) ?? []).flatMap((bits) =>
+    keys.map((key) => groupIdOf(ownerId, bits, splitIndexOf(key, bits))),
+  );
+  return [...new Set(groups)];
+}
+
+/** The owner's partition on a day. Placement changes with the day, so it may have had several. */
+export function partitionOn({ tenant, ownerId, refs }: ReadContext, day: Day): PartitionRef {
+  const partitions = partitionsOn(tenant.placement, day);
+  const known = refs.get(partitions);
+  if (known !== undefined) return known;
+  const ref = { tenantId: tenant.id, partition: partitionOf(ownerId, partitions) };
+  refs.set(partitions, ref);
+  return ref;
+}
+
+export function partitionsOf(read: ReadContext, days: readonly { readonly day: Day }[]): PartitionRef[] {
+  const refs: PartitionRef[] = [];
+  for (const { day } of days) {
+    const ref = partitionOn(read, day);
+    // `partitionOn` gives one object for each number of partitions.
+    if (ref !== refs.at(-1)) addRef(refs, ref);
+  }
+  return refs;
+}
+
+function addRef(refs: PartitionRef[], ref: PartitionRef): void {
+  if (!refs.some(({ partition }) => partition === ref.partition)) refs.push(ref);
+}
