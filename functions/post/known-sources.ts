@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { FairCache } from '../../shared/model/fair-cache';
 import type { Id } from '../../shared/model/id';
 import { mapLimited } from '../../shared/platform/concurrency';
 import type { ParsedBody, SourceRows } from '../../shared/protocol/protocol';
@@ -12,10 +12,11 @@ const FOUND_MS = 600_000;
 
 /**
  * Cache of the hosts and services that the registry has, for ten minutes. Absence is never cached: the instance that answers the next
- * request may be another than the one that saw the host or service created, and a look-up is one consistent read.
+ * request may be another than the one that saw the host or service created, and a look-up is one consistent read. Tenants share the
+ * cache fairly.
  */
 export class KnownSources {
-  private readonly cache = new LRUCache<string, true>({ max: 100_000, ttl: FOUND_MS });
+  private readonly cache = new FairCache<true>({ maxSize: 100_000, ttlMs: FOUND_MS });
 
   constructor(
     private readonly hosts: Hosts,
@@ -38,22 +39,23 @@ export class KnownSources {
 
   hasService(tenantId: Id, name: string): Promise<boolean> {
     return this.find(
-      `service ${tenantId} ${name}`,
+      tenantId,
+      `service ${name}`,
       async () => (await this.services.get(tenantId, name)) !== undefined,
     );
   }
 
   private hasHost(tenantId: Id, hostId: string): Promise<boolean> {
-    return this.find(`host ${tenantId} ${hostId}`, async () => {
+    return this.find(tenantId, `host ${hostId}`, async () => {
       const host = await this.hosts.get(tenantId, hostId);
       return host !== undefined && host.retiredAt === null;
     });
   }
 
-  private async find(key: string, look: () => Promise<boolean>): Promise<boolean> {
-    if (this.cache.has(key)) return true;
+  private async find(tenantId: Id, key: string, look: () => Promise<boolean>): Promise<boolean> {
+    if (this.cache.get(tenantId, key) === true) return true;
     const found = await look();
-    if (found) this.cache.set(key, true);
+    if (found) this.cache.set(tenantId, key, true);
     return found;
   }
 }

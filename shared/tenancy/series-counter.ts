@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache';
 import type { Catalogue } from '../catalogue/catalogue';
+import { FairCache } from '../model/fair-cache';
 import { HashSet } from '../model/hash-set';
 import type { Id } from '../model/id';
 import { hashesOfPacked, type PackedLayout, seriesHashes } from '../model/layout';
@@ -16,7 +16,7 @@ export interface NewLayout extends PackedLayout {
 }
 
 const PARALLEL = 16;
-/** Series remembered, over all sources. */
+/** Series remembered, over all sources of all tenants. */
 const MAX_REMEMBERED = 1_000_000;
 
 /**
@@ -28,9 +28,9 @@ export class SeriesCounter {
    * Series by source, as 53-bit hashes, for sources with recent new layouts. Two of 1,000 series collide in one of 10^10
    * sources, and the hourly count finds what was made to collide.
    */
-  private readonly known = new LRUCache<Id, HashSet>({
+  private readonly known = new FairCache<HashSet>({
     maxSize: MAX_REMEMBERED,
-    sizeCalculation: (series) => series.size + 1,
+    sizeOf: (series) => series.size + 1,
   });
 
   constructor(
@@ -57,15 +57,14 @@ export class SeriesCounter {
     // The layouts of a source come one soon after the other, where a sender deals its series out to queues.
     const isNew = fresh.some(({ isOfNewSource }) => isOfNewSource);
     const known =
-      this.known.get(sourceId) ??
+      this.known.get(tenantId, sourceId) ??
       (isNew
         ? new HashSet(fresh.reduce((sum, { seriesCount }) => sum + seriesCount, 0))
         : await this.olderThan(tenantId, sourceId, fresh));
     const before = known.size;
     for (const { packed } of fresh) for (const series of hashesOfPacked(packed)) known.add(series);
     // Set again, because its size has changed.
-    this.known.delete(sourceId);
-    this.known.set(sourceId, known);
+    this.known.set(tenantId, sourceId, known);
     return known.size - before;
   }
 
