@@ -4,6 +4,7 @@ import { putUnitsOf } from '../../shared/platform/units';
 import type { SourceRows } from '../../shared/protocol/protocol';
 import { putRecords } from '../../shared/stream/put';
 import { rowRecords } from '../../shared/stream/row-records';
+import { LookupsUsedUpError } from '../../shared/tenancy/known-series';
 import type { Tenant } from '../../shared/tenancy/tenants';
 
 /** When a tenant may try new series again: series without samples for a day leave the count by the hour. */
@@ -23,7 +24,7 @@ export class SampleWriter {
    *
    * @param samples the number of samples in `sources`
    * @returns how many samples were dropped because the tenant has reached its limit of series, and theirs are new
-   * @throws {HttpError} 429 when the limit leaves no sample
+   * @throws {HttpError} 429 when the limit leaves no sample, or too many sources were looked up to tell
    * @throws {StreamUnavailableError} when the stream does not take all
    */
   async write(tenant: Tenant, sources: readonly SourceRows[], samples: number): Promise<number> {
@@ -32,9 +33,13 @@ export class SampleWriter {
       await this.put(tenant, sources, samples);
       return 0;
     }
-    const { kept, dropped } = await knownSeries.keep(tenant, sources);
-    if (kept.length === 0 && dropped > 0)
-      throw overLimit('series', meter.limits(tenant).series, SERIES_RETRY_S);
+    const limit = meter.limits(tenant).series;
+    const { kept, dropped } = await knownSeries.keep(tenant, sources).catch((error: unknown) => {
+      if (error instanceof LookupsUsedUpError)
+        throw overLimit('series', limit, Math.ceil(error.waitMs / 1000));
+      throw error;
+    });
+    if (kept.length === 0 && dropped > 0) throw overLimit('series', limit, SERIES_RETRY_S);
     await this.put(tenant, kept, samples - dropped);
     return dropped;
   }

@@ -1,36 +1,73 @@
 import { LRUCache } from 'lru-cache';
 import type { Catalogue } from '../catalogue/catalogue';
 import { seriesOf } from '../catalogue/source-series';
-import { type Labels, labelsKey, seriesKeys } from '../model/labels';
+import { FairCache } from '../model/fair-cache';
+import type { Id } from '../model/id';
+import { labelsKey, seriesKeys } from '../model/labels';
 import { sourceIdOf } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import { labelsOfSource, type SourceRow, type SourceRows } from '../protocol/protocol';
 import type { Tenant } from './tenants';
 
 const PARALLEL = 16;
-const KNOWN_MS = 30_000;
+/** Life of a source's copy. A series that another instance has let in meanwhile counts as new until the copy ends. */
+const KNOWN_MS = 300_000;
+/** Series of all copies. A source counts as one more, so that sources without series are bounded too. */
+const MAX_KNOWN = 1_000_000;
+/**
+ * Sources of a tenant that an instance looks up in each period. A request of the most sources that are allowed is through after ten
+ * periods, long before its first copies end.
+ */
+const MAX_LOOKUPS = 1_000;
+const LOOKUP_PERIOD_MS = 10_000;
 
-/** The series that exist; asked only for tenants that have reached their limit of series. */
+/** The tenant has used up its look-ups of the period. Nothing of the request was written. */
+export class LookupsUsedUpError extends Error {
+  override readonly name = 'LookupsUsedUpError';
+
+  /** @param waitMs time until the next period, ms */
+  constructor(readonly waitMs: number) {
+    super(`${MAX_LOOKUPS} sources were looked up within ${LOOKUP_PERIOD_MS / 1000} s`);
+  }
+}
+
+/**
+ * The series that exist; asked only for tenants that have reached their limit of series.
+ *
+ * A tenant whose requests name ever new sources gets a bounded number of look-ups. Beyond it, requests that need one more are refused
+ * until the period is over, whereas those of sources that are known go on.
+ */
 export class KnownSeries {
-  /** Keys of the series' labels, by source. */
-  private readonly known = new LRUCache<string, ReadonlySet<string>>({
-    ttl: KNOWN_MS,
-    maxSize: 1_000_000,
-    sizeCalculation: (series) => series.size + 1,
+  /** Keys of the series' labels, by tenant and source. */
+  private readonly known = new FairCache<ReadonlySet<string>>({
+    ttlMs: KNOWN_MS,
+    maxSize: MAX_KNOWN,
+    sizeOf: (series) => series.size + 1,
   });
+  private readonly lookups = new LRUCache<Id, { readonly endMs: number; left: number }>({ max: 10_000 });
 
-  constructor(private readonly catalogue: Catalogue) {}
+  constructor(
+    private readonly catalogue: Pick<Catalogue, 'source'>,
+    private readonly now: () => number = Date.now,
+  ) {}
 
-  /** Drops the samples of new series. */
+  /**
+   * Drops the samples of new series.
+   *
+   * @throws {LookupsUsedUpError}
+   */
   async keep(
     tenant: Tenant,
     sources: readonly SourceRows[],
   ): Promise<{ readonly kept: SourceRows[]; readonly dropped: number }> {
+    const known = await this.seriesOf(
+      tenant.id,
+      sources.map(([source]) => sourceIdOf(tenant.id, labelsOfSource(source))),
+    );
     let dropped = 0;
-    const kept = await mapLimited(sources, PARALLEL, async ([source, rows]) => {
-      const known = await this.seriesOf(tenant, labelsOfSource(source));
+    const kept = sources.map(([source, rows], i) => {
       const left = rows.flatMap((row) => {
-        const old = knownOf(row, known);
+        const old = knownOf(row, known[i]!);
         dropped += row.values.length - old.values.length;
         return old.values.length === 0 ? [] : [old];
       });
@@ -39,13 +76,30 @@ export class KnownSeries {
     return { kept: kept.filter(([, rows]) => rows.length > 0), dropped };
   }
 
-  private async seriesOf(tenant: Tenant, source: Labels): Promise<ReadonlySet<string>> {
-    const sourceId = sourceIdOf(tenant.id, source);
-    const copy = this.known.get(sourceId);
-    if (copy !== undefined) return copy;
-    const series = new Set(seriesOf(await this.catalogue.source(tenant.id, sourceId)).map(labelsKey));
-    this.known.set(sourceId, series);
-    return series;
+  /** Returns the series of each source. Looks up as many as the tenant may, so that a repeated request gets further. */
+  private async seriesOf(tenantId: Id, sourceIds: readonly Id[]): Promise<ReadonlySet<string>[]> {
+    const copies = new Map(sourceIds.map((id) => [id, this.known.get(tenantId, id)]));
+    const missing = [...copies].flatMap(([id, copy]) => (copy === undefined ? [id] : []));
+    const period = this.period(tenantId);
+    const asked = missing.slice(0, period.left);
+    period.left -= asked.length;
+    await mapLimited(asked, PARALLEL, async (id) => {
+      const series = new Set(seriesOf(await this.catalogue.source(tenantId, id)).map(labelsKey));
+      this.known.set(tenantId, id, series);
+      copies.set(id, series);
+    });
+    if (asked.length < missing.length) throw new LookupsUsedUpError(period.endMs - this.now());
+    return sourceIds.map((id) => copies.get(id)!);
+  }
+
+  private period(tenantId: Id): { readonly endMs: number; left: number } {
+    const nowMs = this.now();
+    let period = this.lookups.get(tenantId);
+    if (period === undefined || period.endMs <= nowMs) {
+      period = { endMs: nowMs + LOOKUP_PERIOD_MS, left: MAX_LOOKUPS };
+      this.lookups.set(tenantId, period);
+    }
+    return period;
   }
 }
 

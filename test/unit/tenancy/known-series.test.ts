@@ -1,0 +1,94 @@
+import type { Catalogue, SourceCatalogue } from '../../../shared/catalogue/catalogue';
+import { type Labels, labelsOf } from '../../../shared/model/labels';
+import { layoutOf } from '../../../shared/model/layout';
+import { groupIdOf, sourceIdOf, tenantIdOf } from '../../../shared/model/placement';
+import type { SourceRows } from '../../../shared/protocol/protocol';
+import { KnownSeries, LookupsUsedUpError } from '../../../shared/tenancy/known-series';
+import type { Tenant } from '../../../shared/tenancy/tenants';
+
+const tenantOf = (name: string): Tenant => ({
+  id: tenantIdOf(name),
+  name,
+  placement: { epochs: [{ fromDay: '1970-01-01', partitions: 1 }] },
+});
+const acme = tenantOf('acme');
+
+const sourceOf = (name: string): Labels => labelsOf(['instance', name]);
+/** A row of one sample of each source, of the series `up`. */
+const rowsOf = (...sources: string[]): SourceRows[] =>
+  sources.map((name) => [
+    sourceOf(name),
+    [
+      {
+        timestamp: 0,
+        columns: { key: 'names up', series: () => [{ labels: sourceOf(name), names: ['up'] }] },
+        values: new BigUint64Array(1),
+      },
+    ],
+  ]);
+const many = (prefix: string, count: number) => Array.from({ length: count }, (_, i) => `${prefix}${i}`);
+
+/** A catalogue that has `up` of some sources, and counts how often it is asked. */
+class CountedCatalogue implements Pick<Catalogue, 'source'> {
+  asked = 0;
+  private readonly names: ReadonlyMap<string, string>;
+
+  constructor(tenant: Tenant, ...sources: string[]) {
+    this.names = new Map(sources.map((name) => [sourceIdOf(tenant.id, sourceOf(name)), name]));
+  }
+
+  async source(_: string, sourceId: string): Promise<SourceCatalogue> {
+    this.asked++;
+    const name = this.names.get(sourceId);
+    const layouts = name === undefined ? [] : [layoutOf([labelsOf(['__name__', 'up'], ['instance', name])])];
+    return {
+      layouts: new Map([[groupIdOf(sourceId, 0, 0), layouts]]),
+      splits: new Map(),
+      isOwn: () => true,
+      windowLengthsMs: [],
+      firstMs: 0,
+      deletions: [],
+    };
+  }
+}
+
+test('requests of ever new sources are looked up a thousand times in ten seconds, then refused at once', async () => {
+  let nowMs = 0;
+  const catalogue = new CountedCatalogue(acme, 'web1');
+  const known = new KnownSeries(catalogue, () => nowMs);
+  expect(await known.keep(acme, rowsOf('web1'))).toMatchObject({ dropped: 0 });
+  for (let i = 0; i < 20; i++) {
+    nowMs += 100;
+    await known.keep(acme, rowsOf(...many(`${i}-`, 500))).catch((error: unknown) => {
+      expect(error).toBeInstanceOf(LookupsUsedUpError);
+      expect((error as LookupsUsedUpError).waitMs).toBe(10_000 - nowMs);
+    });
+  }
+  expect(catalogue.asked).toBe(1_000);
+  // What is known goes on; other tenants have look-ups of their own.
+  const { kept } = await known.keep(acme, rowsOf('web1', '0-1'));
+  expect(kept).toHaveLength(1);
+  await known.keep(tenantOf('umbrella'), rowsOf(...many('x', 100)));
+  expect(catalogue.asked).toBe(1_100);
+  nowMs = 10_000;
+  expect((await known.keep(acme, rowsOf('new1'))).dropped).toBe(1);
+});
+
+test('a request of ten thousand sources is through after ten periods', async () => {
+  let nowMs = 0;
+  const names = many('web', 10_000);
+  const catalogue = new CountedCatalogue(acme, ...names);
+  const known = new KnownSeries(catalogue, () => nowMs);
+  const rows = rowsOf(...names);
+  let refused = 0;
+  for (; refused < 20; nowMs += 10_000) {
+    const result = await known.keep(acme, rows).catch((error: unknown) => {
+      expect(error).toBeInstanceOf(LookupsUsedUpError);
+      refused++;
+    });
+    if (result === undefined) continue;
+    expect([result.kept.length, result.dropped]).toEqual([10_000, 0]);
+    break;
+  }
+  expect([refused, catalogue.asked]).toEqual([9, 10_000]);
+});
