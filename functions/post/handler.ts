@@ -4,6 +4,7 @@ import { labelValue } from '../../shared/model/labels';
 import { withMetrics } from '../../shared/platform/meters';
 import { mackerelJson, timeHint } from '../../shared/protocol/mackerel/json';
 import { labelsOfSource } from '../../shared/protocol/protocol';
+import type { SampleCharge } from '../../shared/tenancy/sample-charge';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { answerSamples, tooManyHosts, unknownHosts, unknownService } from './answers';
 import { KnownSources } from './known-sources';
@@ -22,7 +23,8 @@ const writer = new SampleWriter(dependencies);
 const METRICS_MS = 10_000;
 
 const answer = httpHandler(dependencies, {
-  'POST /api/v0/tsdb': async ({ tenant, body }) => {
+  'POST /api/v0/tsdb': async ({ tenant, body, charge }) => {
+    charge.samples(body?.length ?? 0);
     const parsed = mackerelJson.parse(body, acceptedTimes(), { resolutionMs });
     const hint = timeHint(body, parsed.dropped, maxSampleAgeMs);
     const { kept, samples, unknown } = await known.keepHosts(
@@ -36,7 +38,8 @@ const answer = httpHandler(dependencies, {
     return answerSamples(samples, await writer.write(tenant, kept, samples), parsed.dropped, hint);
   },
 
-  'POST /api/v0/services/{serviceName}/tsdb': async ({ tenant, path, body }) => {
+  'POST /api/v0/services/{serviceName}/tsdb': async ({ tenant, path, body, charge }) => {
+    charge.samples(body?.length ?? 0);
     const service = path.serviceName;
     if (!(await known.hasService(tenant.id, service))) throw unknownService(service);
     const { sources, samples, dropped } = mackerelJson.parse(body, acceptedTimes(), {
@@ -47,18 +50,18 @@ const answer = httpHandler(dependencies, {
     return answerSamples(samples, await writer.write(tenant, sources, samples), dropped, hint);
   },
 
-  'POST /write': ({ event, tenant, query }) =>
-    takeLines(event, tenant, query.precision, taking(tenant), ({ message }) => ({ error: message })),
+  'POST /write': ({ event, tenant, query, charge }) =>
+    takeLines(event, tenant, query.precision, taking(tenant, charge), ({ message }) => ({ error: message })),
 
-  'POST /api/v2/write': ({ event, tenant, query }) =>
-    takeLines(event, tenant, query.precision, taking(tenant), ({ message, problems }) => ({
+  'POST /api/v2/write': ({ event, tenant, query, charge }) =>
+    takeLines(event, tenant, query.precision, taking(tenant, charge), ({ message, problems }) => ({
       code: 'invalid',
       message,
       line: problems[0]?.line,
     })),
 
-  'POST /api/v3/write_lp': ({ event, tenant, query }) =>
-    takeLines(event, tenant, query.precision, taking(tenant), ({ message, problems }) => ({
+  'POST /api/v3/write_lp': ({ event, tenant, query, charge }) =>
+    takeLines(event, tenant, query.precision, taking(tenant, charge), ({ message, problems }) => ({
       error: message,
       // Lines are not quoted: a body is not for logs or answers.
       data: problems.map(({ line, reason }) => ({
@@ -68,16 +71,17 @@ const answer = httpHandler(dependencies, {
       })),
     })),
 
-  'POST /prometheus/api/v1/write': ({ event, tenant }) => takeRemoteWrite(event, tenant, taking(tenant)),
+  'POST /prometheus/api/v1/write': ({ event, tenant, charge }) =>
+    takeRemoteWrite(event, tenant, taking(tenant, charge)),
 
-  'POST /v1/metrics': ({ event, tenant }) => takeOtlp(event, tenant, taking(tenant)),
+  'POST /v1/metrics': ({ event, tenant, charge }) => takeOtlp(event, tenant, taking(tenant, charge)),
 });
 
 export const handler = withMetrics('post', answer, METRICS_MS);
 
-function taking(tenant: Tenant): Taking {
+function taking(tenant: Tenant, charge: SampleCharge): Taking {
   const { metadata } = dependencies;
-  return { writer, metadata, accepts: acceptedTimes(), maxBytes: meter.limits(tenant).bodyBytes };
+  return { writer, metadata, accepts: acceptedTimes(), maxBytes: meter.limits(tenant).bodyBytes, charge };
 }
 
 function acceptedTimes() {

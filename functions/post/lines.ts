@@ -21,13 +21,14 @@ export async function takeLines(
   event: APIGatewayProxyEventV2,
   tenant: Tenant,
   precision: Precision | 'auto',
-  { writer, accepts, maxBytes }: Taking,
+  { writer, accepts, maxBytes, charge }: Taking,
   error: LineError,
 ) {
-  const body = Buffer.from(bodyText(event, maxBytes));
+  const body = Buffer.from(bodyText(event, maxBytes, (bytes) => charge.body(bytes)));
   const { sources, samples, dropped } = influxLines.parse(body, accepts, {
     precision: precision === 'auto' ? precisionOf(body) : precision,
   });
+  charge.samples(samples + dropped.strings + dropped.badLines + dropped.tooOld + dropped.tooNew);
   const beyond = await writer.write(tenant, sources, samples);
   return answerLines(samples, beyond, dropped, accepts.maxAgeMs, error);
 }

@@ -23,10 +23,12 @@ type Encoding = typeof PROTOBUF | typeof JSON_TYPE;
 export async function takeOtlp(
   event: APIGatewayProxyEventV2,
   tenant: Tenant,
-  { writer, metadata, accepts, maxBytes }: Taking,
+  { writer, metadata, accepts, maxBytes, charge }: Taking,
 ): Promise<APIGatewayProxyStructuredResultV2> {
   const encoding = encodingOf(event.headers['content-type']);
-  const { sources, samples, dropped } = parse(event, encoding, maxBytes, accepts);
+  const body = bodyBytes(event, maxBytes, (bytes) => charge.body(bytes));
+  const { sources, samples, dropped } = parse(body, encoding, accepts);
+  charge.samples(samples + dropped.samples);
   const beyond = await writer.write(tenant, sources, samples);
   await metadata.offer(tenant.id, dropped.metadata);
   count('post', {
@@ -49,9 +51,8 @@ function encodingOf(contentType = ''): Encoding {
   );
 }
 
-/** @throws {HttpError} 400, 413 or 415 */
-function parse(event: APIGatewayProxyEventV2, encoding: Encoding, maxBytes: number, accepts: AcceptedTimes) {
-  const bytes = bodyBytes(event, maxBytes);
+/** @throws {HttpError} 400 or 413 */
+function parse(bytes: Buffer, encoding: Encoding, accepts: AcceptedTimes) {
   try {
     return otlpMetrics.parse(readerOf(bytes, encoding), accepts, undefined);
   } catch (error) {

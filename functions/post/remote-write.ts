@@ -6,6 +6,7 @@ import { type DroppedWrite, remoteWrite } from '../../shared/protocol/prometheus
 import { uncompressBlock } from '../../shared/protocol/prometheus/snappy';
 import type { RemoteWriteVersion } from '../../shared/protocol/prometheus/write-request';
 import { type AcceptedTimes, RequestTooLargeError, timeBoundText } from '../../shared/protocol/protocol';
+import type { SampleCharge } from '../../shared/tenancy/sample-charge';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import type { Taking } from './taking';
 
@@ -20,13 +21,15 @@ const VERSION_2 = 'io.prometheus.write.v2.Request';
 export async function takeRemoteWrite(
   event: APIGatewayProxyEventV2,
   tenant: Tenant,
-  { writer, metadata, accepts, maxBytes }: Taking,
+  { writer, metadata, accepts, maxBytes, charge }: Taking,
 ): Promise<APIGatewayProxyStructuredResultV2> {
   const version = versionOf(event.headers['content-type']);
   // A body without the header is a snappy block too: Prometheus takes it, and some senders leave the header out.
   const encoding = encodingOf(event, 'snappy');
   if (encoding !== 'snappy') throw unsupportedEncoding('snappy', encoding);
-  const { sources, samples, dropped } = parse(rawBytes(event, maxBytes), accepts, version);
+  const { sources, samples, dropped } = parse(rawBytes(event, maxBytes), accepts, version, charge);
+  const { invalid, tooOld, tooNew, beyond: tooMany, histograms, exemplars } = dropped;
+  charge.samples(samples + invalid + tooOld + tooNew + tooMany + histograms + exemplars);
   const beyond = await writer.write(tenant, sources, samples);
   await metadata.offer(tenant.id, dropped.metadata);
   return answer(version, samples - beyond, beyond, dropped, accepts.maxAgeMs);
@@ -49,10 +52,11 @@ function versionOf(contentType = ''): RemoteWriteVersion {
   );
 }
 
-function parse(bytes: Uint8Array, accepts: AcceptedTimes, version: RemoteWriteVersion) {
+function parse(bytes: Uint8Array, accepts: AcceptedTimes, version: RemoteWriteVersion, charge: SampleCharge) {
   let body = bytes;
   try {
     body = uncompressBlock(bytes);
+    charge.body(body.length);
     return remoteWrite.parse(body, accepts, { version });
   } catch (error) {
     if (error instanceof RequestTooLargeError) throw new HttpError(413, error.message);

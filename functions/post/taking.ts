@@ -1,5 +1,6 @@
 import type { AcceptedTimes } from '../../shared/protocol/protocol';
 import type { MetricMetadataStore } from '../../shared/registry/metric-metadata';
+import type { SampleCharge } from '../../shared/tenancy/sample-charge';
 import type { SampleWriter } from './sample-writer';
 
 /** The adapters and bounds for taking a request's body. */
@@ -9,4 +10,6 @@ export interface Taking {
   readonly accepts: AcceptedTimes;
   /** The tenant's limit of a body. */
   readonly maxBytes: number;
+  /** Is told the body's bytes before it is parsed, then its samples before a store is asked. */
+  readonly charge: SampleCharge;
 }

@@ -3,6 +3,7 @@ import type * as z from 'zod';
 import { log } from '../platform/log';
 import type { ApiKeys } from '../tenancy/api-keys';
 import type { Right } from '../tenancy/rights';
+import type { SampleCharge } from '../tenancy/sample-charge';
 import type { TenantMeter } from '../tenancy/tenant-meter';
 import type { Tenant, Tenants } from '../tenancy/tenants';
 import { keyOf } from './credentials';
@@ -24,6 +25,8 @@ export interface RouteRequest<R extends Route> {
   readonly path: Readonly<Record<PathParameter<R['path']>, string>>;
   readonly query: R extends { readonly query: infer Q extends z.ZodObject } ? z.output<Q> : undefined;
   readonly body: R extends { readonly body: infer B extends z.ZodType } ? z.output<B> : undefined;
+  /** Takes what a post is charged with: the bytes of a body that is no JSON, and the samples of each. */
+  readonly charge: R['function'] extends 'post' ? SampleCharge : undefined;
 }
 
 type PathParameter<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
@@ -79,7 +82,7 @@ async function answerRoute(
   try {
     const { meter } = gatekeeper;
     const tenant = route.right === 'none' ? undefined : await authorize(gatekeeper, event, route.right);
-    const answer = async () => {
+    const answer = async (charge: SampleCharge | undefined) => {
       const maxBytes = tenant && meter.limits(tenant).bodyBytes;
       const parameters = route.isForm ? parametersOf : queryOf;
       const parseParameters = route.errors === 'prometheus' ? parsePrometheusQuery : parseQuery;
@@ -88,11 +91,17 @@ async function answerRoute(
         event,
         path: (event.pathParameters ?? {}) as Record<string, string>,
         query: route.query && parseParameters(route.query, parameters(event, maxBytes)),
-        body: route.body && parse(route.body, jsonBody(event, maxBytes)),
+        body:
+          route.body &&
+          parse(
+            route.body,
+            jsonBody(event, maxBytes, (bytes) => charge?.body(bytes)),
+          ),
+        charge,
       };
       return fitAnswer(await handle(request as never), event.headers['accept-encoding']);
     };
-    return tenant === undefined ? await answer() : await metered(meter, tenant, event, answer);
+    return tenant === undefined ? await answer(undefined) : await metered(meter, tenant, event, answer);
   } catch (error) {
     const requestId = event.requestContext?.requestId ?? 'unknown';
     const failure = failureOf(error, requestId);

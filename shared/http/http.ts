@@ -137,22 +137,34 @@ const DECOMPRESSORS: ReadonlyMap<string, typeof gunzipSync> = new Map([
   ['deflate', inflateSync],
 ]);
 
+/** Told how many bytes a body has, or had when it was refused as too large, before it is used. */
+export type OnBytes = (bytes: number) => void;
+
 /**
  * Returns the bytes of a request's body, decompressed.
  *
  * @param maxBytes before and after decompression
  * @throws {HttpError} 413 when it exceeds `maxBytes`, 415 for another encoding than gzip and deflate, 400 for a broken one
  */
-export function bodyBytes(event: APIGatewayProxyEventV2, maxBytes = MAX_BODY_BYTES): Buffer {
+export function bodyBytes(
+  event: APIGatewayProxyEventV2,
+  maxBytes = MAX_BODY_BYTES,
+  onBytes?: OnBytes,
+): Buffer {
   const encoding = encodingOf(event);
-  const bytes = rawBytes(event, maxBytes);
+  const bytes = rawBytes(event, maxBytes, onBytes);
   if (encoding === 'identity') return bytes;
   const decompress = DECOMPRESSORS.get(encoding);
   if (decompress === undefined) throw unsupportedEncoding('gzip, deflate', encoding);
   try {
-    return decompress(bytes, { maxOutputLength: maxBytes });
+    const decompressed = decompress(bytes, { maxOutputLength: maxBytes });
+    onBytes?.(decompressed.length);
+    return decompressed;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(maxBytes);
+    if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') {
+      onBytes?.(maxBytes);
+      throw tooLarge(maxBytes);
+    }
     throw new HttpError(400, `the body is not ${encoding}: ${(error as Error).message}`);
   }
 }
@@ -162,8 +174,13 @@ export function bodyBytes(event: APIGatewayProxyEventV2, maxBytes = MAX_BODY_BYT
  *
  * @throws {HttpError} 413 when they exceed `maxBytes`
  */
-export function rawBytes({ body = '', isBase64Encoded }: APIGatewayProxyEventV2, maxBytes: number): Buffer {
+export function rawBytes(
+  { body = '', isBase64Encoded }: APIGatewayProxyEventV2,
+  maxBytes: number,
+  onBytes?: OnBytes,
+): Buffer {
   const bytes = Buffer.from(body, isBase64Encoded ? 'base64' : 'utf8');
+  onBytes?.(bytes.length);
   if (bytes.length > maxBytes) throw tooLarge(maxBytes);
   return bytes;
 }
@@ -186,13 +203,19 @@ export function unsupportedEncoding(expected: string, encoding: string): HttpErr
  *
  * @throws {HttpError} as {@link bodyBytes}; 400 when it is not UTF-8
  */
-export function bodyText(event: APIGatewayProxyEventV2, maxBytes = MAX_BODY_BYTES): string {
+export function bodyText(
+  event: APIGatewayProxyEventV2,
+  maxBytes = MAX_BODY_BYTES,
+  onBytes?: OnBytes,
+): string {
   const text = event.body ?? '';
   if (encodingOf(event) === 'identity' && !event.isBase64Encoded) {
-    if (text.length > maxBytes || Buffer.byteLength(text) > maxBytes) throw tooLarge(maxBytes);
+    const length = Buffer.byteLength(text);
+    onBytes?.(length);
+    if (length > maxBytes) throw tooLarge(maxBytes);
     return text;
   }
-  const bytes = bodyBytes(event, maxBytes);
+  const bytes = bodyBytes(event, maxBytes, onBytes);
   if (!isUtf8(bytes)) throw new HttpError(400, 'the body is not UTF-8');
   return bytes.toString('utf8');
 }
@@ -203,8 +226,12 @@ export function bodyText(event: APIGatewayProxyEventV2, maxBytes = MAX_BODY_BYTE
  * @returns undefined for an empty body
  * @throws {HttpError} as {@link bodyText}; 400 when it is not JSON; 413 when it would take many times its bytes in memory
  */
-export function jsonBody(event: APIGatewayProxyEventV2, maxBytes = MAX_BODY_BYTES): unknown {
-  return jsonOf(bodyText(event, maxBytes));
+export function jsonBody(
+  event: APIGatewayProxyEventV2,
+  maxBytes = MAX_BODY_BYTES,
+  onBytes?: OnBytes,
+): unknown {
+  return jsonOf(bodyText(event, maxBytes, onBytes));
 }
 
 /** Parses text as {@link jsonBody} does. */

@@ -1,5 +1,6 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { LimitName } from '../tenancy/limits';
+import { SampleCharge } from '../tenancy/sample-charge';
 import type { BudgetName, TenantMeter } from '../tenancy/tenant-meter';
 import type { Tenant } from '../tenancy/tenants';
 import { HttpError } from './http';
@@ -36,13 +37,14 @@ const MEMORY_MB = Number(process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE ?? 0);
  * Does a request's work if the tenant's limits admit it, and counts it. A request over a limit is refused before its
  * body is parsed, so that refusing costs next to nothing.
  *
+ * @param work is given what to charge a post with; undefined for requests that are no posts of samples
  * @throws {HttpError} 413 or 429, naming the limit; and what `work` throws
  */
 export async function metered<T>(
   meter: TenantMeter,
   tenant: Tenant,
   event: APIGatewayProxyEventV2,
-  work: () => Promise<T>,
+  work: (charge: SampleCharge | undefined) => Promise<T>,
 ): Promise<T> {
   const startedMs = performance.now();
   const bodyBytes = bytesOf(event);
@@ -50,7 +52,10 @@ export async function metered<T>(
     const routeKey = event.routeKey as RouteKey;
     admit(meter, tenant, routeKey, bodyBytes);
     if (USES[routeKey]?.includes('servicePostsPerMinute')) meter.count(tenant, { servicePosts: 1 });
-    return await work();
+    const charge = USES[routeKey]?.includes('samplesPerMinute') ? new SampleCharge(meter, tenant) : undefined;
+    // Whatever is wrong with the request, it was received.
+    charge?.body(bodyBytes);
+    return await work(charge);
   } finally {
     const durationMs = performance.now() - startedMs;
     meter.count(tenant, {

@@ -6,6 +6,11 @@ export const COUNTERS = [
   'sampleReads',
   /** Samples acknowledged, which means in the stream. */
   'samples',
+  /**
+   * Samples that posts were charged with: those of their bodies, dropped ones included, and at least one a post and a kilobyte.
+   * A tenant's budget of samples is used by these.
+   */
+  'samplesCharged',
   /** Bytes of request bodies, as received. */
   'bodyBytes',
   'servicePosts',

@@ -2,7 +2,7 @@ import type { RuntimeSettings } from '../platform/settings';
 
 /** A tenant's limits: the stage's settings hold the defaults, `ops tenants set --limit` changes one tenant's. */
 export interface Limits {
-  /** Samples accepted in a clock minute. */
+  /** Samples of posts in a clock minute, dropped ones included. Each post counts as at least one, and as one a kilobyte. */
   readonly samplesPerMinute: number;
   /** Series with samples in the last day. Beyond it samples of new series are dropped, those of known series kept. */
   readonly series: number;

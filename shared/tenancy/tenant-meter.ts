@@ -10,7 +10,7 @@ import type { UsageTable } from './usage-table';
 
 /** The limits by the minute, and the counter that uses each up. */
 const BUDGETS = {
-  samplesPerMinute: 'samples',
+  samplesPerMinute: 'samplesCharged',
   servicePostsPerMinute: 'servicePosts',
 } as const satisfies Partial<Record<keyof Limits, Counter>>;
 export type BudgetName = keyof typeof BUDGETS;

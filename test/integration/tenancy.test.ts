@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -241,6 +242,64 @@ describe('limits', () => {
       200,
     );
   });
+
+  const old = Array.from({ length: 20 }, () => ({ hostId: 'a', name: 'a.b', time: 1, value: 1 }));
+  test.each([
+    { name: 'samples that are too old', path: '/api/v0/tsdb', body: JSON.stringify(old), status: 200 },
+    { name: 'samples of unknown hosts', path: '/api/v0/tsdb', body: '', status: 404 },
+    { name: 'a body that is no JSON', path: '/api/v0/tsdb', body: '['.repeat(20_000), status: 400 },
+    { name: 'bad lines', path: '/write', body: 'no line\n'.repeat(20), status: 400 },
+    { name: 'old lines', path: '/api/v2/write', body: 'a v=1 1\n'.repeat(20), status: 400 },
+    {
+      name: 'a body that is too large once decompressed',
+      path: '/write',
+      body: gzipSync(Buffer.alloc(5_000_000)),
+      headers: { 'content-encoding': 'gzip' },
+      status: 413,
+    },
+    {
+      name: 'remote write that is no snappy block',
+      path: '/prometheus/api/v1/write',
+      body: 'x'.repeat(20_000),
+      headers: { 'content-encoding': 'snappy' },
+      status: 400,
+    },
+    {
+      name: 'OTLP that is no JSON',
+      path: '/v1/metrics',
+      body: '['.repeat(20_000),
+      headers: { 'content-type': 'application/json' },
+      status: 400,
+    },
+  ])(
+    'of samples a minute is used by $name, too',
+    async ({ path, body, headers = {}, status }) => {
+      const tenant = `refused-${randomUUID()}`;
+      await createTenant(tenant);
+      await functions.invoke('operator', {
+        command: 'tenants set',
+        name: tenant,
+        limits: { samplesPerMinute: 50 },
+      });
+      const { key } = await createKey(tenant, 'write');
+      const unknown = JSON.stringify(points('unknown', many('a', 20)));
+      const send = () =>
+        fetch(`${stack.url}${path}`, {
+          method: 'POST',
+          headers: { 'x-api-key': key, ...headers },
+          body: body === '' ? unknown : new Uint8Array(Buffer.from(body)),
+        });
+      // As above: two instances of post, in two minutes of the clock at most.
+      for (let sent = 0; ; sent++) {
+        const response = await send();
+        await response.arrayBuffer();
+        if (response.status === 429) break;
+        expect(response.status).toBe(status);
+        expect(sent).toBeLessThan(10);
+      }
+    },
+    60_000,
+  );
 
   test('of posts of service metrics a minute', async () => {
     const { client, id } = await clientOf('poster', 'servicePostsPerMinute=3');
