@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache';
 import type { JoinedLabels } from '../catalogue/series-index';
+import { FairCache } from '../model/fair-cache';
 import type { Id } from '../model/id';
 import { type Layout, layoutOf } from '../model/layout';
 import type { Matcher } from '../model/matcher';
@@ -24,12 +24,14 @@ const MAX_BYTES = 64_000_000;
 const SOURCE_BYTES = 2_000;
 const SERIES_BYTES = 1_000;
 
-/** What matchers selected of the tenants' indexes: dashboards ask for the same again and again, and an index rarely changes. */
+/**
+ * What matchers selected of the tenants' indexes: dashboards ask for the same again and again, and an index rarely changes. Tenants
+ * share the memory fairly.
+ */
 export class Selections {
-  private readonly known = new LRUCache<string, Selected>({
+  private readonly known = new FairCache<Selected>({
     maxSize: MAX_BYTES,
-    sizeCalculation: ({ sources, seriesCount }) =>
-      1_000 + SOURCE_BYTES * sources.length + SERIES_BYTES * seriesCount,
+    sizeOf: ({ sources, seriesCount }) => 1_000 + SOURCE_BYTES * sources.length + SERIES_BYTES * seriesCount,
   });
 
   /** @throws {SelectLimitError} */
@@ -40,8 +42,8 @@ export class Selections {
     limits: SelectLimits,
   ): readonly Selection[] {
     const { live, joined } = view;
-    const key = `${tenantId} ${JSON.stringify(matchers)}`;
-    const known = this.known.get(key);
+    const key = JSON.stringify(matchers);
+    const known = this.known.get(tenantId, key);
     if (
       known?.live === live &&
       known.joined === joined &&
@@ -55,7 +57,7 @@ export class Selections {
       layout: layoutOf(found.series),
     }));
     const seriesCount = sources.reduce((sum, { series }) => sum + series.length, 0);
-    this.known.set(key, { live, joined, sources, seriesCount });
+    this.known.set(tenantId, key, { live, joined, sources, seriesCount });
     return sources;
   }
 }
