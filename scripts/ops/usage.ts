@@ -83,7 +83,8 @@ function usageText({ tenant, month, counts, series, bytes, cost, dollars, dollar
       entries.slice(0, 10).map(({ name, series: count }) => [String(count), name]),
     );
   return [
-    `${tenant} in ${month}: ${counts.samples} samples in ${counts.requests} requests`,
+    `${tenant} in ${month}: ${counts.samples} samples in ${counts.requests} requests; posts were charged ${counts.samplesCharged} samples`,
+    `queries: ${counts.queries}, which took ${Math.round(counts.queryMs / 1000)} s of the query function`,
     `series: ${series.active} active, ${series.stored} stored`,
     `bytes now: ${bytes.hot} in memory, ${bytes.warm} in the warm tier, ${bytes.cold} in the archive`,
     '',

@@ -7,6 +7,7 @@ import { Hosts } from '../registry/hosts';
 import { MetricMetadataStore } from '../registry/metric-metadata';
 import { Services } from '../registry/services';
 import { ApiKeys } from '../tenancy/api-keys';
+import { QueryBudgets } from '../tenancy/query-budgets';
 import { TenantMeter } from '../tenancy/tenant-meter';
 import { UsageTable } from '../tenancy/usage-table';
 import { readDependencies } from './read';
@@ -18,6 +19,7 @@ export function queryDependencies() {
   const stage = settings();
   const table = metaTable(ANSWERING);
   const usage = new UsageTable(table);
+  const meter = new TenantMeter(usage, stage);
   const hosts = new Hosts(table);
   const services = new Services(table);
   const stores = readDependencies(ANSWERING);
@@ -35,7 +37,8 @@ export function queryDependencies() {
     gatekeeper: {
       keys: new ApiKeys(table),
       tenants: read.tenants,
-      meter: new TenantMeter(usage, stage),
+      meter,
+      queries: new QueryBudgets(usage, meter),
     },
     status: tenantStatus(read, usage, table),
     retentionMs: stage.retention,

@@ -2,6 +2,7 @@ import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from '
 import type * as z from 'zod';
 import { log } from '../platform/log';
 import type { ApiKeys } from '../tenancy/api-keys';
+import type { QueryBudgets } from '../tenancy/query-budgets';
 import type { Right } from '../tenancy/rights';
 import type { SampleCharge } from '../tenancy/sample-charge';
 import type { TenantMeter } from '../tenancy/tenant-meter';
@@ -9,7 +10,7 @@ import type { Tenant, Tenants } from '../tenancy/tenants';
 import { keyOf } from './credentials';
 import { failureOf } from './failure';
 import { fitAnswer, HttpError, jsonBody, parametersOf, queryOf, replyError, withoutBody } from './http';
-import { metered } from './metered';
+import { budgeted, metered } from './metered';
 import { parse, parseQuery } from './parse';
 import { replyPrometheusError } from './prometheus-failure';
 import { parsePrometheusQuery } from './prometheus-parameters';
@@ -43,6 +44,8 @@ export interface Gatekeeper {
   readonly keys: ApiKeys;
   readonly tenants: Tenants;
   readonly meter: TenantMeter;
+  /** Present in the query function. */
+  readonly queries?: QueryBudgets;
 }
 
 const routesByKey: ReadonlyMap<string, Route> = new Map(
@@ -80,7 +83,7 @@ async function answerRoute(
   event: APIGatewayProxyEventV2,
 ): Promise<APIGatewayProxyStructuredResultV2> {
   try {
-    const { meter } = gatekeeper;
+    const { meter, queries } = gatekeeper;
     const tenant = route.right === 'none' ? undefined : await authorize(gatekeeper, event, route.right);
     const answer = async (charge: SampleCharge | undefined) => {
       const maxBytes = tenant && meter.limits(tenant).bodyBytes;
@@ -101,7 +104,10 @@ async function answerRoute(
       };
       return fitAnswer(await handle(request as never), event.headers['accept-encoding']);
     };
-    return tenant === undefined ? await answer(undefined) : await metered(meter, tenant, event, answer);
+    if (tenant === undefined) return await answer(undefined);
+    const work =
+      queries === undefined ? answer : () => budgeted(queries, meter, tenant, () => answer(undefined));
+    return await metered(meter, tenant, event, work);
   } catch (error) {
     const requestId = event.requestContext?.requestId ?? 'unknown';
     const failure = failureOf(error, requestId);

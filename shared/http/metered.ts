@@ -1,5 +1,6 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { LimitName } from '../tenancy/limits';
+import type { QueryBudgets } from '../tenancy/query-budgets';
 import { SampleCharge } from '../tenancy/sample-charge';
 import type { BudgetName, TenantMeter } from '../tenancy/tenant-meter';
 import type { Tenant } from '../tenancy/tenants';
@@ -65,6 +66,29 @@ export async function metered<T>(
       functionMbMs: Math.ceil(durationMs * MEMORY_MB),
     });
     await meter.settle(tenant);
+  }
+}
+
+/**
+ * Does a query's work if the tenant's budget of queries admits it, and counts its time.
+ *
+ * @throws {HttpError} 429, naming the limit; and what `work` throws
+ */
+export async function budgeted<T>(
+  queries: QueryBudgets,
+  meter: TenantMeter,
+  tenant: Tenant,
+  work: () => Promise<T>,
+): Promise<T> {
+  const query = await queries.begin(tenant);
+  if ('refusedBy' in query) {
+    const { refusedBy, waitMs } = query;
+    throw overLimit(refusedBy, meter.limits(tenant)[refusedBy], Math.ceil(waitMs / 1000));
+  }
+  try {
+    return await work();
+  } finally {
+    await queries.end(tenant, query);
   }
 }
 

@@ -147,7 +147,7 @@ export const settingsSchema = z
     requestsPerSecond: count(1000, 1, 1_000_000),
     /** Requests that the API takes at once before the steady rate applies. */
     requestBurst: count(2000, 1, 1_000_000),
-    /** Samples a tenant may post in a minute of the clock. A tenant's own limit overrides this and the next four. */
+    /** Samples a tenant may post in a minute of the clock. A tenant's own limit overrides this and the next ten. */
     maxSamplesPerMinute: count(5_000_000, 1, 1_000_000_000_000),
     /** Series of a tenant with samples in the last day; post drops new ones beyond it. */
     maxSeries: count(1_000_000, 1, 1_000_000_000),
@@ -163,6 +163,10 @@ export const settingsSchema = z
     maxQuerySamples: count(10_000_000, 1, 40_000_000),
     /** How long one may take, seconds; the API's own limit is 30. */
     maxQuerySeconds: count(25, 1, 25),
+    /** Queries of a tenant that run at once, each on an instance of its own. */
+    maxQueriesAtOnce: count(50, 1, 10_000),
+    /** Seconds of the query function that a tenant's queries may take in a minute of the clock. */
+    maxQuerySecondsPerMinute: count(600, 1, 1_000_000),
     /** Services that `npm start` creates. */
     services: names,
     ...deployment,

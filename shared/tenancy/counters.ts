@@ -14,6 +14,9 @@ export const COUNTERS = [
   /** Bytes of request bodies, as received. */
   'bodyBytes',
   'servicePosts',
+  /** Requests that the query function worked on, and their time. */
+  'queries',
+  'queryMs',
   /** Bytes put into the stream, and the units of 25 KB that it charges by. */
   'streamBytes',
   'streamUnits',

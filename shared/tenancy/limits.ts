@@ -20,6 +20,10 @@ export interface Limits {
   readonly querySamples: number;
   /** Seconds that it takes. */
   readonly querySeconds: number;
+  /** Queries that run at once, of any kind. */
+  readonly queriesAtOnce: number;
+  /** Seconds of the query function in a clock minute. */
+  readonly querySecondsPerMinute: number;
 }
 
 export type LimitName = keyof Limits;
@@ -36,6 +40,8 @@ const SETTING = {
   querySources: 'maxQuerySources',
   querySamples: 'maxQuerySamples',
   querySeconds: 'maxQuerySeconds',
+  queriesAtOnce: 'maxQueriesAtOnce',
+  querySecondsPerMinute: 'maxQuerySecondsPerMinute',
 } as const satisfies Record<LimitName, keyof RuntimeSettings>;
 
 export const LIMIT_NAMES = Object.keys(SETTING) as LimitName[];

@@ -4,7 +4,7 @@ import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
 import type { Day } from '../model/placement';
 import { metaKeys } from '../platform/keys';
-import { type Item, queryAll, type Table } from '../platform/table';
+import { type Item, queryAll, succeeds, type Table } from '../platform/table';
 import { COUNTERS, type Counter, type Counts } from './counters';
 
 /** A tenant's number of series. */
@@ -25,6 +25,7 @@ const MINUTES_KEPT_S = 3600;
  *     pk usage#tenant    sk day       a number for each counter     expiresAt: seconds
  *     pk usage#tenant    sk series    active, added, stored, countedAt, topNames: JSON, topSources: JSON
  *     pk minute#tenant   sk budget#minute since epoch   used        expiresAt: seconds
+ *     pk minute#tenant   sk queries#minute since epoch  used: ms    running   expiresAt: seconds
  */
 export class UsageTable {
   constructor(
@@ -87,6 +88,82 @@ export class UsageTable {
         ExpressionAttributeValues: {
           ':expires': { N: this.seconds(MINUTES_KEPT_S * 1000) },
           ':amount': { N: String(amount) },
+        },
+        ReturnValues: 'UPDATED_NEW',
+      }),
+      { abortSignal },
+    );
+    return Number(Attributes!.used!.N);
+  }
+
+  /**
+   * Counts a query among those that run, unless a bound of the minute is met.
+   *
+   * @returns whether it was counted, and the time that queries took in the minute so far
+   */
+  async beginQuery(
+    tenantId: Id,
+    minute: number,
+    { atOnce, usedMs }: { readonly atOnce: number; readonly usedMs: number },
+    abortSignal: AbortSignal,
+  ): Promise<{ readonly isAdmitted: boolean; readonly usedMs: number }> {
+    const Key = metaKeys.budget(tenantId, 'queries', minute);
+    let used: string | undefined;
+    const isAdmitted = await succeeds(
+      this.table.client
+        .send(
+          new UpdateItemCommand({
+            TableName: this.table.name,
+            Key,
+            UpdateExpression: 'SET expiresAt = :expires ADD running :one',
+            ConditionExpression:
+              '(attribute_not_exists(running) OR running < :atOnce) AND (attribute_not_exists(used) OR used < :limit)',
+            ExpressionAttributeValues: {
+              ':expires': { N: this.seconds(MINUTES_KEPT_S * 1000) },
+              ':one': { N: '1' },
+              ':atOnce': { N: String(atOnce) },
+              ':limit': { N: String(usedMs) },
+            },
+            ReturnValues: 'ALL_NEW',
+          }),
+          { abortSignal },
+        )
+        .then(({ Attributes }) => {
+          used = Attributes?.used?.N;
+        }),
+    );
+    if (!isAdmitted) {
+      const { Item } = await this.table.client.send(
+        new GetItemCommand({ TableName: this.table.name, Key, ConsistentRead: true }),
+        { abortSignal },
+      );
+      used = Item?.used?.N;
+    }
+    return { isAdmitted, usedMs: Number(used ?? 0) };
+  }
+
+  /**
+   * Counts the time that queries took.
+   *
+   * @param ended how many of them {@link beginQuery} counted
+   * @returns the time of all queries in the minute so far, ms
+   */
+  async endQueries(
+    tenantId: Id,
+    minute: number,
+    ended: number,
+    tookMs: number,
+    abortSignal: AbortSignal,
+  ): Promise<number> {
+    const { Attributes } = await this.table.client.send(
+      new UpdateItemCommand({
+        TableName: this.table.name,
+        Key: metaKeys.budget(tenantId, 'queries', minute),
+        UpdateExpression: 'SET expiresAt = :expires ADD running :ended, used :took',
+        ExpressionAttributeValues: {
+          ':expires': { N: this.seconds(MINUTES_KEPT_S * 1000) },
+          ':ended': { N: String(-ended) },
+          ':took': { N: String(tookMs) },
         },
         ReturnValues: 'UPDATED_NEW',
       }),

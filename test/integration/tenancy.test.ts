@@ -301,6 +301,68 @@ describe('limits', () => {
     60_000,
   );
 
+  test('of queries: at once, and of their seconds a minute; each API refuses in its own shape', async () => {
+    const usage = new UsageTable(meta);
+    const signal = new AbortController().signal;
+    const minutes = () => [0, 1, 2].map((ahead) => Math.floor(Date.now() / 60_000) + ahead);
+    const ask = async (client: Client) => {
+      const paths = [
+        '/api/v1/series',
+        '/prometheus/api/v1/query?query=up',
+        '/prometheus/api/v1/label/__name__/values',
+      ];
+      const answers = await Promise.all(paths.map((path) => client.request('GET', path)));
+      return Promise.all(
+        answers.map(async (each) => ({
+          status: each.status,
+          retryAfter: Number(each.headers.get('retry-after')),
+          body: (await each.json()) as unknown,
+        })),
+      );
+    };
+
+    const spent = await clientOf('reader', 'querySecondsPerMinute=10');
+    // As other instances report.
+    for (const minute of minutes()) await usage.endQueries(spent.id, minute, 0, 10_000, signal);
+    const message =
+      /^the limit querySecondsPerMinute of 10 is reached: try again in \d+ s, or have an operator raise the limit$/;
+    const [mackerel, ...prometheus] = await ask(spent.client);
+    expect(mackerel).toMatchObject({
+      status: 429,
+      body: { error: { message: expect.stringMatching(message) } },
+    });
+    for (const each of prometheus)
+      expect(each).toMatchObject({
+        status: 429,
+        body: { status: 'error', errorType: 'execution', error: expect.stringMatching(message) },
+      });
+    for (const { retryAfter } of [mackerel!, ...prometheus]) {
+      expect(retryAfter).toBeGreaterThanOrEqual(1);
+      expect(retryAfter).toBeLessThanOrEqual(60);
+    }
+    // Other functions go on.
+    expect((await spent.client.request('GET', '/api/v0/hosts')).status).toBe(200);
+
+    const busy = await clientOf('busy', 'queriesAtOnce=1');
+    for (const minute of minutes()) await usage.beginQuery(busy.id, minute, { atOnce: 1, usedMs: 1 }, signal);
+    for (const each of await ask(busy.client)) expect([each.status, each.retryAfter]).toEqual([429, 1]);
+    for (const minute of minutes()) await usage.endQueries(busy.id, minute, 1, 0, signal);
+    await until(
+      'admitted again',
+      async () => (await busy.client.request('GET', '/api/v1/series')).status,
+      (status) => status === 200,
+    );
+    await until(
+      'counted',
+      // An instance adds its counts with a request, every 30 s.
+      async () => {
+        await busy.client.json('GET', '/api/v1/series');
+        return usage.days(busy.id, new Date().toISOString().slice(0, 7));
+      },
+      (days) => [...days.values()].some(({ queries }) => queries >= 1),
+    );
+  });
+
   test('of posts of service metrics a minute', async () => {
     const { client, id } = await clientOf('poster', 'servicePostsPerMinute=3');
     await new Services(meta).create(id, 'shop');
