@@ -149,10 +149,15 @@ describe('the contract of the Mackerel API', () => {
           ['a value of null', { value: null }, 'value'],
           ['a value that is text', { value: '1' }, 'value'],
           ['a value that is missing', { value: undefined }, 'value'],
-          ['a time older than 24 h', { time: minute - 2 * 86_400 }, 'tooOld'],
-          ['a time more than 24 h ahead', { time: minute + 2 * 86_400 }, 'tooNew'],
-        ] as const
-      ).map(([what, extra, reason]) => ({
+          ['a time older than 24 h', { time: minute - 2 * 86_400 }, 'tooOld', 'tooOld: older than 24 h'],
+          [
+            'a time more than 24 h ahead',
+            { time: minute + 2 * 86_400 },
+            'tooNew',
+            'tooNew: more than 24 h ahead',
+          ],
+        ] satisfies [string, object, string, string?][]
+      ).map(([what, extra, reason, hint]) => ({
         rule: `${what} is dropped, and the others are kept`,
         method: 'POST',
         path: () => '/api/v0/tsdb',
@@ -160,7 +165,7 @@ describe('the contract of the Mackerel API', () => {
           { hostId: host, ...point(extra) },
           { hostId: host, ...point() },
         ],
-        answer: () => ({ success: true, dropped: { [reason]: 1 } }),
+        answer: () => ({ success: true, dropped: { [reason]: 1 }, ...(hint && { hint }) }),
       })),
       {
         rule: 'points of unknown and retired hosts are dropped',
@@ -1003,23 +1008,23 @@ describe('the contract of the Mackerel API', () => {
     expect(paged).toEqual(ids);
   });
 
-  test('repeated slashes, a missing key and HTTP/1.1 with keep-alive are answered in JSON', async () => {
-    const answer = await new Promise<{ status?: number; body: string }>((resolve, reject) => {
-      const sent = httpRequest(
-        stack.url,
-        { path: '//api//v0/hosts?', headers: { connection: 'keep-alive' } },
-        (response) => {
+  test('repeated slashes redirect; an unknown path and a missing key are answered in JSON, over HTTP/1.1 with keep-alive', async () => {
+    const get = (path: string) =>
+      new Promise<{ status?: number; location?: string; body: string }>((resolve, reject) => {
+        const sent = httpRequest(stack.url, { path, headers: { connection: 'keep-alive' } }, (response) => {
           let body = '';
           response.on('data', (chunk) => {
             body += chunk;
           });
-          response.on('end', () => resolve({ status: response.statusCode, body }));
-        },
-      );
-      sent.on('error', reject).end();
-    });
-    expect(answer.status).toBe(404);
-    expect(JSON.parse(answer.body)).toEqual({ error: { message: expect.any(String) } });
+          const { statusCode: status, headers } = response;
+          response.on('end', () => resolve({ status, location: headers.location, body }));
+        });
+        sent.on('error', reject).end();
+      });
+    expect(await get('//api//v0/hosts?')).toMatchObject({ status: 301, location: '/api/v0/hosts' });
+    const unknown = await get('//api//v0/nothing?');
+    expect(unknown.status).toBe(404);
+    expect(JSON.parse(unknown.body)).toEqual({ error: { message: expect.any(String) } });
     const unauthorized = await fetch(`${stack.url}/api/v0/hosts`);
     expect(unauthorized.status).toBe(401);
     expect((await fetch(`${stack.url}/openapi.json`)).status).toBe(200);
