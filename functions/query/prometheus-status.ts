@@ -2,10 +2,10 @@ import type { RouteHandlers } from '../../shared/http/handler';
 import { prometheusAnswer } from '../../shared/http/prometheus-answer';
 import { durationText } from '../../shared/model/duration';
 import { cardinality } from '../../shared/query/browse';
-import { Querier } from '../../shared/query/select';
 import { storedTimes } from '../../shared/query/stored-times';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { dependencies, retentionMs } from './stores';
+import { browse } from './tenant-samples';
 
 /** The release of Prometheus whose language and answers these are; Grafana asks for what it may use. */
 const BUILD = { version: '3.14.0', revision: '', branch: '', buildUser: '', buildDate: '', goVersion: '' };
@@ -67,10 +67,9 @@ function runtimeInfo() {
 
 async function tsdbStatus(tenant: Tenant, listed: number) {
   const nowMs = Date.now();
-  const querier = new Querier(dependencies, tenant);
-  const view = await querier.view({ fromMs: nowMs - retentionMs, toMs: nowMs + 1 });
-  const found = cardinality(view, listed);
-  const times = await storedTimes(dependencies, tenant.id, { fromMs: nowMs - retentionMs, toMs: nowMs + 1 });
+  const range = { fromMs: nowMs - retentionMs, toMs: nowMs + 1 };
+  const found = await browse(tenant, range, (view) => cardinality(view, listed));
+  const times = await storedTimes(dependencies, tenant.id, range);
   const list = (counts: readonly { readonly name: string; readonly count: number }[]) =>
     counts.map(({ name, count: value }) => ({ name, value }));
   return {

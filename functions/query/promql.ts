@@ -1,3 +1,4 @@
+import type { APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import type * as z from 'zod';
 import type {
   browsingQuery,
@@ -17,17 +18,16 @@ import { instantQuery, type QueryOptions, type QueryResult, rangeQuery } from '.
 import { syntaxJson } from '../../shared/promql/syntax-json';
 import { compareBytes, compareLabels } from '../../shared/promql/vectors';
 import { findSeries, labelNames, labelValues, type Selector } from '../../shared/query/browse';
-import { SelectLimitError } from '../../shared/query/find-series';
+import type { IndexView } from '../../shared/query/find-series';
 import { clampRange } from '../../shared/query/plan';
-import { Querier } from '../../shared/query/select';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { federate } from './federate';
 import { prometheusStatusHandlers } from './prometheus-status';
 import { serverTiming } from './reading';
 import { remoteRead } from './remote-read';
-import { limitMessage, type TierSamples } from './sample-store';
-import { dependencies, metricMetadata, retentionMs } from './stores';
-import { queryLimitsOf, samplesOf } from './tenant-samples';
+import type { TierSamples } from './sample-store';
+import { metricMetadata, retentionMs } from './stores';
+import { browse, budgetOf, queryLimitsOf, samplesOf } from './tenant-samples';
 
 /** Steps of a range query after its first. */
 const MAX_STEPS = 11_000;
@@ -42,18 +42,21 @@ async function answerQuery(
   atMs: number,
   run: (store: TierSamples, options: QueryOptions) => Promise<QueryResult>,
 ) {
-  const nowMs = Date.now();
   if (timeout !== undefined && timeout <= 0) throw invalidParameter('timeout', 'must be positive');
   const { querySeconds, ...limits } = queryLimitsOf(tenant);
   const budgetMs = Math.min(timeout ?? Infinity, querySeconds * 1000);
-  const store = samplesOf(tenant);
+  const budget = budgetOf(tenant, budgetMs);
+  const store = samplesOf(tenant, budget);
   const options: QueryOptions = {
     ...(lookbackMs !== undefined && lookbackMs > 0 && { lookbackMs }),
     limits: { maxSeries: limits.series, maxSamples: limits.samples, maxPoints: MAX_POINTS },
-    isLate: () => Date.now() - nowMs >= budgetMs,
+    isLate: budget.isLate,
   };
   const startedMs = performance.now();
-  const result = await within(budgetMs, run(store, options));
+  const result = await within(budgetMs, run(store, options)).catch((error: unknown) => {
+    budget.stop(error);
+    throw error;
+  });
   const totalMs = performance.now() - startedMs;
   count('query', { Reads: 1, SamplesRead: result.samples });
   const times = stats ? { readMs: store.readUntilMs(startedMs) - startedMs, totalMs } : undefined;
@@ -66,7 +69,7 @@ async function answerQuery(
   return { ...answer, headers: { ...answer.headers, 'server-timing': serverTiming(readings, range) } };
 }
 
-/** Gives up waiting for reads of stores, which have limits of their own. */
+/** Gives up waiting for reads of stores. */
 async function within<T>(ms: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -120,27 +123,27 @@ function selectorsOf({ 'match[]': texts = [] }: Pick<Browsing, 'match[]'>): Sele
   });
 }
 
-/** The index of the series that may have samples between `start` and `end`. */
-function viewOf(tenant: Tenant, { start, end }: Pick<Browsing, 'start' | 'end'>) {
+/** Answers from the index of the series that may have samples between `start` and `end`. */
+function browsed(
+  tenant: Tenant,
+  { start, end }: Pick<Browsing, 'start' | 'end'>,
+  answer: (view: IndexView) => APIGatewayProxyStructuredResultV2,
+) {
   const nowMs = Date.now();
   const asked = { fromMs: start ?? nowMs - retentionMs, toMs: (end ?? nowMs) + 1 };
   if (asked.toMs <= asked.fromMs)
     throw invalidParameter('end', 'end timestamp must not be before start time');
-  return new Querier(dependencies, tenant).view(clampRange(asked, nowMs, retentionMs));
+  return browse(tenant, clampRange(asked, nowMs, retentionMs), answer);
 }
 
 async function series(tenant: Tenant, query: Browsing) {
   const selectors = selectorsOf(query);
   if (selectors.length === 0) throw new HttpError(400, 'no match[] parameter provided');
-  const view = await viewOf(tenant, query);
-  try {
+  return browsed(tenant, query, (view) => {
     const found = findSeries(view, selectors, queryLimitsOf(tenant)).sort(compareLabels);
     const { kept, warnings } = truncated(found, query.limit);
     return prometheusAnswer(`[${kept.map(metricJson).join(',')}]`, { warnings });
-  } catch (error) {
-    if (error instanceof SelectLimitError) throw new HttpError(422, limitMessage(error));
-    throw error;
-  }
+  });
 }
 
 function answerNames(names: readonly string[], limit: number | undefined) {
@@ -150,7 +153,7 @@ function answerNames(names: readonly string[], limit: number | undefined) {
 
 async function labels(tenant: Tenant, query: Browsing) {
   const selectors = selectorsOf(query);
-  return answerNames(labelNames(await viewOf(tenant, query), selectors), query.limit);
+  return browsed(tenant, query, (view) => answerNames(labelNames(view, selectors), query.limit));
 }
 
 /** A label's name in a path: as it is, or escaped as `U__`, where `_` is `__` and `_2e_` a code point. */
@@ -193,8 +196,8 @@ export const promqlHandlers: RouteHandlers = {
   'POST /prometheus/api/v1/labels': async ({ tenant, query }) => labels(tenant, query),
   'GET /prometheus/api/v1/label/{name}/values': async ({ tenant, path, query }) => {
     const selectors = selectorsOf(query);
-    const values = labelValues(await viewOf(tenant, query), unescaped(path.name), selectors);
-    return answerNames(values, query.limit);
+    const name = unescaped(path.name);
+    return browsed(tenant, query, (view) => answerNames(labelValues(view, name, selectors), query.limit));
   },
   'GET /prometheus/api/v1/metadata': async ({ tenant, query }) => metadata(tenant, query),
   'GET /prometheus/api/v1/query_exemplars': exemplars,

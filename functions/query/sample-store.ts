@@ -5,6 +5,7 @@ import type { SampleColumns, SampleStore, SelectedSamples } from '../../shared/p
 import { SelectLimitError, type SelectLimits, withJoined } from '../../shared/query/find-series';
 import { IncompleteReadError } from '../../shared/query/incomplete';
 import { clampRange } from '../../shared/query/plan';
+import type { ReadBudget } from '../../shared/query/read-budget';
 import type { Querier, Selected, SourceBlock } from '../../shared/query/select';
 import type { LimitName } from '../../shared/tenancy/limits';
 
@@ -17,7 +18,7 @@ export class TierSamples implements SampleStore {
     private readonly querier: Pick<Querier, 'select'>,
     private readonly retentionMs: number,
     private readonly nowMs: number,
-    private readonly limits: SelectLimits,
+    private readonly budget: ReadBudget,
   ) {}
 
   private lastReadMs = 0;
@@ -41,7 +42,7 @@ export class TierSamples implements SampleStore {
     try {
       const { blocks, tiers, missingSinceMs } = await this.querier.select(matchers, readable, {
         allowsMissing: true,
-        limits: this.limits,
+        budget: this.budget,
       });
       if (tiers !== undefined) this.readings.push({ tiers, range: readable });
       return {
@@ -50,15 +51,17 @@ export class TierSamples implements SampleStore {
         warnings: missingSinceMs === undefined ? [] : [new IncompleteReadError(missingSinceMs).message],
       };
     } catch (error) {
-      if (error instanceof SelectLimitError) throw new PromqlError('execution', limitMessage(error));
+      if (error instanceof SelectLimitError) throw promqlErrorOf(error);
       throw error;
     }
   }
 }
 
 /** Says what was exceeded, and what sets it. */
-export function limitMessage({ limit, message }: SelectLimitError): string {
-  return limit === 'memory' ? message : `${message} (the tenant's limit ${LIMIT_OF[limit]})`;
+export function promqlErrorOf({ limit, message }: SelectLimitError): PromqlError {
+  if (limit === 'time') return new PromqlError('timeout', message);
+  const text = limit === 'memory' ? message : `${message} (the tenant's limit ${LIMIT_OF[limit]})`;
+  return new PromqlError('execution', text);
 }
 
 const LIMIT_OF: Readonly<Record<keyof SelectLimits, LimitName>> = {

@@ -1,8 +1,10 @@
-import type { SelectLimits } from '../../shared/query/find-series';
+import type { TimeRange } from '../../shared/model/selection';
+import { type IndexView, SelectLimitError, type SelectLimits } from '../../shared/query/find-series';
+import { ReadBudget } from '../../shared/query/read-budget';
 import { Querier } from '../../shared/query/select';
 import { limitsOf } from '../../shared/tenancy/limits';
 import type { Tenant } from '../../shared/tenancy/tenants';
-import { TierSamples } from './sample-store';
+import { promqlErrorOf, TierSamples } from './sample-store';
 import { dependencies, retentionMs, stage } from './stores';
 
 /** What one query of a tenant may read. */
@@ -11,7 +13,26 @@ export function queryLimitsOf({ limits }: Tenant): SelectLimits & { readonly que
   return { series: querySeries, sources: querySources, samples: querySamples, querySeconds };
 }
 
-/** A tenant's samples, for one request. */
-export function samplesOf(tenant: Tenant): TierSamples {
-  return new TierSamples(new Querier(dependencies, tenant), retentionMs, Date.now(), queryLimitsOf(tenant));
+/** What all reads of one query of a tenant may take together. The time begins now. */
+export function budgetOf(tenant: Tenant, timeMs = 1000 * queryLimitsOf(tenant).querySeconds): ReadBudget {
+  const startedMs = Date.now();
+  return new ReadBudget(queryLimitsOf(tenant), () => Date.now() - startedMs >= timeMs);
+}
+
+/** A tenant's samples, for one query: all selections take from one budget. */
+export function samplesOf(tenant: Tenant, budget = budgetOf(tenant)): TierSamples {
+  return new TierSamples(new Querier(dependencies, tenant), retentionMs, Date.now(), budget);
+}
+
+/** Answers from a tenant's index alone. Its limits fail as those of a query do. */
+export async function browse<T>(
+  tenant: Tenant,
+  range: TimeRange,
+  answer: (view: IndexView) => T,
+): Promise<T> {
+  try {
+    return answer(await new Querier(dependencies, tenant).view(range, budgetOf(tenant)));
+  } catch (error) {
+    throw error instanceof SelectLimitError ? promqlErrorOf(error) : error;
+  }
 }

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Id } from '../model/id';
 import { type Labels, labelsKey, METRIC_NAME, sourceOf } from '../model/labels';
-import type { CompiledMatcher } from '../model/matcher';
+import type { CompiledMatcher, Spend } from '../model/matcher';
 import type { GroupId } from '../model/placement';
 import type { Shape } from '../model/shape';
 import type { IndexedLayout } from './index-table';
@@ -69,13 +69,15 @@ export class SeriesIndex {
    * The layouts that have series which satisfy all matchers.
    *
    * @param live 1 at the number of each layout to look at
+   * @param spend is told the steps of each test; it may throw to end them
    */
   *select(
     matchers: readonly CompiledMatcher[],
     live: Uint8Array,
     joined: JoinedLabels,
+    spend: Spend = () => {},
   ): Generator<LayoutMatch> {
-    const tests = matchers.map((matcher) => new TextTest(matcher, this.texts));
+    const tests = matchers.map((matcher) => new TextTest(matcher, this.texts, spend));
     for (const shape of this.shapes.values()) yield* shape.select(tests, live, joined, this.texts);
   }
 
@@ -137,6 +139,7 @@ class TextTest {
   constructor(
     private readonly matcher: CompiledMatcher,
     private readonly texts: Texts,
+    private readonly spend: Spend,
   ) {
     this.label = matcher.label;
     this.acceptsEmpty = matcher.acceptsEmpty;
@@ -161,12 +164,13 @@ class TextTest {
   passes(number: number): boolean {
     const known = this.outcomes[number]!;
     if (known !== 0) return known === 1;
-    const passes = this.matcher.test(this.texts.of(number));
+    const passes = this.passesText(this.texts.of(number));
     this.outcomes[number] = passes ? 1 : 2;
     return passes;
   }
 
   passesText(text: string): boolean {
+    this.spend(this.matcher.stepsPerCharacter * (text.length + 1));
     return this.matcher.test(text);
   }
 }

@@ -1,5 +1,6 @@
 import { isServerError, isThrottlingError, isTransientError } from '@smithy/core/retry';
 import { PromqlError } from '../promql/errors';
+import { SelectLimitError } from '../query/find-series';
 import { IncompleteReadError } from '../query/incomplete';
 import { RefusedError } from '../registry/refused';
 import { HttpError } from './http';
@@ -14,6 +15,8 @@ import { statusOfPromql } from './prometheus-failure';
 export function failureOf(error: unknown, requestId: string): HttpError {
   if (error instanceof HttpError) return error;
   if (error instanceof PromqlError) return new HttpError(statusOfPromql(error), error.message);
+  if (error instanceof SelectLimitError)
+    return new HttpError(error.limit === 'time' ? 503 : 400, error.message);
   if (error instanceof RefusedError) return new HttpError(error.isTooLarge ? 413 : 400, error.message);
   if (error instanceof IncompleteReadError)
     return new HttpError(503, `${error.message}; partial=true reads the rest`, { 'retry-after': '10' });

@@ -1,5 +1,5 @@
 import { type Labels, labelValue } from './labels';
-import { valuePattern } from './value-pattern';
+import { type ValuePattern, valuePattern } from './value-pattern';
 
 /**
  * A condition on one label of a series, its name (`__name__`) included. A label that a series lacks has the value ''.
@@ -20,11 +20,16 @@ export function isIn(label: string, values: readonly string[]): Matcher {
   return { label, op: 'in', values };
 }
 
+/** Is told how many steps a test takes, before it takes them; throws to end the matching. */
+export type Spend = (steps: number) => void;
+
 /** A matcher ready to test values. */
 export interface CompiledMatcher {
   readonly label: string;
   /** Takes time linear in the value's length. */
   readonly test: (value: string) => boolean;
+  /** Steps of a test for each character of the value, at most, about. */
+  readonly stepsPerCharacter: number;
   /** The only values that pass, in no order, where the matcher lists them; may have ''. */
   readonly values: readonly string[] | undefined;
   /** What every value that passes begins with; may be empty. */
@@ -35,21 +40,23 @@ export interface CompiledMatcher {
 
 /** @throws {InvalidPatternError} when a regular expression cannot be used */
 export function compileMatcher(matcher: Matcher): CompiledMatcher {
-  const { test, values, prefix } = conditionOf(matcher);
-  return { label: matcher.label, test, values, prefix, acceptsEmpty: test('') };
+  const condition = conditionOf(matcher);
+  return { label: matcher.label, ...condition, acceptsEmpty: condition.test('') };
 }
 
-function conditionOf(matcher: Matcher): Pick<CompiledMatcher, 'test' | 'values' | 'prefix'> {
+function conditionOf(matcher: Matcher): ValuePattern {
   if (matcher.op === 'in') {
     const values = new Set(matcher.values);
-    return { test: (value) => values.has(value), values: [...values], prefix: '' };
+    return { test: (value) => values.has(value), stepsPerCharacter: 1, values: [...values], prefix: '' };
   }
   const { op, value: wanted } = matcher;
-  if (op === '=') return { test: (value) => value === wanted, values: [wanted], prefix: wanted };
-  if (op === '!=') return { test: (value) => value !== wanted, values: undefined, prefix: '' };
+  if (op === '=')
+    return { test: (value) => value === wanted, stepsPerCharacter: 1, values: [wanted], prefix: wanted };
+  if (op === '!=')
+    return { test: (value) => value !== wanted, stepsPerCharacter: 1, values: undefined, prefix: '' };
   const pattern = valuePattern(wanted);
   if (op === '=~') return pattern;
-  return { test: (value) => !pattern.test(value), values: undefined, prefix: '' };
+  return { ...pattern, test: (value) => !pattern.test(value), values: undefined, prefix: '' };
 }
 
 /**
@@ -57,9 +64,17 @@ function conditionOf(matcher: Matcher): Pick<CompiledMatcher, 'test' | 'values' 
  *
  * @throws {InvalidPatternError} when a regular expression cannot be used
  */
-export function seriesTest(matchers: readonly Matcher[]): (labels: Labels) => boolean {
+export function seriesTest(
+  matchers: readonly Matcher[],
+  spend: Spend = () => {},
+): (labels: Labels) => boolean {
   const compiled = matchers.map(compileMatcher);
-  return (labels) => compiled.every(({ label, test }) => test(labelValue(labels, label) ?? ''));
+  return (labels) =>
+    compiled.every(({ label, test, stepsPerCharacter }) => {
+      const value = labelValue(labels, label) ?? '';
+      spend(stepsPerCharacter * (value.length + 1));
+      return test(value);
+    });
 }
 
 /** A selector as PromQL writes it, for messages: `{host="web1", __name__ in (a, b)}`. */

@@ -8,6 +8,8 @@ export class InvalidPatternError extends Error {
 /** A regular expression that label values must match as a whole. */
 export interface ValuePattern {
   readonly test: (value: string) => boolean;
+  /** Steps of a test for each character of the value, at most, about. */
+  readonly stepsPerCharacter: number;
   /** The only values that match, where the expression lists them: `a|b`. */
   readonly values: readonly string[] | undefined;
   /** What every value that matches begins with; may be empty. */
@@ -49,6 +51,7 @@ function automaton(expression: string): ValuePattern {
   const [literal = ''] = /^[\w:/ -]+(?=[\w:/ -])/.exec(expression) ?? [];
   return {
     test: (value) => compiled.testExact(value),
+    stepsPerCharacter: compiled.programSize(),
     values: undefined,
     // An alternative at the top would make it the prefix of one only.
     prefix: expression.includes('|') || expression.includes('(?') ? '' : literal,
@@ -142,6 +145,7 @@ function globs(expression: string): ValuePattern | undefined {
   if (open.length > MAX_GLOBS) return undefined;
   return {
     test: (value) => exact.has(value) || open.some((glob) => matchesGlob(glob, value)),
+    stepsPerCharacter: 1 + open.length,
     values: open.length === 0 ? [...exact] : undefined,
     prefix: alternatives.length === 1 ? alternatives[0]!.literals[0]! : '',
   };

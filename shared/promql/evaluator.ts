@@ -311,7 +311,11 @@ export class Evaluator {
     const input = this.vectors(expr, steps);
     return mergeSameLabels({
       ...input,
-      labels: input.labels.map(change),
+      labels: input.labels.map((labels) => {
+        // A regular expression may take some 20 ms for one value.
+        this.budget.checkTime();
+        return change(labels);
+      }),
       values: input.values.slice(),
       present: input.present.slice(),
     });

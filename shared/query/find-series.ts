@@ -1,38 +1,42 @@
 import type { JoinedLabels, LayoutMatch, SeriesIndex } from '../catalogue/series-index';
 import type { Id } from '../model/id';
 import { type Labels, labelsKey, labelsOf, labelValue } from '../model/labels';
-import { compileMatcher, type Matcher, matchersText } from '../model/matcher';
+import { compileMatcher, type Matcher, matchersText, type Spend } from '../model/matcher';
 import type { GroupId } from '../model/placement';
 
-/** A read would exceed one of its limits, or the memory that a tenant's index may take. */
+/** A query would exceed one of its limits, its time, or the memory that a tenant's index may take. */
 export class SelectLimitError extends Error {
   override readonly name = 'SelectLimitError';
 
   constructor(
-    readonly limit: keyof SelectLimits | 'memory',
+    readonly limit: keyof SelectLimits | 'memory' | 'time',
     message: string,
   ) {
     super(message);
   }
 }
 
+/** @param isAlone whether the query has no other selector */
 export function tooMany(
   limit: keyof SelectLimits,
   most: number,
   matchers: readonly Matcher[],
+  isAlone = true,
 ): SelectLimitError {
   const remedy = limit === 'samples' ? 'narrow it by labels, or shorten the range' : 'narrow it by labels';
   return new SelectLimitError(
     limit,
-    `${matchersText(matchers)} selects more than ${most} ${limit}; ${remedy}`,
+    `${matchersText(matchers)} ${isAlone ? 'selects' : 'and the selectors beside it select'} more than ${most} ${limit}; ${remedy}`,
   );
 }
 
-/** Bounds of one read. */
+/** Bounds of one query. */
 export interface SelectLimits {
+  /** Of all selectors together. */
   readonly series: number;
+  /** Of one selector. */
   readonly sources: number;
-  /** Of all series together, before a tier's are merged with the next one's. */
+  /** Of all selectors together. */
   readonly samples: number;
 }
 
@@ -52,13 +56,15 @@ export interface IndexView {
   /** 1 at the number of each layout that may have samples in the range. */
   readonly live: Uint8Array;
   readonly joined: JoinedLabels;
+  /** Is told the work of matching, and may throw to end it. */
+  readonly spend?: Spend;
 }
 
 export function matchesOf(
-  { index, live, joined }: IndexView,
+  { index, live, joined, spend }: IndexView,
   matchers: readonly Matcher[],
 ): Iterable<LayoutMatch> {
-  return index.select(matchers.map(compileMatcher), live, joined);
+  return index.select(matchers.map(compileMatcher), live, joined, spend);
 }
 
 /**

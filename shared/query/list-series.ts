@@ -94,6 +94,7 @@ async function candidatesOf(
     {
       label: METRIC_NAME,
       test: (name: string) => name.startsWith(prefix),
+      stepsPerCharacter: 1,
       values: undefined,
       prefix,
       acceptsEmpty: false,

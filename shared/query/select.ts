@@ -10,19 +10,12 @@ import type { LayoutBlock } from '../model/layout-block';
 import { type Matcher, seriesTest } from '../model/matcher';
 import { sourceIdOf } from '../model/placement';
 import type { TimeRange } from '../model/selection';
-import { limiter, mapLimited } from '../platform/concurrency';
+import { type Limiter, limiter, mapLimited } from '../platform/concurrency';
 import { HOST_LABELS, type HostLabels } from '../registry/host-labels';
 import type { Tenant } from '../tenancy/tenants';
-import {
-  DEFAULT_LIMITS,
-  type IndexView,
-  joinedTo,
-  type SelectLimits,
-  type SourceSeries,
-  tooMany,
-  withJoined,
-} from './find-series';
+import { DEFAULT_LIMITS, type IndexView, joinedTo, type SourceSeries, withJoined } from './find-series';
 import { type BegunRead, beginRead, joinTiers, type Reading, readLayout } from './read';
+import { ReadBudget } from './read-budget';
 import type { ReadDependencies, Steps } from './read-context';
 import type { SourceMemo } from './source-memo';
 import type { TenantIndexes } from './tenant-index';
@@ -50,8 +43,8 @@ export interface SelectHints {
   readonly source?: Labels;
   /** The answer is wanted in these steps: days may come from rollups, see {@link SourceBlock.rolled}. */
   readonly steps?: Steps | undefined;
-  /** @default DEFAULT_LIMITS */
-  readonly limits?: Partial<SelectLimits>;
+  /** What all reads of a query share. @default DEFAULT_LIMITS for this read alone */
+  readonly budget?: ReadBudget;
 }
 
 /** A source's samples. */
@@ -104,8 +97,22 @@ export class Querier {
    * @throws {IncompleteReadError} unless `allowsMissing`
    */
   async select(matchers: readonly Matcher[], range: TimeRange, hints: SelectHints = {}): Promise<Selected> {
+    const budget = hints.budget ?? new ReadBudget(DEFAULT_LIMITS);
+    try {
+      return await this.selectWithin(budget, matchers, range, hints);
+    } catch (error) {
+      budget.stop(error);
+      throw error;
+    }
+  }
+
+  private async selectWithin(
+    budget: ReadBudget,
+    matchers: readonly Matcher[],
+    range: TimeRange,
+    hints: SelectHints,
+  ): Promise<Selected> {
     const { dependencies, tenant } = this;
-    const limits = { ...DEFAULT_LIMITS, ...hints.limits };
     const joined = hints.source === undefined ? await this.joinedLabels() : NOTHING_JOINED;
     const source = hints.source ?? hostNamedBy(matchers);
     const changes = source === undefined ? dependencies.catalogue.changes(tenant.id) : undefined;
@@ -113,8 +120,12 @@ export class Querier {
     changes?.catch(() => {});
     const sources: readonly FoundSource[] =
       source === undefined
-        ? dependencies.memo.selections.of(tenant.id, await this.view(range), matchers, limits)
-        : [await this.findOf(source, matchers, joined, range)];
+        ? dependencies.memo.selections.of(tenant.id, await this.view(range, budget), matchers, budget.limits)
+        : [await this.findOf(source, matchers, joined, range, budget)];
+    budget.takeSeries(
+      sources.reduce((sum, { series }) => sum + series.length, 0),
+      matchers,
+    );
     await hints.check?.({
       series: sources.flatMap(({ series }) => series),
       firstMs: sources.reduce(
@@ -125,18 +136,25 @@ export class Querier {
     const wanted = await mapLimited(
       sources.filter(({ series }) => series.length > 0),
       PARALLEL_REQUESTS,
-      async (found) => ({ ...found, known: found.known ?? (await this.knownOf(found, await changes!)) }),
+      async (found) => {
+        budget.check();
+        return { ...found, known: found.known ?? (await this.knownOf(found, await changes!)) };
+      },
     );
-    const beyondMemory = limiter(PARALLEL_REQUESTS);
-    let samples = 0;
+    const limited = limiter(PARALLEL_REQUESTS);
+    const beyondMemory: Limiter = (work) =>
+      limited(async () => {
+        budget.check();
+        return work();
+      });
     const readings = await mapLimited(
       wanted,
       PARALLEL,
       async ({ source, series, known, memory, layout = layoutOf(series) }) => {
+        budget.check();
         const asked = { source, wanted: layout, range, known, beyondMemory, steps: hints.steps };
         const reading = await readLayout(dependencies, tenant, asked, hints.allowsMissing, memory);
-        samples += sampleCount(reading.block);
-        if (samples > limits.samples) throw tooMany('samples', limits.samples, matchers);
+        budget.takeSamples(sampleCount(reading.block), matchers);
         return { layout, reading, joined: joinedTo(source, joined) };
       },
     );
@@ -162,12 +180,12 @@ export class Querier {
   }
 
   /** The tenant's index, to browse series of a range by: see browse.ts. */
-  async view(range: TimeRange): Promise<IndexView> {
+  async view(range: TimeRange, budget: ReadBudget): Promise<IndexView> {
     const [indexed, joined] = await Promise.all([
       this.dependencies.indexes.of(this.tenant.id, range),
       this.joinedLabels(),
     ]);
-    return { ...indexed, joined };
+    return { ...indexed, joined, spend: (steps) => budget.spend(steps) };
   }
 
   /**
@@ -179,6 +197,7 @@ export class Querier {
     matchers: readonly Matcher[],
     joined: JoinedLabels,
     range: TimeRange,
+    budget: ReadBudget,
   ): Promise<FoundSource> {
     const { dependencies, tenant } = this;
     const { memo } = dependencies;
@@ -186,7 +205,7 @@ export class Querier {
     const added = joinedTo(source, joined);
     const text = JSON.stringify([matchers, added]);
     const select = (known: SourceCatalogue) => {
-      const isMatch = seriesTest(matchers);
+      const isMatch = seriesTest(matchers, (steps) => budget.spend(steps));
       return seriesOf(known).filter((labels) => isMatch(withJoined(labels, added)));
     };
     const last = memo.last(sourceId);

@@ -14,6 +14,7 @@ import type { TimeRange } from '../../shared/model/selection';
 import { MemorySampleStore } from '../../shared/promql/memory-store';
 import { instantQuery, type QueryOptions, type QueryResult, rangeQuery } from '../../shared/promql/query';
 import type { SampleStore } from '../../shared/promql/store';
+import { ReadBudget } from '../../shared/query/read-budget';
 import { Querier, type SelectDependencies } from '../../shared/query/select';
 import { SourceMemo } from '../../shared/query/source-memo';
 import { UnarchivedDays } from '../../shared/query/unarchived-days';
@@ -156,7 +157,11 @@ describe(`PromQL over samples in all tiers (FUZZ_SEED=${SEED})`, () => {
   /** Answers from the tiers beside those from memory of the test. */
   async function compare(count = EXPRESSIONS): Promise<void> {
     const limits = { series: 50_000, sources: 10_000, samples: 10_000_000 };
-    const store = ordered(new TierSamples(new Querier(tiers, tenant), RETENTION_MS, Date.now(), limits));
+    const querier = new Querier(tiers, tenant);
+    const store = ordered({
+      select: (...asked) =>
+        new TierSamples(querier, RETENTION_MS, Date.now(), new ReadBudget(limits)).select(...asked),
+    });
     for (let i = 0; i < count; i++) {
       const text = expressions.expression(4);
       expect([text, await answers(store, text)]).toEqual([text, await answers(ordered(oracle), text)]);

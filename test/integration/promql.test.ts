@@ -1,4 +1,5 @@
 import { snappyCompress } from 'hysnappy';
+import protobuf from 'protobufjs';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { OpenApiChecker } from '../support/openapi-checker';
 import { until } from '../support/until';
@@ -349,6 +350,41 @@ describe("Prometheus' API", () => {
         errorType: 'execution',
         error:
           '{job="shop"} selects more than 84 samples; narrow it by labels, or shorten the range (the tenant\'s limit querySamples)',
+      },
+    ]);
+  });
+
+  test('the queries of a remote read share the limit of samples', async () => {
+    const { root } = protobuf.parse(`syntax = "proto3";
+      message ReadRequest { repeated Query queries = 1; }
+      message Query { int64 start_timestamp_ms = 1; int64 end_timestamp_ms = 2; repeated Matcher matchers = 3; }
+      message Matcher { int32 type = 1; string name = 2; string value = 3; }`);
+    // Each query reads 42 samples.
+    const query = {
+      startTimestampMs: nowMs - 300_000,
+      endTimestampMs: nowMs,
+      matchers: [{ type: 0, name: 'code', value: '200' }],
+    };
+    const read = (queries: number) =>
+      fetch(new URL('/prometheus/api/v1/read', stack.url), {
+        method: 'POST',
+        headers: { authorization: `Bearer ${stack.apiKey}`, 'content-type': 'application/x-protobuf' },
+        body: snappyCompress(
+          root
+            .lookupType('ReadRequest')
+            .encode({ queries: Array.from({ length: queries }, () => query) })
+            .finish(),
+        ),
+      });
+    expect((await read(2)).status).toBe(200);
+    const refused = await read(3);
+    expect([refused.status, await refused.json()]).toEqual([
+      422,
+      {
+        status: 'error',
+        errorType: 'execution',
+        error:
+          '{code="200"} and the selectors beside it select more than 84 samples; narrow it by labels, or shorten the range (the tenant\'s limit querySamples)',
       },
     ]);
   });

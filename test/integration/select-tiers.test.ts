@@ -2,6 +2,7 @@ import { DeleteItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { archiveDay } from '../../shared/archive/execute';
 import { purgeDay } from '../../shared/archive/purge';
 import { PoolTable } from '../../shared/catalogue/pool-table';
+import { sampleCount } from '../../shared/codec';
 import { flushPartition } from '../../shared/flush/execute';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { type Labels, labelsKey, labelsOf, sourceOf } from '../../shared/model/labels';
@@ -11,6 +12,8 @@ import { rebuildIndex } from '../../shared/operations/index-commands';
 import { Lifetimes } from '../../shared/operations/lifetimes';
 import { INDEX_BUCKETS } from '../../shared/platform/keys';
 import { parseSettings } from '../../shared/platform/settings';
+import { DEFAULT_LIMITS } from '../../shared/query/find-series';
+import { ReadBudget } from '../../shared/query/read-budget';
 import { Querier } from '../../shared/query/select';
 import { samplesOf } from '../../shared/query/series-table';
 import { Pools } from '../../shared/stream/pools';
@@ -201,6 +204,32 @@ describe('samples split over memory, warm table and archive', () => {
     await post(2);
     await compare();
   });
+
+  test('count for one limit, whatever selectors read them: beyond it the reads of the others stop', async () => {
+    const querier = new Querier(tiers, tenant);
+    const samples = async (name: string, budget?: ReadBudget) => {
+      const { blocks } = await querier.select([equals('__name__', name)], RANGES['all of it'], {
+        ...(budget && { budget }),
+      });
+      return blocks.reduce((sum, { block }) => sum + sampleCount(block), 0);
+    };
+    const [cpu, load] = [await samples('cpu'), await samples('load')];
+    expect(Math.min(cpu, load)).toBeGreaterThan(0);
+    const enough = new ReadBudget({ ...DEFAULT_LIMITS, samples: cpu + load });
+    expect(await Promise.all([samples('cpu', enough), samples('load', enough)])).toEqual([cpu, load]);
+
+    const tooFew = new ReadBudget({ ...DEFAULT_LIMITS, samples: cpu + load - 1 });
+    const reads = await Promise.allSettled(['cpu', 'load'].map((name) => samples(name, tooFew)));
+    const reason = expect.objectContaining({ limit: 'samples' });
+    expect(reads).toContainEqual({ status: 'rejected', reason });
+    expect(tooFew.signal.aborted).toBe(true);
+    // What begins now fails with the first error.
+    await expect(samples('up', tooFew)).rejects.toBe(tooFew.signal.reason);
+    const fewSeries = new ReadBudget({ ...DEFAULT_LIMITS, series: 2 * SOURCES.length - 1 });
+    await expect(Promise.all([samples('cpu', fewSeries), samples('load', fewSeries)])).rejects.toMatchObject({
+      limit: 'series',
+    });
+  }, 60_000);
 
   test('are read without asking for each source again, until one changes', async () => {
     const querier = new Querier(tiers, tenant);

@@ -4,7 +4,14 @@ import { type Labels, labelsKey, labelsOf, labelValue } from '../../../shared/mo
 import { layoutOf } from '../../../shared/model/layout';
 import { compileMatcher, equals, isIn, type Matcher, seriesTest } from '../../../shared/model/matcher';
 import { splitLayout } from '../../../shared/model/shape';
-import { bySource, DEFAULT_LIMITS, SelectLimitError, withJoined } from '../../../shared/query/find-series';
+import {
+  bySource,
+  DEFAULT_LIMITS,
+  matchesOf,
+  SelectLimitError,
+  withJoined,
+} from '../../../shared/query/find-series';
+import { ReadBudget } from '../../../shared/query/read-budget';
 
 /** An index of layouts, numbered from 0. */
 function indexOf(layouts: readonly (readonly Labels[])[]) {
@@ -75,6 +82,27 @@ test.each<{ name: string; matchers: Matcher[]; series: Labels[] }>([
   { name: 'a label that nothing has', matchers: [equals('zone', 'a')], series: [] },
 ])('$name selects $series.length series', ({ matchers, series }) => {
   expect(selected(indexOf(FLEET), matchers)).toEqual(series.map(labelsKey).sort());
+});
+
+test('a slow expression over many long values ends when the time is up', () => {
+  const index = indexOf([
+    Array.from({ length: 500 }, (_, i) => load(`${'a'.repeat(1_000)}${i}`, ['instance', 'i'])),
+  ]);
+  const slow: Matcher = { label: 'host', op: '=~', value: '.*a.{900}b' };
+  let looks = 0;
+  const budget = new ReadBudget(DEFAULT_LIMITS, () => ++looks === 3);
+  const view = { index, live: all(index), joined: NOTHING_JOINED };
+  let steps = 0;
+  const spend = (more: number) => {
+    steps += more;
+    budget.spend(more);
+  };
+  const find = () => bySource(matchesOf({ ...view, spend }, [slow]), [slow], DEFAULT_LIMITS);
+  expect(find).toThrow(expect.objectContaining({ limit: 'time' }));
+  // 900 instructions for each of 1,000 characters: a few values of 500.
+  expect(steps / (900 * 1_000)).toBeLessThan(10);
+  // The query's other selectors stop, too.
+  expect(() => budget.check()).toThrow(expect.objectContaining({ limit: 'time' }));
 });
 
 test('layouts that are not live are left out', () => {

@@ -8,6 +8,7 @@ import {
 import { ObjectChangedError } from '../../../shared/cold/cold-tier';
 import { failureOf, isStoreFailure } from '../../../shared/http/failure';
 import { HttpError } from '../../../shared/http/http';
+import { SelectLimitError } from '../../../shared/query/find-series';
 import { IncompleteReadError } from '../../../shared/query/incomplete';
 import { RefusedError } from '../../../shared/registry/refused';
 import { StreamUnavailableError } from '../../../shared/stream/put';
@@ -51,6 +52,15 @@ describe('a failed call of a store', () => {
     const { status, headers } = failureOf(error, 'r1');
     expect([status, headers['retry-after']]).toEqual([503, '5']);
   });
+});
+
+test.each([
+  { limit: 'samples', status: 400 },
+  { limit: 'memory', status: 400 },
+  { limit: 'time', status: 503 },
+] as const)('a read beyond its limit of $limit is a $status that says so', ({ limit, status }) => {
+  const failure = failureOf(new SelectLimitError(limit, 'too much'), 'r1');
+  expect([failure.status, failure.message]).toEqual([status, 'too much']);
 });
 
 describe('a bug', () => {

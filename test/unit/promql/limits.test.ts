@@ -52,6 +52,16 @@ test('selectors of the same series share a read', async () => {
   expect(samples).toBe(24);
 });
 
+test('label_replace looks at the clock for each series: an expression may take long for one', async () => {
+  let looks = 0;
+  const query = instantQuery(store, 'label_replace(x, "b", "$1", "a", "(.*)")', 0, {
+    limits: WIDE,
+    // Three looks before the four series are relabelled.
+    isLate: () => ++looks === 6,
+  });
+  await expect(query).rejects.toMatchObject({ kind: 'timeout' });
+});
+
 test('a query that runs out of time is refused', async () => {
   const query = instantQuery(store, 'sum(x)', 0, { limits: WIDE, isLate: () => true });
   await expect(query).rejects.toMatchObject({ kind: 'timeout' });
