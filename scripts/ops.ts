@@ -1,6 +1,7 @@
 import './local/node-version';
 import { Command } from 'commander';
 import { archiveCommand } from './ops/archive';
+import { connectCommand } from './ops/connect';
 import { costCommand } from './ops/cost';
 import { deleteCommand } from './ops/delete';
 import { drainCommand } from './ops/drain';
@@ -23,6 +24,7 @@ const commands = [
   statusCommand(),
   drainCommand(),
   smokeCommand(),
+  connectCommand(),
   archiveCommand(),
   whereCommand(),
   importCommand(),

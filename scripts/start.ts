@@ -1,6 +1,7 @@
 import './local/node-version';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { InvalidSettingError, settingsSchema } from '../shared/platform/settings';
+import { KEY_FILE } from './local/bootstrap';
 import { closest } from './local/closest.mjs';
 import { startDemo } from './local/demo';
 import { Problem } from './local/problem';
@@ -36,6 +37,10 @@ async function start(options: StartOptions): Promise<void> {
   else {
     console.log(
       `ready in ${((Date.now() - began) / 1000).toFixed(1)} s: ${addresses.url}  API key ${addresses.apiKey}`,
+    );
+    console.log(`the key is in ${join(stack.dataDir, KEY_FILE)}`);
+    console.log(
+      `connect a client: npm run ops -- connect telegraf|agent|prometheus|otel|curl --url ${addresses.url}`,
     );
     const seen = demo === undefined ? '' : `host=${demo.hostId}&last=30m&`;
     console.log(`look at it: ${addresses.url}/#${seen}key=${addresses.apiKey}`);

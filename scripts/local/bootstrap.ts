@@ -9,6 +9,8 @@ import { Services } from '../../shared/registry/services';
 import { ApiKeys } from '../../shared/tenancy/api-keys';
 import { type Tenant, Tenants } from '../../shared/tenancy/tenants';
 
+/** In the data directory: the key as text, readable by its owner alone. */
+export const KEY_FILE = 'api-key';
 /** The one tenant of the local stack. */
 export const LOCAL_TENANT = 'default';
 
@@ -37,7 +39,7 @@ export async function bootstrap(options: BootstrapOptions): Promise<{ apiKey: st
     const services = new Services(table);
     for (const name of options.settings.services) await services.create(tenant.id, name);
     await vouchForMemory(options.redisUrl, await new Tenants(table).list());
-    return { apiKey: await keyFor(new ApiKeys(table), join(options.dataDir, 'api-key')) };
+    return { apiKey: await keyFor(new ApiKeys(table), join(options.dataDir, KEY_FILE)) };
   } finally {
     client.destroy();
   }

@@ -35,12 +35,24 @@ export function makeSecret(dataDir: string, port: number): { secret: string; for
  * @returns undefined if no stack of this checkout listens on that port of this machine
  */
 export function readSecret(url: string): string | undefined {
+  const dataDir = dataDirOf(url);
+  return dataDir === undefined ? undefined : readIfThere(join(dataDir, SECRET_FILE))?.trim();
+}
+
+/**
+ * Finds the data directory of the local stack at `url`.
+ *
+ * @returns undefined if no stack of this checkout listens on that port of this machine
+ */
+export function dataDirOf(url: string): string | undefined {
   if (!URL.canParse(url)) return undefined;
   const { hostname, port } = new URL(url);
-  if (!LOOPBACK.has(hostname)) return undefined;
+  return LOOPBACK.has(hostname) ? readIfThere(join(portsDir, port || '80')) : undefined;
+}
+
+function readIfThere(file: string): string | undefined {
   try {
-    const dataDir = readFileSync(join(portsDir, port || '80'), 'utf8');
-    return readFileSync(join(dataDir, SECRET_FILE), 'utf8').trim();
+    return readFileSync(file, 'utf8');
   } catch {
     return undefined;
   }

@@ -22,7 +22,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../../infra/config';
 import { ENV } from '../../shared/platform/names';
 import type { RuntimeSettings } from '../../shared/platform/settings';
-import { bootstrap } from './bootstrap';
+import { bootstrap, KEY_FILE } from './bootstrap';
 import { type Deployment, handleDeploy, LOCAL_API } from './deploy';
 import { FunctionHost } from './function-host';
 import { handleRequest, sendJson } from './http-api';
@@ -271,7 +271,7 @@ function startWatchdog(dataDir: string | undefined) {
 }
 
 /** Of a data directory: each start, however short, leaves one of them. */
-const OWN_FILES = ['stack.pid', 'pids.json', 'api-key', 'functions.log', 'valkey.log', 'aws.log'];
+const OWN_FILES = ['stack.pid', 'pids.json', KEY_FILE, 'functions.log', 'valkey.log', 'aws.log'];
 
 /** Step by step: Node's recursive mkdir never ends below /proc. */
 function makeFolder(path: string): void {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
 import type { StageDescription } from '../../shared/operations/stage-command';
+import { apiUrlOf, apiUrlOption } from './api-url';
 import { type CommonOptions, command, progress, run } from './command';
 import { drain } from './drain';
 import { type Functions, OperatorError } from './invoke';
@@ -47,21 +48,14 @@ export function smokeCommand(): Command {
     'smoke',
     'post a sample in a tenant of its own, read it from memory, drain its partition, read it from the warm tier',
   )
-    .option(
-      '--api-url <url>',
-      "address of the stack's HTTP API, its output ApiUrl; needed with --stack (default: --url)",
-    )
+    .addOption(apiUrlOption())
     .addOption(
       new Option('--patience <duration>', 'how long the sample may take to be readable')
         .argParser(parseDurationOption)
         .default(60_000, '60s'),
     )
     .action((options: CommonOptions & Omit<SmokeOptions, 'apiUrl'> & { apiUrl?: string }) => {
-      if (options.stack !== undefined && options.apiUrl === undefined)
-        throw new OperatorError("--stack needs --api-url, the stack's output ApiUrl");
-      const apiUrl = options.apiUrl ?? options.url;
-      if (!URL.canParse(apiUrl))
-        throw new OperatorError(`--api-url ${apiUrl} is no address such as https://...`);
+      const apiUrl = apiUrlOf(options);
       return run(options, (functions) => smoke(functions, { ...options, apiUrl }, progress), smokeText);
     });
 }

@@ -30,6 +30,12 @@ export class TooManyKeysError extends Error {
 
 /** `ht_<public id>_<secret>`: 12 characters to look it up, 256 random bits to prove it. */
 const KEY = /^ht_([A-Za-z0-9]{12})_([A-Za-z0-9_-]{43})$/;
+
+/** Whether `text` has a key's form. The key itself may be unknown or revoked. */
+export function isKey(text: string): boolean {
+  return KEY.test(text);
+}
+
 /** A revoked key works for at most this long; a key created just after it was refused stays refused for as long. */
 const CACHE_MS = 30_000;
 /** Active keys of a tenant with the same rights: to replace a key, create the second, then revoke the first. */

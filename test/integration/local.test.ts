@@ -110,7 +110,71 @@ test("README's first minute works when it is pasted as one block", async () => {
   expect(shell.stdout).toMatch(/\{"metrics":\[\{"time":\d+,"value":0\.42\}\]\}\s*$/);
 });
 
+describe('ops connect', () => {
+  test('finds the address and the key of a stack with a data directory of its own', async () => {
+    const file = readFileSync(join(stack.dataDir, 'api-key'), 'utf8').trim();
+    expect(await ops(stack.url, 'connect', 'telegraf')).toMatchObject({ url: stack.url, key: file });
+    expect(file).toBe(stack.apiKey);
+  });
+
+  test('curl: its first line posts a sample, its second reads it back', async () => {
+    const { text } = await ops<{ text: string }>(stack.url, 'connect', 'curl');
+    const [, post, read] = text.split('\n') as [string, string, string];
+    const shell = (line: string) => spawnSync('sh', ['-c', line], { encoding: 'utf8' });
+    expect(shell(post)).toMatchObject({ status: 0, stderr: '' });
+    const found = await until(
+      'the posted sample',
+      async () => {
+        const { status, stdout } = shell(read);
+        return status === 0 ? JSON.parse(stdout).data.result[0] : undefined;
+      },
+      (seen) => seen !== undefined,
+    );
+    expect(found).toMatchObject({
+      metric: { __name__: 'connect_value', host: 'curl' },
+      value: [expect.any(Number), '1'],
+    });
+  });
+
+  test('otel: the server takes a post to the address and with the header of its environment', async () => {
+    const { text } = await ops<{ text: string }>(stack.url, 'connect', 'otel');
+    const printed = spawnSync('sh', ['-c', `${text}\nenv`], { encoding: 'utf8' }).stdout;
+    const variable = (name: string) =>
+      new RegExp(`^OTEL_EXPORTER_OTLP_METRICS_${name}=(.*)$`, 'm').exec(printed)![1]!;
+    const [header, key] = variable('HEADERS').split('=') as [string, string];
+    const answer = await fetch(variable('ENDPOINT'), {
+      method: 'POST',
+      headers: { [header]: key, 'content-type': 'application/x-protobuf' },
+      body: new Uint8Array(),
+    });
+    expect(answer.status).toBe(200);
+  });
+});
+
 describe('npm start', () => {
+  test('prints where its key is, and how a client is connected', async () => {
+    const args = [join(root, 'scripts', 'start.ts'), '--no-demo', '--port', '0', '--ephemeral'];
+    const child = spawn(tsx, args, { cwd: root, stdio: ['ignore', 'pipe', 'ignore'] });
+    const lines: string[] = [];
+    createInterface({ input: child.stdout! }).on('line', (line) => lines.push(line));
+    try {
+      await until(
+        'the last line of the start',
+        async () => lines,
+        (seen) => seen.some((line) => line.startsWith('look at it: ')),
+      );
+      const [, url, key] = /: (http:\S+) {2}API key (\S+)$/.exec(lines[0]!)!;
+      const [, file] = /^the key is in (\S+)$/.exec(lines[1]!)!;
+      expect(readFileSync(file!, 'utf8').trim()).toBe(key);
+      expect(lines[2]).toBe(
+        `connect a client: npm run ops -- connect telegraf|agent|prometheus|otel|curl --url ${url}`,
+      );
+    } finally {
+      child.kill('SIGTERM');
+      await once(child, 'exit');
+    }
+  });
+
   test.each([
     {
       name: 'a data directory that is a file',

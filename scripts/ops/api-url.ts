@@ -1,0 +1,21 @@
+import { Option } from 'commander';
+import { OperatorError } from './invoke';
+
+/** Option of the commands that use the HTTP API as a client does. */
+export function apiUrlOption(): Option {
+  return new Option(
+    '--api-url <url>',
+    "address of the stack's HTTP API, its output ApiUrl; needed with --stack (default: --url)",
+  );
+}
+
+/** @throws {OperatorError} if a stack on AWS has no `--api-url`, or the address is not one of HTTP */
+export function apiUrlOf(options: { url: string; stack?: string; apiUrl?: string }): string {
+  if (options.stack !== undefined && options.apiUrl === undefined)
+    throw new OperatorError("--stack needs --api-url, the stack's output ApiUrl");
+  const name = options.apiUrl === undefined ? '--url' : '--api-url';
+  const apiUrl = options.apiUrl ?? options.url;
+  if (!/^https?:$/.test(URL.canParse(apiUrl) ? new URL(apiUrl).protocol : ''))
+    throw new OperatorError(`${name} ${apiUrl} is no address such as https://...`);
+  return apiUrl;
+}

@@ -1,0 +1,121 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Argument, type Command } from 'commander';
+import { isKey } from '../../shared/tenancy/api-keys';
+import { KEY_FILE } from '../local/bootstrap';
+import { dataDirOf } from '../local/operator-secret';
+import { apiUrlOf, apiUrlOption } from './api-url';
+import { type CommonOptions, command } from './command';
+import { OperatorError, stageOf } from './invoke';
+
+interface ConnectOptions extends CommonOptions {
+  readonly apiUrl?: string;
+  readonly key?: string;
+  readonly dataDir?: string;
+}
+
+/** What `ops connect --json` prints. */
+interface Configuration {
+  readonly client: Client;
+  readonly url: string;
+  readonly key: string;
+  /** Where the text belongs: a file of the client, or `shell`. */
+  readonly place: string;
+  readonly text: string;
+}
+
+/** The command names a client; `textFor` gets an address without a slash at its end, and a key. */
+const CLIENTS = {
+  telegraf: {
+    place: 'telegraf.conf',
+    textFor: (url: string, key: string) => `[[outputs.influxdb_v2]]
+  urls = ["${url}"]
+  token = "${key}"`,
+  },
+  agent: {
+    place: 'mackerel-agent.conf',
+    textFor: (url: string, key: string) => `apibase = "${url}"
+apikey = "${key}"`,
+  },
+  prometheus: {
+    place: 'prometheus.yml',
+    textFor: (url: string, key: string) => `remote_write:
+  - url: ${url}/prometheus/api/v1/write
+    authorization:
+      credentials: ${key}`,
+  },
+  otel: {
+    place: 'shell',
+    textFor: (url: string, key: string) => `export OTEL_EXPORTER_OTLP_METRICS_PROTOCOL=http/protobuf
+export OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=${url}/v1/metrics
+export OTEL_EXPORTER_OTLP_METRICS_HEADERS=x-api-key=${key}`,
+  },
+  curl: {
+    place: 'shell',
+    textFor: (url: string, key: string) => `# Posts a sample. The second line reads it, a second or two later.
+curl -sS --fail-with-body '${url}/write' -H 'X-Api-Key: ${key}' -d 'connect,host=curl value=1'
+curl -sS --fail-with-body '${url}/prometheus/api/v1/query?query=connect_value' -H 'X-Api-Key: ${key}'`,
+  },
+} as const;
+
+type Client = keyof typeof CLIENTS;
+
+/** `ops connect`. It calls nothing, so it works for a stack that is down too. */
+export function connectCommand(): Command {
+  return command('connect', "print a client's configuration, with the stack's address and a key")
+    .addArgument(
+      new Argument('<client>', 'agent is mackerel-agent, otel an OpenTelemetry SDK').choices(
+        Object.keys(CLIENTS),
+      ),
+    )
+    .addOption(apiUrlOption())
+    .option('--key <key>', 'the key; needed with --stack (default: the one that npm start made)')
+    .option(
+      '--data-dir <dir>',
+      'data directory of npm start, with its key (default: that of the stack at --url)',
+    )
+    .action((client: Client, options: ConnectOptions) => {
+      const configuration = configurationFor(client, options);
+      console.log(
+        options.json ? JSON.stringify(configuration) : `# ${configuration.place}\n${configuration.text}`,
+      );
+    });
+}
+
+/** @throws {OperatorError} naming the option that is missing or wrong */
+export function configurationFor(client: Client, options: ConnectOptions): Configuration {
+  if (options.stack !== undefined) stageOf(options.stack);
+  const { origin, href } = new URL(apiUrlOf(options));
+  // The agent appends its own paths to the address's host.
+  if (href !== `${origin}/`)
+    throw new OperatorError(`the address ${href} has more than a host and a port: give ${origin}`);
+  const key = options.key ?? keyInFile(options);
+  if (!isKey(key))
+    throw new OperatorError(
+      options.key === undefined
+        ? `${KEY_FILE} of the data directory has no key; npm start writes a new one`
+        : '--key is no key: one begins with ht_ and has 59 characters',
+    );
+  const { place, textFor } = CLIENTS[client];
+  return { client, url: origin, key, place, text: textFor(origin, key) };
+}
+
+function keyInFile({ stack, apiUrl, url, dataDir }: ConnectOptions): string {
+  if (stack !== undefined)
+    throw new OperatorError(
+      `--stack needs --key: npm run ops -- keys create --tenant T --rights read,write --stack ${stack} makes one`,
+    );
+  const address = apiUrl ?? url;
+  const folder = dataDir ?? dataDirOf(address);
+  if (folder === undefined)
+    throw new OperatorError(
+      `no local stack of this checkout is at ${address}: run npm start, or give the key as --key or its folder as --data-dir`,
+    );
+  try {
+    return readFileSync(join(folder, KEY_FILE), 'utf8').trim();
+  } catch {
+    throw new OperatorError(
+      `${join(folder, KEY_FILE)} cannot be read: give a data directory of npm start, or --key`,
+    );
+  }
+}
