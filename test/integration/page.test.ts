@@ -966,7 +966,9 @@ describe('the page', () => {
       page.waitForEvent('download'),
       page.getByRole('button', { name: 'Save loadavg5 as CSV' }).click(),
     ]);
-    expect(readFileSync((await table.path())!, 'utf8')).toMatch(/^__name__,host,value\r\nloadavg5,/);
+    const [labels, row] = readFileSync((await table.path())!, 'utf8').split('\r\n');
+    expect(labels).toBe('__name__,host,hostname,role,service,value');
+    expect(row).toMatch(new RegExp(`^loadavg5,${host},web1,web,shop,[\\d.]+$`));
     await page.getByRole('textbox', { name: 'Query 1' }).fill('sum(');
     // The list of completions may lie over the buttons.
     await page.keyboard.press('Escape');
@@ -1001,7 +1003,8 @@ describe('the page', () => {
     expect(await page.getByText('group-windows').textContent()).toMatch(/[1-9]\d* group-windows/);
     const total = (name: string) =>
       page.locator('.totals div', { hasText: name }).locator('dd').textContent();
-    expect(await total('Samples a second')).toMatch(/^known in (30|2\d) s$/);
+    // A rate takes two looks, half a minute apart.
+    expect(await total('Samples a second')).toMatch(/^known in \d+ s$|^[\d.]+k?$/);
     await until(
       'a rate',
       () => total('Samples a second'),
@@ -1030,54 +1033,84 @@ describe('the page', () => {
     await page.screenshot({ path: join(SCREENSHOTS, 'status.png') });
   });
 
-  test('draws the first graph within a second of signing in', async () => {
-    const durations: number[] = [];
-    // The machine may be busy with other tests: the best of a few.
-    for (let tries = 0; tries < 5 && !durations.some((ms) => ms <= 1000); tries++) {
-      const page = await open(`${stack.url}/#host=${host}`);
-      await signIn(page);
-      await plot(page, 'Load average').waitFor();
-      durations.push(
-        await page.evaluate<number>("performance.measure('shown', 'sign-in', 'first-graph').duration"),
-      );
-    }
-    expect(Math.min(...durations)).toBeLessThanOrEqual(1000);
+  test('draws the first graph after three requests, whatever else is still on its way', async () => {
+    const page = await open(`${stack.url}/#host=${host}`);
+    const wayToFirstGraph = [
+      '/api/v1/graph-definitions',
+      `/api/v0/hosts/${host}/metric-names`,
+      `/api/v1/hosts/${host}/metrics`,
+    ];
+    const answered = new Set<string>();
+    const held = new Set<string>();
+    // The lists, annotations and the data of other graphs are never answered.
+    await page.route('**/api/**', (route) => {
+      const { pathname, search } = new URL(route.request().url());
+      const isOther = pathname.endsWith('/metrics') && !search.includes('name=loadavg1');
+      if (isOther || !wayToFirstGraph.includes(pathname)) return void held.add(pathname);
+      answered.add(pathname);
+      return route.continue();
+    });
+    await signIn(page);
+    await plot(page, 'Load average').waitFor();
+    expect([...answered]).toEqual(wayToFirstGraph);
+    expect([...held]).toEqual(expect.arrayContaining(['/api/v0/hosts', `/api/v1/hosts/${host}/metrics`]));
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    // Requests that were held until their time was over.
+    expect(errors.splice(0).filter((text) => !REQUEST_FAILED.test(text))).toEqual([]);
   });
 
-  test('draws 20 graphs of 24 h without a frame over 100 ms', async () => {
-    const page = await open(stack.url, { viewport: { width: 1400, height: 5200 } });
-    const session = await page.context().newCDPSession(page);
-    await signIn(page);
-    await page.getByRole('heading', { level: 1 }).waitFor();
-    const events: TraceEvent[] = [];
-    session.on('Tracing.dataCollected', ({ value }) => events.push(...(value as unknown as TraceEvent[])));
-    const traced = new Promise((resolve) => session.once('Tracing.tracingComplete', resolve));
-    await session.send('Tracing.start', {
-      transferMode: 'ReportEvents',
-      traceConfig: { includedCategories: ['disabled-by-default-devtools.timeline', 'devtools.timeline'] },
+  test('draws each answer of 20 graphs of 24 h once, though the lists come last', async () => {
+    const page = await open('about:blank', { viewport: { width: 1400, height: 5200 } });
+    await page.addInitScript(COUNT_DRAWINGS);
+    const drawings = () => page.evaluate<number>('drawings');
+    const sampleCounts: number[] = [];
+    page.on('response', async (response) => {
+      if (!response.url().includes('/metrics?')) return;
+      // The page may have given up the read meanwhile; then nothing is drawn.
+      const body = await response.json().catch(() => ({ series: [] }));
+      const { series } = body as { series: { values: unknown[] }[] };
+      sampleCounts.push(...series.map(({ values }) => values.length));
     });
-    await page.goto(`${stack.url}/#host=${busyHost}&last=1d`);
+    let release = () => {};
+    const isReleased = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route('**/api/v0/services', async (route) => {
+      await isReleased;
+      await route.continue();
+    });
+    // A range that does not follow the present: the page reads again only after a time-out.
+    const range = `from=${now - DAY_S}&to=${now}`;
+    await page.goto(`${stack.url}/#host=${busyHost}&${range}&key=${stack.apiKey}`);
     await until(
       '20 graphs',
       () => page.locator('.card canvas').count(),
       (count) => count === 20,
     );
+    release();
+    await page.getByRole('heading', { level: 1, name: 'busy', exact: true }).waitFor();
+
     const over = page.locator('.u-over').first();
-    await over.hover({ position: { x: 50, y: 50 } });
-    await over.hover({ position: { x: 250, y: 60 } });
-    await session.send('Tracing.end');
-    await traced;
+    const at = page.locator('.card .at');
+    const times = new Set(await at.allTextContents());
+    for (const x of [50, 250]) {
+      await over.hover({ position: { x, y: 50 } });
+      const [time] = await until(
+        'the crosshair in all graphs',
+        () => at.allTextContents(),
+        (texts) => texts.length === 20 && new Set(texts).size === 1 && !times.has(texts[0]!),
+      );
+      times.add(time!);
+    }
+    // Neither the lists nor the crosshair drew a graph anew. A graph's answer has two series.
+    await until(
+      'no more drawings than answers',
+      async () => ({ drawn: await drawings(), answered: sampleCounts.length / 2 }),
+      ({ drawn, answered }) => drawn >= 20 && drawn <= answered,
+    );
+    expect(Math.max(...sampleCounts)).toBeLessThanOrEqual(800);
     await page.screenshot({ path: join(SCREENSHOTS, 'twenty.png') });
-    const main = events.filter(({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain');
-    // Time of the processor, in us: what the page takes, whatever else the machine does meanwhile.
-    const durations = events
-      .filter(
-        ({ name, pid, tid }) =>
-          name === 'RunTask' && main.some((each) => each.pid === pid && each.tid === tid),
-      )
-      .map(({ tdur = 0 }) => tdur);
-    expect(durations.length).toBeGreaterThan(100);
-    expect(Math.max(...durations) / 1000).toBeLessThan(100);
+    expect(errors.splice(0).filter((text) => !REQUEST_FAILED.test(text))).toEqual([]);
   });
 
   test.each([
@@ -1100,15 +1133,15 @@ describe('the page', () => {
   });
 });
 
-/** @see https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU, Chromium's trace format */
-interface TraceEvent {
-  readonly name: string;
-  readonly pid: number;
-  readonly tid: number;
-  readonly args: { readonly name?: string };
-  /** us of the thread's own time. */
-  readonly tdur?: number;
-}
+/** Counts how often a graph's canvas is cleared, which is the first step of each drawing. */
+const COUNT_DRAWINGS = `
+  globalThis.drawings = 0;
+  const { clearRect } = CanvasRenderingContext2D.prototype;
+  CanvasRenderingContext2D.prototype.clearRect = function (...area) {
+    globalThis.drawings++;
+    clearRect.apply(this, area);
+  };
+`;
 
 /** A proxy before a server. It can be closed, or accept requests and never answer, while the server runs on. */
 class Door {

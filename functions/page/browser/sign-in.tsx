@@ -22,7 +22,6 @@ export function SignIn({ reason, onKey }: SignInProps) {
     if (key === '') return setProblem('Paste an API key first.');
     if (!/^[\x21-\x7e]+$/.test(key))
       return setProblem('This is not an API key: keys are printable ASCII without spaces.');
-    performance.mark('sign-in');
     setTrying(true);
     new Api(key).graphDefinitions().then(
       () => onKey(key, isRemembered),

@@ -1,4 +1,4 @@
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import type { Api, Host } from '../api/api';
 import { MAX_LINES } from '../graphs/drawing';
 import { type Graph, type GraphDefinition, graphsOf } from '../graphs/graphs';
@@ -53,10 +53,11 @@ export function useGraphs(
     },
     members.length > 0 ? HOSTS_EVERY_MS : undefined,
   );
+  const former = useRef<readonly Graph[]>([]);
   return useMemo(() => {
     if (source === undefined || found?.of !== of) return undefined;
     const ofHosts = hostGraphsOf(found.hosts, definitions);
-    return [
+    const graphs = [
       ...graphsOf(source, found.names, definitions),
       ...(source.kind === 'service' ? underPrefix('hosts', ofHosts) : ofHosts),
       ...labelGraphsOf(
@@ -65,7 +66,15 @@ export function useGraphs(
         new Map(found.metadata),
       ),
     ];
+    former.current = keptGraphs(former.current, graphs);
+    return former.current;
   }, [found, of, definitions]);
+}
+
+/** The new graphs; a graph that equals a former one stays the same object, so that the page neither reads nor draws it again. */
+function keptGraphs(former: readonly Graph[], graphs: readonly Graph[]): readonly Graph[] {
+  const byText = new Map(former.map((graph) => [JSON.stringify(graph), graph]));
+  return graphs.map((graph) => byText.get(JSON.stringify(graph)) ?? graph);
 }
 
 const NOTHING = { names: [], hosts: [], series: [], metadata: [] };

@@ -44,6 +44,7 @@ export function Chart(props: ChartProps) {
   latest.current = props;
   const plotted = useRef<Plotted>(undefined as never);
   plotted.current = useMemo(() => plottedOf(props), [graph, drawing, hidden, span]);
+  const drawn = useRef<{ readonly plotted: Plotted; readonly annotations: readonly Annotation[] }>(undefined);
   const scheme = useColorScheme();
   const lines = drawing.lines.map(({ id, isEarlier }) => `${isEarlier} ${id}`).join('\n');
 
@@ -55,8 +56,8 @@ export function Chart(props: ChartProps) {
       element,
     );
     plot.current = made;
+    drawn.current = { plotted: plotted.current, annotations };
     latest.current.onPlot(made);
-    if (performance.getEntriesByName('first-graph').length === 0) performance.mark('first-graph');
     const resizing = new ResizeObserver(() => {
       if (element.clientWidth === made.width) return;
       made.setSize({ width: element.clientWidth, height: latest.current.height });
@@ -72,6 +73,9 @@ export function Chart(props: ChartProps) {
   }, [graph, lines, hidden, utc, scheme, props.height]);
 
   useEffect(() => {
+    // A new plot has drawn them already.
+    if (drawn.current?.plotted === plotted.current && drawn.current.annotations === annotations) return;
+    drawn.current = { plotted: plotted.current, annotations };
     plot.current?.setData(plotted.current.data as uPlot.AlignedData, false);
     plot.current?.setScale('x', { min: span.fromS, max: span.toS });
   }, [drawing, span.fromS, span.toS, annotations]);
