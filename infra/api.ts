@@ -137,14 +137,14 @@ function alarmRules(apiId: string): AlarmRule[] {
   return [
     {
       name: 'api-errors',
-      meaning: 'More than 1 % of requests get a 5xx.',
+      text: 'api-errors',
       metric: awsMetric.api('5xx', apiId, Stats.AVERAGE),
       above: 0.01,
       within: [3, 5],
     },
     {
       name: 'api-latency',
-      meaning: 'One request in a hundred takes longer than 5 s.',
+      text: 'api-latency',
       metric: awsMetric.api('Latency', apiId, Stats.percentile(99)),
       above: 5000,
       within: [10, 15],

@@ -52,8 +52,7 @@ export class Archiver extends Construct implements Monitored {
     this.alarms = [
       {
         name: 'archive-lag',
-        meaning:
-          'A day has waited for the archive for more than a day beyond its time, or the archiver is silent.',
+        text: 'archive-lag',
         metric: lag,
         above: MAX_LAG_S,
         within: [3, 3],
@@ -61,7 +60,7 @@ export class Archiver extends Construct implements Monitored {
       },
       {
         name: 'archive-failures',
-        meaning: 'The archiver fails to archive days; they stay open.',
+        text: 'archive-failures',
         metric: failed,
         above: 0,
         within: [3, 4],

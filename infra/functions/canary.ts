@@ -49,7 +49,7 @@ export class Canary extends Construct implements Monitored {
     this.alarms = [
       {
         name: 'canary-stale',
-        meaning: 'The canary has not read back a sample of its own for 5 minutes, or is silent.',
+        text: 'canary-stale',
         metric: age,
         above: 300,
         within: [3, 3],
@@ -58,14 +58,14 @@ export class Canary extends Construct implements Monitored {
       },
       {
         name: 'canary-wrong',
-        meaning: 'The canary read a value that it did not send.',
+        text: 'canary-wrong',
         metric: wrong,
         above: 0,
         isEssential: true,
       },
       {
         name: 'canary-gaps',
-        meaning: 'The canary misses samples in the warm tier or the archive.',
+        text: 'canary-gaps',
         metric: gaps,
         above: 0,
         isEssential: true,

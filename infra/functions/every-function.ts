@@ -14,7 +14,8 @@ export function everyFunction({ stage, settings }: Config): Monitored {
     alarms: [
       ...FUNCTIONS.map((name) => ({
         name: `function-errors-${name}`,
-        meaning: `The function ${name} fails, or Lambda cuts it off at its timeout.`,
+        text: 'function-errors' as const,
+        subject: name,
         metric: awsMetric.lambda('Errors', functionName(stage, name), Stats.SUM),
         above: 0,
         // The archiver runs once an hour: a quarter of an hour can hold only one failure of it.
@@ -22,14 +23,15 @@ export function everyFunction({ stage, settings }: Config): Monitored {
       })),
       ...FUNCTIONS.map((name) => ({
         name: `function-throttled-${name}`,
-        meaning: `Lambda refuses to run the function ${name}: its concurrency, or the account's, is used up.`,
+        text: 'function-throttled' as const,
+        subject: name,
         metric: awsMetric.lambda('Throttles', functionName(stage, name), Stats.SUM),
         above: 0,
         within: [3, 5] as const,
       })),
       {
         name: 'concurrency',
-        meaning: "Functions claim four fifths of the account's concurrency.",
+        text: 'concurrency',
         metric: awsMetric.accountConcurrency(),
         above: settings.accountConcurrency * 0.8,
         within: [3, 5],

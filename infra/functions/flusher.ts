@@ -57,7 +57,7 @@ export class Flusher extends Construct implements Monitored {
     this.alarms = [
       {
         name: 'flush-lag',
-        meaning: 'Group-windows stay in memory beyond their time, or the flusher is silent.',
+        text: 'flush-lag',
         metric: oldest,
         above: residencyS + SLACK_S,
         within: [10, 10],
@@ -65,7 +65,7 @@ export class Flusher extends Construct implements Monitored {
       },
       {
         name: 'unflushed-age',
-        meaning: 'A group-window has been in memory for a quarter of the time after which its key expires.',
+        text: 'unflushed-age',
         metric: oldest,
         // Keys live as long as the stream remembers. With a short retention the quarter would be mere flush lag.
         above: Math.max(settings.streamRetention / 4000, residencyS + 2 * SLACK_S),
@@ -73,7 +73,7 @@ export class Flusher extends Construct implements Monitored {
       },
       {
         name: 'flush-failures',
-        meaning: 'The flusher fails to flush group-windows or partitions; they stay due.',
+        text: 'flush-failures',
         metric: failed,
         above: 0,
         within: [5, 10],

@@ -58,28 +58,28 @@ export class Ingester extends Construct implements Monitored {
     this.alarms = [
       {
         name: 'stream-lag',
-        meaning: 'The ingester is more than 5 minutes behind the stream.',
+        text: 'stream-lag',
         metric: lag,
         above: MAX_CONSUMER_LAG_MS,
         within: [5, 5],
       },
       {
         name: 'records-failed',
-        meaning: 'A store refuses records of the ingester; the mapping tries the batches again.',
+        text: 'records-failed',
         metric: failed,
         above: 0,
         within: [5, 10],
       },
       {
         name: 'gave-up',
-        meaning: 'Batches grew older than recordAge; the mapping put them into the bucket, whole.',
+        text: 'gave-up',
         metric: awsMetric.mapping('OnFailureDestinationDeliveredEventCount', mapping.eventSourceMappingId),
         above: 0,
         isEssential: true,
       },
       {
         name: 'quarantine',
-        meaning: 'The ingester put records into quarantine that it cannot decode.',
+        text: 'quarantine',
         metric: quarantined,
         above: 0,
         isEssential: true,

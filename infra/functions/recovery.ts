@@ -62,14 +62,14 @@ export class Recovery extends Construct implements Monitored {
     this.alarms = [
       {
         name: 'redrive-failures',
-        meaning: 'Recovery fails to drive batches again that the mapping gave up.',
+        text: 'redrive-failures',
         metric: ownMetric(stage, 'recovery', 'ObjectsNotRedriven', Stats.MAXIMUM, QUARTER),
         above: 0,
         within: [3, 3],
       },
       {
         name: 'loss-open',
-        meaning: 'Memory was lost and no replay has closed the loss for 15 minutes, or recovery is silent.',
+        text: 'loss-open',
         metric: lossOpen,
         above: 0,
         within: [15, 15],

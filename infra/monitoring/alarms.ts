@@ -9,6 +9,7 @@ import { Construct } from 'constructs';
 import { stageName } from '../../shared/platform/names';
 import type { Settings } from '../../shared/platform/settings';
 import type { Stage } from '../config';
+import { alarmDescription } from './alarm-texts';
 import type { AlarmRule } from './monitored';
 
 export interface AlarmsProps {
@@ -51,7 +52,7 @@ export class Alarms extends Construct {
       const [alarming, periods] = rule.within ?? [1, 1];
       const alarm = new Alarm(this, rule.name, {
         alarmName: `${stageName(stage)}-${rule.name}`,
-        alarmDescription: `${rule.meaning} What to do: infra/README.md, "Alarms", ${rule.name}.`,
+        alarmDescription: alarmDescription(stage, rule.text, rule.subject),
         metric: rule.metric,
         comparisonOperator: ComparisonOperator.GREATER_THAN_THRESHOLD,
         threshold: rule.above,

@@ -1,11 +1,17 @@
 import type { IMetric } from 'aws-cdk-lib/aws-cloudwatch';
+import type { AlarmTextName } from './alarm-texts';
 
 /** An alarm, as the construct describes it that owns the metric. */
 export interface AlarmRule {
-  /** Its name after `heterotsdb-<stage>-`. The table "Alarms" of infra/README.md has a row for it. */
+  /** Its name after `heterotsdb-<stage>-`. */
   readonly name: string;
-  /** One sentence that says what has happened when it goes off. */
-  readonly meaning: string;
+  /** The text of its mail, and its row in the table "Alarms" of infra/README.md. */
+  readonly text: AlarmTextName;
+  /**
+   * The function or the table that the text is about.
+   * @default none
+   */
+  readonly subject?: string;
   readonly metric: IMetric;
   /** The alarm goes off above this. */
   readonly above: number;

@@ -194,20 +194,20 @@ function alarmRules(nodes: readonly string[], settings: Settings): AlarmRule[] {
   return [
     ...perTenNodes('DatabaseMemoryUsagePercentage', Stats.MAXIMUM, {
       name: 'cache-memory',
-      meaning: 'Memory stays above 85 % although the flusher empties windows early.',
+      text: 'cache-memory',
       above: 85,
       within: [10, 10],
       isSilenceAlarming: true,
     }),
     ...perTenNodes('Evictions', Stats.SUM, {
       name: 'cache-evictions',
-      meaning: 'The cache evicted keys: acknowledged samples are gone from memory. This must never happen.',
+      text: 'cache-evictions',
       above: 0,
       isEssential: true,
     }),
     ...perTenNodes('EngineCPUUtilization', Stats.AVERAGE, {
       name: 'cache-cpu',
-      meaning: 'A node of the cache is busy for more than 80 % of the time.',
+      text: 'cache-cpu',
       above: 80,
       within: [10, 10],
     }),
@@ -215,8 +215,7 @@ function alarmRules(nodes: readonly string[], settings: Settings): AlarmRule[] {
       ? []
       : perTenNodes('ReplicationLag', Stats.MAXIMUM, {
           name: 'cache-replication-lag',
-          meaning:
-            'A replica is more than 10 s behind: after a failover now, those seconds must be replayed.',
+          text: 'cache-replication-lag',
           above: 10,
           within: [5, 5],
         })),

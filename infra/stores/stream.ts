@@ -37,7 +37,7 @@ export class SampleStream extends Construct implements Monitored {
     this.alarms = [
       {
         name: 'stream-throttled',
-        meaning: 'The stream refuses records: clients get 503 and send again.',
+        text: 'stream-throttled',
         metric: refused,
         above: 0,
         within: [3, 5],

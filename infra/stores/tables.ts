@@ -51,7 +51,8 @@ export class Tables extends Construct implements Monitored {
     this.alarms = Object.entries(tableNames).flatMap(([table, tableName]) =>
       (['reads', 'writes'] as const).map((calls) => ({
         name: `table-throttled-${table}-${calls}`,
-        meaning: `DynamoDB refuses ${calls} of the ${table} table; functions try them again.`,
+        text: 'table-throttled' as const,
+        subject: `${calls} of the ${table} table`,
         metric: awsMetric.table(calls === 'reads' ? 'ReadThrottleEvents' : 'WriteThrottleEvents', tableName),
         above: 0,
         within: [5, 10] as const,

@@ -1,3 +1,4 @@
+import { ALARM_TEXTS, MAX_DESCRIPTION } from '../../infra/monitoring/alarm-texts';
 import {
   ESSENTIAL_METRICS,
   FUNCTIONS,
@@ -15,6 +16,15 @@ const alarms = production.properties('AWS::CloudWatch::Alarm');
 
 describe("the manual's alarms", () => {
   const names = alarms.map(({ AlarmName }) => String(AlarmName).replace('heterotsdb-production-', ''));
+
+  test('say what the mails say', () => {
+    const told = Object.fromEntries(manualRows('Alarms').map(({ name, cells }) => [name, cells]));
+    const mailed = Object.entries(ALARM_TEXTS).map(([name, { meaning, action }]) => [
+      name,
+      [meaning, action],
+    ]);
+    expect(told).toEqual(Object.fromEntries(mailed));
+  });
 
   /** An alarm's row: without the function or the table. */
   const rowOf = (alarm: string): string =>
@@ -36,11 +46,17 @@ describe("the manual's alarms", () => {
   });
 });
 
-test('every alarm says what happened and where to look, and notifies the topic when it begins and ends', () => {
+test('every alarm says what happened and what to do, and notifies the topic when it begins and ends', () => {
   for (const { AlarmName, AlarmDescription, AlarmActions, OKActions } of alarms) {
+    // The first step, and what to do for one thing that it may show.
     expect({ AlarmName, AlarmDescription }).toMatchObject({
-      AlarmDescription: expect.stringMatching(/^[A-Z].*\. What to do: infra\/README\.md, "Alarms", /),
+      AlarmDescription: expect.stringMatching(
+        /^[A-Z].*\. WHAT TO DO: (?=.*(Run|run|Look|Wait)).*\b(If|Is|Then)\b.*\. Runbooks: infra\/README\.md\.$/,
+      ),
     });
+    // A mail is read where there is neither the manual nor its variables.
+    expect(AlarmDescription).not.toMatch(/SUBJECT|STAGE|\$STACK|\]\(/);
+    expect(String(AlarmDescription).length).toBeLessThanOrEqual(MAX_DESCRIPTION);
     expect([AlarmActions, OKActions]).toEqual([[{ Ref: expect.stringMatching(/Topic/) }], AlarmActions]);
   }
 });

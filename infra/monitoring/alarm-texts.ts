@@ -1,0 +1,181 @@
+import { stageName } from '../../shared/platform/names';
+import type { Stage } from '../config';
+
+/** Texts of an alarm, in Markdown with links into infra/README.md. `$STACK` and `SUBJECT` are placeholders. */
+interface AlarmText {
+  /** What has happened, and what users notice. */
+  readonly meaning: string;
+  /** The first command, then what to do for what it shows. */
+  readonly action: string;
+}
+
+/**
+ * All alarms in the order of the dashboard. The table "Alarms" of infra/README.md has the same texts, which a test compares.
+ * An alarm of a function or a table has a rule for each, and one text.
+ */
+export const ALARM_TEXTS = {
+  'api-errors': {
+    meaning:
+      'More than 1 % of requests get a 5xx. Agents keep their samples and send them again. Readers see errors.',
+    action:
+      'Is `stream-throttled` or `loss-open` on too? Start there. Else run `logs post`, `logs query` and `logs registry`, and look for "request failed". If you see `AccessDenied`, a deploy lacks a right: [roll back](#upgrade-and-rollback). If you see `OOM`, see [Memory is full](#memory-is-full). If you see a time-out or a refused connection, the store that it names is down: wait for it, and look at the AWS Health Dashboard.',
+  },
+  'api-latency': {
+    meaning: 'One request in a hundred takes more than 5 s. Pages and dashboards are slow; nothing is lost.',
+    action:
+      'Look at "Time of functions" on the dashboard. If `query` is slow, ask a slow read again with `curl -i`: `Server-Timing` names the slow tier. If that is `hot`, raise `cacheShards`. If `post` is slow, see `stream-throttled`.',
+  },
+  'stream-throttled': {
+    meaning: 'Clients post more than the shards take. They get 503 and send again, so samples come late.',
+    action:
+      'Run `npm run ops -- usage --tenant T --stack $STACK`. If one tenant sends too much, lower its limit: [Too many requests](#too-many-requests). Else deploy with twice the `streamShards`: [Scale out](#scale-out).',
+  },
+  'stream-lag': {
+    meaning: 'The ingester is more than 5 minutes behind the stream. New samples cannot be read yet.',
+    action:
+      'Run `logs ingester`. If you see errors, do what `records-failed` says. If there are none and `function-throttled` is on, do what that says. Else the load is too high: deploy with twice the `streamShards`, since each shard has its own ingester.',
+  },
+  'records-failed': {
+    meaning:
+      'A store refuses what the ingester appends. New samples cannot be read yet; the mapping tries the batches again.',
+    action:
+      'Run `logs ingester` and look for "the stream delivers records again". If you see `OOM`, run `npm run ops -- drain --stack $STACK`: [Memory is full](#memory-is-full). If you see a time-out or a refused connection, the cache is down or fails over: wait, ingestion goes on by itself. If you see `AccessDenied`, [roll back](#upgrade-and-rollback).',
+  },
+  'gave-up': {
+    meaning:
+      'Batches grew older than `recordAge`. They are dead letters in the bucket, whole; their samples cannot be read yet.',
+    action:
+      'Run `logs ingester 6h` and mend the store that it names, as `records-failed` says. Recovery ingests the batches again each 15 minutes. If you cannot wait, run `npm run ops -- quarantine redrive --dead-letters --stack $STACK`: [Quarantine and dead letters](#quarantine-and-dead-letters).',
+  },
+  quarantine: {
+    meaning:
+      'The ingester could not decode records and put them into quarantine. Their samples are missing; the rest of the batch went on.',
+    action:
+      'Run `npm run ops -- quarantine list --stack $STACK`, then `quarantine show KEY`. If a newer release wrote it, upgrade and run `quarantine redrive`. Else it is a defect: keep the object, which expires after 90 days. [Quarantine and dead letters](#quarantine-and-dead-letters).',
+  },
+  'function-errors': {
+    meaning:
+      'The function SUBJECT fails, or Lambda cuts it off at its timeout. What it does is delayed or refused.',
+    action:
+      'Run `logs SUBJECT`. If it began with a deploy, or you see `AccessDenied`, [roll back](#upgrade-and-rollback). If you see `OOM`, see [Memory is full](#memory-is-full). If you see `Throttling`, see `table-throttled`. If you see `Task timed out` or a refused connection, a store is slow or down: wait for it, see `cache-cpu`.',
+  },
+  'function-throttled': {
+    meaning: "Lambda refuses to run the function SUBJECT: its concurrency, or the account's, is used up.",
+    action:
+      'Run `aws lambda get-function-concurrency --function-name $STACK-SUBJECT`. If it shows a number, raise the setting `queryConcurrency` or `flusherConcurrency`. If it shows nothing, the account is at its quota: do what `concurrency` says.',
+  },
+  concurrency: {
+    meaning: "Functions claim 80 % of the account's concurrency. At 100 % Lambda refuses posts and reads.",
+    action:
+      'Look at the metric `ConcurrentExecutions` by function. If it is `query`, bound it with `queryConcurrency`. If it is a function of another application, bound that. Else ask AWS for a larger quota (L-B99A9384), then set `accountConcurrency`.',
+  },
+  'cache-memory': {
+    meaning:
+      'Memory stays above 85 %, although the flusher empties windows early from 70 % on. Full memory delays new samples; none is lost.',
+    action:
+      'Run `npm run ops -- drain --stack $STACK` until it ends. If it fails, do what `flush-failures` says. If memory fills again, raise `cacheShards` or `cacheNodeType`: [Memory is full](#memory-is-full).',
+  },
+  'cache-evictions': {
+    meaning:
+      'The cache evicted keys: acknowledged samples are gone from memory. Our parameter group never does that.',
+    action:
+      'Now: run `npx cdk deploy $STACK-stateful -c stage=STAGE`, which sets `maxmemory-policy` back to `noeviction`. Then run `npm run ops -- replay --stack $STACK`, which reads the samples from the stream again.',
+  },
+  'cache-cpu': {
+    meaning: 'A node of the cache is busy for more than 80 % of the time. Posts and reads become slow.',
+    action:
+      'Look at "Requests, and those that failed" on the dashboard. If there are more than usual and they are reads, bound them with `queryConcurrency`. Else raise `cacheShards`: [Scale out](#scale-out).',
+  },
+  'cache-replication-lag': {
+    meaning: 'A replica is more than 10 s behind. After a failover now, those seconds must be replayed.',
+    action:
+      'Run `npm run ops -- status --stack $STACK`. If memory is being drained or much is read, wait for the end. If the alarm stays on, deploy with a larger `cacheNodeType`.',
+  },
+  'flush-lag': {
+    meaning:
+      'Group-windows stay in memory 15 minutes beyond their time, or the flusher is silent. Memory fills; nothing is lost yet.',
+    action:
+      'Run `logs flusher`. If you see nothing, it does not run: see `function-throttled`. If you see "part of a partition stays due", do what `flush-failures` says. If it works but is too slow, run `npm run ops -- drain --stack $STACK`, then raise `flusherLanes`.',
+  },
+  'unflushed-age': {
+    meaning:
+      'A group-window has been in memory for a quarter of the time after which its key expires. If nothing is done, samples leave memory unsaved.',
+    action:
+      'Now: run `npm run ops -- drain --stack $STACK` until it ends. If it fails, run `logs flusher`: "part of a partition stays due" names the partition and the error. Do what `flush-failures` says about it.',
+  },
+  'flush-failures': {
+    meaning:
+      'The flusher fails to flush some group-windows. They stay due in memory, where they can be read.',
+    action:
+      'Run `logs flusher` and look for "part of a partition stays due". If you see `Throttling`, see `table-throttled`. If you see `AccessDenied`, [roll back](#upgrade-and-rollback). If you see "no frame of version", a newer release wrote it: upgrade again. If you see a time-out, a store is slow: wait, the next minute tries again.',
+  },
+  'archive-lag': {
+    meaning:
+      'A day waits for the archive a day beyond its time, or the archiver is silent. Its samples can be read from the warm tier.',
+    action:
+      'Run `npm run ops -- archive --stack $STACK`, which archives everything warm now. If it fails, do what `archive-failures` says. If it works but is slow, give the tenant more partitions: [The archive is late](#the-archive-is-late).',
+  },
+  'archive-failures': {
+    meaning: 'The archiver fails to archive some days. They stay open, and can be read from the warm tier.',
+    action:
+      'Run `logs archiver 3h` and look for "a partition-day stays open". If you see `Throttling` or `SlowDown`, wait: the next hour goes on. If the function ran out of memory, lower `archivePartBytes`. If you see `AccessDenied`, [roll back](#upgrade-and-rollback). See [The archive is late](#the-archive-is-late).',
+  },
+  'table-throttled': {
+    meaning: 'DynamoDB refuses SUBJECT. Functions try them again, so reads or flushes are slow.',
+    action:
+      'Wait for 10 minutes: DynamoDB splits a hot partition by itself. If the alarm stays on, run `aws service-quotas list-service-quotas --service-code dynamodb` and ask AWS for a larger quota of the table or the account.',
+  },
+  'canary-stale': {
+    meaning:
+      "A sample posted at the clients' address could not be read within 5 minutes, or the canary is silent. Users miss new samples too.",
+    action:
+      'Run `logs canary`. If you see "failed to post or to read" with a 5xx, see `api-errors`. If you see 401, wait a minute: it makes a new key. If you see no error, see `stream-lag` and `loss-open`. If you see nothing, see `function-throttled`.',
+  },
+  'canary-wrong': {
+    meaning: 'A read returned a value that the canary did not send. Users may see wrong values.',
+    action:
+      'Stop deploying. Run `npm run ops -- where --stack $STACK --tenant canary --host heterotsdb-canary --name custom.canary`, which shows what each tier holds. If it began with a deploy, [roll back](#upgrade-and-rollback). Keep the output: it is a defect.',
+  },
+  'canary-gaps': {
+    meaning:
+      'Samples of the canary are missing in the warm tier or the archive. Samples of users may be missing too.',
+    action:
+      'Run `logs canary`: "found no sample where it had posted some" has the tier and the range. If the stream still has that range (`streamRetention`), run `npm run ops -- replay --from TIME --stack $STACK` ([Replay](#replay)). Else `where` (see `canary-wrong`) shows what is left.',
+  },
+  'redrive-failures': {
+    meaning:
+      'Recovery fails to ingest dead letters again. Their samples still cannot be read; the bucket keeps them.',
+    action:
+      'Run `npm run ops -- quarantine redrive --dead-letters --stack $STACK`, which says why. If a store is down, mend it as `records-failed` says. If records cannot be decoded, see `quarantine`: [Quarantine and dead letters](#quarantine-and-dead-letters).',
+  },
+  'loss-open': {
+    meaning:
+      'Memory was lost, and no replay has closed the loss for 15 minutes; or recovery is silent. Reads that may lack samples get 503.',
+    action:
+      'Run `npm run ops -- replay --status --stack $STACK`. If no replay runs, `logs recovery` says why. If one runs but does not end, run `logs replayer`: if you see `OOM`, drain. If the stream has forgotten the records, `replay --stop --abandon` gives them up. [Memory was lost](#memory-was-lost).',
+  },
+} as const satisfies Record<string, AlarmText>;
+
+export type AlarmTextName = keyof typeof ALARM_TEXTS;
+
+/** CloudWatch allows this many characters. */
+export const MAX_DESCRIPTION = 1024;
+
+/**
+ * An alarm's description, which its mail contains.
+ *
+ * @param subject what the text calls `SUBJECT`
+ */
+export function alarmDescription(stage: Stage, name: AlarmTextName, subject = ''): string {
+  const stack = stageName(stage);
+  const { meaning, action } = ALARM_TEXTS[name];
+  const text = `${meaning} WHAT TO DO: ${action}`
+    .replaceAll('SUBJECT', subject)
+    .replaceAll('stage=STAGE', `stage=${stage}`)
+    .replaceAll('$STACK', stack)
+    .replace(/\[([^\]]+)\]\(#[^)]+\)/g, '$1');
+  const logs = text.includes('`logs ')
+    ? ` "logs X" is: aws logs tail --since 30m $(aws lambda get-function-configuration --function-name ${stack}-X --query LoggingConfig.LogGroup --output text).`
+    : '';
+  return `${text}${logs} Runbooks: infra/README.md.`;
+}
