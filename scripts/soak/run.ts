@@ -254,15 +254,18 @@ export async function soak({
     await sleep(Math.max(0, times.expiresAtMs + 1_000 - Date.now()));
     const expired = ledger.expire(times.boundaryS);
 
-    const isReading = within(CALM_DOWN_MS);
-    const read = readNow(isReading);
+    // Each read has its own patience, so that a slow phase takes none of the next one's.
+    const read: ReadSeries = (labels, from, to) => readNow(within(CALM_DOWN_MS))(labels, from, to);
     const patience = async () => {
       await sleep(1_000);
       return isRecovering();
     };
     report(`reading ${ledger.acknowledged - expired} samples back`);
     const verify = async (reading: ReadSeries, isPatient: () => Promise<boolean>) =>
-      sumFlaws([await ledger.verify(reading, isPatient), await verifyGrown(grown, isReading, isPatient)]);
+      sumFlaws([
+        await ledger.verify(reading, isPatient),
+        await verifyGrown(grown, within(CALM_DOWN_MS), isPatient),
+      ]);
     const asFound = await verify(read, patience);
     report('moving everything to the archive, and reading it back again');
     await expireLeases(redis);
@@ -271,7 +274,7 @@ export async function soak({
     const readOnce = remembering(read);
     const archived = await verify(readOnce, async () => false);
     report('comparing steps with their samples, objects with the manifest, and looking for what has expired');
-    const settled = comparing(isReading, readOnce);
+    const settled = comparing(within(CALM_DOWN_MS), readOnce);
     await mapLimited(series, READERS, (labels) => settled.compare(labels, startS + DAY_MS / 1000));
     const { differences: corrupt } = await verifyArchive(functions, {}, () => {});
     const outlived = await leftoversOf(stack.addresses, dayOf(times.boundaryS * 1000));

@@ -133,7 +133,11 @@ describe('an answer', () => {
         const bytes = uncompressBlock(encodeSamples([[{ labels, timestamps, values }], []]));
         const { results } = root
           .lookupType('ReadResponse')
-          .toObject(root.lookupType('ReadResponse').decode(bytes), { longs: String, arrays: true });
+          .toObject(root.lookupType('ReadResponse').decode(bytes), {
+            longs: String,
+            arrays: true,
+            defaults: true,
+          });
         expect(results).toEqual([
           {
             timeseries: [
