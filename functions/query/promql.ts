@@ -19,6 +19,7 @@ import { syntaxJson } from '../../shared/promql/syntax-json';
 import { compareBytes, compareLabels } from '../../shared/promql/vectors';
 import { findSeries, labelNames, labelValues, type Selector } from '../../shared/query/browse';
 import type { IndexView } from '../../shared/query/find-series';
+import { withoutLaterSeries } from '../../shared/query/later-series';
 import { clampRange } from '../../shared/query/plan';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { federate } from './federate';
@@ -26,7 +27,7 @@ import { prometheusStatusHandlers } from './prometheus-status';
 import { serverTiming } from './reading';
 import { remoteRead } from './remote-read';
 import type { TierSamples } from './sample-store';
-import { metricMetadata, retentionMs } from './stores';
+import { dependencies, metricMetadata, retentionMs } from './stores';
 import { browse, budgetOf, queryLimitsOf, samplesOf } from './tenant-samples';
 
 /** Steps of a range query after its first. */
@@ -123,23 +124,34 @@ function selectorsOf({ 'match[]': texts = [] }: Pick<Browsing, 'match[]'>): Sele
   });
 }
 
+/** Series that began after `end` are still listed if `end` is within this of now, ms: clients round times. */
+const PRESENT_MS = 60_000;
+
 /** Answers from the index of the series that may have samples between `start` and `end`. */
 function browsed(
   tenant: Tenant,
   { start, end }: Pick<Browsing, 'start' | 'end'>,
+  selectors: readonly Selector[],
   answer: (view: IndexView) => APIGatewayProxyStructuredResultV2,
 ) {
   const nowMs = Date.now();
   const asked = { fromMs: start ?? nowMs - retentionMs, toMs: (end ?? nowMs) + 1 };
   if (asked.toMs <= asked.fromMs)
     throw invalidParameter('end', 'end timestamp must not be before start time');
-  return browse(tenant, clampRange(asked, nowMs, retentionMs), answer);
+  const range = clampRange(asked, nowMs, retentionMs);
+  return browse(tenant, range, async (view) =>
+    answer(
+      range.toMs > nowMs - PRESENT_MS
+        ? view
+        : await withoutLaterSeries(dependencies, tenant.id, view, selectors, range),
+    ),
+  );
 }
 
 async function series(tenant: Tenant, query: Browsing) {
   const selectors = selectorsOf(query);
   if (selectors.length === 0) throw new HttpError(400, 'no match[] parameter provided');
-  return browsed(tenant, query, (view) => {
+  return browsed(tenant, query, selectors, (view) => {
     const found = findSeries(view, selectors, queryLimitsOf(tenant)).sort(compareLabels);
     const { kept, warnings } = truncated(found, query.limit);
     return prometheusAnswer(`[${kept.map(metricJson).join(',')}]`, { warnings });
@@ -153,7 +165,7 @@ function answerNames(names: readonly string[], limit: number | undefined) {
 
 async function labels(tenant: Tenant, query: Browsing) {
   const selectors = selectorsOf(query);
-  return browsed(tenant, query, (view) => answerNames(labelNames(view, selectors), query.limit));
+  return browsed(tenant, query, selectors, (view) => answerNames(labelNames(view, selectors), query.limit));
 }
 
 /** A label's name in a path: as it is, or escaped as `U__`, where `_` is `__` and `_2e_` a code point. */
@@ -197,7 +209,9 @@ export const promqlHandlers: RouteHandlers = {
   'GET /prometheus/api/v1/label/{name}/values': async ({ tenant, path, query }) => {
     const selectors = selectorsOf(query);
     const name = unescaped(path.name);
-    return browsed(tenant, query, (view) => answerNames(labelValues(view, name, selectors), query.limit));
+    return browsed(tenant, query, selectors, (view) =>
+      answerNames(labelValues(view, name, selectors), query.limit),
+    );
   },
   'GET /prometheus/api/v1/metadata': async ({ tenant, query }) => metadata(tenant, query),
   'GET /prometheus/api/v1/query_exemplars': exemplars,

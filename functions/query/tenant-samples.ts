@@ -28,10 +28,10 @@ export function samplesOf(tenant: Tenant, budget = budgetOf(tenant)): TierSample
 export async function browse<T>(
   tenant: Tenant,
   range: TimeRange,
-  answer: (view: IndexView) => T,
+  answer: (view: IndexView) => T | Promise<T>,
 ): Promise<T> {
   try {
-    return answer(await new Querier(dependencies, tenant).view(range, budgetOf(tenant)));
+    return await answer(await new Querier(dependencies, tenant).view(range, budgetOf(tenant)));
   } catch (error) {
     throw error instanceof SelectLimitError ? promqlErrorOf(error) : error;
   }

@@ -294,6 +294,19 @@ export class Catalogue {
     return Item?.layout?.B;
   }
 
+  /** No sample of a layout bears an earlier time, ms; undefined when the catalogue lacks the layout or the time. */
+  async layoutFirstMs(tenantId: Id, group: GroupId, layoutId: Id): Promise<number | undefined> {
+    const { Item } = await this.table.client.send(
+      new GetItemCommand({
+        TableName: this.table.name,
+        Key: metaKeys.layout(tenantId, group, layoutId),
+        ProjectionExpression: 'firstMs',
+        ConsistentRead: true,
+      }),
+    );
+    return Item?.firstMs === undefined ? undefined : Number(Item.firstMs.N);
+  }
+
   /**
    * The ids of a tenant's sources, in the order of their buckets and then of the ids: stable, and the same for all who ask.
    *

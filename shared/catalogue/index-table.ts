@@ -130,6 +130,25 @@ function monthOf(day: Day): Epoch {
   return day.slice(0, 7);
 }
 
+/**
+ * The range whose samples show that a series began before the last epoch of `range`: from an epoch before that one, or from
+ * the start of `range` if that is earlier.
+ */
+export function rangeBeforeLastEpoch(range: TimeRange): TimeRange {
+  const last = epochsOf(range).at(-1);
+  if (last === undefined) return { fromMs: range.fromMs, toMs: range.fromMs };
+  const toMs = epochStartMs(last);
+  const [dayBefore] = daysIn(toMs - 1, toMs);
+  const before = last.length === 10 ? dayBefore! : monthOf(dayBefore!);
+  return { fromMs: Math.min(range.fromMs, epochStartMs(before)), toMs };
+}
+
+function epochStartMs(epoch: Epoch): number {
+  if (epoch.length === 10) return dayStartMs(epoch);
+  const [year, month] = epoch.split('-').map(Number);
+  return Date.UTC(year!, month! - 1, 1);
+}
+
 /** The first ms after an epoch. */
 export function epochEndMs(epoch: Epoch): number {
   if (epoch.length === 10) return dayStartMs(epoch) + DAY_MS;

@@ -327,6 +327,49 @@ describe('clients of others', () => {
         (await ask('/api/v0/hosts', { headers: origin })).headers.get('access-control-allow-origin'),
       ).toBeNull();
     });
+
+    describe('of a range that ended', () => {
+      const HOUR_MS = 3_600_000;
+      /** The catalogue knows the hour of a series' first sample. */
+      const hourMs = Math.floor(nowMs / HOUR_MS) * HOUR_MS;
+      const series = (instance: string, timestamp: number) => ({
+        labels: [
+          ['__name__', 'clients_begun'],
+          ['instance', instance],
+          ['job', 'clients'],
+          [`only_${instance}`, 'yes'],
+        ] as [string, string][],
+        samples: [{ timestamp, value: 1 }],
+      });
+      const range = (endMs: number) => ({
+        'match[]': 'clients_begun',
+        start: String((hourMs - HOUR_MS) / 1000),
+        end: String(endMs / 1000),
+      });
+
+      beforeAll(async () => {
+        const body = snappyCompress(
+          encodeV1([series('early', hourMs - HOUR_MS / 2), series('later', nowMs)]),
+        );
+        const answer = await post('/prometheus/api/v1/write', body, {
+          'content-type': 'application/x-protobuf',
+        });
+        expect([answer.status, await answer.text()]).toEqual([204, '']);
+        await until(
+          'both series',
+          () => json('/prometheus/api/v1/series', range(nowMs)),
+          ({ data }) => data?.length === 2,
+        );
+      });
+
+      test('series that began in a later hour are not listed', async () => {
+        const ended = range(hourMs - 60_000);
+        const { data } = await json('/prometheus/api/v1/series', ended);
+        expect(data.map(({ instance }: { instance: string }) => instance)).toEqual(['early']);
+        expect((await json('/prometheus/api/v1/labels', ended)).data).not.toContain('only_later');
+        expect((await json('/prometheus/api/v1/label/instance/values', ended)).data).toEqual(['early']);
+      });
+    });
   });
 
   describe('of remote write', () => {

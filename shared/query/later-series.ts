@@ -1,0 +1,54 @@
+import type { Catalogue } from '../catalogue/catalogue';
+import { rangeBeforeLastEpoch } from '../catalogue/index-table';
+import type { Id } from '../model/id';
+import type { GroupId } from '../model/placement';
+import type { TimeRange } from '../model/selection';
+import { mapLimited } from '../platform/concurrency';
+import type { Selector } from './browse';
+import { type IndexView, matchesOf } from './find-series';
+import type { TenantIndexes } from './tenant-index';
+
+interface LaterSeriesStores {
+  readonly catalogue: Pick<Catalogue, 'layoutFirstMs'>;
+  readonly indexes: Pick<TenantIndexes, 'of'>;
+}
+
+/** Layouts whose first sample is looked up, a request each. If there are more, all of them stay in the view. */
+const MAX_LAYOUTS = 1_000;
+const PARALLEL = 32;
+
+/**
+ * Leaves series out of a view that began after its range. The index knows days and months; the catalogue knows the window
+ * of a layout's first sample. A layout with samples before the last epoch of the range cannot have begun after it, so the
+ * catalogue is asked for the others only.
+ *
+ * @param view the series that may have samples in `range`
+ * @param selectors the series that are asked for; all of them if there are none
+ */
+export async function withoutLaterSeries(
+  { catalogue, indexes }: LaterSeriesStores,
+  tenantId: Id,
+  view: IndexView,
+  selectors: readonly Selector[],
+  range: TimeRange,
+): Promise<IndexView> {
+  const { index, live } = view;
+  const { live: isEarlier } = await indexes.of(tenantId, rangeBeforeLastEpoch(range));
+  const candidates = new Map<number, { readonly group: GroupId; readonly layoutId: Id }>();
+  for (const matchers of selectors.length === 0 ? [[]] : selectors)
+    for (const match of matchesOf(view, matchers)) {
+      const layout = index.numberOf(match)!;
+      if (isEarlier[layout] === 1) continue;
+      candidates.set(layout, match);
+      if (candidates.size > MAX_LAYOUTS) return view;
+    }
+  const firsts = await mapLimited([...candidates], PARALLEL, async ([layout, { group, layoutId }]) => ({
+    layout,
+    firstMs: await catalogue.layoutFirstMs(tenantId, group, layoutId),
+  }));
+  const later = firsts.filter(({ firstMs }) => firstMs !== undefined && firstMs >= range.toMs);
+  if (later.length === 0) return view;
+  const rest = Uint8Array.from(live);
+  for (const { layout } of later) rest[layout] = 0;
+  return { ...view, live: rest };
+}
