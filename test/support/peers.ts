@@ -64,19 +64,19 @@ function commandOf({ program, packages }: Peer): string[] {
     .digest('hex');
   const folder = installed([...packages, sum], (into) => {
     cpSync(source, into, { recursive: true });
-    buildGo(into, packages[0]!);
+    buildGo(into, program, packages[0]!);
   });
   return [join(folder, program)];
 }
 
-/** Builds a Go program with the requirements of the one module that it is a client of. */
-function buildGo(folder: string, module: string): void {
+/** Builds `program` of a folder with the requirements of the one Go module that it uses. */
+function buildGo(folder: string, program: string, module: string): void {
   const { Dir: dir } = JSON.parse(must('go', ['mod', 'download', '-json', module])) as { Dir: string };
   const [path, version] = module.split('@');
   const requirements = readFileSync(join(dir, 'go.mod'), 'utf8').replace(/^module .*$/m, 'module peer');
   writeFileSync(join(folder, 'go.mod'), `${requirements}\nrequire ${path} ${version}\n`);
   writeFileSync(join(folder, 'go.sum'), readFileSync(join(dir, 'go.sum')));
-  must('go', ['build', '-mod=mod', '-o', folder.split('/').at(-1)!, '.'], folder);
+  must('go', ['build', '-mod=mod', '-o', program, '.'], folder);
 }
 
 const PROMETHEUS = 'github.com/prometheus/prometheus@v0.315.0';
