@@ -111,6 +111,8 @@ describe('clients of others', () => {
     test.each([
       { path: 'targets', data: { activeTargets: [], droppedTargets: [], droppedTargetCounts: {} } },
       { path: 'alertmanagers', data: { activeAlertmanagers: [], droppedAlertmanagers: [] } },
+      { path: 'rules', data: { groups: [] } },
+      { path: 'alerts', data: { alerts: [] } },
       { path: 'status/flags', data: {} },
       { path: 'status/config', data: { yaml: '' } },
       { path: 'features', data: { api: { remote_write_receiver: true } } },
