@@ -91,7 +91,7 @@ describe('clients of others', () => {
     },
     {
       program: 'prometheus-remote-write.mjs',
-      packages: ['prometheus-remote-write@0.5.1', 'node-fetch@3.3.2'],
+      packages: ['prometheus-remote-write@0.5.1', 'node-fetch@2.7.0'],
       prints: { status: 204 },
       wrote: 'prometheus_remote_write',
       value: '6.5',
