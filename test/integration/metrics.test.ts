@@ -57,9 +57,14 @@ test("the smoke test reads its sample from memory and from the warm tier, and le
   const client = new Client(stack.url, stack.apiKey);
   const lists = () =>
     Promise.all(
-      ['/api/v0/hosts', '/api/v0/services', '/prometheus/api/v1/label/__name__/values'].map(async (path) =>
-        (await client.request('GET', path)).json(),
-      ),
+      ['/api/v0/hosts', '/api/v0/services', '/prometheus/api/v1/label/__name__/values'].map(async (path) => {
+        const answer = await until(
+          `${path} answers`,
+          () => client.request('GET', path),
+          ({ status }) => status === 200,
+        );
+        return answer.json();
+      }),
     );
   const before = await lists();
   const { drained, tiers, concurrency } = await ops<SmokeResult>(stack.url, 'smoke');
