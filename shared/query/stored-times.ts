@@ -13,7 +13,7 @@ interface StoredTimesStores {
   readonly indexes: Pick<TenantIndexes, 'of'>;
 }
 
-/** Sources whose first sample is looked up; of more, the first day's start is told. */
+/** Most sources whose first sample is looked up. With more sources, the answer is the start of the first day. */
 const MAX_SOURCES = 1_000;
 const PARALLEL = 32;
 

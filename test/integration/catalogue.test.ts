@@ -143,7 +143,7 @@ describe('layouts that are put together', () => {
     expect(await lifetimes(raised).renew(() => true)).toBe(0);
     expect(await lifetimes(raised).retentionMs()).toBe(RETENTION);
     nowMs += HOUR;
-    // Once in slices, and again: it is done once.
+    // The renewal runs in slices. A second run finds nothing left to renew.
     expect(await lifetimes(raised).renew(() => false)).toBeGreaterThan(3);
     await lifetimes(raised).renew(() => true);
     expect(await lifetimes(raised).renew(() => true)).toBe(0);

@@ -23,7 +23,7 @@ export interface Route {
   readonly errors?: 'prometheus';
   /** Whether pages of other origins may read its answers, with a key of their own. */
   readonly crossOrigin?: true;
-  /** Whether the body of a 200 is plain text. */
+  /** True if a 200 answers with plain text instead of JSON. */
   readonly isText?: true;
   /** Schema of the JSON body of a 200; absent when the answer is not JSON. */
   readonly answer?: z.ZodType;

@@ -91,7 +91,7 @@ export function timeHint(
   return [...bounds, ...(unit === undefined ? [] : [unit])].join('; ');
 }
 
-/** Advises a sender whose times are in ms or finer. */
+/** Hint for a sender whose times look like ms or finer units: Mackerel takes seconds. */
 function unitHint(elements: readonly unknown[] | null): string | undefined {
   for (const [i, element] of (elements ?? []).entries()) {
     const time = (element as { readonly time?: unknown } | null)?.time;

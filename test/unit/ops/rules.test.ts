@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDir } from '../../support/temporary-dir';
 
@@ -49,6 +49,8 @@ beforeAll(() => {
     'groups:\n- name: g\n  rules:\n  - { alert: A, expr: "rate(x[1m])", for: 15s, labels: { v: "{{ $value }}" } }\n',
   );
 });
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Runs `ops rules` in the folder of the files. */
 function rules(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
