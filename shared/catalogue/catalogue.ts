@@ -342,6 +342,11 @@ export class Catalogue {
     };
   }
 
+  /** Which of these sources have an entry: far fewer requests than asking for each entry. */
+  async existing(tenantId: Id, sourceIds: readonly Id[]): Promise<ReadonlySet<Id>> {
+    return new Set((await this.pools.find(tenantId, sourceIds)).keys());
+  }
+
   /** The entry of a source or pool. */
   private async entry(
     tenantId: Id,

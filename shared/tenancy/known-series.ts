@@ -47,7 +47,7 @@ export class KnownSeries {
   private readonly lookups = new LRUCache<Id, { readonly endMs: number; left: number }>({ max: 10_000 });
 
   constructor(
-    private readonly catalogue: Pick<Catalogue, 'source'>,
+    private readonly catalogue: Pick<Catalogue, 'existing' | 'source'>,
     private readonly now: () => number = Date.now,
   ) {}
 
@@ -83,8 +83,11 @@ export class KnownSeries {
     const period = this.period(tenantId);
     const asked = missing.slice(0, period.left);
     period.left -= asked.length;
+    const existing = asked.length === 0 ? new Set<Id>() : await this.catalogue.existing(tenantId, asked);
     await mapLimited(asked, PARALLEL, async (id) => {
-      const series = new Set(seriesOf(await this.catalogue.source(tenantId, id)).map(labelsKey));
+      const series = new Set(
+        existing.has(id) ? seriesOf(await this.catalogue.source(tenantId, id)).map(labelsKey) : [],
+      );
       this.known.set(tenantId, id, series);
       copies.set(id, series);
     });

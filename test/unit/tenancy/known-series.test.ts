@@ -28,17 +28,23 @@ const rowsOf = (...sources: string[]): SourceRows[] =>
   ]);
 const many = (prefix: string, count: number) => Array.from({ length: count }, (_, i) => `${prefix}${i}`);
 
-/** A catalogue that has `up` of some sources, and counts how often it is asked. */
-class CountedCatalogue implements Pick<Catalogue, 'source'> {
+/** A catalogue that has `up` of some sources, and counts the sources and the entries that it is asked for. */
+class CountedCatalogue implements Pick<Catalogue, 'existing' | 'source'> {
   asked = 0;
+  entries = 0;
   private readonly names: ReadonlyMap<string, string>;
 
   constructor(tenant: Tenant, ...sources: string[]) {
     this.names = new Map(sources.map((name) => [sourceIdOf(tenant.id, sourceOf(name)), name]));
   }
 
+  async existing(_: string, sourceIds: readonly string[]): Promise<ReadonlySet<string>> {
+    this.asked += sourceIds.length;
+    return new Set(sourceIds.filter((id) => this.names.has(id)));
+  }
+
   async source(_: string, sourceId: string): Promise<SourceCatalogue> {
-    this.asked++;
+    this.entries++;
     const name = this.names.get(sourceId);
     const layouts = name === undefined ? [] : [layoutOf([labelsOf(['__name__', 'up'], ['instance', name])])];
     return {
@@ -65,6 +71,8 @@ test('requests of ever new sources are looked up a thousand times in ten seconds
     });
   }
   expect(catalogue.asked).toBe(1_000);
+  // Only a source that exists has an entry to read.
+  expect(catalogue.entries).toBe(1);
   // What is known goes on; other tenants have look-ups of their own.
   const { kept } = await known.keep(acme, rowsOf('web1', '0-1'));
   expect(kept).toHaveLength(1);
