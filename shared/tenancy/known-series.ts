@@ -15,11 +15,11 @@ const KNOWN_MS = 300_000;
 /** Series of all copies. A source counts as one more, so that sources without series are bounded too. */
 const MAX_KNOWN = 1_000_000;
 /**
- * Sources of a tenant that an instance looks up in each period. A request of the most sources that are allowed is through after ten
- * periods, long before its first copies end.
+ * Sources of a tenant that an instance looks up in each period. A request of the most sources that are allowed is through after a
+ * hundred periods, long before its first copies end. The period is short, so that no request keeps the table busy for long.
  */
-const MAX_LOOKUPS = 1_000;
-const LOOKUP_PERIOD_MS = 10_000;
+const MAX_LOOKUPS = 100;
+const LOOKUP_PERIOD_MS = 1_000;
 
 /** The tenant has used up its look-ups of the period. Nothing of the request was written. */
 export class LookupsUsedUpError extends Error {
