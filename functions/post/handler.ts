@@ -4,6 +4,7 @@ import { labelValue } from '../../shared/model/labels';
 import { withMetrics } from '../../shared/platform/meters';
 import { mackerelJson, timeHint } from '../../shared/protocol/mackerel/json';
 import { labelsOfSource } from '../../shared/protocol/protocol';
+import { SampleWriter } from '../../shared/stream/sample-writer';
 import type { SampleCharge } from '../../shared/tenancy/sample-charge';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { answerSamples, tooManyHosts, unknownHosts, unknownService } from './answers';
@@ -11,7 +12,6 @@ import { KnownSources } from './known-sources';
 import { takeLines } from './lines';
 import { takeOtlp } from './otlp';
 import { takeRemoteWrite } from './remote-write';
-import { SampleWriter } from './sample-writer';
 import type { Taking } from './taking';
 
 const dependencies = postDependencies();

@@ -1,7 +1,7 @@
 import type { AcceptedTimes } from '../../shared/protocol/protocol';
 import type { MetricMetadataStore } from '../../shared/registry/metric-metadata';
+import type { SampleWriter } from '../../shared/stream/sample-writer';
 import type { SampleCharge } from '../../shared/tenancy/sample-charge';
-import type { SampleWriter } from './sample-writer';
 
 /** The adapters and bounds for taking a request's body. */
 export interface Taking {

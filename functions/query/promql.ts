@@ -21,12 +21,12 @@ import { findSeries, labelNames, labelValues, type Selector } from '../../shared
 import type { IndexView } from '../../shared/query/find-series';
 import { withoutLaterSeries } from '../../shared/query/later-series';
 import { clampRange } from '../../shared/query/plan';
+import type { TierSamples } from '../../shared/query/tier-samples';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { federate } from './federate';
 import { prometheusStatusHandlers } from './prometheus-status';
 import { serverTiming } from './reading';
 import { remoteRead } from './remote-read';
-import type { TierSamples } from './sample-store';
 import { dependencies, metricMetadata, retentionMs } from './stores';
 import { browse, budgetOf, queryLimitsOf, samplesOf } from './tenant-samples';
 

@@ -2,9 +2,9 @@ import type { TimeRange } from '../../shared/model/selection';
 import { type IndexView, SelectLimitError, type SelectLimits } from '../../shared/query/find-series';
 import { ReadBudget } from '../../shared/query/read-budget';
 import { Querier } from '../../shared/query/select';
+import { promqlErrorOf, TierSamples } from '../../shared/query/tier-samples';
 import { limitsOf } from '../../shared/tenancy/limits';
 import type { Tenant } from '../../shared/tenancy/tenants';
-import { promqlErrorOf, TierSamples } from './sample-store';
 import { dependencies, retentionMs, stage } from './stores';
 
 /** What one query of a tenant may read. */

@@ -3,7 +3,9 @@ import { PromqlError } from '../promql/errors';
 import { SelectLimitError } from '../query/find-series';
 import { IncompleteReadError } from '../query/incomplete';
 import { RefusedError } from '../registry/refused';
+import { SeriesLimitError } from '../tenancy/series-limit';
 import { HttpError } from './http';
+import { overLimit } from './metered';
 import { statusOfPromql } from './prometheus-failure';
 
 /**
@@ -17,6 +19,8 @@ export function failureOf(error: unknown, requestId: string): HttpError {
   if (error instanceof PromqlError) return new HttpError(statusOfPromql(error), error.message);
   if (error instanceof SelectLimitError)
     return new HttpError(error.limit === 'time' ? 503 : 400, error.message);
+  if (error instanceof SeriesLimitError)
+    return overLimit('series', error.limit, Math.ceil(error.retryAfterMs / 1000));
   if (error instanceof RefusedError) return new HttpError(error.isTooLarge ? 413 : 400, error.message);
   if (error instanceof IncompleteReadError)
     return new HttpError(503, `${error.message}; partial=true reads the rest`, { 'retry-after': '10' });

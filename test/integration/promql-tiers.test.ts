@@ -1,4 +1,3 @@
-import { TierSamples } from '../../functions/query/sample-store';
 import { Random } from '../../scripts/faults/random';
 import { physicalName } from '../../scripts/local/template';
 import { archiveDay } from '../../shared/archive/execute';
@@ -17,6 +16,7 @@ import type { SampleStore } from '../../shared/promql/store';
 import { ReadBudget } from '../../shared/query/read-budget';
 import { Querier, type SelectDependencies } from '../../shared/query/select';
 import { SourceMemo } from '../../shared/query/source-memo';
+import { TierSamples } from '../../shared/query/tier-samples';
 import { UnarchivedDays } from '../../shared/query/unarchived-days';
 import { rowRecords } from '../../shared/stream/row-records';
 import { WarmTier } from '../../shared/warm/warm-tier';

@@ -12,6 +12,7 @@ import { SelectLimitError } from '../../../shared/query/find-series';
 import { IncompleteReadError } from '../../../shared/query/incomplete';
 import { RefusedError } from '../../../shared/registry/refused';
 import { StreamUnavailableError } from '../../../shared/stream/put';
+import { SeriesLimitError } from '../../../shared/tenancy/series-limit';
 
 const aws = (status: number) => ({ message: 'x', $metadata: { httpStatusCode: status } });
 const coded = (code: string) => Object.assign(new Error(code), { code });
@@ -107,4 +108,10 @@ describe('what the client can mend or wait for', () => {
     expect(answer.status).toBe(status);
     expect(answer.message).toContain(says);
   });
+});
+
+test('a write that the limit of series leaves nothing of is a 429 that says when to try again', () => {
+  const { status, message, headers } = failureOf(new SeriesLimitError(10, 1_500), 'r1');
+  expect([status, headers['retry-after']]).toEqual([429, '2']);
+  expect(message).toMatch(/^the limit series of 10 is reached/);
 });

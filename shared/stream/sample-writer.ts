@@ -1,30 +1,36 @@
-import type { PostDependencies } from '../../shared/compose/post';
-import { overLimit } from '../../shared/http/metered';
-import { putUnitsOf } from '../../shared/platform/units';
-import type { SourceRows } from '../../shared/protocol/protocol';
-import { putRecords } from '../../shared/stream/put';
-import { rowRecords } from '../../shared/stream/row-records';
-import { LookupsUsedUpError } from '../../shared/tenancy/known-series';
-import type { Tenant } from '../../shared/tenancy/tenants';
+import type { KinesisClient } from '@aws-sdk/client-kinesis';
+import { putUnitsOf } from '../platform/units';
+import type { SourceRows } from '../protocol/protocol';
+import { type KnownSeries, LookupsUsedUpError } from '../tenancy/known-series';
+import { SeriesLimitError } from '../tenancy/series-limit';
+import type { TenantMeter } from '../tenancy/tenant-meter';
+import type { Tenant } from '../tenancy/tenants';
+import type { Pools } from './pools';
+import { putRecords } from './put';
+import { rowRecords } from './row-records';
 
 /** When a tenant may try new series again: series without samples for a day leave the count by the hour. */
-const SERIES_RETRY_S = 3600;
+const SERIES_RETRY_MS = 3_600_000;
 
-/** Writes a request's rows into the stream, and counts them for their tenant. */
+export interface SampleWriterDependencies {
+  readonly kinesis: KinesisClient;
+  /** Name of the stream. */
+  readonly stream: string;
+  readonly meter: TenantMeter;
+  readonly knownSeries: KnownSeries;
+  readonly pools: Pools;
+}
+
+/** Writes rows into the stream, and counts them for their tenant. */
 export class SampleWriter {
-  constructor(
-    private readonly dependencies: Pick<
-      PostDependencies,
-      'kinesis' | 'stream' | 'meter' | 'knownSeries' | 'pools'
-    >,
-  ) {}
+  constructor(private readonly dependencies: SampleWriterDependencies) {}
 
   /**
    * Returns once every sample is in the stream (DESIGN.md, rule 1).
    *
    * @param samples the number of samples in `sources`
    * @returns how many samples were dropped because the tenant has reached its limit of series, and theirs are new
-   * @throws {HttpError} 429 when the limit leaves no sample, or too many sources were looked up to tell
+   * @throws {SeriesLimitError} when the limit leaves no sample, or too many sources were looked up to tell
    * @throws {StreamUnavailableError} when the stream does not take all
    */
   async write(tenant: Tenant, sources: readonly SourceRows[], samples: number): Promise<number> {
@@ -35,11 +41,10 @@ export class SampleWriter {
     }
     const limit = meter.limits(tenant).series;
     const { kept, dropped } = await knownSeries.keep(tenant, sources).catch((error: unknown) => {
-      if (error instanceof LookupsUsedUpError)
-        throw overLimit('series', limit, Math.ceil(error.waitMs / 1000));
+      if (error instanceof LookupsUsedUpError) throw new SeriesLimitError(limit, error.waitMs);
       throw error;
     });
-    if (kept.length === 0 && dropped > 0) throw overLimit('series', limit, SERIES_RETRY_S);
+    if (kept.length === 0 && dropped > 0) throw new SeriesLimitError(limit, SERIES_RETRY_MS);
     await this.put(tenant, kept, samples - dropped);
     return dropped;
   }

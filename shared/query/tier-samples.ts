@@ -1,13 +1,13 @@
-import type { Matcher } from '../../shared/model/matcher';
-import type { TimeRange } from '../../shared/model/selection';
-import { PromqlError } from '../../shared/promql/errors';
-import type { SampleColumns, SampleStore, SelectedSamples } from '../../shared/promql/store';
-import { SelectLimitError, type SelectLimits, withJoined } from '../../shared/query/find-series';
-import { IncompleteReadError } from '../../shared/query/incomplete';
-import { clampRange } from '../../shared/query/plan';
-import type { ReadBudget } from '../../shared/query/read-budget';
-import type { Querier, Selected, SourceBlock } from '../../shared/query/select';
-import type { LimitName } from '../../shared/tenancy/limits';
+import type { Matcher } from '../model/matcher';
+import type { TimeRange } from '../model/selection';
+import { PromqlError } from '../promql/errors';
+import type { SampleColumns, SampleStore, SelectedSamples } from '../promql/store';
+import type { LimitName } from '../tenancy/limits';
+import { SelectLimitError, type SelectLimits, withJoined } from './find-series';
+import { IncompleteReadError } from './incomplete';
+import { clampRange } from './plan';
+import type { ReadBudget } from './read-budget';
+import type { Querier, Selected, SourceBlock } from './select';
 
 /** Gives PromQL the samples of all tiers. */
 export class TierSamples implements SampleStore {
