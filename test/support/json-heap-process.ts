@@ -1,0 +1,18 @@
+/** Takes a body of Mackerel's JSON as post does, in a process whose heap a test bounds. Its argument is the body's file. */
+import { readFileSync } from 'node:fs';
+import { HttpError, jsonOf } from '../../shared/http/http';
+import { mackerelJson } from '../../shared/protocol/mackerel/json';
+
+process.stdout.write(take(readFileSync(process.argv[2]!, 'utf8')));
+
+/** @returns how many samples are taken, or the status of a refusal */
+function take(text: string): string {
+  try {
+    const elements = jsonOf(text) as readonly unknown[];
+    const accepts = { nowMs: 0, maxAgeMs: 0 };
+    return String(mackerelJson.parse(elements, accepts, { resolutionMs: 1000 }).samples);
+  } catch (error) {
+    if (error instanceof HttpError) return String(error.status);
+    throw error;
+  }
+}
