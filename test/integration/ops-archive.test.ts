@@ -1,6 +1,3 @@
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { archive } from '../../scripts/ops/archive';
 import type { ArchiveSql } from '../../scripts/ops/archive-sql';
@@ -9,10 +6,9 @@ import { drain } from '../../scripts/ops/drain';
 import { Functions } from '../../scripts/ops/invoke';
 import { Client } from '../support/client';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
-import { ops } from '../support/ops';
+import { ops, runOps } from '../support/ops';
 import { until } from '../support/until';
 
-const run = promisify(execFile);
 const DAY = 86_400;
 const now = Math.floor(Date.now() / 60_000) * 60;
 
@@ -50,15 +46,7 @@ describe('ops archive', () => {
   }
 
   /** Exit code, and what a person sees. */
-  async function opsText(...args: string[]): Promise<{ code: number; out: string; err: string }> {
-    const root = join(__dirname, '..', '..');
-    const tsx = join(root, 'node_modules', '.bin', 'tsx');
-    const command = [join(root, 'scripts', 'ops.ts'), ...args, '--url', stack.url];
-    return run(tsx, command).then(
-      ({ stdout, stderr }) => ({ code: 0, out: stdout, err: stderr }),
-      ({ code, stdout, stderr }) => ({ code, out: stdout, err: stderr }),
-    );
-  }
+  const opsText = (...args: string[]) => runOps(...args, '--url', stack.url);
 
   test('verifies what it wrote, and names an object that is not what the manifest says', async () => {
     const points = [0, 1, 2].map((day) => ({ hostId: host, name: 'm', time: now - day * DAY, value: day }));

@@ -1,6 +1,3 @@
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { archive } from '../../scripts/ops/archive';
 import { type DeleteOptions, type DryRun, deleteSamples } from '../../scripts/ops/delete';
 import { drain } from '../../scripts/ops/drain';
@@ -10,10 +7,8 @@ import type { UsageReport } from '../../scripts/ops/usage';
 import type { TenantStatus } from '../../shared/operations/status';
 import { Client } from '../support/client';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
-import { ops } from '../support/ops';
+import { ops, runOps } from '../support/ops';
 import { until } from '../support/until';
-
-const root = join(__dirname, '..', '..');
 
 describe('ops delete', () => {
   let stack: LocalStack;
@@ -210,13 +205,11 @@ describe('ops delete', () => {
     },
   ];
   test.each(refusals)('$args fails with one sentence', async ({ args, says }) => {
-    const tsx = join(root, 'node_modules', '.bin', 'tsx');
-    const run = promisify(execFile)(tsx, [join(root, 'scripts', 'ops.ts'), ...args, '--url', stack.url]);
-    const error = (await run.catch((error: unknown) => error)) as { code: number; stderr: string };
-    expect(error.code).toBe(1);
-    if (typeof says === 'string') expect(error.stderr).toContain(says);
-    else expect(error.stderr.trim()).toMatch(says);
-    expect(error.stderr.trim().split('\n')).toHaveLength(1);
+    const { code, err } = await runOps(...args, '--url', stack.url);
+    expect(code).toBe(1);
+    if (typeof says === 'string') expect(err).toContain(says);
+    else expect(err.trim()).toMatch(says);
+    expect(err.trim().split('\n')).toHaveLength(1);
   });
 
   test('a function names the field and the value of an invalid event', async () => {

@@ -1,0 +1,50 @@
+import { Command } from 'commander';
+import { archiveCommand } from './archive';
+import { connectCommand } from './connect';
+import { costCommand } from './cost';
+import { deleteCommand } from './delete';
+import { drainCommand } from './drain';
+import { importCommand } from './import';
+import { keyCommands } from './keys';
+import { quarantineCommands } from './quarantine';
+import { quotasCommand } from './quotas';
+import { rebuildIndexCommand } from './rebuild-index';
+import { replayCommand } from './replay';
+import { rulesCommands } from './rules';
+import { scaleCommand } from './scale';
+import { smokeCommand } from './smoke';
+import { statusCommand } from './status';
+import { tenantCommands } from './tenants';
+import { usageCommand } from './usage';
+import { whereCommand } from './where';
+
+/** The program `ops` with all its commands; a new one for each command line, since commander keeps the options it parsed. */
+export function opsProgram(): Command {
+  const commands = [
+    statusCommand(),
+    drainCommand(),
+    smokeCommand(),
+    connectCommand(),
+    archiveCommand(),
+    whereCommand(),
+    importCommand(),
+    deleteCommand(),
+    replayCommand(),
+    quarantineCommands(),
+    tenantCommands(),
+    keyCommands(),
+    usageCommand(),
+    rulesCommands(),
+    scaleCommand(),
+    costCommand(),
+    quotasCommand(),
+    rebuildIndexCommand(),
+  ];
+  const program = new Command('ops')
+    .enablePositionalOptions()
+    .description(
+      'Operator commands of HeteroTSDB. Each exits with 0 when it did what it says, else with 1 and one sentence on stderr.',
+    );
+  for (const command of commands) program.addCommand(command);
+  return program;
+}
