@@ -1,7 +1,5 @@
-/** `npm run bench -- archive`: size of whole archive objects, and how fast they are written and read back. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Command } from 'commander';
 import { sampleCount } from '../../shared/codec';
 import type { ByteRange } from '../../shared/cold/archive-format';
 import { archiveWriter, openArchiveObject } from '../../shared/cold/parquet-format';
@@ -19,81 +17,47 @@ import {
   splitIndexOf,
   tenantIdOf,
 } from '../../shared/model/placement';
-import type { SeriesData } from './agent-data';
-import { dataSets, withLiveVersions } from './data-sets';
-
-interface Result {
-  readonly data: string;
-  /** An object a day, or one of all days. */
-  readonly span: 'day' | 'whole';
-  readonly objects: number;
-  readonly samples: number;
-  /** With one version an object, as a backfill has, and with one a post. */
-  readonly bytesPerSample: number;
-  readonly liveBytesPerSample: number;
-  readonly writeSamplesPerSecond: number;
-  readonly verifySamplesPerSecond: number;
-}
+import type { SeriesData } from './data/agent-data';
+import { dataSets, withLiveVersions } from './data/data-sets';
+import { bench } from './frame/bench';
+import { ownCpu } from './frame/cpu';
+import { text, texts } from './frame/options';
 
 const TENANT = tenantIdOf('bench');
 const ROUNDS = 3;
 
 type Day = ReadonlyMap<GroupId, LayoutBlock>;
 
-/** @param args what follows `archive` on the command line */
-export async function benchArchive(args: string[]): Promise<void> {
-  const command = new Command('bench archive')
-    .description(
-      'Bytes a sample of whole day objects, footers, indexes and versions included: with one version an object, as a backfill has, and live, one a post; ' +
-        'and samples a second and core, written and read back whole.',
-    )
-    .option('--data <file...>', 'as of `bench codec`')
-    .option('--out <dir>', 'write the objects there, one file each')
-    .option('--json', 'an array of results on stdout instead of a table');
-  command.parse(args, { from: 'user' });
-  const { data, out, json } = command.opts<{ data?: string[]; out?: string; json?: boolean }>();
-  const results: Result[] = [];
-  for (const { name, load } of dataSets(data)) {
-    const series = load();
-    for (const [span, spanMs] of [
-      ['day', DAY_MS],
-      ['whole', Number.MAX_SAFE_INTEGER],
-    ] as const) {
-      const spans = groupsBySpan(series, spanMs);
-      const result = await measure(spans, (place, object) => {
-        if (out === undefined) return;
-        mkdirSync(out, { recursive: true });
-        writeFileSync(join(out, `${name}-${place}.parquet`), object);
-      });
-      results.push({ data: name, span, objects: spans.size, ...result });
-      if (!json) process.stdout.write(`${textOf(results.at(-1)!)}\n`);
+export const archive = bench({
+  name: 'archive',
+  summary: 'size of archive objects, and how fast they are written and read back',
+  description:
+    'Bytes a sample of whole archive objects, one a day and one of all days, footers, indexes and versions included: with one ' +
+    'version an object, as a backfill has, and live, one a post; and samples a second and core, written and read back whole.',
+  options: {
+    data: texts('<file...>', 'as of `bench codec`'),
+    out: text('<dir>', 'write the objects there, one file each'),
+  },
+  run: async ({ data, out }, frame) => {
+    const rows: object[] = [];
+    const add = frame.adder(rows);
+    for (const { name, load } of dataSets(data)) {
+      const series = load();
+      for (const [span, spanMs] of Object.entries({ day: DAY_MS, whole: Number.MAX_SAFE_INTEGER })) {
+        const spans = groupsBySpan(series, spanMs);
+        const measured = await measure(spans, (place, object) => {
+          if (out === undefined) return;
+          mkdirSync(out, { recursive: true });
+          writeFileSync(join(out, `${name}-${place}.parquet`), object);
+        });
+        add({ data: name, span, objects: spans.size, ...measured });
+      }
     }
-  }
-  if (json) process.stdout.write(`${JSON.stringify(results)}\n`);
-}
+    return rows;
+  },
+});
 
-function textOf(result: Result): string {
-  const {
-    data,
-    span,
-    objects,
-    samples,
-    bytesPerSample,
-    liveBytesPerSample,
-    writeSamplesPerSecond,
-    verifySamplesPerSecond,
-  } = result;
-  const million = (perSecond: number) => (perSecond / 1e6).toFixed(1);
-  return (
-    `${data.padEnd(18)} ${span.padEnd(5)} ${String(objects).padStart(3)} objects, ${samples} samples: ` +
-    `${bytesPerSample.toFixed(3)} bytes a sample, ${liveBytesPerSample.toFixed(3)} live, ${million(writeSamplesPerSecond)} M samples/s written, ${million(verifySamplesPerSecond)} verified`
-  );
-}
-
-async function measure(
-  days: ReadonlyMap<string, Day>,
-  keep: (day: string, object: Buffer) => void,
-): Promise<Omit<Result, 'data' | 'span' | 'objects'>> {
+async function measure(days: ReadonlyMap<string, Day>, keep: (day: string, object: Buffer) => void) {
   let bytes = 0;
   let liveBytes = 0;
   let samples = 0;
@@ -102,12 +66,12 @@ async function measure(
     const spent = { write: 0, verify: 0 };
     bytes = liveBytes = samples = 0;
     for (const [day, groups] of days) {
-      let began = cpuSeconds();
+      const writing = ownCpu();
       const object = await write(groups);
-      spent.write += cpuSeconds() - began;
-      began = cpuSeconds();
+      spent.write += writing() / 1000;
+      const verifying = ownCpu();
       await verify(object);
-      spent.verify += cpuSeconds() - began;
+      spent.verify += verifying() / 1000;
       bytes += object.length;
       if (round === ROUNDS) liveBytes += (await write(withVersions(groups))).length;
       for (const { block } of groups.values()) samples += sampleCount(block);
@@ -131,11 +95,6 @@ function withVersions(groups: Day): Day {
   return new Map(
     [...groups].map(([group, { block, layout }]) => [group, { block: withLiveVersions(block), layout }]),
   );
-}
-
-function cpuSeconds(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1e6;
 }
 
 async function write(groups: Day): Promise<Buffer> {

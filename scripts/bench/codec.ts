@@ -1,11 +1,8 @@
 /**
- * `npm run bench -- codec`: size and speed of chunks, beside textbook Gorilla and plain zstd.
- *
  * Measured blocks have one version each, as a backfill's have: an arrival time with the sequence number 0. A Kinesis number
  * would add 24 bytes a chunk. Bytes of live data, with one version a post and Kinesis' 186-bit numbers, stand beside.
  */
 import { constants as zlib, zstdCompressSync } from 'node:zlib';
-import { Command } from 'commander';
 import {
   type Block,
   blockFromFrames,
@@ -16,28 +13,13 @@ import {
   sampleFrameBytes,
   type Version,
 } from '../../shared/codec';
-import type { SeriesData } from './agent-data';
-import { dataSets, withLiveVersions } from './data-sets';
+import type { SeriesData } from './data/agent-data';
+import { dataSets, withLiveVersions } from './data/data-sets';
+import { bench } from './frame/bench';
+import { texts } from './frame/options';
+import { textOf } from './frame/report';
 import { decodeGorilla, encodeGorilla } from './gorilla';
 import { smallSources } from './small-sources';
-
-interface Result {
-  data: string;
-  block: string;
-  points: number;
-  bytesPerPoint: number;
-  encodePointsPerSecond: number;
-  decodePointsPerSecond: number;
-  gorillaBytesPerPoint: number;
-  zstdBytesPerPoint: number;
-}
-
-/** Figures that only the table has. */
-interface Details {
-  liveBytesPerPoint: number;
-  gorillaEncodePointsPerSecond: number;
-  gorillaDecodePointsPerSecond: number;
-}
 
 const HOUR_MS = 3_600_000;
 const BLOCKS: readonly { name: string; rows?: number; windowMs?: number }[] = [
@@ -52,45 +34,39 @@ const LAYOUT = Uint8Array.from({ length: 16 }, (_, i) => (i * 97 + 13) & 0xff);
 const ROUND_MS = 200;
 const ROUNDS = 5;
 
-/** @param args what follows `codec` on the command line */
-export async function benchCodec(args: string[]): Promise<void> {
-  const command = new Command('bench codec')
-    .description(
-      'Bytes a sample and speed of chunks, per data set and block length, beside textbook Gorilla and zstd-3 of ' +
-        'the raw 16-byte samples. Bytes count everything: header, timestamps, directory, checksum. ' +
-        'A data set whose series share their timestamps is one group; otherwise each series is a chunk of its own.',
-    )
-    .option(
-      '--data <file...>',
-      'files of lines {"labels":{},"timestamps":[ms],"values":[]}, gzipped or not (default: what is in ' +
-        '../shared/data, and generated metrics of a host)',
-    )
-    .option('--json', 'an array of results on stdout instead of a table')
-    .addHelpText(
-      'after',
-      '\nBlock lengths: 60 and 1440 rows; 1h and 1d, aligned windows; whole.\n' +
-        'Figures are medians of five rounds on one core, the process warmed up.',
-    );
-  command.parse(args, { from: 'user' });
-  const { data, json } = command.opts<{ data?: string[]; json?: boolean }>();
-  const results: (Result & Details)[] = [];
-  for (const { name, load } of dataSets(data)) {
-    process.stderr.write(`${name}: reading\n`);
-    const groups = groupsOf(load());
-    for (const { name: block, rows, windowMs } of BLOCKS) {
-      process.stderr.write(`${name}: blocks of ${block}\n`);
-      results.push(
-        measure(
-          name,
-          block,
-          groups.flatMap((group) => cut(group, rows, windowMs)),
-        ),
-      );
+export const codec = bench({
+  name: 'codec',
+  summary: 'size and speed of chunks, beside Gorilla and zstd',
+  description:
+    'Bytes a sample and speed of chunks, per data set and block length, beside textbook Gorilla and zstd-3 of the raw 16-byte ' +
+    'samples. Bytes count everything: header, timestamps, directory, checksum. A data set whose series share their timestamps is ' +
+    'one group; otherwise each series is a chunk of its own.',
+  notes:
+    'Block lengths: 60 and 1440 rows; 1h and 1d, aligned windows; whole.\n' +
+    'Figures are medians of five rounds on one core, the process warmed up.\n' +
+    'bytesPerPoint: one version a chunk, as a backfill has, sequence number 0 (a Kinesis number adds 24 bytes a chunk).\n' +
+    'liveBytesPerPoint: one version a post, sequence numbers as Kinesis gives them.',
+  options: {
+    data: texts(
+      '<file...>',
+      'files of lines {"labels":{},"timestamps":[ms],"values":[]}, gzipped or not (default: what is in ../shared/data, and ' +
+        'generated metrics of a host)',
+    ),
+  },
+  run: async ({ data }, frame) => {
+    const rows: object[] = [];
+    const add = frame.adder(rows);
+    for (const { name, load } of dataSets(data)) {
+      const groups = groupsOf(load());
+      for (const { name: block, rows: length, windowMs } of BLOCKS) {
+        const blocks = groups.flatMap((group) => cut(group, length, windowMs));
+        add({ data: name, block, ...measure(blocks) });
+      }
     }
-  }
-  if (json) process.stdout.write(`${JSON.stringify(results.map(asJson), undefined, 2)}\n`);
-  else process.stdout.write(`${table(results)}\n${hotBytes()}\n${smallSources()}\n`);
-}
+    return rows;
+  },
+  show: (rows) => `${textOf(rows)}\n\n${hotBytes()}\n${smallSources()}`,
+});
 
 /** Series that share their timestamps are one group. */
 function groupsOf(series: SeriesData[]): Block[] {
@@ -130,7 +106,7 @@ function cut(block: Block, rows: number | undefined, windowMs: number | undefine
   return blocks;
 }
 
-function measure(data: string, block: string, blocks: Block[]): Result & Details {
+function measure(blocks: Block[]) {
   const points = sum(blocks, ({ columns }) => sum(columns, ({ values }) => values.length));
   const chunks = blocks.map(encodeChunk);
   const live = blocks.map(withLiveVersions);
@@ -140,8 +116,6 @@ function measure(data: string, block: string, blocks: Block[]): Result & Details
   for (const { timestamps, values, bytes } of series) checkGorilla(timestamps, values, bytes);
   const perSecond = (work: () => void) => points / medianSeconds(work);
   return {
-    data,
-    block,
     points,
     bytesPerPoint: sum(chunks, ({ length }) => length) / points,
     encodePointsPerSecond: perSecond(() => {
@@ -211,54 +185,4 @@ function hotBytes(): string {
   const live = encodeVersion({ arrivalMs: 1_790_000_000_000, sequence: 2n ** 185n });
   const perPoint = sampleFrameBytes(live, 100) / 100;
   return `hot: a frame of 100 series is ${perPoint.toFixed(2)} bytes a point, Kinesis' sequence number included`;
-}
-
-function asJson(result: Result & Details): Result {
-  const { data, block, points, bytesPerPoint, encodePointsPerSecond, decodePointsPerSecond } = result;
-  const { gorillaBytesPerPoint, zstdBytesPerPoint } = result;
-  const speeds = { encodePointsPerSecond, decodePointsPerSecond };
-  return { data, block, points, bytesPerPoint, ...speeds, gorillaBytesPerPoint, zstdBytesPerPoint };
-}
-
-function table(results: readonly (Result & Details)[]): string {
-  const million = (perSecond: number) => (perSecond / 1e6).toFixed(1);
-  const lines = [
-    ['', '', '', 'bytes a sample', '', '', '', 'M samples/s', '', 'Gorilla', ''],
-    [
-      'data',
-      'block',
-      'samples',
-      'chunk',
-      'live',
-      'Gorilla',
-      'zstd-3',
-      'encode',
-      'decode',
-      'encode',
-      'decode',
-    ],
-    ...results.map((r) => [
-      r.data,
-      r.block,
-      String(r.points),
-      r.bytesPerPoint.toFixed(3),
-      r.liveBytesPerPoint.toFixed(3),
-      r.gorillaBytesPerPoint.toFixed(3),
-      r.zstdBytesPerPoint.toFixed(3),
-      million(r.encodePointsPerSecond),
-      million(r.decodePointsPerSecond),
-      million(r.gorillaEncodePointsPerSecond),
-      million(r.gorillaDecodePointsPerSecond),
-    ]),
-  ];
-  const widths = lines[1]!.map((_, column) =>
-    Math.max(...lines.slice(1).map((cells) => cells[column]!.length)),
-  );
-  const text = lines.map((cells) =>
-    cells
-      .map((cell, column) => (column < 2 ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!)))
-      .join('  ')
-      .trimEnd(),
-  );
-  return `${text.join('\n')}\n\nchunk: one version a chunk, as a backfill has, sequence number 0 (a Kinesis number adds 24 bytes a chunk).\nlive: one version a post, sequence numbers as Kinesis gives them.`;
 }

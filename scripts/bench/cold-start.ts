@@ -1,60 +1,40 @@
-/** `npm run bench -- cold-start`: size of the functions' bundles, and CPU of loading one. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Command } from 'commander';
 import { buildSync } from 'esbuild';
 import { bundleForBrowser } from '../../infra/browser-bundle';
 import { BUNDLE_OPTIONS } from '../../infra/bundle-options';
-import { ENV, FUNCTIONS, type FunctionName } from '../../shared/platform/names';
+import { ENV, FUNCTIONS } from '../../shared/platform/names';
 import { parseSettings } from '../../shared/platform/settings';
-
-interface Result {
-  readonly function: FunctionName;
-  readonly bundleBytes: number;
-  /** CPU of a process that loads the bundle, less that of one that loads nothing; the least of several. */
-  readonly initCpuMs: number;
-}
+import { bench } from './frame/bench';
 
 const ROUNDS = 7;
 
-/** @param args what follows `cold-start` on the command line */
-export async function benchColdStart(args: string[]): Promise<void> {
-  const command = new Command('bench cold-start')
-    .description(
-      'Size of the bundles as they are deployed, and CPU (user and system) of their initialisation in Node.',
-    )
-    .option('--json', 'an array on stdout');
-  command.parse(args, { from: 'user' });
-  const dir = mkdtempSync(join(tmpdir(), 'bench-cold-start-'));
-  try {
+export const coldStart = bench({
+  name: 'cold-start',
+  summary: "size of the functions' bundles, CPU of their initialisation",
+  description:
+    'Size of the bundles as they are deployed, and CPU (user and system) of their initialisation in Node: of a process that loads ' +
+    `the bundle, less that of one that loads nothing; the least of ${ROUNDS}.`,
+  options: {},
+  run: async (_, { dir }) => {
     const empty = join(dir, 'empty.js');
     writeFileSync(empty, '');
-    const nothingMs = cpuMs(empty);
-    const results = FUNCTIONS.map((name): Result => {
+    const nothingMs = loadCpuMs(empty);
+    return FUNCTIONS.map((name) => {
       const outfile = join(dir, name, 'index.js');
       const folder = join(__dirname, '..', '..', 'functions', name);
       buildSync({ ...BUNDLE_OPTIONS, entryPoints: [join(folder, 'handler.ts')], outfile });
       const browserFolder = join(folder, 'browser');
       if (existsSync(browserFolder)) bundleForBrowser(browserFolder, join(dir, name, 'assets'));
-      return {
-        function: name,
-        bundleBytes: statSync(outfile).size,
-        initCpuMs: Math.round(cpuMs(outfile) - nothingMs),
-      };
+      const initCpuMs = Math.round(loadCpuMs(outfile) - nothingMs);
+      return { function: name, bundleBytes: statSync(outfile).size, initCpuMs };
     });
-    if (command.opts<{ json?: boolean }>().json) process.stdout.write(`${JSON.stringify(results)}\n`);
-    else
-      for (const { function: name, bundleBytes, initCpuMs } of results)
-        process.stdout.write(`${name.padEnd(10)} ${Math.round(bundleBytes / 1000)} kB, ${initCpuMs} ms\n`);
-  } finally {
-    rmSync(dir, { recursive: true, force: true });
-  }
-}
+  },
+});
 
 /** CPU of a process that loads a file and ends, ms; the least of a few, because disturbances only add. */
-function cpuMs(file: string): number {
+function loadCpuMs(file: string): number {
   const load = `require(${JSON.stringify(file)});const{user,system}=process.cpuUsage();console.error((user+system)/1000);process.exit()`;
   // Nothing listens there: clients are made, connections are not.
   const env = {

@@ -1,147 +1,84 @@
-/** `npm run bench -- http`: samples a second over real HTTP to the local stack, until they can be read. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Command } from 'commander';
-import { startStack } from '../local/stack';
-import { AgentBodies, type Protocol, SHAPES, type Shape } from './agent-bodies';
-import { quantile } from './quantile';
-
-interface Options {
-  readonly hosts: string;
-  readonly metrics: string;
-  readonly protocol: Protocol;
-  readonly shape: Shape;
-  readonly clients: string;
-  readonly seconds: string;
-  readonly batchWindow: string;
-  readonly json?: boolean;
-}
-
-interface Result {
-  readonly shape: Shape;
-  /** Samples a second of the dense shape in the same run, 0 when that is the shape, and what the shape's are of them. */
-  readonly densePointsPerSecond: number;
-  readonly ratioToDense: number;
-  /** Most samples a second that are acknowledged and can be read. */
-  readonly pointsPerSecond: number;
-  readonly ackP50Ms: number;
-  readonly ackP99Ms: number;
-  readonly freshP50Ms: number;
-  readonly freshP99Ms: number;
-}
+import { AgentBodies } from './data/agent-bodies';
+import { bench } from './frame/bench';
+import type { Frame } from './frame/frame';
+import { count, number, text } from './frame/options';
+import { quantile } from './frame/quantile';
+import { type HttpClient, startBenchStack, UNLIMITED } from './frame/stack';
 
 const MINUTE_MS = 60_000;
 const POLL_MS = 10;
 const MARKERS_A_SECOND = 5;
 const WARM_UP_MINUTES = 5;
 /** A marker that takes longer counts as lost. */
-const PATIENCE_MS = 120_000;
+const PATIENCE_MS = 10 * 60_000;
 const MARKER = 'benchmarker';
 
-/** @param args what follows `http` on the command line */
-export async function benchHttp(args: string[]): Promise<void> {
-  const command = new Command('bench http')
-    .description(
-      'Finds the most samples a second that the local stack takes as line protocol over HTTP (20 hosts a request) until they ' +
-        'can be read; then, at half of that, the time to an acknowledgement and the time until a sample can be read.',
-    )
-    .option('--hosts <n>', 'hosts', '1000')
-    .option('--metrics <n>', 'metrics of each', '100')
-    .option('--protocol <name>', 'influx, the only one', 'influx')
-    .option(
-      '--shape <name>',
-      `${Object.entries(SHAPES)
-        .map(([name, what]) => `${name}: ${what}`)
-        .join('; ')}; any but dense is compared with dense in the same run`,
-      'dense',
-    )
-    .option('--clients <n>', 'clients that post at once while the maximum is sought', '8')
-    .option('--seconds <n>', 'how long each of the two parts is', '20')
-    .option(
-      '--batch-window <duration>',
+export const http = bench({
+  name: 'http',
+  summary: 'samples a second over HTTP to the local stack, until they can be read',
+  description:
+    'Finds the most samples a second that the local stack takes as line protocol over HTTP (20 hosts a request) until they can be ' +
+    'read; then, at half of that, the time to an acknowledgement and the time until a sample can be read.',
+  notes:
+    'The local stack is `npm start`: the functions as they are deployed, each in processes of its own, Valkey, and stand-ins for\n' +
+    'API Gateway, Kinesis, its event source mapping, DynamoDB and S3; client and all of these share this machine.\n' +
+    `Freshness: ${MARKERS_A_SECOND} times a second a sample of one more series is posted, and read by the query API every ${POLL_MS} ms\n` +
+    'until the answer has it; from before the post until that answer.',
+  options: {
+    hosts: count('hosts', 1000),
+    metrics: count('metrics of each', 100),
+    clients: count('clients that post at once while the maximum is sought', 8),
+    seconds: number('how long each of the two parts is', 20),
+    batchWindow: text(
+      '<duration>',
       'time for which the mapping gathers a batch, as deployed; `npm start` has 0s',
       '1s',
-    )
-    .option('--json', 'one object on stdout, as the last line')
-    .addHelpText(
-      'after',
-      '\nThe local stack is `npm start`: the functions as they are deployed, each in processes of its own, Valkey, and stand-ins for\n' +
-        'API Gateway, Kinesis, its event source mapping, DynamoDB and S3; client and all of these share this machine.\n' +
-        `Freshness: ${MARKERS_A_SECOND} times a second a sample of one more series is posted, and read by the query API every ${POLL_MS} ms\n` +
-        'until the answer has it; from before the post until that answer.',
-    );
-  command.parse(args, { from: 'user' });
-  const options = command.opts<Options>();
-  const { shape } = options;
-  if (!(shape in SHAPES)) throw new Error(`--shape is ${Object.keys(SHAPES).join(', ')}, not ${shape}`);
-  if (options.protocol !== 'influx') throw new Error(`--protocol is influx, not ${options.protocol}`);
-  const settings = {
-    maxSamplesPerMinute: '1000000000',
-    maxSeries: '100000000',
-    batchWindow: options.batchWindow,
-  };
-  const stack = await startStack({ port: 0, dataDir: undefined, settings, report: () => {} });
-  try {
-    const bench = new HttpBench(stack.addresses.url, stack.addresses.apiKey, options);
-    await bench.warmUp();
-    const dense =
-      shape === 'dense'
-        ? undefined
-        : new HttpBench(stack.addresses.url, stack.addresses.apiKey, {
-            ...options,
-            shape: 'dense',
-          });
-    await dense?.warmUp();
-    // In turns, and the better of two each: the machine is not the same from one minute to the next.
-    const rates: number[] = [];
-    const denseRates: number[] = [];
-    for (let turn = 0; turn < (dense === undefined ? 1 : 2); turn++) {
-      if (dense !== undefined) denseRates.push(await dense.maximum());
-      rates.push(await bench.maximum());
-    }
-    const pointsPerSecond = Math.max(...rates);
-    const densePointsPerSecond = Math.max(0, ...denseRates);
-    const { acks, fresh, offered } = await bench.atRate(pointsPerSecond / 2);
-    const result: Result = {
-      shape,
-      densePointsPerSecond: Math.round(densePointsPerSecond),
-      ratioToDense: dense === undefined ? 1 : pointsPerSecond / densePointsPerSecond,
-      pointsPerSecond: Math.round(pointsPerSecond),
-      ackP50Ms: Math.round(quantile(acks, 0.5)),
-      ackP99Ms: Math.round(quantile(acks, 0.99)),
-      freshP50Ms: Math.round(quantile(fresh, 0.5)),
-      freshP99Ms: Math.round(quantile(fresh, 0.99)),
+    ),
+  },
+  run: async ({ batchWindow, ...load }, frame) => {
+    const { client } = await startBenchStack(frame, { ...UNLIMITED, batchWindow });
+    const run = new HttpRun(frame, client, load);
+    await run.warmUp();
+    const pointsPerSecond = await run.maximum();
+    const { acks, fresh, offered } = await run.atRate(pointsPerSecond / 2);
+    return {
+      /** Most samples a second that are acknowledged and can be read; the rate of the second part. */
+      ...{ pointsPerSecond: Math.round(pointsPerSecond), offeredPointsPerSecond: Math.round(offered) },
+      ...{
+        posts: acks.length,
+        ackP50Ms: Math.round(quantile(acks, 0.5)),
+        ackP99Ms: Math.round(quantile(acks, 0.99)),
+      },
+      ...{
+        markers: fresh.length,
+        freshP50Ms: Math.round(quantile(fresh, 0.5)),
+        freshP99Ms: Math.round(quantile(fresh, 0.99)),
+      },
     };
-    process.stderr.write(
-      `${shape}: at most ${result.pointsPerSecond} samples/s until readable` +
-        `${dense === undefined ? '' : `, ${result.ratioToDense.toFixed(2)} of dense (${result.densePointsPerSecond})`}; at ${Math.round(offered)} samples/s ` +
-        `acknowledged after p50 ${result.ackP50Ms} ms, p99 ${result.ackP99Ms} ms (${acks.length} posts), ` +
-        `readable after p50 ${result.freshP50Ms} ms, p99 ${result.freshP99Ms} ms (${fresh.length} markers)\n`,
-    );
-    if (options.json) process.stdout.write(`${JSON.stringify(result)}\n`);
-  } finally {
-    await stack.stop();
-  }
+  },
+});
+
+interface HttpLoad {
+  readonly hosts: number;
+  readonly metrics: number;
+  readonly clients: number;
+  readonly seconds: number;
 }
 
-class HttpBench {
+class HttpRun {
   private readonly bodies: Generator<Body>;
-  private readonly hosts: number;
-  private readonly clients: number;
-  private readonly durationMs: number;
   private lastMarkerMs = 0;
   /** Minutes that were posted of every host. */
   private minutes = 0;
 
   constructor(
-    private readonly url: string,
-    private readonly apiKey: string,
-    { hosts, metrics, shape, clients, seconds }: Options,
+    private readonly frame: Frame,
+    private readonly client: HttpClient,
+    private readonly load: HttpLoad,
   ) {
-    this.hosts = Number(hosts);
-    this.clients = Number(clients);
-    this.durationMs = Number(seconds) * 1000;
-    const ids = Array.from({ length: this.hosts }, (_, i) => `${shape}${i}`);
-    this.bodies = endless(new AgentBodies(Number(metrics), shape), ids);
+    const ids = Array.from({ length: load.hosts }, (_, i) => `dense${i}`);
+    this.bodies = endless(new AgentBodies(load.metrics), ids);
   }
 
   /** Posts some minutes of every host, so that series are known and code is compiled. */
@@ -153,11 +90,11 @@ class HttpBench {
   /** Samples a second, acknowledged in a time, until all of them can be read. */
   async maximum(): Promise<number> {
     const beganMs = performance.now();
-    const points = await this.flood(() => performance.now() - beganMs < this.durationMs);
+    const points = await this.flood(() => performance.now() - beganMs < this.load.seconds * 1000);
     const acknowledgedMs = performance.now() - beganMs;
     await this.untilRead();
-    process.stderr.write(
-      `${points} samples acknowledged in ${Math.round(acknowledgedMs)} ms, readable after ${Math.round(performance.now() - beganMs)} ms\n`,
+    this.frame.log(
+      `${points} samples acknowledged in ${Math.round(acknowledgedMs)} ms, readable after ${Math.round(performance.now() - beganMs)} ms`,
     );
     return points / ((performance.now() - beganMs) / 1000);
   }
@@ -170,7 +107,7 @@ class HttpBench {
   private async flood(goesOn: () => boolean): Promise<number> {
     let points = 0;
     await Promise.all(
-      Array.from({ length: this.clients }, async () => {
+      Array.from({ length: this.load.clients }, async () => {
         while (goesOn()) {
           const { text, samples } = this.next();
           await this.post(text);
@@ -196,7 +133,7 @@ class HttpBench {
     let isOver = false;
     const fresh = this.untilReadable(markers, () => !isOver);
     let points = 0;
-    while (performance.now() - beganMs < this.durationMs) {
+    while (performance.now() - beganMs < this.load.seconds * 1000) {
       const { text, samples } = this.next();
       await sleep(Math.max(0, beganMs + (points / pointsPerSecond) * 1000 - performance.now()));
       points += samples;
@@ -261,13 +198,11 @@ class HttpBench {
       from: String(Math.floor(fromMs / 1000)),
       to: String(Math.ceil(Date.now() / 1000) + 60),
     });
-    const response = await fetch(`${this.url}/api/v1/series/metrics?${query}`, {
-      headers: { 'x-api-key': this.apiKey },
-    });
-    // 404 before the first sample.
-    if (response.status === 404) return new Set();
-    if (!response.ok) throw new Error(`a read was answered ${response.status} ${await response.text()}`);
-    const { metrics } = (await response.json()) as { metrics: { time: number }[] };
+    const { status, text } = await this.client.send(`/api/v1/series/metrics?${query}`);
+    // 404 before the first sample; 503 where a store takes too long.
+    if (status === 404 || status === 503) return new Set();
+    if (status !== 200) throw new Error(`a read was answered ${status} ${text}`);
+    const { metrics } = JSON.parse(text) as { metrics: { time: number }[] };
     return new Set(metrics.map(({ time }) => Math.round(time * 1000)));
   }
 
@@ -277,12 +212,16 @@ class HttpBench {
     return body;
   }
 
-  /** Returns once the body is acknowledged. */
+  /** Returns once the body is acknowledged, which is posted again where a store took too long. */
   private async post(body: string): Promise<void> {
-    const headers = { 'x-api-key': this.apiKey, 'content-type': 'text/plain' };
-    const response = await fetch(`${this.url}/write`, { method: 'POST', headers, body });
-    if (!response.ok) throw new Error(`a post was answered ${response.status} ${await response.text()}`);
-    await response.arrayBuffer();
+    const untilMs = performance.now() + PATIENCE_MS;
+    for (;;) {
+      const { status, text } = await this.client.send('/write', body, 'text/plain');
+      if (status < 300) return;
+      if (status !== 503 || performance.now() > untilMs)
+        throw new Error(`a post was answered ${status} ${text}`);
+      await sleep(POLL_MS);
+    }
   }
 }
 

@@ -1,13 +1,11 @@
-/** `npm run bench -- placement`: how evenly tenants' partitions lie over stream shards and cache shards. It stubs all stores. */
 import { createHash } from 'node:crypto';
 import keySlot from 'cluster-key-slot';
-import { Command } from 'commander';
 import { advisePartitions } from '../../shared/cost/partition-advice';
 import { partitionOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import { HotKeys } from '../../shared/platform/keys';
 import { partitionKeyOf } from '../../shared/stream/outgoing';
-import { parseCount } from '../ops/option-values';
-import { table } from '../ops/table';
+import { bench } from './frame/bench';
+import { count, number } from './frame/options';
 
 export interface PlacementOptions {
   readonly tenants: number;
@@ -15,7 +13,6 @@ export interface PlacementOptions {
   readonly streamShards: number;
   readonly cacheShards: number;
   readonly skew: number;
-  readonly json?: boolean;
 }
 
 interface Row {
@@ -36,39 +33,21 @@ const BYTES_PER_SECOND = (SERIES_OF_SOURCE * 15) / 60;
 const BORN = 8;
 const SLOTS = 16_384;
 
-/** @param args what follows `placement` on the command line */
-export async function benchPlacement(args: string[]): Promise<void> {
-  const command = new Command('bench placement')
-    .description(
-      "Places the partitions of tenants of very different sizes (Zipf's law) over stream shards and cache shards, as Kinesis " +
-        'and a Valkey cluster do, and prints how uneven that is, before and after tenants have the partitions advised.',
-    )
-    .option('--tenants <n>', 'tenants', parseCount(1e5), 10_000)
-    .option('--series <n>', 'series of all tenants, 100 a source', parseCount(1e9), 100_000_000)
-    .option('--stream-shards <n>', 'stream shards', parseCount(10_000), 64)
-    .option('--cache-shards <n>', 'cache shards', parseCount(500), 8)
-    .option('--skew <n>', "exponent of Zipf's law: 0 makes all tenants equal", Number, 1)
-    .option('--json', 'rows on stdout');
-  command.parse(args, { from: 'user' });
-  const options = command.opts<PlacementOptions>();
-  const rows = placementRows(options);
-  if (options.json) process.stdout.write(`${JSON.stringify(rows)}\n`);
-  else
-    console.log(
-      table(
-        ['partitions', 'count', 'over', 'shards', 'max', 'p99', 'hottest'],
-        rows.map(({ partitions, partitionCount, over, shards, max, p99, hottest }) => [
-          partitions,
-          String(partitionCount),
-          over,
-          String(shards),
-          max.toFixed(2),
-          p99.toFixed(2),
-          hottest.toFixed(2),
-        ]),
-      ),
-    );
-}
+export const placement = bench({
+  name: 'placement',
+  summary: 'how evenly partitions lie over stream and cache shards',
+  description:
+    "Places the partitions of tenants of very different sizes (Zipf's law) over stream shards and cache shards, as Kinesis and a " +
+    'Valkey cluster do, and prints how uneven that is, before and after tenants have the partitions advised.',
+  options: {
+    tenants: count('tenants', 10_000),
+    series: count('series of all tenants, 100 a source', 100_000_000),
+    streamShards: count('stream shards', 64),
+    cacheShards: count('cache shards', 8),
+    skew: number("exponent of Zipf's law: 0 makes all tenants equal", 1),
+  },
+  run: async (options) => placementRows(options),
+});
 
 export function placementRows(options: PlacementOptions): Row[] {
   const sources = sourcesOfTenants(options);

@@ -1,18 +1,15 @@
-/** Instances of the query function, and what they are measured by: `bench query` and `bench history`. */
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
+/** Instances of the query function, and what they are measured by: `bench query`, `history`, `minutes` and `promql`. */
 import { Agent, get, type IncomingMessage } from 'node:http';
-import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { build } from 'esbuild';
-import { BUNDLE_OPTIONS } from '../../infra/bundle-options';
 import { QUERY_NODE_OPTIONS } from '../../infra/functions/node-options';
-import { ASKED_HEADER } from './asked';
-import { answer, ask, sum } from './ingest';
-import type { Keeping } from './kept-answers';
-import { quantile } from './quantile';
-import type { Asked, Order, Spent } from './query-worker';
-import type { Stores } from './stores';
+import { ASKED_HEADER } from './frame/aws-meter';
+import type { Frame } from './frame/frame';
+import { quantile } from './frame/quantile';
+import type { Stores } from './frame/stores';
+import { Worker } from './frame/worker';
+import type { Keeping } from './workers/kept-answers';
+import type { Asked, Order, Spent } from './workers/query';
 
 /** An instance is young for so many queries of a kind. */
 const YOUNG = 10;
@@ -66,10 +63,7 @@ export interface Timing {
 /** The path of a client's query, by the client's index and how many it has sent. */
 export type PathOf = (client: number, turn: number) => string;
 
-interface Instance {
-  readonly child: ChildProcess;
-  readonly port: number;
-}
+type Instance = Worker<{ readonly port: number }>;
 
 interface Answer extends Asked {
   /** Without the emulator's time. */
@@ -82,45 +76,28 @@ export class QueryInstances {
 
   private constructor(
     private readonly instances: readonly Instance[],
-    private readonly keeper: ChildProcess,
+    private readonly keeper: Worker,
   ) {}
 
-  static async start(dir: string, { environment }: Stores, clients: number): Promise<QueryInstances> {
-    const [workerFile, keeperFile] = ['query-worker', 'kept-answers'] as const;
-    await build({
-      ...BUNDLE_OPTIONS,
-      entryPoints: [workerFile, keeperFile].map((name) => join(__dirname, `${name}.ts`)),
-      outdir: dir,
-      minify: false,
-    });
-    const keeper = fork(join(dir, `${keeperFile}.js`), [environment.AWS_ENDPOINT_URL!]);
-    const { port: keeperPort } = await answer<{ port: number }>(keeper);
-    const AWS_ENDPOINT_URL = `http://127.0.0.1:${keeperPort}`;
+  /** Starts the instances, which end with the run. */
+  static async start(frame: Frame, { environment }: Stores, clients: number): Promise<QueryInstances> {
+    const args = [environment.AWS_ENDPOINT_URL!];
+    const keeper = await Worker.start<{ port: number }>(frame, 'kept-answers', { env: process.env, args });
+    const env = {
+      ...environment,
+      AWS_ENDPOINT_URL: `http://127.0.0.1:${keeper.ready.port}`,
+      NODE_OPTIONS: QUERY_NODE_OPTIONS,
+    };
     const instances = await Promise.all(
-      Array.from({ length: clients }, async () => {
-        const child = fork(join(dir, `${workerFile}.js`), {
-          // The functions print their metrics.
-          stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-          env: { ...environment, AWS_ENDPOINT_URL, NODE_OPTIONS: QUERY_NODE_OPTIONS },
-        });
-        const { port } = await answer<{ port: number }>(child);
-        return { child, port };
-      }),
+      Array.from({ length: clients }, () => Worker.start<{ port: number }>(frame, 'query', { env })),
     );
-    return new QueryInstances(instances, keeper);
-  }
-
-  /** Ends the instances, once they have written their profiles. */
-  async stop(): Promise<void> {
-    const all = [...this.instances.map(({ child }) => child), this.keeper];
-    const gone = Promise.all(all.map((child) => once(child, 'exit')));
-    for (const child of all) child.disconnect();
-    await gone;
-    this.agent.destroy();
+    const made = new QueryInstances(instances, keeper);
+    frame.atEnd(() => made.agent.destroy());
+    return made;
   }
 
   private async keepAnswers(isKeeping: boolean): Promise<void> {
-    await ask(this.keeper, { isKeeping } satisfies Keeping);
+    await this.keeper.ask({ isKeeping } satisfies Keeping);
   }
 
   /**
@@ -129,7 +106,7 @@ export class QueryInstances {
    */
   async settle(path: string, apiKey: string): Promise<void> {
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const { response } = await this.fetch(this.instances[0]!.port, path, apiKey);
+      const { response } = await this.fetch(0, path, apiKey);
       if (response.statusCode !== 503) return;
     }
     throw new Error(`${path.slice(0, 200)}: 503 after ${MAX_TRIES} tries`);
@@ -162,7 +139,7 @@ export class QueryInstances {
       ...(profile !== undefined && { profile: { file: `${profile}-${i}.cpuprofile` } }),
     }));
     const times = answers.map(({ ms }) => ms);
-    const mean = (of: (each: Answer) => number) => sum(answers, of) / answers.length;
+    const mean = (of: keyof Asked) => answers.reduce((sum, each) => sum + each[of], 0) / answers.length;
     return {
       p50Ms: rounded(quantile(times, 0.5)),
       p99Ms: rounded(quantile(times, 0.99)),
@@ -172,9 +149,9 @@ export class QueryInstances {
       keptCpuMs: rounded(kept.cpuMs),
       youngCpuMs: rounded(young.cpuMs),
       rounds,
-      requests: rounded(mean(({ requests }) => requests)),
-      bytes: Math.round(mean(({ bytes }) => bytes)),
-      emulatorMs: rounded(mean(({ emulatorMs }) => emulatorMs)),
+      requests: rounded(mean('requests')),
+      bytes: Math.round(mean('bytes')),
+      emulatorMs: rounded(mean('emulatorMs')),
     };
   }
 
@@ -211,7 +188,7 @@ export class QueryInstances {
 
   /** A query's delay, in multiples of an answer's delay. */
   private async rounds(pathOf: PathOf, apiKey: string): Promise<number> {
-    const [{ child }] = this.instances as [Instance];
+    const [instance] = this.instances as [Instance];
     const least = async () => {
       const times: number[] = [];
       for (let i = 0; i < 3; i++) {
@@ -221,15 +198,15 @@ export class QueryInstances {
       return Math.min(...times);
     };
     const unheldMs = await least();
-    await ask(child, { holdMs: HOLD_MS } satisfies Order);
+    await instance.ask({ holdMs: HOLD_MS } satisfies Order);
     const heldMs = await least();
-    await ask(child, { holdMs: 0 } satisfies Order);
+    await instance.ask({ holdMs: 0 } satisfies Order);
     return Math.round((heldMs - unheldMs) / HOLD_MS);
   }
 
   private async ask(i: number, path: string, apiKey: string): Promise<Answer> {
     const beganMs = performance.now();
-    const { response, body } = await this.fetch(this.instances[i]!.port, path, apiKey);
+    const { response, body } = await this.fetch(i, path, apiKey);
     const totalMs = performance.now() - beganMs;
     // An empty answer is fast.
     if (response.statusCode !== 200 || body.length < 200)
@@ -238,47 +215,28 @@ export class QueryInstances {
     return { ...asked, ms: totalMs - asked.emulatorMs };
   }
 
-  private fetch(port: number, path: string, apiKey: string) {
-    return new Promise<{ response: IncomingMessage; body: Buffer }>((resolve, reject) => {
-      const headers = { 'x-api-key': apiKey };
-      const request = get({ host: '127.0.0.1', port, path, headers, agent: this.agent }, (response) => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('end', () => resolve({ response, body: Buffer.concat(chunks) }));
-        response.on('error', reject);
-      });
-      request.on('error', reject);
+  private async fetch(i: number, path: string, apiKey: string) {
+    const { port } = this.instances[i]!.ready;
+    const headers = { 'x-api-key': apiKey };
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      get({ host: '127.0.0.1', port, path, headers, agent: this.agent }, resolve).on('error', reject);
     });
+    return { response, body: await buffer(response) };
   }
 
   private order(orderOf: (instance: number) => Order): Promise<Spent[]> {
-    return Promise.all(this.instances.map(({ child }, i) => ask<Spent>(child, orderOf(i))));
+    return Promise.all(this.instances.map((instance, i) => instance.ask<Spent>(orderOf(i))));
   }
 
   private async spentSoFar(): Promise<Spent> {
     const all = await this.order(() => ({}));
+    const of = (name: keyof Spent) => all.reduce((sum, spent) => sum + spent[name], 0);
     return {
-      cpuMs: sum(all, ({ cpuMs }) => cpuMs),
-      kernelCpuMs: sum(all, ({ kernelCpuMs }) => kernelCpuMs),
-      otherThreadsCpuMs: sum(all, ({ otherThreadsCpuMs }) => otherThreadsCpuMs),
+      cpuMs: of('cpuMs'),
+      kernelCpuMs: of('kernelCpuMs'),
+      otherThreadsCpuMs: of('otherThreadsCpuMs'),
     };
   }
-}
-
-/** Times and CPU of a kind of query, for people. */
-export function timesOf({
-  p50Ms,
-  p99Ms,
-  cpuMs,
-  kernelCpuMs,
-  otherThreadsCpuMs,
-  keptCpuMs,
-  youngCpuMs,
-}: Measured): string {
-  return (
-    `p50 ${p50Ms} ms, p99 ${p99Ms} ms, CPU ${cpuMs} ms (${kernelCpuMs} in the kernel, ${otherThreadsCpuMs} of other threads; ` +
-    `${keptCpuMs} with kept answers; young ${youngCpuMs})`
-  );
 }
 
 function rounded(value: number): number {

@@ -1,4 +1,3 @@
-/** `npm run bench -- index`: bytes, write units and memory of the index of series, and the time of look-ups. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import {
@@ -9,7 +8,6 @@ import {
   QueryCommand,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
-import { Command } from 'commander';
 import { Catalogue } from '../../shared/catalogue/catalogue';
 import { NOTHING_JOINED } from '../../shared/catalogue/series-index';
 import { DAY_MS } from '../../shared/model/duration';
@@ -23,17 +21,12 @@ import { queryAll, type Table } from '../../shared/platform/table';
 import { cardinality, labelNames, labelValues } from '../../shared/query/browse';
 import { bySource, DEFAULT_LIMITS, type IndexView, matchesOf } from '../../shared/query/find-series';
 import { TenantIndexes } from '../../shared/query/tenant-index';
-import { NodeHttpHandler, spent, streamCollector } from './in-process-aws';
-import { quantile } from './quantile';
-import { itemBytes } from './write-units';
-
-interface Options {
-  readonly series: string;
-  readonly sources: string;
-  readonly shapes: string;
-  readonly churn: string;
-  readonly json?: boolean;
-}
+import { bench } from './frame/bench';
+import { ownCpu } from './frame/cpu';
+import { NodeHttpHandler, spent, streamCollector } from './frame/in-process-aws';
+import { count } from './frame/options';
+import { quantile } from './frame/quantile';
+import { itemBytes } from './frame/write-units';
 
 const TENANT = tenantIdOf('bench');
 const HOUR_MS = 3_600_000;
@@ -44,25 +37,29 @@ const BATCH = 500;
 const JOB_SOURCES = 1_000;
 const ROUNDS = 15;
 
-/** @param args what follows `index` on the command line */
-export async function benchIndex(args: string[]): Promise<void> {
-  const command = new Command('bench index')
-    .description(
-      'Writes the index of series as the ingester does, loads it as the query function does, and looks series up. DynamoDB is a map in this process.',
-    )
-    .option('--series <n>', 'series', '1000000')
-    .option('--sources <n>', 'sources, which have as many series each', '10000')
-    .option('--shapes <n>', 'shapes that the sources have; as many as sources: nothing is shared', '100')
-    .option('--churn <n>', 'further sources that were there yesterday alone', '0')
-    .option('--json', 'one object on stdout');
-  command.parse(args, { from: 'user' });
-  const options = command.opts<Options>();
-  const [series, sources, shapes, churn] = [
-    options.series,
-    options.sources,
-    options.shapes,
-    options.churn,
-  ].map(Number) as [number, number, number, number];
+export const index = bench({
+  name: 'index',
+  summary: 'the index of series: bytes, write units, memory, look-ups',
+  description:
+    'Writes the index of series as the ingester does, loads it as the query function does, and looks series up. DynamoDB is a map ' +
+    'in this process.',
+  options: {
+    series: count('series', 1_000_000),
+    sources: count('sources, which have as many series each', 10_000),
+    shapes: count('shapes that the sources have; as many as sources: nothing is shared', 100),
+    churn: count('further sources that were there yesterday alone', 0, 0),
+  },
+  run: async (options) => measureIndex(options),
+});
+
+interface IndexLoad {
+  readonly series: number;
+  readonly sources: number;
+  readonly shapes: number;
+  readonly churn: number;
+}
+
+async function measureIndex({ series, sources, shapes, churn }: IndexLoad) {
   const perSource = Math.round(series / sources);
   const client = callDirectly(
     new DynamoDBClient({
@@ -113,16 +110,15 @@ export async function benchIndex(args: string[]): Promise<void> {
   const ms: Record<string, { readonly first: number; readonly median: number; readonly cpu: number }> = {};
   for (const [name, run] of Object.entries(lookUps)) {
     const times: number[] = [];
-    const cpu = process.cpuUsage();
+    const cpu = ownCpu();
     for (let round = 0; round < ROUNDS; round++) times.push((await timed(run)).ms);
-    const { user, system } = process.cpuUsage(cpu);
     ms[name] = {
       first: rounded(times[0]!),
       median: rounded(quantile(times, 0.5)),
-      cpu: rounded((user + system) / 1000 / ROUNDS),
+      cpu: rounded(cpu() / ROUNDS),
     };
   }
-  const result = {
+  return {
     series: sources * perSource,
     sources,
     shapes,
@@ -138,9 +134,6 @@ export async function benchIndex(args: string[]): Promise<void> {
     loadMs: rounded(loading.ms),
     ms,
   };
-  process.stdout.write(
-    options.json === true ? `${JSON.stringify(result)}\n` : `${JSON.stringify(result, undefined, 2)}\n`,
-  );
 }
 
 /** Puts the layouts of sources, numbered from `from` on, and their entries. */
@@ -226,11 +219,10 @@ async function timed<T>(work: () => T | Promise<T>): Promise<{ readonly result: 
   return { result, ms: performance.now() - began - (spent.ms - spentMs) };
 }
 
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
-
 /** Bytes in use after garbage was collected. */
 function memory(): number {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage = runInNewContext('gc') as () => void;
   // Twice: weak references keep what they hold until the next.
   collectGarbage();
   collectGarbage();

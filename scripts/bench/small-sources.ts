@@ -9,7 +9,7 @@ import {
   type Version,
 } from '../../shared/codec';
 import { Random } from '../faults/random';
-import { makeAgentData } from './agent-data';
+import { makeAgentData } from './data/agent-data';
 
 const LAYOUT = new Uint8Array(16);
 const START_MS = 1_790_000_040_000;

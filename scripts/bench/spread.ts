@@ -1,15 +1,10 @@
-/** `npm run bench -- spread`: how even two hours of flushes are, and what memory that costs; simulated. */
-import { Command } from 'commander';
 import { delayShare } from '../../shared/hot/due-score';
 import { tenantIdOf } from '../../shared/model/placement';
 import { HotKeys } from '../../shared/platform/keys';
 import { parseSettings } from '../../shared/platform/settings';
-
-interface Options {
-  readonly series: string;
-  readonly partitions: string;
-  readonly json?: boolean;
-}
+import { bench } from './frame/bench';
+import { count } from './frame/options';
+import { textOf } from './frame/report';
 
 interface Delays {
   /** From a window's length after its first write on, min. */
@@ -78,35 +73,34 @@ export const TOGETHER: Delays = { leastMin: 10, spreadMin: 0 };
 /** The defaults. */
 export const SPREAD: Delays = { leastMin: 0, spreadMin: parseSettings({}).flushDelay / MINUTE_MS };
 
-/** @param args what follows `spread` on the command line */
-export async function benchSpread(args: string[]): Promise<void> {
-  const command = new Command('bench spread')
-    .description(
-      'Simulates two hours of a sample a minute, in windows of an hour: samples flushed a minute, and memory.',
-    )
-    .option('--series <n>', 'series, a hundred a group', '1000000')
-    .option('--partitions <n>', 'partitions that hold them', '8')
-    .option('--json', 'one object on stdout, as the last line');
-  command.parse(args, { from: 'user' });
-  const { series, partitions, json } = command.opts<Options>();
-  const groups = Math.ceil(Number(series) / SERIES_OF_GROUP);
-  const delays = [
-    TOGETHER,
-    SPREAD,
-    { leastMin: 1, spreadMin: 30 },
-    { leastMin: 0, spreadMin: 15 },
-    { leastMin: 0, spreadMin: 59 },
-  ];
-  const rows = delays.map((each) => simulateSpread(groups, Number(partitions), each));
-  const [together] = rows as [Spread, ...Spread[]];
-  const share = (of: keyof Spread, row: Spread) => `${((100 * row[of]) / together[of] - 100).toFixed(0)} %`;
-  console.log(
-    '| delay after the window | busiest minute, samples | times the mean | mean memory | most memory |',
-  );
-  console.log('| --- | --- | --- | --- | --- |');
-  for (const row of rows)
-    console.log(
-      `| ${row.leastMin}${row.spreadMin === 0 ? '' : ` to ${row.leastMin + row.spreadMin}`} min | ${(row.busiest / 1e6).toFixed(2)} M | ${(row.busiest / row.mean).toFixed(2)} | ${share('meanInMemory', row)} | ${share('mostInMemory', row)} |`,
-    );
-  if (json) process.stdout.write(`${JSON.stringify({ rows })}\n`);
-}
+export const spread = bench({
+  name: 'spread',
+  summary: 'how even flushes are, and their memory; simulated',
+  description:
+    'Simulates two hours of a sample a minute, in windows of an hour: samples flushed a minute, and memory.',
+  options: {
+    series: count('series, a hundred a group', 1_000_000),
+    partitions: count('partitions that hold them', 8),
+  },
+  run: async ({ series, partitions }) => {
+    const delays = [
+      TOGETHER,
+      SPREAD,
+      { leastMin: 1, spreadMin: 30 },
+      { leastMin: 0, spreadMin: 15 },
+      { leastMin: 0, spreadMin: 59 },
+    ];
+    const groups = Math.ceil(series / SERIES_OF_GROUP);
+    return { rows: delays.map((each) => simulateSpread(groups, partitions, each)) };
+  },
+  show: ({ rows }) =>
+    textOf(
+      rows.map(({ leastMin, spreadMin, ...row }) => ({
+        'delay after the window': `${leastMin}${spreadMin === 0 ? '' : ` to ${leastMin + spreadMin}`} min`,
+        'busiest minute, samples': row.busiest,
+        'times the mean': row.busiest / row.mean,
+        'mean memory, %': (100 * row.meanInMemory) / rows[0]!.meanInMemory - 100,
+        'most memory, %': (100 * row.mostInMemory) / rows[0]!.mostInMemory - 100,
+      })),
+    ),
+});

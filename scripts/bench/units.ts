@@ -1,7 +1,3 @@
-/**
- * `npm run bench -- units --json`: everything AWS bills for a day of samples, as the functions' own meters count it while
- * the whole pipeline runs on this machine. `ops cost` multiplies it.
- */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,19 +9,20 @@ import {
 } from '@aws-sdk/client-kinesis';
 import { paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
-import { Command, Option } from 'commander';
 import { Redis } from 'ioredis';
 import { IDLE_FUNCTIONS, type MeasuredUnits, type Units } from '../../shared/cost/measured-units';
 import { DAY_MS } from '../../shared/model/duration';
-import { mapLimited } from '../../shared/platform/concurrency';
 import { BUCKET_PREFIX, type FunctionName, METRIC_DIMENSION, UNITS } from '../../shared/platform/names';
 import { localAws } from '../local/provision';
-import { startStack } from '../local/stack';
 import { withSettings } from '../local/template';
 import { archive } from '../ops/archive';
 import { drain } from '../ops/drain';
-import { Functions } from '../ops/invoke';
-import { makeAgentData } from './agent-data';
+import { makeAgentData } from './data/agent-data';
+import { bench } from './frame/bench';
+import type { Frame } from './frame/frame';
+import { choice, count, texts } from './frame/options';
+import { usedMemory } from './frame/redis-info';
+import { type BenchStack, startBenchStack } from './frame/stack';
 
 /** How a host posts its metrics. */
 const SHAPES = {
@@ -33,6 +30,7 @@ const SHAPES = {
   telegraf: 'line protocol, 12 measurements of 8 fields a host, as Telegraf posts them',
 } as const;
 type Shape = keyof typeof SHAPES;
+const SHAPE_NAMES = Object.keys(SHAPES) as Shape[];
 /** Fields of a measurement, and metrics of a host, in the shape `telegraf`. */
 const FIELDS = 8;
 const TELEGRAF_METRICS = 96;
@@ -40,10 +38,8 @@ const TELEGRAF_METRICS = 96;
 interface Options {
   readonly hosts: number;
   readonly shape: Shape;
-  readonly windows: string;
   readonly minutes: number;
   readonly batch: number;
-  readonly json?: boolean;
 }
 
 const MINUTE_MS = 60_000;
@@ -53,54 +49,40 @@ const MINUTES_BY_HOST = 30;
 const PARTITIONS = 8;
 const IDLE_INVOCATIONS = 5;
 const READS = 30;
-const WAIT_MS = 120_000;
+const WAIT_MS = 10 * 60_000;
 
-/** @param args what follows `units` on the command line */
-export async function benchUnits(args: string[]): Promise<void> {
-  const command = new Command('bench units')
-    .description(
-      'Requests, put units, function time, DynamoDB units, S3 requests and bytes of each tier for a UTC day of agent-shaped ' +
-        'samples, through the local stack: real handlers over HTTP, a real Valkey, ministack as Kinesis, DynamoDB and S3.',
-    )
-    .option('--hosts <n>', 'of some 100 metrics each', Number, 20)
-    .addOption(
-      new Option(
-        '--shape <name>',
-        `how hosts post: ${Object.entries(SHAPES)
-          .map(([name, what]) => `${name} (${what})`)
-          .join(', ')}`,
-      )
-        .choices(Object.keys(SHAPES))
-        .default('dense'),
-    )
-    .option('--windows <durations>', 'lengths of windows, a run each', '1h,4h')
-    .option('--minutes <n>', 'of the day', Number, 1440)
-    .option('--batch <n>', 'samples of a request', Number, 500)
-    .option(
-      '--json',
-      'one object on stdout, for scripts/ops/measured-units.json, or measured-units-telegraf.json',
-    );
-  command.parse(args, { from: 'user' });
-  const options = command.opts<Options>();
-  const progress = (line: string) => process.stderr.write(`${line}\n`);
-  let measured: Omit<MeasuredUnits, 'windows'> | undefined;
-  const windows: MeasuredUnits['windows'] = {};
-  for (const window of options.windows.split(',')) {
-    const run = await Run.start(options, window, progress);
-    try {
-      const idle = await run.idle();
-      const posts = await run.post();
-      const { reads, ...tiers } = await run.throughTiers();
-      windows[window] = tiers;
-      progress(`window ${window}: ${JSON.stringify(tiers)}`);
-      measured ??= { load: run.load, posts, idle, reads };
-    } finally {
-      await run.stop();
-    }
-  }
-  const result: MeasuredUnits = { ...measured!, windows };
-  console.log(JSON.stringify(result, null, options.json ? undefined : 2));
-}
+export const units = bench({
+  name: 'units',
+  summary: 'everything AWS bills for a day of samples',
+  description:
+    'Requests, put units, function time, DynamoDB units, S3 requests and bytes of each tier for a UTC day of agent-shaped ' +
+    'samples, through the local stack: real handlers over HTTP, a real Valkey, ministack as Kinesis, DynamoDB and S3. `ops cost` ' +
+    'multiplies them.',
+  notes: 'Write the JSON to scripts/ops/measured-units.json, or to measured-units-telegraf.json.',
+  options: {
+    hosts: count('of some 100 metrics each', 20),
+    shape: choice(SHAPE_NAMES.map((name) => `${name}: ${SHAPES[name]}`).join('; '), SHAPE_NAMES, 'dense'),
+    windows: texts('<durations>', 'lengths of windows, a run each (default: 1h,4h)'),
+    minutes: count('of the day', 1440),
+    batch: count('samples of a request', 500),
+  },
+  run: async ({ windows: lengths = ['1h', '4h'], ...options }, frame): Promise<MeasuredUnits> => {
+    let measured: Omit<MeasuredUnits, 'windows'> | undefined;
+    const windows: MeasuredUnits['windows'] = {};
+    for (const window of lengths)
+      await frame.part(async (part) => {
+        const run = await Run.start(part, options, window);
+        const idle = await run.idle();
+        const posts = await run.post();
+        const { reads, ...tiers } = await run.throughTiers();
+        windows[window] = tiers;
+        frame.log(`window ${window}: ${JSON.stringify(tiers)}`);
+        measured ??= { load: run.load, posts, idle, reads };
+      });
+    return { ...measured!, windows };
+  },
+  show: (result) => JSON.stringify(result, null, 2),
+});
 
 /** Runs one day through a stack of its own. */
 class Run {
@@ -112,37 +94,43 @@ class Run {
   private emptyBytes = 0;
   private posted = 0;
   private readonly startMs = Math.floor(Date.now() / DAY_MS) * DAY_MS - DAY_MS;
+  private readonly stack: BenchStack['stack'];
+  private readonly functions: BenchStack['functions'];
+  private readonly progress: (line: string) => void;
 
-  static async start(options: Options, window: string, progress: (line: string) => void): Promise<Run> {
-    const stack = await startStack({
-      port: 0,
-      dataDir: undefined,
-      // As deployed, where the local stage differs; and without limits on the age and number of samples.
-      settings: {
-        window,
-        partitions: String(PARTITIONS),
-        batchWindow: '1s',
-        resolution: '60s',
-        maxSampleAge: '97h',
-        maxSamplesPerMinute: '1000000000',
-      },
-      report: progress,
-    });
-    const run = new Run(options, stack, new Functions(stack.addresses.url), progress);
-    run.progress(`window ${window}: the stack runs`);
+  static async start(frame: Frame, options: Options, window: string): Promise<Run> {
+    // As deployed, where the local stage differs; and without limits on the age and number of samples.
+    const settings = {
+      window,
+      partitions: String(PARTITIONS),
+      batchWindow: '1s',
+      resolution: '60s',
+      maxSampleAge: '97h',
+      maxSamplesPerMinute: '1000000000',
+    };
+    const run = new Run(frame, options, await startBenchStack(frame, settings, frame.log));
+    frame.log(`window ${window}: the stack runs`);
     return run;
   }
 
   private constructor(
+    frame: Frame,
     private readonly options: Options,
-    private readonly stack: Awaited<ReturnType<typeof startStack>>,
-    private readonly functions: Functions,
-    private readonly progress: (line: string) => void,
+    private readonly bench: BenchStack,
   ) {
+    const { stack, functions } = bench;
+    this.stack = stack;
+    this.functions = functions;
+    this.progress = frame.log;
     this.data = makeAgentData().slice(0, options.shape === 'telegraf' ? TELEGRAF_METRICS : undefined);
     this.log = new MeterLog(join(stack.dataDir, 'functions.log'));
     this.redis = new Redis(stack.addresses.redisUrl);
     this.stream = new StreamReader(stack.addresses);
+    frame.atEnd(() => {
+      this.redis.disconnect();
+      this.stream.close();
+      this.log.close();
+    });
   }
 
   get load(): MeasuredUnits['load'] {
@@ -178,18 +166,11 @@ class Run {
   async post(): Promise<MeasuredUnits['posts']> {
     const { hosts, minutes, batch } = this.options;
     this.hostIds = await Promise.all(
-      Array.from({ length: hosts }, async (_, i) => {
-        const answer = await this.request(
-          'POST',
-          '/api/v0/hosts',
-          JSON.stringify({ name: `host${i}`, meta: {} }),
-        );
-        return (JSON.parse(answer) as { id: string }).id;
-      }),
+      Array.from({ length: hosts }, (_, i) => this.bench.client.createHost(`host${i}`)),
     );
     // Once before, so that instances and their caches are warm.
     await this.postMinutes(0, 1, this.data.length);
-    this.emptyBytes = await this.usedMemory();
+    this.emptyBytes = await usedMemory(this.redis);
     const posts: MeasuredUnits['posts'] = [];
     for (const [samplesPerRequest, from, to] of [
       [this.data.length, 1, MINUTES_BY_HOST],
@@ -228,7 +209,7 @@ class Run {
       for (let at = 0; at < this.hostIds.length; at += hostsPerRequest)
         bodies.push(this.bodyOf(this.hostIds.slice(at, at + hostsPerRequest), at, minute));
       // One after the other, so that no request waits for another.
-      await mapLimited(bodies, 1, (body) => this.request('POST', this.path, body));
+      for (const body of bodies) await this.bench.client.mustSend(this.path, body, this.type);
       requests += bodies.length;
     }
     this.posted += minutes.length * this.hostIds.length * this.data.length;
@@ -242,6 +223,10 @@ class Run {
 
   private get path(): string {
     return this.options.shape === 'telegraf' ? '/api/v2/write?precision=s' : '/api/v0/tsdb';
+  }
+
+  private get type(): string {
+    return this.options.shape === 'telegraf' ? 'text/plain' : 'application/json';
   }
 
   private bodyOf(hostIds: readonly string[], firstHost: number, minute: number): string {
@@ -277,7 +262,7 @@ class Run {
     const samples = this.posted;
     const ingester = this.log.take('ingester');
     this.log.take('flusher');
-    const hotBytes = (await this.usedMemory()) - this.emptyBytes;
+    const hotBytes = (await usedMemory(this.redis)) - this.emptyBytes;
     const drained = { samples: 0, windows: 0 };
     // The last samples may still be on their way; the canary posted a few too.
     while (drained.samples < samples) {
@@ -361,7 +346,7 @@ class Run {
           : this.data[metric]!.labels.__name__!;
       const fromS = this.startMs / 1000;
       const query = `name=${name}&from=${fromS}&to=${fromS + DAY_MS / 1000 - 1}`;
-      await this.request('GET', `/api/v0/hosts/${host}/metrics?${query}`);
+      await this.bench.client.mustSend(`/api/v0/hosts/${host}/metrics?${query}`);
     };
     // Warms instances and connections first.
     for (let i = 0; i < 4; i++) await read(i);
@@ -385,34 +370,12 @@ class Run {
     return bytes;
   }
 
-  private async usedMemory(): Promise<number> {
-    return Number(/^used_memory:(\d+)/m.exec(await this.redis.info('memory'))![1]);
-  }
-
-  private async request(method: string, path: string, body?: string): Promise<string> {
-    const { url, apiKey } = this.stack.addresses;
-    const type = path.startsWith('/api/v2') ? 'text/plain' : 'application/json';
-    const headers = { 'x-api-key': apiKey, 'content-type': type };
-    const response = await fetch(`${url}${path}`, { method, headers, body });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-    return text;
-  }
-
   private async until(what: string, isSo: () => boolean): Promise<void> {
     for (const deadline = Date.now() + WAIT_MS; !isSo(); await sleep(200))
       if (Date.now() > deadline)
         throw new Error(
           `${what}: not within ${WAIT_MS / 1000} s; ${this.stack.host.progress.samples} of ${this.posted} samples are`,
         );
-  }
-
-  async stop(): Promise<void> {
-    this.functions.close();
-    this.redis.disconnect();
-    this.stream.close();
-    this.log.close();
-    await this.stack.stop();
   }
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { quantile } from '../../scripts/bench/quantile';
+import { quantile } from '../../scripts/bench/frame/quantile';
 import { type ClusterNode, type LocalCluster, startCluster } from '../../scripts/local/cluster';
 import { type Resharding, scale } from '../../scripts/ops/scale';
 import { flushPartition } from '../../shared/flush/execute';

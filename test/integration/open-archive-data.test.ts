@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { SeriesData } from '../../scripts/bench/agent-data';
-import { dataSets } from '../../scripts/bench/data-sets';
+import type { SeriesData } from '../../scripts/bench/data/agent-data';
+import { dataSets } from '../../scripts/bench/data/data-sets';
 import { ImportBatch, seriesKey } from '../../scripts/ops/import-batch';
 import { archiveDay } from '../../shared/archive/execute';
 import { seriesOf } from '../../shared/catalogue/source-series';

@@ -1,6 +1,7 @@
 /** Every document, and every comment that cites one, against the repository. */
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
+import { BENCHMARKS } from '../../scripts/bench/benchmarks';
 import { FUNCTIONS } from '../../shared/platform/names';
 import { settingsSchema } from '../../shared/platform/settings';
 
@@ -90,7 +91,7 @@ describe('what exists is documented:', () => {
     expect(shown.filter((line) => command === undefined || line.includes(command))).not.toEqual([]);
   });
 
-  test.each(benchmarks())('benchmark %s', (name) => {
+  test.each(BENCHMARKS.map(({ name }) => name))('benchmark %s', (name) => {
     expect(read('scripts/bench/README.md')).toMatch(new RegExp(`npm run bench -- ${name}\\b`));
   });
 
@@ -179,8 +180,10 @@ function isCommand([script, ...words]: readonly string[], flags: readonly string
   const ours = ['start', 'soak'].includes(script!) ? flags : [];
   const place = script === 'start' ? 'scripts/local/start-options.mjs' : `scripts/${script}.ts`;
   if (words.length === 0) return ours.every((flag) => hasOption(place, flag));
-  if (script === 'bench')
-    return benchmarks().includes(words[0]!) && flags.every((flag) => hasOption('scripts/bench/', flag));
+  if (script === 'bench') {
+    const options = BENCHMARKS.find(({ name }) => name === words[0])?.command().options;
+    return options !== undefined && flags.every((flag) => options.some(({ long }) => long === flag));
+  }
   const commands = operatorCommands();
   const isKnown =
     commands.has(words.join(' ')) ||
@@ -193,10 +196,6 @@ function hasOption(prefix: string, flag: string): boolean {
   return sources.some(
     (file) => file.startsWith(prefix) && new RegExp(`(?:'|^  )${flag}\\b(?!-)`, 'm').test(read(file)),
   );
-}
-
-function benchmarks(): string[] {
-  return [...read('scripts/bench.ts').matchAll(/\bname: '([\w-]+)'/g)].map(([, name]) => name!);
 }
 
 /** Names such as `drain` and `tenants create`, with the file that defines each. */

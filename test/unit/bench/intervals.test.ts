@@ -1,4 +1,4 @@
-import { unionMs } from '../../../scripts/bench/intervals';
+import { unionMs } from '../../../scripts/bench/frame/intervals';
 
 test.each([
   { name: 'none', intervals: [], is: 0 },

@@ -1,0 +1,32 @@
+import { archive } from './archive';
+import { archiveDay } from './archive-day';
+import { caches } from './caches';
+import { codec } from './codec';
+import { coldStart } from './cold-start';
+import { flush } from './flush';
+import type { Benchmark } from './frame/bench';
+import { http } from './http';
+import { ingest } from './ingest';
+import { minutes } from './minutes';
+import { noisy } from './noisy';
+import { placement } from './placement';
+import { promql } from './promql';
+import { history, query } from './reads';
+import { index } from './series-index';
+import { spread } from './spread';
+import { elastic } from './studies/elastic';
+import { kudu } from './studies/kudu';
+import { layout } from './studies/layout';
+import { paper } from './studies/paper';
+import { tiers } from './studies/tiers';
+import { tenants } from './tenants';
+import { units } from './units';
+
+/** All benchmarks; README.md describes each. */
+export const BENCHMARKS: readonly Benchmark[] = [
+  ...[codec, archive, archiveDay, minutes],
+  ...[ingest, flush, query, history, promql, http],
+  ...[index, caches, placement, spread, tenants, noisy, coldStart, units],
+  // These reproduce the studies that the project answers.
+  ...[paper, kudu, elastic, tiers, layout],
+];

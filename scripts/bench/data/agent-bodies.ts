@@ -1,0 +1,140 @@
+import { Random } from '../../faults/random';
+import { makeAgentData } from './agent-data';
+
+export type Protocol = 'mackerel' | 'influx';
+
+/** How a host's metrics of a minute are cut into lines and requests. */
+export const SHAPES = {
+  dense: 'all metrics of a host in one line, 20 hosts a request',
+  telegraf: '12 measurements a host, 20 hosts a request',
+  cut: 'a random half of a host in two lines, requests cut at random places',
+  lone: 'one metric a device: as many devices as there are series, 1000 lines a request',
+} as const;
+export type Shape = keyof typeof SHAPES;
+
+/** Measurements of a host in the shape `telegraf`. */
+const MEASUREMENTS = 12;
+/** Of line protocol; those of `telegraf` are of 20 hosts. */
+const LINES_A_REQUEST = { dense: 20, telegraf: 240, lone: 1_000 } as const;
+/** Minutes of distinct values, after which they repeat. */
+const MINUTES = 120;
+
+/** Bodies that many hosts' agents post: names differ by host, values by minute. */
+export class AgentBodies {
+  private readonly names: readonly string[];
+  private readonly values: readonly (readonly string[])[];
+
+  private readonly random = new Random(20260101);
+  /** Samples in the bodies so far. */
+  samples = 0;
+  /** By host, 1 for each metric that was posted: where requests have random parts of their hosts. */
+  private readonly posted = new Map<string, Uint8Array>();
+  private newSeries = 0;
+
+  /** @param metrics of each host */
+  constructor(
+    metrics: number,
+    private readonly shape: Shape = 'dense',
+  ) {
+    const data = makeAgentData(MINUTES);
+    const series = Array.from({ length: metrics }, (_, i) => data[i % data.length]!);
+    this.names = series.map(({ labels }, i) =>
+      i < data.length ? labels.__name__! : `${labels.__name__}.${Math.floor(i / data.length)}`,
+    );
+    this.values = series.map(({ values }) => values.map(String));
+  }
+
+  /** Requests in which hosts post one minute: Mackerel's agents one host each, line protocol some lines of some hosts. */
+  *minute(protocol: Protocol, hosts: readonly string[], minute: number, timeMs: number): Generator<string> {
+    if (protocol === 'influx') yield* this.lines(hosts, minute, timeMs);
+    else
+      for (const host of hosts) {
+        this.samples += this.names.length;
+        yield this.json(host, minute, timeMs / 1000);
+      }
+  }
+
+  /** The number of series that bodies have had for the first time since the last call. */
+  takeNewSeries(): number {
+    const count = this.newSeries;
+    this.newSeries = 0;
+    return count;
+  }
+
+  private *lines(hosts: readonly string[], minute: number, timeMs: number): Generator<string> {
+    let lines: string[] = [];
+    const { random, shape } = this;
+    const limit = () => (shape === 'cut' ? random.integer(1, 60) : LINES_A_REQUEST[shape]);
+    let most = limit();
+    for (const host of hosts)
+      for (const line of this.linesOf(host, minute, timeMs)) {
+        lines.push(line);
+        if (lines.length < most) continue;
+        yield lines.join('\n');
+        lines = [];
+        most = limit();
+      }
+    if (lines.length > 0) yield lines.join('\n');
+  }
+
+  /** A host's lines of a minute. */
+  private linesOf(host: string, minute: number, timeMs: number): string[] {
+    const { random, shape, names } = this;
+    const all = [...names.keys()];
+    if (shape === 'dense' || shape === 'lone') return [this.fieldsOf('agent', host, minute, timeMs, all)];
+    if (shape === 'telegraf') {
+      const size = Math.ceil(names.length / MEASUREMENTS);
+      return Array.from({ length: MEASUREMENTS }, (_, m) =>
+        this.fieldsOf(`m${m}`, host, minute, timeMs, all.slice(m * size, (m + 1) * size)),
+      );
+    }
+    const half = all.filter(() => random.chance(0.5));
+    const posted = this.posted.get(host) ?? new Uint8Array(names.length);
+    this.posted.set(host, posted);
+    for (const i of half) {
+      if (posted[i] === 0) this.newSeries++;
+      posted[i] = 1;
+    }
+    const at = random.integer(0, half.length);
+    return [half.slice(0, at), half.slice(at)]
+      .filter((part) => part.length > 0)
+      .map((part) => this.fieldsOf('agent', host, minute, timeMs, part));
+  }
+
+  private fieldsOf(
+    measurement: string,
+    host: string,
+    minute: number,
+    timeMs: number,
+    indexes: readonly number[],
+  ): string {
+    const [mark, phase] = markOf(host);
+    this.samples += indexes.length;
+    const fields = indexes.map(
+      (i) => `${nameOn(this.names[i]!, mark)}=${this.values[i]![(minute + phase) % MINUTES]}`,
+    );
+    // A host or target is expected to have many series, and lies in groups of its own.
+    const kind = this.shape === 'lone' ? 'device' : 'host';
+    return `${measurement},${kind}=${host},region=r${phase % 4} ${fields.join(',')} ${timeMs}000000`;
+  }
+
+  private json(host: string, minute: number, time: number): string {
+    const [mark, phase] = markOf(host);
+    const points = this.names.map(
+      (name, i) =>
+        `{"hostId":"${host}","name":"${nameOn(name, mark)}","time":${time},"value":${this.values[i]![(minute + phase) % MINUTES]}}`,
+    );
+    return `[${points.join(',')}]`;
+  }
+}
+
+function markOf(host: string): [mark: string, phase: number] {
+  let sum = 0;
+  for (let i = 0; i < host.length; i++) sum = (sum * 31 + host.charCodeAt(i)) % 100_003;
+  return [(sum % 97).toString(), sum];
+}
+
+/** Devices and plugins have other names on each host. */
+function nameOn(name: string, mark: string): string {
+  return /^(disk|interface|filesystem|custom)\./.test(name) ? name.replace('.', `.x${mark}_`) : name;
+}

@@ -1,0 +1,190 @@
+import { snappyCompress } from 'hysnappy';
+import { ByteWriter } from '../../../shared/model/bytes';
+import type { Labels } from '../../../shared/model/labels';
+import { makeAgentData } from './agent-data';
+
+export type LabelledProtocol = 'remote-write' | 'otlp';
+
+/** Minutes of distinct values, after which they repeat. */
+const MINUTES = 120;
+/** As Prometheus cuts its requests, `max_samples_per_send`. */
+const SAMPLES_A_REQUEST = 2_000;
+/** Queues of a Prometheus: a series is in the one that its number, modulo their number, names. */
+const QUEUES = 4;
+
+/** The labels of a target that Prometheus scrapes. */
+export function sourceOfTarget(instance: string): Labels {
+  return [
+    ['instance', instance],
+    ['job', 'kubernetes-nodes'],
+  ];
+}
+
+/** Bodies of a Prometheus, or a Collector, that scrapes many targets: each series has ten labels. */
+export class LabelledBodies {
+  private readonly names: readonly string[];
+  private readonly values: readonly (readonly number[])[];
+  /** Samples in the bodies so far. */
+  samples = 0;
+
+  /** @param metrics of each target */
+  constructor(metrics: number) {
+    const data = makeAgentData(MINUTES);
+    this.names = Array.from({ length: metrics }, (_, i) => {
+      const name = data[i % data.length]!.labels.__name__!.replaceAll('.', '_');
+      return i < data.length ? name : `${name}_${Math.floor(i / data.length)}`;
+    });
+    this.values = this.names.map((_, i) => data[i % data.length]!.values);
+  }
+
+  /**
+   * Requests of one minute: the targets are scraped one after the other, and requests cut where 2,000 samples are full. The
+   * cuts fall elsewhere each minute, since what one minute leaves over comes with the next.
+   */
+  *minute(
+    protocol: LabelledProtocol,
+    targets: readonly string[],
+    minute: number,
+    timeMs: number,
+  ): Generator<Uint8Array> {
+    if (protocol === 'remote-write')
+      for (let queue = 0; queue < QUEUES; queue++) yield* this.queue(targets, minute, timeMs, queue);
+    else yield* this.batches(targets, minute, timeMs);
+  }
+
+  private *queue(
+    targets: readonly string[],
+    minute: number,
+    timeMs: number,
+    queue: number,
+  ): Generator<Uint8Array> {
+    let body = new ByteWriter(1_000_000);
+    let count = leftOver(minute);
+    for (const [t, target] of targets.entries()) {
+      const at = timeMs + ((t * 7919) % 50_000);
+      for (
+        let m = (queue + (QUEUES - 1) * t * this.names.length) % QUEUES;
+        m < this.names.length;
+        m += QUEUES
+      ) {
+        const value = this.valueOf(m, minute + t);
+        writeTimeSeries(body, labelsOfSeries(target, this.names[m]!, m), [{ ms: at, value }]);
+        this.samples++;
+        if (++count < SAMPLES_A_REQUEST) continue;
+        yield snappyCompress(body.finish());
+        body = new ByteWriter(1_000_000);
+        count = 0;
+      }
+    }
+    if (body.length > 0) yield snappyCompress(body.finish());
+  }
+
+  /** A Collector's batches: a resource has the metrics of its target, each with a point. */
+  private *batches(targets: readonly string[], minute: number, timeMs: number): Generator<Uint8Array> {
+    let body = new ByteWriter(1_000_000);
+    let count = leftOver(minute);
+    for (const [t, target] of targets.entries()) {
+      const nanoseconds = Buffer.alloc(8);
+      nanoseconds.writeBigUInt64LE(BigInt(timeMs + ((t * 7919) % 50_000)) * 1_000_000n);
+      let metrics = new ByteWriter(100_000);
+      const close = () => {
+        const resource = new ByteWriter();
+        for (const [key, value] of [
+          ['service.name', 'kubernetes-nodes'],
+          ['service.instance.id', target],
+        ] as const)
+          message(resource, 1, attribute(key, value));
+        const resourceMetrics = new ByteWriter(100_000);
+        message(resourceMetrics, 1, resource.finish());
+        message(resourceMetrics, 2, metrics.finish());
+        message(body, 1, resourceMetrics.finish());
+        metrics = new ByteWriter(100_000);
+      };
+      let open = 0;
+      for (let m = 0; m < this.names.length; m++) {
+        const point = new ByteWriter(400)
+          .byte(0x19)
+          .bytes(nanoseconds)
+          .byte(0x21)
+          .bytes(doubleBytes(this.valueOf(m, minute + t)));
+        for (const [key, value] of labelsOfSeries(target, this.names[m]!, m))
+          if (!['__name__', 'instance', 'job'].includes(key)) message(point, 7, attribute(key, value));
+        const gauge = new ByteWriter(500);
+        message(gauge, 1, point.finish());
+        const metric = new ByteWriter(600).byte(0x0a).text(this.names[m]!);
+        message(metric, 5, gauge.finish());
+        message(metrics, 2, metric.finish());
+        this.samples++;
+        open++;
+        if (++count < SAMPLES_A_REQUEST) continue;
+        close();
+        open = 0;
+        yield body.finish();
+        body = new ByteWriter(1_000_000);
+        count = 0;
+      }
+      if (open > 0) close();
+    }
+    if (body.length > 0) yield body.finish();
+  }
+
+  private valueOf(metric: number, minute: number): number {
+    return this.values[metric]![minute % MINUTES]!;
+  }
+}
+
+/** Writes a TimeSeries of a remote write request. @see https://prometheus.io/docs/specs/prw/remote_write_spec/ */
+export function writeTimeSeries(
+  body: ByteWriter,
+  labels: Labels,
+  samples: readonly { readonly value: number; readonly ms: number }[],
+): void {
+  const series = new ByteWriter(600);
+  for (const [name, value] of labels)
+    message(series, 1, new ByteWriter(100).byte(0x0a).text(name).byte(0x12).text(value).finish());
+  for (const { value, ms } of samples)
+    message(
+      series,
+      2,
+      new ByteWriter(20).byte(0x09).bytes(doubleBytes(value)).byte(0x10).uvarint(ms).finish(),
+    );
+  message(body, 1, series.finish());
+}
+
+function doubleBytes(value: number): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeDoubleLE(value);
+  return bytes;
+}
+
+/** Samples of the minute before that the first request has; they are not sent again. */
+function leftOver(minute: number): number {
+  return (minute * 619) % SAMPLES_A_REQUEST;
+}
+
+function labelsOfSeries(target: string, name: string, metric: number): Labels {
+  return [
+    ['__name__', name],
+    ['cluster', 'production-eu-west-1'],
+    ['container', `container-${metric % 7}`],
+    ['endpoint', 'metrics'],
+    ['instance', target],
+    ['job', 'kubernetes-nodes'],
+    ['namespace', `namespace-${metric % 5}`],
+    ['pod', `pod-${target}-${metric % 10}`],
+    ['prometheus', 'monitoring/k8s'],
+    ['service', `service-${metric % 11}`],
+  ];
+}
+
+function message(writer: ByteWriter, field: number, bytes: Uint8Array): void {
+  writer
+    .uvarint(field * 8 + 2)
+    .uvarint(bytes.length)
+    .bytes(bytes);
+}
+
+function attribute(key: string, value: string): Uint8Array {
+  const any = new ByteWriter(100).byte(0x0a).text(value).finish();
+  return new ByteWriter(200).byte(0x0a).text(key).byte(0x12).uvarint(any.length).bytes(any).finish();
+}

@@ -1,0 +1,108 @@
+import { snappyCompress } from 'hysnappy';
+import { ByteWriter } from '../../../shared/model/bytes';
+import { type Labels, labelsOf, sourceOf } from '../../../shared/model/labels';
+import { dayOf } from '../../../shared/model/placement';
+import { mapLimited } from '../../../shared/platform/concurrency';
+import { HotKeys } from '../../../shared/platform/keys';
+import { parseSettings } from '../../../shared/platform/settings';
+import { writeTimeSeries } from './labelled-bodies';
+import { framesOf, type Place, placeOf, TenantData, type Tiers } from './tenant-data';
+
+/** Sources scraped every 15 s: an hour in memory, the two hours before in the warm table. */
+export interface PromqlData {
+  readonly apiKey: string;
+  /** ms; each range is an hour and lies in one tier. */
+  readonly ranges: Readonly<Record<'hot' | 'warm', { readonly fromMs: number; readonly toMs: number }>>;
+  /** Remote write requests of the same samples, the earlier ones first: Prometheus refuses what is an hour behind. */
+  readonly requests: () => Generator<Uint8Array>;
+}
+
+const SCRAPE_MS = 15_000;
+const HOUR_MS = 3_600_000;
+const MODES = ['user', 'system', 'idle', 'iowait'];
+/** Series `y_total` of each source, beside one `x_total`. */
+const CORES = 10;
+/** Sources written at a time. */
+const PARALLEL = 16;
+/** Sources of one remote write request, and the time that it covers. */
+const SOURCES_A_REQUEST = 200;
+const REQUEST_MS = 600_000;
+
+function seriesOf(i: number): Labels[] {
+  const target = [
+    ['instance', `10.0.${i >> 8}.${i & 255}:9100`],
+    ['job', 'node'],
+  ] as const;
+  return [
+    labelsOf(['__name__', 'x_total'], ...target, ['mode', MODES[i % MODES.length]!]),
+    ...Array.from({ length: CORES }, (_, core) =>
+      labelsOf(['__name__', 'y_total'], ...target, ['core', String(core)]),
+    ),
+  ];
+}
+
+export async function writePromqlData(tiers: Tiers, sources: number, nowMs: number): Promise<PromqlData> {
+  const tenant = await TenantData.create(tiers, 'promql');
+  const toMs = Math.floor(nowMs / 60_000) * 60_000;
+  const hotFromMs = Math.floor((toMs - HOUR_MS) / HOUR_MS) * HOUR_MS;
+  const warmFromMs = hotFromMs - 2 * HOUR_MS;
+  const places = Array.from({ length: sources }, (_, i) => {
+    const series = seriesOf(i);
+    return placeOf(tenant.tenantId, sourceOf.labels(series[0]!), series);
+  });
+  const indexOf = new Map(places.map((place, i) => [place, i]));
+  /** A counter that begins again every 37 minutes; each series grows by a step of its own. */
+  const sampleOf = (place: Place) => (column: number, ms: number) =>
+    Math.round((ms % 2_220_000) / SCRAPE_MS) * (1 + ((indexOf.get(place)! * 31 + column * 7) % 97));
+  const frames = (place: Place, fromMs: number, until: number) =>
+    framesOf(place.layout, [fromMs, until], SCRAPE_MS, sampleOf(place));
+
+  const days = [...new Set([warmFromMs, hotFromMs - HOUR_MS, toMs].map(dayOf))];
+  const layouts = places.map(({ group, layout, packed: { packed } }) => ({ group, id: layout.id, packed }));
+  const { catalogue, client, losses, manifest } = tiers;
+  const entries = layouts.map((each) => ({ ...each, firstMs: warmFromMs }));
+  await catalogue.putAll(tenant.tenantId, entries, parseSettings({}).window);
+  await catalogue.index.put(
+    tenant.tenantId,
+    layouts.map((each) => ({ ...each, days })),
+  );
+  for (const { ref } of new Map(places.map((place) => [place.ref.partition, place])).values()) {
+    await losses.resolve(ref);
+    for (const day of days) await manifest.announce(ref, day);
+    // As the flushers that moved the earlier windows would have noted; else memory alone would answer.
+    await client.hset(new HotKeys(ref).mark, 'left', hotFromMs);
+  }
+  await mapLimited(places, PARALLEL, async (place) => {
+    for (let at = hotFromMs; at < toMs; at += HOUR_MS)
+      await tenant.append(place, at, frames(place, at, Math.min(at + HOUR_MS, toMs)));
+    for (let at = warmFromMs; at < hotFromMs; at += HOUR_MS)
+      await tenant.store(place, at, frames(place, at, at + HOUR_MS));
+  });
+
+  /** A request of some sources' samples. */
+  const request = (some: readonly Place[], fromMs: number, until: number) => {
+    const body = new ByteWriter(1_000_000);
+    const times = Array.from({ length: (until - fromMs) / SCRAPE_MS }, (_, i) => fromMs + i * SCRAPE_MS);
+    for (const place of some)
+      for (const [column, labels] of place.layout.series.entries())
+        writeTimeSeries(
+          body,
+          labels,
+          times.map((ms) => ({ ms, value: sampleOf(place)(column, ms) })),
+        );
+    return snappyCompress(body.finish());
+  };
+  return {
+    apiKey: tenant.apiKey,
+    ranges: {
+      // A window of five minutes before the first step lies in the same tier.
+      hot: { fromMs: Math.max(hotFromMs + 300_000, toMs - HOUR_MS), toMs },
+      warm: { fromMs: hotFromMs - HOUR_MS, toMs: hotFromMs },
+    },
+    *requests() {
+      for (let at = warmFromMs; at < toMs; at += REQUEST_MS)
+        for (let i = 0; i < places.length; i += SOURCES_A_REQUEST)
+          yield request(places.slice(i, i + SOURCES_A_REQUEST), at, Math.min(at + REQUEST_MS, toMs));
+    },
+  };
+}

@@ -1,0 +1,121 @@
+import type { Block } from '../../../shared/codec';
+import { gather } from '../../../shared/model/block-layout';
+import { DAY_MS } from '../../../shared/model/duration';
+import { labelValue, METRIC_NAME, metricOf, sourceOf } from '../../../shared/model/labels';
+import { dayOf } from '../../../shared/model/placement';
+import { makeAgentData } from './agent-data';
+import { framesOf, type Place, placeOf, TenantData, type Tiers, versionAt } from './tenant-data';
+
+/** Ranges of whole minutes, ms, half-open; each lies in one tier alone. */
+export interface QueryData {
+  readonly apiKey: string;
+  readonly hostIds: readonly string[];
+  readonly names: readonly string[];
+  readonly ranges: Readonly<
+    Record<'hot' | 'warm' | 'cold', { readonly fromMs: number; readonly toMs: number }>
+  >;
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+export interface QueryDataShape {
+  readonly hosts: number;
+  readonly nowMs: number;
+  /** Days in the archive. @default 30 */
+  readonly coldDays?: number;
+  /** Whether the tiers' ranges touch, so that a long range is in all of them, and is rolled up. @default each is apart */
+  readonly isWhole?: boolean;
+}
+
+/**
+ * Writes hosts of 100 metrics, one post a minute: an hour and the begun next one in memory, a day in the warm table in windows of
+ * an hour, days in the archive, one object a partition and day with one chunk a host.
+ */
+export async function writeQueryData(
+  tiers: Tiers,
+  { hosts, nowMs, coldDays = 30, isWhole = false }: QueryDataShape,
+): Promise<QueryData> {
+  const tenant = await TenantData.create(tiers, 'reads');
+  const data = makeAgentData(1440);
+  const names = data.map(({ labels }) => labels.__name__!);
+  const valuesOf = new Map(data.map(({ labels, values }) => [labels.__name__!, values]));
+
+  const toMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS;
+  const hotFromMs = Math.floor((toMs - HOUR_MS) / HOUR_MS) * HOUR_MS;
+  const startMs = hotFromMs - 25 * HOUR_MS;
+  const startDayMs = Math.floor(startMs / DAY_MS) * DAY_MS;
+  const warmFromMs = isWhole ? startDayMs : startMs;
+  const coldToMs = isWhole ? startDayMs : startDayMs - DAY_MS;
+  const coldFromMs = coldToMs - coldDays * DAY_MS;
+
+  const hostIds: string[] = [];
+  const places: Place[] = [];
+  /** A host's frames; hosts have the same values in other minutes. */
+  const frames = (place: Place, fromMs: number, until: number) => {
+    const columns = place.layout.series.map((labels) => valuesOf.get(labelValue(labels, METRIC_NAME)!)!);
+    const phase = places.indexOf(place) * 97;
+    return framesOf(place.layout, [fromMs, until], MINUTE_MS, (column, ms) => {
+      const values = columns[column]!;
+      return values[(ms / MINUTE_MS + phase) % values.length]!;
+    });
+  };
+  for (let i = 0; i < hosts; i++) {
+    const id = await tenant.host(`host${i}`);
+    const source = sourceOf.host(id);
+    const place = placeOf(
+      tenant.tenantId,
+      source,
+      names.map((name) => metricOf(source, name)),
+    );
+    hostIds.push(id);
+    places.push(place);
+    await tenant.register(place, coldFromMs);
+    const leave = async (at: number) => tenant.leave(place, at, frames(place, at, at + MINUTE_MS)[0]!);
+    // One window a day of the archive: days are told apart, not windows.
+    for (let at = coldFromMs; at < coldToMs; at += DAY_MS) await leave(at);
+    for (let at = warmFromMs; at < hotFromMs; at += HOUR_MS) {
+      await leave(at);
+      await tiers.manifest.announce(place.ref, dayOf(at));
+      await tenant.store(place, at, frames(place, at, at + HOUR_MS));
+    }
+  }
+  // Last, as whatever is in memory moves with the first frames of the others.
+  for (const place of places)
+    for (let at = hotFromMs; at < toMs; at += HOUR_MS)
+      await tenant.append(place, at, frames(place, at, Math.min(at + HOUR_MS, toMs)));
+  // Every day has the same values, as the data has a day's.
+  const firstDays = new Map(
+    places.map((place) => {
+      const { layout } = place;
+      return [place, gather(layout, [layout], frames(place, coldFromMs, coldFromMs + DAY_MS))];
+    }),
+  );
+  const inOrder = places.toSorted((a, b) => (a.group < b.group ? -1 : 1));
+  const partitions = Map.groupBy(inOrder, ({ ref }) => ref.partition);
+  for (const [, own] of partitions)
+    for (let at = coldFromMs; at < coldToMs; at += DAY_MS) {
+      const groups = own.map((place) => {
+        const block = shifted(firstDays.get(place)!, at - coldFromMs);
+        return { place, blocks: [{ block, layout: place.layout }] };
+      });
+      await tenant.archive(own[0]!.ref, dayOf(at), groups);
+    }
+  if (isWhole) await tenant.rollUp([...partitions.values()].map(([place]) => place!.ref));
+  return {
+    apiKey: tenant.apiKey,
+    hostIds,
+    names,
+    ranges: {
+      hot: { fromMs: toMs - HOUR_MS, toMs },
+      warm: { fromMs: warmFromMs + HOUR_MS, toMs: hotFromMs },
+      cold: { fromMs: coldFromMs, toMs: coldToMs },
+    },
+  };
+}
+
+/** The same samples, later. */
+function shifted(block: Block, byMs: number): Block {
+  const timestamps = block.timestamps.map((ms) => ms + byMs);
+  return { ...block, timestamps, versions: Array.from(timestamps, versionAt) };
+}

@@ -1,0 +1,234 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { S3Client } from '@aws-sdk/client-s3';
+import { rollUpPartitions } from '../../../shared/archive/rollup';
+import { Catalogue } from '../../../shared/catalogue/catalogue';
+import { encodeChunk, encodeFrame, type Frame, sampleCount, type Version } from '../../../shared/codec';
+import { ColdTier } from '../../../shared/cold/cold-tier';
+import { Directory } from '../../../shared/cold/directory';
+import { Manifest } from '../../../shared/cold/manifest';
+import { RollupDirectory } from '../../../shared/cold/rollup-directory';
+import { connectHot } from '../../../shared/hot/connection';
+import { movedFrames } from '../../../shared/hot/frame-mover';
+import { HotTier } from '../../../shared/hot/hot-tier';
+import { gather } from '../../../shared/model/block-layout';
+import type { Id } from '../../../shared/model/id';
+import type { Labels } from '../../../shared/model/labels';
+import { type Layout, layoutOf, type PackedLayout, packLayout } from '../../../shared/model/layout';
+import type { LayoutBlock } from '../../../shared/model/layout-block';
+import {
+  type Day,
+  dayOf,
+  type GroupId,
+  groupIdOf,
+  type PartitionRef,
+  partitionOf,
+  sourceIdOf,
+} from '../../../shared/model/placement';
+import { ENV } from '../../../shared/platform/names';
+import { parseSettings } from '../../../shared/platform/settings';
+import { LossWatch } from '../../../shared/recovery/loss-watch';
+import { RecoveryTable } from '../../../shared/recovery/recovery-table';
+import { Hosts } from '../../../shared/registry/hosts';
+import { ApiKeys } from '../../../shared/tenancy/api-keys';
+import { Tenants } from '../../../shared/tenancy/tenants';
+import { revisionOf, WarmTier } from '../../../shared/warm/warm-tier';
+import type { Frame as BenchFrame } from '../frame/frame';
+import type { Stores } from '../frame/stores';
+
+const SETTINGS = parseSettings({});
+const HOUR_MS = 3_600_000;
+/** A slow machine's stores answer late; a benchmark that fails then measures nothing. */
+const PATIENCE_MS = 10 * 60_000;
+/** As Kinesis numbers records. */
+const FIRST_SEQUENCE = 49590338271490256608559692538361571095921575989136588898n;
+
+export type Tiers = ReturnType<typeof connectTiers>;
+
+/**
+ * Constructs the tiers' own classes on a benchmark's stores, with the default settings. Their clients end with the run.
+ *
+ * @param requestHandler the SDK's options for its connections
+ */
+export function connectTiers(
+  frame: BenchFrame,
+  { address, environment, redisUrl }: Stores,
+  requestHandler: object = {},
+) {
+  const dynamodb = new DynamoDBClient({ ...address, requestHandler });
+  const s3 = new S3Client({ ...address, requestHandler, forcePathStyle: true });
+  const client = connectHot(redisUrl, process.env, PATIENCE_MS);
+  frame.atEnd(() => {
+    client.disconnect();
+    dynamodb.destroy();
+    s3.destroy();
+  });
+  const meta = { client: dynamodb, name: environment[ENV.metaTable]! };
+  const hot = new HotTier(client, SETTINGS.streamRetention);
+  const recovery = new RecoveryTable(meta);
+  return {
+    ...{ dynamodb, s3, client, meta, hot, recovery },
+    bucket: environment[ENV.bucket]!,
+    warm: new WarmTier({ client: dynamodb, name: environment[ENV.warmTable]! }, SETTINGS.warmTtl),
+    cold: new ColdTier(s3, environment[ENV.bucket]!),
+    catalogue: new Catalogue(meta, SETTINGS.retention),
+    manifest: new Manifest(meta),
+    directory: new Directory(meta, SETTINGS.retention),
+    rollups: new RollupDirectory(meta, SETTINGS.retention),
+    tenants: new Tenants(meta),
+    losses: new LossWatch({ hot, table: recovery, lanes: 1, now: Date.now }),
+  };
+}
+
+/** Series of a source that lie in one group. */
+export interface Place {
+  readonly sourceId: Id;
+  readonly group: GroupId;
+  readonly ref: PartitionRef;
+  readonly layout: Layout;
+  readonly packed: PackedLayout;
+}
+
+/** @param partitions of the tenant */
+export function placeOf(
+  tenantId: Id,
+  source: Labels,
+  series: readonly Labels[],
+  partitions = SETTINGS.partitions,
+): Place {
+  const sourceId = sourceIdOf(tenantId, source);
+  const layout = layoutOf(series);
+  return {
+    sourceId,
+    group: groupIdOf(sourceId, 0, 0),
+    ref: { tenantId, partition: partitionOf(sourceId, partitions) },
+    layout,
+    packed: packLayout(layout.bytes),
+  };
+}
+
+/** The version of a post: it arrived soon after its time, and Kinesis numbered it. */
+export function versionAt(ms: number): Version {
+  return { arrivalMs: ms + 700, sequence: FIRST_SEQUENCE + BigInt(ms) * 2n ** 20n };
+}
+
+/**
+ * One frame each `stepMs` of `[fromMs, toMs)`.
+ *
+ * @param sampleOf by the index of a series in the layout, and time in ms
+ */
+export function framesOf(
+  { idBytes, series }: Layout,
+  [fromMs, toMs]: readonly [fromMs: number, toMs: number],
+  stepMs: number,
+  sampleOf: (column: number, ms: number) => number,
+): Frame[] {
+  const frames: Frame[] = [];
+  for (let at = fromMs; at < toMs; at += stepMs) {
+    const values = Float64Array.from(series, (_, column) => sampleOf(column, at));
+    frames.push({
+      layout: idBytes,
+      timestamp: at,
+      version: versionAt(at),
+      values: new Uint8Array(values.buffer),
+    });
+  }
+  return frames;
+}
+
+/** Writes a tenant's samples through the tiers' own classes. */
+export class TenantData {
+  private constructor(
+    private readonly tiers: Tiers,
+    readonly tenantId: Id,
+    /** That may read. */
+    readonly apiKey: string,
+  ) {}
+
+  static async create(tiers: Tiers, name: string, partitions = SETTINGS.partitions): Promise<TenantData> {
+    const { id } = await tiers.tenants.create(name, partitions);
+    const { key } = await new ApiKeys(tiers.meta).create({ tenant: name, rights: ['read'] });
+    return new TenantData(tiers, id, key);
+  }
+
+  /** Registers a host. @returns its id */
+  async host(name: string): Promise<string> {
+    const spec = { name, displayName: null, customIdentifier: null, memo: '', meta: {}, interfaces: [] };
+    return (await new Hosts(this.tiers.meta).create(this.tenantId, spec, [])).id;
+  }
+
+  /** Enters a place into the catalogue, as of its first sample. */
+  async register({ ref, group, layout, packed }: Place, firstMs: number): Promise<void> {
+    const { catalogue, losses } = this.tiers;
+    const entry = { group, id: layout.id, packed: packed.packed, firstMs };
+    await catalogue.put(this.tenantId, entry, SETTINGS.window);
+    await losses.resolve(ref);
+  }
+
+  /** Appends to a window in memory. */
+  async append(
+    { ref, group, layout, packed }: Place,
+    windowStart: number,
+    frames: readonly Frame[],
+  ): Promise<void> {
+    await this.tiers.hot.appender.append(ref, {
+      arrivalMs: windowStart,
+      layouts: new Map([[layout.id, packed]]),
+      windows: [{ group, windowStart, frames: frames.map(encodeFrame) }],
+    });
+  }
+
+  /** Lets a window leave memory, as a flusher does: memory knows then that it has not all of the window. */
+  async leave(place: Place, windowStart: number, frame: Frame): Promise<void> {
+    const { mover, nodes } = this.tiers.hot;
+    await this.append(place, windowStart, [frame]);
+    for (const lease of await mover.lease(place.ref, await nodes.now(), 10, HOUR_MS)) {
+      const { frames, isAll } = await mover.frames(place.ref, lease.group, lease.windowStart);
+      await mover.trim(place.ref, lease, movedFrames(frames, isAll));
+    }
+  }
+
+  /** Writes a window's chunk into the warm table. */
+  async store({ ref, group, layout }: Place, windowStart: number, frames: readonly Frame[]): Promise<void> {
+    const chunk = encodeChunk(gather(layout, [layout], frames));
+    const item = { group, windowStart, layer: 0, startMs: windowStart, chunk, revision: revisionOf(chunk) };
+    await this.tiers.warm.put(ref, dayOf(windowStart), item, undefined);
+  }
+
+  /**
+   * Archives a partition's day, as the archiver does.
+   *
+   * @param groups in their order
+   * @returns bytes of the object
+   */
+  async archive(
+    ref: PartitionRef,
+    day: Day,
+    groups: readonly { readonly place: Place; readonly blocks: readonly LayoutBlock[] }[],
+  ): Promise<number> {
+    const { cold, directory, manifest } = this.tiers;
+    const upload = cold.begin(cold.newKey(ref, day, 1));
+    let samples = 0;
+    for (const { place, blocks } of groups) {
+      for (const { block } of blocks) samples += sampleCount(block);
+      await upload.writer.addGroup(place.group, blocks);
+    }
+    const written = await upload.finish(new Map());
+    await directory.put(this.tenantId, day, written);
+    await manifest.announce(ref, day);
+    const { key, etag, bytes } = written;
+    const parts = [{ key, etag, bytes, samples, firstGroup: '' }];
+    await manifest.commit(ref, day, undefined, { changes: 1, parts, atMs: Date.now() });
+    return bytes;
+  }
+
+  /** Rolls up what is archived of the partitions. */
+  async rollUp(refs: readonly PartitionRef[], rollups: RollupDirectory = this.tiers.rollups): Promise<void> {
+    const { cold, catalogue, manifest } = this.tiers;
+    await rollUpPartitions({ cold, catalogue, manifest, rollups }, refs, {
+      hasTime: () => true,
+      onFailure: (_, __, error) => {
+        throw error;
+      },
+    });
+  }
+}

@@ -1,0 +1,35 @@
+/** Measures the AWS SDK's requests in this process, at its sockets. */
+import { NodeHttpHandler } from '@smithy/node-http-handler';
+
+/** Header in which an instance of query reports what a query asked of the stores. */
+export const ASKED_HEADER = 'x-bench-asked';
+
+export interface AwsCall {
+  /** `PutItem`; for S3 the method. */
+  readonly operation: string;
+  readonly body: string | Uint8Array | undefined;
+  /** Bytes of the request's and the answer's body. */
+  readonly bytes: number;
+  /** From sent to answered, ms: the emulator's time, and our own work meanwhile. */
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/** Calls `onCall` for each answered request, before its sender has the answer. */
+export function watchAws(onCall: (call: AwsCall) => void | Promise<void>): void {
+  const { handle } = NodeHttpHandler.prototype;
+  NodeHttpHandler.prototype.handle = async function (request, options) {
+    const startMs = performance.now();
+    const answer = await handle.call(this, request, options);
+    const body = request.body as string | Uint8Array | undefined;
+    const target: string | undefined = request.headers['x-amz-target'];
+    await onCall({
+      operation: target?.split('.')[1] ?? request.method,
+      body,
+      bytes: (body?.length ?? 0) + Number(answer.response.headers['content-length'] ?? 0),
+      startMs,
+      endMs: performance.now(),
+    });
+    return answer;
+  };
+}

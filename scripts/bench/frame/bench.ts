@@ -1,0 +1,44 @@
+import { Command } from 'commander';
+import { type Frame, withFrame } from './frame';
+import { addOptions, type Options, type Values } from './options';
+import { textOf } from './report';
+
+/** A benchmark, as the list of them has it. */
+export interface Benchmark {
+  readonly name: string;
+  /** @param print takes the result, as text or with `--json` as one line of JSON. @default to stdout */
+  command(print?: (text: string) => void): Command;
+}
+
+interface Definition<O extends Options, R> {
+  readonly name: string;
+  /** For the list of benchmarks. */
+  readonly summary: string;
+  /** For the benchmark's own help. */
+  readonly description: string;
+  /** After the options in the help: what is real, and what is stubbed. */
+  readonly notes?: string;
+  readonly options: O;
+  readonly run: (options: Values<O>, frame: Frame) => Promise<R>;
+  /** Writes the result for people. @default rows as a table, an object as its fields */
+  readonly show?: (result: R) => string;
+}
+
+const toStdout = (text: string) => {
+  process.stdout.write(`${text}\n`);
+};
+
+/** Makes a benchmark. Everything that its run starts by the frame ends with the run. */
+export function bench<O extends Options, R>(definition: Definition<O, R>): Benchmark {
+  const { name, summary, description, notes, options, run, show = textOf } = definition;
+  const command = (print = toStdout) => {
+    const made = addOptions(new Command(name).summary(summary).description(description), options)
+      .option('--json', 'the result as one JSON value on stdout, as the last line')
+      .action(async ({ json, ...values }: { json?: boolean }) => {
+        const result = await withFrame(name, (frame) => run(values as unknown as Values<O>, frame));
+        print(json === true ? JSON.stringify(result) : show(result));
+      });
+    return notes === undefined ? made : made.addHelpText('after', `\n${notes}`);
+  };
+  return { name, command };
+}

@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs';
+
+/** Measures this process's CPU from now on. @returns ms so far, user and system */
+export function ownCpu(): () => number {
+  const before = process.cpuUsage();
+  return () => {
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1000;
+  };
+}
+
+/** CPU that a process has used, ms, at 100 ticks a second. @see proc_pid_stat(5) */
+export function cpuMs(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+/** CPU of a process's main thread, ms. @see https://docs.kernel.org/scheduler/sched-stats.html */
+export function mainThreadCpuMs(pid: number): number {
+  return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
+}
+
+type Processes = Readonly<Record<string, readonly number[]>>;
+
+/**
+ * Measures the CPU of processes from now on.
+ *
+ * @param processes pids by kind
+ * @returns s so far, by kind; a process that has ended counts as 0
+ */
+export function cpuByKind(processes: () => Processes): () => Record<string, number> {
+  const secondsOf = (pid: number) => {
+    try {
+      return cpuMs(pid) / 1000;
+    } catch {
+      return 0;
+    }
+  };
+  const before = new Map(
+    Object.values(processes())
+      .flat()
+      .map((pid) => [pid, secondsOf(pid)]),
+  );
+  return () =>
+    Object.fromEntries(
+      Object.entries(processes()).map(([kind, pids]) => [
+        kind,
+        pids.reduce((sum, pid) => sum + secondsOf(pid) - (before.get(pid) ?? 0), 0),
+      ]),
+    );
+}

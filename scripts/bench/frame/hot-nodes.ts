@@ -1,0 +1,45 @@
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { startCluster } from '../../local/cluster';
+import { freePort, startHotServer } from '../../local/servers';
+import { mainThreadCpuMs } from './cpu';
+import type { Frame } from './frame';
+
+/** Empty primaries of the hot tier: one server, or a cluster of several without replicas. */
+export interface HotNodes {
+  /** In the form that functions take. */
+  readonly url: string;
+  /** A client of each node. */
+  readonly clients: readonly Redis[];
+  /** The CPU that each node's main thread has used, which runs commands, ms. */
+  cpuMs(): number[];
+}
+
+/** Starts nodes, which end with the run. */
+export async function startHotNodes(frame: Frame, count: number): Promise<HotNodes> {
+  if (count > 1) {
+    const cluster = await startCluster(join(frame.dir, 'cluster'), { primaries: count, replicas: 0 });
+    frame.atEnd(() => cluster.stop());
+    return {
+      url: cluster.url,
+      clients: cluster.nodes.map(({ redis }) => redis),
+      cpuMs: () => cluster.nodes.map(({ pid }) => mainThreadCpuMs(pid)),
+    };
+  }
+  const server = await startHotServer(
+    frame.dir,
+    await freePort(),
+    () => {},
+    () => {},
+  );
+  const client = new Redis(server.port, '127.0.0.1');
+  frame.atEnd(() => {
+    client.disconnect();
+    return server.stop();
+  });
+  return {
+    url: `redis://127.0.0.1:${server.port}`,
+    clients: [client],
+    cpuMs: () => [mainThreadCpuMs(server.pid())],
+  };
+}

@@ -1,0 +1,28 @@
+import type { Redis } from 'ioredis';
+
+/** The memory that a node uses, bytes. */
+export function usedMemory(redis: Redis): Promise<number> {
+  return infoOf(redis, 'memory', 'used_memory');
+}
+
+/** The most memory that a node has used, bytes. */
+export function peakMemory(redis: Redis): Promise<number> {
+  return infoOf(redis, 'memory', 'used_memory_peak');
+}
+
+/** The CPU that a node has used, ms. */
+export async function nodeCpuMs(redis: Redis): Promise<number> {
+  return (
+    1000 * ((await infoOf(redis, 'cpu', 'used_cpu_sys')) + (await infoOf(redis, 'cpu', 'used_cpu_user')))
+  );
+}
+
+/** Scripts that a node has run. */
+export async function scriptCalls(redis: Redis): Promise<number> {
+  return Number(/^cmdstat_evalsha:calls=(\d+)/m.exec(await redis.info('commandstats'))?.[1] ?? 0);
+}
+
+/** @see https://valkey.io/commands/info/ */
+async function infoOf(redis: Redis, section: string, field: string): Promise<number> {
+  return Number(new RegExp(`^${field}:([\\d.]+)`, 'm').exec(await redis.info(section))![1]);
+}

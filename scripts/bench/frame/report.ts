@@ -1,0 +1,47 @@
+import { table } from '../../ops/table';
+
+/** Text of a result: rows as a table, an object as its fields, each row or field with the unit that its name says. */
+export function textOf(result: unknown): string {
+  if (isRows(result)) return tableOf(result);
+  if (typeof result !== 'object' || result === null) return figure(result);
+  return Object.entries(result)
+    .map(([name, value]) => (isRows(value) ? `${name}:\n${tableOf(value)}` : lineOf({ [name]: value })))
+    .join('\n');
+}
+
+/** A row in one line: texts as they are, other fields with their names. */
+export function lineOf(row: object): string {
+  return cellsOf(row)
+    .filter(([, text]) => text !== '')
+    .map(([name, text]) => `${name} ${text}`)
+    .join(', ');
+}
+
+function tableOf(rows: readonly object[]): string {
+  const all = rows.map((row) => new Map(cellsOf(row)));
+  const names = [...new Set(all.flatMap((cells) => [...cells.keys()]))];
+  return table(
+    names,
+    all.map((cells) => names.map((name) => cells.get(name) ?? '')),
+  );
+}
+
+/** The fields of a field that is an object are named `field.own`. */
+function cellsOf(row: object): [name: string, text: string][] {
+  return Object.entries(row).flatMap(([name, value]) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? cellsOf(value).map(([own, text]): [string, string] => [`${name}.${own}`, text])
+      : [[name, Array.isArray(value) ? value.map(figure).join(' ') : figure(value)]],
+  );
+}
+
+/** Four significant digits; whole numbers whole. */
+function figure(value: unknown): string {
+  if (typeof value !== 'number') return value === undefined ? '' : String(value);
+  if (Number.isInteger(value)) return String(value);
+  return Math.abs(value) >= 1000 ? String(Math.round(value)) : String(Number(value.toPrecision(4)));
+}
+
+function isRows(value: unknown): value is readonly object[] {
+  return Array.isArray(value) && value.every((row) => typeof row === 'object' && row !== null);
+}

@@ -1,0 +1,76 @@
+import { type RunningStack, startStack } from '../../local/stack';
+import { Functions } from '../../ops/invoke';
+import type { Frame } from './frame';
+
+/** The local stack, with clients of its functions and of its first tenant. */
+export interface BenchStack {
+  readonly stack: RunningStack;
+  readonly functions: Functions;
+  readonly client: HttpClient;
+}
+
+/** Settings without limits that a benchmark's load would meet. */
+export const UNLIMITED = {
+  maxSamplesPerMinute: '1000000000',
+  maxSeries: '100000000',
+  maxHosts: '1000000',
+  requestsPerSecond: '100000',
+  requestBurst: '100000',
+};
+
+/**
+ * Starts what `npm start` starts. It ends with the run.
+ *
+ * @param settings those that differ from the local stage's
+ */
+export async function startBenchStack(
+  frame: Frame,
+  settings: Readonly<Record<string, string>> = {},
+  report: (line: string) => void = () => {},
+): Promise<BenchStack> {
+  const stack = await startStack({ port: 0, dataDir: undefined, settings, report });
+  frame.atEnd(() => stack.stop());
+  const { url, apiKey } = stack.addresses;
+  const functions = new Functions(url);
+  frame.atEnd(() => functions.close());
+  return { stack, functions, client: new HttpClient(url, apiKey) };
+}
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** A tenant's client of the HTTP API. */
+export class HttpClient {
+  constructor(
+    private readonly url: string,
+    private readonly apiKey: string,
+  ) {}
+
+  /** @param type of the body */
+  async send(
+    path: string,
+    body?: string | Uint8Array<ArrayBuffer>,
+    type = 'application/json',
+  ): Promise<Answer> {
+    const headers = { 'x-api-key': this.apiKey, 'content-type': type };
+    const method = body === undefined ? 'GET' : 'POST';
+    const response = await fetch(`${this.url}${path}`, { method, headers, body });
+    return { status: response.status, text: await response.text() };
+  }
+
+  /** @throws unless the answer is a success */
+  async mustSend(...request: Parameters<HttpClient['send']>): Promise<string> {
+    const { status, text } = await this.send(...request);
+    if (status >= 300)
+      throw new Error(`${request[0].slice(0, 200)} was answered ${status} ${text.slice(0, 500)}`);
+    return text;
+  }
+
+  /** Registers a host. @returns its id */
+  async createHost(name: string): Promise<string> {
+    const answer = await this.mustSend('/api/v0/hosts', JSON.stringify({ name, meta: {} }));
+    return (JSON.parse(answer) as { id: string }).id;
+  }
+}

@@ -1,0 +1,117 @@
+/** The load of `bench ingest`, and of what runs beside an ingest. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { POST_NODE_OPTIONS } from '../../infra/functions/node-options';
+import { ENV } from '../../shared/platform/names';
+import { parseSettings } from '../../shared/platform/settings';
+import type { Frame } from './frame/frame';
+import { Worker } from './frame/worker';
+import type { IngestTask, Round, Way } from './workers/ingest';
+
+const HOUR_MS = 3_600_000;
+
+/** What the processes of a load post together. */
+export interface Load extends Omit<IngestTask, 'worker'> {
+  readonly cpuProf?: string | undefined;
+}
+
+/** Starts a process that posts its part of a load into Valkey; all else of AWS is maps in the process. */
+export function startIngest(frame: Frame, { cpuProf, ...load }: Load, worker = 0): Promise<Worker> {
+  const task: IngestTask = { ...load, worker };
+  return Worker.start(frame, 'ingest', {
+    execArgv: [POST_NODE_OPTIONS, '--expose-gc'],
+    cpuProf,
+    replaced: { '@smithy/node-http-handler': 'in-process-aws' },
+    env: {
+      ...process.env,
+      AWS_REGION: 'us-east-1',
+      AWS_ACCESS_KEY_ID: 'test',
+      AWS_SECRET_ACCESS_KEY: 'test',
+      BENCH_TASK: JSON.stringify(task),
+      // Limits that a tenant of this size needs.
+      [ENV.settings]: JSON.stringify(parseSettings({ maxSamplesPerMinute: 1e12, maxSeries: 1e9 })),
+      [ENV.stream]: 'stream',
+      [ENV.metaTable]: 'meta',
+      [ENV.bucket]: 'bucket',
+      [ENV.redis]: load.redisUrl,
+    },
+  });
+}
+
+/** Makes a process ready to post a minute of its hosts. */
+export function makeMinute(
+  worker: Worker,
+  minute: number,
+  timeMs: number,
+  isWarmUp = false,
+): Promise<object> {
+  return worker.ask({ make: [minute, timeMs, isWarmUp] });
+}
+
+/** Posts the minute that was made. */
+export function postMinute(worker: Worker, way: Way = 'ours'): Promise<Round> {
+  return worker.ask<Round>({ run: way });
+}
+
+/**
+ * Makes a process post minute after minute of all its hosts, at the given rate or, if that is too fast, as soon as the minute
+ * before is in memory.
+ *
+ * @param rate samples a second
+ * @param fromMs time of the first minute
+ * @param over stops the process
+ */
+export async function offer(
+  ingest: Worker,
+  rate: number,
+  pointsPerMinute: number,
+  fromMs: number,
+  over: AbortSignal,
+): Promise<{ readonly pointsPerSecond: number; readonly cpuPerMillion: { post: number; ingest: number } }> {
+  const beganMs = performance.now();
+  let [points, postMs, ingestMs] = [0, 0, 0];
+  for (let minute = 0; rate > 0 && !over.aborted; minute++) {
+    const dueMs = beganMs + (minute * pointsPerMinute * 1000) / rate;
+    await sleep(Math.max(0, dueMs - performance.now()), undefined, { signal: over }).catch(() => {});
+    if (over.aborted) break;
+    await makeMinute(ingest, minute, fromMs + minute * 60_000);
+    const round = await postMinute(ingest);
+    points += round.points;
+    postMs += round.postCpuMs;
+    ingestMs += round.ingestCpuMs;
+  }
+  const perMillion = (ms: number) => (points === 0 ? 0 : (ms * 1000) / points);
+  return {
+    pointsPerSecond: Math.round((points * 1000) / (performance.now() - beganMs)),
+    cpuPerMillion: { post: perMillion(postMs), ingest: perMillion(ingestMs) },
+  };
+}
+
+/** A fifth of a second of ingest at 100,000 samples/s. */
+const BESIDE = {
+  hosts: 200,
+  metrics: 100,
+  workers: 1,
+  warmUpHosts: 0,
+  protocol: 'influx',
+  shape: 'dense',
+} as const;
+
+/** Runs work while a process posts line protocol at a rate, in samples a second; reports the rate that it reached. */
+export async function besideIngest(
+  frame: Frame,
+  redisUrl: string,
+  rate: number,
+  work: () => Promise<void>,
+): Promise<void> {
+  const ingest = await startIngest(frame, { ...BESIDE, redisUrl });
+  const over = new AbortController();
+  const fromMs = Date.now() - 20 * HOUR_MS;
+  const offered = offer(ingest, rate, BESIDE.hosts * BESIDE.metrics, fromMs, over.signal);
+  try {
+    await work();
+  } finally {
+    over.abort();
+  }
+  const { pointsPerSecond } = await offered;
+  frame.log(`beside ingest of ${pointsPerSecond} samples/s of ${rate} offered`);
+}

@@ -1,0 +1,174 @@
+import { join } from 'node:path';
+import { parseDuration } from '../../shared/model/duration';
+import { parseDurationOption } from '../ops/option-values';
+import { type QueryData, type QueryDataShape, writeQueryData } from './data/query-data';
+import { connectTiers } from './data/tenant-data';
+import { bench } from './frame/bench';
+import type { Frame } from './frame/frame';
+import { count, number, text, texts } from './frame/options';
+import { startStores } from './frame/stores';
+import { besideIngest } from './ingest-load';
+import { HOLD_MS, type Measured, type PathOf, QueryInstances, type Timing } from './query-instances';
+
+const MINUTE_MS = 60_000;
+const QUERIES = ['series', 'host'] as const;
+type Query = (typeof QUERIES)[number];
+
+const CPU_PROF = text('<dir>', 'write a CPU profile of each kind of query and instance there');
+const INGEST =
+  'samples a second of line protocol beside a second round of the same reads; 0 leaves that round out';
+
+export const query = bench({
+  name: 'query',
+  summary: 'reads from each tier, at rest and beside ingest',
+  description:
+    "Reads one series (`GET /api/v0/hosts/{id}/metrics`) and a host's 100 series (`GET /api/v1/hosts/{id}/metrics`): 1 h from " +
+    'memory, 24 h from DynamoDB, 30 days from S3 (of the 100 series in steps of an hour); at rest, and beside ingest.',
+  notes:
+    'Real: the query handler, bundled as it is deployed, Valkey, the SDK and its HTTP to the stand-in for DynamoDB and S3 (ministack).\n' +
+    'Stubbed: API Gateway and Lambda are a plain HTTP server in each instance; an instance answers one request at a time, as\n' +
+    'in Lambda. Times are from request to answer over loopback, less the time in which an answer of the stand-in for AWS was\n' +
+    'waited for (emulator). Rounds are how many times a query waits for stores one after the other: by how much it slows\n' +
+    `when each of their answers is held back for ${HOLD_MS} ms. Bytes are those of the stores' requests and answers.`,
+  options: {
+    hosts: count('hosts to read, 100 metrics each', 8),
+    clients: count(
+      'clients, each of which sends its next query when it has an answer; and as many instances of query',
+      8,
+    ),
+    pause: {
+      argument: '<duration>',
+      help: 'mean time between two queries of a client; 0s keeps every core busy',
+      initial: 0,
+      parse: (given: string) => (given === '0s' ? 0 : parseDurationOption(given)),
+    },
+    seconds: number('how long each kind of query is measured', 5),
+    ingest: count(INGEST, 100_000, 0),
+    only: text('<query-tier>', 'one kind of query, such as series-hot'),
+    cpuProf: CPU_PROF,
+  },
+  run: (options, frame) =>
+    reads(frame, options, { hosts: options.hosts, nowMs: Date.now() }, (data) =>
+      (['hot', 'warm', 'cold'] as const).flatMap((tier) =>
+        QUERIES.filter((kind) => [undefined, `${kind}-${tier}`].includes(options.only)).map((kind) => ({
+          kind: { query: kind, tier },
+          ...pathOf(data, kind, data.ranges[tier], kind === 'host' && tier === 'cold' ? 3600 : undefined),
+        })),
+      ),
+    ),
+});
+
+/** Ranges, and the steps in which they are read, s; undefined: as stored. */
+const STEPS = { '1h': undefined, '24h': 300, '7d': 3600, '30d': 3600, '90d': 3600, '460d': 86_400 } as const;
+const RANGES = Object.keys(STEPS) as (keyof typeof STEPS)[];
+/** Of the archive, so that with the tiers above it the longest range is full. */
+const COLD_DAYS = 459;
+
+export const history = bench({
+  name: 'history',
+  summary: 'reads of an hour to 460 days, of a series and of a host',
+  description:
+    `Reads ranges of ${RANGES.join(', ')} that end now, of one series and of a host's 100, in the steps that Mackerel shows: ` +
+    'raw for an hour, 5 min for 24 h, an hour up to 90 d (three for the host), a day for 460 d.',
+  options: {
+    clients: count('clients, each with an instance of query', 2),
+    seconds: number('how long each kind of query is measured', 3),
+    ingest: count(INGEST, 0, 0),
+    hold: number('delay of each answer of a store, ms', 0),
+    only: texts('<query-range,...>', 'some kinds of query, such as series-24h,series-30d; of the same data'),
+    cpuProf: CPU_PROF,
+  },
+  run: (options, frame) => {
+    const shape = { hosts: 1, nowMs: Date.now(), coldDays: COLD_DAYS, isWhole: true };
+    return reads(frame, { ...options, pause: 0 }, shape, (data) =>
+      QUERIES.flatMap((kind) => RANGES.map((range) => ({ query: kind, range })))
+        .filter((kind) => options.only?.includes(`${kind.query}-${kind.range}`) ?? true)
+        .map((kind) => {
+          const { toMs } = data.ranges.hot;
+          // An answer has 100,000 values at most.
+          const stepS = kind.query === 'host' && kind.range === '90d' ? 3 * 3600 : STEPS[kind.range];
+          const range = { fromMs: toMs - parseDuration(kind.range)!, toMs };
+          return { kind, ...pathOf(data, kind.query, range, stepS) };
+        }),
+    );
+  },
+});
+
+interface ReadOptions {
+  readonly clients: number;
+  readonly seconds: number;
+  /** Mean, ms. */
+  readonly pause: number;
+  /** Samples a second. */
+  readonly ingest: number;
+  /** ms */
+  readonly hold?: number;
+  readonly cpuProf: string | undefined;
+}
+
+interface Kind {
+  /** What is read, such as a query and a tier. */
+  readonly kind: Readonly<Record<string, string>>;
+  readonly pathOf: PathOf;
+}
+
+type ReadRow = Measured & { readonly underIngest: boolean };
+
+/** Measures kinds of reads at rest, and then beside an ingest. */
+async function reads(
+  frame: Frame,
+  options: ReadOptions,
+  shape: QueryDataShape,
+  kindsOf: (data: QueryData) => readonly Kind[],
+) {
+  const stores = await startStores(frame);
+  const data = await writeQueryData(connectTiers(frame, stores), shape);
+  const kinds = kindsOf(data);
+  const instances = await QueryInstances.start(frame, stores, options.clients);
+  const { pause: pauseMs, hold: holdMs = 0, cpuProf } = options;
+  const round = async (underIngest: boolean) => {
+    const rows: ReadRow[] = [];
+    const add = frame.adder(rows);
+    for (const { kind, pathOf } of kinds) {
+      const name = Object.values(kind).join('-');
+      const profile = cpuProf && join(cpuProf, `${name}${underIngest ? '-beside-ingest' : ''}`);
+      const timing: Timing = { durationMs: options.seconds * 1000, pauseMs, holdMs, profile };
+      add({ ...kind, ...(await instances.measure(pathOf, data.apiKey, timing)), underIngest });
+    }
+    return rows;
+  };
+  const rest = await round(false);
+  if (options.ingest === 0) return rest;
+  const beside: ReadRow[] = [];
+  await besideIngest(frame, stores.redisUrl, options.ingest, async () => {
+    beside.push(...(await round(true)));
+  });
+  for (const [i, { kind }] of kinds.entries()) {
+    const times = (of: 'cpuMs' | 'p99Ms') => (beside[i]![of] / rest[i]![of]).toFixed(2);
+    frame.log(
+      `${Object.values(kind).join(' ').padEnd(12)} beside ingest: CPU ${times('cpuMs')} times (${rest[i]!.cpuMs} to ` +
+        `${beside[i]!.cpuMs} ms), p99 ${times('p99Ms')} times`,
+    );
+  }
+  return [...rest, ...beside];
+}
+
+/** Path of a query; clients and turns vary the host and the series. */
+function pathOf(
+  { hostIds, names }: QueryData,
+  kind: Query,
+  { fromMs, toMs }: QueryData['ranges']['hot'],
+  stepS: number | undefined,
+): Pick<Kind, 'pathOf'> {
+  // Both ends are included.
+  const range = `from=${fromMs / 1000}&to=${(toMs - MINUTE_MS) / 1000}${stepS === undefined ? '' : `&step=${stepS}`}`;
+  const all = names.map((name) => `name=${name}`).join('&');
+  return {
+    pathOf: (client, turn) => {
+      const host = hostIds[(client + turn) % hostIds.length]!;
+      return kind === 'series'
+        ? `/api/v0/hosts/${host}/metrics?name=${names[(client + turn * 7) % names.length]}&${range}`
+        : `/api/v1/hosts/${host}/metrics?${all}&${range}`;
+    },
+  };
+}

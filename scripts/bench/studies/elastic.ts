@@ -1,0 +1,360 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { encodeFrame } from '../../../shared/codec';
+import { connectHot, type HotClient } from '../../../shared/hot/connection';
+import { movedFrames } from '../../../shared/hot/frame-mover';
+import { HotTier } from '../../../shared/hot/hot-tier';
+import { metricOf, sourceOf } from '../../../shared/model/labels';
+import { layoutOf, packLayout } from '../../../shared/model/layout';
+import { groupIdOf, type PartitionRef, sourceIdOf, tenantIdOf } from '../../../shared/model/placement';
+import { mapLimited } from '../../../shared/platform/concurrency';
+import { ENV } from '../../../shared/platform/names';
+import { LossWatch } from '../../../shared/recovery/loss-watch';
+import { RecoveryTable } from '../../../shared/recovery/recovery-table';
+import { type LocalCluster, type SlotRange, startCluster } from '../../local/cluster';
+import { bench } from '../frame/bench';
+import type { Frame } from '../frame/frame';
+import { count, flag, numbers } from '../frame/options';
+import { quantile } from '../frame/quantile';
+import { type Stores, startStores } from '../frame/stores';
+
+const HOUR_MS = 3_600_000;
+const FROM = 3;
+const MOST = 5;
+const SLOTS = 16_384;
+const PARTITIONS = 1_024;
+/** Values of a frame, 8 bytes each. */
+const SERIES = 1_000;
+const FRAME_BYTES = 8 * SERIES;
+const READERS = 8;
+/** Of a writer, which appends this many frames every so often: 4 MB/s. */
+const WRITTEN_FRAMES = 10;
+const WRITE_MS = 20;
+/** A slow machine's store answers late. */
+const PATIENCE_MS = 10 * 60_000;
+/** Reads before anything moves: the row of rest. */
+const REST_MS = 700;
+
+const LOADS = ['none', 'reads', 'writes'] as const;
+type Load = (typeof LOADS)[number];
+
+interface Case {
+  /** Primaries afterwards. */
+  readonly to: number;
+  /** Several nodes: one after the other, or at once. */
+  readonly way: 'one by one' | 'at once';
+  readonly dataMB: number;
+  /** Percent of all slots that each new primary gets. */
+  readonly share: number;
+  readonly load: Load;
+  readonly drained: boolean;
+  /** Each read waits for so long before it is sent. */
+  readonly readDelayMs: number;
+}
+
+interface Row extends Case {
+  readonly from: number;
+  /** From the first request to move slots until all nodes know their owners. */
+  readonly joinMs: number;
+  readonly readP50Ms: number;
+  readonly readP99Ms: number;
+  /** The same while nothing moves. */
+  readonly restP99Ms: number;
+  readonly readsPerSecond: number;
+  /** Reads and appends that failed, or reads that said that something may be missing. */
+  readonly refused: number;
+  /** Frames that were appended and are not there. */
+  readonly lost: number;
+}
+
+export const elastic = bench({
+  name: 'elastic',
+  summary: 'join time of new cache nodes under load, drained first or not',
+  description:
+    'Adds primaries to a real Valkey cluster of three while it is read or written, as the elasticity study of 2012 did with ' +
+    'Cassandra: by data size, share of slots, several at once, delay of reads, and drained first.',
+  notes:
+    'joinMs is from the first request to move slots until all nodes know their owners. Refused and lost must be 0. All servers and\n' +
+    'readers share this machine; the warm table is left out.',
+  options: {
+    data: numbers('MB in memory', [0, 512]),
+    shares: numbers('percent of the slots that a new primary gets', [4, 32]),
+    delays: numbers('delays of reads, ms', [0, 4, 16, 64]),
+    rounds: count('runs of each case, of which medians are shown', 3),
+    full: flag('data up to 1 GB, all shares and delays up to 256 ms, five rounds'),
+  },
+  run: async ({ full, ...given }, frame) => ({ rows: await measure(frame, full ? FULL : given) }),
+});
+
+const FULL = {
+  data: [0, 64, 256, 512, 1024],
+  shares: [1, 2, 4, 8, 16, 32],
+  delays: [0, 1, 2, 4, 8, 16, 32, 64, 128, 256],
+  rounds: 5,
+};
+
+interface Sweep {
+  readonly data: readonly number[];
+  readonly shares: readonly number[];
+  readonly delays: readonly number[];
+  readonly rounds: number;
+}
+
+async function measure(frame: Frame, { data, shares, delays, rounds }: Sweep): Promise<Row[]> {
+  const stores = await startStores(frame);
+  const cluster = await startCluster(join(frame.dir, 'cluster'), { primaries: FROM, replicas: 0 });
+  frame.atEnd(() => cluster.stop());
+  const memory = await Memory.start(frame, cluster, stores);
+  const rows: Row[] = [];
+  const add = frame.adder(rows);
+  const base: Case = {
+    to: 4,
+    way: 'one by one',
+    dataMB: Math.max(...data),
+    share: 16,
+    load: 'none',
+    drained: false,
+    readDelayMs: 0,
+  };
+  /** Runs the cases in turns, so that whatever else the machine does meets all of them. */
+  const compare = async (cases: readonly Partial<Case>[]) => {
+    const found = cases.map((): Row[] => []);
+    for (let round = 0; round < rounds; round++)
+      for (const [i, each] of cases.entries()) {
+        const asked = { ...base, ...each };
+        await memory.fill(asked.dataMB);
+        found[i]!.push(await memory.measure(asked));
+      }
+    for (const each of found) add(summary(each));
+  };
+  const pairs = <A, B>(some: readonly A[], others: readonly B[]) =>
+    some.flatMap((one) => others.map((other) => [one, other] as const));
+  const still = ['none', 'reads'] as const;
+  for (const dataMB of data.toSorted((a, b) => a - b)) await compare(LOADS.map((load) => ({ dataMB, load })));
+  await compare(pairs(shares, still).map(([share, load]) => ({ share, load })));
+  await compare(delays.map((readDelayMs) => ({ load: 'reads', share: Math.max(...shares), readDelayMs })));
+  const ways = ['one by one', 'at once'] as const;
+  await compare(pairs(ways, still).map(([way, load]) => ({ to: 5, way, load })));
+  await compare(pairs(data, LOADS).map(([dataMB, load]) => ({ dataMB, load, drained: true })));
+  return rows;
+}
+
+/** Samples of a host, in as many partitions as the cluster needs to be even. */
+class Memory {
+  private readonly client: HotClient;
+  private readonly hot: HotTier;
+  private readonly losses: LossWatch;
+  private readonly tenantId = tenantIdOf('elastic');
+  private readonly refs: readonly PartitionRef[];
+  private readonly source = sourceOf.host('host');
+  private readonly group = groupIdOf(sourceIdOf(this.tenantId, this.source), 0, 0);
+  private readonly layout = layoutOf(
+    Array.from({ length: SERIES }, (_, m) => metricOf(this.source, `metric${m}`)),
+  );
+  private readonly layouts = new Map([[this.layout.id, packLayout(this.layout.bytes)]]);
+  private readonly windowStart = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
+  /** Frames of each partition that were appended and not drained. */
+  private readonly held = new Array<number>(PARTITIONS).fill(0);
+  private sequence = 0n;
+  private refused = 0;
+
+  private constructor(
+    private readonly cluster: LocalCluster,
+    dynamodb: DynamoDBClient,
+    table: string,
+  ) {
+    this.client = connectHot(cluster.url, process.env, PATIENCE_MS);
+    this.hot = new HotTier(this.client, 72 * HOUR_MS);
+    const recovery = new RecoveryTable({ client: dynamodb, name: table });
+    this.losses = new LossWatch({ hot: this.hot, table: recovery, lanes: 1, now: Date.now });
+    this.refs = Array.from({ length: PARTITIONS }, (_, partition) => ({
+      tenantId: this.tenantId,
+      partition,
+    }));
+  }
+
+  static async start(frame: Frame, cluster: LocalCluster, stores: Stores): Promise<Memory> {
+    const dynamodb = new DynamoDBClient(stores.address);
+    frame.atEnd(() => dynamodb.destroy());
+    const memory = new Memory(cluster, dynamodb, stores.environment[ENV.metaTable]!);
+    frame.atEnd(() => memory.hot.close());
+    // They wait, empty, until a case gives them slots; starting a process is left out.
+    for (let i = FROM; i < MOST; i++) await cluster.join();
+    await memory.losses.observe();
+    await mapLimited(memory.refs, 32, (ref) => memory.losses.resolve(ref));
+    return memory;
+  }
+
+  /** Appends until memory holds so much. */
+  async fill(dataMB: number): Promise<void> {
+    const each = Math.round((dataMB * 1e6) / FRAME_BYTES / PARTITIONS);
+    await mapLimited(this.refs, 16, async (_, i) => {
+      while (this.held[i]! < each) await this.append(i, Math.min(32, each - this.held[i]!));
+    });
+  }
+
+  /** Removes all frames, as a flusher does that has moved them; the table is left out. */
+  private async drain(): Promise<void> {
+    const before = (await this.hot.nodes.now()) + 1;
+    await mapLimited(this.refs, 16, async (ref, i) => {
+      await this.losses.resolve(ref);
+      for (;;) {
+        const [lease] = await this.hot.mover.lease(ref, before, 1, 60_000);
+        if (lease === undefined) return;
+        const { frames, isAll } = await this.hot.mover.frames(ref, lease.group, lease.windowStart);
+        await this.hot.mover.trim(ref, lease, movedFrames(frames, isAll));
+        this.held[i]! -= frames.length;
+      }
+    });
+  }
+
+  private async append(i: number, count: number): Promise<void> {
+    const arrivalMs = Date.now();
+    const frames = Array.from({ length: count }, () =>
+      encodeFrame({
+        layout: this.layout.idBytes,
+        timestamp: this.windowStart + Number(this.sequence % 3_600n) * 1_000,
+        version: { arrivalMs, sequence: this.sequence++ },
+        values: new Uint8Array(FRAME_BYTES).fill(Number(this.sequence % 251n)),
+      }),
+    );
+    const windows = [{ group: this.group, windowStart: this.windowStart, frames }];
+    const addition = { arrivalMs, layouts: this.layouts, windows };
+    await this.hot.appender.append(this.refs[i]!, addition).catch(async () => {
+      await this.losses.resolve(this.refs[i]!);
+      await this.hot.appender.append(this.refs[i]!, addition);
+    });
+    this.held[i]! += count;
+  }
+
+  /** Reads a series of a random partition; a partition that may lack something counts as refused. */
+  private async read(): Promise<void> {
+    const ref = this.refs[Math.floor(Math.random() * PARTITIONS)]!;
+    const { isWhole, loss } = await this.hot.reader.windows(ref, {
+      group: this.group,
+      range: { fromMs: this.windowStart, toMs: this.windowStart + HOUR_MS },
+      windows: [this.windowStart],
+      picks: [{ layout: this.layout.idBytes, columns: new Uint32Array([7]) }],
+      picksKey: 'column 7',
+    });
+    if ((await this.losses.missingSince(ref, { isWhole, loss })) !== undefined) this.refused++;
+  }
+
+  /** Reads or writes until told to stop. */
+  private under(load: Load, delayMs: number): { take(): number[]; stop(): Promise<void> } {
+    let isOver = false;
+    const durations: number[] = [];
+    const go = async (work: () => Promise<void>) => {
+      while (!isOver) {
+        const startedMs = performance.now();
+        await work().catch(() => {
+          this.refused++;
+        });
+        durations.push(performance.now() - startedMs);
+      }
+    };
+    const reader = () =>
+      go(async () => {
+        if (delayMs > 0) await sleep(delayMs);
+        await this.read();
+      });
+    const writer = () =>
+      go(async () => {
+        await this.append(Math.floor(Math.random() * PARTITIONS), WRITTEN_FRAMES);
+        await sleep(WRITE_MS);
+      });
+    const running =
+      load === 'none' ? [] : load === 'reads' ? Array.from({ length: READERS }, reader) : [writer()];
+    return {
+      take: () => durations.splice(0),
+      stop: async () => {
+        isOver = true;
+        await Promise.all(running);
+      },
+    };
+  }
+
+  async measure(each: Case): Promise<Row> {
+    const { to, way, share, load, drained, readDelayMs } = each;
+    this.refused = 0;
+    const primaries = await this.cluster.primaries();
+    const [before, joined] = [primaries.slice(0, FROM), primaries.slice(FROM, to)];
+    const owned = await Promise.all(before.map((node) => this.cluster.slotsOf(node)));
+    const { take, stop } = this.under(load, readDelayMs);
+    if (drained) await this.drain();
+    take();
+    await sleep(REST_MS);
+    const rest = take();
+    const moves = joined.map((node, n) =>
+      before.map((from, i) => ({ from, to: node, ranges: part(owned[i]!, n, share / before.length) })),
+    );
+    const startedMs = performance.now();
+    const moveAll = (all: (typeof moves)[number]) =>
+      Promise.all(all.map(({ from, to: target, ranges }) => this.cluster.moveSlots(ranges, from, target)));
+    if (way === 'at once') await Promise.all(moves.map(moveAll));
+    else for (const all of moves) await moveAll(all);
+    const joinMs = performance.now() - startedMs;
+    const reads = load === 'reads' ? take() : [];
+    await stop();
+    const lost = await this.lost();
+    // Home again, for the next case.
+    for (const all of moves)
+      for (const { from, to: target, ranges } of all) await this.cluster.moveSlots(ranges, target, from);
+    await mapLimited(this.refs, 32, (ref) => this.losses.resolve(ref));
+    return {
+      ...each,
+      from: before.length,
+      joinMs: Math.round(joinMs),
+      readP50Ms: rounded(reads, 0.5),
+      readP99Ms: rounded(reads, 0.99),
+      restP99Ms: load === 'reads' ? rounded(rest, 0.99) : 0,
+      readsPerSecond: Math.round((1000 * reads.length) / joinMs),
+      refused: this.refused,
+      lost,
+    };
+  }
+
+  private async lost(): Promise<number> {
+    const found = await mapLimited(this.refs, 32, (ref) =>
+      this.client.llen(this.hot.space.keyOf(ref, this.group, this.windowStart)),
+    );
+    return found.reduce((sum, frames, i) => sum + Math.max(0, this.held[i]! - frames), 0);
+  }
+}
+
+/** The round with the median join, with medians of the reads’ times, and everything that was refused or lost. */
+function summary(rounds: readonly Row[]): Row {
+  const median = (of: (row: Row) => number) => quantile(rounds.map(of), 0.5);
+  const joinMs = median((row) => row.joinMs);
+  return {
+    ...rounds.find((row) => row.joinMs === joinMs)!,
+    readP50Ms: median((row) => row.readP50Ms),
+    readP99Ms: median((row) => row.readP99Ms),
+    restP99Ms: median((row) => row.restP99Ms),
+    refused: rounds.reduce((sum, { refused }) => sum + refused, 0),
+    lost: rounds.reduce((sum, { lost }) => sum + lost, 0),
+  };
+}
+
+/** The `n`th part of `percent` of all slots, from the beginning of what a primary serves. */
+function part(owned: readonly SlotRange[], n: number, percent: number): SlotRange[] {
+  const count = Math.round((SLOTS * percent) / 100);
+  let skip = n * count;
+  let left = count;
+  const ranges: SlotRange[] = [];
+  for (const [first, last] of owned) {
+    const from = first + Math.min(skip, last - first + 1);
+    skip -= from - first;
+    const to = Math.min(last, from + left - 1);
+    if (to < from) continue;
+    ranges.push([from, to]);
+    left -= to - from + 1;
+    if (left === 0) break;
+  }
+  return ranges;
+}
+
+function rounded(durations: readonly number[], q: number): number {
+  return durations.length === 0 ? 0 : Math.round(10 * quantile(durations, q)) / 10;
+}

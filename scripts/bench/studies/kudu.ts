@@ -1,0 +1,305 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { mapLimited } from '../../../shared/platform/concurrency';
+import { bench } from '../frame/bench';
+import { cpuByKind } from '../frame/cpu';
+import type { Frame } from '../frame/frame';
+import { count, flag, number, text, texts } from '../frame/options';
+import { quantile } from '../frame/quantile';
+import { type BenchStack, startBenchStack, UNLIMITED } from '../frame/stack';
+import { DAY_MS, DEVICES_OF_HOST, Devices, HOUR_MS, MINUTE_MS, SECOND_MS } from './kudu-devices';
+
+/** The study's clients: each posts its share of the devices once a second. */
+const CLIENTS = 20;
+const READERS = 4;
+/** A late sample is posted so long after its time: after its minute was summed, or just before. */
+const LATE_MS = 90_000;
+/** A minute is summed so long after its end. */
+const SUM_AFTER_MS = 60_000;
+/** `--find` tries so many times the devices that held, until a number does not, and then those in between. */
+const FIND_GROWTH = 1.5;
+/** It ends when the numbers that hold and do not are this close. */
+const FIND_PRECISION = 1.15;
+/** The first samples are readable once the stream is read up to this, ms. */
+const READ_UP_MS = 1_500;
+const NAMES = Array.from(
+  { length: DEVICES_OF_HOST },
+  (_, device) => `device_d${String(device).padStart(2, '0')}`,
+);
+
+export const kudu = bench({
+  name: 'kudu',
+  summary: 'a sample of each device every second, and sums by minute, hour and day',
+  description:
+    'Posts a sample of each device every second, and sums each minute of each device a minute after its end, as in the study on ' +
+    'Apache Kudu; late samples included. Afterwards, every minute, hour and day is summed again, and held against an independent ' +
+    "count. The study's conditions: no write starts more than 1 s late, none fails, no sum of all devices takes over a minute, none fails.",
+  notes:
+    'The local stack is `npm start`: the functions as they are deployed, Valkey, and stand-ins for API Gateway, Kinesis, DynamoDB\n' +
+    'and S3; clients and all of these share this machine. Each of 20 clients posts its share of the devices once a second, with what\n' +
+    'is late of them; four readers read the sums, a host of 100 devices a request.',
+  options: {
+    devices: count('devices, 100 a host', 10_000),
+    seconds: count('how long; 180 sum one minute beside the writes, 600 eight', 180),
+    late: number(`percent of the samples, which are posted ${LATE_MS / 1000} s late`, 5),
+    window: text('<duration>', "length of a window, the study's range partition", '1h'),
+    flushDelay: text('<duration>', 'how long a window stays in memory after its end', '10m'),
+    sweep: texts('<durations>', 'a run for each of these windows, such as 1m,5m,1h'),
+    find: flag('the highest number of devices that holds, from --devices on'),
+  },
+  run: async ({ devices: first, sweep, find, window: only, ...options }, frame) => {
+    const rows: Result[] = [];
+    const add = frame.adder(rows);
+    for (const window of sweep ?? [only]) {
+      const run = (devices: number) =>
+        frame.part(async (part) => {
+          add(await runOnce(part, { ...options, window, devices }));
+          return rows.at(-1)!.holds;
+        });
+      if (find) {
+        const most = await findMost(first, run);
+        frame.log(`window ${window}: the four conditions hold up to ${most} devices`);
+      } else await run(first);
+    }
+    return rows;
+  },
+});
+
+interface Options {
+  readonly devices: number;
+  readonly seconds: number;
+  /** Percent. */
+  readonly late: number;
+  readonly window: string;
+  readonly flushDelay: string;
+}
+
+/** @returns the highest number of devices that held; 0 when the first did not */
+async function findMost(first: number, run: (devices: number) => Promise<boolean>): Promise<number> {
+  let [holding, failing] = [0, Number.POSITIVE_INFINITY];
+  for (let devices = first; ; ) {
+    if (await run(devices)) holding = devices;
+    else failing = devices;
+    if (holding === 0 || failing / holding < FIND_PRECISION) return holding;
+    const next = failing === Number.POSITIVE_INFINITY ? holding * FIND_GROWTH : (holding + failing) / 2;
+    devices = Math.ceil(next / DEVICES_OF_HOST) * DEVICES_OF_HOST;
+  }
+}
+
+async function runOnce(frame: Frame, options: Options): Promise<Result> {
+  const { window, flushDelay } = options;
+  // The batch window is as deployed; the local stack's own default is 0s.
+  const settings = { ...UNLIMITED, window, flushDelay, batchWindow: '1s' };
+  return new KuduRun(frame, await startBenchStack(frame, settings), options).run();
+}
+
+type Result = Awaited<ReturnType<KuduRun['run']>>;
+
+class KuduRun {
+  private readonly hosts: number;
+  private hostIds: string[] = [];
+  private devices = new Devices([], 0);
+  private readonly delaysMs: number[] = [];
+  private writeErrors = 0;
+  private aggregateErrors = 0;
+  private isExact = true;
+  /** How long each read of a minute's sums took, in their order. */
+  private readonly readsMs: number[] = [];
+
+  constructor(
+    private readonly frame: Frame,
+    private readonly bench: BenchStack,
+    private readonly options: Options,
+  ) {
+    this.hosts = Math.ceil(options.devices / DEVICES_OF_HOST);
+  }
+
+  async run() {
+    const { client, stack } = this.bench;
+    this.hostIds = await mapLimited(Array.from({ length: this.hosts }), CLIENTS, (_, host) =>
+      client.createHost(`host${host}`),
+    );
+    this.devices = new Devices(this.hostIds, this.options.late / 100);
+    await this.postFirst();
+    const firstMs = Math.ceil(Date.now() / MINUTE_MS) * MINUTE_MS;
+    await sleep(firstMs - Date.now());
+    const { seconds } = this.options;
+    const lastMs = firstMs + seconds * SECOND_MS;
+    const cpuSoFar = cpuByKind(() => stack.processes());
+    const writing = this.write(firstMs, lastMs).then(cpuSoFar);
+    const jobsMs: number[] = [];
+    const jobs: Promise<void>[] = [];
+    for (let minuteMs = firstMs; minuteMs + MINUTE_MS + SUM_AFTER_MS < lastMs; minuteMs += MINUTE_MS) {
+      await sleep(Math.max(0, minuteMs + MINUTE_MS + SUM_AFTER_MS - Date.now()));
+      // The next sum starts even if this one still runs.
+      jobs.push(
+        this.sum(minuteMs, minuteMs + MINUTE_MS, MINUTE_MS).then((ms) => {
+          jobsMs.push(ms);
+          this.frame.log(
+            `a minute of ${this.devices.count} devices was summed in ${Math.round(ms)} ms; writes so far late by at most ` +
+              `${Math.round(this.latestMs)} ms, the stream is read up to ${Math.round(stack.host.progress.lagMs)} ms ago`,
+          );
+        }),
+      );
+    }
+    const [cpu] = await Promise.all([writing, ...jobs]);
+    const drift = this.drift();
+    await this.sumAll(firstMs, lastMs);
+    const figures = {
+      /** From when a write is due until it starts; the study allows 1 s. */
+      writeDelayP99Ms: Math.round(quantile(this.delaysMs, 0.99)),
+      writeDelayMaxMs: Math.round(this.latestMs),
+      writeErrors: this.writeErrors,
+      /** Time to sum a minute of all devices; the study allows a minute. */
+      aggregateP99Ms: Math.round(quantile(jobsMs, 0.99)),
+      aggregateMaxMs: Math.round(Math.max(...jobsMs)),
+      aggregateErrors: this.aggregateErrors,
+    };
+    const samples = seconds * this.devices.count;
+    return {
+      devices: this.devices.count,
+      seconds,
+      window: this.options.window,
+      ...figures,
+      /** Whether every sum of a minute, an hour and a day equals the one counted beside it. */
+      exact: this.isExact,
+      /** Median time of the last fifth of the reads of minutes over the first. */
+      drift,
+      /** Whether the study's four conditions hold. */
+      holds:
+        figures.writeDelayMaxMs <= SECOND_MS &&
+        figures.aggregateMaxMs <= MINUTE_MS &&
+        figures.writeErrors === 0 &&
+        figures.aggregateErrors === 0,
+      /** CPU of each kind of process during the run, s a million samples. */
+      cpuSecondsAMillion: Object.fromEntries(
+        Object.entries(cpu).map(([kind, spent]) => [kind, Number(((spent / samples) * 1e6).toFixed(3))]),
+      ),
+    };
+  }
+
+  /** Median time of the last fifth of the reads over the first. */
+  private drift(): number {
+    const fifth = Math.ceil(this.readsMs.length / 5);
+    return quantile(this.readsMs.slice(-fifth), 0.5) / quantile(this.readsMs.slice(0, fifth), 0.5);
+  }
+
+  private get latestMs(): number {
+    return this.delaysMs.reduce((a, b) => Math.max(a, b), 0);
+  }
+
+  /** The first sample of a device costs more: posts one of each before the time counts, and waits until all are readable. */
+  private async postFirst(): Promise<void> {
+    const atMs = Math.floor(Date.now() / SECOND_MS) * SECOND_MS;
+    this.devices.second(atMs, false);
+    await mapLimited(this.shares(), CLIENTS, ([from, to]) =>
+      this.post(this.devices.body(from, to, atMs, Number.NaN)),
+    );
+    await this.untilReadUp();
+  }
+
+  /** Waits until what was acknowledged is readable: the records of a shard keep their order. */
+  private async untilReadUp(): Promise<void> {
+    do await sleep(SECOND_MS);
+    while (this.bench.stack.host.progress.lagMs > READ_UP_MS);
+  }
+
+  /** Each client's hosts. */
+  private shares(): (readonly [from: number, to: number])[] {
+    const clients = Math.min(CLIENTS, this.hosts);
+    const at = (client: number) => Math.floor((client * this.hosts) / clients);
+    return Array.from({ length: clients }, (_, client) => [at(client), at(client + 1)] as const);
+  }
+
+  /** Posts every second of `[fromMs, toMs)` when it comes, and late samples when they come. */
+  private async write(fromMs: number, toMs: number): Promise<void> {
+    const inFlight = new Set<Promise<void>>();
+    const shares = this.shares();
+    for (let nowMs = fromMs; nowMs < toMs + LATE_MS; nowMs += SECOND_MS) {
+      if (nowMs < toMs) this.devices.second(nowMs, true);
+      for (const [client, [from, to]] of shares.entries()) {
+        const dueMs = nowMs + (client * SECOND_MS) / shares.length;
+        await sleep(Math.max(0, dueMs - Date.now()));
+        const body = this.devices.body(from, to, nowMs < toMs ? nowMs : undefined, nowMs - LATE_MS);
+        if (body.length === 0) continue;
+        while (inFlight.size >= CLIENTS) await Promise.race(inFlight);
+        this.delaysMs.push(Math.max(0, Date.now() - dueMs));
+        const running: Promise<void> = this.post(body).finally(() => inFlight.delete(running));
+        inFlight.add(running);
+      }
+      this.devices.forgetLate(nowMs - LATE_MS);
+    }
+    await Promise.all(inFlight);
+  }
+
+  /**
+   * Sums one step of each device, and holds it against the count: late samples may be missing.
+   *
+   * @returns how long it took, ms
+   */
+  private async sum(fromMs: number, toMs: number, stepMs: number): Promise<number> {
+    const beganMs = performance.now();
+    await this.readSums(fromMs, toMs, stepMs, true, (readMs) => this.readsMs.push(readMs));
+    return performance.now() - beganMs;
+  }
+
+  /** Sums every minute, hour and day of the run, once all of it is readable, and holds them against the count. */
+  private async sumAll(fromMs: number, toMs: number): Promise<void> {
+    await sleep(5 * SECOND_MS);
+    await this.untilReadUp();
+    for (const stepMs of [MINUTE_MS, HOUR_MS, DAY_MS]) {
+      const endMs = Math.ceil(toMs / stepMs) * stepMs;
+      await this.readSums(Math.floor(fromMs / stepMs) * stepMs, endMs, stepMs, false, () => {});
+    }
+  }
+
+  /** Reads the sums of the steps of `[fromMs, toMs)` of every device, and compares them. */
+  private async readSums(
+    fromMs: number,
+    toMs: number,
+    stepMs: number,
+    mayLack: boolean,
+    onRead: (ms: number) => void,
+  ): Promise<void> {
+    await mapLimited(Array.from({ length: this.hosts }), READERS, async (_, host) => {
+      const readMs = performance.now();
+      const read = await this.sumsOf(host, fromMs, toMs, stepMs);
+      onRead(performance.now() - readMs);
+      if (read === undefined) return;
+      for (let atMs = fromMs; atMs < toMs; atMs += stepMs) {
+        const { least, most } = this.devices.sumsOf(atMs, stepMs);
+        const step = read.times.indexOf(atMs);
+        for (let i = 0; i < DEVICES_OF_HOST; i++) {
+          const device = host * DEVICES_OF_HOST + i;
+          const sum = read.sums.get(NAMES[i]!)?.[step] ?? 0;
+          if (sum <= most[device]! && sum >= (mayLack ? least : most)[device]!) continue;
+          if (this.isExact)
+            this.frame.log(
+              `${this.hostIds[host]} ${NAMES[i]} from ${new Date(atMs).toISOString()}: ${sum} instead of ${least[device]} to ${most[device]}`,
+            );
+          this.isExact = false;
+        }
+      }
+    });
+  }
+
+  /** @returns starts of steps, ms, and sums by name; undefined when the read failed */
+  private async sumsOf(host: number, fromMs: number, toMs: number, stepMs: number) {
+    const asked = `from=${fromMs / 1000}&to=${toMs / 1000 - 1}&step=${stepMs / 1000}&aggregate=sum`;
+    const path = `/api/v1/hosts/${this.hostIds[host]}/metrics?${NAMES.map((name) => `name=${name}`).join('&')}&${asked}`;
+    const { status, text } = await this.bench.client.send(path);
+    if (status !== 200) {
+      if (this.aggregateErrors++ === 0) this.frame.log(`a sum was answered ${status} ${text}`);
+      return undefined;
+    }
+    const { times, series } = JSON.parse(text) as {
+      times: number[];
+      series: { name: string; values: (number | null)[] }[];
+    };
+    return { times, sums: new Map(series.map(({ name, values }) => [name, values])) };
+  }
+
+  private async post(body: Uint8Array<ArrayBuffer>): Promise<void> {
+    const { status, text } = await this.bench.client.send('/write', body, 'text/plain');
+    if (status >= 300 && this.writeErrors++ === 0) this.frame.log(`a write was answered ${status} ${text}`);
+  }
+}

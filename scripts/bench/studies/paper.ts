@@ -1,0 +1,116 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { Redis } from 'ioredis';
+import { ENV } from '../../../shared/platform/names';
+import { fillMemory, flushOurs } from '../flush';
+import { bench } from '../frame/bench';
+import { cpuMs, ownCpu } from '../frame/cpu';
+import type { Frame } from '../frame/frame';
+import { count } from '../frame/options';
+import { startStores } from '../frame/stores';
+import { measureIngest } from '../ingest';
+import { flushPaperWay } from './paper-flush';
+
+const WAYS = ['ours', 'paper'] as const;
+type Way = (typeof WAYS)[number];
+
+const METRICS = 100;
+const NODES = [1, 2, 4];
+/** Of 100 series each. */
+const NODES_HOSTS = 1_000;
+const FLUSHED = { hosts: 200, metrics: METRICS, minutes: 60 };
+const RESIDENCIES_MIN = [1, 10, 30, 60];
+/** Samples of each measurement: fewer the paper's way, which is slower. */
+const SAMPLES = { ours: 3_000_000, paper: 300_000 };
+
+export const paper = bench({
+  name: 'paper',
+  summary: 'insertion, flushes and memory, beside the way of the paper',
+  description:
+    "The HeteroTSDB paper's experiments, ours and the paper's way in one run: insertion by nodes and by series, flushes, memory " +
+    'by residency.',
+  notes:
+    'Real: post, ingester and flusher as deployed, Valkey and its cluster, the SDK and its HTTP of flushes. Stubbed: as in `bench\n' +
+    "ingest` and `bench flush`. Nodes, processes and stand-ins share this machine's cores.",
+  options: {
+    largest: count('most series: 1000000, or 5000000 for three minutes more', 1_000_000),
+  },
+  run: async ({ largest }, frame) => {
+    const rows: object[] = [];
+    const add = frame.adder(rows);
+    for (const nodes of NODES)
+      for (const way of WAYS) add({ table: 'nodes', ...(await insert(frame, way, nodes, NODES_HOSTS)) });
+    // 100,000 series are the row of one node.
+    for (const series of [10_000, 1_000_000, 5_000_000])
+      if (series <= largest)
+        for (const way of WAYS) add({ table: 'series', ...(await insert(frame, way, 1, series / METRICS)) });
+    for (const way of WAYS) {
+      const { bytesByMinute, ...flushed } = await (way === 'ours'
+        ? flushOurs(frame, { ...FLUSHED, rate: 0, lanes: 1 })
+        : flushPaper(frame));
+      const {
+        pointsPerSecond: samplesPerSecond,
+        writeUnitsPerMillionPoints: writeUnitsPerMillion,
+        cpu,
+      } = flushed;
+      add({ table: 'flush', way, samplesPerSecond, cpu, writeUnitsPerMillion });
+      for (const residencyMinutes of RESIDENCIES_MIN) {
+        const samples = residencyMinutes * FLUSHED.hosts * METRICS;
+        const bytesPerSample = bytesByMinute[residencyMinutes - 1]! / samples;
+        add({ table: 'memory', way, residencyMinutes, bytesPerSample });
+      }
+    }
+    return rows;
+  },
+});
+
+async function insert(frame: Frame, way: Way, nodes: number, hosts: number) {
+  const { warm, warmCpu, hotBytesPerPoint } = await measureIngest(
+    frame,
+    {
+      ...{ hosts, nodes, metrics: METRICS, workers: 2, warmUpHosts: 200, protocol: 'influx', shape: 'dense' },
+      // The first minute is of new series.
+      minutes: 1 + Math.max(2, Math.ceil(SAMPLES[way] / (hosts * METRICS))),
+    },
+    way,
+  );
+  return {
+    way,
+    nodes,
+    series: hosts * METRICS,
+    /** Of known series, with every process and node on this machine. */
+    samplesPerSecond: Math.round(warm.pointsPerSecond),
+    /** CPU seconds per million samples. */
+    cpu: warmCpu,
+    /** Samples that the nodes take in a second if each has a core of its own: by the CPU of the busiest one. */
+    samplesPerSecondOfNodes: Math.round(1e6 / warmCpu.busiestNode),
+    hotBytesPerSample: hotBytesPerPoint,
+  };
+}
+
+/** Fills memory the paper's way, and empties it by the paper's flusher in this process. */
+function flushPaper(outer: Frame) {
+  return outer.part(async (frame) => {
+    const stores = await startStores(frame);
+    const { bytesByMinute } = await fillMemory(frame, stores, FLUSHED, 'paper');
+    const redis = new Redis(stores.redisUrl, { enableAutoPipelining: true });
+    const client = new DynamoDBClient(stores.address);
+    frame.atEnd(() => {
+      redis.disconnect();
+      client.destroy();
+    });
+    const [startMs, hotMs, cpu] = [performance.now(), cpuMs(stores.hot.pid()), ownCpu()];
+    const { samples, writeUnits } = await flushPaperWay(redis, client, stores.environment[ENV.warmTable]!);
+    const expected = FLUSHED.minutes * FLUSHED.hosts * METRICS;
+    if (samples !== expected) throw new Error(`${samples} samples moved of ${expected}`);
+    const perMillion = (total: number) => (total * 1e6) / samples;
+    return {
+      pointsPerSecond: Math.round((samples * 1000) / (performance.now() - startMs)),
+      writeUnitsPerMillionPoints: Math.round(perMillion(writeUnits)),
+      cpu: {
+        flusher: perMillion(cpu()) / 1000,
+        store: perMillion(cpuMs(stores.hot.pid()) - hotMs) / 1000,
+      },
+      bytesByMinute,
+    };
+  });
+}

@@ -1,0 +1,54 @@
+/**
+ * The flusher of `bench flush`: the real handler, bundled as it is deployed, whose SDK talks to the stand-in for AWS. It
+ * keeps what the SDK sends, and counts it at the end.
+ */
+import type { Context } from 'aws-lambda';
+import { type FlushResult, handler as flusher } from '../../../functions/flusher/handler';
+import { type AwsCall, watchAws } from '../frame/aws-meter';
+import { ownCpu } from '../frame/cpu';
+import { serve } from '../frame/serve';
+import { writeUnitsOf } from '../frame/write-units';
+
+export interface FlushTask {
+  readonly drain: true;
+  /** The store's clock, ms. */
+  readonly before: number;
+  readonly lane: number;
+  readonly lanes: number;
+}
+
+export interface Flushed extends Pick<FlushResult, 'windows' | 'samples' | 'bytes'> {
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly cpuMs: number;
+  /** By operation. */
+  readonly calls: Readonly<Record<string, { readonly calls: number; readonly writeUnits: number }>>;
+}
+
+const CONTEXT = { getRemainingTimeInMillis: () => 900_000 } as Context;
+
+const made: AwsCall[] = [];
+watchAws((call) => {
+  made.push(call);
+});
+
+async function flush(task: FlushTask): Promise<Flushed> {
+  made.length = 0;
+  const startMs = Date.now();
+  const cpu = ownCpu();
+  const { windows, samples, bytes, remaining, failed } = await flusher(task, CONTEXT);
+  const cpuMs = cpu();
+  const endMs = Date.now();
+  if (remaining + failed > 0) throw new Error(`${failed} group-windows failed, ${remaining} remain`);
+  const calls: Record<string, { calls: number; writeUnits: number }> = {};
+  for (const { operation, body } of made) {
+    calls[operation] ??= { calls: 0, writeUnits: 0 };
+    const of = calls[operation];
+    const text = typeof body === 'string' ? body : new TextDecoder().decode(body);
+    of.calls++;
+    of.writeUnits += writeUnitsOf(operation, JSON.parse(text) as Record<string, unknown>);
+  }
+  return { windows, samples, bytes, startMs, endMs, cpuMs, calls };
+}
+
+serve(flush);

@@ -1,0 +1,286 @@
+/**
+ * One of the processes of `bench ingest`: the real post and ingester handlers, bundled as they are deployed, with
+ * {@link module:in-process-aws} in place of the SDK's sockets. Between them it acts as the event source mapping: it stamps
+ * records with arrival time and sequence number, and cuts batches.
+ */
+import { hash } from 'node:crypto';
+import type {
+  APIGatewayProxyEventV2,
+  APIGatewayProxyStructuredResultV2,
+  Context,
+  KinesisStreamEvent,
+} from 'aws-lambda';
+import { Cluster, Redis } from 'ioredis';
+import { handler as ingester } from '../../../functions/ingester/handler';
+import { handler as post } from '../../../functions/post/handler';
+import { sourceOf } from '../../../shared/model/labels';
+import { partitionOf, sourceIdOf, tenantIdOf } from '../../../shared/model/placement';
+import { metaKeys } from '../../../shared/platform/keys';
+import { parseSettings } from '../../../shared/platform/settings';
+import { AgentBodies, type Protocol, type Shape } from '../data/agent-bodies';
+import { LabelledBodies, type LabelledProtocol, sourceOfTarget } from '../data/labelled-bodies';
+import { ownCpu } from '../frame/cpu';
+import { calls, type PutRecord, putItem, setDefaultItem, spent, streamed } from '../frame/in-process-aws';
+import { serve } from '../frame/serve';
+import { PaperWay } from '../studies/paper-way';
+
+export interface IngestTask {
+  readonly worker: number;
+  readonly workers: number;
+  readonly hosts: number;
+  /** Other hosts that post before. */
+  readonly warmUpHosts: number;
+  readonly metrics: number;
+  readonly protocol: Protocol | LabelledProtocol;
+  readonly shape: Shape;
+  readonly redisUrl: string;
+}
+
+/** `paper expiring`: the paper's way, as if each series were about to expire. */
+export type Way = 'ours' | 'paper' | 'paper expiring';
+
+/** One minute of the worker's hosts. */
+export interface Round {
+  readonly points: number;
+  /** Of series that were never posted before. */
+  readonly newPoints: number;
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly postCpuMs: number;
+  readonly ingestCpuMs: number;
+  readonly records: number;
+  readonly recordBytes: number;
+  readonly putUnits: number;
+  readonly writeUnits: number;
+  readonly batches: number;
+  readonly calls: Readonly<Record<string, number>>;
+  readonly peakRssBytes: number;
+}
+
+const TENANT = 'bench';
+const KEY_ID = 'benchbench12';
+const KEY = `ht_${KEY_ID}_${'k'.repeat(43)}`;
+/** Limits of the event source mapping's batch: the setting, and Lambda's payload. */
+const MAX_BATCH_RECORDS = parseSettings({}).batchSize;
+const PUT_UNIT_BYTES = 25_000;
+const MAX_BATCH_PAYLOAD = 6_000_000;
+
+function provision(partitions: number): void {
+  const tenantId = tenantIdOf(TENANT);
+  putItem({
+    ...metaKeys.apiKey(KEY_ID),
+    hash: { B: hash('sha256', KEY, 'base64') },
+    tenant: { S: TENANT },
+    rights: { SS: ['write'] },
+  });
+  putItem({
+    ...metaKeys.tenant(tenantId),
+    name: { S: TENANT },
+    epochs: { S: JSON.stringify([{ fromDay: '1970-01-01', partitions }]) },
+  });
+  setDefaultItem((key) =>
+    (key.pk as { S: string }).S === metaKeys.documents('hosts', tenantId)
+      ? {
+          ...key,
+          json: { S: JSON.stringify({ id: (key.sk as { S: string }).S, retiredAt: null }) },
+          revision: { S: '' },
+        }
+      : undefined,
+  );
+}
+
+function hostIds(
+  first: string,
+  hosts: number,
+  { worker, workers, protocol }: IngestTask,
+  partitions: number,
+): string[] {
+  const source = isLabelled(protocol) ? sourceOfTarget : sourceOf.host;
+  const tenantId = tenantIdOf(TENANT);
+  const ids = Array.from({ length: hosts }, (_, i) => `${first}${i.toString(36).padStart(10, '0')}`);
+  // A worker is a shard: all records of a partition go to one worker.
+  return ids.filter((id) => partitionOf(sourceIdOf(tenantId, source(id)), partitions) % workers === worker);
+}
+
+const ROUTES = {
+  mackerel: { path: '/api/v0/tsdb', headers: { 'content-type': 'application/json' } },
+  influx: { path: '/write', headers: { 'content-type': 'application/json' } },
+  'remote-write': {
+    path: '/prometheus/api/v1/write',
+    headers: { 'content-type': 'application/x-protobuf', 'content-encoding': 'snappy' },
+  },
+  otlp: { path: '/v1/metrics', headers: { 'content-type': 'application/x-protobuf' } },
+} as const;
+
+function isLabelled(protocol: Protocol | LabelledProtocol): protocol is LabelledProtocol {
+  return protocol === 'remote-write' || protocol === 'otlp';
+}
+
+function paperClient(url: string): Redis | Cluster {
+  // The machine is busy.
+  const options = { enableAutoPipelining: true, slotsRefreshTimeout: 10_000 };
+  return url.endsWith('?cluster=true') ? new Cluster([url], options) : new Redis(url, options);
+}
+
+/** Far beyond what an invocation takes. */
+const CONTEXT = { getRemainingTimeInMillis: () => 120_000 } as Context;
+
+class Minutes {
+  private readonly bodies: AgentBodies;
+  private readonly labelled: LabelledBodies;
+  private readonly hosts: readonly string[];
+  private readonly warmUpHosts: readonly string[];
+  /** Hosts whose minute was made. */
+  private posting: readonly string[] = [];
+  private readonly paper: PaperWay;
+  /** Outside the heap: a minute of bodies would give the garbage collector work that no function has. */
+  private made: Buffer[] = [];
+  /** Samples of the minute that was made, and those of series that were never posted before. */
+  private samples = 0;
+  private newSamples = 0;
+  private sequence = 49590338271490256608559692538361571095921575989136588898n;
+  private readonly event: Omit<APIGatewayProxyEventV2, 'body'>;
+
+  constructor(private readonly task: IngestTask) {
+    const { partitions } = parseSettings({});
+    provision(partitions);
+    this.bodies = new AgentBodies(task.metrics, task.shape);
+    this.labelled = new LabelledBodies(task.metrics);
+    this.hosts = hostIds('b', task.hosts, task, partitions);
+    this.warmUpHosts = hostIds('w', task.warmUpHosts, task, partitions);
+    this.paper = new PaperWay(paperClient(task.redisUrl));
+    const { path, headers } = ROUTES[task.protocol];
+    this.event = {
+      version: '2.0',
+      routeKey: `POST ${path}`,
+      rawPath: path,
+      rawQueryString: '',
+      headers: { 'x-api-key': KEY, ...headers },
+      requestContext: { http: { method: 'POST' } } as APIGatewayProxyEventV2['requestContext'],
+      isBase64Encoded: isLabelled(task.protocol),
+    };
+  }
+
+  make(minute: number, timeMs: number, isWarmUp = false): void {
+    this.posting = isWarmUp ? this.warmUpHosts : this.hosts;
+    const { protocol } = this.task;
+    const before = this.bodies.samples + this.labelled.samples;
+    // As API Gateway gives them: bytes in base64.
+    this.made = isLabelled(protocol)
+      ? Array.from(this.labelled.minute(protocol, this.posting, minute, timeMs), (body) =>
+          Buffer.from(Buffer.from(body).toString('base64'), 'latin1'),
+        )
+      : Array.from(this.bodies.minute(protocol, this.posting, minute, timeMs), (body) => Buffer.from(body));
+    this.samples = this.bodies.samples + this.labelled.samples - before;
+    // What making them left behind is no function's garbage.
+    (globalThis as unknown as { gc: (options: object) => void }).gc({ type: 'minor' });
+    // Others have all series of a host in each minute.
+    const isCut = this.task.shape === 'cut';
+    this.newSamples = isCut ? this.bodies.takeNewSeries() : minute === 0 ? this.samples : 0;
+  }
+
+  async run(way: Way): Promise<Round> {
+    const callsBefore = new Map(calls);
+    const writeUnitsBefore = spent.writeUnits;
+    const startMs = Date.now();
+    let postCpuMs = 0;
+    let ingestCpuMs = 0;
+    let records = 0;
+    let recordBytes = 0;
+    let putUnits = 0;
+    let batches = 0;
+    const { made } = this;
+    for (let at = 0; at < made.length; ) {
+      const postMeter = meter();
+      for (
+        let size = 0;
+        at < made.length && size < MAX_BATCH_PAYLOAD && streamed.length < MAX_BATCH_RECORDS;
+        at++
+      ) {
+        const known = streamed.length;
+        const answer = (await post({
+          ...this.event,
+          body: made[at]!.toString('latin1'),
+        })) as APIGatewayProxyStructuredResultV2;
+        if (answer.statusCode! >= 300) throw new Error(`post: ${answer.statusCode} ${answer.body}`);
+        for (let i = known; i < streamed.length; i++) size += streamed[i]!.Data.length;
+      }
+      postCpuMs += postMeter();
+      records += streamed.length;
+      for (const { Data } of streamed) {
+        const bytes = (Data.length * 3) / 4;
+        recordBytes += bytes;
+        putUnits += Math.ceil(bytes / PUT_UNIT_BYTES);
+      }
+      for (const batch of this.batchesOf(streamed.splice(0))) {
+        const ingestMeter = meter();
+        batches++;
+        if (way !== 'ours') await this.paper.ingest(batch, way === 'paper expiring');
+        else {
+          // As the mapping does: delivers the failed record again, with all after it.
+          for (let left = batch; left.Records.length > 0; ) {
+            const failed = new Set(
+              (await ingester(left, CONTEXT)).batchItemFailures.map((item) => item.itemIdentifier),
+            );
+            const first = left.Records.findIndex(({ kinesis }) => failed.has(kinesis.sequenceNumber));
+            left = { Records: first === -1 ? [] : left.Records.slice(first) };
+          }
+        }
+        ingestCpuMs += ingestMeter();
+      }
+    }
+    return {
+      points: this.samples,
+      newPoints: this.newSamples,
+      startMs,
+      endMs: Date.now(),
+      postCpuMs,
+      ingestCpuMs,
+      records,
+      recordBytes,
+      putUnits,
+      writeUnits: spent.writeUnits - writeUnitsBefore,
+      batches,
+      calls: Object.fromEntries([...calls].map(([name, n]) => [name, n - (callsBefore.get(name) ?? 0)])),
+      peakRssBytes: process.resourceUsage().maxRSS * 1024,
+    };
+  }
+
+  private *batchesOf(put: readonly PutRecord[]): Generator<KinesisStreamEvent> {
+    let records: KinesisStreamEvent['Records'] = [];
+    let payload = 0;
+    for (const { PartitionKey, Data } of put) {
+      if (records.length === MAX_BATCH_RECORDS || payload + Data.length > MAX_BATCH_PAYLOAD) {
+        yield { Records: records };
+        records = [];
+        payload = 0;
+      }
+      this.sequence += 2n ** 70n;
+      payload += Data.length;
+      records.push({
+        eventID: `shardId-00000000000${this.task.worker}:${this.sequence}`,
+        kinesis: {
+          kinesisSchemaVersion: '1.0',
+          partitionKey: PartitionKey,
+          sequenceNumber: this.sequence.toString(),
+          data: Data,
+          approximateArrivalTimestamp: Date.now() / 1000,
+        },
+      } as KinesisStreamEvent['Records'][number]);
+    }
+    if (records.length > 0) yield { Records: records };
+  }
+}
+
+/** Measures this process's CPU from now on, ms, without the stand-in for AWS. */
+function meter(): () => number {
+  const [cpu, spentMs] = [ownCpu(), spent.ms];
+  return () => cpu() - (spent.ms - spentMs);
+}
+
+type Message =
+  | { readonly make: readonly [minute: number, timeMs: number, isWarmUp?: boolean] }
+  | { readonly run: Way };
+
+const worker = new Minutes(JSON.parse(process.env.BENCH_TASK!) as IngestTask);
+serve<Message>((message) => ('make' in message ? worker.make(...message.make) : worker.run(message.run)));

@@ -1,0 +1,66 @@
+/**
+ * Stands between instances of a function and the stand-in for AWS. While it keeps answers, a read that was asked before is answered
+ * by what it was answered then, so that an instance makes thousands of queries in a few seconds: the stand-in takes 20 ms and more
+ * for what DynamoDB answers in 5. Otherwise it passes everything on.
+ */
+import {
+  Agent,
+  createServer,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { serve } from '../frame/serve';
+
+/** What the bench asks of it. */
+export interface Keeping {
+  readonly isKeeping: boolean;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: OutgoingHttpHeaders;
+  readonly body: Buffer;
+}
+
+const target = new URL(process.argv[2]!);
+const agent = new Agent({ keepAlive: true });
+/** By the request; undefined: none are kept. */
+let kept: Map<string, Answer> | undefined;
+
+/** Headers that concern one connection, or a body that comes in pieces. */
+const HOP_HEADERS = ['connection', 'keep-alive', 'transfer-encoding', 'content-length'];
+const READS = /^GET$|\.(Query|GetItem|BatchGetItem)$/;
+
+const server = createServer(async (request, response) => {
+  const { method, url, headers } = request;
+  const body = await buffer(request);
+  const operation = String(headers['x-amz-target'] ?? method);
+  const key = `${operation} ${url} ${headers.range ?? ''} ${body.toString('latin1')}`;
+  const keeps = READS.test(operation) ? kept : undefined;
+  const answer = keeps?.get(key) ?? (await ask(method!, url!, headers, body));
+  if (answer.status < 300) keeps?.set(key, answer);
+  response.writeHead(answer.status, answer.headers);
+  response.end(answer.body);
+});
+
+function ask(method: string, path: string, headers: IncomingHttpHeaders, body: Buffer): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const { hostname, port } = target;
+    const asked = httpRequest({ hostname, port, method, path, headers, agent }, async (reply) => {
+      const bytes = await buffer(reply);
+      const others = Object.entries(reply.headers).filter(([name]) => !HOP_HEADERS.includes(name));
+      const all = Object.fromEntries([...others, ['content-length', String(bytes.length)]]);
+      resolve({ status: reply.statusCode!, headers: all, body: bytes });
+    });
+    asked.on('error', reject);
+    asked.end(body);
+  });
+}
+
+const keep = ({ isKeeping }: Keeping) => {
+  kept = isKeeping ? new Map() : undefined;
+};
+server.listen(0, '127.0.0.1', () => serve(keep, { port: (server.address() as AddressInfo).port }));

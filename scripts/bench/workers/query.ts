@@ -1,0 +1,133 @@
+/**
+ * One instance of the query function for `bench query`: the real handler, bundled as it is deployed, behind a plain HTTP
+ * server on loopback. A header of each answer reports what the query asked of the stores.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { Session } from 'node:inspector/promises';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { Redis } from 'ioredis';
+import { ROUTES } from '../../../shared/http/routes';
+import { matchRoute, proxyEvent } from '../../local/http-api';
+import { ASKED_HEADER, watchAws } from '../frame/aws-meter';
+import { type Interval, unionMs } from '../frame/intervals';
+import { serve } from '../frame/serve';
+
+/** A query's calls to the stores. */
+export interface Asked {
+  readonly requests: number;
+  readonly bytes: number;
+  /** Time in which an answer of the stand-in for AWS was waited for. */
+  readonly emulatorMs: number;
+}
+
+/** CPU of the process since it began, ms. */
+export interface Spent {
+  /** All threads, in user mode and in the kernel. */
+  readonly cpuMs: number;
+  /** In the kernel. */
+  readonly kernelCpuMs: number;
+  /** Threads beside JavaScript's: the collector's, the compiler's, libuv's. */
+  readonly otherThreadsCpuMs: number;
+}
+
+interface Asking {
+  requests: number;
+  bytes: number;
+  readonly emulated: Interval[];
+}
+
+const asking = new AsyncLocalStorage<Asking>();
+/** Delay of each store's answer, ms. */
+let holdMs = 0;
+
+watchAws(async ({ bytes, startMs, endMs }) => {
+  const own = asking.getStore();
+  if (own !== undefined) {
+    own.requests++;
+    own.bytes += bytes;
+    own.emulated.push([startMs, endMs]);
+  }
+  if (holdMs > 0) await sleep(holdMs);
+});
+
+// Before the handler is loaded, whose client keeps the method that it finds.
+const { sendCommand } = Redis.prototype;
+Redis.prototype.sendCommand = function (...args: Parameters<typeof sendCommand>) {
+  const own = asking.getStore();
+  const answer = sendCommand.apply(this, args) as Promise<unknown>;
+  if (own === undefined) return answer;
+  return answer.then(async (reply) => {
+    own.requests++;
+    own.bytes += replyBytes(reply);
+    if (holdMs > 0) await sleep(holdMs);
+    return reply;
+  });
+};
+
+function replyBytes(reply: unknown): number {
+  if (Array.isArray(reply)) return reply.reduce((sum: number, part) => sum + replyBytes(part), 0);
+  return Buffer.isBuffer(reply) || typeof reply === 'string' ? reply.length : 8;
+}
+
+const routes = ROUTES.map(({ method, path }) => ({ routeKey: `${method} ${path}`, functionName: 'query' }));
+
+const loading = import('../../../functions/query/handler');
+
+const server = createServer((request, response) => {
+  const own: Asking = { requests: 0, bytes: 0, emulated: [] };
+  const path = request.url!.split('?')[0]!;
+  const event = proxyEvent(request, Buffer.alloc(0), matchRoute(routes, request.method!, path)!);
+  asking
+    .run(own, async () => (await loading).handler(event as unknown as APIGatewayProxyEventV2))
+    .then(({ statusCode, headers, body, isBase64Encoded }) => {
+      const asked: Asked = { requests: own.requests, bytes: own.bytes, emulatorMs: unionMs(own.emulated) };
+      const bytes = Buffer.from(body ?? '', isBase64Encoded ? 'base64' : 'utf8');
+      response.writeHead(statusCode ?? 200, {
+        ...(headers as Record<string, string>),
+        [ASKED_HEADER]: JSON.stringify(asked),
+        'content-length': bytes.length,
+      });
+      response.end(bytes);
+    })
+    .catch((error: Error) => response.destroy(error));
+});
+
+/** What the bench asks of an instance. */
+export interface Order {
+  /** Delay of each store's answer from now on. */
+  readonly holdMs?: number;
+  /** Begins a CPU profile, or ends it and writes it to this file. */
+  readonly profile?: 'begin' | { readonly file: string };
+}
+
+const inspector = new Session();
+
+async function profile(order: NonNullable<Order['profile']>): Promise<void> {
+  if (order === 'begin') {
+    inspector.connect();
+    await inspector.post('Profiler.enable');
+    await inspector.post('Profiler.start');
+    return;
+  }
+  const { profile } = await inspector.post('Profiler.stop');
+  inspector.disconnect();
+  await writeFile(order.file, JSON.stringify(profile));
+}
+
+async function obey(order: Order): Promise<Spent> {
+  if (order.holdMs !== undefined) holdMs = order.holdMs;
+  if (order.profile !== undefined) await profile(order.profile);
+  const { user, system } = process.cpuUsage();
+  const thread = process.threadCpuUsage();
+  return {
+    cpuMs: (user + system) / 1000,
+    kernelCpuMs: system / 1000,
+    otherThreadsCpuMs: (user + system - thread.user - thread.system) / 1000,
+  };
+}
+
+server.listen(0, '127.0.0.1', () => serve(obey, { port: (server.address() as AddressInfo).port }));
