@@ -1,11 +1,17 @@
 import { table } from '../../ops/table';
 
-/** Text of a result: rows as a table, an object as its fields, each row or field with the unit that its name says. */
+/** Text of a result for people: rows as a table, an object field by field. */
 export function textOf(result: unknown): string {
   if (isRows(result)) return tableOf(result);
-  if (typeof result !== 'object' || result === null) return figure(result);
-  return Object.entries(result)
-    .map(([name, value]) => (isRows(value) ? `${name}:\n${tableOf(value)}` : lineOf({ [name]: value })))
+  return Object.entries(result as object)
+    .map(([name, value]) => {
+      if (isRows(value)) return `${name}:\n${tableOf(value)}`;
+      const entries = Object.entries(value instanceof Object && !Array.isArray(value) ? value : {});
+      // An object of objects is a table too.
+      return entries.length > 0 && isRows(entries.map(([, own]) => own))
+        ? tableOf(entries.map(([key, own]) => ({ [name]: key, ...(own as object) })))
+        : lineOf({ [name]: value });
+    })
     .join('\n');
 }
 
