@@ -1,4 +1,5 @@
-import { FairCache } from '../../shared/model/fair-cache';
+import { Cache } from '../../shared/model/cache';
+import { CACHES } from '../../shared/model/cache-budgets';
 import type { Id } from '../../shared/model/id';
 import { mapLimited } from '../../shared/platform/concurrency';
 import type { ParsedBody, SourceRows } from '../../shared/protocol/protocol';
@@ -16,7 +17,7 @@ const FOUND_MS = 600_000;
  * cache fairly.
  */
 export class KnownSources {
-  private readonly cache = new FairCache<true>({ maxSize: 100_000, ttlMs: FOUND_MS });
+  private readonly cache = new Cache<true>(CACHES.knownSources, (_, key) => key.length, { ttlMs: FOUND_MS });
 
   constructor(
     private readonly hosts: Hosts,
@@ -53,9 +54,9 @@ export class KnownSources {
   }
 
   private async find(tenantId: Id, key: string, look: () => Promise<boolean>): Promise<boolean> {
-    if (this.cache.get(tenantId, key) === true) return true;
+    if (this.cache.get(key, tenantId) === true) return true;
     const found = await look();
-    if (found) this.cache.set(tenantId, key, true);
+    if (found) this.cache.set(key, true, tenantId);
     return found;
   }
 }

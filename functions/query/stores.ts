@@ -1,7 +1,8 @@
-import { LRUCache } from 'lru-cache';
 import type { SourceCatalogue } from '../../shared/catalogue/catalogue';
 import { queryDependencies } from '../../shared/compose/query';
 import { found } from '../../shared/http/http';
+import { Cache } from '../../shared/model/cache';
+import { CACHES } from '../../shared/model/cache-budgets';
 import { type Labels, sourceOf } from '../../shared/model/labels';
 import { sourceIdOf } from '../../shared/model/placement';
 import type { Tenant } from '../../shared/tenancy/tenants';
@@ -41,13 +42,12 @@ export function quoted(text: string): string {
 }
 
 /** Hosts are never deleted: a retired one can still be read. */
-const knownHosts = new LRUCache<string, true>({ maxSize: 100_000, sizeCalculation: () => 1 });
+const knownHosts = new Cache<true>(CACHES.knownHosts, (_, key) => key.length);
 
 async function requireHost(tenant: Tenant, hostId: string): Promise<void> {
-  const key = `${tenant.id} ${hostId}`;
-  if (knownHosts.has(key)) return;
+  if (knownHosts.get(hostId, tenant.id) === true) return;
   found('host', hostId, await hosts.get(tenant.id, hostId));
-  knownHosts.set(key, true);
+  knownHosts.set(hostId, true, tenant.id);
 }
 
 export function catalogueOf(tenant: Tenant, source: Labels): Promise<SourceCatalogue> {

@@ -1,12 +1,12 @@
 import { GetItemCommand, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import { LRUCache } from 'lru-cache';
 import { decodeVersion, encodeVersion } from '../codec';
 import { CompactMap } from '../model/compact-map';
 import { type VersionedDeletion, withinKnownEpochs } from '../model/deletion';
 import { DAY_MS } from '../model/duration';
 import { type Id, idOf } from '../model/id';
 import { type Labels, labelsKey, sourceOf } from '../model/labels';
-import { decodedBytes, decodeLayout, type Layout, unpackLayout } from '../model/layout';
+import { decodeLayout, type Layout, unpackLayout } from '../model/layout';
+import { knownLayout, openLayout } from '../model/open-layouts';
 import {
   daysIn,
   type GroupId,
@@ -57,7 +57,7 @@ export interface PutLayout {
 }
 
 /** Pairs of group and layout that an instance remembers, 32 bytes each: 20,000 hosts of Telegraf may have 240,000. */
-const MAX_REMEMBERED = 2_000_000;
+const MAX_REMEMBERED = 4_000_000;
 const PARALLEL = 32;
 /** Changes are listed for this long, ms: longer than a reader goes by what it knows, and clocks differ. */
 const CHANGES_LISTED_MS = 900_000;
@@ -89,21 +89,18 @@ const CHANGES_LISTED_MS = 900_000;
 export class Catalogue {
   readonly index: IndexTable;
   private readonly pools: PoolTable;
-  /** Sources this instance has put into the index, and in which turn. */
-  private readonly indexed = new CompactMap(MAX_REMEMBERED);
-  /** Layouts this instance wrote, by group and layout: a {@link PutMemo}. */
+  /**
+   * What this instance has written, so that it is not written again: layouts (a {@link PutMemo}), entries of the index of series, and
+   * in which turn it renewed sources and pools.
+   */
   private readonly written = new CompactMap(MAX_REMEMBERED);
-  private readonly decoded = new LRUCache<string, Layout>({
-    maxSize: 64_000_000,
-    sizeCalculation: decodedBytes,
-  });
 
   constructor(
     private readonly table: Table,
     private readonly retentionMs: number,
     private readonly now: () => number = Date.now,
   ) {
-    this.index = new IndexTable(table, retentionMs);
+    this.index = new IndexTable(table, retentionMs, this.written);
     this.pools = new PoolTable(table, retentionMs, now);
   }
 
@@ -157,7 +154,7 @@ export class Catalogue {
     const hasWindow = Attributes?.windows?.NS?.includes(String(windowMs)) ?? false;
     if (!isNew && (storedMs > lowestMs || !hasWindow)) await this.noteChange(tenantId, owner);
     await this.indexSource(tenantId, owner);
-    await this.pools.keep(tenantId, poolOfMembers(tenantId, owner, packed));
+    await this.keepPools(tenantId, poolOfMembers(tenantId, owner, packed));
     this.written.set(known, memoOf(day, lowestMs));
     return isNew;
   }
@@ -193,10 +190,19 @@ export class Catalogue {
     return changes;
   }
 
+  /** Keeps the pools of sources, but for those that this instance kept in the present turn. @param pools by source */
+  private async keepPools(tenantId: Id, pools: ReadonlyMap<Id, Id>): Promise<void> {
+    const turn = (sourceId: Id) => turnOf(sourceId, this.now());
+    const open = [...pools].filter(([sourceId]) => this.written.get(`pool ${sourceId}`) !== turn(sourceId));
+    if (open.length === 0) return;
+    await this.pools.keep(tenantId, new Map(open));
+    for (const [sourceId] of open) this.written.set(`pool ${sourceId}`, turn(sourceId));
+  }
+
   /** Puts a source into the index, unless this instance did so in the present turn. */
   private async indexSource(tenantId: Id, sourceId: Id): Promise<void> {
     const turn = turnOf(sourceId, this.now());
-    if (this.indexed.get(sourceId) === turn) return;
+    if (this.written.get(`source ${sourceId}`) === turn) return;
     await this.table.client.send(
       new UpdateItemCommand({
         TableName: this.table.name,
@@ -205,7 +211,7 @@ export class Catalogue {
         ExpressionAttributeValues: { ':expiresAt': { N: String(this.indexExpiresAt()) } },
       }),
     );
-    this.indexed.set(sourceId, turn);
+    this.written.set(`source ${sourceId}`, turn);
   }
 
   /**
@@ -256,11 +262,11 @@ export class Catalogue {
     const members = layouts.map(({ group, packed }) =>
       poolOfMembers(tenantId, sourceIdOfGroup(group), packed),
     );
-    await this.pools.keep(tenantId, new Map(members.flatMap((pools) => [...pools])));
+    await this.keepPools(tenantId, new Map(members.flatMap((pools) => [...pools])));
     const outcomes = await insertItems(this.table, [...items, ...index]);
     const done = outcomes.map((outcome) => outcome === 'inserted');
     const newSources = new Set(sources.filter((_, i) => done[items.length + i]));
-    for (const sourceId of newSources) this.indexed.set(sourceId, turnOf(sourceId, this.now()));
+    for (const sourceId of newSources) this.written.set(`source ${sourceId}`, turnOf(sourceId, this.now()));
     // A refused entry is put by itself, and one that exists may be about to expire.
     await mapLimited(sources, PARALLEL, (sourceId) => this.indexSource(tenantId, sourceId));
     const inserted = new Map<GroupLayout, PutLayout>();
@@ -275,11 +281,11 @@ export class Catalogue {
 
   /** A layout of a group. Layouts are immutable, so a copy is as good as the item. */
   async layout(tenantId: Id, group: GroupId, layoutId: Id): Promise<Layout> {
-    const copy = this.decoded.get(layoutId);
+    const copy = knownLayout(layoutId);
     if (copy !== undefined) return copy;
     const packed = await this.packedLayout(tenantId, group, layoutId);
     if (packed === undefined) throw new Error(`the catalogue has no layout ${layoutId} of group ${group}`);
-    return this.decode(layoutId, packed);
+    return openLayout(layoutId, packed);
   }
 
   /** zstd of a layout's bytes; undefined when the catalogue lacks it. */
@@ -373,7 +379,7 @@ export class Catalogue {
         continue;
       }
       const { group, layoutId } = metaKeys.parseLayoutSort(sort);
-      const layout = this.decode(layoutId, item.layout!.B!);
+      const layout = openLayout(layoutId, item.layout!.B!);
       const known = layouts.get(group);
       if (known === undefined) layouts.set(group, [layout]);
       else known.push(layout);
@@ -492,14 +498,6 @@ export class Catalogue {
   /** Data of today can be read for the retention; it may have been sent up to a day ahead, and archived late. */
   private expiresAt(): number {
     return expiresAtOf(this.now(), this.retentionMs);
-  }
-
-  private decode(layoutId: Id, compressed: Uint8Array): Layout {
-    const copy = this.decoded.get(layoutId);
-    if (copy !== undefined) return copy;
-    const layout = decodeLayout(unpackLayout(compressed));
-    this.decoded.set(layoutId, layout);
-    return layout;
   }
 }
 

@@ -1,5 +1,5 @@
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
-import { LRUCache } from 'lru-cache';
+import type { CompactMap } from '../model/compact-map';
 import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
 import type { Labels } from '../model/labels';
@@ -35,8 +35,6 @@ export interface LayoutOfDays {
 
 /** Buckets read in parallel. */
 const PARALLEL = 16;
-/** lru-cache allocates room for `max` entries at once; by size, only for what it holds. */
-const ENTRIES = { maxSize: 400_000, sizeCalculation: () => 1 };
 /** An entry outlives its samples' retention by this: they may be archived late. */
 const KEPT_MS = 30 * DAY_MS;
 
@@ -50,14 +48,11 @@ const KEPT_MS = 30 * DAY_MS;
  * all of it can be rebuilt from the layouts (`ops rebuild-index`).
  */
 export class IndexTable {
-  /** Entries that this instance has inserted, by epoch, group and layout. */
-  private readonly inserted = new LRUCache<string, true>(ENTRIES);
-  /** The last day that this instance inserted each layout in, nearly always today. */
-  private readonly lastDay = new LRUCache<string, Day>(ENTRIES);
-
+  /** @param inserted what this instance has inserted, by epoch, group and layout */
   constructor(
     private readonly table: Table,
     private readonly retentionMs: number,
+    private readonly inserted: CompactMap,
   ) {}
 
   /** Inserts the entries of layouts that this instance has not inserted. */
@@ -66,21 +61,18 @@ export class IndexTable {
     for (const layout of layouts) {
       const { group, id, days } = layout;
       const sort = `${group}#${id}`;
-      if (days.every((day) => this.lastDay.get(sort) === day)) continue;
       const epochs = new Set(days.flatMap((day) => [day, monthOf(day)]));
       let entry: Item | undefined;
       for (const epoch of epochs) {
         const key = `${epoch}#${sort}`;
-        if (this.inserted.has(key)) continue;
+        if (this.inserted.get(key) !== undefined) continue;
         entry ??= entryOf(layout);
         const expiresAt = { N: String(Math.ceil((epochEndMs(epoch) + this.retentionMs + KEPT_MS) / 1000)) };
         items.push({ key, item: { ...metaKeys.indexed(tenantId, epoch, group, id), ...entry, expiresAt } });
       }
     }
     await this.insert(items.map(({ item }) => item));
-    for (const { key } of items) this.inserted.set(key, true);
-    for (const { group, id, days } of layouts)
-      if (days.length > 0) this.lastDay.set(`${group}#${id}`, days.at(-1)!);
+    for (const { key } of items) this.inserted.set(key, 1);
   }
 
   private async insert(items: readonly Item[]): Promise<void> {

@@ -1,17 +1,14 @@
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import { CompactMap } from '../model/compact-map';
 import type { Id } from '../model/id';
 import { mapLimited } from '../platform/concurrency';
 import { metaKeys } from '../platform/keys';
 import { getItems, insertItems, type Table } from '../platform/table';
-import { expiresAtOf, TURN_MS, turnOf } from './lifetimes';
+import { expiresAtOf, TURN_MS } from './lifetimes';
 
 /** Where a source's samples lie: the id of its pool, or in groups of its own. */
 export type SourcePlace = Id | 'own';
 
 const PARALLEL = 16;
-/** Sources that an instance remembers, 32 bytes each. */
-const MAX_REMEMBERED = 2_000_000;
 
 function placeOf(sourceId: Id, poolId: Id): SourcePlace {
   return poolId === sourceId ? 'own' : poolId;
@@ -19,9 +16,6 @@ function placeOf(sourceId: Id, poolId: Id): SourcePlace {
 
 /** Which pool each source is in: items of the catalogue. Whoever writes a source's first decides for ever. */
 export class PoolTable {
-  /** Sources whose items this instance has kept, and in which turn. */
-  private readonly kept = new CompactMap(MAX_REMEMBERED);
-
   constructor(
     private readonly table: Table,
     private readonly retentionMs: number,
@@ -74,18 +68,14 @@ export class PoolTable {
    * @param pools by source, as records have them
    */
   async keep(tenantId: Id, pools: ReadonlyMap<Id, Id>): Promise<void> {
-    const turn = (sourceId: Id) => turnOf(sourceId, this.now());
-    const open = [...pools].filter(([sourceId]) => this.kept.get(sourceId) !== turn(sourceId));
-    if (open.length === 0) return;
-    const keys = open.map(([sourceId]) => metaKeys.pool(tenantId, sourceId));
+    const keys = [...pools.keys()].map((sourceId) => metaKeys.pool(tenantId, sourceId));
     // It is looked at again in the next turn.
     const leastSeconds = expiresAtOf(this.now() + TURN_MS, this.retentionMs);
     const lasting = new Set<string>();
     for (const { pk, expiresAt } of await getItems(this.table, keys))
       if (Number(expiresAt!.N) >= leastSeconds) lasting.add(pk!.S!);
-    await mapLimited(open, PARALLEL, async ([sourceId, pool]) => {
+    await mapLimited([...pools], PARALLEL, async ([sourceId, pool]) => {
       if (!lasting.has(metaKeys.source(tenantId, sourceId))) await this.renew(tenantId, sourceId, pool);
-      this.kept.set(sourceId, turn(sourceId));
     });
   }
 

@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import type { Id } from '../model/id';
 import { type Labels, labelsKey, METRIC_NAME, sourceOf } from '../model/labels';
 import type { CompiledMatcher, Spend } from '../model/matcher';
@@ -211,6 +210,7 @@ class ShapeColumns {
   names: readonly string[];
   /** Whether each series' own labels may name a source of its own. */
   private readonly hasSources: boolean;
+  private rows: readonly number[] | undefined;
 
   constructor(shape: Shape, texts: Texts) {
     this.seriesCount = shape.seriesCount;
@@ -268,11 +268,17 @@ class ShapeColumns {
         ofSeries.reduce<readonly number[] | undefined>(
           (rows, { test, column }) => test.rowsOf(column, rows),
           undefined,
-        ) ?? allRows(this.seriesCount);
+        ) ?? this.allRows();
       if (all.length === 0) return;
       const rows = ofBoth.length === 0 ? all : all.filter((row) => ofBoth.every((test) => test(at, row)));
       if (rows.length > 0) yield new LayoutMatch(this, at, rows, joined, texts);
     }
+  }
+
+  /** The same list each time, by which {@link FoundValues} tells that it was looked at. */
+  private allRows(): readonly number[] {
+    this.rows ??= Array.from({ length: this.seriesCount }, (_, row) => row);
+    return this.rows;
   }
 
   /** Tests a label that the registry may add: a stored value wins, else the one of the series' host counts. */
@@ -307,20 +313,6 @@ class ShapeColumns {
   ownColumn(label: string): Uint32Array | undefined {
     return this.own.get(label);
   }
-}
-
-/** Lists of all rows of shapes, by their number: most shapes have few. */
-const ROWS = new LRUCache<number, readonly number[]>({
-  maxSize: 1_000_000,
-  sizeCalculation: (rows) => rows.length + 1,
-});
-
-function allRows(count: number): readonly number[] {
-  const known = ROWS.get(count);
-  if (known !== undefined) return known;
-  const rows = Array.from({ length: count }, (_, row) => row);
-  ROWS.set(count, rows);
-  return rows;
 }
 
 /** Values of one label, as they are found. */

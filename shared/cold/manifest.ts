@@ -4,7 +4,8 @@ import {
   PutItemCommand,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
-import { BoundedCache } from '../model/bounded-cache';
+import { Cache } from '../model/cache';
+import { CACHES } from '../model/cache-budgets';
 import { DAY_MS } from '../model/duration';
 import type { Day, GroupId, PartitionRef } from '../model/placement';
 import { Batches } from '../platform/concurrency';
@@ -287,18 +288,7 @@ export interface StoredAttempt {
   readonly stored: string;
 }
 
-/** An answer that came again has the items of the last one. */
-const knownDays = new WeakMap<Item, ManifestDay>();
-
 function manifestDayOf(item: Item): ManifestDay {
-  const known = knownDays.get(item);
-  if (known !== undefined) return known;
-  const day = decodeDay(item);
-  knownDays.set(item, day);
-  return day;
-}
-
-function decodeDay(item: Item): ManifestDay {
   const committed = item.archived?.S;
   return {
     day: item.sk!.S!,
@@ -318,7 +308,7 @@ function decodeArchived(text: string): ArchivedDay {
 }
 
 /** A read of 460 days decodes as many entries, which rarely change. */
-const decodedDays = new BoundedCache<ArchivedDay>(8 * 1024 * 1024, (_, text) => 4 * text.length + 200);
+const decodedDays = new Cache<ArchivedDay>(CACHES.archivedDays, (_, text) => 4 * text.length + 200);
 
 /** An attempt that nobody goes on with is begun anew: its objects are swept by the next commit. */
 const ATTEMPT_KEPT_MS = 30 * DAY_MS;

@@ -230,18 +230,7 @@ function keyOf(ref: PartitionRef, span: RollupSpan): ItemKey {
   return metaKeys.rollup(pk, sortOf(span));
 }
 
-/** An answer that came again has the items of the last one. */
-const knownSources = new WeakMap<Item, RolledSource>();
-
 function rolledSourceOf(item: Item, unitMs: number): RolledSource {
-  const known = knownSources.get(item);
-  if (known !== undefined) return known;
-  const source = decodeSource(item, unitMs);
-  knownSources.set(item, source);
-  return source;
-}
-
-function decodeSource(item: Item, unitMs: number): RolledSource {
   const span = spanOf(unitMs, firstDayOf(item.sk!.S!));
   const days = Buffer.from(item.days!.B!);
   const groups: Omit<ListedRollup, 'directory' | 'days' | 'deletions'>[] = JSON.parse(item.groups!.S!);

@@ -1,6 +1,7 @@
 import { crc32, constants as zlib, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import { BoundedCache } from '../model/bounded-cache';
 import { ByteReader, ByteWriter } from '../model/bytes';
+import { Cache } from '../model/cache';
+import { CACHES } from '../model/cache-budgets';
 import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
 import { labelValue, METRIC_NAME } from '../model/labels';
@@ -345,10 +346,7 @@ interface DecodedGroup {
  * What an instance has decoded of rollups, some months of a hundred hosts. An object's bytes never change under its key and ETag,
  * and a read learns both anew from the directory, so that what is kept can only be what the read would fetch.
  */
-const decodedGroups = new BoundedCache<DecodedGroup>(
-  64 * 1024 * 1024,
-  ({ bytes }, key) => bytes + key.length,
-);
+const decodedGroups = new Cache<DecodedGroup>(CACHES.rollups, ({ bytes }, key) => bytes + key.length);
 /** Of a column of values, a map's entry beside its bytes. */
 const COLUMN_BYTES = 200;
 

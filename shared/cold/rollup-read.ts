@@ -1,7 +1,8 @@
 import type { Aggregate, Units } from '../model/aggregates';
 import { storedUnits } from '../model/aggregates';
-import { concat, concatShared } from '../model/columns';
+import { concat } from '../model/columns';
 import type { Selection, TimeRange } from '../model/selection';
+import { SharedTimes } from '../model/shared-times';
 import { mapLimited } from '../platform/concurrency';
 import type { ColdTier } from './cold-tier';
 import type { RolledSource } from './rollup-directory';
@@ -141,11 +142,12 @@ function lowerBound(starts: Float64Array, ms: number): number {
  * other. Series that share their units' starts share the joined ones.
  */
 function joiner(aggregate: Aggregate): (parts: readonly ReadUnits[]) => Units {
+  const shared = new SharedTimes();
   const ascending = new Map<ArrayLike<number>, boolean>();
   return (parts) => {
     const inOrder = [...parts].sort((a, b) => a.starts[0]! - b.starts[0]!);
-    const starts = concatShared(inOrder.map((part) => part.starts));
-    const counts = concatShared(inOrder.map((part) => part.counts));
+    const starts = shared.join(inOrder.map((part) => part.starts));
+    const counts = shared.join(inOrder.map((part) => part.counts));
     const values = inOrder.length === 1 ? inOrder[0]!.values : concat(inOrder.map((part) => part.values));
     const isInOrder = ascending.get(starts) ?? isAscending(starts);
     ascending.set(starts, isInOrder);

@@ -1,5 +1,4 @@
 import { HOUR_MS, MINUTE_MS } from '../model/aggregates';
-import { BoundedCache } from '../model/bounded-cache';
 import type { VersionedDeletion } from '../model/deletion';
 import { DAY_MS } from '../model/duration';
 import { type Id, idBytes, idOf } from '../model/id';
@@ -85,15 +84,8 @@ function daysOf({ fromMs, toMs }: RollupSpan): number {
 
 /** Hash of an archived state's identity. */
 function identityBytes(identity: string): Buffer {
-  const known = knownIdentities.get(identity);
-  if (known !== undefined) return known;
-  const bytes = idBytes('archived day', identity).subarray(0, IDENTITY_BYTES);
-  knownIdentities.set(identity, bytes);
-  return bytes;
+  return idBytes('archived day', identity).subarray(0, IDENTITY_BYTES);
 }
-
-/** A read of 460 days compares as many. */
-const knownIdentities = new BoundedCache<Buffer>(2 * 1024 * 1024, (_, key) => key.length + 150);
 
 /** Names the deletions of a source that touch a span: a rollup that has applied them bears it. */
 export function deletionsKey(deletions: readonly VersionedDeletion[], { fromMs, toMs }: RollupSpan): Id | '' {

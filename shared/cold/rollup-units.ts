@@ -2,6 +2,7 @@ import { type Block, sampleCount } from '../codec';
 import { isStorable, type Samples, type Units, unitsIn } from '../model/aggregates';
 import { concat } from '../model/columns';
 import type { Layout } from '../model/layout';
+import { SharedTimes } from '../model/shared-times';
 
 /** What is stored of a unit of time, a minute, an hour or a day, beside its number of samples. */
 export const ROLLED_VALUES = ['sum', 'min', 'max', 'first', 'last'] as const;
@@ -37,29 +38,30 @@ export function rollUp(block: Block, unitMs: number): RolledSeries[] | undefined
   if (sampleCount(block) === 0) return block.columns.map(() => NO_UNITS);
   const { timestamps } = block;
   const series: RolledSeries[] = [];
+  const shared = new SharedTimes();
   for (const { rows, values } of block.columns) {
     const times = rows === undefined ? timestamps : Float64Array.from(rows, (row) => timestamps[row]!);
-    const rolled = rollUpSeries({ timestamps: times, values }, unitMs);
+    const rolled = rollUpSeries({ timestamps: times, values }, unitMs, shared);
     if (rolled === undefined) return undefined;
     series.push(rolled);
   }
   return series;
 }
 
-function rollUpSeries(samples: Samples, unitMs: number): RolledSeries | undefined {
+function rollUpSeries(samples: Samples, unitMs: number, shared: SharedTimes): RolledSeries | undefined {
   if (samples.timestamps.length === 0) return NO_UNITS;
-  const sums = unitsIn(samples, unitMs, 'sum');
+  const sums = unitsIn(samples, unitMs, 'sum', shared);
   if (!isStorable(sums)) return undefined;
   const of = (units: Units) => Float64Array.from(units.values);
   return {
     starts: Float64Array.from(sums.starts),
-    counts: of(unitsIn(samples, unitMs, 'count')),
+    counts: of(unitsIn(samples, unitMs, 'count', shared)),
     values: {
       sum: of(sums),
-      min: of(unitsIn(samples, unitMs, 'min')),
-      max: of(unitsIn(samples, unitMs, 'max')),
-      first: of(unitsIn(samples, unitMs, 'first')),
-      last: of(unitsIn(samples, unitMs, 'last')),
+      min: of(unitsIn(samples, unitMs, 'min', shared)),
+      max: of(unitsIn(samples, unitMs, 'max', shared)),
+      first: of(unitsIn(samples, unitMs, 'first', shared)),
+      last: of(unitsIn(samples, unitMs, 'last', shared)),
     },
   };
 }

@@ -7,16 +7,13 @@ import {
   QueryCommand,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
-import { ANSWERING, type CallTimes, WORKING } from '../platform/call-time';
+import { type CallTimes, WORKING } from '../platform/call-time';
 import { callDirectly } from '../platform/direct-call';
 import { variable } from '../platform/environment';
 import { ENV } from '../platform/names';
 import type { Table } from '../platform/table';
 import { chargeTables, meterTables } from '../platform/units';
 import { bounded, requestHandler } from './bounded';
-
-/** Of answers to functions that a request waits for: those of long ranges come again, the manifest of 460 days in 160 KB. */
-const REMEMBERED_BYTES = 32 * 1024 * 1024;
 
 /** One client for both tables, as a function's calls of either open the same connections. */
 const clients = new Map<CallTimes, DynamoDBClient>();
@@ -37,7 +34,6 @@ function tableClient(times: CallTimes): DynamoDBClient {
       UpdateItem: UpdateItemCommand,
     },
     chargeTables,
-    times === ANSWERING ? REMEMBERED_BYTES : 0,
   );
   clients.set(times, client);
   return client;

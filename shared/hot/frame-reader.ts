@@ -1,15 +1,17 @@
-import { LRUCache } from 'lru-cache';
 import { markedWhole } from '../codec';
+import { Cache } from '../model/cache';
+import { CACHES } from '../model/cache-budgets';
 import type { Id } from '../model/id';
-import { decodedBytes, decodeLayout, type Layout, unpackLayout } from '../model/layout';
+import type { Layout } from '../model/layout';
+import { knownLayout, openLayout } from '../model/open-layouts';
 import type { GroupId, PartitionRef } from '../model/placement';
 import type { TimeRange } from '../model/selection';
 import { Batches } from '../platform/concurrency';
 import { HotKeys } from '../platform/keys';
-import { FrameMemo, type WindowFrames } from './known-frames';
 import type { PartitionState } from './partition-marks';
 import type { ReadPace } from './read-pace';
 import type { ScriptedClient } from './scripts';
+import { KnownFrames, WindowFrames } from './window-frames';
 
 /** Which windows of a partition may have left memory, wholly or in part. */
 export interface LeftWindows {
@@ -62,21 +64,23 @@ const MAX_FRAME_COST = 10;
 /** Columns that cost as much again as their frame. */
 const COLUMNS_A_COST = 8;
 const MAX_CALL_GROUPS = 256;
-const MAX_DECODED_BYTES = 64_000_000;
-/** Bytes of the windows that an instance remembers. */
-const MAX_KNOWN_BYTES = 128_000_000;
+/** Of an entry beside its frames, which take about as much again once they are decoded. */
+const ENTRY_BYTES = 600;
 const ANY_TIME: TimeRange = { fromMs: -9e15, toMs: 9e15 };
 
 /** Reads group-windows, for queries. */
 export class FrameReader {
   /** Gathers queries that arrive together, by hash tag. */
   private readonly queries = new Batches<GroupQuery, GroupWindows>();
-  /** The windows that this instance has read. */
-  readonly memo = new FrameMemo(MAX_KNOWN_BYTES);
-  private readonly decodedLayouts = new LRUCache<Id, Layout>({
-    maxSize: MAX_DECODED_BYTES,
-    sizeCalculation: decodedBytes,
-  });
+  /**
+   * Windows that this instance has read, by group-window and by the columns that are picked. Frames are appended to a window and leave
+   * it from its front, so while nothing of the window has left memory (`left` of the mark), and the mark is the same, it begins with the
+   * frames that are known.
+   */
+  private readonly known = new Cache<KnownFrames>(
+    CACHES.frames,
+    ({ picked }) => ENTRY_BYTES + 2 * picked.length,
+  );
 
   /** @param pace decides when calls of {@link windows} go */
   constructor(
@@ -107,24 +111,19 @@ export class FrameReader {
     waitedMs: number,
   ): Promise<GroupWindows[]> {
     const names = [keys.mark];
-    const { known: memo } = this.memo;
-    const hasRoom = memo.hasRoom();
     const asked = queries.map(({ group, windows, picksKey, keeps = true }) =>
       windows.map((start) => {
         const name = keys.frames(group, start);
         const key = `${name} ${picksKey}`;
-        return { start, name, key, known: keeps ? memo.get(key) : undefined };
+        return { start, name, key, known: keeps ? this.known.get(key) : undefined };
       }),
     );
     const epoch = asked.flat().find(({ known }) => known !== undefined)?.known?.epoch ?? '';
     const args: (string | number | Buffer)[] = [MAX_CALL_COST, epoch];
-    const keepsAll = queries.map(
-      ({ keeps = true }, i) => keeps && (hasRoom || asked[i]!.some(({ known }) => known)),
-    );
     queries.forEach(({ group, range, picks, keeps = true }, i) => {
       const windows = asked[i]!;
       // A window that will be remembered is read whole.
-      const { fromMs, toMs } = keepsAll[i] ? ANY_TIME : range;
+      const { fromMs, toMs } = keeps ? ANY_TIME : range;
       const cost = frameCost(picks);
       names.push(keys.windows(group), ...windows.map(({ name }) => name));
       args.push(fromMs, toMs, windows.length, keeps ? cost : 1, keeps ? 0 : cost - 1, picks.length);
@@ -151,7 +150,7 @@ export class FrameReader {
       const starts = (rest[at++] as Buffer[]).map(Number).sort((a, b) => a - b);
       const frames = new Map<number, WindowFrames>();
       const windows = asked[found.length]!;
-      const ofAnyTime = keepsAll[found.length];
+      const { keeps = true } = queries[found.length]!;
       for (const { start, key, known } of windows) {
         const [count, leftOut, bytes, picked] = rest.slice(at, at + 4) as [number, number, number, unknown];
         at += 4;
@@ -160,15 +159,16 @@ export class FrameReader {
           continue;
         }
         if (!Buffer.isBuffer(picked)) continue;
-        const read: WindowFrames =
-          leftOut > 0
-            ? { frameBytes: known!.frameBytes + bytes, picked: Buffer.concat([known!.picked, picked]) }
-            : { frameBytes: bytes, picked };
-        const isKept = ofAnyTime && marked !== undefined && stays(start);
-        const kept = isKept ? { ...read, epoch: marked, count } : undefined;
-        if (kept !== undefined) memo.set(key, kept);
-        else if (ofAnyTime) memo.delete(key);
-        frames.set(start, kept ?? read);
+        const [allBytes, allPicked] =
+          leftOut > 0 ? [known!.frameBytes + bytes, Buffer.concat([known!.picked, picked])] : [bytes, picked];
+        if (keeps && marked !== undefined && stays(start)) {
+          const kept = new KnownFrames(allBytes, allPicked, marked, count);
+          this.known.set(key, kept);
+          frames.set(start, kept);
+        } else {
+          if (keeps) this.known.delete(key);
+          frames.set(start, new WindowFrames(allBytes, allPicked));
+        }
       }
       found.push({ ...partition, starts, frames });
     }
@@ -178,21 +178,18 @@ export class FrameReader {
   /** Reads all frames of a group-window, whole. */
   async allFrames(ref: PartitionRef, group: GroupId, windowStart: number): Promise<WindowFrames> {
     const frames = await this.redis.lrangeBuffer(new HotKeys(ref).frames(group, windowStart), 0, -1);
-    return {
-      frameBytes: frames.reduce((sum, frame) => sum + frame.length, 0),
-      picked: markedWhole(frames),
-    };
+    return new WindowFrames(
+      frames.reduce((sum, frame) => sum + frame.length, 0),
+      markedWhole(frames),
+    );
   }
 
   /** Reads a layout of the partition; undefined when the store lacks it. */
   async layout(ref: PartitionRef, id: Id): Promise<Layout | undefined> {
-    const known = this.decodedLayouts.get(id);
+    const known = knownLayout(id);
     if (known !== undefined) return known;
     const bytes = await this.redis.getBuffer(new HotKeys(ref).layout(id));
-    if (bytes === null) return undefined;
-    const layout = decodeLayout(unpackLayout(bytes));
-    this.decodedLayouts.set(id, layout);
-    return layout;
+    return bytes === null ? undefined : openLayout(id, bytes);
   }
 }
 

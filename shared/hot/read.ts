@@ -18,8 +18,8 @@ import type { LocatedBlock, Selection, TimeRange } from '../model/selection';
 import { mapLimited } from '../platform/concurrency';
 import type { ColumnPick, LeftWindows } from './frame-reader';
 import type { HotTier } from './hot-tier';
-import type { WindowFrames } from './known-frames';
 import type { PartitionState } from './partition-marks';
+import type { WindowFrames } from './window-frames';
 
 /** A partition's mark while the partition was read. */
 export type PartitionMark = { readonly ref: PartitionRef } & Pick<PartitionState, 'isWhole' | 'loss'>;
@@ -87,9 +87,7 @@ export async function readHot(
     if (found.picked.length === 0) return undefined;
     const findLayout = async (id: Id) =>
       known.get(id) ?? (await hot.reader.layout(ref, id)) ?? layoutOf(group, id);
-    const { block, samples } = await hot.reader.memo.decoded(found, () =>
-      pickWanted(found, picks, wanted, findLayout),
-    );
+    const { block, samples } = await found.decoded(() => pickWanted(found, picks, wanted, findLayout));
     const place = hot.space.keyOf(ref, group, windowStart);
     return block && { place, bytes: found.frameBytes, samples, block };
   });
@@ -116,18 +114,12 @@ interface WantedColumns extends ColumnPick, PickedColumns {
 }
 
 interface Picks {
-  readonly wanted: Layout;
   readonly picks: readonly WantedColumns[];
   readonly picksKey: string;
 }
 
-/** By the layouts that a reader keeps from read to read. */
-const knownPicks = new WeakMap<ReadonlyMap<Id, Layout>, Picks>();
-
 /** The columns wanted of known layouts, of those that have some. Most columns of a frame are not worth picking. */
 function picksOf(layouts: ReadonlyMap<Id, Layout>, wanted: Layout): Picks {
-  const before = knownPicks.get(layouts);
-  if (before?.wanted === wanted) return before;
   const picks: WantedColumns[] = [];
   for (const layout of layouts.values()) {
     const { columns, positions } = placesOf(layout, wanted);
@@ -137,9 +129,7 @@ function picksOf(layouts: ReadonlyMap<Id, Layout>, wanted: Layout): Picks {
   }
   // The last ones are as good as any.
   const last = picks.slice(-MAX_PICKS);
-  const found = { wanted, picks: last, picksKey: [wanted.id, ...last.map(({ id }) => id)].join(' ') };
-  knownPicks.set(layouts, found);
-  return found;
+  return { picks: last, picksKey: [wanted.id, ...last.map(({ id }) => id)].join(' ') };
 }
 
 /**

@@ -1,7 +1,9 @@
 import { isPresent, presenceBytes } from '../codec';
-import { BoundedCache } from '../model/bounded-cache';
+import { Cache } from '../model/cache';
+import { CACHES } from '../model/cache-budgets';
 import type { Id } from '../model/id';
-import { columnsOfPart, type Layout, type PackedLayout, unpackLayout } from '../model/layout';
+import { columnsOfPart, type PackedLayout, unpackLayout } from '../model/layout';
+import { openLayout } from '../model/open-layouts';
 import type { GroupId } from '../model/placement';
 
 /** The part of a row that says of which series its values are. */
@@ -30,11 +32,9 @@ const MAX_OTHERS = 64;
  * it has their series: a new instance of post makes no new layouts. Groups without such rows are left as they are.
  */
 export class CommonLayouts {
-  private readonly groups = new BoundedCache<readonly Common[]>(64_000_000, (all, group) =>
+  private readonly groups = new Cache<readonly Common[]>(CACHES.commonLayouts, (all, group) =>
     all.reduce((sum, { columns }) => sum + 200 + 600 * columns.size, group.length + 100),
   );
-
-  constructor(private readonly decoded: (layout: PackedLayout) => Layout) {}
 
   /** @returns what writes rows of `layout` in a common layout of the group, or leaves them as they are */
   of(group: GroupId, layout: PackedLayout): <Row extends Partial>(row: Row) => Row {
@@ -88,11 +88,11 @@ export class CommonLayouts {
   private columnsIn(layout: PackedLayout, other: PackedLayout): Uint16Array | undefined {
     const ofPart = columnsOfPart(unpackLayout(layout.packed), unpackLayout(other.packed));
     if (ofPart !== 'unlike') return ofPart;
-    const { columns } = this.decoded(layout);
+    const { columns } = openLayout(layout.id, layout.packed);
     const found = new Uint16Array(other.seriesCount);
     let i = 0;
     let last = -1;
-    for (const key of this.decoded(other).columns.keys()) {
+    for (const key of openLayout(other.id, other.packed).columns.keys()) {
       const column = columns.get(key);
       // Both are in the order of the keys, so that values stay in theirs.
       if (column === undefined || column <= last) return undefined;

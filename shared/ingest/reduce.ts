@@ -8,22 +8,18 @@ import {
   type Version,
 } from '../codec';
 import type { WindowAppend } from '../hot/frame-appender';
-import { BoundedCache } from '../model/bounded-cache';
 import type { SourceDeletion, VersionedDeletion } from '../model/deletion';
 import type { Id } from '../model/id';
 import { idText } from '../model/id';
 import {
   byKey,
   cutSeries,
-  decodedBytes,
-  decodeLayout,
   hashesOfPacked,
   type KeyedLabels,
-  type Layout,
   type PackedLayout,
   packSeries,
-  unpackLayout,
 } from '../model/layout';
+import { openLayout } from '../model/open-layouts';
 import { type GroupId, groupIdOf, windowStartMs } from '../model/placement';
 import type { RecordFrame, StreamRecord } from '../stream/record';
 import { CommonLayouts } from './common-layouts';
@@ -163,15 +159,10 @@ function distinctRows(rows: VersionedRow[]): VersionedRow[] {
 /** Layouts that are compared with each other; of more, the series of the rows are. */
 const MAX_COMPARED = 16;
 
-/** Whether layouts have no series in common, by their sorted ids: the queues of a Prometheus send the same ones each time. */
-const disjoint = new BoundedCache<boolean>(16_000_000, (_, key) => key.length);
-
+/** Whether layouts have no series in common. */
 function areDisjoint(byLayout: ReadonlyMap<Id, readonly VersionedRow[]>): boolean {
   if (byLayout.size === 1) return true;
   if (byLayout.size > MAX_COMPARED) return false;
-  const key = [...byLayout.keys()].sort().join();
-  const known = disjoint.get(key);
-  if (known !== undefined) return known;
   // Equal series have equal hashes, so layouts without an equal hash are disjoint; others are compared by their series.
   const hashes = new Set<number>();
   let count = 0;
@@ -180,7 +171,6 @@ function areDisjoint(byLayout: ReadonlyMap<Id, readonly VersionedRow[]>): boolea
     count += ofLayout.length;
     for (const each of ofLayout) hashes.add(each);
   }
-  disjoint.set(key, hashes.size === count);
   return hashes.size === count;
 }
 
@@ -234,7 +224,7 @@ interface PickedValue extends KeyedLabels {
 }
 
 function pickNew(row: VersionedRow, taken: Set<string>, picked: PickedValue[]): void {
-  const { columns, series } = decodedLayout(row.layout);
+  const { columns, series } = openLayout(row.layout.id, row.layout.packed);
   let column = 0;
   let value = 0;
   for (const key of columns.keys()) {
@@ -259,34 +249,12 @@ function rowsOfPicked(version: Version, picked: PickedValue[]): VersionedRow[] {
   });
 }
 
-/** Layouts by id: rows of one timestamp and many versions come again minute after minute. */
-const commonLayouts = new CommonLayouts(decodedLayout);
-
-const decodedLayouts = new BoundedCache<Layout>(64_000_000, decodedBytes);
-
-function decodedLayout({ id, packed }: PackedLayout): Layout {
-  const cached = decodedLayouts.get(id);
-  if (cached !== undefined) return cached;
-  const layout = decodeLayout(unpackLayout(packed));
-  decodedLayouts.set(id, layout);
-  return layout;
-}
+/** Rows of one timestamp and many versions come again minute after minute. */
+const commonLayouts = new CommonLayouts();
 
 function frameOf({ layout, version, presence, values }: VersionedRow, timestamp: number): Uint8Array {
-  const bytes = encodedVersion(version);
+  const bytes = encodeVersion(version);
   return presence === undefined
     ? packSampleFrame(layout.idBytes, timestamp, bytes, values)
     : packPartialFrame(layout.idBytes, timestamp, bytes, presence, values);
-}
-
-/** A record's frames share its version object, so its bytes are made once. */
-const versionBytes = new WeakMap<Version, Uint8Array>();
-
-function encodedVersion(version: Version): Uint8Array {
-  let bytes = versionBytes.get(version);
-  if (bytes === undefined) {
-    bytes = encodeVersion(version);
-    versionBytes.set(version, bytes);
-  }
-  return bytes;
 }

@@ -1,5 +1,6 @@
-import { concat, concatShared } from './columns';
+import { concat } from './columns';
 import { DAY_MS } from './duration';
+import { type Cuts, SharedTimes } from './shared-times';
 
 /**
  * Aggregates of a series by aligned steps of time.
@@ -53,6 +54,7 @@ export function storedUnitMs(stepMs: number): number | undefined {
  * Aggregates the samples of each aligned step; leaves out steps that have none.
  *
  * @param stored units of {@link storedUnitMs}, none of which has any of the samples
+ * @param shared of the series of an answer
  * @returns samples at the starts of their steps
  */
 export function downsample(
@@ -60,36 +62,23 @@ export function downsample(
   stepMs: number,
   aggregate: Aggregate = 'avg',
   stored?: Units,
+  shared = new SharedTimes(),
 ): Samples {
   const unitMs = storedUnitMs(stepMs);
   // Of a sample a minute, minutes aggregate nothing.
-  const isDirect = unitMs === MINUTE_MS && stored === undefined && isSparse(samples.timestamps);
-  if (unitMs === undefined || isDirect) return shownOf(unitsOf(samples, stepMs, aggregate), aggregate);
-  const own = unitsIn(samples, unitMs, aggregate);
-  const units = stored === undefined ? own : mergeUnits(own, stored, aggregate);
-  return shownOf(stepMs === unitMs ? units : foldUnits(units, stepMs, aggregate), aggregate);
+  const isDirect =
+    unitMs === MINUTE_MS && stored === undefined && shared.isSparse(samples.timestamps, MINUTE_MS);
+  if (unitMs === undefined || isDirect)
+    return shownOf(unitsOf(samples, stepMs, aggregate, shared), aggregate);
+  const own = unitsIn(samples, unitMs, aggregate, shared);
+  const units = stored === undefined ? own : mergeUnits(own, stored, aggregate, shared);
+  return shownOf(stepMs === unitMs ? units : foldUnits(units, stepMs, aggregate, shared), aggregate);
 }
 
 /** Aggregates samples into minutes, hours or days, as they are stored. */
-export function unitsIn(samples: Samples, unitMs: number, aggregate: Aggregate): Units {
-  if (unitMs < DAY_MS) return unitsOf(samples, unitMs, aggregate);
-  return foldUnits(unitsOf(samples, HOUR_MS, aggregate), unitMs, aggregate);
-}
-
-const knownSparse = new WeakMap<ArrayLike<number>, boolean>();
-
-/** Whether no minute has two of ascending times; looked at once for the series that share them. */
-function isSparse(timestamps: ArrayLike<number>): boolean {
-  const known = knownSparse.get(timestamps);
-  if (known !== undefined) return known;
-  let is = true;
-  let nextMs = -Infinity;
-  for (let i = 0; is && i < timestamps.length; i++) {
-    is = timestamps[i]! >= nextMs;
-    nextMs = Math.floor(timestamps[i]! / MINUTE_MS) * MINUTE_MS + MINUTE_MS;
-  }
-  knownSparse.set(timestamps, is);
-  return is;
+export function unitsIn(samples: Samples, unitMs: number, aggregate: Aggregate, shared: SharedTimes): Units {
+  if (unitMs < DAY_MS) return unitsOf(samples, unitMs, aggregate, shared);
+  return foldUnits(unitsOf(samples, HOUR_MS, aggregate, shared), unitMs, aggregate, shared);
 }
 
 /** Whether {@link storedUnits} can give a sum back: not where the values are finite and their sum is not. */
@@ -158,51 +147,15 @@ function scaledOf({ values, scaled }: Units, index: number): number {
   return scaled === undefined ? values[index]! * SCALE : scaled[index]!;
 }
 
-/** Ascending times, cut at multiples of a unit. */
-interface Cuts {
-  readonly unitMs: number;
-  /** Of the units that have any. */
-  readonly starts: Float64Array;
-  /** For each of them the index of the first time behind it. */
-  readonly ends: Uint32Array;
-  /** How many times each has. */
-  readonly counts: Float64Array;
-}
-
-const knownCuts = new WeakMap<ArrayLike<number>, Cuts>();
-
-/** Cuts times into units; once for the series that share them. */
-function cutsOf(timestamps: ArrayLike<number>, unitMs: number): Cuts {
-  const known = knownCuts.get(timestamps);
-  if (known?.unitMs === unitMs) return known;
-  const { length } = timestamps;
-  const spanned = Math.floor(timestamps[length - 1]! / unitMs) - Math.floor(timestamps[0]! / unitMs) + 1;
-  const room = Math.min(length, spanned);
-  const [starts, ends, counts] = [new Float64Array(room), new Uint32Array(room), new Float64Array(room)];
-  let units = 0;
-  for (let first = 0; first < length; units++) {
-    const start = Math.floor(timestamps[first]! / unitMs) * unitMs;
-    let end = first + 1;
-    while (end < length && timestamps[end]! < start + unitMs) end++;
-    starts[units] = start;
-    ends[units] = end;
-    counts[units] = end - first;
-    first = end;
-  }
-  const cuts = {
-    unitMs,
-    starts: units === room ? starts : starts.slice(0, units),
-    ends,
-    counts: units === room ? counts : counts.slice(0, units),
-  };
-  knownCuts.set(timestamps, cuts);
-  return cuts;
-}
-
 /** Aggregates the samples of each aligned unit. */
-function unitsOf({ timestamps, values }: Samples, unitMs: number, aggregate: Aggregate): Units {
+function unitsOf(
+  { timestamps, values }: Samples,
+  unitMs: number,
+  aggregate: Aggregate,
+  shared: SharedTimes,
+): Units {
   if (timestamps.length === 0) return NO_UNITS;
-  const cuts = cutsOf(timestamps, unitMs);
+  const cuts = shared.cut(timestamps, unitMs);
   const scaledSum = (first: number, end: number) => {
     let scaled = 0;
     for (let i = first; i < end; i++) scaled += values[i]! * SCALE;
@@ -215,10 +168,10 @@ function unitsOf({ timestamps, values }: Samples, unitMs: number, aggregate: Agg
 }
 
 /** Aggregates the units of each aligned longer one. */
-function foldUnits(units: Units, unitMs: number, aggregate: Aggregate): Units {
+function foldUnits(units: Units, unitMs: number, aggregate: Aggregate, shared: SharedTimes): Units {
   const { starts, values, counts } = units;
   if (starts.length === 0) return NO_UNITS;
-  const cuts = cutsOf(starts, unitMs);
+  const cuts = shared.cut(starts, unitMs);
   const scaledSum = (first: number, end: number) => {
     let scaled = 0;
     for (let i = first; i < end; i++) scaled += scaledOf(units, i);
@@ -226,7 +179,7 @@ function foldUnits(units: Units, unitMs: number, aggregate: Aggregate): Units {
   };
   return {
     ...valuesIn(cuts, values, aggregate, aggregate === 'count' ? sumOf : OF_SAMPLES[aggregate], scaledSum),
-    counts: aggregate === 'avg' ? foldedCounts(cuts, counts) : NOTHING,
+    counts: aggregate === 'avg' ? shared.fold(cuts, counts) : NOTHING,
   };
 }
 
@@ -256,28 +209,12 @@ function valuesIn(
   return { starts, values: own, scaled };
 }
 
-const knownCounts = new WeakMap<
-  ArrayLike<number>,
-  { readonly cuts: Cuts; readonly folded: ArrayLike<number> }
->();
-
-/** Sums of counts; once for the series that share them. */
-function foldedCounts(cuts: Cuts, counts: ArrayLike<number>): ArrayLike<number> {
-  const known = knownCounts.get(counts);
-  if (known?.cuts === cuts) return known.folded;
-  const folded = cuts.starts.map((_, unit) =>
-    sumOf(counts, unit === 0 ? 0 : cuts.ends[unit - 1]!, cuts.ends[unit]!),
-  );
-  knownCounts.set(counts, { cuts, folded });
-  return folded;
-}
-
 /** Puts units of the same aggregate in order of time; no unit is in both. */
-export function mergeUnits(a: Units, b: Units, aggregate: Aggregate): Units {
+export function mergeUnits(a: Units, b: Units, aggregate: Aggregate, shared: SharedTimes): Units {
   if (a.starts.length === 0) return b;
   if (b.starts.length === 0) return a;
-  if (a.starts[a.starts.length - 1]! < b.starts[0]!) return joinUnits(a, b);
-  if (b.starts[b.starts.length - 1]! < a.starts[0]!) return joinUnits(b, a);
+  if (a.starts[a.starts.length - 1]! < b.starts[0]!) return joinUnits([a, b], shared);
+  if (b.starts[b.starts.length - 1]! < a.starts[0]!) return joinUnits([b, a], shared);
   const merged = new UnitList(a.starts.length + b.starts.length, aggregate === 'avg');
   for (let i = 0, j = 0; i < a.starts.length || j < b.starts.length; ) {
     const takesA = j === b.starts.length || (i < a.starts.length && a.starts[i]! < b.starts[j]!);
@@ -290,15 +227,15 @@ export function mergeUnits(a: Units, b: Units, aggregate: Aggregate): Units {
 }
 
 /** Joins units of the same aggregate, each of which begin after those before end. */
-export function joinUnits(...parts: readonly Units[]): Units {
+export function joinUnits(parts: readonly Units[], shared: SharedTimes): Units {
   if (parts.length === 1) return parts[0]!;
   return {
-    starts: concatShared(parts.map(({ starts }) => starts)),
+    starts: shared.join(parts.map(({ starts }) => starts)),
     values: concat(parts.map(({ values }) => values)),
     scaled: parts.every(({ scaled }) => scaled === undefined)
       ? undefined
       : concat(parts.map((units) => Float64Array.from(units.values, (_, i) => scaledOf(units, i)))),
-    counts: concatShared(parts.map(({ counts }) => counts)),
+    counts: shared.join(parts.map(({ counts }) => counts)),
   };
 }
 

@@ -8,22 +8,3 @@ export function concat(parts: readonly ArrayLike<number>[]): Float64Array {
   }
   return whole;
 }
-
-/** Joined columns, by the first of them. */
-const joined = new WeakMap<
-  ArrayLike<number>,
-  { readonly parts: readonly ArrayLike<number>[]; readonly whole: ArrayLike<number> }
->();
-
-/** As {@link concat}, and one array for the same columns: series of a source mostly share their times and counts. */
-export function concatShared(parts: readonly ArrayLike<number>[]): ArrayLike<number> {
-  const [first] = parts;
-  if (first === undefined || first.length === 0) return concat(parts);
-  if (parts.length === 1) return first;
-  const known = joined.get(first);
-  if (known?.parts.length === parts.length && parts.every((part, i) => part === known.parts[i]))
-    return known.whole;
-  const whole = concat(parts);
-  joined.set(first, { parts, whole });
-  return whole;
-}

@@ -1,6 +1,5 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { KinesisClient } from '@aws-sdk/client-kinesis';
-import { BoundedCache } from '../model/bounded-cache';
 import { makeSigner, type Signer } from './signature';
 
 /** The commands that a client calls directly: their constructors by the names of their operations. */
@@ -45,17 +44,6 @@ const SERVICES = {
   },
 } as const satisfies Record<string, Service>;
 
-/** An answer, and the bytes that it was parsed from. */
-interface Remembered {
-  readonly bytes: Buffer;
-  readonly answer: object;
-}
-
-/** Answers of at least so many bytes are worth remembering. */
-const LEAST_REMEMBERED_BYTES = 4 * 1024;
-/** Memory of an answer, for each of its bytes. */
-const PARSED_BYTES = 6;
-
 /**
  * Lets a client make its most frequent calls directly: serialized, signed and parsed here, with the client's own
  * credentials, endpoint, connections and their time-outs. The SDK, which knows errors, retries, throttling and clock skew, sends
@@ -64,21 +52,17 @@ const PARSED_BYTES = 6;
  *
  * PutRecords takes the SDK 134 us of CPU, or 97 with cached middleware, and this about 20. The difference is as much as
  * everything else that a post of a hundred samples needs (`npm run bench -- ingest`).
- *
- * @param rememberedBytes memory for large answers of queries: one that comes again with the same bytes is the same object, which
- *   nobody may change. @default 0
  */
 export function callDirectly<C extends DynamoDBClient | KinesisClient>(
   client: C,
   serviceName: keyof typeof SERVICES,
   commands: DirectCommands,
   charge: Charge,
-  rememberedBytes = 0,
 ): C {
   const service = SERVICES[serviceName];
   const operations = new Map(Object.entries(commands).map(([operation, command]) => [command, operation]));
   const send = client.send.bind(client) as (command: unknown, ...rest: unknown[]) => Promise<unknown>;
-  const caller = new DirectCaller(client, service, rememberedBytes);
+  const caller = new DirectCaller(client, service);
   const sendDirectly = async (command: { constructor: unknown; input: object }, ...rest: unknown[]) => {
     const operation = rest.length === 0 ? operations.get(command.constructor as never) : undefined;
     if (operation === undefined) return send(command, ...rest);
@@ -94,19 +78,12 @@ export function callDirectly<C extends DynamoDBClient | KinesisClient>(
 class DirectCaller {
   private readonly sign: Signer;
   private origin: Promise<Origin> | undefined;
-  /** By the query. */
-  private readonly remembered: BoundedCache<Remembered>;
 
   constructor(
     private readonly client: DynamoDBClient | KinesisClient,
     private readonly service: Service,
-    rememberedBytes: number,
   ) {
     this.sign = makeSigner(service.signedAs);
-    this.remembered = new BoundedCache(
-      rememberedBytes,
-      ({ bytes }, asked) => asked.length + PARSED_BYTES * bytes.length,
-    );
   }
 
   /** @returns undefined when there was no good answer */
@@ -139,21 +116,11 @@ class DirectCaller {
       const { response } = await config.requestHandler.handle(request as never);
       const collected = await config.streamCollector(response.body);
       if (response.statusCode !== 200) return undefined;
-      const bytes = Buffer.from(collected.buffer, collected.byteOffset, collected.length);
-      return operation === 'Query' ? this.answerOf(asked, bytes) : parse(bytes);
+      return parse(Buffer.from(collected.buffer, collected.byteOffset, collected.length));
     } catch {
       // The SDK's attempt tells what is wrong, if it still is.
       return undefined;
     }
-  }
-
-  private answerOf(asked: string, bytes: Buffer): object {
-    if (bytes.length < LEAST_REMEMBERED_BYTES) return parse(bytes);
-    const known = this.remembered.get(asked);
-    if (known?.bytes.equals(bytes)) return known.answer;
-    const answer = parse(bytes);
-    this.remembered.set(asked, { bytes, answer });
-    return answer;
   }
 
   private async findOrigin(): Promise<Origin> {

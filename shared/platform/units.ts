@@ -149,20 +149,8 @@ export function readUnitsOf(
   { ConsistentRead = false }: TableInput,
   { Item, Items = [] }: TableOutput,
 ): number {
-  const bytes = Item === undefined ? listBytes(Items) : itemBytes(Item);
+  const bytes = Item === undefined ? Items.reduce((sum, item) => sum + itemBytes(item), 0) : itemBytes(Item);
   return Math.max(1, Math.ceil(bytes / READ_UNIT_BYTES)) * (ConsistentRead ? 1 : 0.5);
-}
-
-/** Of long answers: one that came again is the same object. */
-const knownBytes = new WeakMap<readonly Item[], number>();
-const LONG_ITEMS = 32;
-
-function listBytes(items: readonly Item[]): number {
-  const known = items.length < LONG_ITEMS ? undefined : knownBytes.get(items);
-  if (known !== undefined) return known;
-  const bytes = items.reduce((sum, item) => sum + itemBytes(item), 0);
-  if (items.length >= LONG_ITEMS) knownBytes.set(items, bytes);
-  return bytes;
 }
 
 /** Computes write units from sizes: 1 KB a unit, rounded up for each item. */

@@ -1,6 +1,7 @@
 import type { Block } from '../codec';
 import { type Aggregate, joinUnits, mergeUnits, type Units, unitsIn } from '../model/aggregates';
 import { DAY_MS } from '../model/duration';
+import { SharedTimes } from '../model/shared-times';
 
 /** Blocks of one layout, apart by whether they need to be merged before they are aggregated. */
 export interface LoneDays {
@@ -44,13 +45,17 @@ export function aggregateDays(
   aggregate: Aggregate,
   rolled: readonly Units[] | undefined,
 ): Units[] {
+  const shared = new SharedTimes();
   return lone[0]!.columns.map((_, series) => {
     const parts = lone.map(({ timestamps, columns }) => {
       const { rows, values } = columns[series]!;
       const times = rows === undefined ? timestamps : Float64Array.from(rows, (row) => timestamps[row]!);
-      return unitsIn({ timestamps: times, values }, unitMs, aggregate);
+      return unitsIn({ timestamps: times, values }, unitMs, aggregate, shared);
     });
-    const units = joinUnits(...parts.filter(({ starts }) => starts.length > 0));
-    return rolled === undefined ? units : mergeUnits(units, rolled[series]!, aggregate);
+    const units = joinUnits(
+      parts.filter(({ starts }) => starts.length > 0),
+      shared,
+    );
+    return rolled === undefined ? units : mergeUnits(units, rolled[series]!, aggregate, shared);
   });
 }

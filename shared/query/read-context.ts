@@ -75,23 +75,13 @@ interface Owner {
   readonly layouts: ReadonlyMap<Id, Layout>;
 }
 
-/** By the wanted layout: reads of one selection come again, and a catalogue rarely changes. */
-const knownOwners = new WeakMap<
-  Layout,
-  { readonly known: SourceCatalogue; readonly owners: readonly Owner[] }
->();
-
 /** The ids that the source's groups have: its own, and its pool's. Nearly always one. */
 function ownersOf(tenant: Tenant, { source, wanted, known }: SourceRead): readonly Owner[] {
-  const before = knownOwners.get(wanted);
-  if (before?.known === known) return before.owners;
   const { splits } = known;
   const ids = splits.size === 0 ? [sourceIdOf(tenant.id, source)] : [...splits.keys()];
   // Without the layouts of chunks that the archiver merged, which the catalogue need not have.
   const layouts = new Map([...known.layouts.values()].flat().map((layout) => [layout.id, layout]));
-  const owners = ids.map((id) => ({ id, groups: groupsOf(id, wanted, known), layouts }));
-  knownOwners.set(wanted, { known, owners });
-  return owners;
+  return ids.map((id) => ({ id, groups: groupsOf(id, wanted, known), layouts }));
 }
 
 /** A read for each owner. */

@@ -1,7 +1,7 @@
 import type { SourceCatalogue } from '../catalogue/catalogue';
 import { type Block, eraseSamples, sampleCount, sliceBlock } from '../codec';
 import { ObjectChangedError } from '../cold/cold-tier';
-import { type HotRead, type PartitionMark, readHot } from '../hot/read';
+import { type PartitionMark, readHot } from '../hot/read';
 import { storedUnitMs, type Units } from '../model/aggregates';
 import { gather } from '../model/block-layout';
 import { type Labels, labelsKey } from '../model/labels';
@@ -97,7 +97,6 @@ export async function readSeries(
  * whatever moves meanwhile at least once (DESIGN.md, rule 5). Then the highest version of each timestamp wins.
  *
  * @param allowsMissing whether to answer although memory is known to have lost samples
- * @param memory what {@link beginRead} gave for a read that differs in the catalogue's deletions only
  * @throws {IncompleteReadError}
  */
 export async function readLayout(
@@ -105,57 +104,37 @@ export async function readLayout(
   tenant: Tenant,
   asked: SourceRead,
   allowsMissing = false,
-  memory?: BegunRead,
 ): Promise<Reading> {
-  const readings = await mapLimited(
-    [...contextsOf(dependencies, tenant, asked).entries()],
-    PARALLEL,
-    ([i, read]) => readOwner(read, allowsMissing, memory?.[i]),
+  const readings = await mapLimited(contextsOf(dependencies, tenant, asked), PARALLEL, (read) =>
+    readOwner(read, allowsMissing),
   );
   return readings.length === 1 ? readings[0]! : joinReadings(readings);
 }
 
-async function readOwner(
-  read: ReadContext,
-  allowsMissing: boolean,
-  memory: Promise<HotRead> | undefined,
-): Promise<Reading> {
+async function readOwner(read: ReadContext, allowsMissing: boolean): Promise<Reading> {
   for (let restarts = 0; ; restarts++) {
     try {
       // A second time without rollups: an entry whose object is gone would be met again.
-      if (restarts > 0) return await readTiers({ ...read, rollups: undefined }, allowsMissing, undefined);
-      return await readTiers(read, allowsMissing, memory);
+      if (restarts > 0) return await readTiers({ ...read, rollups: undefined }, allowsMissing);
+      return await readTiers(read, allowsMissing);
     } catch (error) {
       if (!(error instanceof ObjectChangedError) || restarts >= MAX_RESTARTS) throw error;
     }
   }
 }
 
-/** The share of memory of a read, for each id that its groups have. */
-export type BegunRead = readonly Promise<HotRead>[];
-
-/** Reads a read's share of memory, which the rest of the read begins with. Whoever takes it sees its failure. */
-export function beginRead(dependencies: ReadDependencies, tenant: Tenant, asked: SourceRead): BegunRead {
-  return contextsOf(dependencies, tenant, asked).map((context) => {
-    const memory = readMemory(context);
-    memory.catch(() => {});
-    return memory;
-  });
-}
-
-function readMemory(read: ReadContext): Promise<HotRead> {
-  const refs = partitionsOf(read, read.days);
-  return readHot(read.hot, refs, read.selection, read.longestWindowMs, read.now(), layoutsOf(read));
-}
-
-async function readTiers(
-  read: ReadContext,
-  allowsMissing: boolean,
-  memory: Promise<HotRead> | undefined,
-): Promise<Reading> {
+async function readTiers(read: ReadContext, allowsMissing: boolean): Promise<Reading> {
   const { wanted, range } = read.selection;
   const beganMs = performance.now();
-  const hot = await (memory ?? readMemory(read));
+  const refs = partitionsOf(read, read.days);
+  const hot = await readHot(
+    read.hot,
+    refs,
+    read.selection,
+    read.longestWindowMs,
+    read.now(),
+    layoutsOf(read),
+  );
   const { marks, left } = hot;
   const missingSinceMs = await missingSince(read, marks);
   if (missingSinceMs !== undefined && !allowsMissing) throw new IncompleteReadError(missingSinceMs);

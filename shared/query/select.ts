@@ -11,12 +11,13 @@ import { type Matcher, seriesTest } from '../model/matcher';
 import { sourceIdOf } from '../model/placement';
 import type { TimeRange } from '../model/selection';
 import { type Limiter, limiter, mapLimited } from '../platform/concurrency';
-import { HOST_LABELS, type HostLabels } from '../registry/host-labels';
+import type { HostLabels } from '../registry/host-labels';
 import type { Tenant } from '../tenancy/tenants';
-import { DEFAULT_LIMITS, type IndexView, joinedTo, type SourceSeries, withJoined } from './find-series';
-import { type BegunRead, beginRead, joinTiers, type Reading, readLayout } from './read';
+import { DEFAULT_LIMITS, joinedTo, type SourceSeries, withJoined } from './find-series';
+import { joinTiers, type Reading, readLayout } from './read';
 import { ReadBudget } from './read-budget';
 import type { ReadDependencies, Steps } from './read-context';
+import type { VersionedView } from './selections';
 import type { SourceMemo } from './source-memo';
 import type { TenantIndexes } from './tenant-index';
 
@@ -72,9 +73,7 @@ interface FoundSource extends Omit<SourceSeries, 'layouts'> {
   /** All that the catalogue has of it, where it was asked already. */
   readonly known?: SourceCatalogue;
   /** Of the series, where it is known already. */
-  readonly layout?: Layout | undefined;
-  /** The read's share of memory, where it was begun already. */
-  readonly memory?: BegunRead | undefined;
+  readonly layout?: Layout;
 }
 
 /** Sources read at a time. Those of a partition share their requests of memory. */
@@ -113,7 +112,7 @@ export class Querier {
     hints: SelectHints,
   ): Promise<Selected> {
     const { dependencies, tenant } = this;
-    const joined = hints.source === undefined ? await this.joinedLabels() : NOTHING_JOINED;
+    const joined = hints.source === undefined ? await dependencies.hostLabels.of(tenant.id) : NOTHING_JOINED;
     const source = hints.source ?? hostNamedBy(matchers);
     const changes = source === undefined ? dependencies.catalogue.changes(tenant.id) : undefined;
     // Whoever awaits it sees its failure.
@@ -121,7 +120,7 @@ export class Querier {
     const sources: readonly FoundSource[] =
       source === undefined
         ? dependencies.memo.selections.of(tenant.id, await this.view(range, budget), matchers, budget.limits)
-        : [await this.findOf(source, matchers, joined, range, budget)];
+        : [await this.findOf(source, matchers, joined, budget)];
     budget.takeSeries(
       sources.reduce((sum, { series }) => sum + series.length, 0),
       matchers,
@@ -150,10 +149,10 @@ export class Querier {
     const readings = await mapLimited(
       wanted,
       PARALLEL,
-      async ({ source, series, known, memory, layout = layoutOf(series) }) => {
+      async ({ source, series, known, layout = layoutOf(series) }) => {
         budget.check();
         const asked = { source, wanted: layout, range, known, beyondMemory, steps: hints.steps };
-        const reading = await readLayout(dependencies, tenant, asked, hints.allowsMissing, memory);
+        const reading = await readLayout(dependencies, tenant, asked, hints.allowsMissing);
         budget.takeSamples(sampleCount(reading.block), matchers);
         return { layout, reading, joined: joinedTo(source, joined) };
       },
@@ -174,47 +173,29 @@ export class Querier {
     };
   }
 
-  private async joinedLabels(): Promise<JoinedLabels> {
-    const labels = await this.dependencies.hostLabels.of(this.tenant.id);
-    return joinedOf(labels);
-  }
-
   /** The tenant's index, to browse series of a range by: see browse.ts. */
-  async view(range: TimeRange, budget: ReadBudget): Promise<IndexView> {
+  async view(range: TimeRange, budget: ReadBudget): Promise<VersionedView> {
     const [indexed, joined] = await Promise.all([
       this.dependencies.indexes.of(this.tenant.id, range),
-      this.joinedLabels(),
+      this.dependencies.hostLabels.of(this.tenant.id),
     ]);
-    return { ...indexed, joined, spend: (steps) => budget.spend(steps) };
+    const version = `${indexed.version} ${joined.version}`;
+    return { ...indexed, joined, version, spend: (steps) => budget.spend(steps) };
   }
 
-  /**
-   * Reads the catalogue of one source, which knows its newest series; and meanwhile memory, as if the catalogue were what it
-   * was last. If it is, that was a round less.
-   */
+  /** Reads the catalogue of one source, which knows its newest series. */
   private async findOf(
     source: Labels,
     matchers: readonly Matcher[],
     joined: JoinedLabels,
-    range: TimeRange,
     budget: ReadBudget,
   ): Promise<FoundSource> {
-    const { dependencies, tenant } = this;
-    const { memo } = dependencies;
-    const sourceId = sourceIdOf(tenant.id, source);
+    const sourceId = sourceIdOf(this.tenant.id, source);
     const added = joinedTo(source, joined);
-    const text = JSON.stringify([matchers, added]);
-    const select = (known: SourceCatalogue) => {
-      const isMatch = seriesTest(matchers, (steps) => budget.spend(steps));
-      return seriesOf(known).filter((labels) => isMatch(withJoined(labels, added)));
-    };
-    const last = memo.last(sourceId);
-    const wanted = last && memo.select(sourceId, last, text, select).layout;
-    const memory = wanted && beginRead(dependencies, tenant, { source, wanted, range, known: last! });
+    const isMatch = seriesTest(matchers, (steps) => budget.spend(steps));
     const known = await this.catalogueOf(sourceId);
-    const isUnchanged = memo.isUnchanged(sourceId, known);
-    const { series, layout } = memo.select(sourceId, known, text, select);
-    return { source, sourceId, series, layout, known, memory: isUnchanged ? memory : undefined };
+    const series = seriesOf(known).filter((labels) => isMatch(withJoined(labels, added)));
+    return { source, sourceId, series, known };
   }
 
   /** A source's catalogue, read only if it has changed since it was read last. */
@@ -234,15 +215,6 @@ export class Querier {
   private catalogueOf(sourceId: Id): Promise<SourceCatalogue> {
     return this.dependencies.catalogue.source(this.tenant.id, sourceId);
   }
-}
-
-const joinedLabels = new WeakMap<ReadonlyMap<string, Labels>, JoinedLabels>();
-
-/** Labels to join, the same object for the same hosts. */
-function joinedOf(labels: ReadonlyMap<string, Labels>): JoinedLabels {
-  const known = joinedLabels.get(labels) ?? { names: HOST_LABELS, of: (host) => labels.get(host) };
-  joinedLabels.set(labels, known);
-  return known;
 }
 
 /** All series that have a host lie with it. */

@@ -1,5 +1,5 @@
-import type { JoinedLabels } from '../catalogue/series-index';
-import { FairCache } from '../model/fair-cache';
+import { Cache } from '../model/cache';
+import { CACHES } from '../model/cache-budgets';
 import type { Id } from '../model/id';
 import { type Layout, layoutOf } from '../model/layout';
 import type { Matcher } from '../model/matcher';
@@ -13,14 +13,18 @@ export interface Selection extends SourceSeries {
   readonly layout: Layout;
 }
 
+/** A view whose version names what it shows: views of a tenant that have equal ones select the same series. */
+export interface VersionedView extends IndexView {
+  readonly version: string;
+}
+
 interface Selected {
-  readonly live: Uint8Array;
-  readonly joined: JoinedLabels;
+  /** Of the view. */
+  readonly version: string;
   readonly sources: readonly Selection[];
   readonly seriesCount: number;
 }
 
-const MAX_BYTES = 64_000_000;
 const SOURCE_BYTES = 2_000;
 const SERIES_BYTES = 1_000;
 
@@ -29,24 +33,23 @@ const SERIES_BYTES = 1_000;
  * share the memory fairly.
  */
 export class Selections {
-  private readonly known = new FairCache<Selected>({
-    maxSize: MAX_BYTES,
-    sizeOf: ({ sources, seriesCount }) => 1_000 + SOURCE_BYTES * sources.length + SERIES_BYTES * seriesCount,
-  });
+  private readonly known = new Cache<Selected>(
+    CACHES.selections,
+    ({ sources, seriesCount }) => 1_000 + SOURCE_BYTES * sources.length + SERIES_BYTES * seriesCount,
+  );
 
   /** @throws {SelectLimitError} */
   of(
     tenantId: Id,
-    view: IndexView,
+    view: VersionedView,
     matchers: readonly Matcher[],
     limits: SelectLimits,
   ): readonly Selection[] {
-    const { live, joined } = view;
+    const { version } = view;
     const key = JSON.stringify(matchers);
-    const known = this.known.get(tenantId, key);
+    const known = this.known.get(key, tenantId);
     if (
-      known?.live === live &&
-      known.joined === joined &&
+      known?.version === version &&
       known.seriesCount <= limits.series &&
       known.sources.length <= limits.sources
     )
@@ -57,7 +60,7 @@ export class Selections {
       layout: layoutOf(found.series),
     }));
     const seriesCount = sources.reduce((sum, { series }) => sum + series.length, 0);
-    this.known.set(tenantId, key, { live, joined, sources, seriesCount });
+    this.known.set(key, { version, sources, seriesCount }, tenantId);
     return sources;
   }
 }

@@ -1,6 +1,7 @@
 import { type Aggregate, downsample, type Samples, type Units } from '../model/aggregates';
 import { type Labels, labelsKey } from '../model/labels';
 import type { LayoutBlock } from '../model/layout-block';
+import { SharedTimes } from '../model/shared-times';
 import type { SourceBlock } from './select';
 
 /** Series side by side: for each time at which any of them has a value, a value of each. */
@@ -21,8 +22,9 @@ export function seriesTable(
   stepMs: number | undefined,
   aggregate?: Aggregate,
 ): SeriesTable {
+  const shared = new SharedTimes();
   const series = samples.map((each) =>
-    stepMs === undefined ? each : downsample(each, stepMs, aggregate, each.rolled),
+    stepMs === undefined ? each : downsample(each, stepMs, aggregate, each.rolled, shared),
   );
   const times = unionOf(series.map(({ timestamps }) => timestamps));
   return {

@@ -1,7 +1,8 @@
-import { LRUCache } from 'lru-cache';
 import type { Catalogue } from '../catalogue/catalogue';
 import { type Epoch, epochEndMs, epochsOf, type IndexedLayout } from '../catalogue/index-table';
 import { SeriesIndex } from '../catalogue/series-index';
+import { Cache } from '../model/cache';
+import { CACHES } from '../model/cache-budgets';
 import type { Id } from '../model/id';
 import { unpackLayout } from '../model/layout';
 import type { TimeRange } from '../model/selection';
@@ -11,7 +12,7 @@ import { SelectLimitError } from './find-series';
 import { clampRange } from './plan';
 
 /** Memory of all indexes together. */
-const MAX_BYTES = 200_000_000;
+const MAX_BYTES = CACHES.indexes.bytes;
 /** Layouts of unknown shapes read in parallel. */
 const PARALLEL = 32;
 /** Of 16 requests each: all of the retention has some 45 epochs, whose requests would only wait for each other. */
@@ -31,7 +32,13 @@ interface EpochLayouts {
 interface TenantIndex {
   readonly index: SeriesIndex;
   /** What the range before had, and of which layouts it was made. */
-  last: { readonly layouts: readonly (readonly number[])[]; readonly live: Uint8Array } | undefined;
+  last:
+    | {
+        readonly layouts: readonly (readonly number[])[];
+        readonly live: Uint8Array;
+        readonly version: number;
+      }
+    | undefined;
   readonly epochs: Map<Epoch, EpochLayouts>;
   readonly reading: Map<Epoch, Promise<void>>;
 }
@@ -41,10 +48,8 @@ interface TenantIndex {
  * larger, the later. What is known of a layout is not read again.
  */
 export class TenantIndexes {
-  private readonly tenants = new LRUCache<Id, TenantIndex>({
-    maxSize: MAX_BYTES,
-    sizeCalculation: ({ index }) => Math.min(MAX_BYTES, index.bytes + 1),
-  });
+  private readonly tenants = new Cache<TenantIndex>(CACHES.indexes, ({ index }) => index.bytes);
+  private versions = 0;
 
   constructor(
     private readonly catalogue: Pick<Catalogue, 'index' | 'packedLayout'>,
@@ -53,14 +58,15 @@ export class TenantIndexes {
   ) {}
 
   /**
-   * The index, and 1 at the number of each layout that may have samples in the range: the same array as before if nothing changed.
+   * The index, and 1 at the number of each layout that may have samples in the range; and a version, the same as before if nothing
+   * changed.
    *
    * @throws {SelectLimitError} when the index exceeds its memory
    */
   async of(
     tenantId: Id,
     range: TimeRange,
-  ): Promise<{ readonly index: SeriesIndex; readonly live: Uint8Array }> {
+  ): Promise<{ readonly index: SeriesIndex; readonly live: Uint8Array; readonly version: number }> {
     const epochs = epochsOf(clampRange(range, this.now(), this.retentionMs));
     const known = this.tenants.get(tenantId);
     const tenant = known ?? {
@@ -81,15 +87,15 @@ export class TenantIndexes {
       );
     }
     // Set again, because its size may have changed.
-    this.tenants.delete(tenantId);
     this.tenants.set(tenantId, tenant);
     const layouts = epochs.map((epoch) => tenant.epochs.get(epoch)!.layouts);
     if (!isEqual(tenant.last?.layouts, layouts)) {
       const live = new Uint8Array(index.layoutCount);
       for (const ofEpoch of layouts) for (const layout of ofEpoch) live[layout] = 1;
-      tenant.last = { layouts, live };
+      tenant.last = { layouts, live, version: ++this.versions };
     }
-    return { index, live: tenant.last!.live };
+    const { live, version } = tenant.last!;
+    return { index, live, version };
   }
 
   private async refresh(tenantId: Id, tenant: TenantIndex, epoch: Epoch): Promise<void> {

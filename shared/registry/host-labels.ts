@@ -1,4 +1,5 @@
-import { LRUCache } from 'lru-cache';
+import { Cache } from '../model/cache';
+import { CACHES } from '../model/cache-budgets';
 import type { Id } from '../model/id';
 import type { Labels } from '../model/labels';
 import type { Hosts } from './hosts';
@@ -11,15 +12,24 @@ export const HOST_LABELS = ['hostname', 'role', 'service'] as const;
 const FRESH_MS = 10_000;
 /** And after this for each host, since one of a real agent is 5 KB: 100 s for 10,000. */
 const FRESH_MS_PER_HOST = 10;
-/** Tenants whose hosts are kept. */
-const MAX_TENANTS = 8;
+/** Of a host in a copy. */
+const HOST_BYTES = 1_000;
+
+/** The labels of a tenant's hosts by host id. */
+export interface HostNames {
+  readonly names: typeof HOST_LABELS;
+  readonly of: (host: string) => Labels | undefined;
+  /** How many hosts have labels. */
+  readonly hosts: number;
+  /** Another after each reading. */
+  readonly version: number;
+}
 
 /** What a tenant's registered hosts are called and which roles they have, as labels of their series. Cached. */
 export class HostLabels {
-  private readonly known = new LRUCache<Id, Promise<ReadonlyMap<string, Labels>>>({
-    max: MAX_TENANTS,
-    ttl: FRESH_MS,
-  });
+  private readonly known = new Cache<HostCopy>(CACHES.hostLabels, ({ hosts }) => HOST_BYTES * (hosts + 1));
+
+  private versions = 0;
 
   constructor(
     private readonly hosts: Pick<Hosts, 'list'>,
@@ -30,27 +40,39 @@ export class HostLabels {
    * The labels of a tenant's hosts by host id, sorted by name: `hostname`, and `service` and `role` if it has a role. Several
    * services or roles are joined by commas. Retired hosts have none.
    */
-  of(tenantId: Id): Promise<ReadonlyMap<string, Labels>> {
-    const copy = this.known.get(tenantId);
-    if (copy !== undefined) return copy;
+  of(tenantId: Id): Promise<HostNames> {
+    const copy = this.known.get(tenantId, tenantId);
+    if (copy !== undefined) return copy.reading;
     const reading = this.read(tenantId);
-    this.known.set(tenantId, reading);
+    this.known.set(tenantId, { reading, hosts: 0 }, tenantId, FRESH_MS);
     reading.then(
-      ({ size }) => {
-        this.known.set(tenantId, reading, { ttl: Math.max(FRESH_MS, FRESH_MS_PER_HOST * size) });
+      ({ hosts }) => {
+        const freshMs = Math.max(FRESH_MS, FRESH_MS_PER_HOST * hosts);
+        this.known.set(tenantId, { reading, hosts }, tenantId, freshMs);
       },
-      () => this.known.delete(tenantId),
+      () => this.known.delete(tenantId, tenantId),
     );
     return reading;
   }
 
-  private async read(tenantId: Id): Promise<ReadonlyMap<string, Labels>> {
+  private async read(tenantId: Id): Promise<HostNames> {
     const rolesOf = rolesByService(await this.services.list(tenantId));
     const labels = new Map<string, Labels>();
     for await (const { id, name, roleIds } of this.hosts.list(tenantId))
       labels.set(id, labelsOfHost(name, rolesOf(roleIds)));
-    return labels;
+    return {
+      names: HOST_LABELS,
+      of: (host) => labels.get(host),
+      hosts: labels.size,
+      version: ++this.versions,
+    };
   }
+}
+
+interface HostCopy {
+  readonly reading: Promise<HostNames>;
+  /** 0 until they are read. */
+  readonly hosts: number;
 }
 
 /** @param roles names of roles by service */

@@ -1,4 +1,5 @@
-import { LRUCache } from 'lru-cache';
+import { Cache } from '../model/cache';
+import { CACHES } from '../model/cache-budgets';
 import { type Id, idOf } from '../model/id';
 import { mapLimited } from '../platform/concurrency';
 import { log } from '../platform/log';
@@ -26,24 +27,23 @@ const PARALLEL = 16;
 const KNOWN_MS = 3_600_000;
 /** How long a reader goes by a list: editors ask for all families whenever they open. */
 const LISTED_MS = 60_000;
-/** Families of all lists that an instance keeps, some 500 bytes each. */
-const MAX_LISTED = 100_000;
+/** Of a family in a copy. */
+const FAMILY_BYTES = 500;
 
 /** The metadata of a tenant's metrics, by the hash of their family. The last writer wins. */
 export class MetricMetadataStore {
   private readonly documents: Documents<MetricMetadata>;
   /** By tenant: each family and what is stored of it. */
-  private readonly known = new LRUCache<Id, Map<string, string>>({
-    ttl: KNOWN_MS,
-    maxSize: 1_000_000,
-    sizeCalculation: (families) => families.size + 1,
-  });
-
-  private readonly listed = new LRUCache<Id, readonly MetricMetadata[]>({
-    ttl: LISTED_MS,
-    maxSize: MAX_LISTED,
-    sizeCalculation: (families) => families.length + 1,
-  });
+  private readonly known = new Cache<Map<string, string>>(
+    CACHES.metricMetadata,
+    ({ size }) => FAMILY_BYTES * (size + 1),
+    { ttlMs: KNOWN_MS },
+  );
+  private readonly listed = new Cache<readonly MetricMetadata[]>(
+    CACHES.metricMetadata,
+    ({ length }) => FAMILY_BYTES * (length + 1),
+    { ttlMs: LISTED_MS },
+  );
 
   constructor(table: Table) {
     this.documents = new Documents(table, 'metric-metadata');

@@ -1,6 +1,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { DeleteItemCommand, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
-import { LRUCache } from 'lru-cache';
+import { Cache } from '../model/cache';
+import { CACHES } from '../model/cache-budgets';
 import type { Id } from '../model/id';
 import { tenantIdOf } from '../model/placement';
 import { metaKeys } from '../platform/keys';
@@ -50,9 +51,8 @@ export const MAX_ACTIVE_KEYS = 2;
  * The first is what a request looks up. The second is what a tenant has, in as many slots as it may have keys.
  */
 export class ApiKeys {
-  /** Unknown ids have a cache of their own: they are cheap to invent, and must not push out keys in use. */
-  private readonly found = new LRUCache<string, StoredKey>({ max: 10_000 });
-  private readonly unknown = new LRUCache<string, number>({ max: 10_000 });
+  /** Found and unknown ids are its owners: unknown ones are cheap to invent, and must not push out keys in use. */
+  private readonly copies = new Cache<KeyCopy>(CACHES.apiKeys, () => 1_000);
 
   constructor(
     private readonly table: Table,
@@ -139,7 +139,7 @@ export class ApiKeys {
         }),
       );
     await this.remove(metaKeys.apiKey(publicId));
-    this.found.delete(publicId);
+    this.copies.delete(publicId, 'found');
     return grant;
   }
 
@@ -158,22 +158,22 @@ export class ApiKeys {
 
   private async stored(publicId: string): Promise<StoredKey | undefined> {
     const since = this.now() - CACHE_MS;
-    const copy = this.found.get(publicId);
-    if (copy !== undefined && copy.readAtMs > since) return copy;
-    if ((this.unknown.get(publicId) ?? -Infinity) > since) return undefined;
+    for (const owner of ['found', 'unknown'] as const) {
+      const copy = this.copies.get(publicId, owner);
+      if (copy !== undefined && copy.readAtMs > since) return copy.stored;
+    }
     const item = await this.read(publicId);
     if (item === undefined) {
-      this.found.delete(publicId);
-      this.unknown.set(publicId, this.now());
+      this.copies.delete(publicId, 'found');
+      this.copies.set(publicId, { stored: undefined, readAtMs: this.now() }, 'unknown');
       return undefined;
     }
     const stored = {
       hash: Buffer.from(item.hash!.B!),
       grant: grantOf(item),
       expiresAt: expiryOf(item),
-      readAtMs: this.now(),
     };
-    this.found.set(publicId, stored);
+    this.copies.set(publicId, { stored, readAtMs: this.now() }, 'found');
     return stored;
   }
 
@@ -200,6 +200,11 @@ interface StoredKey {
   readonly hash: Buffer;
   readonly grant: Grant;
   readonly expiresAt: number | undefined;
+}
+
+interface KeyCopy {
+  /** Undefined: there was none. */
+  readonly stored: StoredKey | undefined;
   readonly readAtMs: number;
 }
 

@@ -1,7 +1,7 @@
-import { LRUCache } from 'lru-cache';
 import type { Catalogue } from '../catalogue/catalogue';
 import { seriesOf } from '../catalogue/source-series';
-import { FairCache } from '../model/fair-cache';
+import { Cache } from '../model/cache';
+import { CACHES } from '../model/cache-budgets';
 import type { Id } from '../model/id';
 import { labelsKey, seriesKeys } from '../model/labels';
 import { sourceIdOf } from '../model/placement';
@@ -12,8 +12,8 @@ import type { Tenant } from './tenants';
 const PARALLEL = 16;
 /** Life of a source's copy. A series that another instance has let in meanwhile counts as new until the copy ends. */
 const KNOWN_MS = 300_000;
-/** Series of all copies. A source counts as one more, so that sources without series are bounded too. */
-const MAX_KNOWN = 1_000_000;
+/** Of a series in a copy. */
+const SERIES_BYTES = 150;
 /**
  * Sources of a tenant that an instance looks up in each period. A request of the most sources that are allowed is through after a
  * hundred periods, long before its first copies end. The period is short, so that no request keeps the table busy for long.
@@ -39,12 +39,13 @@ export class LookupsUsedUpError extends Error {
  */
 export class KnownSeries {
   /** Keys of the series' labels, by tenant and source. */
-  private readonly known = new FairCache<ReadonlySet<string>>({
-    ttlMs: KNOWN_MS,
-    maxSize: MAX_KNOWN,
-    sizeOf: (series) => series.size + 1,
-  });
-  private readonly lookups = new LRUCache<Id, { readonly endMs: number; left: number }>({ max: 10_000 });
+  private readonly known = new Cache<ReadonlySet<string>>(
+    CACHES.knownSeries,
+    (series) => SERIES_BYTES * (series.size + 1),
+    { ttlMs: KNOWN_MS },
+  );
+  /** Look-ups of the present period, by tenant. */
+  private lookups = { endMs: -Infinity, used: new Map<Id, number>() };
 
   constructor(
     private readonly catalogue: Pick<Catalogue, 'existing' | 'source'>,
@@ -78,31 +79,27 @@ export class KnownSeries {
 
   /** Returns the series of each source. Looks up as many as the tenant may, so that a repeated request gets further. */
   private async seriesOf(tenantId: Id, sourceIds: readonly Id[]): Promise<ReadonlySet<string>[]> {
-    const copies = new Map(sourceIds.map((id) => [id, this.known.get(tenantId, id)]));
+    const copies = new Map(sourceIds.map((id) => [id, this.known.get(id, tenantId)]));
     const missing = [...copies].flatMap(([id, copy]) => (copy === undefined ? [id] : []));
-    const period = this.period(tenantId);
-    const asked = missing.slice(0, period.left);
-    period.left -= asked.length;
+    const { endMs, used } = this.period();
+    const asked = missing.slice(0, MAX_LOOKUPS - (used.get(tenantId) ?? 0));
+    used.set(tenantId, (used.get(tenantId) ?? 0) + asked.length);
     const existing = asked.length === 0 ? new Set<Id>() : await this.catalogue.existing(tenantId, asked);
     await mapLimited(asked, PARALLEL, async (id) => {
       const series = new Set(
         existing.has(id) ? seriesOf(await this.catalogue.source(tenantId, id)).map(labelsKey) : [],
       );
-      this.known.set(tenantId, id, series);
+      this.known.set(id, series, tenantId);
       copies.set(id, series);
     });
-    if (asked.length < missing.length) throw new LookupsUsedUpError(period.endMs - this.now());
+    if (asked.length < missing.length) throw new LookupsUsedUpError(endMs - this.now());
     return sourceIds.map((id) => copies.get(id)!);
   }
 
-  private period(tenantId: Id): { readonly endMs: number; left: number } {
+  private period() {
     const nowMs = this.now();
-    let period = this.lookups.get(tenantId);
-    if (period === undefined || period.endMs <= nowMs) {
-      period = { endMs: nowMs + LOOKUP_PERIOD_MS, left: MAX_LOOKUPS };
-      this.lookups.set(tenantId, period);
-    }
-    return period;
+    if (this.lookups.endMs <= nowMs) this.lookups = { endMs: nowMs + LOOKUP_PERIOD_MS, used: new Map() };
+    return this.lookups;
   }
 }
 

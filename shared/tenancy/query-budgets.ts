@@ -1,4 +1,5 @@
-import { LRUCache } from 'lru-cache';
+import { Cache } from '../model/cache';
+import { CACHES } from '../model/cache-budgets';
 import { log } from '../platform/log';
 import type { LimitName, Limits } from './limits';
 import type { TenantMeter } from './tenant-meter';
@@ -14,6 +15,7 @@ const LIGHT_SHARE = 0.25;
 const BUSY_MS = 1_000;
 /** The longest that a query waits for the table; then it is admitted. */
 const TIMEOUT_MS = 1_000;
+const STATE_BYTES = 300;
 
 /** A query that was admitted. */
 export interface RunningQuery {
@@ -55,7 +57,7 @@ interface TenantState {
  * and while the table does not answer. A query whose instance was killed counts as running until its minute is over.
  */
 export class QueryBudgets {
-  private readonly states = new LRUCache<string, TenantState>({ max: 10_000 });
+  private readonly states = new Cache<TenantState>(CACHES.queryBudgets, () => STATE_BYTES);
 
   constructor(
     private readonly table: Pick<UsageTable, 'beginQuery' | 'endQueries'>,

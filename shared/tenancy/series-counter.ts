@@ -1,5 +1,6 @@
 import type { Catalogue } from '../catalogue/catalogue';
-import { FairCache } from '../model/fair-cache';
+import { Cache } from '../model/cache';
+import { CACHES } from '../model/cache-budgets';
 import { HashSet } from '../model/hash-set';
 import type { Id } from '../model/id';
 import { hashesOfPacked, type PackedLayout, seriesHashes } from '../model/layout';
@@ -16,8 +17,6 @@ export interface NewLayout extends PackedLayout {
 }
 
 const PARALLEL = 16;
-/** Series remembered, over all sources of all tenants. */
-const MAX_REMEMBERED = 1_000_000;
 
 /**
  * Counts new series as they are first seen, for the limit. The count is approximate: a crash loses some, which the next
@@ -28,10 +27,7 @@ export class SeriesCounter {
    * Series by source, as 53-bit hashes, for sources with recent new layouts. Two of 1,000 series collide in one of 10^10
    * sources, and the hourly count finds what was made to collide.
    */
-  private readonly known = new FairCache<HashSet>({
-    maxSize: MAX_REMEMBERED,
-    sizeOf: (series) => series.size + 1,
-  });
+  private readonly known = new Cache<HashSet>(CACHES.countedSeries, (series) => 100 + series.bytes);
 
   constructor(
     private readonly catalogue: Catalogue,
@@ -57,14 +53,14 @@ export class SeriesCounter {
     // The layouts of a source come one soon after the other, where a sender deals its series out to queues.
     const isNew = fresh.some(({ isOfNewSource }) => isOfNewSource);
     const known =
-      this.known.get(tenantId, sourceId) ??
+      this.known.get(sourceId, tenantId) ??
       (isNew
         ? new HashSet(fresh.reduce((sum, { seriesCount }) => sum + seriesCount, 0))
         : await this.olderThan(tenantId, sourceId, fresh));
     const before = known.size;
     for (const { packed } of fresh) for (const series of hashesOfPacked(packed)) known.add(series);
     // Set again, because its size has changed.
-    this.known.set(tenantId, sourceId, known);
+    this.known.set(sourceId, known, tenantId);
     return known.size - before;
   }
 

@@ -1,4 +1,5 @@
-import { LRUCache } from 'lru-cache';
+import { Cache } from '../model/cache';
+import { CACHES } from '../model/cache-budgets';
 import { type Day, dayOf } from '../model/placement';
 import { log } from '../platform/log';
 import type { RuntimeSettings } from '../platform/settings';
@@ -21,6 +22,7 @@ const COUNT_MS = 30_000;
 const SERIES_MS = 30_000;
 /** The longest that a request waits for the exchange; counts that could not be added go with the next. */
 const TIMEOUT_MS = 1_000;
+const STATE_BYTES = 1_000;
 
 interface TenantState {
   readonly budgets: Readonly<Record<BudgetName, MinuteBudget>>;
@@ -38,7 +40,7 @@ interface TenantState {
  * Counts that were not yet added are lost with the instance: at most 30 s of its requests.
  */
 export class TenantMeter {
-  private readonly states = new LRUCache<string, TenantState>({ max: 10_000 });
+  private readonly states = new Cache<TenantState>(CACHES.tenantMeters, () => STATE_BYTES);
 
   constructor(
     private readonly table: UsageTable,

@@ -1,5 +1,6 @@
 import { GetItemCommand, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import { LRUCache } from 'lru-cache';
+import { Cache } from '../model/cache';
+import { CACHES } from '../model/cache-budgets';
 import type { Id } from '../model/id';
 import { type Day, maxPartitions, type Placement, type PlacementEpoch, tenantIdOf } from '../model/placement';
 import { metaKeys } from '../platform/keys';
@@ -68,9 +69,10 @@ const PLACEMENT_MAX_AGE_MS = 60_000;
  * A deleted tenant's item stays, with `deletedAt`; so no tenant can be created in its place.
  */
 export class Tenants {
-  private readonly copies = new LRUCache<string, { readonly tenant: Tenant; readonly readAtMs: number }>({
-    max: 10_000,
-  });
+  private readonly copies = new Cache<{ readonly tenant: Tenant; readonly readAtMs: number }>(
+    CACHES.tenants,
+    ({ tenant }) => 1_000 + 100 * tenant.placement.epochs.length,
+  );
 
   constructor(
     private readonly table: Table,

@@ -1,7 +1,8 @@
 import type { Block } from '../codec';
+import { Cache } from '../model/cache';
+import { CACHES } from '../model/cache-budgets';
 import type { Id } from '../model/id';
 import { type Day, type GroupId, type PartitionRef, partitionText } from '../model/placement';
-import { Kept } from '../platform/kept';
 import type { WarmItem } from './warm-tier';
 
 /** What the warm table had of a group's day. */
@@ -31,33 +32,26 @@ const SAMPLE_BYTES = 24;
  * day counts the announcements that it had before the table was asked, the table had all that has left memory since.
  */
 export class ItemMemo {
-  private readonly known: Kept<KnownItems>;
+  private readonly known = new Cache<KnownItems>(CACHES.warmItems, ({ items }) =>
+    items.reduce((sum, { chunk }) => sum + ITEM_BYTES + chunk.length, ITEM_BYTES),
+  );
   /** By the chunk's hash and the wanted layout: true for ever. */
-  readonly picked: Kept<PickedChunk>;
+  readonly picked = new Cache<PickedChunk>(
+    CACHES.warmChunks,
+    ({ block }) =>
+      BLOCK_BYTES + SAMPLE_BYTES * (block?.columns.reduce((sum, { values }) => sum + values.length, 0) ?? 0),
+  );
   /** Announcements of each partition's day when they were last counted. */
-  private readonly counted: Kept<{ readonly changes: number }>;
-
-  constructor(maxBytes: number) {
-    this.known = new Kept(maxBytes / 2, ({ items }) =>
-      items.reduce((sum, { chunk }) => sum + ITEM_BYTES + chunk.length, ITEM_BYTES),
-    );
-    this.picked = new Kept(
-      maxBytes / 2,
-      ({ block }) =>
-        BLOCK_BYTES +
-        SAMPLE_BYTES * (block?.columns.reduce((sum, { values }) => sum + values.length, 0) ?? 0),
-    );
-    this.counted = new Kept(10_000_000, () => 200);
-  }
+  private readonly counted = new Cache<number>(CACHES.announcements, (_, key) => key.length);
 
   /** Notes how many announcements a day has. */
   count(ref: PartitionRef, day: Day, changes: number): void {
-    this.counted.set(dayKey(ref, day), { changes });
+    this.counted.set(dayKey(ref, day), changes);
   }
 
   /** How many announcements a day had when they were last counted. */
   lastCount(ref: PartitionRef, day: Day): number | undefined {
-    return this.counted.get(dayKey(ref, day))?.changes;
+    return this.counted.get(dayKey(ref, day));
   }
 
   /**

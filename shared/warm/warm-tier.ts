@@ -30,8 +30,6 @@ export interface GroupRange {
 }
 
 const EXTEND_PARALLEL = 32;
-/** Of items and blocks that readers know. */
-const MAX_KNOWN_BYTES = 128_000_000;
 
 const ALL_GROUPS: GroupRange = { from: '', to: undefined };
 
@@ -49,7 +47,7 @@ export function revisionOf(chunk: Uint8Array): string {
  */
 export class WarmTier {
   /** What this instance's readers have seen. */
-  readonly memo = new ItemMemo(MAX_KNOWN_BYTES);
+  readonly memo = new ItemMemo();
 
   constructor(
     private readonly table: Table,

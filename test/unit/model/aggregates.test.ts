@@ -8,6 +8,7 @@ import {
   storedUnits,
   unitsIn,
 } from '../../../shared/model/aggregates';
+import { SharedTimes } from '../../../shared/model/shared-times';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -82,13 +83,16 @@ describe('stored minutes, hours and days', () => {
           const dayOf = (ms: number) => Math.floor(ms / DAY);
           const stored = new Set(
             [...Map.groupBy(history, ([ms]) => dayOf(ms))]
-              .filter(([day, own]) => isStored[day + 3] && isStorable(unitsIn(samplesOf(own), unitMs, 'sum')))
+              .filter(
+                ([day, own]) =>
+                  isStored[day + 3] && isStorable(unitsIn(samplesOf(own), unitMs, 'sum', new SharedTimes())),
+              )
               .map(([day]) => day),
           );
           const rolled = samplesOf(history.filter(([ms]) => stored.has(dayOf(ms))));
           const rest = samplesOf(history.filter(([ms]) => !stored.has(dayOf(ms))));
-          const units = unitsIn(rolled, unitMs, aggregate);
-          const counts = unitsIn(rolled, unitMs, 'count').values;
+          const units = unitsIn(rolled, unitMs, aggregate, new SharedTimes());
+          const counts = unitsIn(rolled, unitMs, 'count', new SharedTimes()).values;
           const read = storedUnits(aggregate, units.starts, units.values, counts);
           expect(listed(downsample(rest, stepMs, aggregate, read))).toEqual(
             listed(downsample(all, stepMs, aggregate)),
@@ -109,7 +113,7 @@ describe('stored minutes, hours and days', () => {
     },
   ])('$name storable', ({ values, is }) => {
     const samples = { timestamps: values.map((_, i) => i), values };
-    expect(isStorable(unitsIn(samples, HOUR, 'sum'))).toBe(is);
+    expect(isStorable(unitsIn(samples, HOUR, 'sum', new SharedTimes()))).toBe(is);
   });
 });
 

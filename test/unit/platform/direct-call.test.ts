@@ -6,7 +6,6 @@ import {
   DynamoDBClient,
   GetItemCommand,
   PutItemCommand,
-  QueryCommand,
 } from '@aws-sdk/client-dynamodb';
 import { SignatureV4 } from '@smithy/signature-v4';
 import fc from 'fast-check';
@@ -103,31 +102,6 @@ describe('a client that calls directly', () => {
     expect((await client.send(get)).Item?.B).toEqual({ S: 'x' });
     expect(seen.map(({ isBySdk }) => isBySdk)).toEqual([false, true]);
     expect(charged).toEqual([]);
-  });
-
-  test('parses a large answer of a query once, and another answer of the same query anew', async () => {
-    const remembering = callDirectly(
-      new DynamoDBClient({
-        region: 'us-east-1',
-        credentials: { accessKeyId: 'id', secretAccessKey: 'secret' },
-      }),
-      'dynamodb',
-      { Query: QueryCommand },
-      (...call) => charged.push(call),
-      1024 * 1024,
-    );
-    const listing = (text: string) => ({
-      status: 200,
-      body: JSON.stringify({ Items: [{ text: { S: text.repeat(5_000) }, bytes: { B: '/wA=' } }] }),
-    });
-    answers = [listing('a'), listing('a'), listing('b'), listing('a')].map((answer) => () => answer);
-    const ask = async () => (await remembering.send(new QueryCommand({ TableName: 't' }))).Items![0]!;
-    const [first, second, changed, third] = [await ask(), await ask(), await ask(), await ask()];
-    expect(second).toBe(first);
-    expect([changed, third].map(({ text }) => text!.S![0])).toEqual(['b', 'a']);
-    expect(third).toEqual(first);
-    expect(charged).toHaveLength(4);
-    remembering.destroy();
   });
 
   test('leaves commands that it was not given, and calls with options, to the SDK', async () => {

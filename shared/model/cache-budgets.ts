@@ -1,0 +1,32 @@
+/**
+ * The memory of every cache, in bytes of its entries as it estimates them. A function has those of the modules that it is made of; a
+ * test (`infra/cache-budgets`) adds them to what its worst request takes, and compares the sum with its memory.
+ */
+export const CACHES = {
+  /** Of all functions that answer requests. */
+  apiKeys: { name: 'API keys', bytes: 4_000_000 },
+  tenants: { name: 'tenants', bytes: 10_000_000 },
+  tenantMeters: { name: 'counts of tenants', bytes: 10_000_000 },
+  /** Post. */
+  knownSources: { name: 'registered hosts and services', bytes: 16_000_000 },
+  knownSeries: { name: 'series of tenants at their limit', bytes: 64_000_000 },
+  metricMetadata: { name: 'metadata of metrics', bytes: 50_000_000 },
+  /** What writes into memory. */
+  commonLayouts: { name: 'layouts that rows are written in', bytes: 64_000_000 },
+  countedSeries: { name: 'hashes of counted series', bytes: 32_000_000 },
+  /** Decoded layouts, wherever they come from. */
+  layouts: { name: 'layouts', bytes: 64_000_000 },
+  /** Query. */
+  queryBudgets: { name: 'budgets of queries', bytes: 4_000_000 },
+  knownHosts: { name: 'registered hosts', bytes: 16_000_000 },
+  hostLabels: { name: 'labels of hosts', bytes: 64_000_000 },
+  indexes: { name: 'indexes of series', bytes: 200_000_000 },
+  selections: { name: 'selected series', bytes: 64_000_000 },
+  sources: { name: 'catalogues of sources', bytes: 32_000_000 },
+  frames: { name: 'windows of the hot tier', bytes: 128_000_000 },
+  warmItems: { name: 'items of the warm tier', bytes: 64_000_000 },
+  warmChunks: { name: 'decoded chunks of the warm tier', bytes: 64_000_000 },
+  announcements: { name: 'announcements of days', bytes: 10_000_000 },
+  archivedDays: { name: 'archived days', bytes: 8_000_000 },
+  rollups: { name: 'decoded rollups', bytes: 64_000_000 },
+} as const;

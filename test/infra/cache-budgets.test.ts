@@ -1,0 +1,60 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { BUNDLE_OPTIONS } from '../../infra/bundle-options';
+import { CACHES } from '../../shared/model/cache-budgets';
+import { synthesize } from './synthesize';
+
+const root = join(__dirname, '..', '..');
+const MB = 1_000_000;
+/** A function that has just begun, with its SDK and its first request; V8 and the runtime included. */
+const AT_REST = 120 * MB;
+/**
+ * What the worst request takes above rest, where it was measured (shared/DESIGN.md); the others' requests are small, or are pieces of
+ * a bounded size.
+ */
+const WORST_REQUEST: Readonly<Record<string, number>> = { post: 290 * MB };
+const REQUEST = 100 * MB;
+
+/** The caches that a function makes, by the modules that it is made of. */
+async function cachesOf(name: string): Promise<(keyof typeof CACHES)[]> {
+  const { metafile } = await build({
+    ...BUNDLE_OPTIONS,
+    entryPoints: [join(root, 'functions', name, 'handler.ts')],
+    absWorkingDir: root,
+    external: ['@aws-sdk/*'],
+    metafile: true,
+    write: false,
+  });
+  const sources = Object.keys(metafile.inputs).filter((path) => /^(functions|shared)\//.test(path));
+  return sources.flatMap((path) =>
+    Array.from(
+      readFileSync(join(root, path), 'utf8').matchAll(/new Cache<[^(]*\(\s*CACHES\.(\w+)/g),
+      ([, cache]) => cache as keyof typeof CACHES,
+    ),
+  );
+}
+
+const functions = readdirSync(join(root, 'functions'), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name);
+
+test('each function has the memory for its caches when they are full, and for its worst request', async () => {
+  const { stateless } = synthesize();
+  const memory = new Map(
+    stateless
+      .properties('AWS::Lambda::Function')
+      .map(({ FunctionName, MemorySize }) => [String(FunctionName).split('-').at(-1)!, MemorySize * 2 ** 20]),
+  );
+  const used = new Set<string>();
+  const full: Record<string, number> = {};
+  for (const name of functions) {
+    const caches = await cachesOf(name);
+    for (const cache of caches) used.add(cache);
+    const bytes = caches.reduce((sum, cache) => sum + CACHES[cache].bytes, 0);
+    if (bytes > 0) full[name] = (AT_REST + bytes + (WORST_REQUEST[name] ?? REQUEST)) / memory.get(name)!;
+  }
+  expect(Object.entries(full).filter(([, share]) => !(share <= 1))).toEqual([]);
+  // No budget without a cache.
+  expect([...used].sort()).toEqual(Object.keys(CACHES).sort());
+});

@@ -1,0 +1,104 @@
+import fc from 'fast-check';
+import { Cache } from '../../../shared/model/cache';
+import { until } from '../../support/until';
+
+/** Of an entry, beside what it is said to take. */
+const ENTRY_BYTES = 120;
+
+const budget = (bytes: number) => ({ name: 'test', bytes });
+/** A cache of so many entries. */
+const ofEntries = (entries: number, ttlMs?: number) =>
+  new Cache<number>(budget(entries * (ENTRY_BYTES + 80)), () => 80, ttlMs === undefined ? {} : { ttlMs });
+const held = (cache: Cache<number>, owner: string, count: number) =>
+  Array.from({ length: count }, (_, i) => cache.get(String(i), owner)).filter((each) => each !== undefined)
+    .length;
+
+describe('a cache', () => {
+  test('is a map that forgets, and never holds more than its bytes', () => {
+    const step = fc.record({
+      what: fc.constantFrom('set', 'delete'),
+      owner: fc.constantFrom('a', 'b', 'c'),
+      key: fc.integer({ min: 0, max: 20 }),
+      bytes: fc.nat(3_000),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 300 }), (steps) => {
+        const cache = new Cache<number>(budget(10_000), (bytes) => bytes);
+        const map = new Map<string, number>();
+        for (const { what, owner, key, bytes } of steps) {
+          if (what === 'set') {
+            cache.set(`${key}`, bytes, owner);
+            map.set(`${owner} ${key}`, bytes);
+            // What was set last is there.
+            expect(cache.get(`${key}`, owner)).toBe(bytes);
+          } else {
+            cache.delete(`${key}`, owner);
+            map.delete(`${owner} ${key}`);
+          }
+          expect(cache.bytes).toBeLessThanOrEqual(10_000);
+        }
+        let bytes = 0;
+        for (const [name, value] of map) {
+          const [owner, key] = name.split(' ') as [string, string];
+          const found = cache.get(key, owner);
+          if (found === undefined) continue;
+          expect(found).toBe(value);
+          bytes += ENTRY_BYTES + value;
+        }
+        expect(cache.bytes).toBe(bytes);
+      }),
+    );
+  });
+
+  test('keeps nothing of an entry larger than itself, not even the former one', () => {
+    const cache = new Cache<number>(budget(1_000), (bytes) => bytes);
+    cache.set('a', 100);
+    cache.set('a', 5_000);
+    expect([cache.get('a'), cache.bytes]).toEqual([undefined, 0]);
+  });
+
+  test.each([
+    { share: 1.2, hits: 0.65 },
+    { share: 2, hits: 0.18 },
+  ])('asked in turns for $share times what fits, hits for $hits of it', ({ share, hits }) => {
+    const cache = ofEntries(1_000);
+    const keys = Array.from({ length: 1_000 * share }, (_, i) => `host${i}`);
+    const turn = () => {
+      for (const key of keys) if (cache.get(key) === undefined) cache.set(key, 1);
+    };
+    for (let i = 0; i < 9; i++) turn();
+    const before = cache.hits;
+    turn();
+    expect((cache.hits - before) / keys.length).toBeGreaterThan(hits);
+    expect(cache.hits + cache.misses).toBe(10 * keys.length);
+  });
+
+  test('an owner that sets ever new entries takes none of one below its share', () => {
+    const cache = ofEntries(100);
+    for (let i = 0; i < 40; i++) cache.set(String(i), i, 'quiet');
+    for (let i = 0; i < 10_000; i++) cache.set(String(i), i, 'noisy');
+    expect(held(cache, 'quiet', 40)).toBe(40);
+    expect(held(cache, 'noisy', 10_000)).toBe(60);
+  });
+
+  test('one owner alone may take the whole cache, and gives room to those that come', () => {
+    const cache = ofEntries(100);
+    for (let i = 0; i < 200; i++) cache.set(String(i), i, 'a');
+    expect(held(cache, 'a', 200)).toBe(100);
+    for (let i = 0; i < 200; i++) cache.set(String(i), i, 'b');
+    for (let i = 0; i < 20; i++) cache.set(String(i), i, 'c');
+    expect(['a', 'b', 'c'].map((owner) => held(cache, owner, 200))).toEqual([40, 40, 20]);
+  });
+
+  test('an entry ends with its life, that of the cache or its own', async () => {
+    const cache = ofEntries(10, 1);
+    cache.set('short', 1);
+    cache.set('long', 1, undefined, 1e9);
+    await until(
+      'ended',
+      async () => cache.get('short'),
+      (value) => value === undefined,
+    );
+    expect([cache.get('long'), cache.bytes]).toEqual([1, ENTRY_BYTES + 80]);
+  });
+});
