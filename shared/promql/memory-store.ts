@@ -1,7 +1,7 @@
 import { type Labels, labelsKey } from '../model/labels';
 import { type Matcher, seriesTest } from '../model/matcher';
 import type { TimeRange } from '../model/selection';
-import type { SampleColumns, SampleStore, SelectedSamples } from './store';
+import { firstFrom, type SampleColumns, type SampleStore, type SelectedSamples } from './store';
 
 /** Bits of Prometheus' stale marker, with which a series ends. */
 export const STALE_BITS = 0x7ff0000000000002n;
@@ -35,7 +35,7 @@ export class MemorySampleStore implements SampleStore {
     const at =
       column.length === 0 || column.timestamps[column.length - 1]! < timestampMs
         ? column.length
-        : firstFrom(column, timestampMs);
+        : firstFrom(column.timestamps, timestampMs, column.length);
     if (column.timestamps[at] !== timestampMs || at >= column.length) insertAt(column, at);
     column.timestamps[at] = timestampMs;
     if (typeof value === 'bigint') column.bits[at] = value;
@@ -54,8 +54,7 @@ export class MemorySampleStore implements SampleStore {
     const isMatch = seriesTest(matchers);
     const series: SampleColumns[] = [];
     for (const column of this.columns.values())
-      if (isMatch(column.labels))
-        series.push(part(column, firstFrom(column, fromMs), firstFrom(column, toMs)));
+      if (isMatch(column.labels)) series.push(part(column, fromMs, toMs));
     return { series, warnings: [] };
   }
 }
@@ -78,17 +77,8 @@ function insertAt(column: Column, at: number): void {
   column.length++;
 }
 
-function part({ labels, timestamps, values }: Column, from: number, to: number): SampleColumns {
+function part({ labels, timestamps, values, length }: Column, fromMs: number, toMs: number): SampleColumns {
+  const from = firstFrom(timestamps, fromMs, length);
+  const to = firstFrom(timestamps, toMs, length);
   return { labels, timestamps: timestamps.slice(from, to), values: values.slice(from, to) };
-}
-
-/** Index of the first sample at or after a time. */
-function firstFrom({ timestamps, length }: Column, timestampMs: number): number {
-  let [low, high] = [0, length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (timestamps[middle]! < timestampMs) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

@@ -55,7 +55,8 @@ export interface QueryResult {
   readonly counts: Readonly<SampleCounts> & { readonly peak: number };
 }
 
-const MINUTE_MS = 60_000;
+/** How long a sample stands, and the step of subqueries that name none, unless a query says otherwise. */
+export const DEFAULT_TIMES = { lookbackMs: 300_000, subqueryStepMs: 60_000 } as const;
 
 /**
  * Evaluates an expression at one time.
@@ -100,7 +101,12 @@ async function evaluate(
   text: string,
   expr: Expr,
   { startMs, endMs, stepMs }: QueryRange,
-  { lookbackMs = 5 * MINUTE_MS, subqueryStepMs = MINUTE_MS, limits, isLate }: QueryOptions,
+  {
+    lookbackMs = DEFAULT_TIMES.lookbackMs,
+    subqueryStepMs = DEFAULT_TIMES.subqueryStepMs,
+    limits,
+    isLate,
+  }: QueryOptions,
   isInstant: boolean,
 ): Promise<QueryResult> {
   const steps: Steps = { startMs, stepMs, count: Math.floor((endMs - startMs) / stepMs) + 1 };

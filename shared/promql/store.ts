@@ -42,3 +42,18 @@ export function staleMarkers(values: Float64Array): Uint8Array | undefined {
   }
   return stale;
 }
+
+/**
+ * Index of the first time at or after another.
+ *
+ * @param length how many of the ascending `timestamps` count
+ */
+export function firstFrom(timestamps: Float64Array, ms: number, length = timestamps.length): number {
+  let [low, high] = [0, length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (timestamps[middle]! < ms) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

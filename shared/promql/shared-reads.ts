@@ -1,0 +1,65 @@
+import type { Matcher } from '../model/matcher';
+import type { TimeRange } from '../model/selection';
+import { PromqlError } from './errors';
+import { planSelects } from './plan';
+import { DEFAULT_TIMES } from './query';
+import { firstFrom, type SampleColumns, type SampleStore, type SelectedSamples } from './store';
+import type { Expr } from './syntax';
+
+interface Span {
+  readonly matchers: readonly Matcher[];
+  range: TimeRange;
+  read?: Promise<SelectedSamples>;
+}
+
+/**
+ * Reads what several expressions need, each selector once: call {@link expect} for all of them, then evaluate them over this store.
+ * A selection that nobody announced is read by itself.
+ */
+export class SharedReads implements SampleStore {
+  private readonly spans = new Map<string, Span[]>();
+
+  /** @param store gives each read a store, so that no read uses up the budget of another */
+  constructor(private readonly store: () => SampleStore) {}
+
+  /** Announces that an expression will be evaluated at a time. */
+  expect(expr: Expr, atMs: number): void {
+    const steps = { startMs: atMs, stepMs: 1, count: 1 };
+    const context = { ...DEFAULT_TIMES, startMs: atMs, endMs: atMs, stepMs: 0, rangeMs: 0 };
+    try {
+      for (const { selector, range } of planSelects(expr, steps, context)) this.add(selector.matchers, range);
+    } catch (error) {
+      // Its evaluation fails with the same error.
+      if (!(error instanceof PromqlError)) throw error;
+    }
+  }
+
+  private add(matchers: readonly Matcher[], range: TimeRange): void {
+    const key = JSON.stringify(matchers);
+    const spans = this.spans.get(key) ?? [];
+    this.spans.set(key, spans);
+    const met = spans.find((span) => span.range.fromMs <= range.toMs && range.fromMs <= span.range.toMs);
+    if (met === undefined) spans.push({ matchers, range });
+    else
+      met.range = {
+        fromMs: Math.min(met.range.fromMs, range.fromMs),
+        toMs: Math.max(met.range.toMs, range.toMs),
+      };
+  }
+
+  async select(matchers: readonly Matcher[], range: TimeRange): Promise<SelectedSamples> {
+    const span = this.spans
+      .get(JSON.stringify(matchers))
+      ?.find(({ range: { fromMs, toMs } }) => fromMs <= range.fromMs && range.toMs <= toMs);
+    if (span === undefined) return this.store().select(matchers, range);
+    span.read ??= this.store().select(span.matchers, span.range);
+    const { series, warnings } = await span.read;
+    return { series: series.map((each) => partOf(each, range)), warnings };
+  }
+}
+
+function partOf({ labels, timestamps, values }: SampleColumns, { fromMs, toMs }: TimeRange): SampleColumns {
+  const from = firstFrom(timestamps, fromMs);
+  const to = firstFrom(timestamps, toMs);
+  return { labels, timestamps: timestamps.subarray(from, to), values: values.subarray(from, to) };
+}

@@ -1,0 +1,69 @@
+import type { Matcher } from '../../../shared/model/matcher';
+import type { TimeRange } from '../../../shared/model/selection';
+import { MemorySampleStore, STALE_BITS } from '../../../shared/promql/memory-store';
+import { OverlayStore } from '../../../shared/promql/overlay-store';
+import { parsePromql } from '../../../shared/promql/parser';
+import { instantQuery } from '../../../shared/promql/query';
+import { SharedReads } from '../../../shared/promql/shared-reads';
+import { type SampleStore, staleMarkers } from '../../../shared/promql/store';
+
+const OPTIONS = { limits: { maxSeries: 100, maxSamples: 1000, maxPoints: 1000 }, isLate: () => false };
+const SERIES = [
+  ['__name__', 'x'],
+  ['job', 'a'],
+] as const;
+
+/** Samples of x each 15 s: its value is the number of seconds. */
+function storeOfX(): MemorySampleStore {
+  const store = new MemorySampleStore();
+  for (let s = 0; s <= 3600; s += 15) store.add(SERIES, s * 1000, s);
+  return store;
+}
+
+describe('reads that several expressions share', () => {
+  const reads: TimeRange[] = [];
+  const counted = (): SampleStore => ({
+    select: (matchers: readonly Matcher[], range: TimeRange) => {
+      reads.push(range);
+      return storeOfX().select(matchers, range);
+    },
+  });
+
+  test('take each selector once, over all times, and answer as reads of their own', async () => {
+    reads.length = 0;
+    const exprs = ['x', 'rate(x[5m])', 'max_over_time(x[1m:15s]) - x', 'sum(x) by (job)'];
+    const times = [3_000_000, 3_060_000, 3_120_000];
+    const shared = new SharedReads(counted);
+    for (const atMs of times) for (const expr of exprs) shared.expect(parsePromql(expr), atMs);
+    for (const atMs of times)
+      for (const expr of exprs) {
+        const own = await instantQuery(storeOfX(), expr, atMs, OPTIONS);
+        expect((await instantQuery(shared, expr, atMs, OPTIONS)).value).toEqual(own.value);
+      }
+    expect(reads).toHaveLength(1);
+  });
+
+  test('leave ranges apart that do not meet, and read by itself what was not announced', async () => {
+    reads.length = 0;
+    const shared = new SharedReads(counted);
+    shared.expect(parsePromql('x - x offset 40m'), 3_000_000);
+    await instantQuery(shared, 'x - x offset 40m', 3_000_000, OPTIONS);
+    expect(reads).toHaveLength(2);
+    await instantQuery(shared, 'x', 1_500_000, OPTIONS);
+    expect(reads).toHaveLength(3);
+  });
+});
+
+test('a store laid over another wins at equal times, adds its own series, and keeps stale markers as they are', async () => {
+  const upper = new MemorySampleStore();
+  upper.add(SERIES, 30_000, -1);
+  upper.add(SERIES, 40_000, STALE_BITS);
+  upper.add([['__name__', 'y']], 0, 7);
+  const store = new OverlayStore(storeOfX(), upper);
+  const { series } = await store.select([], { fromMs: 0, toMs: 60_000 });
+  expect(series).toHaveLength(2);
+  expect([...series[0]!.timestamps]).toEqual([0, 15_000, 30_000, 40_000, 45_000]);
+  expect([...series[0]!.values].filter((value) => !Number.isNaN(value))).toEqual([0, 15, -1, 45]);
+  expect([...staleMarkers(series[0]!.values)!]).toEqual([0, 0, 0, 1, 0]);
+  expect([...series[1]!.values]).toEqual([7]);
+});
