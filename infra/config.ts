@@ -92,6 +92,7 @@ const STAGE_DEFAULTS: Record<Stage, SettingsInput> = {
     resolution: '10s',
     purgeAfter: '0s',
     batchWindow: '0s',
+    ruleQueryOffset: '5s',
     cacheReplicas: 0,
     logRetention: '1d',
   },

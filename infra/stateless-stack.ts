@@ -5,6 +5,7 @@ import type { Config } from './config';
 import { Archiver } from './functions/archiver';
 import { Canary } from './functions/canary';
 import { Deleter } from './functions/deleter';
+import { Evaluator } from './functions/evaluator';
 import { everyFunction } from './functions/every-function';
 import { Flusher } from './functions/flusher';
 import { Importer } from './functions/importer';
@@ -45,6 +46,7 @@ export class StatelessStack extends Stack {
     new Deleter(functions, 'Deleter', shared);
     new Importer(functions, 'Importer', shared);
     const query = new Query(functions, 'Query', shared);
+    const evaluator = new Evaluator(functions, 'Evaluator', { ...shared, query: query.function });
     const registry = new Registry(functions, 'Registry', shared);
     const page = new Page(functions, 'Page', shared);
     const api = new Api(this, 'Api', {
@@ -66,7 +68,7 @@ export class StatelessStack extends Stack {
       settings,
       rules: [
         ...[api, post, stream, ingester, all, hotTier],
-        ...[flusher, archiver, tables, canary, recovery],
+        ...[flusher, archiver, tables, evaluator, canary, recovery],
       ]
         .flatMap((each) => each.alarms)
         .filter(({ isEssential }) => isFull || isEssential),
@@ -78,7 +80,7 @@ export class StatelessStack extends Stack {
         // In the order in which a sample passes them; then what watches over all of them.
         graphs: [
           ...[api, post, stream, ingester, hotTier, flusher, archiver, tables],
-          ...[recovery, canary, all],
+          ...[evaluator, recovery, canary, all],
         ].flatMap((each) => each.graphs),
       });
 

@@ -32,8 +32,6 @@ const answer = (data: unknown) => prometheusAnswer(JSON.stringify(data));
 
 /** What Prometheus tells of itself; empty where nothing here corresponds, such as scrape targets. */
 export const prometheusStatusHandlers: RouteHandlers = {
-  'GET /prometheus/api/v1/rules': async () => answer({ groups: [] }),
-  'GET /prometheus/api/v1/alerts': async () => answer({ alerts: [] }),
   'GET /prometheus/api/v1/targets': async () =>
     answer({ activeTargets: [], droppedTargets: [], droppedTargetCounts: {} }),
   'GET /prometheus/api/v1/alertmanagers': async () =>

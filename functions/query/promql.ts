@@ -28,12 +28,10 @@ import { prometheusStatusHandlers } from './prometheus-status';
 import { serverTiming } from './reading';
 import { remoteRead } from './remote-read';
 import { dependencies, metricMetadata, retentionMs } from './stores';
-import { browse, budgetOf, queryLimitsOf, samplesOf } from './tenant-samples';
+import { browse, budgetOf, MAX_POINTS, queryLimitsOf, samplesOf } from './tenant-samples';
 
 /** Steps of a range query after its first. */
 const MAX_STEPS = 11_000;
-/** Of a query's intermediate vectors; 5 million points take 45 MB. */
-const MAX_POINTS = 5_000_000;
 
 type Evaluation = z.output<typeof instantParameters> | z.output<typeof rangeParameters>;
 

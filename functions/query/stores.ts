@@ -8,7 +8,17 @@ import { sourceIdOf } from '../../shared/model/placement';
 import type { Tenant } from '../../shared/tenancy/tenants';
 
 const { services, ...stores } = queryDependencies();
-export const { read: dependencies, hosts, metricMetadata, gatekeeper, status, retentionMs, stage } = stores;
+export const {
+  read: dependencies,
+  hosts,
+  metricMetadata,
+  ruleGroups,
+  ruleStates,
+  gatekeeper,
+  status,
+  retentionMs,
+  stage,
+} = stores;
 
 /** Mackerel's source of metrics: a host or a service, which the registry knows. */
 export interface RegisteredSource {

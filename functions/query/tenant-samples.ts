@@ -7,6 +7,9 @@ import { limitsOf } from '../../shared/tenancy/limits';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { dependencies, retentionMs, stage } from './stores';
 
+/** Of a query's intermediate vectors; 5 million points take 45 MB. */
+export const MAX_POINTS = 5_000_000;
+
 /** What one query of a tenant may read. */
 export function queryLimitsOf({ limits }: Tenant): SelectLimits & { readonly querySeconds: number } {
   const { querySeries, querySources, querySamples, querySeconds } = limitsOf(stage, limits);

@@ -6,6 +6,7 @@ import { answerStatement } from '../../shared/protocol/influx/statement';
 import { graphHandlers } from './graphs';
 import { hostHandlers } from './hosts';
 import { metadataHandlers } from './metadata';
+import { ruleHandlers } from './rules';
 import { serviceHandlers } from './services';
 import { gatekeeper, requireHost } from './stores';
 
@@ -23,6 +24,7 @@ export const handler = httpHandler(gatekeeper, {
   ...serviceHandlers,
   ...metadataHandlers,
   ...graphHandlers,
+  ...ruleHandlers,
   ...emptyLists,
 
   // Accepted, so that agents do not repeat them; no monitor reads them yet.

@@ -4,8 +4,16 @@ import type { Host } from '../../shared/registry/hosts';
 import type { Service } from '../../shared/registry/services';
 import type { Tenant } from '../../shared/tenancy/tenants';
 
-export const { gatekeeper, hosts, services, registration, metadata, graphDefinitions, annotations } =
-  registryDependencies();
+export const {
+  gatekeeper,
+  hosts,
+  services,
+  registration,
+  metadata,
+  graphDefinitions,
+  annotations,
+  ruleGroups,
+} = registryDependencies();
 
 /** @throws {HttpError} 404 */
 export async function requireHost(tenant: Tenant, hostId: string): Promise<Host> {

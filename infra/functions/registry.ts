@@ -12,10 +12,12 @@ const DOCUMENTS: readonly MetaKind[] = [
   'hosts',
   'metadata',
   'retired-hosts',
+  'rule-groups',
+  'rule-index',
   'services',
 ];
 
-/** Keeps hosts, services, roles, metadata and graphs, and answers every request that no route matches. */
+/** Keeps hosts, services, roles, metadata, graphs and rules, and answers every request that no route matches. */
 export class Registry extends Construct {
   readonly function: lambda.Function;
 

@@ -125,6 +125,18 @@ export const ALARM_TEXTS = {
     action:
       'Wait for 10 minutes: DynamoDB splits a hot partition by itself. If the alarm stays on, run `aws service-quotas list-service-quotas --service-code dynamodb` and ask AWS for a larger quota of the table or the account.',
   },
+  'rules-late': {
+    meaning:
+      'Rules are evaluated more than 3 minutes late, or not at all: alerts come late. Missed slots of the last hour are made up.',
+    action:
+      'Run `logs evaluator`. If you see "were not evaluated", run `logs query`: a store or its concurrency is short. If you see nothing, see `function-throttled` and `function-errors`. If there is no error, samples come late: see `stream-lag` and `loss-open`; rules wait for them rather than take series for absent.',
+  },
+  'rules-failing': {
+    meaning:
+      'For 15 minutes, rules or whole groups failed. Their alerts stay as they were and their series have holes.',
+    action:
+      'Run `logs evaluator` and `logs query`, which name the groups that failed. `GET /prometheus/api/v1/rules?health=err` with the key of the tenant shows each rule with its error: if it is a limit or an expression, tell the tenant. If you see "a store did not answer", see `api-errors`.',
+  },
   'canary-stale': {
     meaning:
       "A sample posted at the clients' address could not be read within 5 minutes, or the canary is silent. Users miss new samples too.",

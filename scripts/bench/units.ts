@@ -147,6 +147,7 @@ class Run {
       archiver: {},
       recovery: {},
       operator: { command: 'sweep' },
+      evaluator: {},
       canary: {},
     };
     const idle = {} as Record<(typeof IDLE_FUNCTIONS)[number], { ms: number; units: Units }>;

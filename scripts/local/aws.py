@@ -175,6 +175,9 @@ def items_asked(action, data):
         return [(action, table, [data["Item"]["pk"]["S"]])]
     if action == "BatchGetItem":
         return [(action, name, [key["pk"]["S"] for key in asked["Keys"]]) for name, asked in data["RequestItems"].items()]
+    if action == "TransactWriteItems":
+        parts = [next(iter(each.items())) for each in data["TransactItems"]]
+        return [part for kind, item in parts for part in items_asked(f"{kind}Item", item)]
     if action == "BatchExecuteStatement":
         return [inserted(each["Statement"], each["Parameters"]) for each in data["Statements"]]
     return [(action, table, None)]

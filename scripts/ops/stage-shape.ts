@@ -37,12 +37,13 @@ const MEMORY_MB: Readonly<Record<FunctionName, number>> = {
   importer: 1024,
   replayer: 1769,
   recovery: 512,
+  evaluator: 512,
   canary: 256,
 };
 const HOURLY = HOURS_OF_MONTH;
 const EACH_MINUTE = 60 * HOURLY;
 /** Metrics that alarms watch, beside those of each cache node. */
-const ALARM_METRICS = { full: 48, essential: 7 };
+const ALARM_METRICS = { full: 52, essential: 9 };
 
 /** @throws {InvalidSettingError} with one sentence naming what is wrong */
 export function deployedStage(stage: string, set: ContextSettings): DeployedStage {
@@ -103,6 +104,7 @@ function shapeOf(stage: string, settings: Settings): StageShape {
       { name: 'recovery', perMonth: EACH_MINUTE + 4 * HOURLY },
       { name: 'archiver', perMonth: HOURLY },
       { name: 'operator', perMonth: HOURLY },
+      { name: 'evaluator', perMonth: EACH_MINUTE },
       ...(stage === 'local' ? [] : [{ name: 'canary' as const, perMonth: EACH_MINUTE }]),
     ],
     memoryMb: MEMORY_MB,

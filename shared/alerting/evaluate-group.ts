@@ -10,6 +10,8 @@ export interface RuleState {
   readonly series: readonly Labels[];
   /** Why the last evaluation failed; undefined when it did not. */
   readonly lastError?: string;
+  /** How long the last evaluation took, ms; undefined where no clock is given. */
+  readonly durationMs?: number;
 }
 
 export const NEW_RULE_STATE: RuleState = { alerts: [], series: [] };
@@ -41,15 +43,17 @@ export async function evaluateGroup(
   const next: RuleState[] = [];
   for (const [i, rule] of group.rules.entries()) {
     const { alerts, series } = states[i] ?? NEW_RULE_STATE;
+    const startedMs = context.clock?.() ?? 0;
+    const took = () => (context.clock === undefined ? {} : { durationMs: context.clock() - startedMs });
     try {
       const outcome = await evaluateRule(group, rule, alerts, context);
       const present = new Set(outcome.samples.map(({ labels }) => labelsKey(labels)));
       const ended = series.filter((labels) => !present.has(labelsKey(labels)));
       write({ samples: outcome.samples, ended, atMs: context.slotMs - context.queryOffsetMs });
-      next.push({ alerts: outcome.alerts, series: outcome.samples.map(({ labels }) => labels) });
+      next.push({ alerts: outcome.alerts, series: outcome.samples.map(({ labels }) => labels), ...took() });
     } catch (error) {
       if (!(error instanceof RuleError)) throw error;
-      next.push({ alerts, series, lastError: error.message });
+      next.push({ alerts, series, lastError: error.message, ...took() });
     }
   }
   return next;

@@ -24,6 +24,10 @@ export interface RuleContext {
   readonly queryOffsetMs: number;
   readonly externalLabels: Labels;
   readonly externalUrl: string;
+  /** Alerts that one rule may have, pending and firing. @default no limit */
+  readonly maxAlerts?: number;
+  /** Times evaluations, ms. @default they are not timed */
+  readonly clock?: () => number;
   /**
    * Evaluates an expression, whose result must be a vector or a scalar.
    *
@@ -56,7 +60,7 @@ export async function evaluateRule(
   alerts: readonly Alert[],
   context: RuleContext,
 ): Promise<RuleOutcome> {
-  const { slotMs, queryOffsetMs, query } = context;
+  const { slotMs, queryOffsetMs, query, maxAlerts = Infinity } = context;
   const elements = await query(rule.expr, slotMs - queryOffsetMs);
   const labels = new Map([...group.labels, ...rule.labels]);
   if (rule.kind === 'recording') return { samples: record(group, rule, labels, elements), alerts: [] };
@@ -65,6 +69,10 @@ export async function evaluateRule(
   const active = next.filter(({ state }) => state !== 'resolved');
   if (group.limit > 0 && active.length > group.limit)
     throw new RuleError(`exceeded limit of ${group.limit} with ${active.length} alerts`);
+  if (active.length > maxAlerts)
+    throw new RuleError(
+      `the tenant's limit alertsPerRule of ${maxAlerts} is exceeded: ${active.length} alerts`,
+    );
   return { samples: active.flatMap(samplesOf), alerts: next };
 }
 

@@ -3,6 +3,7 @@ import { type Labels, labelsOf, METRIC_NAME } from '../model/labels';
 import { PromqlError } from '../promql/errors';
 import { parsePromql } from '../promql/parser';
 import type { Expr } from '../promql/syntax';
+import type { GroupDocument, RuleDocument } from './rule-document';
 import { parseAlertTemplate } from './template/expand';
 import { TemplateError } from './template/values';
 import { type YamlFault, type YamlMapping, YamlReader } from './yaml-reader';
@@ -84,6 +85,85 @@ export function parseRuleFile(text: string, ignoresUnknownFields = false): RuleF
   return { groups, faults: reader.faults };
 }
 
+/** A group that comes by itself, as the ruler's API takes it. */
+export interface SingleGroup {
+  /** As it was written; undefined when there are faults. */
+  readonly document: GroupDocument | undefined;
+  /** Undefined when there are faults. */
+  readonly group: RuleGroup | undefined;
+  /** In the order of the text. */
+  readonly faults: readonly YamlFault[];
+}
+
+/** Parses and checks the YAML of one group, by the laws of {@link parseRuleFile}. It must have a rule. */
+export function parseRuleGroup(text: string): SingleGroup {
+  const reader = new YamlReader(text);
+  const top = reader.top();
+  if (top === undefined && reader.faults.length === 0) reader.fault(undefined, 'the group is missing');
+  const group = top === undefined ? undefined : new RuleParser(reader).group(top);
+  if (top !== undefined && group === undefined) reader.fault(top, 'the group is missing');
+  if (group?.rules.length === 0 && reader.faults.length === 0)
+    reader.fault(top, `group ${JSON.stringify(group.name)} has no rules`);
+  if (reader.faults.length > 0) return { document: undefined, group: undefined, faults: reader.faults };
+  return { document: new DocumentReader(reader).group(top!), group, faults: [] };
+}
+
+/** Reads a checked group as it was written. */
+class DocumentReader {
+  constructor(private readonly reader: YamlReader) {}
+
+  group(node: Node): GroupDocument {
+    const { reader } = this;
+    const { entries } = reader.mapping(node, 'a group', GROUP_FIELDS)!;
+    return {
+      name: reader.text(entries.get('name')?.value, 'name'),
+      ...this.texts(entries, ['interval', 'query_offset']),
+      ...(entries.has('limit') && { limit: reader.integer(entries.get('limit')!.value, 'limit') }),
+      ...this.mappings(entries, ['labels']),
+      rules: reader.sequence(entries.get('rules')!.value, 'rules').map((rule) => this.rule(rule)),
+    };
+  }
+
+  private rule(node: Node): RuleDocument {
+    const { entries } = this.reader.mapping(node, 'a rule', RULE_FIELDS)!;
+    return {
+      ...this.texts(entries, ['record', 'alert']),
+      expr: this.reader.text(entries.get('expr')!.value, 'expr'),
+      ...this.texts(entries, ['for', 'keep_firing_for']),
+      ...this.mappings(entries, ['labels', 'annotations']),
+    };
+  }
+
+  private texts(entries: YamlMapping['entries'], names: readonly string[]): Record<string, string> {
+    const present = names.filter((name) => entries.has(name));
+    return Object.fromEntries(
+      present
+        .map((name) => [name, this.reader.text(entries.get(name)!.value, name)] as const)
+        .filter(([, text]) => text !== ''),
+    );
+  }
+
+  private mappings(
+    entries: YamlMapping['entries'],
+    names: readonly string[],
+  ): Record<string, Record<string, string>> {
+    const present = names.filter((name) => this.reader.isMapping(entries.get(name)?.value));
+    return Object.fromEntries(
+      present.map((name) => [name, Object.fromEntries(this.reader.texts(entries.get(name)!.value, name))]),
+    );
+  }
+}
+
+/** Reads the groups of a checked rule file as they were written. */
+export function groupDocuments(text: string): GroupDocument[] {
+  const reader = new YamlReader(text);
+  const file = reader.mapping(reader.top() ?? null, 'a rule file', ['groups']);
+  const documents = new DocumentReader(reader);
+  return reader
+    .sequence(file?.entries.get('groups')?.value ?? null, 'groups')
+    .map((node) => documents.group(node));
+}
+
 class RuleParser {
   private readonly names = new Set<string>();
   private rules = 0;
@@ -122,8 +202,12 @@ class RuleParser {
       if (this.rules === MAX_RULES + 1) this.reader.fault(node, `the file has more than ${MAX_RULES} rules`);
       return undefined;
     }
+    const faults = this.reader.faults.length;
     const mapping = this.reader.mapping(node, 'a rule', RULE_FIELDS);
-    return mapping === undefined ? undefined : new RuleCheck(this.reader, mapping, group, number).rule();
+    if (mapping !== undefined) return new RuleCheck(this.reader, mapping, group, number).rule();
+    if (this.reader.faults.length === faults)
+      this.reader.fault(node, `group ${JSON.stringify(group)}, rule ${number}: the rule is empty`);
+    return undefined;
   }
 }
 

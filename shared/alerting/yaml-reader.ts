@@ -79,6 +79,10 @@ export class YamlReader {
     return mapping;
   }
 
+  isMapping(given: Node | null | undefined): boolean {
+    return isMap(this.resolve(given ?? null));
+  }
+
   /** Reads a mapping from texts to texts, such as labels. */
   texts(given: Node | null, what: string): ReadonlyMap<string, string> {
     const texts = new Map<string, string>();

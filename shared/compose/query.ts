@@ -1,3 +1,5 @@
+import { RuleGroups } from '../alerting/rule-groups';
+import { RuleStates } from '../alerting/rule-states';
 import { ANSWERING } from '../platform/call-time';
 import { settings } from '../platform/environment';
 import { SourceMemo } from '../query/source-memo';
@@ -34,6 +36,8 @@ export function queryDependencies() {
     hosts,
     services,
     metricMetadata: new MetricMetadataStore(table),
+    ruleGroups: new RuleGroups(table),
+    ruleStates: new RuleStates(table),
     gatekeeper: {
       keys: new ApiKeys(table),
       tenants: read.tenants,

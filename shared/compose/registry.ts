@@ -1,3 +1,4 @@
+import { RuleGroups } from '../alerting/rule-groups';
 import { ANSWERING } from '../platform/call-time';
 import { settings } from '../platform/environment';
 import { GraphAnnotations } from '../registry/graph-annotations';
@@ -30,5 +31,6 @@ export function registryDependencies() {
     metadata: new MetadataStore(table),
     graphDefinitions: new GraphDefinitions(table),
     annotations: new GraphAnnotations(table),
+    ruleGroups: new RuleGroups(table),
   };
 }

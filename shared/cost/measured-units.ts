@@ -7,7 +7,15 @@ const count = z.number().int().min(1);
 const units = z.partialRecord(z.enum(UNITS), amount);
 
 /** Functions that schedules or heartbeats run when nobody posts. */
-export const IDLE_FUNCTIONS = ['ingester', 'flusher', 'archiver', 'recovery', 'operator', 'canary'] as const;
+export const IDLE_FUNCTIONS = [
+  'ingester',
+  'flusher',
+  'archiver',
+  'recovery',
+  'operator',
+  'evaluator',
+  'canary',
+] as const;
 
 /**
  * The units that a run of the real pipeline used, as `npm run bench -- units` prints them; the forecast multiplies them. All

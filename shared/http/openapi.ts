@@ -99,6 +99,7 @@ function operationOf(route: Route, schemas: Json): Json {
     rawBody,
     isForm,
     isText,
+    answerType,
     answer,
     refusal,
     status = 200,
@@ -142,6 +143,7 @@ function operationOf(route: Route, schemas: Json): Json {
       [status]: {
         description: 'Done.',
         ...(answer && { content: json(schemaOf(answer, 'output', schemas)) }),
+        ...(answerType && { content: { [answerType]: { schema: { type: 'string' } } } }),
         ...(isText && { content: { 'text/plain': { schema: { type: 'string' } } } }),
       },
       ...Object.fromEntries(

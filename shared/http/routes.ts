@@ -10,6 +10,7 @@ import { otlpRoutes } from './contract/otlp';
 import { prometheusRoutes } from './contract/prometheus';
 import { promqlRoutes } from './contract/promql';
 import type { Route } from './contract/route';
+import { rulesRoutes } from './contract/rules';
 import { seriesRoutes } from './contract/series';
 import { serviceRoutes } from './contract/services';
 import { siteRoutes } from './contract/site';
@@ -28,6 +29,7 @@ export const ROUTES = [
   ...influxRoutes,
   ...prometheusRoutes,
   ...promqlRoutes,
+  ...rulesRoutes,
   ...otlpRoutes,
   ...seriesRoutes,
   ...hostRoutes,

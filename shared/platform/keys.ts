@@ -27,7 +27,7 @@ import { BUCKET_PREFIX } from './names';
  *
  *     pk tenant#partition#day          sk group#window#layer#start      a chunk
  *
- * DynamoDB, the meta table. The second part of `pk` is the tenant, except under `key`, `tenants`, `retention` and `recovery`:
+ * DynamoDB, the meta table. The second part of `pk` is the tenant, except under `key`, `tenants`, `retention`, `recovery` and `rule-` kinds without one:
  *
  *     pk layouts#tenant#source         sk group#layout                  a layout (catalogue)
  *                                      sk source                        a mark of earlier releases
@@ -44,6 +44,10 @@ import { BUCKET_PREFIX } from './names';
  *     pk rolled#tenant#source          sk hours#month, days#year,       where a source's series lie in them
  *                                      minutes#day
  *     pk hosts#tenant                  sk host id                       a host; other documents likewise, by their kind
+ *     pk rule-index                    sk tenant#group                  a rule group of any tenant
+ *     pk rule-run                      sk run                           the evaluator that runs now
+ *     pk rule-states#tenant            sk group                         what the last evaluated slot of a rule group left
+ *     pk rule-outbox                   sk slot#tenant#group#part        notifications that wait to be sent
  *     pk imports#tenant                sk until                         until when samples of any age arrived
  *     pk usage#tenant                  sk day, series or hosts          counters of a day; number of series or hosts
  *     pk minute#tenant                 sk budget#minute since epoch     use of a budget
@@ -252,6 +256,23 @@ export const metaKeys = {
     itemKey(`archiving#${tenantId}#${partitionText(partition)}`, day),
 
   imports: (tenantId: Id): ItemKey => itemKey(`imports#${tenantId}`, 'until'),
+
+  /** `group` is the id of a rule group. */
+  ruleIndex: 'rule-index',
+  ruleIndexOf: (tenantId: Id) => `${tenantId}#`,
+  indexedRules: (tenantId: Id, group: Id): ItemKey =>
+    itemKey(metaKeys.ruleIndex, `${metaKeys.ruleIndexOf(tenantId)}${group}`),
+  parseIndexedRules: (sort: string): { tenantId: Id; group: Id } => {
+    const [tenantId, group] = sort.split('#');
+    return { tenantId: tenantId!, group: group! };
+  },
+  ruleStates: (tenantId: Id) => `rule-states#${tenantId}`,
+  ruleState: (tenantId: Id, group: Id): ItemKey => itemKey(metaKeys.ruleStates(tenantId), group),
+  ruleOutbox: 'rule-outbox',
+  /** Batches lie in the order of their slots. */
+  outboxBatch: (slotMs: number, tenantId: Id, group: Id, part: number): ItemKey =>
+    itemKey(metaKeys.ruleOutbox, `${timeText(slotMs)}#${tenantId}#${group}#${part}`),
+  ruleRun: itemKey('rule-run', 'run'),
 
   retention: itemKey('retention', 'stage'),
 

@@ -18,6 +18,8 @@ export const ENV = {
   streamArn: 'STREAM_ARN',
   /** Name of the function that reads the stream again for a replay. */
   replayer: 'REPLAYER',
+  /** Name of the function that evaluates the queries of rules. */
+  query: 'QUERY',
   /** URL of the HTTP API. */
   apiUrl: 'API_URL',
 } as const;
@@ -49,6 +51,11 @@ export const META_KINDS = [
   'retired-hosts',
   'rolled',
   'rollups',
+  'rule-groups',
+  'rule-index',
+  'rule-outbox',
+  'rule-run',
+  'rule-states',
   'services',
   'sources',
   'tenants',
@@ -79,6 +86,7 @@ export const FUNCTIONS = [
   'importer',
   'replayer',
   'recovery',
+  'evaluator',
   'canary',
 ] as const;
 export type FunctionName = (typeof FUNCTIONS)[number];
@@ -184,6 +192,7 @@ export const METRICS = {
     'RedisCalls',
   ],
   recovery: ['LossOpen', 'ReplayRunning', 'RecordsRedriven', 'ObjectsNotRedriven'],
+  evaluator: ['RuleLagSeconds', 'RulesFailing'],
   canary: ['CanaryAgeSeconds', 'CanaryWrong', 'CanaryGaps'],
   operator: ['FunctionMbMs'],
 } as const satisfies Partial<Record<FunctionName, readonly string[]>>;
@@ -193,6 +202,8 @@ export const ESSENTIAL_METRICS: readonly string[] = [
   'RecordsQuarantined',
   'OldestUnflushedSeconds',
   'LossOpen',
+  'RuleLagSeconds',
+  'RulesFailing',
   'CanaryAgeSeconds',
   'CanaryWrong',
   'CanaryGaps',

@@ -147,7 +147,7 @@ export const settingsSchema = z
     requestsPerSecond: count(1000, 1, 1_000_000),
     /** Requests that the API takes at once before the steady rate applies. */
     requestBurst: count(2000, 1, 1_000_000),
-    /** Samples a tenant may post in a minute of the clock. A tenant's own limit overrides this and the next ten. */
+    /** Samples a tenant may post in a minute of the clock. A tenant's own limit overrides this and the next fourteen. */
     maxSamplesPerMinute: count(5_000_000, 1, 1_000_000_000_000),
     /** Series of a tenant with samples in the last day; post drops new ones beyond it. */
     maxSeries: count(1_000_000, 1, 1_000_000_000),
@@ -167,6 +167,15 @@ export const settingsSchema = z
     maxQueriesAtOnce: count(50, 1, 10_000),
     /** Seconds of the query function that a tenant's queries may take in a minute of the clock. */
     maxQuerySecondsPerMinute: count(600, 1, 1_000_000),
+    /** Recording and alerting rules of a tenant, and their groups. */
+    maxRules: count(2_000, 1, 1_000_000),
+    maxRuleGroups: count(1_000, 1, 100_000),
+    /** Rules of one group, which are evaluated one after the other. */
+    maxRulesPerGroup: count(100, 1, 1_000),
+    /** Alerts of one rule, pending and firing. */
+    maxAlertsPerRule: count(1_000, 1, 10_000),
+    /** How far before its slot a rule reads, if its group names no `query_offset`: samples take so long to arrive. */
+    ruleQueryOffset: duration('30s'),
     /** Services that `npm start` creates. */
     services: names,
     ...deployment,
@@ -224,6 +233,8 @@ export const settingsSchema = z
           `${s.cacheDurability} does not run on ${s.cacheNodeType}; it needs one of the r6g, r7g, r8g, m6g, m7g, m8g, c7gn and c8gn families`,
         );
     }
+    if (s.ruleQueryOffset > HOUR_MS / 4)
+      complain('ruleQueryOffset', `${durationText(s.ruleQueryOffset)} is longer than 15m`);
     if (s.requestBurst < s.requestsPerSecond)
       complain(
         'requestBurst',

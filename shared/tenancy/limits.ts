@@ -24,6 +24,14 @@ export interface Limits {
   readonly queriesAtOnce: number;
   /** Seconds of the query function in a clock minute. */
   readonly querySecondsPerMinute: number;
+  /** Recording and alerting rules. */
+  readonly rules: number;
+  /** Groups of rules. */
+  readonly ruleGroups: number;
+  /** Rules of one group. */
+  readonly rulesPerGroup: number;
+  /** Alerts of one rule, pending and firing. */
+  readonly alertsPerRule: number;
 }
 
 export type LimitName = keyof Limits;
@@ -42,6 +50,10 @@ const SETTING = {
   querySeconds: 'maxQuerySeconds',
   queriesAtOnce: 'maxQueriesAtOnce',
   querySecondsPerMinute: 'maxQuerySecondsPerMinute',
+  rules: 'maxRules',
+  ruleGroups: 'maxRuleGroups',
+  rulesPerGroup: 'maxRulesPerGroup',
+  alertsPerRule: 'maxAlertsPerRule',
 } as const satisfies Record<LimitName, keyof RuntimeSettings>;
 
 export const LIMIT_NAMES = Object.keys(SETTING) as LimitName[];

@@ -22,7 +22,16 @@ const STORES = [
 ];
 
 /** Functions that call AWS outside the VPC, or need nothing in it. */
-const OUTSIDE = ['post', 'archiver', 'registry', 'deleter', 'importer', 'recovery', 'canary'] as const;
+const OUTSIDE = [
+  'post',
+  'archiver',
+  'registry',
+  'deleter',
+  'importer',
+  'recovery',
+  'evaluator',
+  'canary',
+] as const;
 
 /** Without one of these, customers would be the first to notice a loss. */
 const ALARMS = [
@@ -37,6 +46,7 @@ const ALARMS = [
   'unflushed-age',
   'archive-lag',
   'loss-open',
+  'rules-late',
   'canary-stale',
 ];
 
@@ -313,7 +323,7 @@ export const SAFETY: Readonly<Record<string, Rule>> = {
       .properties('AWS::CloudWatch::Alarm')
       .map(
         ({ AlarmName, TreatMissingData }) =>
-          /-(flush-lag|archive-lag|loss-open|canary-stale)$/.test(AlarmName) &&
+          /-(flush-lag|archive-lag|loss-open|rules-late|canary-stale)$/.test(AlarmName) &&
           TreatMissingData !== 'breaching' &&
           AlarmName,
       ),
@@ -343,7 +353,7 @@ export const SAFETY: Readonly<Record<string, Rule>> = {
       ),
 
   'schedules are enabled': ({ stateless }) => [
-    ...['flusher', 'recovery', 'archiver', 'canary'].map((name) => {
+    ...['flusher', 'recovery', 'archiver', 'evaluator', 'canary'].map((name) => {
       const id = Object.entries(stateless.all('AWS::Lambda::Function')).find(
         ([, { Properties }]) => Properties.FunctionName === functionName('production', name as 'flusher'),
       )![0];

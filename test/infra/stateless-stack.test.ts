@@ -65,6 +65,7 @@ function storeName(resource: unknown): string {
   if (/Log[0-9A-F]{8}/.test(text)) return 'Log';
   if (text.includes(':user:')) return 'HotTierUser';
   if (text.includes('ReplayerFunction')) return 'Replayer';
+  if (text.includes('FunctionsQueryFunction')) return 'Query';
   const [, store] = /Exports?Output(?:FnGetAtt|Ref)(Stream|WarmTable|MetaTable|Bucket|ReplicationGroup)/.exec(
     text,
   )!;
@@ -119,6 +120,7 @@ describe('functions', () => {
     ['importer', ['STREAM_NAME', 'META_TABLE']],
     ['replayer', ['META_TABLE', 'BUCKET', 'REDIS_URL']],
     ['recovery', ['META_TABLE', 'BUCKET', 'STREAM_ARN', 'REPLAYER']],
+    ['evaluator', ['STREAM_NAME', 'META_TABLE', 'QUERY']],
     ['canary', ['META_TABLE', 'API_URL']],
   ])('%s has %j in its environment, and the settings', (name, variables) => {
     expect(Object.keys(fn(name).Environment.Variables).sort()).toEqual(['SETTINGS', ...variables].sort());
@@ -191,7 +193,7 @@ describe('functions', () => {
 
   test('that run by the clock are not retried', () => {
     const configs = production.properties('AWS::Lambda::EventInvokeConfig');
-    expect(configs).toHaveLength(5);
+    expect(configs).toHaveLength(6);
     for (const config of configs) expect(config.MaximumRetryAttempts).toBe(0);
   });
 });
@@ -209,6 +211,7 @@ const RIGHTS_OF: Readonly<Record<string, readonly string[]>> = {
   CompleteMultipartUpload: ['PutObject'],
   // Its statements insert.
   BatchExecuteStatement: ['PartiQLInsert'],
+  TransactWriteItems: ['PutItem', 'DeleteItem'],
 };
 
 describe('rights', () => {
@@ -322,7 +325,7 @@ describe('rights', () => {
         'kinesis:PutRecords on Stream',
         ...items('MetaTable', ...read),
         ...kinds(
-          'custom-identifiers graph-annotations graph-definitions hosts metadata retired-hosts services',
+          'custom-identifiers graph-annotations graph-definitions hosts metadata retired-hosts rule-groups rule-index services',
           'PutItem',
           'DeleteItem',
         ),
@@ -352,6 +355,17 @@ describe('rights', () => {
         ...kinds('manifest recovery usage', ...write),
         's3:PutObject on Bucket/quarantine/*',
         ...consume,
+      ],
+    ],
+    [
+      'evaluator',
+      [
+        'kinesis:PutRecords on Stream',
+        ...items('MetaTable', ...read, 'BatchGetItem'),
+        ...kinds('rule-index rule-outbox rule-run rule-states', 'PutItem', 'DeleteItem'),
+        ...kinds('minute usage', 'UpdateItem'),
+        ...kinds('layouts', 'UpdateItem', 'PartiQLInsert'),
+        'lambda:InvokeFunction on Query',
       ],
     ],
     [
@@ -492,7 +506,7 @@ describe('schedules', () => {
       input: JSON.parse(Targets[0].Input),
     }));
 
-  test('start lanes, recovery and canary each minute, redrives each quarter, archiver and sweep each hour', () => {
+  test('start lanes, recovery, evaluator and canary each minute, redrives each quarter, archiver and sweep each hour', () => {
     expect(targets(synthesize({ flusherLanes: '3' }).stateless)).toEqual([
       { schedule: 'rate(1 minute)', function: 'Flusher', input: { lane: 0, lanes: 3 } },
       { schedule: 'rate(1 minute)', function: 'Flusher', input: { lane: 1, lanes: 3 } },
@@ -505,6 +519,7 @@ describe('schedules', () => {
       },
       { schedule: 'rate(1 hour)', function: 'Archiver', input: {} },
       { schedule: 'rate(1 hour)', function: 'Operator', input: { command: 'sweep' } },
+      { schedule: 'rate(1 minute)', function: 'Evaluator', input: {} },
       { schedule: 'rate(1 minute)', function: 'Canary', input: {} },
     ]);
   });

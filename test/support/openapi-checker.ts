@@ -25,6 +25,8 @@ export class OpenApiChecker {
     if (status === 204) return body === '' ? undefined : 'a 204 has a body';
     if (this.at([...pointer, 'content', 'text/plain']) !== undefined)
       return contentType?.startsWith('text/plain;') ? undefined : `content-type ${contentType}`;
+    if (this.at([...pointer, 'content', 'application/yaml']) !== undefined)
+      return contentType === 'application/yaml' ? undefined : `content-type ${contentType}`;
     if (!contentType?.startsWith('application/json')) return `content-type ${contentType}`;
     let json: unknown;
     try {

@@ -16,6 +16,8 @@ export interface Operation {
   readonly body: Json | undefined;
   /** The body is line protocol. */
   readonly isLines: boolean;
+  /** The body is a rule group. */
+  readonly isRules: boolean;
 }
 
 export interface GeneratedRequest {
@@ -38,6 +40,7 @@ export function operationsOf(document: Json): Operation[] {
         parameters: (operation.parameters ?? []) as Operation['parameters'],
         body: bodies?.content['application/json']?.schema,
         isLines: bodies?.content['text/plain'] !== undefined,
+        isRules: bodies?.content['application/yaml'] !== undefined,
       };
     }),
   );
@@ -230,6 +233,49 @@ const lines = fc
   )
   .map((all) => all.join('\n').toWellFormed());
 
+/** A rule group in YAML, or nearly so. */
+const ruleGroup = fc
+  .tuple(
+    fc.constantFrom(
+      'name: g',
+      'name: g',
+      'name: g',
+      'name:',
+      '{',
+      '- name: g',
+      'name: g\nname: h',
+      '&a [*a]',
+    ),
+    fc.array(
+      fc.constantFrom(
+        'interval: 1m',
+        'interval: -1',
+        'query_offset: 0s',
+        'limit: 1e999',
+        'labels: {__proto__: x}',
+        'labels: {<<: *a}',
+        'source: x',
+        '\u0000',
+      ),
+      { maxLength: 2 },
+    ),
+    fc.array(
+      fc.constantFrom(
+        '{record: a, expr: up}',
+        '{alert: A, expr: up == 0, for: 1m}',
+        '{alert: A, expr: up, labels: {a: "{{ $value }}"}}',
+        '{alert: A, expr: up, annotations: {a: "{{ range"}}',
+        '{record: a, expr: "sum("}',
+        'null',
+        '1',
+      ),
+      { maxLength: 3 },
+    ),
+  )
+  .map(([name, fields, rules]) =>
+    [name, ...fields, 'rules:', ...rules.map((each) => `- ${each}`)].join('\n'),
+  );
+
 /** Draws requests for a document's operations, mostly as it describes them. */
 export function requestArbitrary(
   operations: readonly Operation[],
@@ -239,7 +285,7 @@ export function requestArbitrary(
 }
 
 function requestFor(operation: Operation, known: KnownValues): fc.Arbitrary<GeneratedRequest> {
-  const { parameters, body, isLines, method } = operation;
+  const { parameters, body, isLines, isRules, method } = operation;
   const values = fc.tuple(
     ...parameters.map(({ name, required, schema }) => {
       const value = arbitraryOf(schema, known, name);
@@ -250,15 +296,17 @@ function requestFor(operation: Operation, known: KnownValues): fc.Arbitrary<Gene
   );
   const text = isLines
     ? lines
-    : body === undefined
-      ? fc.constant(undefined)
-      : fc.oneof(
-          {
-            weight: 20,
-            arbitrary: arbitraryOf(body, known, '').map((value) => JSON.stringify(value) ?? 'null'),
-          },
-          { weight: 1, arbitrary: rawBody },
-        );
+    : isRules
+      ? ruleGroup
+      : body === undefined
+        ? fc.constant(undefined)
+        : fc.oneof(
+            {
+              weight: 20,
+              arbitrary: arbitraryOf(body, known, '').map((value) => JSON.stringify(value) ?? 'null'),
+            },
+            { weight: 1, arbitrary: rawBody },
+          );
   return fc.record({ values, headers, text }).map(({ values: chosen, headers: sent, text: json }) => {
     let { path } = operation;
     const query: string[] = [];

@@ -141,8 +141,6 @@ export const promqlRoutes = [
     summary: 'List types, units and help texts of metrics',
     query: metadataQuery,
   },
-  { ...got, path: `${PROMETHEUS}/rules`, summary: 'List rules: there are none' },
-  { ...got, path: `${PROMETHEUS}/alerts`, summary: 'List alerts of rules: there are none' },
   { ...got, path: `${PROMETHEUS}/query_exemplars`, summary: summaries.exemplars, query: exemplars },
   { ...posted, path: `${PROMETHEUS}/query_exemplars`, summary: summaries.exemplars, query: exemplars },
   { ...got, path: `${PROMETHEUS}/format_query`, summary: summaries.format, query: formatted },

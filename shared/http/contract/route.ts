@@ -25,10 +25,12 @@ export interface Route {
   readonly crossOrigin?: true;
   /** True if a 200 answers with plain text instead of JSON. */
   readonly isText?: true;
+  /** Content type of a 200 that is neither JSON nor plain text. */
+  readonly answerType?: string;
   /** Schema of the JSON body of a 200; absent when the answer is not JSON. */
   readonly answer?: z.ZodType;
   /** Status of success. @default 200 */
-  readonly status?: 204 | 302;
+  readonly status?: 202 | 204 | 302;
   /** Schema of a 400 in another protocol's shape than Mackerel's. */
   readonly refusal?: z.ZodType;
 }

@@ -112,15 +112,23 @@ function readMatcher(reader: WireReader): Matcher {
  */
 export function encodeSamples(results: readonly (readonly ReadSeries[])[]): Uint8Array {
   const out = new ByteWriter(1 << 16);
-  for (const series of results)
-    writeMessage(out, 1, (result) => {
-      for (const each of series)
-        writeMessage(result, 1, (timeSeries) => {
-          writeLabels(timeSeries, each.labels);
-          writeSamples(timeSeries, each);
-        });
-    });
+  for (const series of results) writeMessage(out, 1, (result) => writeSeries(result, series));
   return snappyCompress(out.finish());
+}
+
+/** Encodes series as a `prometheus.WriteRequest`, whose bytes are those of a QueryResult. */
+export function encodeWriteRequest(series: readonly ReadSeries[]): Uint8Array {
+  const out = new ByteWriter(1 << 16);
+  writeSeries(out, series);
+  return out.finish();
+}
+
+function writeSeries(out: ByteWriter, series: readonly ReadSeries[]): void {
+  for (const each of series)
+    writeMessage(out, 1, (timeSeries) => {
+      writeLabels(timeSeries, each.labels);
+      writeSamples(timeSeries, each);
+    });
 }
 
 function writeSamples(out: ByteWriter, { timestamps, values }: ReadSeries): void {

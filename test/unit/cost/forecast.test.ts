@@ -35,6 +35,7 @@ const measured: MeasuredUnits = {
     archiver: nothing,
     recovery: nothing,
     operator: nothing,
+    evaluator: nothing,
     canary: nothing,
   },
   windows: {

@@ -1,0 +1,174 @@
+import { createHash } from 'node:crypto';
+import type * as z from 'zod';
+import type { Alert } from '../../shared/alerting/alert-state';
+import { nameOf } from '../../shared/alerting/evaluate-rule';
+import { carryOver, type GroupState, type StoredRule } from '../../shared/alerting/group-state';
+import { groupOf } from '../../shared/alerting/rule-document';
+import type { Rule } from '../../shared/alerting/rule-file';
+import { ruleGroupId, type StoredGroup } from '../../shared/alerting/rule-groups';
+import { formatFloat } from '../../shared/alerting/template/format';
+import type { rulesQuery } from '../../shared/http/contract/rules';
+import type { RouteHandlers } from '../../shared/http/handler';
+import { HttpError } from '../../shared/http/http';
+import { prometheusAnswer } from '../../shared/http/prometheus-answer';
+import { invalidParameter } from '../../shared/http/prometheus-parameters';
+import { type Labels, labelsOf } from '../../shared/model/labels';
+import { seriesTest } from '../../shared/model/matcher';
+import { PromqlError } from '../../shared/promql/errors';
+import { parseSelector } from '../../shared/promql/parser';
+import type { Tenant } from '../../shared/tenancy/tenants';
+import { ruleGroups, ruleStates, stage } from './stores';
+
+/** When a rule was evaluated that never was. */
+const NEVER = '0001-01-01T00:00:00Z';
+
+type RulesQuery = z.output<typeof rulesQuery>;
+
+/** Rules and alerts as Prometheus lists them; a namespace is a file. */
+export const ruleListHandlers: RouteHandlers = {
+  'GET /prometheus/api/v1/rules': async ({ tenant, query }) => rules(tenant, query),
+
+  'GET /prometheus/api/v1/alerts': async ({ tenant }) => {
+    const states = await ruleStates.list(tenant.id);
+    const alerts = [...states.values()].flatMap(({ rules }) => rules.flatMap(({ alerts }) => alerts));
+    return prometheusAnswer(JSON.stringify({ alerts: alerts.filter(isActive).map(alertView) }));
+  },
+};
+
+async function rules(tenant: Tenant, query: RulesQuery) {
+  const { 'rule_group[]': names, 'file[]': files, group_limit: limit, group_next_token: token } = query;
+  if (token && limit === undefined)
+    throw invalidParameter('group_limit', 'group_limit needs to be set in order to paginate over the groups');
+  const isWanted = ruleTest(query);
+  const [stored, states] = await Promise.all([ruleGroups.list(tenant.id), ruleStates.list(tenant.id)]);
+  const groups = stored
+    .filter(({ namespace }) => files === undefined || files.includes(namespace))
+    .filter(({ document }) => names === undefined || names.includes(document.name))
+    .flatMap((each) => {
+      const state = states.get(ruleGroupId(each.namespace, each.document.name));
+      const view = groupView(each, state, query.exclude_alerts === true, isWanted);
+      return view.rules.length === 0 ? [] : [{ view, token: tokenOf(each) }];
+    });
+  const from = token ? groups.findIndex((each) => each.token === token) : 0;
+  if (from < 0) throw invalidParameter('group_next_token', 'invalid group_next_token: no such group');
+  const next = limit === undefined ? undefined : groups[from + limit];
+  return prometheusAnswer(
+    JSON.stringify({
+      groups: groups.slice(from, limit === undefined ? undefined : from + limit).map(({ view }) => view),
+      ...(next && { groupNextToken: next.token }),
+    }),
+  );
+}
+
+function tokenOf({ namespace, document }: StoredGroup): string {
+  return createHash('sha256').update(`${namespace};${document.name}`).digest('hex');
+}
+
+type RuleTest = (rule: Rule, view: { readonly state?: string; readonly health: string }) => boolean;
+
+function ruleTest({ type, 'rule_name[]': names, 'match[]': matches, state, health }: RulesQuery): RuleTest {
+  const tests = matches?.map((text) => {
+    try {
+      return seriesTest(parseSelector(text).matchers);
+    } catch (error) {
+      if (!(error instanceof PromqlError)) throw error;
+      throw new HttpError(400, `error parsing match[]: ${error.message}`);
+    }
+  });
+  return (rule, view) =>
+    (type === undefined || type === 'all' || rule.kind === type) &&
+    (names === undefined || names.includes(nameOf(rule))) &&
+    (tests === undefined || tests.some((test) => test(rule.labels))) &&
+    (state === undefined || view.state === state) &&
+    (health === undefined || view.health === health);
+}
+
+function groupView(
+  { namespace, document }: StoredGroup,
+  state: GroupState | undefined,
+  excludesAlerts: boolean,
+  isWanted: RuleTest,
+) {
+  const group = groupOf(document);
+  const { rules: left } = carryOver(group, state);
+  const lastEvaluation = state === undefined ? NEVER : timeText(state.evaluatedMs);
+  const rules = group.rules
+    .map((rule, i) => ({
+      rule,
+      view: ruleView(rule, group.labels, left[i]!, lastEvaluation, excludesAlerts),
+    }))
+    .filter(({ rule, view }) => isWanted({ ...rule, labels: ownLabels(rule, group.labels) }, view))
+    .map(({ view }) => view);
+  return {
+    name: group.name,
+    file: namespace,
+    rules,
+    interval: (group.intervalMs ?? 0) / 1000,
+    limit: group.limit,
+    queryOffset: (group.queryOffsetMs ?? stage.ruleQueryOffset) / 1000,
+    evaluationTime: (state?.durationMs ?? 0) / 1000,
+    lastEvaluation,
+  };
+}
+
+function ownLabels({ labels }: Rule, ofGroup: Labels): Labels {
+  return labelsOf(...new Map([...ofGroup, ...labels]));
+}
+
+function ruleView(
+  rule: Rule,
+  ofGroup: Labels,
+  { alerts, lastError, durationMs }: StoredRule,
+  groupEvaluation: string,
+  excludesAlerts: boolean,
+) {
+  const isNew = durationMs === undefined;
+  const common = {
+    name: nameOf(rule),
+    query: rule.expr,
+    labels: Object.fromEntries(ownLabels(rule, ofGroup)),
+    health: isNew ? 'unknown' : lastError === undefined ? 'ok' : 'err',
+    ...(lastError !== undefined && { lastError }),
+    evaluationTime: (durationMs ?? 0) / 1000,
+    lastEvaluation: isNew ? NEVER : groupEvaluation,
+  };
+  if (rule.kind === 'recording') return { ...common, type: 'recording' as const };
+  const active = alerts.filter(isActive);
+  return {
+    state: isNew ? 'unknown' : stateOf(active),
+    ...common,
+    duration: rule.forMs / 1000,
+    keepFiringFor: rule.keepFiringForMs / 1000,
+    annotations: Object.fromEntries(rule.annotations),
+    alerts: excludesAlerts ? null : active.map(alertView),
+    type: 'alerting' as const,
+  };
+}
+
+function isActive({ state }: Alert): boolean {
+  return state !== 'resolved';
+}
+
+function stateOf(active: readonly Alert[]): string {
+  if (active.length === 0) return 'inactive';
+  return active.some(({ state }) => state === 'firing') ? 'firing' : 'pending';
+}
+
+function alertView({ labels, annotations, state, value, activeAtMs, keepFiringSinceMs }: Alert) {
+  return {
+    labels: Object.fromEntries(labels),
+    annotations: Object.fromEntries(annotations),
+    state,
+    activeAt: timeText(activeAtMs),
+    ...(keepFiringSinceMs !== undefined && { keepFiringSince: timeText(keepFiringSinceMs) }),
+    value: formatFloat(value, 'e', -1),
+  };
+}
+
+/** RFC 3339 without a fraction that is 0, as Go writes it. */
+function timeText(ms: number): string {
+  return new Date(ms)
+    .toISOString()
+    .replace(/\.?0*Z$/, 'Z')
+    .replace(/:Z$/, ':00Z');
+}

@@ -1,0 +1,79 @@
+import type { GroupDocument } from '../../shared/alerting/rule-document';
+import { rulesYaml } from '../../shared/alerting/rule-document';
+import { parseRuleGroup } from '../../shared/alerting/rule-file';
+import { ruleGroupId, type StoredGroup } from '../../shared/alerting/rule-groups';
+import type { RouteHandlers } from '../../shared/http/handler';
+import { bodyText, HttpError, reply, replyPlain } from '../../shared/http/http';
+import { mapLimited } from '../../shared/platform/concurrency';
+import type { Tenant } from '../../shared/tenancy/tenants';
+import { gatekeeper, ruleGroups } from './stores';
+
+/** Groups that are removed at a time. */
+const PARALLEL = 8;
+/** Faults that an answer names. */
+const MAX_FAULTS = 20;
+
+const done = () => reply(202, { status: 'success' });
+
+/** The configuration API of Mimir's ruler. */
+export const ruleHandlers: RouteHandlers = {
+  'GET /prometheus/config/v1/rules': async ({ tenant }) =>
+    yaml(byNamespace(await ruleGroups.list(tenant.id))),
+
+  'GET /prometheus/config/v1/rules/{namespace}': async ({ tenant, path: { namespace } }) =>
+    yaml(byNamespace(await groupsOf(tenant, namespace))),
+
+  'GET /prometheus/config/v1/rules/{namespace}/{group}': async ({ tenant, path }) => {
+    const stored = await ruleGroups.get(tenant.id, ruleGroupId(path.namespace, path.group));
+    if (stored === undefined) throw absent();
+    return yaml(stored.document);
+  },
+
+  'POST /prometheus/config/v1/rules/{namespace}': async ({ tenant, path, event }) => {
+    const limits = gatekeeper.meter.limits(tenant);
+    const { document, faults } = parseRuleGroup(bodyText(event, limits.bodyBytes));
+    if (document === undefined)
+      throw new HttpError(
+        400,
+        faults
+          .slice(0, MAX_FAULTS)
+          .map((fault) => fault.toString())
+          .join(', '),
+      );
+    await ruleGroups.put(tenant, limits, path.namespace, document);
+    return done();
+  },
+
+  'DELETE /prometheus/config/v1/rules/{namespace}/{group}': async ({ tenant, path }) => {
+    if (!(await ruleGroups.remove(tenant, path.namespace, path.group))) throw absent();
+    return done();
+  },
+
+  'DELETE /prometheus/config/v1/rules/{namespace}': async ({ tenant, path: { namespace } }) => {
+    const groups = await groupsOf(tenant, namespace);
+    await mapLimited(groups, PARALLEL, ({ document }) => ruleGroups.remove(tenant, namespace, document.name));
+    return done();
+  },
+};
+
+/** @throws {HttpError} 404 when there are none */
+async function groupsOf(tenant: Tenant, namespace: string): Promise<StoredGroup[]> {
+  const groups = (await ruleGroups.list(tenant.id)).filter((each) => each.namespace === namespace);
+  if (groups.length === 0) throw new HttpError(404, 'no rule groups found');
+  return groups;
+}
+
+function byNamespace(groups: readonly StoredGroup[]): Record<string, GroupDocument[]> {
+  const found = new Map<string, GroupDocument[]>();
+  for (const { namespace, document } of groups)
+    found.set(namespace, [...(found.get(namespace) ?? []), document]);
+  return Object.fromEntries(found);
+}
+
+function yaml(value: Parameters<typeof rulesYaml>[0]) {
+  return replyPlain(rulesYaml(value), 'application/yaml');
+}
+
+function absent(): HttpError {
+  return new HttpError(404, 'group does not exist');
+}

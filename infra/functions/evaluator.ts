@@ -1,0 +1,78 @@
+import { Duration } from 'aws-cdk-lib';
+import { Stats } from 'aws-cdk-lib/aws-cloudwatch';
+import { Grant } from 'aws-cdk-lib/aws-iam';
+import type * as lambda from 'aws-cdk-lib/aws-lambda';
+import { Construct } from 'constructs';
+import { ENV, functionName } from '../../shared/platform/names';
+import { ownMetric } from '../monitoring/metrics';
+import type { AlarmRule, Graph, Monitored } from '../monitoring/monitored';
+import { ITEM_ACTIONS } from '../stores/tables';
+import { addFunction, addSchedule, type FunctionProps } from './pipeline-function';
+
+export interface EvaluatorProps extends FunctionProps {
+  /** The function that evaluates the queries of rules. */
+  readonly query: lambda.Function;
+}
+
+/** Evaluates recording and alerting rules each minute. */
+export class Evaluator extends Construct implements Monitored {
+  readonly function: lambda.Function;
+  readonly alarms: readonly AlarmRule[];
+  readonly graphs: readonly Graph[];
+
+  constructor(scope: Construct, id: string, props: EvaluatorProps) {
+    super(scope, id);
+    const { config, stores, query } = props;
+    const { stream, tables } = stores;
+    this.function = addFunction(this, {
+      config,
+      stores,
+      name: 'evaluator',
+      description: 'Evaluates recording and alerting rules',
+      memoryMb: 512,
+      timeout: Duration.minutes(1),
+      invokedBy: 'schedule',
+      environment: {
+        [ENV.stream]: stream.stream.streamName,
+        [ENV.metaTable]: tables.meta.tableName,
+        [ENV.query]: functionName(config.stage, 'query'),
+      },
+    });
+    stream.grantPut(this.function);
+    tables.meta.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.readMany);
+    const kinds = ['rule-index', 'rule-outbox', 'rule-run', 'rule-states'] as const;
+    tables.grantMeta(this.function, kinds, ...ITEM_ACTIONS.put, ...ITEM_ACTIONS.delete);
+    tables.grantMeta(this.function, ['minute', 'usage'], ...ITEM_ACTIONS.count);
+    // The pools of small sources.
+    tables.grantMeta(this.function, ['layouts'], ...ITEM_ACTIONS.count, ...ITEM_ACTIONS.insert);
+    Grant.addToPrincipal({
+      grantee: this.function,
+      actions: ['lambda:InvokeFunction'],
+      resourceArns: [query.functionArn],
+    });
+    addSchedule(this.function, 'Evaluate', { every: Duration.minutes(1) });
+
+    const lag = ownMetric(config.stage, 'evaluator', 'RuleLagSeconds', Stats.MAXIMUM);
+    const failing = ownMetric(config.stage, 'evaluator', 'RulesFailing', Stats.MAXIMUM);
+    this.alarms = [
+      {
+        name: 'rules-late',
+        text: 'rules-late',
+        metric: lag,
+        above: 180,
+        within: [3, 3],
+        isSilenceAlarming: true,
+        isEssential: true,
+      },
+      {
+        name: 'rules-failing',
+        text: 'rules-failing',
+        metric: failing,
+        above: 0,
+        within: [15, 15],
+        isEssential: true,
+      },
+    ];
+    this.graphs = [{ title: 'Rules: how late, s; failing', left: [lag], right: [failing] }];
+  }
+}

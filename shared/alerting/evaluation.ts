@@ -1,0 +1,48 @@
+import type { Id } from '../model/id';
+
+/**
+ * The call by which the evaluator, which is outside of the VPC, lets the query function evaluate rule groups, and its answer. The query
+ * function reads groups, states and samples, and writes nothing.
+ */
+export interface EvaluationRequest {
+  readonly evaluateRules: {
+    readonly nowMs: number;
+    readonly lagMs: number;
+    readonly groups: readonly { readonly tenant: string; readonly group: Id }[];
+  };
+}
+
+/** What became of a group. */
+export type GroupEvaluation = {
+  readonly tenant: string;
+  readonly group: Id;
+} & (
+  | { readonly outcome: 'idle' }
+  /** Neither the group nor a state of it is there: the index may forget it. */
+  | { readonly outcome: 'gone' }
+  /** The evaluation of the group as a whole failed. */
+  | { readonly outcome: 'failed'; readonly reason: string }
+  | ({ readonly outcome: 'evaluated' | 'removed' } & EvaluatedGroup)
+);
+
+export interface EvaluatedGroup {
+  /** The slot of the state that was read; undefined: there was none. */
+  readonly afterMs?: number;
+  readonly slotMs: number;
+  /** Base64 of an encoded state; absent for a removed group. */
+  readonly state?: string;
+  /** Base64 of zstd of bodies of remote write, which have the samples of all slots. */
+  readonly samples: readonly string[];
+  /** Base64 of encoded batches of notifications. */
+  readonly batches: readonly string[];
+  readonly slots: number;
+  readonly skipped: number;
+  readonly rules: number;
+  /** Rules whose last evaluation failed. */
+  readonly failing: number;
+  /** Whether due slots are left. */
+  readonly hasMore: boolean;
+}
+
+/** One for each group of the request that time sufficed for. */
+export type EvaluationAnswer = readonly GroupEvaluation[];

@@ -1,0 +1,245 @@
+import type { Id } from '../model/id';
+import { mapLimited } from '../platform/concurrency';
+import { log } from '../platform/log';
+import type { Tenant, Tenants } from '../tenancy/tenants';
+import { dueSlots } from './due-slots';
+import type { EvaluatedGroup, EvaluationAnswer, EvaluationRequest, GroupEvaluation } from './evaluation';
+import type { IndexedGroup, RuleGroups } from './rule-groups';
+import type { RuleStates } from './rule-states';
+
+export interface EvaluatorDependencies {
+  readonly groups: Pick<RuleGroups, 'all' | 'forget'>;
+  readonly states: Pick<RuleStates, 'commit' | 'beginRun' | 'endRun'>;
+  readonly tenants: Pick<Tenants, 'get'>;
+  /** The query function. */
+  readonly evaluate: (request: EvaluationRequest['evaluateRules']) => Promise<EvaluationAnswer>;
+  /**
+   * Puts samples into the stream.
+   *
+   * @param body zstd of a `prometheus.WriteRequest`
+   */
+  readonly write: (tenant: Tenant, body: Uint8Array) => Promise<void>;
+  /** How far the slowest consumer of the stream is behind, ms. */
+  readonly lagMs: () => Promise<number>;
+  /** The newest slots that this process has seen done, ms, by {@link keyOf}. They save calls, and decide nothing else. */
+  readonly done: Map<string, number>;
+  readonly now: () => number;
+  readonly sleep: (ms: number) => Promise<unknown>;
+}
+
+/** What a run did. */
+export interface RunReport {
+  /** False when another run was going on: then nothing was done. */
+  readonly began: boolean;
+  readonly groups: number;
+  readonly slots: number;
+  /** Slots that were too old to be made up. */
+  readonly skipped: number;
+  /** Groups that could not be evaluated or committed; the next run does them. */
+  readonly failedGroups: number;
+  /** Rules whose last evaluation failed. */
+  readonly failingRules: number;
+  /** How late the latest group is, ms: by its newest slot, or because samples were not in the tiers yet. */
+  readonly lagMs: number;
+}
+
+/** Groups are begun so long after a run's start, ms; Lambda ends it after a minute. */
+const BEGIN_MS = 50_000;
+/** A run that was killed holds up the next for as long, ms. */
+const RUN_MS = 58_000;
+const HALF_MINUTE_MS = 30_000;
+/** Invocations of the query function at a time. */
+const PARALLEL = 8;
+/** Rules of an invocation. */
+const MAX_RULES = 100;
+/** An entry of the index without a group is forgotten so long after its last change, ms: a request that puts it may be going on. */
+const FORGET_MS = 120_000;
+
+/** Names a group among all of all tenants. */
+export function keyOf({ tenantId, group }: Pick<IndexedGroup, 'tenantId' | 'group'>): string {
+  return `${tenantId} ${group}`;
+}
+
+/**
+ * Evaluates every slot that is due. When some groups have slots of half a minute, waits for those that begin within the run.
+ *
+ * The stream gets a slot's samples before the slot is committed: a run that ends in between is done again, with the same samples.
+ *
+ * @param atMs evaluates what is due at this time instead of now, and waits for nothing
+ */
+export async function runEvaluator(
+  dependencies: EvaluatorDependencies,
+  run: Id,
+  atMs?: number,
+): Promise<RunReport> {
+  const { states, now, sleep } = dependencies;
+  const startedMs = now();
+  const report = { groups: 0, slots: 0, skipped: 0, failedGroups: 0, failingRules: 0, lagMs: 0 };
+  const indexed = await dependencies.groups.all();
+  report.groups = indexed.length;
+  if (indexed.length === 0) return { began: true, ...report };
+  if (!(await states.beginRun(run, startedMs + RUN_MS))) return { began: false, ...report };
+  try {
+    const pass = new Pass(dependencies, report, () => now() - startedMs < BEGIN_MS);
+    await pass.evaluate(indexed, atMs ?? now());
+    const frequent = indexed.filter(({ intervalMs }) => intervalMs <= HALF_MINUTE_MS);
+    if (frequent.length > 0 && atMs === undefined)
+      for (;;) {
+        const nextMs = (Math.floor(now() / HALF_MINUTE_MS) + 1) * HALF_MINUTE_MS;
+        if (nextMs - startedMs >= BEGIN_MS) break;
+        await sleep(nextMs - now());
+        await pass.evaluate(frequent, now());
+      }
+  } finally {
+    await states.endRun(run);
+  }
+  return { began: true, ...report };
+}
+
+/**
+ * Divides groups among invocations. Each tenant's first hundred rules come before any tenant's next, so that no tenant with many rules
+ * delays another; tenants with few rules share invocations.
+ */
+export function planInvocations(groups: readonly IndexedGroup[], maxRules = MAX_RULES): IndexedGroup[][] {
+  const turns: IndexedGroup[][] = [];
+  const ofTenant = new Map<Id, number>();
+  for (const group of groups) {
+    const before = ofTenant.get(group.tenantId) ?? 0;
+    ofTenant.set(group.tenantId, before + Math.max(1, group.rules));
+    const turn = Math.floor(before / maxRules);
+    for (let i = turns.length; i <= turn; i++) turns.push([]);
+    turns[turn]!.push(group);
+  }
+  return turns.flatMap((turn) => {
+    const invocations: IndexedGroup[][] = [];
+    let rules = Infinity;
+    for (const group of turn) {
+      rules += Math.max(1, group.rules);
+      if (rules > maxRules) {
+        invocations.push([]);
+        rules = Math.max(1, group.rules);
+      }
+      invocations.at(-1)!.push(group);
+    }
+    return invocations;
+  });
+}
+
+type Report = { -readonly [K in keyof Omit<RunReport, 'began'>]: RunReport[K] };
+
+class Pass {
+  constructor(
+    private readonly dependencies: EvaluatorDependencies,
+    private readonly report: Report,
+    private readonly hasTime: () => boolean,
+  ) {}
+
+  async evaluate(groups: readonly IndexedGroup[], nowMs: number): Promise<void> {
+    const lagMs = await this.dependencies.lagMs();
+    this.report.lagMs = Math.max(this.report.lagMs, lagMs);
+    const due = groups.filter((group) => this.mayBeDue(group, nowMs));
+    await mapLimited(planInvocations(due), PARALLEL, (batch) => this.evaluateBatch(batch, nowMs, lagMs));
+  }
+
+  private mayBeDue(group: IndexedGroup, nowMs: number): boolean {
+    const doneMs = this.dependencies.done.get(keyOf(group));
+    if (group.rules === 0 || doneMs === undefined) return true;
+    const { intervalMs } = group;
+    return dueSlots({ intervalMs, queryOffsetMs: 0 }, doneMs, { nowMs, lagMs: 0 }).slots.length > 0;
+  }
+
+  private async evaluateBatch(batch: readonly IndexedGroup[], nowMs: number, lagMs: number): Promise<void> {
+    let rest = batch;
+    while (rest.length > 0) {
+      if (!this.hasTime()) {
+        this.report.failedGroups += rest.length;
+        return;
+      }
+      const answers = await this.ask(rest, nowMs, lagMs);
+      const outcomes = await mapLimited(rest, PARALLEL, async (group) => {
+        const answer = answers.find((each) => each.group === group.group && each.tenant === group.tenant);
+        return answer === undefined ? 'unanswered' : this.finish(group, answer, nowMs);
+      });
+      const left = rest.filter((_, i) => outcomes[i] === 'unanswered' || outcomes[i] === 'more');
+      if (answers.length === 0) {
+        this.report.failedGroups += left.length;
+        return;
+      }
+      rest = left;
+    }
+  }
+
+  private async ask(
+    groups: readonly IndexedGroup[],
+    nowMs: number,
+    lagMs: number,
+  ): Promise<EvaluationAnswer> {
+    try {
+      return await this.dependencies.evaluate({
+        nowMs,
+        lagMs,
+        groups: groups.map(({ tenant, group }) => ({ tenant, group })),
+      });
+    } catch (error) {
+      log.error('rule groups were not evaluated', { groups: groups.length, error: error as Error });
+      return [];
+    }
+  }
+
+  /** @returns `more` when the group has further due slots */
+  private async finish(
+    group: IndexedGroup,
+    evaluation: GroupEvaluation,
+    nowMs: number,
+  ): Promise<'done' | 'more'> {
+    const { groups, now } = this.dependencies;
+    switch (evaluation.outcome) {
+      case 'idle':
+        return 'done';
+      case 'gone':
+        if (now() - group.changedMs > FORGET_MS) await groups.forget(group);
+        return 'done';
+      case 'failed':
+        this.report.failedGroups++;
+        log.error('a rule group was not evaluated', { ...evaluation });
+        return 'done';
+      default:
+        return (await this.commit(group, evaluation, nowMs)) && evaluation.hasMore ? 'more' : 'done';
+    }
+  }
+
+  private async commit(group: IndexedGroup, evaluated: EvaluatedGroup, nowMs: number): Promise<boolean> {
+    const { states, tenants, write, done } = this.dependencies;
+    const { tenantId, group: id, tenant: name } = group;
+    const { report } = this;
+    try {
+      const tenant = await tenants.get(name);
+      if (tenant === undefined) return false;
+      for (const body of evaluated.samples) await write(tenant, Buffer.from(body, 'base64'));
+      const { state, afterMs, slotMs, batches } = evaluated;
+      const isCommitted = await states.commit({
+        tenantId,
+        group: id,
+        afterMs,
+        slotMs,
+        state: state === undefined ? undefined : Buffer.from(state, 'base64'),
+        batches: batches.map((batch) => Buffer.from(batch, 'base64')),
+      });
+      if (!isCommitted) {
+        log.warn('another evaluator committed the slot first', { tenant: name, group: id, slotMs });
+        done.delete(keyOf(group));
+        return false;
+      }
+      done.set(keyOf(group), slotMs);
+      report.slots += evaluated.slots;
+      report.skipped += evaluated.skipped;
+      report.failingRules += evaluated.failing;
+      if (!evaluated.hasMore) report.lagMs = Math.max(report.lagMs, nowMs - slotMs);
+      return true;
+    } catch (error) {
+      report.failedGroups++;
+      log.error('a slot was not committed', { tenant: name, group: id, error: error as Error });
+      return false;
+    }
+  }
+}

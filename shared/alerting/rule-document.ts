@@ -1,0 +1,75 @@
+import { stringify } from 'yaml';
+import { labelsOf } from '../model/labels';
+import { parseDurationMs } from '../promql/numbers';
+import { parsePromql } from '../promql/parser';
+import { DEFAULT_INTERVAL_MS } from './lint';
+import type { Rule, RuleGroup } from './rule-file';
+
+/** A rule as its author wrote it: texts byte for byte, and an absent field apart from an empty one. */
+export interface RuleDocument {
+  readonly record?: string;
+  readonly alert?: string;
+  readonly expr: string;
+  readonly for?: string;
+  readonly keep_firing_for?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+/** A group as its author wrote it; the form in which it is stored and given back. */
+export interface GroupDocument {
+  readonly name: string;
+  readonly interval?: string;
+  readonly query_offset?: string;
+  readonly limit?: number;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly rules: readonly RuleDocument[];
+}
+
+/** The group that a checked document describes. */
+export function groupOf(document: GroupDocument): RuleGroup {
+  return {
+    name: document.name,
+    intervalMs: intervalOf(document.interval),
+    queryOffsetMs: msOf(document.query_offset),
+    limit: document.limit ?? 0,
+    labels: labelsOf(...Object.entries(document.labels ?? {})),
+    rules: document.rules.map(ruleOf),
+  };
+}
+
+function ruleOf(document: RuleDocument): Rule {
+  const { record, alert, expr } = document;
+  const base = {
+    expr,
+    parsed: parsePromql(expr),
+    labels: labelsOf(...Object.entries(document.labels ?? {})),
+  };
+  if (record) return { kind: 'recording', record, ...base };
+  return {
+    kind: 'alerting',
+    alert: alert!,
+    forMs: msOf(document.for) ?? 0,
+    keepFiringForMs: msOf(document.keep_firing_for) ?? 0,
+    annotations: labelsOf(...Object.entries(document.annotations ?? {})),
+    ...base,
+  };
+}
+
+/** Slots shorter than half a minute are not evaluated on time. */
+const LEAST_INTERVAL_MS = 30_000;
+
+/** The interval in which a group is evaluated, ms. */
+export function intervalOf(interval: string | undefined): number {
+  return Math.max(LEAST_INTERVAL_MS, msOf(interval) || DEFAULT_INTERVAL_MS);
+}
+
+function msOf(text: string | undefined): number | undefined {
+  if (text === undefined || text === '') return undefined;
+  return text === '0' ? 0 : (parseDurationMs(text) as number);
+}
+
+/** The YAML of namespaces with their groups, or of one group. Lines are not folded, so that expressions stay as they are. */
+export function rulesYaml(value: GroupDocument | Readonly<Record<string, readonly GroupDocument[]>>): string {
+  return stringify(value, { lineWidth: 0 });
+}

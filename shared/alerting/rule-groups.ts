@@ -1,0 +1,195 @@
+import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { type Id, idOf } from '../model/id';
+import { metaKeys } from '../platform/keys';
+import { type Item, queryAll, queryItems, succeeds, type Table } from '../platform/table';
+import { Documents } from '../registry/documents';
+import { RefusedError } from '../registry/refused';
+import type { Limits } from '../tenancy/limits';
+import type { Tenant } from '../tenancy/tenants';
+import { type GroupDocument, intervalOf } from './rule-document';
+
+/** A tenant's rule group. Namespaces are the files of Prometheus. */
+export interface StoredGroup {
+  readonly namespace: string;
+  readonly document: GroupDocument;
+}
+
+/** An entry of the index of all tenants' rule groups. */
+export interface IndexedGroup {
+  readonly tenantId: Id;
+  /** The tenant's name. */
+  readonly tenant: string;
+  readonly group: Id;
+  /** 0 when the group was removed: what its rules left is still to be ended. */
+  readonly rules: number;
+  readonly intervalMs: number;
+  /** When it was put or removed, ms since epoch. */
+  readonly changedMs: number;
+}
+
+export type RuleLimits = Pick<Limits, 'rules' | 'ruleGroups' | 'rulesPerGroup'>;
+
+/** Characters of a namespace's or group's name. */
+const MAX_NAME = 1_024;
+/** Of a group as JSON: an item of DynamoDB holds 400 KB. */
+const MAX_GROUP_BYTES = 350_000;
+
+/** The id of a rule group within its tenant. */
+export function ruleGroupId(namespace: string, name: string): Id {
+  return idOf('rule-group', namespace, name);
+}
+
+/**
+ * The rule groups of tenants, and an index of all of them, which the evaluator reads at once.
+ *
+ *     pk rule-groups#tenant   sk group          json: {namespace, document}   revision
+ *     pk rule-index           sk tenant#group   tenant: name   rules   interval: ms   changed: ms
+ *
+ * A group is in the index from before it exists until after the evaluator has ended what it left. Two requests that add groups at
+ * the same time may exceed a limit by one group each.
+ */
+export class RuleGroups {
+  private readonly groups: Documents<StoredGroup>;
+
+  constructor(
+    private readonly table: Table,
+    private readonly now: () => number = Date.now,
+  ) {
+    this.groups = new Documents(table, 'rule-groups');
+  }
+
+  /**
+   * Creates or replaces a group.
+   *
+   * @throws {RefusedError} naming the limit that the tenant's groups would exceed
+   */
+  async put(tenant: Tenant, limits: RuleLimits, namespace: string, document: GroupDocument): Promise<void> {
+    for (const [what, name] of [
+      ['namespace', namespace],
+      ['group', document.name],
+    ] as const)
+      if (name.length > MAX_NAME)
+        throw new RefusedError(
+          `${what}: the name has ${name.length} characters; at most ${MAX_NAME} are allowed`,
+        );
+    const bytes = Buffer.byteLength(JSON.stringify(document));
+    if (bytes > MAX_GROUP_BYTES)
+      throw new RefusedError(
+        `group ${JSON.stringify(document.name)} has ${bytes} bytes as JSON; at most ${MAX_GROUP_BYTES} are allowed`,
+        true,
+      );
+    const group = ruleGroupId(namespace, document.name);
+    const rules = document.rules.length;
+    requireWithin('rulesPerGroup', limits.rulesPerGroup, rules);
+    const others = (await this.indexOf(tenant.id)).filter((each) => each.group !== group && each.rules > 0);
+    requireWithin('ruleGroups', limits.ruleGroups, others.length + 1);
+    requireWithin(
+      'rules',
+      limits.rules,
+      others.reduce((sum, each) => sum + each.rules, rules),
+    );
+    await this.index(tenant, group, document);
+    await this.groups.settle(tenant.id, group, () => ({ namespace, document }));
+  }
+
+  get(tenantId: Id, group: Id): Promise<StoredGroup | undefined> {
+    return this.groups.get(tenantId, group);
+  }
+
+  /** The tenant's groups, sorted by namespace and name. */
+  async list(tenantId: Id): Promise<StoredGroup[]> {
+    const groups: StoredGroup[] = [];
+    for await (const { value } of this.groups.list(tenantId)) groups.push(value);
+    return groups.sort(
+      (a, b) => compareTexts(a.namespace, b.namespace) || compareTexts(a.document.name, b.document.name),
+    );
+  }
+
+  /** @returns whether there was such a group */
+  async remove(tenant: Tenant, namespace: string, name: string): Promise<boolean> {
+    const group = ruleGroupId(namespace, name);
+    const removed = await this.groups.remove(tenant.id, group);
+    if (removed === undefined) return false;
+    await this.index(tenant, group, undefined);
+    return true;
+  }
+
+  /** The groups of all tenants, removed ones included until {@link forget}. */
+  async all(): Promise<IndexedGroup[]> {
+    return (await queryItems(this.table, indexQuery())).map(indexedOf);
+  }
+
+  /** Removes an entry of the index, unless the group was put or removed since the entry was read. */
+  async forget({ tenantId, group, changedMs }: IndexedGroup): Promise<boolean> {
+    return succeeds(
+      this.table.client.send(
+        new DeleteItemCommand({
+          TableName: this.table.name,
+          Key: metaKeys.indexedRules(tenantId, group),
+          ConditionExpression: 'changed = :changed',
+          ExpressionAttributeValues: { ':changed': { N: String(changedMs) } },
+        }),
+      ),
+    );
+  }
+
+  private async indexOf(tenantId: Id): Promise<IndexedGroup[]> {
+    const entries: IndexedGroup[] = [];
+    for await (const item of queryAll(this.table, indexQuery(metaKeys.ruleIndexOf(tenantId))))
+      entries.push(indexedOf(item));
+    return entries;
+  }
+
+  private async index({ id, name }: Tenant, group: Id, document: GroupDocument | undefined): Promise<void> {
+    await this.table.client.send(
+      new PutItemCommand({
+        TableName: this.table.name,
+        Item: {
+          ...metaKeys.indexedRules(id, group),
+          tenant: { S: name },
+          rules: { N: String(document?.rules.length ?? 0) },
+          interval: { N: String(intervalOf(document?.interval)) },
+          changed: { N: String(this.now()) },
+        },
+      }),
+    );
+  }
+}
+
+function indexQuery(prefix = '') {
+  return {
+    KeyConditionExpression: prefix === '' ? 'pk = :pk' : 'pk = :pk AND begins_with(sk, :prefix)',
+    ExpressionAttributeValues: {
+      ':pk': { S: metaKeys.ruleIndex },
+      ...(prefix !== '' && { ':prefix': { S: prefix } }),
+    },
+  };
+}
+
+function indexedOf(item: Item): IndexedGroup {
+  return {
+    ...metaKeys.parseIndexedRules(item.sk!.S!),
+    tenant: item.tenant!.S!,
+    rules: Number(item.rules!.N),
+    intervalMs: Number(item.interval!.N),
+    changedMs: Number(item.changed!.N),
+  };
+}
+
+function requireWithin(limit: keyof RuleLimits, most: number, count: number): void {
+  if (count > most)
+    throw new RefusedError(
+      `per-user ${LIMITED[limit]} limit (limit: ${most} actual: ${count}) exceeded: the tenant's limit ${limit}`,
+    );
+}
+
+/** What each limit bounds, in the words of Mimir's ruler. */
+const LIMITED: Readonly<Record<keyof RuleLimits, string>> = {
+  rules: 'rules',
+  ruleGroups: 'rule groups',
+  rulesPerGroup: 'rules per rule group',
+};
+
+function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,176 @@
+import {
+  DeleteItemCommand,
+  GetItemCommand,
+  PutItemCommand,
+  TransactionCanceledException,
+  type TransactWriteItem,
+  TransactWriteItemsCommand,
+} from '@aws-sdk/client-dynamodb';
+import type { Id } from '../model/id';
+import { metaKeys } from '../platform/keys';
+import { TABLE_KEYS } from '../platform/names';
+import { type Item, queryItems, succeeds, type Table } from '../platform/table';
+import { decodeJson, decodeState, type GroupState } from './group-state';
+import type { NotificationBatch } from './notification';
+
+/** A group's slot, ready to be committed. */
+export interface SlotCommit {
+  readonly tenantId: Id;
+  readonly group: Id;
+  /** The slot of the state that this one follows; undefined for a group's first. */
+  readonly afterMs: number | undefined;
+  /** The slot that is done. */
+  readonly slotMs: number;
+  /** {@link encodeState}; undefined removes the state of a removed group. */
+  readonly state: Uint8Array | undefined;
+  /** {@link encodeJson} of {@link NotificationBatch}es. */
+  readonly batches: readonly Uint8Array[];
+}
+
+/** How long a batch waits for its receivers, s. */
+const OUTBOX_SECONDS = 86_400;
+/** Beside the state; a transaction takes 100 items. */
+export const MAX_BATCHES = 99;
+
+/**
+ * What the last evaluated slot left of each group, and the outbox of notifications. A slot is committed in one transaction, whose
+ * condition is the slot before: of two evaluators, one commits, and its notifications are the only ones.
+ *
+ *     pk rule-states#tenant   sk group                     slot: ms   state: zstd of JSON (group-state.ts)
+ *     pk rule-outbox          sk slot#tenant#group#part    batch: zstd of JSON (notification.ts)   expiresAt: s
+ *     pk rule-run             sk run                       run: id   untilMs
+ */
+export class RuleStates {
+  constructor(
+    private readonly table: Table,
+    private readonly now: () => number = Date.now,
+  ) {}
+
+  async get(tenantId: Id, group: Id): Promise<GroupState | undefined> {
+    const { Item } = await this.table.client.send(
+      new GetItemCommand({
+        TableName: this.table.name,
+        Key: metaKeys.ruleState(tenantId, group),
+        ConsistentRead: true,
+      }),
+    );
+    return Item && decodeState(Item.state!.B!);
+  }
+
+  /** The states of a tenant's groups, by the group's id. */
+  async list(tenantId: Id): Promise<Map<Id, GroupState>> {
+    const items = await queryItems(this.table, {
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': { S: metaKeys.ruleStates(tenantId) } },
+    });
+    return new Map(items.map((item) => [item.sk!.S!, decodeState(item.state!.B!)]));
+  }
+
+  /** @returns false when another evaluator was first: then nothing is written */
+  async commit(slot: SlotCommit): Promise<boolean> {
+    const items = this.itemsOf(slot);
+    try {
+      if (items.length > 1)
+        await this.table.client.send(new TransactWriteItemsCommand({ TransactItems: items }));
+      else if (items[0]!.Put !== undefined)
+        return await succeeds(this.table.client.send(new PutItemCommand(items[0]!.Put)));
+      else return await succeeds(this.table.client.send(new DeleteItemCommand(items[0]!.Delete!)));
+      return true;
+    } catch (error) {
+      if (
+        error instanceof TransactionCanceledException &&
+        error.CancellationReasons?.some(({ Code }) => Code === 'ConditionalCheckFailed')
+      )
+        return false;
+      throw error;
+    }
+  }
+
+  private itemsOf({ tenantId, group, afterMs, slotMs, state, batches }: SlotCommit): TransactWriteItem[] {
+    const place = { TableName: this.table.name };
+    const key = metaKeys.ruleState(tenantId, group);
+    const condition = {
+      ConditionExpression: afterMs === undefined ? 'attribute_not_exists(pk)' : 'slot = :after',
+      ...(afterMs !== undefined && { ExpressionAttributeValues: { ':after': { N: String(afterMs) } } }),
+    };
+    const expiresAt = { N: String(Math.ceil(this.now() / 1000) + OUTBOX_SECONDS) };
+    return [
+      state === undefined
+        ? { Delete: { ...place, Key: key, ...condition } }
+        : {
+            Put: {
+              ...place,
+              Item: { ...key, slot: { N: String(slotMs) }, state: { B: state } },
+              ...condition,
+            },
+          },
+      ...batches.map((batch, part) => ({
+        Put: {
+          ...place,
+          Item: {
+            ...metaKeys.outboxBatch(slotMs, tenantId, group, part),
+            batch: { B: batch },
+            [TABLE_KEYS.ttl]: expiresAt,
+          },
+        },
+      })),
+    ];
+  }
+
+  /** The batches that wait, oldest slot first, each with its key. */
+  async outbox(): Promise<
+    { readonly key: string; readonly slotMs: number; readonly batch: NotificationBatch }[]
+  > {
+    const items = await queryItems(this.table, {
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': { S: metaKeys.ruleOutbox } },
+    });
+    return items.map((item: Item) => ({
+      key: item.sk!.S!,
+      slotMs: Number(item.sk!.S!.split('#')[0]),
+      batch: decodeJson(item.batch!.B!) as NotificationBatch,
+    }));
+  }
+
+  /** Removes a batch that was sent. */
+  async sent(key: string): Promise<void> {
+    await this.table.client.send(
+      new DeleteItemCommand({
+        TableName: this.table.name,
+        Key: { pk: { S: metaKeys.ruleOutbox }, sk: { S: key } },
+      }),
+    );
+  }
+
+  /**
+   * Begins a run of the evaluator, unless one runs: two would do the same work, and the slower one's samples would win.
+   *
+   * @param run a random id
+   * @param untilMs when the run has ended, however it ended
+   */
+  async beginRun(run: string, untilMs: number): Promise<boolean> {
+    return succeeds(
+      this.table.client.send(
+        new PutItemCommand({
+          TableName: this.table.name,
+          Item: { ...metaKeys.ruleRun, run: { S: run }, untilMs: { N: String(untilMs) } },
+          ConditionExpression: 'attribute_not_exists(pk) OR untilMs < :now',
+          ExpressionAttributeValues: { ':now': { N: String(this.now()) } },
+        }),
+      ),
+    );
+  }
+
+  async endRun(run: string): Promise<void> {
+    await succeeds(
+      this.table.client.send(
+        new DeleteItemCommand({
+          TableName: this.table.name,
+          Key: metaKeys.ruleRun,
+          ConditionExpression: 'run = :run',
+          ExpressionAttributeValues: { ':run': { S: run } },
+        }),
+      ),
+    );
+  }
+}

@@ -1,0 +1,97 @@
+import * as z from 'zod';
+import { PROMETHEUS, PROMETHEUS_ROOT } from './prometheus';
+import type { Route } from './route';
+
+/** The path of the ruler's configuration, as Mimir has it. */
+export const RULER = `${PROMETHEUS_ROOT}/config/v1/rules` as const;
+
+const success = z.object({ status: z.literal('success') });
+
+const selectors = z.array(z.string()).optional().meta({
+  description: 'Series selectors: only rules whose own labels, as configured, any of them selects.',
+});
+const texts = (what: string) =>
+  z
+    .array(z.string())
+    .optional()
+    .meta({ description: `Only these ${what}.` });
+
+const listed = z
+  .string()
+  .regex(/^(true|false|[tTfF10]|TRUE|FALSE|True|False)?$/, 'not a boolean')
+  .transform((text) => /^(true|t|1)$/i.test(text))
+  .optional();
+
+export const rulesQuery = z.object({
+  type: z
+    .string()
+    .transform((text, context) => {
+      const kind = { '': 'all', alert: 'alerting', record: 'recording' }[text.toLowerCase()];
+      if (kind !== undefined) return kind as 'all' | 'alerting' | 'recording';
+      context.addIssue({
+        code: 'custom',
+        message: `not supported value ${JSON.stringify(text.slice(0, 100))}`,
+        input: text,
+      });
+      return z.NEVER;
+    })
+    .optional()
+    .meta({ description: '`alert` or `record`: only rules of this kind.' }),
+  'rule_name[]': texts('names of rules'),
+  'rule_group[]': texts('groups'),
+  'file[]': texts('namespaces'),
+  'match[]': selectors,
+  exclude_alerts: listed.meta({ description: 'Whether to leave the alerts out.' }),
+  group_limit: z
+    .string()
+    .regex(/^[1-9]\d{0,8}$/, 'must be greater than 0')
+    .transform(Number)
+    .optional()
+    .meta({ description: 'Groups of a page.' }),
+  group_next_token: z.string().optional().meta({ description: 'From the answer before: the next page.' }),
+  state: z.enum(['firing', 'pending', 'inactive', 'unknown']).optional(),
+  health: z.enum(['ok', 'err', 'unknown']).optional(),
+});
+
+const answer = z
+  .object({ status: z.literal('success'), data: z.unknown() })
+  .meta({ id: 'PrometheusRulesAnswer' });
+const listing = {
+  method: 'GET',
+  right: 'read',
+  function: 'query',
+  answer,
+  errors: 'prometheus',
+  crossOrigin: true,
+} as const;
+const ruler = { function: 'registry', errors: 'prometheus' } as const;
+const yaml = { ...ruler, method: 'GET', right: 'read', answerType: 'application/yaml' } as const;
+const change = { ...ruler, right: 'write', answer: success, status: 202 } as const;
+
+/** Rules and alerts as Prometheus lists them, and their configuration as mimirtool, cortextool and Grafana use it. */
+export const rulesRoutes = [
+  { ...listing, path: `${PROMETHEUS}/rules`, summary: 'List rules with their alerts', query: rulesQuery },
+  { ...listing, path: `${PROMETHEUS}/alerts`, summary: 'List pending and firing alerts' },
+  { ...yaml, path: RULER, summary: 'Read the rule groups of all namespaces, as YAML' },
+  { ...yaml, path: `${RULER}/{namespace}`, summary: 'Read the rule groups of a namespace, as YAML' },
+  { ...yaml, path: `${RULER}/{namespace}/{group}`, summary: 'Read a rule group, as YAML' },
+  {
+    ...change,
+    method: 'POST',
+    path: `${RULER}/{namespace}`,
+    summary: 'Create or replace a rule group; it is checked as a whole first',
+    rawBody: 'application/yaml',
+  },
+  {
+    ...change,
+    method: 'DELETE',
+    path: `${RULER}/{namespace}/{group}`,
+    summary: 'Delete a rule group',
+  },
+  {
+    ...change,
+    method: 'DELETE',
+    path: `${RULER}/{namespace}`,
+    summary: 'Delete the rule groups of a namespace',
+  },
+] as const satisfies readonly Route[];

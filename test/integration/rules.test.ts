@@ -1,0 +1,276 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { snappyCompress } from 'hysnappy';
+import { parse } from 'yaml';
+import type { RunReport } from '../../shared/alerting/evaluator';
+import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { OpenApiChecker } from '../support/openapi-checker';
+import { until } from '../support/until';
+import { encodeV1 } from '../unit/protocol/prometheus/messages';
+
+const RULER = '/prometheus/config/v1/rules';
+
+const GROUP = `name: load
+interval: 1m
+labels:
+  team: web
+rules:
+  - record: job:load:sum
+    expr: sum by (job) (load)
+  - alert: High
+    expr: job:load:sum   >   10
+    for: 1m
+    labels: {}
+    annotations:
+      summary: "{{ $labels.job }} is at {{ $value }}"
+  - alert: SeesPending
+    expr: ALERTS{alertname="High",alertstate="pending"}
+    labels:
+      severity: info
+`;
+
+describe('rules', () => {
+  let stack: LocalStack;
+  let checker: OpenApiChecker;
+  /** Slots are in the future: the schedule of the stack evaluates the present, and finds these done. */
+  const startMs = Math.ceil(Date.now() / 60_000) * 60_000 + 2 * 3_600_000;
+  /** The stage's ruleQueryOffset. */
+  const offsetMs = 5_000;
+
+  beforeAll(async () => {
+    stack = await startLocalStack({ settings: { maxRulesPerGroup: '4', maxRuleGroups: '3' } });
+    checker = new OpenApiChecker(
+      (await (await fetch(new URL('/openapi.json', stack.url))).json()) as Record<string, unknown>,
+    );
+  });
+
+  afterAll(async () => {
+    await stack?.stop();
+  });
+
+  const request = async (method: string, path: string, body?: string) => {
+    const headers = { authorization: `Bearer ${stack.apiKey}`, 'x-scope-orgid': 'ignored' };
+    const response = await fetch(new URL(path, stack.url), { method, headers, body: body ?? null });
+    const { status } = response;
+    const [type, text] = [response.headers.get('content-type'), await response.text()];
+    const [, namespace, group] = /^\/prometheus\/config\/v1\/rules(\/[^/]+)?(\/[^/]+)?$/.exec(path) ?? [];
+    const template = path.startsWith(RULER)
+      ? RULER + (namespace === undefined ? '' : '/{namespace}') + (group === undefined ? '' : '/{group}')
+      : path.split('?')[0]!;
+    expect(checker.flawOf(method, template, status, type, text)).toBeUndefined();
+    return { status, type, text };
+  };
+
+  const get = async (path: string) => {
+    const { status, text } = await request('GET', path);
+    expect({ status, text }).toMatchObject({ status: 200 });
+    return JSON.parse(text).data;
+  };
+
+  const post = async (atMs: number, values: Readonly<Record<string, number>>) => {
+    const series = Object.entries(values).map(([job, value]) => ({
+      labels: [
+        ['__name__', 'load'],
+        ['instance', 'a:1'],
+        ['job', job],
+      ] as [string, string][],
+      samples: [{ timestamp: atMs, value }],
+    }));
+    const response = await fetch(new URL('/prometheus/api/v1/write', stack.url), {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${stack.apiKey}`,
+        'content-type': 'application/x-protobuf',
+        'content-encoding': 'snappy',
+      },
+      body: snappyCompress(encodeV1(series)),
+    });
+    expect(response.status).toBe(204);
+    await until(
+      'the samples can be read',
+      () => instant(`count(timestamp(load) == ${atMs / 1000})`, atMs),
+      (found) => found[0]?.[1] === String(series.length),
+    );
+  };
+
+  const invoke = async (name: string, event: unknown): Promise<unknown> => {
+    const response = await fetch(
+      new URL(`/2015-03-31/functions/heterotsdb-local-${name}/invocations`, stack.url),
+      { method: 'POST', headers: stack.operatorHeaders, body: JSON.stringify(event) },
+    );
+    return response.json();
+  };
+
+  /** Evaluates what is due at a time; a run of the stack's schedule may have to end first. */
+  const evaluate = (atMs: number) =>
+    until(
+      'no other run goes on',
+      async () => (await invoke('evaluator', { atMs })) as RunReport,
+      ({ began }) => began,
+    );
+
+  /** Labels and value of each element. */
+  const instant = async (query: string, atMs: number): Promise<[Record<string, string>, string][]> => {
+    const data = await get(`/prometheus/api/v1/query?query=${encodeURIComponent(query)}&time=${atMs / 1000}`);
+    return data.result.map(
+      ({ metric, value }: { metric: Record<string, string>; value: [number, string] }) => [metric, value[1]],
+    );
+  };
+
+  const alertsAt = async (atMs: number) =>
+    (await instant('ALERTS', atMs))
+      .map(([{ alertname, alertstate, job }]) => `${alertname} ${alertstate} ${job}`)
+      .sort();
+
+  test('a group is stored as it was written, once it is valid as a whole', async () => {
+    expect((await request('GET', RULER)).text).toBe('{}\n');
+    expect(await request('POST', `${RULER}/web%2Fapi`, GROUP)).toMatchObject({
+      status: 202,
+      text: '{"status":"success"}',
+    });
+    const all = await request('GET', RULER);
+    expect([all.status, all.type]).toEqual([200, 'application/yaml']);
+    expect(parse(all.text)).toEqual({ 'web/api': [parse(GROUP)] });
+    const one = await request('GET', `${RULER}/web%2Fapi/load`);
+    expect(parse(one.text)).toEqual(parse(GROUP));
+    expect(one.text).toContain('job:load:sum   >   10');
+    expect(await request('POST', `${RULER}/web%2Fapi`, GROUP.replace('sum by', 'sum buy'))).toMatchObject({
+      status: 400,
+      text: expect.stringContaining('could not parse expression'),
+    });
+    expect(parse((await request('GET', `${RULER}/web%2Fapi/load`)).text)).toEqual(parse(GROUP));
+    const many = `name: many\nrules:\n${'  - {record: x, expr: y}\n'.repeat(5)}`;
+    expect(await request('POST', `${RULER}/n`, many)).toMatchObject({
+      status: 400,
+      text: expect.stringContaining('per-user rules per rule group limit (limit: 4 actual: 5) exceeded'),
+    });
+    expect((await request('GET', `${RULER}/n`)).status).toBe(404);
+    expect((await request('GET', `${RULER}/web%2Fapi/other`)).status).toBe(404);
+  });
+
+  test('a new rule is listed at once', async () => {
+    const { groups } = await get('/prometheus/api/v1/rules');
+    expect(groups).toMatchObject([
+      {
+        name: 'load',
+        file: 'web/api',
+        interval: 60,
+        queryOffset: 5,
+        rules: [
+          { name: 'job:load:sum', type: 'recording', health: expect.stringMatching(/^(unknown|ok)$/) },
+          { name: 'High', type: 'alerting', duration: 60, query: 'job:load:sum   >   10' },
+          { name: 'SeesPending', type: 'alerting', labels: { severity: 'info', team: 'web' } },
+        ],
+      },
+    ]);
+  });
+
+  test('slots are evaluated in order: results are stored, alerts become pending, fire and end', async () => {
+    expect(await evaluate(startMs)).toMatchObject({ failedGroups: 0, failingRules: 0 });
+    const slot = (n: number) => startMs + n * 60_000;
+    const at = (n: number) => slot(n) - offsetMs;
+    await post(at(1), { shop: 20, blog: 1 });
+    expect(await evaluate(slot(1) + 1_000)).toMatchObject({ slots: 1, failingRules: 0 });
+    // A second run of the same slot does nothing.
+    expect(await evaluate(slot(1) + 2_000)).toMatchObject({ slots: 0 });
+    await until(
+      'the results can be read',
+      () => alertsAt(at(1)),
+      (found) => found.length === 2,
+    );
+    expect(await alertsAt(at(1))).toEqual(['High pending shop', 'SeesPending firing shop'].sort());
+    expect(await instant('job:load:sum', at(1))).toEqual([
+      [{ __name__: 'job:load:sum', job: 'blog', team: 'web' }, '1'],
+      [{ __name__: 'job:load:sum', job: 'shop', team: 'web' }, '20'],
+    ]);
+
+    await post(at(2), { shop: 30, blog: 1 });
+    expect(await evaluate(slot(2))).toMatchObject({ slots: 1 });
+    const { alerts } = await get('/prometheus/api/v1/alerts');
+    expect(alerts).toContainEqual({
+      labels: { alertname: 'High', job: 'shop', team: 'web' },
+      annotations: { summary: 'shop is at 30' },
+      state: 'firing',
+      activeAt: new Date(slot(1)).toISOString().replace('.000', ''),
+      value: '3e+01',
+    });
+    const { groups } = await get('/prometheus/api/v1/rules?type=alert&rule_name[]=High');
+    expect(groups[0].rules).toMatchObject([{ state: 'firing', health: 'ok', alerts: [{ state: 'firing' }] }]);
+
+    // Two slots at once, as after an outage.
+    await post(at(3), { shop: 40, blog: 1 });
+    await post(at(4), { shop: 5, blog: 1 });
+    expect(await evaluate(slot(4))).toMatchObject({ slots: 2 });
+    expect((await get('/prometheus/api/v1/alerts')).alerts).toEqual([]);
+    await until(
+      'the results of both slots can be read',
+      async () => [
+        (await instant('job:load:sum{job="shop"}', at(3)))[0]?.[1],
+        (await instant('job:load:sum{job="shop"}', at(4)))[0]?.[1],
+        await alertsAt(at(3)),
+        await alertsAt(at(4)),
+      ],
+      (found) => isDeepStrictEqual(found, ['40', '5', ['High firing shop'], []]),
+    );
+  });
+
+  test('kills of functions lose no slot, and lost memory resolves nothing', async () => {
+    const slot = (n: number) => startMs + n * 60_000;
+    const at = (n: number) => slot(n) - offsetMs;
+    await post(at(10), { shop: 50 });
+    await evaluate(slot(10));
+    await post(at(11), { shop: 50 });
+    // Whatever the run has done by then, the next one does the rest.
+    const killed = evaluate(slot(11)).catch(() => undefined);
+    await sleep(Math.random() * 200);
+    stack.killFunctions();
+    await killed;
+    await evaluate(slot(11));
+    const firing = async () =>
+      (await get('/prometheus/api/v1/alerts')).alerts.map(
+        ({ labels, state }: { labels: Record<string, string>; state: string }) =>
+          `${labels.alertname} ${state}`,
+      );
+    expect(await firing()).toEqual(['High firing']);
+    await until(
+      'the killed slot is there',
+      () => instant('job:load:sum{job="shop"}', at(11)),
+      (found) => found[0]?.[1] === '50',
+    );
+
+    await post(at(12), { shop: 50 });
+    stack.killHot();
+    // Until the stream was read again, reads fail: the alert goes on.
+    const report = await evaluate(slot(12));
+    expect(await firing()).toEqual(['High firing']);
+    if (report.failingRules > 0) {
+      const { groups } = await get('/prometheus/api/v1/rules?health=err');
+      expect(groups).toMatchObject([{ name: 'load' }]);
+    }
+    await until(
+      'the lost samples are there again',
+      async () => {
+        await invoke('recovery', {});
+        const { text } = await request('GET', `/prometheus/api/v1/query?query=load&time=${at(12) / 1000}`);
+        return JSON.parse(text) as { warnings?: string[] };
+      },
+      ({ warnings }) => warnings === undefined,
+    );
+    await post(at(13), { shop: 50 });
+    expect(await evaluate(slot(13))).toMatchObject({ slots: 1, failingRules: 0 });
+    expect(await firing()).toEqual(['High firing']);
+  });
+
+  test('a removed group leaves nothing behind', async () => {
+    expect((await request('DELETE', `${RULER}/web%2Fapi/load`)).status).toBe(202);
+    expect((await request('DELETE', `${RULER}/web%2Fapi/load`)).status).toBe(404);
+    expect((await get('/prometheus/api/v1/rules')).groups).toEqual([]);
+    const atMs = startMs + 60 * 60_000;
+    expect(await evaluate(atMs)).toMatchObject({ failedGroups: 0 });
+    await until(
+      'its series have ended',
+      () => instant('job:load:sum', atMs),
+      (found) => found.length === 0,
+    );
+  });
+});

@@ -1,0 +1,231 @@
+import {
+  type AdvancedGroup,
+  type AdvanceOptions,
+  advanceGroup,
+  endGroup,
+} from '../../../shared/alerting/advance-group';
+import { decodeState, encodeState, type GroupState } from '../../../shared/alerting/group-state';
+import { parseRuleGroup } from '../../../shared/alerting/rule-file';
+import { labelValue, METRIC_NAME } from '../../../shared/model/labels';
+import { MemorySampleStore, STALE_BITS } from '../../../shared/promql/memory-store';
+import type { SampleColumns, SampleStore } from '../../../shared/promql/store';
+
+const MINUTE_MS = 60_000;
+const OFFSET_MS = 30_000;
+/** The first slot. */
+const START_MS = 100 * MINUTE_MS;
+
+const RULES = `
+  - record: job:load:sum
+    expr: sum by (job) (load)
+  - alert: High
+    expr: job:load:sum > 10
+    for: 2m
+`;
+
+/** A group that is advanced over stored samples; its results are stored as the stream would. */
+class Run {
+  readonly store = new MemorySampleStore();
+  state: GroupState | undefined;
+  reads = 0;
+  failure: 'none' | 'error' | 'incomplete' = 'none';
+  hasTime = () => true;
+
+  constructor(public rules = RULES) {}
+
+  /** Adds a sample that the slot reads. */
+  load(minute: number, value: number): this {
+    const labels = [[METRIC_NAME, 'load'] as const, ['job', 'shop'] as const];
+    this.store.add(labels, START_MS + minute * MINUTE_MS - OFFSET_MS, value);
+    return this;
+  }
+
+  /** Evaluates what is due a second after a minute began. */
+  async at(minute: number): Promise<AdvancedGroup | undefined> {
+    const { group, faults } = parseRuleGroup(`name: g\nrules:${this.rules}`);
+    expect(faults).toEqual([]);
+    const select: SampleStore['select'] = async (...args) => {
+      this.reads++;
+      if (this.failure === 'error') throw new Error('Command timed out');
+      const { series } = await this.store.select(...args);
+      return { series, warnings: this.failure === 'incomplete' ? ['samples are missing'] : [] };
+    };
+    const options: AdvanceOptions = {
+      id: 'tenant group',
+      store: () => ({ select }),
+      query: { limits: { maxSeries: 100, maxSamples: 10_000, maxPoints: 10_000 }, isLate: () => false },
+      externalUrl: '',
+      maxAlerts: 10,
+      defaultOffsetMs: OFFSET_MS,
+      hasTime: () => this.hasTime(),
+      clock: () => 0,
+      onFailure: () => {},
+    };
+    const time = { nowMs: START_MS + minute * MINUTE_MS + 1_000, lagMs: 0 };
+    const advanced = await advanceGroup(group!, this.state, time, options);
+    if (advanced === undefined) return undefined;
+    // As it is stored and read again.
+    this.state = decodeState(encodeState(advanced.state)!);
+    for (const { labels, timestamps, values } of advanced.series) {
+      const bits = new BigUint64Array(values.buffer, values.byteOffset, values.length);
+      for (const [i, ms] of timestamps.entries()) this.store.add(labels, ms, bits[i]!);
+    }
+    return advanced;
+  }
+
+  /** State and labels' `job` of each alert. */
+  alerts(): string[] {
+    return this.state!.rules.flatMap(({ alerts }) =>
+      alerts.map(({ state, labels }) => `${state} ${labelValue(labels, 'job')}`),
+    );
+  }
+}
+
+/** The samples of a series, by the minute of their slot. */
+function samplesOf(advanced: AdvancedGroup | undefined, name: string): (number | 'stale')[][] {
+  const found = advanced!.series.filter(({ labels }) => labelValue(labels, METRIC_NAME) === name);
+  return found.flatMap(({ timestamps, values }: SampleColumns) => {
+    const bits = new BigUint64Array(values.buffer, values.byteOffset, values.length);
+    return [...timestamps].map((ms, i) => [
+      (ms + OFFSET_MS - START_MS) / MINUTE_MS,
+      bits[i] === STALE_BITS ? ('stale' as const) : values[i]!,
+    ]);
+  });
+}
+
+const saidOf = (advanced: AdvancedGroup | undefined) => advanced!.notifications.map(({ state }) => state);
+
+test('an alert becomes pending, fires after its time and ends; each is said once', async () => {
+  const run = new Run().load(0, 20).load(1, 20).load(2, 20).load(3, 20).load(4, 1);
+  const said: string[][] = [];
+  const states: string[][] = [];
+  for (let minute = 0; minute <= 5; minute++) {
+    said.push(saidOf(await run.at(minute)));
+    states.push(run.alerts());
+  }
+  expect(states).toEqual([
+    ['pending shop'],
+    ['pending shop'],
+    ['firing shop'],
+    ['firing shop'],
+    ['resolved shop'],
+    ['resolved shop'],
+  ]);
+  expect(said).toEqual([[], [], ['firing'], [], ['resolved'], []]);
+});
+
+test('slots that an outage left out are made up: no hole, and `for` is counted through', async () => {
+  const [timely, late] = [new Run(), new Run()];
+  for (let minute = 0; minute <= 25; minute++)
+    for (const run of [timely, late]) run.load(minute, 20 + minute);
+  const said: string[] = [];
+  for (let minute = 0; minute <= 25; minute++) said.push(...saidOf(await timely.at(minute)));
+  expect(said).toEqual(['firing']);
+  await late.at(0);
+  late.reads = 0;
+  const advanced = await late.at(25);
+  expect(advanced).toMatchObject({ slots: 25, skipped: 0, hasMore: false, isLate: false });
+  expect(samplesOf(advanced, 'job:load:sum')).toEqual(Array.from({ length: 25 }, (_, i) => [i + 1, 21 + i]));
+  // Only what is true now is said.
+  expect(saidOf(advanced)).toEqual(['firing']);
+  expect(late.state!.rules).toEqual(timely.state!.rules);
+  expect(await late.store.select([], { fromMs: 0, toMs: Infinity })).toEqual(
+    await timely.store.select([], { fromMs: 0, toMs: Infinity }),
+  );
+  // The selector of load, and that of the recorded series, once each for 25 slots.
+  expect(late.reads).toBe(2);
+});
+
+test('an alert that fired and ended within an outage is not said', async () => {
+  const run = new Run();
+  for (let minute = 0; minute <= 12; minute++) run.load(minute, minute >= 2 && minute <= 8 ? 20 : 1);
+  await run.at(0);
+  const advanced = await run.at(12);
+  expect(samplesOf(advanced, 'ALERTS').filter(([, value]) => value === 1)).toHaveLength(7);
+  expect(saidOf(advanced)).toEqual([]);
+});
+
+test('slots that time does not suffice for are left for the next call, and say nothing yet', async () => {
+  const run = new Run();
+  for (let minute = 0; minute <= 6; minute++) run.load(minute, 20);
+  await run.at(0);
+  let slots = 0;
+  run.hasTime = () => ++slots < 4;
+  expect(await run.at(6)).toMatchObject({ slots: 4, hasMore: true, notifications: [] });
+  run.hasTime = () => true;
+  const rest = await run.at(6);
+  expect(rest).toMatchObject({ slots: 2, hasMore: false });
+  expect(saidOf(rest)).toEqual(['firing']);
+});
+
+test.each([
+  { failure: 'error' as const, message: 'a store did not answer' },
+  { failure: 'incomplete' as const, message: 'samples are missing' },
+])('a read that fails ($failure) resolves nothing and writes nothing', async ({ failure, message }) => {
+  const run = new Run().load(0, 20).load(1, 20).load(2, 20);
+  for (const minute of [0, 1, 2]) await run.at(minute);
+  run.failure = failure;
+  const advanced = await run.at(3);
+  expect(run.alerts()).toEqual(['firing shop']);
+  expect(advanced!.series).toEqual([]);
+  expect(saidOf(advanced)).toEqual([]);
+  expect(run.state!.rules.map(({ lastError }) => lastError)).toEqual([message, message]);
+  run.failure = 'none';
+  // Seven minutes on, the last sample of load is too old: now it is known to be gone.
+  expect(saidOf(await run.at(8))).toEqual(['resolved']);
+});
+
+test('a changed expression keeps the alerts of a rule; changed labels end them', async () => {
+  const run = new Run();
+  for (let minute = 0; minute <= 5; minute++) run.load(minute, 20);
+  for (const minute of [0, 1, 2]) await run.at(minute);
+  run.rules = RULES.replace('> 10', '> 15');
+  expect(saidOf(await run.at(3))).toEqual([]);
+  expect(run.alerts()).toEqual(['firing shop']);
+  run.rules = `${RULES}    labels: {team: web}\n`;
+  const advanced = await run.at(4);
+  expect(advanced!.notifications).toMatchObject([{ state: 'resolved', reason: 'rule removed' }]);
+  expect(samplesOf(advanced, 'ALERTS').filter(([, value]) => value === 'stale')).toHaveLength(1);
+  expect(run.alerts()).toEqual(['pending shop']);
+});
+
+test('more alerts than the tenant may have fail the rule and change nothing', async () => {
+  const run = new Run(`\n  - alert: Many\n    expr: load\n`);
+  for (let i = 0; i < 11; i++)
+    run.store.add(
+      [
+        [METRIC_NAME, 'load'],
+        ['job', String(i)],
+      ],
+      START_MS - OFFSET_MS,
+      1,
+    );
+  await run.at(0);
+  expect(run.state!.rules[0]).toMatchObject({
+    alerts: [],
+    lastError: "the tenant's limit alertsPerRule of 10 is exceeded: 11 alerts",
+  });
+});
+
+test('a removed group ends its series, and the alerts that were said', async () => {
+  const run = new Run().load(0, 20).load(1, 20).load(2, 20);
+  for (const minute of [0, 1, 2]) await run.at(minute);
+  const { series, notifications } = await endGroup(run.state!, 'tenant group', START_MS + 5 * MINUTE_MS);
+  expect(series.map(({ labels }) => labelValue(labels, METRIC_NAME))).toEqual([
+    'job:load:sum',
+    'ALERTS',
+    'ALERTS_FOR_STATE',
+  ]);
+  expect(notifications).toMatchObject([{ state: 'resolved', reason: 'rule removed' }]);
+});
+
+test('values that JSON lacks survive in a state', () => {
+  const alert = { labels: [], annotations: [], state: 'firing' as const, activeAtMs: 0 };
+  const rule = { identity: '', expr: 'x', series: [], told: [] };
+  const alerts = [Number.NaN, Infinity, -Infinity, 0.1].map((value) => ({ ...alert, value }));
+  const state: GroupState = {
+    ...{ slotMs: 0, evaluatedMs: 0, durationMs: 0, queryOffsetMs: 0 },
+    rules: [{ ...rule, alerts }],
+  };
+  expect(decodeState(encodeState(state)!)).toEqual(state);
+});

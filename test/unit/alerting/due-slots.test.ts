@@ -1,0 +1,30 @@
+import { dueSlots } from '../../../shared/alerting/due-slots';
+
+const MINUTE = 60;
+
+/** Times in seconds; `now` 3 s after a minute has begun. */
+test.each([
+  { name: 'a new group begins with the newest slot', done: undefined, due: [6000] },
+  { name: 'the next slot is due once it has begun', done: 5940, due: [6000] },
+  { name: 'a slot that is done is not due again', done: 6000, due: [] },
+  { name: 'a second trigger in the future of the first finds nothing', done: 6060, due: [] },
+  { name: 'slots that were missed are made up, the oldest first', done: 5760, due: [5820, 5880, 5940, 6000] },
+  { name: 'half minutes are slots too', interval: 30, done: 5940, due: [5970, 6000] },
+  { name: 'a new interval begins with its next slot', interval: 300, done: 5640, due: [5700, 6000] },
+  { name: 'a lag below the offset holds up nothing', lag: 30, done: 5940, due: [6000] },
+  { name: 'a lag beyond the offset puts slots off', lag: 60, done: 5880, due: [5940] },
+  { name: 'a lag of minutes puts all off', lag: 300, done: 5880, due: [] },
+  { name: 'an outage of an hour leaves no hole', done: 6003 - 3600 - 3, due: { from: 2460, count: 60 } },
+  { name: 'slots older than an hour are skipped', done: 0, due: { from: 2460, count: 60 }, skipped: 40 },
+  { name: 'an interval of a day has its newest slot', interval: 86_400, done: -86_400, due: [0] },
+])('$name', ({ interval = MINUTE, lag = 0, done, due, skipped = 0 }) => {
+  const planned = dueSlots(
+    { intervalMs: interval * 1000, queryOffsetMs: 30_000 },
+    done === undefined ? undefined : done * 1000,
+    { nowMs: 6_003_000, lagMs: lag * 1000 },
+  );
+  const expected = Array.isArray(due)
+    ? due
+    : Array.from({ length: due.count }, (_, i) => due.from + i * interval);
+  expect(planned).toEqual({ slots: expected.map((s) => s * 1000), skipped });
+});

@@ -1,0 +1,171 @@
+import type { EvaluationAnswer, GroupEvaluation } from '../../../shared/alerting/evaluation';
+import {
+  type EvaluatorDependencies,
+  planInvocations,
+  runEvaluator,
+} from '../../../shared/alerting/evaluator';
+import type { IndexedGroup } from '../../../shared/alerting/rule-groups';
+import type { SlotCommit } from '../../../shared/alerting/rule-states';
+import type { Tenant } from '../../../shared/tenancy/tenants';
+
+const groupOf = (tenant: string, group: string, rules = 1, intervalMs = 60_000): IndexedGroup => ({
+  ...{ tenantId: `id-${tenant}`, tenant, group, rules, intervalMs, changedMs: 0 },
+});
+
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+/** An evaluator whose query function evaluates each due slot of a minute to one sample. */
+function evaluator(groups: readonly IndexedGroup[], overrides: Partial<EvaluatorDependencies> = {}) {
+  let nowMs = 600_000;
+  const events: string[] = [];
+  const committed = new Map<string, number>();
+  const clock = { set: (ms: number) => (nowMs = ms) };
+  let running: string | undefined;
+  const dependencies: EvaluatorDependencies = {
+    groups: {
+      all: async () => [...groups],
+      forget: async ({ group }) => {
+        events.push(`forget ${group}`);
+        return true;
+      },
+    },
+    states: {
+      beginRun: async (run) => {
+        if (running !== undefined) return false;
+        running = run;
+        return true;
+      },
+      endRun: async () => {
+        running = undefined;
+      },
+      commit: async ({ group, afterMs, slotMs }: SlotCommit) => {
+        if (committed.get(group) !== afterMs) return false;
+        committed.set(group, slotMs);
+        events.push(`commit ${group} ${slotMs / 60_000}`);
+        return true;
+      },
+    },
+    tenants: { get: async (name) => ({ id: `id-${name}`, name }) as Tenant },
+    evaluate: async ({ nowMs: atMs, groups: asked }): Promise<EvaluationAnswer> =>
+      asked.map(({ tenant, group }): GroupEvaluation => {
+        const slotMs = Math.floor(atMs / 60_000) * 60_000;
+        const afterMs = committed.get(group);
+        if (afterMs !== undefined && afterMs >= slotMs) return { tenant, group, outcome: 'idle' };
+        return {
+          ...{ tenant, group, outcome: 'evaluated', slotMs, state: base64('state') },
+          ...(afterMs !== undefined && { afterMs }),
+          samples: [base64(`${group} ${slotMs / 60_000}`)],
+          ...{ batches: [], slots: 1, skipped: 0, rules: 1, failing: 0, hasMore: false },
+        };
+      }),
+    write: async (_, body) => {
+      events.push(`write ${Buffer.from(body).toString()}`);
+    },
+    lagMs: async () => 0,
+    done: new Map(),
+    now: () => nowMs,
+    sleep: async (ms) => clock.set(nowMs + ms),
+    ...overrides,
+  };
+  return { dependencies, events, committed, clock };
+}
+
+test('the stream has the samples of a slot before the slot is committed', async () => {
+  const { dependencies, events } = evaluator([groupOf('a', 'g')]);
+  expect(await runEvaluator(dependencies, 'run')).toMatchObject({ began: true, slots: 1, lagMs: 0 });
+  expect(events).toEqual(['write g 10', 'commit g 10']);
+  // A second trigger finds the slot done.
+  expect(await runEvaluator(dependencies, 'run')).toMatchObject({ began: true, slots: 0 });
+  expect(events).toHaveLength(2);
+});
+
+test('a run while another goes on does nothing', async () => {
+  const { dependencies, events } = evaluator([groupOf('a', 'g')]);
+  await dependencies.states.beginRun('other', 0);
+  expect(await runEvaluator(dependencies, 'run')).toMatchObject({ began: false, slots: 0 });
+  expect(events).toEqual([]);
+});
+
+test('a run that ends between samples and commit is done again', async () => {
+  const { dependencies, events } = evaluator([groupOf('a', 'g')]);
+  const dying = {
+    ...dependencies,
+    states: { ...dependencies.states, commit: async () => Promise.reject(new Error('killed')) },
+  };
+  expect(await runEvaluator(dying, 'run')).toMatchObject({ slots: 0, failedGroups: 1 });
+  expect(await runEvaluator(dependencies, 'run')).toMatchObject({ slots: 1 });
+  expect(events).toEqual(['write g 10', 'write g 10', 'commit g 10']);
+});
+
+test('a stream that does not take the samples leaves the slot for the next run', async () => {
+  const { dependencies, committed } = evaluator([groupOf('a', 'g')], {
+    write: async () => Promise.reject(new Error('the stream refuses')),
+  });
+  expect(await runEvaluator(dependencies, 'run')).toMatchObject({ slots: 0, failedGroups: 1 });
+  expect(committed.size).toBe(0);
+});
+
+test('a query function that fails fails its groups alone', async () => {
+  const groups = [groupOf('a', 'bad', 100), groupOf('b', 'good', 100)];
+  const { dependencies, committed } = evaluator(groups);
+  const { evaluate } = dependencies;
+  const failing = {
+    ...dependencies,
+    evaluate: async (request: Parameters<typeof evaluate>[0]) => {
+      if (request.groups.some(({ group }) => group === 'bad')) throw new Error('out of memory');
+      return evaluate(request);
+    },
+  };
+  expect(await runEvaluator(failing, 'run')).toMatchObject({ slots: 1, failedGroups: 1 });
+  expect([...committed.keys()]).toEqual(['good']);
+});
+
+test('a group with slots of half a minute has those evaluated that begin within the run', async () => {
+  const { dependencies, clock } = evaluator([groupOf('a', 'fast', 1, 30_000), groupOf('a', 'slow')]);
+  clock.set(607_000);
+  const asked: string[] = [];
+  const report = await runEvaluator(
+    {
+      ...dependencies,
+      evaluate: async ({ nowMs, groups }) => {
+        asked.push(...groups.map(({ group }) => `${group} ${nowMs / 1000}`));
+        return groups.map((each) => ({ ...each, outcome: 'idle' }));
+      },
+    },
+    'run',
+  );
+  expect(report.began).toBe(true);
+  expect(asked).toEqual(['fast 607', 'slow 607', 'fast 630']);
+});
+
+test('the index forgets a removed group, but not one that a request may be putting', async () => {
+  const { dependencies, events, clock } = evaluator([groupOf('a', 'g', 0)], {
+    evaluate: async ({ groups }) => groups.map((each) => ({ ...each, outcome: 'gone' })),
+  });
+  clock.set(60_000);
+  await runEvaluator(dependencies, 'run');
+  expect(events).toEqual([]);
+  clock.set(600_000);
+  await runEvaluator(dependencies, 'run');
+  expect(events).toEqual(['forget g']);
+});
+
+test.each([
+  { name: 'tenants with few rules share an invocation', groups: ['a 3', 'b 3', 'c 3'], plan: ['a b c'] },
+  { name: 'an invocation has so many rules', groups: ['a 6', 'b 6', 'c 3'], plan: ['a', 'b c'] },
+  {
+    name: "a tenant's next rules come after every tenant's first",
+    groups: ['a 10', 'a 10', 'a 10', 'b 2', 'c 2'],
+    plan: ['a', 'b c', 'a', 'a'],
+  },
+  { name: 'a group is never divided', groups: ['a 25'], plan: ['a'] },
+  { name: 'there may be nothing to do', groups: [], plan: [] },
+])('$name', ({ groups, plan }) => {
+  const indexed = groups.map((text, i) => {
+    const [tenant, rules] = text.split(' ');
+    return groupOf(tenant!, String(i), Number(rules));
+  });
+  expect(planInvocations(indexed, 10).map((each) => each.map(({ tenant }) => tenant).join(' '))).toEqual(
+    plan,
+  );
+});
