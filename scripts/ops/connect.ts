@@ -1,18 +1,10 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { Argument, type Command } from 'commander';
-import { isKey } from '../../shared/tenancy/api-keys';
-import { KEY_FILE } from '../local/bootstrap';
-import { dataDirOf } from '../local/operator-secret';
+import { type ApiKeyOptions, apiKeyOf, apiKeyOption, dataDirOption } from './api-key';
 import { apiUrlOf, apiUrlOption } from './api-url';
 import { type CommonOptions, command } from './command';
 import { OperatorError, stageOf } from './invoke';
 
-interface ConnectOptions extends CommonOptions {
-  readonly apiUrl?: string;
-  readonly key?: string;
-  readonly dataDir?: string;
-}
+type ConnectOptions = CommonOptions & ApiKeyOptions;
 
 /** What `ops connect --json` prints. */
 interface Configuration {
@@ -69,11 +61,8 @@ export function connectCommand(): Command {
       ),
     )
     .addOption(apiUrlOption())
-    .option('--key <key>', 'the key; needed with --stack (default: the one that npm start made)')
-    .option(
-      '--data-dir <dir>',
-      'data directory of npm start, with its key (default: that of the stack at --url)',
-    )
+    .addOption(apiKeyOption())
+    .addOption(dataDirOption())
     .action((client: Client, options: ConnectOptions) => {
       const configuration = configurationFor(client, options);
       console.log(
@@ -89,33 +78,7 @@ export function configurationFor(client: Client, options: ConnectOptions): Confi
   // The agent appends its own paths to the address's host.
   if (href !== `${origin}/`)
     throw new OperatorError(`the address ${href} has more than a host and a port: give ${origin}`);
-  const key = options.key ?? keyInFile(options);
-  if (!isKey(key))
-    throw new OperatorError(
-      options.key === undefined
-        ? `${KEY_FILE} of the data directory has no key; npm start writes a new one`
-        : '--key is no key: one begins with ht_ and has 59 characters',
-    );
+  const key = apiKeyOf(options);
   const { place, textFor } = CLIENTS[client];
   return { client, url: origin, key, place, text: textFor(origin, key) };
-}
-
-function keyInFile({ stack, apiUrl, url, dataDir }: ConnectOptions): string {
-  if (stack !== undefined)
-    throw new OperatorError(
-      `--stack needs --key: npm run ops -- keys create --tenant T --rights read,write --stack ${stack} makes one`,
-    );
-  const address = apiUrl ?? url;
-  const folder = dataDir ?? dataDirOf(address);
-  if (folder === undefined)
-    throw new OperatorError(
-      `no local stack of this checkout is at ${address}: run npm start, or give the key as --key or its folder as --data-dir`,
-    );
-  try {
-    return readFileSync(join(folder, KEY_FILE), 'utf8').trim();
-  } catch {
-    throw new OperatorError(
-      `${join(folder, KEY_FILE)} cannot be read: give a data directory of npm start, or --key`,
-    );
-  }
 }

@@ -207,7 +207,8 @@ function operatorCommands(): Map<string, string> {
     // The commands of a group may have a folder of the group's name.
     const [, folder] = /^scripts\/ops\/([\w-]+)\//.exec(file) ?? [];
     if (folder !== undefined) {
-      if (own !== undefined) commands.set(`${folder} ${own}`, file);
+      const name = own ?? /\bcommand\(\s*'([\w-]+)'/.exec(text)?.[1];
+      if (name !== undefined) commands.set(`${folder} ${name}`, file);
       continue;
     }
     const group = own === undefined || own === 'ops' ? '' : `${own} `;

@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Option } from 'commander';
+import { isKey } from '../../shared/tenancy/api-keys';
+import { KEY_FILE } from '../local/bootstrap';
+import { dataDirOf } from '../local/operator-secret';
+import { OperatorError } from './invoke';
+
+/** Options of the commands that use the HTTP API with a key. */
+export interface ApiKeyOptions {
+  readonly url: string;
+  readonly stack?: string;
+  readonly apiUrl?: string;
+  readonly key?: string;
+  readonly dataDir?: string;
+}
+
+export function apiKeyOption(): Option {
+  return new Option('--key <key>', 'the key; needed with --stack (default: the one that npm start made)');
+}
+
+export function dataDirOption(): Option {
+  return new Option(
+    '--data-dir <dir>',
+    'data directory of npm start, with its key (default: that of the stack at --url)',
+  );
+}
+
+/** @throws {OperatorError} naming the option that is missing or wrong */
+export function apiKeyOf(options: ApiKeyOptions): string {
+  const key = options.key ?? keyInFile(options);
+  if (isKey(key)) return key;
+  throw new OperatorError(
+    options.key === undefined
+      ? `${KEY_FILE} of the data directory has no key; npm start writes a new one`
+      : '--key is no key: one begins with ht_ and has 59 characters',
+  );
+}
+
+function keyInFile({ stack, apiUrl, url, dataDir }: ApiKeyOptions): string {
+  if (stack !== undefined)
+    throw new OperatorError(
+      `--stack needs --key: npm run ops -- keys create --tenant T --rights read,write --stack ${stack} makes one`,
+    );
+  const address = apiUrl ?? url;
+  const folder = dataDir ?? dataDirOf(address);
+  if (folder === undefined)
+    throw new OperatorError(
+      `no local stack of this checkout is at ${address}: run npm start, or give the key as --key or its folder as --data-dir`,
+    );
+  try {
+    return readFileSync(join(folder, KEY_FILE), 'utf8').trim();
+  } catch {
+    throw new OperatorError(
+      `${join(folder, KEY_FILE)} cannot be read: give a data directory of npm start, or --key`,
+    );
+  }
+}

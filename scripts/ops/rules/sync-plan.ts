@@ -1,0 +1,35 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { GroupDocument } from '../../../shared/alerting/rule-document';
+
+export interface GroupChange {
+  readonly action: 'create' | 'change' | 'remove';
+  readonly namespace: string;
+  readonly name: string;
+  /** Absent when the group is removed. */
+  readonly group?: GroupDocument;
+}
+
+type Namespaces = ReadonlyMap<string, readonly GroupDocument[]>;
+
+/**
+ * Plans the changes that make the stored groups those of the files. Namespaces that no file is of stay as they are, unless they are to
+ * be pruned. Removals come last, so that no rule that moves is missing in between.
+ */
+export function planSync(stored: Namespaces, wanted: Namespaces, prunes: boolean): GroupChange[] {
+  const puts: GroupChange[] = [];
+  const removals: GroupChange[] = [];
+  for (const [namespace, groups] of wanted)
+    for (const group of groups) {
+      const { name } = group;
+      const known = stored.get(namespace)?.find((each) => each.name === name);
+      if (known === undefined) puts.push({ action: 'create', namespace, name, group });
+      else if (!isDeepStrictEqual(known, group)) puts.push({ action: 'change', namespace, name, group });
+    }
+  for (const [namespace, groups] of stored) {
+    const kept = wanted.get(namespace);
+    if (kept === undefined && !prunes) continue;
+    for (const { name } of groups)
+      if (!kept?.some((each) => each.name === name)) removals.push({ action: 'remove', namespace, name });
+  }
+  return [...puts, ...removals];
+}

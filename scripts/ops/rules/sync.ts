@@ -1,0 +1,70 @@
+import { basename } from 'node:path';
+import type { Command } from 'commander';
+import type { GroupDocument } from '../../../shared/alerting/rule-document';
+import { groupDocuments, parseRuleFile } from '../../../shared/alerting/rule-file';
+import { type ApiKeyOptions, apiKeyOption, dataDirOption } from '../api-key';
+import { apiUrlOption } from '../api-url';
+import { type CommonOptions, command } from '../command';
+import { OperatorError } from '../invoke';
+import { readRuleFile } from './check';
+import { Ruler } from './ruler';
+import { type GroupChange, planSync } from './sync-plan';
+
+type SyncOptions = CommonOptions & ApiKeyOptions & { readonly dryRun?: boolean; readonly prune?: boolean };
+
+/** `ops rules sync`. */
+export function syncCommand(): Command {
+  return command('sync', 'make the stored rules those of files; each file is the namespace of its name')
+    .argument('<file...>', 'rule files')
+    .addOption(apiUrlOption())
+    .addOption(apiKeyOption())
+    .addOption(dataDirOption())
+    .option('--dry-run', 'print what would change')
+    .option('--prune', 'remove the groups of namespaces that no file is of')
+    .action(async (files: string[], options: SyncOptions) => {
+      const wanted = namespacesOf(files);
+      const ruler = new Ruler(options);
+      const changes = planSync(await ruler.groups(), wanted, options.prune === true);
+      if (!options.dryRun) for (const change of changes) await apply(ruler, change);
+      console.log(options.json ? jsonOf(changes, options) : textOf(changes, options));
+    });
+}
+
+/**
+ * Reads all files before anything is changed.
+ *
+ * @throws {OperatorError} for a file with errors, and for two files of one namespace
+ */
+function namespacesOf(files: readonly string[]): Map<string, GroupDocument[]> {
+  const namespaces = new Map<string, GroupDocument[]>();
+  for (const file of files) {
+    const text = readRuleFile(file);
+    const { faults } = parseRuleFile(text);
+    if (faults.length > 0) throw new OperatorError(faults.map((fault) => `${file}: ${fault}`).join('\n'));
+    const namespace = basename(file).replace(/\.(ya?ml|rules)$/, '');
+    if (namespaces.has(namespace))
+      throw new OperatorError(`${file}: another file is of the namespace ${namespace}`);
+    namespaces.set(namespace, groupDocuments(text));
+  }
+  return namespaces;
+}
+
+async function apply(ruler: Ruler, { namespace, name, group }: GroupChange): Promise<void> {
+  if (group === undefined) await ruler.remove(namespace, name);
+  else await ruler.put(namespace, group);
+}
+
+function jsonOf(changes: readonly GroupChange[], { dryRun = false }: SyncOptions): string {
+  return JSON.stringify({ dryRun, changes });
+}
+
+function textOf(changes: readonly GroupChange[], { dryRun }: SyncOptions): string {
+  if (changes.length === 0) return 'nothing to change';
+  const lines = changes.map(
+    ({ action, namespace, name, group }) =>
+      `${SIGNS[action]} ${namespace}/${name}${group === undefined ? '' : `  ${group.rules.length} rules`}`,
+  );
+  return [...lines, `${changes.length} groups ${dryRun ? 'would change' : 'changed'}`].join('\n');
+}
+
+const SIGNS = { create: '+', change: '~', remove: '-' } as const;
