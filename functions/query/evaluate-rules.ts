@@ -1,5 +1,12 @@
 import { zstdCompressSync } from 'node:zlib';
-import { type AdvanceOptions, advanceGroup, endGroup } from '../../shared/alerting/advance-group';
+import {
+  type AdvanceOptions,
+  advanceGroup,
+  endGroup,
+  expectReads,
+  type GroupPlan,
+  planGroup,
+} from '../../shared/alerting/advance-group';
 import type {
   EvaluatedGroup,
   EvaluationAnswer,
@@ -9,9 +16,12 @@ import type {
 import { encodeJson, encodeState, type GroupState } from '../../shared/alerting/group-state';
 import type { Notification, NotificationBatch } from '../../shared/alerting/notification';
 import { groupOf } from '../../shared/alerting/rule-document';
+import type { RuleGroup } from '../../shared/alerting/rule-file';
 import type { StoredGroup } from '../../shared/alerting/rule-groups';
 import { MAX_BATCHES } from '../../shared/alerting/rule-states';
+import { mapLimited } from '../../shared/platform/concurrency';
 import { log } from '../../shared/platform/log';
+import { SharedReads } from '../../shared/promql/shared-reads';
 import type { SampleColumns } from '../../shared/promql/store';
 import { encodeWriteRequest } from '../../shared/protocol/prometheus/remote-read';
 import { limitsOf } from '../../shared/tenancy/limits';
@@ -30,7 +40,11 @@ const MAX_BODY_SAMPLES = 30_000;
 /** Notifications of a batch, an item of the outbox; more if there would be too many batches. */
 const MAX_BATCH = 200;
 
+/** Groups that are loaded at a time. */
+const PARALLEL = 16;
+
 type Request = EvaluationRequest['evaluateRules'];
+type Place = Request['groups'][number];
 
 /** Whether an event is the evaluator's; all others are requests of the API, which cannot look like it. */
 export function isEvaluation(event: unknown): event is EvaluationRequest {
@@ -43,73 +57,121 @@ export async function evaluateRules({
 }: EvaluationRequest): Promise<EvaluationAnswer> {
   const startedMs = performance.now();
   const elapsedMs = () => performance.now() - startedMs;
+  const reads = new TenantReads(elapsedMs);
+  const loaded = await mapLimited(request.groups, PARALLEL, (place) => load(place, request, reads));
   const answer: GroupEvaluation[] = [];
   let size = 0;
-  for (const { tenant: name, group } of request.groups) {
+  for (const group of loaded) {
     if (elapsedMs() > BEGIN_MS || size > MAX_ANSWER) break;
-    const place = { tenant: name, group };
-    try {
-      const tenant = await dependencies.tenants.get(name);
-      const evaluation = {
-        ...place,
-        ...(tenant === undefined
-          ? ({ outcome: 'gone' } as const)
-          : await evaluate(tenant, group, request, elapsedMs)),
-      };
-      answer.push(evaluation);
-      if ('samples' in evaluation)
-        for (const { length } of [evaluation.state ?? '', ...evaluation.samples, ...evaluation.batches])
-          size += length;
-    } catch (error) {
-      log.error('a rule group was not evaluated', { ...place, error: error as Error });
-      answer.push({ ...place, outcome: 'failed', reason: (error as Error).message });
-    }
+    const { tenant, group: id } = group.place;
+    const evaluation = await group.evaluate(elapsedMs).catch((error: unknown) => failed(group.place, error));
+    answer.push({ tenant, group: id, ...evaluation });
+    if ('samples' in evaluation)
+      for (const { length } of [evaluation.state ?? '', ...evaluation.samples, ...evaluation.batches])
+        size += length;
   }
   return answer;
 }
 
+/** The reads of each tenant, which its groups share. */
+class TenantReads {
+  private readonly byTenant = new Map<string, SharedReads>();
+
+  constructor(private readonly elapsedMs: () => number) {}
+
+  of(tenant: Tenant): SharedReads {
+    let reads = this.byTenant.get(tenant.id);
+    if (reads === undefined) {
+      // Each read has a budget of its own.
+      const leftMs = () => Math.max(0, QUERY_MS - this.elapsedMs());
+      reads = new SharedReads(() => samplesOf(tenant, budgetOf(tenant, leftMs())));
+      this.byTenant.set(tenant.id, reads);
+    }
+    return reads;
+  }
+}
+
+interface LoadedGroup {
+  readonly place: Place;
+  readonly evaluate: (elapsedMs: () => number) => Promise<Outcome>;
+}
+
+function failed(place: Place, error: unknown): Outcome {
+  log.error('a rule group was not evaluated', { ...place, error: error as Error });
+  return { outcome: 'failed', reason: (error as Error).message };
+}
+
+/** Loads a group, and announces what it will read. */
+async function load(place: Place, request: Request, reads: TenantReads): Promise<LoadedGroup> {
+  const already = (outcome: Outcome) => ({ place, evaluate: async () => outcome });
+  try {
+    const tenant = await dependencies.tenants.get(place.tenant);
+    if (tenant === undefined) return already({ outcome: 'gone' });
+    const [stored, state] = await Promise.all([
+      ruleGroups.get(tenant.id, place.group),
+      ruleStates.get(tenant.id, place.group),
+    ]);
+    if (stored === undefined) {
+      if (state === undefined) return already({ outcome: 'gone' });
+      return { place, evaluate: () => remove(tenant, place.group, state, request.nowMs) };
+    }
+    const group = groupOf(stored.document);
+    const plan = planGroup(group, state, request, stage.ruleQueryOffset);
+    if (plan.slots.length === 0) return already({ outcome: 'idle' });
+    const shared = reads.of(tenant);
+    expectReads(shared, group, plan);
+    const id = `${tenant.id} ${place.group}`;
+    return {
+      place,
+      evaluate: (elapsedMs) => advance({ tenant, id, stored, group, state, plan, reads: shared }, elapsedMs),
+    };
+  } catch (error) {
+    return already(failed(place, error));
+  }
+}
+
 type Outcome<T = GroupEvaluation> = T extends unknown ? Omit<T, 'tenant' | 'group'> : never;
 
-async function evaluate(
-  tenant: Tenant,
-  group: string,
-  { nowMs, lagMs }: Request,
+async function remove(tenant: Tenant, group: string, state: GroupState, nowMs: number): Promise<Outcome> {
+  const { series, notifications } = await endGroup(state, `${tenant.id} ${group}`, nowMs);
+  const about = { ...state, slotMs: nowMs, isLate: false };
+  return {
+    outcome: 'removed',
+    ...written(state.slotMs, state.slotMs, undefined, series),
+    batches: batchesOf(tenant, { namespace: '', document: { name: '', rules: [] } }, about, notifications),
+    ...{ slots: 0, skipped: 0, rules: 0, failing: 0, hasMore: false },
+  };
+}
+
+interface DueGroup {
+  readonly tenant: Tenant;
+  readonly id: string;
+  readonly stored: StoredGroup;
+  readonly group: RuleGroup;
+  readonly state: GroupState | undefined;
+  readonly plan: GroupPlan;
+  readonly reads: SharedReads;
+}
+
+async function advance(
+  { tenant, id, stored, group, state, plan, reads }: DueGroup,
   elapsedMs: () => number,
 ): Promise<Outcome> {
-  const [stored, state] = await Promise.all([
-    ruleGroups.get(tenant.id, group),
-    ruleStates.get(tenant.id, group),
-  ]);
-  const id = `${tenant.id} ${group}`;
-  if (stored === undefined) {
-    if (state === undefined) return { outcome: 'gone' };
-    const { series, notifications } = await endGroup(state, id, nowMs);
-    const about = { ...state, slotMs: nowMs, isLate: false };
-    return {
-      outcome: 'removed',
-      ...written(state.slotMs, state.slotMs, undefined, series),
-      batches: batchesOf(tenant, { namespace: '', document: { name: '', rules: [] } }, about, notifications),
-      ...{ slots: 0, skipped: 0, rules: 0, failing: 0, hasMore: false },
-    };
-  }
-  const { alertsPerRule } = limitsOf(stage, tenant.limits);
   const limits = queryLimitsOf(tenant);
   const options: AdvanceOptions = {
     id,
-    store: () => samplesOf(tenant, budgetOf(tenant, Math.max(0, QUERY_MS - elapsedMs()))),
+    reads,
     query: {
       limits: { maxSeries: limits.series, maxSamples: limits.samples, maxPoints: MAX_POINTS },
       isLate: () => elapsedMs() > QUERY_MS,
     },
     externalUrl: '',
-    maxAlerts: alertsPerRule,
-    defaultOffsetMs: stage.ruleQueryOffset,
+    maxAlerts: limitsOf(stage, tenant.limits).alertsPerRule,
     hasTime: () => elapsedMs() < BEGIN_MS,
     clock: () => performance.now(),
-    onFailure: (error) => log.error('a rule was not evaluated', { ...stored, error: error as Error }),
+    onFailure: (error) => log.error('samples of a rule were not read', { id, error: error as Error }),
   };
-  const advanced = await advanceGroup(groupOf(stored.document), state, { nowMs, lagMs }, options);
-  if (advanced === undefined) return { outcome: 'idle' };
+  const advanced = await advanceGroup(group, state, plan, options);
   const { slotMs, rules } = advanced.state;
   const encoded = encodeState(advanced.state);
   if (encoded === undefined)

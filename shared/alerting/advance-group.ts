@@ -2,9 +2,9 @@ import type { Labels } from '../model/labels';
 import { MemorySampleStore, STALE_BITS } from '../promql/memory-store';
 import { OverlayStore } from '../promql/overlay-store';
 import type { QueryOptions } from '../promql/query';
-import { SharedReads } from '../promql/shared-reads';
+import type { SharedReads } from '../promql/shared-reads';
 import type { SampleColumns, SampleStore } from '../promql/store';
-import { dueSlots, type EvaluationTime } from './due-slots';
+import { type DueSlots, dueSlots, type EvaluationTime } from './due-slots';
 import { evaluateGroup } from './evaluate-group';
 import { type InstantSample, RuleError } from './evaluate-rule';
 import { carryOver, type GroupState, type StoredRule } from './group-state';
@@ -32,12 +32,11 @@ export interface AdvancedGroup {
 export interface AdvanceOptions {
   /** Names the group among all of all tenants. */
   readonly id: string;
-  /** Gives each read a store, so that no read uses up the budget of another. */
-  readonly store: () => SampleStore;
+  /** The samples of the tiers. */
+  readonly reads: SampleStore;
   readonly query: QueryOptions;
   readonly externalUrl: string;
   readonly maxAlerts: number;
-  readonly defaultOffsetMs: number;
   /** Asked before each slot but the first. */
   readonly hasTime: () => boolean;
   readonly clock: () => number;
@@ -45,49 +44,77 @@ export interface AdvanceOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
+/** A slot that cannot be read for so long is done with the errors that it has, so that other rules of the group go on, ms. */
+const MAX_PUT_OFF_MS = 15 * 60_000;
 /** Samples that one slot of a group may write. */
 const MAX_SAMPLES_PER_SLOT = 100_000;
 
+/** The slots of a group that a call evaluates. */
+export interface GroupPlan extends DueSlots {
+  readonly nowMs: number;
+  readonly intervalMs: number;
+  readonly queryOffsetMs: number;
+}
+
+/** @param state what the slot before left; undefined for a new group */
+export function planGroup(
+  { intervalMs = DEFAULT_INTERVAL_MS, queryOffsetMs }: RuleGroup,
+  state: GroupState | undefined,
+  time: EvaluationTime,
+  defaultOffsetMs: number,
+): GroupPlan {
+  const times = { intervalMs, queryOffsetMs: queryOffsetMs ?? defaultOffsetMs };
+  return { ...dueSlots(times, state?.slotMs, time), ...times, nowMs: time.nowMs };
+}
+
+/** Announces what a group's slots will read, so that groups of a tenant share reads. */
+export function expectReads(reads: SharedReads, group: RuleGroup, { slots, queryOffsetMs }: GroupPlan): void {
+  for (const slotMs of slots)
+    for (const { parsed } of group.rules) reads.expect(parsed, slotMs - queryOffsetMs);
+}
+
 /**
- * Evaluates the due slots of a group, oldest first. Every selector is read once for all slots and rules. Rules see the results of the
- * rules before them, and of the slots before, although the stream does not have them yet.
+ * Evaluates the slots of a plan, oldest first. Rules see the results of the rules before them, and of the slots before, although the
+ * stream does not have them yet.
+ *
+ * A slot whose samples cannot be read is put off: nothing of it is kept but the errors, and it stays due. So an outage of a store leaves
+ * no hole, unless it lasts.
  *
  * @param state what the slot before left; undefined for a new group
- * @returns undefined when no slot is due
  */
 export async function advanceGroup(
   group: RuleGroup,
   state: GroupState | undefined,
-  time: EvaluationTime,
+  { slots, skipped, nowMs, intervalMs, queryOffsetMs }: GroupPlan,
   options: AdvanceOptions,
-): Promise<AdvancedGroup | undefined> {
-  const { intervalMs = DEFAULT_INTERVAL_MS, queryOffsetMs = options.defaultOffsetMs } = group;
-  const { slots, skipped } = dueSlots({ intervalMs, queryOffsetMs }, state?.slotMs, time);
-  if (slots.length === 0) return undefined;
+): Promise<AdvancedGroup> {
   const startedMs = options.clock();
-  const reads = new SharedReads(options.store);
-  for (const slotMs of slots)
-    for (const { parsed } of group.rules) reads.expect(parsed, slotMs - queryOffsetMs);
   const written = new MemorySampleStore();
-  const store = new OverlayStore(reads, written);
   const carried = carryOver(group, state);
   let { rules } = carried;
-  endSeries(
-    written,
-    carried.removed.flatMap(({ series }) => series),
-    slots[0]! - queryOffsetMs,
-  );
+  const ended = carried.removed.flatMap(({ series }) => series);
+  endSeries(written, ended, slots[0]! - queryOffsetMs);
   let done = 0;
+  let isPutOff = false;
   for (const slotMs of slots) {
     if (done > 0 && !options.hasTime()) break;
-    rules = await evaluateSlot(group, rules, { slotMs, queryOffsetMs, store, written }, options);
+    const slot = await evaluateSlot(group, rules, { slotMs, queryOffsetMs, written }, options);
+    isPutOff = slot.isUnreadable && state !== undefined && nowMs - slotMs < MAX_PUT_OFF_MS;
+    if (isPutOff) {
+      rules = rules.map((rule, i) => withErrorOf(rule, slot.rules[i]!));
+      break;
+    }
+    rules = slot.rules;
+    for (const { labels, samples } of slot.series)
+      for (const [atMs, bits] of samples) written.add(labels, atMs, bits);
     done++;
   }
-  const slotMs = slots[done - 1]!;
-  const hasMore = done < slots.length;
+  // A new group is never put off, so one of them is there.
+  const slotMs = done > 0 ? slots[done - 1]! : state!.slotMs;
+  const isComplete = done === slots.length;
   const notifications: Notification[] = [];
   const told = (rule: StoredRule, isRemoved: boolean): StoredRule => {
-    if (hasMore) return rule;
+    if (!isComplete) return rule;
     const name = { id: `${options.id} ${rule.identity}`, expr: rule.expr };
     const transitions = transitionsOf(name, rule.told, isRemoved ? undefined : rule.alerts, slotMs);
     notifications.push(...transitions.notifications);
@@ -98,37 +125,59 @@ export async function advanceGroup(
   const gone = carried.removed
     .map((rule) => told({ ...rule, series: [], alerts: [] }, true))
     .filter((rule) => rule.told.length > 0);
-  const endedMs = options.clock();
   return {
     state: {
       slotMs,
-      evaluatedMs: time.nowMs,
-      durationMs: endedMs - startedMs,
+      evaluatedMs: nowMs,
+      durationMs: options.clock() - startedMs,
       queryOffsetMs,
       rules: [...kept, ...gone],
     },
     series: await seriesOf(written),
     notifications,
-    isLate: time.nowMs - slotMs > intervalMs,
+    isLate: nowMs - slotMs > intervalMs,
     slots: done,
     skipped,
-    hasMore,
+    hasMore: !isComplete && !isPutOff,
+  };
+}
+
+function withErrorOf(rule: StoredRule, { lastError, durationMs }: StoredRule): StoredRule {
+  const { lastError: _, durationMs: __, ...rest } = rule;
+  return {
+    ...rest,
+    ...(lastError !== undefined && { lastError }),
+    ...(durationMs !== undefined && { durationMs }),
   };
 }
 
 interface Slot {
   readonly slotMs: number;
   readonly queryOffsetMs: number;
-  readonly store: SampleStore;
-  readonly written: MemorySampleStore;
+  /** The results of the slots before. */
+  readonly written: SampleStore;
+}
+
+interface EvaluatedSlot {
+  readonly rules: readonly StoredRule[];
+  readonly series: ReturnType<MemorySampleStore['all']>;
+  /** Whether samples could not be read, or not all of them. */
+  readonly isUnreadable: boolean;
 }
 
 async function evaluateSlot(
   group: RuleGroup,
   rules: readonly StoredRule[],
-  { slotMs, queryOffsetMs, store, written }: Slot,
-  { query, externalUrl, maxAlerts, clock, onFailure }: AdvanceOptions,
-): Promise<StoredRule[]> {
+  { slotMs, queryOffsetMs, written: before }: Slot,
+  { reads, query, externalUrl, maxAlerts, clock, onFailure }: AdvanceOptions,
+): Promise<EvaluatedSlot> {
+  const written = new MemorySampleStore();
+  const store = new OverlayStore(new OverlayStore(reads, before), written);
+  let isUnreadable = false;
+  const onUnreadable = (error: unknown) => {
+    isUnreadable = true;
+    onFailure(error);
+  };
   let samples = 0;
   const next = await evaluateGroup(
     group,
@@ -140,7 +189,7 @@ async function evaluateSlot(
       externalUrl,
       maxAlerts,
       clock,
-      query: (expr, atMs) => queryWhole(store, expr, atMs, query, onFailure),
+      query: (expr, atMs) => queryWhole(store, expr, atMs, query, onUnreadable),
     },
     (outcome) => {
       samples += outcome.samples.length + outcome.ended.length;
@@ -150,10 +199,16 @@ async function evaluateSlot(
       endSeries(written, outcome.ended, outcome.atMs);
     },
   );
-  return next.map((each, i) => {
+  const stored = next.map((each, i) => {
     const { identity, expr, told } = rules[i]!;
     return { ...each, identity, expr, told };
   });
+  return { rules: stored, series: written.all(), isUnreadable };
+}
+
+/** Samples are known to be missing. */
+class IncompleteError extends Error {
+  override readonly name = 'IncompleteError';
 }
 
 /**
@@ -165,12 +220,12 @@ async function queryWhole(
   expr: string,
   atMs: number,
   options: QueryOptions,
-  onFailure: (error: unknown) => void,
+  onUnreadable: (error: unknown) => void,
 ): Promise<readonly InstantSample[]> {
   const whole: SampleStore = {
     select: async (matchers, range) => {
       const selected = await store.select(matchers, range);
-      if (selected.warnings.length > 0) throw new RuleError(selected.warnings[0]!);
+      if (selected.warnings.length > 0) throw new IncompleteError(selected.warnings[0]!);
       return selected;
     },
   };
@@ -178,8 +233,9 @@ async function queryWhole(
     return await instantVector(whole, expr, atMs, options);
   } catch (error) {
     if (error instanceof RuleError) throw error;
-    onFailure(error);
-    throw new RuleError('a store did not answer', { cause: error });
+    onUnreadable(error);
+    const message = error instanceof IncompleteError ? error.message : 'a store did not answer';
+    throw new RuleError(message, { cause: error });
   }
 }
 

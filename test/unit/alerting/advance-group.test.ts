@@ -3,11 +3,14 @@ import {
   type AdvanceOptions,
   advanceGroup,
   endGroup,
+  expectReads,
+  planGroup,
 } from '../../../shared/alerting/advance-group';
 import { decodeState, encodeState, type GroupState } from '../../../shared/alerting/group-state';
 import { parseRuleGroup } from '../../../shared/alerting/rule-file';
 import { labelValue, METRIC_NAME } from '../../../shared/model/labels';
 import { MemorySampleStore, STALE_BITS } from '../../../shared/promql/memory-store';
+import { SharedReads } from '../../../shared/promql/shared-reads';
 import type { SampleColumns, SampleStore } from '../../../shared/promql/store';
 
 const MINUTE_MS = 60_000;
@@ -50,20 +53,22 @@ class Run {
       const { series } = await this.store.select(...args);
       return { series, warnings: this.failure === 'incomplete' ? ['samples are missing'] : [] };
     };
+    const reads = new SharedReads(() => ({ select }));
     const options: AdvanceOptions = {
       id: 'tenant group',
-      store: () => ({ select }),
+      reads,
       query: { limits: { maxSeries: 100, maxSamples: 10_000, maxPoints: 10_000 }, isLate: () => false },
       externalUrl: '',
       maxAlerts: 10,
-      defaultOffsetMs: OFFSET_MS,
       hasTime: () => this.hasTime(),
       clock: () => 0,
       onFailure: () => {},
     };
     const time = { nowMs: START_MS + minute * MINUTE_MS + 1_000, lagMs: 0 };
-    const advanced = await advanceGroup(group!, this.state, time, options);
-    if (advanced === undefined) return undefined;
+    const plan = planGroup(group!, this.state, time, OFFSET_MS);
+    if (plan.slots.length === 0) return undefined;
+    expectReads(reads, group!, plan);
+    const advanced = await advanceGroup(group!, this.state, plan, options);
     // As it is stored and read again.
     this.state = decodeState(encodeState(advanced.state)!);
     for (const { labels, timestamps, values } of advanced.series) {
@@ -161,18 +166,37 @@ test('slots that time does not suffice for are left for the next call, and say n
 test.each([
   { failure: 'error' as const, message: 'a store did not answer' },
   { failure: 'incomplete' as const, message: 'samples are missing' },
-])('a read that fails ($failure) resolves nothing and writes nothing', async ({ failure, message }) => {
-  const run = new Run().load(0, 20).load(1, 20).load(2, 20);
+])(
+  'a read that fails ($failure) resolves nothing; its slot is put off, and leaves no hole',
+  async ({ failure, message }) => {
+    const run = new Run();
+    for (let minute = 0; minute <= 4; minute++) run.load(minute, 20);
+    for (const minute of [0, 1, 2]) await run.at(minute);
+    run.failure = failure;
+    const advanced = await run.at(3);
+    expect(advanced).toMatchObject({ slots: 0, hasMore: false, series: [], notifications: [] });
+    expect(run.alerts()).toEqual(['firing shop']);
+    expect(run.state!.slotMs).toBe(START_MS + 2 * MINUTE_MS);
+    expect(run.state!.rules.map(({ lastError }) => lastError)).toEqual([message, message]);
+    run.failure = 'none';
+    const rest = await run.at(4);
+    expect(rest).toMatchObject({ slots: 2, notifications: [] });
+    expect(samplesOf(rest, 'job:load:sum')).toEqual([
+      [3, 20],
+      [4, 20],
+    ]);
+    expect(run.state!.rules.map(({ lastError }) => lastError)).toEqual([undefined, undefined]);
+  },
+);
+
+test('slots that cannot be read for a quarter of an hour are done with their errors', async () => {
+  const run = new Run();
+  for (let minute = 0; minute <= 2; minute++) run.load(minute, 20);
   for (const minute of [0, 1, 2]) await run.at(minute);
-  run.failure = failure;
-  const advanced = await run.at(3);
+  run.failure = 'error';
+  expect(await run.at(16)).toMatchObject({ slots: 0 });
+  expect(await run.at(18)).toMatchObject({ slots: 1, series: [], notifications: [] });
   expect(run.alerts()).toEqual(['firing shop']);
-  expect(advanced!.series).toEqual([]);
-  expect(saidOf(advanced)).toEqual([]);
-  expect(run.state!.rules.map(({ lastError }) => lastError)).toEqual([message, message]);
-  run.failure = 'none';
-  // Seven minutes on, the last sample of load is too old: now it is known to be gone.
-  expect(saidOf(await run.at(8))).toEqual(['resolved']);
 });
 
 test('a changed expression keeps the alerts of a rule; changed labels end them', async () => {
