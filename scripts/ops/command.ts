@@ -39,5 +39,14 @@ export async function run<T>(
   }
 }
 
+/** Runs a command that is one call of the operator function. */
+export function ask<T>(
+  options: CommonOptions,
+  event: { readonly command: string } & Readonly<Record<string, unknown>>,
+  show: (result: T) => string,
+): Promise<void> {
+  return run(options, (functions) => functions.invoke<T>('operator', event), show);
+}
+
 /** Prints a line of progress on stderr, since stdout is for the result. */
 export const progress = (line: string) => console.error(line);

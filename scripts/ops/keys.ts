@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { CreatedKey } from '../../shared/operations/key-commands';
 import type { Grant, KeyDescription } from '../../shared/tenancy/api-keys';
 import { RIGHTS, type Right } from '../../shared/tenancy/rights';
-import { type CommonOptions, command, run } from './command';
+import { ask, type CommonOptions, command } from './command';
 import { InvalidValueError, parseDurationOption, parseTime } from './option-values';
 import { table } from './table';
 
@@ -26,16 +26,15 @@ export function keyCommands(): Command {
           parseExpiry,
         )
         .action((options: TenantOptions & { rights: Right[]; expires?: number }) =>
-          run(
+          ask(
             options,
-            (functions) =>
-              functions.invoke<CreatedKey>('operator', {
-                command: 'keys create',
-                tenant: options.tenant,
-                rights: options.rights,
-                expiresAt: options.expires,
-              }),
-            ({ key, publicId }) =>
+            {
+              command: 'keys create',
+              tenant: options.tenant,
+              rights: options.rights,
+              expiresAt: options.expires,
+            },
+            ({ key, publicId }: CreatedKey) =>
               `${key}\nThis is the only time it is shown. To revoke it: npm run ops -- keys revoke ${publicId}`,
           ),
         ),
@@ -44,23 +43,16 @@ export function keyCommands(): Command {
       command('list', "list a tenant's keys by their public ids")
         .requiredOption('--tenant <name>', 'the tenant')
         .action((options: TenantOptions) =>
-          run(
-            options,
-            (functions) =>
-              functions.invoke<KeyDescription[]>('operator', {
-                command: 'keys list',
-                tenant: options.tenant,
-              }),
-            (keys) =>
-              table(
-                ['id', 'rights', 'created', 'expires'],
-                keys.map(({ publicId, rights, createdAt, expiresAt }) => [
-                  publicId,
-                  rights.join(','),
-                  new Date(createdAt).toISOString(),
-                  expiryText(expiresAt),
-                ]),
-              ),
+          ask(options, { command: 'keys list', tenant: options.tenant }, (keys: KeyDescription[]) =>
+            table(
+              ['id', 'rights', 'created', 'expires'],
+              keys.map(({ publicId, rights, createdAt, expiresAt }) => [
+                publicId,
+                rights.join(','),
+                new Date(createdAt).toISOString(),
+                expiryText(expiresAt),
+              ]),
+            ),
           ),
         ),
     )
@@ -68,10 +60,11 @@ export function keyCommands(): Command {
       command('revoke', 'revoke a key; every function refuses it within 30 s')
         .argument('<id>', "the key's public id, as keys list shows it")
         .action((id: string, options: CommonOptions) =>
-          run(
+          ask(
             options,
-            (functions) => functions.invoke<Grant>('operator', { command: 'keys revoke', id }),
-            ({ tenant, rights }) => `revoked a key of tenant ${tenant} with the rights ${rights.join(',')}`,
+            { command: 'keys revoke', id },
+            ({ tenant, rights }: Grant) =>
+              `revoked a key of tenant ${tenant} with the rights ${rights.join(',')}`,
           ),
         ),
     );

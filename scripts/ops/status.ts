@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { durationText } from '../../shared/model/duration';
 import type { TenantStatus } from '../../shared/operations/status';
-import { type CommonOptions, command, run } from './command';
+import { ask, type CommonOptions, command } from './command';
 import { table } from './table';
 
 /** `ops status`. */
@@ -9,12 +9,7 @@ export function statusCommand(): Command {
   return command('status', "show how far a tenant's data is on its way through the tiers")
     .option('--tenant <name>', 'the tenant', 'default')
     .action((options: CommonOptions & { tenant: string }) =>
-      run(
-        options,
-        (functions) =>
-          functions.invoke<TenantStatus>('operator', { command: 'status', tenant: options.tenant }),
-        statusText,
-      ),
+      ask(options, { command: 'status', tenant: options.tenant }, statusText),
     );
 }
 

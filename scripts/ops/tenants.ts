@@ -5,7 +5,7 @@ import type { EraseCount } from '../../shared/operations/erase-tenant';
 import type { TenantAdvice } from '../../shared/operations/tenant-advice';
 import type { TenantDescription, TenantList } from '../../shared/operations/tenant-commands';
 import { LIMIT_NAMES, type LimitName } from '../../shared/tenancy/limits';
-import { type CommonOptions, command, progress, run } from './command';
+import { ask, type CommonOptions, command, progress, run } from './command';
 import { confirm } from './confirm';
 import { type Functions, OperatorError } from './invoke';
 import { InvalidValueError, parseCount, parseDurationOption } from './option-values';
@@ -24,14 +24,9 @@ export function tenantCommands(): Command {
           parseCount(MAX_PARTITIONS),
         )
         .action((name: string, options: CommonOptions & { partitions?: number }) =>
-          run(
+          ask<TenantDescription>(
             options,
-            (functions) =>
-              functions.invoke<TenantDescription>('operator', {
-                command: 'tenants create',
-                name,
-                partitions: options.partitions,
-              }),
+            { command: 'tenants create', name, partitions: options.partitions },
             ({ id, partitions }) => `tenant ${name} has ${partitions} partitions and the id ${id}`,
           ),
         ),
@@ -40,13 +35,7 @@ export function tenantCommands(): Command {
       command(
         'list',
         'list the tenants, their retention and limits (* differs from the stage), and deleted tenants',
-      ).action((options: CommonOptions) =>
-        run(
-          options,
-          (functions) => functions.invoke<TenantList>('operator', { command: 'tenants list' }),
-          tenantTable,
-        ),
-      ),
+      ).action((options: CommonOptions) => ask(options, { command: 'tenants list' }, tenantTable)),
     )
     .addCommand(
       command(
@@ -75,25 +64,17 @@ export function tenantCommands(): Command {
           "how long its samples can be read, such as 90d, from the stage's warmTtl to its retention; older days are removed within a day, for ever; default restores the stage's",
           (text) => (text === 'default' ? text : parseDurationOption(text)),
         )
-        .action((name: string, options: CommonOptions & SetOptions) =>
-          run(
+        .action((name: string, options: CommonOptions & SetOptions) => {
+          const { partitions, retention, limit: limits, from } = options;
+          if (partitions === undefined && retention === undefined && Object.keys(limits).length === 0)
+            throw new OperatorError('give --limit, --partitions or --retention');
+          const retentionMs = retention === 'default' ? null : retention;
+          return ask(
             options,
-            (functions) => {
-              const { partitions, retention, limit } = options;
-              if (partitions === undefined && retention === undefined && Object.keys(limit).length === 0)
-                throw new OperatorError('give --limit, --partitions or --retention');
-              return functions.invoke<TenantDescription>('operator', {
-                command: 'tenants set',
-                name,
-                limits: limit,
-                partitions,
-                from: options.from,
-                retentionMs: retention === 'default' ? null : retention,
-              });
-            },
-            (tenant) => tenantTable({ tenants: [tenant], deleted: [] }),
-          ),
-        ),
+            { command: 'tenants set', name, limits, partitions, from, retentionMs },
+            (tenant: TenantDescription) => tenantTable({ tenants: [tenant], deleted: [] }),
+          );
+        }),
     )
     .addCommand(
       command(

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { DAY_MS } from '../../shared/model/duration';
 import type { Place, Tier } from '../../shared/query/read';
 import type { TierPlaces } from '../../shared/query/where';
-import { type CommonOptions, command, run } from './command';
+import { ask, type CommonOptions, command } from './command';
 import { requireOneSource, type SourceOptions } from './find-source';
 import { parseTime, requireOrder } from './option-values';
 
@@ -26,20 +26,7 @@ export function whereCommand(): Command {
       requireOneSource(options);
       requireOrder(options);
       const { tenant, host, service, name, from = 0, to = Date.now() + DAY_MS } = options;
-      return run(
-        options,
-        (functions) =>
-          functions.invoke<Record<Tier, TierPlaces>>('operator', {
-            command: 'where',
-            tenant,
-            host,
-            service,
-            name,
-            from,
-            to,
-          }),
-        whereTable,
-      );
+      return ask(options, { command: 'where', tenant, host, service, name, from, to }, whereTable);
     });
 }
 
