@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { HttpClient } from '../local/http-client';
 import { AgentBodies } from './data/agent-bodies';
 import { bench } from './frame/bench';
 import type { Frame } from './frame/frame';
 import { count, number, text } from './frame/options';
 import { quantile } from './frame/quantile';
-import { type HttpClient, startBenchStack, UNLIMITED } from './frame/stack';
+import { startBenchStack, UNLIMITED } from './frame/stack';
 
 const MINUTE_MS = 60_000;
 const POLL_MS = 10;

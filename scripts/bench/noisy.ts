@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { HttpClient } from '../local/http-client';
 import type { Functions } from '../ops/invoke';
 import { bench } from './frame/bench';
 import { choice, count, number } from './frame/options';
 import { quantile } from './frame/quantile';
-import { HttpClient, startBenchStack } from './frame/stack';
+import { startBenchStack } from './frame/stack';
 
 /** Samples of a post: the quiet tenant's, and the noisy one's. */
 const QUIET_SAMPLES = 30;

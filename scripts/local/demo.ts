@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { cpus, freemem, loadavg, totalmem } from 'node:os';
+import { HttpClient } from './http-client';
 
 /** This machine's metrics, under the names that mackerel-agent gives them (protocol/mackerel/README.md). */
 export type Metrics = Map<string, number>;
@@ -124,26 +125,20 @@ function readProc(path: string): string[] {
 
 /** Posts this machine's metrics through the public API, as host `localhost`, until it is stopped. */
 export async function startDemo(url: string, apiKey: string, report: (line: string) => void) {
-  const call = async (method: string, path: string, body?: unknown) => {
-    const response = await fetch(`${url}${path}`, {
-      method,
-      headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
-      body: body === undefined ? undefined : JSON.stringify(body),
-    });
-    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
-    return response.json();
+  const client = new HttpClient(url, apiKey);
+  const { hosts } = JSON.parse(await client.mustSend('/api/v0/hosts?name=localhost')) as {
+    hosts: { id: string }[];
   };
-  const { hosts } = (await call('GET', '/api/v0/hosts?name=localhost')) as { hosts: { id: string }[] };
-  const hostId =
-    hosts[0]?.id ??
-    ((await call('POST', '/api/v0/hosts', { name: 'localhost', meta: {} })) as { id: string }).id;
+  const hostId = hosts[0]?.id ?? (await client.createHost('localhost'));
 
   const machine = new MachineMetrics();
   const post = async () => {
     const nowMs = Date.now();
     const time = Math.floor(nowMs / 1000);
     const points = [...machine.read(nowMs)].map(([name, value]) => ({ hostId, name, time, value }));
-    await call('POST', '/api/v0/tsdb', points).catch((error: Error) => report(`demo: ${error.message}`));
+    await client
+      .mustSend('/api/v0/tsdb', JSON.stringify(points))
+      .catch((error: Error) => report(`demo: ${error.message}`));
   };
   await post();
   const timer = setInterval(() => void post(), POST_MS);

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DAY_MS } from '../../shared/model/duration';
-import { type Labels, labelValue, METRIC_NAME, metricOf, sourceOf } from '../../shared/model/labels';
+import { type Labels, metricOf, sourceOf } from '../../shared/model/labels';
 import { dayStartMs } from '../../shared/model/placement';
 import type { CreatedKey } from '../../shared/operations/key-commands';
 import type { TenantDescription } from '../../shared/operations/tenant-commands';
 import type { Faults } from '../faults/faults';
 import type { Functions } from '../ops/invoke';
 import { ApiClient } from './api-client';
-import type { PostRequest } from './encodings';
-import { type Flaws, Ledger, type Sample, sumFlaws } from './ledger';
+import { ENCODINGS } from './encodings';
+import { type Flaws, Ledger, sumFlaws } from './ledger';
 
 export interface GrowthDependencies {
   readonly url: string;
@@ -127,9 +127,12 @@ async function postDeleted(
 ): Promise<void> {
   const samples = [nowS - 1, nowS].map((time) => ({ labels, time, value: -time }));
   const ended = ledger.sending(samples);
-  const isSure = (await client.tryPost(samples, encodeService)) === 'acknowledged';
+  const isSure = (await client.tryPost(samples, ENCODINGS.mackerelService)) === 'acknowledged';
   if (!isSure)
-    await until(async () => (await client.tryPost(samples, encodeService)) === 'acknowledged', isOver);
+    await until(
+      async () => (await client.tryPost(samples, ENCODINGS.mackerelService)) === 'acknowledged',
+      isOver,
+    );
   // A request without an answer may arrive after the deletion.
   ended(isSure ? 'refused' : 'unknown');
 }
@@ -151,7 +154,7 @@ async function postAll(
 ): Promise<void> {
   for (const labels of series)
     await until(async () => {
-      const outcome = await client.post([{ labels, time, value: time }], encodeService);
+      const outcome = await client.post([{ labels, time, value: time }], ENCODINGS.mackerelService);
       return outcome === 'acknowledged';
     }, isOver);
 }
@@ -162,21 +165,4 @@ async function until(isDone: () => Promise<boolean>, isOver: () => boolean): Pro
     if (isOver()) throw new Error('the load is over');
     await sleep(RETRY_MS);
   }
-}
-
-/** A request with samples of one service. */
-function encodeService(samples: readonly Sample[]): PostRequest {
-  const service = labelValue(samples[0]!.labels, 'service');
-  const points = samples.map(({ labels, time, value }) => ({
-    name: labelValue(labels, METRIC_NAME),
-    time,
-    value,
-  }));
-  return {
-    path: `/api/v0/services/${service}/tsdb`,
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(points),
-    isWhole: (answer) =>
-      (JSON.parse(String(answer)) as { success?: boolean; dropped?: object }).dropped === undefined,
-  };
 }

@@ -1,4 +1,5 @@
 /** Line protocol of devices that have a sample a second, and an independent count of their sums. */
+import { hashOf } from '../data/hash';
 
 export const SECOND_MS = 1000;
 export const MINUTE_MS = 60_000;
@@ -62,8 +63,8 @@ export class Devices {
     const bound = mayBeLate ? this.lateShare * 2 ** 32 : 0;
     const devices: number[] = [];
     for (let device = 0; device < count; device++) {
-      values[device] = mix(device, second) % VALUES;
-      const comesLate = bound > 0 && mix(second, device) < bound;
+      values[device] = hashOf(device, second) % VALUES;
+      const comesLate = bound > 0 && hashOf(second, device) < bound;
       isLate[device] = comesLate ? 1 : 0;
       if (comesLate) devices.push(device);
     }
@@ -159,12 +160,4 @@ function firstFrom(values: Uint32Array, least: number): number {
     else to = middle;
   }
   return from;
-}
-
-/** A hash of two whole numbers, 32 bits. */
-function mix(a: number, b: number): number {
-  let hash = (Math.imul(a | 0, 0x9e3779b1) ^ Math.imul(b | 0, 0x85ebca6b)) >>> 0;
-  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d) >>> 0;
-  hash = Math.imul(hash ^ (hash >>> 13), 0x297a2d39) >>> 0;
-  return (hash ^ (hash >>> 16)) >>> 0;
 }

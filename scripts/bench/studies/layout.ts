@@ -11,6 +11,7 @@ import { type Layout, layoutOf } from '../../../shared/model/layout';
 import { mergeLayoutBlocks } from '../../../shared/model/layout-block';
 import { mapLimited } from '../../../shared/platform/concurrency';
 import { makeAgentData } from '../data/agent-data';
+import { hashOf } from '../data/hash';
 import { bench } from '../frame/bench';
 import { count } from '../frame/options';
 
@@ -115,14 +116,14 @@ function groupsOf(
   );
   const whole = { fromMinute: 0, toMinute: MINUTES };
   if (order === 'hash') {
-    const hashed = all.flat().sort((a, b) => hashOf(a) - hashOf(b));
+    const hashed = all.flat().sort((a, b) => hashOf(a.source, a.metric) - hashOf(b.source, b.metric));
     return cut(hashed).map((places) => ({ places, ...whole }));
   }
   if (order === 'range') return all.flatMap((own) => cut(own).map((places) => ({ places, ...whole })));
   return Array.from({ length: 24 }, (_, hour) =>
     // Sources post at times of their own, in another order each hour.
     all
-      .map((own, source) => ({ own, at: hashOf({ source, metric: hour }) }))
+      .map((own, source) => ({ own, at: hashOf(source, hour) }))
       .sort((a, b) => a.at - b.at)
       .flatMap(({ own }) =>
         cut(own).map((places) => ({ places, fromMinute: 60 * hour, toMinute: 60 * (hour + 1) })),
@@ -134,13 +135,6 @@ function cut(places: readonly Place[]): Place[][] {
   return Array.from({ length: Math.ceil(places.length / GROUP_SERIES) }, (_, i) =>
     places.slice(i * GROUP_SERIES, (i + 1) * GROUP_SERIES),
   );
-}
-
-/** A hash of two numbers, as good as any: 32 bits. */
-function hashOf({ source, metric }: Place): number {
-  let hash = Math.imul(source + 1, 0x9e3779b1) ^ Math.imul(metric + 1, 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 15), 0xc2b2ae35);
-  return (hash ^ (hash >>> 13)) >>> 0;
 }
 
 async function writeDay(store: RangeServer, order: Order, data: DayOfSources): Promise<WrittenDay> {

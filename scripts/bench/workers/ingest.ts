@@ -48,11 +48,9 @@ export interface Round {
   readonly endMs: number;
   readonly postCpuMs: number;
   readonly ingestCpuMs: number;
-  readonly records: number;
   readonly recordBytes: number;
   readonly putUnits: number;
   readonly writeUnits: number;
-  readonly batches: number;
   readonly calls: Readonly<Record<string, number>>;
   readonly peakRssBytes: number;
 }
@@ -185,10 +183,8 @@ class Minutes {
     const startMs = Date.now();
     let postCpuMs = 0;
     let ingestCpuMs = 0;
-    let records = 0;
     let recordBytes = 0;
     let putUnits = 0;
-    let batches = 0;
     const { made } = this;
     for (let at = 0; at < made.length; ) {
       const postMeter = meter();
@@ -206,7 +202,6 @@ class Minutes {
         for (let i = known; i < streamed.length; i++) size += streamed[i]!.Data.length;
       }
       postCpuMs += postMeter();
-      records += streamed.length;
       for (const { Data } of streamed) {
         const bytes = (Data.length * 3) / 4;
         recordBytes += bytes;
@@ -214,7 +209,6 @@ class Minutes {
       }
       for (const batch of this.batchesOf(streamed.splice(0))) {
         const ingestMeter = meter();
-        batches++;
         if (way !== 'ours') await this.paper.ingest(batch, way === 'paper expiring');
         else {
           // As the mapping does: delivers the failed record again, with all after it.
@@ -236,11 +230,9 @@ class Minutes {
       endMs: Date.now(),
       postCpuMs,
       ingestCpuMs,
-      records,
       recordBytes,
       putUnits,
       writeUnits: spent.writeUnits - writeUnitsBefore,
-      batches,
       calls: Object.fromEntries([...calls].map(([name, n]) => [name, n - (callsBefore.get(name) ?? 0)])),
       peakRssBytes: process.resourceUsage().maxRSS * 1024,
     };
