@@ -94,9 +94,6 @@ class Run {
   private emptyBytes = 0;
   private posted = 0;
   private readonly startMs = Math.floor(Date.now() / DAY_MS) * DAY_MS - DAY_MS;
-  private readonly stack: BenchStack['stack'];
-  private readonly functions: BenchStack['functions'];
-  private readonly progress: (line: string) => void;
 
   static async start(frame: Frame, options: Options, window: string): Promise<Run> {
     // As deployed, where the local stage differs; and without limits on the age and number of samples.
@@ -114,14 +111,11 @@ class Run {
   }
 
   private constructor(
-    frame: Frame,
+    private readonly frame: Frame,
     private readonly options: Options,
     private readonly bench: BenchStack,
   ) {
-    const { stack, functions } = bench;
-    this.stack = stack;
-    this.functions = functions;
-    this.progress = frame.log;
+    const { stack } = bench;
     this.data = makeAgentData().slice(0, options.shape === 'telegraf' ? TELEGRAF_METRICS : undefined);
     this.log = new MeterLog(join(stack.dataDir, 'functions.log'));
     this.redis = new Redis(stack.addresses.redisUrl);
@@ -153,10 +147,10 @@ class Run {
     const idle = {} as Record<(typeof IDLE_FUNCTIONS)[number], { ms: number; units: Units }>;
     for (const name of IDLE_FUNCTIONS) {
       // Warm, as an instance that runs each minute is.
-      await this.functions.invoke(name, events[name]);
+      await this.bench.functions.invoke(name, events[name]);
       this.log.take(name);
       const startedMs = performance.now();
-      for (let i = 0; i < IDLE_INVOCATIONS; i++) await this.functions.invoke(name, events[name]);
+      for (let i = 0; i < IDLE_INVOCATIONS; i++) await this.bench.functions.invoke(name, events[name]);
       const ms = (performance.now() - startedMs) / IDLE_INVOCATIONS;
       const { units, invocations } = this.log.take(name);
       idle[name] = { ms: Math.ceil(ms), units: scaled(units, 1 / Math.max(1, invocations)) };
@@ -187,7 +181,7 @@ class Run {
         ...(await this.stream.take()),
         units: this.log.peek('post').units,
       });
-      this.progress(`${this.posted} samples posted`);
+      this.frame.log(`${this.posted} samples posted`);
     }
     return posts;
   }
@@ -214,7 +208,7 @@ class Run {
       requests += bodies.length;
     }
     this.posted += minutes.length * this.hostIds.length * this.data.length;
-    await this.until('all is in memory', () => this.stack.host.progress.samples >= this.posted);
+    await this.until('all is in memory', () => this.bench.stack.host.progress.samples >= this.posted);
     await this.until(
       'post has told its metrics',
       () => this.log.peek('post').invocations >= before + requests,
@@ -267,7 +261,7 @@ class Run {
     const drained = { samples: 0, windows: 0 };
     // The last samples may still be on their way; the canary posted a few too.
     while (drained.samples < samples) {
-      const slice = await drain(this.functions, this.progress);
+      const slice = await drain(this.bench.functions, this.frame.log);
       drained.samples += slice.samples;
       drained.windows += slice.windows;
     }
@@ -275,13 +269,13 @@ class Run {
     const warm = await this.readGraphs();
     this.rollUp('off');
     this.log.take('archiver');
-    await archive(this.functions, { before, purge: false }, this.progress);
+    await archive(this.bench.functions, { before, purge: false }, this.frame.log);
     const archiver = this.log.take('archiver');
     this.log.take('operator');
-    await this.functions.invoke('operator', { command: 'sweep' });
+    await this.bench.functions.invoke('operator', { command: 'sweep' });
     const sweep = this.log.take('operator');
     const bytes = await this.tierBytes();
-    await archive(this.functions, { before, purge: true }, this.progress);
+    await archive(this.bench.functions, { before, purge: true }, this.frame.log);
     const cold = await this.readGraphs();
     const rollups = await this.rollUpDays(before);
     return {
@@ -300,7 +294,7 @@ class Run {
 
   /** Deploys the archiver with rollups on or off. */
   private rollUp(rollups: 'on' | 'off'): void {
-    this.stack.host.deploy(withSettings(this.stack.functions, { rollups }), ['archiver']);
+    this.bench.stack.host.deploy(withSettings(this.bench.stack.functions, { rollups }), ['archiver']);
   }
 
   /** Rolls the day up that is archived, then two days before it, of a sample an hour, beside it. */
@@ -310,12 +304,12 @@ class Run {
       if (day > 0) {
         const hours = Array.from({ length: 24 }, (_, hour) => hour * 60 - day * MINUTES_OF_DAY);
         await this.postTimes(hours, this.options.batch);
-        await drain(this.functions, this.progress);
-        await archive(this.functions, { before, purge: false }, this.progress);
+        await drain(this.bench.functions, this.frame.log);
+        await archive(this.bench.functions, { before, purge: false }, this.frame.log);
       }
       this.rollUp('on');
       this.log.take('archiver');
-      await archive(this.functions, { before, purge: false }, this.progress);
+      await archive(this.bench.functions, { before, purge: false }, this.frame.log);
       passes.push(this.log.take('archiver').units);
       this.rollUp('off');
     }
@@ -327,7 +321,7 @@ class Run {
   }
 
   private async bytesUnder(Prefix: string): Promise<number> {
-    const { awsEndpoint, bucket: Bucket } = this.stack.addresses;
+    const { awsEndpoint, bucket: Bucket } = this.bench.stack.addresses;
     const client = new S3Client({ ...localAws(Number(new URL(awsEndpoint).port)), forcePathStyle: true });
     let bytes = 0;
     for await (const { Contents = [] } of paginateListObjectsV2({ client }, { Bucket, Prefix }))
@@ -359,11 +353,14 @@ class Run {
   private async tierBytes(): Promise<{ warm: number; cold: number }> {
     const bytes = { warm: 0, cold: 0 };
     for (let partition: number | null = 0; partition !== null; ) {
-      const slice: { bytes: typeof bytes; next: number | null } = await this.functions.invoke('operator', {
-        command: 'usage bytes',
-        tenant: 'default',
-        partition,
-      });
+      const slice: { bytes: typeof bytes; next: number | null } = await this.bench.functions.invoke(
+        'operator',
+        {
+          command: 'usage bytes',
+          tenant: 'default',
+          partition,
+        },
+      );
       bytes.warm += slice.bytes.warm;
       bytes.cold += slice.bytes.cold;
       partition = slice.next;
@@ -375,7 +372,7 @@ class Run {
     for (const deadline = Date.now() + WAIT_MS; !isSo(); await sleep(200))
       if (Date.now() > deadline)
         throw new Error(
-          `${what}: not within ${WAIT_MS / 1000} s; ${this.stack.host.progress.samples} of ${this.posted} samples are`,
+          `${what}: not within ${WAIT_MS / 1000} s; ${this.bench.stack.host.progress.samples} of ${this.posted} samples are`,
         );
   }
 }

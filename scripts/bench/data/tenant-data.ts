@@ -33,12 +33,11 @@ import { ApiKeys } from '../../../shared/tenancy/api-keys';
 import { Tenants } from '../../../shared/tenancy/tenants';
 import { revisionOf, WarmTier } from '../../../shared/warm/warm-tier';
 import type { Frame as BenchFrame } from '../frame/frame';
+import { PATIENCE_MS } from '../frame/patient-call-time';
 import type { Stores } from '../frame/stores';
 
 const SETTINGS = parseSettings({});
 const HOUR_MS = 3_600_000;
-/** A slow machine's stores answer late; a benchmark that fails then measures nothing. */
-const PATIENCE_MS = 10 * 60_000;
 /** As Kinesis numbers records. */
 const FIRST_SEQUENCE = 49590338271490256608559692538361571095921575989136588898n;
 

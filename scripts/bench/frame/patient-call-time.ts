@@ -6,7 +6,8 @@ import * as deployed from '../../../shared/platform/call-time';
 
 export { INGEST_MARGIN_MS, MAX_CALL_MS } from '../../../shared/platform/call-time';
 
-const PATIENCE_MS = 10 * 60_000;
+/** How long a stand-in or Valkey may take to answer. */
+export const PATIENCE_MS = 60_000;
 const patient = (times: deployed.CallTimes): deployed.CallTimes => ({
   ...times,
   attemptMs: PATIENCE_MS,

@@ -16,6 +16,7 @@ import { type LocalCluster, type SlotRange, startCluster } from '../../local/clu
 import { bench } from '../frame/bench';
 import type { Frame } from '../frame/frame';
 import { count, flag, numbers } from '../frame/options';
+import { PATIENCE_MS } from '../frame/patient-call-time';
 import { quantile } from '../frame/quantile';
 import { type Stores, startStores } from '../frame/stores';
 
@@ -31,8 +32,6 @@ const READERS = 8;
 /** Of a writer, which appends this many frames every so often: 4 MB/s. */
 const WRITTEN_FRAMES = 10;
 const WRITE_MS = 20;
-/** A slow machine's store answers late. */
-const PATIENCE_MS = 10 * 60_000;
 /** Reads before anything moves: the row of rest. */
 const REST_MS = 700;
 
