@@ -62,7 +62,7 @@ export async function handler(event: unknown, context: Context): Promise<Deletio
   await putRecords(kinesis, stream, records);
   const deadlineMs = Math.min(MAX_WAIT_MS, context.getRemainingTimeInMillis() - MARGIN_MS) + Date.now();
   for (;;) {
-    const arrived = (await catalogue.deletions(tenant.id, sourceId)).filter(({ version }) =>
+    const arrived = (await catalogue.deletions.of(tenant.id, sourceId)).filter(({ version }) =>
       posted.deletions.every((earlier) => compareVersions(earlier.version, version) !== 0),
     );
     const isVisible = arrived.length >= records.length;

@@ -45,7 +45,7 @@ export type DeletionsOf = (sourceId: Id) => Promise<readonly VersionedDeletion[]
 export function deletionsBySource(catalogue: Catalogue, tenantId: Id): DeletionsOf {
   const found = new Map<Id, Promise<readonly VersionedDeletion[]>>();
   return (sourceId) => {
-    const known = found.get(sourceId) ?? catalogue.deletions(tenantId, sourceId);
+    const known = found.get(sourceId) ?? catalogue.deletions.of(tenantId, sourceId);
     found.set(sourceId, known);
     return known;
   };

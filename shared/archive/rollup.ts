@@ -253,7 +253,7 @@ async function* groupsOf(
       .sort();
     for (let at = 0; at < ordered.length; at += batch) {
       const made = await mapLimited(ordered.slice(at, at + batch), PARALLEL, async (group) => {
-        const deletions = await catalogue.deletions(ref.tenantId, sourceIdOfGroup(group));
+        const deletions = await catalogue.deletions.of(ref.tenantId, sourceIdOfGroup(group));
         const before = oldGroups.has(group) ? await readOld(() => old!.group(group)) : undefined;
         return { group, rolled: await makeGroup(group, plan, before, days, deletions) };
       });

@@ -1,27 +1,22 @@
-import { GetItemCommand, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import { decodeVersion, encodeVersion } from '../codec';
+import { GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { CompactMap } from '../model/compact-map';
-import { type VersionedDeletion, withinKnownEpochs } from '../model/deletion';
+import type { VersionedDeletion } from '../model/deletion';
 import { DAY_MS } from '../model/duration';
-import { type Id, idOf } from '../model/id';
+import type { Id } from '../model/id';
 import { type Labels, labelsKey, sourceOf } from '../model/labels';
 import { decodeLayout, type Layout, unpackLayout } from '../model/layout';
 import { knownLayout, openLayout } from '../model/open-layouts';
-import {
-  daysIn,
-  type GroupId,
-  type PartitionRef,
-  sourceIdOf,
-  sourceIdOfGroup,
-  splitBitsOfGroup,
-} from '../model/placement';
+import { daysIn, type GroupId, sourceIdOf, sourceIdOfGroup, splitBitsOfGroup } from '../model/placement';
 import { commonLabels } from '../model/shape';
 import { mapLimited } from '../platform/concurrency';
-import { bucketOfSource, metaKeys, SOURCE_BUCKETS } from '../platform/keys';
-import { type Item, insertItems, queryAll, succeeds, type Table } from '../platform/table';
+import { metaKeys } from '../platform/keys';
+import { insertItems, queryAll, succeeds, type Table } from '../platform/table';
+import { ChangeList } from './change-list';
+import { DeletionTable, deletionOf } from './deletion-table';
 import { IndexTable, type LayoutOfDays } from './index-table';
-import { expiresAtOf, LAYOUT_KEPT_MS, TURN_MS, turnOf } from './lifetimes';
+import { expiresAtOf, LAYOUT_KEPT_MS, turnOf } from './lifetimes';
 import { PoolTable } from './pool-table';
+import { SourceIndex } from './source-index';
 
 /** A source's entry: every layout that its groups have had, and its deletions. */
 export interface SourceCatalogue {
@@ -59,8 +54,6 @@ export interface PutLayout {
 /** Pairs of group and layout that an instance remembers, 32 bytes each: 20,000 hosts of Telegraf may have 240,000. */
 const MAX_REMEMBERED = 4_000_000;
 const PARALLEL = 32;
-/** Changes are listed for this long, ms: longer than a reader goes by what it knows, and clocks differ. */
-const CHANGES_LISTED_MS = 900_000;
 
 /**
  * Every group's layouts, and so every series, in the meta table. A writer puts a layout before the first frame or chunk
@@ -68,26 +61,20 @@ const CHANGES_LISTED_MS = 900_000;
  *
  *     pk layouts#tenant#source   sk group#layout   layout: zstd of its bytes   windows: set of ms   firstMs   expiresAt: seconds
  *
- * Beside them the deletions, so that a read, which asks for the layouts first, asks for nothing more:
- *
- *     sk deletion#hash of what, when and which partition   name, isPrefix, fromMs, toMs   version: hex   place: hex, ascends with versions   isOpened   expiresAt: seconds
+ * Beside them the source's deletions (deletion-table.ts).
  *
  * And the pool of a source whose groups are those of a pool (model/placement.ts), written before a frame has its samples:
  *
  *     sk pool   poolId: id, the source's own if it is in none   expiresAt: seconds
  *
- * A reader that knows a source may go by that, as new layouts are in the index of series, and whatever else changes of a
- * source is listed for all sources together:
- *
- *     pk changes#tenant   sk ms#source   expiresAt: seconds
- *
- * And an index of a tenant's sources and pools; those that are in a pool are not in it. Whoever inserts a source there knows
- * that it is new. An instance renews it when it first puts a layout of the source, then every 16 days: a write unit each time.
- *
- *     pk sources#tenant#bucket   sk source   expiresAt: seconds
+ * A reader that knows a source may go by that, as new layouts are in the index of series (index-table.ts), and whatever else changes of
+ * a source is listed for all sources together (change-list.ts).
  */
 export class Catalogue {
   readonly index: IndexTable;
+  readonly sources: SourceIndex;
+  readonly changes: ChangeList;
+  readonly deletions: DeletionTable;
   private readonly pools: PoolTable;
   /**
    * What this instance has written, so that it is not written again: layouts (a {@link PutMemo}), entries of the index of series, and
@@ -101,6 +88,9 @@ export class Catalogue {
     private readonly now: () => number = Date.now,
   ) {
     this.index = new IndexTable(table, retentionMs, this.written);
+    this.sources = new SourceIndex(table, retentionMs, this.written, now);
+    this.changes = new ChangeList(table, now);
+    this.deletions = new DeletionTable(table, retentionMs, this.changes, now);
     this.pools = new PoolTable(table, retentionMs, now);
   }
 
@@ -137,8 +127,7 @@ export class Catalogue {
     );
     const isNew = Attributes?.layout === undefined;
     const storedMs = Number(Attributes?.firstMs?.N ?? firstMs);
-    // An item of an earlier release does not say since when.
-    const lowestMs = !isNew && Attributes.firstMs === undefined ? 0 : Math.min(storedMs, firstMs);
+    const lowestMs = Math.min(storedMs, firstMs);
     if (storedMs > lowestMs)
       await succeeds(
         this.table.client.send(
@@ -152,66 +141,11 @@ export class Catalogue {
       );
     const owner = sourceIdOfGroup(group);
     const hasWindow = Attributes?.windows?.NS?.includes(String(windowMs)) ?? false;
-    if (!isNew && (storedMs > lowestMs || !hasWindow)) await this.noteChange(tenantId, owner);
-    await this.indexSource(tenantId, owner);
+    if (!isNew && (storedMs > lowestMs || !hasWindow)) await this.changes.note(tenantId, owner);
+    await this.sources.renew(tenantId, owner);
     await this.keepPools(tenantId, poolOfMembers(tenantId, owner, packed));
     this.written.set(known, memoOf(day, lowestMs));
     return isNew;
-  }
-
-  /** Lists that a source's catalogue has changed, other than by a layout. After the change, so that who reads both sees it. */
-  private async noteChange(tenantId: Id, sourceId: Id): Promise<void> {
-    const nowMs = this.now();
-    await this.table.client.send(
-      new PutItemCommand({
-        TableName: this.table.name,
-        Item: {
-          ...metaKeys.change(tenantId, sourceId, nowMs),
-          expiresAt: { N: String(Math.ceil((nowMs + DAY_MS) / 1000)) },
-        },
-      }),
-    );
-  }
-
-  /** A text for each source that changed in the last quarter of an hour, other than by a layout: another after each change. */
-  async changes(tenantId: Id): Promise<ReadonlyMap<Id, string>> {
-    const changes = new Map<Id, string>();
-    const items = queryAll(this.table, {
-      KeyConditionExpression: 'pk = :pk AND sk >= :from',
-      ExpressionAttributeValues: {
-        ':pk': { S: metaKeys.changes(tenantId) },
-        ':from': { S: metaKeys.changesFrom(this.now() - CHANGES_LISTED_MS) },
-      },
-    });
-    for await (const { sk } of items) {
-      const sourceId = metaKeys.parseChangeSort(sk!.S!);
-      changes.set(sourceId, `${changes.get(sourceId) ?? ''} ${sk!.S!}`);
-    }
-    return changes;
-  }
-
-  /** Keeps the pools of sources, but for those that this instance kept in the present turn. @param pools by source */
-  private async keepPools(tenantId: Id, pools: ReadonlyMap<Id, Id>): Promise<void> {
-    const turn = (sourceId: Id) => turnOf(sourceId, this.now());
-    const open = [...pools].filter(([sourceId]) => this.written.get(`pool ${sourceId}`) !== turn(sourceId));
-    if (open.length === 0) return;
-    await this.pools.keep(tenantId, new Map(open));
-    for (const [sourceId] of open) this.written.set(`pool ${sourceId}`, turn(sourceId));
-  }
-
-  /** Puts a source into the index, unless this instance did so in the present turn. */
-  private async indexSource(tenantId: Id, sourceId: Id): Promise<void> {
-    const turn = turnOf(sourceId, this.now());
-    if (this.written.get(`source ${sourceId}`) === turn) return;
-    await this.table.client.send(
-      new UpdateItemCommand({
-        TableName: this.table.name,
-        Key: metaKeys.indexedSource(tenantId, sourceId),
-        UpdateExpression: 'SET expiresAt = :expiresAt',
-        ExpressionAttributeValues: { ':expiresAt': { N: String(this.indexExpiresAt()) } },
-      }),
-    );
-    this.written.set(`source ${sourceId}`, turn);
   }
 
   /**
@@ -254,11 +188,7 @@ export class Catalogue {
       windows: { NS: [String(windowMs)] },
     }));
     const sources = [...new Set(layouts.map(({ group }) => sourceIdOfGroup(group)))];
-    const indexExpiresAt = { N: String(this.indexExpiresAt()) };
-    const index = sources.map((sourceId) => ({
-      ...metaKeys.indexedSource(tenantId, sourceId),
-      expiresAt: indexExpiresAt,
-    }));
+    const index = sources.map((sourceId) => this.sources.itemOf(tenantId, sourceId));
     const members = layouts.map(({ group, packed }) =>
       poolOfMembers(tenantId, sourceIdOfGroup(group), packed),
     );
@@ -266,9 +196,9 @@ export class Catalogue {
     const outcomes = await insertItems(this.table, [...items, ...index]);
     const done = outcomes.map((outcome) => outcome === 'inserted');
     const newSources = new Set(sources.filter((_, i) => done[items.length + i]));
-    for (const sourceId of newSources) this.written.set(`source ${sourceId}`, turnOf(sourceId, this.now()));
+    for (const sourceId of newSources) this.sources.noteRenewed(sourceId);
     // A refused entry is put by itself, and one that exists may be about to expire.
-    await mapLimited(sources, PARALLEL, (sourceId) => this.indexSource(tenantId, sourceId));
+    await mapLimited(sources, PARALLEL, (sourceId) => this.sources.renew(tenantId, sourceId));
     const inserted = new Map<GroupLayout, PutLayout>();
     layouts.forEach((layout, i) => {
       if (!done[i]) return;
@@ -313,23 +243,13 @@ export class Catalogue {
     return Item?.firstMs === undefined ? undefined : Number(Item.firstMs.N);
   }
 
-  /**
-   * The ids of a tenant's sources, in the order of their buckets and then of the ids: stable, and the same for all who ask.
-   *
-   * @param after the id to go on after
-   */
-  async *sources(tenantId: Id, after?: Id): AsyncGenerator<Id> {
-    for (let bucket = after === undefined ? 0 : bucketOfSource(after); bucket < SOURCE_BUCKETS; bucket++) {
-      const isFirst = after !== undefined && bucket === bucketOfSource(after);
-      const items = queryAll(this.table, {
-        KeyConditionExpression: isFirst ? 'pk = :pk AND sk > :after' : 'pk = :pk',
-        ExpressionAttributeValues: {
-          ':pk': { S: metaKeys.sourceIndex(tenantId, bucket) },
-          ...(isFirst ? { ':after': { S: after } } : {}),
-        },
-      });
-      for await (const { sk } of items) yield sk!.S!;
-    }
+  /** Keeps the pools of sources, but for those that this instance kept in the present turn. @param pools by source */
+  private async keepPools(tenantId: Id, pools: ReadonlyMap<Id, Id>): Promise<void> {
+    const turn = (sourceId: Id) => turnOf(sourceId, this.now());
+    const open = [...pools].filter(([sourceId]) => this.written.get(`pool ${sourceId}`) !== turn(sourceId));
+    if (open.length === 0) return;
+    await this.pools.keep(tenantId, new Map(open));
+    for (const [sourceId] of open) this.written.set(`pool ${sourceId}`, turn(sourceId));
   }
 
   /** Everything that is known of a source, its pool's layouts included; nothing when it has never posted. */
@@ -369,7 +289,6 @@ export class Catalogue {
     });
     for await (const item of items) {
       const sort = item.sk!.S!;
-      if (sort === metaKeys.sourceMarkSort) continue;
       if (sort === metaKeys.poolSort) {
         pool = item.poolId!.S!;
         continue;
@@ -417,84 +336,6 @@ export class Catalogue {
     return layouts;
   }
 
-  /**
-   * Puts a deletion. The same deletion again, of a higher version, takes its place: a source has as many as there are
-   * different ones. It stays for as long as any sample that it deletes could be read, so a replay from however far
-   * back brings none of them back.
-   *
-   * @param ref the partition that it came through; versions of another one are never compared with its version
-   * @returns whether its days are still to be opened ({@link markOpened}): not when it was delivered before
-   */
-  async putDeletion(ref: PartitionRef, sourceId: Id, deletion: VersionedDeletion): Promise<boolean> {
-    const { selector, fromMs, toMs } = deletion;
-    const Key = deletionKey(ref, sourceId, deletion);
-    const { version, place } = versionTexts(deletion);
-    const isNew = await succeeds(
-      this.table.client.send(
-        new PutItemCommand({
-          TableName: this.table.name,
-          Item: {
-            ...Key,
-            name: { S: selector.name },
-            isPrefix: { BOOL: selector.isPrefix },
-            fromMs: { N: String(fromMs) },
-            toMs: { N: String(toMs) },
-            version: { S: version },
-            place: { S: place },
-            expiresAt: { N: String(this.expiresAt()) },
-          },
-          // Items of releases until November 2026 have no place.
-          ConditionExpression:
-            'attribute_not_exists(version) OR place < :place OR (attribute_not_exists(place) AND version < :version)',
-          ExpressionAttributeValues: { ':place': { S: place }, ':version': { S: version } },
-        }),
-      ),
-    );
-    // Again when it was delivered before: who put it may have got no further.
-    await this.noteChange(ref.tenantId, sourceId);
-    if (isNew) return true;
-    const { Item } = await this.table.client.send(
-      new GetItemCommand({ TableName: this.table.name, Key, ConsistentRead: true }),
-    );
-    // One of a higher version opens the days itself.
-    return Item?.version?.S === version && Item.isOpened === undefined;
-  }
-
-  /** Notes that the days of a deletion were opened for the archiver. */
-  async markOpened(ref: PartitionRef, sourceId: Id, deletion: VersionedDeletion): Promise<void> {
-    await succeeds(
-      this.table.client.send(
-        new UpdateItemCommand({
-          TableName: this.table.name,
-          Key: deletionKey(ref, sourceId, deletion),
-          UpdateExpression: 'SET isOpened = :yes',
-          ConditionExpression: 'version = :version',
-          ExpressionAttributeValues: {
-            ':yes': { BOOL: true },
-            ':version': { S: versionTexts(deletion).version },
-          },
-        }),
-      ),
-    );
-  }
-
-  async deletions(tenantId: Id, sourceId: Id): Promise<VersionedDeletion[]> {
-    const deletions: VersionedDeletion[] = [];
-    const items = queryAll(this.table, {
-      KeyConditionExpression: 'pk = :pk AND begins_with(sk, :deletion)',
-      ExpressionAttributeValues: {
-        ':pk': { S: metaKeys.source(tenantId, sourceId) },
-        ':deletion': { S: metaKeys.deletionPrefix },
-      },
-    });
-    for await (const item of items) deletions.push(deletionOf(item));
-    return deletions;
-  }
-
-  private indexExpiresAt(): number {
-    return expiresAtOf(this.now() + TURN_MS, this.retentionMs);
-  }
-
   /** Data of today can be read for the retention; it may have been sent up to a day ahead, and archived late. */
   private expiresAt(): number {
     return expiresAtOf(this.now(), this.retentionMs);
@@ -510,34 +351,6 @@ function splitsOf(groups: Iterable<GroupId>): Map<Id, number[]> {
   return new Map(
     Array.from(bySource, ([id, own]) => [id, [...new Set(own.map(splitBitsOfGroup))].sort((a, b) => a - b)]),
   );
-}
-
-function deletionKey(
-  { tenantId, partition }: PartitionRef,
-  sourceId: Id,
-  { selector, fromMs, toMs }: VersionedDeletion,
-) {
-  const { name, isPrefix } = selector;
-  const id = idOf('deletion', name, ...[isPrefix, fromMs, toMs, partition].map(String));
-  return metaKeys.deletion(tenantId, sourceId, id);
-}
-
-/** A deletion's version, and a text that is later in the order of text for a higher version. */
-function versionTexts({ version }: VersionedDeletion): { version: string; place: string } {
-  const bytes = Buffer.from(encodeVersion(version));
-  // Arrival time in 6 bytes, then the sequence number with its length.
-  const place = Buffer.concat([bytes.subarray(6), bytes.subarray(0, 6)]);
-  return { version: bytes.toString('hex'), place: place.toString('hex') };
-}
-
-/** Cut as it is read, because items of earlier releases have no end either. */
-function deletionOf(item: Item): VersionedDeletion {
-  return withinKnownEpochs({
-    selector: { name: item.name!.S!, isPrefix: item.isPrefix!.BOOL! },
-    fromMs: Number(item.fromMs!.N),
-    toMs: Number(item.toMs!.N),
-    version: decodeVersion(Buffer.from(item.version!.S!, 'hex')),
-  });
 }
 
 /** On which day a layout was put, and the earliest sample time that it has had since, as one number. */

@@ -241,8 +241,7 @@ function rolledSourceOf(item: Item, unitMs: number): RolledSource {
     etag: item.etag!.S!,
     days: new RolledDays(span, days),
     deletions,
-    // Earlier releases listed none.
-    omitted: JSON.parse(item.omitted?.S ?? '[]'),
+    omitted: JSON.parse(item.omitted!.S!),
     groups: groups.map((group, i) => ({
       ...group,
       days,

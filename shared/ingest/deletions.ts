@@ -23,13 +23,13 @@ export async function putDeletions(
 ): Promise<void> {
   await mapLimited(deletions, PARALLEL, async (deletion) => {
     const { sourceId, fromMs, toMs } = withinKnownEpochs(deletion);
-    if (!(await catalogue.putDeletion(ref, sourceId, deletion))) return;
+    if (!(await catalogue.deletions.put(ref, sourceId, deletion))) return;
     const { firstMs } = await catalogue.source(ref.tenantId, sourceId);
     // A source that never posted has no samples there. Later samples mark their day dirty when they are flushed.
     const [first, last] = [dayWithin(Math.max(fromMs, firstMs)), dayWithin(toMs - 1)];
     const days = first > last ? [] : await manifest.days(ref, first, last);
     await mapLimited(days, PARALLEL, ({ day }) => manifest.announce(ref, day));
-    await catalogue.markOpened(ref, sourceId, deletion);
+    await catalogue.deletions.markOpened(ref, sourceId, deletion);
   });
 }
 

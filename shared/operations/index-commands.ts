@@ -40,7 +40,7 @@ export async function rebuildIndex(
     sources += batch.length;
     batch = [];
   };
-  for await (const sourceId of catalogue.sources(tenantId, after ?? undefined)) {
+  for await (const sourceId of catalogue.sources.list(tenantId, after ?? undefined)) {
     batch.push(sourceId);
     if (batch.length < PARALLEL) continue;
     await indexBatch();

@@ -30,7 +30,6 @@ import { BUCKET_PREFIX } from './names';
  * DynamoDB, the meta table. The second part of `pk` is the tenant, except under `key`, `tenants`, `retention`, `recovery` and `rule-` kinds without one:
  *
  *     pk layouts#tenant#source         sk group#layout                  a layout (catalogue)
- *                                      sk source                        a mark of earlier releases
  *                                      sk deletion#id                   a deletion
  *                                      sk pool                          the pool of a small source
  *     pk changes#tenant                sk ms since epoch#source         a change of a source's catalogue, kept for a day
@@ -200,8 +199,6 @@ export const metaKeys = {
     itemKey(metaKeys.documents(kind, tenantId), key),
 
   source: (tenantId: Id, sourceId: Id): string => `${metaKeys.sourcesOf(tenantId)}${sourceId}`,
-  /** Releases before the index of sources marked each source by an item of this sort key. */
-  sourceMarkSort: 'source',
   pool: (tenantId: Id, sourceId: Id): ItemKey =>
     itemKey(metaKeys.source(tenantId, sourceId), metaKeys.poolSort),
   /** Of the item that names a source's pool. */

@@ -114,7 +114,7 @@ export class Querier {
     const { dependencies, tenant } = this;
     const joined = hints.source === undefined ? await dependencies.hostLabels.of(tenant.id) : NOTHING_JOINED;
     const source = hints.source ?? hostNamedBy(matchers);
-    const changes = source === undefined ? dependencies.catalogue.changes(tenant.id) : undefined;
+    const changes = source === undefined ? dependencies.catalogue.changes.recent(tenant.id) : undefined;
     // Whoever awaits it sees its failure.
     changes?.catch(() => {});
     const sources: readonly FoundSource[] =

@@ -66,7 +66,7 @@ describe('layouts that are put together', () => {
   /** The sources that the tenant's index lists. */
   const listed = async () => {
     const ids: Id[] = [];
-    for await (const id of tiers.newCatalogue().sources(tenant.id)) ids.push(id);
+    for await (const id of tiers.newCatalogue().sources.list(tenant.id)) ids.push(id);
     return ids;
   };
 

@@ -303,9 +303,9 @@ describe('deletions', () => {
       [1, 3n],
     ] as const) {
       const deletion = { selector, ...ALL_TIME, version: { arrivalMs: midnight, sequence } };
-      expect(await tiers.catalogue.putDeletion({ tenantId, partition }, sourceId, deletion)).toBe(true);
+      expect(await tiers.catalogue.deletions.put({ tenantId, partition }, sourceId, deletion)).toBe(true);
     }
-    const deletions = await tiers.catalogue.deletions(tenantId, sourceId);
+    const deletions = await tiers.catalogue.deletions.of(tenantId, sourceId);
     expect(deletions.map(({ version }) => version.sequence).sort()).toEqual([3n, 9n]);
     // No epoch that is published later begins before the second midnight after this one.
     expect(deletions.map(({ toMs }) => toMs)).toEqual([midnight + 2 * DAY, midnight + 2 * DAY]);
@@ -316,7 +316,7 @@ describe('deletions', () => {
     for (let i = 0; i < 3; i++) await run(remove);
     await run({ kind: 'deliver', records: [2, 0, 1] });
     const tenantId = tenantIdOf(`t${runs - 1}`);
-    const deletions = await tiers.catalogue.deletions(tenantId, sourceIdOf(tenantId, source));
+    const deletions = await tiers.catalogue.deletions.of(tenantId, sourceIdOf(tenantId, source));
     expect(deletions.map(({ version }) => version.sequence)).toEqual([2n]);
   });
 });

@@ -251,7 +251,7 @@ describe(`PromQL over samples in all tiers (FUZZ_SEED=${SEED})`, () => {
         const source = sourceOf.labels(oracle.all()[Math.floor(random() * 5)]!.labels);
         await tiers
           .newCatalogue()
-          .putDeletion({ tenantId: tenant.id, partition: 0 }, sourceIdOf(tenant.id, source), {
+          .deletions.put({ tenantId: tenant.id, partition: 0 }, sourceIdOf(tenant.id, source), {
             ...windowOf(Math.floor(random() * 3)),
             selector: ALL_NAMES,
             version: { arrivalMs: Date.now(), sequence: BigInt(++sequence) },

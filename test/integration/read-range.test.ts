@@ -1,17 +1,14 @@
-import { QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { archiveDay } from '../../shared/archive/execute';
 import { purgeDay } from '../../shared/archive/purge';
-import { Catalogue } from '../../shared/catalogue/catalogue';
 import { sampleCount } from '../../shared/codec';
 import { flushPartition } from '../../shared/flush/execute';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { ALL_TIME } from '../../shared/model/deletion';
 import { type Labels, labelsOf, labelValue, metricOf, sourceOf } from '../../shared/model/labels';
-import { packLayout } from '../../shared/model/layout';
 import { equals, isIn } from '../../shared/model/matcher';
 import { sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import type { TimeRange } from '../../shared/model/selection';
-import { HotKeys, metaKeys } from '../../shared/platform/keys';
+import { HotKeys } from '../../shared/platform/keys';
 import { rowsOf } from '../../shared/protocol/mackerel/json';
 import { withJoined } from '../../shared/query/find-series';
 import { clampRange } from '../../shared/query/plan';
@@ -151,30 +148,6 @@ describe('what a read costs', () => {
   test('reaches back when data comes that is older than what was first', async () => {
     await post('young', [now - 20 * DAY]);
     expect((await read('young', { fromMs: 0, toMs: now + 1 })).samples).toBe(4);
-  });
-
-  test('goes back to the beginning for a source of an earlier release, which did not note when it began', async () => {
-    await post('upgraded', [now - 3 * HOUR]);
-    const sourceId = sourceIdOf(tenant.id, sourceOf.host('upgraded'));
-    const { client, name: TableName } = tiers.meta;
-    const pk = { S: metaKeys.source(tenant.id, sourceId) };
-    const { Items } = await client.send(
-      new QueryCommand({
-        TableName,
-        KeyConditionExpression: 'pk = :pk',
-        ExpressionAttributeValues: { ':pk': pk },
-      }),
-    );
-    for (const { sk } of Items!)
-      await client.send(
-        new UpdateItemCommand({ TableName, Key: { pk, sk: sk! }, UpdateExpression: 'REMOVE firstMs' }),
-      );
-    const catalogue = new Catalogue(tiers.meta, RETENTION);
-    const { layouts } = await catalogue.source(tenant.id, sourceId);
-    for (const [group, [layout]] of layouts)
-      await catalogue.put(tenant.id, { ...packLayout(layout!.bytes), group, firstMs: now }, HOUR);
-    expect((await catalogue.source(tenant.id, sourceId)).firstMs).toBe(0);
-    expect((await read('upgraded', { fromMs: 0, toMs: now + 1 })).samples).toBe(1);
   });
 });
 
@@ -322,7 +295,7 @@ describe('selecting series by matchers', () => {
     const version = { arrivalMs: now, sequence: BigInt(sequence++) };
     const selector = { name: 'a', isPrefix: false };
     const sourceId = sourceIdOf(tenant.id, source);
-    await tiers.catalogue.putDeletion({ tenantId: tenant.id, partition: 0 }, sourceId, {
+    await tiers.catalogue.deletions.put({ tenantId: tenant.id, partition: 0 }, sourceId, {
       ...ALL_TIME,
       selector,
       version,

@@ -253,7 +253,7 @@ describe('samples split over memory, warm table and archive', () => {
     const [{ source }] = SOURCES as [(typeof SOURCES)[number]];
     await tiers
       .newCatalogue()
-      .putDeletion({ tenantId: tenant.id, partition: 0 }, sourceIdOf(tenant.id, source), {
+      .deletions.put({ tenantId: tenant.id, partition: 0 }, sourceIdOf(tenant.id, source), {
         selector: { name: 'cpu', isPrefix: false },
         ...range,
         version: { arrivalMs: now + 2 * DAY, sequence: 2n ** 100n },

@@ -4,6 +4,8 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { archiveDay } from '../../../shared/archive/execute';
 import { mergeInTime } from '../../../shared/archive/merge';
 import { Catalogue } from '../../../shared/catalogue/catalogue';
+import { ChangeList } from '../../../shared/catalogue/change-list';
+import { DeletionTable } from '../../../shared/catalogue/deletion-table';
 import { sampleCount } from '../../../shared/codec';
 import { ColdTier } from '../../../shared/cold/cold-tier';
 import { Directory } from '../../../shared/cold/directory';
@@ -37,7 +39,7 @@ export interface ArchiveDayAnswer {
 
 class GeneratedWarm extends WarmTier {
   constructor(private readonly generated: GeneratedDay) {
-    super({ client: new DynamoDBClient(), name: 'none' }, 1);
+    super(NO_TABLE, 1);
   }
 
   override async *day(_ref: unknown, _day: unknown, { from }: GroupRange): AsyncGenerator<WarmItem> {
@@ -45,16 +47,22 @@ class GeneratedWarm extends WarmTier {
   }
 }
 
+const NO_TABLE = { client: new DynamoDBClient(), name: 'none' };
+
 class GeneratedCatalogue extends Catalogue {
+  override readonly deletions = new NoDeletions(NO_TABLE, 1, new ChangeList(NO_TABLE, Date.now), Date.now);
+
   constructor(private readonly generated: GeneratedDay) {
-    super({ client: new DynamoDBClient(), name: 'none' }, 1);
+    super(NO_TABLE, 1);
   }
 
   override async layout(_tenantId: unknown, group: GroupId): Promise<Layout> {
     return this.generated.layout(group);
   }
+}
 
-  override async deletions(): Promise<[]> {
+class NoDeletions extends DeletionTable {
+  override async of(): Promise<[]> {
     return [];
   }
 }

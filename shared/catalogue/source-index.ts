@@ -1,0 +1,72 @@
+import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import type { CompactMap } from '../model/compact-map';
+import type { Id } from '../model/id';
+import { bucketOfSource, metaKeys, SOURCE_BUCKETS } from '../platform/keys';
+import { type Item, queryAll, type Table } from '../platform/table';
+import { expiresAtOf, TURN_MS, turnOf } from './lifetimes';
+
+/**
+ * The index of a tenant's sources and pools; sources that are in a pool are not in it. Whoever inserts a source there knows that it is
+ * new. An instance renews it when it first puts a layout of the source, then every 16 days: a write unit each time.
+ *
+ *     pk sources#tenant#bucket   sk source   expiresAt: seconds
+ */
+export class SourceIndex {
+  /** @param written remembers in which turn this instance renewed each source */
+  constructor(
+    private readonly table: Table,
+    private readonly retentionMs: number,
+    private readonly written: CompactMap,
+    private readonly now: () => number,
+  ) {}
+
+  /** The item of a new source, to be inserted; then {@link noteRenewed}. */
+  itemOf(tenantId: Id, sourceId: Id): Item {
+    return { ...metaKeys.indexedSource(tenantId, sourceId), expiresAt: this.expiresAt() };
+  }
+
+  noteRenewed(sourceId: Id): void {
+    this.written.set(keyOf(sourceId), turnOf(sourceId, this.now()));
+  }
+
+  /** Puts a source into the index, unless this instance did so in the present turn. */
+  async renew(tenantId: Id, sourceId: Id): Promise<void> {
+    if (this.written.get(keyOf(sourceId)) === turnOf(sourceId, this.now())) return;
+    await this.table.client.send(
+      new UpdateItemCommand({
+        TableName: this.table.name,
+        Key: metaKeys.indexedSource(tenantId, sourceId),
+        UpdateExpression: 'SET expiresAt = :expiresAt',
+        ExpressionAttributeValues: { ':expiresAt': this.expiresAt() },
+      }),
+    );
+    this.noteRenewed(sourceId);
+  }
+
+  /**
+   * The ids of a tenant's sources, in the order of their buckets and then of the ids: stable, and the same for all who ask.
+   *
+   * @param after the id to go on after
+   */
+  async *list(tenantId: Id, after?: Id): AsyncGenerator<Id> {
+    for (let bucket = after === undefined ? 0 : bucketOfSource(after); bucket < SOURCE_BUCKETS; bucket++) {
+      const isFirst = after !== undefined && bucket === bucketOfSource(after);
+      const items = queryAll(this.table, {
+        KeyConditionExpression: isFirst ? 'pk = :pk AND sk > :after' : 'pk = :pk',
+        ExpressionAttributeValues: {
+          ':pk': { S: metaKeys.sourceIndex(tenantId, bucket) },
+          ...(isFirst ? { ':after': { S: after } } : {}),
+        },
+      });
+      for await (const { sk } of items) yield sk!.S!;
+    }
+  }
+
+  private expiresAt() {
+    return { N: String(expiresAtOf(this.now() + TURN_MS, this.retentionMs)) };
+  }
+}
+
+function keyOf(sourceId: Id): string {
+  return `source ${sourceId}`;
+}
