@@ -6,6 +6,7 @@ const ROOMS = [
   'codec',
   'model',
   'platform',
+  'dictionary',
   'protocol',
   'hot',
   'warm',

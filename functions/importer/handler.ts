@@ -6,7 +6,7 @@ import { putRecords } from '../../shared/stream/put';
 import { rowRecords } from '../../shared/stream/row-records';
 import { type ImportResult, importEvent } from './import-event';
 
-const { tenants, imports, pools, kinesis, stream, stageRetentionMs } = importerDependencies();
+const { tenants, imports, dictionaries, pools, kinesis, stream, stageRetentionMs } = importerDependencies();
 
 /**
  * Puts samples of any age within the retention into the stream, as post does with those of at most `maxSampleAge`. Only
@@ -21,12 +21,16 @@ export async function handler(event: unknown): Promise<ImportResult> {
   const accepts = { nowMs, maxAgeMs: retentionMs };
   const times = { fromMs: nowMs - retentionMs, toMs: nowMs + MAX_AHEAD_MS };
   if (body === undefined) return { ...times, samples: 0, refused: 0, reasons: [] };
-  const { sources, samples, dropped } = remoteWrite.parse(Buffer.from(body, 'base64'), accepts, {
-    version: 1,
-  });
+  const { sources, samples, dropped } = remoteWrite.parse(
+    dictionaries.of(tenant.id),
+    Buffer.from(body, 'base64'),
+    accepts,
+    { version: 1 },
+  );
   // Before the samples are in the stream: a read that memory may lack samples of looks for it (DESIGN.md, rule 13).
   await imports.mark(tenant.id, nowMs);
-  await putRecords(kinesis, stream, rowRecords(tenant, sources, await pools.of(tenant.id, sources)));
+  await pools.settle(sources);
+  await putRecords(kinesis, stream, rowRecords(tenant, sources));
   const { invalid, tooOld, tooNew, beyond, reasons } = dropped;
   return { ...times, samples, refused: invalid + tooOld + tooNew + beyond, reasons };
 }

@@ -3,7 +3,6 @@ import { httpHandler } from '../../shared/http/handler';
 import { labelValue } from '../../shared/model/labels';
 import { withMetrics } from '../../shared/platform/meters';
 import { mackerelJson, timeHint } from '../../shared/protocol/mackerel/json';
-import { labelsOfSource } from '../../shared/protocol/protocol';
 import { SampleWriter } from '../../shared/stream/sample-writer';
 import type { SampleCharge } from '../../shared/tenancy/sample-charge';
 import type { Tenant } from '../../shared/tenancy/tenants';
@@ -15,7 +14,7 @@ import { takeRemoteWrite } from './remote-write';
 import type { Taking } from './taking';
 
 const dependencies = postDependencies();
-const { meter, resolutionMs, maxSampleAgeMs } = dependencies;
+const { dictionaries, meter, resolutionMs, maxSampleAgeMs } = dependencies;
 const known = new KnownSources(dependencies.hosts, dependencies.services);
 const writer = new SampleWriter(dependencies);
 
@@ -25,12 +24,14 @@ const METRICS_MS = 10_000;
 const answer = httpHandler(dependencies, {
   'POST /api/v0/tsdb': async ({ tenant, body, charge }) => {
     charge.samples(body?.length ?? 0);
-    const parsed = mackerelJson.parse(body, acceptedTimes(), { resolutionMs });
+    const parsed = mackerelJson.parse(dictionaries.of(tenant.id), body, acceptedTimes(), {
+      resolutionMs,
+    });
     const hint = timeHint(body, parsed.dropped, maxSampleAgeMs);
     const { kept, samples, unknown } = await known.keepHosts(
       tenant.id,
       parsed,
-      ([source]) => labelValue(labelsOfSource(source), 'host')!,
+      ([source]) => labelValue(source.labels, 'host')!,
     );
     if (kept.length === 0 && parsed.dropped.has('tooManyHosts')) throw tooManyHosts();
     if (kept.length === 0 && unknown > 0) throw unknownHosts(parsed.sources.length);
@@ -42,10 +43,15 @@ const answer = httpHandler(dependencies, {
     charge.samples(body?.length ?? 0);
     const service = path.serviceName;
     if (!(await known.hasService(tenant.id, service))) throw unknownService(service);
-    const { sources, samples, dropped } = mackerelJson.parse(body, acceptedTimes(), {
-      resolutionMs,
-      service,
-    });
+    const { sources, samples, dropped } = mackerelJson.parse(
+      dictionaries.of(tenant.id),
+      body,
+      acceptedTimes(),
+      {
+        resolutionMs,
+        service,
+      },
+    );
     const hint = timeHint(body, dropped, maxSampleAgeMs);
     return answerSamples(samples, await writer.write(tenant, sources, samples), dropped, hint);
   },
@@ -81,7 +87,14 @@ export const handler = withMetrics('post', answer, METRICS_MS);
 
 function taking(tenant: Tenant, charge: SampleCharge): Taking {
   const { metadata } = dependencies;
-  return { writer, metadata, accepts: acceptedTimes(), maxBytes: meter.limits(tenant).bodyBytes, charge };
+  return {
+    writer,
+    dictionary: dictionaries.of(tenant.id),
+    metadata,
+    accepts: acceptedTimes(),
+    maxBytes: meter.limits(tenant).bodyBytes,
+    charge,
+  };
 }
 
 function acceptedTimes() {

@@ -1,8 +1,9 @@
+import type { SourceRows } from '../../shared/dictionary/series-source';
 import { Cache } from '../../shared/model/cache';
 import { CACHES } from '../../shared/model/cache-budgets';
 import type { Id } from '../../shared/model/id';
 import { mapLimited } from '../../shared/platform/concurrency';
-import type { ParsedBody, SourceRows } from '../../shared/protocol/protocol';
+import type { ParsedBody } from '../../shared/protocol/protocol';
 import type { Hosts } from '../../shared/registry/hosts';
 import type { Services } from '../../shared/registry/services';
 

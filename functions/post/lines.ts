@@ -21,11 +21,11 @@ export async function takeLines(
   event: APIGatewayProxyEventV2,
   tenant: Tenant,
   precision: Precision | 'auto',
-  { writer, accepts, maxBytes, charge }: Taking,
+  { writer, dictionary, accepts, maxBytes, charge }: Taking,
   error: LineError,
 ) {
   const body = Buffer.from(bodyText(event, maxBytes, (bytes) => charge.body(bytes)));
-  const { sources, samples, dropped } = influxLines.parse(body, accepts, {
+  const { sources, samples, dropped } = influxLines.parse(dictionary, body, accepts, {
     precision: precision === 'auto' ? precisionOf(body) : precision,
   });
   charge.samples(samples + dropped.strings + dropped.badLines + dropped.tooOld + dropped.tooNew);

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import type { SeriesDictionary } from '../../shared/dictionary/series-dictionary';
 import { bodyBytes, HttpError, jsonOf } from '../../shared/http/http';
 import { MalformedBytesError } from '../../shared/model/bytes';
 import { count } from '../../shared/platform/meters';
@@ -23,11 +24,11 @@ type Encoding = typeof PROTOBUF | typeof JSON_TYPE;
 export async function takeOtlp(
   event: APIGatewayProxyEventV2,
   tenant: Tenant,
-  { writer, metadata, accepts, maxBytes, charge }: Taking,
+  { writer, dictionary, metadata, accepts, maxBytes, charge }: Taking,
 ): Promise<APIGatewayProxyStructuredResultV2> {
   const encoding = encodingOf(event.headers['content-type']);
   const body = bodyBytes(event, maxBytes, (bytes) => charge.body(bytes));
-  const { sources, samples, dropped } = parse(body, encoding, accepts);
+  const { sources, samples, dropped } = parse(dictionary, body, encoding, accepts);
   charge.samples(samples + dropped.samples);
   const beyond = await writer.write(tenant, sources, samples);
   await metadata.offer(tenant.id, dropped.metadata);
@@ -52,9 +53,9 @@ function encodingOf(contentType = ''): Encoding {
 }
 
 /** @throws {HttpError} 400 or 413 */
-function parse(bytes: Buffer, encoding: Encoding, accepts: AcceptedTimes) {
+function parse(dictionary: SeriesDictionary, bytes: Buffer, encoding: Encoding, accepts: AcceptedTimes) {
   try {
-    return otlpMetrics.parse(readerOf(bytes, encoding), accepts, undefined);
+    return otlpMetrics.parse(dictionary, readerOf(bytes, encoding), accepts, undefined);
   } catch (error) {
     if (error instanceof MalformedBytesError || error instanceof InvalidMetricsJsonError)
       throw new HttpError(400, error.message);

@@ -5,8 +5,7 @@ import { count } from '../../shared/platform/meters';
 import { type DroppedWrite, remoteWrite } from '../../shared/protocol/prometheus/remote-write';
 import { uncompressBlock } from '../../shared/protocol/prometheus/snappy';
 import type { RemoteWriteVersion } from '../../shared/protocol/prometheus/write-request';
-import { type AcceptedTimes, RequestTooLargeError, timeBoundText } from '../../shared/protocol/protocol';
-import type { SampleCharge } from '../../shared/tenancy/sample-charge';
+import { RequestTooLargeError, timeBoundText } from '../../shared/protocol/protocol';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import type { Taking } from './taking';
 
@@ -21,13 +20,14 @@ const VERSION_2 = 'io.prometheus.write.v2.Request';
 export async function takeRemoteWrite(
   event: APIGatewayProxyEventV2,
   tenant: Tenant,
-  { writer, metadata, accepts, maxBytes, charge }: Taking,
+  taking: Taking,
 ): Promise<APIGatewayProxyStructuredResultV2> {
+  const { writer, metadata, accepts, maxBytes, charge } = taking;
   const version = versionOf(event.headers['content-type']);
   // A body without the header is a snappy block too: Prometheus takes it, and some senders leave the header out.
   const encoding = encodingOf(event, 'snappy');
   if (encoding !== 'snappy') throw unsupportedEncoding('snappy', encoding);
-  const { sources, samples, dropped } = parse(rawBytes(event, maxBytes), accepts, version, charge);
+  const { sources, samples, dropped } = parse(rawBytes(event, maxBytes), version, taking);
   const { invalid, tooOld, tooNew, beyond: tooMany, histograms, exemplars } = dropped;
   charge.samples(samples + invalid + tooOld + tooNew + tooMany + histograms + exemplars);
   const beyond = await writer.write(tenant, sources, samples);
@@ -52,12 +52,12 @@ function versionOf(contentType = ''): RemoteWriteVersion {
   );
 }
 
-function parse(bytes: Uint8Array, accepts: AcceptedTimes, version: RemoteWriteVersion, charge: SampleCharge) {
+function parse(bytes: Uint8Array, version: RemoteWriteVersion, { dictionary, accepts, charge }: Taking) {
   let body = bytes;
   try {
     body = uncompressBlock(bytes);
     charge.body(body.length);
-    return remoteWrite.parse(body, accepts, { version });
+    return remoteWrite.parse(dictionary, body, accepts, { version });
   } catch (error) {
     if (error instanceof RequestTooLargeError) throw new HttpError(413, error.message);
     if (error instanceof MalformedBytesError) throw new HttpError(400, error.message);

@@ -1,3 +1,4 @@
+import type { SeriesDictionary } from '../../shared/dictionary/series-dictionary';
 import type { AcceptedTimes } from '../../shared/protocol/protocol';
 import type { MetricMetadataStore } from '../../shared/registry/metric-metadata';
 import type { SampleWriter } from '../../shared/stream/sample-writer';
@@ -6,6 +7,8 @@ import type { SampleCharge } from '../../shared/tenancy/sample-charge';
 /** The adapters and bounds for taking a request's body. */
 export interface Taking {
   readonly writer: SampleWriter;
+  /** The tenant's. */
+  readonly dictionary: SeriesDictionary;
   readonly metadata: MetricMetadataStore;
   readonly accepts: AcceptedTimes;
   /** The tenant's limit of a body. */

@@ -7,6 +7,9 @@ import { RuleGroups } from '../alerting/rule-groups';
 import { RuleStates } from '../alerting/rule-states';
 import { Catalogue } from '../catalogue/catalogue';
 import { PoolTable } from '../catalogue/pool-table';
+import { SeriesDictionaries } from '../dictionary/dictionaries';
+import type { SeriesDictionary } from '../dictionary/series-dictionary';
+import { CACHES } from '../model/cache-budgets';
 import { settings, variable } from '../platform/environment';
 import { log } from '../platform/log';
 import { ENV } from '../platform/names';
@@ -35,6 +38,7 @@ export function evaluatorDependencies(): EvaluatorDependencies {
   const query = variable(ENV.query);
   const recovery = new RecoveryTable(table);
   const meter = new TenantMeter(new UsageTable(table), stage);
+  const dictionaries = new SeriesDictionaries(CACHES.ruleDictionaries);
   const writer = new SampleWriter({
     kinesis: streamClient(),
     stream: variable(ENV.stream),
@@ -47,7 +51,8 @@ export function evaluatorDependencies(): EvaluatorDependencies {
     states: new RuleStates(table),
     tenants: new Tenants(table),
     evaluate: (request) => invoke(lambda, query, { evaluateRules: request }),
-    write: (tenant, body) => write(writer, meter, tenant, body, stage.maxSampleAge),
+    write: (tenant, body) =>
+      write(writer, dictionaries.of(tenant.id), meter, tenant, body, stage.maxSampleAge),
     lagMs: async () =>
       consumerLagMs((await recovery.readerNotes()).values(), Date.now(), stage.batchWindow) ?? 0,
     done: new Map(),
@@ -72,6 +77,7 @@ async function invoke(
 /** Puts samples of rules into the stream as a post does, under the tenant's limits and in its usage. */
 async function write(
   writer: SampleWriter,
+  dictionary: SeriesDictionary,
   meter: TenantMeter,
   tenant: Tenant,
   body: Uint8Array,
@@ -79,6 +85,7 @@ async function write(
 ): Promise<void> {
   const bytes = zstdDecompressSync(body, { maxOutputLength: MAX_BODY_BYTES });
   const { sources, samples, dropped } = remoteWrite.parse(
+    dictionary,
     bytes,
     { nowMs: Date.now(), maxAgeMs },
     { version: 1 },

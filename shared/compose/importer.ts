@@ -1,4 +1,6 @@
 import { PoolTable } from '../catalogue/pool-table';
+import { SeriesDictionaries } from '../dictionary/dictionaries';
+import { CACHES } from '../model/cache-budgets';
 import { settings, variable } from '../platform/environment';
 import { ENV } from '../platform/names';
 import { Imports } from '../recovery/imports';
@@ -14,6 +16,7 @@ export function importerDependencies() {
   return {
     tenants: new Tenants(table),
     imports: new Imports(table),
+    dictionaries: new SeriesDictionaries(CACHES.seriesDictionaries),
     pools: new Pools(new PoolTable(table, retention), smallSources === 'pooled'),
     stageRetentionMs: retention,
     kinesis: streamClient(),

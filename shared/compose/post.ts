@@ -1,5 +1,7 @@
 import { Catalogue } from '../catalogue/catalogue';
 import { PoolTable } from '../catalogue/pool-table';
+import { SeriesDictionaries } from '../dictionary/dictionaries';
+import { CACHES } from '../model/cache-budgets';
 import { ANSWERING } from '../platform/call-time';
 import { settings, variable } from '../platform/environment';
 import { ENV } from '../platform/names';
@@ -26,6 +28,7 @@ export function postDependencies() {
     hosts: new Hosts(table),
     services: new Services(table),
     metadata: new MetricMetadataStore(table),
+    dictionaries: new SeriesDictionaries(CACHES.seriesDictionaries),
     knownSeries: new KnownSeries(new Catalogue(table, stage.retention)),
     pools: new Pools(new PoolTable(table, stage.retention), stage.smallSources === 'pooled'),
     kinesis: streamClient(),

@@ -27,7 +27,7 @@ const MAX_OTHERS = 64;
 /**
  * The layouts that rows with presence maps have come in, for each group, without those whose series another has.
  *
- * Each instance of post makes unions of its own of a source whose requests are cut anywhere (`stream/source-unions.ts`), and
+ * Each instance of post makes unions of its own of a source whose requests are cut anywhere (`dictionary/home.ts`), and
  * begins with small ones. All rows of a group come to one ingester at a time, so here they are written in one of few layouts, if
  * it has their series: a new instance of post makes no new layouts. Groups without such rows are left as they are.
  */

@@ -240,7 +240,7 @@ function pickNew(row: VersionedRow, taken: Set<string>, picked: PickedValue[]): 
 }
 
 function rowsOfPicked(version: Version, picked: PickedValue[]): VersionedRow[] {
-  return cutSeries(picked.sort(byKey)).map((part) => {
+  return cutSeries(picked.sort(byKey), ({ key }) => Buffer.byteLength(key)).map((part) => {
     const values = new Uint8Array(part.length * 8);
     part.forEach(({ row, value }, i) => {
       values.set(row.values.subarray(value * 8, value * 8 + 8), i * 8);

@@ -7,6 +7,10 @@ export const CACHES = {
   apiKeys: { name: 'API keys', bytes: 4_000_000 },
   tenants: { name: 'tenants', bytes: 10_000_000 },
   tenantMeters: { name: 'counts of tenants', bytes: 10_000_000 },
+  /** The evaluator of rules. */
+  ruleDictionaries: { name: 'series that rules record', bytes: 64_000_000 },
+  /** Post and the importer. */
+  seriesDictionaries: { name: 'series by the names that senders give them', bytes: 360_000_000 },
   /** Post. */
   knownSources: { name: 'registered hosts and services', bytes: 16_000_000 },
   knownSeries: { name: 'series of tenants at their limit', bytes: 64_000_000 },

@@ -170,13 +170,18 @@ export function byKey(a: Pick<KeyedLabels, 'key'>, b: Pick<KeyedLabels, 'key'>):
 /**
  * Cuts a row's series into parts, each small enough for a layout, a script call and a record. Nearly every row is one part:
  * the split of a source keeps groups at 256 series and 128 KB on average.
+ *
+ * @param keyBytesOf bytes of a series' {@link labelsKey}
  */
-export function cutSeries<Series extends KeyedLabels>(ordered: readonly Series[]): Series[][] {
+export function cutSeries<Series>(
+  ordered: readonly Series[],
+  keyBytesOf: (series: Series) => number,
+): Series[][] {
   const parts: Series[][] = [];
   let part: Series[] = [];
   let bytes = 0;
   for (const series of ordered) {
-    const seriesBytes = Buffer.byteLength(series.key);
+    const seriesBytes = keyBytesOf(series);
     if (part.length === MAX_ROW_SERIES || (part.length > 0 && bytes + seriesBytes > MAX_ROW_KEY_BYTES)) {
       parts.push(part);
       part = [];
@@ -208,11 +213,6 @@ function hasAll(labels: Labels, wanted: Labels): boolean {
     if (found === undefined || found[0] !== name || found[1] !== value) return false;
   }
   return true;
-}
-
-/** Whether a row's layout may have so many series, and so many bytes of their {@link labelsKey}s. */
-export function fitsRow(seriesCount: number, keyBytes: number): boolean {
-  return seriesCount <= MAX_ROW_SERIES && keyBytes <= MAX_ROW_KEY_BYTES;
 }
 
 /** Encodes the layout of series that are distinct, at least one, and ordered {@link byKey}. */

@@ -1,4 +1,4 @@
-import { byteHash } from './table-memory';
+import { byteHash } from '../dictionary/byte-table';
 
 type Decode<T> = (bytes: Uint8Array, start: number, end: number) => T;
 

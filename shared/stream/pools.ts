@@ -1,17 +1,10 @@
 import type { PoolTable, SourcePlace } from '../catalogue/pool-table';
+import { Home } from '../dictionary/home';
+import type { SeriesSource, SourceRow, SourceRows } from '../dictionary/series-source';
 import { CompactMap } from '../model/compact-map';
 import { type Id, idText } from '../model/id';
 import type { Labels } from '../model/labels';
 import { poolIdBytesOf, sourceIdOf } from '../model/placement';
-import {
-  type Columns,
-  type ColumnsKey,
-  labelsOfSource,
-  type SourceRow,
-  type SourceRows,
-} from '../protocol/protocol';
-import { knownPlace, OwnPlace, PooledSource } from './source-place';
-import { wholeOf } from './source-unions';
 
 /** Series of one row of a source that may join a pool. */
 const MAX_SMALL_SERIES = 4;
@@ -22,16 +15,11 @@ const MIN_POOL = 8;
 /** What grows, or may be deleted by its name, lies in groups of its own. */
 const NEVER_POOLED: ReadonlySet<string> = new Set(['host', 'service', 'job', 'instance']);
 
-/** The pools of a request's sources; those that are in none are missing. */
-export type RequestPools = ReadonlyMap<SourceRows, PooledSource>;
-
 const OWN = 'own';
 
-/** Sources whose places are remembered although their protocol forgot them, 32 bytes each; and their pools. */
+/** Sources whose places are remembered although their dictionary is forgotten, 32 bytes each; and their pools. */
 const MAX_PLACES = 1_000_000;
 const MAX_POOLS = 200_000;
-/** A source's place as a number: its pool's times this, and the source's ordinal. Pool 0: it stays by itself. */
-const ORDINALS = 2 ** 32;
 
 /**
  * The pools of sources that were posted.
@@ -41,12 +29,10 @@ const ORDINALS = 2 ** 32;
  * request. Whichever instance of post writes a source's pool down first decides for all, before it sends the first sample.
  */
 export class Pools {
-  /** By source. */
+  /** Numbers of pools, by source; 0: the source stays by itself. */
   private places = new CompactMap(MAX_PLACES);
-  /** Pools by their numbers in {@link places}, and back. */
   private ids: Id[] = [OWN];
   private numbers = new Map<Id, number>();
-  private ordinals = 0;
 
   /** @param makesPools false: each new source stays by itself, and those that are in a pool stay there */
   constructor(
@@ -54,27 +40,22 @@ export class Pools {
     private readonly makesPools = true,
   ) {}
 
-  /** Finds the pools of a request's sources, and makes those of new ones. */
-  async of(tenantId: Id, sources: readonly SourceRows[]): Promise<RequestPools> {
-    const pooled = new Map<SourceRows, PooledSource>();
+  /** Finds the homes of a request's sources that may be in pools, and makes the pools of new ones. */
+  async settle(sources: readonly SourceRows[]): Promise<void> {
     const unknown = new Map<Id, SourceRows>();
     for (const rows of sources) {
       const [source] = rows;
-      let place = knownPlace(tenantId, source);
-      if (place === undefined) {
-        const labels = labelsOfSource(source);
-        if (!mayBePooled(labels)) continue;
-        const id = sourceIdOf(tenantId, labels);
-        place = this.placeOf(tenantId, id);
-        if (place === undefined) {
-          unknown.set(id, rows);
-          continue;
-        }
-        if ('place' in source) source.place = place;
-      }
-      if (place instanceof PooledSource) pooled.set(rows, place);
+      if (source.home !== undefined) continue;
+      const { labels } = source;
+      if (!mayBePooled(labels)) continue;
+      const id = sourceIdOf(source.dictionary.tenantId, labels);
+      const place = this.placeOf(id);
+      if (place === undefined) unknown.set(id, rows);
+      else settleIn(source, place);
     }
-    if (unknown.size === 0) return pooled;
+    const [first] = unknown.values();
+    if (first === undefined) return;
+    const { tenantId } = first[0].dictionary;
     const found = new Map<Id, SourcePlace>(await this.table.find(tenantId, [...unknown.keys()]));
     const fresh = [...unknown].filter(([id]) => !found.has(id));
     const small = fresh.flatMap(([id, [, rows]]) => (this.makesPools && rows.every(isSmall) ? [id] : []));
@@ -82,14 +63,10 @@ export class Pools {
     const placed = new Map([...fresh.map(([id]) => [id, id] as const), ...poolsOf(tenantId, small)]);
     if (placed.size > 0)
       for (const [id, place] of await this.table.join(tenantId, placed)) found.set(id, place);
-    for (const [id, rows] of unknown) {
+    for (const [id, [source]] of unknown) {
       this.remember(id, found.get(id)!);
-      const place = this.placeOf(tenantId, id)!;
-      const [source] = rows;
-      if ('place' in source) source.place = place;
-      if (place instanceof PooledSource) pooled.set(rows, place);
+      settleIn(source, found.get(id)!);
     }
-    return pooled;
   }
 
   private remember(sourceId: Id, place: SourcePlace): void {
@@ -103,16 +80,29 @@ export class Pools {
       number = this.ids.push(place) - 1;
       this.numbers.set(place, number);
     }
-    this.places.set(sourceId, number * ORDINALS + this.ordinals++);
+    this.places.set(sourceId, number);
   }
 
-  private placeOf(tenantId: Id, sourceId: Id): OwnPlace | PooledSource | undefined {
-    const known = this.places.get(sourceId);
-    if (known === undefined) return undefined;
-    const number = Math.floor(known / ORDINALS);
-    if (number === 0) return new OwnPlace(tenantId, sourceId);
-    return new PooledSource(tenantId, this.ids[number]!, known % ORDINALS);
+  private placeOf(sourceId: Id): SourcePlace | undefined {
+    const number = this.places.get(sourceId);
+    return number === undefined ? undefined : this.ids[number];
   }
+}
+
+function settleIn(source: SeriesSource, place: SourcePlace): void {
+  const { dictionary } = source;
+  // Another request may have come first.
+  if (source.home !== undefined) return;
+  if (place === OWN) {
+    source.settle();
+    return;
+  }
+  let home = dictionary.homes.get(place);
+  if (home === undefined) {
+    home = new Home(dictionary, place);
+    dictionary.homes.set(place, home);
+  }
+  source.home = home;
 }
 
 function mayBePooled(source: Labels): boolean {
@@ -134,62 +124,4 @@ function poolsOf(tenantId: Id, sourceIds: readonly Id[]): Map<Id, Id> {
     for (const id of members) pools.set(id, poolId);
   }
   return pools;
-}
-
-/** The rows of a pool's sources: of those of one time, one. */
-export class PoolRows {
-  private readonly byTime = new Map<number, PooledRow[]>();
-
-  add({ ordinal }: PooledSource, rows: readonly SourceRow[]): void {
-    for (const row of rows) {
-      const others = this.byTime.get(row.timestamp);
-      if (others === undefined) this.byTime.set(row.timestamp, [{ ordinal, row }]);
-      else others.push({ ordinal, row });
-    }
-  }
-
-  /** One at a time: a request may have 65,536. */
-  *rows(): Generator<SourceRow> {
-    for (const [timestamp, all] of this.byTime) {
-      const columns = joinedColumns(all);
-      const only = all.length === 1 ? all[0] : undefined;
-      if (only !== undefined) {
-        yield { timestamp, columns, values: only.row.values };
-        continue;
-      }
-      let count = 0;
-      for (const { row } of all) count += row.values.length;
-      const values = new BigUint64Array(count);
-      let at = 0;
-      // Few each: a loop costs less than to copy by views.
-      for (const { row } of all) {
-        const own = row.values;
-        for (let i = 0; i < own.length; i++) values[at++] = own[i]!;
-      }
-      yield { timestamp, columns, values };
-    }
-  }
-}
-
-function joinedColumns(all: readonly PooledRow[]): Columns {
-  let key = '';
-  for (const each of all) key += `${keyOf(each)} `;
-  return {
-    key: `pooled ${key}`,
-    series: () => all.flatMap(({ row }) => row.columns.series()),
-    get parts() {
-      return all.flatMap(
-        (each) => each.row.columns.parts ?? [wholeOf(keyOf(each), each.row.columns, each.row.values.length)],
-      );
-    },
-  };
-}
-
-function keyOf({ ordinal, row }: PooledRow): ColumnsKey {
-  return `pooled ${ordinal} ${row.columns.key}`;
-}
-
-interface PooledRow {
-  readonly ordinal: number;
-  readonly row: SourceRow;
 }

@@ -1,6 +1,6 @@
 import type { KinesisClient } from '@aws-sdk/client-kinesis';
+import type { SourceRows } from '../dictionary/series-source';
 import { putUnitsOf } from '../platform/units';
-import type { SourceRows } from '../protocol/protocol';
 import { type KnownSeries, LookupsUsedUpError } from '../tenancy/known-series';
 import { SeriesLimitError } from '../tenancy/series-limit';
 import type { TenantMeter } from '../tenancy/tenant-meter';
@@ -51,7 +51,8 @@ export class SampleWriter {
 
   private async put(tenant: Tenant, sources: readonly SourceRows[], samples: number): Promise<void> {
     const { kinesis, stream, meter, pools } = this.dependencies;
-    const records = rowRecords(tenant, sources, await pools.of(tenant.id, sources));
+    await pools.settle(sources);
+    const records = rowRecords(tenant, sources);
     await putRecords(kinesis, stream, records);
     const sizes = records.map(({ data }) => data.length);
     meter.count(tenant, {

@@ -1,12 +1,13 @@
 import type { Catalogue } from '../catalogue/catalogue';
 import { seriesOf } from '../catalogue/source-series';
+import type { SeriesDictionary } from '../dictionary/series-dictionary';
+import type { SourceRow, SourceRows } from '../dictionary/series-source';
 import { Cache } from '../model/cache';
 import { CACHES } from '../model/cache-budgets';
 import type { Id } from '../model/id';
-import { labelsKey, seriesKeys } from '../model/labels';
+import { labelsKey } from '../model/labels';
 import { sourceIdOf } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
-import { labelsOfSource, type SourceRow, type SourceRows } from '../protocol/protocol';
 import type { Tenant } from './tenants';
 
 const PARALLEL = 16;
@@ -63,12 +64,12 @@ export class KnownSeries {
   ): Promise<{ readonly kept: SourceRows[]; readonly dropped: number }> {
     const known = await this.seriesOf(
       tenant.id,
-      sources.map(([source]) => sourceIdOf(tenant.id, labelsOfSource(source))),
+      sources.map(([source]) => sourceIdOf(tenant.id, source.labels)),
     );
     let dropped = 0;
     const kept = sources.map(([source, rows], i) => {
       const left = rows.flatMap((row) => {
-        const old = knownOf(row, known[i]!);
+        const old = knownOf(source.dictionary, row, known[i]!);
         dropped += row.values.length - old.values.length;
         return old.values.length === 0 ? [] : [old];
       });
@@ -104,17 +105,13 @@ export class KnownSeries {
 }
 
 /** Removes new series from a row. */
-function knownOf(row: SourceRow, known: ReadonlySet<string>): SourceRow {
-  const series = row.columns
-    .series()
-    .flatMap((part) =>
-      seriesKeys(part).map((key, i) => ({ key, labels: part.labels, names: [part.names[i]!] })),
-    );
-  const kept = series.flatMap(({ key }, i) => (known.has(key) ? [i] : []));
+function knownOf(dictionary: SeriesDictionary, row: SourceRow, known: ReadonlySet<string>): SourceRow {
+  const { timestamp, series, values } = row;
+  const kept = Array.from(series.keys()).filter((i) => known.has(labelsKey(dictionary.labelsOf(series[i]!))));
   if (kept.length === series.length) return row;
   return {
-    timestamp: row.timestamp,
-    columns: { key: `${row.columns.key}!${kept.join(' ')}`, series: () => kept.map((i) => series[i]!) },
-    values: BigUint64Array.from(kept, (i) => row.values[i]!),
+    timestamp,
+    series: Int32Array.from(kept, (i) => series[i]!),
+    values: BigUint64Array.from(kept, (i) => values[i]!),
   };
 }

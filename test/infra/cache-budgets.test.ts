@@ -29,7 +29,9 @@ async function cachesOf(name: string): Promise<(keyof typeof CACHES)[]> {
   const sources = Object.keys(metafile.inputs).filter((path) => /^(functions|shared)\//.test(path));
   return sources.flatMap((path) =>
     Array.from(
-      readFileSync(join(root, path), 'utf8').matchAll(/new Cache<[^(]*\(\s*CACHES\.(\w+)/g),
+      readFileSync(join(root, path), 'utf8').matchAll(
+        /new (?:Cache<[^(]*|SeriesDictionaries)\(\s*CACHES\.(\w+)/g,
+      ),
       ([, cache]) => cache as keyof typeof CACHES,
     ),
   );

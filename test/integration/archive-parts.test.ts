@@ -5,6 +5,7 @@ import { archivePartitions } from '../../shared/archive/partitions';
 import { purgeDay } from '../../shared/archive/purge';
 import { expireDay } from '../../shared/archive/retention';
 import type { ArchivedPart } from '../../shared/cold/manifest';
+import { SeriesDictionary } from '../../shared/dictionary/series-dictionary';
 import { flushPartition } from '../../shared/flush/execute';
 import { keepOpenDays } from '../../shared/flush/keep-open-days';
 import { ingestBatch } from '../../shared/ingest/ingest';
@@ -44,6 +45,7 @@ describe('a day that is archived in parts', () => {
     const id = tenantIdOf(name);
     const epochs = [{ fromDay: '1970-01-01', partitions: 1 }];
     const tenant = { id, name, placement: { epochs } };
+    const dictionary = new SeriesDictionary(id);
     const ref = { tenantId: id, partition: 0 };
     const archiver = { ...tiers, now: Date.now };
     const written: string[] = [];
@@ -68,7 +70,7 @@ describe('a day that is archived in parts', () => {
               ]),
             ] as const;
           });
-          return [source, rowsOf(source, new Map(rows))] as const;
+          return rowsOf(dictionary, source, new Map(rows));
         });
         const batch = rowRecords(tenant, sources).map(({ data }) => ({
           data,

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { archiveDay } from '../../shared/archive/execute';
 import { purgeDay } from '../../shared/archive/purge';
+import { SeriesDictionary } from '../../shared/dictionary/series-dictionary';
 import { flushPartition } from '../../shared/flush/execute';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { ALL_TIME, type Deletion, selects } from '../../shared/model/deletion';
@@ -101,6 +102,7 @@ describe('deletions', () => {
       placement: { epochs: [{ fromDay: '1970-01-01', partitions: 1 }] },
     };
     const ref = { tenantId: tenant.id, partition: 0 };
+    const dictionary = new SeriesDictionary(tenant.id);
     const stream: DeliveredRecord[] = [];
     const entries: Entry[] = [];
     const delivered = new Set<number>();
@@ -140,7 +142,7 @@ describe('deletions', () => {
           const [record] =
             step.kind === 'post'
               ? rowRecords(tenant, [
-                  [source, rowsOf(source, new Map([[step.at, new Map(Object.entries(step.values))]]))],
+                  rowsOf(dictionary, source, new Map([[step.at, new Map(Object.entries(step.values))]])),
                 ])
               : deletionRecords(tenant, source, step.deletion);
           const sequenceNumber = String(stream.length);

@@ -1,4 +1,5 @@
 import { archivePartitions } from '../../shared/archive/partitions';
+import { SeriesDictionary } from '../../shared/dictionary/series-dictionary';
 import { flushPartitions } from '../../shared/flush/partitions';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { ALL_TIME } from '../../shared/model/deletion';
@@ -87,11 +88,12 @@ describe('a tenant whose partitions change from 8 to 64 and to 4, under load', (
         stream.push({ data, sequenceNumber, arrivalMs: nowMs, shardId });
       }
     };
+    const dictionary = new SeriesDictionary((await writers[0]!.get('growing'))!.id);
     const post = async (writer: Tenants, host: number, timestamp: number) => {
       const tenant = (await writer.get('growing'))!;
       const values = new Map(METRICS.map((name) => [name, random()]));
       for (const [name, value] of values) ledger.set(`${host} ${name} ${timestamp}`, value);
-      put(rowRecords(tenant, [[HOSTS[host]!, rowsOf(HOSTS[host]!, new Map([[timestamp, values]]))]]));
+      put(rowRecords(tenant, [rowsOf(dictionary, HOSTS[host]!, new Map([[timestamp, values]]))]));
     };
     const remove = async (host: number, fromMs: number, toMs: number) => {
       const tenant = (await operator.read('growing'))!;

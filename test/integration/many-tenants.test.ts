@@ -1,3 +1,4 @@
+import { SeriesDictionary } from '../../shared/dictionary/series-dictionary';
 import { FlushLane } from '../../shared/flush/lane';
 import { delayShare } from '../../shared/hot/due-score';
 import { ingestBatch } from '../../shared/ingest/ingest';
@@ -70,7 +71,9 @@ describe(`a flusher's lane among ${TENANTS} tenants`, () => {
     };
     const source = sourceOf.host('h');
     const at = Math.floor(Date.now() / 60_000) * 60_000;
-    const [record] = rowRecords(placed, [[source, rowsOf(source, new Map([[at, new Map([['m', 1]])]]))]]);
+    const [record] = rowRecords(placed, [
+      rowsOf(new SeriesDictionary(placed.id), source, new Map([[at, new Map([['m', 1]])]])),
+    ]);
     const sequenceNumber = String(++arrivals);
     const { errors } = await ingestBatch({ ...tiers, quarantine, windowMs: HOUR_MS, isReplay: false }, [
       { data: record!.data, sequenceNumber, arrivalMs: Date.now() - LAG_MS / 2, shardId: 's' },

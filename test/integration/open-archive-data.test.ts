@@ -6,12 +6,12 @@ import { dataSets } from '../../scripts/bench/data/data-sets';
 import { ImportBatch, seriesKey } from '../../scripts/ops/import-batch';
 import { archiveDay } from '../../shared/archive/execute';
 import { seriesOf } from '../../shared/catalogue/source-series';
+import { SeriesDictionary } from '../../shared/dictionary/series-dictionary';
 import { flushPartition } from '../../shared/flush/execute';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { type Labels, labelValue, METRIC_NAME } from '../../shared/model/labels';
 import { dayOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import { remoteWrite } from '../../shared/protocol/prometheus/remote-write';
-import { labelsOfSource } from '../../shared/protocol/protocol';
 import { readSeries } from '../../shared/query/read';
 import { rowRecords } from '../../shared/stream/row-records';
 import { type ArchiveRow, bitsOf, readAsOthers } from '../support/archive-readers';
@@ -45,6 +45,7 @@ describe.each(dataSets(process.env.ARCHIVE_DATA?.split(',')))('the archive of $n
     placement: { epochs: [{ fromDay: '1970-01-01', partitions: 1 }] },
   };
   const ref = { tenantId: tenant.id, partition: 0 };
+  const dictionary = new SeriesDictionary(tenant.id);
 
   beforeAll(async () => {
     spawnSync(process.execPath, [join(REPOSITORY, 'scripts', 'setup.mjs'), '--readers'], {
@@ -71,12 +72,12 @@ describe.each(dataSets(process.env.ARCHIVE_DATA?.split(',')))('the archive of $n
         days.add(dayOf(timestamp));
       }
       const accepts = { nowMs: Date.now() + 1000 * DAY, maxAgeMs: 1e13 };
-      const parsed = remoteWrite.parse(batch.encode(), accepts, { version: 1 });
+      const parsed = remoteWrite.parse(dictionary, batch.encode(), accepts, { version: 1 });
       samples += parsed.samples;
       const known = new Set(sources.map((source) => JSON.stringify(source)));
       sources = [
         ...sources,
-        ...parsed.sources.map(([of]) => labelsOfSource(of)).filter((of) => !known.has(JSON.stringify(of))),
+        ...parsed.sources.map(([of]) => of.labels).filter((of) => !known.has(JSON.stringify(of))),
       ];
       const records = rowRecords(tenant, parsed.sources).map(({ data }) => ({
         data,

@@ -3,6 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { archiveDay } from '../../shared/archive/execute';
 import { purgeDay } from '../../shared/archive/purge';
+import { SeriesDictionary } from '../../shared/dictionary/series-dictionary';
 import { flushPartition } from '../../shared/flush/execute';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { type Labels, labelValue, METRIC_NAME, metricOf, sourceOf } from '../../shared/model/labels';
@@ -30,6 +31,7 @@ describe('the archive', () => {
     placement: { epochs: [{ fromDay: '1970-01-01', partitions: 1 }] },
   };
   const ref = { tenantId: tenant.id, partition: 0 };
+  const dictionary = new SeriesDictionary(tenant.id);
   const midnight = Math.floor(Date.now() / DAY) * DAY;
   const days = [dayOf(midnight - DAY), dayOf(midnight)];
   const hosts = ['a', 'b'].map((id) => sourceOf.host(id));
@@ -69,7 +71,7 @@ describe('the archive', () => {
 
   function post(source: Labels, values: Readonly<Record<number, Readonly<Record<string, number>>>>) {
     const rows = Object.entries(values).map(([ms, of]) => [Number(ms), new Map(Object.entries(of))] as const);
-    return deliver(rowRecords(tenant, [[source, rowsOf(source, new Map(rows))]]));
+    return deliver(rowRecords(tenant, [rowsOf(dictionary, source, new Map(rows))]));
   }
 
   async function archive(): Promise<void> {

@@ -2,11 +2,12 @@ import { Random } from '../../scripts/faults/random';
 import { physicalName } from '../../scripts/local/template';
 import { archiveDay } from '../../shared/archive/execute';
 import { purgeDay } from '../../shared/archive/purge';
+import { SeriesDictionary } from '../../shared/dictionary/series-dictionary';
 import { flushPartition } from '../../shared/flush/execute';
 import { HotTier } from '../../shared/hot/hot-tier';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { ALL_NAMES } from '../../shared/model/deletion';
-import { type Labels, labelsKey, labelValue, sourceOf } from '../../shared/model/labels';
+import { type Labels, labelsKey, sourceOf } from '../../shared/model/labels';
 import type { Matcher } from '../../shared/model/matcher';
 import { sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import type { TimeRange } from '../../shared/model/selection';
@@ -22,6 +23,7 @@ import { rowRecords } from '../../shared/stream/row-records';
 import { WarmTier } from '../../shared/warm/warm-tier';
 import { PromqlExpressions } from '../support/promql-expressions';
 import { randomSamples } from '../support/random-samples';
+import { rowOfSeries, sourceRows } from '../support/rows';
 import { startTiers, type Tiers } from '../support/tiers';
 
 /** Expressions in each state of the tiers. */
@@ -37,6 +39,7 @@ const tenant = {
   name: 't',
   placement: { epochs: [{ fromDay: '1970-01-01', partitions: PARTITIONS }] },
 };
+const dictionary = new SeriesDictionary(tenant.id);
 const refs = Array.from({ length: PARTITIONS }, (_, partition) => ({ tenantId: tenant.id, partition }));
 const quarantine = {
   put: async () => {
@@ -105,19 +108,15 @@ describe(`PromQL over samples in all tiers (FUZZ_SEED=${SEED})`, () => {
       }
     }
     const rows = [...bySource.values()].map(({ source, rows }) => {
-      const ofSource = [...rows].map(([timestamp, cells]) => ({
-        timestamp,
-        columns: {
-          key: `names ${cells.map(([labels]) => labelsKey(labels)).join()}` as const,
-          series: () =>
-            cells.map(([labels]) => ({
-              labels: labels.filter(([name]) => name !== '__name__'),
-              names: [labelValue(labels, '__name__')!],
-            })),
-        },
-        values: BigUint64Array.from(cells, ([, bits]) => bits),
-      }));
-      return [source, ofSource] as const;
+      const ofSource = [...rows].map(([timestamp, cells]) =>
+        rowOfSeries(
+          dictionary,
+          timestamp,
+          cells.map(([labels]) => labels),
+          BigUint64Array.from(cells, ([, bits]) => bits),
+        ),
+      );
+      return sourceRows(dictionary, source, ofSource);
     });
     const batch = rowRecords(tenant, rows).map(({ data }) => ({
       data,

@@ -1,6 +1,7 @@
 import { archiveDay } from '../../shared/archive/execute';
 import { purgeDay } from '../../shared/archive/purge';
 import { sampleCount } from '../../shared/codec';
+import { SeriesDictionary } from '../../shared/dictionary/series-dictionary';
 import { flushPartition } from '../../shared/flush/execute';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { ALL_TIME } from '../../shared/model/deletion';
@@ -15,6 +16,7 @@ import { clampRange } from '../../shared/query/plan';
 import { readSeries } from '../../shared/query/read';
 import { Querier } from '../../shared/query/select';
 import { rowRecords } from '../../shared/stream/row-records';
+import { rowOfSeries, sourceRows } from '../support/rows';
 import { startTiers, type Tiers } from '../support/tiers';
 
 const HOUR = 3_600_000;
@@ -26,6 +28,7 @@ const tenant = {
   name: 't',
   placement: { epochs: [{ fromDay: '1970-01-01', partitions: 1 }] },
 };
+const dictionary = new SeriesDictionary(tenant.id);
 const ref = { tenantId: tenant.id, partition: 0 };
 const now = Math.floor(Date.now() / HOUR) * HOUR;
 const quarantine = {
@@ -62,14 +65,12 @@ describe('what a read costs', () => {
 
   async function post(host: string, times: readonly number[]): Promise<void> {
     const points = new Map(times.map((at) => [at, new Map([['m', 1]])]));
-    const batch = rowRecords(tenant, [[sourceOf.host(host), rowsOf(sourceOf.host(host), points)]]).map(
-      ({ data }) => ({
-        data,
-        sequenceNumber: String(arrivals++),
-        arrivalMs: now + arrivals,
-        shardId: 's',
-      }),
-    );
+    const batch = rowRecords(tenant, [rowsOf(dictionary, sourceOf.host(host), points)]).map(({ data }) => ({
+      data,
+      sequenceNumber: String(arrivals++),
+      arrivalMs: now + arrivals,
+      shardId: 's',
+    }));
     const { errors } = await ingestBatch({ ...tiers, quarantine, windowMs: HOUR, isReplay: false }, batch);
     if (errors[0] !== undefined) throw errors[0].cause;
   }
@@ -157,14 +158,12 @@ describe('selecting series by matchers', () => {
 
   beforeAll(async () => {
     tiers = await startTiers();
-    const rowOf = (...labelSets: Labels[]) => ({
-      timestamp: now,
-      columns: {
-        key: 'names all' as const,
-        series: () => labelSets.map((labels) => ({ labels, names: ['idle', 'load'] })),
-      },
-      values: new BigUint64Array(2 * labelSets.length),
-    });
+    const rowOf = (...labelSets: Labels[]) => {
+      const series = labelSets.flatMap((labels) =>
+        ['idle', 'load'].map((name) => labelsOf(['__name__', name], ...labels)),
+      );
+      return rowOfSeries(dictionary, now, series, new BigUint64Array(series.length));
+    };
     const registered = await tiers.hosts.create(
       tenant.id,
       { name: 'cache1', displayName: null, customIdentifier: null, memo: '', meta: {}, interfaces: [] },
@@ -179,7 +178,7 @@ describe('selecting series by matchers', () => {
       ],
       [sourceOf.service('shop'), [sourceOf.service('shop')]],
     ];
-    const rows = sources.map(([source, labelSets]) => [source, [rowOf(...labelSets)]] as const);
+    const rows = sources.map(([source, labelSets]) => sourceRows(dictionary, source, [rowOf(...labelSets)]));
     const batch = rowRecords(tenant, rows).map(({ data }, i) => ({
       data,
       sequenceNumber: String(i),
@@ -263,8 +262,8 @@ describe('selecting series by matchers', () => {
     const source = sourceOf.host('begun');
     let sequence = 1000;
     const post = async (name: string, value: number) => {
-      const rows = rowsOf(source, new Map([[now, new Map([[name, value]])]]));
-      const batch = rowRecords(tenant, [[source, rows]]).map(({ data }) => ({
+      const rows = rowsOf(dictionary, source, new Map([[now, new Map([[name, value]])]]));
+      const batch = rowRecords(tenant, [rows]).map(({ data }) => ({
         data,
         sequenceNumber: String(sequence++),
         arrivalMs: now,

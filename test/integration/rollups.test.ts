@@ -1,10 +1,12 @@
 /** Reads by rollups give what the samples give, whatever happened to the samples and however far the rollups are behind. */
+
 import fc from 'fast-check';
 import { archiveDay } from '../../shared/archive/execute';
 import { purgeDay } from '../../shared/archive/purge';
 import { rollUpPartitions } from '../../shared/archive/rollup';
 import { RollupDirectory, type SpanState } from '../../shared/cold/rollup-directory';
 import { UNITS_WITH_MINUTES_MS } from '../../shared/cold/rollup-span';
+import { SeriesDictionary } from '../../shared/dictionary/series-dictionary';
 import { flushPartition } from '../../shared/flush/execute';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { AGGREGATES, type Aggregate, downsample, type Samples } from '../../shared/model/aggregates';
@@ -164,6 +166,7 @@ describe('rollups', () => {
       placement: { epochs: [{ fromDay: '1970-01-01', partitions: 1 }] },
     };
     const ref = { tenantId: tenant.id, partition: 0 };
+    const dictionary = new SeriesDictionary(tenant.id);
     const stream: DeliveredRecord[] = [];
     const entries: Entry[] = [];
     const delivered = new Set<number>();
@@ -251,13 +254,11 @@ describe('rollups', () => {
           const [record] =
             step.kind === 'post'
               ? rowRecords(tenant, [
-                  [
+                  rowsOf(
+                    dictionary,
                     source,
-                    rowsOf(
-                      source,
-                      new Map(step.times.map((at) => [at, new Map(Object.entries(step.values))])),
-                    ),
-                  ],
+                    new Map(step.times.map((at) => [at, new Map(Object.entries(step.values))])),
+                  ),
                 ])
               : deletionRecords(tenant, source, step.deletion);
           const sequenceNumber = String(stream.length);

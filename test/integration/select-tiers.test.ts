@@ -3,6 +3,7 @@ import { archiveDay } from '../../shared/archive/execute';
 import { purgeDay } from '../../shared/archive/purge';
 import { PoolTable } from '../../shared/catalogue/pool-table';
 import { sampleCount } from '../../shared/codec';
+import { SeriesDictionary } from '../../shared/dictionary/series-dictionary';
 import { flushPartition } from '../../shared/flush/execute';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { type Labels, labelsKey, labelsOf, sourceOf } from '../../shared/model/labels';
@@ -18,6 +19,7 @@ import { Querier } from '../../shared/query/select';
 import { samplesOf } from '../../shared/query/series-table';
 import { Pools } from '../../shared/stream/pools';
 import { rowRecords } from '../../shared/stream/row-records';
+import { rowOfSeries, sourceRows } from '../support/rows';
 import { startTiers, type Tiers } from '../support/tiers';
 
 const HOUR = 3_600_000;
@@ -28,6 +30,7 @@ const tenant = {
   name: 't',
   placement: { epochs: [{ fromDay: '1970-01-01', partitions: PARTITIONS }] },
 };
+const dictionary = new SeriesDictionary(tenant.id);
 const now = Math.floor(Date.now() / HOUR) * HOUR;
 /** Days back of the samples: of a range that is looked up by month, and of ranges by day. */
 const DAYS_BACK = [20, 2, 1, 0];
@@ -73,8 +76,8 @@ describe('samples split over memory, warm table and archive', () => {
 
   /** Posts values of every series at three minutes of a day; the second time they correct what was posted first. */
   async function post(daysBack: number): Promise<void> {
-    const rows = SOURCES.map(({ source, more }) => {
-      const ofSource = Array.from({ length: 3 }, (_, i) => {
+    const made = SOURCES.map(({ source, more }) => {
+      const rows = Array.from({ length: 3 }, (_, i) => {
         const timestamp = now - daysBack * DAY - i * 60_000;
         const values = new Float64Array(NAMES.length);
         for (const [column, name] of NAMES.entries()) {
@@ -84,16 +87,26 @@ describe('samples split over memory, warm table and archive', () => {
           if (!posted.has(key)) posted.set(key, { labels, values: new Map() });
           posted.get(key)!.values.set(timestamp, values[column]!);
         }
-        const columns = { key: 'names all' as const, series: () => [{ labels: more, names: NAMES }] };
-        return { timestamp, columns, values: new BigUint64Array(values.buffer) };
+        const series = NAMES.map((name) => labelsOf(['__name__', name], ...more));
+        return { timestamp, series, values: new BigUint64Array(values.buffer) };
       });
-      return [source, ofSource] as const;
+      return { source, rows };
     });
-    const pools = new Map(await new Pools(new PoolTable(tiers.meta, 30 * DAY)).of(tenant.id, rows));
+    const rowsIn = (dictionary: SeriesDictionary) =>
+      made.map(({ source, rows }) => {
+        const ofSource = rows.map(({ timestamp, series, values }) =>
+          rowOfSeries(dictionary, timestamp, series, values),
+        );
+        return sourceRows(dictionary, source, ofSource);
+      });
+    const pooled = rowsIn(dictionary);
+    await new Pools(new PoolTable(tiers.meta, 30 * DAY)).settle(pooled);
+    const apart = rowsIn(new SeriesDictionary(tenant.id));
     // While two releases run side by side.
-    if (sequence < MIXED_UNTIL)
-      for (const row of rows) if (POSTED_BEFORE.includes(labelsKey(row[0]))) pools.delete(row);
-    const batch = rowRecords(tenant, rows, pools).map(({ data }) => ({
+    const isApart = (i: number) =>
+      sequence < MIXED_UNTIL && POSTED_BEFORE.includes(labelsKey(made[i]!.source));
+    const rows = pooled.map((row, i) => (isApart(i) ? apart[i]! : row));
+    const batch = rowRecords(tenant, rows).map(({ data }) => ({
       data,
       sequenceNumber: String(++sequence),
       arrivalMs: now + sequence,

@@ -11,6 +11,7 @@ import { GetObjectCommand, PutObjectCommand, paginateListObjectsV2 } from '@aws-
 import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { kinesisEvent } from '../../scripts/local/batches';
 import { Functions } from '../../scripts/ops/invoke';
+import { SeriesDictionary } from '../../shared/dictionary/series-dictionary';
 import { metricOf, sourceOf } from '../../shared/model/labels';
 import { layoutOf, packLayout } from '../../shared/model/layout';
 import { partitionOf, sourceIdBytesOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
@@ -29,6 +30,7 @@ const tenant = {
   name: 'default',
   placement: { epochs: [{ fromDay: '1970-01-01', partitions: 8 }] },
 };
+const dictionary = new SeriesDictionary(tenant.id);
 const METRIC = 'custom.stream.m';
 const DAY_MS = 86_400_000;
 
@@ -68,9 +70,7 @@ describe('the stream', () => {
         new Map([[METRIC, value]]),
       ]),
     );
-    const [record, ...more] = rowRecords(tenant, [
-      [sourceOf.host(host), rowsOf(sourceOf.host(host), points)],
-    ]);
+    const [record, ...more] = rowRecords(tenant, [rowsOf(dictionary, sourceOf.host(host), points)]);
     expect(more).toEqual([]);
     return record!;
   };

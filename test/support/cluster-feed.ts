@@ -1,3 +1,4 @@
+import { SeriesDictionary } from '../../shared/dictionary/series-dictionary';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { metricOf, sourceOf } from '../../shared/model/labels';
 import { sourceIdOf } from '../../shared/model/placement';
@@ -32,13 +33,16 @@ export class ClusterFeed {
   readonly failures: number[] = [];
   readonly errors = new Set<string>();
   private second = 0;
+  private readonly dictionary: SeriesDictionary;
 
   constructor(
     private readonly tiers: Tiers,
     private readonly tenant: FeedTenant,
     private readonly startMs: number,
     private readonly names: readonly string[],
-  ) {}
+  ) {
+    this.dictionary = new SeriesDictionary(tenant.id);
+  }
 
   /** The last round. */
   get last(): number {
@@ -60,7 +64,7 @@ export class ClusterFeed {
           timestamp - CORRECTED_AFTER * 1000,
           new Map(names.map((name, m) => [name, -sampleOf(host, at - CORRECTED_AFTER, m)])),
         );
-      const [record] = rowRecords(tenant, [[sourceOf.host(host), rowsOf(sourceOf.host(host), points)]]);
+      const [record] = rowRecords(tenant, [rowsOf(this.dictionary, sourceOf.host(host), points)]);
       const sequenceNumber = String(this.records.length + h);
       const arrivalMs = Date.now() - 7_000 * (at % 3);
       return { host, at, data: record!.data, sequenceNumber, arrivalMs, shardId: 's' };

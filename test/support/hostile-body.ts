@@ -1,6 +1,8 @@
+import { SeriesDictionaries } from '../../shared/dictionary/dictionaries';
 import { HttpError, jsonOf } from '../../shared/http/http';
 import { byPartition, reducePartition } from '../../shared/ingest/reduce';
 import { MalformedBytesError } from '../../shared/model/bytes';
+import { CACHES } from '../../shared/model/cache-budgets';
 import type { Id } from '../../shared/model/id';
 import { tenantIdOf } from '../../shared/model/placement';
 import { influxLines } from '../../shared/protocol/influx/lines';
@@ -21,6 +23,7 @@ const TENANT = {
   name: 't',
   placement: { epochs: [{ fromDay: '1970-01-01', partitions: 16 }] },
 };
+const DICTIONARIES = new SeriesDictionaries(CACHES.seriesDictionaries);
 const REFUSALS = [RequestTooLargeError, MalformedBytesError, InvalidMetricsJsonError, HttpError];
 /** Line protocol may have a row for each of 65,536 lines, the others half of them. */
 const MAX_ROWS = 65_536;
@@ -47,8 +50,8 @@ export interface TakenBody {
 export async function takeHostileBody(encoding: Encoding, body: Uint8Array): Promise<TakenBody> {
   try {
     const { sources, samples } = parse(encoding, body);
-    const pools = await new Pools(NEW_SOURCES).of(TENANT.id, sources);
-    const records = rowRecords(TENANT as never, sources, pools);
+    await new Pools(NEW_SOURCES).settle(sources);
+    const records = rowRecords(TENANT as never, sources);
     const rows = sources.flatMap(([, rows]) => rows);
     const held = rows.reduce((sum, { values }) => sum + values.length, 0);
     const largest = Math.max(0, ...records.map(({ data }) => data.length));
@@ -85,10 +88,17 @@ export function reduceHostileRecords(records: readonly Uint8Array[]): number {
 }
 
 function parse(encoding: Encoding, body: Uint8Array) {
-  if (encoding === 'lines') return influxLines.parse(body, ACCEPTS, { precision: 'ms' });
-  if (encoding === 'otlp') return otlpMetrics.parse(decodeMetrics(body), ACCEPTS, undefined);
+  if (encoding === 'lines')
+    return influxLines.parse(DICTIONARIES.of(TENANT.id), body, ACCEPTS, { precision: 'ms' });
+  if (encoding === 'otlp')
+    return otlpMetrics.parse(DICTIONARIES.of(TENANT.id), decodeMetrics(body), ACCEPTS, undefined);
   if (encoding === 'otlp json')
-    return otlpMetrics.parse(readMetricsJson(jsonOf(Buffer.from(body).toString())), ACCEPTS, undefined);
+    return otlpMetrics.parse(
+      DICTIONARIES.of(TENANT.id),
+      readMetricsJson(jsonOf(Buffer.from(body).toString())),
+      ACCEPTS,
+      undefined,
+    );
   const version = encoding === 'remote-write 1.0' ? 1 : 2;
-  return remoteWrite.parse(uncompressBlock(body), ACCEPTS, { version });
+  return remoteWrite.parse(DICTIONARIES.of(TENANT.id), uncompressBlock(body), ACCEPTS, { version });
 }

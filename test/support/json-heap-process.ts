@@ -1,5 +1,6 @@
 /** Takes a body of Mackerel's JSON as post does, in a process whose heap a test bounds. Its argument is the body's file. */
 import { readFileSync } from 'node:fs';
+import { SeriesDictionary } from '../../shared/dictionary/series-dictionary';
 import { HttpError, jsonOf } from '../../shared/http/http';
 import { mackerelJson } from '../../shared/protocol/mackerel/json';
 
@@ -10,7 +11,9 @@ function take(text: string): string {
   try {
     const elements = jsonOf(text) as readonly unknown[];
     const accepts = { nowMs: 0, maxAgeMs: 0 };
-    return String(mackerelJson.parse(elements, accepts, { resolutionMs: 1000 }).samples);
+    return String(
+      mackerelJson.parse(new SeriesDictionary('t'), elements, accepts, { resolutionMs: 1000 }).samples,
+    );
   } catch (error) {
     if (error instanceof HttpError) return String(error.status);
     throw error;

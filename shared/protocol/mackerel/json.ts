@@ -1,6 +1,9 @@
+import { NamedSeries } from '../../dictionary/named-series';
+import type { SeriesDictionary } from '../../dictionary/series-dictionary';
+import type { SourceRows } from '../../dictionary/series-source';
 import { type Labels, sourceOf } from '../../model/labels';
 import { MAX_AHEAD_MS } from '../../model/placement';
-import { type AcceptedTimes, type Protocol, type SourceRow, timeBoundText } from '../protocol';
+import { type AcceptedTimes, type Protocol, timeBoundText } from '../protocol';
 import { likelyUnit } from '../timestamp-unit';
 import { MAX_METRIC_NAME_LENGTH, METRIC_NAME_PATTERN } from './metric-name';
 
@@ -38,7 +41,7 @@ type SamplesByTime = Map<number, Map<string, number>>;
  * A bad element is dropped and counted, and the others are kept: mackerel-agent sends a refused batch again for an hour.
  */
 export const mackerelJson: Protocol<readonly unknown[] | null, MackerelOptions, Map<DropReason, number>> = {
-  parse(elements, accepts, { service, resolutionMs }) {
+  parse(dictionary, elements, accepts, { service, resolutionMs }) {
     const bySource = new Map<string, SamplesByTime>();
     const dropped = new Map<DropReason, number>();
     let samples = 0;
@@ -70,8 +73,7 @@ export const mackerelJson: Protocol<readonly unknown[] | null, MackerelOptions, 
       byName.set(name, value);
     }
     const sources = Array.from(bySource, ([id, byTime]) => {
-      const source = service === undefined ? sourceOf.host(id) : sourceOf.service(id);
-      return [source, rowsOf(source, byTime)] as const;
+      return rowsOf(dictionary, service === undefined ? sourceOf.host(id) : sourceOf.service(id), byTime);
     });
     return { sources, samples, dropped };
   },
@@ -112,20 +114,28 @@ interface Sample {
   readonly value: number;
 }
 
-/** Rows of samples that are named by their metric alone. */
+/** Rows of samples that are named by their metric alone, in ASCII. */
 export function rowsOf(
-  source: Labels,
+  dictionary: SeriesDictionary,
+  labels: Labels,
   byTime: ReadonlyMap<number, ReadonlyMap<string, number>>,
-): SourceRow[] {
-  return Array.from(byTime, ([timestamp, byName]) => {
-    const names = [...byName.keys()];
-    return {
-      timestamp,
-      // No name has a space.
-      columns: { key: `names ${names.join(' ')}`, series: () => [{ labels: source, names }] },
-      values: new BigUint64Array(Float64Array.from(byName.values()).buffer),
-    };
+): SourceRows {
+  const named = dictionary.part(NamedSeries);
+  const set = named.setOf(labels);
+  const rows = Array.from(byTime, ([timestamp, byName]) => {
+    const series = new Int32Array(byName.size);
+    let i = 0;
+    // One buffer for all of them: a name costs less to compare than to copy.
+    const names = Buffer.from([...byName.keys()].join(''), 'latin1');
+    let end = 0;
+    for (const name of byName.keys()) {
+      const start = end;
+      end += name.length;
+      series[i++] = named.seriesOf(set, named.nameOf(names, start, end));
+    }
+    return { timestamp, series, values: new BigUint64Array(Float64Array.from(byName.values()).buffer) };
   });
+  return [set.source, rows];
 }
 
 function flawOf(

@@ -1,4 +1,4 @@
-import { InvalidSeriesError } from '../labelled-rows';
+import { InvalidSeriesError } from '../../dictionary/series-dictionary';
 import {
   type Attribute,
   type AttributeValue,

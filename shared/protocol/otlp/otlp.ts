@@ -1,8 +1,9 @@
+import { InvalidSeriesError, type SeriesDictionary } from '../../dictionary/series-dictionary';
+import { SeriesTable } from '../../dictionary/series-table';
 import { type Labels, METRIC_NAME } from '../../model/labels';
 import { MAX_AHEAD_MS } from '../../model/placement';
-import { InvalidSeriesError, LabelledRows, type LabelledSeries } from '../labelled-rows';
 import { type AcceptedTimes, type Protocol, timeBoundText } from '../protocol';
-import { SeriesTable } from '../series-table';
+import { RequestRows } from '../request-rows';
 import {
   type Attribute,
   CUMULATIVE,
@@ -50,8 +51,6 @@ const IDENTIFYING = ['service.namespace', 'service.name', 'service.instance.id']
 const scratch = new DataView(new ArrayBuffer(8));
 const NOTHING: Encoded = { bytes: Buffer.alloc(0), start: 0, end: 0 };
 const MAX_REASONS = 5;
-/** Of what is known of resources and metrics, about. */
-const MAX_KNOWN_BYTES = 48_000_000;
 /** Of a point's attributes; a series' labels are shorter. */
 const MAX_ATTRIBUTE_BYTES = 16_384;
 
@@ -98,25 +97,22 @@ interface KnownMetric {
   successor: KnownMetric | undefined;
 }
 
-/** The series that an instance of post knows, by resource, metric and the bytes of their points' attributes. */
-class KnownSeries {
-  private static shared = new KnownSeries();
-
-  readonly table = new SeriesTable<Target, Scope>(labelsOf);
+/** The series that are known of a tenant, by resource, metric and the bytes of their points' attributes. */
+class PointSeries {
+  private readonly table: SeriesTable;
   private readonly targets = new Map<string, Target>();
+  /** By number. */
+  private readonly allTargets: Target[] = [];
   private readonly metrics = new Map<string, KnownMetric>();
   private readonly scopes = new Map<string, Scope>();
+  /** By number. */
+  private readonly allScopes: Scope[] = [TARGET_INFO];
   private lastMetric: KnownMetric | undefined;
-  private targetsMade = 0;
-  private bytes = 0;
 
-  /** What earlier requests made known; nothing when that is too much. */
-  static current(): KnownSeries {
-    if (KnownSeries.shared.bytes > MAX_KNOWN_BYTES) {
-      KnownSeries.shared.table.clear();
-      KnownSeries.shared = new KnownSeries();
-    }
-    return KnownSeries.shared;
+  constructor(private readonly dictionary: SeriesDictionary) {
+    this.table = new SeriesTable(dictionary, (bytes, start, end, target, scope) =>
+      labelsOf(this.allTargets[target]!, this.allScopes[scope]!, bytes, start, end),
+    );
   }
 
   /** @throws {InvalidSeriesError} when the resource's attributes cannot be decoded */
@@ -124,9 +120,10 @@ class KnownSeries {
     const key = bytes.toString('latin1', start, end);
     let target = this.targets.get(key);
     if (target?.decode !== decode) {
-      target = makeTarget(this.targetsMade++, decode(bytes, start, end), decode);
+      target = makeTarget(this.allTargets.length, decode(bytes, start, end), decode);
       this.targets.set(key, target);
-      this.bytes += 1_500 + 4 * key.length;
+      this.allTargets.push(target);
+      this.dictionary.use(1_500 + 4 * key.length);
     }
     return target;
   }
@@ -145,7 +142,7 @@ class KnownSeries {
     if (metric?.decode !== decode) {
       metric = this.makeMetric({ kind, isMonotonic }, header, decode);
       this.metrics.set(key, metric);
-      this.bytes += 600 + 6 * key.length;
+      this.dictionary.use(600 + 6 * key.length);
     }
     if (this.lastMetric !== undefined) this.lastMetric.successor = metric;
     this.lastMetric = metric;
@@ -178,7 +175,7 @@ class KnownSeries {
       else if (shape.kind === 'histogram') scope = this.scopeOf(`${family}_bucket`, ['le', boundText(part)]);
       else scope = this.scopeOf(family, ['quantile', boundText(part)]);
       parts.set(part, scope);
-      this.bytes += 60;
+      this.dictionary.use(60);
     }
     return scope;
   }
@@ -187,17 +184,17 @@ class KnownSeries {
     const key = label === undefined ? name : `${name}\n${label[0]}=${label[1]}`;
     let scope = this.scopes.get(key);
     if (scope === undefined) {
-      // 0 is that of target_info.
-      scope = { id: this.scopes.size + 1, name, nameLabel: [METRIC_NAME, name], ...(label && { label }) };
+      scope = { id: this.allScopes.length, name, nameLabel: [METRIC_NAME, name], ...(label && { label }) };
       this.scopes.set(key, scope);
-      this.bytes += 250 + 2 * key.length;
+      this.allScopes.push(scope);
+      this.dictionary.use(250 + 2 * key.length);
     }
     return scope;
   }
 
   /**
    * @param mayAdd whether a series that is not known is made
-   * @returns its entry, or the series itself when it is not kept; undefined when it is not known and may not be made
+   * @returns its number; undefined when it is not known and may not be made
    * @throws {InvalidSeriesError}
    */
   seriesOf(
@@ -205,13 +202,13 @@ class KnownSeries {
     scope: Scope,
     { bytes, start, end }: Encoded,
     mayAdd: boolean,
-  ): number | LabelledSeries | undefined {
+  ): number | undefined {
     if (end - start > MAX_ATTRIBUTE_BYTES)
       throw new InvalidSeriesError(`attributes of ${end - start} bytes, ${MAX_ATTRIBUTE_BYTES} are allowed`);
     const { table } = this;
-    const found = table.find(target, scope, bytes, start, end);
+    const found = table.find(bytes, start, end, target.id, scope.id);
     if (found !== 0) return found;
-    return mayAdd ? table.add(target, scope, bytes, start, end) : undefined;
+    return mayAdd ? table.add(bytes, start, end, target.id, scope.id) : undefined;
   }
 }
 
@@ -230,7 +227,7 @@ function isDescribedBy(
 }
 
 /** A series' own label comes before the resource's, and those before its attributes. */
-function labelsOf(target: Target, scope: Scope, bytes: Uint8Array, start: number, end: number): Labels {
+function labelsOf(target: Target, scope: Scope, bytes: Buffer, start: number, end: number): Labels {
   const attributes = scope === TARGET_INFO ? [] : target.decode(bytes, start, end);
   const labels: Labels[number][] = [scope.nameLabel, ...target.labels];
   if (scope.label !== undefined) labels.push(scope.label);
@@ -280,16 +277,16 @@ function byName([a]: Labels[number], [b]: Labels[number]): number {
  * @see https://opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics/
  */
 export const otlpMetrics: Protocol<ReadMetrics, undefined, DroppedPoints> = {
-  parse(read, accepts) {
-    const translation = new Translation(accepts);
+  parse(dictionary, read, accepts) {
+    const translation = new Translation(dictionary, accepts);
     read(translation);
     return translation.finish();
   },
 };
 
 class Translation implements MetricsSink {
-  private readonly known = KnownSeries.current();
-  private readonly rows: LabelledRows;
+  private readonly known: PointSeries;
+  private readonly rows: RequestRows;
   private readonly reasons = new Set<string>();
   private readonly metadata = new Map<string, OtlpMetadata>();
   private readonly maxAgeMs: number;
@@ -309,8 +306,9 @@ class Translation implements MetricsSink {
   private refusal: string | undefined;
   private hasPoints = false;
 
-  constructor({ nowMs, maxAgeMs }: AcceptedTimes) {
-    this.rows = new LabelledRows(this.known.table.begin(nowMs));
+  constructor(dictionary: SeriesDictionary, { nowMs, maxAgeMs }: AcceptedTimes) {
+    this.known = dictionary.part(PointSeries);
+    this.rows = new RequestRows(dictionary);
     this.maxAgeMs = maxAgeMs;
     this.oldestMs = nowMs - maxAgeMs;
     this.newestMs = nowMs + MAX_AHEAD_MS;
@@ -489,7 +487,7 @@ class Translation implements MetricsSink {
   }
 
   /** @returns undefined when the series is invalid, which is noted, or when there is no room for it */
-  private seriesOf(target: Target, scope: Scope, attributes: Encoded): number | LabelledSeries | undefined {
+  private seriesOf(target: Target, scope: Scope, attributes: Encoded): number | undefined {
     const mayAdd = !this.rows.isFull;
     try {
       const series = this.known.seriesOf(target, scope, attributes, mayAdd);

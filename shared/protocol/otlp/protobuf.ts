@@ -1,6 +1,6 @@
+import { InvalidSeriesError } from '../../dictionary/series-dictionary';
 import { ByteWriter, MalformedBytesError } from '../../model/bytes';
 import { KnownPairs } from '../known-pairs';
-import { InvalidSeriesError } from '../labelled-rows';
 import { BYTES, VARINT, WireReader } from '../wire';
 import {
   type Attribute,

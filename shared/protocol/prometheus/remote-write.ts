@@ -1,10 +1,11 @@
+import { InvalidSeriesError, type SeriesDictionary } from '../../dictionary/series-dictionary';
+import type { SeriesTable } from '../../dictionary/series-table';
 import { type Labels, labelValue, METRIC_NAME } from '../../model/labels';
 import { MAX_AHEAD_MS } from '../../model/placement';
-import { InvalidSeriesError, LabelledRows, type LabelledSeries, type SeriesEntries } from '../labelled-rows';
 import { MAX_LABEL_BYTES, type OutOfTime, type Protocol, timeBoundText } from '../protocol';
-import { type NamePart, SeriesTable } from '../series-table';
+import { RequestRows } from '../request-rows';
 import { likelyUnit } from '../timestamp-unit';
-import { labelsOfMessages, References, SymbolSeries } from './series-labels';
+import { MessageSeries, References, SymbolSeries } from './series-labels';
 import {
   decodeWriteRequest,
   type MetricMetadata,
@@ -39,18 +40,6 @@ const MAX_DECODED_BYTES = 2 * MAX_LABEL_BYTES;
 /** An invalid series counts as so many. */
 const INVALID_BYTES = 16_384;
 
-/** Of the symbols that are kept, about. */
-const MAX_SYMBOL_BYTES = 24_000_000;
-
-/** A series is named by bytes alone, or by those and the symbols that they refer to. */
-const ONE: NamePart = { id: 0 };
-const knownSeries = {
-  1: new SeriesTable<NamePart, NamePart>((_scope, _metric, bytes, start, end) =>
-    labelsOfMessages(bytes, start, end),
-  ),
-  2: new SymbolSeries(MAX_SYMBOL_BYTES),
-};
-
 /**
  * Prometheus remote write 1.0 and 2.0, uncompressed. Invalid series and samples out of range are left out and reported;
  * the others are kept.
@@ -62,10 +51,9 @@ const knownSeries = {
  * @see https://prometheus.io/docs/specs/prw/remote_write_spec_2_0/
  */
 export const remoteWrite: Protocol<Uint8Array, RemoteWriteOptions, DroppedWrite> = {
-  parse(body, { nowMs, maxAgeMs }, { version }) {
+  parse(dictionary, body, { nowMs, maxAgeMs }, { version }) {
     const request = decodeWriteRequest(body, version);
-    const entries = knownSeries[version].begin(nowMs);
-    const rows = new LabelledRows(entries);
+    const rows = new RequestRows(dictionary);
     const reasons: string[] = [];
     const note = (reason: string) => {
       if (reasons.length < MAX_REASONS) reasons.push(reason);
@@ -74,7 +62,7 @@ export const remoteWrite: Protocol<Uint8Array, RemoteWriteOptions, DroppedWrite>
     const newestMs = nowMs + MAX_AHEAD_MS;
     const { samples, bytes } = request;
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-    const recognizer = new Recognizer(request, rows, entries, note);
+    const recognizer = new Recognizer(dictionary, request, rows, note);
     let invalid = 0;
     let tooOld = 0;
     let tooNew = 0;
@@ -93,7 +81,7 @@ export const remoteWrite: Protocol<Uint8Array, RemoteWriteOptions, DroppedWrite>
           if (bound === 'tooOld') tooOld++;
           else tooNew++;
           if (reasons.length < MAX_REASONS)
-            note(timeReason(recognizer.labelsOf(series), timestamp, timeBoundText(bound, maxAgeMs)));
+            note(timeReason(dictionary.labelsOf(series), timestamp, timeBoundText(bound, maxAgeMs)));
           continue;
         }
         const at = samples.valuesAt[i]!;
@@ -126,28 +114,28 @@ export const remoteWrite: Protocol<Uint8Array, RemoteWriteOptions, DroppedWrite>
   },
 };
 
-/**
- * An entry, or a series that the table does not keep; undefined when it is invalid, `'beyond'` when the request has too many to look
- * at.
- */
-type Recognized = number | LabelledSeries | 'beyond' | undefined;
+/** A series' number; undefined when it is invalid, `'beyond'` when the request has too many to look at. */
+type Recognized = number | 'beyond' | undefined;
 
 /** Finds the series of a request among the known ones, and makes those that are new. */
 class Recognizer {
   private readonly buffer: Buffer;
-  private readonly symbols = knownSeries[2].symbols;
+  private readonly messages: MessageSeries;
+  private readonly symbols: SymbolSeries;
   private readonly references: References;
   /** By series that was recognized: the id of its name, plus one; empty when the request has no metadata by series. */
   private readonly names: Uint32Array;
   private bytesLeft = MAX_DECODED_BYTES;
 
   constructor(
+    dictionary: SeriesDictionary,
     private readonly request: WriteRequest,
-    private readonly rows: LabelledRows,
-    private readonly entries: SeriesEntries,
+    private readonly rows: RequestRows,
     private readonly note: (reason: string) => void,
   ) {
     const { bytes } = request;
+    this.messages = dictionary.part(MessageSeries);
+    this.symbols = dictionary.part(SymbolSeries);
     this.buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     this.references = new References(request, this.symbols);
     this.names = new Uint32Array(request.seriesMetadata.length === 0 ? 0 : request.labels.length / 2);
@@ -162,7 +150,7 @@ class Recognizer {
         const end = this.references.read(ranges, this.mayAdd);
         if (end === undefined) return 'beyond';
         const { ids, bytes } = this.references;
-        const series = this.series(knownSeries[2].table, this.symbols, bytes, 0, end);
+        const series = this.series(this.symbols, bytes, 0, end);
         if (this.names.length > 0 && series !== 'beyond')
           this.names[index] = 1 + this.symbols.nameIn(ids.subarray(0, end / 4));
         return series;
@@ -170,12 +158,12 @@ class Recognizer {
       const ranges = scattered.get(index);
       if (ranges === undefined) {
         const start = Math.max(0, labels[2 * index]!);
-        return this.series(knownSeries[1], ONE, this.buffer, start, Math.max(0, labels[2 * index + 1]!));
+        return this.series(this.messages, this.buffer, start, Math.max(0, labels[2 * index + 1]!));
       }
       const parts: Buffer[] = [];
       for (let i = 0; i < ranges.length; i += 2) parts.push(this.buffer.subarray(ranges[i], ranges[i + 1]));
       const together = Buffer.concat(parts);
-      return this.series(knownSeries[1], ONE, together, 0, together.length);
+      return this.series(this.messages, together, 0, together.length);
     } catch (error) {
       if (!(error instanceof InvalidSeriesError)) throw error;
       this.bytesLeft -= INVALID_BYTES;
@@ -189,23 +177,13 @@ class Recognizer {
     return this.bytesLeft > 0 && !this.rows.isFull;
   }
 
-  private series<S extends NamePart>(
-    table: SeriesTable<S, NamePart>,
-    scope: S,
-    bytes: Uint8Array,
-    start: number,
-    end: number,
-  ): Recognized {
-    const known = table.find(scope, ONE, bytes, start, end);
+  private series(table: SeriesTable, bytes: Buffer, start: number, end: number): Recognized {
+    const known = table.find(bytes, start, end);
     if (known !== 0) return known;
     if (!this.mayAdd) return 'beyond';
-    const made = table.add(scope, ONE, bytes, start, end);
-    this.bytesLeft -= typeof made === 'number' ? this.entries.labelBytesOf(made) : made.labelBytes;
+    const made = table.add(bytes, start, end);
+    this.bytesLeft -= this.rows.labelBytesOf(made);
     return made;
-  }
-
-  labelsOf(series: number | LabelledSeries): Labels {
-    return typeof series === 'number' ? this.entries.labelsOf(series) : series.labels;
   }
 
   /** Metadata of version 2 by family: it comes by series, whose name may have a suffix of its family's. */

@@ -1,9 +1,13 @@
+import {
+  InvalidSeriesError,
+  MAX_SERIES_BYTES,
+  type SeriesDictionary,
+} from '../../dictionary/series-dictionary';
+import { SeriesTable } from '../../dictionary/series-table';
 import { MalformedBytesError } from '../../model/bytes';
 import { type Labels, METRIC_NAME } from '../../model/labels';
 import { KnownPairs } from '../known-pairs';
-import { InvalidSeriesError, type SeriesEntries } from '../labelled-rows';
-import { MAX_LABELS, MAX_SERIES_BYTES } from '../protocol';
-import { type NamePart, SeriesTable } from '../series-table';
+import { MAX_LABELS } from '../protocol';
 import { BYTES, decodeUtf8, WireReader } from '../wire';
 import type { WriteRequest } from './write-request';
 
@@ -86,18 +90,20 @@ function decodeLabel(bytes: Uint8Array, start: number, end: number): Pairs[numbe
   return [name, value];
 }
 
-/** Symbols of version 2, numbered alike in all requests: a request's own numbers mean nothing in the next. */
-export class Symbols {
-  private static made = 0;
+/** The series of version 1. */
+export class MessageSeries extends SeriesTable {
+  constructor(dictionary: SeriesDictionary) {
+    super(dictionary, labelsOfMessages);
+  }
+}
 
-  readonly id = Symbols.made++;
+/** The series of version 2, named by symbols that are numbered alike in all requests: a request's own numbers mean nothing in the next. */
+export class SymbolSeries extends SeriesTable {
   private readonly ids = new Map<string, number>();
   private readonly texts: (string | undefined)[] = [];
-  private used = 0;
 
-  /** Memory of the texts, about. */
-  get bytes(): number {
-    return this.used;
+  constructor(private readonly owner: SeriesDictionary) {
+    super(owner, (bytes, start, end) => this.decodeLabels(bytes, start, end));
   }
 
   /**
@@ -114,7 +120,7 @@ export class Symbols {
       id = this.texts.length;
       this.ids.set(key, id);
       this.texts.push(decodeUtf8(bytes, start, end));
-      this.used += 3 * (end - start) + 100;
+      this.owner.use(3 * (end - start) + 100);
     }
     return id;
   }
@@ -137,7 +143,7 @@ export class Symbols {
   }
 
   /** The labels of ids as {@link References.read} writes them. */
-  labelsOf(bytes: Uint8Array, start: number, end: number): Labels {
+  private decodeLabels(bytes: Buffer, start: number, end: number): Labels {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     const pairs: Pairs = [];
     const textAt = (at: number) => {
@@ -150,45 +156,21 @@ export class Symbols {
   }
 }
 
-/** The series of version 2 that an instance of post knows, and the symbols whose ids name them. */
-export class SymbolSeries {
-  readonly table = new SeriesTable<Symbols, NamePart>((symbols, _, bytes, start, end) =>
-    symbols.labelsOf(bytes, start, end),
-  );
-  private known = new Symbols();
-
-  /** @param maxBytes of symbols that one more request adds to */
-  constructor(private readonly maxBytes: number) {}
-
-  get symbols(): Symbols {
-    return this.known;
-  }
-
-  /** Begins a request, as {@link SeriesTable.begin} does. When the symbols are too many, they and all series are forgotten. */
-  begin(nowMs: number): SeriesEntries {
-    if (this.known.bytes > this.maxBytes) {
-      this.table.clear();
-      this.known = new Symbols();
-    }
-    return this.table.begin(nowMs);
-  }
-}
-
 /** Of a symbol in {@link References.known}. */
 const NOT_ASKED = -1;
 const UNKNOWN = -2;
 
-/** Reads the references of a request's series as ids of {@link Symbols}. */
+/** Reads the references of a request's series as ids of {@link SymbolSeries}. */
 export class References {
   readonly ids = new Uint32Array(2 * MAX_LABELS);
   /** Ids of one series, four bytes each. */
-  readonly bytes = new Uint8Array(this.ids.buffer);
+  readonly bytes = Buffer.from(this.ids.buffer);
   /** Ids by reference. */
   private readonly known: Int32Array;
 
   constructor(
     private readonly request: WriteRequest,
-    private readonly symbols: Symbols,
+    private readonly symbols: SymbolSeries,
   ) {
     this.known = new Int32Array(request.symbols.length / 2).fill(NOT_ASKED);
   }

@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { SeriesDictionary } from '../../../shared/dictionary/series-dictionary';
 import { byPartition, reducePartition } from '../../../shared/ingest/reduce';
 import { unpackLayout } from '../../../shared/model/layout';
 import { tenantIdOf } from '../../../shared/model/placement';
@@ -14,6 +15,7 @@ const tenant = {
   name: 't',
   placement: { epochs: [{ fromDay: '1970-01-01', partitions: 16 }] },
 };
+const dictionary = new SeriesDictionary(tenant.id);
 let bodies = 0;
 
 /** How many different things of a kind a body has: one, a few, or another in each line. */
@@ -50,7 +52,7 @@ describe('any accepted request', () => {
       fc.property(anyBody, (body) => {
         const accepts = { nowMs, maxAgeMs: 86_400_000 };
         const beforeParsing = process.cpuUsage();
-        const { sources } = influxLines.parse(Buffer.from(body), accepts, { precision: 'ms' });
+        const { sources } = influxLines.parse(dictionary, Buffer.from(body), accepts, { precision: 'ms' });
         const records = rowRecords(tenant as never, sources);
         const recordBytes = records.reduce((sum, { data }) => sum + data.length, 0);
         expect(Math.max(0, ...records.map(({ data }) => data.length))).toBeLessThan(1024 * 1024);

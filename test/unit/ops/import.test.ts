@@ -6,15 +6,16 @@ import { epochMs, parseMapping, parseValue, samplesOfRow } from '../../../script
 import { sampleOfLine } from '../../../scripts/ops/import-openmetrics';
 import { OperatorError } from '../../../scripts/ops/invoke';
 import { archiveWriter } from '../../../shared/cold/parquet-format';
+import { SeriesDictionary } from '../../../shared/dictionary/series-dictionary';
 import { gather } from '../../../shared/model/block-layout';
 import { layoutOf } from '../../../shared/model/layout';
-import { groupIdOf } from '../../../shared/model/placement';
+import { groupIdOf, tenantIdOf } from '../../../shared/model/placement';
 import { remoteWrite } from '../../../shared/protocol/prometheus/remote-write';
-import { labelsOfSource } from '../../../shared/protocol/protocol';
 import { temporaryDir } from '../../support/temporary-dir';
 
 const NOW = Date.parse('2026-11-22T00:00:00Z');
 const DAY = 86_400_000;
+const dictionary = new SeriesDictionary(tenantIdOf('t'));
 
 describe('a row of an imported file', () => {
   const time = '2025-01-02T03:04:05Z';
@@ -157,13 +158,14 @@ describe('ops import', () => {
       if (body === undefined) return { ...times, samples: 0, refused: 0, reasons: [] };
       if (fails(sent.length)) throw new Error('the test ends here');
       const parsed = remoteWrite.parse(
+        dictionary,
         Buffer.from(body, 'base64'),
         { nowMs: NOW, maxAgeMs: 800 * DAY },
         { version: 1 },
       );
       sent.push({
         samples: parsed.samples,
-        series: parsed.sources.map(([source]) => JSON.stringify(labelsOfSource(source))),
+        series: parsed.sources.map(([source]) => JSON.stringify(source.labels)),
       });
       return { ...times, samples: parsed.samples, refused: 0, reasons: [] };
     },

@@ -2,6 +2,7 @@
  * A short run by default; `HOSTILE_BYTES=3900000 npx jest -i protocol/hostile-bodies` is the long one, which measures each body
  * in a process of its own.
  */
+
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,6 +11,7 @@ import { build } from 'esbuild';
 import { snappyCompress } from 'hysnappy';
 import { BUNDLE_OPTIONS } from '../../../infra/bundle-options';
 import { POST_NODE_OPTIONS } from '../../../infra/functions/node-options';
+import { SeriesDictionary } from '../../../shared/dictionary/series-dictionary';
 import { influxLines } from '../../../shared/protocol/influx/lines';
 import { leastCpuSeconds } from '../../support/cpu-seconds';
 import { reduceHostileRecords, takeHostileBody } from '../../support/hostile-body';
@@ -33,9 +35,15 @@ beforeAll(() => {
     (_, i) => `cpu,host=h${i % 10} usage=${i},idle=${i / 7} ${HOSTILE_NOW_MS - i}`,
   );
   const body = Buffer.from(lines.join('\n'));
+  const dictionary = new SeriesDictionary('t');
   ordinarySeconds = leastCpuSeconds(() => {
     for (let i = 0; i < ORDINARY_BODIES; i++)
-      influxLines.parse(body, { nowMs: HOSTILE_NOW_MS, maxAgeMs: 86_400_000 }, { precision: 'ms' });
+      influxLines.parse(
+        dictionary,
+        body,
+        { nowMs: HOSTILE_NOW_MS, maxAgeMs: 86_400_000 },
+        { precision: 'ms' },
+      );
   });
 });
 

@@ -2,10 +2,13 @@
  * Bodies that something happened to. A short run by default; `PROTOCOL_MUTATIONS=200000 npx jest -i protocol/mutation` is the
  * long one, `PROTOCOL_SEED` repeats one.
  */
+
 import { snappyCompress } from 'hysnappy';
 import { Random } from '../../../scripts/faults/random';
+import { SeriesDictionaries } from '../../../shared/dictionary/dictionaries';
 import { HttpError, jsonOf } from '../../../shared/http/http';
 import { MalformedBytesError } from '../../../shared/model/bytes';
+import { CACHES } from '../../../shared/model/cache-budgets';
 import { tenantIdOf } from '../../../shared/model/placement';
 import { InvalidMetricsJsonError, readMetricsJson } from '../../../shared/protocol/otlp/json';
 import { otlpMetrics } from '../../../shared/protocol/otlp/otlp';
@@ -95,7 +98,9 @@ interface Target {
   parse(bytes: Uint8Array): Parsed;
 }
 
-const write = (version: 1 | 2) => (bytes: Uint8Array) => remoteWrite.parse(bytes, ACCEPTS, { version });
+const dictionaries = new SeriesDictionaries(CACHES.seriesDictionaries);
+const write = (version: 1 | 2) => (bytes: Uint8Array) =>
+  remoteWrite.parse(dictionaries.of(tenant.id), bytes, ACCEPTS, { version });
 const TARGETS: readonly Target[] = [
   { name: 'remote write 1.0', body: encodeV1(series, metadata), parse: write(1) },
   { name: 'remote write 2.0', body: encodeV2(series), parse: write(2) },
@@ -107,13 +112,18 @@ const TARGETS: readonly Target[] = [
   {
     name: 'OTLP',
     body: MetricsRequest.encode(MetricsRequest.fromObject(otlpBody)).finish(),
-    parse: (bytes) => otlpMetrics.parse(decodeMetrics(bytes), ACCEPTS, undefined),
+    parse: (bytes) => otlpMetrics.parse(dictionaries.of(tenant.id), decodeMetrics(bytes), ACCEPTS, undefined),
   },
   {
     name: 'OTLP in JSON',
     body: Buffer.from(JSON.stringify(otlpBody)),
     parse: (bytes) =>
-      otlpMetrics.parse(readMetricsJson(jsonOf(Buffer.from(bytes).toString()) ?? {}), ACCEPTS, undefined),
+      otlpMetrics.parse(
+        dictionaries.of(tenant.id),
+        readMetricsJson(jsonOf(Buffer.from(bytes).toString()) ?? {}),
+        ACCEPTS,
+        undefined,
+      ),
   },
 ];
 
@@ -176,7 +186,7 @@ describe(`${mutations} altered bodies (PROTOCOL_SEED=${seed})`, () => {
     const refusals = [...refused.values()].reduce((sum, count) => sum + count, 0);
     expect(refusals).toBeGreaterThan(mutations / 50);
     expect(refusals).toBeLessThan(mutations * 0.98);
-    // Caches of series and layouts, which are bounded.
+    // The dictionary, which is bounded.
     expect(process.memoryUsage().rss - rssBefore).toBeLessThan(600e6);
   });
 });

@@ -1,3 +1,4 @@
+import { SeriesDictionary } from '../../../shared/dictionary/series-dictionary';
 import { DAY_MS } from '../../../shared/model/duration';
 import type { Precision } from '../../../shared/protocol/influx/line-reader';
 import { influxLines } from '../../../shared/protocol/influx/lines';
@@ -22,6 +23,7 @@ test.each([
 describe('lines of another precision than they say', () => {
   const hint = (precision: Precision, ...counts: (string | number)[]) =>
     influxLines.parse(
+      new SeriesDictionary('t'),
       Buffer.from(counts.map((count) => `a b=1 ${count}`).join('\n')),
       { nowMs, maxAgeMs: 86_400_000 },
       { precision },

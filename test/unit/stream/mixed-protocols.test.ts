@@ -1,5 +1,7 @@
 import { ENCODINGS } from '../../../scripts/soak/encodings';
 import { presentSeries } from '../../../shared/codec';
+import { SeriesDictionary } from '../../../shared/dictionary/series-dictionary';
+import type { SourceRows } from '../../../shared/dictionary/series-source';
 import { type Labels, labelsKey, labelsOf, METRIC_NAME, sourceOf } from '../../../shared/model/labels';
 import { decodeLayout, unpackLayout } from '../../../shared/model/layout';
 import { tenantIdOf } from '../../../shared/model/placement';
@@ -7,7 +9,6 @@ import { influxLines } from '../../../shared/protocol/influx/lines';
 import { rowsOf } from '../../../shared/protocol/mackerel/json';
 import { otlpMetrics } from '../../../shared/protocol/otlp/otlp';
 import { decodeMetrics } from '../../../shared/protocol/otlp/protobuf';
-import type { SourceRows } from '../../../shared/protocol/protocol';
 import { decodeRecord } from '../../../shared/stream/record';
 import { rowRecords } from '../../../shared/stream/row-records';
 
@@ -19,9 +20,10 @@ const tenant = {
 const TIME = 1_795_212_100;
 const ACCEPTS = { nowMs: TIME * 1000, maxAgeMs: 3_600_000 };
 
+const dictionary = new SeriesDictionary(tenant.id);
 const parsed = {
-  lines: (body: Buffer) => influxLines.parse(body, ACCEPTS, { precision: 's' }),
-  otlpProtobuf: (body: Buffer) => otlpMetrics.parse(decodeMetrics(body), ACCEPTS, undefined),
+  lines: (body: Buffer) => influxLines.parse(dictionary, body, ACCEPTS, { precision: 's' }),
+  otlpProtobuf: (body: Buffer) => otlpMetrics.parse(dictionary, decodeMetrics(body), ACCEPTS, undefined),
 };
 
 /** The samples of rows as they are in the stream, by {@link labelsKey}. */
@@ -74,8 +76,8 @@ describe('series of one source that several protocols post', () => {
     );
     for (const name of new Set(made)) {
       const source = sourceOf.host(host);
-      const rows = rowsOf(source, new Map([[ACCEPTS.nowMs, new Map([[name, 7]])]]));
-      expect(storedOf([[source, rows]])).toEqual(new Map([[labelsKey(metric(host, name)), 7]]));
+      const rows = rowsOf(dictionary, source, new Map([[ACCEPTS.nowMs, new Map([[name, 7]])]]));
+      expect(storedOf([rows])).toEqual(new Map([[labelsKey(metric(host, name)), 7]]));
     }
   });
 });

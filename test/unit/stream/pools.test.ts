@@ -1,8 +1,10 @@
 import type { SourcePlace } from '../../../shared/catalogue/pool-table';
+import { SeriesDictionary } from '../../../shared/dictionary/series-dictionary';
+import type { SourceRows } from '../../../shared/dictionary/series-source';
 import { type Id, idText } from '../../../shared/model/id';
 import { type Labels, labelsOf, sourceOf } from '../../../shared/model/labels';
 import { dayOf, sourceIdOf, tenantIdOf } from '../../../shared/model/placement';
-import type { SourceRows } from '../../../shared/protocol/protocol';
+import { rowsOf } from '../../../shared/protocol/mackerel/json';
 import { Pools } from '../../../shared/stream/pools';
 import { decodeRecord } from '../../../shared/stream/record';
 import { rowRecords } from '../../../shared/stream/row-records';
@@ -16,10 +18,20 @@ const tenant = {
 };
 const device = (i: number): Labels => labelsOf(['device', `d${i}`]);
 
-function rowsOf(source: Labels, names: readonly string[], timestamp = AT): SourceRows {
-  const values = Float64Array.from(names, (_, i) => i + 1);
-  const columns = { key: `names ${names.join()}` as const, series: () => [{ labels: source, names }] };
-  return [source, [{ timestamp, columns, values: new BigUint64Array(values.buffer) }]];
+/** Labels of a source, and the names of its series. */
+type Posted = readonly [source: Labels, names: readonly string[]];
+
+/** By the pools of an instance of post, what else it knows. */
+const dictionaries = new WeakMap<Pools, SeriesDictionary>();
+
+async function settled(pools: Pools, posted: readonly Posted[]): Promise<SourceRows[]> {
+  const dictionary = dictionaries.get(pools) ?? new SeriesDictionary(TENANT_ID);
+  dictionaries.set(pools, dictionary);
+  const sources = posted.map(([source, names]) =>
+    rowsOf(dictionary, source, new Map([[AT, new Map(names.map((name, i) => [name, i + 1]))]])),
+  );
+  await pools.settle(sources);
+  return sources;
 }
 
 /** The table, in memory. */
@@ -38,15 +50,16 @@ class Places {
   }
 }
 
-const poolsOf = async (pools: Pools, sources: readonly SourceRows[]) => {
-  const found = await pools.of(TENANT_ID, sources);
-  return sources.map((source) => found.get(source)?.poolId);
-};
+const poolsOf = async (pools: Pools, posted: readonly Posted[]) =>
+  (await settled(pools, posted)).map(([source]) => {
+    const id = source.home?.id;
+    return id === sourceIdOf(TENANT_ID, source.labels) ? undefined : id;
+  });
 const request = (count: number, names = ['temperature'], make = device) =>
-  Array.from({ length: count }, (_, i) => rowsOf(make(i), names));
+  Array.from({ length: count }, (_, i): Posted => [make(i), names]);
 
 describe('pools', () => {
-  test.each<[string, SourceRows[], number]>([
+  test.each<[string, Posted[], number]>([
     ['eight small sources that are new share one', request(8), 1],
     ['seven do not: they would save little', request(7), 0],
     ['130 are dealt out to three', request(130), 3],
@@ -99,16 +112,15 @@ describe('pools', () => {
 
   test('of a request become one row each, in the groups of the pool', async () => {
     const pools = new Pools(new Places());
-    const sources = [...request(20), rowsOf(sourceOf.host('h'), ['up'])];
-    const records = rowRecords(tenant, sources, await pools.of(TENANT_ID, sources));
+    const host: Posted = [sourceOf.host('h'), ['up']];
+    const records = rowRecords(tenant, await settled(pools, [...request(20), host]));
     const groups = records.flatMap(({ data }) => decodeRecord(data).groups);
     const [poolId] = await poolsOf(pools, request(1));
     const shared = groups.filter(({ sourceIdBytes }) => idText(sourceIdBytes) === poolId);
     expect(groups).toHaveLength(2);
     expect(shared.map(({ layout, frames }) => [layout.seriesCount, frames.length])).toEqual([[20, 1]]);
     // Fewer of them come in the same layout.
-    const fifteen = request(15);
-    const [few] = rowRecords(tenant, fifteen, await pools.of(TENANT_ID, fifteen));
+    const [few] = rowRecords(tenant, await settled(pools, request(15)));
     const [group] = decodeRecord(few!.data).groups;
     expect(group!.layout.id).toBe(shared[0]!.layout.id);
     expect(group!.frames[0]!.values).toHaveLength(15 * 8);

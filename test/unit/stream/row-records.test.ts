@@ -2,11 +2,12 @@ import { hash } from 'node:crypto';
 import fc from 'fast-check';
 import { Random } from '../../../scripts/faults/random';
 import { presentSeries } from '../../../shared/codec';
+import { SeriesDictionary } from '../../../shared/dictionary/series-dictionary';
+import type { SourceRows } from '../../../shared/dictionary/series-source';
 import { labelsKey, metricOf, sourceOf } from '../../../shared/model/labels';
 import { decodeLayout, unpackLayout } from '../../../shared/model/layout';
 import { tenantIdOf } from '../../../shared/model/placement';
 import { rowsOf } from '../../../shared/protocol/mackerel/json';
-import type { SourceRows } from '../../../shared/protocol/protocol';
 import { decodeRecord } from '../../../shared/stream/record';
 import { rowRecords } from '../../../shared/stream/row-records';
 
@@ -15,6 +16,7 @@ const tenant = {
   name: 't',
   placement: { epochs: [{ fromDay: '1970-01-01', partitions: 4 }] },
 };
+const dictionary = new SeriesDictionary(tenant.id);
 let hosts = 0;
 /** Each its own: what an instance of post knows of a source outlives a test. */
 const newHost = () => `h${hosts++}`;
@@ -22,7 +24,7 @@ const newHost = () => `h${hosts++}`;
 /** Posts one row, and gives its samples as they are in the stream, and the layouts they refer to. */
 function post(host: string, timestamp: number, values: ReadonlyMap<string, number>) {
   const source = sourceOf.host(host);
-  const records = rowRecords(tenant, [[source, rowsOf(source, new Map([[timestamp, values]]))]]);
+  const records = rowRecords(tenant, [rowsOf(dictionary, source, new Map([[timestamp, values]]))]);
   const samples = new Map<string, number>();
   const layouts = new Set<string>();
   let isPartial = false;
@@ -138,7 +140,7 @@ describe('rows cut anywhere', () => {
     const many = Array.from({ length: 80 }, (_, i): SourceRows => {
       const other = sourceOf.host(newHost());
       for (const names of rows.slice(0, 2)) post(other[0]![1], 0, rowOf(names));
-      return [other, rowsOf(other, new Map([[i, rowOf([long[0]!])]]))];
+      return rowsOf(dictionary, other, new Map([[i, rowOf([long[0]!])]]));
     });
     const bytes = rowRecords(tenant, many).reduce((sum, { data }) => sum + data.length, 0);
     expect(bytes).toBeGreaterThan(500_000);

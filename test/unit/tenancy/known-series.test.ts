@@ -1,8 +1,10 @@
 import type { Catalogue, SourceCatalogue } from '../../../shared/catalogue/catalogue';
+import { SeriesDictionary } from '../../../shared/dictionary/series-dictionary';
+import type { SourceRows } from '../../../shared/dictionary/series-source';
 import { type Labels, labelsOf } from '../../../shared/model/labels';
 import { layoutOf } from '../../../shared/model/layout';
 import { groupIdOf, sourceIdOf, tenantIdOf } from '../../../shared/model/placement';
-import type { SourceRows } from '../../../shared/protocol/protocol';
+import { rowsOf as rowsOfNames } from '../../../shared/protocol/mackerel/json';
 import { KnownSeries, LookupsUsedUpError } from '../../../shared/tenancy/known-series';
 import type { Tenant } from '../../../shared/tenancy/tenants';
 
@@ -15,17 +17,9 @@ const acme = tenantOf('acme');
 
 const sourceOf = (name: string): Labels => labelsOf(['instance', name]);
 /** A row of one sample of each source, of the series `up`. */
+const dictionary = new SeriesDictionary(acme.id);
 const rowsOf = (...sources: string[]): SourceRows[] =>
-  sources.map((name) => [
-    sourceOf(name),
-    [
-      {
-        timestamp: 0,
-        columns: { key: 'names up', series: () => [{ labels: sourceOf(name), names: ['up'] }] },
-        values: new BigUint64Array(1),
-      },
-    ],
-  ]);
+  sources.map((name) => rowsOfNames(dictionary, sourceOf(name), new Map([[0, new Map([['up', 0]])]])));
 const many = (prefix: string, count: number) => Array.from({ length: count }, (_, i) => `${prefix}${i}`);
 
 /** A catalogue that has `up` of some sources, and counts the sources and the entries that it is asked for. */

@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { presentSeries } from '../../../../shared/codec';
+import { SeriesDictionary } from '../../../../shared/dictionary/series-dictionary';
 import { type Labels, labelsKey, labelsOf } from '../../../../shared/model/labels';
 import { decodeLayout, layoutOf, unpackLayout } from '../../../../shared/model/layout';
 import { tenantIdOf } from '../../../../shared/model/placement';
 import { influxLines } from '../../../../shared/protocol/influx/lines';
-import { labelsOfSource } from '../../../../shared/protocol/protocol';
 import { decodeRecord } from '../../../../shared/stream/record';
 import { rowRecords } from '../../../../shared/stream/row-records';
 
@@ -16,8 +16,11 @@ const tenant = {
   placement: { epochs: [{ fromDay: '1970-01-01', partitions: 4 }] },
 };
 
+const dictionary = new SeriesDictionary(tenant.id);
 const lines = (body: string) => {
-  const { sources, samples, dropped } = influxLines.parse(Buffer.from(body), accepts, { precision: 'ms' });
+  const { sources, samples, dropped } = influxLines.parse(dictionary, Buffer.from(body), accepts, {
+    precision: 'ms',
+  });
   return { sources, samples, ...dropped };
 };
 
@@ -60,7 +63,7 @@ describe('lines', () => {
   test('of one source and time share a frame; the source is the host, else all tags', () => {
     const body = `cpu,host=web1,cpu=cpu0 user=1 ${nowMs}\ncpu,host=web1,cpu=cpu1 user=2 ${nowMs}\nmem,host=web1 free=3 ${nowMs}\nroom,floor=2,side=n t=20 ${nowMs}`;
     expect(stored(body)).toMatchObject({ frames: 2, values: 4 });
-    expect(lines(body).sources.map(([source]) => labelsOfSource(source))).toEqual([
+    expect(lines(body).sources.map(([source]) => source.labels)).toEqual([
       [['host', 'web1']],
       [
         ['floor', '2'],

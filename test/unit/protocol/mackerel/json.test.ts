@@ -1,4 +1,5 @@
-import { sourceOf } from '../../../../shared/model/labels';
+import { SeriesDictionary } from '../../../../shared/dictionary/series-dictionary';
+import { metricOf, sourceOf } from '../../../../shared/model/labels';
 import { mackerelJson } from '../../../../shared/protocol/mackerel/json';
 
 const nowMs = 1_795_212_100_000;
@@ -6,7 +7,7 @@ const now = nowMs / 1000;
 const accepts = { nowMs, maxAgeMs: 86_400_000 };
 const resolutionMs = 60_000;
 const parse = (elements: readonly unknown[] | null, service?: string) =>
-  mackerelJson.parse(elements, accepts, { resolutionMs, service });
+  mackerelJson.parse(new SeriesDictionary('t'), elements, accepts, { resolutionMs, service });
 const good = { hostId: 'h', name: 'custom.a', time: now, value: 1.5 };
 
 describe('a posted array', () => {
@@ -46,7 +47,7 @@ describe('a posted array', () => {
       const { sources, samples, dropped } = parse([point, good]);
       expect([...dropped]).toEqual([[reason, 1]]);
       expect(samples).toBe(1);
-      expect(sources.map(([source]) => source)).toEqual([sourceOf.host('h')]);
+      expect(sources.map(([source]) => source.labels)).toEqual([sourceOf.host('h')]);
     },
   );
 
@@ -70,13 +71,16 @@ describe('a posted array', () => {
     ]);
     const [[source, [row]]] = sources as [(typeof sources)[number]];
     expect(row!.timestamp).toBe(start * 1000);
-    expect(row!.columns.series()).toEqual([{ labels: source, names: ['custom.a'] }]);
+    const { dictionary, labels } = source;
+    expect(Array.from(row!.series, (each) => dictionary.labelsOf(each))).toEqual([
+      metricOf(labels, 'custom.a'),
+    ]);
     expect([...new Float64Array(row!.values.buffer)]).toEqual([2]);
   });
 
   test('of a service names no hosts', () => {
     const { sources } = parse([{ name: 'a', time: now, value: 1 }], 'shop');
-    expect(sources.map(([source]) => source)).toEqual([sourceOf.service('shop')]);
+    expect(sources.map(([source]) => source.labels)).toEqual([sourceOf.service('shop')]);
   });
 
   test('may be null, as mkr posts it without samples', () => {

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import protobuf from 'protobufjs';
+import { SeriesDictionary } from '../../../../shared/dictionary/series-dictionary';
 import { MalformedBytesError } from '../../../../shared/model/bytes';
-import { METRIC_NAME } from '../../../../shared/model/labels';
+import { labelValue, METRIC_NAME } from '../../../../shared/model/labels';
 import { checkLayout, unpackLayout } from '../../../../shared/model/layout';
 import { tenantIdOf } from '../../../../shared/model/placement';
 import { InvalidMetricsJsonError, readMetricsJson } from '../../../../shared/protocol/otlp/json';
@@ -20,6 +21,7 @@ const tenant = {
   name: 't',
   placement: { epochs: [{ fromDay: '1970-01-01', partitions: 16 }] },
 };
+const dictionary = new SeriesDictionary(tenant.id);
 const text = (key: string, stringValue: string) => ({ key, value: { stringValue } });
 const SHOP = [
   text('service.name', 'shop'),
@@ -34,20 +36,21 @@ const request = (metrics: object[], attributes: object[] = SHOP) => ({
 /** Each sample as `name{labels} value`, once from protobuf and once from JSON, which must agree. */
 function samplesOf(body: object) {
   const bytes = MetricsRequest.encode(MetricsRequest.fromObject(body)).finish();
-  const fromProtobuf = flat(otlpMetrics.parse(decodeMetrics(bytes), ACCEPTS, undefined));
-  const fromJson = flat(otlpMetrics.parse(readMetricsJson(body), ACCEPTS, undefined));
+  const fromProtobuf = flat(otlpMetrics.parse(dictionary, decodeMetrics(bytes), ACCEPTS, undefined));
+  const fromJson = flat(otlpMetrics.parse(dictionary, readMetricsJson(body), ACCEPTS, undefined));
   expect(fromJson).toEqual(fromProtobuf);
   return fromProtobuf;
 }
 
 function flat({ sources, dropped }: ReturnType<typeof otlpMetrics.parse>) {
   const samples = sources.flatMap(([, rows]) =>
-    rows.flatMap(({ columns, values }) =>
-      columns.series().map(({ labels, names }, i) => {
+    rows.flatMap(({ series, values }) =>
+      Array.from(series, (each, i) => {
+        const labels = dictionary.labelsOf(each);
         const pairs = labels
           .filter(([name]) => name !== METRIC_NAME)
           .map(([name, value]) => `${name}=${value}`);
-        return `${names[0]}{${pairs.join(',')}} ${numberOf(values[i]!)}`;
+        return `${labelValue(labels, METRIC_NAME)}{${pairs.join(',')}} ${numberOf(values[i]!)}`;
       }),
     ),
   );
@@ -155,7 +158,12 @@ test('half of a surrogate pair in JSON becomes U+FFFD, and series that differ in
     [metric],
     [...SHOP, text('service.instance.id', 'cut \ud83d'), text('os\ud83d', '\ud83d')],
   );
-  const parsed = otlpMetrics.parse(readMetricsJson(JSON.parse(JSON.stringify(body))), ACCEPTS, undefined);
+  const parsed = otlpMetrics.parse(
+    dictionary,
+    readMetricsJson(JSON.parse(JSON.stringify(body))),
+    ACCEPTS,
+    undefined,
+  );
   const target = 'instance=cut \ufffd,job=eu/shop';
   expect(flat(parsed)).toEqual({
     samples: [
@@ -222,7 +230,7 @@ test('fields in descending order, as the Collector writes them, mean the same', 
   });
   const body = Buffer.concat([scope!, resource!]);
   const bytes = Buffer.concat([Buffer.from([0x0a, body.length]), body]);
-  expect(flat(otlpMetrics.parse(decodeMetrics(bytes), ACCEPTS, undefined)).samples).toEqual([
+  expect(flat(otlpMetrics.parse(dictionary, decodeMetrics(bytes), ACCEPTS, undefined)).samples).toEqual([
     `m{${TARGET},k=v} 2`,
   ]);
 });
@@ -256,7 +264,7 @@ test('altered bytes are decoded or refused, never anything else', () => {
       const altered = Uint8Array.from(bytes);
       for (const [at, byte] of alterations) altered[at] = byte;
       try {
-        otlpMetrics.parse(decodeMetrics(altered), ACCEPTS, undefined);
+        otlpMetrics.parse(dictionary, decodeMetrics(altered), ACCEPTS, undefined);
       } catch (error) {
         expect(error).toBeInstanceOf(MalformedBytesError);
       }
@@ -275,7 +283,7 @@ test('any JSON is read or refused with the field, never anything else', () => {
       ];
       for (const body of bodies) {
         try {
-          otlpMetrics.parse(readMetricsJson(body), ACCEPTS, undefined);
+          otlpMetrics.parse(dictionary, readMetricsJson(body), ACCEPTS, undefined);
         } catch (error) {
           expect(error).toBeInstanceOf(InvalidMetricsJsonError);
         }

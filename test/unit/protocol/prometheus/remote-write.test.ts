@@ -1,3 +1,4 @@
+import { SeriesDictionary } from '../../../../shared/dictionary/series-dictionary';
 import type { Labels } from '../../../../shared/model/labels';
 import { remoteWrite } from '../../../../shared/protocol/prometheus/remote-write';
 import { encodeV2 } from './messages';
@@ -22,7 +23,12 @@ test('version 2 has metadata by family, of the valid series, with and without sa
     series(named('temperature'), GAUGE, 'Heat, again.'),
   ]);
   for (let times = 0; times < 2; times++) {
-    const { dropped } = remoteWrite.parse(body, { nowMs: NOW, maxAgeMs: 86_400_000 }, { version: 2 });
+    const { dropped } = remoteWrite.parse(
+      new SeriesDictionary('t'),
+      body,
+      { nowMs: NOW, maxAgeMs: 86_400_000 },
+      { version: 2 },
+    );
     expect(dropped.metadata).toEqual([
       { family: 'size', type: 'histogram', help: 'Sizes.', unit: '' },
       { family: 'silent', type: 'gauge', help: 'No samples.', unit: '' },
@@ -39,7 +45,12 @@ test('the last series of a family gives its metadata, whatever suffix its name h
     metadata: { type: HISTOGRAM, help, unit: '' },
   });
   const body = encodeV2([series('size_sum', 'A'), series('size_count', 'B'), series('size_sum', 'C')]);
-  const { dropped } = remoteWrite.parse(body, { nowMs: NOW, maxAgeMs: 86_400_000 }, { version: 2 });
+  const { dropped } = remoteWrite.parse(
+    new SeriesDictionary('t'),
+    body,
+    { nowMs: NOW, maxAgeMs: 86_400_000 },
+    { version: 2 },
+  );
   expect(dropped.metadata).toEqual([{ family: 'size', type: 'histogram', help: 'C', unit: '' }]);
 });
 
@@ -52,7 +63,12 @@ test('a help that a thousand families share is decoded as far as it is kept', ()
       metadata: { type: GAUGE, help, unit: '' },
     })),
   );
-  const { dropped } = remoteWrite.parse(body, { nowMs: NOW, maxAgeMs: 86_400_000 }, { version: 2 });
+  const { dropped } = remoteWrite.parse(
+    new SeriesDictionary('t'),
+    body,
+    { nowMs: NOW, maxAgeMs: 86_400_000 },
+    { version: 2 },
+  );
   expect(dropped.metadata).toHaveLength(1000);
   for (const metadata of dropped.metadata!) expect(metadata.help).toBe('\u{1f525}'.repeat(1000));
 });

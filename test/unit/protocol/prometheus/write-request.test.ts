@@ -1,11 +1,10 @@
 import fc from 'fast-check';
+import { InvalidSeriesError, SeriesDictionary } from '../../../../shared/dictionary/series-dictionary';
 import { MalformedBytesError } from '../../../../shared/model/bytes';
-import { InvalidSeriesError } from '../../../../shared/protocol/labelled-rows';
 import {
   labelsOfMessages,
   References,
   SymbolSeries,
-  Symbols,
 } from '../../../../shared/protocol/prometheus/series-labels';
 import {
   decodeWriteRequest,
@@ -13,7 +12,6 @@ import {
   type WriteRequest,
 } from '../../../../shared/protocol/prometheus/write-request';
 import { MAX_LABELS } from '../../../../shared/protocol/protocol';
-import { tableMemory } from '../../../../shared/protocol/table-memory';
 import { encodeV1, encodeV2, type PlainSeries, WriteRequestV1, WriteRequestV2 } from './messages';
 
 const ENCODE = { 1: encodeV1, 2: encodeV2 };
@@ -27,9 +25,10 @@ const up = (labels: PlainSeries['labels'] = [['__name__', 'up']]): PlainSeries =
 function labelsOfSeries(request: WriteRequest, series: number) {
   const ranges = request.scattered.get(series) ?? request.labels.subarray(2 * series, 2 * series + 2);
   if (request.version === 2) {
-    const symbols = new Symbols();
+    const dictionary = new SeriesDictionary('t');
+    const symbols = dictionary.part(SymbolSeries);
     const references = new References(request, symbols);
-    return symbols.labelsOf(references.bytes, 0, references.read(ranges, true)!);
+    return dictionary.labelsOf(symbols.add(references.bytes, 0, references.read(ranges, true)!));
   }
   const pairs = Array.from({ length: ranges.length / 2 }, (_, i) =>
     request.bytes.subarray(Math.max(0, ranges[2 * i]!), Math.max(0, ranges[2 * i + 1]!)),
@@ -272,42 +271,33 @@ describe('the symbols of version 2', () => {
       2,
     );
 
-  /** Writes a request as post does. @returns entries of its series, undefined for those that are left out */
-  function write(known: SymbolSeries, jobs: readonly string[], mayAdd = true) {
+  /** Writes a request as post does. @returns its series, undefined for those that are left out */
+  function write(dictionary: SeriesDictionary, jobs: readonly string[], mayAdd = true) {
     const request = requestOf(jobs);
-    const entries = known.begin(0);
-    const references = new References(request, known.symbols);
-    const found = jobs.map((_, i) => {
+    const symbols = dictionary.part(SymbolSeries);
+    const references = new References(request, symbols);
+    return jobs.map((_, i) => {
       const end = references.read(request.labels.subarray(2 * i, 2 * i + 2), mayAdd);
-      const named = [known.symbols, { id: 0 }, references.bytes, 0, end ?? 0] as const;
-      return end && ((known.table.find(...named) || known.table.add(...named)) as number);
+      if (end === undefined) return undefined;
+      return symbols.find(references.bytes, 0, end) || symbols.add(references.bytes, 0, end);
     });
-    return { entries, found };
   }
 
-  test('are forgotten with their series once they are too many, and a request in hand keeps its own', () => {
-    const { leftBytes } = tableMemory;
-    const known = new SymbolSeries(1_000);
-    const first = write(known, ['a', 'b']);
-    expect(write(known, ['b', 'a']).found).toEqual([...first.found].reverse());
-    const before = known.symbols;
-    const last = write(known, ['x'.repeat(1_000)]);
-    expect([known.symbols, known.symbols.bytes > 1_000]).toEqual([before, true]);
-    const { entries, found } = write(known, ['b']);
-    expect(known.symbols).not.toBe(before);
-    expect(known.symbols.bytes).toBeLessThan(500);
-    expect(entries.labelsOf(found[0]!)).toContainEqual(['job', 'b']);
-    expect(last.entries.labelsOf(first.found[0]!)).toContainEqual(['job', 'a']);
-    known.table.clear();
-    expect(tableMemory.leftBytes).toBe(leftBytes);
+  test('name a series alike in all requests, whatever their numbers there', () => {
+    const dictionary = new SeriesDictionary('t');
+    const [a, b] = write(dictionary, ['a', 'b']);
+    expect(write(dictionary, ['b', 'c', 'a'])).toEqual([b, expect.any(Number), a]);
+    expect(dictionary.labelsOf(a!)).toEqual([
+      ['__name__', 'up'],
+      ['job', 'a'],
+    ]);
   });
 
   test('are not added for series that a request has no more room for', () => {
-    const known = new SymbolSeries(1_000);
-    const { found } = write(known, ['a']);
-    const { bytes } = known.symbols;
-    expect(write(known, ['b', 'a', 'b'], false).found).toEqual([undefined, found[0], undefined]);
-    expect(known.symbols.bytes).toBe(bytes);
-    known.table.clear();
+    const dictionary = new SeriesDictionary('t');
+    const [known] = write(dictionary, ['a']);
+    const { bytes } = dictionary;
+    expect(write(dictionary, ['b', 'a', 'b'], false)).toEqual([undefined, known, undefined]);
+    expect(dictionary.bytes).toBe(bytes);
   });
 });

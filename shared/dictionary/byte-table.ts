@@ -1,0 +1,246 @@
+import { randomInt } from 'node:crypto';
+
+/** Slots of the hash table that an entry may lie away from its own. */
+const MAX_PROBES = 64;
+/** Entries of equal hash, which a tenant can make many of: each look-up would compare them all. */
+const MAX_EQUAL = 8;
+const FIRST_SLOTS = 64;
+
+/** An entry is its chunk's number times this and the index of its first word. */
+const CHUNK_BITS = 16;
+const CHUNK_WORDS = 2 ** CHUNK_BITS;
+const CHUNK_MASK = CHUNK_WORDS - 1;
+/** The first chunk; each other one has twice as many words as the one before, up to {@link CHUNK_WORDS}. */
+const FIRST_WORDS = 1_024;
+
+/** Words of an entry before its bytes. */
+const LENGTH = 0;
+/** The entry that was looked up after this one; 0: none. */
+const SUCCESSOR = 1;
+const SCOPE = 2;
+const PART = 3;
+const VALUE = 4;
+const HEADER_WORDS = 5;
+
+/** From so many bytes on, a native comparison costs less than a loop. */
+const LONG_BYTES = 64;
+
+/**
+ * Numbers by bytes, outside of the heap: an object for each of a million series gave the garbage collector a third of post's CPU.
+ *
+ * Senders send the same series minute after minute in the same order, so nearly every entry is found by comparing its bytes with
+ * those of the entry that followed the one before. Bytes are compared, never only hashed: a tenant could make two of equal hash.
+ * A key may have two numbers beside its bytes.
+ */
+export class ByteTable {
+  private readonly words: Int32Array[] = [];
+  private readonly chunks: Buffer[] = [];
+  /** Words of the last chunk that are in use. */
+  private used = 0;
+  /** Pairs of an entry's hash and the entry, by the hash; entry 0: the slot is free. At most half of them are taken. */
+  private slots = new Int32Array(2 * FIRST_SLOTS);
+  private count = 0;
+  /** The entry that was found or added last. */
+  private last = 0;
+  /** Hash of what {@link find} did not find. */
+  private missed = 0;
+
+  /** @param use is told of memory that the table takes, bytes */
+  constructor(private readonly use: (bytes: number) => void) {
+    use(this.slots.byteLength + 500);
+  }
+
+  /** @returns the entry that is expected next if its bytes stand in `bytes` at `at`, else 0 */
+  guess(bytes: Buffer, at: number): number {
+    const expected = this.expected();
+    if (expected === 0) return 0;
+    const end = at + this.field(expected, LENGTH);
+    if (end > bytes.length || !this.isNamedBy(expected, 0, 0, bytes, at, end)) return 0;
+    this.last = expected;
+    return expected;
+  }
+
+  /** @returns the entry of the bytes from `start` to `end` within `scope` and `part`; 0 when there is none */
+  find(bytes: Uint8Array, start: number, end: number, scope = 0, part = 0): number {
+    const expected = this.expected();
+    if (expected !== 0 && this.isNamedBy(expected, scope, part, bytes, start, end)) {
+      this.last = expected;
+      return expected;
+    }
+    const hash = hashOf(bytes, start, end, scope, part);
+    this.missed = hash;
+    const { slots } = this;
+    const mask = slots.length / 2 - 1;
+    const first = firstSlot(hash, mask);
+    for (let i = 0; i < MAX_PROBES; i++) {
+      const slot = 2 * ((first + i) & mask);
+      const entry = slots[slot + 1]!;
+      if (entry === 0) return 0;
+      if (slots[slot] === hash && this.isNamedBy(entry, scope, part, bytes, start, end)) {
+        this.follow(entry);
+        return entry;
+      }
+    }
+    return 0;
+  }
+
+  /**
+   * Adds what {@link find} just did not find. It is not found again if its place in the hash table is crowded.
+   *
+   * @returns the entry
+   */
+  add(bytes: Uint8Array, start: number, end: number, value: number, scope = 0, part = 0): number {
+    const entry = this.store(bytes, start, end, value, scope, part);
+    if (2 * (this.count + 1) > this.slots.length / 2) {
+      this.use(this.slots.byteLength);
+      this.slots = twiceAsMany(this.slots);
+    }
+    const slot = freeSlot(this.slots, this.missed);
+    if (slot !== undefined) {
+      this.slots[slot] = this.missed;
+      this.slots[slot + 1] = entry;
+      this.count++;
+    }
+    this.follow(entry);
+    return entry;
+  }
+
+  valueOf(entry: number): number {
+    return this.field(entry, VALUE);
+  }
+
+  scopeOf(entry: number): number {
+    return this.field(entry, SCOPE);
+  }
+
+  partOf(entry: number): number {
+    return this.field(entry, PART);
+  }
+
+  /** A view of an entry's bytes. */
+  bytesOf(entry: number): Buffer {
+    const first = 4 * ((entry & CHUNK_MASK) + HEADER_WORDS);
+    return this.chunks[entry >> CHUNK_BITS]!.subarray(first, first + this.field(entry, LENGTH));
+  }
+
+  private store(
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+    value: number,
+    scope: number,
+    part: number,
+  ): number {
+    const size = HEADER_WORDS + Math.ceil((end - start) / 4);
+    let chunk = this.words.length - 1;
+    if (chunk === -1 || this.used + size > this.words[chunk]!.length) {
+      const next = Math.min(CHUNK_WORDS, FIRST_WORDS * 2 ** this.words.length);
+      // An entry that is larger than a chunk has one of its own. No entry is 0.
+      const buffer = new ArrayBuffer(4 * Math.max(next, 1 + size));
+      this.words.push(new Int32Array(buffer));
+      this.chunks.push(Buffer.from(buffer));
+      this.used = 1;
+      this.use(buffer.byteLength + 300);
+      chunk++;
+    }
+    const words = this.words[chunk]!;
+    const at = this.used;
+    words[at + LENGTH] = end - start;
+    words[at + SCOPE] = scope;
+    words[at + PART] = part;
+    words[at + VALUE] = value;
+    this.chunks[chunk]!.set(bytes.subarray(start, end), 4 * (at + HEADER_WORDS));
+    this.used += size;
+    return chunk * CHUNK_WORDS + at;
+  }
+
+  private isNamedBy(
+    entry: number,
+    scope: number,
+    part: number,
+    bytes: Uint8Array,
+    start: number,
+    end: number,
+  ): boolean {
+    const chunk = entry >> CHUNK_BITS;
+    const words = this.words[chunk]!;
+    const at = entry & CHUNK_MASK;
+    const length = end - start;
+    if (words[at + LENGTH] !== length || words[at + SCOPE] !== scope || words[at + PART] !== part)
+      return false;
+    const own = this.chunks[chunk]!;
+    const first = 4 * (at + HEADER_WORDS);
+    if (length >= LONG_BYTES) return own.compare(bytes, start, end, first, first + length) === 0;
+    // From the end: keys that follow each other have the same beginning.
+    let i = length - 1;
+    while (i >= 0 && own[first + i] === bytes[start + i]) i--;
+    return i < 0;
+  }
+
+  private expected(): number {
+    return this.last === 0 ? 0 : this.field(this.last, SUCCESSOR);
+  }
+
+  private field(entry: number, word: number): number {
+    return this.words[entry >> CHUNK_BITS]![(entry & CHUNK_MASK) + word]!;
+  }
+
+  private follow(entry: number): void {
+    const { last } = this;
+    if (last !== 0) this.words[last >> CHUNK_BITS]![(last & CHUNK_MASK) + SUCCESSOR] = entry;
+    this.last = entry;
+  }
+}
+
+/** The slot where a hash belongs, by its upper bits: the lower bits of a product depend on lower bits only. */
+export function firstSlot(hash: number, mask: number): number {
+  return hash >>> Math.clz32(mask);
+}
+
+/** @returns the index of a slot for an entry of this hash; undefined when those near its own, or its hash, are taken */
+function freeSlot(slots: Int32Array, hash: number): number | undefined {
+  const mask = slots.length / 2 - 1;
+  const first = firstSlot(hash, mask);
+  let equal = 0;
+  for (let i = 0; i < MAX_PROBES; i++) {
+    const slot = 2 * ((first + i) & mask);
+    if (slots[slot + 1] === 0) return slot;
+    if (slots[slot] === hash && ++equal === MAX_EQUAL) return undefined;
+  }
+  return undefined;
+}
+
+/** An entry for which no slot is near its own is no longer found. */
+function twiceAsMany(old: Int32Array): Int32Array<ArrayBuffer> {
+  const slots = new Int32Array(2 * old.length);
+  for (let at = 0; at < old.length; at += 2) {
+    if (old[at + 1] === 0) continue;
+    const slot = freeSlot(slots, old[at]!);
+    if (slot === undefined) continue;
+    slots[slot] = old[at]!;
+    slots[slot + 1] = old[at + 1]!;
+  }
+  return slots;
+}
+
+/** Drawn by each process, or senders could choose bytes whose hashes fill the slots of others. */
+export const MULTIPLIER = randomInt(2 ** 32) | 1;
+
+function hashOf(bytes: Uint8Array, start: number, end: number, scope: number, part: number): number {
+  const numbers = Math.imul(Math.imul(scope, 0x9e3779b1) ^ part, 0x85ebca6b);
+  return Math.imul(byteHash(bytes, start, end) ^ numbers ^ (numbers >>> 15), MULTIPLIER);
+}
+
+/** FNV-1a of four bytes at a time, from `start` to `end`: 32 bits. */
+export function byteHash(bytes: Uint8Array, start: number, end: number): number {
+  let hash = 0x811c9dc5 ^ (end - start);
+  let at = start;
+  for (; at + 4 <= end; at += 4) {
+    const word = bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
+    hash = Math.imul(hash ^ word, 0x01000193);
+    // The low bits of a product depend on low bits only.
+    hash ^= hash >>> 15;
+  }
+  for (; at < end; at++) hash = Math.imul(hash ^ bytes[at]!, 0x01000193);
+  return hash ^ (hash >>> 13);
+}

@@ -1,0 +1,29 @@
+import type { Labels } from '../model/labels';
+
+/** Labels that are kept until as many more have come, bytes of their keys. */
+const MAX_BYTES = 2_000_000;
+
+/** Cache of the labels of the series that a process made last, for whichever tenant: their layouts need them soon. */
+export class FreshLabels {
+  private owner: object | undefined;
+  private recent = new Map<number, Labels>();
+  private older = this.recent;
+  private bytes = 0;
+
+  /** @param owner the dictionary that numbers the series */
+  get(owner: object, series: number): Labels | undefined {
+    if (owner !== this.owner) return undefined;
+    return this.recent.get(series) ?? this.older.get(series);
+  }
+
+  set(owner: object, series: number, labels: Labels, bytes: number): void {
+    if (owner !== this.owner || this.bytes > MAX_BYTES) {
+      this.older = owner === this.owner ? this.recent : new Map();
+      this.recent = new Map();
+      this.bytes = 0;
+      this.owner = owner;
+    }
+    this.recent.set(series, labels);
+    this.bytes += bytes;
+  }
+}

@@ -1,0 +1,395 @@
+import { isPresent, presenceBytes } from '../codec';
+import type { Id } from '../model/id';
+import type { PackedLayout } from '../model/layout';
+import { splitBitsFor } from '../model/placement';
+import type { SeriesDictionary } from './series-dictionary';
+import { layoutsOf, type SeriesLayout } from './series-layouts';
+import type { SourceRow } from './series-source';
+
+/** The values of a row that go into one group. */
+export interface GroupRow {
+  readonly splitBits: number;
+  readonly splitIndex: number;
+  readonly layout: PackedLayout;
+  readonly presence?: Uint8Array;
+  readonly values: Uint8Array;
+}
+
+/** What the unions of one request may cost. */
+export interface Allowance {
+  /** Bytes of layouts that rows may bear although they have less than {@link MIN_FRACTION} of the series. */
+  bytes: number;
+  /** Series of unions that are encoded again because rows have new ones. */
+  series: number;
+}
+
+const MIN_FRACTION = 1 / 4;
+/** Of a union that grows. */
+const MAX_SERIES = 16_384;
+const MAX_KEY_BYTES = 2_000_000;
+/** A union whose source's names go on changing is left as it is: growing costs as much as the union is large. */
+const MAX_GROWTHS = 64;
+/** Of a home; one with more has layouts of its own for each row. */
+const MAX_UNIONS = 2_048;
+const MAX_GROUPS = 2 ** 18;
+
+/** A union is too large for the rows of its home when so many of them more had less than this part of it than had more. */
+const SPARSE_ROWS = 16;
+const SPARSE_FRACTION = 0.4;
+/** Each time the unions of a home were too large, so many times more rows decide. */
+const PATIENCE = 4;
+/** Unions that begin anew hold at most so many times the largest row, but {@link MIN_MAX_SERIES}. */
+const ROWS_A_UNION = 2.5;
+const MIN_MAX_SERIES = 1_024;
+/** Sample time after which a home's unions begin anew: series that are no longer sent leave with the old ones. */
+const UNION_MS = 6 * 3_600_000;
+
+/** Series of a group, and bytes of their labels, on average, times those that {@link splitBitsFor} allows: of all its unions. */
+const CROWDING = { series: 4, keyBytes: 2 };
+/** A crowded home's unions are split into at most 2 to the power of this times as many groups as each needs by itself. */
+const MAX_CROWDED_BITS = 1;
+
+/** A series' place is its group's number times {@link COLUMNS}, and its column, and 1; 0 when it is in no union. */
+const COLUMN_BITS = 12;
+const COLUMNS = 2 ** COLUMN_BITS;
+/** The place of a series that is being added. */
+const ADDED = -1;
+
+/** Memory, about. */
+const HOME_BYTES = 250;
+const UNION_BYTES = 200;
+const GROUP_BYTES = 700;
+
+interface Group extends SeriesLayout {
+  readonly union: Union;
+}
+
+/** Series that come together, and share layouts. */
+interface Union {
+  readonly splitBits: number;
+  readonly seriesCount: number;
+  readonly keyBytes: number;
+  readonly growths: number;
+  /** Numbers of its groups in the home. */
+  readonly groups: number[];
+  /** Rows that had little of it, less those that had more. */
+  sparseRows: number;
+}
+
+type Size = Pick<Union, 'seriesCount' | 'keyBytes'>;
+const NOTHING: Size = { seriesCount: 0, keyBytes: 0 };
+
+/**
+ * Where series live: the groups of a source, or of a pool of sources, and the unions of the series that came in one row.
+ *
+ * Senders cut their requests anywhere, and a layout for each cut would cost more than the samples. A row is written in its
+ * union's layouts, with a presence map unless it has all of their series. Where a Prometheus deals the series of a scrape out
+ * to queues, each queue's rows have series that no other has, so each has a union and needs no presence map, except where a
+ * request ends within a scrape. Where any row may have any series (Telegraf's batches), all are in one union after a few requests.
+ * A row that has series of two unions makes them one.
+ *
+ * If rows come to have little of their union, as when a Prometheus has more queues than before, the unions begin anew.
+ *
+ * Nothing here needs to be agreed on or kept: an instance that knows less writes smaller layouts.
+ */
+export class Home {
+  private readonly groups: (Group | undefined)[] = [];
+  private readonly freeGroups: number[] = [];
+  private readonly unions = new Set<Union>();
+  private total = NOTHING;
+  private isGivenUp = false;
+  private maxSeries = MAX_SERIES;
+  private sparseRows = SPARSE_ROWS;
+  private largestRow = 0;
+  /** Timestamp of the row with which the unions began. */
+  private beganMs: number | undefined;
+
+  /** @param id names the groups: a source's or a pool's */
+  constructor(
+    private readonly dictionary: SeriesDictionary,
+    readonly id: Id,
+  ) {
+    dictionary.use(HOME_BYTES);
+  }
+
+  /** Splits a row into groups: those of its series' unions, to which its new series are added, or groups of its own. */
+  split({ timestamp, series, values }: SourceRow, allowance: Allowance): GroupRow[] {
+    this.beganMs ??= timestamp;
+    if (timestamp > this.beganMs + UNION_MS) {
+      this.forget();
+      this.isGivenUp = false;
+      this.beganMs = timestamp;
+    }
+    return this.splitByUnions(series, values, allowance) ?? this.splitAlone(series, values);
+  }
+
+  /**
+   * @returns undefined when the row is to have layouts of its own: the allowance is used up, and the row is a small part of its
+   *   unions or has new series; or the home is large
+   */
+  private splitByUnions(
+    series: Int32Array,
+    values: BigUint64Array,
+    allowance: Allowance,
+  ): GroupRow[] | undefined {
+    if (this.isGivenUp) return undefined;
+    let rows = this.gather(series, values);
+    let unions = rows === undefined ? undefined : this.unionsOf(rows);
+    if (unions === undefined || unions.size > 1) {
+      if (!this.learn(series, allowance)) return undefined;
+      rows = this.gather(series, values)!;
+      unions = this.unionsOf(rows);
+    }
+    const finished = this.finish(rows!, unions, series.length, allowance);
+    this.watch(unions, series.length);
+    return finished;
+  }
+
+  /** Puts a row's values into its series' groups, by group. @returns undefined when a series is in none */
+  private gather(series: Int32Array, values: BigUint64Array): Map<number, PartialRow> | undefined {
+    const { places } = this.dictionary;
+    const rows = new Map<number, PartialRow>();
+    let last = -1;
+    let row: PartialRow | undefined;
+    for (let i = 0; i < series.length; i++) {
+      const place = places[series[i]!]! - 1;
+      if (place === -1) return undefined;
+      const number = place >> COLUMN_BITS;
+      if (number !== last) {
+        last = number;
+        row = rows.get(number);
+        if (row === undefined) {
+          row = new PartialRow(this.groups[number]!.layout.seriesCount, rows.size);
+          rows.set(number, row);
+        }
+      }
+      row!.set(place & (COLUMNS - 1), values[i]!);
+    }
+    return rows;
+  }
+
+  private unionsOf(rows: ReadonlyMap<number, unknown>): Set<Union> {
+    const unions = new Set<Union>();
+    for (const number of rows.keys()) unions.add(this.groups[number]!.union);
+    return unions;
+  }
+
+  private finish(
+    rows: ReadonlyMap<number, PartialRow>,
+    unions: ReadonlySet<Union>,
+    samples: number,
+    allowance: Allowance,
+  ): GroupRow[] | undefined {
+    let seriesCount = 0;
+    for (const union of unions) seriesCount += union.seriesCount;
+    if (samples < MIN_FRACTION * seriesCount) {
+      let bytes = 0;
+      for (const number of rows.keys()) bytes += this.groups[number]!.layout.packed.length;
+      if (bytes > allowance.bytes) return undefined;
+      allowance.bytes -= bytes;
+    }
+    return Array.from(rows, ([number, row]) => {
+      const { union, splitIndex, layout } = this.groups[number]!;
+      return { splitBits: union.splitBits, splitIndex, layout, ...row.finish() };
+    });
+  }
+
+  /**
+   * Adds a row's new series to its unions, and makes one of those that the row has series of, as far as that may be.
+   *
+   * @returns false when the allowance is used up, or there are too many unions
+   */
+  private learn(series: Int32Array, allowance: Allowance): boolean {
+    const { places } = this.dictionary;
+    const room = new Int32Array(series.length);
+    let count = 0;
+    const together = new Set<Union>();
+    for (const each of series) {
+      const place = places[each]!;
+      if (place === 0) {
+        // A row may have a series twice.
+        places[each] = ADDED;
+        room[count++] = each;
+      } else if (place !== ADDED) together.add(this.groups[(place - 1) >> COLUMN_BITS]!.union);
+    }
+    const added = room.subarray(0, count);
+    if (this.unite(together, added, allowance)) return true;
+    for (const each of added) places[each] = 0;
+    return false;
+  }
+
+  /**
+   * Makes one union of some and of series that are in none.
+   *
+   * @returns false when the allowance is used up, or there are too many unions
+   */
+  private unite(together: ReadonlySet<Union>, added: Int32Array, allowance: Allowance): boolean {
+    const growing = [...together].filter(({ growths }) => growths < MAX_GROWTHS);
+    if (growing.length + added.length === 0 || (growing.length === 1 && added.length === 0)) return true;
+    const old = growing.reduce(sumOf, NOTHING);
+    const ofAdded = this.sizeOf(added);
+    const size = sumOf(old, ofAdded);
+    if (growing.length > 0 && (size.seriesCount > this.maxSeries || size.keyBytes > MAX_KEY_BYTES))
+      return added.length === 0 || this.unite(new Set(), added, allowance);
+    if (old.seriesCount > allowance.series) return false;
+    allowance.series -= old.seriesCount;
+    const series = growing.length === 0 ? added : this.seriesWith(growing, added);
+    const alone = splitBitsFor(size.seriesCount, size.keyBytes);
+    const all = sumOf(this.total, ofAdded);
+    const crowded = splitBitsFor(all.seriesCount / CROWDING.series, all.keyBytes / CROWDING.keyBytes);
+    const splitBits = Math.max(alone, Math.min(crowded, alone + MAX_CROWDED_BITS));
+    const layouts = layoutsOf(this.dictionary, series, splitBits);
+    const isLarge =
+      this.unions.size - growing.length === MAX_UNIONS || this.groups.length + layouts.length > MAX_GROUPS;
+    if (isLarge) {
+      this.forget();
+      this.isGivenUp = true;
+      return false;
+    }
+    for (const union of growing) this.remove(union);
+    const growths = 1 + Math.max(-1, ...growing.map((union) => union.growths));
+    this.put({ splitBits, ...size, growths, groups: [], sparseRows: 0 }, layouts);
+    return true;
+  }
+
+  private sizeOf(series: ArrayLike<number>): Size {
+    let keyBytes = 0;
+    for (let i = 0; i < series.length; i++) keyBytes += this.dictionary.keyBytesOf(series[i]!);
+    return { seriesCount: series.length, keyBytes };
+  }
+
+  private seriesWith(unions: readonly Union[], added: Int32Array): Int32Array {
+    const parts = unions.flatMap(({ groups }) => groups.map((number) => this.groups[number]!.series));
+    return Int32Array.from([...parts, added].flatMap((part) => [...part]));
+  }
+
+  private put(union: Union, layouts: readonly SeriesLayout[]): void {
+    const { places } = this.dictionary;
+    for (const each of layouts) {
+      const number = this.freeGroups.pop() ?? this.groups.length;
+      this.groups[number] = { union, ...each };
+      union.groups.push(number);
+      const { series } = each;
+      for (let column = 0; column < series.length; column++)
+        places[series[column]!] = number * COLUMNS + column + 1;
+    }
+    this.unions.add(union);
+    this.total = sumOf(this.total, union);
+    this.dictionary.use(this.bytesOf(union));
+  }
+
+  private remove(union: Union): void {
+    this.dictionary.use(-this.bytesOf(union));
+    const { seriesCount, keyBytes } = this.total;
+    this.total = { seriesCount: seriesCount - union.seriesCount, keyBytes: keyBytes - union.keyBytes };
+    this.unions.delete(union);
+    for (const number of union.groups) {
+      this.groups[number] = undefined;
+      this.freeGroups.push(number);
+    }
+  }
+
+  /** Memory, about. */
+  private bytesOf({ groups }: Union): number {
+    let bytes = UNION_BYTES;
+    for (const number of groups) {
+      const { layout, series } = this.groups[number]!;
+      bytes += GROUP_BYTES + layout.packed.length + series.byteLength;
+    }
+    return bytes;
+  }
+
+  private forget(): void {
+    const { places } = this.dictionary;
+    for (const union of this.unions) {
+      for (const number of union.groups) for (const series of this.groups[number]!.series) places[series] = 0;
+      this.remove(union);
+    }
+  }
+
+  /** Begins anew when a union is too large for the rows that come. */
+  private watch(unions: ReadonlySet<Union>, samples: number): void {
+    if (samples > this.largestRow) this.largestRow = samples;
+    const [union, ...others] = unions;
+    if (union === undefined || others.length > 0) return;
+    if (samples >= SPARSE_FRACTION * union.seriesCount) {
+      if (union.sparseRows > 0) union.sparseRows--;
+      return;
+    }
+    if (++union.sparseRows < this.sparseRows) return;
+    this.sparseRows *= PATIENCE;
+    this.maxSeries = Math.min(MAX_SERIES, Math.max(MIN_MAX_SERIES, ROWS_A_UNION * this.largestRow));
+    this.largestRow = 0;
+    this.forget();
+  }
+
+  /** Splits a row into groups that no other row shares. */
+  private splitAlone(series: Int32Array, values: BigUint64Array): GroupRow[] {
+    // A series that occurs twice has its last value.
+    const bits = new Map<number, bigint>();
+    for (let i = 0; i < series.length; i++) bits.set(series[i]!, values[i]!);
+    const distinct = Int32Array.from(bits.keys());
+    const { keyBytes } = this.sizeOf(distinct);
+    const splitBits = splitBitsFor(distinct.length, keyBytes);
+    return layoutsOf(this.dictionary, distinct, splitBits).map(({ splitIndex, layout, series }) => {
+      const own = BigUint64Array.from(series, (each) => bits.get(each)!);
+      return { splitBits, splitIndex, layout, values: new Uint8Array(own.buffer) };
+    });
+  }
+}
+
+function sumOf(a: Size, b: Size): Size {
+  return { seriesCount: a.seriesCount + b.seriesCount, keyBytes: a.keyBytes + b.keyBytes };
+}
+
+/** Gathers the values of a row that go into one group. */
+class PartialRow {
+  private readonly presence: Uint8Array;
+  /** By column; whatever it has is overwritten. */
+  private readonly bits: BigUint64Array;
+  /** Columns that are present. */
+  private count = 0;
+
+  /** @param nth of the rows that are gathered at a time */
+  constructor(
+    private readonly columns: number,
+    nth: number,
+  ) {
+    this.presence = new Uint8Array(presenceBytes(columns));
+    this.bits = roomFor(nth, columns);
+  }
+
+  /** A series that occurs twice has its last value. */
+  set(column: number, bits: bigint): void {
+    this.bits[column] = bits;
+    const at = column >> 3;
+    const before = this.presence[at]!;
+    const after = before | (1 << (column & 7));
+    if (after === before) return;
+    this.presence[at] = after;
+    this.count++;
+  }
+
+  finish(): Pick<GroupRow, 'presence' | 'values'> {
+    const { bits, presence, columns, count } = this;
+    const isWhole = count === columns;
+    if (!isWhole)
+      for (let column = 0, at = 0; at < count; column++)
+        if (isPresent(presence, column)) bits[at++] = bits[column]!;
+    // The processors of Lambda are little-endian, as records are.
+    const values = new Uint8Array(bits.slice(0, count).buffer);
+    return isWhole ? { values } : { presence, values };
+  }
+}
+
+/** Room for a row's values by column, for each group that it has: a buffer for each row of a few values would be megabytes. */
+const room: BigUint64Array[] = [];
+
+function roomFor(nth: number, columns: number): BigUint64Array {
+  let bits = room[nth];
+  if (bits === undefined || bits.length < columns) {
+    bits = new BigUint64Array(columns);
+    room[nth] = bits;
+  }
+  return bits;
+}

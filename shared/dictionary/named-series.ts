@@ -1,0 +1,174 @@
+import { type Labels, labelsKey, METRIC_NAME } from '../model/labels';
+import { keyBytesTogether, labelsHash } from '../model/labels-hash';
+import {
+  type EncodedNames,
+  encodeLayoutOf,
+  encodeNames,
+  type PackedLayout,
+  packLayout,
+} from '../model/layout';
+import { splitBitsFor } from '../model/placement';
+import { ByteTable } from './byte-table';
+import type { SeriesDictionary, SeriesNames } from './series-dictionary';
+import type { SeriesSource } from './series-source';
+
+/** Labels that series have beside their names: the tags of lines, or Mackerel's host. */
+export interface LabelSet {
+  readonly number: number;
+  readonly source: SeriesSource;
+  readonly hash: number;
+  readonly keyBytes: number;
+  readonly labelCount: number;
+  readonly entry: number;
+}
+
+interface Name {
+  readonly pair: Labels[number];
+  readonly hash: number;
+  readonly keyBytes: number;
+}
+
+/** Names of series in the order of a layout. */
+interface NamesOfLayout {
+  readonly encoded: EncodedNames;
+  /** For each of them the index of its series among those that were asked for. */
+  readonly positions: Uint32Array;
+  /** Bytes of the {@link labelsKey}s without the labels. */
+  readonly nameBytes: number;
+}
+
+/** Memory of a label set, or a name, beside its bytes, about. */
+const SET_BYTES = 130;
+const NAME_BYTES = 200;
+/** Of a {@link labelsKey}: `["__name__",],`. */
+const NAME_PAIR_BYTES = 14;
+
+/**
+ * Series that are named by a label set and a metric name, each of which is kept once. A fleet's hosts have the same names, so
+ * their layouts share the names' encoding.
+ */
+export class NamedSeries implements SeriesNames {
+  private readonly namer: number;
+  private readonly setTable: ByteTable;
+  private readonly sets: LabelSet[] = [];
+  private readonly nameTable: ByteTable;
+  private readonly names: Name[] = [];
+  /** By the numbers of names in the order of a row. */
+  private readonly layouts = new Map<string, NamesOfLayout>();
+  private lastSeries = 0;
+  private lastSet = -1;
+  private lastLabels: Labels = [];
+
+  constructor(private readonly dictionary: SeriesDictionary) {
+    this.namer = dictionary.addNames(this);
+    this.setTable = new ByteTable((bytes) => dictionary.use(bytes));
+    this.nameTable = new ByteTable((bytes) => dictionary.use(bytes));
+  }
+
+  /** @param labels sorted, without `__name__` */
+  setOf(labels: Labels): LabelSet {
+    const key = Buffer.from(labelsKey(labels));
+    const known = this.setTable.find(key, 0, key.length);
+    if (known !== 0) return this.sets[this.setTable.valueOf(known)]!;
+    const number = this.sets.length;
+    const entry = this.setTable.add(key, 0, key.length, number);
+    const source = this.dictionary.sourceOf(labels);
+    const { number: hash, keyBytes } = labelsHash.of(labels);
+    const set = { number, source, hash, keyBytes, labelCount: labels.length, entry };
+    this.sets.push(set);
+    this.dictionary.use(SET_BYTES);
+    return set;
+  }
+
+  /** @returns the number of a metric name in UTF-8 */
+  nameOf(bytes: Buffer, start: number, end: number): number {
+    const known = this.nameTable.find(bytes, start, end);
+    if (known !== 0) return this.nameTable.valueOf(known);
+    const pair = [METRIC_NAME, bytes.toString('utf8', start, end)] as const;
+    const { number: hash, keyBytes } = labelsHash.of([pair]);
+    const name = this.names.push({ pair, hash, keyBytes }) - 1;
+    this.nameTable.add(bytes, start, end, name);
+    this.dictionary.use(NAME_BYTES + end - start);
+    return name;
+  }
+
+  /** The series' number in the dictionary. @param name of {@link nameOf} */
+  seriesOf(set: LabelSet, name: number): number {
+    // Senders name series in the order in which they named them first.
+    const next = this.lastSeries + 1;
+    if (this.dictionary.isNamedBy(next, this.namer, set.number, name)) {
+      this.lastSeries = next;
+      return next;
+    }
+    const { hash, keyBytes } = this.names[name]!;
+    this.lastSeries = this.dictionary.numberNamed(
+      set.source,
+      (set.hash + hash) | 0,
+      keyBytesTogether(set.keyBytes, keyBytes),
+      set.labelCount + 1,
+      this.namer,
+      set.number,
+      name,
+    );
+    return this.lastSeries;
+  }
+
+  labelsOf(set: number, name: number): Labels {
+    const labels = [...this.labelsOfSet(set)];
+    let at = 0;
+    while (at < labels.length && labels[at]![0] < METRIC_NAME) at++;
+    labels.splice(at, 0, this.names[name]!.pair);
+    return labels;
+  }
+
+  private labelsOfSet(set: number): Labels {
+    if (set !== this.lastSet) {
+      this.lastLabels = JSON.parse(this.setTable.bytesOf(this.sets[set]!.entry).toString()) as Labels;
+      this.lastSet = set;
+    }
+    return this.lastLabels;
+  }
+
+  /**
+   * The layout of series, with these by column.
+   *
+   * @param series distinct
+   * @returns undefined unless there are several, of one label set, that fit one group
+   */
+  layoutOf(series: Int32Array): { readonly layout: PackedLayout; readonly series: Int32Array } | undefined {
+    const { dictionary, namer } = this;
+    const set = dictionary.firstOf(series[0]!, namer);
+    if (set === -1 || series.length < 2 || splitBitsFor(series.length) > 0) return undefined;
+    const names = new Int32Array(series.length);
+    for (let i = 0; i < series.length; i++) {
+      if (dictionary.firstOf(series[i]!, namer) !== set) return undefined;
+      names[i] = dictionary.secondOf(series[i]!);
+    }
+    const key = Buffer.from(names.buffer).toString('latin1');
+    let found = this.layouts.get(key);
+    if (found === undefined) {
+      found = this.inOrder(names);
+      this.layouts.set(key, found);
+      dictionary.use(400 + 9 * names.length + found.encoded.bytes.length);
+    }
+    const { encoded, positions, nameBytes } = found;
+    const labels = this.labelsOfSet(set);
+    const keyBytes = nameBytes + encoded.count * Buffer.byteLength(labelsKey(labels));
+    if (splitBitsFor(encoded.count, keyBytes) > 0) return undefined;
+    const ordered = new Int32Array(series.length);
+    for (let column = 0; column < ordered.length; column++) ordered[column] = series[positions[column]!]!;
+    return { layout: packLayout(encodeLayoutOf(labels, encoded)), series: ordered };
+  }
+
+  private inOrder(names: Int32Array): NamesOfLayout {
+    const all = Array.from(names, (name, i) => {
+      const text = this.names[name]!.pair[1];
+      return { text, key: JSON.stringify(text), i };
+    }).sort((a, b) => (a.key < b.key ? -1 : 1));
+    return {
+      encoded: encodeNames(all.map(({ text }) => text)),
+      positions: Uint32Array.from(all, ({ i }) => i),
+      nameBytes: all.reduce((sum, { key }) => sum + Buffer.byteLength(key) + NAME_PAIR_BYTES, 0),
+    };
+  }
+}

@@ -1,0 +1,325 @@
+import type { Id } from '../model/id';
+import { type Labels, labelsKey, sourceOf } from '../model/labels';
+import { labelsHash, textBytesOf } from '../model/labels-hash';
+import { ByteTable, firstSlot, MULTIPLIER } from './byte-table';
+import { FreshLabels } from './fresh-labels';
+import type { Home } from './home';
+import { SeriesSource } from './series-source';
+
+/** A series that cannot be stored; the message says why. */
+export class InvalidSeriesError extends Error {
+  override readonly name = 'InvalidSeriesError';
+}
+
+/** Bytes of a series' names and values: with `splitBitsFor`, this keeps layouts below an item of the catalogue. */
+export const MAX_SERIES_BYTES = 4_096;
+
+/** Whoever names series to a dictionary: finds their labels again by the two numbers that it gave. */
+export interface SeriesNames {
+  labelsOf(first: number, second: number): Labels;
+}
+
+/** The namer of no series. */
+const UNNAMED = 255;
+/** No slot: {@link MAX_EQUAL} series have the hash. */
+const CROWDED = -1;
+const FIRST_SERIES = 256;
+/** Series of equal hash that are compared, which a tenant can make many of; the others are found by their keys. */
+const MAX_EQUAL = 8;
+/** Memory of a source, or a text that a map has: its object and its places, about. */
+const OBJECT_BYTES = 150;
+
+const freshLabels = new FreshLabels();
+
+/**
+ * The series that an instance of post knows of a tenant, each with a number from 1 on: a label set has one number, whichever
+ * protocols post it, and in whichever bytes. What a protocol needs to find the number lies in parts of the dictionary.
+ *
+ * A dictionary only grows. It is forgotten as a whole, and a request that goes on reads the one that it began with.
+ */
+export class SeriesDictionary {
+  /** Pools' homes, by the pool's id. */
+  readonly homes = new Map<Id, Home>();
+  /** By series: where its home has it, 0 when in no union. */
+  places = new Int32Array(FIRST_SERIES);
+  private usedBytes = 0;
+  private count = 0;
+  private requests = 0;
+  /** By series: its source's number. */
+  private sourceNumbers = new Int32Array(FIRST_SERIES);
+  /** By series: the number of its labels times 2^16, and the bytes of their key. */
+  private sizes = new Int32Array(FIRST_SERIES);
+  /** By series: the index of who named it, and the numbers that find its labels. */
+  private namers = new Uint8Array(FIRST_SERIES);
+  private firsts = new Int32Array(FIRST_SERIES);
+  private seconds = new Int32Array(FIRST_SERIES);
+  /** By series: the request that had it last. */
+  private lastRequests = new Int32Array(FIRST_SERIES);
+  /** By series: the hash of its labels. */
+  private hashes = new Int32Array(FIRST_SERIES);
+  /** Series by their hashes; 0: the slot is free. At most half of them are taken. */
+  private slots = new Int32Array(2 * FIRST_SERIES);
+  /** Series of which many others have the same hash, by {@link labelsKey}. */
+  private readonly crowded = new Map<string, number>();
+  /** Where {@link find} would have found a series. */
+  private freeSlot = CROWDED;
+  private readonly names: SeriesNames[] = [];
+  private readonly parts = new Map<unknown, unknown>();
+  private readonly sources: SeriesSource[] = [];
+  private readonly sourceTable: ByteTable;
+  /** Entries of {@link sourceTable}, by source. */
+  private readonly sourceEntries: number[] = [];
+  /** The source of the series that was made last, which most have in common with it. */
+  private lastSource: readonly [labels: Labels, source: SeriesSource] | undefined;
+
+  /** Is told of memory that the dictionary takes, bytes. */
+  onUse: ((bytes: number) => void) | undefined;
+
+  constructor(readonly tenantId: Id) {
+    this.sourceTable = new ByteTable((bytes) => this.use(bytes));
+    this.use(FIRST_SERIES * BYTES_A_SERIES + 4_000);
+  }
+
+  /** Memory, about. */
+  get bytes(): number {
+    return this.usedBytes;
+  }
+
+  /** Counts memory of whatever lives as long as the dictionary. @param bytes negative when they are free again */
+  use(bytes: number): void {
+    this.usedBytes += bytes;
+    this.onUse?.(bytes);
+  }
+
+  /** Series that are known. */
+  get size(): number {
+    return this.count;
+  }
+
+  /** The part of the dictionary that a protocol keeps its tables in; made when it is asked for. */
+  part<Part>(Kind: new (dictionary: SeriesDictionary) => Part): Part {
+    let part = this.parts.get(Kind) as Part | undefined;
+    if (part === undefined) {
+      part = new Kind(this);
+      this.parts.set(Kind, part);
+    }
+    return part;
+  }
+
+  /** @returns what names the caller in {@link nameBy} */
+  addNames(names: SeriesNames): number {
+    return this.names.push(names) - 1;
+  }
+
+  /** Begins a request, whose series {@link isFirstIn} then tells. @returns the request's number */
+  beginRequest(): number {
+    return ++this.requests;
+  }
+
+  /** Whether the request has not asked for the series before. */
+  isFirstIn(request: number, series: number): boolean {
+    if (this.lastRequests[series] === request) return false;
+    this.lastRequests[series] = request;
+    return true;
+  }
+
+  /**
+   * The number of a series. If it is above the {@link size} before the call, the series is new, and the caller says how its
+   * labels are found ({@link nameBy}).
+   *
+   * @param labels sorted, `__name__` included
+   * @throws {InvalidSeriesError} when they have more than {@link MAX_SERIES_BYTES}
+   */
+  numberOf(labels: Labels): number {
+    const { number: hash, keyBytes } = labelsHash.of(labels);
+    const bytes = textBytesOf(keyBytes, labels);
+    if (bytes > MAX_SERIES_BYTES)
+      throw new InvalidSeriesError(`labels of ${bytes} bytes, ${MAX_SERIES_BYTES} are allowed`);
+    const found = this.find(hash, labels, UNNAMED, 0, 0);
+    if (found !== 0) return found;
+    const series = this.make(hash, keyBytes, labels.length, this.sourceOf(labels).number);
+    if (this.freeSlot === CROWDED) this.putCrowded(series, labels);
+    freshLabels.set(this, series, labels, keyBytes);
+    return series;
+  }
+
+  /**
+   * {@link numberOf} a series that its {@link SeriesNames} finds by `first` and `second`: its labels are made only when they have to
+   * be compared.
+   *
+   * @param hash and `keyBytes`: see {@link LabelsHash}
+   */
+  numberNamed(
+    source: SeriesSource,
+    hash: number,
+    keyBytes: number,
+    labelCount: number,
+    namer: number,
+    first: number,
+    second: number,
+  ): number {
+    const found = this.find(hash, undefined, namer, first, second);
+    if (found !== 0) return found;
+    const series = this.make(hash, keyBytes, labelCount, source.number);
+    this.nameBy(series, namer, first, second);
+    if (this.freeSlot === CROWDED) this.putCrowded(series, this.labelsOf(series));
+    return series;
+  }
+
+  /** Says who finds the labels of a new series, and by which numbers. */
+  nameBy(series: number, namer: number, first: number, second = 0): void {
+    this.namers[series] = namer;
+    this.firsts[series] = first;
+    this.seconds[series] = second;
+  }
+
+  /** Sorted, `__name__` included. */
+  labelsOf(series: number): Labels {
+    return (
+      freshLabels.get(this, series) ??
+      this.names[this.namers[series]!]!.labelsOf(this.firsts[series]!, this.seconds[series]!)
+    );
+  }
+
+  /** @returns the first of the numbers that find a series' labels; -1 when another namer gave them */
+  firstOf(series: number, namer: number): number {
+    return this.namers[series] === namer ? this.firsts[series]! : -1;
+  }
+
+  secondOf(series: number): number {
+    return this.seconds[series]!;
+  }
+
+  /** Bytes of a series' {@link labelsKey}, without those that escapes add. */
+  keyBytesOf(series: number): number {
+    return this.sizes[series]! & 0xffff;
+  }
+
+  labelCountOf(series: number): number {
+    return this.sizes[series]! >>> 16;
+  }
+
+  sourceOfSeries(series: number): SeriesSource {
+    return this.sources[this.sourceNumbers[series]! - 1]!;
+  }
+
+  /** The source of a series of these labels. @param labels with or without `__name__` */
+  sourceOf(labels: Labels): SeriesSource {
+    const ofSource = sourceOf.labels(labels);
+    const { lastSource } = this;
+    if (lastSource !== undefined && areEqual(lastSource[0], ofSource)) return lastSource[1];
+    const key = Buffer.from(labelsKey(ofSource));
+    const entry = this.sourceTable.find(key, 0, key.length);
+    let source = this.sources[entry === 0 ? -1 : this.sourceTable.valueOf(entry) - 1];
+    if (source === undefined) {
+      source = new SeriesSource(this, this.sources.length + 1);
+      this.sources.push(source);
+      this.sourceEntries.push(this.sourceTable.add(key, 0, key.length, source.number));
+      this.use(OBJECT_BYTES);
+    }
+    this.lastSource = [ofSource, source];
+    return source;
+  }
+
+  labelsOfSource(number: number): Labels {
+    return JSON.parse(this.sourceTable.bytesOf(this.sourceEntries[number - 1]!).toString()) as Labels;
+  }
+
+  isNamedBy(series: number, namer: number, first: number, second: number): boolean {
+    return (
+      series <= this.count &&
+      this.firsts[series] === first &&
+      this.seconds[series] === second &&
+      this.namers[series] === namer
+    );
+  }
+
+  /** @returns 0 when there is none. @param labels undefined: the namer's */
+  private find(
+    hash: number,
+    labels: Labels | undefined,
+    namer: number,
+    first: number,
+    second: number,
+  ): number {
+    const { slots, hashes } = this;
+    const mask = slots.length - 1;
+    let equal = 0;
+    let own = labels;
+    let slot = slotOf(hash, mask);
+    this.freeSlot = CROWDED;
+    for (; slots[slot] !== 0; slot = (slot + 1) & mask) {
+      const series = slots[slot]!;
+      if (hashes[series] !== hash) continue;
+      if (this.isNamedBy(series, namer, first, second)) return series;
+      own ??= this.names[namer]!.labelsOf(first, second);
+      if (areEqual(this.labelsOf(series), own)) return series;
+      if (++equal === MAX_EQUAL) return this.crowded.get(labelsKey(own)) ?? 0;
+    }
+    this.freeSlot = slot;
+    return 0;
+  }
+
+  /** Makes the series that {@link find} just did not find. */
+  private make(hash: number, keyBytes: number, labelCount: number, source: number): number {
+    const series = ++this.count;
+    if (this.freeSlot !== CROWDED) this.slots[this.freeSlot] = series;
+    this.hashes[series] = hash;
+    this.sourceNumbers[series] = source;
+    this.sizes[series] = (labelCount << 16) | keyBytes;
+    if (series + 1 === this.sizes.length) this.grow();
+    return series;
+  }
+
+  private putCrowded(series: number, labels: Labels): void {
+    const key = labelsKey(labels);
+    this.crowded.set(key, series);
+    this.use(OBJECT_BYTES + key.length);
+  }
+
+  private grow(): void {
+    this.use(this.sizes.length * BYTES_A_SERIES);
+    this.hashes = twice(this.hashes);
+    this.places = twice(this.places);
+    this.sourceNumbers = twice(this.sourceNumbers);
+    this.sizes = twice(this.sizes);
+    this.firsts = twice(this.firsts);
+    this.seconds = twice(this.seconds);
+    this.lastRequests = twice(this.lastRequests);
+    const namers = new Uint8Array(2 * this.namers.length);
+    namers.set(this.namers);
+    this.namers = namers;
+    const slots = new Int32Array(2 * this.slots.length);
+    const mask = slots.length - 1;
+    for (const series of this.slots) {
+      if (series === 0) continue;
+      let slot = slotOf(this.hashes[series]!, mask);
+      while (slots[slot] !== 0) slot = (slot + 1) & mask;
+      slots[slot] = series;
+    }
+    this.slots = slots;
+  }
+}
+
+/** Of the arrays by series, and of the slots. */
+const BYTES_A_SERIES = 7 * 4 + 1 + 8;
+
+function slotOf(hash: number, mask: number): number {
+  return firstSlot(Math.imul(hash, MULTIPLIER), mask);
+}
+
+function twice(old: Int32Array): Int32Array<ArrayBuffer> {
+  const grown = new Int32Array(2 * old.length);
+  grown.set(old);
+  return grown;
+}
+
+export function areEqual(a: Labels, b: Labels): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) {
+    const x = a[i]!;
+    const y = b[i]!;
+    if (x !== y && (x[0] !== y[0] || x[1] !== y[1])) return false;
+  }
+  return true;
+}

@@ -1,0 +1,69 @@
+import { compareLabels, type Labels, labelsKey } from '../model/labels';
+import { cutSeries, type PackedLayout, packSeries } from '../model/layout';
+import { splitIndexOf } from '../model/placement';
+import { NamedSeries } from './named-series';
+import type { SeriesDictionary } from './series-dictionary';
+
+/** A layout, and its series by column. */
+export interface SeriesLayout {
+  readonly splitIndex: number;
+  readonly layout: PackedLayout;
+  readonly series: Int32Array;
+}
+
+/** The layouts of series, distinct and in any order, each in the group that its split says. */
+export function layoutsOf(
+  dictionary: SeriesDictionary,
+  series: Int32Array,
+  splitBits: number,
+): SeriesLayout[] {
+  const named = splitBits > 0 ? undefined : dictionary.part(NamedSeries).layoutOf(series);
+  if (named !== undefined) return [{ splitIndex: 0, ...named }];
+  const ordered = inOrder(Array.from(series, (each) => labelledOf(dictionary, each)));
+  const bySplit =
+    splitBits === 0
+      ? new Map([[0, ordered]])
+      : Map.groupBy(ordered, ({ labels }) => splitIndexOf(labelsKey(labels), splitBits));
+  return Array.from(bySplit).flatMap(([splitIndex, own]) =>
+    // Names that hash into one group may exceed what a layout may have.
+    cutSeries(own, ({ keyBytes }) => keyBytes).map((part) => ({
+      splitIndex,
+      layout: packSeries(part),
+      series: Int32Array.from(part, ({ series }) => series),
+    })),
+  );
+}
+
+interface LabelledSeries {
+  readonly series: number;
+  readonly labels: Labels;
+  readonly keyBytes: number;
+}
+
+function labelledOf(dictionary: SeriesDictionary, series: number): LabelledSeries {
+  return { series, labels: dictionary.labelsOf(series), keyBytes: dictionary.keyBytesOf(series) };
+}
+
+/** The order of the rows of each length that were sorted last: targets of a fleet have series of the same names. */
+const orders = new Map<number, Uint16Array>();
+/** Bounds their memory: 8 MB. */
+const MAX_ORDERS = 1_024;
+const MAX_ORDERED = 4_096;
+
+/** Sorts series {@link compareLabels}: as those before, if that is their order too. */
+function inOrder(all: readonly LabelledSeries[]): LabelledSeries[] {
+  const order = orders.get(all.length);
+  const guessed = order === undefined ? [] : Array.from(order, (at) => all[at]!);
+  if (guessed.length > 0 && isOrdered(guessed)) return guessed;
+  // An array's sort, unlike a typed array's, is quick where there are ordered runs, as old unions are.
+  const at = Array.from(all, (_, i) => i).sort((a, b) => compareLabels(all[a]!.labels, all[b]!.labels));
+  if (orders.size === MAX_ORDERS) orders.clear();
+  if (at.length <= MAX_ORDERED) orders.set(at.length, Uint16Array.from(at));
+  return Array.from(at, (each) => all[each]!);
+}
+
+function isOrdered(all: readonly LabelledSeries[]): boolean {
+  for (let i = 1; i < all.length; i++)
+    if (compareLabels(all[i - 1]!.labels, all[i]!.labels) > 0) return false;
+  return true;
+}

@@ -1,0 +1,47 @@
+import type { Labels } from '../model/labels';
+import { ByteTable } from './byte-table';
+import type { SeriesDictionary, SeriesNames } from './series-dictionary';
+
+/** @throws {InvalidSeriesError} when the bytes name no valid series */
+type DecodeLabels = (bytes: Buffer, start: number, end: number, scope: number, part: number) => Labels;
+
+/** A protocol's series, by the bytes with which senders name them, within a `scope` and `part` of the protocol. */
+export class SeriesTable implements SeriesNames {
+  private readonly table: ByteTable;
+  private readonly namer: number;
+
+  constructor(
+    private readonly dictionary: SeriesDictionary,
+    private readonly decode: DecodeLabels,
+  ) {
+    this.table = new ByteTable((bytes) => dictionary.use(bytes));
+    this.namer = dictionary.addNames(this);
+  }
+
+  /** @returns the series' number; 0 when it is not known */
+  find(bytes: Buffer, start: number, end: number, scope = 0, part = 0): number {
+    const entry = this.table.find(bytes, start, end, scope, part);
+    return entry === 0 ? 0 : this.table.valueOf(entry);
+  }
+
+  /**
+   * Adds the series that {@link find} just did not find.
+   *
+   * @throws {InvalidSeriesError} when the bytes name no valid series, or its labels have too many bytes
+   */
+  add(bytes: Buffer, start: number, end: number, scope = 0, part = 0): number {
+    const { dictionary } = this;
+    const labels = this.decode(bytes, start, end, scope, part);
+    const known = dictionary.size;
+    const series = dictionary.numberOf(labels);
+    const entry = this.table.add(bytes, start, end, series, scope, part);
+    if (series > known) dictionary.nameBy(series, this.namer, entry);
+    return series;
+  }
+
+  labelsOf(entry: number): Labels {
+    const { table } = this;
+    const bytes = table.bytesOf(entry);
+    return this.decode(bytes, 0, bytes.length, table.scopeOf(entry), table.partOf(entry));
+  }
+}

@@ -1,0 +1,294 @@
+import { ByteTable, byteHash } from '../../dictionary/byte-table';
+import { type LabelSet, NamedSeries } from '../../dictionary/named-series';
+import { MAX_SERIES_BYTES, type SeriesDictionary } from '../../dictionary/series-dictionary';
+import { labelsOf, METRIC_NAME } from '../../model/labels';
+import { type ExpectedKeys, type HeadLookup, type LineReader, parseHead, unescapeName } from './line-reader';
+
+/** Fields of a head, unless a single line has more: they are searched one by one, and copied where new ones come. */
+const MAX_FIELDS = 256;
+/** Memory of a head and of fields beside their bytes, about. */
+const HEAD_BYTES = 130;
+const FIELDS_BYTES = 400;
+
+/** Field keys in the order of the lines, and the names of their series. Heads that have the same share them. */
+interface Fields {
+  readonly measurement: string;
+  /** As they stand in a line, one after the other. */
+  readonly keys: Uint8Array;
+  /** Where each key ends. */
+  readonly keyEnds: Int32Array;
+  /** Names of the series, by {@link NamedSeries.nameOf}. */
+  readonly names: Int32Array;
+  readonly longestKey: number;
+  readonly isShared: boolean;
+}
+
+/** A key that is not known. */
+interface AddedKey {
+  readonly key: Buffer;
+  /** Place of the known key before it in its line, -1 for none. */
+  readonly after: number;
+}
+
+/**
+ * A measurement and tag set, and the fields that its lines have had. A key's place is its index in {@link keys}: senders leave
+ * some out, and Telegraf's plugins give them in any order.
+ */
+export class LineHead implements ExpectedKeys {
+  /** By place: the series' numbers. Undefined where they are {@link firstSeries} and those after it. */
+  private series: Int32Array | undefined;
+  private firstSeries = 0;
+
+  constructor(
+    /** Bytes of measurement and tags. */
+    readonly length: number,
+    readonly labelSet: LabelSet,
+    /** Bytes of measurement and tags that each series has. */
+    readonly labelBytes: number,
+    public fields: Fields,
+  ) {}
+
+  get keys(): Uint8Array {
+    return this.fields.keys;
+  }
+
+  get keyEnds(): Int32Array {
+    return this.fields.keyEnds;
+  }
+
+  get count(): number {
+    return this.fields.keyEnds.length;
+  }
+
+  /** The number of the series at a place. */
+  seriesAt(place: number): number {
+    return this.series === undefined ? this.firstSeries + place : this.series[place]!;
+  }
+
+  /** @param series by place */
+  setFields(fields: Fields, series: Int32Array): void {
+    this.fields = fields;
+    const [first = 0] = series;
+    this.firstSeries = first;
+    let place = 0;
+    while (place < series.length && series[place] === first + place) place++;
+    this.series = place === series.length ? undefined : series;
+  }
+
+  /** Memory of what the head does not share, about. */
+  get bytes(): number {
+    const { fields, series } = this;
+    return (
+      HEAD_BYTES +
+      (series === undefined ? 0 : 100 + series.byteLength) +
+      (fields.isShared ? 0 : bytesOf(fields))
+    );
+  }
+
+  /** @returns -1 too where a line brought more than {@link MAX_FIELDS}: then the next line's fields take their place */
+  placeOf(key: Buffer): number {
+    const { keys, keyEnds } = this;
+    if (keyEnds.length > MAX_FIELDS) return -1;
+    const { length } = key;
+    for (let place = 0, from = 0; place < keyEnds.length; place++) {
+      const end = keyEnds[place]!;
+      if (end - from === length) {
+        let i = 0;
+        while (i < length && key[i] === keys[from + i]) i++;
+        if (i === length) return place;
+      }
+      from = end;
+    }
+    return -1;
+  }
+
+  keyAt(place: number): Uint8Array {
+    return this.keys.subarray(place === 0 ? 0 : this.keyEnds[place - 1]!, this.keyEnds[place]);
+  }
+}
+
+function bytesOf({ keys, keyEnds, names }: Fields): number {
+  return FIELDS_BYTES + keys.length + keyEnds.byteLength + names.byteLength;
+}
+
+/** The measurements and tag sets that are known of a tenant, by the bytes with which senders name them. */
+export class LineHeads implements HeadLookup<LineHead> {
+  private readonly table: ByteTable;
+  private readonly heads: LineHead[] = [];
+  private readonly named: NamedSeries;
+  /** Fields of the first lines of heads, by a hash of measurement and keys: a plugin has the same ones on every host. */
+  private readonly firstFields = new Map<number, Fields>();
+
+  constructor(private readonly dictionary: SeriesDictionary) {
+    this.table = new ByteTable((bytes) => dictionary.use(bytes));
+    this.named = dictionary.part(NamedSeries);
+  }
+
+  guess(body: Buffer, at: number): LineHead | undefined {
+    const entry = this.table.guess(body, at);
+    return entry === 0 ? undefined : this.heads[this.table.valueOf(entry)];
+  }
+
+  find(body: Buffer, start: number, end: number): LineHead | undefined {
+    const entry = this.table.find(body, start, end);
+    return entry === 0 ? undefined : this.heads[this.table.valueOf(entry)];
+  }
+
+  /**
+   * Makes the head that {@link find} just did not find.
+   *
+   * @returns as text, why its series are refused
+   */
+  add(body: Buffer, start: number, end: number): LineHead | string {
+    const parsed = parseHead(body.toString('utf8', start, end));
+    if (typeof parsed === 'string') return parsed;
+    const { measurement, tags } = parsed;
+    if (new Set(tags.map(([name]) => name)).size !== tags.length) return 'a tag stands twice';
+    if (tags.some(([name]) => name === METRIC_NAME))
+      return `the tag ${METRIC_NAME} is the name of the series`;
+    let labelBytes = Buffer.byteLength(measurement) + 1;
+    for (const [name, value] of tags) labelBytes += Buffer.byteLength(name) + Buffer.byteLength(value);
+    const labelSet = this.named.setOf(labelsOf(...tags));
+    const head = new LineHead(end - start, labelSet, labelBytes, noFields(measurement));
+    this.table.add(body, start, end, this.heads.push(head) - 1);
+    this.dictionary.use(head.bytes);
+    return head;
+  }
+
+  /**
+   * Finds a head's series of a line's fields, some of which are not known: their places are in the reader's `keyPlaces` afterwards.
+   *
+   * @returns why they are refused; undefined when they are not
+   */
+  learn(head: LineHead, body: Buffer, line: LineReader<LineHead>): string | undefined {
+    const { count, keyPlaces, keyStarts, keyEnds } = line;
+    const { measurement } = head.fields;
+    let unknown = 0;
+    for (let i = 0; i < count; i++) if (keyPlaces[i] === -1) unknown++;
+    if (head.count > 0 && head.count + unknown > MAX_FIELDS) {
+      this.setFields(head, noFields(measurement));
+      keyPlaces.fill(-1, 0, count);
+    }
+    const hash = head.count === 0 ? hashOfKeys(body, line) : 0;
+    let fields = head.count === 0 ? this.firstFields.get(hash) : undefined;
+    if (fields === undefined || fields.measurement !== measurement || !areKeys(fields, body, line)) {
+      const added = addedKeys(body, line);
+      const isFirst = added.length === count;
+      fields = this.fieldsWith(head, added, isFirst);
+      if (isFirst && head.count === 0) {
+        this.firstFields.set(hash, fields);
+        this.dictionary.use(bytesOf(fields) + 60);
+      }
+    }
+    const longest = fields.longestKey + head.labelBytes;
+    if (longest > MAX_SERIES_BYTES) return `name and tags of ${longest} bytes exceed ${MAX_SERIES_BYTES}`;
+    this.setFields(head, fields);
+    const placeOf = fields.isShared ? undefined : placesIn(head);
+    for (let i = 0; i < count; i++)
+      keyPlaces[i] = placeOf === undefined ? i : placeOf(body.subarray(keyStarts[i], keyEnds[i]));
+    return undefined;
+  }
+
+  /**
+   * A head's fields and more, each after the one that it follows in its line.
+   *
+   * @param areFirst whether they are all of a line, in its order, so that other heads may have them too
+   */
+  private fieldsWith(head: LineHead, added: readonly AddedKey[], areFirst: boolean): Fields {
+    const { measurement, names: known, longestKey } = head.fields;
+    const followers = Map.groupBy(added, ({ after }) => after);
+    const keys: Uint8Array[] = [];
+    const names: number[] = [];
+    for (let place = -1; place < head.count; place++) {
+      if (place >= 0) {
+        keys.push(head.keyAt(place));
+        names.push(known[place]!);
+      }
+      for (const { key } of followers.get(place) ?? []) {
+        keys.push(key);
+        names.push(this.nameOf(measurement, key));
+      }
+    }
+    let end = 0;
+    return {
+      measurement,
+      keyEnds: Int32Array.from(keys, ({ length }) => (end += length)),
+      // A copy: small buffers are views of a larger one.
+      keys: Uint8Array.from(Buffer.concat(keys)),
+      names: Int32Array.from(names),
+      longestKey: added.reduce((most, { key }) => Math.max(most, key.length), longestKey),
+      isShared: areFirst && head.count === 0,
+    };
+  }
+
+  private setFields(head: LineHead, fields: Fields): void {
+    const before = head.bytes;
+    const { names } = fields;
+    const series = new Int32Array(names.length);
+    for (let i = 0; i < names.length; i++) series[i] = this.named.seriesOf(head.labelSet, names[i]!);
+    head.setFields(fields, series);
+    this.dictionary.use(head.bytes - before);
+  }
+
+  private nameOf(measurement: string, key: Uint8Array): number {
+    const text = Buffer.from(key.buffer, key.byteOffset, key.length).toString('utf8');
+    const name = Buffer.from(`${measurement}_${unescapeName(text)}`);
+    return this.named.nameOf(name, 0, name.length);
+  }
+}
+
+function noFields(measurement: string): Fields {
+  return {
+    measurement,
+    keys: new Uint8Array(0),
+    keyEnds: new Int32Array(0),
+    names: new Int32Array(0),
+    longestKey: 0,
+    isShared: true,
+  };
+}
+
+/** @returns what gives the place of a key that is known, however many there are */
+function placesIn(head: LineHead): (key: Buffer) => number {
+  if (head.count <= MAX_FIELDS) return (key) => head.placeOf(key);
+  const places = new Map<string, number>();
+  for (let place = 0; place < head.count; place++)
+    places.set(Buffer.from(head.keyAt(place)).toString('latin1'), place);
+  return (key) => places.get(key.toString('latin1'))!;
+}
+
+/** The line's keys that are not known, each once. */
+function addedKeys(body: Buffer, { count, keyPlaces, keyStarts, keyEnds }: LineReader<LineHead>): AddedKey[] {
+  const added = new Map<string, AddedKey>();
+  let after = -1;
+  for (let i = 0; i < count; i++) {
+    if (keyPlaces[i] !== -1) {
+      after = keyPlaces[i]!;
+      continue;
+    }
+    const key = body.subarray(keyStarts[i], keyEnds[i]);
+    const text = key.toString('latin1');
+    if (!added.has(text)) added.set(text, { key, after });
+  }
+  return [...added.values()];
+}
+
+function hashOfKeys(body: Buffer, { count, keyStarts, keyEnds }: LineReader<LineHead>): number {
+  let hash = count;
+  for (let i = 0; i < count; i++)
+    hash = Math.imul(hash ^ byteHash(body, keyStarts[i]!, keyEnds[i]!), 0x01000193);
+  return hash;
+}
+
+/** Whether a line has just these keys, in their order. */
+function areKeys(fields: Fields, body: Buffer, { count, keyStarts, keyEnds }: LineReader<LineHead>): boolean {
+  if (fields.keyEnds.length !== count) return false;
+  let from = 0;
+  for (let i = 0; i < count; i++) {
+    const end = fields.keyEnds[i]!;
+    const start = keyStarts[i]!;
+    if (keyEnds[i]! - start !== end - from) return false;
+    for (let at = start; from < end; at++, from++) if (body[at] !== fields.keys[from]) return false;
+  }
+  return true;
+}

@@ -1,0 +1,249 @@
+import type { SeriesDictionary } from '../dictionary/series-dictionary';
+import type { SeriesSource, SourceRow, SourceRows } from '../dictionary/series-source';
+import { MAX_LABEL_BYTES, MAX_SAMPLES, MAX_SERIES_SETS, MAX_SOURCES } from './protocol';
+
+/** Beside the bytes of its name and value: what a label takes of memory, and of time where layouts are made. */
+const LABEL_OVERHEAD = 56;
+
+export const TOO_MANY_SOURCES = `more than ${MAX_SOURCES} sources`;
+export const TOO_MANY_SETS = `more than ${MAX_SERIES_SETS} rows of different series`;
+const TOO_MANY_LABELS = `more than ${MAX_LABEL_BYTES} bytes of series names and labels`;
+
+/** Rows of one request. */
+const MAX_ROWS = 32_768;
+
+/** The samples of one source and time: where in the order of arrival they lie, as pairs of start and end. */
+export class Row {
+  readonly runs: number[] = [];
+  samples = 0;
+  /** Times that samples were added. */
+  additions = 0;
+
+  constructor(readonly timestamp: number) {}
+}
+
+/** The rows that one source has in a request. */
+class RowsOfSource {
+  readonly rows: Row[] = [];
+  /** When there are several. */
+  private byTime: Map<number, Row> | undefined;
+
+  constructor(readonly source: SeriesSource) {}
+
+  rowOf(timestamp: number): Row | undefined {
+    const last = this.rows[this.rows.length - 1];
+    return last?.timestamp === timestamp ? last : this.byTime?.get(timestamp);
+  }
+
+  add(row: Row): void {
+    if (this.rows.length === 1) this.byTime = new Map([[this.rows[0]!.timestamp, this.rows[0]!]]);
+    this.byTime?.set(row.timestamp, row);
+    this.rows.push(row);
+  }
+}
+
+/** Gathers the samples of one request into rows, in order of arrival and within the bounds of a request. */
+export class RequestRows {
+  /** The series of all samples, in order of arrival. */
+  series = new Int32Array(2048);
+  /** Their values, and the same as numbers. */
+  numbers = new Float64Array(2048);
+  private bits = new BigUint64Array(this.numbers.buffer);
+  /** In halves: an integer of 64 bits would be an object for each sample. */
+  private halves = new Int32Array(this.numbers.buffer);
+  private count = 0;
+  private readonly request: number;
+  private readonly sources = new Map<SeriesSource, RowsOfSource>();
+  private lastSource: SeriesSource | undefined;
+  private lastRow!: Row;
+  private rowCount = 0;
+  private labelBytes = 0;
+  private isFullOfSources = false;
+  private left = 0;
+  private excess: string | undefined;
+
+  constructor(private readonly dictionary: SeriesDictionary) {
+    this.request = dictionary.beginRequest();
+  }
+
+  /** Samples that were left out because the request exceeds a bound. */
+  get beyond(): number {
+    return this.left;
+  }
+
+  /** The first bound that the request exceeds. */
+  get exceeded(): string | undefined {
+    return this.excess;
+  }
+
+  /** Whether series that are not known are left out without a look: there is no room for their labels, or for more sources. */
+  get isFull(): boolean {
+    return this.labelBytes > MAX_LABEL_BYTES || this.isFullOfSources;
+  }
+
+  /**
+   * @param low the lower half of a float64's eight bytes, as an int32; `high` is the other
+   * @returns false when the sample is left out for a bound
+   */
+  add(series: number, timestamp: number, low: number, high: number): boolean {
+    const { dictionary } = this;
+    if (this.count === MAX_SAMPLES) return this.leaveOut(1, `more than ${MAX_SAMPLES} samples`);
+    if (dictionary.isFirstIn(this.request, series)) {
+      const labelBytes = this.labelBytesOf(series);
+      if (this.labelBytes + labelBytes > MAX_LABEL_BYTES) {
+        this.labelBytes = MAX_LABEL_BYTES + 1;
+        return this.leaveOut(1, TOO_MANY_LABELS);
+      }
+      this.labelBytes += labelBytes;
+    }
+    const source = dictionary.sourceOfSeries(series);
+    let row = this.lastRow;
+    // Samples mostly come scrape by scrape: the row is nearly always that of the sample before.
+    if (source !== this.lastSource || timestamp !== row.timestamp) {
+      const found = this.rowOf(source, timestamp, MAX_ROWS);
+      if (typeof found === 'string') {
+        this.isFullOfSources ||= found === TOO_MANY_SOURCES;
+        return this.leaveOut(1, found);
+      }
+      row = found;
+    }
+    const at = this.extend(row, 1);
+    this.series[at] = series;
+    // The processors of Lambda are little-endian.
+    this.halves[2 * at] = low;
+    this.halves[2 * at + 1] = high;
+    return true;
+  }
+
+  /** Counts a sample whose series was not even made, as {@link isFull}. */
+  leaveOutUnknown(): false {
+    return this.leaveOut(1, TOO_MANY_LABELS);
+  }
+
+  private leaveOut(samples: number, bound: string): false {
+    this.left += samples;
+    this.excess ??= `${bound} in one request`;
+    return false;
+  }
+
+  /** The row of a source and time. @returns as text, the bound that one more would exceed */
+  rowOf(source: SeriesSource, timestamp: number, maxRows: number): Row | string {
+    let known = this.sources.get(source);
+    let row = known?.rowOf(timestamp);
+    if (row === undefined) {
+      if (known === undefined && this.sources.size === MAX_SOURCES) return TOO_MANY_SOURCES;
+      if (this.rowCount === maxRows) return `more than ${maxRows} sources and times`;
+      if (known === undefined) {
+        known = new RowsOfSource(source);
+        this.sources.set(source, known);
+      }
+      row = new Row(timestamp);
+      known.add(row);
+      this.rowCount++;
+    }
+    this.lastSource = source;
+    this.lastRow = row;
+    return row;
+  }
+
+  /** Makes room for samples at the end of a row. @returns the index of the first in {@link series} and {@link numbers} */
+  extend(row: Row, samples: number): number {
+    const start = this.count;
+    const end = start + samples;
+    const { runs } = row;
+    if (runs[runs.length - 1] === start) runs[runs.length - 1] = end;
+    else runs.push(start, end);
+    row.samples += samples;
+    row.additions++;
+    this.count = end;
+    if (end > this.series.length) this.grow(end);
+    return start;
+  }
+
+  private grow(atLeast: number): void {
+    const length = Math.max(atLeast, 2 * this.series.length);
+    const series = new Int32Array(length);
+    series.set(this.series);
+    this.series = series;
+    const bits = new BigUint64Array(length);
+    bits.set(this.bits);
+    this.bits = bits;
+    this.numbers = new Float64Array(bits.buffer);
+    this.halves = new Int32Array(bits.buffer);
+  }
+
+  /**
+   * Ends the request; {@link beyond} is final after it. Rows that differ from all others of their source in their series are bounded:
+   * post may make a layout for each.
+   *
+   * @param maxSetBytes of the labels of such rows
+   * @param onLeftOut is told of each row that exceeds a bound
+   */
+  finish(
+    maxSetBytes = MAX_LABEL_BYTES,
+    onLeftOut: (row: Row) => void = ({ samples }) =>
+      this.leaveOut(samples, `${TOO_MANY_SETS}, or their names`),
+  ): { readonly sources: SourceRows[]; readonly samples: number } {
+    const sources: SourceRows[] = [];
+    let sets = 0;
+    let setBytes = 0;
+    let samples = 0;
+    const isBounded = maxSetBytes < Infinity || this.rowCount > MAX_SERIES_SETS;
+    for (const { source, rows } of this.sources.values()) {
+      const kept: SourceRow[] = [];
+      const known = new Set<string>();
+      for (const row of rows) {
+        const series = gathered(this.series, row, Int32Array);
+        // A source's only row repeats no other.
+        const key = rows.length === 1 || !isBounded ? undefined : keyOf(series);
+        if (isBounded && (key === undefined || !known.has(key))) {
+          const bytes = maxSetBytes < Infinity ? this.bytesOf(series) : 0;
+          if (setBytes + bytes > maxSetBytes || sets === MAX_SERIES_SETS) {
+            onLeftOut(row);
+            continue;
+          }
+          if (key !== undefined) known.add(key);
+          setBytes += bytes;
+          sets++;
+        }
+        kept.push({
+          timestamp: row.timestamp,
+          series,
+          values: gathered(this.bits, row, BigUint64Array),
+        });
+        samples += row.samples;
+      }
+      if (kept.length > 0) sources.push([source, kept]);
+    }
+    return { sources, samples };
+  }
+
+  /** Memory that a copy of a series' labels takes, about. */
+  labelBytesOf(series: number): number {
+    return this.dictionary.keyBytesOf(series) + LABEL_OVERHEAD * this.dictionary.labelCountOf(series);
+  }
+
+  private bytesOf(series: Int32Array): number {
+    let bytes = 0;
+    for (const each of series) bytes += this.labelBytesOf(each);
+    return bytes;
+  }
+}
+
+function keyOf({ buffer, byteOffset, byteLength }: Int32Array): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString('latin1');
+}
+
+function gathered<Values extends Int32Array | BigUint64Array>(
+  all: Values,
+  { runs, samples }: Row,
+  Kind: new (length: number) => Values,
+): Values {
+  if (runs.length === 2) return all.subarray(runs[0], runs[1]) as Values;
+  const values = new Kind(samples);
+  for (let i = 0, end = 0; i < runs.length; i += 2) {
+    values.set(all.subarray(runs[i], runs[i + 1]) as never, end);
+    end += runs[i + 1]! - runs[i]!;
+  }
+  return values;
+}

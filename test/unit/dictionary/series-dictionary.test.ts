@@ -1,0 +1,103 @@
+import { NamedSeries } from '../../../shared/dictionary/named-series';
+import { InvalidSeriesError, SeriesDictionary } from '../../../shared/dictionary/series-dictionary';
+import { SeriesTable } from '../../../shared/dictionary/series-table';
+import { type Labels, labelsKey, METRIC_NAME, sourceOf } from '../../../shared/model/labels';
+import { LabelsHash } from '../../../shared/model/labels-hash';
+
+/** Series that are named by the JSON of their labels, in any order. */
+class JsonSeries extends SeriesTable {
+  constructor(dictionary: SeriesDictionary) {
+    super(dictionary, (bytes, start, end) => {
+      const labels = JSON.parse(bytes.toString('utf8', start, end)) as [string, string][];
+      if (labels.length === 0) throw new InvalidSeriesError('no labels');
+      return labels.sort(([a], [b]) => (a < b ? -1 : 1));
+    });
+  }
+
+  numberOf(labels: Labels): number {
+    const bytes = Buffer.from(JSON.stringify(labels));
+    return this.find(bytes, 0, bytes.length) || this.add(bytes, 0, bytes.length);
+  }
+}
+
+const seriesOf = (i: number): Labels => [
+  [METRIC_NAME, `m${i % 100}`],
+  ['instance', `i${Math.floor(i / 100)}`],
+  ['job', 'node'],
+];
+
+test('a series has one number, whichever bytes and whoever name it', () => {
+  const dictionary = new SeriesDictionary('t');
+  const json = dictionary.part(JsonSeries);
+  const named = dictionary.part(NamedSeries);
+  const set = named.setOf(seriesOf(0).slice(1));
+  const numbers = Array.from({ length: 200 }, (_, i) => {
+    const name = Buffer.from(`m${i % 100}`);
+    const fromName = () => named.seriesOf(set, named.nameOf(name, 0, name.length));
+    const all = [
+      () => json.numberOf(seriesOf(i)),
+      () => json.numberOf(seriesOf(i).toReversed()),
+      ...(i < 100 ? [fromName] : []),
+    ];
+    // Each comes first for some.
+    const found = Array.from({ length: 2 * all.length }, (_, turn) => all[(i + turn) % all.length]!());
+    expect(new Set(found).size).toBe(1);
+    return found[0]!;
+  });
+  expect([...numbers].sort((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, i) => i + 1));
+  for (const [i, number] of numbers.entries()) {
+    expect(dictionary.labelsOf(number)).toEqual(seriesOf(i));
+    expect(dictionary.keyBytesOf(number)).toBe(Buffer.byteLength(labelsKey(seriesOf(i))));
+    expect(dictionary.sourceOfSeries(number)).toBe(dictionary.sourceOf(seriesOf(i)));
+    expect(dictionary.sourceOfSeries(number).labels).toEqual(sourceOf.labels(seriesOf(i)));
+  }
+});
+
+test('the labels of 5,000 series are found again, long after they were new', () => {
+  const dictionary = new SeriesDictionary('t');
+  const json = dictionary.part(JsonSeries);
+  const numbers = Array.from({ length: 5_000 }, (_, i) => json.numberOf(seriesOf(i)));
+  expect(new Set(numbers).size).toBe(5_000);
+  for (const [i, number] of numbers.entries()) expect(dictionary.labelsOf(number)).toEqual(seriesOf(i));
+  expect(Array.from(numbers, (_, i) => json.numberOf(seriesOf(i)))).toEqual(numbers);
+});
+
+/** Two values of a label whose pairs have one hash. */
+function valuesOfEqualHash(name: string): readonly [string, string] {
+  const hash = new LabelsHash();
+  const known = new Map<number, string>();
+  for (let i = 0; i < 1_000_000; i++) {
+    const value = `v${i}`;
+    const other = known.get(hash.of([[name, value]]).number);
+    if (other !== undefined) return [other, value];
+    known.set(hash.number, value);
+  }
+  throw new Error(`no two values of ${name} have one hash`);
+}
+
+test('series of equal hash have numbers of their own, however many a tenant makes', () => {
+  const values = ['a', 'b', 'c', 'd', 'e'].map((name) => [name, valuesOfEqualHash(name)] as const);
+  const all = Array.from(
+    { length: 32 },
+    (_, i): Labels => [
+      [METRIC_NAME, 'm'],
+      ...values.map(([name, pair], bit) => [name, pair[(i >> bit) & 1]!] as const),
+    ],
+  );
+  expect(new Set(all.map((labels) => new LabelsHash().of(labels).number)).size).toBe(1);
+  const dictionary = new SeriesDictionary('t');
+  const json = dictionary.part(JsonSeries);
+  const numbers = all.map((labels) => json.numberOf(labels));
+  expect(new Set(numbers).size).toBe(32);
+  expect(all.map((labels) => json.numberOf(labels.toReversed()))).toEqual(numbers);
+});
+
+test('a series that is invalid, or too long, has no number', () => {
+  const dictionary = new SeriesDictionary('t');
+  const json = dictionary.part(JsonSeries);
+  for (const labels of [[], [[METRIC_NAME, 'x'.repeat(5_000)]]] as Labels[]) {
+    expect(() => json.numberOf(labels)).toThrow(InvalidSeriesError);
+    expect(() => json.numberOf(labels)).toThrow(InvalidSeriesError);
+  }
+  expect(dictionary.size).toBe(0);
+});
