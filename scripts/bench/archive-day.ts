@@ -72,7 +72,12 @@ export const archiveDay = bench({
     if (verified !== undefined && !verified.answer?.isDone)
       throw new Error('what was archived could not be verified');
     return {
-      ...{ samples: archived.samples, series, parts: archived.parts, bytes: archived.bytes, slices, peakMb },
+      samples: archived.samples,
+      series,
+      parts: archived.parts,
+      bytes: archived.bytes,
+      slices,
+      peakMb,
       /** Of slices that were not killed; without what made the samples. */
       archiveCpuSeconds: Math.round(cpuMs / 100) / 10,
       verifySeconds: verified?.seconds,

@@ -44,18 +44,15 @@ export const http = bench({
     const pointsPerSecond = await run.maximum();
     const { acks, fresh, offered } = await run.atRate(pointsPerSecond / 2);
     return {
-      /** Most samples a second that are acknowledged and can be read; the rate of the second part. */
-      ...{ pointsPerSecond: Math.round(pointsPerSecond), offeredPointsPerSecond: Math.round(offered) },
-      ...{
-        posts: acks.length,
-        ackP50Ms: Math.round(quantile(acks, 0.5)),
-        ackP99Ms: Math.round(quantile(acks, 0.99)),
-      },
-      ...{
-        markers: fresh.length,
-        freshP50Ms: Math.round(quantile(fresh, 0.5)),
-        freshP99Ms: Math.round(quantile(fresh, 0.99)),
-      },
+      /** Most samples a second that are acknowledged and can be read. */
+      pointsPerSecond: Math.round(pointsPerSecond),
+      offeredPointsPerSecond: Math.round(offered),
+      posts: acks.length,
+      ackP50Ms: Math.round(quantile(acks, 0.5)),
+      ackP99Ms: Math.round(quantile(acks, 0.99)),
+      markers: fresh.length,
+      freshP50Ms: Math.round(quantile(fresh, 0.5)),
+      freshP99Ms: Math.round(quantile(fresh, 0.99)),
     };
   },
 });

@@ -54,7 +54,9 @@ export const ingest = bench({
     const { minutes, shape } = options;
     const isLone = shape === 'lone';
     const load = {
-      ...{ shape, workers: options.workers, cpuProf: options.cpuProf },
+      shape,
+      workers: options.workers,
+      cpuProf: options.cpuProf,
       warmUpHosts: Number(options.warmUp ?? Math.ceil(100_000 / options.metrics)),
       // Mackerel's posts are dense.
       protocol: shape === 'dense' ? options.protocol : 'influx',

@@ -112,8 +112,13 @@ export const noisy = bench({
     }
     const of = (ms: readonly number[]) => ({ p50Ms: quantile(ms, 0.5), p99Ms: quantile(ms, 0.99) });
     return {
-      ...{ noise, timed: `${kind.quiet}s`, times, requestsPerSecond, answers },
-      ...{ alone: of(alone), beside: of(beside) },
+      noise,
+      timed: `${kind.quiet}s`,
+      times,
+      requestsPerSecond,
+      answers,
+      alone: of(alone),
+      beside: of(beside),
       p99Ratio: quantile(beside, 0.99) / quantile(alone, 0.99),
     };
   },

@@ -81,8 +81,11 @@ async function measure(
     ];
     await work();
     add({
-      ...{ tenants: tenantCount, partitions: refs.length, round },
-      ...{ ms: Math.round(performance.now() - startedMs), cpuMs: Math.round(cpu()) },
+      tenants: tenantCount,
+      partitions: refs.length,
+      round,
+      ms: Math.round(performance.now() - startedMs),
+      cpuMs: Math.round(cpu()),
       dynamodbRequests: requests.dynamodb - before.dynamodb,
       cacheRequests: requests.cache - before.cache,
       cacheCpuMs: Math.round((await nodeCpuMs(stores.redis)) - cacheMs),

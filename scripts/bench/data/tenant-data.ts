@@ -65,7 +65,12 @@ export function connectTiers(
   const hot = new HotTier(client, SETTINGS.streamRetention);
   const recovery = new RecoveryTable(meta);
   return {
-    ...{ dynamodb, s3, client, meta, hot, recovery },
+    dynamodb,
+    s3,
+    client,
+    meta,
+    hot,
+    recovery,
     bucket: environment[ENV.bucket]!,
     warm: new WarmTier({ client: dynamodb, name: environment[ENV.warmTable]! }, SETTINGS.warmTtl),
     cold: new ColdTier(s3, environment[ENV.bucket]!),

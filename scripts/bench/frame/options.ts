@@ -59,7 +59,9 @@ export function text(argument: string, help: string, initial?: string): OptionOf
 export function texts(argument: string, help: string): OptionOf<readonly string[] | undefined> {
   const isVariadic = /\w\.\.\.>$/.test(argument);
   return {
-    ...{ argument, help, initial: undefined },
+    argument,
+    help,
+    initial: undefined,
     ...(!isVariadic && { parse: (given: string) => given.split(',') }),
   };
 }

@@ -67,7 +67,13 @@ async function insert(frame: Frame, way: Way, nodes: number, hosts: number) {
   const { warm, warmCpu, hotBytesPerPoint } = await measureIngest(
     frame,
     {
-      ...{ hosts, nodes, metrics: METRICS, workers: 2, warmUpHosts: 200, protocol: 'influx', shape: 'dense' },
+      hosts,
+      nodes,
+      metrics: METRICS,
+      workers: 2,
+      warmUpHosts: 200,
+      protocol: 'influx',
+      shape: 'dense',
       // The first minute is of new series.
       minutes: 1 + Math.max(2, Math.ceil(SAMPLES[way] / (hosts * METRICS))),
     },
