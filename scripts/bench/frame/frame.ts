@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { lineOf } from './report';
 
@@ -7,6 +7,7 @@ import { lineOf } from './report';
 export class Frame {
   private readonly ends: (() => unknown)[] = [];
   private folder: string | undefined;
+  private ending: Promise<void> | undefined;
 
   constructor(private readonly name: string) {}
 
@@ -40,13 +41,24 @@ export class Frame {
 
   /** Runs a part of the benchmark by a frame of its own, which ends with the part. */
   async part<T>(work: (frame: Frame) => Promise<T>): Promise<T> {
-    return withFrame(this.name, work);
+    const part = new Frame(this.name);
+    this.atEnd(() => part.end());
+    try {
+      return await work(part);
+    } finally {
+      await part.end();
+    }
   }
 
   /** @throws the first error of what had to end; the others end all the same */
-  async end(): Promise<void> {
+  end(): Promise<void> {
+    this.ending ??= this.endAll();
+    return this.ending;
+  }
+
+  private async endAll(): Promise<void> {
     const errors: unknown[] = [];
-    for (const end of this.ends.splice(0).reverse())
+    for (const end of this.ends.reverse())
       try {
         await end();
       } catch (error) {
@@ -56,12 +68,16 @@ export class Frame {
   }
 }
 
-/** Runs work by a frame, and ends what it started, whether it fails or not. */
+/** Runs work by a frame, and ends what it started, also when the work fails or the process is told to stop. */
 export async function withFrame<T>(name: string, work: (frame: Frame) => Promise<T>): Promise<T> {
   const frame = new Frame(name);
+  const stop = (signal: 'SIGINT' | 'SIGTERM') =>
+    frame.end().finally(() => process.exit(128 + constants.signals[signal]));
+  process.once('SIGINT', stop).once('SIGTERM', stop);
   try {
     return await work(frame);
   } finally {
     await frame.end();
+    process.off('SIGINT', stop).off('SIGTERM', stop);
   }
 }

@@ -1,0 +1,28 @@
+import { existsSync } from 'node:fs';
+import { withFrame } from '../../../scripts/bench/frame/frame';
+
+test('a run ends what it started, the last first, parts before what began before them; its folder goes last', async () => {
+  const ended: string[] = [];
+  let dir = '';
+  await withFrame('test', async (frame) => {
+    dir = frame.dir;
+    frame.atEnd(() => ended.push(`stores, folder ${existsSync(dir)}`));
+    await frame.part(async (part) => part.atEnd(() => ended.push('part')));
+    frame.atEnd(() => ended.push('worker'));
+  });
+  expect(ended).toEqual(['part', 'worker', 'stores, folder true']);
+  expect(existsSync(dir)).toBe(false);
+});
+
+test('a run that fails ends everything too, although one end fails', async () => {
+  const ended: string[] = [];
+  const run = withFrame('test', async (frame) => {
+    frame.atEnd(() => ended.push('first'));
+    frame.atEnd(() => {
+      throw new Error('this end fails');
+    });
+    frame.atEnd(() => ended.push('last'));
+  });
+  await expect(run).rejects.toThrow('this end fails');
+  expect(ended).toEqual(['last', 'first']);
+});
