@@ -41,10 +41,11 @@ export const ingest = bench({
       PROTOCOLS,
       'mackerel',
     ),
-    warmUp: text(
-      '<n>',
+    warmUp: count(
       'other hosts that post for three minutes before: the first minute then measures new series, not new processes (default: ' +
         'as many as have 100,000 series)',
+      undefined,
+      0,
     ),
     shape: choice(SHAPE_NAMES.map((name) => `${name}: ${SHAPES[name]}`).join('; '), SHAPE_NAMES, 'dense'),
     paper: flag("leave the paper's way out", true),
@@ -57,7 +58,7 @@ export const ingest = bench({
       shape,
       workers: options.workers,
       cpuProf: options.cpuProf,
-      warmUpHosts: Number(options.warmUp ?? Math.ceil(100_000 / options.metrics)),
+      warmUpHosts: options.warmUp ?? Math.ceil(100_000 / options.metrics),
       // Mackerel's posts are dense.
       protocol: shape === 'dense' ? options.protocol : 'influx',
       hosts: isLone ? options.hosts * options.metrics : options.hosts,

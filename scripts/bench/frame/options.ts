@@ -19,7 +19,9 @@ export type Values<O extends Options> = {
 };
 
 /** A whole number. */
-export function count(help: string, initial: number, least = 1): OptionOf<number> {
+export function count(help: string, initial: number, least?: number): OptionOf<number>;
+export function count(help: string, initial: undefined, least?: number): OptionOf<number | undefined>;
+export function count(help: string, initial: number | undefined, least = 1): OptionOf<number | undefined> {
   const parse = (text: string) => {
     if (/^\d+$/.test(text) && Number(text) >= least && Number(text) <= Number.MAX_SAFE_INTEGER)
       return Number(text);

@@ -22,7 +22,7 @@ import { LabelledBodies, type LabelledProtocol, sourceOfTarget } from '../data/l
 import { ownCpu } from '../frame/cpu';
 import { calls, type PutRecord, putItem, setDefaultItem, spent, streamed } from '../frame/in-process-aws';
 import { serve } from '../frame/serve';
-import { PaperWay } from '../studies/paper-way';
+import { PaperWay } from './paper-way';
 
 export interface IngestTask {
   readonly worker: number;
