@@ -93,6 +93,7 @@ const STAGE_DEFAULTS: Record<Stage, SettingsInput> = {
     purgeAfter: '0s',
     batchWindow: '0s',
     ruleQueryOffset: '5s',
+    privateReceivers: 'on',
     cacheReplicas: 0,
     logRetention: '1d',
   },

@@ -46,7 +46,6 @@ export class StatelessStack extends Stack {
     new Deleter(functions, 'Deleter', shared);
     new Importer(functions, 'Importer', shared);
     const query = new Query(functions, 'Query', shared);
-    const evaluator = new Evaluator(functions, 'Evaluator', { ...shared, query: query.function });
     const registry = new Registry(functions, 'Registry', shared);
     const page = new Page(functions, 'Page', shared);
     const api = new Api(this, 'Api', {
@@ -58,6 +57,11 @@ export class StatelessStack extends Stack {
         registry: registry.function,
         page: page.function,
       },
+    });
+    const evaluator = new Evaluator(functions, 'Evaluator', {
+      ...shared,
+      query: query.function,
+      apiUrl: api.url,
     });
     const canary = new Canary(functions, 'Canary', { ...shared, apiUrl: api.url });
 

@@ -34,8 +34,6 @@ const answer = (data: unknown) => prometheusAnswer(JSON.stringify(data));
 export const prometheusStatusHandlers: RouteHandlers = {
   'GET /prometheus/api/v1/targets': async () =>
     answer({ activeTargets: [], droppedTargets: [], droppedTargetCounts: {} }),
-  'GET /prometheus/api/v1/alertmanagers': async () =>
-    answer({ activeAlertmanagers: [], droppedAlertmanagers: [] }),
   'GET /prometheus/api/v1/features': async () => answer(FEATURES),
   'GET /prometheus/api/v1/status/buildinfo': async () => answer(BUILD),
   'GET /prometheus/api/v1/status/runtimeinfo': async () => answer(runtimeInfo()),

@@ -17,7 +17,7 @@ import { seriesTest } from '../../shared/model/matcher';
 import { PromqlError } from '../../shared/promql/errors';
 import { parseSelector } from '../../shared/promql/parser';
 import type { Tenant } from '../../shared/tenancy/tenants';
-import { ruleGroups, ruleStates, stage } from './stores';
+import { receivers, ruleGroups, ruleStates, stage } from './stores';
 
 /** When a rule was evaluated that never was. */
 const NEVER = '0001-01-01T00:00:00Z';
@@ -27,6 +27,14 @@ type RulesQuery = z.output<typeof rulesQuery>;
 /** Rules and alerts as Prometheus lists them; a namespace is a file. */
 export const ruleListHandlers: RouteHandlers = {
   'GET /prometheus/api/v1/rules': async ({ tenant, query }) => rules(tenant, query),
+
+  'GET /prometheus/api/v1/alertmanagers': async ({ tenant }) => {
+    const { alertmanagers } = await receivers.get(tenant.id);
+    const activeAlertmanagers = alertmanagers.map(({ url }) => ({
+      url: `${url.replace(/\/$/, '')}/api/v2/alerts`,
+    }));
+    return prometheusAnswer(JSON.stringify({ activeAlertmanagers, droppedAlertmanagers: [] }));
+  },
 
   'GET /prometheus/api/v1/alerts': async ({ tenant }) => {
     const states = await ruleStates.list(tenant.id);

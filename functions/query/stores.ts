@@ -12,6 +12,7 @@ export const {
   read: dependencies,
   hosts,
   metricMetadata,
+  receivers,
   ruleGroups,
   ruleStates,
   gatekeeper,

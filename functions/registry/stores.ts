@@ -13,6 +13,8 @@ export const {
   graphDefinitions,
   annotations,
   ruleGroups,
+  receivers,
+  allowsPrivateReceivers,
 } = registryDependencies();
 
 /** @throws {HttpError} 404 */

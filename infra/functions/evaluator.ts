@@ -12,6 +12,8 @@ import { addFunction, addSchedule, type FunctionProps } from './pipeline-functio
 export interface EvaluatorProps extends FunctionProps {
   /** The function that evaluates the queries of rules. */
   readonly query: lambda.Function;
+  /** Where clients find the API: links of notifications go there. */
+  readonly apiUrl: string;
 }
 
 /** Evaluates recording and alerting rules each minute. */
@@ -22,7 +24,7 @@ export class Evaluator extends Construct implements Monitored {
 
   constructor(scope: Construct, id: string, props: EvaluatorProps) {
     super(scope, id);
-    const { config, stores, query } = props;
+    const { config, stores, query, apiUrl } = props;
     const { stream, tables } = stores;
     this.function = addFunction(this, {
       config,
@@ -36,6 +38,7 @@ export class Evaluator extends Construct implements Monitored {
         [ENV.stream]: stream.stream.streamName,
         [ENV.metaTable]: tables.meta.tableName,
         [ENV.query]: functionName(config.stage, 'query'),
+        [ENV.apiUrl]: apiUrl,
       },
     });
     stream.grantPut(this.function);

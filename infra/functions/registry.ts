@@ -11,6 +11,7 @@ const DOCUMENTS: readonly MetaKind[] = [
   'graph-definitions',
   'hosts',
   'metadata',
+  'receivers',
   'retired-hosts',
   'rule-groups',
   'rule-index',

@@ -6,6 +6,7 @@ import { dueSlots } from './due-slots';
 import type { EvaluatedGroup, EvaluationAnswer, EvaluationRequest, GroupEvaluation } from './evaluation';
 import type { IndexedGroup, RuleGroups } from './rule-groups';
 import type { RuleStates } from './rule-states';
+import type { SendReport } from './send';
 
 export interface EvaluatorDependencies {
   readonly groups: Pick<RuleGroups, 'all' | 'forget'>;
@@ -19,6 +20,11 @@ export interface EvaluatorDependencies {
    * @param body zstd of a `prometheus.WriteRequest`
    */
   readonly write: (tenant: Tenant, body: Uint8Array) => Promise<void>;
+  /** Tells receivers of the tenants' alerts. */
+  readonly send: (
+    tenants: readonly Pick<Tenant, 'id' | 'name'>[],
+    hasTime: () => boolean,
+  ) => Promise<SendReport>;
   /** How far the slowest consumer of the stream is behind, ms. */
   readonly lagMs: () => Promise<number>;
   /** The newest slots that this process has seen done, ms, by {@link keyOf}. They save calls, and decide nothing else. */
@@ -39,6 +45,8 @@ export interface RunReport {
   readonly failedGroups: number;
   /** Rules whose last evaluation failed. */
   readonly failingRules: number;
+  /** Requests to receivers that failed. */
+  readonly failedRequests: number;
   /** How late the latest group is, ms: by its newest slot, or because samples were not in the tiers yet. */
   readonly lagMs: number;
 }
@@ -74,7 +82,15 @@ export async function runEvaluator(
 ): Promise<RunReport> {
   const { states, now, sleep } = dependencies;
   const startedMs = now();
-  const report = { groups: 0, slots: 0, skipped: 0, failedGroups: 0, failingRules: 0, lagMs: 0 };
+  const report = {
+    groups: 0,
+    slots: 0,
+    skipped: 0,
+    failedGroups: 0,
+    failingRules: 0,
+    failedRequests: 0,
+    lagMs: 0,
+  };
   const indexed = await dependencies.groups.all();
   report.groups = indexed.length;
   if (indexed.length === 0) return { began: true, ...report };
@@ -82,6 +98,7 @@ export async function runEvaluator(
   try {
     const pass = new Pass(dependencies, report, () => now() - startedMs < BEGIN_MS);
     await pass.evaluate(indexed, atMs ?? now());
+    await pass.send(indexed);
     const frequent = indexed.filter(({ intervalMs }) => intervalMs <= HALF_MINUTE_MS);
     if (frequent.length > 0 && atMs === undefined)
       for (;;) {
@@ -89,6 +106,7 @@ export async function runEvaluator(
         if (nextMs - startedMs >= BEGIN_MS) break;
         await sleep(nextMs - now());
         await pass.evaluate(frequent, now());
+        await pass.send(frequent);
       }
   } finally {
     await states.endRun(run);
@@ -139,6 +157,16 @@ class Pass {
     this.report.lagMs = Math.max(this.report.lagMs, lagMs);
     const due = groups.filter((group) => this.mayBeDue(group, nowMs));
     await mapLimited(planInvocations(due), PARALLEL, (batch) => this.evaluateBatch(batch, nowMs, lagMs));
+  }
+
+  async send(groups: readonly IndexedGroup[]): Promise<void> {
+    const tenants = new Map(groups.map(({ tenantId, tenant }) => [tenantId, { id: tenantId, name: tenant }]));
+    try {
+      const { failed } = await this.dependencies.send([...tenants.values()], this.hasTime);
+      this.report.failedRequests += failed;
+    } catch (error) {
+      log.error('notifications were not sent', { error: error as Error });
+    }
   }
 
   private mayBeDue(group: IndexedGroup, nowMs: number): boolean {

@@ -27,6 +27,20 @@ export interface SlotCommit {
   readonly batches: readonly Uint8Array[];
 }
 
+/** A batch of the outbox. */
+export interface OutboxItem {
+  readonly key: string;
+  readonly tenantId: Id;
+  readonly batch: NotificationBatch;
+  /** How often it was sent in vain. */
+  readonly attempts: number;
+  /** When it is to be sent again, ms since epoch. */
+  readonly dueMs: number;
+  /** Addresses of the receivers that are done with it. */
+  readonly taken: readonly string[];
+  readonly stored: Item;
+}
+
 /** How long a batch waits for its receivers, s. */
 const OUTBOX_SECONDS = 86_400;
 /** Beside the state; a transaction takes 100 items. */
@@ -37,7 +51,7 @@ export const MAX_BATCHES = 99;
  * condition is the slot before: of two evaluators, one commits, and its notifications are the only ones.
  *
  *     pk rule-states#tenant   sk group                     slot: ms   state: zstd of JSON (group-state.ts)
- *     pk rule-outbox          sk slot#tenant#group#part    batch: zstd of JSON (notification.ts)   expiresAt: s
+ *     pk rule-outbox          sk slot#tenant#group#part    batch: zstd of JSON (notification.ts)   expiresAt: s   attempts   dueMs   taken: URLs
  *     pk rule-run             sk run                       run: id   untilMs
  */
 export class RuleStates {
@@ -117,19 +131,36 @@ export class RuleStates {
     ];
   }
 
-  /** The batches that wait, oldest slot first, each with its key. */
-  async outbox(): Promise<
-    { readonly key: string; readonly slotMs: number; readonly batch: NotificationBatch }[]
-  > {
+  /** The batches that wait, the oldest slot first. */
+  async outbox(): Promise<OutboxItem[]> {
     const items = await queryItems(this.table, {
       KeyConditionExpression: 'pk = :pk',
       ExpressionAttributeValues: { ':pk': { S: metaKeys.ruleOutbox } },
     });
     return items.map((item: Item) => ({
       key: item.sk!.S!,
-      slotMs: Number(item.sk!.S!.split('#')[0]),
+      tenantId: metaKeys.parseOutboxBatch(item.sk!.S!),
       batch: decodeJson(item.batch!.B!) as NotificationBatch,
+      attempts: Number(item.attempts?.N ?? 0),
+      dueMs: Number(item.dueMs?.N ?? 0),
+      taken: item.taken?.SS ?? [],
+      stored: item,
     }));
+  }
+
+  /** Notes that not every receiver has taken a batch. */
+  async putOff({ stored, attempts, dueMs, taken }: OutboxItem): Promise<void> {
+    await this.table.client.send(
+      new PutItemCommand({
+        TableName: this.table.name,
+        Item: {
+          ...stored,
+          attempts: { N: String(attempts) },
+          dueMs: { N: String(dueMs) },
+          ...(taken.length > 0 && { taken: { SS: [...taken] } }),
+        },
+      }),
+    );
   }
 
   /** Removes a batch that was sent. */

@@ -3,8 +3,11 @@ import { zstdDecompressSync } from 'node:zlib';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import type { EvaluationAnswer, EvaluationRequest } from '../alerting/evaluation';
 import type { EvaluatorDependencies } from '../alerting/evaluator';
+import { postOutside } from '../alerting/post-outside';
+import { ReceiverStore } from '../alerting/receivers';
 import { RuleGroups } from '../alerting/rule-groups';
 import { RuleStates } from '../alerting/rule-states';
+import { type SendDependencies, sendAll } from '../alerting/send';
 import { Catalogue } from '../catalogue/catalogue';
 import { PoolTable } from '../catalogue/pool-table';
 import { SeriesDictionaries } from '../dictionary/dictionaries';
@@ -46,9 +49,18 @@ export function evaluatorDependencies(): EvaluatorDependencies {
     knownSeries: new KnownSeries(new Catalogue(table, stage.retention)),
     pools: new Pools(new PoolTable(table, stage.retention), stage.smallSources === 'pooled'),
   });
+  const states = new RuleStates(table);
+  const sending: SendDependencies = {
+    receivers: new ReceiverStore(table),
+    states,
+    post: (request) => postOutside(request, stage.privateReceivers === 'on'),
+    externalUrl: variable(ENV.apiUrl).replace(/\/$/, ''),
+    now: Date.now,
+  };
   return {
     groups: new RuleGroups(table),
-    states: new RuleStates(table),
+    states,
+    send: (tenants, hasTime) => sendAll(sending, tenants, hasTime),
     tenants: new Tenants(table),
     evaluate: (request) => invoke(lambda, query, { evaluateRules: request }),
     write: (tenant, body) =>

@@ -1,3 +1,4 @@
+import { ReceiverStore } from '../alerting/receivers';
 import { RuleGroups } from '../alerting/rule-groups';
 import { RuleStates } from '../alerting/rule-states';
 import { ANSWERING } from '../platform/call-time';
@@ -36,6 +37,7 @@ export function queryDependencies() {
     hosts,
     services,
     metricMetadata: new MetricMetadataStore(table),
+    receivers: new ReceiverStore(table),
     ruleGroups: new RuleGroups(table),
     ruleStates: new RuleStates(table),
     gatekeeper: {

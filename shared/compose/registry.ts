@@ -1,3 +1,4 @@
+import { ReceiverStore } from '../alerting/receivers';
 import { RuleGroups } from '../alerting/rule-groups';
 import { ANSWERING } from '../platform/call-time';
 import { settings } from '../platform/environment';
@@ -32,5 +33,7 @@ export function registryDependencies() {
     graphDefinitions: new GraphDefinitions(table),
     annotations: new GraphAnnotations(table),
     ruleGroups: new RuleGroups(table),
+    receivers: new ReceiverStore(table),
+    allowsPrivateReceivers: settings().privateReceivers === 'on',
   };
 }

@@ -269,6 +269,8 @@ export const metaKeys = {
   /** Batches lie in the order of their slots. */
   outboxBatch: (slotMs: number, tenantId: Id, group: Id, part: number): ItemKey =>
     itemKey(metaKeys.ruleOutbox, `${timeText(slotMs)}#${tenantId}#${group}#${part}`),
+  /** The id of the batch's tenant. */
+  parseOutboxBatch: (sort: string): Id => sort.split('#')[1]!,
   ruleRun: itemKey('rule-run', 'run'),
 
   retention: itemKey('retention', 'stage'),

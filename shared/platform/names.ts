@@ -46,6 +46,7 @@ export const META_KINDS = [
   'metric-metadata',
   'minute',
   'minuterollups',
+  'receivers',
   'recovery',
   'retention',
   'retired-hosts',

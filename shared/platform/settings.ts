@@ -176,6 +176,8 @@ export const settingsSchema = z
     maxAlertsPerRule: count(1_000, 1, 10_000),
     /** How far before its slot a rule reads, if its group names no `query_offset`: samples take so long to arrive. */
     ruleQueryOffset: duration('30s'),
+    /** `on`: notifications may go to private addresses, and without TLS. `off`: to `https://` on the public internet alone. */
+    privateReceivers: z.enum(['on', 'off']).default('off'),
     /** Services that `npm start` creates. */
     services: names,
     ...deployment,

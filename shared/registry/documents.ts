@@ -16,6 +16,7 @@ export const DOCUMENT_KINDS = [
   'graph-definitions',
   'graph-annotations',
   'metric-metadata',
+  'receivers',
   'rule-groups',
 ] as const satisfies readonly MetaKind[];
 export type DocumentKind = (typeof DOCUMENT_KINDS)[number];

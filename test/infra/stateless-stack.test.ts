@@ -120,7 +120,7 @@ describe('functions', () => {
     ['importer', ['STREAM_NAME', 'META_TABLE']],
     ['replayer', ['META_TABLE', 'BUCKET', 'REDIS_URL']],
     ['recovery', ['META_TABLE', 'BUCKET', 'STREAM_ARN', 'REPLAYER']],
-    ['evaluator', ['STREAM_NAME', 'META_TABLE', 'QUERY']],
+    ['evaluator', ['STREAM_NAME', 'META_TABLE', 'QUERY', 'API_URL']],
     ['canary', ['META_TABLE', 'API_URL']],
   ])('%s has %j in its environment, and the settings', (name, variables) => {
     expect(Object.keys(fn(name).Environment.Variables).sort()).toEqual(['SETTINGS', ...variables].sort());
@@ -325,7 +325,7 @@ describe('rights', () => {
         'kinesis:PutRecords on Stream',
         ...items('MetaTable', ...read),
         ...kinds(
-          'custom-identifiers graph-annotations graph-definitions hosts metadata retired-hosts rule-groups rule-index services',
+          'custom-identifiers graph-annotations graph-definitions hosts metadata receivers retired-hosts rule-groups rule-index services',
           'PutItem',
           'DeleteItem',
         ),

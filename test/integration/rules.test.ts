@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { snappyCompress } from 'hysnappy';
@@ -37,7 +39,23 @@ describe('rules', () => {
   /** The stage's ruleQueryOffset. */
   const offsetMs = 5_000;
 
+  /** What the webhook got: state, alert and id of each. */
+  const told: { status: string; id: string; labels: Record<string, string> }[] = [];
+  const webhook = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk) => {
+      body += chunk;
+    });
+    request.on('end', () => {
+      told.push(...JSON.parse(body).alerts);
+      response.end();
+    });
+  });
+  const toldOf = (alertname: string) =>
+    told.filter(({ labels }) => labels.alertname === alertname).map(({ status }) => status);
+
   beforeAll(async () => {
+    await new Promise<void>((resolve) => webhook.listen(0, '127.0.0.1', resolve));
     stack = await startLocalStack({ settings: { maxRulesPerGroup: '4', maxRuleGroups: '3' } });
     checker = new OpenApiChecker(
       (await (await fetch(new URL('/openapi.json', stack.url))).json()) as Record<string, unknown>,
@@ -45,6 +63,8 @@ describe('rules', () => {
   });
 
   afterAll(async () => {
+    webhook.closeAllConnections();
+    webhook.close();
     await stack?.stop();
   });
 
@@ -148,6 +168,20 @@ describe('rules', () => {
     expect((await request('GET', `${RULER}/web%2Fapi/other`)).status).toBe(404);
   });
 
+  test('receivers are set, and their secrets are not shown', async () => {
+    const { port } = webhook.address() as AddressInfo;
+    const url = `http://127.0.0.1:${port}/`;
+    const body = { alertmanagers: [], webhooks: [{ url, authorization: 'Bearer secret' }] };
+    const { text } = await request('PUT', '/api/v1/alert-receivers', JSON.stringify(body));
+    const shown = { alertmanagers: [], webhooks: [{ url, authorization: '***' }] };
+    expect(JSON.parse(text)).toEqual(shown);
+    // The mask keeps what is stored.
+    await request('PUT', '/api/v1/alert-receivers', JSON.stringify(shown));
+    expect(JSON.parse((await request('GET', '/api/v1/alert-receivers')).text)).toEqual(shown);
+    const bad = { webhooks: [{ url: 'https://user:x@host/' }] };
+    expect((await request('PUT', '/api/v1/alert-receivers', JSON.stringify(bad))).status).toBe(400);
+  });
+
   test('a new rule is listed at once', async () => {
     const { groups } = await get('/prometheus/api/v1/rules');
     expect(groups).toMatchObject([
@@ -197,11 +231,14 @@ describe('rules', () => {
     const { groups } = await get('/prometheus/api/v1/rules?type=alert&rule_name[]=High');
     expect(groups[0].rules).toMatchObject([{ state: 'firing', health: 'ok', alerts: [{ state: 'firing' }] }]);
 
+    expect(toldOf('High')).toEqual(['firing']);
+
     // Two slots at once, as after an outage.
     await post(at(3), { shop: 40, blog: 1 });
     await post(at(4), { shop: 5, blog: 1 });
     expect(await evaluate(slot(4))).toMatchObject({ slots: 2 });
     expect((await get('/prometheus/api/v1/alerts')).alerts).toEqual([]);
+    expect(toldOf('High')).toEqual(['firing', 'resolved']);
     await until(
       'the results of both slots can be read',
       async () => [
@@ -272,7 +309,10 @@ describe('rules', () => {
     expect((await request('DELETE', `${RULER}/web%2Fapi/load`)).status).toBe(404);
     expect((await get('/prometheus/api/v1/rules')).groups).toEqual([]);
     const atMs = startMs + 60 * 60_000;
+    told.length = 0;
     expect(await evaluate(atMs)).toMatchObject({ failedGroups: 0 });
+    expect(toldOf('High')).toEqual(['resolved']);
+    expect(new Set(told.map(({ id }) => id)).size).toBe(told.length);
     await until(
       'its series have ended',
       () => instant('job:load:sum', atMs),

@@ -148,7 +148,6 @@ export const promqlRoutes = [
   { ...got, path: `${PROMETHEUS}/parse_query`, summary: summaries.parse, query: formatted },
   { ...posted, path: `${PROMETHEUS}/parse_query`, summary: summaries.parse, query: formatted },
   { ...got, path: `${PROMETHEUS}/targets`, summary: 'List scrape targets: there are none' },
-  { ...got, path: `${PROMETHEUS}/alertmanagers`, summary: 'List Alertmanagers: there are none' },
   { ...got, path: `${PROMETHEUS}/features`, summary: 'Read which features of Prometheus there are' },
   {
     ...got,

@@ -68,9 +68,39 @@ const ruler = { function: 'registry', errors: 'prometheus' } as const;
 const yaml = { ...ruler, method: 'GET', right: 'read', answerType: 'application/yaml' } as const;
 const change = { ...ruler, right: 'write', answer: success, status: 202 } as const;
 
+const receiver = z.object({
+  url: z
+    .string()
+    .max(2_000)
+    .refine((text) => {
+      if (!URL.canParse(text)) return false;
+      const { protocol, username, password, hash } = new URL(text);
+      return /^https?:$/.test(protocol) && username === '' && password === '' && hash === '';
+    }, 'expected https://..., without user, password or fragment')
+    .meta({ examples: ['https://alertmanager.example.com'] }),
+  authorization: z
+    .string()
+    .max(4_000)
+    .regex(/^[\x20-\x7e]*$/, 'expected printable ASCII')
+    .optional()
+    .meta({
+      description: 'The header of requests. Answers have `***` in its place, which keeps what is stored.',
+    }),
+});
+export const receivers = z.object({
+  alertmanagers: z.array(receiver).max(10).default([]),
+  webhooks: z.array(receiver).max(10).default([]),
+});
+const RECEIVERS = '/api/v1/alert-receivers';
+
 /** Rules and alerts as Prometheus lists them, and their configuration as mimirtool, cortextool and Grafana use it. */
 export const rulesRoutes = [
   { ...listing, path: `${PROMETHEUS}/rules`, summary: 'List rules with their alerts', query: rulesQuery },
+  {
+    ...listing,
+    path: `${PROMETHEUS}/alertmanagers`,
+    summary: 'List the Alertmanagers that are told of alerts',
+  },
   { ...listing, path: `${PROMETHEUS}/alerts`, summary: 'List pending and firing alerts' },
   { ...yaml, path: RULER, summary: 'Read the rule groups of all namespaces, as YAML' },
   { ...yaml, path: `${RULER}/{namespace}`, summary: 'Read the rule groups of a namespace, as YAML' },
@@ -93,5 +123,22 @@ export const rulesRoutes = [
     method: 'DELETE',
     path: `${RULER}/{namespace}`,
     summary: 'Delete the rule groups of a namespace',
+  },
+  {
+    method: 'GET',
+    path: RECEIVERS,
+    right: 'read',
+    function: 'registry',
+    summary: 'Read who is told of alerts',
+    answer: receivers,
+  },
+  {
+    method: 'PUT',
+    path: RECEIVERS,
+    right: 'write',
+    function: 'registry',
+    summary: 'Set who is told of alerts: Alertmanagers (API v2) and webhooks in their format (version 4)',
+    body: receivers,
+    answer: receivers,
   },
 ] as const satisfies readonly Route[];

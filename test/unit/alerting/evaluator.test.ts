@@ -61,6 +61,7 @@ function evaluator(groups: readonly IndexedGroup[], overrides: Partial<Evaluator
     write: async (_, body) => {
       events.push(`write ${Buffer.from(body).toString()}`);
     },
+    send: async () => ({ sent: 0, failed: 0 }),
     lagMs: async () => 0,
     done: new Map(),
     now: () => nowMs,

@@ -1,0 +1,83 @@
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { publicLookup, requirePublicHost } from '../platform/public-address';
+
+/** A receiver did not take what it was sent. */
+export class DeliveryError extends Error {
+  override readonly name = 'DeliveryError';
+
+  /** @param isFinal whether sending again would be refused again */
+  constructor(
+    message: string,
+    readonly isFinal: boolean,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+export interface OutsideRequest {
+  readonly url: string;
+  readonly json: string;
+  /** The header `authorization`. @default none */
+  readonly authorization?: string;
+}
+
+/** A whole exchange, the connection included, ms. */
+const TIMEOUT_MS = 5_000;
+/** Of an answer's body; it is read so that a connection ends well, and neither kept nor logged. */
+const MAX_ANSWER_BYTES = 64 * 1024;
+
+/**
+ * Posts JSON to an address that a tenant chose. Redirects are not followed.
+ *
+ * @param allowsPrivate lets it go to private addresses and without TLS, for a stack on one's own machine
+ * @throws {DeliveryError} unless the answer is 2xx
+ */
+export async function postOutside(
+  { url: text, json, authorization }: OutsideRequest,
+  allowsPrivate: boolean,
+): Promise<void> {
+  const url = new URL(text);
+  const body = Buffer.from(json);
+  const status = await new Promise<number>((resolve, reject) => {
+    if (!allowsPrivate) {
+      requirePublicHost(url);
+      if (url.protocol !== 'https:') throw new Error('https is needed');
+    }
+    const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(
+      url,
+      {
+        method: 'POST',
+        agent: false,
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+        headers: {
+          'content-type': 'application/json',
+          'content-length': body.length,
+          'user-agent': 'heterotsdb',
+          ...(authorization !== undefined && { authorization }),
+        },
+        ...(allowsPrivate ? {} : { lookup: publicLookup }),
+      },
+      (response) => {
+        let bytes = 0;
+        response.on('data', (chunk: Buffer) => {
+          bytes += chunk.length;
+          if (bytes > MAX_ANSWER_BYTES) response.destroy();
+        });
+        // The status decides, however the body ends.
+        response.once('close', () => resolve(response.statusCode ?? 0));
+        response.on('error', () => {});
+      },
+    );
+    request.on('error', reject);
+    request.end(body);
+  }).catch((error: unknown) => {
+    throw new DeliveryError(`${url.host} was not reached: ${(error as Error).message}`, false, {
+      cause: error,
+    });
+  });
+  if (status >= 200 && status < 300) return;
+  const isFinal = status >= 300 && status < 500 && status !== 408 && status !== 429;
+  throw new DeliveryError(`${url.host} answered ${status}`, isFinal);
+}

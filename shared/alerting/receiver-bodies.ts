@@ -1,0 +1,106 @@
+import { type Labels, labelValue } from '../model/labels';
+import { type Alert, RESOLVED_RETENTION_MS } from './alert-state';
+import type { GroupState } from './group-state';
+import type { Notification, NotificationBatch } from './notification';
+
+/** An Alertmanager ends a firing alert by itself unless it hears of it again within this, ms. */
+const FIRING_MS = 4 * 60_000;
+/** Alerts of one request to an Alertmanager. */
+const MAX_ALERTS = 256;
+const NO_TIME = '0001-01-01T00:00:00Z';
+
+/**
+ * The bodies of requests that tell an Alertmanager of alerts: all that fire, and those that ended in the last 15 minutes, since it has no
+ * durable memory.
+ *
+ * @param externalUrl the address of this service, without a slash at its end
+ * @see https://github.com/prometheus/alertmanager/blob/main/api/v2/openapi.yaml
+ */
+export function alertmanagerBodies(
+  states: Iterable<GroupState>,
+  nowMs: number,
+  externalUrl: string,
+): string[] {
+  const alerts: object[] = [];
+  for (const { rules } of states)
+    for (const { alerts: ofRule, expr } of rules)
+      for (const alert of ofRule)
+        if (isTold(alert, nowMs)) alerts.push(postable(alert, expr, nowMs, externalUrl));
+  return Array.from({ length: Math.ceil(alerts.length / MAX_ALERTS) }, (_, i) =>
+    JSON.stringify(alerts.slice(i * MAX_ALERTS, (i + 1) * MAX_ALERTS)),
+  );
+}
+
+function isTold({ state, resolvedAtMs }: Alert, nowMs: number): boolean {
+  return state === 'firing' || (state === 'resolved' && nowMs - resolvedAtMs! <= RESOLVED_RETENTION_MS);
+}
+
+function postable(alert: Alert, expr: string, nowMs: number, externalUrl: string): object {
+  const { labels, annotations, firedAtMs, resolvedAtMs } = alert;
+  return {
+    labels: plain(labels),
+    annotations: plain(annotations),
+    startsAt: timeText(firedAtMs!),
+    endsAt: timeText(resolvedAtMs ?? nowMs + FIRING_MS),
+    generatorURL: graphUrl(externalUrl, expr),
+  };
+}
+
+/**
+ * The body of a webhook's request, in the format of an Alertmanager's, version 4. The field `id` of each alert is its own: a receiver
+ * that has seen one may drop it.
+ *
+ * @see https://prometheus.io/docs/alerting/latest/configuration/#webhook_config
+ */
+export function webhookBody(batch: NotificationBatch, externalUrl: string): string {
+  const { namespace, group, notifications, isLate, slotMs } = batch;
+  const groupLabels = { namespace, group };
+  const [first] = notifications;
+  const common = (of: (each: Notification) => Labels) =>
+    plain(
+      of(first!).filter(([name, value]) =>
+        notifications.every((each) => labelValue(of(each), name) === value),
+      ),
+    );
+  return JSON.stringify({
+    version: '4',
+    groupKey: `{}:{namespace=${JSON.stringify(namespace)}, group=${JSON.stringify(group)}}`,
+    truncatedAlerts: 0,
+    status: notifications.some(({ state }) => state === 'firing') ? 'firing' : 'resolved',
+    receiver: 'webhook',
+    groupLabels,
+    commonLabels: common(({ labels }) => labels),
+    commonAnnotations: common(({ annotations }) => annotations),
+    externalURL: externalUrl,
+    evaluatedAt: timeText(slotMs),
+    isLate,
+    alerts: notifications.map(
+      ({ id, state, labels, annotations, firedAtMs, resolvedAtMs, expr, reason }) => ({
+        id,
+        status: state,
+        labels: plain(labels),
+        annotations: plain(annotations),
+        startsAt: timeText(firedAtMs),
+        endsAt: resolvedAtMs === undefined ? NO_TIME : timeText(resolvedAtMs),
+        generatorURL: graphUrl(externalUrl, expr),
+        fingerprint: id,
+        ...(reason !== undefined && { reason }),
+      }),
+    ),
+  });
+}
+
+/** Alertmanagers before 0.27 take no other characters in a label's name. */
+function plain(labels: Labels): Record<string, string> {
+  return Object.fromEntries(
+    labels.map(([name, value]) => [name.replace(/[^a-zA-Z0-9_]/g, '_').replace(/^(?=\d)/, '_'), value]),
+  );
+}
+
+function graphUrl(externalUrl: string, expr: string): string {
+  return `${externalUrl}/graph?g0.expr=${encodeURIComponent(expr)}&g0.tab=1`;
+}
+
+function timeText(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,85 @@
+import { lookup as resolve } from 'node:dns';
+import { BlockList, isIP, type LookupFunction } from 'node:net';
+
+/** Addresses that are not of the public internet: this machine, private and link-local networks, metadata services, tests. */
+// A list apart for each family: one of IPv6 that has IPv4's addresses would hold for IPv4 too.
+const SPECIAL = { ipv4: new BlockList(), ipv6: new BlockList() };
+for (const [network, prefix] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.88.99.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 4],
+  ['240.0.0.0', 4],
+] as const)
+  SPECIAL.ipv4.addSubnet(network, prefix, 'ipv4');
+for (const [network, prefix] of [
+  // Loopback, unspecified, and IPv4 in IPv6, in all of its forms.
+  ['::', 96],
+  ['::ffff:0:0', 96],
+  ['::ffff:0:0:0', 96],
+  ['64:ff9b::', 32],
+  ['100::', 64],
+  ['2001::', 23],
+  ['2001:db8::', 32],
+  ['2002::', 16],
+  ['3fff::', 20],
+  ['5f00::', 16],
+  ['fc00::', 7],
+  ['fe80::', 9],
+  ['ff00::', 8],
+] as const)
+  SPECIAL.ipv6.addSubnet(network, prefix, 'ipv6');
+
+/** Refuses an address that is not of the public internet. */
+export class PrivateAddressError extends Error {
+  override readonly name = 'PrivateAddressError';
+}
+
+/** @see https://www.iana.org/assignments/iana-ipv4-special-registry/ and iana-ipv6-special-registry */
+export function isPublicAddress(address: string): boolean {
+  const version = isIP(address);
+  if (version === 0) return false;
+  const family = version === 4 ? 'ipv4' : 'ipv6';
+  return !SPECIAL[family].check(address, family);
+}
+
+/**
+ * Refuses a URL whose host is an address that is not public. Names are checked by {@link publicLookup}, once they are resolved.
+ *
+ * @throws {PrivateAddressError}
+ */
+export function requirePublicHost({ hostname }: URL): void {
+  // The parser has turned decimal, octal and hexadecimal addresses into the usual form.
+  const host = hostname.replace(/^\[|\]$/g, '');
+  if (isIP(host) !== 0 && !isPublicAddress(host))
+    throw new PrivateAddressError(`${host} is not an address of the public internet`);
+}
+
+/**
+ * Resolves a name for a connection, which then goes to an address that was checked: a name that changes between check and
+ * connection gains nothing.
+ */
+export const publicLookup: LookupFunction = (hostname, options, callback) => {
+  resolve(hostname, { ...options, all: true }, (error, addresses) => {
+    if (error !== null) return callback(error, '', 0);
+    const hidden = addresses.find(({ address }) => !isPublicAddress(address));
+    if (hidden !== undefined || addresses.length === 0)
+      return callback(
+        new PrivateAddressError(`${hostname} is not at an address of the public internet`),
+        '',
+        0,
+      );
+    if (options.all) return callback(null, addresses as never, 0);
+    callback(null, addresses[0]!.address, addresses[0]!.family);
+  });
+};
