@@ -1,4 +1,4 @@
-/** The load of `bench ingest`, and of what runs beside an ingest. */
+/** Processes that post a load: for `bench ingest`, and beside flushes and reads. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { POST_NODE_OPTIONS } from '../../infra/functions/node-options';
 import { ENV } from '../../shared/platform/names';
@@ -9,7 +9,7 @@ import type { IngestTask, Round, Way } from './workers/ingest';
 
 const HOUR_MS = 3_600_000;
 
-/** What the processes of a load post together. */
+/** What all processes of a load post together. */
 export interface Load extends Omit<IngestTask, 'worker'> {
   readonly cpuProf?: string | undefined;
 }

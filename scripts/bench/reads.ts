@@ -61,7 +61,7 @@ export const query = bench({
 /** Ranges, and the steps in which they are read, s; undefined: as stored. */
 const STEPS = { '1h': undefined, '24h': 300, '7d': 3600, '30d': 3600, '90d': 3600, '460d': 86_400 } as const;
 const RANGES = Object.keys(STEPS) as (keyof typeof STEPS)[];
-/** Of the archive, so that with the tiers above it the longest range is full. */
+/** Days in the archive: with the tiers above it the longest range is full. */
 const COLD_DAYS = 459;
 
 export const history = bench({

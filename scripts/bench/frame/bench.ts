@@ -3,7 +3,7 @@ import { type Frame, withFrame } from './frame';
 import { addOptions, type Options, type Values } from './options';
 import { textOf } from './report';
 
-/** A benchmark, as the list of them has it. */
+/** A benchmark of the list (benchmarks.ts). */
 export interface Benchmark {
   readonly name: string;
   /** @param print takes the result, as text or with `--json` as one line of JSON. @default to stdout */
@@ -28,7 +28,7 @@ const toStdout = (text: string) => {
   process.stdout.write(`${text}\n`);
 };
 
-/** Makes a benchmark. Everything that its run starts by the frame ends with the run. */
+/** Makes a benchmark. Whatever its run starts by the frame ends with the run. */
 export function bench<O extends Options, R>(definition: Definition<O, R>): Benchmark {
   const { name, summary, description, notes, options, run, show = textOf } = definition;
   const command = (print = toStdout) => {

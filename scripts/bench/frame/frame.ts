@@ -26,7 +26,7 @@ export class Frame {
     process.stderr.write(`${line}\n`);
   };
 
-  /** Returns what adds a row to a result, and writes it as a line of progress. */
+  /** Returns a function that adds a row to `rows` and reports it as progress. */
   adder<R extends object>(rows: R[]): (row: R) => void {
     return (row) => {
       rows.push(row);

@@ -15,7 +15,7 @@ export function textOf(result: unknown): string {
     .join('\n');
 }
 
-/** A row in one line: texts as they are, other fields with their names. */
+/** A row in one line, each field after its name. */
 export function lineOf(row: object): string {
   return cellsOf(row)
     .filter(([, text]) => text !== '')

@@ -106,7 +106,7 @@ function bundle(dir: string, file: string, replaced?: Readonly<Record<string, st
   return made;
 }
 
-/** Gives functions more time for the stand-ins' answers than for those of stores. */
+/** Replaces the functions' call times by patient ones. */
 const PATIENT: Plugin = {
   name: 'patient-call-time',
   setup({ onResolve }) {
