@@ -1,14 +1,15 @@
 import { paginateListObjectsV2 } from '@aws-sdk/client-s3';
 import { mergeInTime } from '../../shared/archive/merge';
+import type { Block, Column } from '../../shared/codec';
 import { rollupDirectory } from '../../shared/compose/rollup-directory';
 import { DAY_MS } from '../../shared/model/duration';
 import { metricOf, sourceOf } from '../../shared/model/labels';
+import type { Layout } from '../../shared/model/layout';
 import { dayOf } from '../../shared/model/placement';
 import { bucketKeys } from '../../shared/platform/keys';
 import { ENV } from '../../shared/platform/names';
 import { parseSettings } from '../../shared/platform/settings';
 import { Random } from '../faults/random';
-import { gaugesOf } from './data/generated-day';
 import { connectTiers, framesOf, placeOf, TenantData, type Tiers } from './data/tenant-data';
 import { bench } from './frame/bench';
 import { ownCpu } from './frame/cpu';
@@ -86,12 +87,10 @@ async function writeDay(tiers: Tiers, series: number, missing: number) {
   await tenant.register(place, startMs);
   await tenant.leave(place, startMs, framesOf(layout, [startMs, startMs + 1], SECOND_MS, () => 0)[0]!);
   const random = new Random(1);
-  const hours = Array.from({ length: 24 }, (_, hour) => {
-    const hourMs = startMs + hour * HOUR_MS;
-    const seconds = Array.from({ length: HOUR_MS / SECOND_MS }, (_, i) => hourMs + i * SECOND_MS);
-    const posted = Float64Array.from(seconds.filter(() => random.next() >= missing));
-    return { layout, block: gaugesOf(layout, posted, hour) };
-  });
+  const hours = Array.from({ length: 24 }, (_, hour) => ({
+    layout,
+    block: hourOf(layout, startMs + hour * HOUR_MS, missing, random),
+  }));
   const groups = [{ place, blocks: mergeInTime(hours) }];
   const archiveBytes = await tenant.archive(place.ref, dayOf(startMs), groups);
   return { tenant, place, hostId, names, startMs, archiveBytes };
@@ -102,4 +101,21 @@ async function bytesUnder({ s3, bucket }: Tiers, Prefix: string): Promise<number
   for await (const { Contents = [] } of paginateListObjectsV2({ client: s3 }, { Bucket: bucket, Prefix }))
     for (const { Size = 0 } of Contents) bytes += Size;
   return bytes;
+}
+
+/** Gauges that walk at random in steps of a quarter, a fifth of them at rest; each second that is not missing. */
+function hourOf(layout: Layout, startMs: number, missing: number, random: Random): Block {
+  const seconds = Array.from({ length: HOUR_MS / SECOND_MS }, (_, i) => startMs + i * SECOND_MS);
+  const timestamps = Float64Array.from(seconds.filter(() => random.next() >= missing));
+  const columns = layout.series.map((_, series): Column => {
+    let value = random.integer(0, 4000);
+    const values = timestamps.map(() => {
+      if (series % 5 !== 0) value += random.integer(-4, 4);
+      return value / 4;
+    });
+    return { values };
+  });
+  const versions = Array.from(timestamps, (ms) => ({ arrivalMs: ms + 500, sequence: BigInt(ms) }));
+  const rowVersions = Uint32Array.from(timestamps, (_, row) => row);
+  return { layout: layout.idBytes, timestamps, versions, rowVersions, columns };
 }

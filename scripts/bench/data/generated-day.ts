@@ -77,35 +77,33 @@ export class GeneratedDay {
     return layoutOf(Array.from({ length: GROUP_SERIES }, (_, i) => metricOf(source, `metric.${i}`)));
   }
 
+  /** Gauges that walk at random in steps of a quarter, a fifth of them at rest. */
   private block(layout: Layout, seed: number, window: number): Block {
     const { rows } = this;
     const start = DAY_START_MS + window * WINDOW_MS;
-    const times = Float64Array.from(
+    const timestamps = Float64Array.from(
       { length: rows },
       (_, row) => start + Math.floor((row * WINDOW_MS) / rows),
     );
-    return gaugesOf(layout, times, seed * WINDOWS + window);
-  }
-}
-
-/** Gauges that walk at random in steps of a quarter, a fifth of them at rest; the same ones for the same seed. */
-export function gaugesOf(layout: Layout, timestamps: Float64Array, seed: number): Block {
-  const random = new Random(seed);
-  const columns = layout.series.map((_, series) => {
-    const values = new Float64Array(timestamps.length);
-    let value = random.integer(0, 1000);
-    // A few operations a value: a day may have 900 million.
-    let bits = random.integer(1, 0x7fffffff);
-    for (let row = 0; row < values.length; row++) {
-      if (series % 5 !== 0) {
-        bits = (Math.imul(bits, 1103515245) + 12345) & 0x7fffffff;
-        value += ((bits >>> 16) % 9) - 4;
+    const random = new Random(seed * WINDOWS + window);
+    const columns = Array.from({ length: GROUP_SERIES }, (_, series) => {
+      const values = new Float64Array(rows);
+      let value = random.integer(0, 1000);
+      let bits = random.integer(1, 0x7fffffff);
+      for (let row = 0; row < rows; row++) {
+        if (series % 5 !== 0) {
+          bits = (Math.imul(bits, 1103515245) + 12345) & 0x7fffffff;
+          value += ((bits >>> 16) % 9) - 4;
+        }
+        values[row] = value / 4;
       }
-      values[row] = value / 4;
-    }
-    return { values };
-  });
-  const versions = Array.from(timestamps, (ms) => ({ arrivalMs: ms + 500, sequence: BigInt(ms) }));
-  const rowVersions = Uint32Array.from(timestamps, (_, row) => row);
-  return { layout: layout.idBytes, timestamps, versions, rowVersions, columns };
+      return { values };
+    });
+    const versions = Array.from({ length: rows }, (_, row) => ({
+      arrivalMs: timestamps[row]! + 500,
+      sequence: BigInt(window * rows + row + 1),
+    }));
+    const rowVersions = Uint32Array.from({ length: rows }, (_, row) => row);
+    return { layout: layout.idBytes, timestamps, versions, rowVersions, columns };
+  }
 }
