@@ -201,18 +201,19 @@ export class Home {
    */
   private learn(series: Int32Array, allowance: Allowance): boolean {
     const { places } = this.dictionary;
-    const room = new Int32Array(series.length);
+    if (addedRoom.length < series.length) addedRoom = new Int32Array(2 * series.length);
     let count = 0;
     const together = new Set<Union>();
-    for (const each of series) {
+    for (let i = 0; i < series.length; i++) {
+      const each = series[i]!;
       const place = places[each]!;
       if (place === 0) {
         // A row may have a series twice.
         places[each] = ADDED;
-        room[count++] = each;
+        addedRoom[count++] = each;
       } else if (place !== ADDED) together.add(this.groups[(place - 1) >> COLUMN_BITS]!.union);
     }
-    const added = room.subarray(0, count);
+    const added = addedRoom.subarray(0, count);
     if (this.unite(together, added, allowance)) return true;
     for (const each of added) places[each] = 0;
     return false;
@@ -381,6 +382,9 @@ class PartialRow {
     return isWhole ? { values } : { presence, values };
   }
 }
+
+/** Room for the new series of a row: an array for each row would be as much garbage as its values. */
+let addedRoom = new Int32Array(1024);
 
 /** Room for a row's values by column, for each group that it has: a buffer for each row of a few values would be megabytes. */
 const room: BigUint64Array[] = [];

@@ -7,7 +7,7 @@ import {
   type PackedLayout,
   packLayout,
 } from '../model/layout';
-import { splitBitsFor } from '../model/placement';
+import { MAX_GROUP_SERIES, splitBitsFor } from '../model/placement';
 import { ByteTable } from './byte-table';
 import type { SeriesDictionary, SeriesNames } from './series-dictionary';
 import type { SeriesSource } from './series-source';
@@ -36,6 +36,9 @@ interface NamesOfLayout {
   /** Bytes of the {@link labelsKey}s without the labels. */
   readonly nameBytes: number;
 }
+
+/** For the names of one layout at a time: a layout of more is not made here. */
+const namesRoom = new Int32Array(MAX_GROUP_SERIES);
 
 /** Memory of a label set, or a name, beside its bytes, about. */
 const SET_BYTES = 130;
@@ -113,6 +116,25 @@ export class NamedSeries implements SeriesNames {
     return this.lastSeries;
   }
 
+  /** Numbers series of a label set. @param names the series' numbers take their places */
+  numberAll(set: LabelSet, names: Int32Array, areDistinct: boolean): void {
+    const areFirst = areDistinct && set.source.firstSeries === 0;
+    for (let i = 0; i < names.length; i++)
+      names[i] = areFirst ? this.numberFirst(set, names[i]!) : this.seriesOf(set, names[i]!);
+  }
+
+  private numberFirst(set: LabelSet, name: number): number {
+    const keyBytes = keyBytesTogether(set.keyBytes, this.names[name]!.keyBytes);
+    return this.dictionary.numberFirst(
+      set.source,
+      keyBytes,
+      set.labelCount + 1,
+      this.namer,
+      set.number,
+      name,
+    );
+  }
+
   labelsOf(set: number, name: number): Labels {
     const labels = [...this.labelsOfSet(set)];
     let at = 0;
@@ -139,12 +161,12 @@ export class NamedSeries implements SeriesNames {
     const { dictionary, namer } = this;
     const set = dictionary.firstOf(series[0]!, namer);
     if (set === -1 || series.length < 2 || splitBitsFor(series.length) > 0) return undefined;
-    const names = new Int32Array(series.length);
+    const names = namesRoom.subarray(0, series.length);
     for (let i = 0; i < series.length; i++) {
       if (dictionary.firstOf(series[i]!, namer) !== set) return undefined;
       names[i] = dictionary.secondOf(series[i]!);
     }
-    const key = Buffer.from(names.buffer).toString('latin1');
+    const key = Buffer.from(names.buffer, 0, names.byteLength).toString('latin1');
     let found = this.layouts.get(key);
     if (found === undefined) {
       found = this.inOrder(names);

@@ -135,10 +135,13 @@ export class SeriesDictionary {
     const bytes = textBytesOf(keyBytes, labels);
     if (bytes > MAX_SERIES_BYTES)
       throw new InvalidSeriesError(`labels of ${bytes} bytes, ${MAX_SERIES_BYTES} are allowed`);
+    const source = this.sourceOf(labels);
+    this.index(source);
     const found = this.find(hash, labels, UNNAMED, 0, 0);
     if (found !== 0) return found;
-    const series = this.make(hash, keyBytes, labels.length, this.sourceOf(labels).number);
-    if (this.freeSlot === CROWDED) this.putCrowded(series, labels);
+    const series = this.count + 1;
+    this.putIndex(hash, series, labels);
+    this.make(keyBytes, labels.length, source);
     freshLabels.set(this, series, labels, keyBytes);
     return series;
   }
@@ -158,12 +161,56 @@ export class SeriesDictionary {
     first: number,
     second: number,
   ): number {
+    this.index(source);
     const found = this.find(hash, undefined, namer, first, second);
     if (found !== 0) return found;
-    const series = this.make(hash, keyBytes, labelCount, source.number);
+    const series = this.count + 1;
     this.nameBy(series, namer, first, second);
-    if (this.freeSlot === CROWDED) this.putCrowded(series, this.labelsOf(series));
+    this.putIndex(hash, series);
+    return this.make(keyBytes, labelCount, source);
+  }
+
+  /**
+   * Numbers a series of a source, all of whose series so far were numbered so too, in one go. They are different, so their hashes are
+   * not looked up: that is most of what a number costs. They are indexed when the source gets other series.
+   */
+  numberFirst(
+    source: SeriesSource,
+    keyBytes: number,
+    labelCount: number,
+    namer: number,
+    first: number,
+    second: number,
+  ): number {
+    const series = this.make(keyBytes, labelCount, source);
+    source.unindexed++;
+    this.nameBy(series, namer, first, second);
     return series;
+  }
+
+  /** Puts a source's series that were numbered first into the index. */
+  private index(source: SeriesSource): void {
+    const { firstSeries, unindexed } = source;
+    source.unindexed = 0;
+    for (let series = firstSeries; series < firstSeries + unindexed; series++) {
+      const labels = this.labelsOf(series);
+      const { number: hash } = labelsHash.of(labels);
+      // They are in no other place, but its slot is found so.
+      this.find(hash, labels, UNNAMED, 0, 0);
+      this.putIndex(hash, series, labels);
+    }
+  }
+
+  /** Puts a series that {@link find} just did not find where it would have been. */
+  private putIndex(hash: number, series: number, labels?: Labels): void {
+    this.hashes[series] = hash;
+    if (this.freeSlot !== CROWDED) {
+      this.slots[this.freeSlot] = series;
+      return;
+    }
+    const key = labelsKey(labels ?? this.labelsOf(series));
+    this.crowded.set(key, series);
+    this.use(OBJECT_BYTES + key.length);
   }
 
   /** Says who finds the labels of a new series, and by which numbers. */
@@ -260,21 +307,13 @@ export class SeriesDictionary {
     return 0;
   }
 
-  /** Makes the series that {@link find} just did not find. */
-  private make(hash: number, keyBytes: number, labelCount: number, source: number): number {
+  private make(keyBytes: number, labelCount: number, source: SeriesSource): number {
     const series = ++this.count;
-    if (this.freeSlot !== CROWDED) this.slots[this.freeSlot] = series;
-    this.hashes[series] = hash;
-    this.sourceNumbers[series] = source;
+    if (source.firstSeries === 0) source.firstSeries = series;
+    this.sourceNumbers[series] = source.number;
     this.sizes[series] = (labelCount << 16) | keyBytes;
     if (series + 1 === this.sizes.length) this.grow();
     return series;
-  }
-
-  private putCrowded(series: number, labels: Labels): void {
-    const key = labelsKey(labels);
-    this.crowded.set(key, series);
-    this.use(OBJECT_BYTES + key.length);
   }
 
   private grow(): void {

@@ -7,6 +7,10 @@ import type { SeriesDictionary } from './series-dictionary';
 export class SeriesSource {
   /** Where its series live: in groups of its own, or a pool's. Undefined until that is known, then for ever the same. */
   home: Home | undefined;
+  /** The series that was numbered first; 0: none. */
+  firstSeries = 0;
+  /** Series from the first on that the dictionary does not find by their labels yet. */
+  unindexed = 0;
 
   constructor(
     readonly dictionary: SeriesDictionary,

@@ -20,6 +20,7 @@ interface Fields {
   /** Names of the series, by {@link NamedSeries.nameOf}. */
   readonly names: Int32Array;
   readonly longestKey: number;
+  /** Whether other heads may have them: those of a first line, of different names. */
   readonly isShared: boolean;
 }
 
@@ -72,7 +73,7 @@ export class LineHead implements ExpectedKeys {
     this.firstSeries = first;
     let place = 0;
     while (place < series.length && series[place] === first + place) place++;
-    this.series = place === series.length ? undefined : series;
+    this.series = place === series.length ? undefined : series.slice();
   }
 
   /** Memory of what the head does not share, about. */
@@ -110,6 +111,9 @@ export class LineHead implements ExpectedKeys {
 function bytesOf({ keys, keyEnds, names }: Fields): number {
   return FIELDS_BYTES + keys.length + keyEnds.byteLength + names.byteLength;
 }
+
+/** For the series of one head at a time. */
+let seriesRoom = new Int32Array(1024);
 
 /** The measurements and tag sets that are known of a tenant, by the bytes with which senders name them. */
 export class LineHeads implements HeadLookup<LineHead> {
@@ -217,15 +221,18 @@ export class LineHeads implements HeadLookup<LineHead> {
       keys: Uint8Array.from(Buffer.concat(keys)),
       names: Int32Array.from(names),
       longestKey: added.reduce((most, { key }) => Math.max(most, key.length), longestKey),
-      isShared: areFirst && head.count === 0,
+      // Keys that are no UTF-8 may have one name.
+      isShared: areFirst && head.count === 0 && new Set(names).size === names.length,
     };
   }
 
   private setFields(head: LineHead, fields: Fields): void {
     const before = head.bytes;
     const { names } = fields;
-    const series = new Int32Array(names.length);
-    for (let i = 0; i < names.length; i++) series[i] = this.named.seriesOf(head.labelSet, names[i]!);
+    if (seriesRoom.length < names.length) seriesRoom = new Int32Array(2 * names.length);
+    const series = seriesRoom.subarray(0, names.length);
+    series.set(names);
+    this.named.numberAll(head.labelSet, series, fields.isShared);
     head.setFields(fields, series);
     this.dictionary.use(head.bytes - before);
   }

@@ -53,6 +53,33 @@ test('a series has one number, whichever bytes and whoever name it', () => {
   }
 });
 
+test('series that are numbered in one go have the same numbers when others name them', () => {
+  const dictionary = new SeriesDictionary('t');
+  const named = dictionary.part(NamedSeries);
+  const json = dictionary.part(JsonSeries);
+  const names = Int32Array.from({ length: 100 }, (_, i) => {
+    const name = Buffer.from(`m${i}`);
+    return named.nameOf(name, 0, name.length);
+  });
+  const numbersOf = (i: number) => {
+    const numbers = names.slice();
+    named.numberAll(named.setOf(seriesOf(100 * i).slice(1)), numbers, true);
+    return [...numbers];
+  };
+  // Enough of them that the index grows in between.
+  for (let i = 0; i < 20; i++) {
+    const first = numbersOf(i);
+    expect(first).toEqual(Array.from(names, (_, j) => 100 * i + j + 1));
+    if (i % 2 === 0) expect(first.map((_, j) => json.numberOf(seriesOf(100 * i + j)))).toEqual(first);
+    expect(numbersOf(i)).toEqual(first);
+  }
+  // Twice in one go: they cannot be told to be different.
+  const set = named.setOf([['job', 'other']]);
+  const twice = Int32Array.of(names[0]!, names[1]!, names[0]!);
+  named.numberAll(set, twice, false);
+  expect([...twice]).toEqual([2_001, 2_002, 2_001]);
+});
+
 test('the labels of 5,000 series are found again, long after they were new', () => {
   const dictionary = new SeriesDictionary('t');
   const json = dictionary.part(JsonSeries);
