@@ -3,8 +3,9 @@ import { type Block, type Column, relayout, sampleCount } from '../codec';
 import { ByteReader, ByteWriter } from '../model/bytes';
 import type { Id } from '../model/id';
 import { type Labels, labelValue, METRIC_NAME } from '../model/labels';
-import { decodeLayout, type Layout, packLayout, unpackLayout } from '../model/layout';
+import { decodeLayout, type Layout } from '../model/layout';
 import type { LayoutBlock } from '../model/layout-block';
+import { packLayout, unpackLayout } from '../model/packed-layout';
 import type { GroupId } from '../model/placement';
 import type { LocatedBlock, Selection } from '../model/selection';
 import {

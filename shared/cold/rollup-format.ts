@@ -5,7 +5,8 @@ import { CACHES } from '../model/cache-budgets';
 import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
 import { labelValue, METRIC_NAME } from '../model/labels';
-import { decodeLayout, type Layout, packLayout, unpackLayout } from '../model/layout';
+import { decodeLayout, type Layout } from '../model/layout';
+import { packLayout, unpackLayout } from '../model/packed-layout';
 import type { GroupId } from '../model/placement';
 import { type ByteRange, CorruptArchiveError, type ObjectBytes } from './archive-format';
 import {

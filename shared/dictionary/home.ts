@@ -1,6 +1,6 @@
 import { isPresent, presenceBytes } from '../codec';
 import type { Id } from '../model/id';
-import type { PackedLayout } from '../model/layout';
+import type { PackedLayout } from '../model/packed-layout';
 import { splitBitsFor } from '../model/placement';
 import type { SeriesDictionary } from './series-dictionary';
 import { layoutsOf, type SeriesLayout } from './series-layouts';

@@ -1,12 +1,7 @@
 import { type Labels, labelsKey, METRIC_NAME } from '../model/labels';
 import { keyBytesTogether, labelsHash } from '../model/labels-hash';
-import {
-  type EncodedNames,
-  encodeLayoutOf,
-  encodeNames,
-  type PackedLayout,
-  packLayout,
-} from '../model/layout';
+import { type EncodedNames, encodeLayoutOf, encodeNames } from '../model/layout-bytes';
+import { type PackedLayout, packLayout } from '../model/packed-layout';
 import { MAX_GROUP_SERIES, splitBitsFor } from '../model/placement';
 import { ByteTable } from './byte-table';
 import type { SeriesDictionary, SeriesNames } from './series-dictionary';

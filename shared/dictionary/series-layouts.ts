@@ -1,5 +1,6 @@
 import { compareLabels, type Labels, labelsKey } from '../model/labels';
-import { cutSeries, type PackedLayout, packSeries } from '../model/layout';
+import { cutSeries } from '../model/layout';
+import { type PackedLayout, packSeries } from '../model/packed-layout';
 import { splitIndexOf } from '../model/placement';
 import { NamedSeries } from './named-series';
 import type { SeriesDictionary } from './series-dictionary';

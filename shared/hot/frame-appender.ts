@@ -1,7 +1,7 @@
 import { layoutOfFrame } from '../codec';
 import { CompactMap } from '../model/compact-map';
 import { type Id, idText } from '../model/id';
-import type { PackedLayout } from '../model/layout';
+import type { PackedLayout } from '../model/packed-layout';
 import type { GroupId, PartitionRef } from '../model/placement';
 import { HotKeys, windowMember } from '../platform/keys';
 import type { ScriptedClient } from './scripts';

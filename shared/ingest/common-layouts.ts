@@ -2,8 +2,9 @@ import { isPresent, presenceBytes } from '../codec';
 import { Cache } from '../model/cache';
 import { CACHES } from '../model/cache-budgets';
 import type { Id } from '../model/id';
-import { columnsOfPart, type PackedLayout, unpackLayout } from '../model/layout';
+import { columnsOfPart } from '../model/layout-bytes';
 import { openLayout } from '../model/open-layouts';
+import { type PackedLayout, unpackLayout } from '../model/packed-layout';
 import type { GroupId } from '../model/placement';
 
 /** The part of a row that says of which series its values are. */

@@ -3,14 +3,8 @@ import type { Version } from '../codec';
 import type { Manifest } from '../cold/manifest';
 import { UnmarkedPartitionError } from '../hot/frame-appender';
 import type { HotTier } from '../hot/hot-tier';
-import {
-  decodeLayout,
-  type Layout,
-  MAX_UNION_BYTES,
-  packLayout,
-  unionLayout,
-  unpackLayout,
-} from '../model/layout';
+import { decodeLayout, type Layout, MAX_UNION_BYTES, unionLayout } from '../model/layout';
+import { packLayout, unpackLayout } from '../model/packed-layout';
 import { type Day, dayOf, type GroupId, type PartitionRef, tenantIdOf } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import type { LossWatch } from '../recovery/loss-watch';

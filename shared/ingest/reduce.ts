@@ -11,15 +11,9 @@ import type { WindowAppend } from '../hot/frame-appender';
 import type { SourceDeletion, VersionedDeletion } from '../model/deletion';
 import type { Id } from '../model/id';
 import { idText } from '../model/id';
-import {
-  byKey,
-  cutSeries,
-  hashesOfPacked,
-  type KeyedLabels,
-  type PackedLayout,
-  packSeries,
-} from '../model/layout';
+import { byKey, cutSeries, type KeyedLabels } from '../model/layout';
 import { openLayout } from '../model/open-layouts';
+import { hashesOfPacked, type PackedLayout, packSeries } from '../model/packed-layout';
 import { type GroupId, groupIdOf, windowStartMs } from '../model/placement';
 import type { RecordFrame, StreamRecord } from '../stream/record';
 import { CommonLayouts } from './common-layouts';

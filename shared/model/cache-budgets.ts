@@ -15,6 +15,8 @@ export const CACHES = {
   knownSources: { name: 'registered hosts and services', bytes: 16_000_000 },
   knownSeries: { name: 'series of tenants at their limit', bytes: 64_000_000 },
   metricMetadata: { name: 'metadata of metrics', bytes: 50_000_000 },
+  /** What reads the stream. */
+  checkedLayouts: { name: 'well-formed layouts of records', bytes: 192_000_000 },
   /** What writes into memory. */
   commonLayouts: { name: 'layouts that rows are written in', bytes: 64_000_000 },
   countedSeries: { name: 'hashes of counted series', bytes: 32_000_000 },

@@ -1,7 +1,8 @@
 import { Cache } from './cache';
 import { CACHES } from './cache-budgets';
 import type { Id } from './id';
-import { decodedBytes, decodeLayout, type Layout, unpackLayout } from './layout';
+import { decodedBytes, decodeLayout, type Layout } from './layout';
+import { unpackLayout } from './packed-layout';
 
 /** Layouts by id, whosever they are: an id is the hash of a layout's bytes, so that a copy is as good as any. */
 const layouts = new Cache<Layout>(CACHES.layouts, decodedBytes);

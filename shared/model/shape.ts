@@ -1,7 +1,7 @@
 import { ByteReader, MalformedBytesError } from './bytes';
 import { type Id, idOf } from './id';
 import type { Labels } from './labels';
-import { checkFormat } from './layout';
+import { checkFormat } from './layout-bytes';
 
 /**
  * A layout without the labels that all of its series have. Hosts that run the same agent have layouts of one shape, so a

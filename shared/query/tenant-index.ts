@@ -4,7 +4,7 @@ import { SeriesIndex } from '../catalogue/series-index';
 import { Cache } from '../model/cache';
 import { CACHES } from '../model/cache-budgets';
 import type { Id } from '../model/id';
-import { unpackLayout } from '../model/layout';
+import { unpackLayout } from '../model/packed-layout';
 import type { TimeRange } from '../model/selection';
 import { splitLayout } from '../model/shape';
 import { mapLimited } from '../platform/concurrency';

@@ -1,10 +1,12 @@
 import { crc32 } from 'node:zlib';
 import { isPresenceOf, presenceBytes, presentCount } from '../codec';
-import { BoundedCache } from '../model/bounded-cache';
+import { Cache } from '../model/cache';
+import { CACHES } from '../model/cache-budgets';
 import { ByteReader, ByteWriter, MalformedBytesError } from '../model/bytes';
 import type { SourceDeletion } from '../model/deletion';
 import { ID_BYTES, idText } from '../model/id';
-import { checkLayout, layoutIdOf, noteChecked, type PackedLayout, unpackLayout } from '../model/layout';
+import { checkLayout, layoutIdOf } from '../model/layout-bytes';
+import { noteChecked, type PackedLayout, unpackLayout } from '../model/packed-layout';
 import { MAX_PARTITIONS } from '../model/placement';
 
 /**
@@ -172,7 +174,7 @@ function checkedBody(bytes: Uint8Array): Uint8Array {
 }
 
 /** Well-formed layouts, by id: the same few come minute after minute. */
-const checkedLayouts = new BoundedCache<PackedLayout>(192_000_000, ({ packed }) => packed.length + 350);
+const checkedLayouts = new Cache<PackedLayout>(CACHES.checkedLayouts, ({ packed }) => packed.length + 350);
 
 /** Verifies a layout that the cache lacks; compares any other with the cache. */
 function packedLayout(idBytes: Uint8Array, packed: Buffer): PackedLayout {

@@ -5,7 +5,8 @@ import { flushPartitions, sumFlushes } from '../../shared/flush/partitions';
 import { movedFrames } from '../../shared/hot/frame-mover';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { type Labels, metricOf, sourceOf } from '../../shared/model/labels';
-import { layoutOf, packLayout } from '../../shared/model/layout';
+import { layoutOf } from '../../shared/model/layout';
+import { packLayout } from '../../shared/model/packed-layout';
 import {
   dayOf,
   groupIdOf,

@@ -4,7 +4,8 @@ import { freePort, type Server, startHotServer } from '../../scripts/local/serve
 import { HotTier } from '../../shared/hot/hot-tier';
 import { reducePartition } from '../../shared/ingest/reduce';
 import { metricOf, sourceOf } from '../../shared/model/labels';
-import { layoutOf, packLayout } from '../../shared/model/layout';
+import { layoutOf } from '../../shared/model/layout';
+import { packLayout } from '../../shared/model/packed-layout';
 import { sourceIdBytesOf, tenantIdOf } from '../../shared/model/placement';
 import { temporaryDir } from '../support/temporary-dir';
 

@@ -1,7 +1,8 @@
 import { wholeFrames } from '../../shared/codec';
 import { ingestBatch } from '../../shared/ingest/ingest';
 import { metricOf, sourceOf } from '../../shared/model/labels';
-import { layoutOf, packLayout } from '../../shared/model/layout';
+import { layoutOf } from '../../shared/model/layout';
+import { packLayout } from '../../shared/model/packed-layout';
 import { groupIdOf, sourceIdBytesOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import type { DeliveredRecord } from '../../shared/stream/delivered';
 import { encodeRecord } from '../../shared/stream/record';

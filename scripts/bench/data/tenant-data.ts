@@ -13,8 +13,9 @@ import { HotTier } from '../../../shared/hot/hot-tier';
 import { gather } from '../../../shared/model/block-layout';
 import type { Id } from '../../../shared/model/id';
 import type { Labels } from '../../../shared/model/labels';
-import { type Layout, layoutOf, type PackedLayout, packLayout } from '../../../shared/model/layout';
+import { type Layout, layoutOf } from '../../../shared/model/layout';
 import type { LayoutBlock } from '../../../shared/model/layout-block';
+import { type PackedLayout, packLayout } from '../../../shared/model/packed-layout';
 import {
   type Day,
   dayOf,

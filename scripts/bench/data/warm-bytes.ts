@@ -2,7 +2,8 @@ import type { Redis } from 'ioredis';
 import { decodeFrame, encodeChunk } from '../../../shared/codec';
 import { gather } from '../../../shared/model/block-layout';
 import { type Id, idText } from '../../../shared/model/id';
-import { decodeLayout, unionLayout, unpackLayout } from '../../../shared/model/layout';
+import { decodeLayout, unionLayout } from '../../../shared/model/layout';
+import { unpackLayout } from '../../../shared/model/packed-layout';
 import { HotKeys } from '../../../shared/platform/keys';
 
 /** Group-windows that are measured. */

@@ -1,7 +1,8 @@
 import type { KinesisStreamEvent } from 'aws-lambda';
 import type { Cluster, Redis } from 'ioredis';
 import { labelValue, METRIC_NAME } from '../../../shared/model/labels';
-import { decodeLayout, type PackedLayout, unpackLayout } from '../../../shared/model/layout';
+import { decodeLayout } from '../../../shared/model/layout';
+import { type PackedLayout, unpackLayout } from '../../../shared/model/packed-layout';
 import { decodeRecord } from '../../../shared/stream/record';
 
 /**

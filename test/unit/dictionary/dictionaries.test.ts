@@ -1,7 +1,8 @@
 import { SeriesDictionaries } from '../../../shared/dictionary/dictionaries';
 import type { SeriesDictionary } from '../../../shared/dictionary/series-dictionary';
 import { labelsKey } from '../../../shared/model/labels';
-import { decodeLayout, unpackLayout } from '../../../shared/model/layout';
+import { decodeLayout } from '../../../shared/model/layout';
+import { unpackLayout } from '../../../shared/model/packed-layout';
 import { tenantIdOf } from '../../../shared/model/placement';
 import { influxLines } from '../../../shared/protocol/influx/lines';
 import { rowsOf } from '../../../shared/protocol/mackerel/json';

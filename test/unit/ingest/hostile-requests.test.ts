@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { SeriesDictionary } from '../../../shared/dictionary/series-dictionary';
 import { byPartition, reducePartition } from '../../../shared/ingest/reduce';
-import { unpackLayout } from '../../../shared/model/layout';
+import { unpackLayout } from '../../../shared/model/packed-layout';
 import { tenantIdOf } from '../../../shared/model/placement';
 import { influxLines } from '../../../shared/protocol/influx/lines';
 import { decodeRecord } from '../../../shared/stream/record';

@@ -3,7 +3,8 @@ import { decodeFrame, presenceOf, presentSeries } from '../../../shared/codec';
 import { type ArrivedRecord, byPartition, reducePartition } from '../../../shared/ingest/reduce';
 import { idText } from '../../../shared/model/id';
 import { labelValue, METRIC_NAME, metricOf, sourceOf } from '../../../shared/model/labels';
-import { decodeLayout, layoutOf, packLayout, unpackLayout } from '../../../shared/model/layout';
+import { decodeLayout, layoutOf } from '../../../shared/model/layout';
+import { packLayout, unpackLayout } from '../../../shared/model/packed-layout';
 import { sourceIdBytesOf, sourceIdOf, tenantIdOf } from '../../../shared/model/placement';
 import { leastCpuSeconds } from '../../support/cpu-seconds';
 

@@ -10,19 +10,15 @@ import {
   sourceOf,
 } from '../../../shared/model/labels';
 import { LabelsHash } from '../../../shared/model/labels-hash';
+import { byKey, decodeLayout, layoutOf, positionsIn, unionLayout } from '../../../shared/model/layout';
 import {
-  byKey,
   checkLayout,
   columnsOfPart,
-  decodeLayout,
   encodeNamedLayout,
   labelsInLayout,
-  layoutOf,
-  packLayout,
-  positionsIn,
   seriesHashes,
-  unionLayout,
-} from '../../../shared/model/layout';
+} from '../../../shared/model/layout-bytes';
+import { packLayout } from '../../../shared/model/packed-layout';
 
 const host = sourceOf.host('3yAQk9zZq1A');
 const metrics = (...names: string[]) => names.map((name) => metricOf(host, name));

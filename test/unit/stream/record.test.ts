@@ -6,7 +6,8 @@ import { presenceOf } from '../../../shared/codec';
 import { ALL_TIME } from '../../../shared/model/deletion';
 import { idBytes, idOf } from '../../../shared/model/id';
 import { metricOf, sourceOf } from '../../../shared/model/labels';
-import { layoutOf, packLayout } from '../../../shared/model/layout';
+import { layoutOf } from '../../../shared/model/layout';
+import { packLayout } from '../../../shared/model/packed-layout';
 import {
   decodeRecord,
   encodeRecord,

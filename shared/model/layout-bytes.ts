@@ -1,0 +1,389 @@
+import { ByteReader, ByteWriter, MalformedBytesError } from './bytes';
+import { HashSet } from './hash-set';
+import { idBytes } from './id';
+import { type Labels, labelsOf, METRIC_NAME, type NamedSeries } from './labels';
+
+/**
+ * The bytes of a layout:
+ *
+ *     byte     format version, 1
+ *     uvarint  number of series
+ *     uvarint  number of pairs that every series has; each: text name, text value
+ *     uvarint  number of label names the rest uses; each: text
+ *     series   uvarint number of pairs; each: uvarint index of its name, text value
+ *
+ * Series are in the order of the text of their labels (see {@link labelsKey}).
+ */
+const FORMAT = 1;
+
+/** The id of a layout's bytes, without decoding them. */
+export function layoutIdOf(bytes: Uint8Array): Buffer {
+  return idBytes('layout', bytes);
+}
+
+/** Reads the number of series from a layout's bytes, without decoding them. */
+export function seriesCountOf(bytes: Uint8Array): number {
+  const reader = new ByteReader(bytes);
+  checkFormat(reader.byte());
+  return reader.count(1);
+}
+
+/**
+ * Checks that bytes are a layout of distinct series, in a fifth of the time that decoding takes.
+ *
+ * @returns the {@link seriesHashes}
+ * @throws {MalformedBytesError} when they are not a layout
+ */
+export function checkLayout(bytes: Uint8Array): Float64Array {
+  const hashes = seriesHashes(bytes);
+  if (hashes.length === 0) throw new MalformedBytesError('the layout has no series');
+  const distinct = new HashSet(hashes.length);
+  let areDistinct = true;
+  for (const each of hashes) areDistinct = distinct.add(each) && areDistinct;
+  // Different series may have the same hash.
+  if (!areDistinct) checkDistinct(bytes);
+  return hashes;
+}
+
+/** Compares the bytes of a layout's series. */
+function checkDistinct(bytes: Uint8Array): void {
+  const series = new SeriesBytes(bytes);
+  const distinct = new Set<string>();
+  for (let i = 0; i < series.count; i++) distinct.add(series.next().text);
+  if (distinct.size !== series.count) throw new MalformedBytesError('the layout names a series twice');
+}
+
+/** Encodes the layout of series that are distinct, at least one, and ordered {@link byKey}. */
+export function encodeLayout(ordered: readonly { readonly labels: Labels }[]): Buffer {
+  return encodeSeries(new ByteWriter(4096), ordered);
+}
+
+export function encodeSeries(writer: ByteWriter, ordered: readonly { readonly labels: Labels }[]): Buffer {
+  const first = ordered[0];
+  if (first === undefined) throw new RangeError('a layout has at least one series');
+  const varying = varyingLabels(ordered);
+  if (varying !== undefined) return encodeAlike(writer, ordered, varying);
+  let shared = first.labels;
+  for (const { labels } of ordered) shared = inBoth(shared, labels);
+  const isShared = new Set(shared.map(([name]) => name));
+  const names = new Map<string, number>();
+  for (const { labels } of ordered)
+    for (const [name] of labels) if (!isShared.has(name) && !names.has(name)) names.set(name, names.size);
+
+  withShared(writer.byte(FORMAT).uvarint(ordered.length), shared).uvarint(names.size);
+  for (const name of names.keys()) writer.text(name);
+  for (const { labels } of ordered) {
+    writer.uvarint(labels.length - shared.length);
+    for (const [name, value] of labels) if (!isShared.has(name)) writer.uvarint(names.get(name)!).text(value);
+  }
+  return writer.finish();
+}
+
+/**
+ * Which labels have several values, by their places.
+ *
+ * @returns undefined unless the series have the same label names
+ */
+function varyingLabels(ordered: readonly { readonly labels: Labels }[]): number[] | undefined {
+  const first = ordered[0]!.labels;
+  const varies = new Uint8Array(first.length);
+  for (const { labels } of ordered) {
+    if (labels.length !== first.length) return undefined;
+    for (let i = 0; i < first.length; i++) {
+      const pair = labels[i]!;
+      const known = first[i]!;
+      if (pair === known) continue;
+      if (pair[0] !== known[0]) return undefined;
+      if (varies[i] === 0 && pair[1] !== known[1]) varies[i] = 1;
+    }
+  }
+  const varying: number[] = [];
+  for (let i = 0; i < first.length; i++) if (varies[i] === 1) varying.push(i);
+  return varying;
+}
+
+/** {@link encodeLayout} for series that have the same label names, as those of one exporter nearly do. */
+function encodeAlike(
+  writer: ByteWriter,
+  ordered: readonly { readonly labels: Labels }[],
+  varying: readonly number[],
+): Buffer {
+  const first = ordered[0]!.labels;
+  const shared = first.filter((_, i) => !varying.includes(i));
+  withShared(writer.byte(FORMAT).uvarint(ordered.length), shared).uvarint(varying.length);
+  for (const i of varying) writer.text(first[i]![0]);
+  for (const { labels } of ordered) {
+    writer.uvarint(varying.length);
+    for (let name = 0; name < varying.length; name++) writer.uvarint(name).text(labels[varying[name]!]![1]);
+  }
+  return writer.finish();
+}
+
+/** {@link encodeLayout} for series that differ in their names alone, as most sources' do. The names are distinct and ordered. */
+export function encodeNamedLayout({ labels, names }: NamedSeries): Buffer {
+  const [first, ...others] = names;
+  if (first === undefined) throw new RangeError('a layout has at least one series');
+  if (others.length > 0) return encodeLayoutOf(labels, encodeNames(names));
+  // A single series shares every label, the name included.
+  const shared = labelsOf([METRIC_NAME, first], ...labels);
+  return withShared(new ByteWriter(4096).byte(FORMAT).uvarint(1), shared).uvarint(0).uvarint(0).finish();
+}
+
+/** The part of a layout that says how its series are named, which layouts of other labels have in common. */
+export interface EncodedNames {
+  readonly count: number;
+  readonly bytes: Uint8Array;
+}
+
+/** @param names at least two, distinct and ordered {@link byKey} of series that differ in nothing else */
+export function encodeNames(names: readonly string[]): EncodedNames {
+  const writer = new ByteWriter(4096).uvarint(1).text(METRIC_NAME);
+  for (const name of names) writer.uvarint(1).uvarint(0).text(name);
+  return { count: names.length, bytes: Uint8Array.from(writer.finish()) };
+}
+
+/** {@link encodeNamedLayout} of names that are encoded already. */
+export function encodeLayoutOf(labels: Labels, { count, bytes }: EncodedNames): Buffer {
+  const writer = new ByteWriter(bytes.length + 1024).byte(FORMAT).uvarint(count);
+  return withShared(writer, labels).bytes(bytes).finish();
+}
+
+/** Pairs that two sorted lists have in common; in one pass, since 256 labels of each of 1,000 series would be 33 M comparisons. */
+function inBoth(a: Labels, b: Labels): Labels {
+  if (hasAll(b, a)) return a;
+  let at = 0;
+  return a.filter(([name, value]) => {
+    while (at < b.length && b[at]![0] < name) at++;
+    return b[at]?.[0] === name && b[at]![1] === value;
+  });
+}
+
+/** Whether sorted `labels` have all of `wanted`. */
+function hasAll(labels: Labels, wanted: Labels): boolean {
+  let at = 0;
+  for (const [name, value] of wanted) {
+    while (at < labels.length && labels[at]![0] < name) at++;
+    const found = labels[at++];
+    if (found === undefined || found[0] !== name || found[1] !== value) return false;
+  }
+  return true;
+}
+
+function withShared(writer: ByteWriter, shared: Labels): ByteWriter {
+  writer.uvarint(shared.length);
+  for (const [name, value] of shared) writer.text(name).text(value);
+  return writer;
+}
+
+/**
+ * The labels of each series of a layout's bytes, in their order.
+ *
+ * @throws {MalformedBytesError} when they are not a layout
+ */
+export function labelsInLayout(bytes: Uint8Array): Labels[] {
+  const reader = new ByteReader(bytes);
+  checkFormat(reader.byte());
+  const count = reader.count(1);
+  const shared = Array.from({ length: reader.count(2) }, () => [reader.text(), reader.text()] as const);
+  const names = Array.from({ length: reader.count(1) }, () => reader.text());
+  const series: Labels[] = [];
+  for (let i = 0; i < count; i++) {
+    const own = Array.from({ length: reader.count(2) }, () => {
+      const index = reader.uvarint();
+      const name = names[index];
+      if (name === undefined) throw new MalformedBytesError(`label name ${index} of ${names.length}`);
+      return [name, reader.text()] as const;
+    });
+    series.push(merged(shared, own));
+  }
+  if (reader.left !== 0) throw new MalformedBytesError(`${reader.left} bytes after the layout`);
+  return series;
+}
+
+/** Both lists' pairs by name. The lists are ordered, as writers have them, or else sorted. */
+function merged(a: Labels, b: Labels): Labels {
+  const pairs: Labels[number][] = [];
+  let isOrdered = true;
+  for (let i = 0, j = 0; i < a.length || j < b.length; ) {
+    const pair = j === b.length || (i < a.length && a[i]![0] <= b[j]![0]) ? a[i++]! : b[j++]!;
+    const last = pairs[pairs.length - 1];
+    if (last !== undefined && last[0] > pair[0]) isOrdered = false;
+    pairs.push(pair);
+  }
+  return isOrdered ? pairs : labelsOf(...pairs);
+}
+
+/**
+ * The columns that a layout has for the series of another, by the bytes of both, which are compared in one pass.
+ *
+ * @returns undefined when it lacks one of them; 'unlike' when the series of the layouts share other labels, so that nothing is told
+ */
+export function columnsOfPart(whole: Uint8Array, part: Uint8Array): Uint16Array | undefined | 'unlike' {
+  const [all, some] = [new SeriesBytes(whole), new SeriesBytes(part)];
+  if (!all.hasSharedOf(some)) return 'unlike';
+  const columns = new Uint16Array(some.count);
+  let column = 0;
+  for (let i = 0; i < some.count; i++) {
+    some.next();
+    // Both are in the order of the keys.
+    for (; ; column++) {
+      if (column === all.count) return undefined;
+      all.next();
+      if (all.isAt(some)) break;
+    }
+    columns[i] = column++;
+  }
+  return columns;
+}
+
+/** Goes through the series in a layout's bytes. */
+class SeriesBytes {
+  readonly count: number;
+  private readonly reader: ByteReader;
+  private readonly sharedStart: number;
+  private readonly sharedEnd: number;
+  private start = 0;
+  private end = 0;
+
+  constructor(private readonly bytes: Uint8Array) {
+    const reader = new ByteReader(bytes);
+    checkFormat(reader.byte());
+    this.count = reader.count(1);
+    this.sharedStart = reader.offset;
+    for (let texts = 2 * reader.count(2); texts > 0; texts--) reader.skip(reader.count(1));
+    for (let names = reader.count(1); names > 0; names--) reader.skip(reader.count(1));
+    this.sharedEnd = reader.offset;
+    this.reader = reader;
+  }
+
+  /** Whether the labels that all series have, and the names of the others, are the same. */
+  hasSharedOf(other: SeriesBytes): boolean {
+    return isEqual(
+      ...([this.bytes, this.sharedStart, this.sharedEnd] as const),
+      ...([other.bytes, other.sharedStart, other.sharedEnd] as const),
+    );
+  }
+
+  next(): this {
+    const { reader } = this;
+    this.start = reader.offset;
+    for (let pairs = reader.count(2); pairs > 0; pairs--) {
+      reader.uvarint();
+      reader.skip(reader.count(1));
+    }
+    this.end = reader.offset;
+    return this;
+  }
+
+  /** The bytes of the series at hand, each as one character. */
+  get text(): string {
+    return this.reader.latin1(this.start);
+  }
+
+  /** Whether the series at hand are the same. */
+  isAt(other: SeriesBytes): boolean {
+    return isEqual(this.bytes, this.start, this.end, other.bytes, other.start, other.end);
+  }
+}
+
+function isEqual(
+  a: Uint8Array,
+  aStart: number,
+  aEnd: number,
+  b: Uint8Array,
+  bStart: number,
+  bEnd: number,
+): boolean {
+  if (aEnd - aStart !== bEnd - bStart) return false;
+  for (let i = aStart, j = bStart; i < aEnd; i++, j++) if (a[i] !== b[j]) return false;
+  return true;
+}
+
+/**
+ * A 53-bit hash of each series in a layout's bytes, the same in any layout: the sum of its labels' hashes. In a tenth of the
+ * time that decoding takes.
+ *
+ * @throws {MalformedBytesError} when the bytes are not a layout
+ */
+export function seriesHashes(bytes: Uint8Array): Float64Array {
+  const reader = new ByteReader(bytes);
+  checkFormat(reader.byte());
+  const count = reader.count(1);
+  const pair = new PairHash(bytes);
+  let sharedLow = 0;
+  let sharedHigh = 0;
+  for (let i = reader.count(2); i > 0; i--) {
+    pair.name(reader);
+    pair.value(reader);
+    sharedLow = (sharedLow + pair.low) >>> 0;
+    sharedHigh = (sharedHigh + pair.high) >>> 0;
+  }
+  const names = Array.from({ length: reader.count(1) }, () => {
+    pair.name(reader);
+    return pair.seed;
+  });
+  const hashes = new Float64Array(count);
+  for (let i = 0; i < count; i++) {
+    let low = sharedLow;
+    let high = sharedHigh;
+    for (let left = reader.count(2); left > 0; left--) {
+      const index = reader.uvarint();
+      if (index >= names.length) throw new MalformedBytesError(`label name ${index} of ${names.length}`);
+      pair.seed = names[index]!;
+      pair.value(reader);
+      low = (low + pair.low) >>> 0;
+      high = (high + pair.high) >>> 0;
+    }
+    hashes[i] = (high >>> 11) * 2 ** 32 + low;
+  }
+  if (reader.left !== 0) throw new MalformedBytesError(`${reader.left} bytes after the layout`);
+  return hashes;
+}
+
+/** Hashes a label in a layout's bytes: its name to a seed, then its value. */
+class PairHash {
+  seed = 0;
+  /** Each 32 bits. */
+  low = 0;
+  high = 0;
+
+  constructor(private readonly bytes: Uint8Array) {}
+
+  name(reader: ByteReader): void {
+    const end = textEnd(reader);
+    let hash = 0x9e3779b9;
+    for (let at = reader.offset; at < end; at++) hash = mix(hash ^ this.bytes[at]!, 0x85ebca6b);
+    this.seed = hash;
+    reader.skip(end - reader.offset);
+  }
+
+  value(reader: ByteReader): void {
+    const end = textEnd(reader);
+    let low = this.seed;
+    let high = Math.imul(this.seed, 0x1b873593);
+    for (let at = reader.offset; at < end; at++) {
+      const byte = this.bytes[at]!;
+      low = mix(low ^ byte, 0x5bd1e995);
+      high = mix(high ^ byte, 0x1b873593);
+    }
+    this.low = mix(low ^ (high >>> 16), 0xc2b2ae35);
+    this.high = mix(high ^ (low >>> 15), 0x85ebca6b);
+    reader.skip(end - reader.offset);
+  }
+}
+
+/** Where a text ends whose length comes next. */
+function textEnd(reader: ByteReader): number {
+  const length = reader.count(1);
+  return reader.offset + length;
+}
+
+function mix(hash: number, factor: number): number {
+  const product = Math.imul(hash, factor);
+  return product ^ (product >>> 15);
+}
+
+export function checkFormat(format: number): void {
+  if (format !== FORMAT)
+    throw new MalformedBytesError(`layout format ${format}, this release reads ${FORMAT}`);
+}
