@@ -10,7 +10,7 @@ import { mapLimited } from '../platform/concurrency';
 import type { LossWatch } from '../recovery/loss-watch';
 import type { DeliveredRecord } from '../stream/delivered';
 import { decodeHeartbeat } from '../stream/heartbeat';
-import { decodeRecord, MalformedRecordError } from '../stream/record';
+import { decodeRecord, MalformedRecordError } from '../stream/record-decoder';
 import type { DeletedTenants } from '../tenancy/deleted-tenants';
 import type { NewLayout, SeriesCounter } from '../tenancy/series-counter';
 import { putDeletions } from './deletions';

@@ -1,4 +1,4 @@
-import { MalformedRecordError } from './record';
+import { MalformedRecordError } from './record-decoder';
 
 /**
  * A record without samples. The recovery function puts one into every shard each minute, so that readers advance where

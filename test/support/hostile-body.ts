@@ -13,7 +13,7 @@ import { remoteWrite } from '../../shared/protocol/prometheus/remote-write';
 import { uncompressBlock } from '../../shared/protocol/prometheus/snappy';
 import { MAX_SOURCES, RequestTooLargeError } from '../../shared/protocol/protocol';
 import { Pools } from '../../shared/stream/pools';
-import { decodeRecord } from '../../shared/stream/record';
+import { decodeRecord } from '../../shared/stream/record-decoder';
 import { rowRecords } from '../../shared/stream/row-records';
 import { type Encoding, HOSTILE_NOW_MS } from '../unit/protocol/hostile-bodies';
 

@@ -3,7 +3,7 @@ import type { Cluster, Redis } from 'ioredis';
 import { labelValue, METRIC_NAME } from '../../../shared/model/labels';
 import { decodeLayout } from '../../../shared/model/layout';
 import { type PackedLayout, unpackLayout } from '../../../shared/model/packed-layout';
-import { decodeRecord } from '../../../shared/stream/record';
+import { decodeRecord } from '../../../shared/stream/record-decoder';
 
 /**
  * HeteroTSDB's way into Redis, as its reference implementation has it. For each sample it appends 16 bytes to a string,

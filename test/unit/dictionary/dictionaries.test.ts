@@ -7,7 +7,7 @@ import { tenantIdOf } from '../../../shared/model/placement';
 import { influxLines } from '../../../shared/protocol/influx/lines';
 import { rowsOf } from '../../../shared/protocol/mackerel/json';
 import { remoteWrite } from '../../../shared/protocol/prometheus/remote-write';
-import { decodeRecord } from '../../../shared/stream/record';
+import { decodeRecord } from '../../../shared/stream/record-decoder';
 import { rowRecords } from '../../../shared/stream/row-records';
 import { encodeV2 } from '../protocol/prometheus/messages';
 

@@ -4,7 +4,7 @@ import { byPartition, reducePartition } from '../../../shared/ingest/reduce';
 import { unpackLayout } from '../../../shared/model/packed-layout';
 import { tenantIdOf } from '../../../shared/model/placement';
 import { influxLines } from '../../../shared/protocol/influx/lines';
-import { decodeRecord } from '../../../shared/stream/record';
+import { decodeRecord } from '../../../shared/stream/record-decoder';
 import { rowRecords } from '../../../shared/stream/row-records';
 
 const BODY_BYTES = 1_000_000;

@@ -2,7 +2,7 @@ import { ALL_TIME, erasuresOf, selectorOf, selects } from '../../../shared/model
 import { metricOf, sourceOf } from '../../../shared/model/labels';
 import { partitionOf, sourceIdOf, tenantIdOf } from '../../../shared/model/placement';
 import { deletionRecords } from '../../../shared/stream/deletion-records';
-import { decodeRecord } from '../../../shared/stream/record';
+import { decodeRecord } from '../../../shared/stream/record-decoder';
 
 describe('a name selector', () => {
   test.each([

@@ -10,7 +10,7 @@ import { influxLines } from '../../../shared/protocol/influx/lines';
 import { rowsOf } from '../../../shared/protocol/mackerel/json';
 import { otlpMetrics } from '../../../shared/protocol/otlp/otlp';
 import { decodeMetrics } from '../../../shared/protocol/otlp/protobuf';
-import { decodeRecord } from '../../../shared/stream/record';
+import { decodeRecord } from '../../../shared/stream/record-decoder';
 import { rowRecords } from '../../../shared/stream/row-records';
 
 const tenant = {

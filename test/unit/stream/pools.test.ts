@@ -6,7 +6,7 @@ import { type Labels, labelsOf, sourceOf } from '../../../shared/model/labels';
 import { dayOf, sourceIdOf, tenantIdOf } from '../../../shared/model/placement';
 import { rowsOf } from '../../../shared/protocol/mackerel/json';
 import { Pools } from '../../../shared/stream/pools';
-import { decodeRecord } from '../../../shared/stream/record';
+import { decodeRecord } from '../../../shared/stream/record-decoder';
 import { rowRecords } from '../../../shared/stream/row-records';
 
 const TENANT_ID = tenantIdOf('t');

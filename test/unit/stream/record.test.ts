@@ -9,14 +9,13 @@ import { metricOf, sourceOf } from '../../../shared/model/labels';
 import { layoutOf } from '../../../shared/model/layout';
 import { packLayout } from '../../../shared/model/packed-layout';
 import {
-  decodeRecord,
   encodeRecord,
   encodeRecords,
   MAX_BODY_BYTES,
-  MalformedRecordError,
   type RecordGroup,
   type StreamRecord,
 } from '../../../shared/stream/record';
+import { decodeRecord, MalformedRecordError } from '../../../shared/stream/record-decoder';
 
 function group(host: string, names: number, frames: number): RecordGroup {
   const layout = layoutOf(Array.from({ length: names }, (_, i) => metricOf(sourceOf.host(host), `m${i}`)));

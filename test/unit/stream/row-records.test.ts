@@ -9,7 +9,7 @@ import { decodeLayout } from '../../../shared/model/layout';
 import { unpackLayout } from '../../../shared/model/packed-layout';
 import { tenantIdOf } from '../../../shared/model/placement';
 import { rowsOf } from '../../../shared/protocol/mackerel/json';
-import { decodeRecord } from '../../../shared/stream/record';
+import { decodeRecord } from '../../../shared/stream/record-decoder';
 import { rowRecords } from '../../../shared/stream/row-records';
 
 const tenant = {

@@ -6,7 +6,7 @@ import { decodeLayout, layoutOf } from '../../../../shared/model/layout';
 import { unpackLayout } from '../../../../shared/model/packed-layout';
 import { tenantIdOf } from '../../../../shared/model/placement';
 import { influxLines } from '../../../../shared/protocol/influx/lines';
-import { decodeRecord } from '../../../../shared/stream/record';
+import { decodeRecord } from '../../../../shared/stream/record-decoder';
 import { rowRecords } from '../../../../shared/stream/row-records';
 
 const nowMs = 1_795_212_100_000;

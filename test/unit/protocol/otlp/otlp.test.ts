@@ -10,7 +10,7 @@ import { InvalidMetricsJsonError, readMetricsJson } from '../../../../shared/pro
 import { MAX_DEPTH } from '../../../../shared/protocol/otlp/metrics';
 import { otlpMetrics } from '../../../../shared/protocol/otlp/otlp';
 import { decodeMetrics, encodePartialSuccess } from '../../../../shared/protocol/otlp/protobuf';
-import { decodeRecord } from '../../../../shared/stream/record';
+import { decodeRecord } from '../../../../shared/stream/record-decoder';
 import { rowRecords } from '../../../../shared/stream/row-records';
 import { MetricsRequest } from './messages';
 

@@ -1,0 +1,118 @@
+import { crc32 } from 'node:zlib';
+import { isPresenceOf, presenceBytes, presentCount } from '../codec';
+import { ByteReader, MalformedBytesError } from '../model/bytes';
+import { Cache } from '../model/cache';
+import { CACHES } from '../model/cache-budgets';
+import type { SourceDeletion } from '../model/deletion';
+import { ID_BYTES, idText } from '../model/id';
+import { checkLayout, layoutIdOf } from '../model/layout-bytes';
+import { noteChecked, type PackedLayout, unpackLayout } from '../model/packed-layout';
+import { MAX_PARTITIONS } from '../model/placement';
+import { CRC_BYTES, HEADER_BYTES, MAGIC, type StreamRecord, VERSION } from './record';
+
+/** Poison: a record that this release cannot read, and that goes to quarantine. */
+export class MalformedRecordError extends Error {
+  override readonly name = 'MalformedRecordError';
+}
+
+/** Timestamp, presence flag, one value. */
+const MIN_FRAME_BYTES = 17;
+
+/**
+ * Reads a record. Values are views of the record.
+ *
+ * @throws {MalformedRecordError} when the bytes are not a record of the format version this release reads
+ */
+export function decodeRecord(bytes: Uint8Array): StreamRecord {
+  if (!MAGIC.equals(bytes.subarray(0, MAGIC.length)))
+    throw new MalformedRecordError(`${bytes.length} bytes are not a record: they do not begin with HR`);
+  const version = bytes[MAGIC.length];
+  if (version !== VERSION)
+    throw new MalformedRecordError(
+      `record of ${bytes.length} bytes has format version ${version}; this release reads ${VERSION}`,
+    );
+  try {
+    return decodeBody(new ByteReader(checkedBody(bytes)));
+  } catch (error) {
+    throw new MalformedRecordError(`record of ${bytes.length} bytes: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+function checkedBody(bytes: Uint8Array): Uint8Array {
+  const reader = new ByteReader(bytes, HEADER_BYTES);
+  const stored = reader.bytes(CRC_BYTES).readUInt32LE();
+  const body = bytes.subarray(reader.offset);
+  const found = crc32(body);
+  if (found !== stored) throw new MalformedBytesError(`CRC-32 is ${found}, the record says ${stored}`);
+  return body;
+}
+
+/** Well-formed layouts, by id: the same few come minute after minute. */
+const checkedLayouts = new Cache<PackedLayout>(CACHES.checkedLayouts, ({ packed }) => packed.length + 350);
+
+/** Verifies a layout that the cache lacks; compares any other with the cache. */
+function packedLayout(idBytes: Uint8Array, packed: Buffer): PackedLayout {
+  const id = idText(idBytes);
+  const cached = checkedLayouts.get(id);
+  if (cached !== undefined && packed.equals(cached.packed)) return cached;
+  const bytes = unpackLayout(packed);
+  const found = layoutIdOf(bytes);
+  if (!found.equals(idBytes))
+    throw new MalformedBytesError(`the record says layout ${id}, its bytes are layout ${idText(found)}`);
+  const hashes = checkLayout(bytes);
+  // A copy: views would keep the whole record.
+  const layout = { id, idBytes: found, seriesCount: hashes.length, packed: new Uint8Array(packed) };
+  noteChecked(layout.packed, { bytes, hashes });
+  checkedLayouts.set(id, layout);
+  return layout;
+}
+
+function decodeBody(reader: ByteReader): StreamRecord {
+  const tenant = reader.text();
+  const partition = reader.uvarint();
+  if (partition >= MAX_PARTITIONS)
+    throw new MalformedBytesError(`partition ${partition}; at most ${MAX_PARTITIONS - 1} is allowed`);
+  const groups = Array.from({ length: reader.count(ID_BYTES + 4) }, () => {
+    const sourceIdBytes = reader.bytes(ID_BYTES);
+    const splitBits = reader.byte();
+    const splitIndex = reader.uvarint();
+    if (splitBits > 15 || splitIndex >= 2 ** splitBits)
+      throw new MalformedBytesError(`split ${splitIndex} of 2^${splitBits}`);
+    const layout = packedLayout(reader.bytes(ID_BYTES), reader.bytes(reader.count(1)));
+    const frames = Array.from({ length: reader.count(MIN_FRAME_BYTES) }, () => {
+      const timestamp = reader.int64();
+      const presence = decodePresence(reader, layout.seriesCount);
+      if (presence === undefined) return { timestamp, values: reader.bytes(8 * layout.seriesCount) };
+      return { timestamp, presence, values: reader.bytes(8 * presentCount(presence)) };
+    });
+    return { sourceIdBytes, splitBits, splitIndex, layout, frames };
+  });
+  const deletions = decodeDeletions(reader);
+  if (reader.left !== 0) throw new MalformedBytesError(`${reader.left} bytes after the record`);
+  return deletions.length === 0 ? { tenant, partition, groups } : { tenant, partition, groups, deletions };
+}
+
+/** @returns undefined when all series are present */
+function decodePresence(reader: ByteReader, seriesCount: number): Uint8Array | undefined {
+  const flag = reader.byte();
+  if (flag === 0) return undefined;
+  const presence = reader.bytes(presenceBytes(seriesCount));
+  if (flag !== 1 || !isPresenceOf(presence, seriesCount) || presentCount(presence) === 0)
+    throw new MalformedBytesError(`presence map ${flag} of ${seriesCount} series`);
+  return presence;
+}
+
+function decodeDeletions(reader: ByteReader): SourceDeletion[] {
+  return Array.from({ length: reader.count(ID_BYTES + 18) }, () => {
+    const sourceId = idText(reader.bytes(ID_BYTES));
+    const kind = reader.byte();
+    if (kind > 1) throw new MalformedBytesError(`deletion of kind ${kind}; this release reads 0 and 1`);
+    const selector = { name: reader.text(), isPrefix: kind === 1 };
+    const fromMs = reader.int64();
+    const toMs = reader.int64();
+    if (fromMs >= toMs) throw new MalformedBytesError(`deletion of [${fromMs}, ${toMs})`);
+    return { sourceId, selector, fromMs, toMs };
+  });
+}
