@@ -62,10 +62,10 @@ export class FrameAppender {
    * @throws {UnmarkedPartitionError}
    */
   async append(ref: PartitionRef, addition: PartitionAppend, isReplay = false): Promise<void> {
-    for (const part of splitAppend(addition)) await this.appendPart(new HotKeys(ref), part, isReplay);
+    for (const each of splitAppend(addition)) await this.appendOnce(new HotKeys(ref), each, isReplay);
   }
 
-  private async appendPart(
+  private async appendOnce(
     keys: HotKeys,
     { arrivalMs, layouts, windows }: PartitionAppend,
     isReplay: boolean,

@@ -118,8 +118,8 @@ export class FrameReader {
         return { start, name, key, known: keeps ? this.known.get(key) : undefined };
       }),
     );
-    const epoch = asked.flat().find(({ known }) => known !== undefined)?.known?.epoch ?? '';
-    const args: (string | number | Buffer)[] = [MAX_CALL_COST, epoch];
+    const markId = asked.flat().find(({ known }) => known !== undefined)?.known?.markId ?? '';
+    const args: (string | number | Buffer)[] = [MAX_CALL_COST, markId];
     queries.forEach(({ group, range, picks, keeps = true }, i) => {
       const windows = asked[i]!;
       // A window that will be remembered is read whole.
@@ -129,9 +129,9 @@ export class FrameReader {
       args.push(fromMs, toMs, windows.length, keeps ? cost : 1, keeps ? 0 : cost - 1, picks.length);
       for (const { layout, columns } of picks)
         args.push(Buffer.from(layout.buffer, layout.byteOffset, layout.length), columns.join(' '));
-      for (const { start, known } of windows) args.push(start, known?.epoch === epoch ? known.count : 0);
+      for (const { start, known } of windows) args.push(start, known?.markId === markId ? known.count : 0);
     });
-    const [mark, loss, left, replyEpoch, ...rest] = await this.redis.readGroupsBuffer(
+    const [mark, loss, left, replyMarkId, ...rest] = await this.redis.readGroupsBuffer(
       names.length,
       ...names,
       ...args,
@@ -142,7 +142,7 @@ export class FrameReader {
       left: left ? leftWindowsOf(left.toString()) : ANY_LEFT,
       waitedMs,
     };
-    const marked = replyEpoch?.toString();
+    const marked = replyMarkId?.toString();
     const stays = (start: number) =>
       start >= partition.left.beforeMs && !partition.left.starts.includes(start);
     const found: GroupWindows[] = [];

@@ -9,7 +9,7 @@ import { AT_ONCE, type ReadPace } from './read-pace';
 import { defineScripts } from './scripts';
 
 /**
- * The memory tier in Redis or Valkey, a part for each kind of client. A call reaches the keys of one partition, which share a
+ * The memory tier in Redis or Valkey, a class for each kind of client. A call reaches the keys of one partition, which share a
  * hash slot; each decision that must not race is one Lua script.
  */
 export class HotTier {

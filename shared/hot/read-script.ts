@@ -6,16 +6,16 @@ import { LEFT_BELIEVED_MS, MARK_OF_THIS_NODE, NOW } from './mark-script';
  *
  * KEYS     mark; then for each group: its windows, and its lists of frames
  * ARGV     1  room: the most cost of a call's frames
- *          2  epoch of what the reader knows, or ''
+ *          2  id of the mark under which the reader read what it knows, or ''
  *          then for each group: the half-open range of wanted timestamps, ms; its number of lists; what one of its frames
  *          costs, and what one in the range costs beside; its number of picks; for each pick the layout's 16 bytes, and the columns wanted of it, numbers from 0
  *          between spaces, ascending; and for each list its window's start, ms, and how many of its frames are known
  * Returns  1 when the mark is this primary's, else 0; `loss`, or false; `left` (see NOTE_LEFT), or false when what has left
- *          is unknown; the epoch, which changes with the mark, or false when what has left is unknown; then for each group its
+ *          is unknown; the mark's id, which changes when it is written anew, or false when what has left is unknown; then for each group its
  *          window starts, and for each of its lists the number of its frames, how many of them are left out since they are
  *          known, the bytes of the others, and what follows of these; false twice where there are none
  *
- * Known frames are left out while the epoch is the reader's and nothing of the window has left: it begins with them.
+ * Known frames are left out while the mark's id is the reader's and nothing of the window has left: it begins with them.
  *
  *     u8 number of the pick    timestamp, version and the wanted values of a frame, unpacked
  *     u8 128 + number          such a frame with a timestamp outside the range
@@ -29,11 +29,11 @@ ${NOW}
 local mark = redis.call('HMGET', KEYS[1], 'loss', 'left', 'leftSeen', 'node', 'made')
 local isOurs = ${MARK_OF_THIS_NODE}
 local isKnown = isOurs and mark[2] and now - (tonumber(mark[3]) or 0) <= ${LEFT_BELIEVED_MS}
-local epoch = isKnown and mark[4] .. ' ' .. (mark[1] or '') .. ' ' .. (mark[5] or '')
-local found = { isOurs and 1 or 0, mark[1], isKnown and mark[2], epoch }
+local markId = isKnown and mark[4] .. ' ' .. (mark[1] or '') .. ' ' .. (mark[5] or '')
+local found = { isOurs and 1 or 0, mark[1], isKnown and mark[2], markId }
 
 local bound, hasLeft = nil, {}
-if epoch and epoch == ARGV[2] then
+if markId and markId == ARGV[2] then
   for start in string.gmatch(mark[2], '%S+') do
     if bound then hasLeft[tonumber(start)] = true else bound = tonumber(start) end
   end

@@ -7,7 +7,7 @@ import { SURVEY_SCRIPT } from './survey-script';
 import { TRIM_SCRIPT } from './trim-script';
 
 /**
- * The reply of the read script: whether the mark is the primary's, `loss`, `left` and the epoch; then for each group its
+ * The reply of the read script: whether the mark is the primary's, `loss`, `left` and the mark's id; then for each group its
  * window starts, and four values for each list.
  */
 export type GroupsReply = [

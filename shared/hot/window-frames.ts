@@ -27,13 +27,13 @@ export class WindowFrames {
 /** Frames of a group-window that were read, from its first frame on. */
 export class KnownFrames extends WindowFrames {
   /**
-   * @param epoch as the read script gave it: names the mark under which nothing has been lost since
+   * @param markId as the read script gave it: of the mark under which they were read
    * @param count how many frames there were
    */
   constructor(
     frameBytes: number,
     picked: Buffer,
-    readonly epoch: string,
+    readonly markId: string,
     readonly count: number,
   ) {
     super(frameBytes, picked);
