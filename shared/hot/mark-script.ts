@@ -32,7 +32,7 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
  *
  * KEYS     mark
  * ARGV     1  id of the loss that was noticed, or '' when there was none
- *          2  the era's number (recovery/primaries.ts), or '' to leave it as it is
+ *          2  the era's number (recovery/era.ts), or '' to leave it as it is
  * Returns  1
  *
  * Nothing has left a new partition. What had left one that was lost is unknown, until a flusher looks at it again.

@@ -17,7 +17,7 @@ export interface PartitionState {
   readonly lowestArrivalMs: number | undefined;
   /** Replication id of the primary that wrote the mark; undefined when there is no mark. */
   readonly markedBy: string | undefined;
-  /** The mark's era (recovery/primaries.ts); undefined when it has none. */
+  /** The mark's era (recovery/era.ts); undefined when it has none. */
   readonly era: number | undefined;
   /** Replication id of the primary that answers. */
   readonly here: string;
@@ -116,7 +116,7 @@ export class PartitionMarks {
    * Marks a partition as the present primary's, so that appends go on.
    *
    * @param loss id of the loss that was noticed, which is written down elsewhere; '' when there was none
-   * @param era of the primaries, if that is known (recovery/primaries.ts)
+   * @param era of the primaries, if that is known (recovery/era.ts)
    */
   async mark(ref: PartitionRef, loss: string, era?: number): Promise<void> {
     await this.redis.markPartition(1, new HotKeys(ref).mark, loss, String(era ?? ''));

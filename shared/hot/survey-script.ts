@@ -11,7 +11,7 @@ const MAX_WINDOWS = 16;
  * KEYS     the mark of one of the partitions, by which the call finds its node
  * ARGV     1  1 for a flusher, which notes in each mark that it looked (mark-script.ts), else 0
  *          2  longest delay of a window, ms (due-score.ts)
- *          3  the era that the flusher gives to marks (recovery/primaries.ts), or '' to leave them as they are
+ *          3  the era that the flusher gives to marks (recovery/era.ts), or '' to leave them as they are
  *          then the hash tag of each partition
  * Returns  for each partition, with commas in between: `?` when its mark is not this primary's or lies elsewhere, else
  *          `oldest due arrival`, ms: the first write of the oldest group-window, a time before which none is due, that is

@@ -10,7 +10,7 @@ export interface PrimaryAnswer {
   readonly cluster?: string;
 }
 
-/** A primary, as it says of itself. Recovery judges by it (recovery/primaries.ts). */
+/** A primary, as it says of itself. Recovery judges by it (recovery/era.ts). */
 export interface PrimaryState {
   /** Replication id: a restart or a promotion makes a new one. */
   readonly id: string;

@@ -2,11 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { HotTier } from '../hot/hot-tier';
 import { EXPIRED } from '../hot/mark-script';
 import type { PartitionState } from '../hot/partition-marks';
-import type { Topology } from '../hot/topology';
 import type { PartitionRef } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
-import { type Era, hasMoved, nextEra } from './primaries';
-import { holdReads } from './read-hold';
+import { type Era, hasMoved } from './era';
+import { type Observation, PrimaryWatch } from './primary-watch';
 import type { RecoveryTable } from './recovery-table';
 
 export interface LossWatchDependencies {
@@ -26,24 +25,6 @@ const MARK_LOOK_MS = 100;
 /** So long it may be unsure whether a partition has moved, and a slot may be on its way, before a call fails. */
 const UNSURE_MS = 2_000;
 const LOOK_AGAIN_MS = 100;
-/**
- * Readers believe a look for so long, ms. Less than a failover takes: a replica with marks of before a move cannot have taken
- * over since, and its slots moved on.
- */
-const LOOK_BELIEVED_MS = 500;
-/** Reads wait for so long after a look that found slots moving: longer than until the next flusher's round, ms. */
-const MOVING_MS = 90_000;
-/** A time until which they wait is put off when less is left, ms. */
-const MOVING_LEFT_MS = 60_000;
-
-/** The primaries at one time, and what recovery makes of them. */
-export interface Observation {
-  readonly topology: Topology;
-  /** Undefined when a primary did not answer: nothing is known of moves then. */
-  readonly era: Era | undefined;
-  /** Whether every partition counts as lost ({@link nextEra}). */
-  readonly isLoss: boolean;
-}
 
 /** A partition's slot is on its way to the primary that has its mark. Appends wait until it has arrived. */
 export class PartitionMovingError extends Error {
@@ -51,33 +32,28 @@ export class PartitionMovingError extends Error {
 }
 
 /**
- * Notices that memory lost samples: a registered partition has no mark (its node was wiped or replaced), or the mark of
- * another primary (a failover, which may lose what was not replicated), or says that samples expired before a flusher moved them. It records the loss, with the arrival time from which
- * the recovery function must replay, and only then marks the partitions, so that appends go on. A crash in between notices
- * the loss once more; a replay too many is harmless (DESIGN.md, rule 2).
+ * Notices that memory lost samples: a registered partition has no mark (its node was wiped or replaced), or the mark of another
+ * primary (a failover, which may lose what was not replicated), or says that samples expired before a flusher moved them. It
+ * records the loss, with the arrival time from which the recovery function must replay, and only then marks the partitions, so
+ * that appends go on. A crash in between notices the loss once more; a replay too many is harmless (DESIGN.md, rule 2).
  *
- * A partition that a planned move brought to another primary has lost nothing (primaries.ts): its mark is taken over.
+ * A partition that a planned move brought to another primary has lost nothing (era.ts): its mark is taken over.
  */
 export class LossWatch {
   /** Ids of losses that a replay has repaired. */
   private readonly closed = new Set<string>();
-  /** The era as this instance saw it last; a mark of an earlier era is a loss if it is found elsewhere. */
-  private lastEra: number | undefined;
-  /** What this instance saw last, with all primaries answering and nothing lost. */
-  private lastLook:
-    | { readonly era: Era; readonly openSlots: ReadonlySet<number>; readonly ms: number }
-    | undefined;
-  private readonly observing = new Shared(() => this.observeNow(true));
-  private readonly looking = new Shared(() => this.observeNow(false));
+  private readonly primaries: PrimaryWatch;
 
-  constructor(private readonly dependencies: LossWatchDependencies) {}
+  constructor(private readonly dependencies: LossWatchDependencies) {
+    this.primaries = new PrimaryWatch(dependencies, (era) => this.noticeAll(era));
+  }
 
   /**
-   * Looks at the primaries and records what changed. When a primary went while slots moved, it records a loss and marks every
+   * Looks at the primaries and records what changed. When one failed while slots moved, it records a loss and marks every
    * partition.
    */
   observe(): Promise<Observation> {
-    return this.observing.run();
+    return this.primaries.observe();
   }
 
   /**
@@ -92,8 +68,7 @@ export class LossWatch {
     if (state.isWhole) return undefined;
     if (state.loss === undefined) {
       if (await table.register(ref)) {
-        this.lastEra ??= (await table.era())?.number;
-        await hot.marks.mark(ref, '', this.lastEra);
+        await hot.marks.mark(ref, '', (await table.era())?.number);
         return undefined;
       }
       state = await this.onceMarked(ref);
@@ -140,7 +115,7 @@ export class LossWatch {
       return 0;
     }
     if (!read.isWhole) {
-      if (!(await this.hasMoved(ref, loss))) return 0;
+      if (!(await this.cameByMove(ref, loss))) return 0;
       if (loss === '') return undefined;
     }
     const last = await table.loss();
@@ -156,32 +131,19 @@ export class LossWatch {
    *
    * @param loss of the mark that was read
    */
-  private async hasMoved(ref: PartitionRef, loss: string): Promise<boolean> {
+  private async cameByMove(ref: PartitionRef, loss: string): Promise<boolean> {
     const { hot, now } = this.dependencies;
     const untilMs = now() + UNSURE_MS;
     for (;;) {
       const state = await hot.marks.inspect(ref);
       if (state.loss !== loss) return false;
       if (state.isWhole) return true;
-      if (this.isKnownToHaveMoved(ref, state)) return true;
-      const { era, isLoss } = await this.looking.run();
+      const { era, isLoss } = await this.primaries.look();
       const isSure = era !== undefined && !isLoss;
       if (isSure) return hasMoved(state, era);
       if (now() > untilMs) return false;
       await sleep(LOOK_AGAIN_MS);
     }
-  }
-
-  /** Whether a look of a moment ago tells that a partition has moved. Only the next one can tell that it has not. */
-  private isKnownToHaveMoved(ref: PartitionRef, state: PartitionState): boolean {
-    const { lastLook } = this;
-    const { hot, now } = this.dependencies;
-    return (
-      lastLook !== undefined &&
-      now() - lastLook.ms < LOOK_BELIEVED_MS &&
-      !lastLook.openSlots.has(hot.nodes.slotOf(ref)) &&
-      hasMoved(state, lastLook.era)
-    );
   }
 
   /** Waits a second at most for the mark of a registered partition. */
@@ -195,35 +157,12 @@ export class LossWatch {
     return state;
   }
 
-  /** @param isRecorded whether what changed is written down, and a loss is noticed: not by readers */
-  private async observeNow(isRecorded: boolean): Promise<Observation> {
-    const { hot, table, now } = this.dependencies;
-    for (;;) {
-      // Before the primaries: what others recorded meanwhile is then refused by compare-and-set.
-      const [recorded, holds] = await Promise.all([table.era(), table.holds()]);
-      const ms = now();
-      const topology = await hot.nodes.topology();
-      const { primaries, isMoving } = topology;
-      if (primaries === undefined) return { topology, era: undefined, isLoss: false };
-      const isScaling = holds.scalingUntilMs > now();
-      const { era, isLoss, areMoving } = nextEra(recorded, { primaries, isMoving }, isScaling);
-      if (isRecorded && isLoss) await this.noticeAll(era.number);
-      if (!isRecorded || era === recorded || (await table.putEra(era, recorded))) {
-        this.lastEra = era.number;
-        this.lastLook = isLoss ? undefined : { era, openSlots: topology.openSlots, ms };
-        if (isRecorded && areMoving && !isScaling && holds.pressedUntilMs < now() + MOVING_LEFT_MS)
-          await holdReads(table, now() + MOVING_MS);
-        return { topology, era, isLoss };
-      }
-    }
-  }
-
   /** Records that any partition may lack what has not left memory, and marks all. */
   private async noticeAll(era: number): Promise<void> {
     const { hot, table, lanes, now } = this.dependencies;
     const partitions = await table.registered();
     const fromMs = lostSinceMs(await table.flushedMs(lanes), []);
-    const { id } = await table.notice(fromMs, 'a primary went while slots moved', now());
+    const { id } = await table.notice(fromMs, 'a primary failed while slots moved', now());
     // The mark of a node that does not answer stays of an earlier era.
     await mapLimited(partitions, PARALLEL, (ref) => hot.marks.mark(ref, id, era).catch(() => {}));
   }
@@ -272,29 +211,4 @@ export function lostSinceMs(
     ...lost.map(({ arrivedMs = 0, markedBy, previous }) => (markedBy === previous ? arrivedMs : 0)),
   );
   return Math.max(0, flushedMs - ARRIVAL_SLACK_MS, lost.length === 0 ? 0 : oldestMs - ARRIVAL_SLACK_MS);
-}
-
-/** Runs one at a time. Who asks while one runs gets the next, which begins after the question; those who wait share it. */
-class Shared<T> {
-  private running: Promise<T> | undefined;
-  private next: Promise<T> | undefined;
-
-  constructor(private readonly work: () => Promise<T>) {}
-
-  run(): Promise<T> {
-    if (this.running === undefined) {
-      const running = this.work().finally(() => {
-        this.running = undefined;
-      });
-      this.running = running;
-      return running;
-    }
-    this.next ??= this.running
-      .catch(() => {})
-      .then(() => {
-        this.next = undefined;
-        return this.run();
-      });
-    return this.next;
-  }
 }

@@ -9,7 +9,7 @@ import type { PartitionRef } from '../model/placement';
 import { type ItemKey, metaKeys } from '../platform/keys';
 import { type Item, queryAll, succeeds, type Table } from '../platform/table';
 import type { ReaderNote } from './consumer-lag';
-import type { Era } from './primaries';
+import type { Era } from './era';
 import type { RedriveMark } from './redrive';
 
 /** Memory lost acknowledged samples. Open until a replay has read them again from the stream. */
@@ -55,7 +55,7 @@ export interface ShardProgress {
  *
  *     sk loss                         the last loss
  *     sk replay                       the last replay
- *     sk era                          the primaries of the hot tier (primaries.ts)
+ *     sk era                          the primaries of the hot tier (era.ts)
  *     sk scaling                      untilMs: a command moves slots until then at most; pressedUntilMs: until then a
  *                                     node counts as having little memory or CPU left, or slots as moving
  *     sk progress#replay#shard        that replay's progress in a shard

@@ -268,14 +268,14 @@ describe('recovery', () => {
     expect((await tiers.recovery.holds()).pressedUntilMs).toBe(2_000);
   });
 
-  test('a primary that went while slots moved is a loss, although the hint to readers cannot be written', async () => {
+  test('a primary that failed while slots moved is a loss, although the hint to readers cannot be written', async () => {
     const ref = { tenantId: tenantIdOf('recovery'), partition: 4 };
     await tiers.losses.resolve(ref);
     const topology = await tiers.hot.nodes.topology();
     const [{ id, ...primary }] = topology.primaries as [PrimaryState];
-    const primaries = [{ ...primary, id: 'another', run: 'another', previous: id }];
+    const primaries = [{ ...primary, id: 'another', run: 'another', previous: id, isOpen: true }];
     const nodes = Object.assign(Object.create(tiers.hot.nodes), {
-      topology: async () => ({ ...topology, isMoving: true, primaries }),
+      topology: async () => ({ ...topology, primaries }),
     });
     const hot: HotTier = Object.assign(Object.create(tiers.hot), { nodes });
     class Throttled extends RecoveryTable {

@@ -1,0 +1,90 @@
+import type { HotTier } from '../hot/hot-tier';
+import type { Topology } from '../hot/topology';
+import { type Era, nextEra } from './era';
+import { holdReads } from './read-hold';
+import type { RecoveryTable } from './recovery-table';
+
+/** Reads wait for so long after a look that found slots moving: longer than until the next flusher's round, ms. */
+const MOVING_MS = 90_000;
+/** A time until which they wait is put off when less is left, ms. */
+const MOVING_LEFT_MS = 60_000;
+
+/** The primaries at one time, and what recovery makes of them. */
+export interface Observation {
+  readonly topology: Topology;
+  /** Undefined when a primary did not answer: nothing is known of moves then. */
+  readonly era: Era | undefined;
+  /** Whether every partition counts as lost ({@link nextEra}). */
+  readonly isLoss: boolean;
+}
+
+interface PrimaryWatchDependencies {
+  readonly hot: HotTier;
+  readonly table: RecoveryTable;
+  readonly now: () => number;
+}
+
+/** Looks at the primaries and keeps the era. */
+export class PrimaryWatch {
+  private readonly observing = new Shared(() => this.step(true));
+  private readonly looking = new Shared(() => this.step(false));
+
+  /** @param noticeAll called with the new era's number before it is recorded, when every partition counts as lost */
+  constructor(
+    private readonly dependencies: PrimaryWatchDependencies,
+    private readonly noticeAll: (era: number) => Promise<void>,
+  ) {}
+
+  /** Looks at the primaries and records what changed. */
+  observe(): Promise<Observation> {
+    return this.observing.run();
+  }
+
+  /** Looks at the primaries and records nothing, for readers. */
+  look(): Promise<Observation> {
+    return this.looking.run();
+  }
+
+  private async step(isRecorded: boolean): Promise<Observation> {
+    const { hot, table, now } = this.dependencies;
+    for (;;) {
+      // Before the primaries: what others recorded meanwhile is then refused by compare-and-set.
+      const [recorded, holds] = await Promise.all([table.era(), table.holds()]);
+      const topology = await hot.nodes.topology();
+      if (topology.primaries === undefined) return { topology, era: undefined, isLoss: false };
+      const isScaling = holds.scalingUntilMs > now();
+      const { era, isLoss, areMoving } = nextEra(recorded, topology.primaries, isScaling, now());
+      if (!isRecorded) return { topology, era, isLoss };
+      if (isLoss) await this.noticeAll(era.number);
+      if (era !== recorded && !(await table.putEra(era, recorded))) continue;
+      if (areMoving && !isScaling && holds.pressedUntilMs < now() + MOVING_LEFT_MS)
+        await holdReads(table, now() + MOVING_MS);
+      return { topology, era, isLoss };
+    }
+  }
+}
+
+/** Runs one at a time. Who asks while one runs gets the next, which begins after the question; those who wait share it. */
+class Shared<T> {
+  private running: Promise<T> | undefined;
+  private next: Promise<T> | undefined;
+
+  constructor(private readonly work: () => Promise<T>) {}
+
+  run(): Promise<T> {
+    if (this.running === undefined) {
+      const running = this.work().finally(() => {
+        this.running = undefined;
+      });
+      this.running = running;
+      return running;
+    }
+    this.next ??= this.running
+      .catch(() => {})
+      .then(() => {
+        this.next = undefined;
+        return this.run();
+      });
+    return this.next;
+  }
+}

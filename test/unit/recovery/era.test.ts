@@ -1,0 +1,143 @@
+import { EXPIRED } from '../../../shared/hot/mark-script';
+import type { PrimaryState } from '../../../shared/hot/topology';
+import { type Era, hasMoved, nextEra } from '../../../shared/recovery/era';
+
+/**
+ * Primaries as a look sees them, between spaces: `id[@process][<previous id][~]:slots[!failures]`, `~` while a slot is on its way
+ * to or from one.
+ */
+function look(text: string): PrimaryState[] {
+  return text.split(' ').map((each) => {
+    const found = /^(\w+)(?:@(\w+))?(?:<(\w+))?(~?):([\d,-]*)(?:!(\d+))?$/.exec(each)!;
+    const [, id, run = id, previous, open, slots, failures] = found;
+    return {
+      id: id!,
+      run: run!,
+      previous,
+      slots: slots!.replaceAll(',', ' '),
+      isOpen: open === '~',
+      failures: failures === undefined ? undefined : Number(failures),
+    };
+  });
+}
+
+/** The era after some looks, and how many losses of everything they tell of. */
+function eraAfter(looks: readonly string[], isScaling = false): { era: Era; losses: number } {
+  let era: Era | undefined;
+  let losses = 0;
+  for (const each of looks) {
+    const step = nextEra(era, look(each), isScaling);
+    era = step.era;
+    losses += step.isLoss ? 1 : 0;
+  }
+  return { era: era!, losses };
+}
+
+describe('an era goes on', () => {
+  test.each([
+    { name: 'while nothing changes', looks: ['a:0-9 b:10-19', 'b:10-19 a:0-9'] },
+    { name: 'when a primary joins without slots', looks: ['a:0-9 b:10-19', 'a:0-9 b:10-19 c:'] },
+    {
+      name: 'while slots move to it',
+      looks: ['a:0-9', 'a:0-9 c:', 'a~:1-9 c~:0', 'a:5-9 c:0-4'],
+    },
+    { name: 'when one that was emptied leaves', looks: ['a:0-9 b:10-19', 'a:0-19 b:', 'a:0-19'] },
+    {
+      name: 'when one that was emptied leaves, although others heard that it failed',
+      looks: ['a:0-9 b:10-19', 'a:0-19!1 b:', 'a:0-19!2'],
+    },
+    {
+      name: 'when one leaves that nobody saw empty, and no other heard of a failure',
+      looks: ['a:0-9!3 b:10-19 c:20-29!3', 'a:0-14!3 c:15-29!3'],
+    },
+    {
+      name: 'when one leaves so, although one of the others does not say what it heard',
+      looks: ['a:0-9!3 b:10-19 c:20-29!3', 'a:0-14!3 c:15-29'],
+    },
+    {
+      name: 'when the first replica of one attaches, also while slots move',
+      looks: ['a:0-9 b~:10-19', 'a3@a:0-9 b~:10-19'],
+    },
+  ])('$name', ({ looks }) => {
+    for (const isScaling of [false, true])
+      expect(eraAfter(looks, isScaling)).toMatchObject({ era: { number: 1 }, losses: 0 });
+  });
+});
+
+describe('an era ends', () => {
+  test.each([
+    { name: 'when a replica takes over', looks: ['a:0-9 b:10-19', 'a2<a:0-9 b:10-19'] },
+    { name: 'when one goes, and nobody takes its place', looks: ['a:0-9 b:10-19', 'b:10-19'] },
+    {
+      name: 'when a primary that was a replica joins, also without slots',
+      looks: ['a:0-9 b:10-19', 'a:0-9 b:10-19 d<x:'],
+    },
+    {
+      name: 'when one goes that never served, as it may have got keys',
+      looks: ['a:0-9 b:10-19', 'a:0-9 b:10-19 c:', 'a:0-9 b:10-19'],
+    },
+  ])('$name; with a loss of everything if a command moves slots', ({ looks }) => {
+    expect(eraAfter(looks)).toMatchObject({ era: { number: 2 }, losses: 0 });
+    expect(eraAfter(looks, true)).toMatchObject({ era: { number: 2 }, losses: 1 });
+  });
+
+  test.each([
+    {
+      name: 'one goes while slots are on their way',
+      looks: ['a:0-9 b:10-19', 'a~:0-9 b~:10-19', 'a2<a:0-9 b~:10-19'],
+    },
+    {
+      name: 'one goes, and slots of others have moved meanwhile',
+      looks: ['a:0-9 b:10-19 c:20-29', 'a2<a:0-9 b:15-19 c:10-14,20-29'],
+    },
+    { name: 'one goes that joined and was being given slots', looks: ['a:0-9', 'a:0-9 c:', 'a~:0-9'] },
+    { name: 'one goes of which a slot is on its way', looks: ['a:0-9 b:10-19', 'a~:0-19 b~:', 'a~:0-19'] },
+    { name: 'one that nobody saw has slots of others', looks: ['a:0-9', 'a:5-9 d:0-4'] },
+    { name: 'a replica of one that nobody saw has slots of others', looks: ['a:0-9', 'a:5-9 d2<d:0-4'] },
+    { name: 'a replica of one that nobody saw is there', looks: ['a:0-9', 'a~:0-9', 'a~:0-9 d2<d:'] },
+    { name: 'one was a replica in between', looks: ['a:0-9 b~:10-19', 'a3@a<z:0-9 b~:10-19'] },
+    {
+      name: 'one leaves that nobody saw empty, and another heard of a failure',
+      looks: ['a:0-9!3 b:10-19 c:20-29!3', 'a:0-14!3 c:15-29!4'],
+    },
+    {
+      name: 'one leaves that nobody saw empty, and nobody says what it heard',
+      looks: ['a:0-9 b:10-19 c:20-29', 'a:0-14 c:15-29'],
+    },
+    {
+      name: 'one leaves that nobody saw empty, and another joins, which may be the same',
+      looks: ['a:0-9!3 b:10-19 c:20-29!3', 'a:0-14!3 c:15-29!3 d:'],
+    },
+  ])('with a loss of everything when $name', ({ looks }) => {
+    expect(eraAfter(looks)).toMatchObject({ era: { number: 2 }, losses: 1 });
+  });
+});
+
+test.each([
+  { name: 'nothing changed', seen: 'a:0-9 b:10-19', areMoving: false },
+  { name: 'a primary joined', seen: 'a:0-9 b:10-19 d:', areMoving: false },
+  { name: 'a slot is on its way', seen: 'a:0-9 b~:10-19', areMoving: true },
+  { name: 'slots have moved', seen: 'a:0-14 b:15-19', areMoving: true },
+])('slots count as moving or not: $name', ({ seen, areMoving }) => {
+  expect(nextEra(eraAfter(['a:0-9 b:10-19']).era, look(seen), false).areMoving).toBe(areMoving);
+});
+
+test('an era is the same object while nothing changed, so that nothing is written', () => {
+  const recorded: Era = JSON.parse(JSON.stringify(eraAfter(['a:0-9 b<c:10-19']).era));
+  expect(nextEra(recorded, look('b<c:10-19 a:0-9'), false).era).toBe(recorded);
+});
+
+describe('a mark of another primary', () => {
+  const { era } = eraAfter(['a:0-9 b:10-19', 'a: b:0-19', 'b:0-19 d:']);
+  test.each([
+    { name: 'moved between primaries of the era', markedBy: 'b', here: 'd', of: 1, expected: true },
+    { name: 'moved from one that left empty', markedBy: 'a', here: 'b', of: 1, expected: true },
+    { name: 'is at a primary that nobody knows', markedBy: 'a', here: 'x', of: 1, expected: false },
+    { name: 'is of an earlier era', markedBy: 'a', here: 'b', of: 0, expected: false },
+    { name: 'is of no era', markedBy: 'a', here: 'b', of: undefined, expected: false },
+    { name: 'says that samples expired', markedBy: EXPIRED, here: 'b', of: 1, expected: false },
+    { name: 'is missing', markedBy: undefined, here: 'b', of: undefined, expected: false },
+  ])('$name', ({ markedBy, here, of, expected }) => {
+    expect(hasMoved({ markedBy, here, era: of }, era)).toBe(expected);
+  });
+});
