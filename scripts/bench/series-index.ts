@@ -199,11 +199,11 @@ async function bytesOf(
   day: Day,
 ): Promise<{ readonly entries: number; readonly bytes: number }> {
   let [entries, bytes] = [0, 0];
-  for (const epoch of [day, day.slice(0, 7)])
+  for (const period of [day, day.slice(0, 7)])
     for (let bucket = 0; bucket < INDEX_BUCKETS; bucket++) {
       const items = queryAll(table, {
         KeyConditionExpression: 'pk = :pk',
-        ExpressionAttributeValues: { ':pk': { S: metaKeys.index(TENANT, epoch, bucket) } },
+        ExpressionAttributeValues: { ':pk': { S: metaKeys.index(TENANT, period, bucket) } },
       });
       for await (const item of items) {
         entries++;

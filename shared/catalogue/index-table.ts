@@ -12,7 +12,7 @@ import { INDEX_BUCKETS, metaKeys } from '../platform/keys';
 import { type Item, insertItems, queryAll, type Table } from '../platform/table';
 
 /** A UTC day, `2026-11-22`, or a month, `2026-11`: layouts are indexed in each that they have samples of. */
-export type Epoch = string;
+export type Period = string;
 
 /** A layout of a group as the index has it. */
 export interface IndexedLayout {
@@ -42,13 +42,13 @@ const KEPT_MS = 30 * DAY_MS;
  * The index of series by time: which layouts have samples of a day, and of a month. An entry has the labels that all series
  * of the layout share, and the id of the shape that is left without them, so readers fetch one layout of each shape.
  *
- *     pk index#tenant#epoch#bucket   sk group#layout   common: JSON of pairs   shape: id   expiresAt: seconds
+ *     pk index#tenant#period#bucket   sk group#layout   common: JSON of pairs   shape: id   expiresAt: seconds
  *
  * Entries never change. The writer of a sample inserts them before the sample is in memory, once in the life of an instance;
  * all of it can be rebuilt from the layouts (`ops rebuild-index`).
  */
 export class IndexTable {
-  /** @param inserted what this instance has inserted, by epoch, group and layout */
+  /** @param inserted what this instance has inserted, by period, group and layout */
   constructor(
     private readonly table: Table,
     private readonly retentionMs: number,
@@ -61,14 +61,14 @@ export class IndexTable {
     for (const layout of layouts) {
       const { group, id, days } = layout;
       const sort = `${group}#${id}`;
-      const epochs = new Set(days.flatMap((day) => [day, monthOf(day)]));
+      const periods = new Set(days.flatMap((day) => [day, monthOf(day)]));
       let entry: Item | undefined;
-      for (const epoch of epochs) {
-        const key = `${epoch}#${sort}`;
+      for (const period of periods) {
+        const key = `${period}#${sort}`;
         if (this.inserted.get(key) !== undefined) continue;
         entry ??= entryOf(layout);
-        const expiresAt = { N: String(Math.ceil((epochEndMs(epoch) + this.retentionMs + KEPT_MS) / 1000)) };
-        items.push({ key, item: { ...metaKeys.indexed(tenantId, epoch, group, id), ...entry, expiresAt } });
+        const expiresAt = { N: String(Math.ceil((periodEndMs(period) + this.retentionMs + KEPT_MS) / 1000)) };
+        items.push({ key, item: { ...metaKeys.indexed(tenantId, period, group, id), ...entry, expiresAt } });
       }
     }
     await this.insert(items.map(({ item }) => item));
@@ -83,14 +83,14 @@ export class IndexTable {
       await this.table.client.send(new PutItemCommand({ TableName: this.table.name, Item: item }));
   }
 
-  /** Reads an epoch's entries. */
-  async read(tenantId: Id, epoch: Epoch): Promise<IndexedLayout[]> {
+  /** Reads a period's entries. */
+  async read(tenantId: Id, period: Period): Promise<IndexedLayout[]> {
     const buckets = Array.from({ length: INDEX_BUCKETS }, (_, bucket) => bucket);
     const found = await mapLimited(buckets, PARALLEL, async (bucket) => {
       const entries: IndexedLayout[] = [];
       const items = queryAll(this.table, {
         KeyConditionExpression: 'pk = :pk',
-        ExpressionAttributeValues: { ':pk': { S: metaKeys.index(tenantId, epoch, bucket) } },
+        ExpressionAttributeValues: { ':pk': { S: metaKeys.index(tenantId, period, bucket) } },
       });
       for await (const { sk, common, shape } of items)
         entries.push({
@@ -112,39 +112,39 @@ function entryOf({ packed }: LayoutOfDays): Item {
 /** Ranges of more days than this are looked up by month. */
 const MAX_DAYS = 3;
 
-/** The epochs that a range touches. */
-export function epochsOf({ fromMs, toMs }: TimeRange): Epoch[] {
+/** The periods that a range touches. */
+export function periodsOf({ fromMs, toMs }: TimeRange): Period[] {
   const days = daysIn(fromMs, toMs);
   return days.length <= MAX_DAYS ? days : [...new Set(days.map(monthOf))];
 }
 
-function monthOf(day: Day): Epoch {
+function monthOf(day: Day): Period {
   return day.slice(0, 7);
 }
 
 /**
- * The range whose samples show that a series began before the last epoch of `range`: from an epoch before that one, or from
+ * The range whose samples show that a series began before the last period of `range`: from a period before that one, or from
  * the start of `range` if that is earlier.
  */
-export function rangeBeforeLastEpoch(range: TimeRange): TimeRange {
-  const last = epochsOf(range).at(-1);
+export function rangeBeforeLastPeriod(range: TimeRange): TimeRange {
+  const last = periodsOf(range).at(-1);
   if (last === undefined) return { fromMs: range.fromMs, toMs: range.fromMs };
-  const toMs = epochStartMs(last);
+  const toMs = periodStartMs(last);
   const [dayBefore] = daysIn(toMs - 1, toMs);
   const before = last.length === 10 ? dayBefore! : monthOf(dayBefore!);
-  return { fromMs: Math.min(range.fromMs, epochStartMs(before)), toMs };
+  return { fromMs: Math.min(range.fromMs, periodStartMs(before)), toMs };
 }
 
-function epochStartMs(epoch: Epoch): number {
-  if (epoch.length === 10) return dayStartMs(epoch);
-  const [year, month] = epoch.split('-').map(Number);
+function periodStartMs(period: Period): number {
+  if (period.length === 10) return dayStartMs(period);
+  const [year, month] = period.split('-').map(Number);
   return Date.UTC(year!, month! - 1, 1);
 }
 
-/** The first ms after an epoch. */
-export function epochEndMs(epoch: Epoch): number {
-  if (epoch.length === 10) return dayStartMs(epoch) + DAY_MS;
-  const [year, month] = epoch.split('-').map(Number);
+/** The first ms after a period. */
+export function periodEndMs(period: Period): number {
+  if (period.length === 10) return dayStartMs(period) + DAY_MS;
+  const [year, month] = period.split('-').map(Number);
   // Months count from 0 here, so this is the next one.
   return Date.UTC(year!, month!, 1);
 }

@@ -34,7 +34,7 @@ import { BUCKET_PREFIX } from './names';
  *                                      sk pool                          the pool of a small source
  *     pk changes#tenant                sk ms since epoch#source         a change of a source's catalogue, kept for a day
  *     pk sources#tenant#bucket         sk source                        a source; the bucket is a hex digit of its id
- *     pk index#tenant#epoch#bucket     sk group#layout                  a layout with samples of a day or month; 16 buckets by the group
+ *     pk index#tenant#period#bucket     sk group#layout                  a layout with samples of a day or month; 16 buckets by the group
  *     pk manifest#tenant#partition     sk day                           what is archived
  *     pk archiving#tenant#partition    sk day                           parts of a day that is being archived
  *     pk directory#tenant#source       sk day                           where a source's series lie in the day's object
@@ -207,10 +207,11 @@ export const metaKeys = {
   sourceIndex: (tenantId: Id, bucket: number) => `sources#${tenantId}#${bucket.toString(16)}`,
   indexedSource: (tenantId: Id, sourceId: Id): ItemKey =>
     itemKey(metaKeys.sourceIndex(tenantId, bucketOfSource(sourceId)), sourceId),
-  /** An epoch of the index of series lies in {@link INDEX_BUCKETS} buckets, read side by side. */
-  index: (tenantId: Id, epoch: string, bucket: number) => `index#${tenantId}#${epoch}#${bucket.toString(16)}`,
-  indexed: (tenantId: Id, epoch: string, group: GroupId, layoutId: Id): ItemKey =>
-    itemKey(metaKeys.index(tenantId, epoch, bucketOfSource(group)), `${group}#${layoutId}`),
+  /** A period of the index of series lies in {@link INDEX_BUCKETS} buckets, read side by side. */
+  index: (tenantId: Id, period: string, bucket: number) =>
+    `index#${tenantId}#${period}#${bucket.toString(16)}`,
+  indexed: (tenantId: Id, period: string, group: GroupId, layoutId: Id): ItemKey =>
+    itemKey(metaKeys.index(tenantId, period, bucketOfSource(group)), `${group}#${layoutId}`),
   layout: (tenantId: Id, group: GroupId, layoutId: Id): ItemKey =>
     itemKey(metaKeys.source(tenantId, sourceIdOfGroup(group)), `${group}#${layoutId}`),
   parseLayoutSort: (sort: string): { group: GroupId; layoutId: Id } => ({

@@ -1,5 +1,5 @@
 import type { Catalogue } from '../catalogue/catalogue';
-import { rangeBeforeLastEpoch } from '../catalogue/index-table';
+import { rangeBeforeLastPeriod } from '../catalogue/index-table';
 import type { Id } from '../model/id';
 import type { GroupId } from '../model/placement';
 import type { TimeRange } from '../model/selection';
@@ -19,7 +19,7 @@ const PARALLEL = 32;
 
 /**
  * Leaves series out of a view that began after its range. The index knows days and months; the catalogue knows the window
- * of a layout's first sample. A layout with samples before the last epoch of the range cannot have begun after it, so the
+ * of a layout's first sample. A layout with samples before the last period of the range cannot have begun after it, so the
  * catalogue is asked for the others only.
  *
  * @param view the series that may have samples in `range`
@@ -33,7 +33,7 @@ export async function withoutLaterSeries(
   range: TimeRange,
 ): Promise<IndexView> {
   const { index, live } = view;
-  const { live: isEarlier } = await indexes.of(tenantId, rangeBeforeLastEpoch(range));
+  const { live: isEarlier } = await indexes.of(tenantId, rangeBeforeLastPeriod(range));
   const candidates = new Map<number, { readonly group: GroupId; readonly layoutId: Id }>();
   for (const matchers of selectors.length === 0 ? [[]] : selectors)
     for (const match of matchesOf(view, matchers)) {

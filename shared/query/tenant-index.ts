@@ -1,5 +1,5 @@
 import type { Catalogue } from '../catalogue/catalogue';
-import { type Epoch, epochEndMs, epochsOf, type IndexedLayout } from '../catalogue/index-table';
+import { type IndexedLayout, type Period, periodEndMs, periodsOf } from '../catalogue/index-table';
 import { SeriesIndex } from '../catalogue/series-index';
 import { Cache } from '../model/cache';
 import { CACHES } from '../model/cache-budgets';
@@ -15,15 +15,15 @@ import { clampRange } from './plan';
 const MAX_BYTES = CACHES.indexes.bytes;
 /** Layouts of unknown shapes read in parallel. */
 const PARALLEL = 32;
-/** Of 16 requests each: all of the retention has some 45 epochs, whose requests would only wait for each other. */
-const EPOCHS_AT_ONCE = 4;
-/** An epoch is read again after this, ms; a past one changes by late samples only. */
+/** Of 16 requests each: all of the retention has some 45 periods, whose requests would only wait for each other. */
+const PERIODS_AT_ONCE = 4;
+/** A period is read again after this, ms; a past one changes by late samples only. */
 const FRESH_MS = 1_000;
 const PAST_FRESH_MS = 15_000;
 /** And after this for each of its entries: ten seconds for 10,000 sources. */
 const FRESH_MS_PER_ENTRY = 1;
 
-interface EpochLayouts {
+interface PeriodLayouts {
   /** Numbers of layouts in the index. */
   readonly layouts: readonly number[];
   readonly readMs: number;
@@ -39,12 +39,12 @@ interface TenantIndex {
         readonly version: number;
       }
     | undefined;
-  readonly epochs: Map<Epoch, EpochLayouts>;
-  readonly reading: Map<Epoch, Promise<void>>;
+  readonly periods: Map<Period, PeriodLayouts>;
+  readonly reading: Map<Period, Promise<void>>;
 }
 
 /**
- * Each tenant's series in memory, by epoch. An epoch is read when it is first asked for, and again when it has aged: the
+ * Each tenant's series in memory, by period. A period is read when it is first asked for, and again when it has aged: the
  * larger, the later. What is known of a layout is not read again.
  */
 export class TenantIndexes {
@@ -67,19 +67,19 @@ export class TenantIndexes {
     tenantId: Id,
     range: TimeRange,
   ): Promise<{ readonly index: SeriesIndex; readonly live: Uint8Array; readonly version: number }> {
-    const epochs = epochsOf(clampRange(range, this.now(), this.retentionMs));
+    const periods = periodsOf(clampRange(range, this.now(), this.retentionMs));
     const known = this.tenants.get(tenantId);
     const tenant = known ?? {
       index: new SeriesIndex(),
       last: undefined,
-      epochs: new Map(),
+      periods: new Map(),
       reading: new Map(),
     };
-    await mapLimited(epochs, EPOCHS_AT_ONCE, (epoch) => this.refresh(tenantId, tenant, epoch));
+    await mapLimited(periods, PERIODS_AT_ONCE, (period) => this.refresh(tenantId, tenant, period));
     const { index } = tenant;
     if (index.bytes > MAX_BYTES) {
       this.tenants.delete(tenantId);
-      // It may be large for epochs that others asked for.
+      // It may be large for periods that others asked for.
       if (known !== undefined) return this.of(tenantId, range);
       throw new SelectLimitError(
         'memory',
@@ -88,40 +88,40 @@ export class TenantIndexes {
     }
     // Set again, because its size may have changed.
     this.tenants.set(tenantId, tenant);
-    const layouts = epochs.map((epoch) => tenant.epochs.get(epoch)!.layouts);
+    const layouts = periods.map((period) => tenant.periods.get(period)!.layouts);
     if (!isEqual(tenant.last?.layouts, layouts)) {
       const live = new Uint8Array(index.layoutCount);
-      for (const ofEpoch of layouts) for (const layout of ofEpoch) live[layout] = 1;
+      for (const ofPeriod of layouts) for (const layout of ofPeriod) live[layout] = 1;
       tenant.last = { layouts, live, version: ++this.versions };
     }
     const { live, version } = tenant.last!;
     return { index, live, version };
   }
 
-  private async refresh(tenantId: Id, tenant: TenantIndex, epoch: Epoch): Promise<void> {
-    const last = tenant.epochs.get(epoch);
+  private async refresh(tenantId: Id, tenant: TenantIndex, period: Period): Promise<void> {
+    const last = tenant.periods.get(period);
     const now = this.now();
-    const restMs = epochEndMs(epoch) < now ? PAST_FRESH_MS : FRESH_MS;
+    const restMs = periodEndMs(period) < now ? PAST_FRESH_MS : FRESH_MS;
     if (last !== undefined && now - last.readMs < Math.max(restMs, FRESH_MS_PER_ENTRY * last.layouts.length))
       return;
-    const others = tenant.reading.get(epoch);
+    const others = tenant.reading.get(period);
     if (others !== undefined) return others;
-    const reading = this.read(tenantId, tenant, epoch).finally(() => tenant.reading.delete(epoch));
-    tenant.reading.set(epoch, reading);
+    const reading = this.read(tenantId, tenant, period).finally(() => tenant.reading.delete(period));
+    tenant.reading.set(period, reading);
     return reading;
   }
 
-  private async read(tenantId: Id, { index, epochs }: TenantIndex, epoch: Epoch): Promise<void> {
+  private async read(tenantId: Id, { index, periods }: TenantIndex, period: Period): Promise<void> {
     const readMs = this.now();
-    const entries = await this.catalogue.index.read(tenantId, epoch);
+    const entries = await this.catalogue.index.read(tenantId, period);
     await this.addShapes(tenantId, index, entries);
     const layouts: number[] = [];
     // A layout that is about to be written is found the next time.
     for (const entry of entries)
       if (index.numberOf(entry) !== undefined || index.hasShape(entry.shapeId))
         layouts.push(index.add(entry));
-    const last = epochs.get(epoch)?.layouts;
-    epochs.set(epoch, { layouts: isEqual(last, layouts) ? last! : layouts, readMs });
+    const last = periods.get(period)?.layouts;
+    periods.set(period, { layouts: isEqual(last, layouts) ? last! : layouts, readMs });
   }
 
   /** Reads one layout of each shape that the index lacks. */

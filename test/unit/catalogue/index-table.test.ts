@@ -1,33 +1,33 @@
-import { epochEndMs, epochsOf, rangeBeforeLastEpoch } from '../../../shared/catalogue/index-table';
+import { periodEndMs, periodsOf, rangeBeforeLastPeriod } from '../../../shared/catalogue/index-table';
 
 const at = (text: string) => Date.parse(text);
 
 test.each([
-  { name: 'an hour', from: '2026-11-22T10:00Z', to: '2026-11-22T11:00Z', epochs: ['2026-11-22'] },
+  { name: 'an hour', from: '2026-11-22T10:00Z', to: '2026-11-22T11:00Z', periods: ['2026-11-22'] },
   {
     name: 'an hour over midnight',
     from: '2026-11-21T23:30Z',
     to: '2026-11-22T00:30Z',
-    epochs: ['2026-11-21', '2026-11-22'],
+    periods: ['2026-11-21', '2026-11-22'],
   },
-  { name: 'up to midnight', from: '2026-11-21T23:30Z', to: '2026-11-22T00:00Z', epochs: ['2026-11-21'] },
+  { name: 'up to midnight', from: '2026-11-21T23:30Z', to: '2026-11-22T00:00Z', periods: ['2026-11-21'] },
   {
     name: 'three days',
     from: '2026-11-20T00:00Z',
     to: '2026-11-23T00:00Z',
-    epochs: ['2026-11-20', '2026-11-21', '2026-11-22'],
+    periods: ['2026-11-20', '2026-11-21', '2026-11-22'],
   },
-  { name: 'four days', from: '2026-11-29T12:00Z', to: '2026-12-02T12:00Z', epochs: ['2026-11', '2026-12'] },
-  { name: 'nothing', from: '2026-11-22T00:00Z', to: '2026-11-22T00:00Z', epochs: [] },
-])('$name is looked up in $epochs', ({ from, to, epochs }) => {
-  expect(epochsOf({ fromMs: at(from), toMs: at(to) })).toEqual(epochs);
+  { name: 'four days', from: '2026-11-29T12:00Z', to: '2026-12-02T12:00Z', periods: ['2026-11', '2026-12'] },
+  { name: 'nothing', from: '2026-11-22T00:00Z', to: '2026-11-22T00:00Z', periods: [] },
+])('$name is looked up in $periods', ({ from, to, periods }) => {
+  expect(periodsOf({ fromMs: at(from), toMs: at(to) })).toEqual(periods);
 });
 
 test.each([
-  { epoch: '2026-11-30', end: '2026-12-01T00:00Z' },
-  { epoch: '2026-12', end: '2027-01-01T00:00Z' },
-])('$epoch ends at $end', ({ epoch, end }) => {
-  expect(epochEndMs(epoch)).toBe(at(end));
+  { period: '2026-11-30', end: '2026-12-01T00:00Z' },
+  { period: '2026-12', end: '2027-01-01T00:00Z' },
+])('$period ends at $end', ({ period, end }) => {
+  expect(periodEndMs(period)).toBe(at(end));
 });
 
 test.each([
@@ -51,8 +51,8 @@ test.each([
     range: ['2026-09-10T00:00Z', '2026-11-20T00:00Z'],
     before: ['2026-09-10T00:00Z', '2026-11-01T00:00Z'],
   },
-])('what shows that a series began before the last epoch of $name', ({ range, before }) => {
+])('what shows that a series began before the last period of $name', ({ range, before }) => {
   const [fromMs, toMs] = range.map(at);
   const [beforeMs, endMs] = before.map(at);
-  expect(rangeBeforeLastEpoch({ fromMs: fromMs!, toMs: toMs! })).toEqual({ fromMs: beforeMs, toMs: endMs });
+  expect(rangeBeforeLastPeriod({ fromMs: fromMs!, toMs: toMs! })).toEqual({ fromMs: beforeMs, toMs: endMs });
 });
