@@ -132,6 +132,13 @@ describe('the page', () => {
       if (time % 1800 < 600 || time % 1800 > 1200) add('custom.queue.length', 100 + 50 * wave);
     }
     await client.post(points);
+    // A drain moves what is in memory.
+    const { time } = points.at(-1)!;
+    await until(
+      'the samples in memory',
+      () => client.metrics(hostId, 'loadavg1', time, time).catch(() => ''),
+      (text) => text.includes('"value"'),
+    );
   }
 
   /** 24 h of 20 graphs with two series each. */
@@ -809,6 +816,11 @@ describe('the page', () => {
     }
     expect((await page.locator('.heading').boundingBox())!.width).toBeLessThan(2);
     expect((await page.locator('.menu').boundingBox())!.height).toBeLessThan(60);
+  });
+
+  test('says that a query matches nothing, and keeps the axis for what may come', async () => {
+    const page = await opened('view=explore&query=nothing_here');
+    await card(page, 'nothing_here').getByText('The query matches nothing in this range.').waitFor();
   });
 
   test('explores all series with PromQL, as graphs and tables', async () => {

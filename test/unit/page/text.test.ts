@@ -35,6 +35,8 @@ test.each([
   { value: -1_000_000.04, spread: 0.2, text: '-1000000.04' },
   { value: 123_456_789_012, spread: 10, text: '123456789012' },
   { value: 2.7254, spread: 0.05, text: '2.7254' },
+  { value: 4_000_000_000, spread: 2e8, text: '4G' },
+  { value: 3_951_200_000, spread: 2e8, text: '3.9512G' },
   { value: 1234.5, spread: 2000, text: '1.23k' },
   { value: 1234.5, spread: 0, text: '1.23k' },
 ])('$value among values that spread over $spread is $text', ({ value, spread, text }) => {

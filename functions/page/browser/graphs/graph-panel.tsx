@@ -119,7 +119,7 @@ export function GraphPanel(props: GraphPanelProps) {
             onAxis={onAxis}
             onCursor={onCursor}
           />
-          {drawing.data.times.length === 0 && <p class="empty">{props.empty}</p>}
+          {lastIndex(drawing.data) === undefined && <p class="empty">{props.empty}</p>}
         </div>
       )}
       <Legend

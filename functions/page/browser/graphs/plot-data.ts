@@ -108,9 +108,13 @@ export function withGaps({ times, values }: SeriesData): PlotData {
     for (const [i, interval] of intervals.entries()) {
       if (interval <= usual * GAP_INTERVALS) continue;
       const [before, after] = [present[i]!, present[i + 1]!];
-      const at = after - before > 1 ? times[before + 1]! : times[before]! + usual;
-      breaks.push(at);
-      if (after - before === 1) extra.add(at);
+      const within = times.slice(before + 1, after);
+      if (within.length === 0) {
+        within.push(times[before]! + usual);
+        extra.add(times[before]! + usual);
+      }
+      // uPlot breaks a line only as far as it finds null, so each row of the gap has one.
+      breaks.push(...within);
     }
     return new Set(breaks);
   });

@@ -11,6 +11,8 @@ import { shareOf, type Ticks, ticksOf, type ValueRange, valueRange } from './tic
 const AXIS_WIDTH = 64;
 const AXIS_CHAR_WIDTH = 6.4;
 const MAX_TICKS = 5;
+/** Room for the half of a time, such as `08:00:00`, that stands beyond the end of the axis. */
+const RIGHT_PADDING = 24;
 /** A drag over fewer pixels is a click. */
 const MIN_DRAG = 6;
 const SYNC_KEY = 'time';
@@ -69,7 +71,7 @@ export function plotOptions(
   return {
     width,
     height: latest.current.height,
-    padding: [10, 12, 0, 0],
+    padding: [10, RIGHT_PADDING, 0, 0],
     legend: { show: false },
     tzDate: utc ? (time) => uPlot.tzDate(new Date(time * 1000), 'Etc/UTC') : (time) => new Date(time * 1000),
     cursor: cursorOptions(latest, plotted),

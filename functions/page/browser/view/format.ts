@@ -49,6 +49,8 @@ export function symbolOf(unit: Unit): string {
 
 /** Three or four digits tell values apart that differ by this share or more. */
 const TOLD_APART = 1e-3;
+/** A decimal value that needs more digits than this is written in full, which is easier to compare than a long fraction. */
+const MOST_DIGITS = 6;
 
 /**
  * Writes a value as people read it: three or four digits, a prefix and the unit.
@@ -61,9 +63,8 @@ export function formatValue(value: number, unit: Unit, spread = Number.POSITIVE_
   if (spread > 0 && spread / 100 < size * TOLD_APART) {
     const count = Math.min(17, Math.ceil(Math.log10(size / spread)) + 3);
     if (count > 4) {
-      // Nobody reads 8001000000 B; a number without a unit is easier to compare in full.
-      const { divisor, suffix } =
-        SCALES[unit].base === 1024 ? prefixOf(size, unit) : { divisor: 1, suffix: symbolOf(unit) };
+      const isFull = SCALES[unit].base === 1000 && count > MOST_DIGITS;
+      const { divisor, suffix } = isFull ? { divisor: 1, suffix: symbolOf(unit) } : prefixOf(size, unit);
       return `${Number((value / divisor).toPrecision(count))}${suffix}`;
     }
   }
