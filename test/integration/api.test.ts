@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { Client } from '../support/client';
-import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { until } from '../support/until';
 
 // Requests are quick, machines that do other work at the same time are not.
@@ -12,8 +12,9 @@ describe('the HTTP API', () => {
   const now = Math.floor(Date.now() / 60_000) * 60;
 
   beforeAll(async () => {
-    stack = await startLocalStack({ settings: { services: 'shop,blog' } });
+    stack = await startLocalStack({ settings: SHARED_SETTINGS.shop });
     client = new Client(stack.url, stack.apiKey);
+    await client.json('POST', '/api/v0/services', { name: 'blog', memo: '' });
     host = await client.createHost('web1');
   });
 

@@ -1,6 +1,6 @@
 import { request as httpRequest } from 'node:http';
 import { Client } from '../support/client';
-import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { until } from '../support/until';
 
 // Requests are quick, machines that do other work at the same time are not.
@@ -20,7 +20,7 @@ describe('the contract of the Mackerel API', () => {
   const minute = Math.floor(Date.now() / 60_000) * 60;
 
   beforeAll(async () => {
-    stack = await startLocalStack({ settings: { services: 'shop' } });
+    stack = await startLocalStack({ settings: SHARED_SETTINGS.shop });
     client = new Client(stack.url, stack.apiKey);
     const made = await Promise.all(
       [

@@ -13,11 +13,13 @@ import {
 } from '../../shared/model/placement';
 import { partitionKeyOf } from '../../shared/stream/outgoing';
 import { Client } from '../support/client';
+import { SHARED_SETTINGS } from '../support/local-stack';
 import { ops } from '../support/ops';
 import { until } from '../support/until';
 
 const HOUR_MS = 3_600_000;
-const [BEFORE, AFTER] = [4, 64];
+const BEFORE = Number(SHARED_SETTINGS.fourShards.partitions);
+const AFTER = 64;
 const METRIC = 'orders';
 
 describe('a service that is deleted and created again before its tenant grows', () => {
@@ -26,7 +28,7 @@ describe('a service that is deleted and created again before its tenant grows', 
   let client: Client;
 
   beforeAll(async () => {
-    const settings = { partitions: String(BEFORE), streamShards: '4', resolution: '1s' };
+    const settings = SHARED_SETTINGS.fourShards;
     stack = await startStack({ port: 0, dataDir: undefined, settings, report: () => {}, faults });
     client = new Client(stack.addresses.url, stack.addresses.apiKey);
   }, 180_000);

@@ -18,6 +18,7 @@ import { Ledger, type Sample } from '../../scripts/soak/ledger';
 import { type Labels, metricOf, sourceOf } from '../../shared/model/labels';
 import { metaKeys } from '../../shared/platform/keys';
 import type { RecoveryStatus } from '../../shared/recovery/replay';
+import { SHARED_SETTINGS } from '../support/local-stack';
 import { PATIENCE_MS, until } from '../support/until';
 
 const ALL = { before: 8.64e15, purge: true };
@@ -35,7 +36,7 @@ describe('under faults between functions, stores and the stream, no sample is lo
   const start = Math.floor(Date.now() / 1000) - 7 * 3600;
 
   beforeAll(async () => {
-    const settings = { window: '10m', resolution: '1s', streamShards: '2' };
+    const settings = SHARED_SETTINGS.shortWindows;
     stack = await startStack({ port: 0, dataDir: undefined, settings, report: () => {}, faults });
     functions = new Functions(stack.addresses.url);
     redis = new Redis(stack.addresses.redisUrl);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { functionName } from '../../shared/platform/names';
 import { Client, type Point } from '../support/client';
-import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { ops } from '../support/ops';
 import { Stores } from '../support/stores';
 import { until } from '../support/until';
@@ -23,7 +23,7 @@ describe('a flood', () => {
   const start = Math.floor(Date.now() / 60_000) * 60 - 3600;
 
   beforeAll(async () => {
-    stack = await startLocalStack({ settings: { resolution: '1s', maxSamplesPerMinute: '100000000' } });
+    stack = await startLocalStack({ settings: SHARED_SETTINGS.unlimited });
     client = new Client(stack.url, stack.apiKey);
     stores = new Stores(stack);
   });

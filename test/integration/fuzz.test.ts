@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { mapLimited } from '../../shared/platform/concurrency';
 import { Client } from '../support/client';
-import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { OpenApiChecker } from '../support/openapi-checker';
 import { operationsOf, requestArbitrary } from '../support/request-arbitrary';
 import { until } from '../support/until';
@@ -23,7 +23,7 @@ describe('requests made of the OpenAPI document', () => {
   let client: Client;
 
   beforeAll(async () => {
-    stack = await startLocalStack({ settings: { services: 'shop' } });
+    stack = await startLocalStack({ settings: SHARED_SETTINGS.shop });
     client = new Client(stack.url, stack.apiKey);
   });
 

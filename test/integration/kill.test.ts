@@ -1,7 +1,7 @@
 import { Functions } from '../../scripts/ops/invoke';
 import type { RecoveryStatus } from '../../shared/recovery/replay';
 import { Client } from '../support/client';
-import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { ops } from '../support/ops';
 import { Stores } from '../support/stores';
 import { until } from '../support/until';
@@ -19,7 +19,7 @@ describe('SIGKILL of all functions and of the hot tier in the middle of posting'
     `/api/v0/hosts/${host}/metrics?name=${name}&from=${start}&to=${start + ROUNDS * 60}${partial ? '&partial=true' : ''}`;
 
   beforeAll(async () => {
-    stack = await startLocalStack({ settings: { window: '10m' } });
+    stack = await startLocalStack({ settings: SHARED_SETTINGS.shortWindows });
     client = new Client(stack.url, stack.apiKey);
     stores = new Stores(stack);
   });

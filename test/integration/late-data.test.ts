@@ -12,7 +12,7 @@ describe('a sample posted late, or again with another value', () => {
   const now = Math.floor(Date.now() / 60_000) * 60 - 1800;
 
   beforeAll(async () => {
-    stack = await startLocalStack({ settings: { window: '1h' } });
+    stack = await startLocalStack({});
     client = new Client(stack.url, stack.apiKey);
     stores = new Stores(stack);
     host = await client.createHost('late');

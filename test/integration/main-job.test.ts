@@ -1,5 +1,5 @@
 import { Client, type Point } from '../support/client';
-import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { ops } from '../support/ops';
 import { Stores } from '../support/stores';
 import { until } from '../support/until';
@@ -30,7 +30,7 @@ describe('300,000 samples of 100 hosts through every tier', () => {
   let fromHot: Awaited<ReturnType<typeof readAll>>;
 
   beforeAll(async () => {
-    stack = await startLocalStack({ settings: { window: '10m', partitions: '8' } });
+    stack = await startLocalStack({ settings: SHARED_SETTINGS.shortWindows });
     client = new Client(stack.url, stack.apiKey);
     stores = new Stores(stack);
     hosts = await Promise.all(Array.from({ length: HOSTS }, (_, h) => client.createHost(`host${h}`)));

@@ -1,5 +1,5 @@
 import { Client } from '../support/client';
-import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { ops } from '../support/ops';
 import { until } from '../support/until';
 
@@ -10,7 +10,7 @@ describe('ten thousand measurements of one host and time in one request', () => 
   let stack: LocalStack;
 
   beforeAll(async () => {
-    stack = await startLocalStack({ settings: { streamShards: '1', partitions: '4' } });
+    stack = await startLocalStack({ settings: SHARED_SETTINGS.fewPartitions });
   });
 
   afterAll(() => stack?.stop());

@@ -5,7 +5,7 @@ import type { VerifyResult } from '../../scripts/ops/archive-verify';
 import { drain } from '../../scripts/ops/drain';
 import { Functions } from '../../scripts/ops/invoke';
 import { Client } from '../support/client';
-import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { ops, runOps } from '../support/ops';
 import { until } from '../support/until';
 
@@ -20,7 +20,7 @@ describe('ops archive', () => {
   let host: string;
 
   beforeAll(async () => {
-    stack = await startLocalStack({ settings: { window: '1h', maxSampleAge: '3d' } });
+    stack = await startLocalStack({ settings: SHARED_SETTINGS.oldSamples });
     client = new Client(stack.url, stack.apiKey);
     functions = new Functions(stack.url);
     const aws = {

@@ -6,7 +6,7 @@ import { replay } from '../../scripts/ops/replay';
 import type { UsageReport } from '../../scripts/ops/usage';
 import type { TenantStatus } from '../../shared/operations/status';
 import { Client } from '../support/client';
-import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { ops, runOps } from '../support/ops';
 import { until } from '../support/until';
 
@@ -17,7 +17,7 @@ describe('ops delete', () => {
   const start = Math.floor(Date.now() / 60_000) * 60 - 3600;
 
   beforeAll(async () => {
-    stack = await startLocalStack({ settings: { window: '1h', services: 'shop' } });
+    stack = await startLocalStack({ settings: SHARED_SETTINGS.shop });
     client = new Client(stack.url, stack.apiKey);
     functions = new Functions(stack.url);
     for (const name of ['twins', 'twins']) await client.createHost(name);

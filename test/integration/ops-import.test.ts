@@ -5,7 +5,7 @@ import { drain } from '../../scripts/ops/drain';
 import { type ImportOptions, importFile } from '../../scripts/ops/import';
 import { Functions } from '../../scripts/ops/invoke';
 import { Client } from '../support/client';
-import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { temporaryDir } from '../support/temporary-dir';
 import { until } from '../support/until';
 
@@ -20,7 +20,7 @@ describe('ops import', () => {
   let host: string;
 
   beforeAll(async () => {
-    stack = await startLocalStack({ settings: { window: '1h', retention: '800d' } });
+    stack = await startLocalStack({ settings: SHARED_SETTINGS.oldSamples });
     client = new Client(stack.url, stack.apiKey);
     functions = new Functions(stack.url);
     folder = temporaryDir();

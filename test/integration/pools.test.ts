@@ -6,7 +6,7 @@ import { drain } from '../../scripts/ops/drain';
 import { importFile } from '../../scripts/ops/import';
 import { Functions } from '../../scripts/ops/invoke';
 import { Client } from '../support/client';
-import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { temporaryDir } from '../support/temporary-dir';
 import { until } from '../support/until';
 
@@ -21,7 +21,7 @@ describe('small sources that share a pool', () => {
   let folder: string;
 
   beforeAll(async () => {
-    stack = await startLocalStack({ settings: { streamShards: '4' } });
+    stack = await startLocalStack({ settings: SHARED_SETTINGS.fourShards });
     client = new Client(stack.url, stack.apiKey);
     functions = new Functions(stack.url);
     folder = temporaryDir();

@@ -2,7 +2,7 @@ import { Random } from '../../scripts/faults/random';
 import { Functions } from '../../scripts/ops/invoke';
 import { ENCODINGS } from '../../scripts/soak/encodings';
 import { type Labels, labelsOf, METRIC_NAME } from '../../shared/model/labels';
-import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { type MixTenant, ProtocolMix } from '../support/protocol-mix';
 import { until } from '../support/until';
 
@@ -19,9 +19,7 @@ describe('protocols that post series of the same sources to one instance of post
   let tenants: MixTenant[];
 
   beforeAll(async () => {
-    stack = await startLocalStack({
-      settings: { resolution: '1s', maxSamplesPerMinute: '1000000000', maxSeries: '10000000' },
-    });
+    stack = await startLocalStack({ settings: SHARED_SETTINGS.unlimited });
     const functions = new Functions(stack.url);
     tenants = await Promise.all(
       ['mix-a', 'mix-b'].map(async (name) => {

@@ -2,7 +2,7 @@ import { archive } from '../../scripts/ops/archive';
 import { drain } from '../../scripts/ops/drain';
 import { Functions } from '../../scripts/ops/invoke';
 import { Client } from '../support/client';
-import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { until } from '../support/until';
 
 /** Rounds of drain, archive and purge. */
@@ -19,7 +19,7 @@ describe('reads while data is flushed, archived and purged', () => {
   let functions: Functions;
 
   beforeAll(async () => {
-    stack = await startLocalStack({ settings: { window: '10m', resolution: '1s' } });
+    stack = await startLocalStack({ settings: SHARED_SETTINGS.shortWindows });
     client = new Client(stack.url, stack.apiKey);
     functions = new Functions(stack.url);
   });

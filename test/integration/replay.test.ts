@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Functions } from '../../scripts/ops/invoke';
 import type { RecoveryStatus } from '../../shared/recovery/replay';
 import { Client } from '../support/client';
-import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { ops } from '../support/ops';
 import { Stores } from '../support/stores';
 import { until } from '../support/until';
@@ -19,7 +19,7 @@ describe('wiped or full memory', () => {
   const start = Math.floor(Date.now() / 60_000) * 60 - 3600;
 
   beforeAll(async () => {
-    stack = await startLocalStack({ settings: { window: '10m', resolution: '1s' } });
+    stack = await startLocalStack({ settings: SHARED_SETTINGS.shortWindows });
     client = new Client(stack.url, stack.apiKey);
     stores = new Stores(stack);
     functions = new Functions(stack.url);

@@ -20,7 +20,7 @@ import { rowsOf } from '../../shared/protocol/mackerel/json';
 import { encodeRecords } from '../../shared/stream/record';
 import { rowRecords } from '../../shared/stream/row-records';
 import { Client } from '../support/client';
-import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { ops } from '../support/ops';
 import { removeRedriven } from '../support/removed-redriven';
 import { Stores } from '../support/stores';
@@ -44,7 +44,7 @@ describe('the stream', () => {
   const start = Math.floor(Date.now() / 60_000) * 60 - 3600;
 
   beforeAll(async () => {
-    stack = await startLocalStack({ settings: { resolution: '1s' } });
+    stack = await startLocalStack({ settings: SHARED_SETTINGS.unlimited });
     client = new Client(stack.url, stack.apiKey);
     stores = new Stores(stack);
     functions = new Functions(stack.url);

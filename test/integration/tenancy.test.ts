@@ -41,7 +41,7 @@ import { Tenants } from '../../shared/tenancy/tenants';
 import { UsageTable } from '../../shared/tenancy/usage-table';
 import { WarmTier } from '../../shared/warm/warm-tier';
 import { Client } from '../support/client';
-import { type LocalStack, startLocalStack } from '../support/local-stack';
+import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { ops } from '../support/ops';
 import { Stores } from '../support/stores';
 import { until } from '../support/until';
@@ -53,7 +53,7 @@ let functions: Functions;
 const now = Math.floor(Date.now() / 60_000) * 60;
 
 beforeAll(async () => {
-  stack = await startLocalStack({ settings: { partitions: '2' } });
+  stack = await startLocalStack({ settings: SHARED_SETTINGS.fewPartitions });
   meta = {
     client: new DynamoDBClient(localAws(Number(new URL(stack.awsEndpoint).port))),
     name: physicalName('MetaTable'),

@@ -10,6 +10,25 @@ import { temporaryDir } from './temporary-dir';
 
 const root = join(__dirname, '..', '..');
 
+/**
+ * Settings that several files share. Each combination is synthesized once in a checkout, which takes 8 s of CPU, as long as
+ * four starts of a stack.
+ */
+export const SHARED_SETTINGS = {
+  /** A service `shop`. */
+  shop: { services: 'shop' },
+  /** Windows that end within a test, samples at any second, and two shards. */
+  shortWindows: { window: '10m', resolution: '1s', streamShards: '2' },
+  /** No limit of a tenant is met. */
+  unlimited: { resolution: '1s', maxSamplesPerMinute: '1000000000', maxSeries: '10000000' },
+  /** Samples of the last days, and imports of two years. */
+  oldSamples: { maxSampleAge: '3d', retention: '800d' },
+  /** Tenants that are quickly drained and archived. */
+  fewPartitions: { partitions: '2' },
+  /** Records of a tenant in four shards. */
+  fourShards: { partitions: '4', streamShards: '4', resolution: '1s' },
+} as const;
+
 export interface LocalStack extends StackAddresses {
   readonly dataDir: string;
   /** Headers of a request to an endpoint that is not the public API. */
