@@ -49,6 +49,7 @@ export async function verifyArchive(
 
 export function verifyText({ objects, samples, bytes, differences }: VerifyResult): string {
   const read = `${objects} objects, ${samples} samples, ${bytes} bytes read back`;
+  if (objects === 0) return 'the archive has no objects of these days';
   if (differences.length === 0) return `${read}: all as the manifest says`;
   const rows = differences.map(({ tenant, day, partition, key, problem }) => [
     tenant,

@@ -11,7 +11,7 @@ import {
 } from './archive-verify';
 import { type CommonOptions, command, progress, run } from './command';
 import { type Functions, OperatorError } from './invoke';
-import { parseTime } from './option-values';
+import { parseDay, parseTime } from './option-values';
 
 export interface ArchiveOptions {
   /** Only UTC days that end by this time, ms. */
@@ -71,9 +71,12 @@ function verifyCommand(): Command {
     'read the archive back and compare it with the manifest; exit with 1 if it differs',
   )
     .option('--tenant <name>', 'only this tenant (default: every tenant)')
-    .option('--from <day>', 'only from this UTC day on, such as 2026-11-21')
-    .option('--to <day>', 'only up to this UTC day, included')
+    .option('--from <day>', 'only from this UTC day on, such as 2026-11-21', parseDay)
+    .option('--to <day>', 'only up to this UTC day, included', parseDay)
     .action(async (options: CommonOptions & VerifyOptions) => {
+      const { from, to } = options;
+      if (from !== undefined && to !== undefined && from > to)
+        throw new OperatorError(`--from ${from} is after --to ${to}`);
       let result: VerifyResult | undefined;
       const verify = async (functions: Functions) => {
         result = await verifyArchive(functions, options, progress);

@@ -13,7 +13,7 @@ export class ElastiCacheResharding implements Resharding {
   private readonly description: string;
 
   /** @param stack such as `heterotsdb-production`; region and credentials are those of the environment */
-  constructor(stack: string) {
+  constructor(private readonly stack: string) {
     this.description = `HeteroTSDB ${stageOf(stack)} hot tier`;
   }
 
@@ -25,14 +25,16 @@ export class ElastiCacheResharding implements Resharding {
   async begin(shards: number): Promise<void> {
     const { ReplicationGroupId, NodeGroups = [] } = await this.group();
     const ids = NodeGroups.map(({ NodeGroupId }) => NodeGroupId!).sort();
-    await this.client.send(
-      new ModifyReplicationGroupShardConfigurationCommand({
-        ReplicationGroupId,
-        NodeGroupCount: shards,
-        ApplyImmediately: true,
-        ...(shards < ids.length ? { NodeGroupsToRetain: ids.slice(0, shards) } : {}),
-      }),
-    );
+    await this.client
+      .send(
+        new ModifyReplicationGroupShardConfigurationCommand({
+          ReplicationGroupId,
+          NodeGroupCount: shards,
+          ApplyImmediately: true,
+          ...(shards < ids.length ? { NodeGroupsToRetain: ids.slice(0, shards) } : {}),
+        }),
+      )
+      .catch((cause) => this.refuse('ModifyReplicationGroupShardConfiguration', cause));
   }
 
   close(): void {
@@ -40,16 +42,33 @@ export class ElastiCacheResharding implements Resharding {
   }
 
   private async group(): Promise<ReplicationGroup> {
-    const found: ReplicationGroup[] = [];
-    for await (const { ReplicationGroups = [] } of paginateDescribeReplicationGroups(
-      { client: this.client },
-      {},
-    ))
-      found.push(...ReplicationGroups.filter(({ Description }) => Description === this.description));
+    const found = (await this.groups()).filter(({ Description }) => Description === this.description);
     if (found.length !== 1)
       throw new OperatorError(
         `${found.length} replication groups are described as "${this.description}" in this account and region; expected one`,
       );
     return found[0]!;
+  }
+
+  private async groups(): Promise<ReplicationGroup[]> {
+    const found: ReplicationGroup[] = [];
+    try {
+      for await (const { ReplicationGroups = [] } of paginateDescribeReplicationGroups(
+        { client: this.client },
+        {},
+      ))
+        found.push(...ReplicationGroups);
+    } catch (cause) {
+      this.refuse('DescribeReplicationGroups', cause);
+    }
+    return found;
+  }
+
+  private refuse(action: string, cause: unknown): never {
+    const { message, name } = cause as Error;
+    throw new OperatorError(
+      `no answer from ElastiCache (stack ${this.stack}): may you elasticache:${action}? (${message || name})`,
+      { cause },
+    );
   }
 }

@@ -42,6 +42,14 @@ function msHint(number: number): string {
   return ` Is it in ms? Then give ${Math.floor(number / 1000)} (${date.toISOString()}).`;
 }
 
+/** Reads a UTC day, `2026-11-21`. */
+export function parseDay(text: string): string {
+  const ms = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN;
+  // Date.parse takes a 30th of February as the 2nd of March.
+  if (!Number.isNaN(ms) && new Date(ms).toISOString().startsWith(text)) return text;
+  throw new InvalidValueError('Give a day such as 2026-11-21.');
+}
+
 /** Reads a duration. @returns ms, at least 1 */
 export function parseDurationOption(text: string): number {
   const ms = parseDuration(text);

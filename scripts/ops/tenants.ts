@@ -8,7 +8,7 @@ import { LIMIT_NAMES, type LimitName } from '../../shared/tenancy/limits';
 import { ask, type CommonOptions, command, progress, run } from './command';
 import { confirm } from './confirm';
 import { type Functions, OperatorError } from './invoke';
-import { InvalidValueError, parseCount, parseDurationOption } from './option-values';
+import { InvalidValueError, parseCount, parseDay, parseDurationOption } from './option-values';
 import { table } from './table';
 
 /** `ops tenants create | list | set | advise | delete`. */
@@ -34,7 +34,7 @@ export function tenantCommands(): Command {
     .addCommand(
       command(
         'list',
-        'list the tenants, their retention and limits (* differs from the stage), and deleted tenants',
+        'list the tenants, their retention (* differs from the stage) and limits of their own, and deleted tenants',
       ).action((options: CommonOptions) => ask(options, { command: 'tenants list' }, tenantTable)),
     )
     .addCommand(
@@ -72,7 +72,8 @@ export function tenantCommands(): Command {
           return ask(
             options,
             { command: 'tenants set', name, limits, partitions, from, retentionMs },
-            (tenant: TenantDescription) => tenantTable({ tenants: [tenant], deleted: [] }),
+            (tenant: TenantDescription) =>
+              `${tenantTable({ tenants: [tenant], deleted: [] })}\n\n${limitTable(tenant)}`,
           );
         }),
     )
@@ -153,11 +154,6 @@ async function deleteTenant(functions: Functions, name: string): Promise<Omit<Er
   }
 }
 
-function parseDay(text: string): string {
-  if (/^\d{4}-\d\d-\d\d$/.test(text)) return text;
-  throw new InvalidValueError('Give a day such as 2026-11-21.');
-}
-
 function parseLimit(text: string, previous: Partial<Record<LimitName, number | null>>) {
   const [name, value] = text.split('=');
   if (!(LIMIT_NAMES as readonly string[]).includes(name!) || !/^(\d+|default)$/.test(value ?? ''))
@@ -174,15 +170,25 @@ function partitionsText(today: number, epochs: TenantDescription['epochs']): str
   return [today, ...coming.map(({ fromDay, partitions }) => `${partitions} from ${fromDay}`)].join(', ');
 }
 
+/** Every limit of a tenant: all of them are too wide for a row of a list. */
+function limitTable({ limits, ownLimits }: TenantDescription): string {
+  const rows = LIMIT_NAMES.map((limit) => [
+    limit,
+    String(limits[limit]),
+    ownLimits.includes(limit) ? 'its own' : "the stage's",
+  ]);
+  return table(['limit', 'value', 'of'], rows);
+}
+
 function tenantTable({ tenants, deleted }: TenantList): string {
   const lines = table(
-    ['name', 'id', 'partitions', 'retention', ...LIMIT_NAMES],
+    ['name', 'id', 'partitions', 'retention', 'limits of its own'],
     tenants.map(({ name, id, partitions, epochs, retentionMs, hasOwnRetention, limits, ownLimits }) => [
       name,
       id,
       partitionsText(partitions, epochs),
       `${durationText(retentionMs)}${hasOwnRetention ? ' *' : ''}`,
-      ...LIMIT_NAMES.map((limit) => `${limits[limit]}${ownLimits.includes(limit) ? ' *' : ''}`),
+      ownLimits.map((limit) => `${limit}=${limits[limit]}`).join(' '),
     ]),
   );
   const gone = deleted.map(

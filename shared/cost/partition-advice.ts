@@ -1,5 +1,5 @@
 import { MAX_PARTITIONS } from '../model/placement';
-import { big, gb } from './cost-line';
+import { big } from './cost-line';
 
 /** What a tenant's meters said of its busiest day, of those looked at. */
 export interface BusiestDay {
@@ -42,7 +42,7 @@ export function advisePartitions(partitions: number, busiest: BusiestDay | undef
   };
   const archive = {
     needs: warmBytesWritten / OBJECT_BYTES,
-    because: `${gb(warmBytesWritten)} to archive a day`,
+    because: `${big(warmBytesWritten)} bytes to archive a day`,
   };
   const { needs, because } = stream.needs >= archive.needs ? stream : archive;
   const enough = Math.min(MAX_PARTITIONS, 2 ** Math.ceil(Math.log2(Math.max(1, needs))));

@@ -1,5 +1,5 @@
 import { InvalidEventError } from '../platform/event';
-import type { Grant, KeyDescription } from '../tenancy/api-keys';
+import { type Grant, type KeyDescription, TooManyKeysError } from '../tenancy/api-keys';
 import type { OperatorDependencies } from './operator-dependencies';
 import type { OperatorCommand } from './operator-event';
 import { requireTenant } from './tenant-commands';
@@ -17,7 +17,9 @@ export async function createKey(
   const { name } = await requireTenant(tenants, tenant);
   if (expiresAt !== undefined && expiresAt <= now())
     throw new InvalidEventError(`expiresAt: ${new Date(expiresAt).toISOString()} is past`);
-  return keys.create({ tenant: name, rights }, expiresAt);
+  return keys.create({ tenant: name, rights }, expiresAt).catch((error: unknown) => {
+    throw error instanceof TooManyKeysError ? new InvalidEventError(error.message) : error;
+  });
 }
 
 export async function listKeys(

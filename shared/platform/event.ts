@@ -20,7 +20,8 @@ export function parseEvent<Schema extends z.ZodType>(schema: Schema, event: unkn
   );
 }
 
-function shown(event: unknown, path: readonly PropertyKey[]): string {
+/** The value at a path of an input, for a message. */
+export function shown(event: unknown, path: readonly PropertyKey[]): string {
   let value: unknown = event;
   for (const part of path) value = (value as Record<PropertyKey, unknown> | null | undefined)?.[part];
   return (JSON.stringify(value) ?? 'missing').slice(0, 100);

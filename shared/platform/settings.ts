@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { DAY_MS, durationText, parseDuration } from '../model/duration';
 import { MAX_PARTITIONS } from '../model/placement';
 import { INGEST_MARGIN_MS, MAX_CALL_MS } from './call-time';
+import { shown } from './event';
 
 /**
  * The settings of a stage: what an operator may choose. Each is `--set key=value` at `npm start` and
@@ -309,6 +310,12 @@ export function parseSettings(input: unknown): Settings {
   const result = settingsSchema.safeParse(input);
   if (result.success) return result.data;
   throw new InvalidSettingError(
-    result.error.issues.map((issue) => `${issue.path.join('.') || 'settings'}: ${issue.message}`).join('; '),
+    result.error.issues
+      .map(({ path, code, message }) => {
+        // Messages of our own have the value.
+        const value = code === 'custom' || code === 'unrecognized_keys' ? '' : ` (${shown(input, path)})`;
+        return `${path.join('.') || 'settings'}: ${message}${value}`;
+      })
+      .join('; '),
   );
 }

@@ -110,7 +110,8 @@ describe('a wrong configuration is one sentence that names the field', () => {
     { context: { retention: '20d' }, says: /^retention: / },
     { context: { batchWindow: '500ms' }, says: /^batchWindow: 500ms is not whole seconds/ },
     { context: { batchSize: '20000' }, says: /^batchSize: / },
-    { context: { streamShards: '0' }, says: /^streamShards: / },
+    { context: { streamShards: '0' }, says: /^streamShards: .* \("0"\)$/ },
+    { context: { partitions: 'x' }, says: /^partitions: .* \("x"\)$/ },
     { context: { engine: 'memcached' }, says: /^engine: / },
     { context: { cacheNodeType: 'm7g.large' }, says: /^cacheNodeType: "m7g.large" is not a node type/ },
     {

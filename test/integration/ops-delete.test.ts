@@ -194,7 +194,11 @@ describe('ops delete', () => {
       args: ['keys', 'create', '--tenant', 'default', '--rights', 'read', '--expires', '30'],
       says: '30 has no unit',
     },
-
+    { args: ['archive', 'verify', '--from', '2026-13-01'], says: 'Give a day such as 2026-11-21.' },
+    {
+      args: ['archive', 'verify', '--from', '2026-11-22', '--to', '2026-11-21'],
+      says: 'ops: --from 2026-11-22 is after --to 2026-11-21',
+    },
     {
       args: ['delete', '--host', 'h', '--name', 'm', '--from', '2026-01-02', '--to', '2026-01-01'],
       says: 'ops: --from 2026-01-02T00:00:00.000Z is not before --to 2026-01-01T00:00:00.000Z',

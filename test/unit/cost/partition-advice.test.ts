@@ -44,7 +44,7 @@ test.each<{ name: string; partitions: number; busiest?: BusiestDay; advised: num
     partitions: 8,
     busiest: day(1000, 1),
     advised: 16,
-    because: '1 GB to archive a day',
+    because: '1 billion bytes to archive a day',
   },
   {
     name: 'a number that is no power of two grows to one',

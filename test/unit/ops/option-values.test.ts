@@ -1,4 +1,4 @@
-import { parseCount, parseDurationOption, parseTime } from '../../../scripts/ops/option-values';
+import { parseCount, parseDay, parseDurationOption, parseTime } from '../../../scripts/ops/option-values';
 
 describe('a time', () => {
   test.each([
@@ -24,6 +24,14 @@ describe('a time', () => {
     expect(() => parseTime(text)).toThrow(says);
   });
 });
+
+test.each(['2026-13-01', '2026-02-30', '2026-2-3', 'today', '2026-11-21T00:00:00Z', ''])(
+  '%j is no day',
+  (text) => {
+    expect(parseDay('2024-02-29')).toBe('2024-02-29');
+    expect(() => parseDay(text)).toThrow('Give a day such as 2026-11-21.');
+  },
+);
 
 describe('a duration', () => {
   test('needs its unit', () => {

@@ -1,3 +1,6 @@
+import { join } from 'node:path';
+import { ElastiCacheResharding } from '../../../scripts/ops/elasticache';
+import { OperatorError } from '../../../scripts/ops/invoke';
 import { type Resharding, type ShardState, scale } from '../../../scripts/ops/scale';
 
 /** A cache that takes some looks to change, and functions that note what they are asked. */
@@ -93,4 +96,26 @@ describe('ops scale', () => {
     await expect(run(4)).rejects.toThrow('the cache stays at 3 shards, although 4 were asked for');
     expect(calls.filter((call) => call.startsWith('begin'))).toHaveLength(3);
   });
+});
+
+test('without credentials, AWS is not reached, and one sentence says so', async () => {
+  const env = { ...process.env };
+  const none = join(__dirname, 'no-such-file');
+  Object.assign(process.env, {
+    AWS_REGION: 'us-east-1',
+    AWS_CONFIG_FILE: none,
+    AWS_SHARED_CREDENTIALS_FILE: none,
+    AWS_EC2_METADATA_DISABLED: 'true',
+  });
+  delete process.env.AWS_ACCESS_KEY_ID;
+  const resharding = new ElastiCacheResharding('heterotsdb-dev');
+  try {
+    await expect(resharding.look()).rejects.toThrow(OperatorError);
+    await expect(resharding.look()).rejects.toThrow(
+      /^no answer from ElastiCache \(stack heterotsdb-dev\): may you elasticache:DescribeReplicationGroups\?/,
+    );
+  } finally {
+    resharding.close();
+    process.env = env;
+  }
 });
