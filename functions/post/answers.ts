@@ -10,7 +10,7 @@ import { timeBoundText } from '../../shared/protocol/protocol';
  *
  * @param samples the samples that were to be written
  * @param beyond how many of those were dropped because the tenant may have no new series
- * @param hint what is likely wrong with the times
+ * @param hint what is likely wrong with the dropped samples
  */
 export function answerSamples(
   samples: number,

@@ -2,7 +2,7 @@ import { postDependencies } from '../../shared/compose/post';
 import { httpHandler } from '../../shared/http/handler';
 import { labelValue } from '../../shared/model/labels';
 import { withMetrics } from '../../shared/platform/meters';
-import { mackerelJson, timeHint } from '../../shared/protocol/mackerel/json';
+import { dropHint, mackerelJson } from '../../shared/protocol/mackerel/json';
 import { SampleWriter } from '../../shared/stream/sample-writer';
 import type { SampleCharge } from '../../shared/tenancy/sample-charge';
 import type { Tenant } from '../../shared/tenancy/tenants';
@@ -27,7 +27,7 @@ const answer = httpHandler(dependencies, {
     const parsed = mackerelJson.parse(dictionaries.of(tenant.id), body, acceptedTimes(), {
       resolutionMs,
     });
-    const hint = timeHint(body, parsed.dropped, maxSampleAgeMs);
+    const hint = dropHint(body, parsed.dropped, maxSampleAgeMs);
     const { kept, samples, unknown } = await known.keepHosts(
       tenant.id,
       parsed,
@@ -52,7 +52,7 @@ const answer = httpHandler(dependencies, {
         service,
       },
     );
-    const hint = timeHint(body, dropped, maxSampleAgeMs);
+    const hint = dropHint(body, dropped, maxSampleAgeMs);
     return answerSamples(samples, await writer.write(tenant, sources, samples), dropped, hint);
   },
 

@@ -49,7 +49,14 @@ describe('the HTTP API', () => {
     expect(await client.json('POST', '/api/v0/tsdb', body)).toEqual({
       success: true,
       dropped: { name: 1, value: 2, time: 3, tooOld: 1, tooNew: 1, point: 1, unknownHost: 1 },
-      hint: 'tooOld: older than 24 h; tooNew: more than 24 h ahead',
+      hint: [
+        'name: expected 1 to 255 letters (a-z, A-Z), digits, dots, hyphens and underscores',
+        'value: expected a finite number, not text',
+        'time: expected whole seconds since 1970',
+        'tooOld: older than 24 h',
+        'tooNew: more than 24 h ahead',
+        'point: expected an object with name, time and value',
+      ].join('; '),
     });
     await eventually<{ metrics?: unknown[] }>(
       `/api/v0/hosts/${host}/metrics?name=custom.good&from=${now - 60}&to=${now}`,

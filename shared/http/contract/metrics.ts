@@ -40,7 +40,7 @@ const posted = z
     hint: z
       .string()
       .optional()
-      .meta({ description: 'What is likely wrong when times seem to be in another unit than seconds.' }),
+      .meta({ description: 'What was expected of the samples that were dropped, by reason.' }),
   })
   .meta({ id: 'Posted' });
 

@@ -79,18 +79,32 @@ export const mackerelJson: Protocol<readonly unknown[] | null, MackerelOptions, 
   },
 };
 
-/** Says which times are too old and too new, and whether they seem to be in another unit; undefined if no sample is either. */
-export function timeHint(
+/** What is expected where a sample was dropped for its shape. */
+const EXPECTED: Partial<Record<DropReason, string>> = {
+  point: 'expected an object with name, time and value',
+  hostId: 'expected the id that POST /api/v0/hosts answered',
+  name: `expected 1 to ${MAX_METRIC_NAME_LENGTH} letters (a-z, A-Z), digits, dots, hyphens and underscores`,
+  time: 'expected whole seconds since 1970',
+  value: 'expected a finite number, not text',
+};
+
+/**
+ * Says what was expected where samples were dropped for their shape, which times are too old and too new, and whether they seem
+ * to be in another unit; undefined if nothing is to be said.
+ */
+export function dropHint(
   elements: readonly unknown[] | null,
   dropped: ReadonlyMap<DropReason, number>,
   maxAgeMs: number,
 ): string | undefined {
-  const bounds = (['tooOld', 'tooNew'] as const)
-    .filter((bound) => dropped.has(bound))
-    .map((bound) => `${bound}: ${timeBoundText(bound, maxAgeMs)}`);
-  if (bounds.length === 0) return undefined;
+  const hints = [...dropped.keys()].flatMap((reason) => {
+    const text =
+      reason === 'tooOld' || reason === 'tooNew' ? timeBoundText(reason, maxAgeMs) : EXPECTED[reason];
+    return text === undefined ? [] : [`${reason}: ${text}`];
+  });
   const unit = dropped.has('tooNew') ? unitHint(elements) : undefined;
-  return [...bounds, ...(unit === undefined ? [] : [unit])].join('; ');
+  if (unit !== undefined) hints.push(unit);
+  return hints.length === 0 ? undefined : hints.join('; ');
 }
 
 /** Hint for a sender whose times look like ms or finer units: Mackerel takes seconds. */

@@ -2,7 +2,7 @@ import { SeriesDictionary } from '../../../shared/dictionary/series-dictionary';
 import { DAY_MS } from '../../../shared/model/duration';
 import type { Precision } from '../../../shared/protocol/influx/line-reader';
 import { influxLines } from '../../../shared/protocol/influx/lines';
-import { timeHint } from '../../../shared/protocol/mackerel/json';
+import { dropHint } from '../../../shared/protocol/mackerel/json';
 import { likelyUnit } from '../../../shared/protocol/timestamp-unit';
 
 const nowMs = Date.UTC(2026, 10, 22);
@@ -53,7 +53,7 @@ test.each([
   { elements: [{ time: nowMs / 1000 }, { time: nowMs }], hint: 'milliseconds (the first at index 1)' },
   { elements: [null, 7, { time: 'x' }, { time: nowMs * 1e6 }], hint: 'nanoseconds (the first at index 3)' },
 ])("JSON's times: $hint", ({ elements, hint }) => {
-  expect(timeHint(elements, new Map([['tooNew', 1]]), DAY_MS)).toBe(
+  expect(dropHint(elements, new Map([['tooNew', 1]]), DAY_MS)).toBe(
     `tooNew: more than 24 h ahead; times look like ${hint}: send seconds`,
   );
 });
@@ -61,6 +61,6 @@ test.each([
 test.each([{ elements: null }, { elements: [] }, { elements: [{ time: nowMs / 1000 + 1e6 }] }])(
   'JSON of seconds, or of nothing, gets no hint of a unit',
   ({ elements }) => {
-    expect(timeHint(elements, new Map([['tooNew', 1]]), DAY_MS)).toBe('tooNew: more than 24 h ahead');
+    expect(dropHint(elements, new Map([['tooNew', 1]]), DAY_MS)).toBe('tooNew: more than 24 h ahead');
   },
 );
