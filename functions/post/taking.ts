@@ -7,12 +7,12 @@ import type { SampleCharge } from '../../shared/tenancy/sample-charge';
 /** The adapters and bounds for taking a request's body. */
 export interface Taking {
   readonly writer: SampleWriter;
-  /** The tenant's. */
+  /** The tenant's dictionary. */
   readonly dictionary: SeriesDictionary;
   readonly metadata: MetricMetadataStore;
   readonly accepts: AcceptedTimes;
-  /** The tenant's limit of a body. */
+  /** Most bytes of a body, by the tenant's limit. */
   readonly maxBytes: number;
-  /** Is told the body's bytes before it is parsed, then its samples before a store is asked. */
+  /** Charges the body's bytes before the parser reads them, and its samples before post asks a store. */
   readonly charge: SampleCharge;
 }

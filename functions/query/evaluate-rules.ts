@@ -29,18 +29,18 @@ import type { Tenant } from '../../shared/tenancy/tenants';
 import { dependencies, ruleGroups, ruleStates, stage } from './stores';
 import { budgetOf, MAX_POINTS, queryLimitsOf, samplesOf } from './tenant-samples';
 
-/** Time of an invocation in which groups and slots are begun, ms. */
+/** An invocation begins no group and no slot later than this, ms. */
 const BEGIN_MS = 15_000;
-/** Time after which queries that run are given up, ms: the function's time-out is 29 s. */
+/** An invocation gives up its queries after this time, ms; the function's time-out is 29 s. */
 const QUERY_MS = 24_000;
-/** Base64 of an answer; Lambda's have 6 MB at most. */
+/** An answer that has more characters of base64 than this takes no further group. Lambda refuses answers over 6 MB. */
 const MAX_ANSWER = 3_000_000;
-/** Samples of a body of remote write, as many as of an import. */
+/** Most samples of a remote-write body, unless one series has more; an import has the same bound. */
 const MAX_BODY_SAMPLES = 30_000;
-/** Notifications of a batch, an item of the outbox; more if there would be too many batches. */
+/** Notifications of a batch, which is one item of the outbox. Batches are larger if there would be over {@link MAX_BATCHES}. */
 const MAX_BATCH = 200;
 
-/** Groups that are loaded at a time. */
+/** Most groups that are loaded at a time. */
 const PARALLEL = 16;
 
 type Request = EvaluationRequest['evaluateRules'];

@@ -19,7 +19,7 @@ import { parseSelector } from '../../shared/promql/parser';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { receivers, ruleGroups, ruleStates, stage } from './stores';
 
-/** When a rule was evaluated that never was. */
+/** The evaluation time of a rule that was never evaluated: the zero time of Go, as Prometheus answers. */
 const NEVER = '0001-01-01T00:00:00Z';
 
 type RulesQuery = z.output<typeof rulesQuery>;

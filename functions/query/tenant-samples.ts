@@ -7,7 +7,7 @@ import { limitsOf } from '../../shared/tenancy/limits';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { dependencies, retentionMs, stage } from './stores';
 
-/** Of a query's intermediate vectors; 5 million points take 45 MB. */
+/** Most points of a query's intermediate vectors; 5 million points take 45 MB. */
 export const MAX_POINTS = 5_000_000;
 
 /** What one query of a tenant may read. */

@@ -129,7 +129,7 @@ export const ALARM_TEXTS = {
     meaning:
       'Rules are evaluated more than 3 minutes late, or not at all: alerts come late. Missed slots of the last hour are made up.',
     action:
-      'Run `logs evaluator`. If you see "were not evaluated", run `logs query`: a store or its concurrency is short. If you see nothing, see `function-throttled` and `function-errors`. If there is no error, samples come late: see `stream-lag` and `loss-open`; rules wait for them rather than take series for absent.',
+      'Run `logs evaluator`. If you see "were not evaluated", run `logs query`: a store is slow, or `query` has no concurrency left. If you see nothing, see `function-throttled` and `function-errors`. If there is no error, samples come late: see `stream-lag` and `loss-open`; rules wait for late samples, or they would count series as absent.',
   },
   'rules-failing': {
     meaning:

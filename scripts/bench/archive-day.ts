@@ -78,7 +78,7 @@ export const archiveDay = bench({
       bytes: archived.bytes,
       slices,
       peakMb,
-      /** Of slices that were not killed; without what made the samples. */
+      /** CPU of the slices that were not killed, without the CPU that made the samples. */
       archiveCpuSeconds: Math.round(cpuMs / 100) / 10,
       verifySeconds: verified?.seconds,
     };

@@ -76,17 +76,17 @@ export const ingest = bench({
       protocol: load.protocol,
       shape,
       series: load.hosts * load.metrics,
-      /** Of the minute in which every series is new, and of later ones in which none is. */
+      /** Rates of the first minute, in which every series is new, and of later minutes, in which none is. */
       coldPointsPerSecond: Math.round(ours.cold.pointsPerSecond),
       warmPointsPerSecond: Math.round(warm.pointsPerSecond),
-      /** The paper's way, of known series; 0 without it. */
+      /** Rate of the paper's way with known series; 0 when the run leaves it out. */
       seedPointsPerSecond: Math.round(paper?.warm.pointsPerSecond ?? 0),
       ratioToSeed: paper === undefined ? 0 : warm.pointsPerSecond / paper.warm.pointsPerSecond,
       cpuSecondsPerMillion: warm.cpu,
       hotBytesPerPoint: ours.hotBytesPerPoint,
-      /** Of the chunks that a flush would make of it. */
+      /** Bytes in the chunks that a flush would make of the samples. */
       warmBytesPerPoint: ours.warmBytesPerPoint,
-      /** Of the minutes after the first in which some series are new; 0 where there are none. */
+      /** Rate of the later minutes in which some series are new; 0 when there are none. */
       growingPointsPerSecond: Math.round(ours.growing?.pointsPerSecond ?? 0),
       redisCallsPerMillion: warm.redisCallsPerMillion,
       putUnitsPerMillion: warm.putUnitsPerMillion,
@@ -166,7 +166,7 @@ export function measureIngest(
     const mean = (of: keyof Phase['cpu']) => sum(known, ({ cpu }) => cpu[of]) / known.length;
     return {
       cold: cold!,
-      /** Of the minutes after the first in which some series are new; undefined where there are none. */
+      /** The later minutes in which some series are new; undefined when there are none. */
       growing: median(later.filter(({ newFraction }) => newFraction > MAX_NEW)),
       warm: median(known)!,
       /** Of all minutes in which the series are known. */

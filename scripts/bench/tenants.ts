@@ -24,8 +24,8 @@ export const tenants = bench({
   name: 'tenants',
   summary: 'a round of the flusher as idle tenants grow',
   description:
-    "What a round of the flusher's lane costs while tenants are idle: the first, which looks at all, and others; and the archiver's " +
-    'look of an hour.',
+    "What a round of the flusher's lane costs while tenants are idle: the first round, which looks at every tenant, and later ones. " +
+    "Also what the archiver's hourly look costs.",
   notes:
     'Real: the lane that the flusher function runs, Valkey, the SDK and its HTTP to the stand-in for DynamoDB (ministack).\n' +
     'Requests are those of the lane; the function adds some ten, whatever the number of tenants.',

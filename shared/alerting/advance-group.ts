@@ -44,9 +44,9 @@ export interface AdvanceOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** A slot that cannot be read for so long is done with the errors that it has, so that other rules of the group go on, ms. */
+/** A slot older than this, ms, is done even if its reads fail. It then keeps their errors, and the group's other rules go on. */
 const MAX_PUT_OFF_MS = 15 * 60_000;
-/** Samples that one slot of a group may write. */
+/** Most samples that one slot of a group may write. */
 const MAX_SAMPLES_PER_SLOT = 100_000;
 
 /** The slots of a group that a call evaluates. */
@@ -121,7 +121,7 @@ export async function advanceGroup(
     return { ...rule, told: transitions.told };
   };
   const kept = rules.map((rule) => told(rule, false));
-  // Their series have ended already. What receivers were told of them waits for the newest slot.
+  // The series of removed rules have ended already. The rules stay until the newest slot tells receivers.
   const gone = carried.removed
     .map((rule) => told({ ...rule, series: [], alerts: [] }, true))
     .filter((rule) => rule.told.length > 0);

@@ -1,4 +1,4 @@
-/** Slots older than this are not made up: an outage of the evaluator may last as long without a hole, ms. */
+/** Slots older than this are not made up, ms. A shorter outage of the evaluator leaves no hole. */
 export const MAX_CATCH_UP_MS = 3_600_000;
 
 /** What is known of time and of the pipeline when groups are evaluated; ms. */

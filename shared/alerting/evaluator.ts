@@ -20,14 +20,14 @@ export interface EvaluatorDependencies {
    * @param body zstd of a `prometheus.WriteRequest`
    */
   readonly write: (tenant: Tenant, body: Uint8Array) => Promise<void>;
-  /** Tells receivers of the tenants' alerts. */
+  /** Sends the tenants' notifications to their receivers. */
   readonly send: (
     tenants: readonly Pick<Tenant, 'id' | 'name'>[],
     hasTime: () => boolean,
   ) => Promise<SendReport>;
   /** How far the slowest consumer of the stream is behind, ms. */
   readonly lagMs: () => Promise<number>;
-  /** The newest slots that this process has seen done, ms, by {@link keyOf}. They save calls, and decide nothing else. */
+  /** Cache of the newest slot of each group that this process has seen done, ms, by {@link keyOf}. It only saves invocations. */
   readonly done: Map<string, number>;
   readonly now: () => number;
   readonly sleep: (ms: number) => Promise<unknown>;
@@ -51,16 +51,16 @@ export interface RunReport {
   readonly lagMs: number;
 }
 
-/** Groups are begun so long after a run's start, ms; Lambda ends it after a minute. */
+/** A run begins no group later than this after its start, ms; Lambda ends the run after a minute. */
 const BEGIN_MS = 50_000;
-/** A run that was killed holds up the next for as long, ms. */
+/** A run that was killed keeps others from beginning for this long after its start, ms. */
 const RUN_MS = 58_000;
 const HALF_MINUTE_MS = 30_000;
-/** Invocations of the query function at a time. */
+/** Most invocations of the query function at a time. */
 const PARALLEL = 8;
-/** Rules of an invocation. */
+/** Most rules of an invocation. */
 const MAX_RULES = 100;
-/** An entry of the index without a group is forgotten so long after its last change, ms: a request that puts it may be going on. */
+/** Age at which the index drops an entry without a group, ms since its last change. A request may still be about to put the group. */
 const FORGET_MS = 120_000;
 
 /** Names a group among all of all tenants. */
@@ -69,7 +69,7 @@ export function keyOf({ tenantId, group }: Pick<IndexedGroup, 'tenantId' | 'grou
 }
 
 /**
- * Evaluates every slot that is due. When some groups have slots of half a minute, waits for those that begin within the run.
+ * Evaluates every slot that is due. If a group has slots of half a minute, waits for those that begin within the run.
  *
  * The stream gets a slot's samples before the slot is committed: a run that ends in between is done again, with the same samples.
  *

@@ -8,7 +8,7 @@ import type { Rule, RuleGroup } from './rule-file';
 export interface StoredRule extends RuleState {
   /** {@link ruleIdentity} */
   readonly identity: string;
-  /** Of an alerting rule's expression; for the notice that its alerts end when it is removed. */
+  /** An alerting rule's expression. When the rule is removed, the notification that its alerts ended contains it. */
   readonly expr: string;
   /** What receivers were told of its alerts. */
   readonly told: readonly ToldAlert[];
@@ -18,7 +18,7 @@ export interface StoredRule extends RuleState {
 export interface GroupState {
   /** The newest slot that is done, ms since epoch. */
   readonly slotMs: number;
-  /** When it was evaluated, and how long that took; ms. */
+  /** When the slot was evaluated, and how long that took; ms. */
   readonly evaluatedMs: number;
   readonly durationMs: number;
   readonly queryOffsetMs: number;
@@ -36,7 +36,7 @@ export function ruleIdentity(rule: Rule): string {
 
 /** A group's former state, by the rules that it has now. */
 export interface CarriedState {
-  /** For each rule of the group. */
+  /** One for each rule of the group. */
   readonly rules: readonly StoredRule[];
   /** The states of rules that the group no longer has. */
   readonly removed: readonly StoredRule[];

@@ -25,7 +25,7 @@ export interface OutsideRequest {
 
 /** A whole exchange, the connection included, ms. */
 const TIMEOUT_MS = 5_000;
-/** Of an answer's body; it is read so that a connection ends well, and neither kept nor logged. */
+/** Most bytes of an answer's body that are read. They are read only so that the connection ends well, then dropped. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 
 /**

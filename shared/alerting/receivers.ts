@@ -10,7 +10,7 @@ export interface Receiver {
   readonly authorization?: string;
 }
 
-/** Who is told of a tenant's alerts. */
+/** The receivers of a tenant's alerts. */
 export interface Receivers {
   /** Alertmanagers; all get everything. The path `/api/v2/alerts` is appended. */
   readonly alertmanagers: readonly Receiver[];

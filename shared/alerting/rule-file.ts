@@ -87,7 +87,7 @@ export function parseRuleFile(text: string, ignoresUnknownFields = false): RuleF
 
 /** A group that comes by itself, as the ruler's API takes it. */
 export interface SingleGroup {
-  /** As it was written; undefined when there are faults. */
+  /** The group as the file has it; undefined when there are faults. */
   readonly document: GroupDocument | undefined;
   /** Undefined when there are faults. */
   readonly group: RuleGroup | undefined;

@@ -31,7 +31,7 @@ export type RuleLimits = Pick<Limits, 'rules' | 'ruleGroups' | 'rulesPerGroup'>;
 
 /** Characters of a namespace's or group's name. */
 const MAX_NAME = 1_024;
-/** Of a group as JSON: an item of DynamoDB holds 400 KB. */
+/** Most bytes of a group as JSON: an item of DynamoDB holds 400 KB. */
 const MAX_GROUP_BYTES = 350_000;
 
 /** The id of a rule group within its tenant. */
@@ -105,7 +105,7 @@ export class RuleGroups {
     );
   }
 
-  /** @returns whether there was such a group */
+  /** @returns whether the group existed */
   async remove(tenant: Tenant, namespace: string, name: string): Promise<boolean> {
     const group = ruleGroupId(namespace, name);
     const removed = await this.groups.remove(tenant.id, group);

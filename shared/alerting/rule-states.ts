@@ -34,7 +34,7 @@ export interface OutboxItem {
   readonly batch: NotificationBatch;
   /** How often it was sent in vain. */
   readonly attempts: number;
-  /** When it is to be sent again, ms since epoch. */
+  /** When the batch is sent again, ms since epoch. */
   readonly dueMs: number;
   /** Addresses of the receivers that are done with it. */
   readonly taken: readonly string[];
@@ -43,7 +43,7 @@ export interface OutboxItem {
 
 /** How long a batch waits for its receivers, s. */
 const OUTBOX_SECONDS = 86_400;
-/** Beside the state; a transaction takes 100 items. */
+/** Most batches of a commit: a transaction takes 100 items, and the state is one. */
 export const MAX_BATCHES = 99;
 
 /**

@@ -27,14 +27,14 @@ export const MAX_ATTEMPTS = 12;
 const FIRST_WAIT_MS = 30_000;
 const LONGEST_WAIT_MS = 3_600_000;
 
-/** When a batch that failed so many times is tried again, ms from now. */
+/** How long a batch waits after a failed attempt, ms. @param attempts failed attempts so far */
 export function waitMs(attempts: number): number {
   return Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** (attempts - 1));
 }
 
 /**
- * Tells the receivers of tenants, and of those whose batches wait, of their alerts: Alertmanagers of all that fire, again in each run, which is the retry; webhooks of what
- * changed, from the outbox, at least once and for each group in order.
+ * Sends alerts to the receivers of the given tenants, and of tenants whose batches wait in the outbox. Alertmanagers get all firing
+ * alerts in each run, which is also the retry. Webhooks get the changes from the outbox, at least once and in order for each group.
  */
 export async function sendAll(
   dependencies: SendDependencies,

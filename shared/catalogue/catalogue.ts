@@ -244,7 +244,7 @@ export class Catalogue {
     return Item?.firstMs === undefined ? undefined : Number(Item.firstMs.N);
   }
 
-  /** Keeps the pools of sources, but for those that this instance kept in the present turn. @param pools by source */
+  /** Renews the pools of sources, except those that this instance has renewed in the present turn. @param pools by source */
   private async keepPools(tenantId: Id, pools: ReadonlyMap<Id, Id>): Promise<void> {
     const turn = (sourceId: Id) => turnOf(sourceId, this.now());
     const open = [...pools].filter(([sourceId]) => this.written.get(`pool ${sourceId}`) !== turn(sourceId));

@@ -18,7 +18,7 @@ export class ChangeList {
     private readonly now: () => number,
   ) {}
 
-  /** Lists that a source has changed. Call it after the change, so that whoever reads both sees it. */
+  /** Records that a source has changed. Call it after the change, so that a reader who sees the record also sees the change. */
   async note(tenantId: Id, sourceId: Id): Promise<void> {
     const nowMs = this.now();
     await this.table.client.send(

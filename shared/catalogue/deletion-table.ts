@@ -22,9 +22,8 @@ export class DeletionTable {
   ) {}
 
   /**
-   * Puts a deletion. The same deletion again, of a higher version, takes its place: a source has as many as there are
-   * different ones. It stays for as long as any sample that it deletes could be read, so a replay from however far
-   * back brings none of them back.
+   * Puts a deletion. It replaces an equal deletion of a lower version, so a source has only different ones. It stays for as long as
+   * any sample that it deletes could be read, so a replay, however far back it begins, restores no deleted sample.
    *
    * @param ref the partition that it came through; versions of another one are never compared with its version
    * @returns whether its days are still to be opened ({@link markOpened}): not when it was delivered before

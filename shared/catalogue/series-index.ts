@@ -275,7 +275,7 @@ class ShapeColumns {
     }
   }
 
-  /** The same list each time, by which {@link FoundValues} tells that it was looked at. */
+  /** Always returns the same array, by which {@link FoundValues} recognizes rows that it has already. */
   private allRows(): readonly number[] {
     this.rows ??= Array.from({ length: this.seriesCount }, (_, row) => row);
     return this.rows;

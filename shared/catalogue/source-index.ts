@@ -6,8 +6,8 @@ import { type Item, queryAll, type Table } from '../platform/table';
 import { expiresAtOf, TURN_MS, turnOf } from './lifetimes';
 
 /**
- * The index of a tenant's sources and pools; sources that are in a pool are not in it. Whoever inserts a source there knows that it is
- * new. An instance renews it when it first puts a layout of the source, then every 16 days: a write unit each time.
+ * The index of a tenant's sources and pools; sources that are in a pool are not in it. An insert succeeds only for a new source.
+ * An instance renews it when it first puts a layout of the source, then every 16 days: a write unit each time.
  *
  *     pk sources#tenant#bucket   sk source   expiresAt: seconds
  */

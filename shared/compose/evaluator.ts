@@ -30,7 +30,7 @@ import { UsageTable } from '../tenancy/usage-table';
 import { streamClient } from './stream';
 import { metaTable } from './tables';
 
-/** Of one body of samples, uncompressed. */
+/** Most bytes of one body of samples, uncompressed. */
 const MAX_BODY_BYTES = 128 * 1024 * 1024;
 
 /** The adapters of the evaluator, from its environment. */

@@ -26,7 +26,7 @@ const HEADER_WORDS = 5;
 const LONG_BYTES = 64;
 
 /**
- * Numbers by bytes, outside of the heap: an object for each of a million series gave the garbage collector a third of post's CPU.
+ * Maps bytes to numbers, outside of the heap: with an object for each of a million series, garbage collection took a third of post's CPU.
  *
  * Senders send the same series minute after minute in the same order, so nearly every entry is found by comparing its bytes with
  * those of the entry that followed the one before. Bytes are compared, never only hashed: a tenant could make two of equal hash.
@@ -42,10 +42,10 @@ export class ByteTable {
   private count = 0;
   /** The entry that was found or added last. */
   private last = 0;
-  /** Hash of what {@link find} did not find. */
+  /** Hash of the bytes that {@link find} last did not find. */
   private missed = 0;
 
-  /** @param use is told of memory that the table takes, bytes */
+  /** @param use called with the bytes of memory that the table takes */
   constructor(private readonly use: (bytes: number) => void) {
     use(this.slots.byteLength + 500);
   }

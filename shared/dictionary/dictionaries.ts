@@ -3,8 +3,8 @@ import type { Id } from '../model/id';
 import { SeriesDictionary } from './series-dictionary';
 
 /**
- * The dictionaries of an instance, one a tenant, within one budget of memory. To make room it forgets the largest, so a tenant that
- * knows little loses nothing to the others.
+ * The dictionaries of an instance, one a tenant, within one budget of memory. To make room it drops the largest, so a tenant with
+ * few series loses nothing to the others.
  */
 export class SeriesDictionaries {
   private readonly byTenant = new Map<Id, SeriesDictionary>();
@@ -12,12 +12,12 @@ export class SeriesDictionaries {
 
   constructor(private readonly budget: CacheBudget) {}
 
-  /** Memory of all, about. */
+  /** Approximate memory of all. */
   get bytes(): number {
     return this.usedBytes;
   }
 
-  /** The dictionary for a request of a tenant. A request never makes room: what it adds counts from the next one on. */
+  /** Returns the dictionary for a request of a tenant. First makes room, if earlier requests have used up the budget. */
   of(tenantId: Id): SeriesDictionary {
     while (this.usedBytes > this.budget.bytes) this.forgetLargest();
     let dictionary = this.byTenant.get(tenantId);
@@ -39,7 +39,7 @@ export class SeriesDictionaries {
     if (largest === undefined) return;
     this.byTenant.delete(largest.tenantId);
     this.usedBytes -= largest.bytes;
-    // A request that began before may still add to it.
+    // A request under way may still add to it.
     largest.onUse = undefined;
   }
 }

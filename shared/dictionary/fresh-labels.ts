@@ -1,9 +1,9 @@
 import type { Labels } from '../model/labels';
 
-/** Labels that are kept until as many more have come, bytes of their keys. */
+/** Bytes of keys after which `recent` becomes `older`, so at least this much of the latest labels is cached. */
 const MAX_BYTES = 2_000_000;
 
-/** Cache of the labels of the series that a process made last, for whichever tenant: their layouts need them soon. */
+/** Cache of the labels of the newest series of a process, for one dictionary at a time: the layouts of these series need them soon. */
 export class FreshLabels {
   private owner: object | undefined;
   private recent = new Map<number, Labels>();

@@ -15,47 +15,53 @@ export interface GroupRow {
   readonly values: Uint8Array;
 }
 
-/** What the unions of one request may cost. */
+/** What the unions of one request may still cost. Each row uses some of it up. */
 export interface Allowance {
-  /** Bytes of layouts that rows may bear although they have less than {@link MIN_FRACTION} of the series. */
+  /** Bytes left for layouts of rows that have less than {@link MIN_FRACTION} of their unions' series. */
   bytes: number;
-  /** Series of unions that are encoded again because rows have new ones. */
+  /** Series left for growth: when a row's new series join a union, its old series are encoded again. */
   series: number;
 }
 
 const MIN_FRACTION = 1 / 4;
-/** Of a union that grows. */
+/** A union grows to at most this many series, and bytes of labels. */
 const MAX_SERIES = 16_384;
 const MAX_KEY_BYTES = 2_000_000;
-/** A union whose source's names go on changing is left as it is: growing costs as much as the union is large. */
+/** A union grows at most this often: each growth costs as much as the union is large, and a source may rename its series forever. */
 const MAX_GROWTHS = 64;
-/** Of a home; one with more has layouts of its own for each row. */
+/** A home that would have more unions or groups drops its unions. Its rows then get layouts of their own until {@link UNION_MS} ends. */
 const MAX_UNIONS = 2_048;
 const MAX_GROUPS = 2 ** 18;
 
-/** A union is too large for the rows of its home when so many of them more had less than this part of it than had more. */
+/**
+ * A row is sparse when it has less than {@link SPARSE_FRACTION} of its union's series. Each sparse row adds one to the union's count,
+ * and each other row takes one off. When the count reaches {@link SPARSE_ROWS}, the union is too large: the home begins its unions anew.
+ */
 const SPARSE_ROWS = 16;
 const SPARSE_FRACTION = 0.4;
-/** Each time the unions of a home were too large, so many times more rows decide. */
+/** Each time that happens, the home multiplies the count that it needs for the next time by this. */
 const PATIENCE = 4;
-/** Unions that begin anew hold at most so many times the largest row, but {@link MIN_MAX_SERIES}. */
+/** After that, a union grows to at most this many times the series of the largest row, or to {@link MIN_MAX_SERIES} if that is more. */
 const ROWS_A_UNION = 2.5;
 const MIN_MAX_SERIES = 1_024;
 /** Sample time after which a home's unions begin anew: series that are no longer sent leave with the old ones. */
 const UNION_MS = 6 * 3_600_000;
 
-/** Series of a group, and bytes of their labels, on average, times those that {@link splitBitsFor} allows: of all its unions. */
+/**
+ * A group holds the series of all unions of its home that hash into it. The home is crowded when a group has, on average, more than
+ * this multiple of the series, or of the bytes of labels, that {@link splitBitsFor} allows one layout.
+ */
 const CROWDING = { series: 4, keyBytes: 2 };
-/** A crowded home's unions are split into at most 2 to the power of this times as many groups as each needs by itself. */
+/** Bits that a crowded home adds at most to the split that a union needs by itself: one bit doubles its groups. */
 const MAX_CROWDED_BITS = 1;
 
-/** A series' place is its group's number times {@link COLUMNS}, and its column, and 1; 0 when it is in no union. */
+/** A series' place is `group * COLUMNS + column + 1`, by its group's number in the home; 0 when it is in no union. */
 const COLUMN_BITS = 12;
 const COLUMNS = 2 ** COLUMN_BITS;
 /** The place of a series that is being added. */
 const ADDED = -1;
 
-/** Memory, about. */
+/** Approximate memory of a home, of a union, and of a group without its layout. */
 const HOME_BYTES = 250;
 const UNION_BYTES = 200;
 const GROUP_BYTES = 700;
@@ -64,7 +70,7 @@ interface Group extends SeriesLayout {
   readonly union: Union;
 }
 
-/** Series that come together, and share layouts. */
+/** Series that come in the same rows, and share layouts. */
 interface Union {
   readonly splitBits: number;
   readonly seriesCount: number;
@@ -72,7 +78,7 @@ interface Union {
   readonly growths: number;
   /** Numbers of its groups in the home. */
   readonly groups: number[];
-  /** Rows that had little of it, less those that had more. */
+  /** Sparse rows less the other rows, at least 0 (see {@link SPARSE_FRACTION}). */
   sparseRows: number;
 }
 
@@ -88,9 +94,9 @@ const NOTHING: Size = { seriesCount: 0, keyBytes: 0 };
  * request ends within a scrape. Where any row may have any series (Telegraf's batches), all are in one union after a few requests.
  * A row that has series of two unions makes them one.
  *
- * If rows come to have little of their union, as when a Prometheus has more queues than before, the unions begin anew.
+ * When rows have become sparse, as when a Prometheus has more queues than before, the unions begin anew.
  *
- * Nothing here needs to be agreed on or kept: an instance that knows less writes smaller layouts.
+ * Instances need not agree on unions, and no store keeps them: an instance that knows fewer series writes smaller layouts.
  */
 export class Home {
   private readonly groups: (Group | undefined)[] = [];
@@ -112,7 +118,7 @@ export class Home {
     dictionary.use(HOME_BYTES);
   }
 
-  /** Splits a row into groups: those of its series' unions, to which its new series are added, or groups of its own. */
+  /** Splits a row into the groups of its series' unions, to which it adds new series; or into groups of the row's own. */
   split({ timestamp, series, values }: SourceRow, allowance: Allowance): GroupRow[] {
     this.beganMs ??= timestamp;
     if (timestamp > this.beganMs + UNION_MS) {
@@ -195,7 +201,8 @@ export class Home {
   }
 
   /**
-   * Adds a row's new series to its unions, and makes one of those that the row has series of, as far as that may be.
+   * Merges the unions of a row's series into one, and adds the row's new series to it. Unions that grew too often, or would grow too
+   * large, stay as they are.
    *
    * @returns false when the allowance is used up, or there are too many unions
    */
@@ -220,7 +227,7 @@ export class Home {
   }
 
   /**
-   * Makes one union of some and of series that are in none.
+   * Merges unions, and series that are in no union, into one.
    *
    * @returns false when the allowance is used up, or there are too many unions
    */
@@ -290,7 +297,7 @@ export class Home {
     }
   }
 
-  /** Memory, about. */
+  /** Approximate memory. */
   private bytesOf({ groups }: Union): number {
     let bytes = UNION_BYTES;
     for (const number of groups) {
@@ -308,7 +315,7 @@ export class Home {
     }
   }
 
-  /** Begins anew when a union is too large for the rows that come. */
+  /** Counts sparse rows. Begins the unions anew when there are too many. */
   private watch(unions: ReadonlySet<Union>, samples: number): void {
     if (samples > this.largestRow) this.largestRow = samples;
     const [union, ...others] = unions;
@@ -346,12 +353,12 @@ function sumOf(a: Size, b: Size): Size {
 /** Gathers the values of a row that go into one group. */
 class PartialRow {
   private readonly presence: Uint8Array;
-  /** By column; whatever it has is overwritten. */
+  /** Values by column. The buffer is reused: columns that are not present hold values of earlier rows. */
   private readonly bits: BigUint64Array;
   /** Columns that are present. */
   private count = 0;
 
-  /** @param nth of the rows that are gathered at a time */
+  /** @param nth index among the partial rows that are gathered at a time; each has a buffer of its own */
   constructor(
     private readonly columns: number,
     nth: number,
@@ -383,10 +390,10 @@ class PartialRow {
   }
 }
 
-/** Room for the new series of a row: an array for each row would be as much garbage as its values. */
+/** Buffer for the new series of a row, reused: an array for each row would be as much garbage as its values. */
 let addedRoom = new Int32Array(1024);
 
-/** Room for a row's values by column, for each group that it has: a buffer for each row of a few values would be megabytes. */
+/** Buffers for a row's values by column, one for each of its groups, reused: one for each row of few values would be megabytes. */
 const room: BigUint64Array[] = [];
 
 function roomFor(nth: number, columns: number): BigUint64Array {

@@ -26,19 +26,19 @@ interface Name {
 /** Names of series in the order of a layout. */
 interface NamesOfLayout {
   readonly encoded: EncodedNames;
-  /** For each of them the index of its series among those that were asked for. */
+  /** For each column, the index of its series in the caller's order. */
   readonly positions: Uint32Array;
-  /** Bytes of the {@link labelsKey}s without the labels. */
+  /** Bytes that the names add to the {@link labelsKey}s of all series. */
   readonly nameBytes: number;
 }
 
-/** For the names of one layout at a time: a layout of more is not made here. */
+/** Buffer for the names of one layout, reused. {@link NamedSeries.layoutOf} makes no larger ones. */
 const namesRoom = new Int32Array(MAX_GROUP_SERIES);
 
-/** Memory of a label set, or a name, beside its bytes, about. */
+/** Approximate memory of a label set, and of a name, besides its bytes. */
 const SET_BYTES = 130;
 const NAME_BYTES = 200;
-/** Of a {@link labelsKey}: `["__name__",],`. */
+/** Bytes that a {@link labelsKey} has around a quoted name: `["__name__",],`. */
 const NAME_PAIR_BYTES = 14;
 
 /**
@@ -51,7 +51,7 @@ export class NamedSeries implements SeriesNames {
   private readonly sets: LabelSet[] = [];
   private readonly nameTable: ByteTable;
   private readonly names: Name[] = [];
-  /** By the numbers of names in the order of a row. */
+  /** By the bytes of the names' numbers, in the order of a row. */
   private readonly layouts = new Map<string, NamesOfLayout>();
   private lastSeries = 0;
   private lastSet = -1;
@@ -92,7 +92,7 @@ export class NamedSeries implements SeriesNames {
 
   /** The series' number in the dictionary. @param name of {@link nameOf} */
   seriesOf(set: LabelSet, name: number): number {
-    // Senders name series in the order in which they named them first.
+    // Senders repeat the order of their first request, so the next number is tried first.
     const next = this.lastSeries + 1;
     if (this.dictionary.isNamedBy(next, this.namer, set.number, name)) {
       this.lastSeries = next;
@@ -111,7 +111,7 @@ export class NamedSeries implements SeriesNames {
     return this.lastSeries;
   }
 
-  /** Numbers series of a label set. @param names the series' numbers take their places */
+  /** Numbers series of a label set. @param names numbers of names; the call replaces each with its series' number */
   numberAll(set: LabelSet, names: Int32Array, areDistinct: boolean): void {
     const areFirst = areDistinct && set.source.firstSeries === 0;
     for (let i = 0; i < names.length; i++)

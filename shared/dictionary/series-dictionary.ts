@@ -11,36 +11,36 @@ export class InvalidSeriesError extends Error {
   override readonly name = 'InvalidSeriesError';
 }
 
-/** Bytes of a series' names and values: with `splitBitsFor`, this keeps layouts below an item of the catalogue. */
+/** Most bytes of a series' names and values. With `splitBitsFor`, this bound lets each layout fit an item of the catalogue. */
 export const MAX_SERIES_BYTES = 4_096;
 
-/** Whoever names series to a dictionary: finds their labels again by the two numbers that it gave. */
+/** Finds the labels of the series that it added to a dictionary, by the two numbers that it chose for each. */
 export interface SeriesNames {
   labelsOf(first: number, second: number): Labels;
 }
 
-/** The namer of no series. */
+/** A namer that no series has: a look-up with it compares labels alone. */
 const UNNAMED = 255;
 /** No slot: {@link MAX_EQUAL} series have the hash. */
 const CROWDED = -1;
 const FIRST_SERIES = 256;
-/** Series of equal hash that are compared, which a tenant can make many of; the others are found by their keys. */
+/** Most series of equal hash that a look-up compares, since a tenant can make many. `crowded` finds the others by their keys. */
 const MAX_EQUAL = 8;
-/** Memory of a source, or a text that a map has: its object and its places, about. */
+/** Approximate memory of a source, or of an entry of a map, besides its text. */
 const OBJECT_BYTES = 150;
 
 const freshLabels = new FreshLabels();
 
 /**
- * The series that an instance of post knows of a tenant, each with a number from 1 on: a label set has one number, whichever
- * protocols post it, and in whichever bytes. What a protocol needs to find the number lies in parts of the dictionary.
+ * Numbers the series that an instance of post knows of a tenant, from 1 on. A label set has one number, whatever protocol posts it
+ * and however its bytes spell it. Each protocol keeps its own tables for finding the number in a {@link part} of the dictionary.
  *
- * A dictionary only grows. It is forgotten as a whole, and a request that goes on reads the one that it began with.
+ * A dictionary only grows, until the instance drops it as a whole. A request under way keeps the dictionary with which it began.
  */
 export class SeriesDictionary {
   /** Pools' homes, by the pool's id. */
   readonly homes = new Map<Id, Home>();
-  /** By series: where its home has it, 0 when in no union. */
+  /** By series: its place in its home (home.ts); 0 when it is in no union. */
   places = new Int32Array(FIRST_SERIES);
   private usedBytes = 0;
   private count = 0;
@@ -49,19 +49,19 @@ export class SeriesDictionary {
   private sourceNumbers = new Int32Array(FIRST_SERIES);
   /** By series: the number of its labels times 2^16, and the bytes of their key. */
   private sizes = new Int32Array(FIRST_SERIES);
-  /** By series: the index of who named it, and the numbers that find its labels. */
+  /** By series: the index of its namer in `names`, and the two numbers by which the namer finds its labels. */
   private namers = new Uint8Array(FIRST_SERIES);
   private firsts = new Int32Array(FIRST_SERIES);
   private seconds = new Int32Array(FIRST_SERIES);
-  /** By series: the request that had it last. */
+  /** By series: the last request that had it. */
   private lastRequests = new Int32Array(FIRST_SERIES);
   /** By series: the hash of its labels. */
   private hashes = new Int32Array(FIRST_SERIES);
   /** Series by their hashes; 0: the slot is free. At most half of them are taken. */
   private slots = new Int32Array(2 * FIRST_SERIES);
-  /** Series of which many others have the same hash, by {@link labelsKey}. */
+  /** Series that found {@link MAX_EQUAL} others of their hash in the slots, by {@link labelsKey}. */
   private readonly crowded = new Map<string, number>();
-  /** Where {@link find} would have found a series. */
+  /** The free slot where {@link find} ended without a result, or {@link CROWDED}. */
   private freeSlot = CROWDED;
   private readonly names: SeriesNames[] = [];
   private readonly parts = new Map<unknown, unknown>();
@@ -69,10 +69,10 @@ export class SeriesDictionary {
   private readonly sourceTable: ByteTable;
   /** Entries of {@link sourceTable}, by source. */
   private readonly sourceEntries: number[] = [];
-  /** The source of the series that was made last, which most have in common with it. */
+  /** The source that was looked up last: most series have the same source as the one before. */
   private lastSource: readonly [labels: Labels, source: SeriesSource] | undefined;
 
-  /** Is told of memory that the dictionary takes, bytes. */
+  /** Called with each change of the dictionary's memory, bytes; negative when it shrinks. */
   onUse: ((bytes: number) => void) | undefined;
 
   constructor(readonly tenantId: Id) {
@@ -80,12 +80,12 @@ export class SeriesDictionary {
     this.use(FIRST_SERIES * BYTES_A_SERIES + 4_000);
   }
 
-  /** Memory, about. */
+  /** Approximate memory. */
   get bytes(): number {
     return this.usedBytes;
   }
 
-  /** Counts memory of whatever lives as long as the dictionary. @param bytes negative when they are free again */
+  /** Counts memory of an object that lives no longer than the dictionary. @param bytes negative when the memory is free again */
   use(bytes: number): void {
     this.usedBytes += bytes;
     this.onUse?.(bytes);
@@ -96,7 +96,7 @@ export class SeriesDictionary {
     return this.count;
   }
 
-  /** The part of the dictionary that a protocol keeps its tables in; made when it is asked for. */
+  /** Returns the part in which a protocol keeps its tables. The first call makes it. */
   part<Part>(Kind: new (dictionary: SeriesDictionary) => Part): Part {
     let part = this.parts.get(Kind) as Part | undefined;
     if (part === undefined) {
@@ -106,7 +106,7 @@ export class SeriesDictionary {
     return part;
   }
 
-  /** @returns what names the caller in {@link nameBy} */
+  /** @returns the index that stands for `names` in {@link nameBy} */
   addNames(names: SeriesNames): number {
     return this.names.push(names) - 1;
   }
@@ -147,8 +147,8 @@ export class SeriesDictionary {
   }
 
   /**
-   * {@link numberOf} a series that its {@link SeriesNames} finds by `first` and `second`: its labels are made only when they have to
-   * be compared.
+   * Like {@link numberOf}, for a series whose labels its {@link SeriesNames} finds by `first` and `second`. The namer makes the
+   * labels only when they have to be compared.
    *
    * @param hash and `keyBytes`: see {@link LabelsHash}
    */
@@ -171,8 +171,9 @@ export class SeriesDictionary {
   }
 
   /**
-   * Numbers a series of a source, all of whose series so far were numbered so too, in one go. They are different, so their hashes are
-   * not looked up: that is most of what a number costs. They are indexed when the source gets other series.
+   * Numbers one of a source's first series. The caller makes these calls one directly after the other, with different series. So
+   * the dictionary need not look up their hashes, which is most of what a number costs. It indexes them once any other method
+   * adds to the source.
    */
   numberFirst(
     source: SeriesSource,
@@ -195,13 +196,13 @@ export class SeriesDictionary {
     for (let series = firstSeries; series < firstSeries + unindexed; series++) {
       const labels = this.labelsOf(series);
       const { number: hash } = labelsHash.of(labels);
-      // They are in no other place, but its slot is found so.
+      // The series is not indexed yet; the look-up finds its free slot.
       this.find(hash, labels, UNNAMED, 0, 0);
       this.putIndex(hash, series, labels);
     }
   }
 
-  /** Puts a series that {@link find} just did not find where it would have been. */
+  /** Indexes a series that {@link find} just did not find. */
   private putIndex(hash: number, series: number, labels?: Labels): void {
     this.hashes[series] = hash;
     if (this.freeSlot !== CROWDED) {
@@ -213,7 +214,7 @@ export class SeriesDictionary {
     this.use(OBJECT_BYTES + key.length);
   }
 
-  /** Says who finds the labels of a new series, and by which numbers. */
+  /** Notes which namer finds the labels of a new series, and by which numbers. */
   nameBy(series: number, namer: number, first: number, second = 0): void {
     this.namers[series] = namer;
     this.firsts[series] = first;
@@ -281,7 +282,7 @@ export class SeriesDictionary {
     );
   }
 
-  /** @returns 0 when there is none. @param labels undefined: the namer's */
+  /** @param labels undefined: those that the namer finds. @returns the series' number, 0 when it is not indexed */
   private find(
     hash: number,
     labels: Labels | undefined,
@@ -340,7 +341,7 @@ export class SeriesDictionary {
   }
 }
 
-/** Of the arrays by series, and of the slots. */
+/** Bytes of one series in the arrays by series and in the slots. */
 const BYTES_A_SERIES = 7 * 4 + 1 + 8;
 
 function slotOf(hash: number, mask: number): number {

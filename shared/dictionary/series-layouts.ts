@@ -12,7 +12,7 @@ export interface SeriesLayout {
   readonly series: Int32Array;
 }
 
-/** The layouts of series, distinct and in any order, each in the group that its split says. */
+/** Makes the layouts of series, one for each group of the split. @param series distinct, in any order */
 export function layoutsOf(
   dictionary: SeriesDictionary,
   series: Int32Array,
@@ -26,7 +26,7 @@ export function layoutsOf(
       ? new Map([[0, ordered]])
       : Map.groupBy(ordered, ({ labels }) => splitIndexOf(labelsKey(labels), splitBits));
   return Array.from(bySplit).flatMap(([splitIndex, own]) =>
-    // Names that hash into one group may exceed what a layout may have.
+    // Series that hash into one group may exceed the bounds of a layout.
     cutSeries(own, ({ keyBytes }) => keyBytes).map((part) => ({
       splitIndex,
       layout: packSeries(part),
@@ -45,13 +45,13 @@ function labelledOf(dictionary: SeriesDictionary, series: number): LabelledSerie
   return { series, labels: dictionary.labelsOf(series), keyBytes: dictionary.keyBytesOf(series) };
 }
 
-/** The order of the rows of each length that were sorted last: targets of a fleet have series of the same names. */
+/** By a row's length, the order into which the last such row was sorted. Targets of a fleet mostly have the same order. */
 const orders = new Map<number, Uint16Array>();
 /** Bounds their memory: 8 MB. */
 const MAX_ORDERS = 1_024;
 const MAX_ORDERED = 4_096;
 
-/** Sorts series {@link compareLabels}: as those before, if that is their order too. */
+/** Sorts series by {@link compareLabels}. First tries the order in which the last row of this length was sorted. */
 function inOrder(all: readonly LabelledSeries[]): LabelledSeries[] {
   const order = orders.get(all.length);
   const guessed = order === undefined ? [] : Array.from(order, (at) => all[at]!);

@@ -3,22 +3,22 @@ import { sourceIdOf } from '../model/placement';
 import { Home } from './home';
 import type { SeriesDictionary } from './series-dictionary';
 
-/** A source of a tenant: one object as long as the dictionary knows it. */
+/** A source of a tenant. A dictionary has one object for each source. */
 export class SeriesSource {
   /** Where its series live: in groups of its own, or a pool's. Undefined until that is known, then for ever the same. */
   home: Home | undefined;
   /** The series that was numbered first; 0: none. */
   firstSeries = 0;
-  /** Series from the first on that the dictionary does not find by their labels yet. */
+  /** How many series, from the first on, the dictionary's index lacks. */
   unindexed = 0;
 
   constructor(
     readonly dictionary: SeriesDictionary,
-    /** From 1. */
+    /** Counted from 1. */
     readonly number: number,
   ) {}
 
-  /** Decoded by each call. */
+  /** Each access decodes them. */
   get labels(): Labels {
     return this.dictionary.labelsOfSource(this.number);
   }

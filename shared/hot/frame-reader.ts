@@ -58,13 +58,14 @@ export interface GroupWindows extends Pick<PartitionState, 'isWhole' | 'loss'> {
   readonly waitedMs: number;
 }
 
-/** Frames of few columns that one call of a reader looks at: 10 to 20 ms of its node. A whole frame counts as ten. */
+/** The most that one call may cost, which takes its node 10 to 20 ms. A frame of which a query wants few columns costs 1. */
 const MAX_CALL_COST = 20_000;
+/** The cost of a frame that is read whole, and the most for any other. */
 const MAX_FRAME_COST = 10;
-/** Columns that cost as much again as their frame. */
+/** Each further 8 columns that a query wants of a frame cost 1 more. */
 const COLUMNS_A_COST = 8;
 const MAX_CALL_GROUPS = 256;
-/** Of an entry beside its frames, which take about as much again once they are decoded. */
+/** Bytes of a cache entry besides its frames. The frames count twice: once decoded, they take about as much again. */
 const ENTRY_BYTES = 600;
 const ANY_TIME: TimeRange = { fromMs: -9e15, toMs: 9e15 };
 

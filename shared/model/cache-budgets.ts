@@ -3,7 +3,7 @@
  * test (`infra/cache-budgets`) adds them to what its worst request takes, and compares the sum with its memory.
  */
 export const CACHES = {
-  /** Of all functions that answer requests. */
+  /** These are in all functions that answer requests. */
   apiKeys: { name: 'API keys', bytes: 4_000_000 },
   tenants: { name: 'tenants', bytes: 10_000_000 },
   tenantMeters: { name: 'counts of tenants', bytes: 10_000_000 },

@@ -10,7 +10,7 @@ export interface CacheOptions {
 }
 
 /**
- * The cache of this project: by text, at most so many bytes, counted. Written by hand for how it makes room.
+ * The cache of this project, with texts as keys. It counts its hits and bounds its bytes. It is written by hand for how it makes room.
  *
  * It removes entries at random. Hosts post once a minute and dashboards ask in turns: if they are a few more than fit, the least
  * recently used entry is always the one that is needed next, and a cache that removes it never hits again.
@@ -130,7 +130,7 @@ interface Entry<Value> {
 
 interface OwnEntries<Value> {
   readonly byKey: Map<string, Entry<Value>>;
-  /** The same, in any order: one of them is drawn. */
+  /** The same entries in any order, to draw one at random. */
   readonly drawn: Entry<Value>[];
   bytes: number;
 }

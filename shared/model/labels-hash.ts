@@ -82,7 +82,7 @@ export class LabelsHash {
 
 export const labelsHash = new LabelsHash();
 
-/** Bytes of names and values alone, of labels of so many {@link LabelsHash.keyBytes}. */
+/** Bytes of the labels' names and values alone. @param keyBytes their {@link LabelsHash.keyBytes} */
 export function textBytesOf(keyBytes: number, labels: Labels): number {
   return keyBytes - KEY_BYTES - PAIR_BYTES * labels.length;
 }

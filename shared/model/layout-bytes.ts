@@ -216,7 +216,8 @@ function merged(a: Labels, b: Labels): Labels {
 /**
  * The columns that a layout has for the series of another, by the bytes of both, which are compared in one pass.
  *
- * @returns undefined when it lacks one of them; 'unlike' when the series of the layouts share other labels, so that nothing is told
+ * @returns undefined when it lacks one of them; 'unlike' when the layouts' series share different labels, so that the
+ *   bytes cannot be compared
  */
 export function columnsOfPart(whole: Uint8Array, part: Uint8Array): Uint16Array | undefined | 'unlike' {
   const [all, some] = [new SeriesBytes(whole), new SeriesBytes(part)];
@@ -343,7 +344,7 @@ export function seriesHashes(bytes: Uint8Array): Float64Array {
 /** Hashes a label in a layout's bytes: its name to a seed, then its value. */
 class PairHash {
   seed = 0;
-  /** Each 32 bits. */
+  /** The two halves of the hash, 32 bits each. */
   low = 0;
   high = 0;
 

@@ -37,13 +37,13 @@ export function packLayout(bytes: Uint8Array): PackedLayout {
   };
 }
 
-/** A layout that was just checked: whoever takes a new one into its stores needs its bytes several times. */
+/** A layout that was just checked. The cache keeps it because storing a new layout takes its bytes several times. */
 interface CheckedLayout {
   readonly bytes: Buffer;
   readonly hashes: Float64Array;
 }
 
-/** A batch of an ingester's may have as many; those before them are kept until as many more have come. */
+/** Bytes after which `recent` becomes `lessRecent`. An ingester's batch may bring as many. */
 const MAX_RECENT_BYTES = 24_000_000;
 
 let recent = new Map<Uint8Array, CheckedLayout>();
@@ -57,7 +57,7 @@ function checkedBefore(packed: Uint8Array): CheckedLayout | undefined {
 }
 
 /**
- * Unpacks a layout, unless it was {@link noteChecked}.
+ * Unpacks a layout, or returns the bytes that {@link noteChecked} cached.
  *
  * @throws {Error} when the bytes are not zstd, or unpack to more than {@link MAX_LAYOUT_BYTES}
  */
@@ -65,11 +65,11 @@ export function unpackLayout(packed: Uint8Array): Buffer {
   const known = checkedBefore(packed)?.bytes;
   if (known !== undefined) return known;
   const bytes = zstdDecompressSync(packed, UNPACK);
-  // A small layout would keep its whole chunk.
+  // zlib returns a view: a small layout is copied, or it would keep the view's whole chunk in memory.
   return 2 * bytes.length < bytes.buffer.byteLength ? Buffer.from(bytes) : bytes;
 }
 
-/** Keeps for a while what an array unpacks to, and its {@link checkLayout}. The array is no view of a record. */
+/** Caches a checked layout by its packed array. The array must own its memory: a view would keep its whole record in memory. */
 export function noteChecked(packed: Uint8Array, checked: CheckedLayout): void {
   if (recentBytes > MAX_RECENT_BYTES) {
     lessRecent = recent;
@@ -80,13 +80,13 @@ export function noteChecked(packed: Uint8Array, checked: CheckedLayout): void {
   recentBytes += checked.bytes.length + checked.hashes.byteLength + packed.length + 200;
 }
 
-/** Most bytes that the room keeps. */
+/** A larger layout makes {@link packSeries} replace the buffer. */
 const MAX_ROOM_BYTES = 1_000_000;
 
-/** For one layout at a time. */
+/** Buffer for the bytes of one layout, reused. */
 let room = new ByteWriter(64 * 1024);
 
-/** The packed {@link encodeLayout}, without a buffer for the bytes. */
+/** Packs what {@link encodeLayout} returns, without allocating a buffer for the bytes. */
 export function packSeries(ordered: readonly { readonly labels: Labels }[]): PackedLayout {
   const bytes = encodeSeries(room.restart(), ordered);
   if (bytes.length > MAX_ROOM_BYTES) room = new ByteWriter(64 * 1024);

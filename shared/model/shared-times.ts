@@ -4,17 +4,17 @@ type Column = ArrayLike<number>;
 
 /** Ascending times, cut at multiples of a unit. */
 export interface Cuts {
-  /** Of the units that have any. */
+  /** Starts of the units that have times. */
   readonly starts: Float64Array;
-  /** For each of them the index of the first time behind it. */
+  /** For each of these units, the index of the first time behind it. */
   readonly ends: Uint32Array;
-  /** How many times each has. */
+  /** How many times each of these units has. */
   readonly counts: Float64Array;
 }
 
 /**
- * What is computed of times alone, once for the series that share them: those of a source mostly share one array. Make one for an
- * answer, a block or a read, and let it go with that.
+ * Caches results that depend on timestamps alone, because series of a source mostly share one array of them. Make one for each
+ * answer, block or read, and drop it afterwards.
  */
 export class SharedTimes {
   private readonly cuts = new Map<Column, { readonly unitMs: number; readonly cuts: Cuts }>();

@@ -66,8 +66,8 @@ export function requirePublicHost({ hostname }: URL): void {
 }
 
 /**
- * Resolves a name for a connection, which then goes to an address that was checked: a name that changes between check and
- * connection gains nothing.
+ * Resolves a host name for a connection and checks its addresses. The connection goes to a checked address, so a DNS record that
+ * changes between check and connection is no way around the check.
  */
 export const publicLookup: LookupFunction = (hostname, options, callback) => {
   resolve(hostname, { ...options, all: true }, (error, addresses) => {

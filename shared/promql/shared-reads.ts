@@ -29,7 +29,7 @@ export class SharedReads implements SampleStore {
     try {
       for (const { selector, range } of planSelects(expr, steps, context)) this.add(selector.matchers, range);
     } catch (error) {
-      // Its evaluation fails with the same error.
+      // Ignored here: evaluating the expression throws the same error.
       if (!(error instanceof PromqlError)) throw error;
     }
   }

@@ -2,18 +2,19 @@ import type { SeriesDictionary } from '../dictionary/series-dictionary';
 import type { SeriesSource, SourceRow, SourceRows } from '../dictionary/series-source';
 import { MAX_LABEL_BYTES, MAX_SAMPLES, MAX_SERIES_SETS, MAX_SOURCES } from './protocol';
 
-/** Beside the bytes of its name and value: what a label takes of memory, and of time where layouts are made. */
+/** Bytes that a label counts besides its name and value, for the memory and the time that layouts of it take. */
 const LABEL_OVERHEAD = 56;
 
 export const TOO_MANY_SOURCES = `more than ${MAX_SOURCES} sources`;
 export const TOO_MANY_SETS = `more than ${MAX_SERIES_SETS} rows of different series`;
 const TOO_MANY_LABELS = `more than ${MAX_LABEL_BYTES} bytes of series names and labels`;
 
-/** Rows of one request. */
+/** Most rows of one request. */
 const MAX_ROWS = 32_768;
 
-/** The samples of one source and time: where in the order of arrival they lie, as pairs of start and end. */
+/** The samples of one source and timestamp. */
 export class Row {
+  /** Where the samples lie in the order of arrival: pairs of start and end. */
   readonly runs: number[] = [];
   samples = 0;
   /** Times that samples were added. */
@@ -25,7 +26,7 @@ export class Row {
 /** The rows that one source has in a request. */
 class RowsOfSource {
   readonly rows: Row[] = [];
-  /** When there are several. */
+  /** Rows by timestamp; undefined while there are fewer than two. */
   private byTime: Map<number, Row> | undefined;
 
   constructor(readonly source: SeriesSource) {}
@@ -46,10 +47,10 @@ class RowsOfSource {
 export class RequestRows {
   /** The series of all samples, in order of arrival. */
   series = new Int32Array(2048);
-  /** Their values, and the same as numbers. */
+  /** The values of all samples. `bits` and `halves` are views of the same bytes. */
   numbers = new Float64Array(2048);
   private bits = new BigUint64Array(this.numbers.buffer);
-  /** In halves: an integer of 64 bits would be an object for each sample. */
+  /** Two int32 for each value: writing an integer of 64 bits would make a BigInt object for each sample. */
   private halves = new Int32Array(this.numbers.buffer);
   private count = 0;
   private readonly request: number;
@@ -76,7 +77,7 @@ export class RequestRows {
     return this.excess;
   }
 
-  /** Whether series that are not known are left out without a look: there is no room for their labels, or for more sources. */
+  /** Whether the request has no room left for more labels or sources. The parser then leaves out unknown series unseen. */
   get isFull(): boolean {
     return this.labelBytes > MAX_LABEL_BYTES || this.isFullOfSources;
   }
@@ -115,7 +116,7 @@ export class RequestRows {
     return true;
   }
 
-  /** Counts a sample whose series was not even made, as {@link isFull}. */
+  /** Counts a sample of an unknown series that the parser left out because {@link isFull} was true. */
   leaveOutUnknown(): false {
     return this.leaveOut(1, TOO_MANY_LABELS);
   }
@@ -173,11 +174,11 @@ export class RequestRows {
   }
 
   /**
-   * Ends the request; {@link beyond} is final after it. Rows that differ from all others of their source in their series are bounded:
-   * post may make a layout for each.
+   * Ends the request; {@link beyond} is final after it. Bounds how many rows of different series the sources have, because post may
+   * make a layout for each.
    *
-   * @param maxSetBytes of the labels of such rows
-   * @param onLeftOut is told of each row that exceeds a bound
+   * @param maxSetBytes bound of the bytes of labels that such rows have
+   * @param onLeftOut called with each row that exceeds a bound
    */
   finish(
     maxSetBytes = MAX_LABEL_BYTES,
@@ -218,7 +219,7 @@ export class RequestRows {
     return { sources, samples };
   }
 
-  /** Memory that a copy of a series' labels takes, about. */
+  /** Approximate memory of a copy of a series' labels. */
   labelBytesOf(series: number): number {
     return this.dictionary.keyBytesOf(series) + LABEL_OVERHEAD * this.dictionary.labelCountOf(series);
   }

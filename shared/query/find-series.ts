@@ -56,7 +56,7 @@ export interface IndexView {
   /** 1 at the number of each layout that may have samples in the range. */
   readonly live: Uint8Array;
   readonly joined: JoinedLabels;
-  /** Is told the work of matching, and may throw to end it. */
+  /** Called with the work of matching. It may throw to end the matching. */
   readonly spend?: Spend;
 }
 

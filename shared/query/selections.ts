@@ -19,7 +19,7 @@ export interface VersionedView extends IndexView {
 }
 
 interface Selected {
-  /** Of the view. */
+  /** Version of the view. */
   readonly version: string;
   readonly sources: readonly Selection[];
   readonly seriesCount: number;

@@ -15,7 +15,7 @@ import { clampRange } from './plan';
 const MAX_BYTES = CACHES.indexes.bytes;
 /** Layouts of unknown shapes read in parallel. */
 const PARALLEL = 32;
-/** Of 16 requests each: all of the retention has some 45 periods, whose requests would only wait for each other. */
+/** Most periods read at once, at 16 requests each. The whole retention has some 45, whose requests would wait for each other. */
 const PERIODS_AT_ONCE = 4;
 /** A period is read again after this, ms; a past one changes by late samples only. */
 const FRESH_MS = 1_000;

@@ -2,8 +2,9 @@ import { EXPIRED } from '../hot/mark-script';
 import type { PrimaryState } from '../hot/topology';
 
 /**
- * A time in which no primary failed. A mark bears the primary that wrote it, and the era: one of another primary and of this era
- * tells of a slot that moved, one of another primary and an earlier era of a loss (DESIGN.md, "Killed or moved").
+ * A time in which no primary failed. A mark names the primary that wrote it, and the era. When a reader finds the mark on another
+ * primary, the era tells why: if it is the present one, the slot moved; if it is an earlier one, memory was lost (DESIGN.md, "Killed
+ * or moved").
  */
 export interface Era {
   /** Goes up by one with each look that finds that a primary failed. */
@@ -17,13 +18,13 @@ export interface EraPrimary extends PrimaryState {
   readonly hasServed: boolean;
 }
 
-/** What a look at the primaries makes of the era. */
+/** The era after a look at the primaries. */
 export interface EraStep {
   /** The same object if nothing changed. */
   readonly era: Era;
   /**
-   * A primary failed while slots moved, so that a partition may have been on two of them, and its mark on the one that goes on.
-   * Every partition counts as lost.
+   * Whether a primary failed while slots moved. A partition may then have been on two primaries, and its mark on the one that
+   * survived. Since the mark proves nothing then, every partition counts as lost.
    */
   readonly isLoss: boolean;
   /** Whether slots are on their way, or have moved since the last look. */
@@ -33,13 +34,14 @@ export interface EraStep {
 /**
  * Compares a look at the primaries with the one before.
  *
- * A primary may join that has no slots and never was a replica. A primary may leave that had served slots and was seen without
- * any, or while no node heard of a failure. Whatever else comes or goes is a failure: a replica that lagged may have taken over.
+ * A primary may join if it has no slots and never was a replica. A primary may leave if it had served slots and was last seen without
+ * any. It may also leave if no node counted a failure and no primary joined. Any other change is a failure: a replica that lagged may
+ * have taken over.
  *
  * @param era undefined before the first look
  * @param primaries all that there are now
  * @param isScaling whether a command that moves slots is at work
- * @param first number of the first era, which no mark bears: the time, in case the item of an earlier one was deleted
+ * @param first number of the first era. Pass the time: no mark has it, even if the item of an earlier era was deleted
  */
 export function nextEra(
   era: Era | undefined,
@@ -75,14 +77,14 @@ export function nextEra(
   return { era: isUnchanged ? era! : next, isLoss: hasFailed && mayHaveMoved, areMoving };
 }
 
-/** Whether it was a primary all the time. The replication id changes when the first replica attaches, too. */
+/** Whether the node was a primary all the time. The id alone does not tell: it also changes when the first replica attaches. */
 function isSame(then: PrimaryState, now: PrimaryState): boolean {
   return then.run === now.run && (then.id === now.id || now.previous === undefined);
 }
 
 /**
- * Whether no node failed and no replica took over since the last look. A cluster tells every node of either, and each counts; some
- * counts may be unknown, all may not.
+ * Whether no node failed and no replica took over since the last look. The cluster tells every node of both, and each node counts
+ * them. False when the counts of all nodes are unknown.
  */
 function nothingFailed(
   stayed: readonly { readonly then: PrimaryState; readonly now: PrimaryState }[],
@@ -104,7 +106,7 @@ export interface FoundMark {
 /**
  * Whether a partition with another primary's mark came by a planned move, and is whole.
  *
- * @param now by a look at the primaries after the mark was read
+ * @param now the era by a look at the primaries after the mark was read
  */
 export function hasMoved({ markedBy, era, here }: FoundMark, now: Era): boolean {
   const isPrimarys = markedBy !== undefined && markedBy !== EXPIRED;

@@ -4,7 +4,7 @@ import { type Era, nextEra } from './era';
 import { holdReads } from './read-hold';
 import type { RecoveryTable } from './recovery-table';
 
-/** Reads wait for so long after a look that found slots moving: longer than until the next flusher's round, ms. */
+/** Reads wait this long after a look that found slots moving, ms. The flusher's next round, which looks again, comes earlier. */
 const MOVING_MS = 90_000;
 /** A time until which they wait is put off when less is left, ms. */
 const MOVING_LEFT_MS = 60_000;
@@ -64,7 +64,7 @@ export class PrimaryWatch {
   }
 }
 
-/** Runs one at a time. Who asks while one runs gets the next, which begins after the question; those who wait share it. */
+/** Makes one call at a time. All callers that come during a call share the next one, which begins after they came. */
 class Shared<T> {
   private running: Promise<T> | undefined;
   private next: Promise<T> | undefined;

@@ -12,7 +12,7 @@ export const HOST_LABELS = ['hostname', 'role', 'service'] as const;
 const FRESH_MS = 10_000;
 /** And after this for each host, since one of a real agent is 5 KB: 100 s for 10,000. */
 const FRESH_MS_PER_HOST = 10;
-/** Of a host in a copy. */
+/** Approximate memory of a host in a copy. */
 const HOST_BYTES = 1_000;
 
 /** The labels of a tenant's hosts by host id. */

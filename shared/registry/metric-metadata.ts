@@ -27,7 +27,7 @@ const PARALLEL = 16;
 const KNOWN_MS = 3_600_000;
 /** How long a reader goes by a list: editors ask for all families whenever they open. */
 const LISTED_MS = 60_000;
-/** Of a family in a copy. */
+/** Approximate memory of a family in a copy. */
 const FAMILY_BYTES = 500;
 
 /** The metadata of a tenant's metrics, by the hash of their family. The last writer wins. */

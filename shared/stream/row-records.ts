@@ -16,7 +16,7 @@ const MAX_UNION_WORK_SERIES = 100_000;
 /**
  * Encodes a request's rows as records, split by partition and group.
  *
- * @param sources whose pools are known ({@link Pools.settle}); those of no pool have groups of their own
+ * @param sources after {@link Pools.settle}, which finds their pools; a source without a pool has groups of its own
  */
 export function rowRecords(tenant: Tenant, sources: Iterable<SourceRows>): OutgoingRecord[] {
   const byPartition = new Map<number, RecordGroup[]>();
@@ -61,7 +61,7 @@ function rowsByHome(sources: Iterable<SourceRows>): Map<Home, (readonly SourceRo
   return byHome;
 }
 
-/** Makes one row of those of one time. One at a time: a request may have 65,536. */
+/** Joins the rows that have the same timestamp. A generator, because a request may have 65,536 rows. */
 function* joined(rowsOfSources: readonly (readonly SourceRow[])[]): Generator<SourceRow> {
   if (rowsOfSources.length === 1) {
     yield* rowsOfSources[0]!;

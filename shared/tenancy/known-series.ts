@@ -11,13 +11,14 @@ import { mapLimited } from '../platform/concurrency';
 import type { Tenant } from './tenants';
 
 const PARALLEL = 16;
-/** Life of a source's copy. A series that another instance has let in meanwhile counts as new until the copy ends. */
+/** Life of a source's copy, ms. Until the copy expires, a series that another instance has let in since counts as new. */
 const KNOWN_MS = 300_000;
-/** Of a series in a copy. */
+/** Approximate memory of a series in a copy. */
 const SERIES_BYTES = 150;
 /**
- * Sources of a tenant that an instance looks up in each period. A request of the most sources that are allowed is through after a
- * hundred periods, long before its first copies end. The period is short, so that no request keeps the table busy for long.
+ * Most sources of a tenant that an instance looks up in each period. The sender repeats a refused request, and each time more of its
+ * sources are known. The largest request needs a hundred periods, so it passes long before its first copies expire. The period is
+ * short so that no request keeps the table busy for long.
  */
 const MAX_LOOKUPS = 100;
 const LOOKUP_PERIOD_MS = 1_000;
@@ -33,7 +34,7 @@ export class LookupsUsedUpError extends Error {
 }
 
 /**
- * The series that exist; asked only for tenants that have reached their limit of series.
+ * Cache of the series that exist. Only tenants that have reached their limit of series need it.
  *
  * A tenant whose requests name ever new sources gets a bounded number of look-ups. Beyond it, requests that need one more are refused
  * until the period is over, whereas those of sources that are known go on.
@@ -45,7 +46,7 @@ export class KnownSeries {
     (series) => SERIES_BYTES * (series.size + 1),
     { ttlMs: KNOWN_MS },
   );
-  /** Look-ups of the present period, by tenant. */
+  /** Look-ups used in the present period, by tenant. */
   private lookups = { endMs: -Infinity, used: new Map<Id, number>() };
 
   constructor(

@@ -69,7 +69,7 @@ export async function writePromqlData(tiers: Tiers, sources: number, nowMs: numb
   for (const { ref } of new Map(places.map((place) => [place.ref.partition, place])).values()) {
     await losses.resolve(ref);
     for (const day of days) await manifest.announce(ref, day);
-    // As the flushers that moved the earlier windows would have noted; else memory alone would answer.
+    // Writes the mark that a flusher leaves when it has moved windows. Without it, reads would ask memory alone.
     await client.hset(new HotKeys(ref).mark, 'left', hotFromMs);
   }
   await mapLimited(places, PARALLEL, async (place) => {

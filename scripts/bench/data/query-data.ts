@@ -24,7 +24,7 @@ export interface QueryDataShape {
   readonly nowMs: number;
   /** Days in the archive. @default 30 */
   readonly coldDays?: number;
-  /** Whether the tiers' ranges touch, so that a long range is in all of them, and is rolled up. @default each is apart */
+  /** Whether the tiers' ranges adjoin and archived days are rolled up, so that one query reads all tiers. @default false */
   readonly isWhole?: boolean;
 }
 
@@ -114,7 +114,7 @@ export async function writeQueryData(
   };
 }
 
-/** The same samples, later. */
+/** Returns the same samples at later times. */
 function shifted(block: Block, byMs: number): Block {
   const timestamps = block.timestamps.map((ms) => ms + byMs);
   return { ...block, timestamps, versions: Array.from(timestamps, versionAt) };

@@ -39,7 +39,7 @@ import type { Stores } from '../frame/stores';
 
 const SETTINGS = parseSettings({});
 const HOUR_MS = 3_600_000;
-/** As Kinesis numbers records. */
+/** A sequence number as long as those of Kinesis. */
 const FIRST_SEQUENCE = 49590338271490256608559692538361571095921575989136588898n;
 
 export type Tiers = ReturnType<typeof connectTiers>;

@@ -12,9 +12,9 @@ export interface Benchmark {
 
 interface Definition<O extends Options, R> {
   readonly name: string;
-  /** For the list of benchmarks. */
+  /** One line in the list of benchmarks. */
   readonly summary: string;
-  /** For the benchmark's own help. */
+  /** Text of the benchmark's own help. */
   readonly description: string;
   /** After the options in the help: what is real, and what is stubbed. */
   readonly notes?: string;

@@ -7,7 +7,7 @@ import type { Frame } from './frame';
 
 /** Empty primaries of the hot tier: one server, or a cluster of several without replicas. */
 export interface HotNodes {
-  /** In the form that functions take. */
+  /** Address of the nodes, as the functions' environment has it. */
   readonly url: string;
   /** A client of each node. */
   readonly clients: readonly Redis[];

@@ -11,14 +11,14 @@ export interface OptionOf<T> {
   readonly choices?: readonly string[];
 }
 
-/** By name, in camel case; `cpuProf` is written `--cpu-prof`. */
+/** Options by name in camel case; the command line has `--cpu-prof` for `cpuProf`. */
 export type Options = Readonly<Record<string, OptionOf<unknown>>>;
 
 export type Values<O extends Options> = {
   readonly [K in keyof O]: O[K] extends OptionOf<infer T> ? T : never;
 };
 
-/** A whole number. */
+/** An option for a whole number. @param least smallest number that is accepted, 1 by default */
 export function count(help: string, initial: number, least?: number): OptionOf<number>;
 export function count(help: string, initial: undefined, least?: number): OptionOf<number | undefined>;
 export function count(help: string, initial: number | undefined, least = 1): OptionOf<number | undefined> {
@@ -30,7 +30,7 @@ export function count(help: string, initial: number | undefined, least = 1): Opt
   return { argument: '<n>', help, initial, parse };
 }
 
-/** A number that is not negative, fractions included. */
+/** An option for a number of at least 0, fractions included. */
 export function number(help: string, initial: number): OptionOf<number> {
   const parse = (text: string) => {
     if (text.trim() !== '' && Number(text) >= 0 && Number.isFinite(Number(text))) return Number(text);
@@ -39,13 +39,13 @@ export function number(help: string, initial: number): OptionOf<number> {
   return { argument: '<n>', help, initial, parse };
 }
 
-/** Numbers, separated by commas. */
+/** An option for numbers, separated by commas. */
 export function numbers(help: string, initial: readonly number[]): OptionOf<readonly number[]> {
   const one = number(help, 0).parse!;
   return { argument: '<n,...>', help, initial, parse: (text) => text.split(',').map(one) };
 }
 
-/** One of some names. */
+/** An option for one of `names`. */
 export function choice<T extends string>(help: string, names: readonly T[], initial: T): OptionOf<T> {
   return { argument: '<name>', help, initial, choices: names };
 }

@@ -6,7 +6,7 @@ import * as deployed from '../../../shared/platform/call-time';
 
 export { INGEST_MARGIN_MS, MAX_CALL_MS } from '../../../shared/platform/call-time';
 
-/** How long a stand-in or Valkey may take to answer. */
+/** How long the stand-in for AWS, or Valkey, may take to answer, ms. */
 export const PATIENCE_MS = 60_000;
 const patient = (times: deployed.CallTimes): deployed.CallTimes => ({
   ...times,

@@ -10,9 +10,9 @@ const CALL_TIME = /platform\/call-time$/;
 
 interface WorkerOptions {
   readonly env: NodeJS.ProcessEnv;
-  /** Of Node. */
+  /** Options of Node. */
   readonly execArgv?: readonly string[];
-  /** Of the program. */
+  /** Arguments of the program. */
   readonly args?: readonly string[];
   /** A folder for the worker's CPU profile; undefined for none. */
   readonly cpuProf?: string | undefined;
@@ -40,7 +40,7 @@ export class Worker<Ready = object> {
   ): Promise<Worker<Ready>> {
     const { env, execArgv = [], args = [], cpuProf, replaced } = options;
     const child = fork(await bundle(frame.dir, file, replaced), args, {
-      // The functions print their metrics.
+      // Ignores stdout: the functions print their metrics there.
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       execArgv: [...execArgv, ...(cpuProf === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', cpuProf])],
       env,
@@ -99,7 +99,7 @@ function bundle(dir: string, file: string, replaced?: Readonly<Record<string, st
       alias: Object.fromEntries(
         Object.entries(replaced ?? {}).map(([name, own]) => [name, join(__dirname, `${own}.ts`)]),
       ),
-      // In place of AWS's sockets stand maps that answer at once.
+      // A worker with `replaced` modules calls maps that answer at once, so it needs no longer time-outs.
       plugins: replaced === undefined ? [PATIENT] : [],
     }).then(() => outfile);
   bundles.set(outfile, made);

@@ -145,7 +145,7 @@ class KuduRun {
     const drift = this.drift();
     await this.sumAll(firstMs, lastMs);
     const figures = {
-      /** From when a write is due until it starts; the study allows 1 s. */
+      /** Time from when a write is due until it starts; the study allows 1 s. */
       writeDelayP99Ms: Math.round(quantile(this.delaysMs, 0.99)),
       writeDelayMaxMs: Math.round(this.latestMs),
       writeErrors: this.writeErrors,

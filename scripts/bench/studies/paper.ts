@@ -15,7 +15,7 @@ type Way = (typeof WAYS)[number];
 
 const METRICS = 100;
 const NODES = [1, 2, 4];
-/** Of 100 series each. */
+/** Each host has 100 series. */
 const NODES_HOSTS = 1_000;
 const FLUSHED = { hosts: 200, metrics: METRICS, minutes: 60 };
 const RESIDENCIES_MIN = [1, 10, 30, 60];
@@ -83,7 +83,7 @@ async function insert(frame: Frame, way: Way, nodes: number, hosts: number) {
     way,
     nodes,
     series: hosts * METRICS,
-    /** Of known series, with every process and node on this machine. */
+    /** Rate with known series, with every process and node on this machine. */
     samplesPerSecond: Math.round(warm.pointsPerSecond),
     /** CPU seconds per million samples. */
     cpu: warmCpu,

@@ -12,8 +12,8 @@ export interface GroupChange {
 type Namespaces = ReadonlyMap<string, readonly GroupDocument[]>;
 
 /**
- * Plans the changes that make the stored groups those of the files. Namespaces that no file is of stay as they are, unless they are to
- * be pruned. Removals come last, so that no rule that moves is missing in between.
+ * Plans the changes that make the stored groups equal to those of the files. Namespaces without a file stay as they are, unless
+ * `prunes` is set. Removals come last, so that a rule that moves to another group is never missing.
  */
 export function planSync(stored: Namespaces, wanted: Namespaces, prunes: boolean): GroupChange[] {
   const puts: GroupChange[] = [];

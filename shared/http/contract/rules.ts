@@ -8,7 +8,7 @@ export const RULER = `${PROMETHEUS_ROOT}/config/v1/rules` as const;
 const success = z.object({ status: z.literal('success') });
 
 const selectors = z.array(z.string()).optional().meta({
-  description: 'Series selectors: only rules whose own labels, as configured, any of them selects.',
+  description: 'Series selectors: only rules whose configured labels match at least one of them.',
 });
 const texts = (what: string) =>
   z
@@ -47,8 +47,8 @@ export const rulesQuery = z.object({
     .regex(/^[1-9]\d{0,8}$/, 'must be greater than 0')
     .transform(Number)
     .optional()
-    .meta({ description: 'Groups of a page.' }),
-  group_next_token: z.string().optional().meta({ description: 'From the answer before: the next page.' }),
+    .meta({ description: 'Most groups of a page.' }),
+  group_next_token: z.string().optional().meta({ description: '`groupNextToken` of the previous page.' }),
   state: z.enum(['firing', 'pending', 'inactive', 'unknown']).optional(),
   health: z.enum(['ok', 'err', 'unknown']).optional(),
 });
@@ -84,7 +84,8 @@ const receiver = z.object({
     .regex(/^[\x20-\x7e]*$/, 'expected printable ASCII')
     .optional()
     .meta({
-      description: 'The header of requests. Answers have `***` in its place, which keeps what is stored.',
+      description:
+        'The `Authorization` header of requests to the receiver. Answers show `***` instead; sending `***` keeps the stored value.',
     }),
 });
 export const receivers = z.object({
@@ -129,7 +130,7 @@ export const rulesRoutes = [
     path: RECEIVERS,
     right: 'read',
     function: 'registry',
-    summary: 'Read who is told of alerts',
+    summary: 'Read the receivers of alerts',
     answer: receivers,
   },
   {
@@ -137,7 +138,7 @@ export const rulesRoutes = [
     path: RECEIVERS,
     right: 'write',
     function: 'registry',
-    summary: 'Set who is told of alerts: Alertmanagers (API v2) and webhooks in their format (version 4)',
+    summary: 'Set the receivers of alerts: Alertmanagers (API v2) and webhooks in their format (version 4)',
     body: receivers,
     answer: receivers,
   },

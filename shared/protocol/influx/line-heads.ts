@@ -4,27 +4,27 @@ import { MAX_SERIES_BYTES, type SeriesDictionary } from '../../dictionary/series
 import { labelsOf, METRIC_NAME } from '../../model/labels';
 import { type ExpectedKeys, type HeadLookup, type LineReader, parseHead, unescapeName } from './line-reader';
 
-/** Fields of a head, unless a single line has more: they are searched one by one, and copied where new ones come. */
+/** Most fields of a head, unless a single line has more. Look-ups search them one by one, and a new field copies them all. */
 const MAX_FIELDS = 256;
-/** Memory of a head and of fields beside their bytes, about. */
+/** Approximate memory of a head, and of fields besides their bytes. */
 const HEAD_BYTES = 130;
 const FIELDS_BYTES = 400;
 
-/** Field keys in the order of the lines, and the names of their series. Heads that have the same share them. */
+/** The field keys of a head, in the order of its lines, and the names of their series. Heads with equal ones share the object. */
 interface Fields {
   readonly measurement: string;
-  /** As they stand in a line, one after the other. */
+  /** The bytes of all keys, joined without separators and with the escapes of the line. */
   readonly keys: Uint8Array;
-  /** Where each key ends. */
+  /** For each key, the index in `keys` just past its last byte. */
   readonly keyEnds: Int32Array;
   /** Names of the series, by {@link NamedSeries.nameOf}. */
   readonly names: Int32Array;
   readonly longestKey: number;
-  /** Whether other heads may have them: those of a first line, of different names. */
+  /** Whether other heads may share them: all keys come from a head's first line, and their names differ. */
   readonly isShared: boolean;
 }
 
-/** A key that is not known. */
+/** A key of a line that its head lacks. */
 interface AddedKey {
   readonly key: Buffer;
   /** Place of the known key before it in its line, -1 for none. */
@@ -32,11 +32,11 @@ interface AddedKey {
 }
 
 /**
- * A measurement and tag set, and the fields that its lines have had. A key's place is its index in {@link keys}: senders leave
- * some out, and Telegraf's plugins give them in any order.
+ * A measurement and tag set, and the fields that its lines have had. A key's place is its index in {@link keys}. It is not its index
+ * in a line: senders leave keys out, and Telegraf's plugins give them in any order.
  */
 export class LineHead implements ExpectedKeys {
-  /** By place: the series' numbers. Undefined where they are {@link firstSeries} and those after it. */
+  /** The series' numbers by place; undefined when they are consecutive from {@link firstSeries} on. */
   private series: Int32Array | undefined;
   private firstSeries = 0;
 
@@ -76,7 +76,7 @@ export class LineHead implements ExpectedKeys {
     this.series = place === series.length ? undefined : series.slice();
   }
 
-  /** Memory of what the head does not share, about. */
+  /** Approximate memory of the parts that the head does not share. */
   get bytes(): number {
     const { fields, series } = this;
     return (
@@ -86,7 +86,7 @@ export class LineHead implements ExpectedKeys {
     );
   }
 
-  /** @returns -1 too where a line brought more than {@link MAX_FIELDS}: then the next line's fields take their place */
+  /** @returns -1 when the key is unknown, or a line brought more than {@link MAX_FIELDS}: the next line's fields replace those */
   placeOf(key: Buffer): number {
     const { keys, keyEnds } = this;
     if (keyEnds.length > MAX_FIELDS) return -1;
@@ -112,7 +112,7 @@ function bytesOf({ keys, keyEnds, names }: Fields): number {
   return FIELDS_BYTES + keys.length + keyEnds.byteLength + names.byteLength;
 }
 
-/** For the series of one head at a time. */
+/** Buffer for the series of one head, reused. */
 let seriesRoom = new Int32Array(1024);
 
 /** The measurements and tag sets that are known of a tenant, by the bytes with which senders name them. */
@@ -147,7 +147,7 @@ export class LineHeads implements HeadLookup<LineHead> {
     const parsed = parseHead(body.toString('utf8', start, end));
     if (typeof parsed === 'string') return parsed;
     const { measurement, tags } = parsed;
-    if (new Set(tags.map(([name]) => name)).size !== tags.length) return 'a tag stands twice';
+    if (new Set(tags.map(([name]) => name)).size !== tags.length) return 'a tag occurs twice';
     if (tags.some(([name]) => name === METRIC_NAME))
       return `the tag ${METRIC_NAME} is the name of the series`;
     let labelBytes = Buffer.byteLength(measurement) + 1;
@@ -160,9 +160,9 @@ export class LineHeads implements HeadLookup<LineHead> {
   }
 
   /**
-   * Finds a head's series of a line's fields, some of which are not known: their places are in the reader's `keyPlaces` afterwards.
+   * Adds a line's unknown fields to its head, then writes the places of all its fields to the reader's `keyPlaces`.
    *
-   * @returns why they are refused; undefined when they are not
+   * @returns why the fields are refused; undefined when they are accepted
    */
   learn(head: LineHead, body: Buffer, line: LineReader<LineHead>): string | undefined {
     const { count, keyPlaces, keyStarts, keyEnds } = line;
@@ -194,9 +194,9 @@ export class LineHeads implements HeadLookup<LineHead> {
   }
 
   /**
-   * A head's fields and more, each after the one that it follows in its line.
+   * Makes a head's fields with `added` ones, each behind the known field that it follows in its line.
    *
-   * @param areFirst whether they are all of a line, in its order, so that other heads may have them too
+   * @param areFirst whether `added` has all fields of a line, in its order, so that other heads may share the result
    */
   private fieldsWith(head: LineHead, added: readonly AddedKey[], areFirst: boolean): Fields {
     const { measurement, names: known, longestKey } = head.fields;
@@ -221,7 +221,7 @@ export class LineHeads implements HeadLookup<LineHead> {
       keys: Uint8Array.from(Buffer.concat(keys)),
       names: Int32Array.from(names),
       longestKey: added.reduce((most, { key }) => Math.max(most, key.length), longestKey),
-      // Keys that are no UTF-8 may have one name.
+      // Different keys that are not valid UTF-8 may decode to the same name.
       isShared: areFirst && head.count === 0 && new Set(names).size === names.length,
     };
   }
@@ -255,7 +255,7 @@ function noFields(measurement: string): Fields {
   };
 }
 
-/** @returns what gives the place of a key that is known, however many there are */
+/** @returns a function that finds the place of a known key; it is quick even when a head has very many */
 function placesIn(head: LineHead): (key: Buffer) => number {
   if (head.count <= MAX_FIELDS) return (key) => head.placeOf(key);
   const places = new Map<string, number>();
@@ -264,7 +264,7 @@ function placesIn(head: LineHead): (key: Buffer) => number {
   return (key) => places.get(key.toString('latin1'))!;
 }
 
-/** The line's keys that are not known, each once. */
+/** The line's unknown keys, each once. */
 function addedKeys(body: Buffer, { count, keyPlaces, keyStarts, keyEnds }: LineReader<LineHead>): AddedKey[] {
   const added = new Map<string, AddedKey>();
   let after = -1;

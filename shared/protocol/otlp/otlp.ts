@@ -101,11 +101,11 @@ interface KnownMetric {
 class PointSeries {
   private readonly table: SeriesTable;
   private readonly targets = new Map<string, Target>();
-  /** By number. */
+  /** Targets by number. */
   private readonly allTargets: Target[] = [];
   private readonly metrics = new Map<string, KnownMetric>();
   private readonly scopes = new Map<string, Scope>();
-  /** By number. */
+  /** Scopes by number. */
   private readonly allScopes: Scope[] = [TARGET_INFO];
   private lastMetric: KnownMetric | undefined;
 

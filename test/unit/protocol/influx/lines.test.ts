@@ -147,7 +147,7 @@ describe('lines', () => {
   });
 
   test.each([
-    { name: 'a tag twice', line: 'm,a=1,a=2 f=1', reason: 'a tag stands twice' },
+    { name: 'a tag twice', line: 'm,a=1,a=2 f=1', reason: 'a tag occurs twice' },
     {
       name: 'the name as a tag',
       line: 'm,__name__=x f=1',
