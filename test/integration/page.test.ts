@@ -932,6 +932,16 @@ describe('the page', () => {
         .getByRole('list', { name: /^Lines/ })
         .getByRole('button', { name: value })
         .waitFor();
+    await until(
+      'the samples in memory, and their metadata, which an instance lists once a minute',
+      async () => {
+        await page.reload();
+        const lines = card(page, 'page_hits_total').getByRole('list', { name: /^Lines/ });
+        await lines.waitFor();
+        return (await lines.allTextContents()).join();
+      },
+      (text) => text.includes('2 /s'),
+    );
     await line('page_hits_total', /2 \/s$/);
     await line('page_sent_bytes_total', /2 KiB\/s$/);
     await line('page_heap_bytes', /3 MiB$/);

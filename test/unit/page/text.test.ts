@@ -39,6 +39,7 @@ test.each([
   { value: 3_951_200_000, spread: 2e8, text: '3.9512G' },
   { value: 1234.5, spread: 2000, text: '1.23k' },
   { value: 1234.5, spread: 0, text: '1.23k' },
+  { value: 100.00000000000001, spread: 2.8e-14, text: '100' },
 ])('$value among values that spread over $spread is $text', ({ value, spread, text }) => {
   expect(formatValue(value, 'float', spread)).toBe(text);
 });

@@ -49,6 +49,8 @@ export function symbolOf(unit: Unit): string {
 
 /** Three or four digits tell values apart that differ by this share or more. */
 const TOLD_APART = 1e-3;
+/** A sum of doubles is sure of so many digits; values that differ in later ones only are equal to a reader. */
+const SURE_DIGITS = 15;
 /** A decimal value that needs more digits than this is written in full, which is easier to compare than a long fraction. */
 const MOST_DIGITS = 6;
 
@@ -61,8 +63,8 @@ export function formatValue(value: number, unit: Unit, spread = Number.POSITIVE_
   const size = Math.abs(value);
   if (size === 0) return `0${symbolOf(unit)}`;
   if (spread > 0 && spread / 100 < size * TOLD_APART) {
-    const count = Math.min(17, Math.ceil(Math.log10(size / spread)) + 3);
-    if (count > 4) {
+    const count = Math.ceil(Math.log10(size / spread)) + 3;
+    if (count > 4 && count <= SURE_DIGITS) {
       const isFull = SCALES[unit].base === 1000 && count > MOST_DIGITS;
       const { divisor, suffix } = isFull ? { divisor: 1, suffix: symbolOf(unit) } : prefixOf(size, unit);
       return `${Number((value / divisor).toPrecision(count))}${suffix}`;
