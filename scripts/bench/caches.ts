@@ -19,7 +19,7 @@ export const caches = bench({
 });
 
 function sweep(pairs: number, entries: number) {
-  const map = new CompactMap(entries);
+  const map = new CompactMap({ name: 'catalogued', bytes: 32 * entries });
   let hits = 0;
   let cpu = ownCpu();
   for (let turn = 0; turn < TURNS; turn++) {

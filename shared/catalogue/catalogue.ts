@@ -1,4 +1,5 @@
 import { GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { CACHES } from '../model/cache-budgets';
 import { CompactMap } from '../model/compact-map';
 import type { VersionedDeletion } from '../model/deletion';
 import { DAY_MS } from '../model/duration';
@@ -52,8 +53,6 @@ export interface PutLayout {
   readonly isOfNewSource: boolean;
 }
 
-/** Pairs of group and layout that an instance remembers, 32 bytes each: 20,000 hosts of Telegraf may have 240,000. */
-const MAX_REMEMBERED = 4_000_000;
 const PARALLEL = 32;
 
 /**
@@ -81,7 +80,7 @@ export class Catalogue {
    * What this instance has written, so that it is not written again: layouts (a {@link PutMemo}), entries of the index of series, and
    * in which turn it renewed sources and pools.
    */
-  private readonly written = new CompactMap(MAX_REMEMBERED);
+  private readonly written = new CompactMap(CACHES.catalogued);
 
   constructor(
     private readonly table: Table,

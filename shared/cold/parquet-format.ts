@@ -53,10 +53,6 @@ interface Section extends ByteRange {
   readonly crc: number;
 }
 
-interface Section extends ByteRange {
-  readonly crc: number;
-}
-
 interface ParquetIndex {
   /** In order of group, then time. */
   readonly chunks: readonly ParquetChunk[];

@@ -1,4 +1,5 @@
 import { layoutOfFrame } from '../codec';
+import { CACHES } from '../model/cache-budgets';
 import { CompactMap } from '../model/compact-map';
 import { type Id, idText } from '../model/id';
 import type { PackedLayout } from '../model/packed-layout';
@@ -32,8 +33,6 @@ const MAX_CALL_BYTES = 1024 * 1024;
 const MAX_CALL_FRAMES = 4_000;
 /** Most layouts one call may refer to. */
 const MAX_CALL_LAYOUTS = 500;
-/** Layouts that an instance remembers to have sent, 32 bytes each. */
-const MAX_SENT_LAYOUTS = 2_000_000;
 
 /**
  * Appends frames to memory, for the ingester.
@@ -47,7 +46,7 @@ const MAX_SENT_LAYOUTS = 2_000_000;
  */
 export class FrameAppender {
   /** Keys of the layouts that this instance has sent. When the store lacks one, the append script says so. */
-  private readonly sentLayouts = new CompactMap(MAX_SENT_LAYOUTS);
+  private readonly sentLayouts = new CompactMap(CACHES.sentLayouts);
 
   /** @param ttlMs life of a key that nobody moves: a safety net far beyond residency */
   constructor(

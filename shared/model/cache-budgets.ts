@@ -1,6 +1,9 @@
 /**
- * The memory of every cache, in bytes of its entries as it estimates them. A function has those of the modules that it is made of; a
- * test (`infra/cache-budgets`) adds them to what its worst request takes, and compares the sum with its memory.
+ * The memory of every cache and compact map, in bytes of its entries as it estimates them. A function has those of the modules that it
+ * is made of; a test (`infra/cache-budgets`) adds them to what its worst request takes, and compares the sum with its memory.
+ *
+ * What a module remembers besides is bounded where it stands, and small: layouts that were checked a moment ago (48 MB,
+ * packed-layout.ts), days and placements by name.
  */
 export const CACHES = {
   /** These are in all functions that answer requests. */
@@ -13,15 +16,19 @@ export const CACHES = {
   seriesDictionaries: { name: 'series by the names that senders give them', bytes: 360_000_000 },
   /** Post. */
   knownSources: { name: 'registered hosts and services', bytes: 16_000_000 },
-  knownSeries: { name: 'series of tenants at their limit', bytes: 64_000_000 },
-  metricMetadata: { name: 'metadata of metrics', bytes: 50_000_000 },
+  knownSeries: { name: 'series of tenants at their limit', bytes: 60_000_000 },
+  metricMetadata: { name: 'metadata of metrics', bytes: 16_000_000 },
+  pools: { name: 'pools of sources', bytes: 24_000_000 },
   /** What reads the stream. */
   checkedLayouts: { name: 'well-formed layouts of records', bytes: 192_000_000 },
   /** What writes into memory. */
+  sentLayouts: { name: 'layouts that memory was sent', bytes: 64_000_000 },
   commonLayouts: { name: 'layouts that rows are written in', bytes: 64_000_000 },
   countedSeries: { name: 'hashes of counted series', bytes: 32_000_000 },
   /** Decoded layouts, wherever they come from. */
   layouts: { name: 'layouts', bytes: 64_000_000 },
+  /** Of 20,000 hosts of Telegraf 240,000 layouts, with their entries in the index of series. */
+  catalogued: { name: 'what the catalogue has of this instance', bytes: 48_000_000 },
   /** Query. */
   queryBudgets: { name: 'budgets of queries', bytes: 4_000_000 },
   knownHosts: { name: 'registered hosts', bytes: 16_000_000 },

@@ -1,4 +1,4 @@
-/** What a cache is called, and the most that its entries take, in bytes. All of them stand in cache-budgets.ts. */
+/** What a cache is called, and the most that its entries take, in bytes. Those of the functions stand in cache-budgets.ts. */
 export interface CacheBudget {
   readonly name: string;
   readonly bytes: number;

@@ -1,3 +1,4 @@
+import type { CacheBudget } from './cache';
 import { TextHash } from './text-hash';
 
 /**
@@ -16,8 +17,12 @@ export class CompactMap {
   private low = 0;
   private high = 0;
 
-  /** @param entries that it holds without forgetting any */
-  constructor(private readonly entries: number) {}
+  /** Entries that it holds without forgetting any. */
+  private readonly entries: number;
+
+  constructor({ bytes }: CacheBudget) {
+    this.entries = Math.floor(bytes / ENTRY_BYTES);
+  }
 
   get size(): number {
     return this.count;
@@ -81,6 +86,8 @@ export class CompactMap {
   }
 }
 
+/** Two slots of a hash and a value. */
+const ENTRY_BYTES = 32;
 /** A power of two. */
 const FIRST_SLOTS = 1_024;
 /** Slots in which a text may be: at half load, one in 100,000 needs more. */

@@ -47,8 +47,10 @@ function spanText(ms: number): string {
 
 /** Labels of a series that comes with all of them. */
 export const MAX_LABELS = 256;
+/** What the worst body takes of post's memory above rest, of 42 that were made to cost much; measured (DESIGN.md). */
+export const WORST_BODY_BYTES = 290_000_000;
 /**
- * What one request may have, so that post handles any body in 256 MB above rest: samples, sources, bytes of series' names
+ * What one request may have, so that post handles any body within {@link WORST_BODY_BYTES}: samples, sources, bytes of series' names
  * and labels, and rows whose series differ, for each of which post may make a layout.
  */
 export const MAX_SAMPLES = 262_144;

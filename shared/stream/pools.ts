@@ -1,6 +1,7 @@
 import type { PoolTable, SourcePlace } from '../catalogue/pool-table';
 import { Home } from '../dictionary/home';
 import type { SeriesSource, SourceRow, SourceRows } from '../dictionary/series-source';
+import { CACHES } from '../model/cache-budgets';
 import { CompactMap } from '../model/compact-map';
 import { type Id, idText } from '../model/id';
 import type { Labels } from '../model/labels';
@@ -17,8 +18,7 @@ const NEVER_POOLED: ReadonlySet<string> = new Set(['host', 'service', 'job', 'in
 
 const OWN = 'own';
 
-/** Sources whose places are remembered although their dictionary is forgotten, 32 bytes each; and their pools. */
-const MAX_PLACES = 1_000_000;
+/** Pools of the sources whose places are remembered although their dictionary is forgotten. */
 const MAX_POOLS = 200_000;
 
 /**
@@ -30,7 +30,7 @@ const MAX_POOLS = 200_000;
  */
 export class Pools {
   /** Numbers of pools, by source; 0: the source stays by itself. */
-  private places = new CompactMap(MAX_PLACES);
+  private places = new CompactMap(CACHES.pools);
   private ids: Id[] = [OWN];
   private numbers = new Map<Id, number>();
 
@@ -71,7 +71,7 @@ export class Pools {
 
   private remember(sourceId: Id, place: SourcePlace): void {
     if (this.ids.length === MAX_POOLS) {
-      this.places = new CompactMap(MAX_PLACES);
+      this.places = new CompactMap(CACHES.pools);
       this.ids = [OWN];
       this.numbers.clear();
     }

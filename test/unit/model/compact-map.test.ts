@@ -1,12 +1,14 @@
 import fc from 'fast-check';
 import { CompactMap } from '../../../shared/model/compact-map';
 
+const budget = (entries: number) => ({ name: 'test', bytes: 32 * entries });
+
 describe('a compact map', () => {
   test('is a map, while it has room', () => {
     const set = fc.tuple(fc.string({ maxLength: 3 }), fc.integer({ min: 0, max: 2 ** 49 }));
     fc.assert(
       fc.property(fc.array(set, { maxLength: 300 }), (sets) => {
-        const compact = new CompactMap(1_000);
+        const compact = new CompactMap(budget(1_000));
         const map = new Map<string, number>();
         for (const [text, value] of sets) {
           expect(compact.get(text)).toBe(map.get(text));
@@ -20,7 +22,7 @@ describe('a compact map', () => {
   });
 
   test('holds all entries that it is made for, but for a few in 100,000', () => {
-    const compact = new CompactMap(50_000);
+    const compact = new CompactMap(budget(50_000));
     for (let i = 0; i < 50_000; i++) compact.set(`group${i}`, i);
     let lost = 0;
     for (let i = 0; i < 50_000; i++) if (compact.get(`group${i}`) !== i) lost++;
@@ -34,7 +36,7 @@ describe('a compact map', () => {
   ])(
     'asked in turns for $entries times the entries it is made for, hits for $hits of them',
     ({ entries, hits }) => {
-      const compact = new CompactMap(8_192);
+      const compact = new CompactMap(budget(8_192));
       const texts = Array.from({ length: 8_192 * entries }, (_, i) => `group${i}`);
       let found = 0;
       for (let turn = 0; turn < 3; turn++) {
