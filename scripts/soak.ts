@@ -21,7 +21,7 @@ const number = (least: number, most: number, isWhole: boolean) => (text: string)
 
 async function run(options: SoakCommandOptions): Promise<boolean> {
   const result = await soak({ ...options, report: (line) => console.error(line) });
-  const { lost, doubled, wrong, gaps, differences, outlived, corrupt } = result;
+  const { lost, doubled, wrong, gaps, differences, outlived, corrupt, ruleFlaws } = result;
   if (options.json) console.log(JSON.stringify(result));
   else {
     const { acked, grown, faults, kills, killPoints, killPointsHit, maxLagSeconds, reads } = result;
@@ -33,11 +33,12 @@ async function run(options: SoakCommandOptions): Promise<boolean> {
       `${differences} of ${compared} answers in steps differed, which had ${rolledDays} days of rollups; ` +
         `retention removed ${expired} samples and left ${outlived} items; ${corrupt} objects corrupt`,
     );
+    console.log(`${result.ruleSlots} slots of rules evaluated, ${ruleFlaws} flaws in what they wrote`);
     console.log(
       `${faults} faults, ${kills} of them kills at ${killPointsHit} of ${2 * killPoints} sides of changes; the ingester was ${maxLagSeconds} s behind at most`,
     );
   }
-  return lost + doubled + wrong + gaps + differences + outlived + corrupt === 0;
+  return lost + doubled + wrong + gaps + differences + outlived + corrupt + ruleFlaws === 0;
 }
 
 new Command('npm run soak --')

@@ -8,6 +8,9 @@ import { count, withMetrics } from '../../shared/platform/meters';
 
 const dependencies = evaluatorDependencies();
 
+/** A notification that waits for a receiver for longer raises the alarm, ms. */
+const MAX_OUTBOX_MS = 15 * 60_000;
+
 const eventSchema = z.object({
   /** Evaluates what is due at this time, ms since epoch, instead of now. */
   atMs: z.number().int().min(0).optional(),
@@ -23,9 +26,11 @@ async function answer(event: unknown): Promise<RunReport> {
   const { atMs } = parseEvent(eventSchema, event ?? {});
   const report = await runEvaluator(dependencies, randomId(), atMs);
   if (report.skipped > 0) log.error('slots of rules were too old to be made up', { ...report });
+  const isOverdue = report.outboxAgeMs > MAX_OUTBOX_MS;
   count('evaluator', {
-    RuleLagSeconds: report.lagMs / 1000,
+    RuleLagSeconds: Math.max(report.lagMs, report.quietMs) / 1000,
     RulesFailing: report.failingRules + report.failedGroups,
+    AlertsUndelivered: report.dropped + (isOverdue ? 1 : 0),
   });
   return report;
 }

@@ -2,11 +2,9 @@ import { importerDependencies } from '../../shared/compose/importer';
 import { MAX_AHEAD_MS } from '../../shared/model/placement';
 import { InvalidEventError, parseEvent } from '../../shared/platform/event';
 import { remoteWrite } from '../../shared/protocol/prometheus/remote-write';
-import { putRecords } from '../../shared/stream/put';
-import { rowRecords } from '../../shared/stream/row-records';
 import { type ImportResult, importEvent } from './import-event';
 
-const { tenants, imports, dictionaries, pools, kinesis, stream, stageRetentionMs } = importerDependencies();
+const { tenants, imports, dictionaries, writer, stageRetentionMs } = importerDependencies();
 
 /**
  * Puts samples of any age within the retention into the stream, as post does with those of at most `maxSampleAge`. Only
@@ -29,8 +27,7 @@ export async function handler(event: unknown): Promise<ImportResult> {
   );
   // Before the samples are in the stream: a read that memory may lack samples of looks for it (DESIGN.md, rule 13).
   await imports.mark(tenant.id, nowMs);
-  await pools.settle(sources);
-  await putRecords(kinesis, stream, rowRecords(tenant, sources));
+  await writer.put(tenant, sources);
   const { invalid, tooOld, tooNew, beyond, reasons } = dropped;
   return { ...times, samples, refused: invalid + tooOld + tooNew + beyond, reasons };
 }

@@ -3,7 +3,6 @@ import { httpHandler } from '../../shared/http/handler';
 import { labelValue } from '../../shared/model/labels';
 import { withMetrics } from '../../shared/platform/meters';
 import { dropHint, mackerelJson } from '../../shared/protocol/mackerel/json';
-import { SampleWriter } from '../../shared/stream/sample-writer';
 import type { SampleCharge } from '../../shared/tenancy/sample-charge';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { answerSamples, tooManyHosts, unknownHosts, unknownService } from './answers';
@@ -14,9 +13,8 @@ import { takeRemoteWrite } from './remote-write';
 import type { Taking } from './taking';
 
 const dependencies = postDependencies();
-const { dictionaries, meter, resolutionMs, maxSampleAgeMs } = dependencies;
+const { dictionaries, meter, writer, resolutionMs, maxSampleAgeMs } = dependencies;
 const known = new KnownSources(dependencies.hosts, dependencies.services);
-const writer = new SampleWriter(dependencies);
 
 /** A log line of metrics for each request would cost more than the function's time. */
 const METRICS_MS = 10_000;

@@ -3,7 +3,7 @@ import { type ExposedSample, exposition } from '../../shared/http/exposition';
 import { HttpError, replyPlain } from '../../shared/http/http';
 import { labelsKey } from '../../shared/model/labels';
 import { staleMarkers } from '../../shared/promql/store';
-import type { Selector } from '../../shared/query/browse';
+import type { MatcherSet } from '../../shared/query/browse';
 import type { Tenant } from '../../shared/tenancy/tenants';
 import { samplesOf } from './tenant-samples';
 
@@ -18,7 +18,7 @@ const LOOKBACK_MS = 300_000;
  */
 export async function federate(
   tenant: Tenant,
-  selectors: readonly Selector[],
+  selectors: readonly MatcherSet[],
   accept: string | undefined,
 ): Promise<APIGatewayProxyStructuredResultV2> {
   const nowMs = Date.now();

@@ -1,15 +1,25 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { evaluateRules, isEvaluation, type RuleInputs } from '../../shared/alerting/evaluate-rules';
 import { httpHandler } from '../../shared/http/handler';
 import { reply } from '../../shared/http/http';
 import { withMetrics } from '../../shared/platform/meters';
-import { evaluateRules, isEvaluation } from './evaluate-rules';
 import { latestHandlers } from './latest';
 import { metricTableHandlers } from './metric-table';
 import { metricHandlers } from './metrics';
 import { promqlHandlers } from './promql';
 import { ruleListHandlers } from './rule-lists';
 import { seriesHandlers } from './series';
-import { gatekeeper, status } from './stores';
+import {
+  dependencies,
+  gatekeeper,
+  receivers,
+  ruleGroups,
+  ruleStates,
+  silences,
+  stage,
+  status,
+} from './stores';
+import { budgetOf, queryLimitsOf, samplesOf } from './tenant-samples';
 
 const answer = httpHandler(gatekeeper, {
   ...metricHandlers,
@@ -22,7 +32,18 @@ const answer = httpHandler(gatekeeper, {
   'GET /api/v1/status': async ({ tenant }) => reply(200, await status.of(tenant)),
 });
 
+const ruleInputs: RuleInputs = {
+  tenants: dependencies.tenants,
+  groups: ruleGroups,
+  states: ruleStates,
+  silences,
+  receivers,
+  samplesOf: (tenant, timeMs) => samplesOf(tenant, budgetOf(tenant, timeMs)),
+  queryLimitsOf,
+  stage,
+};
+
 export const handler = withMetrics('query', (event: APIGatewayProxyEventV2) =>
   // The evaluator's answer is no answer of the API's.
-  isEvaluation(event) ? (evaluateRules(event) as Promise<never>) : answer(event),
+  isEvaluation(event) ? (evaluateRules(ruleInputs, event) as Promise<never>) : answer(event),
 );

@@ -30,14 +30,16 @@ const LISTED = 10;
 
 const answer = (data: unknown) => prometheusAnswer(JSON.stringify(data));
 
-/** What Prometheus tells of itself; empty where nothing here corresponds, such as scrape targets. */
+/**
+ * What Prometheus tells of itself; empty where nothing here corresponds, such as scrape targets. `status/flags` is left out: a version of
+ * Grafana takes any answer to it for Thanos.
+ */
 export const prometheusStatusHandlers: RouteHandlers = {
   'GET /prometheus/api/v1/targets': async () =>
     answer({ activeTargets: [], droppedTargets: [], droppedTargetCounts: {} }),
   'GET /prometheus/api/v1/features': async () => answer(FEATURES),
   'GET /prometheus/api/v1/status/buildinfo': async () => answer(BUILD),
   'GET /prometheus/api/v1/status/runtimeinfo': async () => answer(runtimeInfo()),
-  'GET /prometheus/api/v1/status/flags': async () => answer({}),
   'GET /prometheus/api/v1/status/config': async () => answer({ yaml: '' }),
   'GET /prometheus/api/v1/status/tsdb': async ({ tenant, query }) =>
     answer(await tsdbStatus(tenant, query.limit || LISTED)),

@@ -17,7 +17,7 @@ import { prettyPromql } from '../../shared/promql/print';
 import { instantQuery, type QueryOptions, type QueryResult, rangeQuery } from '../../shared/promql/query';
 import { syntaxJson } from '../../shared/promql/syntax-json';
 import { compareBytes, compareLabels } from '../../shared/promql/vectors';
-import { findSeries, labelNames, labelValues, type Selector } from '../../shared/query/browse';
+import { findSeries, labelNames, labelValues, type MatcherSet } from '../../shared/query/browse';
 import type { IndexView } from '../../shared/query/find-series';
 import { withoutLaterSeries } from '../../shared/query/later-series';
 import { clampRange } from '../../shared/query/plan';
@@ -28,7 +28,7 @@ import { prometheusStatusHandlers } from './prometheus-status';
 import { serverTiming } from './reading';
 import { remoteRead } from './remote-read';
 import { dependencies, metricMetadata, retentionMs } from './stores';
-import { browse, budgetOf, MAX_POINTS, queryLimitsOf, samplesOf } from './tenant-samples';
+import { browse, budgetOf, queryLimitsOf, samplesOf, selectLimitsOf } from './tenant-samples';
 
 /** Steps of a range query after its first. */
 const MAX_STEPS = 11_000;
@@ -42,13 +42,12 @@ async function answerQuery(
   run: (store: TierSamples, options: QueryOptions) => Promise<QueryResult>,
 ) {
   if (timeout !== undefined && timeout <= 0) throw invalidParameter('timeout', 'must be positive');
-  const { querySeconds, ...limits } = queryLimitsOf(tenant);
-  const budgetMs = Math.min(timeout ?? Infinity, querySeconds * 1000);
+  const budgetMs = Math.min(timeout ?? Infinity, 1000 * selectLimitsOf(tenant).querySeconds);
   const budget = budgetOf(tenant, budgetMs);
   const store = samplesOf(tenant, budget);
   const options: QueryOptions = {
     ...(lookbackMs !== undefined && lookbackMs > 0 && { lookbackMs }),
-    limits: { maxSeries: limits.series, maxSamples: limits.samples, maxPoints: MAX_POINTS },
+    limits: queryLimitsOf(tenant),
     isLate: budget.isLate,
   };
   const startedMs = performance.now();
@@ -111,7 +110,7 @@ function range(tenant: Tenant, query: z.output<typeof rangeParameters>) {
 
 type Browsing = z.output<typeof browsingQuery>;
 
-function selectorsOf({ 'match[]': texts = [] }: Pick<Browsing, 'match[]'>): Selector[] {
+function selectorsOf({ 'match[]': texts = [] }: Pick<Browsing, 'match[]'>): MatcherSet[] {
   return texts.map((text) => {
     try {
       return parseSelector(text).matchers;
@@ -129,7 +128,7 @@ const PRESENT_MS = 60_000;
 function browsed(
   tenant: Tenant,
   { start, end }: Pick<Browsing, 'start' | 'end'>,
-  selectors: readonly Selector[],
+  selectors: readonly MatcherSet[],
   answer: (view: IndexView) => APIGatewayProxyStructuredResultV2,
 ) {
   const nowMs = Date.now();
@@ -150,7 +149,7 @@ async function series(tenant: Tenant, query: Browsing) {
   const selectors = selectorsOf(query);
   if (selectors.length === 0) throw new HttpError(400, 'no match[] parameter provided');
   return browsed(tenant, query, selectors, (view) => {
-    const found = findSeries(view, selectors, queryLimitsOf(tenant)).sort(compareLabels);
+    const found = findSeries(view, selectors, selectLimitsOf(tenant)).sort(compareLabels);
     const { kept, warnings } = truncated(found, query.limit);
     return prometheusAnswer(`[${kept.map(metricJson).join(',')}]`, { warnings });
   });

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
 import type * as z from 'zod';
 import type { Alert } from '../../shared/alerting/alert-state';
+import { conditionOf } from '../../shared/alerting/condition';
 import { nameOf } from '../../shared/alerting/evaluate-rule';
 import { carryOver, type GroupState, type StoredRule } from '../../shared/alerting/group-state';
 import { groupOf } from '../../shared/alerting/rule-document';
 import type { Rule } from '../../shared/alerting/rule-file';
 import { ruleGroupId, type StoredGroup } from '../../shared/alerting/rule-groups';
+import { type SilenceTest, silenceTest } from '../../shared/alerting/silences';
 import { formatFloat } from '../../shared/alerting/template/format';
 import type { rulesQuery } from '../../shared/http/contract/rules';
 import type { RouteHandlers } from '../../shared/http/handler';
@@ -17,14 +19,17 @@ import { seriesTest } from '../../shared/model/matcher';
 import { PromqlError } from '../../shared/promql/errors';
 import { parseSelector } from '../../shared/promql/parser';
 import type { Tenant } from '../../shared/tenancy/tenants';
-import { receivers, ruleGroups, ruleStates, stage } from './stores';
+import { receivers, ruleGroups, ruleStates, silences, stage } from './stores';
 
 /** The evaluation time of a rule that was never evaluated: the zero time of Go, as Prometheus answers. */
 const NEVER = '0001-01-01T00:00:00Z';
 
 type RulesQuery = z.output<typeof rulesQuery>;
 
-/** Rules and alerts as Prometheus lists them; a namespace is a file. */
+/**
+ * Rules and alerts as Prometheus lists them; a namespace is a file. The page needs more, in fields that Prometheus lacks: a rule's
+ * `condition` and `resolvedAlerts`, an alert's `firedAt`, `resolvedAt` and `silencedBy`, and a group's `queryOffset`.
+ */
 export const ruleListHandlers: RouteHandlers = {
   'GET /prometheus/api/v1/rules': async ({ tenant, query }) => rules(tenant, query),
 
@@ -37,24 +42,36 @@ export const ruleListHandlers: RouteHandlers = {
   },
 
   'GET /prometheus/api/v1/alerts': async ({ tenant }) => {
-    const states = await ruleStates.list(tenant.id);
-    const alerts = [...states.values()].flatMap(({ rules }) => rules.flatMap(({ alerts }) => alerts));
-    return prometheusAnswer(JSON.stringify({ alerts: alerts.filter(isActive).map(alertView) }));
+    const [states, silencedBy] = await Promise.all([ruleStates.list(tenant.id), silencesOf(tenant)]);
+    const alerts = [...states.values()]
+      .flatMap(({ rules }) => rules.flatMap(({ alerts }) => alerts))
+      .filter(isActive)
+      .map((alert) => alertView(alert, silencedBy));
+    return prometheusAnswer(JSON.stringify({ alerts }));
   },
 };
+
+async function silencesOf({ id }: Tenant): Promise<SilenceTest> {
+  return silenceTest(await silences.list(id), Date.now());
+}
 
 async function rules(tenant: Tenant, query: RulesQuery) {
   const { 'rule_group[]': names, 'file[]': files, group_limit: limit, group_next_token: token } = query;
   if (token && limit === undefined)
     throw invalidParameter('group_limit', 'group_limit needs to be set in order to paginate over the groups');
   const isWanted = ruleTest(query);
-  const [stored, states] = await Promise.all([ruleGroups.list(tenant.id), ruleStates.list(tenant.id)]);
+  const [stored, states, silencedBy] = await Promise.all([
+    ruleGroups.list(tenant.id),
+    ruleStates.list(tenant.id),
+    silencesOf(tenant),
+  ]);
   const groups = stored
     .filter(({ namespace }) => files === undefined || files.includes(namespace))
     .filter(({ document }) => names === undefined || names.includes(document.name))
     .flatMap((each) => {
       const state = states.get(ruleGroupId(each.namespace, each.document.name));
-      const view = groupView(each, state, query.exclude_alerts === true, isWanted);
+      const viewOf = (alert: Alert) => alertView(alert, silencedBy);
+      const view = groupView(each, state, query.exclude_alerts === true ? undefined : viewOf, isWanted);
       return view.rules.length === 0 ? [] : [{ view, token: tokenOf(each) }];
     });
   const from = token ? groups.findIndex((each) => each.token === token) : 0;
@@ -91,10 +108,13 @@ function ruleTest({ type, 'rule_name[]': names, 'match[]': matches, state, healt
     (health === undefined || view.health === health);
 }
 
+type AlertViewOf = (alert: Alert) => ReturnType<typeof alertView>;
+
+/** @param viewOf undefined: alerts are left out */
 function groupView(
   { namespace, document }: StoredGroup,
   state: GroupState | undefined,
-  excludesAlerts: boolean,
+  viewOf: AlertViewOf | undefined,
   isWanted: RuleTest,
 ) {
   const group = groupOf(document);
@@ -103,7 +123,7 @@ function groupView(
   const rules = group.rules
     .map((rule, i) => ({
       rule,
-      view: ruleView(rule, group.labels, left[i]!, lastEvaluation, excludesAlerts),
+      view: ruleView(rule, group.labels, left[i]!, lastEvaluation, viewOf),
     }))
     .filter(({ rule, view }) => isWanted({ ...rule, labels: ownLabels(rule, group.labels) }, view))
     .map(({ view }) => view);
@@ -128,7 +148,7 @@ function ruleView(
   ofGroup: Labels,
   { alerts, lastError, durationMs }: StoredRule,
   groupEvaluation: string,
-  excludesAlerts: boolean,
+  viewOf: AlertViewOf | undefined,
 ) {
   const isNew = durationMs === undefined;
   const common = {
@@ -142,13 +162,17 @@ function ruleView(
   };
   if (rule.kind === 'recording') return { ...common, type: 'recording' as const };
   const active = alerts.filter(isActive);
+  const resolved = alerts.filter((alert) => !isActive(alert));
+  const condition = conditionOf(rule.parsed, rule.expr);
   return {
     state: isNew ? 'unknown' : stateOf(active),
     ...common,
     duration: rule.forMs / 1000,
     keepFiringFor: rule.keepFiringForMs / 1000,
     annotations: Object.fromEntries(rule.annotations),
-    alerts: excludesAlerts ? null : active.map(alertView),
+    ...(condition !== undefined && { condition }),
+    alerts: viewOf === undefined ? null : active.map(viewOf),
+    ...(viewOf !== undefined && resolved.length > 0 && { resolvedAlerts: resolved.map(viewOf) }),
     type: 'alerting' as const,
   };
 }
@@ -162,14 +186,22 @@ function stateOf(active: readonly Alert[]): string {
   return active.some(({ state }) => state === 'firing') ? 'firing' : 'pending';
 }
 
-function alertView({ labels, annotations, state, value, activeAtMs, keepFiringSinceMs }: Alert) {
+function alertView(
+  { labels, annotations, state, value, activeAtMs, ...times }: Alert,
+  silencesOfAlert: SilenceTest,
+) {
+  const { firedAtMs, keepFiringSinceMs, resolvedAtMs } = times;
+  const silencedBy = silencesOfAlert(labels);
   return {
     labels: Object.fromEntries(labels),
     annotations: Object.fromEntries(annotations),
     state,
     activeAt: timeText(activeAtMs),
+    ...(firedAtMs !== undefined && { firedAt: timeText(firedAtMs) }),
+    ...(resolvedAtMs !== undefined && { resolvedAt: timeText(resolvedAtMs) }),
     ...(keepFiringSinceMs !== undefined && { keepFiringSince: timeText(keepFiringSinceMs) }),
     value: formatFloat(value, 'e', -1),
+    ...(silencedBy.length > 0 && { silencedBy }),
   };
 }
 

@@ -15,6 +15,7 @@ export const {
   receivers,
   ruleGroups,
   ruleStates,
+  silences,
   gatekeeper,
   status,
   retentionMs,

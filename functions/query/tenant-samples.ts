@@ -1,4 +1,5 @@
 import type { TimeRange } from '../../shared/model/selection';
+import type { QueryOptions } from '../../shared/promql/query';
 import { type IndexView, SelectLimitError, type SelectLimits } from '../../shared/query/find-series';
 import { ReadBudget } from '../../shared/query/read-budget';
 import { Querier } from '../../shared/query/select';
@@ -8,18 +9,24 @@ import type { Tenant } from '../../shared/tenancy/tenants';
 import { dependencies, retentionMs, stage } from './stores';
 
 /** Most points of a query's intermediate vectors; 5 million points take 45 MB. */
-export const MAX_POINTS = 5_000_000;
+const MAX_POINTS = 5_000_000;
 
-/** What one query of a tenant may read. */
-export function queryLimitsOf({ limits }: Tenant): SelectLimits & { readonly querySeconds: number } {
+/** What one query of a tenant may select. */
+export function selectLimitsOf({ limits }: Tenant): SelectLimits & { readonly querySeconds: number } {
   const { querySeries, querySources, querySamples, querySeconds } = limitsOf(stage, limits);
   return { series: querySeries, sources: querySources, samples: querySamples, querySeconds };
 }
 
+/** What one PromQL query of a tenant may take. */
+export function queryLimitsOf(tenant: Tenant): QueryOptions['limits'] {
+  const { series, samples } = selectLimitsOf(tenant);
+  return { maxSeries: series, maxSamples: samples, maxPoints: MAX_POINTS };
+}
+
 /** What all reads of one query of a tenant may take together. The time begins now. */
-export function budgetOf(tenant: Tenant, timeMs = 1000 * queryLimitsOf(tenant).querySeconds): ReadBudget {
+export function budgetOf(tenant: Tenant, timeMs = 1000 * selectLimitsOf(tenant).querySeconds): ReadBudget {
   const startedMs = Date.now();
-  return new ReadBudget(queryLimitsOf(tenant), () => Date.now() - startedMs >= timeMs);
+  return new ReadBudget(selectLimitsOf(tenant), () => Date.now() - startedMs >= timeMs);
 }
 
 /** A tenant's samples, for one query: all selections take from one budget. */

@@ -6,8 +6,10 @@ import { answerStatement } from '../../shared/protocol/influx/statement';
 import { graphHandlers } from './graphs';
 import { hostHandlers } from './hosts';
 import { metadataHandlers } from './metadata';
+import { receiverHandlers } from './receivers';
 import { ruleHandlers } from './rules';
 import { serviceHandlers } from './services';
+import { silenceHandlers } from './silences';
 import { gatekeeper, requireHost } from './stores';
 
 const startedAt = new Date();
@@ -25,6 +27,8 @@ export const handler = httpHandler(gatekeeper, {
   ...metadataHandlers,
   ...graphHandlers,
   ...ruleHandlers,
+  ...receiverHandlers,
+  ...silenceHandlers,
   ...emptyLists,
 
   // Accepted, so that agents do not repeat them; no monitor reads them yet.

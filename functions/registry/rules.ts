@@ -1,4 +1,3 @@
-import type { Receiver, Receivers } from '../../shared/alerting/receivers';
 import type { GroupDocument } from '../../shared/alerting/rule-document';
 import { rulesYaml } from '../../shared/alerting/rule-document';
 import { parseRuleGroup } from '../../shared/alerting/rule-file';
@@ -6,9 +5,8 @@ import { ruleGroupId, type StoredGroup } from '../../shared/alerting/rule-groups
 import type { RouteHandlers } from '../../shared/http/handler';
 import { bodyText, HttpError, reply, replyPlain } from '../../shared/http/http';
 import { mapLimited } from '../../shared/platform/concurrency';
-import { requirePublicHost } from '../../shared/platform/public-address';
 import type { Tenant } from '../../shared/tenancy/tenants';
-import { allowsPrivateReceivers, gatekeeper, receivers, ruleGroups } from './stores';
+import { gatekeeper, ruleGroups } from './stores';
 
 /** Groups that are removed at a time. */
 const PARALLEL = 8;
@@ -51,49 +49,12 @@ export const ruleHandlers: RouteHandlers = {
     return done();
   },
 
-  'GET /api/v1/alert-receivers': async ({ tenant }) => masked(await receivers.get(tenant.id)),
-  'PUT /api/v1/alert-receivers': async ({ tenant, body }) => putReceivers(tenant, body),
-
   'DELETE /prometheus/config/v1/rules/{namespace}': async ({ tenant, path: { namespace } }) => {
     const groups = await groupsOf(tenant, namespace);
     await mapLimited(groups, PARALLEL, ({ document }) => ruleGroups.remove(tenant, namespace, document.name));
     return done();
   },
 };
-
-/** A secret that is stored, in an answer; and in a request, that it stays. */
-const MASK = '***';
-
-function masked({ alertmanagers, webhooks }: Receivers) {
-  const mask = ({ url, authorization }: Receiver) => ({ url, ...(authorization && { authorization: MASK }) });
-  return reply(200, { alertmanagers: alertmanagers.map(mask), webhooks: webhooks.map(mask) });
-}
-
-async function putReceivers(tenant: Tenant, asked: Receivers) {
-  const stored = await receivers.get(tenant.id);
-  const completed = (kind: keyof Receivers) =>
-    asked[kind].map((each, i) => {
-      if (!allowsPrivateReceivers) requirePublic(`${kind}.${i}.url`, each.url);
-      if (each.authorization !== MASK) return each;
-      const known = stored[kind].find(({ url }) => url === each.url)?.authorization;
-      return { url: each.url, ...(known !== undefined && { authorization: known }) };
-    });
-  const changed = { alertmanagers: completed('alertmanagers'), webhooks: completed('webhooks') };
-  await receivers.put(tenant.id, changed);
-  return masked(changed);
-}
-
-/** @throws {HttpError} 400. Names are resolved when notifications are sent. */
-function requirePublic(field: string, text: string): void {
-  const url = new URL(text);
-  if (url.protocol !== 'https:')
-    throw new HttpError(400, `${field}: ${JSON.stringify(text)} is not https://...`);
-  try {
-    requirePublicHost(url);
-  } catch (error) {
-    throw new HttpError(400, `${field}: ${(error as Error).message}`);
-  }
-}
 
 /** @throws {HttpError} 404 when there are none */
 async function groupsOf(tenant: Tenant, namespace: string): Promise<StoredGroup[]> {

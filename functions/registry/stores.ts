@@ -13,8 +13,11 @@ export const {
   graphDefinitions,
   annotations,
   ruleGroups,
+  ruleStates,
   receivers,
+  silences,
   allowsPrivateReceivers,
+  alertTopics,
 } = registryDependencies();
 
 /** @throws {HttpError} 404 */

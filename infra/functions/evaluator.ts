@@ -43,7 +43,7 @@ export class Evaluator extends Construct implements Monitored {
     });
     stream.grantPut(this.function);
     tables.meta.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.readMany);
-    const kinds = ['rule-index', 'rule-outbox', 'rule-run', 'rule-states'] as const;
+    const kinds = ['rule-index', 'rule-outbox', 'rule-run', 'rule-states', 'rule-undelivered'] as const;
     tables.grantMeta(this.function, kinds, ...ITEM_ACTIONS.put, ...ITEM_ACTIONS.delete);
     tables.grantMeta(this.function, ['minute', 'usage'], ...ITEM_ACTIONS.count);
     // The pools of small sources.
@@ -53,10 +53,17 @@ export class Evaluator extends Construct implements Monitored {
       actions: ['lambda:InvokeFunction'],
       resourceArns: [query.functionArn],
     });
+    if (config.settings.alertTopics.length > 0)
+      Grant.addToPrincipal({
+        grantee: this.function,
+        actions: ['sns:Publish'],
+        resourceArns: [...config.settings.alertTopics],
+      });
     addSchedule(this.function, 'Evaluate', { every: Duration.minutes(1) });
 
     const lag = ownMetric(config.stage, 'evaluator', 'RuleLagSeconds', Stats.MAXIMUM);
     const failing = ownMetric(config.stage, 'evaluator', 'RulesFailing', Stats.MAXIMUM);
+    const undelivered = ownMetric(config.stage, 'evaluator', 'AlertsUndelivered', Stats.MAXIMUM);
     this.alarms = [
       {
         name: 'rules-late',
@@ -68,6 +75,13 @@ export class Evaluator extends Construct implements Monitored {
         isEssential: true,
       },
       {
+        name: 'alerts-undelivered',
+        text: 'alerts-undelivered',
+        metric: undelivered,
+        above: 0,
+        isEssential: true,
+      },
+      {
         name: 'rules-failing',
         text: 'rules-failing',
         metric: failing,
@@ -76,6 +90,12 @@ export class Evaluator extends Construct implements Monitored {
         isEssential: true,
       },
     ];
-    this.graphs = [{ title: 'Rules: how late, s; failing', left: [lag], right: [failing] }];
+    this.graphs = [
+      {
+        title: 'Rules: how late, s; failing, and alerts not delivered',
+        left: [lag],
+        right: [failing, undelivered],
+      },
+    ];
   }
 }

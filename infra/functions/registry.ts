@@ -16,6 +16,7 @@ const DOCUMENTS: readonly MetaKind[] = [
   'rule-groups',
   'rule-index',
   'services',
+  'silences',
 ];
 
 /** Keeps hosts, services, roles, metadata, graphs and rules, and answers every request that no route matches. */

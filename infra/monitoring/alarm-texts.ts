@@ -127,9 +127,15 @@ export const ALARM_TEXTS = {
   },
   'rules-late': {
     meaning:
-      'Rules are evaluated more than 3 minutes late, or not at all: alerts come late. Missed slots of the last hour are made up.',
+      'Rules are evaluated more than 3 minutes late, or not at all: alerts come late. Missed slots of the last hour are made up. Or tenants post less than a tenth of what they did: then rules are suspended.',
     action:
-      'Run `logs evaluator`. If you see "were not evaluated", run `logs query`: a store is slow, or `query` has no concurrency left. If you see nothing, see `function-throttled` and `function-errors`. If there is no error, samples come late: see `stream-lag` and `loss-open`; rules wait for late samples, or they would count series as absent.',
+      'Run `logs evaluator`. If you see "were not evaluated", run `logs query`: a store is slow, or `query` has no concurrency left. If you see nothing, see `function-throttled` and `function-errors`. If there is no error, samples come late: see `stream-lag` and `loss-open`; rules wait for late samples, or they would count series as absent. If `ops status` shows no lag of the stream, clients do not post: see `api-errors` and `canary-stale`, and ask the tenants. Rules go on in the first minute with posts; alerts stay as they were, and slots in between are left out.',
+  },
+  'alerts-undelivered': {
+    meaning:
+      "Somebody was not told of an alert: a tenant's receiver refused it, twelve attempts failed, or it has waited for 15 minutes.",
+    action:
+      'Run `logs evaluator`, which names tenant and host. If one tenant is named, tell it: `GET /api/v1/alert-receivers/undelivered` with its key lists what was given up, for a week. If the host answered 4xx, its address or credentials are wrong. If all tenants are named, the function does not reach the internet. What waits is sent by itself, with growing waits, for some hours.',
   },
   'rules-failing': {
     meaning:

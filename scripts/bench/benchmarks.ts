@@ -12,6 +12,7 @@ import { noisy } from './noisy';
 import { placement } from './placement';
 import { promql } from './promql';
 import { history, query } from './reads';
+import { rules } from './rules';
 import { index } from './series-index';
 import { spread } from './spread';
 import { elastic } from './studies/elastic';
@@ -26,7 +27,7 @@ import { units } from './units';
 export const BENCHMARKS: readonly Benchmark[] = [
   ...[codec, archive, archiveDay, minutes],
   ...[ingest, flush, query, history, promql, http],
-  ...[index, caches, placement, spread, tenants, noisy, coldStart, units],
+  ...[index, caches, placement, spread, tenants, noisy, rules, coldStart, units],
   // These reproduce the studies that the project answers.
   ...[paper, kudu, elastic, tiers, layout],
 ];

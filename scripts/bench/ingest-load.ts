@@ -14,7 +14,7 @@ export interface Load extends Omit<IngestTask, 'worker'> {
   readonly cpuProf?: string | undefined;
 }
 
-/** Starts a process that posts its part of a load into Valkey; all else of AWS is maps in the process. */
+/** Starts a process that posts its share of a load. It writes into Valkey; maps in the process stand in for AWS's services. */
 export function startIngest(frame: Frame, { cpuProf, ...load }: Load, worker = 0): Promise<Worker> {
   const task: IngestTask = { ...load, worker };
   return Worker.start(frame, 'ingest', {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HttpClient } from '../local/http-client';
+import { createTenant } from '../ops/create-tenant';
 import type { Functions } from '../ops/invoke';
 import { bench } from './frame/bench';
 import { choice, count, number } from './frame/options';
@@ -143,15 +144,9 @@ class BenchTenant {
   ) {}
 
   static async create(url: string, functions: Functions, name: string, limits: object): Promise<BenchTenant> {
-    await functions.invoke('operator', { command: 'tenants create', name });
+    const { key } = await createTenant(functions, name);
     await functions.invoke('operator', { command: 'tenants set', name, limits });
-    const rights = ['read', 'write'];
-    const created = await functions.invoke<{ key: string }>('operator', {
-      command: 'keys create',
-      tenant: name,
-      rights,
-    });
-    const client = new HttpClient(url, created.key);
+    const client = new HttpClient(url, key);
     return new BenchTenant(client, await client.createHost('web1'));
   }
 

@@ -9,7 +9,7 @@ import {
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
 import { Catalogue } from '../../shared/catalogue/catalogue';
-import { NOTHING_JOINED } from '../../shared/catalogue/series-index';
+import { NOTHING_JOINED } from '../../shared/catalogue/shape-columns';
 import { DAY_MS } from '../../shared/model/duration';
 import { type Labels, labelsOf, METRIC_NAME, sourceOf } from '../../shared/model/labels';
 import { layoutOf } from '../../shared/model/layout';

@@ -1,4 +1,3 @@
-import { closeSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -12,7 +11,7 @@ import { NodeHttpHandler } from '@smithy/node-http-handler';
 import { Redis } from 'ioredis';
 import { IDLE_FUNCTIONS, type MeasuredUnits, type Units } from '../../shared/cost/measured-units';
 import { DAY_MS } from '../../shared/model/duration';
-import { BUCKET_PREFIX, type FunctionName, METRIC_DIMENSION, UNITS } from '../../shared/platform/names';
+import { BUCKET_PREFIX, UNITS } from '../../shared/platform/names';
 import { localAws } from '../local/provision';
 import { withSettings } from '../local/template';
 import { archive } from '../ops/archive';
@@ -20,6 +19,7 @@ import { drain } from '../ops/drain';
 import { makeAgentData } from './data/agent-data';
 import { bench } from './frame/bench';
 import type { Frame } from './frame/frame';
+import { MeterLog } from './frame/meter-log';
 import { choice, count, texts } from './frame/options';
 import { usedMemory } from './frame/redis-info';
 import { type BenchStack, startBenchStack } from './frame/stack';
@@ -376,61 +376,6 @@ class Run {
         );
   }
 }
-
-interface Metered {
-  readonly invocations: number;
-  readonly units: Units;
-}
-
-/** The functions' own meters, in the log lines from which CloudWatch takes their metrics. */
-class MeterLog {
-  private readonly file: number;
-  private rest = '';
-  private readonly sums = new Map<string, { invocations: number; units: Units }>();
-
-  constructor(path: string) {
-    // Otherwise the first function creates it.
-    this.file = openSync(path, 'a+');
-  }
-
-  /** Since the last call for the same function. */
-  take(name: FunctionName): Metered {
-    const taken = this.peek(name);
-    this.sums.delete(name);
-    return taken;
-  }
-
-  peek(name: FunctionName): Metered {
-    this.read();
-    return this.sums.get(name) ?? NOTHING;
-  }
-
-  private read(): void {
-    const chunk = Buffer.alloc(1 << 20);
-    for (;;) {
-      const size = readSync(this.file, chunk, 0, chunk.length, null);
-      if (size === 0) return;
-      const lines = (this.rest + chunk.toString('utf8', 0, size)).split('\n');
-      this.rest = lines.pop()!;
-      for (const line of lines) if (line.includes('"FunctionMbMs"')) this.add(JSON.parse(line));
-    }
-  }
-
-  private add(line: Record<string, unknown>): void {
-    const name = String(line[METRIC_DIMENSION]).split('-').at(-1)!;
-    const sum = this.sums.get(name) ?? { invocations: 0, units: {} };
-    this.sums.set(name, sum);
-    sum.invocations += [line.FunctionMbMs].flat().length;
-    for (const unit of UNITS)
-      for (const value of [line[unit] ?? []].flat()) sum.units[unit] = (sum.units[unit] ?? 0) + Number(value);
-  }
-
-  close(): void {
-    closeSync(this.file);
-  }
-}
-
-const NOTHING: Metered = { invocations: 0, units: {} };
 
 /** Reads the stream from its beginning, beside the mapping. */
 class StreamReader {

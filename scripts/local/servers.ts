@@ -135,7 +135,7 @@ export async function startAws(
       STATE_DIR: state,
       S3_PERSIST: '1',
       S3_DATA_DIR: objects,
-      SERVICES: 'kinesis,dynamodb,s3',
+      SERVICES: 'kinesis,dynamodb,s3,sns',
       SHARD_SEED: shardSeed,
       ...(rightsFile !== undefined && { RIGHTS_FILE: rightsFile }),
     },

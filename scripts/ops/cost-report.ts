@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { PRESETS, SIZES, type Size } from '../../infra/config';
 import { big, type CostLine, totalOf } from '../../shared/cost/cost-line';
 import { type Load, samplesOfMonth } from '../../shared/cost/demand';
 import { forecast } from '../../shared/cost/forecast';
 import { type MeasuredUnits, measuredUnitsSchema } from '../../shared/cost/measured-units';
 import { OTHERS } from '../../shared/cost/prices';
+import { measuredRulesSchema, rulesLine } from '../../shared/cost/rule-cost';
 import { idleCost } from '../../shared/cost/stage-cost';
 import { parseDuration } from '../../shared/model/duration';
 import { OperatorError } from './invoke';
@@ -93,6 +95,8 @@ export interface LoadOptions extends StageOptions {
   readonly batch: number;
   readonly reads: number;
   readonly tenants: number;
+  /** Recording and alerting rules of all tenants. @default 0 */
+  readonly rules?: number;
 }
 
 /**
@@ -123,12 +127,13 @@ export function idleReport({ stage, set, ...options }: StageOptions): IdleReport
  */
 export function costReport(options: LoadOptions): CostReport {
   const measured = readUnits(options);
+  const ruleLine = rulesLine(readRules(), options.rules ?? 0);
   const load = loadOf(options);
   const stageWith = (set: ContextSettings, of = load): DeployedStage =>
     withRoom(measured, of, stageFor(of, options.stage, set), set);
   const billOf = ({ shape }: DeployedStage, of = load): LoadBill => {
     const { samplesPerRequest } = of;
-    const lines = forecast(measured, of, shape);
+    const lines = [...forecast(measured, of, shape), ruleLine];
     const dollars = totalOf(lines);
     return { samplesPerRequest, lines, dollars, dollarsPerBillion: (dollars / samplesOfMonth(of)) * 1e9 };
   };
@@ -184,6 +189,10 @@ export function loadOf(options: LoadOptions): Load {
     reads: options.reads,
     tenants: options.tenants,
   };
+}
+
+function readRules() {
+  return measuredRulesSchema.parse(JSON.parse(readFileSync(join(__dirname, 'measured-rules.json'), 'utf8')));
 }
 
 /** @throws {OperatorError} */

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type { LoadOptions } from './cost-report';
 import { inSentences, withLoad } from './load-options';
+import { parseCount } from './option-values';
 
 interface CostOptions extends LoadOptions {
   readonly idle?: boolean;
@@ -11,6 +12,7 @@ interface CostOptions extends LoadOptions {
 export function costCommand(): Command {
   return withLoad(new Command('cost'))
     .description('estimate what a load, or an idle stage, costs on AWS in a month, and explain each line')
+    .option('--rules <n>', 'recording and alerting rules of all tenants', parseCount(1e9, 0), 0)
     .option('--idle', 'the cost of a month without a post or a read, for the stage as it is configured')
     .option('--json', 'print the result as JSON on stdout')
     .action(async (options: CostOptions) => {

@@ -59,7 +59,7 @@ const DELAY_MS = 500;
 /** Counted series; beyond, more are only said to be there. */
 const MAX_COUNTED = 5_000_000;
 
-function parseRate(text: string): number {
+export function parseRate(text: string): number {
   const rate = Number(text);
   if (!Number.isInteger(rate) || rate < 1)
     throw new InvalidValueError('Give a whole number of samples a second.');
@@ -129,7 +129,7 @@ export async function importFile(
   const send = async () => {
     if (batch.samples > 0 && !dryRun) {
       const body = Buffer.from(batch.encode()).toString('base64');
-      const { refused, reasons } = await invokeAgain(functions, { tenant, body });
+      const { refused, reasons } = await sendImport(functions, { tenant, body });
       total.refuse(reasons[0] ?? 'the importer left them out', refused, reasons[0] ?? '');
       total.samples -= refused;
       await sleep(Math.max(0, beganMs + (1000 * batch.samples) / rate - performance.now()));
@@ -256,8 +256,15 @@ function formatOf(file: string): Format {
   }
 }
 
-/** @throws {OperatorError} when the function cannot be reached for half a minute */
-async function invokeAgain(functions: Pick<Functions, 'invoke'>, event: object): Promise<ImportResult> {
+/**
+ * Sends samples by the function `importer`.
+ *
+ * @throws {OperatorError} when the function cannot be reached for half a minute
+ */
+export async function sendImport(
+  functions: Pick<Functions, 'invoke'>,
+  event: { readonly tenant: string; readonly body: string },
+): Promise<ImportResult> {
   for (let tries = 1; ; tries++) {
     try {
       return await functions.invoke<ImportResult>('importer', event);

@@ -59,11 +59,11 @@ export function parseDurationOption(text: string): number {
 }
 
 /** Reads a whole number from 1 to `max`. */
-export function parseCount(max: number): (text: string) => number {
+export function parseCount(max: number, least = 1): (text: string) => number {
   return (text) => {
     const count = Number(text);
-    if (/^\d+$/.test(text) && count >= 1 && count <= max) return count;
-    throw new InvalidValueError(`Give a whole number from 1 to ${max}.`);
+    if (/^\d+$/.test(text) && count >= least && count <= max) return count;
+    throw new InvalidValueError(`Give a whole number from ${least} to ${max}.`);
   };
 }
 

@@ -43,7 +43,7 @@ const MEMORY_MB: Readonly<Record<FunctionName, number>> = {
 const HOURLY = HOURS_OF_MONTH;
 const EACH_MINUTE = 60 * HOURLY;
 /** Metrics that alarms watch, beside those of each cache node. */
-const ALARM_METRICS = { full: 52, essential: 9 };
+const ALARM_METRICS = { full: 53, essential: 10 };
 
 /** @throws {InvalidSettingError} with one sentence naming what is wrong */
 export function deployedStage(stage: string, set: ContextSettings): DeployedStage {

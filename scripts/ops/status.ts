@@ -13,7 +13,7 @@ export function statusCommand(): Command {
     );
 }
 
-export function statusText({ stream, flush, archive, usage }: TenantStatus): string {
+export function statusText({ stream, rules, flush, archive, usage }: TenantStatus): string {
   const { series, bytes } = usage;
   return table(
     ['stage', 'behind', 'what it holds'],
@@ -31,6 +31,13 @@ export function statusText({ stream, flush, archive, usage }: TenantStatus): str
             'archive',
             behind(archive.behindMs),
             `${archive.samples} samples${sized(archive.bytes)}; ${archive.openDays} of ${archive.days} partition-days wait for the archiver`,
+          ],
+      rules === null
+        ? ['rules', '-', 'no rule was ever evaluated']
+        : [
+            'rules',
+            behind(rules.behindMs),
+            `${rules.groups} groups of all tenants, ${rules.failing} failing; alerts wait for receivers for ${seconds(rules.outboxMs)}, ${rules.dropped} were given up in the last run`,
           ],
       [
         'this month',

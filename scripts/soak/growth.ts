@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DAY_MS } from '../../shared/model/duration';
 import { type Labels, metricOf, sourceOf } from '../../shared/model/labels';
 import { dayStartMs } from '../../shared/model/placement';
-import type { CreatedKey } from '../../shared/operations/key-commands';
 import type { TenantDescription } from '../../shared/operations/tenant-commands';
 import type { Faults } from '../faults/faults';
+import { createTenant } from '../ops/create-tenant';
 import type { Functions } from '../ops/invoke';
 import { ApiClient } from './api-client';
 import { ENCODINGS } from './encodings';
@@ -83,12 +83,7 @@ async function grow(
   name: string,
   isOver: () => boolean,
 ): Promise<GrownTenant> {
-  await functions.invoke('operator', { command: 'tenants create', name, partitions: PARTITIONS });
-  const { key } = await functions.invoke<CreatedKey>('operator', {
-    command: 'keys create',
-    tenant: name,
-    rights: ['read', 'write'],
-  });
+  const { key } = await createTenant(functions, name, PARTITIONS);
   const ledger = new Ledger();
   const client = new ApiClient(url, key, ledger);
   const services = Array.from({ length: SERVICES }, (_, i) => `service${i}`);

@@ -36,6 +36,7 @@ export const VICTIMS = [
   'replayer',
   'importer',
   'operator',
+  'evaluator',
 ] as const;
 /** Functions whose clocks are skewed at times. Post's and the archiver's are ahead all the time as well (run.ts). */
 export const SKEWED = ['post', 'ingester', 'flusher', 'recovery', 'replayer', 'importer', 'query'] as const;

@@ -22,6 +22,7 @@ import { type Flaws, Ledger, type ReadSeries, sumFlaws } from './ledger';
 import { leftoversOf } from './leftovers';
 import { importHistory, runLoad } from './load';
 import { planFaults, VICTIMS } from './plan';
+import { RuledTenant } from './rules';
 import { SHAPES, type Shape, senderOf } from './senders';
 import { historyOf, LAGS_S, planTimes } from './times';
 import { watch } from './watch';
@@ -61,6 +62,9 @@ export interface SoakResult {
   readonly outlived: number;
   /** Objects that are not what the manifest says. */
   readonly corrupt: number;
+  /** Slots of rules that were evaluated, and what is wrong with what the rules wrote. */
+  readonly ruleSlots: number;
+  readonly ruleFlaws: number;
   readonly kills: number;
   /** How often a fault of each kind had an effect. */
   readonly kinds: Readonly<Record<string, number>>;
@@ -92,6 +96,7 @@ const POST_EVERY_MS = 1_000;
 const FLUSH_EVERY_MS = 1_000;
 const ARCHIVE_EVERY_MS = 1_000;
 const RECOVER_EVERY_MS = 2_000;
+const EVALUATE_EVERY_MS = 5_000;
 /** Between two kills of a function: short, because some changes come in a burst after a loss. */
 const KILL_EVERY_MS = [200, 1_500] as const;
 const KILL_LOOK_MS = 50;
@@ -161,6 +166,7 @@ export async function soak({
       const seen = () => client.read(labels, expiring[0]!, expiring.at(-1)!, isStarting);
       while ((await seen()).length < expiring.length && isStarting()) await sleep(LOOK_MS);
     });
+    const ruled = await RuledTenant.start(url, functions, lengthMs);
     const startS = Math.floor(Date.now() / 1000);
     const began = performance.now();
     const elapsedMs = () => performance.now() - began;
@@ -182,6 +188,7 @@ export async function soak({
       ...Array.from({ length: LANES }, (_, lane) => every(FLUSH_EVERY_MS, () => flush(lane))),
       every(ARCHIVE_EVERY_MS, () => functions.invoke('archiver', ALL)),
       every(RECOVER_EVERY_MS, () => functions.invoke('recovery', {})),
+      every(EVALUATE_EVERY_MS, () => ruled.evaluate()),
     ];
     const lagTimer = setInterval(() => {
       maxLagMs = Math.max(maxLagMs, stack.host.progress.lagMs);
@@ -246,6 +253,7 @@ export async function soak({
     const { reads, gaps } = await watching;
 
     report('faults have ended; waiting for recovery');
+    const checking = ruled.check(Date.now(), within(CALM_DOWN_MS));
     const isRecovering = within(CALM_DOWN_MS);
     await calm(functions, () => stack.host.progress.lagMs, isRecovering);
     isMoving = false;
@@ -267,6 +275,7 @@ export async function soak({
         await verifyGrown(grown, within(CALM_DOWN_MS), isPatient),
       ]);
     const asFound = await verify(read, patience);
+    const ruleCheck = await checking;
     report('moving everything to the archive, and reading it back again');
     await expireLeases(redis);
     await drain(functions, () => {});
@@ -280,7 +289,7 @@ export async function soak({
     const outlived = await leftoversOf(stack.addresses, dayOf(times.boundaryS * 1000));
     clearInterval(reportTimer);
     const differences = [...comparison.differences, ...settled.differences];
-    const found = [asFound.examples, archived.examples, gaps, differences, outlived];
+    const found = [asFound.examples, archived.examples, gaps, differences, outlived, ruleCheck.flaws];
     for (const line of found.flatMap((lines) => lines.slice(0, 10))) report(line);
     for (const { key, problem } of corrupt) report(`${key}: ${problem}`);
 
@@ -304,6 +313,8 @@ export async function soak({
       expired,
       outlived: outlived.length,
       corrupt: corrupt.length,
+      ruleSlots: ruleCheck.slots,
+      ruleFlaws: ruleCheck.flaws.length,
       kills,
       kinds,
       killPoints: points.length,

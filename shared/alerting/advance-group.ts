@@ -1,16 +1,16 @@
-import type { Labels } from '../model/labels';
+import { type Labels, labelsKey } from '../model/labels';
 import { MemorySampleStore, STALE_BITS } from '../promql/memory-store';
 import { OverlayStore } from '../promql/overlay-store';
 import type { QueryOptions } from '../promql/query';
 import type { SharedReads } from '../promql/shared-reads';
 import type { SampleColumns, SampleStore } from '../promql/store';
 import { type DueSlots, dueSlots, type EvaluationTime } from './due-slots';
-import { evaluateGroup } from './evaluate-group';
-import { type InstantSample, RuleError } from './evaluate-rule';
+import { evaluateGroup, type RuleState } from './evaluate-group';
+import { firingSeriesOf, type InstantSample, RuleError } from './evaluate-rule';
 import { carryOver, type GroupState, type StoredRule } from './group-state';
 import { instantVector } from './instant-vector';
 import { DEFAULT_INTERVAL_MS } from './lint';
-import { type Notification, transitionsOf } from './notification';
+import { type Notification, PLAIN_TELLING, type Telling, transitionsOf } from './notification';
 import type { RuleGroup } from './rule-file';
 
 /** What a group's slots leave to be written. */
@@ -37,6 +37,8 @@ export interface AdvanceOptions {
   readonly query: QueryOptions;
   readonly externalUrl: string;
   readonly maxAlerts: number;
+  /** Called only when receivers may have to be told of something. */
+  readonly telling: () => Promise<Telling>;
   /** Asked before each slot but the first. */
   readonly hasTime: () => boolean;
   readonly clock: () => number;
@@ -112,11 +114,17 @@ export async function advanceGroup(
   // A new group is never put off, so one of them is there.
   const slotMs = done > 0 ? slots[done - 1]! : state!.slotMs;
   const isComplete = done === slots.length;
+  const mayTell = [...rules, ...carried.removed].some(
+    ({ alerts, told }) => told.length > 0 || alerts.some(({ state }) => state === 'firing'),
+  );
+  const telling = isComplete && mayTell ? await options.telling() : PLAIN_TELLING;
+  const toldSlots = { slotMs, beforeMs: state?.slotMs };
   const notifications: Notification[] = [];
   const told = (rule: StoredRule, isRemoved: boolean): StoredRule => {
     if (!isComplete) return rule;
     const name = { id: `${options.id} ${rule.identity}`, expr: rule.expr };
-    const transitions = transitionsOf(name, rule.told, isRemoved ? undefined : rule.alerts, slotMs);
+    const alerts = isRemoved ? undefined : rule.alerts;
+    const transitions = transitionsOf(name, rule.told, alerts, toldSlots, telling);
     notifications.push(...transitions.notifications);
     return { ...rule, told: transitions.told };
   };
@@ -133,7 +141,7 @@ export async function advanceGroup(
       queryOffsetMs,
       rules: [...kept, ...gone],
     },
-    series: await seriesOf(written),
+    series: written.columnsOfAll(),
     notifications,
     isLate: nowMs - slotMs > intervalMs,
     slots: done,
@@ -199,11 +207,28 @@ async function evaluateSlot(
       endSeries(written, outcome.ended, outcome.atMs);
     },
   );
+  endSeries(written, firingSeriesToCome(next, slotMs), slotMs - queryOffsetMs);
   const stored = next.map((each, i) => {
     const { identity, expr, told } = rules[i]!;
     return { ...each, identity, expr, told };
   });
   return { rules: stored, series: written.all(), isUnreadable };
+}
+
+/**
+ * The series that alerts which have just become pending will have when they fire. A reader finds a new series in its index a second or more
+ * after its samples, but the end of a series at once: it would see neither. So a stale marker makes the series before it is needed.
+ */
+function firingSeriesToCome(rules: readonly RuleState[], slotMs: number): Labels[] {
+  const series = rules.flatMap(({ alerts }) =>
+    alerts
+      .filter(({ state, activeAtMs }) => state === 'pending' && activeAtMs === slotMs)
+      .map(firingSeriesOf),
+  );
+  if (series.length === 0) return [];
+  // Another rule of the group may have an alert with the same labels, which fires.
+  const written = new Set(rules.flatMap((rule) => rule.series.map(labelsKey)));
+  return series.filter((labels) => !written.has(labelsKey(labels)));
 }
 
 /** Samples are known to be missing. */
@@ -239,24 +264,21 @@ async function queryWhole(
   }
 }
 
-async function seriesOf(written: MemorySampleStore): Promise<readonly SampleColumns[]> {
-  return (await written.select([], { fromMs: -Infinity, toMs: Infinity })).series;
-}
-
 function endSeries(written: MemorySampleStore, series: readonly Labels[], atMs: number): void {
   for (const labels of series) written.add(labels, atMs, STALE_BITS);
 }
 
 /**
- * Ends what a removed group left: its series, and the alerts that receivers were told of.
+ * Ends what a removed group left: its series, and the alerts that receivers were told of, silenced or not: nothing of the group stays that
+ * could tell them later.
  *
  * @param id names the group among all of all tenants
  */
-export async function endGroup(
+export function endGroup(
   state: GroupState,
   id: string,
   nowMs: number,
-): Promise<Pick<AdvancedGroup, 'series' | 'notifications'>> {
+): Pick<AdvancedGroup, 'series' | 'notifications'> {
   const written = new MemorySampleStore();
   endSeries(
     written,
@@ -265,7 +287,7 @@ export async function endGroup(
   );
   const notifications = state.rules.flatMap((rule) => {
     const name = { id: `${id} ${rule.identity}`, expr: rule.expr };
-    return transitionsOf(name, rule.told, undefined, nowMs).notifications;
+    return transitionsOf(name, rule.told, undefined, { slotMs: nowMs }).notifications;
   });
-  return { series: await seriesOf(written), notifications };
+  return { series: written.columnsOfAll(), notifications };
 }

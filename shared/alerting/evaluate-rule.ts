@@ -151,12 +151,22 @@ function requireDistinct(given: readonly { readonly labels: Labels }[], message:
 
 /** The series by which users and dashboards query an alert. */
 function samplesOf({ labels, state, activeAtMs }: Alert): InstantSample[] {
-  const named = (name: string, changes: readonly (readonly [string, string])[]) =>
-    withLabels(labels, new Map([[METRIC_NAME, name], ...changes]));
   return [
-    { labels: named('ALERTS', [['alertstate', state]]), value: 1 },
-    { labels: named('ALERTS_FOR_STATE', []), value: Math.floor(activeAtMs / 1000) },
+    { labels: seriesOf(labels, 'ALERTS', state), value: 1 },
+    { labels: seriesOf(labels, 'ALERTS_FOR_STATE'), value: Math.floor(activeAtMs / 1000) },
   ];
+}
+
+/** The labels of the series that an alert has while it fires. */
+export function firingSeriesOf({ labels }: Alert): Labels {
+  return seriesOf(labels, 'ALERTS', 'firing');
+}
+
+function seriesOf(labels: Labels, name: string, state?: Alert['state']): Labels {
+  return withLabels(
+    labels,
+    new Map([[METRIC_NAME, name], ...(state === undefined ? [] : [['alertstate', state] as const])]),
+  );
 }
 
 /** The name under which a rule is known: its alert's, or that of the series it records. */

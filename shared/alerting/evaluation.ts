@@ -1,4 +1,5 @@
 import type { Id } from '../model/id';
+import type { EvaluationTime } from './due-slots';
 
 /**
  * The call by which the evaluator, which is outside of the VPC, lets the query function evaluate rule groups, and its answer. The query
@@ -8,6 +9,7 @@ export interface EvaluationRequest {
   readonly evaluateRules: {
     readonly nowMs: number;
     readonly lagMs: number;
+    readonly quiet?: EvaluationTime['quiet'];
     readonly groups: readonly { readonly tenant: string; readonly group: Id }[];
   };
 }

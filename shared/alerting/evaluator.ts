@@ -2,15 +2,16 @@ import type { Id } from '../model/id';
 import { mapLimited } from '../platform/concurrency';
 import { log } from '../platform/log';
 import type { Tenant, Tenants } from '../tenancy/tenants';
-import { dueSlots } from './due-slots';
+import { dueSlots, type EvaluationTime } from './due-slots';
 import type { EvaluatedGroup, EvaluationAnswer, EvaluationRequest, GroupEvaluation } from './evaluation';
+import type { QuietSpan } from './ingest-quiet';
 import type { IndexedGroup, RuleGroups } from './rule-groups';
 import type { RuleStates } from './rule-states';
 import type { SendReport } from './send';
 
 export interface EvaluatorDependencies {
   readonly groups: Pick<RuleGroups, 'all' | 'forget'>;
-  readonly states: Pick<RuleStates, 'commit' | 'beginRun' | 'endRun'>;
+  readonly states: Pick<RuleStates, 'commit' | 'beginRun' | 'endRun' | 'putReport'>;
   readonly tenants: Pick<Tenants, 'get'>;
   /** The query function. */
   readonly evaluate: (request: EvaluationRequest['evaluateRules']) => Promise<EvaluationAnswer>;
@@ -27,6 +28,8 @@ export interface EvaluatorDependencies {
   ) => Promise<SendReport>;
   /** How far the slowest consumer of the stream is behind, ms. */
   readonly lagMs: () => Promise<number>;
+  /** The last time in which tenants posted next to nothing, as it is known at a time. @param tenants with rules */
+  readonly quiet: (tenants: readonly Id[], nowMs: number) => Promise<QuietSpan | undefined>;
   /** Cache of the newest slot of each group that this process has seen done, ms, by {@link keyOf}. It only saves invocations. */
   readonly done: Map<string, number>;
   readonly now: () => number;
@@ -47,6 +50,12 @@ export interface RunReport {
   readonly failingRules: number;
   /** Requests to receivers that failed. */
   readonly failedRequests: number;
+  /** How long tenants have posted next to nothing, ms; 0 when they do post. Rules are not evaluated meanwhile. */
+  readonly quietMs: number;
+  /** Notifications that were given up. */
+  readonly dropped: number;
+  /** The age of the oldest batch that waits for a channel, ms. */
+  readonly outboxAgeMs: number;
   /** How late the latest group is, ms: by its newest slot, or because samples were not in the tiers yet. */
   readonly lagMs: number;
 }
@@ -89,6 +98,9 @@ export async function runEvaluator(
     failedGroups: 0,
     failingRules: 0,
     failedRequests: 0,
+    quietMs: 0,
+    dropped: 0,
+    outboxAgeMs: 0,
     lagMs: 0,
   };
   const indexed = await dependencies.groups.all();
@@ -108,6 +120,7 @@ export async function runEvaluator(
         await pass.evaluate(frequent, now());
         await pass.send(frequent);
       }
+    await states.putReport({ atMs: now(), ...report });
   } finally {
     await states.endRun(run);
   }
@@ -155,15 +168,20 @@ class Pass {
   async evaluate(groups: readonly IndexedGroup[], nowMs: number): Promise<void> {
     const lagMs = await this.dependencies.lagMs();
     this.report.lagMs = Math.max(this.report.lagMs, lagMs);
+    const quiet = await this.dependencies.quiet([...new Set(groups.map(({ tenantId }) => tenantId))], nowMs);
+    if (quiet !== undefined && quiet.toMs === undefined) this.report.quietMs = nowMs - quiet.fromMs;
+    const time = { nowMs, lagMs, ...(quiet !== undefined && { quiet }) };
     const due = groups.filter((group) => this.mayBeDue(group, nowMs));
-    await mapLimited(planInvocations(due), PARALLEL, (batch) => this.evaluateBatch(batch, nowMs, lagMs));
+    await mapLimited(planInvocations(due), PARALLEL, (batch) => this.evaluateBatch(batch, time));
   }
 
   async send(groups: readonly IndexedGroup[]): Promise<void> {
     const tenants = new Map(groups.map(({ tenantId, tenant }) => [tenantId, { id: tenantId, name: tenant }]));
     try {
-      const { failed } = await this.dependencies.send([...tenants.values()], this.hasTime);
-      this.report.failedRequests += failed;
+      const sent = await this.dependencies.send([...tenants.values()], this.hasTime);
+      this.report.failedRequests += sent.failed;
+      this.report.dropped += sent.dropped;
+      this.report.outboxAgeMs = Math.max(this.report.outboxAgeMs, sent.outboxAgeMs);
     } catch (error) {
       log.error('notifications were not sent', { error: error as Error });
     }
@@ -176,17 +194,17 @@ class Pass {
     return dueSlots({ intervalMs, queryOffsetMs: 0 }, doneMs, { nowMs, lagMs: 0 }).slots.length > 0;
   }
 
-  private async evaluateBatch(batch: readonly IndexedGroup[], nowMs: number, lagMs: number): Promise<void> {
+  private async evaluateBatch(batch: readonly IndexedGroup[], time: EvaluationTime): Promise<void> {
     let rest = batch;
     while (rest.length > 0) {
       if (!this.hasTime()) {
         this.report.failedGroups += rest.length;
         return;
       }
-      const answers = await this.ask(rest, nowMs, lagMs);
+      const answers = await this.ask(rest, time);
       const outcomes = await mapLimited(rest, PARALLEL, async (group) => {
         const answer = answers.find((each) => each.group === group.group && each.tenant === group.tenant);
-        return answer === undefined ? 'unanswered' : this.finish(group, answer, nowMs);
+        return answer === undefined ? 'unanswered' : this.finish(group, answer, time.nowMs);
       });
       const left = rest.filter((_, i) => outcomes[i] === 'unanswered' || outcomes[i] === 'more');
       if (answers.length === 0) {
@@ -197,15 +215,10 @@ class Pass {
     }
   }
 
-  private async ask(
-    groups: readonly IndexedGroup[],
-    nowMs: number,
-    lagMs: number,
-  ): Promise<EvaluationAnswer> {
+  private async ask(groups: readonly IndexedGroup[], time: EvaluationTime): Promise<EvaluationAnswer> {
     try {
       return await this.dependencies.evaluate({
-        nowMs,
-        lagMs,
+        ...time,
         groups: groups.map(({ tenant, group }) => ({ tenant, group })),
       });
     } catch (error) {

@@ -32,15 +32,18 @@ const MAX_ANSWER_BYTES = 64 * 1024;
  * Posts JSON to an address that a tenant chose. Redirects are not followed.
  *
  * @param allowsPrivate lets it go to private addresses and without TLS, for a stack on one's own machine
+ * @param timeoutMs for the whole exchange, the connection included
  * @throws {DeliveryError} unless the answer is 2xx
  */
 export async function postOutside(
   { url: text, json, authorization }: OutsideRequest,
   allowsPrivate: boolean,
+  timeoutMs = TIMEOUT_MS,
 ): Promise<void> {
   const url = new URL(text);
   const body = Buffer.from(json);
   const status = await new Promise<number>((resolve, reject) => {
+    let answered: number | undefined;
     if (!allowsPrivate) {
       requirePublicHost(url);
       if (url.protocol !== 'https:') throw new Error('https is needed');
@@ -50,7 +53,7 @@ export async function postOutside(
       {
         method: 'POST',
         agent: false,
-        signal: AbortSignal.timeout(TIMEOUT_MS),
+        signal: AbortSignal.timeout(timeoutMs),
         headers: {
           'content-type': 'application/json',
           'content-length': body.length,
@@ -65,12 +68,14 @@ export async function postOutside(
           bytes += chunk.length;
           if (bytes > MAX_ANSWER_BYTES) response.destroy();
         });
-        // The status decides, however the body ends.
-        response.once('close', () => resolve(response.statusCode ?? 0));
         response.on('error', () => {});
+        answered = response.statusCode;
       },
     );
-    request.on('error', reject);
+    const end = (error: unknown) => (answered === undefined ? reject(error) : resolve(answered));
+    request.on('error', end);
+    // The status decides, however the body ends. An answer that changes the protocol ends the connection without an error.
+    request.on('close', () => end(new Error('no answer')));
     request.end(body);
   }).catch((error: unknown) => {
     throw new DeliveryError(`${url.host} was not reached: ${(error as Error).message}`, false, {

@@ -1,34 +1,47 @@
-import { type Labels, labelValue } from '../model/labels';
+import { type Labels, labelsKey, labelValue } from '../model/labels';
 import { type Alert, RESOLVED_RETENTION_MS } from './alert-state';
 import type { GroupState } from './group-state';
 import type { Notification, NotificationBatch } from './notification';
 
 /** An Alertmanager ends a firing alert by itself unless it hears of it again within this, ms. */
-const FIRING_MS = 4 * 60_000;
+export const FIRING_MS = 4 * 60_000;
 /** Alerts of one request to an Alertmanager. */
 const MAX_ALERTS = 256;
 const NO_TIME = '0001-01-01T00:00:00Z';
+
+/** What a request tells an Alertmanager. */
+export interface AlertmanagerBody {
+  readonly json: string;
+  /** Names each of its alerts in the state that it tells. */
+  readonly keys: readonly string[];
+}
 
 /**
  * The bodies of requests that tell an Alertmanager of alerts: all that fire, and those that ended in the last 15 minutes, since it has no
  * durable memory.
  *
  * @param externalUrl the address of this service, without a slash at its end
+ * @param isDue whether to tell an alert now, by its key
  * @see https://github.com/prometheus/alertmanager/blob/main/api/v2/openapi.yaml
  */
 export function alertmanagerBodies(
   states: Iterable<GroupState>,
   nowMs: number,
   externalUrl: string,
-): string[] {
-  const alerts: object[] = [];
+  isDue: (key: string) => boolean,
+): AlertmanagerBody[] {
+  const due: { key: string; alert: object }[] = [];
   for (const { rules } of states)
-    for (const { alerts: ofRule, expr } of rules)
-      for (const alert of ofRule)
-        if (isTold(alert, nowMs)) alerts.push(postable(alert, expr, nowMs, externalUrl));
-  return Array.from({ length: Math.ceil(alerts.length / MAX_ALERTS) }, (_, i) =>
-    JSON.stringify(alerts.slice(i * MAX_ALERTS, (i + 1) * MAX_ALERTS)),
-  );
+    for (const { alerts, expr } of rules)
+      for (const alert of alerts) {
+        const key = `${labelsKey(alert.labels)} ${alert.state} ${alert.resolvedAtMs ?? alert.firedAtMs}`;
+        if (isTold(alert, nowMs) && isDue(key))
+          due.push({ key, alert: postable(alert, expr, nowMs, externalUrl) });
+      }
+  return Array.from({ length: Math.ceil(due.length / MAX_ALERTS) }, (_, i) => {
+    const part = due.slice(i * MAX_ALERTS, (i + 1) * MAX_ALERTS);
+    return { json: JSON.stringify(part.map(({ alert }) => alert)), keys: part.map(({ key }) => key) };
+  });
 }
 
 function isTold({ state, resolvedAtMs }: Alert, nowMs: number): boolean {
@@ -97,7 +110,7 @@ function plain(labels: Labels): Record<string, string> {
   );
 }
 
-function graphUrl(externalUrl: string, expr: string): string {
+export function graphUrl(externalUrl: string, expr: string): string {
   return `${externalUrl}/graph?g0.expr=${encodeURIComponent(expr)}&g0.tab=1`;
 }
 

@@ -10,28 +10,41 @@ export interface Receiver {
   readonly authorization?: string;
 }
 
+/** What a channel of our own is told, and when again. */
+export interface ChannelOptions {
+  /** Matchers of labels, all of which an alert must satisfy: `severity="page"`. @default every alert */
+  readonly match?: readonly string[];
+  /** How long after an alert began to fire the channel is told again, and again: a duration. @default 4h */
+  readonly repeatInterval?: string;
+}
+
 /** The receivers of a tenant's alerts. */
 export interface Receivers {
   /** Alertmanagers; all get everything. The path `/api/v2/alerts` is appended. */
   readonly alertmanagers: readonly Receiver[];
   /** Webhooks, which get what an Alertmanager's receivers get (version 4). */
-  readonly webhooks: readonly Receiver[];
+  readonly webhooks: readonly (Receiver & ChannelOptions)[];
+  /** Webhooks that take Slack's messages. Their URLs are secrets. */
+  readonly slack: readonly ({ readonly url: string } & ChannelOptions)[];
+  /** Topics of SNS. */
+  readonly topics: readonly ({ readonly topicArn: string } & ChannelOptions)[];
 }
 
-export const NO_RECEIVERS: Receivers = { alertmanagers: [], webhooks: [] };
+export const NO_RECEIVERS: Receivers = { alertmanagers: [], webhooks: [], slack: [], topics: [] };
 
 const KEY = 'all';
 
 /** The receivers of tenants: a document each. */
 export class ReceiverStore {
-  private readonly receivers: Documents<Receivers>;
+  private readonly receivers: Documents<Partial<Receivers>>;
 
   constructor(table: Table) {
     this.receivers = new Documents(table, 'receivers');
   }
 
   async get(tenantId: Id): Promise<Receivers> {
-    return (await this.receivers.get(tenantId, KEY)) ?? NO_RECEIVERS;
+    // A kind that the document lacks has no receivers.
+    return { ...NO_RECEIVERS, ...(await this.receivers.get(tenantId, KEY)) };
   }
 
   async put(tenantId: Id, receivers: Receivers): Promise<void> {

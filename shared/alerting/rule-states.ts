@@ -7,10 +7,11 @@ import {
   TransactWriteItemsCommand,
 } from '@aws-sdk/client-dynamodb';
 import type { Id } from '../model/id';
-import { metaKeys } from '../platform/keys';
+import { type ItemKey, metaKeys } from '../platform/keys';
 import { TABLE_KEYS } from '../platform/names';
-import { type Item, queryItems, succeeds, type Table } from '../platform/table';
+import { type Item, queryAll, queryItems, succeeds, type Table } from '../platform/table';
 import { decodeJson, decodeState, type GroupState } from './group-state';
+import type { QuietSpan } from './ingest-quiet';
 import type { NotificationBatch } from './notification';
 
 /** A group's slot, ready to be committed. */
@@ -41,8 +42,23 @@ export interface OutboxItem {
   readonly stored: Item;
 }
 
+/** What a run of the evaluator leaves for `ops status`. */
+export interface StoredReport {
+  /** When the run ended, ms since epoch. */
+  readonly atMs: number;
+  readonly groups: number;
+  readonly failingRules: number;
+  readonly failedGroups: number;
+  readonly dropped: number;
+  readonly outboxAgeMs: number;
+  readonly quietMs: number;
+  readonly lagMs: number;
+}
+
 /** How long a batch waits for its receivers, s. */
 const OUTBOX_SECONDS = 86_400;
+/** How long a dead letter is shown, s. */
+const UNDELIVERED_SECONDS = 7 * 86_400;
 /** Most batches of a commit: a transaction takes 100 items, and the state is one. */
 export const MAX_BATCHES = 99;
 
@@ -52,7 +68,10 @@ export const MAX_BATCHES = 99;
  *
  *     pk rule-states#tenant   sk group                     slot: ms   state: zstd of JSON (group-state.ts)
  *     pk rule-outbox          sk slot#tenant#group#part    batch: zstd of JSON (notification.ts)   expiresAt: s   attempts   dueMs   taken: URLs
+ *     pk rule-undelivered#tenant   sk as in the outbox      the same: a dead letter
  *     pk rule-run             sk run                       run: id   untilMs
+ *     pk rule-run             sk quiet                     json: QuietSpan
+ *     pk rule-run             sk report                    json: StoredReport
  */
 export class RuleStates {
   constructor(
@@ -131,21 +150,47 @@ export class RuleStates {
     ];
   }
 
+  /** The last span in which tenants posted next to nothing. */
+  async quiet(): Promise<QuietSpan | undefined> {
+    return (await this.json(metaKeys.ruleQuiet)) as QuietSpan | undefined;
+  }
+
+  async putQuiet(span: QuietSpan): Promise<void> {
+    await this.putJson(metaKeys.ruleQuiet, span);
+  }
+
+  /** What the last run that evaluated rules did. */
+  async report(): Promise<StoredReport | undefined> {
+    return (await this.json(metaKeys.ruleReport)) as StoredReport | undefined;
+  }
+
+  async putReport(report: StoredReport): Promise<void> {
+    await this.putJson(metaKeys.ruleReport, report);
+  }
+
+  private async json(Key: ItemKey): Promise<unknown> {
+    const { Item } = await this.table.client.send(
+      new GetItemCommand({ TableName: this.table.name, Key, ConsistentRead: true }),
+    );
+    return Item && JSON.parse(Item.json!.S!);
+  }
+
+  private async putJson(key: ItemKey, value: object): Promise<void> {
+    await this.table.client.send(
+      new PutItemCommand({
+        TableName: this.table.name,
+        Item: { ...key, json: { S: JSON.stringify(value) } },
+      }),
+    );
+  }
+
   /** The batches that wait, the oldest slot first. */
   async outbox(): Promise<OutboxItem[]> {
     const items = await queryItems(this.table, {
       KeyConditionExpression: 'pk = :pk',
       ExpressionAttributeValues: { ':pk': { S: metaKeys.ruleOutbox } },
     });
-    return items.map((item: Item) => ({
-      key: item.sk!.S!,
-      tenantId: metaKeys.parseOutboxBatch(item.sk!.S!),
-      batch: decodeJson(item.batch!.B!) as NotificationBatch,
-      attempts: Number(item.attempts?.N ?? 0),
-      dueMs: Number(item.dueMs?.N ?? 0),
-      taken: item.taken?.SS ?? [],
-      stored: item,
-    }));
+    return items.map(outboxItem);
   }
 
   /** Notes that not every receiver has taken a batch. */
@@ -161,6 +206,40 @@ export class RuleStates {
         },
       }),
     );
+  }
+
+  /** Moves a batch out of the outbox, to the dead letters of its tenant, where it stays for a week. */
+  async giveUp(item: OutboxItem): Promise<void> {
+    const { tenantId, key, attempts, taken } = item;
+    await this.table.client.send(
+      new PutItemCommand({
+        TableName: this.table.name,
+        Item: {
+          ...item.stored,
+          ...metaKeys.undelivered(tenantId, key),
+          attempts: { N: String(attempts) },
+          ...(taken.length > 0 && { taken: { SS: [...taken] } }),
+          [TABLE_KEYS.ttl]: { N: String(Math.ceil(this.now() / 1000) + UNDELIVERED_SECONDS) },
+        },
+      }),
+    );
+    await this.sent(key);
+  }
+
+  /** A tenant's dead letters, the newest first. @param limit most of them */
+  async undelivered(tenantId: Id, limit: number): Promise<OutboxItem[]> {
+    const items = queryAll(this.table, {
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': { S: metaKeys.undeliveredOf(tenantId) } },
+      ScanIndexForward: false,
+      Limit: limit,
+    });
+    const found: OutboxItem[] = [];
+    for await (const item of items) {
+      found.push(outboxItem(item));
+      if (found.length === limit) break;
+    }
+    return found;
   }
 
   /** Removes a batch that was sent. */
@@ -204,4 +283,16 @@ export class RuleStates {
       ),
     );
   }
+}
+
+function outboxItem(item: Item): OutboxItem {
+  return {
+    key: item.sk!.S!,
+    tenantId: metaKeys.parseOutboxBatch(item.sk!.S!),
+    batch: decodeJson(item.batch!.B!) as NotificationBatch,
+    attempts: Number(item.attempts?.N ?? 0),
+    dueMs: Number(item.dueMs?.N ?? 0),
+    taken: item.taken?.SS ?? [],
+    stored: item,
+  };
 }

@@ -1,6 +1,10 @@
+import type { Id } from '../model/id';
 import { mapLimited } from '../platform/concurrency';
 import { log } from '../platform/log';
 import type { Tenant } from '../tenancy/tenants';
+import { type Channel, channelsOf, notificationsFor } from './channels';
+import { slackBody, type TopicMessage, topicMessages } from './message-text';
+import { isChange, type NotificationBatch } from './notification';
 import { DeliveryError, type OutsideRequest } from './post-outside';
 import { alertmanagerBodies, webhookBody } from './receiver-bodies';
 import type { ReceiverStore, Receivers } from './receivers';
@@ -8,24 +12,40 @@ import type { OutboxItem, RuleStates } from './rule-states';
 
 export interface SendDependencies {
   readonly receivers: Pick<ReceiverStore, 'get'>;
-  readonly states: Pick<RuleStates, 'list' | 'outbox' | 'sent' | 'putOff'>;
+  readonly states: Pick<RuleStates, 'list' | 'outbox' | 'sent' | 'putOff' | 'giveUp'>;
   readonly post: (request: OutsideRequest) => Promise<void>;
+  /** Publishes to a topic of SNS. @throws {DeliveryError} */
+  readonly publish: (topicArn: string, message: TopicMessage) => Promise<void>;
   /** The address of this service, without a slash at its end. */
   readonly externalUrl: string;
   readonly now: () => number;
+  /** Cache of when this process told all Alertmanagers of a tenant of an alert, ms, by tenant and by the alert's key. */
+  readonly told: Map<Id, Map<string, number>>;
 }
 
 export interface SendReport {
+  /** Requests that receivers took, and that failed. */
   readonly sent: number;
   readonly failed: number;
+  /** Notifications that were given up: refused for good, or tried too often. */
+  readonly dropped: number;
+  /** How long ago the oldest batch was made that a channel has not taken, ms. */
+  readonly outboxAgeMs: number;
 }
 
 /** Tenants that are served at a time: one whose receivers hang holds up no other. */
 const PARALLEL = 32;
-/** Attempts at a batch; then it stays in the outbox as a dead letter until it expires. */
+/** Batches of a tenant that wait; the oldest beyond it are given up. */
+const MAX_WAITING = 1_000;
+/** Attempts at a batch; then it is a dead letter. */
 export const MAX_ATTEMPTS = 12;
 const FIRST_WAIT_MS = 30_000;
 const LONGEST_WAIT_MS = 3_600_000;
+/**
+ * An Alertmanager that was told of an alert is not told again sooner, ms. Runs of groups of half a minute send up to three times a minute, and
+ * Prometheus resends once a minute; between the sends of two runs lies a little less than a minute now and then.
+ */
+const RESEND_MS = 55_000;
 
 /** How long a batch waits after a failed attempt, ms. @param attempts failed attempts so far */
 export function waitMs(attempts: number): number {
@@ -34,7 +54,7 @@ export function waitMs(attempts: number): number {
 
 /**
  * Sends alerts to the receivers of the given tenants, and of tenants whose batches wait in the outbox. Alertmanagers get all firing
- * alerts in each run, which is also the retry. Webhooks get the changes from the outbox, at least once and in order for each group.
+ * alerts once a minute, which is also the retry. Channels get the changes from the outbox, at least once and in order for each group.
  */
 export async function sendAll(
   dependencies: SendDependencies,
@@ -46,7 +66,7 @@ export async function sendAll(
   const all = new Map(tenants.map(({ id, name }) => [id, { id, name }]));
   for (const { tenantId: id, batch } of outbox) all.set(id, { id, name: batch.tenant });
   const reports = await mapLimited([...all.values()], PARALLEL, async (tenant) => {
-    const report = { sent: 0, failed: 0 };
+    const report: Report = { sent: 0, failed: 0, dropped: 0, oldestMs: Infinity };
     if (!hasTime()) return report;
     try {
       const receivers = await dependencies.receivers.get(tenant.id);
@@ -59,29 +79,58 @@ export async function sendAll(
     }
     return report;
   });
-  const sum = (of: (report: SendReport) => number) => reports.reduce((all, each) => all + of(each), 0);
-  return { sent: sum(({ sent }) => sent), failed: sum(({ failed }) => failed) };
+  const sum = (of: (report: Report) => number) => reports.reduce((all, each) => all + of(each), 0);
+  const oldestMs = Math.min(...reports.map((each) => each.oldestMs));
+  return {
+    sent: sum(({ sent }) => sent),
+    failed: sum(({ failed }) => failed),
+    dropped: sum(({ dropped }) => dropped),
+    outboxAgeMs: Number.isFinite(oldestMs) ? Math.max(0, dependencies.now() - oldestMs) : 0,
+  };
 }
 
-type Report = { sent: number; failed: number };
+interface Report {
+  sent: number;
+  failed: number;
+  dropped: number;
+  oldestMs: number;
+}
 
 async function tellAlertmanagers(
-  { states, post, externalUrl, now }: SendDependencies,
+  { states, post, externalUrl, now, told }: SendDependencies,
   tenant: Pick<Tenant, 'id' | 'name'>,
   { alertmanagers }: Receivers,
   report: Report,
 ): Promise<void> {
   if (alertmanagers.length === 0) return;
   const found = await states.list(tenant.id);
-  for (const json of alertmanagerBodies(found.values(), now(), externalUrl))
-    await Promise.all(
+  const nowMs = now();
+  const recent = new Map(
+    [...(told.get(tenant.id) ?? [])].filter(([, toldMs]) => Math.abs(nowMs - toldMs) < RESEND_MS),
+  );
+  for (const { json, keys } of alertmanagerBodies(
+    found.values(),
+    nowMs,
+    externalUrl,
+    (key) => !recent.has(key),
+  )) {
+    const taken = await Promise.all(
       alertmanagers.map(async ({ url, authorization }) => {
         const request = { url: `${url.replace(/\/$/, '')}/api/v2/alerts`, json };
-        await post({ ...request, ...(authorization !== undefined && { authorization }) })
-          .then(() => report.sent++)
-          .catch((error: unknown) => note(tenant.name, error, report));
+        try {
+          await post({ ...request, ...(authorization !== undefined && { authorization }) });
+          report.sent++;
+          return true;
+        } catch (error) {
+          note(tenant.name, error, report);
+          return false;
+        }
       }),
     );
+    if (taken.every(Boolean)) for (const key of keys) recent.set(key, nowMs);
+  }
+  if (recent.size === 0) told.delete(tenant.id);
+  else told.set(tenant.id, recent);
 }
 
 function note(tenant: string, error: unknown, report: Report): DeliveryError {
@@ -91,51 +140,98 @@ function note(tenant: string, error: unknown, report: Report): DeliveryError {
   return error;
 }
 
+/**
+ * Sends a tenant's batches to its channels, each channel's in order: it hears of an alert's end after its beginning. A channel that fails
+ * holds up no other.
+ */
 async function empty(
   dependencies: SendDependencies,
-  { webhooks }: Receivers,
+  receivers: Receivers,
   items: readonly OutboxItem[],
   report: Report,
   hasTime: () => boolean,
 ): Promise<void> {
   const { states, now } = dependencies;
+  const channels = channelsOf(receivers);
+  const surplus = items.slice(0, Math.max(0, items.length - MAX_WAITING));
+  for (const item of surplus) await giveUp(dependencies, item, report);
   const waiting = new Set<string>();
-  for (const item of items) {
-    const group = JSON.stringify([item.batch.namespace, item.batch.group]);
-    if (item.attempts >= MAX_ATTEMPTS) continue;
-    // A receiver hears of an alert's end after its beginning.
-    if (waiting.has(group) || item.dueMs > now() || !hasTime()) {
-      waiting.add(group);
-      continue;
-    }
+  for (const item of items.slice(surplus.length)) {
+    if (!hasTime()) return;
+    const { batch, attempts, dueMs } = item;
+    const isRepeat = !batch.notifications.some(isChange);
     const taken = new Set(item.taken);
-    for (const webhook of webhooks)
-      if (!taken.has(webhook.url) && (await deliver(dependencies, webhook, item, report)))
-        taken.add(webhook.url);
-    if (webhooks.every(({ url }) => taken.has(url))) await states.sent(item.key);
-    else {
-      waiting.add(group);
-      const attempts = item.attempts + 1;
-      if (attempts === MAX_ATTEMPTS)
-        log.error('a batch of notifications was given up', { tenant: item.batch.tenant, key: item.key });
-      await states.putOff({ ...item, attempts, taken: [...taken], dueMs: now() + waitMs(attempts) });
+    let hasFailed = false;
+    for (const channel of channels) {
+      const queue = JSON.stringify([channel.address, batch.namespace, batch.group]);
+      if (taken.has(channel.address)) continue;
+      if (!isRepeat && (waiting.has(queue) || dueMs > now())) {
+        waiting.add(queue);
+        continue;
+      }
+      if (await deliver(dependencies, channel, batch, report)) taken.add(channel.address);
+      else {
+        hasFailed = true;
+        waiting.add(queue);
+      }
     }
+    if (isRepeat || channels.every(({ address }) => taken.has(address))) await states.sent(item.key);
+    else if (hasFailed && attempts + 1 === MAX_ATTEMPTS)
+      await giveUp(dependencies, { ...item, attempts: MAX_ATTEMPTS, taken: [...taken] }, report);
+    else if (hasFailed || taken.size > item.taken.length)
+      await states.putOff({
+        ...item,
+        ...(hasFailed && { attempts: attempts + 1, dueMs: now() + waitMs(attempts + 1) }),
+        taken: [...taken],
+      });
+    if (!isRepeat)
+      report.oldestMs = Math.min(report.oldestMs, taken.size < channels.length ? batch.slotMs : Infinity);
   }
 }
 
-/** @returns whether the batch is done with for this webhook, taken or refused for good */
+/** Moves a batch to the dead letters. */
+async function giveUp({ states }: SendDependencies, item: OutboxItem, report: Report): Promise<void> {
+  const { tenant, notifications } = item.batch;
+  report.dropped += notifications.length;
+  log.error('notifications were given up', { tenant, key: item.key, notifications: notifications.length });
+  await states.giveUp(item);
+}
+
+/** @returns whether the batch is done with for this channel, taken or refused for good */
 async function deliver(
-  { post, externalUrl }: SendDependencies,
-  { url, authorization }: Receivers['webhooks'][number],
-  { batch }: OutboxItem,
+  dependencies: SendDependencies,
+  channel: Channel,
+  batch: NotificationBatch,
   report: Report,
 ): Promise<boolean> {
+  const notifications = notificationsFor(channel, batch.notifications);
+  if (notifications.length === 0) return true;
   try {
-    const json = webhookBody(batch, externalUrl);
-    await post({ url, json, ...(authorization !== undefined && { authorization }) });
+    await tell(dependencies, channel, { ...batch, notifications });
     report.sent++;
     return true;
   } catch (error) {
-    return note(batch.tenant, error, report).isFinal;
+    const { isFinal } = note(batch.tenant, error, report);
+    if (isFinal) report.dropped += notifications.length;
+    return isFinal;
+  }
+}
+
+/** @throws {DeliveryError} */
+async function tell(
+  { post, publish, externalUrl }: SendDependencies,
+  { kind, address, authorization }: Channel,
+  batch: NotificationBatch,
+): Promise<void> {
+  switch (kind) {
+    case 'webhook':
+      return post({
+        ...{ url: address, json: webhookBody(batch, externalUrl) },
+        ...(authorization !== undefined && { authorization }),
+      });
+    case 'slack':
+      return post({ url: address, json: slackBody(batch, externalUrl) });
+    case 'topic':
+      for (const message of topicMessages(batch, externalUrl)) await publish(address, message);
   }
 }

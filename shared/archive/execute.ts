@@ -1,10 +1,10 @@
 import type { Catalogue } from '../catalogue/catalogue';
+import type { Attempt } from '../cold/archive-attempts';
 import type { ColdTier, OpenArchive } from '../cold/cold-tier';
 import type { Directory } from '../cold/directory';
 import {
   type ArchivedDay,
   type ArchivedPart,
-  type Attempt,
   FIRST_GROUP,
   isOpen,
   type Manifest,
@@ -69,7 +69,7 @@ export async function archiveDay(
     if (entry.isUnswept) await sweepDay(dependencies, ref, day, entry.archived!, base!);
     return true;
   }
-  const found = await manifest.attempt(ref, day);
+  const found = await manifest.attempts.get(ref, day);
   // An attempt keeps the count that it began with: its first parts know nothing of later announcements.
   const begun: Attempt =
     found !== undefined && found.attempt.base === base
@@ -184,7 +184,7 @@ class DayArchiving {
   /** Forgets the attempt. */
   async end(): Promise<void> {
     if (this.stored !== undefined)
-      await this.dependencies.manifest.endAttempt(this.ref, this.day, this.stored);
+      await this.dependencies.manifest.attempts.end(this.ref, this.day, this.stored);
   }
 
   /**
@@ -194,7 +194,7 @@ class DayArchiving {
   async discard(): Promise<void> {
     const { cold, manifest } = this.dependencies;
     // The attempt first: the other archiver moves its parts from there to the entry.
-    const { attempt } = (await manifest.attempt(this.ref, this.day)) ?? {};
+    const { attempt } = (await manifest.attempts.get(this.ref, this.day)) ?? {};
     const { archived } = (await manifest.get(this.ref, this.day)) ?? {};
     const named = new Set([...(attempt?.parts ?? []), ...(archived?.parts ?? [])].map(({ key }) => key));
     for (const key of this.unsaved) if (!named.has(key)) await cold.remove(key);
@@ -248,7 +248,7 @@ class DayArchiving {
     if (this.unsaved.length === 0) return true;
     const { manifest, now } = this.dependencies;
     const attempt = { ...this.begun, parts: this.parts, nextGroup };
-    this.stored = await manifest.saveAttempt(this.ref, this.day, this.stored, attempt, now());
+    this.stored = await manifest.attempts.save(this.ref, this.day, this.stored, attempt, now());
     if (this.stored === undefined) {
       await this.discard();
       return false;

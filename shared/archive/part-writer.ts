@@ -9,7 +9,7 @@ import type { GroupId } from '../model/placement';
 import { warmKeys } from '../platform/keys';
 import type { WarmItem } from '../warm/warm-tier';
 import { mergeInTime } from './merge';
-import type { GroupPlan } from './plan';
+import type { GroupCompaction } from './plan';
 
 /** The next object would hold less than the one it replaces, and nobody deleted it: a defect, so it is not written. */
 export class FewerSamplesError extends Error {
@@ -18,7 +18,7 @@ export class FewerSamplesError extends Error {
 
 /** A group that the next object takes, with what the archiver fetched for it. */
 export interface PreparedGroup {
-  readonly plan: GroupPlan<ArchivedChunk>;
+  readonly plan: GroupCompaction<ArchivedChunk>;
   readonly deletions: readonly VersionedDeletion[];
   readonly items: readonly LaidOutItem[];
 }

@@ -70,7 +70,7 @@ export interface ChunkFacts<Chunk extends StoredChunk> {
 }
 
 /** How the next object comes to hold a group. */
-export interface GroupPlan<Chunk extends StoredChunk = StoredChunk> {
+export interface GroupCompaction<Chunk extends StoredChunk = StoredChunk> {
   readonly group: GroupId;
   /** Chunks whose bytes are taken over as they are. */
   readonly copies: readonly Chunk[];
@@ -90,7 +90,7 @@ export function planPart<Chunk extends StoredChunk>({
   chunks,
   changed,
   isCut,
-}: PartFacts<Chunk>): GroupPlan<Chunk>[] | undefined {
+}: PartFacts<Chunk>): GroupCompaction<Chunk>[] | undefined {
   if (!isCut && changed.size === 0 && chunks.every(({ deleted }) => deleted === 0)) return undefined;
   const byGroup = Map.groupBy(chunks, ({ chunk }) => chunk.group);
   const groups = [...new Set([...byGroup.keys(), ...changed])].sort();

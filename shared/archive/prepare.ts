@@ -7,7 +7,7 @@ import { type Day, type PartitionRef, sourceIdOfGroup } from '../model/placement
 import { mapLimited } from '../platform/concurrency';
 import type { WarmItem, WarmTier } from '../warm/warm-tier';
 import { erase, type LaidOutItem, type PreparedGroup } from './part-writer';
-import type { ChunkFacts, GroupPlan } from './plan';
+import type { ChunkFacts, GroupCompaction } from './plan';
 
 /** Groups for which layouts, deletions and warm items are fetched side by side. */
 const PARALLEL = 32;
@@ -17,7 +17,7 @@ const BATCH_BYTES = 8 * 1024 * 1024;
 
 /** A group to be written. */
 export interface GroupWork {
-  readonly plan: GroupPlan<ArchivedChunk>;
+  readonly plan: GroupCompaction<ArchivedChunk>;
   /** Its warm items; undefined: they are to be read, if the plan says so. */
   readonly items: readonly WarmItem[] | undefined;
 }

@@ -42,7 +42,7 @@ export async function expireDay(
   const { items, isDone } = await warm.erase(ref, day, hasTime);
   if (!isDone) return { objects: 0, items, isDone };
   // Before its parts are removed: an attempt may be resumed once the retention is raised.
-  await manifest.removeAttempt(ref, day);
+  await manifest.attempts.remove(ref, day);
   const keys = await cold.list(ref, day);
   for (const key of keys) await cold.remove(key);
   return { objects: keys.length, items, isDone: await manifest.remove(ref, day, changes) };

@@ -1,22 +1,18 @@
 import type { Catalogue } from '../catalogue/catalogue';
-import { eraseSamples } from '../codec';
-import { type ArchivedChunk, CorruptArchiveError } from '../cold/archive-format';
-import { type ColdTier, ObjectChangedError, type OpenArchive } from '../cold/cold-tier';
+import { CorruptArchiveError } from '../cold/archive-format';
+import { type ColdTier, ObjectChangedError } from '../cold/cold-tier';
 import type { Manifest } from '../cold/manifest';
 import { NO_STATE, type RollupDirectory, type SpanState } from '../cold/rollup-directory';
 import { type MadeGroup, OpenRollup, RollupWriter } from '../cold/rollup-format';
-import { deletionsKey, RolledDays, type RollupSpan } from '../cold/rollup-span';
-import { joinRolled, NO_UNITS, type RolledGroup, rollUp, sliceRolled } from '../cold/rollup-units';
+import type { RollupSpan } from '../cold/rollup-span';
 import { MINUTE_MS } from '../model/aggregates';
-import { erasuresOf, type VersionedDeletion } from '../model/deletion';
-import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
-import { unionLayout } from '../model/layout';
-import { mergeLayoutBlocks } from '../model/layout-block';
-import { type Day, dayStartMs, type GroupId, type PartitionRef, sourceIdOfGroup } from '../model/placement';
+import { type GroupId, type PartitionRef, sourceIdOfGroup } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import { bucketKeys } from '../platform/keys';
-import { type ClosedDay, DENSE_SAMPLES, planSpans, type SpanPlan, type SpanRemoval } from './rollup-plan';
+import { DayObjects } from './day-objects';
+import { makeGroup } from './roll-up-group';
+import { DENSE_SAMPLES, planSpans, type SpanPlan, type SpanRemoval } from './rollup-plan';
 
 /**
  * Rolls archived days up to hours and days, and dense groups to minutes. A rollup is a function of committed objects of the
@@ -52,8 +48,6 @@ export interface RollupCount {
 
 /** An object ends with the source that takes it to so many bytes. It is held in memory, as is the one that it replaces. */
 const PART_BYTES = 64 * 1024 * 1024;
-/** A group with more series in a span is read as samples. */
-const MAX_SERIES = 4096;
 /** Partitions whose days and rollups are looked at side by side. */
 const LOOKS = 16;
 /** Groups aggregated side by side, and held before they are written: minutes of 256 series take 20 MB. */
@@ -260,144 +254,5 @@ async function* groupsOf(
       for (const { group, rolled } of made)
         if (rolled !== 'nothing') yield { group, rolled: rolled === 'excluded' ? undefined : rolled };
     }
-  }
-}
-
-/** Copies a group's units of days that are as they were, and aggregates the others. */
-async function makeGroup(
-  group: GroupId,
-  { span, copied, closed, open }: SpanPlan,
-  before: MadeGroup | undefined,
-  days: DayObjects,
-  deletions: readonly VersionedDeletion[],
-): Promise<MadeGroup | 'nothing' | 'excluded'> {
-  const key = deletionsKey(deletions, span);
-  const known = before && new RolledDays(span, before.days);
-  const isDeletedFrom = (day: Day) => {
-    const startMs = dayStartMs(day);
-    return (
-      before?.deletions !== key &&
-      deletions.some(({ fromMs, toMs }) => fromMs < startMs + DAY_MS && toMs > startMs)
-    );
-  };
-  const rolledDays = new RolledDays(span);
-  let isWhole = true;
-  const parts: RolledGroup[] = [];
-  const copy = (day: Day) => {
-    const startMs = dayStartMs(day);
-    const { layout, series } = before!;
-    parts.push({ layout, series: series.map((each) => sliceRolled(each, startMs, startMs + DAY_MS)) });
-    rolledDays.copy(day, known!);
-  };
-  const inOrder = [...closed, ...open.map((day) => ({ day, archived: undefined }))].sort((a, b) =>
-    a.day < b.day ? -1 : 1,
-  );
-  for (const entry of inOrder) {
-    const { day } = entry;
-    if (entry.archived === undefined) {
-      if (before !== undefined && !isDeletedFrom(day)) copy(day);
-    } else if (known?.has(day, entry.identity) && !isDeletedFrom(day)) copy(day);
-    else if (before === undefined && copied.days[day]?.[0] === entry.identity)
-      // The day was rolled up, and had nothing of the group.
-      rolledDays.set(day, entry.identity);
-    else {
-      const rolled = await rollUpDay(group, entry, span.unitMs, days, deletions);
-      if (rolled === undefined) {
-        isWhole = false;
-        continue;
-      }
-      if (rolled !== 'nothing') parts.push(rolled);
-      rolledDays.set(day, entry.identity);
-    }
-  }
-  const joined = joinGroups(parts);
-  if (joined === 'nothing') return isWhole ? 'nothing' : 'excluded';
-  return joined === 'excluded' ? joined : { ...joined, days: rolledDays.bytes, deletions: key };
-}
-
-/** @returns undefined when a sum cannot be stored: the day is read as samples */
-async function rollUpDay(
-  group: GroupId,
-  day: ClosedDay,
-  unitMs: number,
-  days: DayObjects,
-  deletions: readonly VersionedDeletion[],
-): Promise<RolledGroup | 'nothing' | undefined> {
-  const stored = await days.load(day, group);
-  if (stored.length === 0) return 'nothing';
-  const { block, layout } = mergeLayoutBlocks(stored.map((each) => each.decode()));
-  const series = rollUp(eraseSamples(block, erasuresOf(deletions, layout.series)), unitMs);
-  return series && { layout, series };
-}
-
-/** Joins a group's days, ascending. */
-function joinGroups(parts: readonly RolledGroup[]): RolledGroup | 'nothing' | 'excluded' {
-  const full = parts.filter(({ series }) => series.some(({ starts }) => starts.length > 0));
-  if (full.length === 0) return 'nothing';
-  const layout = unionLayout(full.map((part) => part.layout));
-  if (layout.series.length > MAX_SERIES) return 'excluded';
-  const series = [...layout.columns.keys()].map((key) =>
-    joinRolled(
-      full.map((part) => {
-        const column = part.layout.columns.get(key);
-        return column === undefined ? NO_UNITS : part.series[column]!;
-      }),
-    ),
-  );
-  return { layout, series };
-}
-
-/** The archived objects of days, opened once each. */
-class DayObjects {
-  private readonly opened = new Map<
-    string,
-    Promise<{ readonly object: OpenArchive; readonly groups: ReadonlyMap<GroupId, ArchivedChunk[]> }>
-  >();
-
-  constructor(private readonly cold: ColdTier) {}
-
-  async groups(day: ClosedDay): Promise<GroupId[]> {
-    return (await this.open(day)).flatMap(({ groups }) => [...groups.keys()]);
-  }
-
-  /**
-   * The groups that have at most `denseSamples` samples a series. Layouts and numbers of samples decide, which the object's index
-   * names: no sample is read.
-   */
-  async sparseGroups(day: ClosedDay, denseSamples: number): Promise<GroupId[]> {
-    const all = (await this.open(day)).flatMap(({ object, groups }) =>
-      [...groups].map(([group, chunks]) => ({ group, chunks, object })),
-    );
-    const sparse = await mapLimited(all, PARALLEL, async ({ group, chunks, object }) => {
-      const samples = chunks.reduce((sum, chunk) => sum + chunk.samples, 0);
-      if (samples <= denseSamples) return [group];
-      const ids = new Set(chunks.map(({ layout }) => layout));
-      const layouts = await mapLimited([...ids], PARALLEL, (id) => object.reader.layout(id));
-      return samples <= denseSamples * unionLayout(layouts).series.length ? [group] : [];
-    });
-    return sparse.flat();
-  }
-
-  async load(day: ClosedDay, group: GroupId) {
-    const found = (await this.open(day)).flatMap(({ object, groups }) =>
-      (groups.get(group) ?? []).map((chunk) => object.reader.load(chunk)),
-    );
-    return Promise.all(found);
-  }
-
-  private open({ archived: { parts } }: ClosedDay) {
-    return Promise.all(
-      parts.map(({ key, etag }) => {
-        const opening = this.opened.get(key) ?? this.openPart(key, etag);
-        this.opened.set(key, opening);
-        return opening;
-      }),
-    );
-  }
-
-  private async openPart(key: string, etag: string) {
-    const object = await this.cold.open(key);
-    if (object?.etag !== etag) throw new ObjectChangedError(`${key} was replaced before it was rolled up`);
-    return { object, groups: Map.groupBy(object.reader.chunks, ({ group }) => group) };
   }
 }

@@ -7,7 +7,7 @@ import type { Id } from '../model/id';
 import { type Labels, labelsKey, sourceOf } from '../model/labels';
 import { decodeLayout, type Layout } from '../model/layout';
 import { knownLayout, openLayout } from '../model/open-layouts';
-import { unpackLayout } from '../model/packed-layout';
+import { bytesOfPacked } from '../model/packed-layout';
 import { daysIn, type GroupId, sourceIdOf, sourceIdOfGroup, splitBitsOfGroup } from '../model/placement';
 import { commonLabels } from '../model/shape';
 import { mapLimited } from '../platform/concurrency';
@@ -143,7 +143,7 @@ export class Catalogue {
     const hasWindow = Attributes?.windows?.NS?.includes(String(windowMs)) ?? false;
     if (!isNew && (storedMs > lowestMs || !hasWindow)) await this.changes.note(tenantId, owner);
     await this.sources.renew(tenantId, owner);
-    await this.keepPools(tenantId, poolOfMembers(tenantId, owner, packed));
+    await this.keepPools(tenantId, poolOfMembers(tenantId, owner, { id: layoutId, packed }));
     this.written.set(known, memoOf(day, lowestMs));
     return isNew;
   }
@@ -189,9 +189,7 @@ export class Catalogue {
     }));
     const sources = [...new Set(layouts.map(({ group }) => sourceIdOfGroup(group)))];
     const index = sources.map((sourceId) => this.sources.itemOf(tenantId, sourceId));
-    const members = layouts.map(({ group, packed }) =>
-      poolOfMembers(tenantId, sourceIdOfGroup(group), packed),
-    );
+    const members = layouts.map((layout) => poolOfMembers(tenantId, sourceIdOfGroup(layout.group), layout));
     await this.keepPools(tenantId, new Map(members.flatMap((pools) => [...pools])));
     const outcomes = await insertItems(this.table, [...items, ...index]);
     const done = outcomes.map((outcome) => outcome === 'inserted');
@@ -372,8 +370,8 @@ function isPutOn(day: number, firstMs: number, memo: PutMemo): boolean {
 }
 
 /** The sources of a pool's layout, each with the pool; none of a source's own layout. */
-function poolOfMembers(tenantId: Id, owner: Id, packed: Uint8Array): Map<Id, Id> {
-  const bytes = unpackLayout(packed);
+function poolOfMembers(tenantId: Id, owner: Id, layout: Pick<GroupLayout, 'id' | 'packed'>): Map<Id, Id> {
+  const bytes = bytesOfPacked(layout);
   // All series of one source have the labels that name it.
   if (sourceIdOf(tenantId, sourceOf.labels(commonLabels(bytes))) === owner) return new Map();
   const sources = new Map(

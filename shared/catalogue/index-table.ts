@@ -3,7 +3,7 @@ import type { CompactMap } from '../model/compact-map';
 import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
 import type { Labels } from '../model/labels';
-import { unpackLayout } from '../model/packed-layout';
+import { bytesOfPacked } from '../model/packed-layout';
 import { type Day, dayStartMs, daysIn, type GroupId } from '../model/placement';
 import type { TimeRange } from '../model/selection';
 import { splitLayout } from '../model/shape';
@@ -104,8 +104,8 @@ export class IndexTable {
   }
 }
 
-function entryOf({ packed }: LayoutOfDays): Item {
-  const { common, shape } = splitLayout(unpackLayout(packed));
+function entryOf(layout: LayoutOfDays): Item {
+  const { common, shape } = splitLayout(bytesOfPacked(layout));
   return { common: { S: JSON.stringify(common) }, shape: { S: shape.id } };
 }
 

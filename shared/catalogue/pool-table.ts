@@ -6,11 +6,11 @@ import { getItems, insertItems, type Table } from '../platform/table';
 import { expiresAtOf, TURN_MS } from './lifetimes';
 
 /** Where a source's samples lie: the id of its pool, or in groups of its own. */
-export type SourcePlace = Id | 'own';
+export type PoolOfSource = Id | 'own';
 
 const PARALLEL = 16;
 
-function placeOf(sourceId: Id, poolId: Id): SourcePlace {
+function poolOf(sourceId: Id, poolId: Id): PoolOfSource {
   return poolId === sourceId ? 'own' : poolId;
 }
 
@@ -22,9 +22,9 @@ export class PoolTable {
     private readonly now: () => number = Date.now,
   ) {}
 
-  /** Finds the places of those sources that have one: whose samples were posted before. */
-  async find(tenantId: Id, sourceIds: readonly Id[]): Promise<Map<Id, SourcePlace>> {
-    const places = new Map<Id, SourcePlace>();
+  /** Finds the pools of those sources that are in one or have groups of their own: whose samples were posted before. */
+  async find(tenantId: Id, sourceIds: readonly Id[]): Promise<Map<Id, PoolOfSource>> {
+    const pools = new Map<Id, PoolOfSource>();
     const keys = sourceIds.flatMap((id) => [
       metaKeys.pool(tenantId, id),
       metaKeys.indexedSource(tenantId, id),
@@ -32,10 +32,10 @@ export class PoolTable {
     const byKey = new Map(sourceIds.map((id) => [metaKeys.source(tenantId, id), id]));
     for (const { pk, sk, poolId } of await getItems(this.table, keys)) {
       const pooled = byKey.get(pk!.S!);
-      if (pooled !== undefined) places.set(pooled, placeOf(pooled, poolId!.S!));
-      else if (!places.has(sk!.S!)) places.set(sk!.S!, 'own');
+      if (pooled !== undefined) pools.set(pooled, poolOf(pooled, poolId!.S!));
+      else if (!pools.has(sk!.S!)) pools.set(sk!.S!, 'own');
     }
-    return places;
+    return pools;
   }
 
   /**
@@ -44,7 +44,7 @@ export class PoolTable {
    * @param pools by source; its own id: it is to stay by itself
    * @returns where each is
    */
-  async join(tenantId: Id, pools: ReadonlyMap<Id, Id>): Promise<Map<Id, SourcePlace>> {
+  async join(tenantId: Id, pools: ReadonlyMap<Id, Id>): Promise<Map<Id, PoolOfSource>> {
     const asked = [...pools];
     const outcomes = await insertItems(
       this.table,
@@ -56,7 +56,7 @@ export class PoolTable {
     );
     const joined = await mapLimited([...asked.entries()], PARALLEL, async ([i, [sourceId, pool]]) => {
       const found = outcomes[i] === 'inserted' ? pool : await this.renew(tenantId, sourceId, pool);
-      return [sourceId, placeOf(sourceId, found)] as const;
+      return [sourceId, poolOf(sourceId, found)] as const;
     });
     return new Map(joined);
   }

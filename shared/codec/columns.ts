@@ -49,7 +49,7 @@ function isSame(bytes: Uint8Array, a: number, b: number, length: number): boolea
 }
 
 /** Places of the columns, in bytes of the chunk. */
-export interface Directory {
+export interface ColumnDirectory {
   /** Of each series the series whose bytes it has: itself, or an earlier one. */
   readonly sources: Uint32Array;
   readonly starts: Float64Array;
@@ -61,7 +61,7 @@ export interface Directory {
  * @param valueCounts of each series how many values it has
  * @throws {CorruptChunkError}
  */
-export function readDirectory(reader: BitReader, valueCounts: readonly number[]): Directory {
+export function readDirectory(reader: BitReader, valueCounts: readonly number[]): ColumnDirectory {
   const seriesCount = valueCounts.length;
   const lengths = new Float64Array(seriesCount);
   readIntegers(reader, lengths, 0, seriesCount);
@@ -91,7 +91,7 @@ export function readDirectory(reader: BitReader, valueCounts: readonly number[])
  */
 export function readColumns(
   reader: BitReader,
-  { sources, starts, lengths }: Directory,
+  { sources, starts, lengths }: ColumnDirectory,
   valueCounts: readonly number[],
   first: number,
   end: number,

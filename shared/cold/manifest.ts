@@ -1,16 +1,11 @@
-import {
-  DeleteItemCommand,
-  GetItemCommand,
-  PutItemCommand,
-  UpdateItemCommand,
-} from '@aws-sdk/client-dynamodb';
+import { DeleteItemCommand, GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { Cache } from '../model/cache';
 import { CACHES } from '../model/cache-budgets';
-import { DAY_MS } from '../model/duration';
 import type { Day, GroupId, PartitionRef } from '../model/placement';
 import { Batches } from '../platform/concurrency';
 import { metaKeys } from '../platform/keys';
 import { type Item, queryItems, succeeds, type Table } from '../platform/table';
+import { ArchiveAttempts } from './archive-attempts';
 
 /** One object of an archived day: a range of its groups, readable by itself. Its key is never written again. */
 export interface ArchivedPart {
@@ -41,18 +36,6 @@ export interface ManifestDay {
   readonly committed?: string;
   /** Whether objects may be left that the last commit replaced. */
   readonly isUnswept?: boolean;
-}
-
-/** A day that is being archived, in several invocations if need be. */
-export interface Attempt {
-  /** {@link ManifestDay.committed} when it began: the attempt ends when another one commits. */
-  readonly base: string | undefined;
-  /** The day's `changes` before anything of it was read. */
-  readonly changes: number;
-  /** The parts so far, in order; some may be those of `base`. */
-  readonly parts: readonly ArchivedPart[];
-  /** The parts so far have all groups before this one. */
-  readonly nextGroup: GroupId;
 }
 
 /** Names an archived day's state: it changes whenever one of its objects does. */
@@ -95,13 +78,15 @@ export function isOpen({ changes, archived }: ManifestDay): boolean {
  *     pk manifest#tenant#partition   sk day   changes: number   archived: JSON   unswept: true
  *
  * `archived` is an {@link ArchivedDay}.
- *
- *     pk archiving#tenant#partition  sk day   attempt: JSON   expiresAt: seconds
+ * Attempts to archive a day lie beside it (archive-attempts.ts).
  */
 export class Manifest {
+  readonly attempts: ArchiveAttempts;
   private readonly asked = new Batches<undefined, readonly ManifestDay[]>();
 
-  constructor(private readonly table: Table) {}
+  constructor(private readonly table: Table) {
+    this.attempts = new ArchiveAttempts(table);
+  }
 
   async announce(ref: PartitionRef, day: Day): Promise<void> {
     await this.table.client.send(
@@ -211,81 +196,6 @@ export class Manifest {
       ),
     );
   }
-
-  /** The unfinished attempt to archive a day. */
-  async attempt(ref: PartitionRef, day: Day): Promise<StoredAttempt | undefined> {
-    const { Item } = await this.table.client.send(
-      new GetItemCommand({
-        TableName: this.table.name,
-        Key: metaKeys.archiving(ref, day),
-        ConsistentRead: true,
-      }),
-    );
-    const stored = Item?.attempt?.S;
-    return stored === undefined ? undefined : { attempt: JSON.parse(stored) as Attempt, stored };
-  }
-
-  /**
-   * Keeps an attempt's state for the next invocation.
-   *
-   * @param previous {@link StoredAttempt.stored} that it takes the place of; undefined when there was none
-   * @returns its own; undefined when another archiver came first and nothing was changed
-   */
-  async saveAttempt(
-    ref: PartitionRef,
-    day: Day,
-    previous: string | undefined,
-    attempt: Attempt,
-    nowMs: number,
-  ): Promise<string | undefined> {
-    const stored = JSON.stringify(attempt);
-    const isSaved = await succeeds(
-      this.table.client.send(
-        new PutItemCommand({
-          TableName: this.table.name,
-          Item: {
-            ...metaKeys.archiving(ref, day),
-            attempt: { S: stored },
-            expiresAt: { N: String(Math.ceil((nowMs + ATTEMPT_KEPT_MS) / 1000)) },
-          },
-          // As in a commit, what is there may be this very attempt.
-          ConditionExpression: `${previous === undefined ? 'attribute_not_exists(pk)' : 'attempt = :previous'} OR attempt = :stored`,
-          ExpressionAttributeValues: {
-            ':stored': { S: stored },
-            ...(previous === undefined ? {} : { ':previous': { S: previous } }),
-          },
-        }),
-      ),
-    );
-    return isSaved ? stored : undefined;
-  }
-
-  /** Removes the attempt of a day that goes. */
-  async removeAttempt(ref: PartitionRef, day: Day): Promise<void> {
-    await this.table.client.send(
-      new DeleteItemCommand({ TableName: this.table.name, Key: metaKeys.archiving(ref, day) }),
-    );
-  }
-
-  /** Removes an attempt's state, unless another archiver has changed it. */
-  async endAttempt(ref: PartitionRef, day: Day, stored: string): Promise<void> {
-    await succeeds(
-      this.table.client.send(
-        new DeleteItemCommand({
-          TableName: this.table.name,
-          Key: metaKeys.archiving(ref, day),
-          ConditionExpression: 'attempt = :stored',
-          ExpressionAttributeValues: { ':stored': { S: stored } },
-        }),
-      ),
-    );
-  }
-}
-
-/** A stored attempt, and what names its state for {@link Manifest.saveAttempt}. */
-export interface StoredAttempt {
-  readonly attempt: Attempt;
-  readonly stored: string;
 }
 
 function manifestDayOf(item: Item): ManifestDay {
@@ -309,9 +219,6 @@ function decodeArchived(text: string): ArchivedDay {
 
 /** A read of 460 days decodes as many entries, which rarely change. */
 const decodedDays = new Cache<ArchivedDay>(CACHES.archivedDays, (_, text) => 4 * text.length + 200);
-
-/** An attempt that nobody goes on with is begun anew: its objects are swept by the next commit. */
-const ATTEMPT_KEPT_MS = 30 * DAY_MS;
 
 /** Before every group. */
 export const FIRST_GROUP: GroupId = '';

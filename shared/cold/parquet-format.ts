@@ -76,7 +76,7 @@ const MAX_LISTED_BYTES = 8 * 1024;
 const MAX_GAP_BYTES = 32 * 1024;
 
 /** One column a series: where its values' page lies, and at which times it has values. */
-interface Directory {
+interface PageDirectory {
   /** Bytes of each series' page; 0 where it has no values. */
   readonly pageBytes: readonly number[];
   readonly shapes: Shapes;
@@ -319,7 +319,7 @@ function encodeDirectory(pageBytes: readonly number[], block: Block): Uint8Array
 }
 
 /** @throws {CorruptArchiveError} */
-function decodeDirectory(bytes: Uint8Array): Directory {
+function decodeDirectory(bytes: Uint8Array): PageDirectory {
   const content = bytes.subarray(0, -4);
   const crc = Buffer.from(bytes.subarray(-4));
   if (crc.length < 4 || crc.readUInt32LE() !== crc32(content))
@@ -496,7 +496,7 @@ export async function readListed(
 async function readSeries(
   object: Pick<ObjectBytes, 'key' | 'slice'>,
   chunk: Omit<ParquetChunk, 'directory'>,
-  { pageBytes, shapes }: Directory,
+  { pageBytes, shapes }: PageDirectory,
   layout: Layout,
   wanted: Layout,
   withVersions: boolean,

@@ -67,7 +67,7 @@ interface Shape {
   readonly counts: Float64Array;
 }
 
-interface Directory {
+interface GroupDirectory {
   /** For each series its units. */
   readonly shapes: readonly Shape[];
   /** For each series the bytes of its pages. */
@@ -278,7 +278,7 @@ function encodeRuns({ starts, counts }: RolledSeries, unitMs: number): Buffer {
 }
 
 /** @throws {CorruptArchiveError} */
-function decodeDirectory(bytes: Uint8Array): Directory {
+function decodeDirectory(bytes: Uint8Array): GroupDirectory {
   const content = bytes.subarray(0, -4);
   const crc = Buffer.from(bytes.subarray(-4));
   if (crc.length < 4 || crc.readUInt32LE() !== crc32(content))
@@ -337,7 +337,7 @@ export interface ReadUnits {
 
 /** A group of an object, as far as reads have decoded it. */
 interface DecodedGroup {
-  readonly directory: Directory;
+  readonly directory: GroupDirectory;
   /** By column and series. */
   readonly values: Readonly<Record<RolledValue, Map<number, Float64Array>>>;
   bytes: number;

@@ -1,37 +1,30 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { zstdDecompressSync } from 'node:zlib';
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import type { SNSClient } from '@aws-sdk/client-sns';
 import type { EvaluationAnswer, EvaluationRequest } from '../alerting/evaluation';
 import type { EvaluatorDependencies } from '../alerting/evaluator';
+import { ingestQuiet, type QuietSpan, quietMinutes } from '../alerting/ingest-quiet';
 import { postOutside } from '../alerting/post-outside';
+import { publishToTopic } from '../alerting/publish-topic';
 import { ReceiverStore } from '../alerting/receivers';
 import { RuleGroups } from '../alerting/rule-groups';
 import { RuleStates } from '../alerting/rule-states';
 import { type SendDependencies, sendAll } from '../alerting/send';
-import { Catalogue } from '../catalogue/catalogue';
-import { PoolTable } from '../catalogue/pool-table';
+import { type ResultOutputs, writeResults } from '../alerting/write-results';
 import { SeriesDictionaries } from '../dictionary/dictionaries';
-import type { SeriesDictionary } from '../dictionary/series-dictionary';
 import { CACHES } from '../model/cache-budgets';
+import type { Id } from '../model/id';
+import { WORKING } from '../platform/call-time';
 import { settings, variable } from '../platform/environment';
-import { log } from '../platform/log';
 import { ENV } from '../platform/names';
-import { remoteWrite } from '../protocol/prometheus/remote-write';
 import { consumerLagMs } from '../recovery/consumer-lag';
 import { RecoveryTable } from '../recovery/recovery-table';
-import { Pools } from '../stream/pools';
-import { SampleWriter } from '../stream/sample-writer';
-import { KnownSeries } from '../tenancy/known-series';
-import { SampleCharge } from '../tenancy/sample-charge';
-import { SeriesLimitError } from '../tenancy/series-limit';
-import { TenantMeter } from '../tenancy/tenant-meter';
-import { type Tenant, Tenants } from '../tenancy/tenants';
+import type { BudgetName } from '../tenancy/tenant-meter';
+import { Tenants } from '../tenancy/tenants';
 import { UsageTable } from '../tenancy/usage-table';
-import { streamClient } from './stream';
+import { bounded, requestHandler } from './bounded';
+import { sampleWriter } from './sample-writer';
 import { metaTable } from './tables';
-
-/** Most bytes of one body of samples, uncompressed. */
-const MAX_BODY_BYTES = 128 * 1024 * 1024;
 
 /** The adapters of the evaluator, from its environment. */
 export function evaluatorDependencies(): EvaluatorDependencies {
@@ -40,22 +33,22 @@ export function evaluatorDependencies(): EvaluatorDependencies {
   const lambda = new LambdaClient();
   const query = variable(ENV.query);
   const recovery = new RecoveryTable(table);
-  const meter = new TenantMeter(new UsageTable(table), stage);
-  const dictionaries = new SeriesDictionaries(CACHES.ruleDictionaries);
-  const writer = new SampleWriter({
-    kinesis: streamClient(),
-    stream: variable(ENV.stream),
-    meter,
-    knownSeries: new KnownSeries(new Catalogue(table, stage.retention)),
-    pools: new Pools(new PoolTable(table, stage.retention), stage.smallSources === 'pooled'),
-  });
+  const outputs: ResultOutputs = {
+    ...sampleWriter(table, stage),
+    dictionaries: new SeriesDictionaries(CACHES.ruleDictionaries),
+    maxAgeMs: stage.maxSampleAge,
+    now: Date.now,
+  };
   const states = new RuleStates(table);
+  const usage = new UsageTable(table);
   const sending: SendDependencies = {
     receivers: new ReceiverStore(table),
     states,
     post: (request) => postOutside(request, stage.privateReceivers === 'on'),
+    publish: publisher(),
     externalUrl: variable(ENV.apiUrl).replace(/\/$/, ''),
     now: Date.now,
+    told: new Map(),
   };
   return {
     groups: new RuleGroups(table),
@@ -63,13 +56,49 @@ export function evaluatorDependencies(): EvaluatorDependencies {
     send: (tenants, hasTime) => sendAll(sending, tenants, hasTime),
     tenants: new Tenants(table),
     evaluate: (request) => invoke(lambda, query, { evaluateRules: request }),
-    write: (tenant, body) =>
-      write(writer, dictionaries.of(tenant.id), meter, tenant, body, stage.maxSampleAge),
+    write: (tenant, body) => writeResults(outputs, tenant, body),
     lagMs: async () =>
       consumerLagMs((await recovery.readerNotes()).values(), Date.now(), stage.batchWindow) ?? 0,
+    quiet: (tenants, nowMs) => quietOf(usage, states, tenants, nowMs),
     done: new Map(),
     now: Date.now,
     sleep,
+  };
+}
+
+/** Tenants whose posts tell whether ingest is near nothing. */
+const HEARD_TENANTS = 20;
+
+/** Decides by what some of the tenants with rules posted, and stores a change. */
+async function quietOf(
+  usage: UsageTable,
+  states: RuleStates,
+  tenants: readonly Id[],
+  nowMs: number,
+): Promise<QuietSpan | undefined> {
+  const step = Math.max(1, tenants.length / HEARD_TENANTS);
+  const heard = tenants.filter((_, i) => Math.floor(i / step) > Math.floor((i - 1) / step));
+  const budget: BudgetName = 'samplesPerMinute';
+  const [last, ...uses] = await Promise.all([
+    states.quiet(),
+    ...heard.map((tenantId) => usage.usesBetween(tenantId, budget, quietMinutes(nowMs))),
+  ]);
+  const samples = new Map<number, number>();
+  for (const use of uses)
+    for (const [minute, count] of use) samples.set(minute, (samples.get(minute) ?? 0) + count);
+  const next = ingestQuiet(samples, nowMs, last);
+  if (next !== undefined && next !== last) await states.putQuiet(next);
+  return next;
+}
+
+/** Loads SNS' client with the first message: most stages have no topic. */
+function publisher(): SendDependencies['publish'] {
+  let client: Promise<SNSClient> | undefined;
+  return async (topicArn, message) => {
+    client ??= import('@aws-sdk/client-sns').then(({ SNSClient: Client }) =>
+      bounded(new Client({ maxAttempts: 2, requestHandler: requestHandler(WORKING) }), WORKING),
+    );
+    await publishToTopic(await client, topicArn, message);
   };
 }
 
@@ -84,39 +113,4 @@ async function invoke(
   const text = Buffer.from(Payload ?? []).toString('utf8');
   if (FunctionError !== undefined) throw new Error(`the query function failed: ${text.slice(0, 1000)}`);
   return JSON.parse(text) as EvaluationAnswer;
-}
-
-/** Puts samples of rules into the stream as a post does, under the tenant's limits and in its usage. */
-async function write(
-  writer: SampleWriter,
-  dictionary: SeriesDictionary,
-  meter: TenantMeter,
-  tenant: Tenant,
-  body: Uint8Array,
-  maxAgeMs: number,
-): Promise<void> {
-  const bytes = zstdDecompressSync(body, { maxOutputLength: MAX_BODY_BYTES });
-  const { sources, samples, dropped } = remoteWrite.parse(
-    dictionary,
-    bytes,
-    { nowMs: Date.now(), maxAgeMs },
-    { version: 1 },
-  );
-  new SampleCharge(meter, tenant).samples(samples);
-  let beyond = 0;
-  try {
-    beyond = await writer.write(tenant, sources, samples);
-  } catch (error) {
-    // A limit does not go away by trying again at once; the rules' alerts go on.
-    if (!(error instanceof SeriesLimitError)) throw error;
-    beyond = samples;
-  }
-  const { invalid, tooOld, tooNew, reasons } = dropped;
-  if (beyond + invalid + tooOld + tooNew + dropped.beyond > 0)
-    log.warn('samples of rules were dropped', {
-      tenant: tenant.name,
-      ...{ beyond, invalid, tooOld, tooNew },
-      reasons,
-    });
-  await meter.settle(tenant);
 }

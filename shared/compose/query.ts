@@ -1,7 +1,11 @@
 import { ReceiverStore } from '../alerting/receivers';
 import { RuleGroups } from '../alerting/rule-groups';
 import { RuleStates } from '../alerting/rule-states';
+import { SilenceStore } from '../alerting/silence-store';
+import { Cache } from '../model/cache';
+import { CACHES } from '../model/cache-budgets';
 import { ANSWERING } from '../platform/call-time';
+import { type ParsedAnswer, parsedBytes } from '../platform/direct-call';
 import { settings } from '../platform/environment';
 import { SourceMemo } from '../query/source-memo';
 import { TenantIndexes } from '../query/tenant-index';
@@ -20,12 +24,13 @@ import { metaTable } from './tables';
 /** The adapters of the query function, from its environment. */
 export function queryDependencies() {
   const stage = settings();
-  const table = metaTable(ANSWERING);
+  const answers = new Cache<ParsedAnswer>(CACHES.answers, parsedBytes);
+  const table = metaTable(ANSWERING, answers);
   const usage = new UsageTable(table);
   const meter = new TenantMeter(usage, stage);
   const hosts = new Hosts(table);
   const services = new Services(table);
-  const stores = readDependencies(ANSWERING);
+  const stores = readDependencies(ANSWERING, answers);
   const read = {
     ...stores,
     indexes: new TenantIndexes(stores.catalogue, stage.retention, Date.now),
@@ -40,6 +45,7 @@ export function queryDependencies() {
     receivers: new ReceiverStore(table),
     ruleGroups: new RuleGroups(table),
     ruleStates: new RuleStates(table),
+    silences: new SilenceStore(table),
     gatekeeper: {
       keys: new ApiKeys(table),
       tenants: read.tenants,

@@ -19,10 +19,11 @@ export function recoveryDependencies(): RecoveryDependencies & Omit<RedriveDepen
   const streamArn = variable(ENV.streamArn);
   const functionName = variable(ENV.replayer);
   const lambda = new LambdaClient();
-  const table = new RecoveryTable(metaTable());
+  const meta = metaTable();
+  const table = new RecoveryTable(meta);
   return {
     table,
-    ledger: new TableRedriveLedger(table, flusherLanes),
+    ledger: new TableRedriveLedger(meta, table, flusherLanes),
     stream: new KinesisReplayStream(streamClient(), streamArn.slice(streamArn.lastIndexOf('/') + 1)),
     mappings: new LambdaReplayMappings(lambda, { functionName, streamArn, batchSize, batchWindowMs }),
     store: new S3RedriveStore(objectStore(), variable(ENV.bucket)),

@@ -1,5 +1,7 @@
 import { ReceiverStore } from '../alerting/receivers';
 import { RuleGroups } from '../alerting/rule-groups';
+import { RuleStates } from '../alerting/rule-states';
+import { SilenceStore } from '../alerting/silence-store';
 import { ANSWERING } from '../platform/call-time';
 import { settings } from '../platform/environment';
 import { GraphAnnotations } from '../registry/graph-annotations';
@@ -33,7 +35,10 @@ export function registryDependencies() {
     graphDefinitions: new GraphDefinitions(table),
     annotations: new GraphAnnotations(table),
     ruleGroups: new RuleGroups(table),
+    ruleStates: new RuleStates(table),
     receivers: new ReceiverStore(table),
+    silences: new SilenceStore(table),
     allowsPrivateReceivers: settings().privateReceivers === 'on',
+    alertTopics: settings().alertTopics,
   };
 }

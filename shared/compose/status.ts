@@ -1,3 +1,4 @@
+import { RuleStates } from '../alerting/rule-states';
 import { Status } from '../operations/status';
 import { settings } from '../platform/environment';
 import type { Table } from '../platform/table';
@@ -17,6 +18,7 @@ export function tenantStatus({ hot, manifest }: ReadDependencies, usage: UsageTa
     archiveAfterMs: stage.archiveAfter,
     retentionMs: stage.retention,
     memoryCopies: stage.cacheReplicas + 1,
+    rules: new RuleStates(meta),
     usage,
     now: Date.now,
   });

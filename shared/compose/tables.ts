@@ -7,20 +7,27 @@ import {
   QueryCommand,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
+import type { Cache } from '../model/cache';
 import { type CallTimes, WORKING } from '../platform/call-time';
-import { callDirectly } from '../platform/direct-call';
+import { callDirectly, type ParsedAnswer } from '../platform/direct-call';
 import { variable } from '../platform/environment';
 import { ENV } from '../platform/names';
 import type { Table } from '../platform/table';
 import { chargeTables, meterTables } from '../platform/units';
 import { bounded, requestHandler } from './bounded';
 
-/** One client for both tables, as a function's calls of either open the same connections. */
-const clients = new Map<CallTimes, DynamoDBClient>();
+interface TableClient {
+  readonly times: CallTimes;
+  readonly answers: Cache<ParsedAnswer> | undefined;
+  readonly client: DynamoDBClient;
+}
 
-function tableClient(times: CallTimes): DynamoDBClient {
-  const known = clients.get(times);
-  if (known !== undefined) return known;
+/** A function's clients, one for both tables: calls of either use the same connections. */
+const clients: TableClient[] = [];
+
+function tableClient(times: CallTimes, answers?: Cache<ParsedAnswer>): DynamoDBClient {
+  const known = clients.find((each) => each.times === times && each.answers === answers);
+  if (known !== undefined) return known.client;
   const options = { maxAttempts: 5, cacheMiddleware: true, requestHandler: requestHandler(times) };
   const client = callDirectly(
     bounded(meterTables(new DynamoDBClient(options)), times),
@@ -34,17 +41,18 @@ function tableClient(times: CallTimes): DynamoDBClient {
       UpdateItem: UpdateItemCommand,
     },
     chargeTables,
+    answers,
   );
-  clients.set(times, client);
+  clients.push({ times, answers, client });
   return client;
 }
 
 /** The table of everything that is not a chunk. */
-export function metaTable(times: CallTimes = WORKING): Table {
-  return { client: tableClient(times), name: variable(ENV.metaTable) };
+export function metaTable(times: CallTimes = WORKING, answers?: Cache<ParsedAnswer>): Table {
+  return { client: tableClient(times, answers), name: variable(ENV.metaTable) };
 }
 
 /** The table of chunks. */
-export function warmTable(times: CallTimes = WORKING): Table {
-  return { client: tableClient(times), name: variable(ENV.warmTable) };
+export function warmTable(times: CallTimes = WORKING, answers?: Cache<ParsedAnswer>): Table {
+  return { client: tableClient(times, answers), name: variable(ENV.warmTable) };
 }

@@ -4,7 +4,7 @@ import { UNITS } from '../platform/names';
 const amount = z.number().min(0);
 const count = z.number().int().min(1);
 /** Billed units by name; an absent unit was not used. */
-const units = z.partialRecord(z.enum(UNITS), amount);
+export const unitsSchema = z.partialRecord(z.enum(UNITS), amount);
 
 /** Functions that schedules or heartbeats run when nobody posts. */
 export const IDLE_FUNCTIONS = [
@@ -38,12 +38,12 @@ export const measuredUnitsSchema = z.object({
         /** Bytes of records with their partition keys. */
         streamBytes: amount,
         records: count,
-        units,
+        units: unitsSchema,
       }),
     )
     .min(2),
   /** One invocation of each function with nothing to do. */
-  idle: z.record(z.enum(IDLE_FUNCTIONS), z.object({ ms: amount, units })),
+  idle: z.record(z.enum(IDLE_FUNCTIONS), z.object({ ms: amount, units: unitsSchema })),
   /** The path of a UTC day of samples after the stream, by length of window, such as `1h`. */
   windows: z.record(
     z.string(),
@@ -51,33 +51,33 @@ export const measuredUnitsSchema = z.object({
       samples: count,
       /** Memory of Redis with all samples in it, less that without. */
       hotBytes: amount,
-      ingester: z.object({ invocations: count, units }),
-      flusher: z.object({ windows: count, units }),
+      ingester: z.object({ invocations: count, units: unitsSchema }),
+      flusher: z.object({ windows: count, units: unitsSchema }),
       /** Bytes of chunks, one a group-window. */
       warmBytes: amount,
-      archiver: z.object({ objects: count, units }),
+      archiver: z.object({ objects: count, units: unitsSchema }),
       coldBytes: amount,
       /** Rolling a UTC day of all series up. */
       rollups: z.object({
         /** When its month and year have no other day. */
-        first: units,
+        first: unitsSchema,
         /** What each day that they have already adds, since it is copied. */
-        perDay: units,
+        perDay: unitsSchema,
         /** Bytes of a day's hours and of the day. */
         bytes: amount,
       }),
       /** One hourly sweep of the operator function, which counts the series of all layouts. */
-      sweep: z.object({ layouts: count, units }),
+      sweep: z.object({ layouts: count, units: unitsSchema }),
     }),
   ),
   /** Graphs, each of one day of one series. */
   reads: z.object({
     requests: count,
     /** Read from the warm tier, and from the archive. */
-    warm: units,
-    cold: units,
+    warm: unitsSchema,
+    cold: unitsSchema,
   }),
 });
 
 export type MeasuredUnits = z.output<typeof measuredUnitsSchema>;
-export type Units = z.output<typeof units>;
+export type Units = z.output<typeof unitsSchema>;

@@ -1,5 +1,5 @@
 import { DAY_MS } from '../model/duration';
-import { ESSENTIAL_METRICS, type FunctionName, METRICS, type Unit } from '../platform/names';
+import { CALLS_REPEATED, ESSENTIAL_METRICS, type FunctionName, METRICS, type Unit } from '../platform/names';
 import type { Settings } from '../platform/settings';
 import { big, type CostLine, counted, days, gb, gbSeconds, line } from './cost-line';
 import type { IDLE_FUNCTIONS, MeasuredUnits } from './measured-units';
@@ -117,11 +117,15 @@ export function upkeep({ idle, reads }: MeasuredUnits, shape: StageShape): CostL
     ),
     ({ perMonth }) => perMonth,
   );
-  // The replayer publishes its metrics only while it runs.
+  // The replayer publishes its metrics only while it runs, and all functions repeated calls only while there are any.
   const metrics = sum(
     Object.entries(METRICS).filter(([name]) => name !== 'replayer'),
     ([, names]) =>
-      names.filter((name) => shape.settings.monitoring === 'full' || ESSENTIAL_METRICS.includes(name)).length,
+      names.filter(
+        (name) =>
+          name !== CALLS_REPEATED &&
+          (shape.settings.monitoring === 'full' || ESSENTIAL_METRICS.includes(name)),
+      ).length,
   );
   const logBytes = invocations * METRICS_LINE_BYTES + requests * (ACCESS_LINE_BYTES + METRICS_LINE_BYTES);
   return [

@@ -2,6 +2,7 @@ import { isPresent, presenceBytes } from '../codec';
 import type { Id } from '../model/id';
 import type { PackedLayout } from '../model/packed-layout';
 import { splitBitsFor } from '../model/placement';
+import { type Allowance, HOME_POLICY, type HomePolicy } from './home-policy';
 import type { SeriesDictionary } from './series-dictionary';
 import { layoutsOf, type SeriesLayout } from './series-layouts';
 import type { SourceRow } from './series-source';
@@ -15,50 +16,10 @@ export interface GroupRow {
   readonly values: Uint8Array;
 }
 
-/** What the unions of one request may still cost. Each row uses some of it up. */
-export interface Allowance {
-  /** Bytes left for layouts of rows that have less than {@link MIN_FRACTION} of their unions' series. */
-  bytes: number;
-  /** Series left for growth: when a row's new series join a union, its old series are encoded again. */
-  series: number;
-}
-
-const MIN_FRACTION = 1 / 4;
-/** A union grows to at most this many series, and bytes of labels. */
-const MAX_SERIES = 16_384;
-const MAX_KEY_BYTES = 2_000_000;
-/** A union grows at most this often: each growth costs as much as the union is large, and a source may rename its series forever. */
-const MAX_GROWTHS = 64;
-/** A home that would have more unions or groups drops its unions. Its rows then get layouts of their own until {@link UNION_MS} ends. */
-const MAX_UNIONS = 2_048;
-const MAX_GROUPS = 2 ** 18;
-
-/**
- * A row is sparse when it has less than {@link SPARSE_FRACTION} of its union's series. Each sparse row adds one to the union's count,
- * and each other row takes one off. When the count reaches {@link SPARSE_ROWS}, the union is too large: the home begins its unions anew.
- */
-const SPARSE_ROWS = 16;
-const SPARSE_FRACTION = 0.4;
-/** Each time that happens, the home multiplies the count that it needs for the next time by this. */
-const PATIENCE = 4;
-/** After that, a union grows to at most this many times the series of the largest row, or to {@link MIN_MAX_SERIES} if that is more. */
-const ROWS_A_UNION = 2.5;
-const MIN_MAX_SERIES = 1_024;
-/** Sample time after which a home's unions begin anew: series that are no longer sent leave with the old ones. */
-const UNION_MS = 6 * 3_600_000;
-
-/**
- * A group holds the series of all unions of its home that hash into it. The home is crowded when a group has, on average, more than
- * this multiple of the series, or of the bytes of labels, that {@link splitBitsFor} allows one layout.
- */
-const CROWDING = { series: 4, keyBytes: 2 };
-/** Bits that a crowded home adds at most to the split that a union needs by itself: one bit doubles its groups. */
-const MAX_CROWDED_BITS = 1;
-
-/** A series' place is `group * COLUMNS + column + 1`, by its group's number in the home; 0 when it is in no union. */
+/** A series' position is `group * COLUMNS + column + 1`, by its group's number in the home; 0 when it is in no union. */
 const COLUMN_BITS = 12;
 const COLUMNS = 2 ** COLUMN_BITS;
-/** The place of a series that is being added. */
+/** The position of a series that is being added. */
 const ADDED = -1;
 
 /** Approximate memory of a home, of a union, and of a group without its layout. */
@@ -78,7 +39,7 @@ interface Union {
   readonly growths: number;
   /** Numbers of its groups in the home. */
   readonly groups: number[];
-  /** Sparse rows less the other rows, at least 0 (see {@link SPARSE_FRACTION}). */
+  /** Sparse rows less the other rows, at least 0. */
   sparseRows: number;
 }
 
@@ -104,8 +65,9 @@ export class Home {
   private readonly unions = new Set<Union>();
   private total = NOTHING;
   private isGivenUp = false;
-  private maxSeries = MAX_SERIES;
-  private sparseRows = SPARSE_ROWS;
+  private maxSeries: number;
+  /** Sparse rows after which the unions begin anew. */
+  private maxSparseRows: number;
   private largestRow = 0;
   /** Timestamp of the row with which the unions began. */
   private beganMs: number | undefined;
@@ -114,14 +76,17 @@ export class Home {
   constructor(
     private readonly dictionary: SeriesDictionary,
     readonly id: Id,
+    private readonly policy: HomePolicy = HOME_POLICY,
   ) {
+    this.maxSeries = policy.union.series;
+    this.maxSparseRows = policy.sparse.rows;
     dictionary.use(HOME_BYTES);
   }
 
   /** Splits a row into the groups of its series' unions, to which it adds new series; or into groups of the row's own. */
   split({ timestamp, series, values }: SourceRow, allowance: Allowance): GroupRow[] {
     this.beganMs ??= timestamp;
-    if (timestamp > this.beganMs + UNION_MS) {
+    if (timestamp > this.beganMs + this.policy.unionMs) {
       this.forget();
       this.isGivenUp = false;
       this.beganMs = timestamp;
@@ -153,14 +118,14 @@ export class Home {
 
   /** Puts a row's values into its series' groups, by group. @returns undefined when a series is in none */
   private gather(series: Int32Array, values: BigUint64Array): Map<number, PartialRow> | undefined {
-    const { places } = this.dictionary;
+    const { positions } = this.dictionary;
     const rows = new Map<number, PartialRow>();
     let last = -1;
     let row: PartialRow | undefined;
     for (let i = 0; i < series.length; i++) {
-      const place = places[series[i]!]! - 1;
-      if (place === -1) return undefined;
-      const number = place >> COLUMN_BITS;
+      const position = positions[series[i]!]! - 1;
+      if (position === -1) return undefined;
+      const number = position >> COLUMN_BITS;
       if (number !== last) {
         last = number;
         row = rows.get(number);
@@ -169,7 +134,7 @@ export class Home {
           rows.set(number, row);
         }
       }
-      row!.set(place & (COLUMNS - 1), values[i]!);
+      row!.set(position & (COLUMNS - 1), values[i]!);
     }
     return rows;
   }
@@ -188,7 +153,7 @@ export class Home {
   ): GroupRow[] | undefined {
     let seriesCount = 0;
     for (const union of unions) seriesCount += union.seriesCount;
-    if (samples < MIN_FRACTION * seriesCount) {
+    if (samples < this.policy.request.smallShare * seriesCount) {
       let bytes = 0;
       for (const number of rows.keys()) bytes += this.groups[number]!.layout.packed.length;
       if (bytes > allowance.bytes) return undefined;
@@ -207,22 +172,22 @@ export class Home {
    * @returns false when the allowance is used up, or there are too many unions
    */
   private learn(series: Int32Array, allowance: Allowance): boolean {
-    const { places } = this.dictionary;
+    const { positions } = this.dictionary;
     if (addedRoom.length < series.length) addedRoom = new Int32Array(2 * series.length);
     let count = 0;
     const together = new Set<Union>();
     for (let i = 0; i < series.length; i++) {
       const each = series[i]!;
-      const place = places[each]!;
-      if (place === 0) {
+      const position = positions[each]!;
+      if (position === 0) {
         // A row may have a series twice.
-        places[each] = ADDED;
+        positions[each] = ADDED;
         addedRoom[count++] = each;
-      } else if (place !== ADDED) together.add(this.groups[(place - 1) >> COLUMN_BITS]!.union);
+      } else if (position !== ADDED) together.add(this.groups[(position - 1) >> COLUMN_BITS]!.union);
     }
     const added = addedRoom.subarray(0, count);
     if (this.unite(together, added, allowance)) return true;
-    for (const each of added) places[each] = 0;
+    for (const each of added) positions[each] = 0;
     return false;
   }
 
@@ -232,23 +197,24 @@ export class Home {
    * @returns false when the allowance is used up, or there are too many unions
    */
   private unite(together: ReadonlySet<Union>, added: Int32Array, allowance: Allowance): boolean {
-    const growing = [...together].filter(({ growths }) => growths < MAX_GROWTHS);
+    const { union: bounds, home: most, crowded } = this.policy;
+    const growing = [...together].filter(({ growths }) => growths < bounds.growths);
     if (growing.length + added.length === 0 || (growing.length === 1 && added.length === 0)) return true;
     const old = growing.reduce(sumOf, NOTHING);
     const ofAdded = this.sizeOf(added);
     const size = sumOf(old, ofAdded);
-    if (growing.length > 0 && (size.seriesCount > this.maxSeries || size.keyBytes > MAX_KEY_BYTES))
+    if (growing.length > 0 && (size.seriesCount > this.maxSeries || size.keyBytes > bounds.keyBytes))
       return added.length === 0 || this.unite(new Set(), added, allowance);
     if (old.seriesCount > allowance.series) return false;
     allowance.series -= old.seriesCount;
     const series = growing.length === 0 ? added : this.seriesWith(growing, added);
     const alone = splitBitsFor(size.seriesCount, size.keyBytes);
     const all = sumOf(this.total, ofAdded);
-    const crowded = splitBitsFor(all.seriesCount / CROWDING.series, all.keyBytes / CROWDING.keyBytes);
-    const splitBits = Math.max(alone, Math.min(crowded, alone + MAX_CROWDED_BITS));
+    const ofAll = splitBitsFor(all.seriesCount / crowded.series, all.keyBytes / crowded.keyBytes);
+    const splitBits = Math.max(alone, Math.min(ofAll, alone + crowded.bits));
     const layouts = layoutsOf(this.dictionary, series, splitBits);
     const isLarge =
-      this.unions.size - growing.length === MAX_UNIONS || this.groups.length + layouts.length > MAX_GROUPS;
+      this.unions.size - growing.length === most.unions || this.groups.length + layouts.length > most.groups;
     if (isLarge) {
       this.forget();
       this.isGivenUp = true;
@@ -272,14 +238,14 @@ export class Home {
   }
 
   private put(union: Union, layouts: readonly SeriesLayout[]): void {
-    const { places } = this.dictionary;
+    const { positions } = this.dictionary;
     for (const each of layouts) {
       const number = this.freeGroups.pop() ?? this.groups.length;
       this.groups[number] = { union, ...each };
       union.groups.push(number);
       const { series } = each;
       for (let column = 0; column < series.length; column++)
-        places[series[column]!] = number * COLUMNS + column + 1;
+        positions[series[column]!] = number * COLUMNS + column + 1;
     }
     this.unions.add(union);
     this.total = sumOf(this.total, union);
@@ -308,25 +274,27 @@ export class Home {
   }
 
   private forget(): void {
-    const { places } = this.dictionary;
+    const { positions } = this.dictionary;
     for (const union of this.unions) {
-      for (const number of union.groups) for (const series of this.groups[number]!.series) places[series] = 0;
+      for (const number of union.groups)
+        for (const series of this.groups[number]!.series) positions[series] = 0;
       this.remove(union);
     }
   }
 
   /** Counts sparse rows. Begins the unions anew when there are too many. */
   private watch(unions: ReadonlySet<Union>, samples: number): void {
+    const { sparse, union: bounds } = this.policy;
     if (samples > this.largestRow) this.largestRow = samples;
     const [union, ...others] = unions;
     if (union === undefined || others.length > 0) return;
-    if (samples >= SPARSE_FRACTION * union.seriesCount) {
+    if (samples >= sparse.share * union.seriesCount) {
       if (union.sparseRows > 0) union.sparseRows--;
       return;
     }
-    if (++union.sparseRows < this.sparseRows) return;
-    this.sparseRows *= PATIENCE;
-    this.maxSeries = Math.min(MAX_SERIES, Math.max(MIN_MAX_SERIES, ROWS_A_UNION * this.largestRow));
+    if (++union.sparseRows < this.maxSparseRows) return;
+    this.maxSparseRows *= sparse.patience;
+    this.maxSeries = Math.min(bounds.series, Math.max(sparse.series, sparse.rowsAUnion * this.largestRow));
     this.largestRow = 0;
     this.forget();
   }

@@ -40,8 +40,8 @@ const freshLabels = new FreshLabels();
 export class SeriesDictionary {
   /** Pools' homes, by the pool's id. */
   readonly homes = new Map<Id, Home>();
-  /** By series: its place in its home (home.ts); 0 when it is in no union. */
-  places = new Int32Array(FIRST_SERIES);
+  /** By series: its position in its home (home.ts); 0 when it is in no union. */
+  positions = new Int32Array(FIRST_SERIES);
   private usedBytes = 0;
   private count = 0;
   private requests = 0;
@@ -320,7 +320,7 @@ export class SeriesDictionary {
   private grow(): void {
     this.use(this.sizes.length * BYTES_A_SERIES);
     this.hashes = twice(this.hashes);
-    this.places = twice(this.places);
+    this.positions = twice(this.positions);
     this.sourceNumbers = twice(this.sourceNumbers);
     this.sizes = twice(this.sizes);
     this.firsts = twice(this.firsts);

@@ -17,7 +17,7 @@ export interface LaneDependencies extends PartitionsDependencies {
   readonly tenants: Pick<Tenants, 'isDeleted'>;
 }
 
-export interface Round extends FlushTask {
+export interface LaneRound extends FlushTask {
   /** A time before the round, by the store's clock, ms. */
   readonly nowMs: number;
   /** Everything that arrived in the stream earlier has been appended, ms; 0 when that is unknown. */
@@ -63,7 +63,7 @@ export class FlushLane {
    *
    * @returns the sum; `oldestMs` and `lowestArrivalMs` are of all partitions of the lane, looked at or not
    */
-  async round({ nowMs, watermarkMs, isAll, startAt, ...task }: Round): Promise<FlushSum> {
+  async round({ nowMs, watermarkMs, isAll, startAt, ...task }: LaneRound): Promise<FlushSum> {
     const { hot, losses } = this.dependencies;
     const { dueBeforeMs, spreadMs } = task;
     const { known } = this;

@@ -78,7 +78,7 @@ export class FrameReader {
    * it from its front, so while nothing of the window has left memory (`left` of the mark), and the mark is the same, it begins with the
    * frames that are known.
    */
-  private readonly known = new Cache<KnownFrames>(
+  private readonly cache = new Cache<KnownFrames>(
     CACHES.frames,
     ({ picked }) => ENTRY_BYTES + 2 * picked.length,
   );
@@ -116,7 +116,7 @@ export class FrameReader {
       windows.map((start) => {
         const name = keys.frames(group, start);
         const key = `${name} ${picksKey}`;
-        return { start, name, key, known: keeps ? this.known.get(key) : undefined };
+        return { start, name, key, known: keeps ? this.cache.get(key) : undefined };
       }),
     );
     const markId = asked.flat().find(({ known }) => known !== undefined)?.known?.markId ?? '';
@@ -164,10 +164,10 @@ export class FrameReader {
           leftOut > 0 ? [known!.frameBytes + bytes, Buffer.concat([known!.picked, picked])] : [bytes, picked];
         if (keeps && marked !== undefined && stays(start)) {
           const kept = new KnownFrames(allBytes, allPicked, marked, count);
-          this.known.set(key, kept);
+          this.cache.set(key, kept);
           frames.set(start, kept);
         } else {
-          if (keeps) this.known.delete(key);
+          if (keeps) this.cache.delete(key);
           frames.set(start, new WindowFrames(allBytes, allPicked));
         }
       }

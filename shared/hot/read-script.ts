@@ -1,28 +1,39 @@
 import { LEFT_BELIEVED_MS, MARK_OF_THIS_NODE, NOW } from './mark-script';
 
 /**
- * Reads windows of groups of one partition, of their frames the columns asked for, together with the mark that tells
- * whether they are complete and what has left. One script does it all, so that nothing is lost or moved in between.
+ * Reads groups of one partition: their window starts, and the wanted columns of the frames of some windows. It reads the partition's
+ * mark too, which tells whether the windows are complete and what has left memory. One script does it all, so that nothing is lost or
+ * moved in between.
  *
- * KEYS     mark; then for each group: its windows, and its lists of frames
- * ARGV     1  room: the most cost of a call's frames
- *          2  id of the mark under which the reader read what it knows, or ''
- *          then for each group: the half-open range of wanted timestamps, ms; its number of lists; what one of its frames
- *          costs, and what one in the range costs beside; its number of picks; for each pick the layout's 16 bytes, and the columns wanted of it, numbers from 0
- *          between spaces, ascending; and for each list its window's start, ms, and how many of its frames are known
- * Returns  1 when the mark is this primary's, else 0; `loss`, or false; `left` (see NOTE_LEFT), or false when what has left
- *          is unknown; the mark's id, which changes when it is written anew, or false when what has left is unknown; then for each group its
- *          window starts, and for each of its lists the number of its frames, how many of them are left out since they are
- *          known, the bytes of the others, and what follows of these; false twice where there are none
+ * KEYS     mark
+ *          for each group: its windows, then its lists of frames, one a wanted window
+ * ARGV     1  room: the most that all frames of the call may cost
+ *          2  markId under which the reader read the frames that it knows, or ''
+ *          for each group:
+ *            first wanted timestamp, ms; the timestamp after the last one, ms
+ *            number of its lists
+ *            cost of a frame; what a frame of the wanted timestamps costs more
+ *            number of its picks
+ *            for each pick: the layout's 16 bytes; the wanted columns, ascending numbers from 0 between spaces
+ *            for each list: its window's start, ms; how many of its frames the reader knows
+ * Returns  1 if the mark is this primary's, else 0
+ *          loss, or false
+ *          left (see NOTE_LEFT), or false if nobody knows what has left
+ *          markId, which changes when the mark is written anew, or false if nobody knows what has left
+ *          for each group:
+ *            its window starts
+ *            for each list: the number of its frames; how many of them the reader knows; the bytes of the others; the others, as below
+ *            for a list without others: false instead of the last two
  *
- * Known frames are left out while the mark's id is the reader's and nothing of the window has left: it begins with them.
+ * The script leaves out frames that the reader knows, if the markId is the reader's and nothing of the window has left: the list then
+ * still begins with them. Each other frame is one of:
  *
  *     u8 number of the pick    timestamp, version and the wanted values of a frame, unpacked
- *     u8 128 + number          such a frame with a timestamp outside the range
- *     u8 255   u32 length      a whole frame: of another layout, with a presence map, of an unknown version, or cut off
+ *     u8 128 + number          such a frame with a timestamp that is not wanted
+ *     u8 255   u32 length      a whole frame: of a layout without a pick, with a presence map, of an unknown version, or cut off
  *
- * Of whole frames, those with a timestamp outside the range are left out. Groups that exceed the room are left out: the reply
- * ends before them. If the first does, its lists are false and -1, from the one on that exceeds it.
+ * Whole frames with a timestamp that is not wanted are left out. The reply ends before the first group that exceeds the room. If that
+ * is the first group of the call, it is answered up to the list that exceeds the room: that list and those after it have false and -1.
  */
 export const READ_SCRIPT = `#!lua flags=no-writes
 ${NOW}

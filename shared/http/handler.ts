@@ -9,7 +9,16 @@ import type { TenantMeter } from '../tenancy/tenant-meter';
 import type { Tenant, Tenants } from '../tenancy/tenants';
 import { keyOf } from './credentials';
 import { failureOf } from './failure';
-import { fitAnswer, HttpError, jsonBody, parametersOf, queryOf, replyError, withoutBody } from './http';
+import {
+  fitAnswer,
+  HttpError,
+  jsonBody,
+  parametersOf,
+  queryOf,
+  reply,
+  replyError,
+  withoutBody,
+} from './http';
 import { budgeted, metered } from './metered';
 import { parse, parseQuery } from './parse';
 import { replyPrometheusError } from './prometheus-failure';
@@ -119,7 +128,14 @@ async function answerRoute(
         status: failure.status,
         error: error as Error,
       });
-    return route.errors === 'prometheus' ? replyPrometheusError(failure, error) : replyError(failure);
+    switch (route.errors) {
+      case 'prometheus':
+        return replyPrometheusError(failure, error);
+      case 'alertmanager':
+        return reply(failure.status, failure.message, failure.headers);
+      default:
+        return replyError(failure);
+    }
   }
 }
 

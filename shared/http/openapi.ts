@@ -27,6 +27,9 @@ const ERRORS: Record<number, { readonly description: string; readonly isOf: (rou
   503: { description: 'A store did not answer; see Retry-After.', isOf: needsKey },
 };
 
+/** Schemas of errors that are not of Mackerel's shape. */
+const OTHER_ERRORS = { prometheus: 'PrometheusError', alertmanager: 'AlertmanagerError' } as const;
+
 function needsKey({ right }: Route): boolean {
   return right !== 'none';
 }
@@ -61,6 +64,7 @@ export function openApiDocument(): Json {
     },
     required: ['status', 'errorType', 'error'],
   };
+  schemas.AlertmanagerError = { type: 'string' };
   return {
     openapi: '3.1.0',
     info: {
@@ -149,9 +153,12 @@ function operationOf(route: Route, schemas: Json): Json {
       ...Object.fromEntries(
         errors.map(([status, { description }]) => [
           status,
-          route.errors === 'prometheus'
-            ? { description, content: json({ $ref: '#/components/schemas/PrometheusError' }) }
-            : { $ref: `#/components/responses/E${status}` },
+          route.errors === undefined
+            ? { $ref: `#/components/responses/E${status}` }
+            : {
+                description,
+                content: json({ $ref: `#/components/schemas/${OTHER_ERRORS[route.errors]}` }),
+              },
         ]),
       ),
       ...(refusal && {

@@ -42,7 +42,7 @@ export function truncated<T>(
 }
 
 /** How long the parts of a query took. */
-export interface QueryTimes {
+export interface QueryDurations {
   /** Finding and reading its samples, ms. */
   readonly readMs: number;
   /** All of it, ms. */
@@ -59,7 +59,7 @@ export function queryAnswer(
   { value, warnings, infos, counts }: QueryResult,
   limit: number | undefined,
   atMs: number,
-  times: QueryTimes | undefined,
+  times: QueryDurations | undefined,
 ): APIGatewayProxyStructuredResultV2 {
   const cut = value.type === 'vector' || value.type === 'matrix' ? truncated(value.series, limit) : undefined;
   const shown = cut === undefined ? value : { ...value, series: cut.kept };
@@ -74,7 +74,7 @@ export function queryAnswer(
 }
 
 /** The statistics that Prometheus has; times are in seconds. */
-function statsOf({ queryable, read, peak }: QueryResult['counts'], { readMs, totalMs }: QueryTimes) {
+function statsOf({ queryable, read, peak }: QueryResult['counts'], { readMs, totalMs }: QueryDurations) {
   return {
     timings: {
       evalTotalTime: totalMs / 1000,

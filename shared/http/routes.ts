@@ -13,6 +13,7 @@ import type { Route } from './contract/route';
 import { rulesRoutes } from './contract/rules';
 import { seriesRoutes } from './contract/series';
 import { serviceRoutes } from './contract/services';
+import { silenceRoutes } from './contract/silences';
 import { siteRoutes } from './contract/site';
 
 export type { Route } from './contract/route';
@@ -30,6 +31,7 @@ export const ROUTES = [
   ...prometheusRoutes,
   ...promqlRoutes,
   ...rulesRoutes,
+  ...silenceRoutes,
   ...otlpRoutes,
   ...seriesRoutes,
   ...hostRoutes,

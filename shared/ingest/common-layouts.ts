@@ -4,7 +4,7 @@ import { CACHES } from '../model/cache-budgets';
 import type { Id } from '../model/id';
 import { columnsOfPart } from '../model/layout-bytes';
 import { openLayout } from '../model/open-layouts';
-import { type PackedLayout, unpackLayout } from '../model/packed-layout';
+import { bytesOfPacked, type PackedLayout } from '../model/packed-layout';
 import type { GroupId } from '../model/placement';
 
 /** The part of a row that says of which series its values are. */
@@ -87,7 +87,7 @@ export class CommonLayouts {
   }
 
   private columnsIn(layout: PackedLayout, other: PackedLayout): Uint16Array | undefined {
-    const ofPart = columnsOfPart(unpackLayout(layout.packed), unpackLayout(other.packed));
+    const ofPart = columnsOfPart(bytesOfPacked(layout), bytesOfPacked(other));
     if (ofPart !== 'unlike') return ofPart;
     const { columns } = openLayout(layout.id, layout.packed);
     const found = new Uint16Array(other.seriesCount);

@@ -4,7 +4,7 @@ import type { Manifest } from '../cold/manifest';
 import { UnmarkedPartitionError } from '../hot/frame-appender';
 import type { HotTier } from '../hot/hot-tier';
 import { decodeLayout, type Layout, MAX_UNION_BYTES, unionLayout } from '../model/layout';
-import { packLayout, unpackLayout } from '../model/packed-layout';
+import { bytesOfPacked, packLayout } from '../model/packed-layout';
 import { type Day, dayOf, type GroupId, type PartitionRef, tenantIdOf } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import type { LossWatch } from '../recovery/loss-watch';
@@ -177,7 +177,7 @@ async function catalogueLayouts(
     const few =
       all.length <= MAX_LAYOUTS_EACH
         ? all
-        : unionsOf(all.map(({ packed }) => decodeLayout(unpackLayout(packed)))).map(({ bytes }) =>
+        : unionsOf(all.map((layout) => decodeLayout(bytesOfPacked(layout)))).map(({ bytes }) =>
             packLayout(bytes),
           );
     return few.map((layout) => ({

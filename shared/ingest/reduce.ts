@@ -12,8 +12,9 @@ import type { SourceDeletion, VersionedDeletion } from '../model/deletion';
 import type { Id } from '../model/id';
 import { idText } from '../model/id';
 import { byKey, cutSeries, type KeyedLabels } from '../model/layout';
+import { hashesOfPacked } from '../model/layout-hashes';
 import { openLayout } from '../model/open-layouts';
-import { hashesOfPacked, type PackedLayout, packSeries } from '../model/packed-layout';
+import { type PackedLayout, packSeries } from '../model/packed-layout';
 import { type GroupId, groupIdOf, windowStartMs } from '../model/placement';
 import type { RecordFrame, StreamRecord } from '../stream/record';
 import { CommonLayouts } from './common-layouts';
@@ -78,6 +79,8 @@ export function reducePartition(records: readonly ArrivedRecord[], windowMs: num
     }
   }
 
+  // A record's rows share its version, which is encoded once.
+  const versionBytes = new Map(records.map(({ version }) => [version, encodeVersion(version)]));
   const windows: WindowAppend[] = [];
   let samples = 0;
   for (const [group, byTimestamp] of rows) {
@@ -91,7 +94,7 @@ export function reducePartition(records: readonly ArrivedRecord[], windowMs: num
         byWindow.set(start, frames);
       }
       for (const row of distinctRows(all)) {
-        frames.push(frameOf(row, timestamp));
+        frames.push(frameOf(row, timestamp, versionBytes.get(row.version)!));
         samples += row.values.length / 8;
         layouts.set(row.layout.id, row.layout);
         used.add(row.layout.id);
@@ -161,7 +164,7 @@ function areDisjoint(byLayout: ReadonlyMap<Id, readonly VersionedRow[]>): boolea
   const hashes = new Set<number>();
   let count = 0;
   for (const [row] of byLayout.values()) {
-    const ofLayout = hashesOfPacked(row!.layout.packed);
+    const ofLayout = hashesOfPacked(row!.layout);
     count += ofLayout.length;
     for (const each of ofLayout) hashes.add(each);
   }
@@ -246,9 +249,12 @@ function rowsOfPicked(version: Version, picked: PickedValue[]): VersionedRow[] {
 /** Rows of one timestamp and many versions come again minute after minute. */
 const commonLayouts = new CommonLayouts();
 
-function frameOf({ layout, version, presence, values }: VersionedRow, timestamp: number): Uint8Array {
-  const bytes = encodeVersion(version);
+function frameOf(
+  { layout, presence, values }: VersionedRow,
+  timestamp: number,
+  versionBytes: Uint8Array,
+): Uint8Array {
   return presence === undefined
-    ? packSampleFrame(layout.idBytes, timestamp, bytes, values)
-    : packPartialFrame(layout.idBytes, timestamp, bytes, presence, values);
+    ? packSampleFrame(layout.idBytes, timestamp, versionBytes, values)
+    : packPartialFrame(layout.idBytes, timestamp, versionBytes, presence, values);
 }

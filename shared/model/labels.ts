@@ -72,14 +72,14 @@ export function metricOf(source: Labels, name: string): Labels {
 }
 
 /** Series that differ in their names alone. */
-export interface NamedSeries {
+export interface SeriesByName {
   /** All labels but the name. */
   readonly labels: Labels;
   readonly names: readonly string[];
 }
 
 /** The {@link labelsKey} of each series. Encodes the shared labels once. */
-export function seriesKeys({ labels, names }: NamedSeries): string[] {
+export function seriesKeys({ labels, names }: SeriesByName): string[] {
   const isBefore = ([label]: Labels[number]) => label < METRIC_NAME;
   const before = labels.filter(isBefore).map((pair) => `${JSON.stringify(pair)},`);
   const after = labels.filter((pair) => !isBefore(pair)).map((pair) => `,${JSON.stringify(pair)}`);

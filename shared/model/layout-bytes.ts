@@ -1,7 +1,7 @@
 import { ByteReader, ByteWriter, MalformedBytesError } from './bytes';
 import { HashSet } from './hash-set';
 import { idBytes } from './id';
-import { type Labels, labelsOf, METRIC_NAME, type NamedSeries } from './labels';
+import { type Labels, labelsOf, METRIC_NAME, type SeriesByName } from './labels';
 
 /**
  * The bytes of a layout:
@@ -120,7 +120,7 @@ function encodeAlike(
 }
 
 /** {@link encodeLayout} for series that differ in their names alone, as most sources' do. The names are distinct and ordered. */
-export function encodeNamedLayout({ labels, names }: NamedSeries): Buffer {
+export function encodeNamedLayout({ labels, names }: SeriesByName): Buffer {
   const [first, ...others] = names;
   if (first === undefined) throw new RangeError('a layout has at least one series');
   if (others.length > 0) return encodeLayoutOf(labels, encodeNames(names));

@@ -5,7 +5,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
 /** A range of the canary's series to read back. */
-export interface Look {
+export interface ReadBack {
   /** The tier that should have its samples by now. */
   readonly tier: 'hot' | 'warm' | 'cold';
   readonly fromMs: number;
@@ -31,9 +31,9 @@ export function looks(
   nowMs: number,
   bornAtMs: number,
   { residencyMs, archiveAfterMs }: { readonly residencyMs: number; readonly archiveAfterMs: number },
-): Look[] {
+): ReadBack[] {
   const minute = Math.floor(nowMs / MINUTE_MS);
-  const look = (tier: Look['tier'], toMs: number, lengthMs: number): Look => ({
+  const look = (tier: ReadBack['tier'], toMs: number, lengthMs: number): ReadBack => ({
     tier,
     fromMs: toMs - lengthMs,
     toMs,

@@ -21,6 +21,19 @@ export const status = z
       residencyMs: durationMs.meta({ description: 'How long one stays: a window and the flush delay.' }),
       behindMs: durationMs.meta({ description: 'How much longer than that the oldest has stayed.' }),
     }),
+    rules: z
+      .object({
+        groups: count.meta({ description: 'Rule groups of all tenants.' }),
+        behindMs: durationMs.meta({
+          description:
+            'How late the latest group is; how long ago the last run was, beyond a minute, included.',
+        }),
+        failing: count.meta({ description: 'Rules and groups that failed in the last run.' }),
+        outboxMs: durationMs.meta({ description: 'How long the oldest unsent notification has waited.' }),
+        dropped: count.meta({ description: 'Notifications that the last run gave up.' }),
+      })
+      .nullable()
+      .meta({ description: 'How evaluation stands for all tenants; null when no rule was ever evaluated.' }),
     archive: z
       .object({
         days: count.meta({ description: 'Partition-days that have samples beyond memory.' }),

@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import type { RuleStates } from '../alerting/rule-states';
 import { isOpen, type Manifest, sizeOf } from '../cold/manifest';
 import { estimateCost, shareOfMonth } from '../cost/usage-cost';
 import type { HotTier } from '../hot/hot-tier';
@@ -20,6 +21,7 @@ export interface StatusDependencies {
   readonly hot: Pick<HotTier, 'mover' | 'space' | 'nodes'>;
   readonly manifest: Pick<Manifest, 'days'>;
   readonly recovery: Pick<RecoveryTable, 'readerNotes'>;
+  readonly rules: Pick<RuleStates, 'report'>;
   readonly usage: Pick<UsageTable, 'days' | 'series'>;
   /** Window and flush delay. */
   readonly residencyMs: number;
@@ -31,6 +33,8 @@ export interface StatusDependencies {
   readonly now: () => number;
 }
 
+/** Rules are evaluated this often. */
+const EVALUATED_MS = 60_000;
 const PARALLEL = 32;
 /** How long an answer serves all who ask: so that many open pages cost no more than one. */
 const MAX_AGE_MS = 5_000;
@@ -63,8 +67,9 @@ export class Status {
     const { now, recovery, batchWindowMs } = this.dependencies;
     const partitions = allPartitions([tenant]);
     const archived = this.kept(this.archives, tenant, MAX_ARCHIVE_AGE_MS, () => this.archive(partitions));
-    const [notes, flush, archive, usage] = await Promise.all([
+    const [notes, rules, flush, archive, usage] = await Promise.all([
       recovery.readerNotes(),
+      this.rules(),
       this.flush(partitions),
       archived,
       this.kept(this.usages, tenant, MAX_USAGE_AGE_MS, async () =>
@@ -74,9 +79,25 @@ export class Status {
     return {
       atMs: now(),
       stream: { behindMs: consumerLagMs(notes.values(), now(), batchWindowMs) },
+      rules,
       flush,
       archive,
       usage,
+    };
+  }
+
+  private async rules(): Promise<TenantStatus['rules']> {
+    const { rules, now } = this.dependencies;
+    const report = await rules.report();
+    if (report === undefined) return null;
+    const { atMs, groups, lagMs, quietMs, failingRules, failedGroups, outboxAgeMs, dropped } = report;
+    const silentMs = Math.max(0, now() - atMs - EVALUATED_MS);
+    return {
+      groups,
+      behindMs: Math.max(lagMs, quietMs) + silentMs,
+      failing: failingRules + failedGroups,
+      outboxMs: outboxAgeMs,
+      dropped,
     };
   }
 

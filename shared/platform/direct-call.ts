@@ -1,5 +1,7 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { KinesisClient } from '@aws-sdk/client-kinesis';
+import type { Cache } from '../model/cache';
+import { failed } from './repeated-call';
 import { makeSigner, type Signer } from './signature';
 
 /** The commands that a client calls directly: their constructors by the names of their operations. */
@@ -44,25 +46,45 @@ const SERVICES = {
   },
 } as const satisfies Record<string, Service>;
 
+/** The answer of a query, and the bytes that it was parsed from. */
+export interface ParsedAnswer {
+  readonly bytes: Buffer;
+  readonly answer: object;
+}
+
+/** Memory of a parsed answer for each of its bytes, those included. */
+const PARSED_BYTES = 6;
+/** Smaller answers are parsed faster than they are compared and kept. */
+const MIN_KEPT_BYTES = 4 * 1024;
+
+/** Estimates the memory of a parsed answer. @param query the text that was asked */
+export function parsedBytes({ bytes }: ParsedAnswer, query: string): number {
+  return query.length + PARSED_BYTES * bytes.length;
+}
+
 /**
  * Lets a client make its most frequent calls directly: serialized, signed and parsed here, with the client's own
  * credentials, endpoint, connections and their time-outs. The SDK, which knows errors, retries, throttling and clock skew, sends
- * a call again that was not answered with 200. So only commands belong here that may be repeated and are rarely refused. The SDK
+ * a call again that was not answered with 200, after a wait if it was throttled (repeated-call.ts). So only commands belong here that may be repeated and are rarely refused. The SDK
  * also makes calls with options, such as an abort signal.
  *
  * PutRecords takes the SDK 134 us of CPU, or 97 with cached middleware, and this about 20. The difference is as much as
  * everything else that a post of a hundred samples needs (`npm run bench -- ingest`).
+ *
+ * @param answers keeps large answers of queries by the query's text. A query that gets the same bytes again gets the same object, which
+ *   nobody may change. @default every answer is parsed
  */
 export function callDirectly<C extends DynamoDBClient | KinesisClient>(
   client: C,
   serviceName: keyof typeof SERVICES,
   commands: DirectCommands,
   charge: Charge,
+  answers?: Cache<ParsedAnswer>,
 ): C {
   const service = SERVICES[serviceName];
   const operations = new Map(Object.entries(commands).map(([operation, command]) => [command, operation]));
   const send = client.send.bind(client) as (command: unknown, ...rest: unknown[]) => Promise<unknown>;
-  const caller = new DirectCaller(client, service);
+  const caller = new DirectCaller(client, service, answers);
   const sendDirectly = async (command: { constructor: unknown; input: object }, ...rest: unknown[]) => {
     const operation = rest.length === 0 ? operations.get(command.constructor as never) : undefined;
     if (operation === undefined) return send(command, ...rest);
@@ -82,6 +104,7 @@ class DirectCaller {
   constructor(
     private readonly client: DynamoDBClient | KinesisClient,
     private readonly service: Service,
+    private readonly answers: Cache<ParsedAnswer> | undefined,
   ) {
     this.sign = makeSigner(service.signedAs);
   }
@@ -115,12 +138,22 @@ class DirectCaller {
       };
       const { response } = await config.requestHandler.handle(request as never);
       const collected = await config.streamCollector(response.body);
-      if (response.statusCode !== 200) return undefined;
-      return parse(Buffer.from(collected.buffer, collected.byteOffset, collected.length));
+      if (response.statusCode !== 200) return failed(response.statusCode, collected);
+      const bytes = Buffer.from(collected.buffer, collected.byteOffset, collected.length);
+      return operation === 'Query' ? this.answerOf(asked, bytes) : parse(bytes);
     } catch {
       // The SDK's attempt tells what is wrong, if it still is.
-      return undefined;
+      return failed();
     }
+  }
+
+  private answerOf(asked: string, bytes: Buffer): object {
+    if (this.answers === undefined || bytes.length < MIN_KEPT_BYTES) return parse(bytes);
+    const known = this.answers.get(asked);
+    if (known?.bytes.equals(bytes)) return known.answer;
+    const answer = parse(bytes);
+    this.answers.set(asked, { bytes, answer });
+    return answer;
   }
 
   private async findOrigin(): Promise<Origin> {

@@ -1,4 +1,5 @@
 import { GetObjectCommand, type GetObjectCommandOutput, type S3Client } from '@aws-sdk/client-s3';
+import { failed } from './repeated-call';
 import { encodeRfc3986, makeSigner } from './signature';
 import { use } from './units';
 
@@ -16,7 +17,8 @@ interface Origin {
 
 /**
  * Lets a client fetch objects directly, as `direct-call.ts` does for tables: signed here, with the client's own credentials,
- * endpoint, connections and their time-outs. Whatever is not answered with 200 or 206 the SDK asks again. It does not
+ * endpoint, connections and their time-outs. Whatever is not answered with 200 or 206 the SDK asks again, after a wait if
+ * it was throttled (repeated-call.ts). It does not
  * compare S3's checksums, which S3 has of whole objects only: whoever reads a range must know its own.
  *
  * A read of 30 days makes 30 such calls, for each of which the SDK takes some 0.5 ms of CPU and this 0.15.
@@ -45,13 +47,14 @@ export function getDirectly(client: S3Client): S3Client {
       const request = { ...origin, method: 'GET', path, query: {}, headers: signed };
       const { response } = await config.requestHandler.handle(request as never);
       const bytes = await config.streamCollector(response.body);
-      if (response.statusCode !== 200 && response.statusCode !== 206) return undefined;
+      if (response.statusCode !== 200 && response.statusCode !== 206)
+        return failed(response.statusCode, bytes);
       const { etag, 'content-range': ContentRange } = response.headers as Record<string, string | undefined>;
       const Body = { transformToByteArray: async () => bytes };
       return { Body: Body as never, ETag: etag, ContentRange, ContentLength: bytes.length };
     } catch {
       // The SDK's attempt tells what is wrong, if it still is.
-      return undefined;
+      return failed();
     }
   };
 

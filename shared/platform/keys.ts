@@ -45,8 +45,11 @@ import { BUCKET_PREFIX } from './names';
  *     pk hosts#tenant                  sk host id                       a host; other documents likewise, by their kind
  *     pk rule-index                    sk tenant#group                  a rule group of any tenant
  *     pk rule-run                      sk run                           the evaluator that runs now
+ *                                      sk quiet                         when tenants last posted next to nothing
+ *                                      sk report                        what the evaluator's last run did
  *     pk rule-states#tenant            sk group                         what the last evaluated slot of a rule group left
  *     pk rule-outbox                   sk slot#tenant#group#part        notifications that wait to be sent
+ *     pk rule-undelivered#tenant       sk slot#tenant#group#part        notifications that were given up
  *     pk imports#tenant                sk until                         until when samples of any age arrived
  *     pk usage#tenant                  sk day, series or hosts          counters of a day; number of series or hosts
  *     pk minute#tenant                 sk budget#minute since epoch     use of a budget
@@ -272,7 +275,12 @@ export const metaKeys = {
     itemKey(metaKeys.ruleOutbox, `${timeText(slotMs)}#${tenantId}#${group}#${part}`),
   /** The id of the batch's tenant. */
   parseOutboxBatch: (sort: string): Id => sort.split('#')[1]!,
+  undeliveredOf: (tenantId: Id) => `rule-undelivered#${tenantId}`,
+  /** @param key the sort key in the outbox */
+  undelivered: (tenantId: Id, key: string): ItemKey => itemKey(metaKeys.undeliveredOf(tenantId), key),
   ruleRun: itemKey('rule-run', 'run'),
+  ruleQuiet: itemKey('rule-run', 'quiet'),
+  ruleReport: itemKey('rule-run', 'report'),
 
   retention: itemKey('retention', 'stage'),
 

@@ -57,7 +57,9 @@ export const META_KINDS = [
   'rule-outbox',
   'rule-run',
   'rule-states',
+  'rule-undelivered',
   'services',
+  'silences',
   'sources',
   'tenants',
   'usage',
@@ -135,6 +137,12 @@ export const UNITS = [
 export type Unit = (typeof UNITS)[number];
 
 /**
+ * Direct calls of AWS that were not answered well, and that the SDK made again. A function publishes this metric only with a count,
+ * so a stage whose calls succeed does not pay for it.
+ */
+export const CALLS_REPEATED = 'CallsRepeated';
+
+/**
  * The metrics of each function: its code counts no others, and alarms and dashboard name no others. A custom metric costs $0.30
  * a month, so only functions that samples pass through have metrics of units. The SampleCount of FunctionMbMs is the
  * number of invocations.
@@ -151,8 +159,17 @@ export const METRICS = {
     'PutUnits',
     'WriteUnits',
     'ReadUnits',
+    CALLS_REPEATED,
   ],
-  ingester: [...INGEST_METRICS, 'FunctionMbMs', 'WriteUnits', 'ReadUnits', 'ObjectPuts', 'RedisCalls'],
+  ingester: [
+    ...INGEST_METRICS,
+    'FunctionMbMs',
+    'WriteUnits',
+    'ReadUnits',
+    'ObjectPuts',
+    'RedisCalls',
+    CALLS_REPEATED,
+  ],
   replayer: INGEST_METRICS,
   flusher: [
     'WindowsFlushed',
@@ -167,6 +184,7 @@ export const METRICS = {
     'WriteUnits',
     'ReadUnits',
     'RedisCalls',
+    CALLS_REPEATED,
   ],
   archiver: [
     'DaysArchived',
@@ -181,6 +199,7 @@ export const METRICS = {
     'ReadUnits',
     'ObjectPuts',
     'ObjectGets',
+    CALLS_REPEATED,
   ],
   query: [
     'Reads',
@@ -191,9 +210,10 @@ export const METRICS = {
     'ReadUnits',
     'ObjectGets',
     'RedisCalls',
+    CALLS_REPEATED,
   ],
   recovery: ['LossOpen', 'ReplayRunning', 'RecordsRedriven', 'ObjectsNotRedriven'],
-  evaluator: ['RuleLagSeconds', 'RulesFailing'],
+  evaluator: ['RuleLagSeconds', 'RulesFailing', 'AlertsUndelivered'],
   canary: ['CanaryAgeSeconds', 'CanaryWrong', 'CanaryGaps'],
   operator: ['FunctionMbMs'],
 } as const satisfies Partial<Record<FunctionName, readonly string[]>>;
@@ -205,6 +225,7 @@ export const ESSENTIAL_METRICS: readonly string[] = [
   'LossOpen',
   'RuleLagSeconds',
   'RulesFailing',
+  'AlertsUndelivered',
   'CanaryAgeSeconds',
   'CanaryWrong',
   'CanaryGaps',

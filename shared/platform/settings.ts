@@ -179,6 +179,8 @@ export const settingsSchema = z
     ruleQueryOffset: duration('30s'),
     /** `on`: notifications may go to private addresses, and without TLS. `off`: to `https://` on the public internet alone. */
     privateReceivers: z.enum(['on', 'off']).default('off'),
+    /** ARNs of the topics of SNS that tenants may send alerts to; each tenant may use each. */
+    alertTopics: names,
     /** Services that `npm start` creates. */
     services: names,
     ...deployment,
@@ -268,6 +270,9 @@ export const settingsSchema = z
       );
     if (s.alarmEmail !== '' && !/^[^@\s]+@[^@\s]+\.[^@\s]+$/.test(s.alarmEmail))
       complain('alarmEmail', `${JSON.stringify(s.alarmEmail)} is not an e-mail address`);
+    for (const arn of s.alertTopics)
+      if (!/^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[\w-]{1,256}$/.test(arn))
+        complain('alertTopics', `${JSON.stringify(arn)} is not the ARN of a topic of SNS`);
     if (s.retention < s.warmTtl)
       complain(
         'retention',

@@ -30,7 +30,7 @@ import {
   withLabels,
   withoutName,
 } from './vectors';
-import { type Samples, WINDOW_FUNCTIONS, type WindowFunction } from './window-functions';
+import { type LiveSamples, WINDOW_FUNCTIONS, type WindowFunction } from './window-functions';
 
 /** Remarks on an answer, each once. */
 export class Remarks {
@@ -429,7 +429,7 @@ export class Evaluator {
   }
 
   /** The samples of a range vector at the first step. */
-  windowOf(range: RangeSelector | Subquery, steps: Steps): (Samples & { readonly labels: Labels })[] {
+  windowOf(range: RangeSelector | Subquery, steps: Steps): (LiveSamples & { readonly labels: Labels })[] {
     const rangeMs = durationMs(range.range, this.context);
     const endMs = referenceOf(range.kind === 'range' ? range.selector : range, this.context).of(
       steps.startMs,
@@ -451,7 +451,7 @@ export class Evaluator {
   private rangeSeries(
     range: RangeSelector | Subquery,
     steps: Steps,
-  ): (Samples & { readonly labels: Labels })[] {
+  ): (LiveSamples & { readonly labels: Labels })[] {
     if (range.kind === 'range') return this.fetched.get(range.selector)!.map(withoutStale);
     const inner = subquerySteps(range, steps, this.context);
     if (inner.count === 0) return [];

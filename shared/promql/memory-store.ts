@@ -50,12 +50,20 @@ export class MemorySampleStore implements SampleStore {
     }));
   }
 
-  async select(matchers: readonly Matcher[], { fromMs, toMs }: TimeRange): Promise<SelectedSamples> {
+  /** Every series in columns. */
+  columnsOfAll(): SampleColumns[] {
+    return this.columnsOf([], { fromMs: -Infinity, toMs: Infinity });
+  }
+
+  async select(matchers: readonly Matcher[], range: TimeRange): Promise<SelectedSamples> {
+    return { series: this.columnsOf(matchers, range), warnings: [] };
+  }
+
+  private columnsOf(matchers: readonly Matcher[], { fromMs, toMs }: TimeRange): SampleColumns[] {
     const isMatch = seriesTest(matchers);
-    const series: SampleColumns[] = [];
-    for (const column of this.columns.values())
-      if (isMatch(column.labels)) series.push(part(column, fromMs, toMs));
-    return { series, warnings: [] };
+    return [...this.columns.values()]
+      .filter(({ labels }) => isMatch(labels))
+      .map((column) => part(column, fromMs, toMs));
   }
 }
 

@@ -7,7 +7,7 @@ import { type PlannedSelect, planSelects, type QueryContext } from './plan';
 import type { SampleColumns, SampleStore } from './store';
 import { type Expr, type Selector, typeOf } from './syntax';
 import { Budget, compareLabels, type Steps, type Vectors } from './vectors';
-import type { Samples } from './window-functions';
+import type { LiveSamples } from './window-functions';
 
 /** What one query may take. */
 export interface QueryLimits {
@@ -37,7 +37,7 @@ export interface QueryRange {
 }
 
 /** A series of an answer. */
-export interface ResultSeries extends Samples {
+export interface ResultSeries extends LiveSamples {
   readonly labels: Labels;
 }
 

@@ -1,7 +1,7 @@
 import { CompensatedMean, CompensatedSum, quantileOf } from './sums';
 
 /** Samples of a series, without stale markers. */
-export interface Samples {
+export interface LiveSamples {
   readonly timestamps: Float64Array;
   readonly values: Float64Array;
 }
@@ -22,7 +22,7 @@ export interface WindowFunction {
   /** A window of fewer samples has no value. */
   readonly least: 1 | 2;
   /** Prepares the computation for a series. */
-  readonly of: (samples: Samples) => WindowValue;
+  readonly of: (samples: LiveSamples) => WindowValue;
 }
 
 function fold(of: WindowFunction['of'], least: 1 | 2 = 1): WindowFunction {
@@ -132,7 +132,7 @@ export const WINDOW_FUNCTIONS: Readonly<Record<string, WindowFunction>> = {
  *
  * @param isRate whether to divide by the window's seconds
  */
-function extrapolated({ timestamps, values }: Samples, isCounter: boolean, isRate: boolean): WindowValue {
+function extrapolated({ timestamps, values }: LiveSamples, isCounter: boolean, isRate: boolean): WindowValue {
   const resets = isCounter ? resetsOf(values) : NO_RESETS;
   let nextReset = 0;
   let lastFrom = 0;
@@ -173,7 +173,7 @@ function resetsOf(values: Float64Array): Uint32Array {
 
 /** Least squares; time is in seconds from `originMs`. */
 function regression(
-  { timestamps, values }: Samples,
+  { timestamps, values }: LiveSamples,
   from: number,
   to: number,
   originMs: number,

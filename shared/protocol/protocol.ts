@@ -47,7 +47,7 @@ function spanText(ms: number): string {
 
 /** Labels of a series that comes with all of them. */
 export const MAX_LABELS = 256;
-/** What the worst body takes of post's memory above rest, of 42 that were made to cost much; measured (DESIGN.md). */
+/** What the worst body takes of post's memory above rest, of 42 that were made to cost much; measured (decisions/protocols-and-post.md). */
 export const WORST_BODY_BYTES = 290_000_000;
 /**
  * What one request may have, so that post handles any body within {@link WORST_BODY_BYTES}: samples, sources, bytes of series' names

@@ -1,4 +1,4 @@
-import { MalformedBytesError } from '../model/bytes';
+import { ByteWriter, MalformedBytesError } from '../model/bytes';
 
 /** Wire types of protobuf. Groups (3, 4) are obsolete and refused. */
 export const VARINT = 0;
@@ -189,6 +189,27 @@ export class WireReader {
       `protobuf: ${what} at byte ${this.at}, where ${this.end - this.at} are left`,
     );
   }
+}
+
+/** Writes an embedded message: its tag, its length, and what `write` writes. */
+export function writeMessage(out: ByteWriter, field: number, write: (inner: ByteWriter) => void): void {
+  const inner = new ByteWriter(256);
+  write(inner);
+  out
+    .byte((field << 3) | BYTES)
+    .uvarint(inner.length)
+    .bytes(inner.finish());
+}
+
+/** Writes an int64 varint; a negative one takes ten bytes. */
+export function writeInt64(out: ByteWriter, value: number): void {
+  if (value >= 0) {
+    out.uvarint(value);
+    return;
+  }
+  let rest = BigInt.asUintN(64, BigInt(value));
+  for (; rest > 127n; rest >>= 7n) out.byte(Number(rest & 127n) | 128);
+  out.byte(Number(rest));
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

@@ -117,31 +117,40 @@ export function planTogether(facts: BeyondFacts): Round {
 }
 
 /**
- * Asks the warm table, then the manifest: what was purged before the warm table was read had been committed before that. A
- * long range asks the manifest first which days have data: a flush that trimmed before memory was read had announced itself,
- * so the object of a day that is not open holds whatever memory no longer had.
+ * Asks one after the other, for a read that a purge may come in between. What was purged before the warm table answered had been
+ * committed to the manifest before that, so the manifest is asked after the warm table.
  */
 export function planInTurn(facts: BeyondFacts): Round {
-  const { days, isPruned } = facts;
-  if (!isPruned)
-    return {
-      asks: { warm: { days } },
-      next: () => ({
-        asks: { manifest: days, ...directoriesOf(facts) },
-        next: (answers) => planArchive(facts, answers, days),
-      }),
-    };
-  return {
+  return facts.isPruned ? openDaysInTurn(facts) : allDaysInTurn(facts);
+}
+
+/** Few days: the warm table, the manifest, the archive. */
+function allDaysInTurn(facts: BeyondFacts): Round {
+  const { days } = facts;
+  const manifest: Round = {
     asks: { manifest: days, ...directoriesOf(facts) },
+    next: (answers) => planArchive(facts, answers, days),
+  };
+  return { asks: { warm: { days } }, next: () => manifest };
+}
+
+/**
+ * Many days: the manifest, to find the days with data; the warm table for the open ones; the manifest again; the archive. A day that
+ * is not open needs no warm items: a flush that trimmed before memory was read had announced itself, so the day's object holds
+ * whatever memory no longer had.
+ */
+function openDaysInTurn(facts: BeyondFacts): Round {
+  return {
+    asks: { manifest: facts.days, ...directoriesOf(facts) },
     next: ({ listed }) => {
-      const kept = days.filter(({ day }) => listed.has(day));
-      const open = kept.filter((plan) => isOpenDay(plan, listed));
-      const again = (): Round => ({
-        asks: { manifest: kept },
-        next: (answers) => planArchive({ ...facts, days: kept }, answers, open),
-      });
-      if (kept.length === 0) return undefined;
-      return open.length === 0 ? again() : { asks: { warm: { days: open } }, next: again };
+      const days = facts.days.filter(({ day }) => listed.has(day));
+      if (days.length === 0) return undefined;
+      const open = days.filter((plan) => isOpenDay(plan, listed));
+      const manifest: Round = {
+        asks: { manifest: days },
+        next: (answers) => planArchive({ ...facts, days }, answers, open),
+      };
+      return open.length === 0 ? manifest : { asks: { warm: { days: open } }, next: () => manifest };
     },
   };
 }

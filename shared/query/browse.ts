@@ -1,4 +1,4 @@
-import type { LayoutMatch, PairCounts } from '../catalogue/series-index';
+import type { LayoutMatch, PairCounts } from '../catalogue/shape-columns';
 import { type Labels, labelsKey, METRIC_NAME } from '../model/labels';
 import type { Matcher } from '../model/matcher';
 import {
@@ -12,7 +12,7 @@ import {
 } from './find-series';
 
 /** Matchers that a series must all satisfy; of several selectors, one. */
-export type Selector = readonly Matcher[];
+export type MatcherSet = readonly Matcher[];
 
 /**
  * Finds the series that any of the selectors selects, joined labels included, each once.
@@ -20,7 +20,11 @@ export type Selector = readonly Matcher[];
  * @throws {SelectLimitError}
  * @throws {InvalidPatternError}
  */
-export function findSeries(view: IndexView, selectors: readonly Selector[], limits: SelectLimits): Labels[] {
+export function findSeries(
+  view: IndexView,
+  selectors: readonly MatcherSet[],
+  limits: SelectLimits,
+): Labels[] {
   const found = new Map<string, Labels>();
   for (const matchers of selectors)
     for (const { source, series } of bySource(matchesOf(view, matchers), matchers, limits)) {
@@ -31,18 +35,18 @@ export function findSeries(view: IndexView, selectors: readonly Selector[], limi
 }
 
 /** The names of labels that any series of the selectors has, sorted; of all series without selectors. */
-export function labelNames(view: IndexView, selectors: readonly Selector[]): string[] {
+export function labelNames(view: IndexView, selectors: readonly MatcherSet[]): string[] {
   const names = new Set<string>();
   for (const match of matchesOfAny(view, selectors)) match.addNames(names);
   return [...names].sort();
 }
 
 /** The values that a label has in any series of the selectors, sorted; in all series without selectors. */
-export function labelValues(view: IndexView, label: string, selectors: readonly Selector[]): string[] {
+export function labelValues(view: IndexView, label: string, selectors: readonly MatcherSet[]): string[] {
   return view.index.valuesOf(label, matchesOfAny(view, selectors)).sort();
 }
 
-export interface Count {
+export interface NameCount {
   readonly name: string;
   readonly count: number;
 }
@@ -52,12 +56,12 @@ export interface Cardinality {
   readonly series: number;
   readonly sources: number;
   readonly labelPairs: number;
-  readonly seriesByName: readonly Count[];
-  readonly valuesByLabel: readonly Count[];
+  readonly seriesByName: readonly NameCount[];
+  readonly valuesByLabel: readonly NameCount[];
   /** Names are `label=value`. */
-  readonly seriesByPair: readonly Count[];
+  readonly seriesByPair: readonly NameCount[];
   /** UTF-8 bytes of a label's different values. */
-  readonly bytesByLabel: readonly Count[];
+  readonly bytesByLabel: readonly NameCount[];
   readonly seriesBySource: readonly { readonly source: Labels; readonly count: number }[];
 }
 
@@ -107,7 +111,7 @@ export function cardinality(view: IndexView, most: number): Cardinality {
   };
 }
 
-function counts(values: Iterable<readonly [string, number]>): Count[] {
+function counts(values: Iterable<readonly [string, number]>): NameCount[] {
   return Array.from(values, ([name, count]) => ({ name, count }));
 }
 
@@ -119,6 +123,6 @@ function top<T extends { readonly count: number }>(all: T[], most: number): T[] 
   return all.sort((a, b) => b.count - a.count).slice(0, most);
 }
 
-function* matchesOfAny(view: IndexView, selectors: readonly Selector[]): Generator<LayoutMatch> {
+function* matchesOfAny(view: IndexView, selectors: readonly MatcherSet[]): Generator<LayoutMatch> {
   for (const matchers of selectors.length === 0 ? [[]] : selectors) yield* matchesOf(view, matchers);
 }

@@ -1,4 +1,5 @@
-import type { JoinedLabels, LayoutMatch, SeriesIndex } from '../catalogue/series-index';
+import type { SeriesIndex } from '../catalogue/series-index';
+import type { JoinedLabels, LayoutMatch } from '../catalogue/shape-columns';
 import type { Id } from '../model/id';
 import { type Labels, labelsKey, labelsOf, labelValue } from '../model/labels';
 import { compileMatcher, type Matcher, matchersText, type Spend } from '../model/matcher';

@@ -4,7 +4,7 @@ import type { Id } from '../model/id';
 import type { GroupId } from '../model/placement';
 import type { TimeRange } from '../model/selection';
 import { mapLimited } from '../platform/concurrency';
-import type { Selector } from './browse';
+import type { MatcherSet } from './browse';
 import { type IndexView, matchesOf } from './find-series';
 import type { TenantIndexes } from './tenant-index';
 
@@ -29,7 +29,7 @@ export async function withoutLaterSeries(
   { catalogue, indexes }: LaterSeriesStores,
   tenantId: Id,
   view: IndexView,
-  selectors: readonly Selector[],
+  selectors: readonly MatcherSet[],
   range: TimeRange,
 ): Promise<IndexView> {
   const { index, live } = view;

@@ -1,5 +1,5 @@
 import type { Catalogue } from '../catalogue/catalogue';
-import { NOTHING_JOINED } from '../catalogue/series-index';
+import { NOTHING_JOINED } from '../catalogue/shape-columns';
 import { seriesOf } from '../catalogue/source-series';
 import type { Id } from '../model/id';
 import { type Labels, labelsKey, labelValue, METRIC_NAME, sourceOf } from '../model/labels';

@@ -47,7 +47,7 @@ export interface ReadDependencies {
 }
 
 /** Steps that a read's samples are aggregated by, which lets rollups stand for samples. */
-export interface Steps {
+export interface ReadSteps {
   readonly stepMs: number;
   readonly aggregate: Aggregate;
   /** Samples that may be read as such, at one a minute. @default Infinity */
@@ -65,7 +65,7 @@ export interface SourceRead {
   readonly known: SourceCatalogue;
   /** Bounds how many reads side by side go beyond memory; unbounded if absent. */
   readonly beyondMemory?: Limiter;
-  readonly steps?: Steps | undefined;
+  readonly steps?: ReadSteps | undefined;
 }
 
 /** A source or pool, its groups that hold the wanted series, and their layouts. */
@@ -133,8 +133,8 @@ export interface ReadContext extends ReadDependencies {
   readonly deletions: readonly VersionedDeletion[];
   /** The range as asked: the selection's begins with the source's first sample. */
   readonly wholeRange: TimeRange;
-  readonly steps: Steps | undefined;
-  /** See {@link Steps}; it holds without steps too. */
+  readonly steps: ReadSteps | undefined;
+  /** See {@link ReadSteps}; it holds without steps too. */
   readonly maxSamples: number;
   readonly longestWindowMs: number;
   readonly days: readonly DayPlan[];

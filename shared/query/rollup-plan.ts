@@ -53,7 +53,7 @@ export function planRollups(facts: RollupFacts): {
 } {
   const { range, entries } = facts;
   const samples: ManifestDay[] = [];
-  const spans: SpanPlan[] = [];
+  const spans: SpanRead[] = [];
   for (const entry of entries) {
     const startMs = dayStartMs(entry.day);
     let span = spans.at(-1);
@@ -79,7 +79,7 @@ export function planRollups(facts: RollupFacts): {
 }
 
 /** What a read takes of a span, as it is planned. */
-interface SpanPlan {
+interface SpanRead {
   readonly toMs: number;
   readonly source: RolledSource | undefined;
   readonly isExact: IsExact;
@@ -87,7 +87,7 @@ interface SpanPlan {
   days: number;
 }
 
-function planSpan(facts: RollupFacts, day: Day): SpanPlan {
+function planSpan(facts: RollupFacts, day: Day): SpanRead {
   const { name, toMs } = spanOf(facts.unitMs, day);
   const source = facts.listed.get(name);
   const isExact = source === undefined ? () => false : exactness(facts, source);

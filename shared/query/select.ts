@@ -1,5 +1,5 @@
 import type { SourceCatalogue } from '../catalogue/catalogue';
-import { type JoinedLabels, NOTHING_JOINED } from '../catalogue/series-index';
+import { type JoinedLabels, NOTHING_JOINED } from '../catalogue/shape-columns';
 import { seriesOf } from '../catalogue/source-series';
 import { sampleCount } from '../codec';
 import type { Units } from '../model/aggregates';
@@ -16,7 +16,7 @@ import type { Tenant } from '../tenancy/tenants';
 import { DEFAULT_LIMITS, joinedTo, type SourceSeries, withJoined } from './find-series';
 import { joinTiers, type Reading, readLayout } from './read';
 import { ReadBudget } from './read-budget';
-import type { ReadDependencies, Steps } from './read-context';
+import type { ReadDependencies, ReadSteps } from './read-context';
 import type { VersionedView } from './selections';
 import type { SourceMemo } from './source-memo';
 import type { TenantIndexes } from './tenant-index';
@@ -43,7 +43,7 @@ export interface SelectHints {
   /** Looks at this source alone, whose series may be a second old. Labels of the registry are neither matched nor joined. */
   readonly source?: Labels;
   /** The answer is wanted in these steps: days may come from rollups, see {@link SourceBlock.rolled}. */
-  readonly steps?: Steps | undefined;
+  readonly steps?: ReadSteps | undefined;
   /** What all reads of a query share. @default DEFAULT_LIMITS for this read alone */
   readonly budget?: ReadBudget;
 }

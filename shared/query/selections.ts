@@ -7,7 +7,7 @@ import { sourceIdOf } from '../model/placement';
 import { bySource, type IndexView, matchesOf, type SelectLimits, type SourceSeries } from './find-series';
 
 /** A source's series that match. */
-export interface Selection extends SourceSeries {
+export interface SelectedSource extends SourceSeries {
   readonly sourceId: Id;
   /** Of its series. */
   readonly layout: Layout;
@@ -18,10 +18,10 @@ export interface VersionedView extends IndexView {
   readonly version: string;
 }
 
-interface Selected {
+interface CachedSelection {
   /** Version of the view. */
   readonly version: string;
-  readonly sources: readonly Selection[];
+  readonly sources: readonly SelectedSource[];
   readonly seriesCount: number;
 }
 
@@ -33,7 +33,7 @@ const SERIES_BYTES = 1_000;
  * share the memory fairly.
  */
 export class Selections {
-  private readonly known = new Cache<Selected>(
+  private readonly cache = new Cache<CachedSelection>(
     CACHES.selections,
     ({ sources, seriesCount }) => 1_000 + SOURCE_BYTES * sources.length + SERIES_BYTES * seriesCount,
   );
@@ -44,10 +44,10 @@ export class Selections {
     view: VersionedView,
     matchers: readonly Matcher[],
     limits: SelectLimits,
-  ): readonly Selection[] {
+  ): readonly SelectedSource[] {
     const { version } = view;
     const key = JSON.stringify(matchers);
-    const known = this.known.get(key, tenantId);
+    const known = this.cache.get(key, tenantId);
     if (
       known?.version === version &&
       known.seriesCount <= limits.series &&
@@ -60,7 +60,7 @@ export class Selections {
       layout: layoutOf(found.series),
     }));
     const seriesCount = sources.reduce((sum, { series }) => sum + series.length, 0);
-    this.known.set(key, { version, sources, seriesCount }, tenantId);
+    this.cache.set(key, { version, sources, seriesCount }, tenantId);
     return sources;
   }
 }

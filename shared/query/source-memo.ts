@@ -20,7 +20,7 @@ const KNOWN_MS = 300_000;
 /** What the catalogue last had of each source, and what was selected of many. */
 export class SourceMemo {
   readonly selections = new Selections();
-  private readonly known = new Cache<KnownSource>(CACHES.sources, bytesOf);
+  private readonly cache = new Cache<KnownSource>(CACHES.sources, bytesOf);
 
   /**
    * The catalogue of a source, if it has all of some layouts and has not changed otherwise.
@@ -33,7 +33,7 @@ export class SourceMemo {
     changes: ReadonlyMap<Id, string>,
     nowMs: number,
   ): SourceCatalogue | undefined {
-    const known = this.known.get(sourceId);
+    const known = this.cache.get(sourceId);
     if (known === undefined) return undefined;
     if (nowMs < known.readMs || nowMs - known.readMs > KNOWN_MS) return undefined;
     const { catalogue } = known;
@@ -48,7 +48,7 @@ export class SourceMemo {
 
   /** Keeps the catalogue of a source, which was read after its changes were listed. */
   keep(sourceId: Id, known: KnownSource): void {
-    this.known.set(sourceId, known);
+    this.cache.set(sourceId, known);
   }
 }
 

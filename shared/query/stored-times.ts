@@ -1,5 +1,5 @@
 import type { Catalogue } from '../catalogue/catalogue';
-import { NOTHING_JOINED } from '../catalogue/series-index';
+import { NOTHING_JOINED } from '../catalogue/shape-columns';
 import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
 import { dayStartMs, daysIn, sourceIdOf } from '../model/placement';

@@ -4,9 +4,9 @@ import { type Era, nextEra } from './era';
 import { holdReads } from './read-hold';
 import type { RecoveryTable } from './recovery-table';
 
-/** Reads wait this long after a look that found slots moving, ms. The flusher's next round, which looks again, comes earlier. */
+/** A look that finds slots moving makes reads wait for this long, ms. The flusher looks again before that ends, once a minute. */
 const MOVING_MS = 90_000;
-/** A time until which they wait is put off when less is left, ms. */
+/** While slots go on moving, a look prolongs the wait once less than this is left of it, ms. */
 const MOVING_LEFT_MS = 60_000;
 
 /** The primaries at one time, and what recovery makes of them. */

@@ -10,7 +10,6 @@ import { type ItemKey, metaKeys } from '../platform/keys';
 import { type Item, queryAll, succeeds, type Table } from '../platform/table';
 import type { ReaderNote } from './consumer-lag';
 import type { Era } from './era';
-import type { RedriveMark } from './redrive';
 
 /** Memory lost acknowledged samples. Open until a replay has read them again from the stream. */
 export interface Loss {
@@ -62,7 +61,7 @@ export interface ShardProgress {
  *     sk position#shard               the shard's watermark: the live reader has appended everything that arrived earlier;
  *                                     lagMs, how old it was when written
  *     sk flushed#lanes#lane           the lane's watermark: everything that arrived earlier has left memory for the warm tier
- *     sk redriven#object key          watermarkMs, notices: the object's records are appended; it is not removed yet
+ *     sk redriven#object key          redrive-ledger.ts
  *     pk recovery#partitions   sk tenant#partition   partitions that memory has had
  */
 export class RecoveryTable {
@@ -319,38 +318,6 @@ export class RecoveryTable {
     return items.length < lanes ? 0 : Math.min(...items.map((item) => Number(item.arrivedMs!.N)));
   }
 
-  /** Object key -> when its records were appended; see {@link RedriveMark}. */
-  async redriveMarks(): Promise<Map<string, RedriveMark>> {
-    const prefix = metaKeys.redrivenPrefix;
-    const items = await this.all(prefix);
-    return new Map(
-      items.map((item) => [
-        item.sk!.S!.slice(prefix.length),
-        { watermarkMs: Number(item.watermarkMs!.N), notices: Number(item.notices!.N) },
-      ]),
-    );
-  }
-
-  async putRedriveMark(key: string, { watermarkMs, notices }: RedriveMark): Promise<void> {
-    await this.table.client.send(
-      new PutItemCommand({
-        TableName: this.table.name,
-        Item: {
-          ...metaKeys.redriven(key),
-          watermarkMs: { N: String(watermarkMs) },
-          notices: { N: String(notices) },
-          expiresAt: { N: String(Math.floor(Date.now() / 1000) + REDRIVE_MARK_TTL_S) },
-        },
-      }),
-    );
-  }
-
-  async deleteRedriveMark(key: string): Promise<void> {
-    await this.table.client.send(
-      new DeleteItemCommand({ TableName: this.table.name, Key: metaKeys.redriven(key) }),
-    );
-  }
-
   private async put(key: ItemKey, arrivedMs: number, more: Item = {}): Promise<void> {
     await this.table.client.send(
       new PutItemCommand({
@@ -383,8 +350,6 @@ export class RecoveryTable {
 }
 
 const PROGRESS_TTL_S = 7 * 86_400;
-/** Longer than quarantine keeps its objects, 90 days. */
-const REDRIVE_MARK_TTL_S = 100 * 86_400;
 
 function lossOf(item: Item): Loss {
   return JSON.parse(item.body!.S!) as Loss;

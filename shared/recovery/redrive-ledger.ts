@@ -1,31 +1,65 @@
+import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { metaKeys } from '../platform/keys';
+import { queryAll, type Table } from '../platform/table';
 import type { RecoveryTable } from './recovery-table';
 import type { RedriveLedger, RedriveMark, RedriveProgress } from './redrive';
 
-/** {@link RedriveLedger} in the recovery table. */
+/** Longer than quarantine keeps its objects, 90 days. */
+const MARK_TTL_S = 100 * 86_400;
+
+/**
+ * {@link RedriveLedger} beside recovery's state in the meta table.
+ *
+ *     pk recovery   sk redriven#object key   watermarkMs, notices: the object's records are appended; it is not removed yet
+ */
 export class TableRedriveLedger implements RedriveLedger {
   /** @param lanes flusher lanes, as deployed */
   constructor(
-    private readonly table: RecoveryTable,
+    private readonly table: Table,
+    private readonly recovery: RecoveryTable,
     private readonly lanes: number,
   ) {}
 
-  marks(): Promise<ReadonlyMap<string, RedriveMark>> {
-    return this.table.redriveMarks();
+  async marks(): Promise<ReadonlyMap<string, RedriveMark>> {
+    const prefix = metaKeys.redrivenPrefix;
+    const items = queryAll(this.table, {
+      KeyConditionExpression: 'pk = :pk AND begins_with(sk, :prefix)',
+      ExpressionAttributeValues: { ':pk': { S: metaKeys.recovery }, ':prefix': { S: prefix } },
+    });
+    const marks = new Map<string, RedriveMark>();
+    for await (const { sk, watermarkMs, notices } of items)
+      marks.set(sk!.S!.slice(prefix.length), {
+        watermarkMs: Number(watermarkMs!.N),
+        notices: Number(notices!.N),
+      });
+    return marks;
   }
 
-  put(key: string, mark: RedriveMark): Promise<void> {
-    return this.table.putRedriveMark(key, mark);
+  async put(key: string, { watermarkMs, notices }: RedriveMark): Promise<void> {
+    await this.table.client.send(
+      new PutItemCommand({
+        TableName: this.table.name,
+        Item: {
+          ...metaKeys.redriven(key),
+          watermarkMs: { N: String(watermarkMs) },
+          notices: { N: String(notices) },
+          expiresAt: { N: String(Math.floor(Date.now() / 1000) + MARK_TTL_S) },
+        },
+      }),
+    );
   }
 
-  delete(key: string): Promise<void> {
-    return this.table.deleteRedriveMark(key);
+  async delete(key: string): Promise<void> {
+    await this.table.client.send(
+      new DeleteItemCommand({ TableName: this.table.name, Key: metaKeys.redriven(key) }),
+    );
   }
 
   async progress(): Promise<RedriveProgress> {
     const [flushedMs, watermarks, loss] = await Promise.all([
-      this.table.flushedMs(this.lanes),
-      this.table.watermarks(),
-      this.table.loss(),
+      this.recovery.flushedMs(this.lanes),
+      this.recovery.watermarks(),
+      this.recovery.loss(),
     ]);
     return { flushedMs, watermarkMs: Math.max(0, ...watermarks.values()), notices: loss?.notices ?? 0 };
   }

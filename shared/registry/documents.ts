@@ -18,6 +18,7 @@ export const DOCUMENT_KINDS = [
   'metric-metadata',
   'receivers',
   'rule-groups',
+  'silences',
 ] as const satisfies readonly MetaKind[];
 export type DocumentKind = (typeof DOCUMENT_KINDS)[number];
 

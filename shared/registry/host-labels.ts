@@ -27,7 +27,7 @@ export interface HostNames {
 
 /** What a tenant's registered hosts are called and which roles they have, as labels of their series. Cached. */
 export class HostLabels {
-  private readonly known = new Cache<HostCopy>(CACHES.hostLabels, ({ hosts }) => HOST_BYTES * (hosts + 1));
+  private readonly cache = new Cache<HostCopy>(CACHES.hostLabels, ({ hosts }) => HOST_BYTES * (hosts + 1));
 
   private versions = 0;
 
@@ -41,16 +41,16 @@ export class HostLabels {
    * services or roles are joined by commas. Retired hosts have none.
    */
   of(tenantId: Id): Promise<HostNames> {
-    const copy = this.known.get(tenantId, tenantId);
+    const copy = this.cache.get(tenantId, tenantId);
     if (copy !== undefined) return copy.reading;
     const reading = this.read(tenantId);
-    this.known.set(tenantId, { reading, hosts: 0 }, tenantId, FRESH_MS);
+    this.cache.set(tenantId, { reading, hosts: 0 }, tenantId, FRESH_MS);
     reading.then(
       ({ hosts }) => {
         const freshMs = Math.max(FRESH_MS, FRESH_MS_PER_HOST * hosts);
-        this.known.set(tenantId, { reading, hosts }, tenantId, freshMs);
+        this.cache.set(tenantId, { reading, hosts }, tenantId, freshMs);
       },
-      () => this.known.delete(tenantId, tenantId),
+      () => this.cache.delete(tenantId, tenantId),
     );
     return reading;
   }

@@ -7,7 +7,7 @@ import type { Table } from '../platform/table';
 import { Documents } from './documents';
 
 /** A metric as its sender describes it: for people and completion, never for evaluation. */
-export interface MetricMetadata {
+export interface MetricDescription {
   /** The metric's family: its name, without the suffixes of a histogram or summary. */
   readonly family: string;
   readonly type: string;
@@ -32,14 +32,14 @@ const FAMILY_BYTES = 500;
 
 /** The metadata of a tenant's metrics, by the hash of their family. The last writer wins. */
 export class MetricMetadataStore {
-  private readonly documents: Documents<MetricMetadata>;
+  private readonly documents: Documents<MetricDescription>;
   /** By tenant: each family and what is stored of it. */
-  private readonly known = new Cache<Map<string, string>>(
+  private readonly cache = new Cache<Map<string, string>>(
     CACHES.metricMetadata,
     ({ size }) => FAMILY_BYTES * (size + 1),
     { ttlMs: KNOWN_MS },
   );
-  private readonly listed = new Cache<readonly MetricMetadata[]>(
+  private readonly listed = new Cache<readonly MetricDescription[]>(
     CACHES.metricMetadata,
     ({ length }) => FAMILY_BYTES * (length + 1),
     { ttlMs: LISTED_MS },
@@ -53,7 +53,7 @@ export class MetricMetadataStore {
    * Stores what is new or changed, at most {@link MAX_WRITES} families. Never fails: samples come first, and senders repeat
    * their metadata.
    */
-  async offer(tenantId: Id, metadata: readonly MetricMetadata[]): Promise<void> {
+  async offer(tenantId: Id, metadata: readonly MetricDescription[]): Promise<void> {
     try {
       await this.put(tenantId, metadata);
     } catch (error) {
@@ -61,10 +61,10 @@ export class MetricMetadataStore {
     }
   }
 
-  private async put(tenantId: Id, metadata: readonly MetricMetadata[]): Promise<void> {
+  private async put(tenantId: Id, metadata: readonly MetricDescription[]): Promise<void> {
     if (metadata.length === 0) return;
-    const known = this.known.get(tenantId) ?? (await this.read(tenantId));
-    const changed: MetricMetadata[] = [];
+    const known = this.cache.get(tenantId) ?? (await this.read(tenantId));
+    const changed: MetricDescription[] = [];
     let families = known.size;
     for (const each of metadata) {
       const kept = bounded(each);
@@ -79,14 +79,14 @@ export class MetricMetadataStore {
       await this.documents.settle(tenantId, keyOf(each.family), () => each);
       known.set(each.family, textOf(each));
     });
-    this.known.set(tenantId, known);
+    this.cache.set(tenantId, known);
   }
 
   /** Lists every family's metadata, sorted by family, up to a minute old. */
-  async list(tenantId: Id): Promise<readonly MetricMetadata[]> {
+  async list(tenantId: Id): Promise<readonly MetricDescription[]> {
     const copy = this.listed.get(tenantId);
     if (copy !== undefined) return copy;
-    const metadata: MetricMetadata[] = [];
+    const metadata: MetricDescription[] = [];
     for await (const { value } of this.documents.list(tenantId)) metadata.push(value);
     metadata.sort((a, b) => (a.family < b.family ? -1 : 1));
     this.listed.set(tenantId, metadata);
@@ -94,7 +94,7 @@ export class MetricMetadataStore {
   }
 
   /** Returns a family's metadata, undefined when no sender has described it. */
-  of(tenantId: Id, family: string): Promise<MetricMetadata | undefined> {
+  of(tenantId: Id, family: string): Promise<MetricDescription | undefined> {
     return this.documents.get(tenantId, keyOf(family));
   }
 
@@ -109,7 +109,7 @@ function keyOf(family: string): Id {
   return idOf('metricMetadata', family);
 }
 
-function bounded({ family, type, help, unit }: MetricMetadata): MetricMetadata {
+function bounded({ family, type, help, unit }: MetricDescription): MetricDescription {
   return {
     family: family.length > MAX_NAME ? '' : family,
     type,
@@ -118,6 +118,6 @@ function bounded({ family, type, help, unit }: MetricMetadata): MetricMetadata {
   };
 }
 
-function textOf({ type, help, unit }: MetricMetadata): string {
+function textOf({ type, help, unit }: MetricDescription): string {
   return JSON.stringify([type, help, unit]);
 }

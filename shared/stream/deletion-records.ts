@@ -25,15 +25,15 @@ export function deletionRecords(tenant: Tenant, source: Labels, deletion: Deleti
   });
 }
 
-interface SourcePlace {
+interface SourceDays {
   readonly partition: number;
   readonly startMs: number;
   readonly endMs: number;
 }
 
 /** The partitions of a source, ascending by time. The last has no end here: its arrival ends it (`withinKnownEpochs`). */
-function placesOf(epochs: readonly PlacementEpoch[], sourceId: string): SourcePlace[] {
-  const places: SourcePlace[] = [];
+function placesOf(epochs: readonly PlacementEpoch[], sourceId: string): SourceDays[] {
+  const places: SourceDays[] = [];
   for (const [i, { partitions }] of epochs.entries()) {
     const partition = partitionOf(sourceId, partitions);
     const next = epochs[i + 1];

@@ -1,4 +1,4 @@
-import type { PoolTable, SourcePlace } from '../catalogue/pool-table';
+import type { PoolOfSource, PoolTable } from '../catalogue/pool-table';
 import { Home } from '../dictionary/home';
 import type { SeriesSource, SourceRow, SourceRows } from '../dictionary/series-source';
 import { CACHES } from '../model/cache-budgets';
@@ -18,7 +18,7 @@ const NEVER_POOLED: ReadonlySet<string> = new Set(['host', 'service', 'job', 'in
 
 const OWN = 'own';
 
-/** Pools of the sources whose places are remembered although their dictionary is forgotten. */
+/** Pools of the sources whose pools are remembered although their dictionary is forgotten. */
 const MAX_POOLS = 200_000;
 
 /**
@@ -30,7 +30,7 @@ const MAX_POOLS = 200_000;
  */
 export class Pools {
   /** Numbers of pools, by source; 0: the source stays by itself. */
-  private places = new CompactMap(CACHES.pools);
+  private pools = new CompactMap(CACHES.pools);
   private ids: Id[] = [OWN];
   private numbers = new Map<Id, number>();
 
@@ -49,58 +49,58 @@ export class Pools {
       const { labels } = source;
       if (!mayBePooled(labels)) continue;
       const id = sourceIdOf(source.dictionary.tenantId, labels);
-      const place = this.placeOf(id);
-      if (place === undefined) unknown.set(id, rows);
-      else settleIn(source, place);
+      const pool = this.poolOf(id);
+      if (pool === undefined) unknown.set(id, rows);
+      else settleIn(source, pool);
     }
     const [first] = unknown.values();
     if (first === undefined) return;
     const { tenantId } = first[0].dictionary;
-    const found = new Map<Id, SourcePlace>(await this.table.find(tenantId, [...unknown.keys()]));
+    const found = new Map<Id, PoolOfSource>(await this.table.find(tenantId, [...unknown.keys()]));
     const fresh = [...unknown].filter(([id]) => !found.has(id));
     const small = fresh.flatMap(([id, [, rows]]) => (this.makesPools && rows.every(isSmall) ? [id] : []));
     // That a source stays by itself is written down too, before another instance puts it into a pool.
     const placed = new Map([...fresh.map(([id]) => [id, id] as const), ...poolsOf(tenantId, small)]);
     if (placed.size > 0)
-      for (const [id, place] of await this.table.join(tenantId, placed)) found.set(id, place);
+      for (const [id, pool] of await this.table.join(tenantId, placed)) found.set(id, pool);
     for (const [id, [source]] of unknown) {
       this.remember(id, found.get(id)!);
       settleIn(source, found.get(id)!);
     }
   }
 
-  private remember(sourceId: Id, place: SourcePlace): void {
+  private remember(sourceId: Id, pool: PoolOfSource): void {
     if (this.ids.length === MAX_POOLS) {
-      this.places = new CompactMap(CACHES.pools);
+      this.pools = new CompactMap(CACHES.pools);
       this.ids = [OWN];
       this.numbers.clear();
     }
-    let number = place === OWN ? 0 : this.numbers.get(place);
+    let number = pool === OWN ? 0 : this.numbers.get(pool);
     if (number === undefined) {
-      number = this.ids.push(place) - 1;
-      this.numbers.set(place, number);
+      number = this.ids.push(pool) - 1;
+      this.numbers.set(pool, number);
     }
-    this.places.set(sourceId, number);
+    this.pools.set(sourceId, number);
   }
 
-  private placeOf(sourceId: Id): SourcePlace | undefined {
-    const number = this.places.get(sourceId);
+  private poolOf(sourceId: Id): PoolOfSource | undefined {
+    const number = this.pools.get(sourceId);
     return number === undefined ? undefined : this.ids[number];
   }
 }
 
-function settleIn(source: SeriesSource, place: SourcePlace): void {
+function settleIn(source: SeriesSource, pool: PoolOfSource): void {
   const { dictionary } = source;
   // Another request may have come first.
   if (source.home !== undefined) return;
-  if (place === OWN) {
+  if (pool === OWN) {
     source.settle();
     return;
   }
-  let home = dictionary.homes.get(place);
+  let home = dictionary.homes.get(pool);
   if (home === undefined) {
-    home = new Home(dictionary, place);
-    dictionary.homes.set(place, home);
+    home = new Home(dictionary, pool);
+    dictionary.homes.set(pool, home);
   }
   source.home = home;
 }

@@ -6,6 +6,7 @@ import { CACHES } from '../model/cache-budgets';
 import type { SourceDeletion } from '../model/deletion';
 import { ID_BYTES, idText } from '../model/id';
 import { checkLayout, layoutIdOf } from '../model/layout-bytes';
+import { noteHashes } from '../model/layout-hashes';
 import { noteChecked, type PackedLayout, unpackLayout } from '../model/packed-layout';
 import { MAX_PARTITIONS } from '../model/placement';
 import { CRC_BYTES, HEADER_BYTES, MAGIC, type StreamRecord, VERSION } from './record';
@@ -64,7 +65,8 @@ function packedLayout(idBytes: Uint8Array, packed: Buffer): PackedLayout {
   const hashes = checkLayout(bytes);
   // A copy: views would keep the whole record.
   const layout = { id, idBytes: found, seriesCount: hashes.length, packed: new Uint8Array(packed) };
-  noteChecked(layout.packed, { bytes, hashes });
+  noteChecked(id, bytes);
+  noteHashes(id, hashes);
   checkedLayouts.set(id, layout);
   return layout;
 }

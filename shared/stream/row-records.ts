@@ -1,17 +1,10 @@
-import type { Allowance, Home } from '../dictionary/home';
+import type { Home } from '../dictionary/home';
+import { allowanceOf } from '../dictionary/home-policy';
 import type { SourceRow, SourceRows } from '../dictionary/series-source';
 import { dayOf, partitionOf, partitionsOn } from '../model/placement';
 import type { Tenant } from '../tenancy/tenants';
 import { type OutgoingRecord, partitionKeyOf } from './outgoing';
 import { encodeRecords, type RecordFrame, type RecordGroup } from './record';
-
-/** Layouts that small parts of their sources bear in one request: a hostile one would make megabytes of a few samples. */
-const MAX_SMALL_ROWS_BYTES = 1_000_000;
-/**
- * Series of unions that one request encodes again, each time counted anew. 900 lines of 300 new fields each, of 16 hosts, took
- * 30 s without a bound.
- */
-const MAX_UNION_WORK_SERIES = 100_000;
 
 /**
  * Encodes a request's rows as records, split by partition and group.
@@ -20,7 +13,7 @@ const MAX_UNION_WORK_SERIES = 100_000;
  */
 export function rowRecords(tenant: Tenant, sources: Iterable<SourceRows>): OutgoingRecord[] {
   const byPartition = new Map<number, RecordGroup[]>();
-  const allowance: Allowance = { bytes: MAX_SMALL_ROWS_BYTES, series: MAX_UNION_WORK_SERIES };
+  const allowance = allowanceOf();
   for (const [home, rowsOfSources] of rowsByHome(sources)) {
     const sourceIdBytes = Buffer.from(home.id, 'base64url');
     const groups = new Map<string, RecordGroup & { frames: RecordFrame[] }>();

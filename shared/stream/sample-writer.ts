@@ -36,7 +36,7 @@ export class SampleWriter {
   async write(tenant: Tenant, sources: readonly SourceRows[], samples: number): Promise<number> {
     const { meter, knownSeries } = this.dependencies;
     if (!meter.isFullOfSeries(tenant)) {
-      await this.put(tenant, sources, samples);
+      await this.putCounted(tenant, sources, samples);
       return 0;
     }
     const limit = meter.limits(tenant).series;
@@ -45,17 +45,27 @@ export class SampleWriter {
       throw error;
     });
     if (kept.length === 0 && dropped > 0) throw new SeriesLimitError(limit, SERIES_RETRY_MS);
-    await this.put(tenant, kept, samples - dropped);
+    await this.putCounted(tenant, kept, samples - dropped);
     return dropped;
   }
 
-  private async put(tenant: Tenant, sources: readonly SourceRows[], samples: number): Promise<void> {
-    const { kinesis, stream, meter, pools } = this.dependencies;
+  /**
+   * Puts rows into the stream without a look at the tenant's limits, and counts nothing: an operator imports like this.
+   *
+   * @returns the bytes of each record
+   * @throws {StreamUnavailableError} when the stream does not take all
+   */
+  async put(tenant: Tenant, sources: readonly SourceRows[]): Promise<number[]> {
+    const { kinesis, stream, pools } = this.dependencies;
     await pools.settle(sources);
     const records = rowRecords(tenant, sources);
     await putRecords(kinesis, stream, records);
-    const sizes = records.map(({ data }) => data.length);
-    meter.count(tenant, {
+    return records.map(({ data }) => data.length);
+  }
+
+  private async putCounted(tenant: Tenant, sources: readonly SourceRows[], samples: number): Promise<void> {
+    const sizes = await this.put(tenant, sources);
+    this.dependencies.meter.count(tenant, {
       samples,
       streamBytes: sizes.reduce((sum, bytes) => sum + bytes, 0),
       streamUnits: sizes.reduce((sum, bytes) => sum + putUnitsOf(bytes), 0),

@@ -41,7 +41,7 @@ export class LookupsUsedUpError extends Error {
  */
 export class KnownSeries {
   /** Keys of the series' labels, by tenant and source. */
-  private readonly known = new Cache<ReadonlySet<string>>(
+  private readonly cache = new Cache<ReadonlySet<string>>(
     CACHES.knownSeries,
     (series) => SERIES_BYTES * (series.size + 1),
     { ttlMs: KNOWN_MS },
@@ -81,7 +81,7 @@ export class KnownSeries {
 
   /** Returns the series of each source. Looks up as many as the tenant may, so that a repeated request gets further. */
   private async seriesOf(tenantId: Id, sourceIds: readonly Id[]): Promise<ReadonlySet<string>[]> {
-    const copies = new Map(sourceIds.map((id) => [id, this.known.get(id, tenantId)]));
+    const copies = new Map(sourceIds.map((id) => [id, this.cache.get(id, tenantId)]));
     const missing = [...copies].flatMap(([id, copy]) => (copy === undefined ? [id] : []));
     const { endMs, used } = this.period();
     const asked = missing.slice(0, MAX_LOOKUPS - (used.get(tenantId) ?? 0));
@@ -91,7 +91,7 @@ export class KnownSeries {
       const series = new Set(
         existing.has(id) ? seriesOf(await this.catalogue.source(tenantId, id)).map(labelsKey) : [],
       );
-      this.known.set(id, series, tenantId);
+      this.cache.set(id, series, tenantId);
       copies.set(id, series);
     });
     if (asked.length < missing.length) throw new LookupsUsedUpError(endMs - this.now());

@@ -4,7 +4,8 @@ import { CACHES } from '../model/cache-budgets';
 import { HashSet } from '../model/hash-set';
 import type { Id } from '../model/id';
 import { seriesHashes } from '../model/layout-bytes';
-import { hashesOfPacked, type PackedLayout } from '../model/packed-layout';
+import { hashesOfPacked } from '../model/layout-hashes';
+import type { PackedLayout } from '../model/packed-layout';
 import { type GroupId, sourceIdOfGroup } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import { log } from '../platform/log';
@@ -28,7 +29,7 @@ export class SeriesCounter {
    * Series by source, as 53-bit hashes, for sources with recent new layouts. Two of 1,000 series collide in one of 10^10
    * sources, and the hourly count finds what was made to collide.
    */
-  private readonly known = new Cache<HashSet>(CACHES.countedSeries, (series) => 100 + series.bytes);
+  private readonly cache = new Cache<HashSet>(CACHES.countedSeries, (series) => 100 + series.bytes);
 
   constructor(
     private readonly catalogue: Catalogue,
@@ -54,14 +55,14 @@ export class SeriesCounter {
     // The layouts of a source come one soon after the other, where a sender deals its series out to queues.
     const isNew = fresh.some(({ isOfNewSource }) => isOfNewSource);
     const known =
-      this.known.get(sourceId, tenantId) ??
+      this.cache.get(sourceId, tenantId) ??
       (isNew
         ? new HashSet(fresh.reduce((sum, { seriesCount }) => sum + seriesCount, 0))
         : await this.olderThan(tenantId, sourceId, fresh));
     const before = known.size;
-    for (const { packed } of fresh) for (const series of hashesOfPacked(packed)) known.add(series);
+    for (const layout of fresh) for (const series of hashesOfPacked(layout)) known.add(series);
     // Set again, because its size has changed.
-    this.known.set(sourceId, known, tenantId);
+    this.cache.set(sourceId, known, tenantId);
     return known.size - before;
   }
 

@@ -4,7 +4,7 @@ import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
 import type { Day } from '../model/placement';
 import { metaKeys } from '../platform/keys';
-import { type Item, queryAll, succeeds, type Table } from '../platform/table';
+import { type Item, queryAll, queryItems, succeeds, type Table } from '../platform/table';
 import { COUNTERS, type Counter, type Counts } from './counters';
 
 /** A tenant's number of series. */
@@ -94,6 +94,24 @@ export class UsageTable {
       { abortSignal },
     );
     return Number(Attributes!.used!.N);
+  }
+
+  /** The use of a budget by minute since epoch, in the minutes from one on and before another. */
+  async usesBetween(
+    tenantId: Id,
+    budget: string,
+    { from, before }: { readonly from: number; readonly before: number },
+  ): Promise<Map<number, number>> {
+    const [first, last] = [from, before - 1].map((minute) => metaKeys.budget(tenantId, budget, minute));
+    const items = await queryItems(this.table, {
+      KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
+      ExpressionAttributeValues: {
+        ':pk': first!.pk as { S: string },
+        ':from': first!.sk as { S: string },
+        ':to': last!.sk as { S: string },
+      },
+    });
+    return new Map(items.map(({ sk, used }) => [Number(sk!.S!.split('#')[1]), Number(used?.N ?? 0)]));
   }
 
   /**

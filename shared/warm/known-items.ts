@@ -32,7 +32,7 @@ const SAMPLE_BYTES = 24;
  * day counts the announcements that it had before the table was asked, the table had all that has left memory since.
  */
 export class ItemMemo {
-  private readonly known = new Cache<KnownItems>(CACHES.warmItems, ({ items }) =>
+  private readonly cache = new Cache<KnownItems>(CACHES.warmItems, ({ items }) =>
     items.reduce((sum, { chunk }) => sum + ITEM_BYTES + chunk.length, ITEM_BYTES),
   );
   /** By the chunk's hash and the wanted layout: true for ever. */
@@ -67,7 +67,7 @@ export class ItemMemo {
     toMs: number,
     changes: number | undefined,
   ): WarmItem[] | undefined {
-    const known = this.known.get(groupKey(ref, day, group));
+    const known = this.cache.get(groupKey(ref, day, group));
     if (known === undefined || known.fromMs > fromMs || known.toMs < toMs) return undefined;
     if (changes !== undefined && known.changes !== changes) return undefined;
     return known.items.filter(({ windowStart }) => windowStart >= fromMs && windowStart < toMs);
@@ -75,7 +75,7 @@ export class ItemMemo {
 
   /** @param known its `changes` were counted before the table was asked */
   keep(ref: PartitionRef, day: Day, group: GroupId, known: KnownItems): void {
-    this.known.set(groupKey(ref, day, group), known);
+    this.cache.set(groupKey(ref, day, group), known);
   }
 }
 

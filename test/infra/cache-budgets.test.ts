@@ -11,7 +11,7 @@ const MB = 1_000_000;
 /** A function that has just begun, with its SDK and its first request; V8 and the runtime included. */
 const AT_REST = 120 * MB;
 /**
- * What the worst request takes above rest, where it was measured (shared/DESIGN.md); the others' requests are small, or are pieces of
+ * What the worst request takes above rest, where it was measured (decisions/protocols-and-post.md); the others' requests are small, or are pieces of
  * a bounded size.
  */
 const WORST_REQUEST: Readonly<Record<string, number>> = { post: WORST_BODY_BYTES };

@@ -56,6 +56,8 @@ const PRICES: Readonly<Record<string, readonly string[]>> = {
   ],
   'shared/DESIGN.md': [
     `It costs ${cents(huge.dollarsPerBillion)} a billion samples (\`ops cost\`, $${(huge.dollars / 1000).toFixed(1)} k a month)`,
+  ],
+  'shared/decisions/aws.md': [
     `${dollars(traced.dollars - batched.dollars)} a month at a million series, ${cents(traced.dollarsPerBillion - batched.dollarsPerBillion)} of ${cents(traced.dollarsPerBillion)} a billion samples`,
     `an idle dev stage costs ${dollars(devIdle)} a month instead of ${dollars(devFull)}`,
     `${sizes[0]}, ${sizes[1]} and ${sizes[2]} idle`,

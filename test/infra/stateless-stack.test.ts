@@ -205,6 +205,8 @@ const RIGHTS_OF: Readonly<Record<string, readonly string[]>> = {
   // Some name the version.
   DeleteObject: ['DeleteObject', 'DeleteObjectVersion'],
   Invoke: ['InvokeFunction'],
+  // Only of topics that a setting names.
+  Publish: [],
   HeadObject: ['GetObject'],
   CreateMultipartUpload: ['PutObject'],
   UploadPart: ['PutObject'],
@@ -325,7 +327,7 @@ describe('rights', () => {
         'kinesis:PutRecords on Stream',
         ...items('MetaTable', ...read),
         ...kinds(
-          'custom-identifiers graph-annotations graph-definitions hosts metadata receivers retired-hosts rule-groups rule-index services',
+          'custom-identifiers graph-annotations graph-definitions hosts metadata receivers retired-hosts rule-groups rule-index services silences',
           'PutItem',
           'DeleteItem',
         ),
@@ -362,7 +364,7 @@ describe('rights', () => {
       [
         'kinesis:PutRecords on Stream',
         ...items('MetaTable', ...read, 'BatchGetItem'),
-        ...kinds('rule-index rule-outbox rule-run rule-states', 'PutItem', 'DeleteItem'),
+        ...kinds('rule-index rule-outbox rule-run rule-states rule-undelivered', 'PutItem', 'DeleteItem'),
         ...kinds('minute usage', 'UpdateItem'),
         ...kinds('layouts', 'UpdateItem', 'PartiQLInsert'),
         'lambda:InvokeFunction on Query',
@@ -415,6 +417,19 @@ describe('rights', () => {
       )
       .map((right) => /:(\w+)/.exec(right)![1]);
     expect([...new Set(rights)].sort()).toEqual([...new Set(calls)].sort());
+  });
+
+  test('to publish to topics of SNS are for the evaluator, and the topics that the setting alertTopics names', () => {
+    const topics = ['arn:aws:sns:eu-west-1:123456789012:alerts', 'arn:aws:sns:eu-west-1:123456789012:mails'];
+    const { stateless } = synthesize({ stage: 'local', alertTopics: topics.join(',') });
+    const statements = stateless
+      .properties('AWS::IAM::Policy')
+      .flatMap((policy) => policy.PolicyDocument.Statement)
+      .filter(({ Action }) => Action === 'sns:Publish');
+    expect(statements).toEqual([{ Action: 'sns:Publish', Effect: 'Allow', Resource: topics }]);
+    expect(() => synthesize({ stage: 'local', alertTopics: '*' })).toThrow(
+      'alertTopics: "*" is not the ARN of a topic',
+    );
   });
 
   test("to make and remove event source mappings are for the replayer's only", () => {

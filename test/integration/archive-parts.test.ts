@@ -103,6 +103,7 @@ describe('a day that is archived in parts', () => {
         meanwhile: { commit?: () => Promise<unknown>; saveAttempt?: () => Promise<unknown> } = {},
       ): typeof tiers.manifest {
         const manifest = Object.create(tiers.manifest) as typeof tiers.manifest;
+        const { attempts } = tiers.manifest;
         const once = (act?: () => Promise<unknown>) => {
           const acts = act === undefined ? [] : [act];
           return async () => acts.pop()?.();
@@ -115,11 +116,13 @@ describe('a day that is archived in parts', () => {
             await whileCommitting();
             return tiers.manifest.commit(...args);
           },
-          async saveAttempt(...args: Parameters<typeof manifest.saveAttempt>) {
-            await tiers.manifest.saveAttempt(...args);
-            await whileSaving();
-            return tiers.manifest.saveAttempt(...args);
-          },
+          attempts: Object.assign(Object.create(attempts) as typeof attempts, {
+            async save(...args: Parameters<typeof attempts.save>) {
+              await attempts.save(...args);
+              await whileSaving();
+              return attempts.save(...args);
+            },
+          }),
         });
       },
       /** Its archiver ends as it is about to write the object of this number. */

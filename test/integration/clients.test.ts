@@ -113,12 +113,20 @@ describe('clients of others', () => {
       { path: 'alertmanagers', data: { activeAlertmanagers: [], droppedAlertmanagers: [] } },
       { path: 'rules', data: { groups: [] } },
       { path: 'alerts', data: { alerts: [] } },
-      { path: 'status/flags', data: {} },
       { path: 'status/config', data: { yaml: '' } },
       { path: 'features', data: { api: { remote_write_receiver: true } } },
       { path: 'status/runtimeinfo', data: { storageRetention: '460d', reloadConfigSuccess: true } },
     ])('$path is well-formed', async ({ path, data }) => {
       expect(await json(`/prometheus/api/v1/${path}`)).toMatchObject({ status: 'success', data });
+    });
+
+    test('there are no flags, by which Grafana would take the server for Thanos', async () => {
+      const headers = { authorization: `Bearer ${stack.apiKey}` };
+      const answer = await fetch(new URL('/prometheus/api/v1/status/flags', stack.url), { headers });
+      expect([answer.status, await answer.json()]).toEqual([
+        404,
+        { status: 'error', errorType: 'not_found', error: expect.stringContaining('there is nothing at') },
+      ]);
     });
 
     test('an expression is answered as a tree', async () => {

@@ -54,7 +54,7 @@ describe('SIGKILL of all functions and of the hot tier in the middle of posting'
         acknowledged.get(host)!.set(round, value);
       });
       // While the posts of the round are under way.
-      if (round % 10 === 5) stack.killFunctions();
+      if (round % 10 === 5) await stack.killFunctions();
       await Promise.all(posts);
     }
     const total = [...acknowledged.values()].reduce((sum, rounds) => sum + rounds.size, 0);

@@ -2,28 +2,21 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
-import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright-core';
-import { startBrowser } from '../support/browser';
+import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { Client, type Point } from '../support/client';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { ops } from '../support/ops';
-import { PATIENCE_MS, until } from '../support/until';
+import { DESKTOP, Pages, PHONE, REQUEST_FAILED, violations } from '../support/pages';
+import { until } from '../support/until';
 
 const DAY_S = 86_400;
-const DESKTOP = { width: 1400, height: 1000 };
-const PHONE = { width: 390, height: 844 };
 /** As long as a host's name may be, nearly. */
 const LONG_NAME = `edge-${'long.'.repeat(39)}host`;
-const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 /** Screenshots stay there for people to look at. */
 const SCREENSHOTS = join(__dirname, '..', '..', '.local', 'screenshots');
 
-/** Chromium logs this when a request fails or its answer is 4xx; some tests cause that. */
-const REQUEST_FAILED = /^Failed to load resource/;
-
 describe('the page', () => {
   let stack: LocalStack;
-  let browser: Browser;
   let client: Client;
   let host: string;
   let busyHost: string;
@@ -31,12 +24,12 @@ describe('the page', () => {
   let retiredHost: string;
   let readKey: string;
   const now = Math.floor(Date.now() / 60_000) * 60;
-  const contexts: BrowserContext[] = [];
-  let errors: string[] = [];
+  const pages = new Pages();
+  const { contexts, errors, open, openIn } = pages;
 
   beforeAll(async () => {
     mkdirSync(SCREENSHOTS, { recursive: true });
-    browser = await startBrowser();
+    await pages.start();
     stack = await startLocalStack({ settings: { services: 'shop', archiveAfter: '0s' } });
     client = new Client(stack.url, stack.apiKey);
     host = await client.createHost('web1');
@@ -103,15 +96,12 @@ describe('the page', () => {
   });
 
   afterAll(async () => {
-    await browser?.close();
+    await pages.stop();
     await stack?.stop();
   });
 
   afterEach(async () => {
-    for (const context of contexts.splice(0)) await context.close();
-    const seen = errors;
-    errors = [];
-    expect(seen).toEqual([]);
+    expect(await pages.close()).toEqual([]);
   });
 
   /** A minute's samples of a machine, for each minute of the range, the last excluded. */
@@ -157,24 +147,6 @@ describe('the page', () => {
     }
   }
 
-  async function open(address: string, options: BrowserContextOptions = {}): Promise<Page> {
-    // The machine's own language may be no valid tag.
-    const context = await browser.newContext({ viewport: DESKTOP, locale: 'en-US', ...options });
-    contexts.push(context);
-    return openIn(context, address);
-  }
-
-  async function openIn(context: BrowserContext, address: string): Promise<Page> {
-    const page = await context.newPage();
-    page.setDefaultTimeout(PATIENCE_MS);
-    page.on('console', (message) => {
-      if (message.type() === 'error' || message.type() === 'warning') errors.push(message.text());
-    });
-    page.on('pageerror', (error) => errors.push(String(error)));
-    await page.goto(address);
-    return page;
-  }
-
   async function signIn(page: Page, key = stack.apiKey): Promise<void> {
     await page.getByLabel('API key').fill(key);
     await page.getByRole('button', { name: 'Sign in' }).click();
@@ -195,13 +167,6 @@ describe('the page', () => {
       () => page.title(),
       (seen) => seen === title,
     );
-
-  async function violations(page: Page): Promise<string[]> {
-    await page.evaluate(AXE);
-    return page.evaluate(
-      `axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => id + ' ' + target)))`,
-    );
-  }
 
   test('comes compressed, with a policy that admits no other origin, and as 304 the second time', async () => {
     const response = await fetch(stack.url, { headers: { 'accept-encoding': 'gzip, br' } });
@@ -419,7 +384,7 @@ describe('the page', () => {
 
   describe('says why it shows nothing', () => {
     test('in a browser whose language is no valid tag, it shows everything', async () => {
-      const context = await browser.newContext({ viewport: DESKTOP });
+      const context = await pages.browser.newContext({ viewport: DESKTOP });
       contexts.push(context);
       await context.addInitScript(
         "Object.defineProperty(Navigator.prototype, 'language', { get: () => 'en-US@posix' })",
@@ -429,7 +394,7 @@ describe('the page', () => {
     });
 
     test('when its script does not arrive', async () => {
-      const context = await browser.newContext({ viewport: DESKTOP });
+      const context = await pages.browser.newContext({ viewport: DESKTOP });
       contexts.push(context);
       await context.route('**/assets/*.js', (route) => route.abort());
       const page = await openIn(context, stack.url);
@@ -441,7 +406,7 @@ describe('the page', () => {
     });
 
     test('when it fails while it starts', async () => {
-      const context = await browser.newContext({ viewport: DESKTOP });
+      const context = await pages.browser.newContext({ viewport: DESKTOP });
       contexts.push(context);
       await context.addInitScript(
         "Object.defineProperty(window, 'sessionStorage', { get() { throw new Error('no storage'); } })",
@@ -796,7 +761,7 @@ describe('the page', () => {
     const page = await opened(`host=${longHost}`, { viewport: PHONE, hasTouch: true, isMobile: true });
     await plot(page, 'Load average').waitFor();
     // A phone widens `innerWidth` to what is too wide, so the screen's width is what counts.
-    for (const view of ['Explore', 'Status', 'Graphs']) {
+    for (const view of ['Explore', 'Alerts', 'Status', 'Graphs']) {
       await page.getByRole('link', { name: view, exact: true }).click();
       await page.getByRole('heading', { level: 1 }).waitFor();
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(PHONE.width);

@@ -2,14 +2,28 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import {
+  ConfirmSubscriptionCommand,
+  CreateTopicCommand,
+  SNSClient,
+  SubscribeCommand,
+} from '@aws-sdk/client-sns';
 import { snappyCompress } from 'hysnappy';
 import { parse } from 'yaml';
+import { localAws } from '../../scripts/local/provision';
+import { physicalName } from '../../scripts/local/template';
 import type { RunReport } from '../../shared/alerting/evaluator';
+import { NO_RECEIVERS } from '../../shared/alerting/receivers';
+import { tenantIdOf } from '../../shared/model/placement';
+import type { Table } from '../../shared/platform/table';
+import { UsageTable } from '../../shared/tenancy/usage-table';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { OpenApiChecker } from '../support/openapi-checker';
 import { until } from '../support/until';
 import { encodeV1 } from '../unit/protocol/prometheus/messages';
 
+const TOPIC = 'arn:aws:sns:us-east-1:000000000000:alerts';
 const RULER = '/prometheus/config/v1/rules';
 
 const GROUP = `name: load
@@ -31,6 +45,20 @@ rules:
       severity: info
 `;
 
+const HEARTBEAT = `name: heartbeat
+rules:
+  - alert: Heartbeat
+    expr: vector(1)
+`;
+
+const ABSENCE = `name: absence
+rules:
+  - alert: Loaded
+    expr: load > 10
+  - alert: Gone
+    expr: absent(load)
+`;
+
 describe('rules', () => {
   let stack: LocalStack;
   let checker: OpenApiChecker;
@@ -41,13 +69,21 @@ describe('rules', () => {
 
   /** What the webhook got: state, alert and id of each. */
   const told: { status: string; id: string; labels: Record<string, string> }[] = [];
+  const slackTexts: string[] = [];
+  const topicMessages: string[] = [];
+  /** By which the subscriber of a topic confirms its subscription. */
+  const tokens: string[] = [];
   const webhook = createServer((request, response) => {
     let body = '';
     request.on('data', (chunk) => {
       body += chunk;
     });
     request.on('end', () => {
-      told.push(...JSON.parse(body).alerts);
+      const { alerts, text, Type, Message, Token } = JSON.parse(body);
+      if (alerts !== undefined) told.push(...alerts);
+      else if (text !== undefined) slackTexts.push(text);
+      else if (Type === 'Notification') topicMessages.push(Message);
+      else tokens.push(Token);
       response.end();
     });
   });
@@ -56,7 +92,9 @@ describe('rules', () => {
 
   beforeAll(async () => {
     await new Promise<void>((resolve) => webhook.listen(0, '127.0.0.1', resolve));
-    stack = await startLocalStack({ settings: { maxRulesPerGroup: '4', maxRuleGroups: '3' } });
+    stack = await startLocalStack({
+      settings: { maxRulesPerGroup: '4', maxRuleGroups: '3', alertTopics: TOPIC },
+    });
     checker = new OpenApiChecker(
       (await (await fetch(new URL('/openapi.json', stack.url))).json()) as Record<string, unknown>,
     );
@@ -73,10 +111,13 @@ describe('rules', () => {
     const response = await fetch(new URL(path, stack.url), { method, headers, body: body ?? null });
     const { status } = response;
     const [type, text] = [response.headers.get('content-type'), await response.text()];
+    const [, silence] = /^(\/alertmanager\/api\/v2\/silence\/).+/.exec(path) ?? [];
     const [, namespace, group] = /^\/prometheus\/config\/v1\/rules(\/[^/]+)?(\/[^/]+)?$/.exec(path) ?? [];
     const template = path.startsWith(RULER)
       ? RULER + (namespace === undefined ? '' : '/{namespace}') + (group === undefined ? '' : '/{group}')
-      : path.split('?')[0]!;
+      : silence === undefined
+        ? path.split('?')[0]!
+        : `${silence}{silenceId}`;
     expect(checker.flawOf(method, template, status, type, text)).toBeUndefined();
     return { status, type, text };
   };
@@ -137,6 +178,8 @@ describe('rules', () => {
     );
   };
 
+  const timeText = (ms: number) => new Date(ms).toISOString().replace('.000', '');
+
   const alertsAt = async (atMs: number) =>
     (await instant('ALERTS', atMs))
       .map(([{ alertname, alertstate, job }]) => `${alertname} ${alertstate} ${job}`)
@@ -171,15 +214,23 @@ describe('rules', () => {
   test('receivers are set, and their secrets are not shown', async () => {
     const { port } = webhook.address() as AddressInfo;
     const url = `http://127.0.0.1:${port}/`;
-    const body = { alertmanagers: [], webhooks: [{ url, authorization: 'Bearer secret' }] };
+    const body = { webhooks: [{ url, authorization: 'Bearer secret' }] };
     const { text } = await request('PUT', '/api/v1/alert-receivers', JSON.stringify(body));
-    const shown = { alertmanagers: [], webhooks: [{ url, authorization: '***' }] };
+    const shown = { ...NO_RECEIVERS, webhooks: [{ url, authorization: '***' }] };
     expect(JSON.parse(text)).toEqual(shown);
     // The mask keeps what is stored.
     await request('PUT', '/api/v1/alert-receivers', JSON.stringify(shown));
     expect(JSON.parse((await request('GET', '/api/v1/alert-receivers')).text)).toEqual(shown);
     const bad = { webhooks: [{ url: 'https://user:x@host/' }] };
     expect((await request('PUT', '/api/v1/alert-receivers', JSON.stringify(bad))).status).toBe(400);
+    for (const webhooks of [
+      [{ url, match: ['x'] }],
+      [{ url, repeatInterval: '1s' }],
+      [{ url, match: ['a=~"("'] }],
+    ])
+      expect((await request('PUT', '/api/v1/alert-receivers', JSON.stringify({ webhooks }))).status).toBe(
+        400,
+      );
   });
 
   test('a new rule is listed at once', async () => {
@@ -225,7 +276,8 @@ describe('rules', () => {
       labels: { alertname: 'High', job: 'shop', team: 'web' },
       annotations: { summary: 'shop is at 30' },
       state: 'firing',
-      activeAt: new Date(slot(1)).toISOString().replace('.000', ''),
+      activeAt: timeText(slot(1)),
+      firedAt: timeText(slot(2)),
       value: '3e+01',
     });
     const { groups } = await get('/prometheus/api/v1/rules?type=alert&rule_name[]=High');
@@ -238,6 +290,15 @@ describe('rules', () => {
     await post(at(4), { shop: 5, blog: 1 });
     expect(await evaluate(slot(4))).toMatchObject({ slots: 2 });
     expect((await get('/prometheus/api/v1/alerts')).alerts).toEqual([]);
+    const ended = await get('/prometheus/api/v1/rules?type=alert&rule_name[]=High');
+    expect(ended.groups[0].rules).toMatchObject([
+      {
+        state: 'inactive',
+        condition: { kind: 'threshold', query: 'job:load:sum', op: '>', threshold: 10 },
+        alerts: [],
+        resolvedAlerts: [{ state: 'resolved', firedAt: timeText(slot(2)), resolvedAt: timeText(slot(4)) }],
+      },
+    ]);
     expect(toldOf('High')).toEqual(['firing', 'resolved']);
     await until(
       'the results of both slots can be read',
@@ -260,7 +321,7 @@ describe('rules', () => {
     // Whatever the run has done by then, the next one does the rest.
     const killed = evaluate(slot(11)).catch(() => undefined);
     await sleep(Math.random() * 200);
-    stack.killFunctions();
+    await stack.killFunctions();
     await killed;
     await evaluate(slot(11));
     const firing = async () =>
@@ -304,6 +365,77 @@ describe('rules', () => {
     expect(await firing()).toEqual(['High firing']);
   });
 
+  test('a silence keeps alerts from the webhook until it ends, in the way of an Alertmanager', async () => {
+    const API = '/alertmanager/api/v2';
+    const slot = (n: number) => startMs + n * 60_000;
+    const at = (n: number) => slot(n) - offsetMs;
+    const json = async (method: string, path: string, body?: unknown) => {
+      const { status, text } = await request(
+        method,
+        API + path,
+        body === undefined ? undefined : JSON.stringify(body),
+      );
+      return { status, body: JSON.parse(text) };
+    };
+    const timeText = (ms: number) => new Date(ms).toISOString();
+    // The alert of the test before ends.
+    await post(at(20), { shop: 5 });
+    await evaluate(slot(20));
+    told.length = 0;
+
+    const matchers = [
+      { name: 'alertname', value: 'High|Low', isRegex: true, isEqual: true },
+      { name: 'job', value: 'shop', isRegex: false },
+    ];
+    const asked = {
+      ...{ matchers, createdBy: 'ann', comment: 'upgrade' },
+      ...{ startsAt: timeText(Date.now()), endsAt: timeText(slot(23) + 1_000) },
+    };
+    const id = (await json('POST', '/silences', asked)).body.silenceID;
+    const silence = (await json('GET', `/silence/${id}`)).body;
+    expect(silence).toMatchObject({
+      ...{ id, comment: 'upgrade', status: { state: 'active' }, endsAt: asked.endsAt },
+      matchers: [matchers[0], { ...matchers[1], isEqual: true }],
+    });
+    const filtered = async (filter: string) =>
+      (await json('GET', `/silences?filter=${encodeURIComponent(filter)}`)).body.length;
+    expect([await filtered('job="shop"'), await filtered('job="blog"'), await filtered('job')]).toEqual([
+      1,
+      0,
+      'filter: bad matcher format: job'.length,
+    ]);
+
+    await post(at(21), { shop: 20 });
+    await evaluate(slot(21));
+    await post(at(22), { shop: 20 });
+    await evaluate(slot(22));
+    expect((await get('/prometheus/api/v1/alerts')).alerts).toMatchObject([
+      { labels: { alertname: 'High' } },
+    ]);
+    expect(toldOf('High')).toEqual([]);
+    const suppressed = { state: 'suppressed', silencedBy: [id] };
+    expect((await json('GET', '/alerts')).body).toMatchObject([
+      { labels: { alertname: 'High', job: 'shop' }, status: suppressed },
+    ]);
+    expect((await json('GET', '/alerts?silenced=false')).body).toEqual([]);
+
+    expect((await json('POST', '/silences', { ...silence, comment: 'still' })).body).toEqual({
+      silenceID: id,
+    });
+    expect((await json('POST', '/silences', { ...asked, matchers: [] })).status).toBe(400);
+    expect(await json('GET', '/silence/unknown')).toEqual({
+      status: 404,
+      body: 'there is no silence "unknown"',
+    });
+    // The silence is over at this slot.
+    await post(at(24), { shop: 20 });
+    await evaluate(slot(24));
+    expect(toldOf('High')).toEqual(['firing']);
+    expect((await json('DELETE', `/silence/${id}`)).status).toBe(200);
+    expect((await json('GET', '/silences')).body).toMatchObject([{ id, status: { state: 'expired' } }]);
+    expect((await json('GET', '/status')).body.cluster.status).toBe('disabled');
+  });
+
   test('a removed group leaves nothing behind', async () => {
     expect((await request('DELETE', `${RULER}/web%2Fapi/load`)).status).toBe(202);
     expect((await request('DELETE', `${RULER}/web%2Fapi/load`)).status).toBe(404);
@@ -318,5 +450,91 @@ describe('rules', () => {
       () => instant('job:load:sum', atMs),
       (found) => found.length === 0,
     );
+  });
+
+  test('a heartbeat comes each minute by a webhook of its own; Slack and a topic are told once', async () => {
+    const { port } = webhook.address() as AddressInfo;
+    const url = `http://127.0.0.1:${port}/`;
+    const sns = new SNSClient(localAws(Number(new URL(stack.awsEndpoint).port)));
+    await sns.send(new CreateTopicCommand({ Name: 'alerts' }));
+    await sns.send(new SubscribeCommand({ TopicArn: TOPIC, Protocol: 'http', Endpoint: url }));
+    await until(
+      'the topic asks its subscriber',
+      async () => tokens,
+      ({ length }) => length > 0,
+    );
+    await sns.send(new ConfirmSubscriptionCommand({ TopicArn: TOPIC, Token: tokens[0]! }));
+    const slack = [{ url: `${url}services/T0/secret1234` }];
+    const receivers = {
+      webhooks: [{ url, match: ['alertname="Heartbeat"'], repeatInterval: '1m' }],
+      slack,
+      topics: [{ topicArn: TOPIC }],
+    };
+    const put = async (body: unknown) => request('PUT', '/api/v1/alert-receivers', JSON.stringify(body));
+    const shown = { ...NO_RECEIVERS, ...receivers, slack: [{ url: `${url}***1234` }] };
+    expect(JSON.parse((await put(receivers)).text)).toEqual(shown);
+    expect(JSON.parse((await put(shown)).text)).toEqual(shown);
+    expect(await put({ topics: [{ topicArn: `${TOPIC}2` }] })).toMatchObject({ status: 400 });
+    expect(await put({ slack: [{ url: `${url}***9999` }] })).toMatchObject({ status: 400 });
+
+    expect((await request('POST', `${RULER}/own`, HEARTBEAT)).status).toBe(202);
+    const slot = (n: number) => startMs + (120 + n) * 60_000;
+    told.length = 0;
+    for (const n of [0, 1, 2, 3]) await evaluate(slot(n));
+    expect(told.map(({ status, labels }) => `${labels.alertname} ${status}`)).toEqual(
+      Array(4).fill('Heartbeat firing'),
+    );
+    expect(new Set(told.map(({ id }) => id)).size).toBe(4);
+    expect(slackTexts).toEqual([expect.stringContaining('*[FIRING:1] own/heartbeat*')]);
+    await until(
+      'the topic has told its subscriber',
+      async () => topicMessages,
+      (found) => found.length > 0,
+    );
+    expect(JSON.parse(topicMessages[0]!)).toMatchObject({ version: '4', alerts: [{ status: 'firing' }] });
+    expect(JSON.parse((await request('GET', '/api/v1/alert-receivers/undelivered')).text)).toEqual({
+      batches: [],
+    });
+  });
+
+  test('an outage of ingest gives no absence alert, and a report to the operator; rules go on after it', async () => {
+    const table: Table = {
+      client: new DynamoDBClient(localAws(Number(new URL(stack.awsEndpoint).port))),
+      name: physicalName('MetaTable'),
+    };
+    const usage = new UsageTable(table);
+    const tenantId = tenantIdOf('default');
+    const slot = (n: number) => startMs + (240 + n) * 60_000;
+    const at = (n: number) => slot(n) - offsetMs;
+    /** Clients post in a minute. */
+    const use = (n: number) =>
+      usage.use(tenantId, 'samplesPerMinute', slot(n) / 60_000, 500, AbortSignal.timeout(5_000));
+    expect((await request('POST', `${RULER}/own`, ABSENCE)).status).toBe(202);
+    for (let n = -25; n < 0; n++) await use(n);
+    await post(at(0), { shop: 20 });
+    await evaluate(slot(0));
+    told.length = 0;
+    slackTexts.length = 0;
+    const firing = async () =>
+      (await get('/prometheus/api/v1/alerts')).alerts
+        .filter(({ state }: { state: string }) => state === 'firing')
+        .map(({ labels }: { labels: Record<string, string> }) => labels.alertname)
+        .sort();
+    expect(await firing()).toEqual(['Heartbeat', 'Loaded']);
+
+    // Nobody posts for ten minutes: `load` is absent, and its alert's series has vanished.
+    for (const n of [2, 6, 10])
+      expect(await evaluate(slot(n))).toMatchObject({ slots: 0, quietMs: (n - 0) * 60_000 });
+    expect(await firing()).toEqual(['Heartbeat', 'Loaded']);
+    expect(slackTexts).toEqual([]);
+    const status = JSON.parse((await request('GET', '/api/v1/status')).text);
+    expect(status.rules.behindMs).toBeGreaterThanOrEqual(600_000);
+
+    await use(10);
+    await use(11);
+    await post(at(12), { shop: 20 });
+    expect(await evaluate(slot(12))).toMatchObject({ quietMs: 0, failedGroups: 0 });
+    expect(await firing()).toEqual(['Heartbeat', 'Loaded']);
+    expect(slackTexts).toEqual([]);
   });
 });

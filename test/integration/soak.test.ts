@@ -26,9 +26,9 @@ describe('a soak', () => {
       if (MINUTES > 2) console.log(lastLine);
       if (!lastLine.startsWith('{')) throw new Error(stderr);
       const result = JSON.parse(lastLine) as SoakResult;
-      const { lost, doubled, wrong, gaps, differences, outlived, corrupt } = result;
+      const { lost, doubled, wrong, gaps, differences, outlived, corrupt, ruleFlaws } = result;
       const seen = stderr.split('\n').filter((line) => / at \d+/.test(line));
-      expect({ lost, doubled, wrong, gaps, differences, outlived, corrupt, seen }).toEqual({
+      expect({ lost, doubled, wrong, gaps, differences, outlived, corrupt, ruleFlaws, seen }).toEqual({
         lost: 0,
         doubled: 0,
         wrong: 0,
@@ -36,6 +36,7 @@ describe('a soak', () => {
         differences: 0,
         outlived: 0,
         corrupt: 0,
+        ruleFlaws: 0,
         seen: [],
       });
       expect(result.rolledDays).toBeGreaterThan(100);
@@ -43,6 +44,7 @@ describe('a soak', () => {
       expect(result.acked).toBeGreaterThan(MINUTES * 60 * 5);
       expect(result.faults).toBeGreaterThan(MINUTES * (200 / 30));
       expect(result.kills).toBeGreaterThan(10);
+      expect(result.ruleSlots).toBeGreaterThan(MINUTES);
     },
   );
 });

@@ -450,7 +450,7 @@ describe('limits', () => {
       ({ added }) => added === 35,
     );
     // An instance that begins now knows; those that run look again within 30 s.
-    stack.killFunctions();
+    await stack.killFunctions();
     const post = (names: readonly string[]) => client.request('POST', '/api/v0/tsdb', points(host, names));
     await until(
       'known',
@@ -551,7 +551,7 @@ describe('usage', () => {
       },
     });
     // An instance adds its counts with a request half a minute later; a new instance adds them at once.
-    stack.killFunctions();
+    await stack.killFunctions();
     await until(
       'posted',
       async () => (await client.request('POST', '/api/v0/tsdb', samples(hosts[0]!, names, now - 60))).status,
@@ -736,7 +736,7 @@ describe('deleting a tenant', () => {
     expect(await traces(id)).toEqual(left);
 
     // All that the stream has, again, to instances that remember nothing.
-    stack.killFunctions();
+    await stack.killFunctions();
     expect(await ops(stack.url, 'replay')).toMatchObject({ replay: { state: 'done' } });
     expect((await stores.hot()).frames).toBeGreaterThan(1);
     expect(await traces(id)).toEqual(left);

@@ -173,7 +173,7 @@ remote_write:
     while (Date.now() < endMs) {
       await new Promise((resolve) => setTimeout(resolve, Math.min(KILL_EVERY_MS, endMs - Date.now())));
       if (++kills % 3 === 0) stack.killHot();
-      else stack.killFunctions();
+      else await stack.killFunctions();
     }
     // Prometheus keeps a request that failed for as long as its log does, so all of this comes in the end.
     const matchers = [{ label: 'job', op: 'in', values: JOBS } as const];

@@ -7,6 +7,7 @@ import { DEPLOY_PATH } from '../../scripts/local/deploy';
 import { readSecret } from '../../scripts/local/operator-secret';
 import type { StackAddresses } from '../../scripts/local/stack';
 import { temporaryDir } from './temporary-dir';
+import { until } from './until';
 
 const root = join(__dirname, '..', '..');
 
@@ -39,8 +40,8 @@ export interface LocalStack extends StackAddresses {
    * @param functions kinds such as `ingester`; default: all
    */
   deploy(functions?: readonly string[]): Promise<void>;
-  /** SIGKILL to every process of every function. */
-  killFunctions(): void;
+  /** SIGKILL to every process of every function. Resolves when the stack has noticed: its next calls meet new instances. */
+  killFunctions(): Promise<void>;
   /** SIGKILL to the hot tier's server. */
   killHot(): void;
   stop(): Promise<void>;
@@ -100,7 +101,15 @@ export async function startLocalStack(options: {
       });
       if (!response.ok) throw new Error(`not deployed: ${response.status} ${await response.text()}`);
     },
-    killFunctions: () => pids().functions.forEach(kill),
+    killFunctions: async () => {
+      const killed = pids().functions;
+      killed.forEach(kill);
+      await until(
+        'the stack has noticed the ends of its functions',
+        async () => pids().functions.filter((pid) => killed.includes(pid)),
+        (noticed) => noticed.length === 0,
+      );
+    },
     killHot: () => kill(pids().hot),
     stop: async () => {
       child.kill('SIGTERM');

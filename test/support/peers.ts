@@ -79,24 +79,77 @@ function buildGo(folder: string, program: string, module: string): void {
   must('go', ['build', '-mod=mod', '-o', program, '.'], folder);
 }
 
-const PROMETHEUS = 'github.com/prometheus/prometheus@v0.315.0';
-
 /** Builds Prometheus' own binaries from their module, in minutes, unless they are there. @returns their folder */
 export function prometheusBinaries(): string {
-  return installed([PROMETHEUS], (into) => {
-    const { Dir: dir } = JSON.parse(must('go', ['mod', 'download', '-json', PROMETHEUS])) as { Dir: string };
-    // The module's replacements keep `go install` from it.
+  return goPrograms(
+    'github.com/prometheus/prometheus@v0.315.0',
+    ['./cmd/prometheus', './cmd/promtool'],
+    ['-tags', 'remove_all_sd'],
+  );
+}
+
+/** `ALERTMANAGER`, or an Alertmanager without its page, built from its module. */
+export function alertmanagerBinary(): string {
+  return (
+    process.env.ALERTMANAGER ??
+    join(
+      goPrograms('github.com/prometheus/alertmanager@v0.34.0', ['./cmd/alertmanager'], [], (source) => {
+        // The page is built with npm, and embedded.
+        mkdirSync(join(source, 'ui', 'app', 'dist'), { recursive: true });
+        writeFileSync(join(source, 'ui', 'app', 'dist', 'index.html'), '');
+      }),
+      'alertmanager',
+    )
+  );
+}
+
+/** `MIMIRTOOL`, or mimirtool built from its module. */
+export function mimirtoolBinary(): string {
+  const module = 'github.com/grafana/mimir@v1.3.1-0.20260423142704-aced80d74930';
+  return process.env.MIMIRTOOL ?? join(goPrograms(module, ['./cmd/mimirtool']), 'mimirtool');
+}
+
+/** Builds programs from a copy of their module: its replacements keep `go install` from it. @returns their folder */
+function goPrograms(
+  module: string,
+  packages: readonly string[],
+  options: readonly string[] = [],
+  prepare: (source: string) => void = () => {},
+): string {
+  return installed([module], (into) => {
+    const { Dir: dir } = JSON.parse(must('go', ['mod', 'download', '-json', module])) as { Dir: string };
     const source = join(into, 'source');
     cpSync(dir, source, { recursive: true });
     must('chmod', ['-R', 'u+w', source]);
     rmSync(join(source, 'go.work'), { force: true });
-    must(
-      'go',
-      ['build', '-tags', 'remove_all_sd', '-o', `${into}/`, './cmd/prometheus', './cmd/promtool'],
-      source,
-    );
+    prepare(source);
+    must('go', ['build', ...options, '-o', `${into}/`, ...packages], source);
     rmSync(source, { recursive: true });
   });
+}
+
+const COMPLIANCE = '67b8327';
+
+/**
+ * Builds the test program of prometheus/compliance for alert generators, from the checkout that `COMPLIANCE` names, or from a clone.
+ *
+ * @returns the program, and the folder of its source with its rules
+ */
+export function alertGeneratorTester(): { readonly program: string; readonly source: string } {
+  const checkout = process.env.COMPLIANCE;
+  const folder = installed([checkout ?? `prometheus/compliance@${COMPLIANCE}`], (into) => {
+    const source = join(into, 'source');
+    if (checkout === undefined) {
+      must('git', ['clone', '--quiet', 'https://github.com/prometheus/compliance', source]);
+      must('git', ['checkout', '--quiet', COMPLIANCE], source);
+    } else cpSync(checkout, source, { recursive: true });
+    must(
+      'go',
+      ['build', '-o', join(into, 'tester'), './cmd/alert_generator_compliance_tester'],
+      join(source, 'alert_generator'),
+    );
+  });
+  return { program: join(folder, 'tester'), source: join(folder, 'source', 'alert_generator') };
 }
 
 /** A folder that `install` has filled for these packages. */

@@ -154,7 +154,6 @@ export const promqlRoutes = [
     path: `${PROMETHEUS}/status/runtimeinfo`,
     summary: 'Read the time of the server and how long it keeps samples',
   },
-  { ...got, path: `${PROMETHEUS}/status/flags`, summary: 'List flags: there are none' },
   { ...got, path: `${PROMETHEUS}/status/config`, summary: 'Read the configuration: it is empty' },
   {
     ...got,

@@ -19,8 +19,8 @@ export interface Route {
   readonly rawBody?: string;
   /** Whether the parameters may come in a form body too, which counts before the query string. */
   readonly isForm?: true;
-  /** Whose shape errors have, and whose rules parameters follow. @default Mackerel's */
-  readonly errors?: 'prometheus';
+  /** Whose shape errors have, and whose rules parameters follow. Alertmanager's errors are JSON strings. @default Mackerel's */
+  readonly errors?: 'prometheus' | 'alertmanager';
   /** Whether pages of other origins may read its answers, with a key of their own. */
   readonly crossOrigin?: true;
   /** True if a 200 answers with plain text instead of JSON. */

@@ -1,4 +1,8 @@
 import * as z from 'zod';
+import { MatcherError, parseLabelMatcher } from '../../alerting/label-matcher';
+import { DAY_MS, parseDuration } from '../../model/duration';
+import { compileMatcher } from '../../model/matcher';
+import { InvalidPatternError } from '../../model/value-pattern';
 import { PROMETHEUS, PROMETHEUS_ROOT } from './prometheus';
 import type { Route } from './route';
 
@@ -68,16 +72,17 @@ const ruler = { function: 'registry', errors: 'prometheus' } as const;
 const yaml = { ...ruler, method: 'GET', right: 'read', answerType: 'application/yaml' } as const;
 const change = { ...ruler, right: 'write', answer: success, status: 202 } as const;
 
+const url = z
+  .string()
+  .max(2_000)
+  .refine((text) => {
+    if (!URL.canParse(text)) return false;
+    const { protocol, username, password, hash } = new URL(text);
+    return /^https?:$/.test(protocol) && username === '' && password === '' && hash === '';
+  }, 'expected https://..., without user, password or fragment')
+  .meta({ examples: ['https://alertmanager.example.com'] });
 const receiver = z.object({
-  url: z
-    .string()
-    .max(2_000)
-    .refine((text) => {
-      if (!URL.canParse(text)) return false;
-      const { protocol, username, password, hash } = new URL(text);
-      return /^https?:$/.test(protocol) && username === '' && password === '' && hash === '';
-    }, 'expected https://..., without user, password or fragment')
-    .meta({ examples: ['https://alertmanager.example.com'] }),
+  url,
   authorization: z
     .string()
     .max(4_000)
@@ -88,10 +93,73 @@ const receiver = z.object({
         'The `Authorization` header of requests to the receiver. Answers show `***` instead; sending `***` keeps the stored value.',
     }),
 });
+const channel = {
+  match: z
+    .array(z.string().max(2_000).refine(isMatcher, 'expected a matcher such as severity="page"'))
+    .max(10)
+    .optional()
+    .meta({ description: 'Matchers, all of which an alert must satisfy: `severity="page"`.' }),
+  repeatInterval: z
+    .string()
+    .refine((text) => {
+      const ms = parseDuration(text);
+      return ms !== undefined && ms >= 30_000 && ms <= 30 * DAY_MS;
+    }, 'expected a duration such as 4h, 30s to 30d')
+    .optional()
+    .meta({
+      description: 'How long an alert fires until the receiver is told again, and again. Default: 4h.',
+    }),
+};
+/** Receivers of one kind. */
+const MAX_RECEIVERS = 10;
 export const receivers = z.object({
-  alertmanagers: z.array(receiver).max(10).default([]),
-  webhooks: z.array(receiver).max(10).default([]),
+  alertmanagers: z.array(receiver).max(MAX_RECEIVERS).default([]),
+  webhooks: z
+    .array(z.object({ ...receiver.shape, ...channel }))
+    .max(MAX_RECEIVERS)
+    .default([]),
+  slack: z
+    .array(z.object({ url, ...channel }))
+    .max(MAX_RECEIVERS)
+    .default([])
+    .meta({
+      description:
+        "Webhooks that take Slack's messages. Answers show the end of the URL as `***`; sending that keeps the stored one.",
+    }),
+  topics: z
+    .array(z.object({ topicArn: z.string().max(400), ...channel }))
+    .max(MAX_RECEIVERS)
+    .default([])
+    .meta({ description: 'Topics of SNS, of those that the operator allows (setting alertTopics).' }),
 });
+const undelivered = z.object({
+  batches: z.array(
+    z.object({
+      namespace: z.string(),
+      group: z.string(),
+      evaluatedAt: z.string(),
+      attempts: z.int(),
+      alerts: z.array(
+        z.object({
+          id: z.string(),
+          status: z.enum(['firing', 'resolved']),
+          labels: z.record(z.string(), z.string()),
+        }),
+      ),
+    }),
+  ),
+});
+
+function isMatcher(text: string): boolean {
+  try {
+    compileMatcher(parseLabelMatcher(text));
+    return true;
+  } catch (error) {
+    if (error instanceof MatcherError || error instanceof InvalidPatternError) return false;
+    throw error;
+  }
+}
+
 const RECEIVERS = '/api/v1/alert-receivers';
 
 /** Rules and alerts as Prometheus lists them, and their configuration as mimirtool, cortextool and Grafana use it. */
@@ -134,11 +202,21 @@ export const rulesRoutes = [
     answer: receivers,
   },
   {
+    method: 'GET',
+    path: `${RECEIVERS}/undelivered`,
+    right: 'read',
+    function: 'registry',
+    summary:
+      'List the notifications of the last week that were given up after too many attempts, the newest first',
+    answer: undelivered,
+  },
+  {
     method: 'PUT',
     path: RECEIVERS,
     right: 'write',
     function: 'registry',
-    summary: 'Set the receivers of alerts: Alertmanagers (API v2) and webhooks in their format (version 4)',
+    summary:
+      "Set the receivers of alerts: Alertmanagers (API v2), webhooks in their format (version 4) and in Slack's, topics of SNS",
     body: receivers,
     answer: receivers,
   },

@@ -27,16 +27,16 @@ interface Fields {
 /** A key of a line that its head lacks. */
 interface AddedKey {
   readonly key: Buffer;
-  /** Place of the known key before it in its line, -1 for none. */
+  /** Index of the known key before it in its line, -1 for none. */
   readonly after: number;
 }
 
 /**
- * A measurement and tag set, and the fields that its lines have had. A key's place is its index in {@link keys}. It is not its index
+ * A measurement and tag set, and the fields that its lines have had. A key is known by its index in {@link keys}. That is not its index
  * in a line: senders leave keys out, and Telegraf's plugins give them in any order.
  */
 export class LineHead implements ExpectedKeys {
-  /** The series' numbers by place; undefined when they are consecutive from {@link firstSeries} on. */
+  /** The series' numbers by index; undefined when they are consecutive from {@link firstSeries} on. */
   private series: Int32Array | undefined;
   private firstSeries = 0;
 
@@ -61,19 +61,19 @@ export class LineHead implements ExpectedKeys {
     return this.fields.keyEnds.length;
   }
 
-  /** The number of the series at a place. */
-  seriesAt(place: number): number {
-    return this.series === undefined ? this.firstSeries + place : this.series[place]!;
+  /** The number of the series at an index. */
+  seriesAt(index: number): number {
+    return this.series === undefined ? this.firstSeries + index : this.series[index]!;
   }
 
-  /** @param series by place */
+  /** @param series by index */
   setFields(fields: Fields, series: Int32Array): void {
     this.fields = fields;
     const [first = 0] = series;
     this.firstSeries = first;
-    let place = 0;
-    while (place < series.length && series[place] === first + place) place++;
-    this.series = place === series.length ? undefined : series.slice();
+    let index = 0;
+    while (index < series.length && series[index] === first + index) index++;
+    this.series = index === series.length ? undefined : series.slice();
   }
 
   /** Approximate memory of the parts that the head does not share. */
@@ -87,24 +87,24 @@ export class LineHead implements ExpectedKeys {
   }
 
   /** @returns -1 when the key is unknown, or a line brought more than {@link MAX_FIELDS}: the next line's fields replace those */
-  placeOf(key: Buffer): number {
+  indexOf(key: Buffer): number {
     const { keys, keyEnds } = this;
     if (keyEnds.length > MAX_FIELDS) return -1;
     const { length } = key;
-    for (let place = 0, from = 0; place < keyEnds.length; place++) {
-      const end = keyEnds[place]!;
+    for (let index = 0, from = 0; index < keyEnds.length; index++) {
+      const end = keyEnds[index]!;
       if (end - from === length) {
         let i = 0;
         while (i < length && key[i] === keys[from + i]) i++;
-        if (i === length) return place;
+        if (i === length) return index;
       }
       from = end;
     }
     return -1;
   }
 
-  keyAt(place: number): Uint8Array {
-    return this.keys.subarray(place === 0 ? 0 : this.keyEnds[place - 1]!, this.keyEnds[place]);
+  keyAt(index: number): Uint8Array {
+    return this.keys.subarray(index === 0 ? 0 : this.keyEnds[index - 1]!, this.keyEnds[index]);
   }
 }
 
@@ -160,18 +160,18 @@ export class LineHeads implements HeadLookup<LineHead> {
   }
 
   /**
-   * Adds a line's unknown fields to its head, then writes the places of all its fields to the reader's `keyPlaces`.
+   * Adds a line's unknown fields to its head, then writes the indexes of all its fields to the reader's `keyIndexes`.
    *
    * @returns why the fields are refused; undefined when they are accepted
    */
   learn(head: LineHead, body: Buffer, line: LineReader<LineHead>): string | undefined {
-    const { count, keyPlaces, keyStarts, keyEnds } = line;
+    const { count, keyIndexes, keyStarts, keyEnds } = line;
     const { measurement } = head.fields;
     let unknown = 0;
-    for (let i = 0; i < count; i++) if (keyPlaces[i] === -1) unknown++;
+    for (let i = 0; i < count; i++) if (keyIndexes[i] === -1) unknown++;
     if (head.count > 0 && head.count + unknown > MAX_FIELDS) {
       this.setFields(head, noFields(measurement));
-      keyPlaces.fill(-1, 0, count);
+      keyIndexes.fill(-1, 0, count);
     }
     const hash = head.count === 0 ? hashOfKeys(body, line) : 0;
     let fields = head.count === 0 ? this.firstFields.get(hash) : undefined;
@@ -187,9 +187,9 @@ export class LineHeads implements HeadLookup<LineHead> {
     const longest = fields.longestKey + head.labelBytes;
     if (longest > MAX_SERIES_BYTES) return `name and tags of ${longest} bytes exceed ${MAX_SERIES_BYTES}`;
     this.setFields(head, fields);
-    const placeOf = fields.isShared ? undefined : placesIn(head);
+    const indexOf = fields.isShared ? undefined : indexesIn(head);
     for (let i = 0; i < count; i++)
-      keyPlaces[i] = placeOf === undefined ? i : placeOf(body.subarray(keyStarts[i], keyEnds[i]));
+      keyIndexes[i] = indexOf === undefined ? i : indexOf(body.subarray(keyStarts[i], keyEnds[i]));
     return undefined;
   }
 
@@ -203,12 +203,12 @@ export class LineHeads implements HeadLookup<LineHead> {
     const followers = Map.groupBy(added, ({ after }) => after);
     const keys: Uint8Array[] = [];
     const names: number[] = [];
-    for (let place = -1; place < head.count; place++) {
-      if (place >= 0) {
-        keys.push(head.keyAt(place));
-        names.push(known[place]!);
+    for (let index = -1; index < head.count; index++) {
+      if (index >= 0) {
+        keys.push(head.keyAt(index));
+        names.push(known[index]!);
       }
-      for (const { key } of followers.get(place) ?? []) {
+      for (const { key } of followers.get(index) ?? []) {
         keys.push(key);
         names.push(this.nameOf(measurement, key));
       }
@@ -255,22 +255,25 @@ function noFields(measurement: string): Fields {
   };
 }
 
-/** @returns a function that finds the place of a known key; it is quick even when a head has very many */
-function placesIn(head: LineHead): (key: Buffer) => number {
-  if (head.count <= MAX_FIELDS) return (key) => head.placeOf(key);
-  const places = new Map<string, number>();
-  for (let place = 0; place < head.count; place++)
-    places.set(Buffer.from(head.keyAt(place)).toString('latin1'), place);
-  return (key) => places.get(key.toString('latin1'))!;
+/** @returns a function that finds the index of a known key; it is quick even when a head has very many */
+function indexesIn(head: LineHead): (key: Buffer) => number {
+  if (head.count <= MAX_FIELDS) return (key) => head.indexOf(key);
+  const indexes = new Map<string, number>();
+  for (let index = 0; index < head.count; index++)
+    indexes.set(Buffer.from(head.keyAt(index)).toString('latin1'), index);
+  return (key) => indexes.get(key.toString('latin1'))!;
 }
 
 /** The line's unknown keys, each once. */
-function addedKeys(body: Buffer, { count, keyPlaces, keyStarts, keyEnds }: LineReader<LineHead>): AddedKey[] {
+function addedKeys(
+  body: Buffer,
+  { count, keyIndexes, keyStarts, keyEnds }: LineReader<LineHead>,
+): AddedKey[] {
   const added = new Map<string, AddedKey>();
   let after = -1;
   for (let i = 0; i < count; i++) {
-    if (keyPlaces[i] !== -1) {
-      after = keyPlaces[i]!;
+    if (keyIndexes[i] !== -1) {
+      after = keyIndexes[i]!;
       continue;
     }
     const key = body.subarray(keyStarts[i], keyEnds[i]);

@@ -78,8 +78,8 @@ const MAX_COMPARED = 16;
 
 /** Field keys that a line is expected to have some of, as they stand in it: joined, and the end of each. */
 export interface ExpectedKeys {
-  /** @returns the place of a key, -1 when it is none of them */
-  placeOf(key: Buffer): number;
+  /** @returns the index of a key, -1 when it is none of them */
+  indexOf(key: Buffer): number;
   /** Bytes of measurement and tags. */
   readonly length: number;
   readonly keys: Uint8Array;
@@ -112,8 +112,8 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
   /** Range of each such field's key in the body, half-open. */
   keyStarts = new Int32Array(128);
   keyEnds = new Int32Array(128);
-  /** Place of each such field's key among the {@link expected} ones, -1 for none. */
-  keyPlaces = new Int32Array(128);
+  /** Index of each such field's key among the {@link expected} ones, -1 for none. */
+  keyIndexes = new Int32Array(128);
   values = new Float64Array(128);
   /** What is known of lines with the same measurement and tags. */
   expected: Expected | undefined;
@@ -125,7 +125,7 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
   private readonly buffer: Buffer;
   private at = 0;
   private lineAt = 0;
-  /** Where {@link placeNearby} looks first, and the end of what it found. */
+  /** Where {@link indexNearby} looks first, and the end of what it found. */
   private nextKey = 0;
   private keyEnd = 0;
   private readonly unit: (typeof UNITS)[Precision];
@@ -250,9 +250,9 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
     this.nextKey = 0;
     for (;;) {
       const start = this.at;
-      let place = expected === undefined ? -1 : this.placeNearby(expected, start);
+      let index = expected === undefined ? -1 : this.indexNearby(expected, start);
       let at = this.keyEnd;
-      if (place === -1) {
+      if (index === -1) {
         for (at = start; ; at++) {
           const byte = buffer[at]!;
           // Most bytes of a key are letters, which are above.
@@ -272,14 +272,14 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
       if (buffer[this.at] === QUOTE) this.skipString();
       else {
         const value = this.readValue();
-        if (place === -1 && expected !== undefined) {
-          place = expected.placeOf(buffer.subarray(start, at));
-          if (place !== -1) this.nextKey = place + 1;
+        if (index === -1 && expected !== undefined) {
+          index = expected.indexOf(buffer.subarray(start, at));
+          if (index !== -1) this.nextKey = index + 1;
         }
         if (this.count === this.values.length) this.grow();
         this.keyStarts[this.count] = start;
         this.keyEnds[this.count] = at;
-        this.keyPlaces[this.count] = place;
+        this.keyIndexes[this.count] = index;
         this.values[this.count++] = value;
       }
       if (this.count + this.strings > MAX_LINE_FIELDS)
@@ -293,27 +293,27 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
    * Looks for the key at `start` among the next few expected ones: a line has its fields in the order of the line before, some
    * left out; or all in any order, when they are few.
    *
-   * @returns its place, with its end in {@link keyEnd}; -1 when it is none of those
+   * @returns its index, with its end in {@link keyEnd}; -1 when it is none of those
    */
-  private placeNearby({ keys, keyEnds }: ExpectedKeys, start: number): number {
+  private indexNearby({ keys, keyEnds }: ExpectedKeys, start: number): number {
     const { buffer } = this;
     const count = keyEnds.length;
-    let place = this.nextKey;
+    let index = this.nextKey;
     for (let compared = Math.min(count, MAX_COMPARED); compared > 0; compared--) {
-      if (place >= count) place = 0;
-      const from = place === 0 ? 0 : keyEnds[place - 1]!;
-      const end = start + keyEnds[place]! - from;
+      if (index >= count) index = 0;
+      const from = index === 0 ? 0 : keyEnds[index - 1]!;
+      const end = start + keyEnds[index]! - from;
       // No key ends in a backslash, since that would make the equals sign a part of it.
       if (buffer[end] === EQUALS) {
         let at = start;
         for (let i = from; at < end && buffer[at] === keys[i]; at++) i++;
         if (at === end) {
           this.keyEnd = end;
-          this.nextKey = place + 1;
-          return place;
+          this.nextKey = index + 1;
+          return index;
         }
       }
-      place++;
+      index++;
     }
     return -1;
   }
@@ -326,7 +326,7 @@ export class LineReader<Expected extends ExpectedKeys = ExpectedKeys> {
     };
     this.keyStarts = grown(new Int32Array(length), this.keyStarts);
     this.keyEnds = grown(new Int32Array(length), this.keyEnds);
-    this.keyPlaces = grown(new Int32Array(length), this.keyPlaces);
+    this.keyIndexes = grown(new Int32Array(length), this.keyIndexes);
     this.values = grown(new Float64Array(length), this.values);
   }
 
@@ -429,7 +429,7 @@ function slowValue(text: string): number {
 }
 
 /** A line's measurement and tags, unescaped. */
-export interface LineHead {
+export interface ParsedHead {
   readonly measurement: string;
   readonly tags: readonly (readonly [key: string, value: string])[];
 }
@@ -440,7 +440,7 @@ export interface LineHead {
  * @param head from {@link LineReader.headStart} to {@link LineReader.headEnd}, in UTF-8
  * @returns measurement and tags; or, as text, why the line is bad
  */
-export function parseHead(head: string): LineHead | string {
+export function parseHead(head: string): ParsedHead | string {
   const [measurement, ...pairs] = splitUnescaped(head, ',');
   const tags: (readonly [string, string])[] = [];
   for (const pair of pairs) {

@@ -93,9 +93,9 @@ export const influxLines: Protocol<Uint8Array, LineOptions, DroppedLines> = {
       }
       if (row.additions === 0) firstLines.set(row, reader.line);
       const at = rows.extend(row, count);
-      const { keyPlaces, values } = reader;
+      const { keyIndexes, values } = reader;
       for (let i = 0; i < count; i++) {
-        rows.series[at + i] = head.seriesAt(keyPlaces[i]!);
+        rows.series[at + i] = head.seriesAt(keyIndexes[i]!);
         rows.numbers[at + i] = values[i]!;
       }
       samples += count;
@@ -129,10 +129,10 @@ function excessOf(lines: number, samples: number, labelBytes: number): string | 
 
 /** The head of a line, all of whose fields are known then. @returns as text, why its series are refused */
 function headOf(heads: LineHeads, body: Buffer, reader: LineReader<LineHead>): LineHead | string {
-  const { count, headStart, headEnd, keyPlaces } = reader;
+  const { count, headStart, headEnd, keyIndexes } = reader;
   const head = reader.expected ?? heads.add(body, headStart, headEnd);
   if (typeof head === 'string') return head;
-  for (let i = 0; i < count; i++) if (keyPlaces[i] === -1) return heads.learn(head, body, reader) ?? head;
+  for (let i = 0; i < count; i++) if (keyIndexes[i] === -1) return heads.learn(head, body, reader) ?? head;
   return head;
 }
 

@@ -1,5 +1,5 @@
+import { EncodedSeries } from '../../dictionary/encoded-series';
 import { InvalidSeriesError, type SeriesDictionary } from '../../dictionary/series-dictionary';
-import { SeriesTable } from '../../dictionary/series-table';
 import { type Labels, METRIC_NAME } from '../../model/labels';
 import { MAX_AHEAD_MS } from '../../model/placement';
 import { type AcceptedTimes, type Protocol, timeBoundText } from '../protocol';
@@ -99,7 +99,7 @@ interface KnownMetric {
 
 /** The series that are known of a tenant, by resource, metric and the bytes of their points' attributes. */
 class PointSeries {
-  private readonly table: SeriesTable;
+  private readonly table: EncodedSeries;
   private readonly targets = new Map<string, Target>();
   /** Targets by number. */
   private readonly allTargets: Target[] = [];
@@ -110,7 +110,7 @@ class PointSeries {
   private lastMetric: KnownMetric | undefined;
 
   constructor(private readonly dictionary: SeriesDictionary) {
-    this.table = new SeriesTable(dictionary, (bytes, start, end, target, scope) =>
+    this.table = new EncodedSeries(dictionary, (bytes, start, end, target, scope) =>
       labelsOf(this.allTargets[target]!, this.allScopes[scope]!, bytes, start, end),
     );
   }

@@ -1,9 +1,9 @@
 import { snappyCompress } from 'hysnappy';
 import { ByteWriter, MalformedBytesError } from '../../model/bytes';
-import type { Labels } from '../../model/labels';
 import type { Matcher } from '../../model/matcher';
 import { RequestTooLargeError } from '../protocol';
-import { VARINT, WireReader } from '../wire';
+import { VARINT, WireReader, writeInt64, writeMessage } from '../wire';
+import { type TimeSeries, writeLabels, writeSeries } from './time-series';
 import { encodeXorChunk, MAX_CHUNK_SAMPLES } from './xor-chunk';
 
 /** One of a request's queries. */
@@ -18,14 +18,6 @@ export interface ReadRequest {
   readonly queries: readonly ReadQuery[];
   /** Whether the reader takes chunks, frame by frame; else it gets all samples in one message. */
   readonly acceptsChunks: boolean;
-}
-
-/** A series of an answer, sorted by time. */
-export interface ReadSeries {
-  readonly labels: Labels;
-  readonly timestamps: Float64Array;
-  /** As long as `timestamps`; moved as bits. */
-  readonly values: Float64Array;
 }
 
 /** Queries and matchers of a request, at most; Prometheus sends one query for each selector. */
@@ -110,39 +102,10 @@ function readMatcher(reader: WireReader): Matcher {
  *
  * @param results the series of each query
  */
-export function encodeSamples(results: readonly (readonly ReadSeries[])[]): Uint8Array {
+export function encodeSamples(results: readonly (readonly TimeSeries[])[]): Uint8Array {
   const out = new ByteWriter(1 << 16);
   for (const series of results) writeMessage(out, 1, (result) => writeSeries(result, series));
   return snappyCompress(out.finish());
-}
-
-/** Encodes series as a `prometheus.WriteRequest`, whose bytes are those of a QueryResult. */
-export function encodeWriteRequest(series: readonly ReadSeries[]): Uint8Array {
-  const out = new ByteWriter(1 << 16);
-  writeSeries(out, series);
-  return out.finish();
-}
-
-function writeSeries(out: ByteWriter, series: readonly ReadSeries[]): void {
-  for (const each of series)
-    writeMessage(out, 1, (timeSeries) => {
-      writeLabels(timeSeries, each.labels);
-      writeSamples(timeSeries, each);
-    });
-}
-
-function writeSamples(out: ByteWriter, { timestamps, values }: ReadSeries): void {
-  const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
-  const sample = new ByteWriter(32);
-  for (let i = 0; i < timestamps.length; i++) {
-    sample
-      .restart()
-      .byte(0x09)
-      .bytes(bytes.subarray(8 * i, 8 * i + 8))
-      .byte(0x10);
-    writeInt64(sample, timestamps[i]!);
-    out.byte(0x12).uvarint(sample.length).bytes(sample.finish());
-  }
 }
 
 /**
@@ -155,7 +118,7 @@ function writeSamples(out: ByteWriter, { timestamps, values }: ReadSeries): void
  *
  * @param results the series of each query, sorted by labels
  */
-export function encodeChunks(results: readonly (readonly ReadSeries[])[]): Uint8Array {
+export function encodeChunks(results: readonly (readonly TimeSeries[])[]): Uint8Array {
   const out = new ByteWriter(1 << 16);
   const message = new ByteWriter(1 << 12);
   for (const [index, series] of results.entries())
@@ -174,7 +137,7 @@ export function encodeChunks(results: readonly (readonly ReadSeries[])[]): Uint8
   return out.finish();
 }
 
-function writeChunks(out: ByteWriter, { timestamps, values }: ReadSeries): void {
+function writeChunks(out: ByteWriter, { timestamps, values }: TimeSeries): void {
   for (let from = 0; from < timestamps.length; from += MAX_CHUNK_SAMPLES) {
     const to = Math.min(from + MAX_CHUNK_SAMPLES, timestamps.length);
     writeMessage(out, 2, (chunk) => {
@@ -186,32 +149,6 @@ function writeChunks(out: ByteWriter, { timestamps, values }: ReadSeries): void 
       chunk.byte(0x18).byte(1).byte(0x22).uvarint(data.length).bytes(data);
     });
   }
-}
-
-function writeLabels(out: ByteWriter, labels: Labels): void {
-  for (const [name, value] of labels)
-    writeMessage(out, 1, (pair) => pair.byte(0x0a).text(name).byte(0x12).text(value));
-}
-
-/** Writes an embedded message: its tag, its length, and what `write` writes. */
-function writeMessage(out: ByteWriter, field: number, write: (inner: ByteWriter) => void): void {
-  const inner = new ByteWriter(256);
-  write(inner);
-  out
-    .byte((field << 3) | 2)
-    .uvarint(inner.length)
-    .bytes(inner.finish());
-}
-
-/** Writes an int64 varint; a negative one takes ten bytes. */
-function writeInt64(out: ByteWriter, value: number): void {
-  if (value >= 0) {
-    out.uvarint(value);
-    return;
-  }
-  let rest = BigInt.asUintN(64, BigInt(value));
-  for (; rest > 127n; rest >>= 7n) out.byte(Number(rest & 127n) | 128);
-  out.byte(Number(rest));
 }
 
 /** CRC-32C (Castagnoli), of each byte. */

@@ -1,5 +1,5 @@
+import type { EncodedSeries } from '../../dictionary/encoded-series';
 import { InvalidSeriesError, type SeriesDictionary } from '../../dictionary/series-dictionary';
-import type { SeriesTable } from '../../dictionary/series-table';
 import { type Labels, labelValue, METRIC_NAME } from '../../model/labels';
 import { MAX_AHEAD_MS } from '../../model/placement';
 import { MAX_LABEL_BYTES, type OutOfTime, type Protocol, timeBoundText } from '../protocol';
@@ -177,7 +177,7 @@ class Recognizer {
     return this.bytesLeft > 0 && !this.rows.isFull;
   }
 
-  private series(table: SeriesTable, bytes: Buffer, start: number, end: number): Recognized {
+  private series(table: EncodedSeries, bytes: Buffer, start: number, end: number): Recognized {
     const known = table.find(bytes, start, end);
     if (known !== 0) return known;
     if (!this.mayAdd) return 'beyond';

@@ -1,9 +1,9 @@
+import { EncodedSeries } from '../../dictionary/encoded-series';
 import {
   InvalidSeriesError,
   MAX_SERIES_BYTES,
   type SeriesDictionary,
 } from '../../dictionary/series-dictionary';
-import { SeriesTable } from '../../dictionary/series-table';
 import { MalformedBytesError } from '../../model/bytes';
 import { type Labels, METRIC_NAME } from '../../model/labels';
 import { KnownPairs } from '../known-pairs';
@@ -91,14 +91,14 @@ function decodeLabel(bytes: Uint8Array, start: number, end: number): Pairs[numbe
 }
 
 /** The series of version 1. */
-export class MessageSeries extends SeriesTable {
+export class MessageSeries extends EncodedSeries {
   constructor(dictionary: SeriesDictionary) {
     super(dictionary, labelsOfMessages);
   }
 }
 
 /** The series of version 2, named by symbols that are numbered alike in all requests: a request's own numbers mean nothing in the next. */
-export class SymbolSeries extends SeriesTable {
+export class SymbolSeries extends EncodedSeries {
   private readonly ids = new Map<string, number>();
   private readonly texts: (string | undefined)[] = [];
 

@@ -1,6 +1,7 @@
-import { MalformedBytesError } from '../../model/bytes';
+import { ByteWriter, MalformedBytesError } from '../../model/bytes';
 import { RequestTooLargeError } from '../protocol';
 import { BYTES, VARINT, WireReader } from '../wire';
+import { type TimeSeries, writeSeries } from './time-series';
 
 /** The two messages of remote write; the content type says which. */
 export type RemoteWriteVersion = 1 | 2;
@@ -19,7 +20,7 @@ export interface WriteRequest {
    */
   readonly labels: Int32Array;
   readonly scattered: ReadonlyMap<number, readonly number[]>;
-  readonly samples: SampleColumns;
+  readonly samples: RequestSamples;
   /** Start and end in `bytes` of each symbol (version 2). */
   readonly symbols: Int32Array;
   /** Of version 1, by family. */
@@ -42,7 +43,7 @@ export interface SeriesMetadata {
 }
 
 /** Samples in the order of the request. */
-export interface SampleColumns {
+export interface RequestSamples {
   readonly count: number;
   /** Index of each sample's series. */
   readonly series: Int32Array;
@@ -196,6 +197,13 @@ export function decodeWriteRequest(bytes: Uint8Array, version: RemoteWriteVersio
     histograms: columns.histograms,
     exemplars: columns.exemplars,
   };
+}
+
+/** Encodes series as a `prometheus.WriteRequest` of remote write 1.0. */
+export function encodeWriteRequest(series: readonly TimeSeries[]): Uint8Array {
+  const out = new ByteWriter(1 << 16);
+  writeSeries(out, series);
+  return out.finish();
 }
 
 /** Field numbers within a TimeSeries. */

@@ -31,6 +31,10 @@ class Run {
   readonly store = new MemorySampleStore();
   state: GroupState | undefined;
   reads = 0;
+  /** The jobs whose alerts are silenced. */
+  silenced: readonly string[] = [];
+  repeatsMs: readonly number[] = [];
+  tellingReads = 0;
   failure: 'none' | 'error' | 'incomplete' = 'none';
   hasTime = () => true;
 
@@ -60,6 +64,13 @@ class Run {
       query: { limits: { maxSeries: 100, maxSamples: 10_000, maxPoints: 10_000 }, isLate: () => false },
       externalUrl: '',
       maxAlerts: 10,
+      telling: async () => {
+        this.tellingReads++;
+        return {
+          isSilenced: (labels) => this.silenced.includes(labelValue(labels, 'job')!),
+          repeatsMs: this.repeatsMs,
+        };
+      },
       hasTime: () => this.hasTime(),
       clock: () => 0,
       onFailure: () => {},
@@ -117,6 +128,24 @@ test('an alert becomes pending, fires after its time and ends; each is said once
     ['resolved shop'],
   ]);
   expect(said).toEqual([[], [], ['firing'], [], ['resolved'], []]);
+});
+
+test('the series of an alert that fires is made when the alert becomes pending', async () => {
+  const run = new Run();
+  for (let minute = 0; minute <= 3; minute++) run.load(minute, 20);
+  const written: string[][] = [];
+  for (let minute = 0; minute <= 3; minute++) {
+    const { series } = (await run.at(minute))!;
+    const alerts = series.filter(({ labels }) => labelValue(labels, METRIC_NAME) === 'ALERTS');
+    const marks = ({ values }: SampleColumns) => (Number.isNaN(values[0]) ? 'ends' : 'is there');
+    written.push(alerts.map((each) => `${labelValue(each.labels, 'alertstate')} ${marks(each)}`));
+  }
+  expect(written).toEqual([
+    ['pending is there', 'firing ends'],
+    ['pending is there'],
+    ['firing is there', 'pending ends'],
+    ['firing is there'],
+  ]);
 });
 
 test('slots that an outage left out are made up: no hole, and `for` is counted through', async () => {
@@ -209,7 +238,8 @@ test('a changed expression keeps the alerts of a rule; changed labels end them',
   run.rules = `${RULES}    labels: {team: web}\n`;
   const advanced = await run.at(4);
   expect(advanced!.notifications).toMatchObject([{ state: 'resolved', reason: 'rule removed' }]);
-  expect(samplesOf(advanced, 'ALERTS').filter(([, value]) => value === 'stale')).toHaveLength(1);
+  // One marker ends the former alert's series; the other creates the series that the new alert will fire in.
+  expect(samplesOf(advanced, 'ALERTS').filter(([, value]) => value === 'stale')).toHaveLength(2);
   expect(run.alerts()).toEqual(['pending shop']);
 });
 
@@ -231,10 +261,36 @@ test('more alerts than the tenant may have fail the rule and change nothing', as
   });
 });
 
+test('a silence keeps an alert from receivers, not from series; it is read only if something may be told', async () => {
+  const run = new Run().load(0, 1).load(1, 20).load(2, 20).load(3, 20).load(4, 20);
+  run.silenced = ['shop'];
+  for (const minute of [0, 1, 2]) await run.at(minute);
+  expect(run.tellingReads).toBe(0);
+  const silenced = await run.at(3);
+  expect(silenced!.notifications).toEqual([]);
+  expect(silenced!.state.rules[1]!.alerts).toMatchObject([{ state: 'firing' }]);
+  run.silenced = [];
+  expect((await run.at(4))!.notifications).toMatchObject([{ state: 'firing' }]);
+});
+
+test('a heartbeat, a rule that always fires, is told in each slot', async () => {
+  const run = new Run(`
+  - alert: Heartbeat
+    expr: vector(1)
+`);
+  run.repeatsMs = [MINUTE_MS];
+  const told = [];
+  for (const minute of [0, 1, 2, 3]) told.push((await run.at(minute))!.notifications);
+  expect(told.map((each) => each.map(({ state, repeatsMs }) => [state, repeatsMs]))).toEqual([
+    [['firing', undefined]],
+    ...Array(3).fill([['firing', [MINUTE_MS]]]),
+  ]);
+});
+
 test('a removed group ends its series, and the alerts that were said', async () => {
   const run = new Run().load(0, 20).load(1, 20).load(2, 20);
   for (const minute of [0, 1, 2]) await run.at(minute);
-  const { series, notifications } = await endGroup(run.state!, 'tenant group', START_MS + 5 * MINUTE_MS);
+  const { series, notifications } = endGroup(run.state!, 'tenant group', START_MS + 5 * MINUTE_MS);
   expect(series.map(({ labels }) => labelValue(labels, METRIC_NAME))).toEqual([
     'job:load:sum',
     'ALERTS',

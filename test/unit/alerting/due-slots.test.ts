@@ -28,3 +28,19 @@ test.each([
     : Array.from({ length: due.count }, (_, i) => due.from + i * interval);
   expect(planned).toEqual({ slots: expected.map((s) => s * 1000), skipped });
 });
+
+describe('when tenants posted next to nothing', () => {
+  const MINUTE_MS = 60_000;
+  const group = { intervalMs: MINUTE_MS, queryOffsetMs: 30_000 };
+  const slotsAt = (minute: number, quiet: { fromMs: number; toMs?: number }, doneMs?: number) =>
+    dueSlots(group, doneMs, { nowMs: minute * MINUTE_MS + 1_000, lagMs: 0, quiet }).slots.map(
+      (slotMs) => slotMs / MINUTE_MS,
+    );
+
+  test('slots that read samples of that time are left out, and those after it are due', () => {
+    const fromMs = 98 * MINUTE_MS;
+    expect(slotsAt(100, { fromMs }, 96 * MINUTE_MS)).toEqual([97, 98]);
+    expect(slotsAt(100, { fromMs })).toEqual([]);
+    expect(slotsAt(106, { fromMs, toMs: 104 * MINUTE_MS }, 98 * MINUTE_MS)).toEqual([105, 106]);
+  });
+});

@@ -35,6 +35,7 @@ function evaluator(groups: readonly IndexedGroup[], overrides: Partial<Evaluator
         running = run;
         return true;
       },
+      putReport: async () => {},
       endRun: async () => {
         running = undefined;
       },
@@ -61,8 +62,9 @@ function evaluator(groups: readonly IndexedGroup[], overrides: Partial<Evaluator
     write: async (_, body) => {
       events.push(`write ${Buffer.from(body).toString()}`);
     },
-    send: async () => ({ sent: 0, failed: 0 }),
+    send: async () => ({ sent: 0, failed: 0, dropped: 0, outboxAgeMs: 0 }),
     lagMs: async () => 0,
+    quiet: async () => undefined,
     done: new Map(),
     now: () => nowMs,
     sleep: async (ms) => clock.set(nowMs + ms),
@@ -169,4 +171,20 @@ test.each([
   expect(planInvocations(indexed, 10).map((each) => each.map(({ tenant }) => tenant).join(' '))).toEqual(
     plan,
   );
+});
+
+test('the run says what was dropped, what waits, and how long nothing was posted; the query function is told', async () => {
+  const asked: unknown[] = [];
+  const { dependencies } = evaluator([groupOf('a', 'g')], {
+    send: async () => ({ sent: 0, failed: 1, dropped: 2, outboxAgeMs: 3_000 }),
+    quiet: async (tenants, nowMs) => ({ fromMs: nowMs - 120_000, usual: tenants.length }),
+    evaluate: async (request) => {
+      asked.push(request.quiet);
+      return [];
+    },
+  });
+  expect(await runEvaluator(dependencies, 'run')).toMatchObject({
+    ...{ failedRequests: 1, dropped: 2, outboxAgeMs: 3_000, quietMs: 120_000 },
+  });
+  expect(asked).toMatchObject([{ usual: 1 }]);
 });

@@ -1,5 +1,5 @@
 import type { Alert } from '../../../shared/alerting/alert-state';
-import { type ToldAlert, transitionsOf } from '../../../shared/alerting/notification';
+import { type Telling, type ToldAlert, transitionsOf } from '../../../shared/alerting/notification';
 import { type Labels, labelsOf } from '../../../shared/model/labels';
 
 const labels: Labels = labelsOf(['alertname', 'High'], ['job', 'shop']);
@@ -47,20 +47,83 @@ test.each<{ name: string; told: ToldAlert[]; alerts: Alert[] | undefined; said: 
     said: [['resolved', 2_000, 6_000, 'rule removed']],
   },
 ])('$name', ({ told, alerts, said }) => {
-  const { notifications, told: next } = transitionsOf(rule, told, alerts, 6_000);
+  const { notifications, told: next } = transitionsOf(rule, told, alerts, { slotMs: 6_000 });
   expect(
     notifications.map(({ state, firedAtMs, resolvedAtMs, reason }) =>
       [state, firedAtMs, resolvedAtMs, reason].filter((each) => each !== undefined),
     ),
   ).toEqual(said);
   // Once told, a transition is not told again.
-  expect(transitionsOf(rule, next, alerts, 7_000).notifications).toEqual([]);
+  expect(transitionsOf(rule, next, alerts, { slotMs: 7_000 }).notifications).toEqual([]);
 });
 
 test('a transition that is found twice has the same id', () => {
-  const [first] = transitionsOf(rule, [], [alert({})], 2_000).notifications;
-  const [again] = transitionsOf(rule, [], [alert({ value: 21 })], 3_000).notifications;
-  const [other] = transitionsOf(rule, [], [alert({ firedAtMs: 3_000 })], 3_000).notifications;
+  const [first] = transitionsOf(rule, [], [alert({})], { slotMs: 2_000 }).notifications;
+  const [again] = transitionsOf(rule, [], [alert({ value: 21 })], { slotMs: 3_000 }).notifications;
+  const [other] = transitionsOf(rule, [], [alert({ firedAtMs: 3_000 })], { slotMs: 3_000 }).notifications;
   expect(again!.id).toBe(first!.id);
   expect(other!.id).not.toBe(first!.id);
+});
+
+describe('while an alert is silenced', () => {
+  const silenced: Telling = { isSilenced: () => true, repeatsMs: [60_000] };
+
+  test('nothing is told of it; once the silence has ended, what is true then is', () => {
+    const during = transitionsOf(rule, [], [alert({})], { slotMs: 6_000 }, silenced);
+    expect(during).toEqual({ notifications: [], told: [] });
+    const after = transitionsOf(rule, during.told, [alert({})], { slotMs: 7_000 });
+    expect(after.notifications).toMatchObject([{ state: 'firing', firedAtMs: 2_000 }]);
+    expect(transitionsOf(rule, during.told, [], { slotMs: 7_000 }).notifications).toEqual([]);
+  });
+
+  test('the end of an alert that was told before is told after the silence', () => {
+    const during = transitionsOf(rule, [told], [], { slotMs: 6_000 }, silenced);
+    expect(during).toEqual({ notifications: [], told: [told] });
+    const after = transitionsOf(rule, during.told, [], { slotMs: 7_000 });
+    expect(after.notifications).toMatchObject([{ state: 'resolved', firedAtMs: 2_000, resolvedAtMs: 7_000 }]);
+  });
+
+  test('an alert that was told, ended and fires anew is told both after the silence', () => {
+    const anew = [alert({ firedAtMs: 5_000 })];
+    const during = transitionsOf(rule, [told], anew, { slotMs: 6_000 }, silenced);
+    expect(during).toEqual({ notifications: [], told: [told] });
+    const { notifications } = transitionsOf(rule, during.told, anew, { slotMs: 7_000 });
+    expect(notifications.map(({ state, firedAtMs }) => [state, firedAtMs])).toEqual([
+      ['resolved', 2_000],
+      ['firing', 5_000],
+    ]);
+  });
+});
+
+describe('an alert that goes on firing', () => {
+  const MINUTE_MS = 60_000;
+  const firing = [alert({})];
+  const at = (minute: number) => 2_000 + minute * MINUTE_MS;
+  const repeatsAt = (slot: number, before: number, telling: Partial<Telling> = {}) =>
+    transitionsOf(
+      rule,
+      [told],
+      firing,
+      { slotMs: at(slot), beforeMs: at(before) },
+      { isSilenced: () => false, repeatsMs: [MINUTE_MS, 5 * MINUTE_MS], ...telling },
+    ).notifications;
+
+  test.each([
+    { slot: 1, before: 0, repeats: [MINUTE_MS] },
+    { slot: 5, before: 4, repeats: [MINUTE_MS, 5 * MINUTE_MS] },
+    { slot: 6.5, before: 6, repeats: [] },
+    { slot: 13, before: 3, repeats: [MINUTE_MS, 5 * MINUTE_MS] },
+  ])('is told again at multiples of the repeat intervals: minute $slot after $before', (each) => {
+    expect(repeatsAt(each.slot, each.before).flatMap(({ repeatsMs }) => repeatsMs)).toEqual(each.repeats);
+  });
+
+  test('has another id each time, and is not told while it is silenced', () => {
+    const ids = [
+      repeatsAt(1, 0),
+      repeatsAt(2, 1),
+      transitionsOf(rule, [], firing, { slotMs: 2_000 }).notifications,
+    ];
+    expect(new Set(ids.map(([first]) => first!.id)).size).toBe(3);
+    expect(repeatsAt(1, 0, { isSilenced: () => true })).toEqual([]);
+  });
 });

@@ -1,12 +1,19 @@
 import { createHash } from 'node:crypto';
 import type { Alert } from '../../../shared/alerting/alert-state';
 import type { GroupState } from '../../../shared/alerting/group-state';
+import { type TopicMessage, topicMessages } from '../../../shared/alerting/message-text';
 import type { NotificationBatch } from '../../../shared/alerting/notification';
 import { DeliveryError, type OutsideRequest } from '../../../shared/alerting/post-outside';
 import { alertmanagerBodies, webhookBody } from '../../../shared/alerting/receiver-bodies';
-import type { Receivers } from '../../../shared/alerting/receivers';
+import { NO_RECEIVERS, type Receivers } from '../../../shared/alerting/receivers';
 import type { OutboxItem } from '../../../shared/alerting/rule-states';
-import { MAX_ATTEMPTS, type SendDependencies, sendAll, waitMs } from '../../../shared/alerting/send';
+import {
+  MAX_ATTEMPTS,
+  type SendDependencies,
+  type SendReport,
+  sendAll,
+  waitMs,
+} from '../../../shared/alerting/send';
 
 const NOW_MS = Date.parse('2026-11-23T12:00:00Z');
 const alert = (state: Alert['state'], fields: Partial<Alert> = {}): Alert => ({
@@ -38,6 +45,7 @@ test('an Alertmanager hears of what fires and of what ended in the last 15 minut
     ],
     NOW_MS,
     'https://api',
+    () => true,
   );
   const labels = { alertname: 'High', host_name: 'a' };
   const common = {
@@ -46,7 +54,7 @@ test('an Alertmanager hears of what fires and of what ended in the last 15 minut
     startsAt: '2026-11-23T11:59:00.000Z',
     generatorURL: 'https://api/graph?g0.expr=x%20%3E%2010&g0.tab=1',
   };
-  expect(bodies.map((each) => JSON.parse(each))).toEqual([
+  expect(bodies.map(({ json }) => JSON.parse(json))).toEqual([
     [
       { ...common, endsAt: '2026-11-23T12:04:00.000Z' },
       { ...common, endsAt: '2026-11-23T11:59:00.000Z' },
@@ -56,12 +64,12 @@ test('an Alertmanager hears of what fires and of what ended in the last 15 minut
 
 test('an Alertmanager gets at most 256 alerts a request', () => {
   const many = Array.from({ length: 600 }, () => alert('firing'));
-  const bodies = alertmanagerBodies([stateOf(...many)], NOW_MS, '');
-  expect(bodies.map((each) => JSON.parse(each).length)).toEqual([256, 256, 88]);
-  expect(alertmanagerBodies([stateOf()], NOW_MS, '')).toEqual([]);
+  const bodies = alertmanagerBodies([stateOf(...many)], NOW_MS, '', () => true);
+  expect(bodies.map(({ json }) => JSON.parse(json).length)).toEqual([256, 256, 88]);
+  expect(alertmanagerBodies([stateOf()], NOW_MS, '', () => true)).toEqual([]);
 });
 
-const batchOf = (group: string, slotMs = NOW_MS): NotificationBatch => ({
+const batchOf = (group: string, slotMs = NOW_MS, repeatsMs?: readonly number[]): NotificationBatch => ({
   ...{ tenant: 't', namespace: 'n', group, slotMs, queryOffsetMs: 30_000, isLate: false },
   notifications: [
     {
@@ -71,6 +79,7 @@ const batchOf = (group: string, slotMs = NOW_MS): NotificationBatch => ({
         ['job', group],
       ],
       ...{ annotations: [], value: 1, firedAtMs: slotMs },
+      ...(repeatsMs !== undefined && { repeatsMs }),
     },
   ],
 });
@@ -94,81 +103,170 @@ test("a webhook gets an Alertmanager's body, with the transition's id", () => {
   });
 });
 
+const NOTHING: SendReport = { sent: 0, failed: 0, dropped: 0, outboxAgeMs: 0 };
+const ITEM = { tenantId: 'id', attempts: 0, dueMs: 0, taken: [], stored: {} };
+
 /** Receivers of one tenant, and an outbox in memory. */
-function sender(webhooks: readonly string[], batches: readonly NotificationBatch[]) {
-  const receivers: Receivers = { alertmanagers: [], webhooks: webhooks.map((url) => ({ url })) };
+function sender(
+  webhooks: readonly string[],
+  batches: readonly NotificationBatch[],
+  others: Partial<Receivers> = {},
+) {
+  const receivers: Receivers = { ...NO_RECEIVERS, webhooks: webhooks.map((url) => ({ url })), ...others };
+  const dead: OutboxItem[] = [];
+  const published: [string, TopicMessage][] = [];
   const outbox = new Map<string, OutboxItem>(
-    batches.map((batch, i) => [
-      String(i),
-      { key: String(i), tenantId: 'id', batch, attempts: 0, dueMs: 0, taken: [], stored: {} },
-    ]),
+    batches.map((batch, i) => [String(i), { ...ITEM, key: String(i), batch }]),
   );
   const got: string[] = [];
   const failing = new Map<string, boolean>();
   let nowMs = NOW_MS;
+  let state = stateOf();
   const dependencies: SendDependencies = {
     receivers: { get: async () => receivers },
     states: {
-      list: async () => new Map(),
+      list: async () => new Map([['g', state]]),
       outbox: async () => [...outbox.values()],
       sent: async (key) => void outbox.delete(key),
       putOff: async (item) => void outbox.set(item.key, item),
+      giveUp: async (item) => {
+        outbox.delete(item.key);
+        dead.push(item);
+      },
     },
     post: async ({ url, json }: OutsideRequest) => {
       const isFinal = failing.get(url);
       if (isFinal !== undefined) throw new DeliveryError(`${url} fails`, isFinal);
-      const { groupLabels, evaluatedAt } = JSON.parse(json);
+      if (url.endsWith('/api/v2/alerts')) {
+        const alerts = JSON.parse(json) as { labels: { alertname: string }; endsAt: string }[];
+        const state = (endsAt: string) => (Date.parse(endsAt) > nowMs ? 'firing' : 'resolved');
+        got.push(...alerts.map(({ labels, endsAt }) => `${url[0]} ${labels.alertname} ${state(endsAt)}`));
+        return;
+      }
+      const { groupLabels, evaluatedAt, text } = JSON.parse(json);
+      if (text !== undefined) return void got.push(`${url} ${text}`);
       got.push(`${url} ${groupLabels.group} ${evaluatedAt.slice(14, 16)}`);
     },
+    publish: async (arn, message) => void published.push([arn, message]),
     externalUrl: '',
     now: () => nowMs,
+    told: new Map(),
   };
   const send = (tenants = [{ id: 'id', name: 't' }]) => sendAll(dependencies, tenants, () => true);
-  return { send, got, failing, outbox, later: (ms: number) => (nowMs += ms) };
+  const later = (ms: number) => {
+    nowMs += ms;
+  };
+  const become = (...alerts: Alert[]) => {
+    state = stateOf(...alerts);
+  };
+  return { send, got, failing, outbox, dead, published, later, become };
 }
 
 test('each webhook gets each batch once', async () => {
   const { send, got, outbox } = sender(['a', 'b'], [batchOf('g'), batchOf('h')]);
-  expect(await send()).toEqual({ sent: 4, failed: 0 });
+  expect(await send()).toEqual({ ...NOTHING, sent: 4 });
   expect(got.sort()).toEqual(['a g 00', 'a h 00', 'b g 00', 'b h 00']);
   expect(outbox.size).toBe(0);
-  expect(await send()).toEqual({ sent: 0, failed: 0 });
+  expect(await send()).toEqual(NOTHING);
 });
 
-test('a webhook that fails is tried again, later and alone; its group waits, others do not', async () => {
+test('a webhook that fails is tried again, later and alone; its group waits for it, nothing else does', async () => {
   const batches = [batchOf('g'), batchOf('g', NOW_MS + 60_000), batchOf('h')];
   const { send, got, failing, outbox, later } = sender(['a', 'b'], batches);
   failing.set('b', false);
-  await send();
-  expect(got).toEqual(['a g 00', 'a h 00']);
+  later(120_000);
+  expect(await send()).toEqual({ ...NOTHING, sent: 3, failed: 2, outboxAgeMs: 120_000 });
+  expect(got).toEqual(['a g 00', 'a g 01', 'a h 00']);
   failing.clear();
-  expect(await send()).toEqual({ sent: 0, failed: 0 });
+  expect(await send()).toMatchObject({ sent: 0, failed: 0 });
   later(waitMs(1));
   await send();
-  expect(got.slice(2)).toEqual(['b g 00', 'a g 01', 'b g 01', 'b h 00']);
+  expect(got.slice(3)).toEqual(['b g 00', 'b g 01', 'b h 00']);
   expect(outbox.size).toBe(0);
 });
 
-test('a webhook that refuses for good holds up nothing', async () => {
+test('a webhook that refuses for good holds up nothing, and what it refused is counted', async () => {
   const { send, got, failing, outbox } = sender(['a', 'b'], [batchOf('g')]);
   failing.set('a', true);
-  expect(await send()).toEqual({ sent: 1, failed: 1 });
+  expect(await send()).toEqual({ ...NOTHING, sent: 1, failed: 1, dropped: 1 });
   expect(got).toEqual(['b g 00']);
   expect(outbox.size).toBe(0);
 });
 
-test('a batch is given up after so many attempts, with growing waits, and stays as a dead letter', async () => {
-  const { send, failing, outbox, later } = sender(['a'], [batchOf('g')]);
+test('a batch is given up after so many attempts, with growing waits, and becomes a dead letter', async () => {
+  const { send, failing, outbox, dead, later } = sender(['a'], [batchOf('g')]);
   failing.set('a', false);
   const waits: number[] = [];
   for (let i = 1; i <= MAX_ATTEMPTS; i++) {
-    expect((await send()).failed).toBe(1);
+    expect(await send()).toMatchObject({ failed: 1, dropped: i === MAX_ATTEMPTS ? 1 : 0 });
     waits.push(waitMs(i));
     later(waitMs(i));
   }
   expect(waits.every((ms, i) => i === 0 || ms >= waits[i - 1]!)).toBe(true);
-  expect(await send()).toEqual({ sent: 0, failed: 0 });
-  expect([...outbox.values()].map(({ attempts }) => attempts)).toEqual([MAX_ATTEMPTS]);
+  expect(await send()).toEqual(NOTHING);
+  expect(outbox.size).toBe(0);
+  expect(dead.map(({ key, attempts }) => [key, attempts])).toEqual([['0', MAX_ATTEMPTS]]);
+});
+
+test('of more batches of a tenant than may wait, the oldest are given up', async () => {
+  const batches = Array.from({ length: 1_002 }, (_, i) => batchOf('g', NOW_MS + i * 60_000));
+  const { send, dead } = sender(['a'], batches);
+  expect(await send()).toMatchObject({ sent: 1_000, dropped: 2 });
+  expect(dead.map(({ key }) => key)).toEqual(['0', '1']);
+});
+
+test('a channel is told of what it matches, and of repeats at its own interval, which are sent once', async () => {
+  const repeat = batchOf('g', NOW_MS, [60_000]);
+  const { send, got, failing, outbox } = sender([], [batchOf('g'), repeat, batchOf('h')], {
+    webhooks: [
+      { url: 'minutely', match: ['job="g"'], repeatInterval: '1m' },
+      { url: 'none', match: ['alertname="Other"'] },
+      { url: 'hourly', match: ['job=~"g|h"'], repeatInterval: '1h' },
+    ],
+  });
+  await send();
+  expect(got).toEqual(['minutely g 00', 'hourly g 00', 'minutely g 00', 'hourly h 00']);
+  failing.set('minutely', false);
+  outbox.set('r', { ...ITEM, key: 'r', batch: repeat });
+  expect(await send()).toEqual({ ...NOTHING, failed: 1 });
+  expect(outbox.size).toBe(0);
+});
+
+test('Slack and a topic get texts; the topic a message for each protocol', async () => {
+  const { send, got, published } = sender([], [batchOf('<g>')], {
+    slack: [{ url: 'slack' }],
+    topics: [{ topicArn: 'arn' }],
+  });
+  expect(await send()).toEqual({ ...NOTHING, sent: 2 });
+  const since = '(firing since 2026-11-23T12:00:00Z)';
+  expect(got).toEqual([
+    `slack *[FIRING:1] n/&lt;g&gt;*\n• *High* job=&lt;g&gt; ${since} </graph?g0.expr=x&g0.tab=1|graph>`,
+  ]);
+  const [[arn, { subject, message }]] = published as [[string, TopicMessage]];
+  expect([arn, subject]).toEqual(['arn', '[FIRING:1] High (n/<g>)']);
+  const { default: json, email, sms } = JSON.parse(message);
+  expect(JSON.parse(json)).toMatchObject({ version: '4', alerts: [{ status: 'firing' }] });
+  expect(email).toBe(`[FIRING:1] High (n/<g>)\n\nHigh job=<g> ${since}\n/graph?g0.expr=x&g0.tab=1`);
+  expect(sms).toBe(subject);
+});
+
+test('a batch that is longer than a message of SNS goes in several, each alert once; one that is too long loses its annotations', () => {
+  const [one] = batchOf('g').notifications;
+  const many = Array.from({ length: 50 }, (_, i) => ({
+    ...one!,
+    id: `id-${i}`,
+    annotations: [['summary', 'é'.repeat(i === 7 ? 200_000 : 5_000)] as const],
+  }));
+  const messages = topicMessages({ ...batchOf('g'), notifications: many }, '');
+  const ids = messages.flatMap(({ message }) =>
+    JSON.parse(JSON.parse(message).default).alerts.map(({ id }: { id: string }) => id),
+  );
+  expect(ids).toEqual(many.map(({ id }) => id));
+  expect(messages.length).toBeGreaterThan(1);
+  for (const { subject, message } of messages) {
+    expect(Buffer.byteLength(message)).toBeLessThanOrEqual(256 * 1024);
+    expect(subject).toMatch(/^[\x20-\x7e]{1,100}$/);
+  }
 });
 
 test('without a webhook, a batch goes', async () => {
@@ -181,4 +279,30 @@ test('a batch is sent although its tenant has no rules any more', async () => {
   const { send, got } = sender(['a'], [batchOf('g')]);
   await send([]);
   expect(got).toEqual(['a g 00']);
+});
+
+test('an Alertmanager hears of an alert once a minute, and at once of a change', async () => {
+  const { send, got, failing, later, become } = sender([], [], {
+    alertmanagers: [{ url: 'a' }, { url: 'b' }],
+  });
+  become(alert('firing'));
+  await send();
+  expect(got.splice(0)).toEqual(['a High firing', 'b High firing']);
+  later(30_000);
+  await send();
+  expect(got).toEqual([]);
+  later(29_000);
+  await send();
+  expect(got.splice(0)).toEqual(['a High firing', 'b High firing']);
+  later(1_000);
+  become(alert('resolved', { resolvedAtMs: NOW_MS + 60_000 }));
+  await send();
+  expect(got.splice(0)).toEqual(['a High resolved', 'b High resolved']);
+  // What one of them did not take, both get again.
+  become(alert('firing', { firedAtMs: NOW_MS + 60_000 }));
+  failing.set('b/api/v2/alerts', false);
+  await send();
+  failing.clear();
+  await send();
+  expect(got).toEqual(['a High firing', 'a High firing', 'b High firing']);
 });

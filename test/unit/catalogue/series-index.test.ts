@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { type JoinedLabels, NOTHING_JOINED, SeriesIndex } from '../../../shared/catalogue/series-index';
+import { SeriesIndex } from '../../../shared/catalogue/series-index';
+import { type JoinedLabels, NOTHING_JOINED } from '../../../shared/catalogue/shape-columns';
 import { type Labels, labelsKey, labelsOf, labelValue } from '../../../shared/model/labels';
 import { layoutOf } from '../../../shared/model/layout';
 import { compileMatcher, equals, isIn, type Matcher, seriesTest } from '../../../shared/model/matcher';

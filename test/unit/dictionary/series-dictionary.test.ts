@@ -1,11 +1,11 @@
+import { EncodedSeries } from '../../../shared/dictionary/encoded-series';
 import { NamedSeries } from '../../../shared/dictionary/named-series';
 import { InvalidSeriesError, SeriesDictionary } from '../../../shared/dictionary/series-dictionary';
-import { SeriesTable } from '../../../shared/dictionary/series-table';
 import { type Labels, labelsKey, METRIC_NAME, sourceOf } from '../../../shared/model/labels';
 import { LabelsHash } from '../../../shared/model/labels-hash';
 
 /** Series that are named by the JSON of their labels, in any order. */
-class JsonSeries extends SeriesTable {
+class JsonSeries extends EncodedSeries {
   constructor(dictionary: SeriesDictionary) {
     super(dictionary, (bytes, start, end) => {
       const labels = JSON.parse(bytes.toString('utf8', start, end)) as [string, string][];

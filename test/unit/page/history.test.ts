@@ -1,4 +1,4 @@
-import type { Status } from '../../../functions/page/browser/api/api';
+import type { Status } from '../../../functions/page/browser/api/status';
 import {
   daysOverTime,
   figureOverTime,

@@ -25,7 +25,7 @@ const range = fc.oneof(
 );
 const text = fc.string({ minLength: 1, maxLength: 30 }).filter((value) => value.isWellFormed());
 const state: fc.Arbitrary<ViewState> = fc.record({
-  view: fc.constantFrom('graphs', 'explore', 'status'),
+  view: fc.constantFrom('graphs', 'explore', 'alerts', 'status'),
   source: fc.option(fc.record({ kind: fc.constantFrom('host', 'service', 'role', 'labels'), id: text }), {
     nil: undefined,
   }),
@@ -41,6 +41,7 @@ const state: fc.Arbitrary<ViewState> = fc.record({
   ways: fc.dictionary(text, fc.constantFrom('stored', 'rate'), { maxKeys: 3, noNullPrototype: true }),
   queries: fc.array(text, { maxLength: 3 }),
   asTable: fc.boolean(),
+  alerts: fc.option(fc.array(text, { maxLength: 3 }), { nil: undefined }),
 });
 
 describe('the address', () => {

@@ -1,16 +1,20 @@
 import { createHmac } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import timers from 'node:timers/promises';
 import {
   ConditionalCheckFailedException,
   DynamoDBClient,
   GetItemCommand,
   PutItemCommand,
+  QueryCommand,
 } from '@aws-sdk/client-dynamodb';
 import { SignatureV4 } from '@smithy/signature-v4';
 import fc from 'fast-check';
-import { callDirectly } from '../../../shared/platform/direct-call';
+import { Cache } from '../../../shared/model/cache';
+import { callDirectly, parsedBytes } from '../../../shared/platform/direct-call';
 import { hmacSha256, makeSigner } from '../../../shared/platform/signature';
+import { takeUnits } from '../../../shared/platform/units';
 import { Sha256 } from '../../support/sha256';
 
 interface Seen {
@@ -70,6 +74,7 @@ describe('a client that calls directly', () => {
   beforeEach(() => {
     seen.length = 0;
     charged.length = 0;
+    takeUnits();
   });
 
   const get = new GetItemCommand({ TableName: 't', Key: { pk: { B: Buffer.from([0, 255]) } } });
@@ -102,6 +107,46 @@ describe('a client that calls directly', () => {
     expect((await client.send(get)).Item?.B).toEqual({ S: 'x' });
     expect(seen.map(({ isBySdk }) => isBySdk)).toEqual([false, true]);
     expect(charged).toEqual([]);
+    expect(takeUnits()).toEqual(new Map([['CallsRepeated', 1]]));
+  });
+
+  test.each([
+    { name: 'a throttled call', type: 'com.amazonaws.dynamodb.v20120810#ThrottlingException', waits: true },
+    { name: 'a call beyond its throughput', type: 'ProvisionedThroughputExceededException', waits: true },
+    { name: 'another call that was refused', type: 'InternalServerError', waits: false },
+  ])('lets $name wait before the SDK sends it again: $waits', async ({ type, waits }) => {
+    const random = jest.spyOn(Math, 'random').mockReturnValue(0.25);
+    const timer = jest.spyOn(timers, 'setTimeout');
+    answers = [() => ({ status: 400, body: JSON.stringify({ __type: type }) }), () => item];
+    await client.send(get);
+    expect(timer.mock.calls.map(([ms]) => ms)).toEqual(waits ? [250] : []);
+    random.mockRestore();
+    timer.mockRestore();
+  });
+
+  test('parses a large answer of a query once, and another answer of the same query anew', async () => {
+    const remembering = callDirectly(
+      new DynamoDBClient({
+        region: 'us-east-1',
+        credentials: { accessKeyId: 'id', secretAccessKey: 'secret' },
+      }),
+      'dynamodb',
+      { Query: QueryCommand },
+      (...call) => charged.push(call),
+      new Cache({ name: 'test', bytes: 1024 * 1024 }, parsedBytes),
+    );
+    const listing = (text: string) => ({
+      status: 200,
+      body: JSON.stringify({ Items: [{ text: { S: text.repeat(5_000) }, bytes: { B: '/wA=' } }] }),
+    });
+    answers = [listing('a'), listing('a'), listing('b'), listing('a')].map((answer) => () => answer);
+    const ask = async () => (await remembering.send(new QueryCommand({ TableName: 't' }))).Items![0]!;
+    const [first, second, changed, third] = [await ask(), await ask(), await ask(), await ask()];
+    expect(second).toBe(first);
+    expect([changed, third].map(({ text }) => text!.S![0])).toEqual(['b', 'a']);
+    expect(third).toEqual(first);
+    expect(charged).toHaveLength(4);
+    remembering.destroy();
   });
 
   test('leaves commands that it was not given, and calls with options, to the SDK', async () => {

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import timers from 'node:timers/promises';
 import {
   GetObjectCommand,
   NoSuchKey,
@@ -94,7 +95,7 @@ describe('a client that gets objects directly', () => {
     answers = [answer, answer];
     await expect(client.send(get)).rejects.toBeInstanceOf(error);
     expect(isBySdk()).toEqual([false, true]);
-    expect(takeUnits().size).toBe(0);
+    expect(takeUnits()).toEqual(new Map([['CallsRepeated', 1]]));
   });
 
   test.each([
@@ -104,6 +105,16 @@ describe('a client that gets objects directly', () => {
     answers = [answer, part];
     expect((await client.send(get)).ETag).toBe('"e"');
     expect(isBySdk()).toEqual([false, true]);
+  });
+
+  test('waits before the SDK asks again for an object that S3 throttled', async () => {
+    const random = jest.spyOn(Math, 'random').mockReturnValue(0.25);
+    const timer = jest.spyOn(timers, 'setTimeout');
+    answers = [{ status: 503, body: '<Error><Code>SlowDown</Code></Error>' }, part];
+    expect((await client.send(get)).ETag).toBe('"e"');
+    expect(timer.mock.calls.map(([ms]) => ms)).toEqual([250]);
+    random.mockRestore();
+    timer.mockRestore();
   });
 
   test('leaves other commands, and parameters it does not know, to the SDK', async () => {

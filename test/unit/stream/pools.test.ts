@@ -1,4 +1,4 @@
-import type { SourcePlace } from '../../../shared/catalogue/pool-table';
+import type { PoolOfSource } from '../../../shared/catalogue/pool-table';
 import { SeriesDictionary } from '../../../shared/dictionary/series-dictionary';
 import type { SourceRows } from '../../../shared/dictionary/series-source';
 import { type Id, idText } from '../../../shared/model/id';
@@ -37,14 +37,14 @@ async function settled(pools: Pools, posted: readonly Posted[]): Promise<SourceR
 /** The table, in memory. */
 class Places {
   finds = 0;
-  constructor(readonly places = new Map<Id, SourcePlace>()) {}
+  constructor(readonly places = new Map<Id, PoolOfSource>()) {}
 
-  async find(_: Id, sourceIds: readonly Id[]): Promise<Map<Id, SourcePlace>> {
+  async find(_: Id, sourceIds: readonly Id[]): Promise<Map<Id, PoolOfSource>> {
     this.finds++;
     return new Map(sourceIds.flatMap((id) => (this.places.has(id) ? [[id, this.places.get(id)!]] : [])));
   }
 
-  async join(_: Id, pools: ReadonlyMap<Id, Id>): Promise<Map<Id, SourcePlace>> {
+  async join(_: Id, pools: ReadonlyMap<Id, Id>): Promise<Map<Id, PoolOfSource>> {
     for (const [id, pool] of pools) if (!this.places.has(id)) this.places.set(id, pool === id ? 'own' : pool);
     return new Map(Array.from(pools.keys(), (id) => [id, this.places.get(id)!]));
   }

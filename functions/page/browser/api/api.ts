@@ -6,6 +6,7 @@ import { type Span, stepFor } from '../view/time-range';
 import type { SourceRef } from '../view/view-state';
 import { joinedReading, type Reading } from './reading';
 import { parseServerTiming } from './server-timing';
+import type { Status } from './status';
 import { Turns } from './turns';
 
 /** Why there is no answer, in words of what to do next. */
@@ -57,37 +58,10 @@ export interface Annotation {
   readonly roles: readonly string[];
 }
 
-/** The answer of `GET /api/v1/status`; `openapi.json` says what each field means. Durations in ms. */
-export interface Status {
-  readonly atMs: number;
-  readonly stream: { readonly behindMs: number | null };
-  readonly flush: {
-    readonly windows: number;
-    readonly oldestMs: number | null;
-    readonly residencyMs: number;
-    readonly behindMs: number;
-  };
-  readonly archive: {
-    readonly days: number;
-    readonly openDays: number;
-    readonly behindMs: number;
-    readonly samples: number;
-    readonly bytes: number;
-  } | null;
-  /** Of the month so far. */
-  readonly usage: {
-    readonly samples: number;
-    readonly reads: number;
-    readonly days: readonly { readonly day: string; readonly samples: number; readonly reads: number }[];
-    readonly series: { readonly active: number; readonly stored: number };
-    readonly bytes: { readonly hot: number | null; readonly warm: number; readonly cold: number | null };
-    readonly dollars: number;
-    readonly cost: readonly { readonly what: string; readonly because: string; readonly dollars: number }[];
-  };
-}
-
 /** Prometheus' API lies below this path. */
 export const PROMETHEUS_PATH = '/prometheus/api/v1';
+/** Alertmanager's API lies below this path. */
+export const ALERTMANAGER_PATH = '/alertmanager/api/v2';
 
 /** Hosts of one page of the list: an agent's host is up to 10 KB, and an answer at most 6 MB. */
 const HOSTS_PAGE = 300;
@@ -298,28 +272,43 @@ export class Api {
     });
   }
 
-  /** @param posted the body of a POST; a GET without it */
-  private json<T>(path: string, posted?: object): Promise<T> {
+  /**
+   * Calls a path; what it answers is small.
+   *
+   * @param posted the body of a POST; a GET without it
+   * @throws {ApiError}
+   */
+  json<T>(path: string, posted?: object): Promise<T> {
+    const change = posted === undefined ? undefined : ({ method: 'POST', body: posted } as const);
     return this.turns.take(
-      async () => (await this.fetch<T>(path, AbortSignal.timeout(LIST_TIMEOUT_MS), posted)).body,
+      async () => (await this.fetch<T>(path, AbortSignal.timeout(LIST_TIMEOUT_MS), change)).body,
     );
   }
 
+  /** @throws {ApiError} */
+  async delete(path: string): Promise<void> {
+    await this.turns.take(() => this.fetch(path, AbortSignal.timeout(LIST_TIMEOUT_MS), { method: 'DELETE' }));
+  }
+
   /** @throws {ApiError} unless `signal` was aborted by whoever asked */
-  private async fetch<T>(path: string, signal: AbortSignal, posted?: object) {
+  private async fetch<T>(path: string, signal: AbortSignal, change?: Change) {
+    const posted = change?.body;
     try {
       const response = await fetch(path, {
+        method: change?.method ?? 'GET',
         headers: {
           'x-api-key': this.key,
           ...(posted === undefined ? {} : { 'content-type': 'application/json' }),
         },
-        ...(posted === undefined ? {} : { method: 'POST', body: JSON.stringify(posted) }),
+        ...(posted === undefined ? {} : { body: JSON.stringify(posted) }),
         cache: 'no-store',
         credentials: 'omit',
         signal,
       });
-      if (!response.ok) throw await errorOf(response, posted === undefined ? 'read' : 'write');
-      return { body: (await response.json()) as T, headers: response.headers };
+      if (!response.ok) throw await errorOf(response, change === undefined ? 'read' : 'write');
+      // The answer to a DELETE may be empty, and says nothing more.
+      const body = change?.method === 'DELETE' ? undefined : await response.json();
+      return { body: body as T, headers: response.headers };
     } catch (error) {
       if (error instanceof ApiError || (error as Error).name === 'AbortError') throw error;
       // No connection, a time-out, or an answer that breaks off.
@@ -328,7 +317,12 @@ export class Api {
   }
 }
 
-interface PrometheusAnswer<T> {
+/** A request that changes something. */
+type Change =
+  | { readonly method: 'POST'; readonly body: object }
+  | { readonly method: 'DELETE'; readonly body?: never };
+
+export interface PrometheusAnswer<T> {
   readonly data: T;
   readonly warnings?: readonly string[];
   readonly infos?: readonly string[];
@@ -375,8 +369,10 @@ async function errorOf(response: Response, right: 'read' | 'write'): Promise<Api
 
 async function messageOf(response: Response): Promise<string> {
   try {
-    // Prometheus' API writes the message alone.
-    const { error } = (await response.json()) as { error: string | { message: string } };
+    const body = (await response.json()) as string | { error: string | { message: string } };
+    // Alertmanager's API writes the message alone, Prometheus' beside a type.
+    if (typeof body === 'string') return body;
+    const { error } = body;
     return typeof error === 'string' ? error : error.message;
   } catch {
     return `The server answered ${response.status}.`;

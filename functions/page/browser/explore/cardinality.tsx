@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { Api, Status } from '../api/api';
+import type { Api } from '../api/api';
+import type { Status } from '../api/status';
 import { formatCount, formatDollars } from '../view/format';
 
 interface Count {

@@ -2,13 +2,15 @@
 import '../language';
 import { Toolbar } from '../frame/toolbar';
 import type { ViewProps } from '../frame/views';
+import { useMetadata } from '../graphs/use-metadata';
+import { useReading } from '../graphs/use-reading';
 import { fixedRange, scaled } from '../view/time-range';
 import { hiddenWith, MAX_QUERIES } from '../view/view-state';
+import { readAlertSpans } from './alert-spans';
 import { Editor } from './editor';
 import { QueryCard } from './query-card';
 import { rememberQuery } from './query-history';
 import { Tools } from './tools';
-import { useMetadata } from './use-metadata';
 
 export type ExploreViewProps = Omit<ViewProps, 'lists' | 'onListsChanged'>;
 
@@ -17,6 +19,14 @@ export function ExploreView({ api, state, span, returns, onChange, onAnswer }: E
   const { queries, asTable } = state;
   const edited = queries.length === 0 ? [''] : queries;
   const metadata = useMetadata(api);
+  const onQueryAnswer: ViewProps['onAnswer'] = (error) => error?.kind !== 'refused' && onAnswer(error);
+  // Graphs without the spans of alerts are better than none.
+  const { reading: alerts } = useReading(
+    { range: state.range, span, compareS: undefined, returns, onAnswer: onQueryAnswer },
+    'alerts',
+    (during, signal) => readAlertSpans(api, during, signal),
+    queries.some((query) => query !== '') && !asTable,
+  );
   const nowS = () => Date.now() / 1000;
   const setQuery = (at: number, query: string) => {
     rememberQuery(query);
@@ -89,7 +99,8 @@ export function ExploreView({ api, state, span, returns, onChange, onAnswer }: E
                 onHide={hide}
                 onZoom={(fromS, toS) => onChange({ range: fixedRange(fromS, toS, nowS()) })}
                 onZoomOut={() => onChange({ range: scaled(state.range, 2, nowS()) })}
-                onAnswer={(error) => error?.kind !== 'refused' && onAnswer(error)}
+                alerts={alerts}
+                onAnswer={onQueryAnswer}
               />
             ),
         )}

@@ -1,18 +1,20 @@
 import { useId, useMemo } from 'preact/hooks';
 import type { Api } from '../api/api';
-import { readTable, seriesText, type TableAnswer } from '../api/promql-answers';
+import { type LabelMap, readTable, seriesText, type TableAnswer } from '../api/promql-answers';
 import { csvOfRows } from '../graphs/csv';
 import { download, fileName } from '../graphs/download';
 import type { GraphPanelView } from '../graphs/graph-panel';
-import type { Unit } from '../graphs/graphs';
 import { measuredProps, WayChoice } from '../graphs/measured';
-import { describedBy, type Metadata, unitOf } from '../graphs/metadata';
+import type { Metadata } from '../graphs/metadata';
 import { QueryGraph } from '../graphs/query-graph';
+import { unitOfQuery } from '../graphs/query-unit';
 import { csvBlob } from '../graphs/save-buttons';
 import { type ReadingProps, useReading } from '../graphs/use-reading';
 import { measureOf, type Way, wayOf } from '../graphs/ways';
 import { Breakable } from '../view/breakable';
 import { counted, formatTime } from '../view/format';
+import { AlertList } from './alert-list';
+import { type AlertSpan, alertsOfSeries } from './alert-spans';
 
 /** Has one query for its whole life: give another query another `key`, so that it never shows the former answer. */
 export interface QueryCardProps extends ReadingProps, GraphPanelView {
@@ -25,6 +27,8 @@ export interface QueryCardProps extends ReadingProps, GraphPanelView {
   /** How a counter or histogram is shown; undefined: as is usual. */
   readonly way: string | undefined;
   readonly onWay: (way: Way) => void;
+  /** When alerts fired; undefined until it is known. */
+  readonly alerts: readonly AlertSpan[] | undefined;
 }
 
 /** A query's answer: series over time, or values at the end of the range. */
@@ -33,11 +37,17 @@ export function QueryCard(props: QueryCardProps) {
 }
 
 const NO_ANNOTATIONS: readonly never[] = [];
+const NO_ALERTS: readonly never[] = [];
 /** Begins the names of saved files. */
 const SOURCE = 'explore';
 
 function PlotCard(props: QueryCardProps) {
-  const { query, metadata } = props;
+  const { query, metadata, alerts = NO_ALERTS } = props;
+  const annotationsOf = useMemo(
+    () => (series: readonly LabelMap[]) =>
+      alertsOfSeries(alerts, series).map(({ from, to }) => ({ from, to, isAlert: true })),
+    [alerts],
+  );
   const measure = useMemo(() => metadata && measureOf(query, metadata), [query, metadata]);
   const way = measure && wayOf(measure, props.way);
   return (
@@ -50,6 +60,8 @@ function PlotCard(props: QueryCardProps) {
       unit={unitOfQuery(query, metadata)}
       queriesAt={() => [{ query }]}
       annotations={NO_ANNOTATIONS}
+      annotationsOf={annotationsOf}
+      remark={(series) => <AlertList alerts={alertsOfSeries(alerts, series)} utc={props.utc} />}
       height={tallHeight()}
       isWanted={metadata !== undefined}
       {...(measure !== undefined && way !== 'stored' && measuredProps(measure, way!, props.onWay, query))}
@@ -59,12 +71,6 @@ function PlotCard(props: QueryCardProps) {
         })}
     />
   );
-}
-
-/** The unit of a selector alone; other expressions may give anything. */
-function unitOfQuery(query: string, metadata: Metadata = new Map()): Unit {
-  const [name] = /^[a-zA-Z_:][\w:]*(?=\s*(\{[^}]*\})?\s*$)/.exec(query) ?? [''];
-  return unitOf(name, describedBy(metadata, name));
 }
 
 /** Pixels of a plot that has the whole width: a good part of the screen, of a phone too. */

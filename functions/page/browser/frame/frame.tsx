@@ -1,11 +1,12 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Api, ApiError } from '../api/api';
 import { Mark } from '../mark';
-import { timeParts } from '../view/format';
+import { formatCount, timeParts } from '../view/format';
 import { refreshS, spanOf } from '../view/time-range';
 import { encodeState, rangeProblem, VIEWS, type ViewState } from '../view/view-state';
 import { useLists } from './lists';
 import { RETRY_S, useNow } from './polling';
+import { useFiring } from './use-firing';
 import { useShortcuts } from './use-shortcuts';
 import { useViewState } from './use-view-state';
 import { VIEW_ENTRIES } from './views';
@@ -26,6 +27,7 @@ export function Frame({ api, onSignOut }: FrameProps) {
   const span = useMemo(() => spanOf(state.range, nowS), [state.range, nowS]);
   const [changes, setChanges] = useState(0);
   const lists = useLists(api, changes, onAnswer);
+  const firing = useFiring(api, changes, onAnswer);
   useShortcuts(state, change);
   const { Component } = VIEW_ENTRIES[state.view];
 
@@ -34,7 +36,7 @@ export function Frame({ api, onSignOut }: FrameProps) {
       <button type="button" class="skip" onClick={() => document.getElementById('main')?.focus()}>
         Skip to the content
       </button>
-      <Header state={state} onSignOut={() => onSignOut()} />
+      <Header state={state} firing={firing} onSignOut={() => onSignOut()} />
       {goneSinceS !== undefined && (
         <p class="banner" role="alert">
           The server does not answer since {timeParts(goneSinceS, state.utc).time}. The page asks again every{' '}
@@ -63,7 +65,14 @@ export function Frame({ api, onSignOut }: FrameProps) {
   );
 }
 
-function Header({ state, onSignOut }: { readonly state: ViewState; readonly onSignOut: () => void }) {
+interface HeaderProps {
+  readonly state: ViewState;
+  /** How many alerts fire. */
+  readonly firing: number;
+  readonly onSignOut: () => void;
+}
+
+function Header({ state, firing, onSignOut }: HeaderProps) {
   return (
     <header class="top">
       <p class="brand">
@@ -77,6 +86,11 @@ function Header({ state, onSignOut }: { readonly state: ViewState; readonly onSi
             aria-current={state.view === view ? 'page' : undefined}
           >
             {VIEW_ENTRIES[view].title}
+            {view === 'alerts' && firing > 0 && (
+              <span class="firing" role="img" aria-label={`${formatCount(firing)} firing`}>
+                {formatCount(firing)}
+              </span>
+            )}
           </a>
         ))}
       </nav>

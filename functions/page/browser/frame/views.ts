@@ -2,8 +2,8 @@ import type { ComponentType } from 'preact';
 import type { Api } from '../api/api';
 import type { Span } from '../view/time-range';
 import type { View, ViewState } from '../view/view-state';
-import { Explore } from './explore';
 import { Graphs } from './graphs';
+import { lazyView } from './lazy-view';
 import type { Lists } from './lists';
 import type { OnAnswer } from './polling';
 import { StatusPage } from './status';
@@ -33,6 +33,16 @@ export const VIEW_ENTRIES: Readonly<
   Record<View, { readonly title: string; readonly Component: ComponentType<ViewProps> }>
 > = {
   graphs: { title: 'Graphs', Component: Graphs },
-  explore: { title: 'Explore', Component: Explore },
+  explore: {
+    title: 'Explore',
+    // The editor is larger than the rest of the page.
+    Component: lazyView('Explore', () =>
+      import('../explore/explore-view').then(({ ExploreView }) => ExploreView),
+    ),
+  },
+  alerts: {
+    title: 'Alerts',
+    Component: lazyView('Alerts', () => import('../alerts/alerts-view').then(({ AlertsView }) => AlertsView)),
+  },
   status: { title: 'Status', Component: StatusPage },
 };

@@ -1,6 +1,5 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
-import type { Annotation } from '../api/api';
 import { formatTime, formatValue } from '../view/format';
 import type { Span } from '../view/time-range';
 import { type Drawing, spreadOf } from './drawing';
@@ -14,6 +13,14 @@ export interface Cursor {
   readonly index: number | undefined;
 }
 
+/** A span of time that a graph shades; seconds since epoch. */
+export interface DrawnAnnotation {
+  readonly from: number;
+  readonly to: number;
+  /** Whether an alert was active in it. */
+  readonly isAlert?: boolean;
+}
+
 export interface ChartProps {
   readonly graph: Graph;
   readonly drawing: Drawing;
@@ -21,7 +28,9 @@ export interface ChartProps {
   readonly hidden: readonly string[];
   readonly span: Span;
   readonly utc: boolean;
-  readonly annotations: readonly Annotation[];
+  readonly annotations: readonly DrawnAnnotation[];
+  /** A number that the values are compared with; a line shows it. */
+  readonly threshold?: number | undefined;
   /** Pixels. */
   readonly height: number;
   readonly onZoom: (fromS: number, toS: number) => void;
@@ -43,8 +52,10 @@ export function Chart(props: ChartProps) {
   const latest = useRef(props);
   latest.current = props;
   const plotted = useRef<Plotted>(undefined as never);
-  plotted.current = useMemo(() => plottedOf(props), [graph, drawing, hidden, span]);
-  const drawn = useRef<{ readonly plotted: Plotted; readonly annotations: readonly Annotation[] }>(undefined);
+  plotted.current = useMemo(() => plottedOf(props), [graph, drawing, hidden, span, props.threshold]);
+  const drawn = useRef<{ readonly plotted: Plotted; readonly annotations: readonly DrawnAnnotation[] }>(
+    undefined,
+  );
   const scheme = useColorScheme();
   const lines = drawing.lines.map(({ id, isEarlier }) => `${isEarlier} ${id}`).join('\n');
 

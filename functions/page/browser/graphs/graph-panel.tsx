@@ -1,11 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
-import type { Annotation } from '../api/api';
 import { Breakable } from '../view/breakable';
 import { formatTime } from '../view/format';
 import type { Span } from '../view/time-range';
-import { Chart, type Cursor } from './chart';
+import { Chart, type Cursor, type DrawnAnnotation } from './chart';
 import type { Drawing } from './drawing';
 import type { Graph } from './graphs';
 import { Legend } from './legend';
@@ -36,7 +35,9 @@ export interface GraphPanelProps extends GraphPanelView {
   readonly graph: Graph;
   /** Undefined until there is something to draw. */
   readonly drawing: Drawing | undefined;
-  readonly annotations: readonly Annotation[];
+  readonly annotations: readonly DrawnAnnotation[];
+  /** A number that the values are compared with. */
+  readonly threshold?: number | undefined;
   /** Pixels of the plot. */
   readonly height: number;
   /** The reason why there is no answer, or why it is an old one. */
@@ -112,6 +113,7 @@ export function GraphPanel(props: GraphPanelProps) {
             span={span}
             utc={utc}
             annotations={props.annotations}
+            threshold={props.threshold}
             height={height}
             onZoom={props.onZoom}
             onZoomOut={props.onZoomOut}

@@ -1,7 +1,6 @@
 import uPlot from 'uplot';
-import type { Annotation } from '../api/api';
 import { axisLabels } from '../view/format';
-import type { ChartProps } from './chart';
+import type { ChartProps, DrawnAnnotation } from './chart';
 import { seriesColor, style } from './colors';
 import type { DrawnLine } from './drawing';
 import { extremesOf, lonelySamples, nearestIndex, reachOf, stackedData, withGaps } from './plot-data';
@@ -30,13 +29,15 @@ export interface Plotted {
   readonly splits: number[];
 }
 
-export function plottedOf({ drawing, graph, hidden, span }: ChartProps): Plotted {
+export function plottedOf({ drawing, graph, hidden, span, threshold }: ChartProps): Plotted {
   const { lines, data } = drawing;
   const isShown = lines.map(({ id }) => !hidden.includes(id));
   const stackOf = (isEarlier: boolean) =>
     lines.map((line, i) => line.isStacked && line.isEarlier === isEarlier && isShown[i]!);
   const stacked = stackedData(stackedData(withGaps(data), stackOf(false)), stackOf(true));
-  const { min, max } = extremesOf(stacked, isShown, span);
+  const found = extremesOf(stacked, isShown, span);
+  const min = Math.min(found.min, threshold ?? Number.POSITIVE_INFINITY);
+  const max = Math.max(found.max, threshold ?? Number.NEGATIVE_INFINITY);
   const isArea = lines.some((line) => line.isStacked);
   const range = valueRange(min, max, isArea, graph.unit);
   const ticks = ticksOf(range, MAX_TICKS, graph.unit);
@@ -88,6 +89,7 @@ export function plotOptions(
     hooks: {
       drawClear: [(plot) => drawAnnotations(plot, latest.current.annotations)],
       draw: [
+        (plot) => drawThreshold(plot, latest.current.threshold, plotted.current.range),
         ({ bbox }) => latest.current.onAxis(bbox.left / devicePixelRatio, bbox.width / devicePixelRatio),
       ],
       setCursor: [
@@ -200,15 +202,15 @@ function seriesOptions(
 }
 
 /** Draws annotations behind the lines: a band over a range, a line at a moment. */
-function drawAnnotations(plot: uPlot, annotations: readonly Annotation[]): void {
+function drawAnnotations(plot: uPlot, annotations: readonly DrawnAnnotation[]): void {
   const { ctx, bbox } = plot;
   ctx.save();
-  for (const { from, to } of annotations) {
+  for (const { from, to, isAlert = false } of annotations) {
     const [left, right] = [from, to].map((time) =>
       Math.min(bbox.left + bbox.width, Math.max(bbox.left, plot.valToPos(time, 'x', true))),
     ) as [number, number];
     ctx.globalAlpha = 0.16;
-    ctx.fillStyle = style('--note');
+    ctx.fillStyle = style(isAlert ? '--alert' : '--note');
     ctx.fillRect(left, bbox.top, right - left, bbox.height);
     ctx.globalAlpha = 0.9;
     ctx.fillRect(left, bbox.top, 1.5 * devicePixelRatio, bbox.height);
@@ -218,5 +220,21 @@ function drawAnnotations(plot: uPlot, annotations: readonly Annotation[]): void 
     ctx.lineTo(left + 0.5 * devicePixelRatio, bbox.top + 6 * devicePixelRatio);
     ctx.fill();
   }
+  ctx.restore();
+}
+
+/** Draws the number that values are compared with over the lines. */
+function drawThreshold(plot: uPlot, threshold: number | undefined, range: ValueRange): void {
+  if (threshold === undefined) return;
+  const { ctx, bbox } = plot;
+  const y = Math.round(plot.valToPos(shareOf(threshold, range), 'y', true));
+  ctx.save();
+  ctx.strokeStyle = style('--alert');
+  ctx.lineWidth = 1.5 * devicePixelRatio;
+  ctx.setLineDash([6 * devicePixelRatio, 4 * devicePixelRatio]);
+  ctx.beginPath();
+  ctx.moveTo(bbox.left, y);
+  ctx.lineTo(bbox.left + bbox.width, y);
+  ctx.stroke();
   ctx.restore();
 }

@@ -1,8 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { Annotation, Api } from '../api/api';
-import { type GraphAnswer, readGraph, seriesText, shortTexts } from '../api/promql-answers';
+import type { Api } from '../api/api';
+import { type GraphAnswer, type LabelMap, readGraph, seriesText, shortTexts } from '../api/promql-answers';
 import { counted, formatDuration } from '../view/format';
+import type { DrawnAnnotation } from './chart';
 import { drawingOf, MAX_LINES } from './drawing';
 import { GraphPanel, type GraphPanelView } from './graph-panel';
 import type { Graph, Unit } from './graphs';
@@ -21,12 +22,18 @@ export interface QueryGraphProps extends ReadingProps, GraphPanelView {
   readonly queriesAt: (stepS: number) => readonly DrawnQuery[];
   /** Names a line that is alone; undefined: its labels do. */
   readonly loneLabel?: string;
-  readonly annotations: readonly Annotation[];
+  readonly annotations: readonly DrawnAnnotation[];
+  /** Further annotations, which depend on the series that are drawn. */
+  readonly annotationsOf?: ((series: readonly LabelMap[]) => readonly DrawnAnnotation[]) | undefined;
+  /** A number that the values are compared with. */
+  readonly threshold?: number | undefined;
   readonly height: number;
   readonly showsTiers: boolean;
   readonly controls?: ComponentChildren;
   /** What the graph shows, if its title does not say it. */
   readonly shows?: (stepS: number) => ComponentChildren;
+  /** What stands below the legend, which depends on the series that are drawn. */
+  readonly remark?: (series: readonly LabelMap[]) => ComponentChildren;
   readonly isWanted: boolean;
   readonly panel?: { readonly current: HTMLElement | null };
 }
@@ -47,11 +54,17 @@ export function QueryGraph(props: QueryGraphProps) {
       drawingOf(graph, drawnOf(reading), earlier && sameSeries(reading, earlier), compareS ?? 0, 'each'),
     [graph, reading, earlier],
   );
+  const { annotationsOf } = props;
+  const annotations = useMemo(
+    () => [...props.annotations, ...(annotationsOf?.(drawnSeries(reading)) ?? [])],
+    [props.annotations, annotationsOf, reading?.series],
+  );
   return (
     <GraphPanel
       {...props}
       graph={graph}
       drawing={drawing}
+      annotations={annotations}
       error={error}
       empty={
         <>
@@ -67,6 +80,7 @@ export function QueryGraph(props: QueryGraphProps) {
                 topk(10, …) picks the greatest.
               </p>
             )}
+            {props.remark?.(drawnSeries(reading))}
             {props.shows && <p class="note">{props.shows(reading.stepS)}</p>}
             {reading.warnings.map((warning) => (
               <p key={warning} class="note">
@@ -95,7 +109,7 @@ function graphWith(
   { name, title, unit, loneLabel }: QueryGraphProps,
   answer: GraphAnswer | undefined,
 ): Graph {
-  const series = (answer?.series ?? []).slice(0, MAX_LINES);
+  const series = drawnSeries(answer);
   const labels = series.length === 1 && loneLabel !== undefined ? [loneLabel] : shortTexts(series);
   const lines = series.map((each, i) => {
     const id = idOf(answer!, i);
@@ -108,6 +122,10 @@ function graphWith(
     };
   });
   return { name, title, unit, lines, path: [name] };
+}
+
+function drawnSeries(answer: GraphAnswer | undefined): readonly LabelMap[] {
+  return (answer?.series ?? []).slice(0, MAX_LINES);
 }
 
 const NO_SOURCE = { kind: 'labels', id: '' } as const;

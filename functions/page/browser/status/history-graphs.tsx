@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks';
-import type { Status } from '../api/api';
+import type { Status } from '../api/status';
 import { drawingOf } from '../graphs/drawing';
 import { GraphPanel } from '../graphs/graph-panel';
 import type { Unit } from '../graphs/graphs';

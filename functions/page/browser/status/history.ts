@@ -1,4 +1,4 @@
-import type { Status } from '../api/api';
+import type { Status } from '../api/status';
 import type { SeriesData } from '../graphs/plot-data';
 import { type Count, sampleRate, withCount } from './sample-rate';
 

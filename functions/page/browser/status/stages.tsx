@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { Status } from '../api/api';
+import type { Status } from '../api/status';
 import { counted, formatCount, formatDuration, formatValue } from '../view/format';
 
 /** Heartbeats pass every minute where nobody posts, so the lag of the stream may seem that long. */

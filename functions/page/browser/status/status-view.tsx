@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
-import { type Api, ApiError, type Status } from '../api/api';
+import { type Api, ApiError } from '../api/api';
+import type { Status } from '../api/status';
 import { formatCount, formatDollars, formatTime, formatValue } from '../view/format';
 import { type History, NO_HISTORY, withStatus } from './history';
 import { HistoryGraphs } from './history-graphs';

@@ -14,7 +14,7 @@ export interface SourceRef {
 export const OVER_HOSTS = ['each', 'average', 'min', 'max', 'sum'] as const;
 export type OverHosts = (typeof OVER_HOSTS)[number];
 
-export const VIEWS = ['graphs', 'explore', 'status'] as const;
+export const VIEWS = ['graphs', 'explore', 'alerts', 'status'] as const;
 export type View = (typeof VIEWS)[number];
 
 /** All that decides what the page shows. The address has all of it, so that a link shows the same. */
@@ -43,6 +43,8 @@ export interface ViewState {
   readonly queries: readonly string[];
   /** Whether the explore view shows the values at the range's end instead of graphs. */
   readonly asTable: boolean;
+  /** Ids of the alerts whose details are shown; undefined: those of the first. */
+  readonly alerts: readonly string[] | undefined;
 }
 
 export const INITIAL_STATE: ViewState = {
@@ -60,6 +62,7 @@ export const INITIAL_STATE: ViewState = {
   ways: {},
   queries: [],
   asTable: false,
+  alerts: undefined,
 };
 
 /** The hidden lines after one was hidden or shown. */
@@ -98,6 +101,8 @@ export function encodeState(state: ViewState): string {
   for (const [name, way] of Object.entries(state.ways)) add('way', `${way}:${name}`);
   for (const query of state.queries) add('query', query);
   if (state.asTable) add('show', 'table');
+  for (const alert of state.alerts ?? []) add('alert', alert);
+  if (state.alerts?.length === 0) add('alert', '');
   return fields.join('&');
 }
 
@@ -129,6 +134,7 @@ export function decodeState(hash: string): ViewState {
     ),
     queries: fields.getAll('query').slice(0, MAX_QUERIES),
     asTable: fields.get('show') === 'table',
+    alerts: fields.has('alert') ? fields.getAll('alert').filter((id) => id !== '') : undefined,
   };
 }
 

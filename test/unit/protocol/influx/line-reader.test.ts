@@ -242,14 +242,14 @@ describe('by property', () => {
         keysOf.push({
           keys: Buffer.concat(keys),
           keyEnds: ends,
-          placeOf: (key) => texts.indexOf(key.toString()),
+          indexOf: (key) => texts.indexOf(key.toString()),
           length: 1,
         });
         found.push({ texts, values: [...values.slice(0, count)], problem, strings, timestampMs });
         if (expected === undefined) continue;
         texts.forEach((text, i) => {
-          const place = reader.keyPlaces[i]!;
-          expect(place === -1).toBe(expected.placeOf(Buffer.from(text)) === -1);
+          const place = reader.keyIndexes[i]!;
+          expect(place === -1).toBe(expected.indexOf(Buffer.from(text)) === -1);
           const { keys, keyEnds } = expected;
           if (place !== -1) expect(String(keys.subarray(keyEnds[place - 1] ?? 0, keyEnds[place]))).toBe(text);
         });

@@ -4,9 +4,9 @@ import {
   decodeReadRequest,
   encodeChunks,
   encodeSamples,
-  type ReadSeries,
 } from '../../../../shared/protocol/prometheus/remote-read';
 import { uncompressBlock } from '../../../../shared/protocol/prometheus/snappy';
+import type { TimeSeries } from '../../../../shared/protocol/prometheus/time-series';
 import { encodeXorChunk } from '../../../../shared/protocol/prometheus/xor-chunk';
 import { decodeXorChunk } from '../../../support/xor-chunk';
 
@@ -44,7 +44,7 @@ const columns = fc
     }),
     { minLength: 1, maxLength: 400 },
   )
-  .map((samples): Pick<ReadSeries, 'timestamps' | 'values'> => {
+  .map((samples): Pick<TimeSeries, 'timestamps' | 'values'> => {
     const timestamps = new Float64Array(samples.length);
     let at = -5_000;
     for (const [i, { gap }] of samples.entries()) timestamps[i] = at += gap;

@@ -8,6 +8,7 @@ import {
 } from '../../../../shared/protocol/prometheus/series-labels';
 import {
   decodeWriteRequest,
+  encodeWriteRequest,
   type RemoteWriteVersion,
   type WriteRequest,
 } from '../../../../shared/protocol/prometheus/write-request';
@@ -236,6 +237,21 @@ describe.each(VERSIONS)('a remote-write %i.0 request', (version) => {
       .finish();
     expect(decode(bytes)).toMatchObject({ histograms: 2, exemplars: 1, samples: { count: 0 } });
   });
+});
+
+test('is encoded byte for byte as a library encodes version 1', () => {
+  fc.assert(
+    fc.property(fc.array(series, { maxLength: 8 }), (given) => {
+      const encoded = encodeWriteRequest(
+        given.map(({ labels, samples }) => ({
+          labels,
+          timestamps: Float64Array.from(samples, ({ timestamp }) => timestamp),
+          values: Float64Array.from(samples, ({ value }) => value),
+        })),
+      );
+      expect(Buffer.from(encoded)).toEqual(Buffer.from(encodeV1(given)));
+    }),
+  );
 });
 
 test('version 1 has metadata by family', () => {

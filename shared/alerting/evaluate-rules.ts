@@ -1,4 +1,13 @@
 import { zstdCompressSync } from 'node:zlib';
+import type { Id } from '../model/id';
+import { mapLimited } from '../platform/concurrency';
+import { log } from '../platform/log';
+import type { RuntimeSettings } from '../platform/settings';
+import type { QueryOptions } from '../promql/query';
+import { SharedReads } from '../promql/shared-reads';
+import type { SampleColumns, SampleStore } from '../promql/store';
+import { limitsOf } from '../tenancy/limits';
+import type { Tenant, Tenants } from '../tenancy/tenants';
 import {
   type AdvanceOptions,
   advanceGroup,
@@ -6,28 +15,19 @@ import {
   expectReads,
   type GroupPlan,
   planGroup,
-} from '../../shared/alerting/advance-group';
-import type {
-  EvaluatedGroup,
-  EvaluationAnswer,
-  EvaluationRequest,
-  GroupEvaluation,
-} from '../../shared/alerting/evaluation';
-import { encodeJson, encodeState, type GroupState } from '../../shared/alerting/group-state';
-import type { Notification, NotificationBatch } from '../../shared/alerting/notification';
-import { groupOf } from '../../shared/alerting/rule-document';
-import type { RuleGroup } from '../../shared/alerting/rule-file';
-import type { StoredGroup } from '../../shared/alerting/rule-groups';
-import { MAX_BATCHES } from '../../shared/alerting/rule-states';
-import { mapLimited } from '../../shared/platform/concurrency';
-import { log } from '../../shared/platform/log';
-import { SharedReads } from '../../shared/promql/shared-reads';
-import type { SampleColumns } from '../../shared/promql/store';
-import { encodeWriteRequest } from '../../shared/protocol/prometheus/remote-read';
-import { limitsOf } from '../../shared/tenancy/limits';
-import type { Tenant } from '../../shared/tenancy/tenants';
-import { dependencies, ruleGroups, ruleStates, stage } from './stores';
-import { budgetOf, MAX_POINTS, queryLimitsOf, samplesOf } from './tenant-samples';
+} from './advance-group';
+import { channelsOf } from './channels';
+import type { EvaluatedGroup, EvaluationAnswer, EvaluationRequest, GroupEvaluation } from './evaluation';
+import { encodeJson, encodeState, type GroupState } from './group-state';
+import { isChange, type Notification, type NotificationBatch, type Telling } from './notification';
+import type { ReceiverStore } from './receivers';
+import { bodiesOf } from './result-bodies';
+import { groupOf } from './rule-document';
+import type { RuleGroup } from './rule-file';
+import type { RuleGroups, StoredGroup } from './rule-groups';
+import { MAX_BATCHES, type RuleStates } from './rule-states';
+import type { SilenceStore } from './silence-store';
+import { silenceTest } from './silences';
 
 /** An invocation begins no group and no slot later than this, ms. */
 const BEGIN_MS = 15_000;
@@ -35,8 +35,6 @@ const BEGIN_MS = 15_000;
 const QUERY_MS = 24_000;
 /** An answer that has more characters of base64 than this takes no further group. Lambda refuses answers over 6 MB. */
 const MAX_ANSWER = 3_000_000;
-/** Most samples of a remote-write body, unless one series has more; an import has the same bound. */
-const MAX_BODY_SAMPLES = 30_000;
 /** Notifications of a batch, which is one item of the outbox. Batches are larger if there would be over {@link MAX_BATCHES}. */
 const MAX_BATCH = 200;
 
@@ -51,14 +49,28 @@ export function isEvaluation(event: unknown): event is EvaluationRequest {
   return typeof event === 'object' && event !== null && 'evaluateRules' in event;
 }
 
-/** Evaluates the due slots of rule groups, as far as time and the size of an answer suffice. Writes nothing. */
-export async function evaluateRules({
-  evaluateRules: request,
-}: EvaluationRequest): Promise<EvaluationAnswer> {
+/** What an evaluation reads; it writes nothing. */
+export interface RuleInputs {
+  readonly tenants: Pick<Tenants, 'get'>;
+  readonly groups: Pick<RuleGroups, 'get'>;
+  readonly states: Pick<RuleStates, 'get'>;
+  readonly silences: Pick<SilenceStore, 'list'>;
+  readonly receivers: Pick<ReceiverStore, 'get'>;
+  /** A tenant's samples, for one read that takes at most `timeMs`. */
+  readonly samplesOf: (tenant: Tenant, timeMs: number) => SampleStore;
+  readonly queryLimitsOf: (tenant: Tenant) => QueryOptions['limits'];
+  readonly stage: RuntimeSettings;
+}
+
+/** Evaluates the due slots of rule groups, as far as time and the size of an answer suffice. */
+export async function evaluateRules(
+  inputs: RuleInputs,
+  { evaluateRules: request }: EvaluationRequest,
+): Promise<EvaluationAnswer> {
   const startedMs = performance.now();
   const elapsedMs = () => performance.now() - startedMs;
-  const reads = new TenantReads(elapsedMs);
-  const loaded = await mapLimited(request.groups, PARALLEL, (place) => load(place, request, reads));
+  const reads = new TenantReads(inputs, elapsedMs, request.nowMs);
+  const loaded = await mapLimited(request.groups, PARALLEL, (place) => load(inputs, place, request, reads));
   const answer: GroupEvaluation[] = [];
   let size = 0;
   for (const group of loaded) {
@@ -73,18 +85,40 @@ export async function evaluateRules({
   return answer;
 }
 
-/** The reads of each tenant, which its groups share. */
+/** What the groups of each tenant share: their reads, and how its receivers are told. */
 class TenantReads {
   private readonly byTenant = new Map<string, SharedReads>();
+  private readonly tellingByTenant = new Map<Id, Promise<Telling>>();
 
-  constructor(private readonly elapsedMs: () => number) {}
+  constructor(
+    private readonly inputs: RuleInputs,
+    private readonly elapsedMs: () => number,
+    private readonly nowMs: number,
+  ) {}
+
+  telling({ id }: Tenant): Promise<Telling> {
+    const known = this.tellingByTenant.get(id);
+    if (known !== undefined) return known;
+    const telling = this.readTelling(id);
+    this.tellingByTenant.set(id, telling);
+    return telling;
+  }
+
+  private async readTelling(tenantId: Id): Promise<Telling> {
+    const { silences, receivers } = this.inputs;
+    const [stored, found] = await Promise.all([silences.list(tenantId), receivers.get(tenantId)]);
+    const silencedBy = silenceTest(stored, this.nowMs);
+    return {
+      isSilenced: (labels) => silencedBy(labels).length > 0,
+      repeatsMs: [...new Set(channelsOf(found).map(({ repeatMs }) => repeatMs))],
+    };
+  }
 
   of(tenant: Tenant): SharedReads {
     let reads = this.byTenant.get(tenant.id);
     if (reads === undefined) {
       // Each read has a budget of its own.
-      const leftMs = () => Math.max(0, QUERY_MS - this.elapsedMs());
-      reads = new SharedReads(() => samplesOf(tenant, budgetOf(tenant, leftMs())));
+      reads = new SharedReads(() => this.inputs.samplesOf(tenant, Math.max(0, QUERY_MS - this.elapsedMs())));
       this.byTenant.set(tenant.id, reads);
     }
     return reads;
@@ -102,28 +136,32 @@ function failed(place: Place, error: unknown): Outcome {
 }
 
 /** Loads a group, and announces what it will read. */
-async function load(place: Place, request: Request, reads: TenantReads): Promise<LoadedGroup> {
+async function load(
+  inputs: RuleInputs,
+  place: Place,
+  request: Request,
+  reads: TenantReads,
+): Promise<LoadedGroup> {
   const already = (outcome: Outcome) => ({ place, evaluate: async () => outcome });
   try {
-    const tenant = await dependencies.tenants.get(place.tenant);
+    const tenant = await inputs.tenants.get(place.tenant);
     if (tenant === undefined) return already({ outcome: 'gone' });
     const [stored, state] = await Promise.all([
-      ruleGroups.get(tenant.id, place.group),
-      ruleStates.get(tenant.id, place.group),
+      inputs.groups.get(tenant.id, place.group),
+      inputs.states.get(tenant.id, place.group),
     ]);
     if (stored === undefined) {
       if (state === undefined) return already({ outcome: 'gone' });
       return { place, evaluate: () => remove(tenant, place.group, state, request.nowMs) };
     }
     const group = groupOf(stored.document);
-    const plan = planGroup(group, state, request, stage.ruleQueryOffset);
+    const plan = planGroup(group, state, request, inputs.stage.ruleQueryOffset);
     if (plan.slots.length === 0) return already({ outcome: 'idle' });
-    const shared = reads.of(tenant);
-    expectReads(shared, group, plan);
+    expectReads(reads.of(tenant), group, plan);
     const id = `${tenant.id} ${place.group}`;
     return {
       place,
-      evaluate: (elapsedMs) => advance({ tenant, id, stored, group, state, plan, reads: shared }, elapsedMs),
+      evaluate: (elapsedMs) => advance(inputs, { tenant, id, stored, group, state, plan, reads }, elapsedMs),
     };
   } catch (error) {
     return already(failed(place, error));
@@ -133,7 +171,7 @@ async function load(place: Place, request: Request, reads: TenantReads): Promise
 type Outcome<T = GroupEvaluation> = T extends unknown ? Omit<T, 'tenant' | 'group'> : never;
 
 async function remove(tenant: Tenant, group: string, state: GroupState, nowMs: number): Promise<Outcome> {
-  const { series, notifications } = await endGroup(state, `${tenant.id} ${group}`, nowMs);
+  const { series, notifications } = endGroup(state, `${tenant.id} ${group}`, nowMs);
   const about = { ...state, slotMs: nowMs, isLate: false };
   return {
     outcome: 'removed',
@@ -150,23 +188,24 @@ interface DueGroup {
   readonly group: RuleGroup;
   readonly state: GroupState | undefined;
   readonly plan: GroupPlan;
-  readonly reads: SharedReads;
+  readonly reads: TenantReads;
 }
 
 async function advance(
+  inputs: RuleInputs,
   { tenant, id, stored, group, state, plan, reads }: DueGroup,
   elapsedMs: () => number,
 ): Promise<Outcome> {
-  const limits = queryLimitsOf(tenant);
   const options: AdvanceOptions = {
     id,
-    reads,
+    reads: reads.of(tenant),
     query: {
-      limits: { maxSeries: limits.series, maxSamples: limits.samples, maxPoints: MAX_POINTS },
+      limits: inputs.queryLimitsOf(tenant),
       isLate: () => elapsedMs() > QUERY_MS,
     },
     externalUrl: '',
-    maxAlerts: limitsOf(stage, tenant.limits).alertsPerRule,
+    maxAlerts: limitsOf(inputs.stage, tenant.limits).alertsPerRule,
+    telling: () => reads.telling(tenant),
     hasTime: () => elapsedMs() < BEGIN_MS,
     clock: () => performance.now(),
     onFailure: (error) => log.error('samples of a rule were not read', { id, error: error as Error }),
@@ -203,23 +242,8 @@ function written(
     ...(afterMs !== undefined && { afterMs }),
     slotMs,
     ...(state !== undefined && { state: base64(state) }),
-    samples: bodiesOf(series).map((body) => base64(zstdCompressSync(encodeWriteRequest(body)))),
+    samples: bodiesOf(series).map((body) => base64(zstdCompressSync(body))),
   };
-}
-
-/** Splits series so that one request of remote write takes each part. */
-function bodiesOf(series: readonly SampleColumns[]): SampleColumns[][] {
-  const bodies: SampleColumns[][] = [];
-  let samples = Infinity;
-  for (const each of series) {
-    samples += each.timestamps.length;
-    if (samples > MAX_BODY_SAMPLES) {
-      bodies.push([]);
-      samples = each.timestamps.length;
-    }
-    bodies.at(-1)!.push(each);
-  }
-  return bodies;
 }
 
 function batchesOf(
@@ -233,12 +257,15 @@ function batchesOf(
   notifications: readonly Notification[],
 ): string[] {
   const about = { tenant: name, namespace, group: document.name, slotMs, queryOffsetMs, isLate };
-  const size = Math.max(MAX_BATCH, Math.ceil(notifications.length / MAX_BATCHES));
-  return Array.from({ length: Math.ceil(notifications.length / size) }, (_, i) => {
-    const part = notifications.slice(i * size, (i + 1) * size);
-    const batch: NotificationBatch = { ...about, notifications: part };
-    return base64(encodeJson(batch));
-  });
+  // One batch of either kind may be partly filled.
+  const size = Math.max(MAX_BATCH, Math.ceil(notifications.length / (MAX_BATCHES - 1)));
+  return [notifications.filter(isChange), notifications.filter((each) => !isChange(each))].flatMap((all) =>
+    Array.from({ length: Math.ceil(all.length / size) }, (_, i) => {
+      const part = all.slice(i * size, (i + 1) * size);
+      const batch: NotificationBatch = { ...about, notifications: part };
+      return base64(encodeJson(batch));
+    }),
+  );
 }
 
 function base64(bytes: Uint8Array): string {

@@ -6,7 +6,7 @@ import type { SeriesDictionary, SeriesNames } from './series-dictionary';
 type DecodeLabels = (bytes: Buffer, start: number, end: number, scope: number, part: number) => Labels;
 
 /** A protocol's series, by the bytes with which senders name them, within a `scope` and `part` of the protocol. */
-export class SeriesTable implements SeriesNames {
+export class EncodedSeries implements SeriesNames {
   private readonly table: ByteTable;
   private readonly namer: number;
 

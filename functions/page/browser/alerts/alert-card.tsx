@@ -1,0 +1,109 @@
+import { useId } from 'preact/hooks';
+import type { Silence } from '../api/alerting';
+import type { ViewProps } from '../frame/views';
+import type { Metadata } from '../graphs/metadata';
+import { unitOfQuery } from '../graphs/query-unit';
+import { Breakable } from '../view/breakable';
+import { formatDuration, formatTime } from '../view/format';
+import { AlertGraph } from './alert-graph';
+import { changedAtS, type ListedAlert } from './listed-alerts';
+import { reasonOf } from './reason';
+import { SilenceForm } from './silence-form';
+import { SilenceNote } from './silence-note';
+
+export interface AlertCardProps extends Pick<ViewProps, 'api' | 'state' | 'returns' | 'onAnswer'> {
+  readonly listed: ListedAlert;
+  readonly silence: Silence | undefined;
+  /** Undefined until it is known. */
+  readonly metadata: Metadata | undefined;
+  readonly nowS: number;
+  readonly isOpen: boolean;
+  readonly onToggle: () => void;
+  readonly onSilenced: () => void;
+}
+
+/** An alert: what, since when and why; when it is opened, its graph, its annotations and a form that silences it. */
+export function AlertCard(props: AlertCardProps) {
+  const { api, state, listed, silence, metadata, nowS, isOpen, onToggle, onSilenced } = props;
+  const { alert, rule, group } = listed;
+  const [titleId, detailsId] = [useId(), useId()];
+  const sinceS = changedAtS(alert);
+  const spent = formatDuration(Math.max(0, nowS - sinceS) * 1000);
+  const unit = unitOfQuery(rule.condition?.query ?? rule.query, metadata);
+  return (
+    <article
+      class={`card alert ${alert.state}${silence === undefined ? '' : ' silenced'}`}
+      aria-labelledby={titleId}
+    >
+      <header>
+        <h3 id={titleId}>
+          <button type="button" aria-expanded={isOpen} aria-controls={detailsId} onClick={onToggle}>
+            <Breakable text={alert.labels.alertname ?? rule.name} />
+          </button>
+        </h3>
+        <ul class="labels" aria-label="Labels">
+          {Object.entries(alert.labels)
+            .filter(([name]) => name !== 'alertname')
+            .map(([name, value]) => (
+              <li key={name}>
+                <span>{name}</span> <Breakable text={value} />
+              </li>
+            ))}
+        </ul>
+        <p class="since">
+          {alert.state === 'resolved' ? `resolved ${spent} ago` : `${alert.state} for ${spent}`}{' '}
+          <span>
+            {alert.state === 'resolved' ? 'at' : 'since'} {formatTime(sinceS, state.utc)}
+          </span>
+        </p>
+      </header>
+      {Object.hasOwn(alert.annotations, 'summary') && <p class="summary">{alert.annotations.summary}</p>}
+      {reasonOf(listed, unit, state.utc).map((reason) => (
+        <p key={reason} class="why">
+          <Breakable text={reason} />
+        </p>
+      ))}
+      {silence !== undefined && (
+        <SilenceNote api={api} silence={silence} utc={state.utc} onEnded={onSilenced} />
+      )}
+      <div id={detailsId} hidden={!isOpen}>
+        {isOpen && (
+          <div class="details">
+            <Texts annotations={alert.annotations} />
+            <AlertGraph {...props} unit={unit} />
+            <p class="note">
+              Rule {rule.name} of the group {group.name} in {group.file}.
+            </p>
+            {silence === undefined && alert.state !== 'resolved' && (
+              <SilenceForm api={api} labels={alert.labels} onSilenced={onSilenced} />
+            )}
+          </div>
+        )}
+      </div>
+    </article>
+  );
+}
+
+/** The annotations but the summary, which is always shown. */
+function Texts({ annotations }: Pick<ListedAlert['alert'], 'annotations'>) {
+  const texts = Object.entries(annotations).filter(([name]) => name !== 'summary');
+  if (texts.length === 0) return null;
+  return (
+    <dl>
+      {texts.map(([name, text]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>
+            {/^https?:\/\//.test(text) ? (
+              <a href={text} rel="noreferrer">
+                <Breakable text={text} />
+              </a>
+            ) : (
+              text
+            )}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

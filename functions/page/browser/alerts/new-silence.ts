@@ -1,0 +1,32 @@
+import type { NewSilence } from '../api/alerting';
+import type { LabelMap } from '../api/promql-answers';
+
+/** What a new silence is about: one alert, or all alerts of its name. */
+export type SilenceScope = 'alert' | 'name';
+
+/** Lengths of a silence that one may choose, in seconds. */
+export const SILENCE_LENGTHS: readonly (readonly [seconds: number, text: string])[] = [
+  [3600, '1 hour'],
+  [4 * 3600, '4 hours'],
+  [86_400, '1 day'],
+  [7 * 86_400, '1 week'],
+  [30 * 86_400, '30 days'],
+];
+
+/** @param lengthS how long it holds, in seconds */
+export function newSilence(
+  labels: LabelMap,
+  scope: SilenceScope,
+  comment: string,
+  lengthS: number,
+  nowMs: number,
+): NewSilence {
+  const names = scope === 'alert' ? Object.keys(labels) : ['alertname'];
+  return {
+    matchers: names.map((name) => ({ name, value: labels[name]!, isRegex: false, isEqual: true })),
+    startsAt: new Date(nowMs).toISOString(),
+    endsAt: new Date(nowMs + lengthS * 1000).toISOString(),
+    createdBy: 'the page',
+    comment,
+  };
+}

@@ -1,0 +1,29 @@
+const FILE = `groups:
+  - name: first
+    rules:
+      - alert: HighLoad
+        expr: loadavg5 > 4
+        for: 5m
+        annotations:
+          summary: "{{ $labels.hostname }}: load {{ $value }}"
+`;
+
+/** Tells a newcomer how to add the first rule. */
+export function NoRules() {
+  return (
+    <div class="empty-page">
+      <h2>No rules yet</h2>
+      <p>
+        Rules are evaluated each minute. Those that find something raise an alert, which is shown here and
+        sent to your receivers. Write them as for Prometheus, such as this as <code>rules.yaml</code>:
+      </p>
+      <pre>{FILE}</pre>
+      <p>Store them, from a checkout:</p>
+      <pre>npm run ops -- rules sync rules.yaml --url {location.origin} --key ht_...</pre>
+      <p>
+        mimirtool and Grafana store rules here too, by Mimir's ruler API at{' '}
+        <code>{location.origin}/prometheus/config/v1/rules</code>. New rules appear here seconds later.
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,45 @@
+import { useState } from 'preact/hooks';
+import { endSilence, type Silence } from '../api/alerting';
+import type { Api } from '../api/api';
+import { formatTime } from '../view/format';
+import { secondsOf } from './listed-alerts';
+
+export interface SilenceNoteProps {
+  readonly api: Api;
+  readonly silence: Silence;
+  readonly utc: boolean;
+  readonly onEnded: () => void;
+}
+
+/** Says until when and why an alert is silenced, by whom, and ends that. */
+export function SilenceNote({ api, silence, utc, onEnded }: SilenceNoteProps) {
+  const [problem, setProblem] = useState<string>();
+  const [isSending, setSending] = useState(false);
+  const end = async () => {
+    setProblem(undefined);
+    setSending(true);
+    try {
+      await endSilence(api, silence.id);
+      onEnded();
+    } catch (error) {
+      setProblem((error as Error).message);
+    }
+    setSending(false);
+  };
+  return (
+    <p class="silence-note">
+      <span>
+        <b>Silenced</b> until {formatTime(secondsOf(silence.endsAt), utc)} by {silence.createdBy}:{' '}
+        {silence.comment}
+      </span>
+      <button type="button" class="quiet" disabled={isSending} onClick={end}>
+        End the silence
+      </button>
+      {problem !== undefined && (
+        <span class="problem" role="alert">
+          {problem}
+        </span>
+      )}
+    </p>
+  );
+}

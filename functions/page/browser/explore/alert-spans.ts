@@ -1,0 +1,74 @@
+import type { Api } from '../api/api';
+import { type LabelMap, type Result, resolutionFor, seriesText } from '../api/promql-answers';
+import type { Span } from '../view/time-range';
+
+/** A time in which an alert fired, in seconds since epoch. */
+export interface AlertSpan {
+  /** The alert's, `alertname` included. */
+  readonly labels: LabelMap;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Most alerts that are read. */
+export const MAX_ALERTS = 200;
+
+/** Reads when alerts fired, from the series that rules write. Of more than {@link MAX_ALERTS} alerts the others are left out. */
+export async function readAlertSpans(
+  api: Api,
+  span: Span,
+  signal: AbortSignal,
+): Promise<readonly AlertSpan[]> {
+  const stepS = resolutionFor(span);
+  const [startS, endS] = [Math.ceil(span.fromS / stepS) * stepS, Math.ceil(span.toS / stepS) * stepS];
+  const fields = {
+    query: alertsQuery(stepS),
+    start: String(startS),
+    end: String(endS),
+    step: String(stepS),
+    limit: String(MAX_ALERTS),
+  };
+  return spansOf((await api.prometheus<Result>('query_range', fields, signal)).data, stepS);
+}
+
+/** Alerts that fire at a step, or fired since the step before. */
+function alertsQuery(stepS: number): string {
+  const firing = 'ALERTS{alertstate="firing"}';
+  return `${firing} * 1 or max_over_time(${firing}[${stepS}s])`;
+}
+
+/** Joins the steps at which an alert fired; a span begins a step before the first of them. */
+export function spansOf(result: Result, stepS: number): readonly AlertSpan[] {
+  if (result.resultType !== 'matrix') return [];
+  const spans = result.result.flatMap(({ metric: { alertstate: _, ...labels }, values }) => {
+    const found: { labels: LabelMap; from: number; to: number }[] = [];
+    for (const [timeS] of values) {
+      const last = found.at(-1);
+      if (last !== undefined && timeS - last.to <= stepS) last.to = timeS;
+      else found.push({ labels, from: timeS - stepS, to: timeS });
+    }
+    return found;
+  });
+  return spans.sort((a, b) => a.from - b.from);
+}
+
+/** Labels that say nothing about what an alert and a series are of. */
+const NAMES: ReadonlySet<string> = new Set(['__name__', 'alertname']);
+
+/** The alerts that are about the same thing as any of the series: each label that both have is equal, and there is one. */
+export function alertsOfSeries(
+  alerts: readonly AlertSpan[],
+  series: readonly LabelMap[],
+): readonly AlertSpan[] {
+  return alerts.filter(({ labels }) => series.some((each) => agree(labels, each)));
+}
+
+function agree(alert: LabelMap, series: LabelMap): boolean {
+  const shared = Object.keys(alert).filter((name) => !NAMES.has(name) && Object.hasOwn(series, name));
+  return shared.length > 0 && shared.every((name) => alert[name] === series[name]);
+}
+
+/** Writes an alert as `High{job="shop"}`. */
+export function alertText({ alertname = '', ...labels }: LabelMap): string {
+  return seriesText({ __name__: alertname, ...labels });
+}

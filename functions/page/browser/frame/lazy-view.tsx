@@ -1,0 +1,35 @@
+import type { ComponentType } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { Main } from './main';
+import { Waiting } from './notices';
+import type { ViewProps } from './views';
+
+/** A view whose code the browser fetches when it is first opened. */
+export function lazyView(
+  title: string,
+  fetchView: () => Promise<ComponentType<ViewProps>>,
+): ComponentType<ViewProps> {
+  return (props) => {
+    const [View, setView] = useState<ComponentType<ViewProps>>();
+    const [problem, setProblem] = useState<string>();
+    useEffect(() => {
+      fetchView().then(
+        (fetched) => setView(() => fetched),
+        () => setProblem('This view could not be fetched. Reload the page.'),
+      );
+    }, []);
+    return (
+      <Main title={title}>
+        {problem !== undefined ? (
+          <p class="notice" role="alert">
+            {problem}
+          </p>
+        ) : View === undefined ? (
+          <Waiting>reading …</Waiting>
+        ) : (
+          <View {...props} />
+        )}
+      </Main>
+    );
+  };
+}

@@ -1,0 +1,93 @@
+import type { Receiver, Receivers } from '../../shared/alerting/receivers';
+import type { RouteHandlers } from '../../shared/http/handler';
+import { HttpError, reply } from '../../shared/http/http';
+import { requirePublicHost } from '../../shared/platform/public-address';
+import type { Tenant } from '../../shared/tenancy/tenants';
+import { alertTopics, allowsPrivateReceivers, receivers, ruleStates } from './stores';
+
+/** Dead letters that an answer lists. */
+const MAX_UNDELIVERED = 100;
+
+/** Who is told of alerts, and what could not be told. */
+export const receiverHandlers: RouteHandlers = {
+  'GET /api/v1/alert-receivers': async ({ tenant }) => masked(await receivers.get(tenant.id)),
+  'PUT /api/v1/alert-receivers': async ({ tenant, body }) => putReceivers(tenant, body),
+  'GET /api/v1/alert-receivers/undelivered': async ({ tenant }) => undelivered(tenant),
+};
+
+/** A secret that is stored, in an answer; and in a request, that it stays. */
+const MASK = '***';
+
+function maskedReceiver<T extends Receiver>(each: T): T {
+  return each.authorization === undefined ? each : { ...each, authorization: MASK };
+}
+
+/** Hides the path of one of Slack's URLs, which is a secret. Its last characters tell it from others. */
+function maskedUrl(text: string): string {
+  return `${new URL(text).origin}/${MASK}${text.slice(-4)}`;
+}
+
+function masked({ alertmanagers, webhooks, slack, topics }: Receivers) {
+  return reply(200, {
+    alertmanagers: alertmanagers.map(maskedReceiver),
+    webhooks: webhooks.map(maskedReceiver),
+    slack: slack.map((each) => ({ ...each, url: maskedUrl(each.url) })),
+    topics,
+  });
+}
+
+async function putReceivers(tenant: Tenant, asked: Receivers) {
+  const stored = await receivers.get(tenant.id);
+  const completed = <T extends Receiver>(kind: 'alertmanagers' | 'webhooks', each: T, i: number): T => {
+    checkUrl(`${kind}.${i}.url`, each.url);
+    if (each.authorization !== MASK) return each;
+    const { authorization: _, ...rest } = each;
+    const known = stored[kind].find(({ url }) => url === each.url)?.authorization;
+    return { ...rest, ...(known !== undefined && { authorization: known }) } as T;
+  };
+  const changed: Receivers = {
+    alertmanagers: asked.alertmanagers.map((each, i) => completed('alertmanagers', each, i)),
+    webhooks: asked.webhooks.map((each, i) => completed('webhooks', each, i)),
+    slack: asked.slack.map((each, i) => {
+      const url = stored.slack.find((known) => maskedUrl(known.url) === each.url)?.url ?? each.url;
+      checkUrl(`slack.${i}.url`, url);
+      return { ...each, url };
+    }),
+    topics: asked.topics,
+  };
+  for (const [i, { topicArn }] of asked.topics.entries())
+    if (!alertTopics.includes(topicArn))
+      throw new HttpError(
+        400,
+        `topics.${i}.topicArn: ${JSON.stringify(topicArn)} is none of the topics that the operator allows`,
+      );
+  await receivers.put(tenant.id, changed);
+  return masked(changed);
+}
+
+async function undelivered(tenant: Tenant) {
+  const items = await ruleStates.undelivered(tenant.id, MAX_UNDELIVERED);
+  return reply(200, {
+    batches: items.map(({ attempts, batch: { namespace, group, slotMs, notifications } }) => ({
+      ...{ namespace, group, attempts, evaluatedAt: new Date(slotMs).toISOString() },
+      alerts: notifications.map(({ id, state, labels }) => ({
+        ...{ id, status: state },
+        labels: Object.fromEntries(labels),
+      })),
+    })),
+  });
+}
+
+/** @throws {HttpError} 400. Names are resolved when notifications are sent. */
+function checkUrl(field: string, text: string): void {
+  if (text.includes(MASK)) throw new HttpError(400, `${field}: ${JSON.stringify(text)} is not stored`);
+  if (allowsPrivateReceivers) return;
+  const url = new URL(text);
+  if (url.protocol !== 'https:')
+    throw new HttpError(400, `${field}: ${JSON.stringify(text)} is not https://...`);
+  try {
+    requirePublicHost(url);
+  } catch (error) {
+    throw new HttpError(400, `${field}: ${(error as Error).message}`);
+  }
+}

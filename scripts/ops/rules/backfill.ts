@@ -1,0 +1,108 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
+import type { FailedRule } from '../../../shared/alerting/backtest';
+import { bodiesOf } from '../../../shared/alerting/result-bodies';
+import type { RuleGroup } from '../../../shared/alerting/rule-file';
+import { labelsKey } from '../../../shared/model/labels';
+import type { SampleColumns } from '../../../shared/promql/store';
+import { apiUrlOf, apiUrlOption } from '../api-url';
+import { type CommonOptions, command, run } from '../command';
+import { parseRate, sendImport } from '../import';
+import { type Functions, OperatorError } from '../invoke';
+import { evaluateHistory, failureLines, groupsOf, type HistoryOptions, historyCommand } from './history';
+import { RemoteReadStore } from './remote-read-store';
+
+type BackfillOptions = CommonOptions &
+  HistoryOptions & {
+    readonly apiUrl?: string;
+    readonly tenant: string;
+    readonly dryRun?: boolean;
+    /** Samples a second. */
+    readonly rate: number;
+  };
+
+/** What the command prints as JSON. */
+export interface BackfillAnswer {
+  readonly dryRun: boolean;
+  readonly evaluations: number;
+  readonly series: number;
+  /** Stale markers included. */
+  readonly samples: number;
+  /** Samples that the importer left out, by reason. */
+  readonly refused: Readonly<Record<string, number>>;
+  readonly failures: readonly FailedRule[];
+}
+
+/** Life of the key with which the command reads, ms. It is revoked at the end; this is for a command that is killed. */
+const KEY_LIFETIME_MS = 24 * 3_600_000;
+
+/** `ops rules backfill`. */
+export function backfillCommand(): Command {
+  return historyCommand(
+    command('backfill', 'store what the recording rules of a file would have recorded over history'),
+  )
+    .addOption(apiUrlOption())
+    .option('--tenant <name>', 'the tenant whose samples are read, and that gets the results', 'default')
+    .option('--rate <n>', 'at most so many samples a second', parseRate, 20_000)
+    .option('--dry-run', 'evaluate the rules and count what would be stored; store nothing')
+    .addHelpText(
+      'after',
+      `
+Later wins: a result takes the place of what is stored for its series and time. A repeated run stores the same again. Of the
+alerting rules nothing is stored. Exits with 1 when a rule fails in a slot; the results of the others are stored.`,
+    )
+    .action((file: string, options: BackfillOptions) => {
+      const groups = groupsOf(file, options);
+      if (!groups.some(({ rules }) => rules.some(({ kind }) => kind === 'recording')))
+        throw new OperatorError(`${file} has no recording rule`);
+      return run(options, (functions) => backfill(functions, groups, options), textOf);
+    });
+}
+
+async function backfill(
+  functions: Functions,
+  groups: readonly RuleGroup[],
+  options: BackfillOptions,
+): Promise<BackfillAnswer> {
+  const { tenant, dryRun = false, rate } = options;
+  const { key, publicId } = await functions.invoke<{ key: string; publicId: string }>('operator', {
+    command: 'keys create',
+    tenant,
+    rights: ['read'],
+    expiresAt: Date.now() + KEY_LIFETIME_MS,
+  });
+  try {
+    const series = new Set<string>();
+    const refused: Record<string, number> = {};
+    let samples = 0;
+    const send = async (recorded: readonly SampleColumns[]) => {
+      const beganMs = performance.now();
+      const count = recorded.reduce((sum, { timestamps }) => sum + timestamps.length, 0);
+      samples += count;
+      for (const { labels } of recorded) series.add(labelsKey(labels));
+      if (dryRun) return;
+      for (const body of bodiesOf(recorded)) {
+        const answer = await sendImport(functions, { tenant, body: Buffer.from(body).toString('base64') });
+        if (answer.refused === 0) continue;
+        const reason = answer.reasons[0] ?? 'the importer left them out';
+        refused[reason] = (refused[reason] ?? 0) + answer.refused;
+        samples -= answer.refused;
+      }
+      await sleep(Math.max(0, beganMs + (1000 * count) / rate - performance.now()));
+    };
+    const store = new RemoteReadStore(apiUrlOf(options), key);
+    const { slots, failures } = await evaluateHistory(groups, options, store, (part) => send(part.recorded));
+    if (failures.length > 0) process.exitCode = 1;
+    return { dryRun, evaluations: slots, series: series.size, samples, refused, failures };
+  } finally {
+    await functions.invoke('operator', { command: 'keys revoke', id: publicId });
+  }
+}
+
+function textOf({ dryRun, evaluations, series, samples, refused, failures }: BackfillAnswer): string {
+  return [
+    `${evaluations} evaluations: ${samples} samples of ${series} series ${dryRun ? 'would be stored' : 'stored'}`,
+    ...Object.entries(refused).map(([reason, count]) => `refused ${count}: ${reason}`),
+    ...failureLines(failures),
+  ].join('\n');
+}

@@ -1,0 +1,107 @@
+import type { Command } from 'commander';
+import type { Backtest } from '../../../shared/alerting/backtest';
+import { formatFloat } from '../../../shared/alerting/template/format';
+import { METRIC_NAME } from '../../../shared/model/labels';
+import { type ApiKeyOptions, apiKeyOf, apiKeyOption, dataDirOption } from '../api-key';
+import { apiUrlOf, apiUrlOption } from '../api-url';
+import { type CommonOptions, command } from '../command';
+import { table } from '../table';
+import {
+  evaluateHistory,
+  failureLines,
+  groupsOf,
+  type HistoryOptions,
+  historyCommand,
+  isoOf,
+} from './history';
+import { RemoteReadStore } from './remote-read-store';
+
+/** What the command prints as JSON: times are ISO. */
+export interface BacktestAnswer {
+  readonly from: string;
+  readonly to: string;
+  readonly evaluations: number;
+  readonly alerts: readonly {
+    readonly group: string;
+    readonly labels: Readonly<Record<string, string>>;
+    readonly annotations: Readonly<Record<string, string>>;
+    readonly value: string;
+    readonly activeAt: string;
+    readonly firedAt: string;
+    readonly resolvedAt?: string;
+  }[];
+  /** Alerts that became pending and did not fire. */
+  readonly neverFired: number;
+  /** Samples that recording rules yielded, by their name; stale markers included. */
+  readonly recorded: Readonly<Record<string, number>>;
+  readonly failures: Backtest['failures'];
+}
+
+/** `ops rules backtest`. */
+export function backtestCommand(): Command {
+  return historyCommand(
+    command('backtest', 'show which alerts of a rule file would have fired over history; stores nothing'),
+  )
+    .addOption(apiUrlOption())
+    .addOption(apiKeyOption())
+    .addOption(dataDirOption())
+    .addHelpText(
+      'after',
+      `
+The rules are evaluated at every slot of the range as if they had been stored at --from. Recording rules are evaluated too, and
+the rules after them read what they yield. Exits with 1 when a rule fails in a slot.`,
+    )
+    .action(async (file: string, options: CommonOptions & ApiKeyOptions & HistoryOptions) => {
+      const groups = groupsOf(file, options);
+      const store = new RemoteReadStore(apiUrlOf(options), apiKeyOf(options));
+      const recorded: Record<string, number> = {};
+      const result = await evaluateHistory(groups, options, store, async (part) => {
+        for (const { labels, timestamps } of part.recorded) {
+          const [, name] = labels.find(([label]) => label === METRIC_NAME)!;
+          recorded[name] = (recorded[name] ?? 0) + timestamps.length;
+        }
+      });
+      const answer = answerOf(result, recorded, options);
+      console.log(options.json ? JSON.stringify(answer) : textOf(answer));
+      if (result.failures.length > 0) process.exitCode = 1;
+    });
+}
+
+function answerOf(
+  { slots, alerts, neverFired, failures }: Backtest,
+  recorded: Readonly<Record<string, number>>,
+  { from, to }: HistoryOptions,
+): BacktestAnswer {
+  return {
+    from: isoOf(from),
+    to: isoOf(to),
+    evaluations: slots,
+    alerts: alerts.map(({ group, labels, annotations, value, activeAtMs, firedAtMs, resolvedAtMs }) => ({
+      group,
+      labels: Object.fromEntries(labels),
+      annotations: Object.fromEntries(annotations),
+      value: formatFloat(value, 'g', -1),
+      activeAt: isoOf(activeAtMs),
+      firedAt: isoOf(firedAtMs),
+      ...(resolvedAtMs !== undefined && { resolvedAt: isoOf(resolvedAtMs) }),
+    })),
+    neverFired,
+    recorded,
+    failures,
+  };
+}
+
+function textOf({ evaluations, alerts, neverFired, recorded, failures }: BacktestAnswer): string {
+  const rows = alerts.map(({ group, labels, value, activeAt, firedAt, resolvedAt = 'still firing' }) => {
+    const { alertname, ...rest } = labels;
+    const text = Object.entries(rest).map(([name, each]) => `${name}=${JSON.stringify(each)}`);
+    return [group, alertname!, activeAt, firedAt, resolvedAt, value, text.join(', ')];
+  });
+  const head = ['group', 'alert', 'active', 'fired', 'resolved', 'value', 'labels'];
+  return [
+    ...(rows.length === 0 ? [] : [table(head, rows), '']),
+    `${evaluations} evaluations: ${alerts.length} alerts would have fired, ${neverFired} more only became pending`,
+    ...Object.entries(recorded).map(([name, samples]) => `${name}: ${samples} samples`),
+    ...failureLines(failures),
+  ].join('\n');
+}

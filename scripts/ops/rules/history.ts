@@ -1,0 +1,105 @@
+import { type Command, Option } from 'commander';
+import {
+  type Backtest,
+  BacktestLimitError,
+  type BacktestOptions,
+  type BacktestPart,
+  backtest,
+  type FailedRule,
+} from '../../../shared/alerting/backtest';
+import { parseRuleFile, type RuleGroup } from '../../../shared/alerting/rule-file';
+import type { SampleStore } from '../../../shared/promql/store';
+import { progress } from '../command';
+import { OperatorError } from '../invoke';
+import { parseDurationOption, parseTime, requireOrder } from '../option-values';
+import { readRuleFile } from './check';
+
+/** Options of the commands that evaluate rules over history. */
+export interface HistoryOptions {
+  /** ms since epoch, half-open. */
+  readonly from: number;
+  readonly to: number;
+  /** ms. */
+  readonly queryOffset: number;
+}
+
+/** What a query of a tenant may take by default. */
+const QUERY: BacktestOptions['query'] = {
+  limits: { maxSeries: 50_000, maxSamples: 10_000_000, maxPoints: 5_000_000 },
+  isLate: () => false,
+};
+/** A tenant's limit alertsPerRule by default. */
+const MAX_ALERTS = 1_000;
+const PROGRESS_MS = 5_000;
+
+/** Adds the options to a command. */
+export function historyCommand(command: Command): Command {
+  return command
+    .argument('<file>', 'rule file')
+    .requiredOption('--from <time>', 'ISO time or epoch seconds; no alert is pending then', parseTime)
+    .requiredOption('--to <time>', 'ISO time or epoch seconds, exclusive', parseTime)
+    .addOption(
+      new Option('--query-offset <duration>', 'how far before its slot a group without query_offset reads')
+        .argParser(parseDurationOption)
+        .default(30_000, '30s'),
+    );
+}
+
+/**
+ * Reads a rule file whose rules are to be evaluated over history.
+ *
+ * @throws {OperatorError} for a file with errors, and for times in the wrong order or in the future
+ */
+export function groupsOf(file: string, { from, to }: HistoryOptions): readonly RuleGroup[] {
+  requireOrder({ from, to });
+  if (to > Date.now()) throw new OperatorError(`--to ${new Date(to).toISOString()} is in the future`);
+  const { groups, faults } = parseRuleFile(readRuleFile(file));
+  if (faults.length > 0) throw new OperatorError(faults.map((fault) => `${file}: ${fault}`).join('\n'));
+  return groups;
+}
+
+/**
+ * Evaluates groups over history, and tells on stderr how far it is.
+ *
+ * @throws {OperatorError} when samples cannot be read, or the range asks for too much
+ */
+export async function evaluateHistory(
+  groups: readonly RuleGroup[],
+  { from, to, queryOffset }: HistoryOptions,
+  store: SampleStore,
+  onPart: (part: BacktestPart) => Promise<void>,
+): Promise<Backtest> {
+  let toldMs = performance.now();
+  try {
+    return await backtest(groups, {
+      range: { fromMs: from, toMs: to },
+      reads: () => store,
+      query: QUERY,
+      defaultOffsetMs: queryOffset,
+      maxAlerts: MAX_ALERTS,
+      onPart: async (part) => {
+        await onPart(part);
+        if (performance.now() - toldMs < PROGRESS_MS) return;
+        toldMs = performance.now();
+        progress(`until ${isoOf(part.untilMs)}: ${part.slots} evaluations, ${part.alerts} alerts`);
+      },
+    });
+  } catch (error) {
+    if (error instanceof BacktestLimitError)
+      throw new OperatorError(`${error.message}; give a shorter range`, { cause: error });
+    throw error;
+  }
+}
+
+/** A line for each rule that failed. */
+export function failureLines(failures: readonly FailedRule[]): string[] {
+  return failures.map(
+    ({ group, rule, slots, firstMs, error }) =>
+      `FAILED: ${group}, ${rule}: ${slots} evaluations, the first at ${isoOf(firstMs)}: ${error}`,
+  );
+}
+
+/** A time to the second. */
+export function isoOf(ms: number): string {
+  return new Date(ms).toISOString().replace('.000', '');
+}

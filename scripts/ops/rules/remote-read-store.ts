@@ -1,0 +1,153 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { snappyCompress } from 'hysnappy';
+import { ByteWriter } from '../../../shared/model/bytes';
+import { type Labels, labelsKey, labelsOf } from '../../../shared/model/labels';
+import type { Matcher } from '../../../shared/model/matcher';
+import type { TimeRange } from '../../../shared/model/selection';
+import type { SampleColumns, SampleStore, SelectedSamples } from '../../../shared/promql/store';
+import { uncompressBlock } from '../../../shared/protocol/prometheus/snappy';
+import { WireReader, writeInt64, writeMessage } from '../../../shared/protocol/wire';
+import { OperatorError } from '../invoke';
+
+const OPERATORS = ['=', '!=', '=~', '!~'] as const;
+/** Statuses that refuse a read because its answer would be too large. A read of a shorter range may succeed. */
+const TOO_MUCH = new Set([413, 422]);
+/** A range is not cut below this, ms. */
+const MIN_RANGE_MS = 60_000;
+/** Tries of one request while the server is busy, or cannot read all tiers. */
+const TRIES = 6;
+const DELAY_MS = 500;
+
+/** Reads a stack's samples by Prometheus' remote read, bit for bit, stale markers included. */
+export class RemoteReadStore implements SampleStore {
+  /** @param url address of the HTTP API */
+  constructor(
+    private readonly url: string,
+    private readonly key: string,
+  ) {}
+
+  /** @throws {OperatorError} with what the server said */
+  async select(matchers: readonly Matcher[], range: TimeRange): Promise<SelectedSamples> {
+    const { fromMs, toMs } = range;
+    for (let tries = 1; ; tries++) {
+      const response = await this.post(encodeRequest(matchers, range));
+      if (response.ok)
+        return { series: decodeAnswer(new Uint8Array(await response.arrayBuffer())), warnings: [] };
+      const { status } = response;
+      if (TOO_MUCH.has(status) && toMs - fromMs > MIN_RANGE_MS) {
+        const middleMs = Math.floor((fromMs + toMs) / 2);
+        const earlier = await this.select(matchers, { fromMs, toMs: middleMs });
+        const later = await this.select(matchers, { fromMs: middleMs, toMs });
+        return { series: joined(earlier.series, later.series), warnings: [] };
+      }
+      if (!(status === 429 || status >= 500) || tries === TRIES)
+        throw new OperatorError(`samples cannot be read: ${status} ${(await response.text()).slice(0, 500)}`);
+      await sleep(DELAY_MS * 2 ** tries * (0.5 + Math.random() / 2));
+    }
+  }
+
+  private post(body: Uint8Array): Promise<Response> {
+    return fetch(new URL('/prometheus/api/v1/read', this.url), {
+      method: 'POST',
+      headers: {
+        'x-api-key': this.key,
+        'content-type': 'application/x-protobuf',
+        'content-encoding': 'snappy',
+      },
+      body: snappyCompress(body),
+    }).catch((error: Error) => {
+      const cause = (error.cause as Error | undefined)?.message ?? error.message;
+      throw new OperatorError(`${this.url} cannot be reached: ${cause}`);
+    });
+  }
+}
+
+/**
+ * Encodes a `prometheus.ReadRequest` of one query.
+ *
+ * @see https://github.com/prometheus/prometheus/blob/main/prompb/remote.proto
+ */
+function encodeRequest(matchers: readonly Matcher[], { fromMs, toMs }: TimeRange): Uint8Array {
+  const request = new ByteWriter(256);
+  writeMessage(request, 1, (query) => {
+    writeInt64(query.byte(0x08), fromMs);
+    // Both ends are part of the range.
+    writeInt64(query.byte(0x10), toMs - 1);
+    for (const matcher of matchers) {
+      if (matcher.op === 'in') throw new TypeError('remote read has no operator "in"');
+      const { label, op, value } = matcher;
+      writeMessage(query, 3, (bytes) =>
+        bytes.byte(0x08).uvarint(OPERATORS.indexOf(op)).byte(0x12).text(label).byte(0x1a).text(value),
+      );
+    }
+  });
+  return request.finish();
+}
+
+function decodeAnswer(block: Uint8Array): SampleColumns[] {
+  const response = new WireReader(uncompressBlock(block));
+  const all: SampleColumns[] = [];
+  while (response.next())
+    response.message((result) => {
+      while (result.next()) all.push(result.message(readSeries));
+    });
+  return all;
+}
+
+function readSeries(reader: WireReader): SampleColumns {
+  const pairs: [string, string][] = [];
+  const timestamps: number[] = [];
+  const bits: bigint[] = [];
+  while (reader.next()) {
+    if (reader.field === 1) pairs.push(reader.message(readLabel));
+    else if (reader.field === 2)
+      reader.message((sample) => {
+        let [value, timestamp] = [0n, 0];
+        while (sample.next()) {
+          if (sample.field === 1) value = sample.buffer.readBigUInt64LE(sample.fixed64At());
+          else if (sample.field === 2) timestamp = sample.int64();
+          else sample.skip();
+        }
+        timestamps.push(timestamp);
+        bits.push(value);
+      });
+    else reader.skip();
+  }
+  const values = new Float64Array(BigUint64Array.from(bits).buffer);
+  return { labels: labelsOf(...pairs), timestamps: Float64Array.from(timestamps), values };
+}
+
+function readLabel(reader: WireReader): [string, string] {
+  const pair: [string, string] = ['', ''];
+  while (reader.next()) {
+    if (reader.field === 1 || reader.field === 2) pair[reader.field - 1] = reader.text();
+    else reader.skip();
+  }
+  return pair;
+}
+
+/** Puts the samples of a later range behind those of an earlier one. */
+function joined(earlier: readonly SampleColumns[], later: readonly SampleColumns[]): SampleColumns[] {
+  const all = new Map<string, SampleColumns>(earlier.map((each) => [labelsKey(each.labels), each]));
+  for (const each of later) {
+    const key = labelsKey(each.labels);
+    const first = all.get(key);
+    all.set(key, first === undefined ? each : concatenated(first.labels, first, each));
+  }
+  return [...all.values()];
+}
+
+function concatenated(labels: Labels, a: SampleColumns, b: SampleColumns): SampleColumns {
+  const join = (x: Float64Array, y: Float64Array) => {
+    const bits = new BigUint64Array(x.length + y.length);
+    bits.set(bitsOf(x));
+    bits.set(bitsOf(y), x.length);
+    return new Float64Array(bits.buffer);
+  };
+  return { labels, timestamps: join(a.timestamps, b.timestamps), values: join(a.values, b.values) };
+}
+
+/** Values as their bits: a NaN that passes through a number may change. */
+function bitsOf({ buffer, byteOffset, length }: Float64Array): BigUint64Array {
+  return new BigUint64Array(buffer, byteOffset, length);
+}

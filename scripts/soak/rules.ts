@@ -1,0 +1,159 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { HttpClient } from '../local/http-client';
+import { createTenant } from '../ops/create-tenant';
+import type { Functions } from '../ops/invoke';
+
+/** What the rules wrote, held against the samples and against a model of the alert. */
+export interface RuleCheck {
+  /** Slots that the recording rule has a sample of. */
+  readonly slots: number;
+  /** Slots without a sample, wrong values, and wrong states of alerts. */
+  readonly flaws: readonly string[];
+}
+
+const TENANT = 'ruled';
+const SLOT_MS = 30_000;
+/** The local stage's `ruleQueryOffset`: a slot reads, and writes, the samples of so long before. */
+const OFFSET_MS = 5_000;
+const SOURCES = ['a', 'b', 'c'];
+const LIMIT = 60;
+/** An alert fires in the second slot above the limit. */
+const FOR_S = 30;
+const GROUP = {
+  name: 'soak',
+  interval: '30s',
+  rules: [
+    { record: 'soak:load:sum', expr: 'sum(soak_load)' },
+    { alert: 'Loaded', expr: `soak_load > ${LIMIT}`, for: `${FOR_S}s` },
+  ],
+};
+/** Samples are posted for the load and for so long after it, ms. */
+const MARGIN_MS = 20 * 60_000;
+const RETRY_MS = 500;
+
+/** Series of a query's answer: labels, and samples as time in s and value. */
+interface Matrix {
+  readonly metric: Readonly<Record<string, string>>;
+  readonly values: readonly (readonly [number, string])[];
+}
+
+/** A tenant whose samples are stored before faults begin, so that what its rules must write is known. */
+export class RuledTenant {
+  private constructor(
+    private readonly client: HttpClient,
+    private readonly functions: Functions,
+  ) {}
+
+  /** Makes the tenant, posts its samples, and adds its rules. @param lengthMs of the load */
+  static async start(url: string, functions: Functions, lengthMs: number): Promise<RuledTenant> {
+    const { key } = await createTenant(functions, TENANT);
+    const client = new HttpClient(url, key);
+    const firstSlot = Math.floor(Date.now() / SLOT_MS) - 1;
+    const slots = Math.ceil((lengthMs + MARGIN_MS) / SLOT_MS);
+    const lines = Array.from({ length: slots }, (_, i) => firstSlot + i).flatMap((slot) =>
+      SOURCES.map((source, s) => `soak,source=${source} load=${loadOf(s, slot)} ${timeOf(slot)}`),
+    );
+    await client.mustSend('/write?precision=s', lines.join('\n'), 'text/plain');
+    while ((await seriesOf(client, 'soak_load')).length < SOURCES.length) await sleep(RETRY_MS);
+    await client.mustSend('/prometheus/config/v1/rules/soak', JSON.stringify(GROUP), 'application/yaml');
+    const tenant = new RuledTenant(client, functions);
+    // The first slot: from it on, each must be evaluated.
+    while ((await seriesOf(client, 'soak:load:sum')).length === 0) {
+      await tenant.evaluateNow();
+      await sleep(RETRY_MS);
+    }
+    return tenant;
+  }
+
+  /** Evaluates what is due, as the schedule does each minute. */
+  evaluate(): Promise<unknown> {
+    return this.functions.invoke('evaluator', {});
+  }
+
+  /** Evaluates what is due, and waits for no further slot. */
+  private evaluateNow(): Promise<unknown> {
+    return this.functions.invoke('evaluator', { atMs: Date.now() });
+  }
+
+  /**
+   * Compares what the slots up to a time wrote. Looks again while it has flaws: samples may still be on their way.
+   *
+   * @param isPatient asked before each further look
+   */
+  async check(untilMs: number, isPatient: () => boolean): Promise<RuleCheck> {
+    const untilS = timeOf(Math.floor(untilMs / SLOT_MS));
+    for (;;) {
+      const recorded = (await seriesOf(this.client, 'soak:load:sum'))[0]?.values ?? [];
+      const lastS = recorded.at(-1)?.[0] ?? 0;
+      const flaws = [
+        ...(lastS >= untilS ? [] : [`no sample of the slot that reads ${untilS}; the last is of ${lastS}`]),
+        ...flawsOfRecord(recorded),
+        ...flawsOfAlerts(await seriesOf(this.client, 'ALERTS'), recorded),
+      ];
+      if (flaws.length === 0 || !isPatient()) return { slots: recorded.length, flaws };
+      await this.evaluateNow().catch(() => {});
+      await sleep(RETRY_MS);
+    }
+  }
+}
+
+/** Time of a slot's samples, s since epoch. */
+function timeOf(slot: number): number {
+  return (slot * SLOT_MS - OFFSET_MS) / 1000;
+}
+
+/** A load that is above the limit for one slot at times, and for several at others. */
+function loadOf(source: number, slot: number): number {
+  return (slot * 29 + source * 37 + Math.floor(slot / 3) * 17) % 100;
+}
+
+function slotAt(timeS: number): number {
+  return (timeS * 1000 + OFFSET_MS) / SLOT_MS;
+}
+
+/** The samples of the last hours as stored; stale markers are not among them. */
+async function seriesOf(client: HttpClient, metric: string): Promise<readonly Matrix[]> {
+  const query = new URLSearchParams({ query: `${metric}[12h]`, time: String(Date.now() / 1000 + 3600) });
+  for (;;) {
+    const { status, text } = await client.send(`/prometheus/api/v1/query?${query}`);
+    const answer = status === 200 ? (JSON.parse(text) as { data: { result: Matrix[] } }) : undefined;
+    if (answer !== undefined && !('warnings' in answer)) return answer.data.result;
+    await sleep(RETRY_MS);
+  }
+}
+
+/** A sample of each slot from the first on, equal to the expression. */
+function flawsOfRecord(recorded: Matrix['values']): string[] {
+  const [first] = recorded;
+  if (first === undefined) return ['the recording rule wrote nothing'];
+  return recorded.flatMap(([timeS, value], i) => {
+    const expected = timeOf(slotAt(first[0]) + i);
+    if (timeS !== expected) return [`the recording rule has a sample at ${timeS}, expected at ${expected}`];
+    const sum = SOURCES.reduce((total, _, source) => total + loadOf(source, slotAt(timeS)), 0);
+    return Number(value) === sum ? [] : [`soak:load:sum at ${timeS} is ${value}, expected ${sum}`];
+  });
+}
+
+/** An alert is pending in its first slot above the limit, and fires from the second on. */
+function flawsOfAlerts(alerts: readonly Matrix[], recorded: Matrix['values']): string[] {
+  const expected = new Set<string>();
+  for (const [s, source] of SOURCES.entries()) {
+    let activeS: number | undefined;
+    for (const [timeS] of recorded) {
+      if (loadOf(s, slotAt(timeS)) <= LIMIT) activeS = undefined;
+      else {
+        activeS ??= timeS;
+        expected.add(`${source} ${timeS - activeS >= FOR_S ? 'firing' : 'pending'} at ${timeS}`);
+      }
+    }
+  }
+  const found = new Set(
+    alerts.flatMap(({ metric: { source, alertstate }, values }) =>
+      values.map(([timeS]) => `${source} ${alertstate} at ${timeS}`),
+    ),
+  );
+  return [
+    ...[...expected].filter((state) => !found.has(state)).map((state) => `alert missing: ${state}`),
+    ...[...found].filter((state) => !expected.has(state)).map((state) => `alert unexpected: ${state}`),
+  ];
+}

@@ -1,0 +1,262 @@
+import { DAY_MS } from '../model/duration';
+import { type Labels, labelsKey, labelValue, METRIC_NAME } from '../model/labels';
+import type { TimeRange } from '../model/selection';
+import { MemorySampleStore, STALE_BITS } from '../promql/memory-store';
+import { OverlayStore } from '../promql/overlay-store';
+import type { QueryOptions } from '../promql/query';
+import { SharedReads } from '../promql/shared-reads';
+import { firstFrom, type SampleColumns, type SampleStore } from '../promql/store';
+import type { Alert } from './alert-state';
+import { evaluateGroup, type RuleSamples, type RuleState } from './evaluate-group';
+import { nameOf } from './evaluate-rule';
+import { instantVector } from './instant-vector';
+import { DEFAULT_INTERVAL_MS } from './lint';
+import type { RuleGroup } from './rule-file';
+
+export interface BacktestOptions {
+  /** The slots that are evaluated, ms; half-open. */
+  readonly range: TimeRange;
+  /** Gives each read of stored samples a store. */
+  readonly reads: () => SampleStore;
+  readonly query: QueryOptions;
+  /** How far before its slot a group reads that does not say, ms. */
+  readonly defaultOffsetMs: number;
+  /** Alerts that one rule may have, pending and firing. */
+  readonly maxAlerts: number;
+  /** Told after each part of the range: how far it came, and what recording rules yielded in it, stale markers included. */
+  readonly onPart: (part: BacktestPart) => Promise<void>;
+}
+
+export interface BacktestPart {
+  /** Slots before this are done, ms. */
+  readonly untilMs: number;
+  readonly slots: number;
+  readonly alerts: number;
+  readonly recorded: readonly SampleColumns[];
+}
+
+/** An alert that would have fired. Times are slots, ms since epoch. */
+export interface PastAlert extends Pick<Alert, 'labels' | 'annotations' | 'value' | 'activeAtMs'> {
+  readonly group: string;
+  readonly firedAtMs: number;
+  /** Undefined: it still fires at the end. */
+  resolvedAtMs?: number;
+}
+
+/** A rule that failed in some slots. */
+export interface FailedRule {
+  readonly group: string;
+  readonly rule: string;
+  slots: number;
+  /** The first failure: its slot, ms, and why. */
+  readonly firstMs: number;
+  readonly error: string;
+}
+
+export interface Backtest {
+  /** Evaluations of a group. */
+  readonly slots: number;
+  /** The first that fires comes first. */
+  readonly alerts: readonly PastAlert[];
+  /** Alerts that became pending and did not fire. */
+  readonly neverFired: number;
+  readonly failures: readonly FailedRule[];
+}
+
+/** More is not evaluated, or not kept in memory. */
+export class BacktestLimitError extends Error {
+  override readonly name = 'BacktestLimitError';
+}
+
+/** Most evaluations of a group: those of 100 days at 30 s. */
+const MAX_SLOTS = 288_000;
+const MAX_ALERTS = 10_000;
+/** Most samples that all rules may yield; each takes 16 bytes. */
+const MAX_SAMPLES = 10_000_000;
+/** The range is read in parts of this length, ms. */
+const PART_MS = DAY_MS / 12;
+
+/**
+ * Evaluates rule groups over history, as if they had been stored at the range's start: nothing is pending then.
+ *
+ * Rules see the results of the rules before them instead of what is stored below the same names from the range's start on: a group that
+ * has been evaluated already gives the same again.
+ *
+ * @throws {BacktestLimitError} for too many slots, alerts or samples
+ */
+export async function backtest(groups: readonly RuleGroup[], options: BacktestOptions): Promise<Backtest> {
+  const { fromMs, toMs } = options.range;
+  const slots = groups.reduce(
+    (sum, { intervalMs = DEFAULT_INTERVAL_MS }) => sum + Math.ceil((toMs - fromMs) / intervalMs),
+    0,
+  );
+  if (slots > MAX_SLOTS)
+    throw new BacktestLimitError(
+      `the range has ${slots} evaluations of groups; at most ${MAX_SLOTS} are allowed`,
+    );
+  const run = new Run(groups, options);
+  for (let atMs = fromMs; atMs < toMs; atMs += PART_MS)
+    await run.part({ fromMs: atMs, toMs: Math.min(atMs + PART_MS, toMs) });
+  return run.result();
+}
+
+class Run {
+  private readonly alerts: PastAlert[] = [];
+  /** Cache of the latest alert that fired, by rule and labels. */
+  private readonly latest = new Map<string, PastAlert>();
+  private readonly failures = new Map<string, FailedRule>();
+  private readonly results = new MemorySampleStore();
+  private readonly recordedNames: ReadonlySet<string>;
+  private readonly alertNames: ReadonlySet<string>;
+  private readonly states: RuleState[][];
+  private slots = 0;
+  private samples = 0;
+  private becamePending = 0;
+
+  constructor(
+    private readonly groups: readonly RuleGroup[],
+    private readonly options: BacktestOptions,
+  ) {
+    this.states = groups.map(() => []);
+    const rules = groups.flatMap((group) => group.rules);
+    const namesOf = (kind: string) => new Set(rules.filter((rule) => rule.kind === kind).map(nameOf));
+    this.recordedNames = namesOf('recording');
+    this.alertNames = namesOf('alerting');
+  }
+
+  async part(range: TimeRange): Promise<void> {
+    const due = this.dueIn(range);
+    const reads = new SharedReads(() => this.withoutOwn(this.options.reads()));
+    for (const { slotMs, index } of due)
+      for (const { parsed } of this.groups[index]!.rules) reads.expect(parsed, slotMs - this.offsetOf(index));
+    const store = new OverlayStore(reads, this.results);
+    const recorded = new MemorySampleStore();
+    for (const each of due) await this.evaluate(each, store, recorded);
+    const { slots, alerts } = this;
+    await this.options.onPart({
+      untilMs: range.toMs,
+      slots,
+      alerts: alerts.length,
+      recorded: recorded.columnsOfAll(),
+    });
+  }
+
+  result(): Backtest {
+    const alerts = this.alerts.sort((a, b) => a.firedAtMs - b.firedAtMs);
+    const fired = alerts.filter(({ activeAtMs, firedAtMs }) => activeAtMs < firedAtMs).length;
+    const neverFired = this.becamePending - fired;
+    return { slots: this.slots, alerts, neverFired, failures: [...this.failures.values()] };
+  }
+
+  private offsetOf(index: number): number {
+    return this.groups[index]!.queryOffsetMs ?? this.options.defaultOffsetMs;
+  }
+
+  /** The slots of all groups, oldest first; those of one time in the groups' order. */
+  private dueIn({ fromMs, toMs }: TimeRange): Due[] {
+    const due = this.groups.flatMap(({ intervalMs = DEFAULT_INTERVAL_MS }, index) => {
+      const firstMs = Math.ceil(fromMs / intervalMs) * intervalMs;
+      const count = Math.max(0, Math.ceil((toMs - firstMs) / intervalMs));
+      return Array.from({ length: count }, (_, i) => ({ slotMs: firstMs + i * intervalMs, index }));
+    });
+    return due.sort((a, b) => a.slotMs - b.slotMs || a.index - b.index);
+  }
+
+  /** Hides what rules of these names have stored since the range's start. */
+  private withoutOwn(store: SampleStore): SampleStore {
+    const hiddenFromMs = this.options.range.fromMs - Math.max(...this.groups.map((_, i) => this.offsetOf(i)));
+    return {
+      select: async (matchers, range) => {
+        const { series, warnings } = await store.select(matchers, range);
+        const shown = series.map((each) => (this.isOwn(each.labels) ? before(each, hiddenFromMs) : each));
+        return { series: shown, warnings };
+      },
+    };
+  }
+
+  private isOwn(labels: Labels): boolean {
+    const name = labelValue(labels, METRIC_NAME) ?? '';
+    if (this.recordedNames.has(name)) return true;
+    return ALERT_SERIES.has(name) && this.alertNames.has(labelValue(labels, 'alertname') ?? '');
+  }
+
+  private async evaluate(
+    { slotMs, index }: Due,
+    store: SampleStore,
+    recorded: MemorySampleStore,
+  ): Promise<void> {
+    const group = this.groups[index]!;
+    const { query, maxAlerts } = this.options;
+    const context = {
+      slotMs,
+      queryOffsetMs: this.offsetOf(index),
+      externalLabels: [],
+      externalUrl: '',
+      maxAlerts,
+      query: (expr: string, atMs: number) => instantVector(store, expr, atMs, query),
+    };
+    const states = await evaluateGroup(group, this.states[index]!, context, (outcome) =>
+      this.write(outcome, recorded),
+    );
+    this.states[index] = states;
+    this.slots++;
+    for (const [i, { alerts, lastError }] of states.entries()) {
+      const rule = nameOf(group.rules[i]!);
+      if (lastError === undefined)
+        for (const alert of alerts) this.note(alert, slotMs, group.name, `${index} ${i}`);
+      else
+        this.fail({ group: group.name, rule, slots: 1, firstMs: slotMs, error: lastError }, `${index} ${i}`);
+    }
+  }
+
+  private write({ samples, ended, atMs }: RuleSamples, recorded: MemorySampleStore): void {
+    this.samples += samples.length + ended.length;
+    if (this.samples > MAX_SAMPLES)
+      throw new BacktestLimitError(`the rules yield more than ${MAX_SAMPLES} samples over the range`);
+    const values = [
+      ...samples.map(({ labels, value }) => [labels, value] as const),
+      ...ended.map((labels) => [labels, STALE_BITS] as const),
+    ];
+    for (const [labels, value] of values) {
+      this.results.add(labels, atMs, value);
+      if (this.recordedNames.has(labelValue(labels, METRIC_NAME)!)) recorded.add(labels, atMs, value);
+    }
+  }
+
+  private note(alert: Alert, slotMs: number, group: string, rule: string): void {
+    const { labels, annotations, value, state, activeAtMs, firedAtMs, resolvedAtMs } = alert;
+    if (state === 'pending' && activeAtMs === slotMs) this.becamePending++;
+    if (firedAtMs === undefined) return;
+    const key = `${rule} ${labelsKey(labels)}`;
+    let known = this.latest.get(key);
+    if (known?.firedAtMs !== firedAtMs) {
+      if (this.alerts.length === MAX_ALERTS)
+        throw new BacktestLimitError(`more than ${MAX_ALERTS} alerts fire in the range`);
+      known = { group, labels, annotations, value, activeAtMs, firedAtMs };
+      this.latest.set(key, known);
+      this.alerts.push(known);
+    }
+    if (resolvedAtMs !== undefined) known.resolvedAtMs = resolvedAtMs;
+  }
+
+  private fail(failed: FailedRule, key: string): void {
+    const known = this.failures.get(key);
+    if (known === undefined) this.failures.set(key, failed);
+    else known.slots++;
+  }
+}
+
+interface Due {
+  readonly slotMs: number;
+  /** The group's. */
+  readonly index: number;
+}
+
+/** The series that alerting rules write. */
+const ALERT_SERIES: ReadonlySet<string> = new Set(['ALERTS', 'ALERTS_FOR_STATE']);
+
+/** The samples before a time. */
+function before({ labels, timestamps, values }: SampleColumns, ms: number): SampleColumns {
+  const end = firstFrom(timestamps, ms);
+  return { labels, timestamps: timestamps.subarray(0, end), values: values.subarray(0, end) };
+}

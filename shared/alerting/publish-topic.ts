@@ -1,0 +1,32 @@
+import type { SNSClient } from '@aws-sdk/client-sns';
+import type { TopicMessage } from './message-text';
+import { DeliveryError } from './post-outside';
+
+/** Errors of SNS that a retry cannot fix: the message or the topic is wrong. */
+const FINAL = new Set(['InvalidParameterException', 'InvalidParameterValueException', 'NotFoundException']);
+
+/**
+ * Publishes a message to a topic of SNS.
+ *
+ * @throws {DeliveryError}
+ */
+export async function publishToTopic(
+  client: SNSClient,
+  topicArn: string,
+  { subject, message }: TopicMessage,
+): Promise<void> {
+  const { PublishCommand } = await import('@aws-sdk/client-sns');
+  try {
+    await client.send(
+      new PublishCommand({
+        TopicArn: topicArn,
+        Subject: subject,
+        Message: message,
+        MessageStructure: 'json',
+      }),
+    );
+  } catch (error) {
+    const { name } = error as Error;
+    throw new DeliveryError(`${topicArn} was not reached: ${name}`, FINAL.has(name), { cause: error });
+  }
+}

@@ -1,0 +1,20 @@
+import type { SampleColumns } from '../promql/store';
+import { encodeWriteRequest } from '../protocol/prometheus/write-request';
+
+/** Most samples of a body, unless one series has more; an import has the same bound. */
+const MAX_BODY_SAMPLES = 30_000;
+
+/** Encodes the results of rules as bodies of remote write, each small enough for one request. */
+export function bodiesOf(series: readonly SampleColumns[]): Uint8Array[] {
+  const bodies: SampleColumns[][] = [];
+  let samples = Infinity;
+  for (const each of series) {
+    samples += each.timestamps.length;
+    if (samples > MAX_BODY_SAMPLES) {
+      bodies.push([]);
+      samples = each.timestamps.length;
+    }
+    bodies.at(-1)!.push(each);
+  }
+  return bodies.map(encodeWriteRequest);
+}

@@ -1,0 +1,54 @@
+import { zstdDecompressSync } from 'node:zlib';
+import type { SeriesDictionaries } from '../dictionary/dictionaries';
+import { log } from '../platform/log';
+import { remoteWrite } from '../protocol/prometheus/remote-write';
+import type { SampleWriter } from '../stream/sample-writer';
+import { SeriesLimitError } from '../tenancy/series-limit';
+import type { TenantMeter } from '../tenancy/tenant-meter';
+import type { Tenant } from '../tenancy/tenants';
+
+/** Most bytes of one body of samples, uncompressed. */
+const MAX_BODY_BYTES = 128 * 1024 * 1024;
+
+/** Where the samples of rules go. */
+export interface ResultOutputs {
+  readonly writer: Pick<SampleWriter, 'write'>;
+  readonly meter: Pick<TenantMeter, 'count' | 'settle'>;
+  readonly dictionaries: SeriesDictionaries;
+  /** Greatest age of a sample, ms. */
+  readonly maxAgeMs: number;
+  readonly now: () => number;
+}
+
+/**
+ * Puts samples of rules into the stream as a post does, under the tenant's limit of series and in its usage. They are no posts: they use up
+ * no budget of posts, by which the evaluator sees whether clients post at all. Samples beyond a limit are dropped, since trying again at once does not help, and the rules' alerts go on.
+ *
+ * @param body zstd of a `prometheus.WriteRequest`
+ * @throws {StreamUnavailableError} when the stream does not take all
+ */
+export async function writeResults(
+  { writer, meter, dictionaries, maxAgeMs, now }: ResultOutputs,
+  tenant: Tenant,
+  body: Uint8Array,
+): Promise<void> {
+  const bytes = zstdDecompressSync(body, { maxOutputLength: MAX_BODY_BYTES });
+  const { sources, samples, dropped } = remoteWrite.parse(
+    dictionaries.of(tenant.id),
+    bytes,
+    { nowMs: now(), maxAgeMs },
+    { version: 1 },
+  );
+  const beyond = await writer.write(tenant, sources, samples).catch((error: unknown) => {
+    if (error instanceof SeriesLimitError) return samples;
+    throw error;
+  });
+  const { invalid, tooOld, tooNew, reasons } = dropped;
+  if (beyond + invalid + tooOld + tooNew + dropped.beyond > 0)
+    log.warn('samples of rules were dropped', {
+      tenant: tenant.name,
+      ...{ beyond, invalid, tooOld, tooNew },
+      reasons,
+    });
+  await meter.settle(tenant);
+}

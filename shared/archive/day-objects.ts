@@ -1,0 +1,64 @@
+import type { ArchivedChunk } from '../cold/archive-format';
+import { type ColdTier, ObjectChangedError, type OpenArchive } from '../cold/cold-tier';
+import { unionLayout } from '../model/layout';
+import type { GroupId } from '../model/placement';
+import { mapLimited } from '../platform/concurrency';
+import type { ClosedDay } from './rollup-plan';
+
+/** Groups whose layouts are read side by side. */
+const PARALLEL = 8;
+
+/** The archived objects of days, opened once each. */
+export class DayObjects {
+  private readonly opened = new Map<
+    string,
+    Promise<{ readonly object: OpenArchive; readonly groups: ReadonlyMap<GroupId, ArchivedChunk[]> }>
+  >();
+
+  constructor(private readonly cold: ColdTier) {}
+
+  async groups(day: ClosedDay): Promise<GroupId[]> {
+    return (await this.open(day)).flatMap(({ groups }) => [...groups.keys()]);
+  }
+
+  /**
+   * The groups that have at most `denseSamples` samples a series. Layouts and numbers of samples decide, which the object's index
+   * names: no sample is read.
+   */
+  async sparseGroups(day: ClosedDay, denseSamples: number): Promise<GroupId[]> {
+    const all = (await this.open(day)).flatMap(({ object, groups }) =>
+      [...groups].map(([group, chunks]) => ({ group, chunks, object })),
+    );
+    const sparse = await mapLimited(all, PARALLEL, async ({ group, chunks, object }) => {
+      const samples = chunks.reduce((sum, chunk) => sum + chunk.samples, 0);
+      if (samples <= denseSamples) return [group];
+      const ids = new Set(chunks.map(({ layout }) => layout));
+      const layouts = await mapLimited([...ids], PARALLEL, (id) => object.reader.layout(id));
+      return samples <= denseSamples * unionLayout(layouts).series.length ? [group] : [];
+    });
+    return sparse.flat();
+  }
+
+  async load(day: ClosedDay, group: GroupId) {
+    const found = (await this.open(day)).flatMap(({ object, groups }) =>
+      (groups.get(group) ?? []).map((chunk) => object.reader.load(chunk)),
+    );
+    return Promise.all(found);
+  }
+
+  private open({ archived: { parts } }: ClosedDay) {
+    return Promise.all(
+      parts.map(({ key, etag }) => {
+        const opening = this.opened.get(key) ?? this.openPart(key, etag);
+        this.opened.set(key, opening);
+        return opening;
+      }),
+    );
+  }
+
+  private async openPart(key: string, etag: string) {
+    const object = await this.cold.open(key);
+    if (object?.etag !== etag) throw new ObjectChangedError(`${key} was replaced before it was rolled up`);
+    return { object, groups: Map.groupBy(object.reader.chunks, ({ group }) => group) };
+  }
+}

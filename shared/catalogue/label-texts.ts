@@ -1,0 +1,97 @@
+import type { CompiledMatcher, Spend } from '../model/matcher';
+
+/** Estimate of a text's memory, besides its characters. */
+const BYTES_OF_TEXT = 80;
+
+/** Texts as numbers. '' is 0, which stands for an absent label too. */
+export class Texts {
+  private readonly numbers = new Map<string, number>([['', 0]]);
+  private readonly all: string[] = [''];
+  bytes = 0;
+
+  numberOf(text: string): number {
+    const known = this.numbers.get(text);
+    if (known !== undefined) return known;
+    this.bytes += BYTES_OF_TEXT + text.length;
+    this.numbers.set(text, this.all.length);
+    return this.all.push(text) - 1;
+  }
+
+  of(number: number): string {
+    return this.all[number]!;
+  }
+
+  find(text: string): number | undefined {
+    return this.numbers.get(text);
+  }
+
+  get size(): number {
+    return this.all.length;
+  }
+}
+
+/** A matcher's outcome for each text, tested when it is first asked for. */
+export class TextTest {
+  readonly label: string;
+  readonly acceptsEmpty: boolean;
+  /** 0: not tested yet. */
+  private readonly outcomes: Uint8Array;
+  /** The only number that passes; -1 if none does; undefined if several may. */
+  readonly only: number | undefined;
+
+  constructor(
+    private readonly matcher: CompiledMatcher,
+    private readonly texts: Texts,
+    private readonly spend: Spend,
+  ) {
+    this.label = matcher.label;
+    this.acceptsEmpty = matcher.acceptsEmpty;
+    this.outcomes = new Uint8Array(texts.size);
+    const [value, ...others] = matcher.values ?? [];
+    this.only = value === undefined || others.length > 0 ? undefined : (texts.find(value) ?? -1);
+  }
+
+  /** The rows of a column that pass, of those given; undefined: of all. */
+  rowsOf(column: Uint32Array, rows: readonly number[] | undefined): number[] {
+    const passing: number[] = [];
+    const { only } = this;
+    const length = rows?.length ?? column.length;
+    for (let i = 0; i < length; i++) {
+      const row = rows === undefined ? i : rows[i]!;
+      const number = column[row]!;
+      if (only === undefined ? this.passes(number) : number === only) passing.push(row);
+    }
+    return passing;
+  }
+
+  passes(number: number): boolean {
+    const known = this.outcomes[number]!;
+    if (known !== 0) return known === 1;
+    const passes = this.passesText(this.texts.of(number));
+    this.outcomes[number] = passes ? 1 : 2;
+    return passes;
+  }
+
+  passesText(text: string): boolean {
+    this.spend(this.matcher.stepsPerCharacter * (text.length + 1));
+    return this.matcher.test(text);
+  }
+}
+
+/** A growing column of numbers of texts; what was never set is 0. */
+export class Column {
+  private values = new Uint32Array(4);
+
+  at(index: number): number {
+    return index < this.values.length ? this.values[index]! : 0;
+  }
+
+  set(index: number, value: number): void {
+    if (index >= this.values.length) {
+      const grown = new Uint32Array(Math.max(2 * this.values.length, index + 1));
+      grown.set(this.values);
+      this.values = grown;
+    }
+    this.values[index] = value;
+  }
+}

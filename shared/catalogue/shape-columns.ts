@@ -1,0 +1,268 @@
+import type { Id } from '../model/id';
+import { type Labels, labelsKey, METRIC_NAME, sourceOf } from '../model/labels';
+import type { GroupId } from '../model/placement';
+import type { Shape } from '../model/shape';
+import type { IndexedLayout } from './index-table';
+import { Column, type Texts, type TextTest } from './label-texts';
+
+/** Labels that series have beside the stored ones, by the value of their `host`. A stored label of the name wins. */
+export interface JoinedLabels {
+  /** Names of all labels that may be joined. */
+  readonly names: readonly string[];
+  readonly of: (host: string) => Labels | undefined;
+}
+
+export const NOTHING_JOINED: JoinedLabels = { names: [], of: () => undefined };
+
+const HOST = 'host';
+/** Labels that may name a source: see {@link sourceOf.labels}. */
+const SOURCE_LABELS = [HOST, 'instance', 'job'];
+
+type LayoutTest = (at: number) => boolean;
+type PairTest = (at: number, row: number) => boolean;
+
+/** The series of a shape, and the layouts that have it. */
+export class ShapeColumns {
+  private readonly seriesCount: number;
+  /** Of the series' own labels: a value for each series. */
+  private readonly own = new Map<string, Uint32Array>();
+  /** Of the labels that a layout's series share: a value for each layout. */
+  private readonly common = new Map<string, Column>();
+  /** The number of each layout in the whole index. */
+  private readonly numbers: number[] = [];
+  readonly groups: GroupId[] = [];
+  readonly layoutIds: Id[] = [];
+  /** Names of all labels, sorted. */
+  names: readonly string[];
+  /** Whether each series' own labels may name a source of its own. */
+  private readonly hasSources: boolean;
+  private rows: readonly number[] | undefined;
+
+  constructor(shape: Shape, texts: Texts) {
+    this.seriesCount = shape.seriesCount;
+    const columns = shape.names.map((name) => {
+      const column = new Uint32Array(shape.seriesCount);
+      this.own.set(name, column);
+      return column;
+    });
+    shape.pairs((series, name, value) => {
+      columns[name]![series] = texts.numberOf(value);
+    });
+    this.names = [...shape.names].sort();
+    this.hasSources = SOURCE_LABELS.some((name) => this.own.has(name));
+  }
+
+  add({ group, layoutId, common }: IndexedLayout, number: number, texts: Texts): void {
+    const at = this.numbers.push(number) - 1;
+    this.groups.push(group);
+    this.layoutIds.push(layoutId);
+    for (const [name, value] of common) {
+      let column = this.common.get(name);
+      if (column === undefined) {
+        column = new Column();
+        this.common.set(name, column);
+        this.names = [...new Set([...this.names, name])].sort();
+      }
+      column.set(at, texts.numberOf(value));
+    }
+  }
+
+  *select(
+    tests: readonly TextTest[],
+    live: Uint8Array,
+    joined: JoinedLabels,
+    texts: Texts,
+  ): Generator<LayoutMatch> {
+    const ofLayout: LayoutTest[] = [(at) => live[this.numbers[at]!] === 1];
+    const ofSeries: { readonly test: TextTest; readonly column: Uint32Array }[] = [];
+    const ofBoth: PairTest[] = [];
+    for (const test of tests) {
+      const own = this.own.get(test.label);
+      const common = this.common.get(test.label);
+      if (joined.names.includes(test.label)) {
+        const passes = this.joinedTest(test, joined, texts);
+        if (own === undefined && !this.own.has(HOST)) ofLayout.push((at) => passes(at, 0));
+        else ofBoth.push(passes);
+      } else if (own !== undefined) ofSeries.push({ test, column: own });
+      else if (common !== undefined) ofLayout.push((at) => test.passes(common.at(at)));
+      else if (!test.acceptsEmpty) return;
+    }
+    let all: readonly number[] | undefined;
+    for (let at = 0; at < this.groups.length; at++) {
+      if (!ofLayout.every((test) => test(at))) continue;
+      all ??=
+        ofSeries.reduce<readonly number[] | undefined>(
+          (rows, { test, column }) => test.rowsOf(column, rows),
+          undefined,
+        ) ?? this.allRows();
+      if (all.length === 0) return;
+      const rows = ofBoth.length === 0 ? all : all.filter((row) => ofBoth.every((test) => test(at, row)));
+      if (rows.length > 0) yield new LayoutMatch(this, at, rows, joined, texts);
+    }
+  }
+
+  /** Always returns the same array, by which {@link FoundValues} recognizes rows that it has already. */
+  private allRows(): readonly number[] {
+    this.rows ??= Array.from({ length: this.seriesCount }, (_, row) => row);
+    return this.rows;
+  }
+
+  /** Tests a label that the registry may add: a stored value wins, else the one of the series' host counts. */
+  private joinedTest(test: TextTest, joined: JoinedLabels, texts: Texts): PairTest {
+    const { label } = test;
+    return (at, row) => {
+      const stored = this.valueOf(label, at, row);
+      if (stored !== 0) return test.passes(stored);
+      const host = this.valueOf(HOST, at, row);
+      const labels = host === 0 ? undefined : joined.of(texts.of(host));
+      const value = labels?.find(([name]) => name === label)?.[1];
+      return value === undefined ? test.acceptsEmpty : test.passesText(value);
+    };
+  }
+
+  valueOf(label: string, at: number, row: number): number {
+    return this.own.get(label)?.[row] ?? this.common.get(label)?.at(at) ?? 0;
+  }
+
+  /** Whether all series of a layout have one source. */
+  isOneSource(at: number): boolean {
+    if (this.hasSources) return false;
+    if (SOURCE_LABELS.some((name) => (this.common.get(name)?.at(at) ?? 0) !== 0)) return true;
+    return [...this.own.keys()].every((name) => name === METRIC_NAME);
+  }
+
+  isCommon(label: string): boolean {
+    return !this.own.has(label);
+  }
+
+  /** A label's value in each series; undefined where all series of a layout share it. */
+  ownColumn(label: string): Uint32Array | undefined {
+    return this.own.get(label);
+  }
+}
+
+/** Values of one label, as they are found. */
+interface FoundValues {
+  /** 1 at the number of each. */
+  readonly numbers: Uint8Array;
+  readonly joined: Set<string>;
+  /** The rows of each shape whose own values were added last. */
+  readonly looked: Map<ShapeColumns, readonly number[]>;
+}
+
+/** Numbers of series by label and value. */
+export type PairCounts = Map<string, Map<string, number>>;
+
+/** Series of one layout that match. */
+export class LayoutMatch {
+  constructor(
+    private readonly shape: ShapeColumns,
+    private readonly at: number,
+    private readonly rows: readonly number[],
+    private readonly joined: JoinedLabels,
+    private readonly texts: Texts,
+  ) {}
+
+  get group(): GroupId {
+    return this.shape.groups[this.at]!;
+  }
+
+  get layoutId(): Id {
+    return this.shape.layoutIds[this.at]!;
+  }
+
+  get size(): number {
+    return this.rows.length;
+  }
+
+  /** Its series by source: itself, where they have one. */
+  bySource(): readonly (readonly [source: Labels, match: LayoutMatch])[] {
+    const sourceAt = (row: number) => sourceOf.labels(this.labelsOf(row));
+    if (this.shape.isOneSource(this.at)) return [[sourceAt(this.rows[0]!), this]];
+    const parts = new Map<string, { readonly source: Labels; readonly rows: number[] }>();
+    for (const row of this.rows) {
+      const source = sourceAt(row);
+      const part = parts.get(labelsKey(source));
+      if (part === undefined) parts.set(labelsKey(source), { source, rows: [row] });
+      else part.rows.push(row);
+    }
+    return [...parts.values()].map(({ source, rows }) => [
+      source,
+      new LayoutMatch(this.shape, this.at, rows, this.joined, this.texts),
+    ]);
+  }
+
+  /** Stored labels of each series. */
+  *series(): Generator<Labels> {
+    for (const row of this.rows) yield this.labelsOf(row);
+  }
+
+  private labelsOf(row: number): Labels {
+    const labels: [string, string][] = [];
+    for (const name of this.shape.names) {
+      const value = this.shape.valueOf(name, this.at, row);
+      if (value !== 0) labels.push([name, this.texts.of(value)]);
+    }
+    return labels;
+  }
+
+  /** Adds the names of all labels that its series have, joined ones too. */
+  addNames(names: Set<string>): void {
+    for (const name of this.shape.names) {
+      if (names.has(name)) continue;
+      if (this.rowsOf(name).some((row) => this.shape.valueOf(name, this.at, row) !== 0)) names.add(name);
+    }
+    for (const [name] of this.joinedRows().flatMap((row) => this.joinedTo(row))) names.add(name);
+  }
+
+  /** Adds all values of a label, a joined one too. Series of a shape that were looked at before are skipped. */
+  addValues(label: string, found: FoundValues): void {
+    const own = this.shape.ownColumn(label);
+    if (own === undefined) found.numbers[this.shape.valueOf(label, this.at, 0)] = 1;
+    else if (found.looked.get(this.shape) !== this.rows) {
+      for (const row of this.rows) found.numbers[own[row]!] = 1;
+      found.looked.set(this.shape, this.rows);
+    }
+    if (!this.joined.names.includes(label)) return;
+    for (const row of this.joinedRows()) {
+      if (this.shape.valueOf(label, this.at, row) !== 0) continue;
+      const value = this.joinedTo(row).find(([name]) => name === label)?.[1];
+      if (value !== undefined) found.joined.add(value);
+    }
+  }
+
+  /** Counts its series by pair. @param isCounted called with each series' labels */
+  addPairs(pairs: PairCounts, isCounted?: (labels: Labels) => boolean): void {
+    const counted =
+      isCounted === undefined ? this.rows : this.rows.filter((row) => isCounted(this.labelsOf(row)));
+    if (counted.length === 0) return;
+    for (const name of this.shape.names) {
+      let values = pairs.get(name);
+      if (values === undefined) {
+        values = new Map();
+        pairs.set(name, values);
+      }
+      const isCommon = this.shape.isCommon(name);
+      for (const row of isCommon ? [counted[0]!] : counted) {
+        const number = this.shape.valueOf(name, this.at, row);
+        if (number === 0) continue;
+        const value = this.texts.of(number);
+        values.set(value, (values.get(value) ?? 0) + (isCommon ? counted.length : 1));
+      }
+    }
+  }
+
+  /** The rows in which a label's values may differ: one, where all series share it. */
+  private rowsOf(label: string): readonly number[] {
+    return this.shape.isCommon(label) ? this.rows.slice(0, 1) : this.rows;
+  }
+
+  private joinedRows(): readonly number[] {
+    return this.joined.names.every((name) => this.shape.isCommon(name)) ? this.rowsOf(HOST) : this.rows;
+  }
+
+  private joinedTo(row: number): Labels {
+    const host = this.shape.valueOf(HOST, this.at, row);
+    return (host === 0 ? undefined : this.joined.of(this.texts.of(host))) ?? [];
+  }
+}

@@ -1,0 +1,25 @@
+import { Catalogue } from '../catalogue/catalogue';
+import { PoolTable } from '../catalogue/pool-table';
+import { variable } from '../platform/environment';
+import { ENV } from '../platform/names';
+import type { RuntimeSettings } from '../platform/settings';
+import type { Table } from '../platform/table';
+import { Pools } from '../stream/pools';
+import { SampleWriter } from '../stream/sample-writer';
+import { KnownSeries } from '../tenancy/known-series';
+import { TenantMeter } from '../tenancy/tenant-meter';
+import { UsageTable } from '../tenancy/usage-table';
+import { streamClient } from './stream';
+
+/** The writer of a function that puts samples into the stream, and the meter that it counts them by. */
+export function sampleWriter(table: Table, stage: RuntimeSettings) {
+  const meter = new TenantMeter(new UsageTable(table), stage);
+  const writer = new SampleWriter({
+    kinesis: streamClient(),
+    stream: variable(ENV.stream),
+    meter,
+    knownSeries: new KnownSeries(new Catalogue(table, stage.retention)),
+    pools: new Pools(new PoolTable(table, stage.retention), stage.smallSources === 'pooled'),
+  });
+  return { writer, meter };
+}

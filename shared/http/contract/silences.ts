@@ -1,0 +1,130 @@
+import * as z from 'zod';
+import type { Route } from './route';
+import { text } from './values';
+
+/** Alertmanager's API, below a path of its own: `amtool --alertmanager.url=https://.../alertmanager`. */
+const ALERTMANAGER = '/alertmanager/api/v2';
+
+/** A silence of one alert has a matcher for each of its labels, which may be dozens. */
+const MAX_MATCHERS = 100;
+const MAX_TEXT = 1_000;
+
+const time = z.iso.datetime({ offset: true, error: 'expected a time such as 2026-11-23T12:00:00Z' });
+const matcher = z.object({
+  name: text(1, MAX_TEXT),
+  value: text(0, MAX_TEXT),
+  isRegex: z.boolean(),
+  isEqual: z.boolean().default(true),
+});
+const fields = {
+  matchers: z.array(matcher).min(1).max(MAX_MATCHERS),
+  startsAt: time,
+  endsAt: time,
+  createdBy: text(0, MAX_TEXT),
+  comment: text(0, MAX_TEXT),
+};
+export const silenceBody = z.object({
+  id: z.string().nullish().meta({ description: 'Changes this silence; absent or empty: adds one.' }),
+  ...fields,
+});
+const silence = z
+  .object({
+    id: z.uuid(),
+    status: z.object({ state: z.enum(['pending', 'active', 'expired']) }),
+    updatedAt: time,
+    ...fields,
+  })
+  .meta({ id: 'Silence' });
+
+const filter = z
+  .array(z.string().max(2 * MAX_TEXT))
+  .max(MAX_MATCHERS)
+  .optional();
+export const silencesQuery = z.object({
+  filter: filter.meta({
+    description: 'Matchers such as `job="shop"`: only silences whose matchers have such names and values.',
+  }),
+});
+const flag = z
+  .string()
+  .regex(/^(true|false)?$/, 'expected true or false')
+  .transform((value) => value !== 'false')
+  .default(true);
+export const alertsQuery = z.object({
+  filter: filter.meta({ description: 'Matchers of labels: only alerts that satisfy all.' }),
+  active: flag.meta({ description: 'Whether to list alerts that no silence holds back.' }),
+  silenced: flag.meta({ description: 'Whether to list alerts that a silence holds back.' }),
+});
+
+const labels = z.record(z.string(), z.string());
+const alert = z
+  .object({
+    labels,
+    annotations: labels,
+    fingerprint: z.string(),
+    receivers: z.array(z.object({ name: z.string() })),
+    startsAt: time,
+    updatedAt: time,
+    endsAt: time,
+    status: z.object({
+      state: z.enum(['active', 'suppressed']),
+      silencedBy: z.array(z.string()),
+      inhibitedBy: z.array(z.string()),
+    }),
+  })
+  .meta({ id: 'AlertmanagerAlert' });
+
+const common = { function: 'registry', errors: 'alertmanager' } as const;
+const reading = { ...common, method: 'GET', right: 'read' } as const;
+
+/** Silences, and what amtool and Grafana ask an Alertmanager besides. */
+export const silenceRoutes = [
+  {
+    ...reading,
+    path: `${ALERTMANAGER}/status`,
+    summary: 'Answer as an Alertmanager without a cluster does',
+    answer: z.object({
+      cluster: z.object({ status: z.literal('disabled'), peers: z.array(z.unknown()) }),
+      versionInfo: labels,
+      config: z.object({ original: z.string() }),
+      uptime: time,
+    }),
+  },
+  {
+    ...reading,
+    path: `${ALERTMANAGER}/alerts`,
+    summary: 'List the alerts that fire, with the silences that hold them back',
+    query: alertsQuery,
+    answer: z.array(alert),
+  },
+  {
+    ...reading,
+    path: `${ALERTMANAGER}/silences`,
+    summary: 'List silences; expired ones for five days',
+    query: silencesQuery,
+    answer: z.array(silence),
+  },
+  {
+    ...common,
+    method: 'POST',
+    path: `${ALERTMANAGER}/silences`,
+    right: 'write',
+    summary: 'Add or change a silence: alerts that satisfy its matchers are not sent to webhooks meanwhile',
+    body: silenceBody,
+    answer: z.object({ silenceID: z.uuid() }),
+  },
+  {
+    ...reading,
+    path: `${ALERTMANAGER}/silence/{silenceId}`,
+    summary: 'Read a silence',
+    answer: silence,
+  },
+  {
+    ...common,
+    method: 'DELETE',
+    path: `${ALERTMANAGER}/silence/{silenceId}`,
+    right: 'write',
+    summary: 'End a silence',
+    answer: z.object({}),
+  },
+] as const satisfies readonly Route[];

@@ -1,0 +1,61 @@
+import { readFileSync } from 'node:fs';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import { startBrowser } from './browser';
+import { PATIENCE_MS } from './until';
+
+export const DESKTOP = { width: 1400, height: 1000 };
+export const PHONE = { width: 390, height: 844 };
+
+/** Chromium logs this when a request fails or its answer is 4xx; some tests cause that. */
+export const REQUEST_FAILED = /^Failed to load resource/;
+
+const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+
+/** Pages of a browser, and what they wrote to their consoles. */
+export class Pages {
+  browser!: Browser;
+  readonly contexts: BrowserContext[] = [];
+  /** Errors and warnings of all pages. */
+  readonly errors: string[] = [];
+
+  async start(): Promise<void> {
+    this.browser = await startBrowser();
+  }
+
+  async stop(): Promise<void> {
+    await this.browser?.close();
+  }
+
+  /** Closes all pages. Returns the errors since the last call. */
+  async close(): Promise<string[]> {
+    for (const context of this.contexts.splice(0)) await context.close();
+    return this.errors.splice(0);
+  }
+
+  /** Opens a page in a browser context of its own, which shares no storage with others. */
+  readonly open = async (address: string, options: BrowserContextOptions = {}): Promise<Page> => {
+    // The machine's own language may be no valid tag.
+    const context = await this.browser.newContext({ viewport: DESKTOP, locale: 'en-US', ...options });
+    this.contexts.push(context);
+    return this.openIn(context, address);
+  };
+
+  readonly openIn = async (context: BrowserContext, address: string): Promise<Page> => {
+    const page = await context.newPage();
+    page.setDefaultTimeout(PATIENCE_MS);
+    page.on('console', (message) => {
+      if (message.type() === 'error' || message.type() === 'warning') this.errors.push(message.text());
+    });
+    page.on('pageerror', (error) => this.errors.push(String(error)));
+    await page.goto(address);
+    return page;
+  };
+}
+
+/** What axe finds, with its place. */
+export async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  return page.evaluate(
+    `axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => id + ' ' + target)))`,
+  );
+}

@@ -1,0 +1,40 @@
+import { ingestQuiet, type QuietSpan } from '../../../shared/alerting/ingest-quiet';
+
+const MINUTE_MS = 60_000;
+/** Samples by minute, up to a minute before `now`, which is 100. */
+const minutes = (...counts: readonly number[]) =>
+  new Map(counts.map((count, i) => [100 - counts.length + i, count]));
+const usual = (count: number) => Array<number>(20).fill(count);
+const at = (samples: ReadonlyMap<number, number>, last?: QuietSpan) =>
+  ingestQuiet(samples, 100 * MINUTE_MS + 5_000, last);
+
+test.each([
+  { name: 'steady ingest is not quiet', counts: [...usual(1_000), 1_000, 1_000] },
+  { name: 'less than usual is not quiet', counts: [...usual(1_000), 300, 100] },
+  { name: 'one minute without a sample is a jitter', counts: [...usual(1_000), 1_000, 0] },
+  { name: 'a new stage is not quiet', counts: [1_000, 1_000, 0, 0] },
+  {
+    name: 'a tenant that posts every five minutes is not quiet',
+    counts: Array.from({ length: 22 }, (_, i) => (i % 5 === 0 ? 10 : 0)),
+  },
+  { name: 'a stage without posts is not quiet', counts: [] },
+])('$name', ({ counts }) => {
+  expect(at(minutes(...counts))).toBeUndefined();
+});
+
+test('two minutes with less than a tenth of the usual begin a quiet span', () => {
+  const counts = minutes(...usual(1_000), 0, 99);
+  expect(at(counts)).toEqual({ fromMs: 98 * MINUTE_MS, usual: 1_000 });
+});
+
+test('a span lasts however long nothing comes, and ends with a minute that has samples', () => {
+  const open: QuietSpan = { fromMs: 10 * MINUTE_MS, usual: 1_000 };
+  expect(at(minutes(0, 0, 99), open)).toBe(open);
+  expect(at(minutes(0, 0, 100), open)).toEqual({ ...open, toMs: 100 * MINUTE_MS });
+});
+
+test('another span follows one that has ended', () => {
+  const ended: QuietSpan = { fromMs: 10 * MINUTE_MS, toMs: 20 * MINUTE_MS, usual: 5 };
+  expect(at(minutes(...usual(1_000), 0, 0), ended)).toEqual({ fromMs: 98 * MINUTE_MS, usual: 1_000 });
+  expect(at(minutes(...usual(1_000), 1_000, 0), ended)).toBe(ended);
+});

@@ -1,0 +1,20 @@
+import { MatcherError, parseLabelMatcher } from '../../../shared/alerting/label-matcher';
+
+test.each([
+  { text: 'severity="page"', matcher: { label: 'severity', op: '=', value: 'page' } },
+  { text: ' job =~ "a|b" ', matcher: { label: 'job', op: '=~', value: 'a|b' } },
+  { text: 'team!=web', matcher: { label: 'team', op: '!=', value: 'web' } },
+  { text: 'team!~w.*', matcher: { label: 'team', op: '!~', value: 'w.*' } },
+  { text: 'a=""', matcher: { label: 'a', op: '=', value: '' } },
+  { text: 'a=', matcher: { label: 'a', op: '=', value: '' } },
+  {
+    text: '"host.name"="a \\"b\\" \\\\ \\n"',
+    matcher: { label: 'host.name', op: '=', value: 'a "b" \\ \n' },
+  },
+])('$text is a matcher', ({ text, matcher }) => {
+  expect(parseLabelMatcher(text)).toEqual(matcher);
+});
+
+test.each(['', 'a', '="x"', 'a="x', 'a="x"y', 'a b="x"', '{a="x"}'])('%j is no matcher', (text) => {
+  expect(() => parseLabelMatcher(text)).toThrow(MatcherError);
+});

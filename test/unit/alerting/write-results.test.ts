@@ -1,0 +1,66 @@
+import { zstdCompressSync } from 'node:zlib';
+import { type ResultOutputs, writeResults } from '../../../shared/alerting/write-results';
+import { SeriesDictionaries } from '../../../shared/dictionary/dictionaries';
+import { CACHES } from '../../../shared/model/cache-budgets';
+import { encodeWriteRequest } from '../../../shared/protocol/prometheus/write-request';
+import { SeriesLimitError } from '../../../shared/tenancy/series-limit';
+import type { Tenant } from '../../../shared/tenancy/tenants';
+
+const NOW_MS = 1_795_212_120_000;
+const tenant = { id: 'tenant', name: 'shop' } as Tenant;
+
+const body = zstdCompressSync(
+  encodeWriteRequest([
+    {
+      labels: [['__name__', 'errors:ratio']],
+      timestamps: Float64Array.of(NOW_MS - 60_000, NOW_MS),
+      values: Float64Array.of(0.1, 0.2),
+    },
+  ]),
+);
+
+function outputs(write: ResultOutputs['writer']['write']) {
+  const counted: object[] = [];
+  const settled: string[] = [];
+  return {
+    counted,
+    settled,
+    writer: { write },
+    meter: {
+      count: (_: Tenant, counts: object) => void counted.push(counts),
+      settle: async ({ name }: Tenant) => void settled.push(name),
+    },
+    dictionaries: new SeriesDictionaries(CACHES.ruleDictionaries),
+    maxAgeMs: 86_400_000,
+    now: () => NOW_MS,
+  };
+}
+
+test("the samples of rules are written by the tenant's writer, and use up no budget of posts", async () => {
+  const written: number[] = [];
+  const into = outputs(async (_, sources, samples) => {
+    written.push(sources.length, samples);
+    return 0;
+  });
+  await writeResults(into, tenant, body);
+  expect(written).toEqual([1, 2]);
+  // The writer counts them; what posts may use up stays as it was.
+  expect(into.counted).toEqual([]);
+  expect(into.settled).toEqual(['shop']);
+});
+
+test('a tenant at its limit of series loses the samples, and its run goes on', async () => {
+  const into = outputs(async () => {
+    throw new SeriesLimitError(1, 1_000);
+  });
+  await writeResults(into, tenant, body);
+  expect(into.settled).toEqual(['shop']);
+});
+
+test('a stream that does not take the samples fails the run, which is done again', async () => {
+  const into = outputs(async () => {
+    throw new Error('the stream is down');
+  });
+  await expect(writeResults(into, tenant, body)).rejects.toThrow('the stream is down');
+  expect(into.settled).toEqual([]);
+});

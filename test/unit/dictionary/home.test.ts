@@ -1,0 +1,187 @@
+import { presentSeries } from '../../../shared/codec';
+import { type GroupRow, Home } from '../../../shared/dictionary/home';
+import { allowanceOf, HOME_POLICY, type HomePolicy } from '../../../shared/dictionary/home-policy';
+import { SeriesDictionary } from '../../../shared/dictionary/series-dictionary';
+import { METRIC_NAME } from '../../../shared/model/labels';
+import { decodeLayout } from '../../../shared/model/layout';
+import { unpackLayout } from '../../../shared/model/packed-layout';
+
+/** A home whose series are named by small numbers. */
+function homeOf(policy: HomePolicy = HOME_POLICY) {
+  const dictionary = new SeriesDictionary('tenant');
+  const names = dictionary.addNames({ labelsOf: (i) => [[METRIC_NAME, `m${i}`]] });
+  const numbers = new Map<number, number>();
+  const seriesOf = (i: number) => {
+    let series = numbers.get(i);
+    if (series === undefined) {
+      series = dictionary.numberOf([[METRIC_NAME, `m${i}`]]);
+      dictionary.nameBy(series, names, i);
+      numbers.set(i, series);
+    }
+    return series;
+  };
+  const home = new Home(dictionary, 'home', policy);
+  const split = (which: readonly number[], timestamp = 0, allowance = allowanceOf(policy)) =>
+    home.split(
+      {
+        timestamp,
+        series: Int32Array.from(which, seriesOf),
+        values: BigUint64Array.from(which, (i) => BigInt(i)),
+      },
+      allowance,
+    );
+  return { dictionary, split };
+}
+
+const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
+const layoutsOf = (rows: readonly GroupRow[]) => rows.map(({ layout }) => layout.id);
+const countsOf = (rows: readonly GroupRow[]) => rows.map(({ layout }) => layout.seriesCount);
+const isWhole = (rows: readonly GroupRow[]) => rows.every(({ presence }) => presence === undefined);
+
+/** What a row says: each series' name, and its value. */
+function samplesOf(rows: readonly GroupRow[]): Map<string, number> {
+  return new Map(
+    rows.flatMap(({ layout, presence, values }) => {
+      const { series } = decodeLayout(unpackLayout(layout.packed));
+      const columns = presence === undefined ? [...series.keys()] : presentSeries(presence);
+      const bytes = Buffer.from(values);
+      return Array.from(columns, (column, i): [string, number] => [
+        series[column]![0]![1],
+        Number(bytes.readBigUInt64LE(8 * i)),
+      ]);
+    }),
+  );
+}
+
+const small: HomePolicy = {
+  ...HOME_POLICY,
+  union: { series: 100, keyBytes: 100_000, growths: 3 },
+  sparse: { share: 0.4, rows: 4, patience: 4, rowsAUnion: 2, series: 10 },
+};
+
+describe('a row', () => {
+  test('of series that nobody has seen makes a union of them, and needs no presence map', () => {
+    const { split } = homeOf();
+    const rows = split(range(0, 10));
+    expect(countsOf(rows)).toEqual([10]);
+    expect(isWhole(rows)).toBe(true);
+    expect(samplesOf(rows)).toEqual(new Map(range(0, 10).map((i) => [`m${i}`, i])));
+  });
+
+  test('of some series of a union is written in its layout, with a presence map', () => {
+    const { split } = homeOf();
+    const whole = split(range(0, 10));
+    const part = split([7, 3, 5]);
+    expect(layoutsOf(part)).toEqual(layoutsOf(whole));
+    expect(isWhole(part)).toBe(false);
+    expect(samplesOf(part)).toEqual(new Map([3, 5, 7].map((i) => [`m${i}`, i])));
+  });
+
+  test('with a new series adds it to the union, whose old series are encoded again', () => {
+    const { split } = homeOf();
+    split(range(0, 10));
+    expect(countsOf(split(range(5, 12)))).toEqual([12]);
+    expect(countsOf(split(range(0, 10)))).toEqual([12]);
+  });
+
+  test('that has series of two unions makes them one', () => {
+    const { split } = homeOf();
+    split(range(0, 10));
+    split(range(10, 20));
+    expect(countsOf(split(range(5, 15)))).toEqual([20]);
+  });
+
+  test('that has a series twice keeps its last value', () => {
+    const { split } = homeOf();
+    for (const which of [range(0, 3), range(0, 3)]) expect(samplesOf(split([...which, 1])).size).toBe(3);
+  });
+
+  test('of more series than a group holds is split into groups', () => {
+    const { split } = homeOf();
+    const rows = split(range(0, 1_000));
+    expect(rows.length).toBeGreaterThan(2);
+    expect(new Set(rows.map(({ splitBits }) => splitBits))).toEqual(new Set([2]));
+    expect(samplesOf(rows).size).toBe(1_000);
+  });
+});
+
+describe('a union', () => {
+  test('that would have too many series stays as it is, and the new series have a union of their own', () => {
+    const { split } = homeOf(small);
+    split(range(0, 95));
+    expect(countsOf(split(range(90, 110))).sort((a, b) => a - b)).toEqual([15, 95]);
+  });
+
+  test('that grew too often stays as it is', () => {
+    const { split } = homeOf(small);
+    const counts = range(0, 6).map((i) => countsOf(split(range(0, 10 + i))));
+    expect(counts).toEqual([[10], [11], [12], [13], [13, 1], [13, 2]]);
+  });
+
+  test('begins anew after hours, without the series that are no longer sent', () => {
+    const { split } = homeOf();
+    split(range(0, 10), 0);
+    expect(countsOf(split(range(0, 5), HOME_POLICY.unionMs))).toEqual([10]);
+    expect(countsOf(split(range(0, 5), HOME_POLICY.unionMs + 1))).toEqual([5]);
+  });
+
+  test('begins anew when more of its rows are sparse than not, later each time', () => {
+    const { split } = homeOf(small);
+    const sparseRowsUntilAnew = () => {
+      split(range(0, 40));
+      for (let rows = 1; rows < 100; rows++) if (isWhole(split(range(0, 10)))) return rows;
+      return Infinity;
+    };
+    // Unions begin anew after four sparse rows, and the next time after sixteen. The row that follows is whole.
+    expect([sparseRowsUntilAnew(), sparseRowsUntilAnew()]).toEqual([5, 17]);
+  });
+
+  test('stays while as many of its rows are whole as are sparse', () => {
+    const { split } = homeOf(small);
+    split(range(0, 40));
+    for (let i = 0; i < 50; i++) {
+      expect(countsOf(split(range(0, 10)))).toEqual([40]);
+      expect(countsOf(split(range(0, 40)))).toEqual([40]);
+    }
+  });
+});
+
+describe('a home', () => {
+  test('with too many unions drops them, and writes each row in a layout of its own for hours', () => {
+    const { split } = homeOf({ ...small, home: { unions: 3, groups: 1_000 } });
+    for (let i = 0; i < 3; i++) split(range(10 * i, 10 * i + 10));
+    expect(countsOf(split([1]))).toEqual([10]);
+    expect(countsOf(split([31]))).toEqual([1]);
+    expect(countsOf(split([31, 1]))).toEqual([2]);
+    expect(countsOf(split([1]))).toEqual([1]);
+    split(range(0, 10), HOME_POLICY.unionMs + 1);
+    expect(countsOf(split([1, 2, 3], HOME_POLICY.unionMs + 1))).toEqual([10]);
+  });
+
+  test('gives back the memory of unions that began anew', () => {
+    const { dictionary, split } = homeOf();
+    split(range(0, 200), 0);
+    const bytes = dictionary.bytes;
+    for (let i = 1; i < 10; i++) split(range(0, 200), i * (HOME_POLICY.unionMs + 1));
+    expect(dictionary.bytes).toBeLessThan(bytes + 2_000);
+  });
+});
+
+describe('a request', () => {
+  test('has small rows written in their union until their layouts take too many bytes', () => {
+    const { split } = homeOf();
+    const [whole] = split(range(0, 100));
+    const allowance = { bytes: 2 * whole!.layout.packed.length, series: 1_000 };
+    const counts = range(0, 3).map((i) => countsOf(split([i], 0, allowance)));
+    expect(counts).toEqual([[100], [100], [1]]);
+  });
+
+  test('lets unions grow until it has encoded too many series again', () => {
+    const { split } = homeOf();
+    split(range(0, 100));
+    const allowance = { bytes: 1_000_000, series: 150 };
+    expect(countsOf(split(range(0, 101), 0, allowance))).toEqual([101]);
+    expect(countsOf(split(range(50, 102), 0, allowance))).toEqual([52]);
+    expect(countsOf(split(range(50, 102)))).toEqual([102]);
+  });
+});
