@@ -23,6 +23,7 @@ const ROOMS = [
   'promql',
   'query',
   'alerting',
+  'monitors',
   'operations',
   'http',
   'compose',

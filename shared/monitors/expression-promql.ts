@@ -1,0 +1,171 @@
+import { type Expression, ExpressionError } from './expression';
+
+/** Resolves a role as it is now. */
+export type HostsOfRole = (roleFullname: string) => readonly string[];
+
+/**
+ * Compiles an expression to PromQL.
+ *
+ * PromQL drops the name of a series in most functions, and names of one host's metrics are all that tells them apart. So metrics of a wildcard
+ * keep their name in the label `metric`, and each part of a group has a label of its own, `line1` in a group without groups.
+ *
+ * `roleSlots` reads the hosts that are in the role now: former members are not kept.
+ *
+ * @throws {ExpressionError} when the PromQL would be too long
+ */
+export function promqlOf(expression: Expression, hostsOf: HostsOfRole): string {
+  return compile(expression, { hostsOf, shiftMs: 0 }).text;
+}
+
+interface Context {
+  readonly hostsOf: HostsOfRole;
+  /** How far back in time the metrics are read, ms. */
+  readonly shiftMs: number;
+}
+
+interface Compiled {
+  /** An operand: no operator outside of brackets. */
+  readonly text: string;
+  /** How its lines are told apart; `one`: there is one line at most. */
+  readonly lines: 'one' | 'by host' | 'by label';
+  /** A selector, to which a range may be appended. */
+  readonly selector?: { readonly text: string; readonly offset: string };
+  /** How deep groups are nested in it. */
+  readonly groups: number;
+}
+
+/** A window over anything but a selector samples it each minute, the resolution of Mackerel's metrics. */
+const WINDOW_STEP = '1m';
+
+const NOTHING = '(vector(0) < 0)';
+
+/** Most characters of PromQL. Some functions name their argument three times, so that nesting multiplies it. */
+const MAX_CHARACTERS = 200_000;
+
+function compile(expression: Expression, context: Context): Compiled {
+  const compiled = compileCall(expression, context);
+  if (compiled.text.length > MAX_CHARACTERS)
+    throw new ExpressionError(
+      `as PromQL the expression has more than ${MAX_CHARACTERS} characters: it nests product or timeLeftForecast too deeply, or its roles have too many hosts`,
+    );
+  return compiled;
+}
+
+function compileCall({ func, metrics: parts, values }: Expression, context: Context): Compiled {
+  const [first, second] = values as [string, string];
+  switch (func) {
+    case 'host':
+      return metricsOf(`host=${quoted(first)}`, second, 'one', context);
+    case 'service':
+      // Series of hosts bear their service, joined when they are read.
+      return metricsOf(`host="",service=${quoted(first)}`, second, 'one', context);
+    case 'role':
+    case 'roleSlots': {
+      const hosts = context.hostsOf(first);
+      if (hosts.length === 0) return { text: NOTHING, lines: 'one', groups: 0 };
+      return metricsOf(`host=~${quoted(hosts.join('|'))}`, second, 'by host', context);
+    }
+    case 'timeShift':
+      return compile(parts[0]!, { ...context, shiftMs: context.shiftMs + Number(first) });
+    case 'stack':
+    case 'alias':
+      return compile(parts[0]!, context);
+    case 'group':
+      return group(parts.map((each) => compile(each, context)));
+    case 'diff':
+    case 'divide':
+      return pairs(func, compile(parts[0]!, context), compile(parts[1]!, context));
+    default:
+      return applied(func, compile(parts[0]!, context), values as readonly number[]);
+  }
+}
+
+/** The series of a source's metric, in which `*` and `#` stand for a part of the name. */
+function metricsOf(source: string, metric: string, lines: Compiled['lines'], context: Context): Compiled {
+  const offset = context.shiftMs === 0 ? '' : ` offset ${context.shiftMs}ms`;
+  if (!/[*#]/.test(metric)) {
+    const text = `{__name__=${quoted(metric)},${source}}`;
+    return { text: text + offset, lines, selector: { text, offset }, groups: 0 };
+  }
+  const pattern = metric
+    .split(/[*#]/)
+    .map((part) => part.replaceAll(/[\\^$.|?+()[\]{}]/g, '\\$&'))
+    .join('[^.]+');
+  const text = `label_replace({__name__=~${quoted(pattern)},${source}}${offset},"metric","$1","__name__","(.*)")`;
+  return { text, lines: 'by label', groups: 0 };
+}
+
+function group(parts: readonly Compiled[]): Compiled {
+  if (parts.length === 1) return parts[0]!;
+  const groups = 1 + Math.max(...parts.map((part) => part.groups));
+  const lines = parts.map(({ text }, i) => `label_replace(${text},"line${groups}","${i}","","")`);
+  return { text: `(${lines.join(' or ')})`, lines: 'by label', groups };
+}
+
+/** The difference or quotient of two metrics at each time at which both are there. A quotient by zero is left out. */
+function pairs(func: 'diff' | 'divide', left: Compiled, right: Compiled): Compiled {
+  const divisor = func === 'divide' ? `(${right.text} != 0)` : right.text;
+  const groups = Math.max(left.groups, right.groups);
+  const lines = left.lines === 'one' ? right.lines : left.lines;
+  const text = `(${left.text} ${func === 'divide' ? '/' : '-'} ${matching(left, right)}${divisor})`;
+  return { text, lines, groups };
+}
+
+function matching({ lines: left }: Compiled, { lines: right }: Compiled): string {
+  if (left === 'one') return right === 'one' ? 'on() ' : 'on() group_right() ';
+  if (right === 'one') return 'on() group_left() ';
+  return left === 'by host' && right === 'by host' ? 'on(host) ' : '';
+}
+
+type AppliedFunction = Exclude<
+  Expression['func'],
+  'host' | 'service' | 'role' | 'roleSlots' | 'timeShift' | 'stack' | 'alias' | 'group' | 'diff' | 'divide'
+>;
+
+function applied(func: AppliedFunction, part: Compiled, [first, second]: readonly number[]): Compiled {
+  const { text, groups } = part;
+  const one = (compiled: string): Compiled => ({ text: compiled, lines: 'one', groups: 0 });
+  const same = (compiled: string): Compiled => ({ text: compiled, lines: part.lines, groups });
+  switch (func) {
+    case 'avg':
+    case 'max':
+    case 'min':
+    case 'sum':
+      return one(`${func}(${text})`);
+    case 'product':
+      return one(product(text));
+    case 'percentile':
+      return one(`quantile(${first! / 100},${text})`);
+    case 'scale':
+      return same(`(${text} * ${first})`);
+    case 'offset':
+      return same(`(${text} + ${first})`);
+    case 'movingAverage':
+      return same(`avg_over_time(${windowOf(part, first!)})`);
+    case 'linearRegression':
+      return same(`predict_linear(${windowOf(part, first!)},0)`);
+    case 'timeLeftForecast':
+      return same(timeLeft(windowOf(part, first!), second!));
+  }
+}
+
+/** PromQL has no product: its logarithm is a sum, its sign the number of factors below zero. It is exact to about 15 digits. */
+function product(text: string): string {
+  const negative = `(count(${text} < 0) or vector(0))`;
+  return `(exp(sum(ln(abs(${text})))) * on() (1 - 2 * (${negative} % 2)))`;
+}
+
+function windowOf({ text, selector }: Compiled, ms: number): string {
+  if (selector !== undefined) return `${selector.text}[${ms}ms]${selector.offset}`;
+  return `${text}[${ms}ms:${WINDOW_STEP}]`;
+}
+
+/** Seconds until the line reaches a threshold; infinite while it leads elsewhere, so that no monitor `<` takes it for near. */
+function timeLeft(window: string, threshold: number): string {
+  const now = `predict_linear(${window},0)`;
+  return `((((${threshold} - ${now}) / deriv(${window})) >= 0) or (${now} * 0 + Inf))`;
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text.toWellFormed());
+}
