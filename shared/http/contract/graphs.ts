@@ -1,7 +1,8 @@
 import * as z from 'zod';
+import { epochSeconds, text } from '../../platform/fields';
 import { type Route, SERVICE } from './route';
 import { serviceName } from './services';
-import { epochSeconds, integerParameter, success, text } from './values';
+import { integerParameter, success } from './values';
 
 const UNITS = [
   'float',

@@ -1,8 +1,9 @@
 import * as z from 'zod';
+import { anyObject, epochSeconds, text } from '../../platform/fields';
 import { HOST_STATUSES, type HostSpec } from '../../registry/hosts';
 import { SERVICE_NAME } from '../../registry/services';
 import { HOST, type Route } from './route';
-import { anyObject, emptyBody, epochSeconds, integerParameter, success, text } from './values';
+import { emptyBody, integerParameter, success } from './values';
 
 const hostStatus = z.enum(HOST_STATUSES);
 

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { AGGREGATES } from '../../model/aggregates';
+import { epochSeconds } from '../../platform/fields';
 import { HOST, type Route, SERVICE } from './route';
-import { durationParameter, epochSeconds, integerParameter } from './values';
+import { durationParameter, integerParameter } from './values';
 
 /** A posted sample, for the OpenAPI document only: post checks each by itself, drops the bad ones and counts them. */
 const postedSample = {

@@ -1,6 +1,7 @@
 import * as z from 'zod';
+import { epochSeconds, text } from '../../platform/fields';
 import type { Route } from './route';
-import { epochSeconds, success, text } from './values';
+import { success } from './values';
 
 const checkReport = z.object({
   source: z.object({ type: z.literal('host'), hostId: z.string() }),

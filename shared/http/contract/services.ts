@@ -1,7 +1,7 @@
 import * as z from 'zod';
+import { text } from '../../platform/fields';
 import { SERVICE_NAME } from '../../registry/services';
 import { ROLE, type Route, SERVICE } from './route';
-import { text } from './values';
 
 export const serviceName = z.string().regex(SERVICE_NAME, `expected a name like ${SERVICE_NAME.source}`);
 

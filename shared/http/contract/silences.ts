@@ -1,6 +1,6 @@
 import * as z from 'zod';
+import { text } from '../../platform/fields';
 import type { Route } from './route';
-import { text } from './values';
 
 /** Alertmanager's API, below a path of its own: `amtool --alertmanager.url=https://.../alertmanager`. */
 const ALERTMANAGER = '/alertmanager/api/v2';

@@ -2,9 +2,9 @@ import { annotationBody, graphDefinitions } from '../../../shared/http/contract/
 import { hostBody, hostQuery } from '../../../shared/http/contract/hosts';
 import { latestQuery, metricsQuery } from '../../../shared/http/contract/metrics';
 import { checkReports } from '../../../shared/http/contract/monitoring';
-import { text } from '../../../shared/http/contract/values';
 import { HttpError } from '../../../shared/http/http';
 import { parse, parseQuery } from '../../../shared/http/parse';
+import { text } from '../../../shared/platform/fields';
 
 const query = (schema: Parameters<typeof parseQuery>[0], search: string) =>
   parseQuery(schema, new URLSearchParams(search));

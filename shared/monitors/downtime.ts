@@ -1,0 +1,72 @@
+import * as z from 'zod';
+import { epochSeconds } from '../platform/fields';
+import { givenIds, memo, name, scopeTexts } from './fields';
+
+/** Mackerel's downtimes: times in which alerts of what matches are not opened. */
+export const RECURRENCES = ['hourly', 'daily', 'weekly', 'monthly', 'yearly'] as const;
+export const WEEKDAYS = [
+  'Sunday',
+  'Monday',
+  'Tuesday',
+  'Wednesday',
+  'Thursday',
+  'Friday',
+  'Saturday',
+] as const;
+
+const MAX_DURATION_MINUTES = 366 * 24 * 60;
+const MAX_INTERVAL = 1_000;
+
+const recurrence = z
+  .object({
+    type: z.enum(RECURRENCES),
+    interval: z.int().min(1).max(MAX_INTERVAL),
+    weekdays: z.array(z.enum(WEEKDAYS)).max(WEEKDAYS.length).nullish(),
+    until: epochSeconds.nullish(),
+  })
+  .superRefine(({ type, weekdays }, context) => {
+    const days = weekdays ?? [];
+    if (days.length > 0 && type !== 'weekly')
+      issue(context, ['weekdays'], `expected none, since the recurrence is ${type}, not weekly`, days);
+    if (new Set(days).size < days.length) issue(context, ['weekdays'], 'expected each day once', days);
+  });
+
+const SCOPES = [
+  ['serviceScopes', 'serviceExcludeScopes'],
+  ['roleScopes', 'roleExcludeScopes'],
+  ['monitorScopes', 'monitorExcludeScopes'],
+] as const;
+
+export const downtimeSpec = z
+  .object({
+    name,
+    memo,
+    start: epochSeconds,
+    duration: z.int().min(1).max(MAX_DURATION_MINUTES).meta({ description: 'Minutes.' }),
+    recurrence: recurrence.nullish(),
+    serviceScopes: scopeTexts.nullish(),
+    serviceExcludeScopes: scopeTexts.nullish(),
+    roleScopes: scopeTexts.nullish(),
+    roleExcludeScopes: scopeTexts.nullish(),
+    monitorScopes: givenIds.nullish(),
+    monitorExcludeScopes: givenIds.nullish(),
+  })
+  .superRefine((downtime, context) => {
+    for (const [included, excluded] of SCOPES) {
+      const seen = new Set<string>();
+      for (const field of [included, excluded])
+        for (const [i, scope] of (downtime[field] ?? []).entries()) {
+          // `service: role` and `service:role` are one role.
+          const key = scope.replace(/\s*:\s*/, ':');
+          if (seen.has(key)) issue(context, [field, i], 'expected each scope once', scope);
+          seen.add(key);
+        }
+    }
+  });
+
+export type DowntimeSpec = z.output<typeof downtimeSpec>;
+export type Downtime = DowntimeSpec & { readonly id: string };
+
+function issue(context: z.RefinementCtx, path: PropertyKey[], message: string, input: unknown): void {
+  context.addIssue({ code: 'custom', path, message, input });
+}

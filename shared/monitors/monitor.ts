@@ -1,0 +1,282 @@
+import * as z from 'zod';
+import { epochSeconds, text } from '../platform/fields';
+import { memo, name, notificationInterval, scopeTexts } from './fields';
+
+/**
+ * Mackerel's monitors, as clients post them and read them again: a field that was left out stays out, so that `mkr monitors diff`
+ * finds no difference. The defaults, which no document holds, stand in {@link DEFAULTS}.
+ *
+ * @see https://mackerel.io/api-docs/entry/monitors
+ */
+export const MONITOR_TYPES = [
+  'connectivity',
+  'host',
+  'service',
+  'external',
+  'expression',
+  'anomalyDetection',
+  'query',
+] as const;
+export type MonitorType = (typeof MONITOR_TYPES)[number];
+
+/** What an absent field means. */
+export const DEFAULTS = {
+  name: 'connectivity',
+  alertStatusOnGone: 'CRITICAL',
+  maxCheckAttempts: 1,
+  anomalyMaxCheckAttempts: 3,
+  method: 'GET',
+  headers: [{ name: 'Cache-Control', value: 'no-cache' }],
+  dualstack: 'ipv4',
+  expressionBackwardMinutes: 2,
+  queryBackwardMinutes: 0,
+} as const;
+
+/** Metrics of hosts that are computed from others, in percent. */
+export const PERCENT_METRICS: ReadonlySet<string> = new Set([
+  'cpu%',
+  'memory%',
+  'disk%',
+  'swap%',
+  'container-cpu%',
+  'container-memory%',
+]);
+
+const MAX_METRIC = 255;
+const MAX_EXPRESSION = 10_000;
+const MAX_URL = 2_048;
+const MAX_REQUEST_BODY = 10_000;
+const MAX_HEADERS = 50;
+const MAX_HEADER_VALUE = 4_096;
+const WEEK_MINUTES = 7 * 24 * 60;
+
+const common = {
+  name,
+  memo,
+  isMute: z.boolean().nullish(),
+  notificationInterval,
+};
+const operator = z.enum(['>', '<']);
+const threshold = z.number().nullish();
+const thresholds = { warning: threshold, critical: threshold };
+const points = z.int().min(1).max(10).meta({ description: 'Points, of which the average is judged.' });
+const maxCheckAttempts = z.int().min(1).max(10).nullish();
+const scopes = { scopes: scopeTexts.nullish(), excludeScopes: scopeTexts.nullish() };
+
+const connectivityMonitor = z.object({
+  type: z.literal('connectivity'),
+  ...common,
+  name: name.nullish(),
+  alertStatusOnGone: z.enum(['CRITICAL', 'WARNING']).nullish(),
+  ...scopes,
+});
+
+const hostMonitor = z
+  .object({
+    type: z.literal('host'),
+    ...common,
+    metric: text(1, MAX_METRIC),
+    operator,
+    ...thresholds,
+    duration: points,
+    maxCheckAttempts,
+    ...scopes,
+  })
+  .superRefine((monitor, context) => {
+    requireThreshold(monitor, context);
+    if (!PERCENT_METRICS.has(monitor.metric)) return;
+    for (const field of ['warning', 'critical'] as const) {
+      const value = monitor[field];
+      if (value != null && (value < 0 || value > 100))
+        flaw(context, field, `expected 0 to 100, the percentages that ${monitor.metric} takes`, value);
+    }
+  });
+
+const missingDuration = z
+  .int()
+  .min(10)
+  .max(WEEK_MINUTES)
+  .multipleOf(10)
+  .nullish()
+  .meta({ description: 'Minutes.' });
+
+const serviceMonitor = z
+  .object({
+    type: z.literal('service'),
+    ...common,
+    service: text(1, 63),
+    metric: text(1, MAX_METRIC),
+    operator: operator.nullish(),
+    ...thresholds,
+    duration: points.nullish(),
+    maxCheckAttempts,
+    missingDurationWarning: missingDuration,
+    missingDurationCritical: missingDuration,
+  })
+  .superRefine((monitor, context) => {
+    const { warning, critical, missingDurationWarning, missingDurationCritical } = monitor;
+    if (warning != null || critical != null) {
+      for (const field of ['operator', 'duration'] as const)
+        if (monitor[field] == null)
+          flaw(context, field, 'expected a value beside a threshold', monitor[field]);
+    } else if (missingDurationWarning == null && missingDurationCritical == null) {
+      requireThreshold(monitor, context);
+    }
+  });
+
+const header = z.object({
+  name: text(1, 256).regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'expected the name of a header'),
+  value: text(0, MAX_HEADER_VALUE).regex(/^(\t|\P{Cc})*$/u, 'expected one line of text'),
+});
+
+const certificateDays = z.int().min(0).nullish().meta({ description: 'Days.' });
+
+const externalMonitor = z
+  .object({
+    type: z.literal('external'),
+    ...common,
+    url: text(1, MAX_URL).refine(isHttpUrl, { error: 'expected a URL with http or https' }),
+    method: z.enum(['GET', 'POST', 'PUT', 'DELETE']).nullish(),
+    service: text(1, 63).nullish(),
+    maxCheckAttempts,
+    responseTimeWarning: z.number().min(0).nullish().meta({ description: 'ms.' }),
+    responseTimeCritical: z.number().min(0).nullish().meta({ description: 'ms.' }),
+    responseTimeDuration: points.nullish(),
+    containsString: text(0, MAX_EXPRESSION).nullish(),
+    certificationExpirationWarning: certificateDays,
+    certificationExpirationCritical: certificateDays,
+    skipCertificateVerification: z.boolean().nullish(),
+    expectedStatusCode: z.int().min(100).max(599).nullish(),
+    headers: z.array(header).max(MAX_HEADERS).nullish(),
+    requestBody: text(0, MAX_REQUEST_BODY).nullish(),
+    followRedirect: z.boolean().nullish(),
+    dualstack: z.enum(['ipv4', 'ipv6', 'auto']).nullish(),
+  })
+  .superRefine((monitor, context) => {
+    const { service, responseTimeWarning, responseTimeCritical, responseTimeDuration } = monitor;
+    const judges = responseTimeWarning != null || responseTimeCritical != null;
+    if (!judges && responseTimeDuration == null) return;
+    if (service == null || service === '')
+      flaw(context, 'service', 'expected a service, which response times are posted to', service);
+    if (responseTimeDuration == null)
+      flaw(context, 'responseTimeDuration', 'expected a value beside a response time', responseTimeDuration);
+    if (!judges)
+      flaw(
+        context,
+        'responseTimeDuration',
+        'expected responseTimeWarning or responseTimeCritical beside it',
+        responseTimeDuration,
+      );
+  });
+
+const expressionMonitor = z
+  .object({
+    type: z.literal('expression'),
+    ...common,
+    expression: text(1, MAX_EXPRESSION),
+    operator,
+    ...thresholds,
+    evaluateBackwardMinutes: z.int().min(2).max(10).nullish(),
+  })
+  .superRefine(requireThreshold);
+
+const sensitivity = z.enum(['insensitive', 'normal', 'sensitive']).nullish();
+
+const anomalyDetectionMonitor = z
+  .object({
+    type: z.literal('anomalyDetection'),
+    ...common,
+    scopes: scopeTexts.min(1, 'expected at least one role'),
+    warningSensitivity: sensitivity,
+    criticalSensitivity: sensitivity,
+    maxCheckAttempts,
+    trainingPeriodFrom: epochSeconds.nullish(),
+  })
+  .superRefine(({ warningSensitivity, criticalSensitivity }, context) => {
+    if (warningSensitivity == null && criticalSensitivity == null)
+      flaw(context, 'warningSensitivity', 'expected it or criticalSensitivity', warningSensitivity);
+  });
+
+const queryMonitor = z
+  .object({
+    type: z.literal('query'),
+    ...common,
+    query: text(1, MAX_EXPRESSION),
+    legend: text(0, 1_000).nullish(),
+    operator,
+    ...thresholds,
+    evaluateBackwardMinutes: z.int().min(0).max(10).nullish(),
+  })
+  .superRefine(requireThreshold);
+
+/** A monitor as a client posts it. Its services, roles and expressions are checked later. */
+export const monitorSpec = z.discriminatedUnion(
+  'type',
+  [
+    connectivityMonitor,
+    hostMonitor,
+    serviceMonitor,
+    externalMonitor,
+    expressionMonitor,
+    anomalyDetectionMonitor,
+    queryMonitor,
+  ],
+  {
+    error: ({ code }) =>
+      code === 'invalid_union' ? `expected one of ${MONITOR_TYPES.join(', ')}` : undefined,
+  },
+);
+
+export type MonitorSpec = z.output<typeof monitorSpec>;
+
+/** A stored monitor. */
+export type Monitor = MonitorSpec & { readonly id: string };
+
+/** The monitors of one type. */
+export type MonitorOf<T extends MonitorType> = Extract<MonitorSpec, { type: T }> & { readonly id: string };
+
+export function nameOf(monitor: MonitorSpec): string {
+  return monitor.name ?? DEFAULTS.name;
+}
+
+/**
+ * What a stored monitor becomes by an update: the new spec as a whole, except that `alertStatusOnGone` and `headers` keep their
+ * value where it leaves them out, as at Mackerel.
+ */
+export function updatedMonitor(stored: MonitorSpec, spec: MonitorSpec): MonitorSpec {
+  if (spec.type === 'connectivity' && stored.type === 'connectivity')
+    return keeping(stored, spec, 'alertStatusOnGone');
+  if (spec.type === 'external' && stored.type === 'external') return keeping(stored, spec, 'headers');
+  return spec;
+}
+
+function keeping<T extends object, K extends keyof T>(stored: T, spec: T, field: K): T {
+  return spec[field] === undefined && stored[field] !== undefined
+    ? { ...spec, [field]: stored[field] }
+    : spec;
+}
+
+/** Monitors in the order in which they are listed: by type, then by name. */
+export function sortedMonitors<T extends MonitorSpec>(monitors: readonly T[]): T[] {
+  return [...monitors].sort((a, b) => compareTexts(a.type, b.type) || compareTexts(nameOf(a), nameOf(b)));
+}
+
+function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+type Thresholds = { readonly warning?: number | null; readonly critical?: number | null };
+
+function requireThreshold({ warning, critical }: Thresholds, context: z.RefinementCtx): void {
+  if (warning == null && critical == null)
+    flaw(context, 'warning', 'expected a number here or in critical', warning);
+}
+
+/** @param value is in the message; of an absent field null stands there, since `undefined` would read as "is missing" alone */
+function flaw(context: z.RefinementCtx, field: string, message: string, value: unknown): void {
+  context.addIssue({ code: 'custom', path: [field], message, input: value ?? null });
+}
+
+function isHttpUrl(value: string): boolean {
+  return /^https?:\/\//i.test(value) && URL.canParse(value);
+}

@@ -1,0 +1,62 @@
+import * as z from 'zod';
+import { text } from '../platform/fields';
+import { givenId, givenIds, name } from './fields';
+
+const MAX_TARGETS = 200;
+
+const groupFields = {
+  name,
+  notificationLevel: z.enum(['all', 'critical']),
+  childNotificationGroupIds: givenIds.nullish(),
+  childChannelIds: givenIds.nullish(),
+  monitors: z
+    .array(z.object({ id: givenId, skipDefault: z.boolean().nullish() }))
+    .max(MAX_TARGETS)
+    .nullish(),
+  services: z
+    .array(z.object({ name: text(1, 63) }))
+    .max(MAX_TARGETS)
+    .nullish(),
+};
+
+/** A notification group as a client posts it. */
+export const notificationGroupSpec = z.object(groupFields);
+export type NotificationGroupSpec = z.output<typeof notificationGroupSpec>;
+
+export type NotificationGroup = NotificationGroupSpec & {
+  readonly id: string;
+  /** Each tenant has one default group, which gets every notification. */
+  readonly type: 'group' | 'group-default';
+};
+
+/** The default group of a tenant that has not changed it. */
+export function defaultNotificationGroup(id: string): NotificationGroup {
+  return {
+    id,
+    type: 'group-default',
+    name: 'Default',
+    notificationLevel: 'all',
+    childNotificationGroupIds: [],
+    childChannelIds: [],
+  };
+}
+
+/** Whether a group would contain itself, by way of its children, once it is `changed`. */
+export function hasCycle(
+  groups: readonly Pick<NotificationGroup, 'id' | 'childNotificationGroupIds'>[],
+  changed: Pick<NotificationGroup, 'id' | 'childNotificationGroupIds'>,
+): boolean {
+  const children = new Map(
+    groups.map(({ id, childNotificationGroupIds }) => [id, childNotificationGroupIds]),
+  );
+  children.set(changed.id, changed.childNotificationGroupIds);
+  const reached = new Set<string>();
+  const waiting = [...(changed.childNotificationGroupIds ?? [])];
+  for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
+    if (id === changed.id) return true;
+    if (reached.has(id)) continue;
+    reached.add(id);
+    waiting.push(...(children.get(id) ?? []));
+  }
+  return false;
+}
