@@ -1,15 +1,9 @@
 import type { Catalogue } from '../catalogue/catalogue';
 import type { Attempt } from '../cold/archive-attempts';
+import type { ArchivedPart, DayCommit } from '../cold/archived-day';
 import type { ColdTier, OpenArchive } from '../cold/cold-tier';
 import type { Directory } from '../cold/directory';
-import {
-  type ArchivedDay,
-  type ArchivedPart,
-  FIRST_GROUP,
-  isOpen,
-  type Manifest,
-  type ManifestDay,
-} from '../cold/manifest';
+import { FIRST_GROUP, isOpen, type Manifest, type ManifestDay } from '../cold/manifest';
 import type { Day, GroupId, PartitionRef } from '../model/placement';
 import { bucketKeys } from '../platform/keys';
 import type { WarmTier } from '../warm/warm-tier';
@@ -101,7 +95,7 @@ async function sweepDay(
   { cold, manifest }: Pick<ArchiveDependencies, 'cold' | 'manifest'>,
   ref: PartitionRef,
   day: Day,
-  { parts, changes }: ArchivedDay,
+  { parts, changes }: DayCommit,
   committed: string,
 ): Promise<void> {
   const named = new Set(parts.map(({ key }) => key));

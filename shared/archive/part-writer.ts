@@ -1,6 +1,6 @@
 import { eraseSamples, openChunk, sampleCount } from '../codec';
 import type { ArchivedChunk, ArchiveReader, StoredBlock } from '../cold/archive-format';
-import type { ArchivedPart } from '../cold/manifest';
+import type { ArchivedPart } from '../cold/archived-day';
 import type { ObjectUpload, WrittenObject } from '../cold/object-upload';
 import { erasuresOf, type VersionedDeletion } from '../model/deletion';
 import type { Layout } from '../model/layout';

@@ -1,4 +1,5 @@
-import { type ArchivedDay, type ArchivedPart, FIRST_GROUP, isOpen, type ManifestDay } from '../cold/manifest';
+import type { ArchivedDay, ArchivedPart } from '../cold/archived-day';
+import { FIRST_GROUP, isOpen, type ManifestDay } from '../cold/manifest';
 import type { GroupId } from '../model/placement';
 import { warmKeys } from '../platform/keys';
 import type { GroupRange } from '../warm/warm-tier';

@@ -46,10 +46,10 @@ export async function makeGroup(
     const { day } = entry;
     if (entry.archived === undefined) {
       if (before !== undefined && !isDeletedFrom(day)) copy(day);
-    } else if (known?.has(day, entry.identity) && !isDeletedFrom(day)) copy(day);
-    else if (before === undefined && copied.days[day]?.[0] === entry.identity)
+    } else if (known?.has(day, entry.archived.identity) && !isDeletedFrom(day)) copy(day);
+    else if (before === undefined && copied.days[day]?.[0] === entry.archived.identity)
       // The day was rolled up, and had nothing of the group.
-      rolledDays.set(day, entry.identity);
+      rolledDays.set(day, entry.archived.identity);
     else {
       const rolled = await rollUpDay(group, entry, span.unitMs, days, deletions);
       if (rolled === undefined) {
@@ -57,7 +57,7 @@ export async function makeGroup(
         continue;
       }
       if (rolled !== 'nothing') parts.push(rolled);
-      rolledDays.set(day, entry.identity);
+      rolledDays.set(day, entry.archived.identity);
     }
   }
   const joined = joinGroups(parts);

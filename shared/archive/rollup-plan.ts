@@ -1,4 +1,5 @@
-import { type ArchivedDay, identityOf, isOpen, type ManifestDay, sizeOf } from '../cold/manifest';
+import type { ArchivedDay } from '../cold/archived-day';
+import { isOpen, type ManifestDay, sizeOf } from '../cold/manifest';
 import { isRemoved, NO_STATE, type SpanState, sortOf, spanOfSort } from '../cold/rollup-directory';
 import { type RollupSpan, spanOf } from '../cold/rollup-span';
 import { DENSE_INTERVAL_MS, MINUTE_MS } from '../model/aggregates';
@@ -11,7 +12,6 @@ export const DENSE_SAMPLES = DAY_MS / DENSE_INTERVAL_MS;
 /** A day of a span that is archived and not open. */
 export interface ClosedDay {
   readonly day: Day;
-  readonly identity: string;
   readonly archived: ArchivedDay;
 }
 
@@ -60,11 +60,9 @@ export function planSpans(
       seen.add(sortOf(span));
       const state = stateOf(previous);
       const closed = own.flatMap((entry): ClosedDay[] =>
-        isOpen(entry)
-          ? []
-          : [{ day: entry.day, identity: identityOf(entry.archived!), archived: entry.archived! }],
+        isOpen(entry) ? [] : [{ day: entry.day, archived: entry.archived! }],
       );
-      const isChanged = closed.some(({ day, identity, archived: { changes } }) => {
+      const isChanged = closed.some(({ day, archived: { identity, changes } }) => {
         const rolled = state.days[day];
         return rolled === undefined || rolled[0] !== identity || rolled[1] !== changes;
       });

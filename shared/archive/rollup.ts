@@ -166,7 +166,7 @@ async function rewriteSpan(
     );
   } else await sweepSpan(cold, ref, span, { revision: state.revision, parts });
   const days = Object.fromEntries(
-    (plan.closed ?? []).map(({ day, identity, archived: { changes } }) => [
+    (plan.closed ?? []).map(({ day, archived: { identity, changes } }) => [
       day,
       [identity, changes] as const,
     ]),
@@ -213,7 +213,7 @@ async function* groupsOf(
   oldSources: Map<Id, string>,
 ): AsyncGenerator<{ readonly group: GroupId; readonly rolled: MadeGroup | undefined }> {
   const { span, copied, closed } = plan;
-  const changed = closed.filter(({ day, identity }) => copied.days[day]?.[0] !== identity);
+  const changed = closed.filter(({ day, archived: { identity } }) => copied.days[day]?.[0] !== identity);
   const inDays = new Set<GroupId>();
   for (const day of changed) for (const group of await days.groups(day)) inDays.add(group);
   const excluded = new Set([...copied.excluded, ...sparse]);

@@ -3,7 +3,7 @@ import { DAY_MS } from '../model/duration';
 import type { Day, GroupId, PartitionRef } from '../model/placement';
 import { metaKeys } from '../platform/keys';
 import { succeeds, type Table } from '../platform/table';
-import type { ArchivedPart } from './manifest';
+import type { ArchivedPart } from './archived-day';
 
 /** A day that is being archived, in several invocations if need be. */
 export interface Attempt {

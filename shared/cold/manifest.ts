@@ -1,31 +1,16 @@
 import { DeleteItemCommand, GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import { Cache } from '../model/cache';
-import { CACHES } from '../model/cache-budgets';
 import type { Day, GroupId, PartitionRef } from '../model/placement';
 import { Batches } from '../platform/concurrency';
 import { metaKeys } from '../platform/keys';
 import { type Item, queryItems, succeeds, type Table } from '../platform/table';
 import { ArchiveAttempts } from './archive-attempts';
-
-/** One object of an archived day: a range of its groups, readable by itself. Its key is never written again. */
-export interface ArchivedPart {
-  readonly key: string;
-  readonly etag: string;
-  readonly bytes: number;
-  readonly samples: number;
-  /** The part has the day's groups from this one on, up to the next part's first. The first part has all that come before. */
-  readonly firstGroup: GroupId;
-}
-
-/** A partition-day's committed objects. */
-export interface ArchivedDay {
-  /** The day's `changes` when the archiver began to read it. */
-  readonly changes: number;
-  /** At least one, in ascending order of their first groups. */
-  readonly parts: readonly ArchivedPart[];
-  /** The time of the commit, ms since epoch. */
-  readonly atMs: number;
-}
+import {
+  type ArchivedDay,
+  type ArchivedPart,
+  type DayCommit,
+  decodeArchived,
+  encodeArchived,
+} from './archived-day';
 
 export interface ManifestDay {
   readonly day: Day;
@@ -36,11 +21,6 @@ export interface ManifestDay {
   readonly committed?: string;
   /** Whether objects may be left that the last commit replaced. */
   readonly isUnswept?: boolean;
-}
-
-/** Names an archived day's state: it changes whenever one of its objects does. */
-export function identityOf({ parts }: Pick<ArchivedDay, 'parts'>): string {
-  return parts.map(({ etag }) => etag).join(' ');
 }
 
 /** The parts that may have samples of groups. */
@@ -75,9 +55,8 @@ export function isOpen({ changes, archived }: ManifestDay): boolean {
  * A flush announces itself before it writes to a day, and again before it trims. The archiver notes the count of
  * announcements before it reads and commits with it: a flush in between leaves the day open (DESIGN.md, rule 12).
  *
- *     pk manifest#tenant#partition   sk day   changes: number   archived: JSON   unswept: true
+ *     pk manifest#tenant#partition   sk day   changes: number   archived: text (archived-day.ts)   unswept: true
  *
- * `archived` is an {@link ArchivedDay}.
  * Attempts to archive a day lie beside it (archive-attempts.ts).
  */
 export class Manifest {
@@ -107,7 +86,7 @@ export class Manifest {
         ConsistentRead: true,
       }),
     );
-    return Item && manifestDayOf(Item);
+    return Item && manifestDayOf(ref, Item);
   }
 
   /** The days with data, ascending, from `fromDay` to `toDay`, both included. Who asks together shares the answer. */
@@ -129,7 +108,7 @@ export class Manifest {
       },
       ProjectionExpression: 'sk, changes, archived, unswept',
     });
-    return items.map(manifestDayOf);
+    return items.map((item) => manifestDayOf(ref, item));
   }
 
   /**
@@ -142,9 +121,9 @@ export class Manifest {
     ref: PartitionRef,
     day: Day,
     previous: string | undefined,
-    archived: ArchivedDay,
+    archived: DayCommit,
   ): Promise<string | undefined> {
-    const committed = JSON.stringify(archived);
+    const committed = encodeArchived(ref, day, archived);
     const isDone = await succeeds(
       this.table.client.send(
         new UpdateItemCommand({
@@ -198,27 +177,17 @@ export class Manifest {
   }
 }
 
-function manifestDayOf(item: Item): ManifestDay {
+function manifestDayOf(ref: PartitionRef, item: Item): ManifestDay {
+  const day = item.sk!.S!;
   const committed = item.archived?.S;
   return {
-    day: item.sk!.S!,
+    day,
     changes: Number(item.changes?.N ?? 0),
-    archived: committed === undefined ? undefined : decodeArchived(committed),
+    archived: committed === undefined ? undefined : decodeArchived(ref, day, committed),
     committed,
     ...(item.unswept?.BOOL ? { isUnswept: true } : {}),
   };
 }
-
-function decodeArchived(text: string): ArchivedDay {
-  const known = decodedDays.get(text);
-  if (known !== undefined) return known;
-  const archived = JSON.parse(text) as ArchivedDay;
-  decodedDays.set(text, archived);
-  return archived;
-}
-
-/** A read of 460 days decodes as many entries, which rarely change. */
-const decodedDays = new Cache<ArchivedDay>(CACHES.archivedDays, (_, text) => 4 * text.length + 200);
 
 /** Before every group. */
 export const FIRST_GROUP: GroupId = '';

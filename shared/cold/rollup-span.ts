@@ -1,9 +1,10 @@
 import { HOUR_MS, MINUTE_MS } from '../model/aggregates';
 import type { VersionedDeletion } from '../model/deletion';
 import { DAY_MS } from '../model/duration';
-import { type Id, idBytes, idOf } from '../model/id';
+import { type Id, idOf } from '../model/id';
 import { type Day, dayStartMs } from '../model/placement';
 import type { TimeRange } from '../model/selection';
+import { IDENTITY_BYTES } from './archived-day';
 
 /** The minutes of a day, the hours of a month, or the days of a year: what one rollup object of a partition has. */
 export interface RollupSpan extends TimeRange {
@@ -45,9 +46,6 @@ function rangeOf(unitMs: number, day: Day): TimeRange {
 const knownSpans = new Map<string, RollupSpan>();
 const MAX_KNOWN_SPANS = 1_000;
 
-/** Bytes of a day's identity. */
-export const IDENTITY_BYTES = 8;
-
 /** The archived states of a span's days of which a rollup was made. */
 export class RolledDays {
   /** @param bytes an identity for each day of the span; zeros: the day is not rolled up */
@@ -58,7 +56,7 @@ export class RolledDays {
 
   /** @param identity the state as the manifest names it */
   set(day: Day, identity: string): void {
-    identityBytes(identity).copy(this.bytes, this.offsetOf(day));
+    this.bytes.write(identity, this.offsetOf(day), 'hex');
   }
 
   copy(day: Day, from: RolledDays): void {
@@ -67,10 +65,8 @@ export class RolledDays {
   }
 
   has(day: Day, identity: string): boolean {
-    const bytes = identityBytes(identity);
     const at = this.offsetOf(day);
-    for (let i = 0; i < IDENTITY_BYTES; i++) if (bytes[i] !== this.bytes[at + i]) return false;
-    return true;
+    return this.bytes.toString('hex', at, at + IDENTITY_BYTES) === identity;
   }
 
   private offsetOf(day: Day): number {
@@ -80,11 +76,6 @@ export class RolledDays {
 
 function daysOf({ fromMs, toMs }: RollupSpan): number {
   return Math.round((toMs - fromMs) / DAY_MS);
-}
-
-/** Hash of an archived state's identity. */
-function identityBytes(identity: string): Buffer {
-  return idBytes('archived day', identity).subarray(0, IDENTITY_BYTES);
 }
 
 /** Names the deletions of a source that touch a span: a rollup that has applied them bears it. */

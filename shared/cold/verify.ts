@@ -1,8 +1,8 @@
 import { CorruptChunkError } from '../codec';
 import { MalformedBytesError } from '../model/bytes';
 import { CorruptArchiveError } from './archive-format';
+import type { ArchivedPart } from './archived-day';
 import { type ColdTier, ObjectChangedError } from './cold-tier';
-import type { ArchivedPart } from './manifest';
 
 /** Errors of bytes that are not what was written. */
 const CORRUPT = [CorruptArchiveError, CorruptChunkError, MalformedBytesError, RangeError];

@@ -42,6 +42,5 @@ export const CACHES = {
   warmItems: { name: 'items of the warm tier', bytes: 64_000_000 },
   warmChunks: { name: 'decoded chunks of the warm tier', bytes: 64_000_000 },
   announcements: { name: 'announcements of days', bytes: 10_000_000 },
-  archivedDays: { name: 'archived days', bytes: 8_000_000 },
   rollups: { name: 'decoded rollups', bytes: 64_000_000 },
 } as const;

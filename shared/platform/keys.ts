@@ -330,7 +330,13 @@ export const bucketKeys = {
    * @param unique makes it the key of one object
    */
   archive: (ref: PartitionRef, day: Day, changes: number, unique: string) =>
-    `${bucketKeys.archiveDay(ref, day)}-${changes}-${unique}.parquet`,
+    bucketKeys.archiveNamed(ref, day, `${changes}-${unique}`),
+  /** @param name the part of an object's key that its partition-day does not tell: `changes-unique` */
+  archiveNamed: (ref: PartitionRef, day: Day, name: string) =>
+    `${bucketKeys.archiveDay(ref, day)}-${name}.parquet`,
+  /** The opposite of `archiveNamed`. */
+  parseArchiveName: (ref: PartitionRef, day: Day, key: string): string =>
+    key.slice(bucketKeys.archiveNamed(ref, day, '').length - '.parquet'.length, -'.parquet'.length),
   /** `changes` of an object's key. */
   parseArchiveChanges: (key: string): number => Number(/-(\d+)-[A-Za-z0-9]+\.parquet$/.exec(key)?.[1]),
   /** Rollup objects of a tenant begin with this. */

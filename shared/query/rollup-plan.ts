@@ -1,5 +1,5 @@
 import type { Erasure } from '../codec';
-import { identityOf, isOpen, type ManifestDay } from '../cold/manifest';
+import { isOpen, type ManifestDay } from '../cold/manifest';
 import type { RolledSource } from '../cold/rollup-directory';
 import { groupDays } from '../cold/rollup-format';
 import { deletionsKey, spanOf } from '../cold/rollup-span';
@@ -109,7 +109,7 @@ function exactness(
     return (
       archived !== undefined &&
       !isOpen(entry) &&
-      source.days.has(day, identityOf(archived)) &&
+      source.days.has(day, archived.identity) &&
       !isElsewhere(day) &&
       (knowsDeletions || !erasures.some((erasure) => erasure.fromMs < toMs && erasure.toMs > fromMs)) &&
       fromMs % unitMs === 0 &&

@@ -4,7 +4,7 @@ import { archiveDay } from '../../shared/archive/execute';
 import { archivePartitions } from '../../shared/archive/partitions';
 import { purgeDay } from '../../shared/archive/purge';
 import { expireDay } from '../../shared/archive/retention';
-import type { ArchivedPart } from '../../shared/cold/manifest';
+import type { ArchivedPart } from '../../shared/cold/archived-day';
 import { SeriesDictionary } from '../../shared/dictionary/series-dictionary';
 import { flushPartition } from '../../shared/flush/execute';
 import { keepOpenDays } from '../../shared/flush/keep-open-days';

@@ -147,7 +147,7 @@ describe('the ranges of an open day', () => {
 
 describe('the plan for a purge', () => {
   const parts = [{ key: 'k', etag: 'e', bytes: 1, samples: 1, firstGroup: '' }];
-  const archived = { changes: 3, parts, atMs: 1_000 };
+  const archived = { identity: '', changes: 3, parts, atMs: 1_000 };
   const entry = { day: '2026-11-21', changes: 3, archived };
 
   test.each([

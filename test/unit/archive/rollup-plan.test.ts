@@ -8,7 +8,7 @@ const MANY = 8_641;
 
 function archived(day: string, etag = 'e', changes = 1, samples = 1): ManifestDay {
   const part = { key: 'k', etag, bytes: 1, samples, firstGroup: '' };
-  return { day, changes: 1, archived: { changes, parts: [part], atMs: 0 } };
+  return { day, changes: 1, archived: { identity: etag, changes, parts: [part], atMs: 0 } };
 }
 
 function stateOf(days: SpanState['days']): string {

@@ -1,4 +1,5 @@
-import { type ArchivedPart, identityOf, partsOf } from '../../../shared/cold/manifest';
+import type { ArchivedPart } from '../../../shared/cold/archived-day';
+import { partsOf } from '../../../shared/cold/manifest';
 
 const part = (firstGroup: string): ArchivedPart => ({
   key: `key of ${firstGroup}`,
@@ -23,12 +24,5 @@ describe('an archived day', () => {
     { name: 'no groups need no part', firsts: ['', 'm'], groups: [], parts: [] },
   ])('$name', ({ firsts, groups, parts }) => {
     expect(partsOf({ parts: firsts.map(part) }, groups).map(({ firstGroup }) => firstGroup)).toEqual(parts);
-  });
-
-  test('has another identity when any of its objects is another', () => {
-    const parts = [part('a'), part('b')];
-    const changed = [part('a'), { ...part('b'), etag: '"c"' }];
-    expect(identityOf({ parts })).toBe('"a" "b"');
-    expect(identityOf({ parts: changed })).not.toBe(identityOf({ parts }));
   });
 });

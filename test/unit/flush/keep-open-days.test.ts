@@ -11,7 +11,7 @@ describe('days whose warm items are kept from expiring', () => {
     { name: 'not a day that is archived', day: '2026-11-20', changes: 1, isKept: false },
     { name: 'a day that was opened again', day: '2025-11-20', changes: 3, isKept: true },
   ])('$name', ({ day, changes, isKept }) => {
-    const archived = { changes: 1, parts: [], atMs: 0 };
+    const archived = { identity: '', changes: 1, parts: [], atMs: 0 };
     expect(openSince([{ day, changes, archived }], NOW)).toHaveLength(isKept ? 1 : 0);
   });
 

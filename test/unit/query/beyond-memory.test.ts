@@ -56,7 +56,8 @@ describe('the days that may lie beyond memory', () => {
 
 const OPEN = { changes: 2, archived: undefined };
 const PART = { key: 'k', etag: 'e', bytes: 1, samples: 1, firstGroup: '' };
-const ARCHIVED = { changes: 1, archived: { changes: 1, parts: [PART], atMs: 0 } };
+const IDENTITY = '0123456789abcdef';
+const ARCHIVED = { changes: 1, archived: { identity: IDENTITY, changes: 1, parts: [PART], atMs: 0 } };
 const REOPENED = { ...ARCHIVED, changes: 2 };
 const DAY_10 = '2026-01-10';
 const short = (day: Day) => Number(day.slice(-2));
@@ -103,7 +104,7 @@ function textsOf({ manifest, warm, directory, rollupDirectory, rollups, samples 
 function answer({ states, rolledUp = [] }: World, asks: Asks): Fetched {
   const span = spanOf(HOUR, DAY_10);
   const days = new RolledDays(span);
-  for (const day of rolledUp) days.set(`2026-01-${day}`, PART.etag);
+  for (const day of rolledUp) days.set(`2026-01-${day}`, IDENTITY);
   const source: RolledSource = {
     ...{ span, key: 'r', etag: 'r', days },
     ...{ deletions: '', omitted: [], groups: [] },

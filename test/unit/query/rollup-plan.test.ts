@@ -20,10 +20,12 @@ const WHOLE = groupIdOf(SOURCE_ID, 0, 0);
 const HALF = groupIdOf(SOURCE_ID, 1, 0);
 const layout = layoutOf([metricOf(sourceOf.host('h'), 'cpu')]);
 
-function archived(day: string, etag = `e ${day}`, changes = 2): ManifestDay {
-  const part = { key: 'k', etag, bytes: 1, samples: 1, firstGroup: WHOLE };
-  return { day, changes: 2, archived: { changes, parts: [part], atMs: 0 } };
+function archived(day: string, identity = stateOf(day), changes = 2): ManifestDay {
+  const part = { key: 'k', etag: 'e', bytes: 1, samples: 1, firstGroup: WHOLE };
+  return { day, changes: 2, archived: { identity, changes, parts: [part], atMs: 0 } };
 }
+
+const stateOf = (day: string) => Buffer.from(day.slice(2)).toString('hex');
 
 /** The rollups of both months, made of {@link archived} as it is by default. */
 function listed(
@@ -38,7 +40,7 @@ function listed(
   return new Map(
     [...spans].map(([name, span]) => {
       const days = new RolledDays(span);
-      for (const day of DAYS) if (spanOf(unitMs, day).name === name) days.set(day, `e ${day}`);
+      for (const day of DAYS) if (spanOf(unitMs, day).name === name) days.set(day, stateOf(day));
       const writer = new RollupWriter(unitMs);
       const unit = Float64Array.of(LAST_MS);
       const series = [{ starts: unit, counts: Float64Array.of(1), values: eachValue(() => unit) }];

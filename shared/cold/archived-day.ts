@@ -1,0 +1,78 @@
+import { idBytes } from '../model/id';
+import type { Day, GroupId, PartitionRef } from '../model/placement';
+import { bucketKeys } from '../platform/keys';
+import { CorruptArchiveError } from './archive-format';
+
+/** One object of an archived day: a range of its groups, readable by itself. Its key is never written again. */
+export interface ArchivedPart {
+  readonly key: string;
+  readonly etag: string;
+  readonly bytes: number;
+  readonly samples: number;
+  /** The part has the day's groups from this one on, up to the next part's first. The first part has all that come before. */
+  readonly firstGroup: GroupId;
+}
+
+/** What the archiver commits of a partition-day. */
+export interface DayCommit {
+  /** The day's `changes` when the archiver began to read it. */
+  readonly changes: number;
+  /** At least one, in ascending order of their first groups. */
+  readonly parts: readonly ArchivedPart[];
+  /** The time of the commit, ms since epoch. */
+  readonly atMs: number;
+}
+
+/** A partition-day's committed objects. */
+export interface ArchivedDay extends DayCommit {
+  /** Names the state: it changes whenever one of the objects does. Eight bytes, in hexadecimal digits. */
+  readonly identity: string;
+}
+
+const VERSION = '1';
+/** Bytes of a day's identity. */
+export const IDENTITY_BYTES = 8;
+const FIELDS_OF_DAY = 4;
+const FIELDS_OF_PART = 5;
+
+/**
+ * Encodes a day's entry of the manifest: fields with a space between, five of them for each part. A read of 460 days fetches as
+ * many entries, so nothing that the item's key tells stands here.
+ *
+ *     1 identity changes atMs   name etag bytes samples firstGroup   ...
+ *
+ * `name` is the end of the object's key. The ETag has no quotes. The first part's `firstGroup` may be empty.
+ */
+export function encodeArchived(ref: PartitionRef, day: Day, { changes, parts, atMs }: DayCommit): string {
+  const identity = idBytes('archived day', ...parts.map(({ etag }) => etag)).toString(
+    'hex',
+    0,
+    IDENTITY_BYTES,
+  );
+  const fields = parts.flatMap(({ key, etag, bytes, samples, firstGroup }) => [
+    bucketKeys.parseArchiveName(ref, day, key),
+    etag.replaceAll('"', ''),
+    bytes,
+    samples,
+    firstGroup,
+  ]);
+  return [VERSION, identity, changes, atMs, ...fields].join(' ');
+}
+
+/** @throws {CorruptArchiveError} when a later release wrote it */
+export function decodeArchived(ref: PartitionRef, day: Day, text: string): ArchivedDay {
+  const fields = text.split(' ');
+  const [version, identity, changes, atMs] = fields;
+  if (version !== VERSION)
+    throw new CorruptArchiveError(`the manifest's entry of ${day} has the unknown version ${version}`);
+  const parts: ArchivedPart[] = [];
+  for (let at = FIELDS_OF_DAY; at < fields.length; at += FIELDS_OF_PART)
+    parts.push({
+      key: bucketKeys.archiveNamed(ref, day, fields[at]!),
+      etag: `"${fields[at + 1]}"`,
+      bytes: Number(fields[at + 2]),
+      samples: Number(fields[at + 3]),
+      firstGroup: fields[at + 4]!,
+    });
+  return { identity: identity!, changes: Number(changes), parts, atMs: Number(atMs) };
+}
