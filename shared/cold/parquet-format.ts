@@ -31,7 +31,7 @@ import {
   type WrittenColumn,
 } from './parquet-footer';
 import { decodeValues, encodeTimestamps, encodeValues, type Page, TextColumn } from './parquet-pages';
-import { decodeShapes, decodeSkeleton, encodeShapes, encodeSkeleton, type Shapes } from './skeleton';
+import { decodeRowSets, decodeSkeleton, encodeRowSets, encodeSkeleton, type RowSets } from './skeleton';
 
 /**
  * Begins an object: Apache Parquet, for every tool that reads it; and, in the same bytes, all that our own reads need. See
@@ -79,7 +79,7 @@ const MAX_GAP_BYTES = 32 * 1024;
 interface PageDirectory {
   /** Bytes of each series' page; 0 where it has no values. */
   readonly pageBytes: readonly number[];
-  readonly shapes: Shapes;
+  readonly rowSets: RowSets;
 }
 
 /** A chunk that is added to a row group, or was. */
@@ -122,11 +122,11 @@ class ParquetWriter implements ArchiveWriter {
         ? block
         : encodeBlock('chunk' in block ? block.decode().block : block.block);
     const { directory, skeleton, minTimestamp, maxTimestamp, samples } = encoded;
-    const { pageBytes, shapes } = decodeDirectory(directory);
+    const { pageBytes, rowSets } = decodeDirectory(directory);
     const range = await this.place(encoded.bytes);
     let { offset } = range;
     for (const [i, length] of pageBytes.entries()) {
-      this.rowGroup.addSeries(layout.series[i]!, shapes, i, { offset, length });
+      this.rowGroup.addSeries(layout.series[i]!, rowSets, i, { offset, length });
       offset += length;
     }
     const entry = { group, minTimestamp, maxTimestamp, samples, ...range };
@@ -200,10 +200,10 @@ class RowGroup {
     return this.rows >= ROW_GROUP_ROWS || labelBytes >= ROW_GROUP_LABEL_BYTES;
   }
 
-  addSeries(series: Labels, shapes: Shapes, index: number, page: ByteRange): void {
+  addSeries(series: Labels, rowSets: RowSets, index: number, page: ByteRange): void {
     if (page.length === 0) return;
-    const { rows } = shapes.shapeOf(index);
-    const { timestamps } = shapes.block;
+    const { rows } = rowSets.rowSetOf(index);
+    const { timestamps } = rowSets.block;
     const times = rows === undefined ? timestamps : Float64Array.from(rows, (row) => timestamps[row]!);
     this.texts.name.add(labelValue(series, METRIC_NAME) ?? '', times.length);
     this.texts.host.add(labelValue(series, 'host') ?? '', times.length);
@@ -308,11 +308,11 @@ function encodeBlock(block: Block): EncodedBlock {
   };
 }
 
-/** Number of series, bytes of each one's page, shapes, CRC-32. */
+/** Number of series, bytes of each one's page, row sets, CRC-32. */
 function encodeDirectory(pageBytes: readonly number[], block: Block): Uint8Array {
   const writer = new ByteWriter(256).uvarint(pageBytes.length);
   for (const bytes of pageBytes) writer.uvarint(bytes);
-  writer.bytes(encodeShapes(block));
+  writer.bytes(encodeRowSets(block));
   const crc = crc32(writer.finish());
   writer.hole(4).writeUInt32LE(crc);
   return writer.finish();
@@ -326,7 +326,7 @@ function decodeDirectory(bytes: Uint8Array): PageDirectory {
     throw new CorruptArchiveError(`the checksum of a directory of ${bytes.length} bytes is wrong`);
   const reader = new ByteReader(content);
   const pageBytes = Array.from({ length: reader.count(1) }, () => reader.uvarint());
-  return { pageBytes, shapes: decodeShapes(reader.bytes(reader.left)) };
+  return { pageBytes, rowSets: decodeRowSets(reader.bytes(reader.left)) };
 }
 
 /** A chunk of a Parquet object, which another Parquet object takes over as it is. */
@@ -348,14 +348,14 @@ class StoredParquet implements StoredBlock, EncodedBlock {
   }
 
   decode(): LayoutBlock {
-    const { pageBytes, shapes } = decodeDirectory(this.directory);
+    const { pageBytes, rowSets } = decodeDirectory(this.directory);
     let at = 0;
     const pages = pageBytes.map((length) => {
       at += length;
       return this.bytes.subarray(at - length, at);
     });
-    const values = decodePages(pages, pageBytes.keys(), shapes);
-    return { block: decodeSkeleton(this.skeleton, shapes, values), layout: this.layout };
+    const values = decodePages(pages, pageBytes.keys(), rowSets);
+    return { block: decodeSkeleton(this.skeleton, rowSets, values), layout: this.layout };
   }
 }
 
@@ -496,7 +496,7 @@ export async function readListed(
 async function readSeries(
   object: Pick<ObjectBytes, 'key' | 'slice'>,
   chunk: Omit<ParquetChunk, 'directory'>,
-  { pageBytes, shapes }: PageDirectory,
+  { pageBytes, rowSets }: PageDirectory,
   layout: Layout,
   wanted: Layout,
   withVersions: boolean,
@@ -521,8 +521,9 @@ async function readSeries(
   ]);
   const all = new Array<Float64Array>(pageBytes.length).fill(NO_VALUES);
   const asked = found.map(({ series }) => series);
-  for (const [i, values] of decodePages(pages, asked, shapes).entries()) all[asked[i]!] = values;
-  const whole = skeleton === undefined ? withoutVersions(shapes, all) : decodeSkeleton(skeleton, shapes, all);
+  for (const [i, values] of decodePages(pages, asked, rowSets).entries()) all[asked[i]!] = values;
+  const whole =
+    skeleton === undefined ? withoutVersions(rowSets, all) : decodeSkeleton(skeleton, rowSets, all);
   const picked = {
     ...whole,
     columns: found.map(({ series }): Column => whole.columns[series]!),
@@ -537,8 +538,8 @@ async function readSeries(
 }
 
 /** The block, every sample with the least version. */
-function withoutVersions({ block, shapeOf }: Shapes, values: readonly Float64Array[]): Block {
-  return { ...block, columns: values.map((of, series) => ({ ...shapeOf(series), values: of })) };
+function withoutVersions({ block, rowSetOf }: RowSets, values: readonly Float64Array[]): Block {
+  return { ...block, columns: values.map((of, series) => ({ ...rowSetOf(series), values: of })) };
 }
 
 const NO_VALUES = new Float64Array(0);
@@ -549,10 +550,14 @@ const NO_VALUES = new Float64Array(0);
  * @param pages an empty one is that of a series without values
  * @param series of each page
  */
-function decodePages(pages: readonly Uint8Array[], series: Iterable<number>, shapes: Shapes): Float64Array[] {
+function decodePages(
+  pages: readonly Uint8Array[],
+  series: Iterable<number>,
+  rowSets: RowSets,
+): Float64Array[] {
   const placed = Array.from(series, (of, i) => ({
     page: pages[i]!,
-    count: shapes.shapeOf(of).values.length,
+    count: rowSets.rowSetOf(of).values.length,
   }));
   const decoded = decodeValues(placed.filter(({ page }) => page.length > 0)).values();
   return placed.map(({ page }) => (page.length === 0 ? NO_VALUES : decoded.next().value!));

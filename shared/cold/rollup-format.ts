@@ -62,14 +62,14 @@ const ROW_GROUP_ROWS = 128 * 1024;
 const MAX_INDEX_BYTES = 256 * 1024 * 1024;
 
 /** The units of the series that share them, and their counts. */
-interface Shape {
+interface Timeline {
   readonly starts: Float64Array;
   readonly counts: Float64Array;
 }
 
 interface GroupDirectory {
   /** For each series its units. */
-  readonly shapes: readonly Shape[];
+  readonly timelines: readonly Timeline[];
   /** For each series the bytes of its pages. */
   readonly pageBytes: readonly Readonly<Record<RolledValue, number>>[];
 }
@@ -230,9 +230,9 @@ export class RollupWriter {
 
 /**
  *     uvarint   length of the units, ms
- *     uvarint   number of shapes; each: uvarint number of runs; each run of units that follow one another and have the same count:
+ *     uvarint   number of timelines; each: uvarint number of runs; each run of units that follow one another and have the same count:
  *               zigzag uvarint units since the run before, or since 1970, uvarint units, uvarint count
- *     uvarint   number of series; each: uvarint shape; five uvarints, the bytes of its pages, unless the shape is empty
+ *     uvarint   number of series; each: uvarint timeline; five uvarints, the bytes of its pages, unless the timeline is empty
  *     uint32    CRC-32, little-endian
  */
 function encodeDirectory(
@@ -240,18 +240,18 @@ function encodeDirectory(
   pages: readonly (Readonly<Record<RolledValue, Page>> | undefined)[],
   unitMs: number,
 ): Buffer {
-  const shapes = new Map<string, number>();
+  const timelines = new Map<string, number>();
   const body = new ByteWriter(1024).uvarint(series.length);
   for (const [i, rolled] of series.entries()) {
     const runs = encodeRuns(rolled, unitMs).toString('latin1');
-    const shape = shapes.get(runs) ?? shapes.size;
-    shapes.set(runs, shape);
-    body.uvarint(shape);
+    const timeline = timelines.get(runs) ?? timelines.size;
+    timelines.set(runs, timeline);
+    body.uvarint(timeline);
     const own = pages[i];
     if (own !== undefined) for (const name of ROLLED_VALUES) body.uvarint(own[name].bytes.length);
   }
-  const writer = new ByteWriter(1024).uvarint(unitMs).uvarint(shapes.size);
-  for (const runs of shapes.keys()) writer.bytes(Buffer.from(runs, 'latin1'));
+  const writer = new ByteWriter(1024).uvarint(unitMs).uvarint(timelines.size);
+  for (const runs of timelines.keys()) writer.bytes(Buffer.from(runs, 'latin1'));
   writer.bytes(body.finish());
   const crc = crc32(writer.finish());
   writer.hole(4).writeUInt32LE(crc);
@@ -285,23 +285,23 @@ function decodeDirectory(bytes: Uint8Array): GroupDirectory {
     throw new CorruptArchiveError(`the checksum of a rollup's directory of ${bytes.length} bytes is wrong`);
   const reader = new ByteReader(content);
   const unitMs = reader.uvarint();
-  const shapes = Array.from({ length: reader.count(1) }, () => decodeRuns(reader, unitMs));
-  const ofSeries: Shape[] = [];
+  const timelines = Array.from({ length: reader.count(1) }, () => decodeRuns(reader, unitMs));
+  const ofSeries: Timeline[] = [];
   const pageBytes: Record<RolledValue, number>[] = [];
   for (let left = reader.count(1); left > 0; left--) {
-    const shape = shapes[reader.uvarint()];
-    if (shape === undefined)
-      throw new CorruptArchiveError(`series ${ofSeries.length} of a rollup has no shape`);
-    ofSeries.push(shape);
-    pageBytes.push(eachValue(() => (shape.starts.length === 0 ? 0 : reader.uvarint())));
+    const timeline = timelines[reader.uvarint()];
+    if (timeline === undefined)
+      throw new CorruptArchiveError(`series ${ofSeries.length} of a rollup has no timeline`);
+    ofSeries.push(timeline);
+    pageBytes.push(eachValue(() => (timeline.starts.length === 0 ? 0 : reader.uvarint())));
   }
-  return { shapes: ofSeries, pageBytes };
+  return { timelines: ofSeries, pageBytes };
 }
 
 /** A year has 8,784 hours. */
 const MAX_UNITS = 10_000;
 
-function decodeRuns(reader: ByteReader, unitMs: number): Shape {
+function decodeRuns(reader: ByteReader, unitMs: number): Timeline {
   const starts: number[] = [];
   const counts: number[] = [];
   let next = 0;
@@ -323,7 +323,7 @@ function decodeRuns(reader: ByteReader, unitMs: number): Shape {
 /** Starts of the days of which a group has units. */
 export function groupDays({ directory }: Pick<ListedRollup, 'directory'>): Set<number> {
   const days = new Set<number>();
-  for (const { starts } of new Set(decodeDirectory(directory).shapes))
+  for (const { starts } of new Set(decodeDirectory(directory).timelines))
     for (const start of starts) days.add(Math.floor(start / DAY_MS) * DAY_MS);
   return days;
 }
@@ -369,7 +369,7 @@ export async function readRollup(
 ): Promise<Map<number, ReadUnits>> {
   const name = `${object.name} ${listed.group}`;
   const decoded = decodedGroups.get(name) ?? openGroup(listed);
-  const { shapes, pageBytes } = decoded.directory;
+  const { timelines, pageBytes } = decoded.directory;
   const layout = layouts.get(listed.layout) ?? (await readLayout(object, listed));
   const known = value && decoded.values[value];
   const found: { readonly position: number; readonly series: number }[] = [];
@@ -379,7 +379,7 @@ export async function readRollup(
   for (const key of layout.columns.keys()) {
     const length = value === undefined ? 0 : pageBytes[series]![value];
     const position = wanted.get(key);
-    if (position !== undefined && shapes[series]!.starts.length > 0) {
+    if (position !== undefined && timelines[series]!.starts.length > 0) {
       found.push({ position, series });
       if (known?.has(series) === false) missing.push({ series, page: { offset, length } });
     }
@@ -392,7 +392,7 @@ export async function readRollup(
       missing.map(({ page }) => page),
     );
     const columns = decodeValues(
-      pages.map((page, i) => ({ page, count: shapes[missing[i]!.series]!.starts.length })),
+      pages.map((page, i) => ({ page, count: timelines[missing[i]!.series]!.starts.length })),
     );
     for (const [i, column] of columns.entries()) {
       // Not a part of a buffer that others share: what is kept is what is counted.
@@ -403,7 +403,7 @@ export async function readRollup(
   }
   return new Map(
     found.map(({ position, series }) => {
-      const { starts, counts } = shapes[series]!;
+      const { starts, counts } = timelines[series]!;
       return [position, { starts, counts, values: known === undefined ? counts : known.get(series)! }];
     }),
   );
@@ -446,9 +446,9 @@ export class OpenRollup {
     if (listed === undefined) return undefined;
     const slice = async ({ offset, length }: ByteRange) => this.bytes.subarray(offset, offset + length);
     const layout = await readLayout({ slice }, listed);
-    const { shapes, pageBytes } = decodeDirectory(listed.directory);
+    const { timelines, pageBytes } = decodeDirectory(listed.directory);
     const at: Record<RolledValue, number> = { ...listed.offsets };
-    const series = shapes.map(({ starts, counts }, i): RolledSeries => {
+    const series = timelines.map(({ starts, counts }, i): RolledSeries => {
       if (starts.length === 0) return NO_UNITS;
       const values = eachValue((name) => {
         const offset = at[name];

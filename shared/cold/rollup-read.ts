@@ -103,16 +103,16 @@ function picker(ranges: readonly TimeRange[]): (units: ReadUnits) => Picked {
     { readonly cuts: readonly Cut[]; readonly own: Omit<ReadUnits, 'values'>; readonly samples: number }
   >();
   return ({ starts, counts, values }) => {
-    let shape = known.get(starts);
-    if (shape === undefined) {
+    let picked = known.get(starts);
+    if (picked === undefined) {
       const cuts = ranges.map(
         ({ fromMs, toMs }): Cut => [lowerBound(starts, fromMs), lowerBound(starts, toMs)],
       );
       const own = { starts: cut(starts, cuts), counts: cut(counts, cuts) };
-      shape = { cuts, own, samples: own.counts.reduce((sum, count) => sum + count, 0) };
-      known.set(starts, shape);
+      picked = { cuts, own, samples: own.counts.reduce((sum, count) => sum + count, 0) };
+      known.set(starts, picked);
     }
-    return { units: { ...shape.own, values: cut(values, shape.cuts) }, samples: shape.samples };
+    return { units: { ...picked.own, values: cut(values, picked.cuts) }, samples: picked.samples };
   };
 }
 

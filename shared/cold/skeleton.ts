@@ -11,22 +11,22 @@ import { ByteReader, ByteWriter } from '../model/bytes';
  * The times of a block, and which of them each series has a value at.
  *
  *     uvarint  number of series
- *     uvarint  number of shapes: columns that have values in the same rows share one
- *     uvarint  for each series its shape; left out where there is one
- *     chunk    of one column a shape, one version
+ *     uvarint  number of row sets: columns that have values in the same rows share one
+ *     uvarint  for each series its row set; left out where there is one
+ *     chunk    of one column a row set, one version
  */
-export interface Shapes {
+export interface RowSets {
   readonly seriesCount: number;
-  /** The shape of a series, as a column of zeros. */
-  shapeOf(series: number): Column;
-  /** One column a shape. */
+  /** The row set of a series, as a column of zeros. */
+  rowSetOf(series: number): Column;
+  /** One column a row set. */
   readonly block: Block;
 }
 
-export function encodeShapes(block: Block): Buffer {
-  const { shapes, columns } = shapesOf(block);
-  const writer = new ByteWriter(256).uvarint(shapes.length).uvarint(columns.length);
-  if (columns.length !== 1) for (const shape of shapes) writer.uvarint(shape);
+export function encodeRowSets(block: Block): Buffer {
+  const { rowSets, columns } = rowSetsOf(block);
+  const writer = new ByteWriter(256).uvarint(rowSets.length).uvarint(columns.length);
+  if (columns.length !== 1) for (const rowSet of rowSets) writer.uvarint(rowSet);
   const { layout, timestamps } = block;
   const versions = timestamps.length === 0 ? [] : [{ arrivalMs: 0, sequence: 0n }];
   const rowVersions = new Uint32Array(timestamps.length);
@@ -34,23 +34,23 @@ export function encodeShapes(block: Block): Buffer {
 }
 
 /** @throws {MalformedBytesError | CorruptChunkError} */
-export function decodeShapes(bytes: Uint8Array): Shapes {
+export function decodeRowSets(bytes: Uint8Array): RowSets {
   const reader = new ByteReader(bytes);
   const seriesCount = reader.uvarint();
   const count = reader.uvarint();
-  const shapes = count === 1 ? undefined : readMany(reader, seriesCount);
+  const rowSets = count === 1 ? undefined : readMany(reader, seriesCount);
   const block = openChunk(reader.bytes(reader.left)).block();
-  const shapeOf = (series: number): Column => {
-    const column = block.columns[shapes === undefined ? 0 : shapes[series]!];
-    if (column === undefined) throw new RangeError(`series ${series} of ${seriesCount} has no shape`);
+  const rowSetOf = (series: number): Column => {
+    const column = block.columns[rowSets === undefined ? 0 : rowSets[series]!];
+    if (column === undefined) throw new RangeError(`series ${series} of ${seriesCount} has no row set`);
     return column;
   };
-  return { seriesCount, shapeOf, block };
+  return { seriesCount, rowSetOf, block };
 }
 
 /** All of a block but its values. */
 export function encodeSkeleton(block: Block): Uint8Array {
-  const columns = hasOwnVersions(block) ? block.columns.map(withZeros) : shapesOf(block).columns;
+  const columns = hasOwnVersions(block) ? block.columns.map(withZeros) : rowSetsOf(block).columns;
   return encodeChunk({ ...block, columns });
 }
 
@@ -60,14 +60,14 @@ export function encodeSkeleton(block: Block): Uint8Array {
  * @param values of the series, in order
  * @throws {CorruptChunkError}
  */
-export function decodeSkeleton(bytes: Uint8Array, shapes: Shapes, values: readonly Float64Array[]): Block {
+export function decodeSkeleton(bytes: Uint8Array, rowSets: RowSets, values: readonly Float64Array[]): Block {
   const skeleton = openChunk(bytes).block();
-  // Columns of one shape that bear no versions of their own are one column.
-  const isShared = skeleton.columns.length !== shapes.seriesCount;
+  // Columns of one row set that bear no versions of their own are one column.
+  const isShared = skeleton.columns.length !== rowSets.seriesCount;
   return {
     ...skeleton,
     columns: values.map((of, series) => ({
-      ...(isShared ? shapes.shapeOf(series) : skeleton.columns[series]!),
+      ...(isShared ? rowSets.rowSetOf(series) : skeleton.columns[series]!),
       values: of,
     })),
   };
@@ -78,20 +78,20 @@ function hasOwnVersions({ columns }: Block): boolean {
   return columns.some(({ versions }) => versions !== undefined);
 }
 
-function shapesOf({ columns }: Block): { readonly shapes: readonly number[]; readonly columns: Column[] } {
+function rowSetsOf({ columns }: Block): { readonly rowSets: readonly number[]; readonly columns: Column[] } {
   const known = new Map<string, number>();
   const distinct: Column[] = [];
-  const shapes = columns.map(({ rows, values }) => {
+  const rowSets = columns.map(({ rows, values }) => {
     const key = rows === undefined ? 'all' : Buffer.from(rows.slice().buffer).toString('latin1');
-    let shape = known.get(key);
-    if (shape === undefined) {
-      shape = distinct.length;
-      known.set(key, shape);
+    let rowSet = known.get(key);
+    if (rowSet === undefined) {
+      rowSet = distinct.length;
+      known.set(key, rowSet);
       distinct.push({ ...(rows === undefined ? {} : { rows }), values: new Float64Array(values.length) });
     }
-    return shape;
+    return rowSet;
   });
-  return { shapes, columns: distinct };
+  return { rowSets, columns: distinct };
 }
 
 function withZeros({ values, ...column }: Column): Column {

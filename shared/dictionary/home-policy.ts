@@ -23,7 +23,7 @@ export interface HomePolicy {
   readonly sparse: {
     /** A row is sparse when it has less than this share of its union's series. Four queues of one union would have a quarter each. */
     readonly share: number;
-    /** Sparse rows, less the others, after which the unions begin anew: a sender may be between two shapes for a while. */
+    /** Sparse rows, less the others, after which the unions begin anew: a sender may change its series step by step. */
     readonly rows: number;
     /** Each time it happens, the next time takes this many times as many rows: a sender of small random rows is not relearnt for ever. */
     readonly patience: number;

@@ -7,8 +7,8 @@ import {
   MAX_ATTRIBUTES,
   MAX_DEPTH,
   type MetricHeader,
-  type MetricShape,
   type MetricsSink,
+  type MetricTraits,
   type ReadMetrics,
   type SummaryPoint,
 } from './metrics';
@@ -53,7 +53,7 @@ function exemplarsOf({ gauge, sum, histogram }: Json): number {
 
 type ReadPoint = (json: Json, sink: MetricsSink) => void;
 
-const POINTS: readonly (readonly [MetricShape['kind'], ReadPoint])[] = [
+const POINTS: readonly (readonly [MetricTraits['kind'], ReadPoint])[] = [
   ['gauge', readNumberPoint],
   ['sum', readNumberPoint],
   ['histogram', (json, sink) => sink.histogramPoint(histogramPoint(json))],
@@ -67,12 +67,12 @@ function readMetric(json: Json, sink: MetricsSink): void {
   if (found === undefined) return;
   const [kind, readPoint] = found;
   const data = object(json[kind], kind);
-  const shape = {
+  const traits = {
     kind,
     isMonotonic: kind === 'sum' && data.isMonotonic === true,
     temporality: kind === 'sum' || kind === 'histogram' ? integer(data, 'aggregationTemporality') : 0,
   };
-  sink.metric(shape, encoded(JSON.stringify(texts)), decodeHeader);
+  sink.metric(traits, encoded(JSON.stringify(texts)), decodeHeader);
   for (const point of list(data, 'dataPoints')) readPoint(point, sink);
 }
 

@@ -14,7 +14,7 @@ export interface MetricsSink {
   /** Begins a resource, whose metrics follow. */
   resource(attributes: Encoded, decode: DecodeAttributes): void;
   /** Begins a metric, whose points follow. */
-  metric(shape: MetricShape, header: Encoded, decode: DecodeHeader): void;
+  metric(traits: MetricTraits, header: Encoded, decode: DecodeHeader): void;
   /** @param low the lower half of the value's bits, as an int32; `high` is the other */
   numberPoint(attributes: Encoded, timestamp: number, isStale: boolean, low: number, high: number): void;
   histogramPoint(point: HistogramPoint): void;
@@ -25,7 +25,7 @@ export interface MetricsSink {
 }
 
 /** What decides how a metric is stored, beside its name and unit. */
-export interface MetricShape {
+export interface MetricTraits {
   readonly kind: MetricKind;
   readonly isMonotonic: boolean;
   readonly temporality: Temporality;

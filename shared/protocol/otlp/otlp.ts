@@ -12,8 +12,8 @@ import {
   type Encoded,
   type HistogramPoint,
   MAX_BUCKETS,
-  type MetricShape,
   type MetricsSink,
+  type MetricTraits,
   type ReadMetrics,
   type SummaryPoint,
 } from './metrics';
@@ -82,7 +82,7 @@ type Part = 'sum' | 'count' | number;
 
 /** A metric as a sender describes it. */
 interface KnownMetric {
-  readonly shape: Pick<MetricShape, 'kind' | 'isMonotonic'>;
+  readonly traits: Pick<MetricTraits, 'kind' | 'isMonotonic'>;
   /** Its header, and what decodes that. */
   readonly bytes: Buffer;
   readonly decode: DecodeHeader;
@@ -129,14 +129,14 @@ class PointSeries {
   }
 
   /** @throws what `decode` throws */
-  metricOf(shape: MetricShape, header: Encoded, decode: DecodeHeader): KnownMetric {
+  metricOf(traits: MetricTraits, header: Encoded, decode: DecodeHeader): KnownMetric {
     const expected = this.lastMetric?.successor;
-    if (expected !== undefined && isDescribedBy(expected, shape, header, decode)) {
+    if (expected !== undefined && isDescribedBy(expected, traits, header, decode)) {
       this.lastMetric = expected;
       return expected;
     }
     const { bytes, start, end } = header;
-    const { kind, isMonotonic } = shape;
+    const { kind, isMonotonic } = traits;
     const key = `${kind} ${isMonotonic} ${bytes.toString('latin1', start, end)}`;
     let metric = this.metrics.get(key);
     if (metric?.decode !== decode) {
@@ -150,17 +150,17 @@ class PointSeries {
   }
 
   private makeMetric(
-    shape: KnownMetric['shape'],
+    traits: KnownMetric['traits'],
     { bytes, start, end }: Encoded,
     decode: DecodeHeader,
   ): KnownMetric {
     const { name, description, unit } = decode(bytes, start, end);
-    const { kind, isMonotonic } = shape;
+    const { kind, isMonotonic } = traits;
     const family = kind === 'exponentialHistogram' ? '' : metricName({ name, unit, kind, isMonotonic });
     const type =
       kind === 'sum' || kind === 'exponentialHistogram' ? (isMonotonic ? 'counter' : 'gauge') : kind;
     return {
-      ...{ shape, decode, name, family, successor: undefined },
+      ...{ traits, decode, name, family, successor: undefined },
       bytes: Buffer.from(bytes.subarray(start, end)),
       scope: this.scopeOf(family),
       parts: new Map(),
@@ -168,11 +168,11 @@ class PointSeries {
     };
   }
 
-  partOf({ family, shape, parts }: KnownMetric, part: Part): Scope {
+  partOf({ family, traits, parts }: KnownMetric, part: Part): Scope {
     let scope = parts.get(part);
     if (scope === undefined) {
       if (typeof part === 'string') scope = this.scopeOf(`${family}_${part}`);
-      else if (shape.kind === 'histogram') scope = this.scopeOf(`${family}_bucket`, ['le', boundText(part)]);
+      else if (traits.kind === 'histogram') scope = this.scopeOf(`${family}_bucket`, ['le', boundText(part)]);
       else scope = this.scopeOf(family, ['quantile', boundText(part)]);
       parts.set(part, scope);
       this.dictionary.use(60);
@@ -213,14 +213,14 @@ class PointSeries {
 }
 
 function isDescribedBy(
-  { shape, decode, bytes }: KnownMetric,
-  { kind, isMonotonic }: MetricShape,
+  { traits, decode, bytes }: KnownMetric,
+  { kind, isMonotonic }: MetricTraits,
   header: Encoded,
   decodeOfHeader: DecodeHeader,
 ): boolean {
   return (
-    shape.kind === kind &&
-    shape.isMonotonic === isMonotonic &&
+    traits.kind === kind &&
+    traits.isMonotonic === isMonotonic &&
     decode === decodeOfHeader &&
     bytes.compare(header.bytes, header.start, header.end) === 0
   );
@@ -336,13 +336,13 @@ class Translation implements MetricsSink {
     if (target.info !== undefined) this.addTargetInfo(target);
   }
 
-  metric(shape: MetricShape, header: Encoded, decode: DecodeHeader): void {
-    this.current = this.known.metricOf(shape, header, decode);
-    this.refusal = this.refusalOf(shape);
+  metric(traits: MetricTraits, header: Encoded, decode: DecodeHeader): void {
+    this.current = this.known.metricOf(traits, header, decode);
+    this.refusal = this.refusalOf(traits);
     this.hasPoints = false;
   }
 
-  private refusalOf({ kind, temporality }: MetricShape): string | undefined {
+  private refusalOf({ kind, temporality }: MetricTraits): string | undefined {
     if (this.target instanceof InvalidSeriesError) return `resource: ${this.target.message}`;
     if (kind === 'exponentialHistogram') return 'exponential histograms are not stored: use explicit buckets';
     if ((kind === 'sum' || kind === 'histogram') && temporality !== CUMULATIVE)

@@ -11,8 +11,8 @@ import {
   MAX_DEPTH,
   type MetricHeader,
   type MetricKind,
-  type MetricShape,
   type MetricsSink,
+  type MetricTraits,
   ObjectCount,
   type ReadMetrics,
   type SummaryPoint,
@@ -32,9 +32,9 @@ export function decodeMetrics(bytes: Uint8Array): ReadMetrics {
 const KINDS: readonly (MetricKind | undefined)[] = Object.assign([], {
   ...{ 5: 'gauge', 7: 'sum', 9: 'histogram', 10: 'exponentialHistogram', 11: 'summary' },
 });
-/** Shapes of metrics that have no temporality. */
-const GAUGE: MetricShape = { kind: 'gauge', isMonotonic: false, temporality: 0 };
-const SUMMARY: MetricShape = { kind: 'summary', isMonotonic: false, temporality: 0 };
+/** Traits of metrics that have no temporality. */
+const GAUGE: MetricTraits = { kind: 'gauge', isMonotonic: false, temporality: 0 };
+const SUMMARY: MetricTraits = { kind: 'summary', isMonotonic: false, temporality: 0 };
 
 class MetricsReader {
   private readonly reader: WireReader;
@@ -128,14 +128,14 @@ class MetricsReader {
     const { end } = reader;
     reader.at = dataStart;
     reader.end = dataEnd;
-    sink.metric(this.shapeOf(kind), header.join(), decodeHeader);
+    sink.metric(this.traitsOf(kind), header.join(), decodeHeader);
     reader.at = dataStart;
     this.points(kind);
     reader.end = end;
   }
 
   /** Temporality comes after the points. */
-  private shapeOf(kind: MetricKind): MetricShape {
+  private traitsOf(kind: MetricKind): MetricTraits {
     if (kind === 'gauge') return GAUGE;
     if (kind === 'summary') return SUMMARY;
     const { reader } = this;
