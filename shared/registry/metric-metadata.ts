@@ -23,26 +23,25 @@ const MAX_NAME = 500;
 /** Families written for one request: senders repeat theirs, so the rest is written with later requests. */
 const MAX_WRITES = 100;
 const PARALLEL = 16;
-/** How long an instance goes by what it read. */
-const KNOWN_MS = 3_600_000;
-/** How long a reader goes by a list: editors ask for all families whenever they open. */
-const LISTED_MS = 60_000;
+/** How long a writer goes by what the instance read: senders repeat their metadata. */
+const WRITER_MS = 3_600_000;
+/** How long a reader does: editors ask for all families whenever they open. */
+const READER_MS = 60_000;
 /** Approximate memory of a family in a copy. */
 const FAMILY_BYTES = 500;
+
+/** A tenant's metadata by family, as an instance read and wrote it. */
+interface Copy {
+  readonly families: Map<string, MetricDescription>;
+  readonly readMs: number;
+}
 
 /** The metadata of a tenant's metrics, by the hash of their family. The last writer wins. */
 export class MetricMetadataStore {
   private readonly documents: Documents<MetricDescription>;
-  /** By tenant: each family and what is stored of it. */
-  private readonly cache = new Cache<Map<string, string>>(
+  private readonly copies = new Cache<Copy>(
     CACHES.metricMetadata,
-    ({ size }) => FAMILY_BYTES * (size + 1),
-    { ttlMs: KNOWN_MS },
-  );
-  private readonly listed = new Cache<readonly MetricDescription[]>(
-    CACHES.metricMetadata,
-    ({ length }) => FAMILY_BYTES * (length + 1),
-    { ttlMs: LISTED_MS },
+    ({ families }) => FAMILY_BYTES * (families.size + 1),
   );
 
   constructor(table: Table) {
@@ -63,13 +62,14 @@ export class MetricMetadataStore {
 
   private async put(tenantId: Id, metadata: readonly MetricDescription[]): Promise<void> {
     if (metadata.length === 0) return;
-    const known = this.cache.get(tenantId) ?? (await this.read(tenantId));
+    const copy = await this.copyOf(tenantId, WRITER_MS);
+    const known = copy.families;
     const changed: MetricDescription[] = [];
     let families = known.size;
     for (const each of metadata) {
       const kept = bounded(each);
       const stored = known.get(kept.family);
-      if (kept.family === '' || stored === textOf(kept)) continue;
+      if (kept.family === '' || (stored !== undefined && isSame(stored, kept))) continue;
       if (stored === undefined && families >= MAX_FAMILIES) continue;
       if (stored === undefined) families++;
       changed.push(kept);
@@ -77,20 +77,16 @@ export class MetricMetadataStore {
     }
     await mapLimited(changed, PARALLEL, async (each) => {
       await this.documents.settle(tenantId, keyOf(each.family), () => each);
-      known.set(each.family, textOf(each));
+      known.set(each.family, each);
     });
-    this.cache.set(tenantId, known);
+    // Counts the copy's bytes again.
+    this.copies.set(tenantId, copy);
   }
 
   /** Lists every family's metadata, sorted by family, up to a minute old. */
   async list(tenantId: Id): Promise<readonly MetricDescription[]> {
-    const copy = this.listed.get(tenantId);
-    if (copy !== undefined) return copy;
-    const metadata: MetricDescription[] = [];
-    for await (const { value } of this.documents.list(tenantId)) metadata.push(value);
-    metadata.sort((a, b) => (a.family < b.family ? -1 : 1));
-    this.listed.set(tenantId, metadata);
-    return metadata;
+    const { families } = await this.copyOf(tenantId, READER_MS);
+    return [...families.values()].sort((a, b) => (a.family < b.family ? -1 : 1));
   }
 
   /** Returns a family's metadata, undefined when no sender has described it. */
@@ -98,10 +94,15 @@ export class MetricMetadataStore {
     return this.documents.get(tenantId, keyOf(family));
   }
 
-  private async read(tenantId: Id): Promise<Map<string, string>> {
-    const known = new Map<string, string>();
-    for await (const { value } of this.documents.list(tenantId)) known.set(value.family, textOf(value));
-    return known;
+  private async copyOf(tenantId: Id, maxAgeMs: number): Promise<Copy> {
+    const known = this.copies.get(tenantId);
+    const readMs = performance.now();
+    if (known !== undefined && readMs - known.readMs < maxAgeMs) return known;
+    const families = new Map<string, MetricDescription>();
+    for await (const { value } of this.documents.list(tenantId)) families.set(value.family, value);
+    const copy = { families, readMs };
+    this.copies.set(tenantId, copy);
+    return copy;
   }
 }
 
@@ -118,6 +119,6 @@ function bounded({ family, type, help, unit }: MetricDescription): MetricDescrip
   };
 }
 
-function textOf({ type, help, unit }: MetricDescription): string {
-  return JSON.stringify([type, help, unit]);
+function isSame(a: MetricDescription, b: MetricDescription): boolean {
+  return a.type === b.type && a.help === b.help && a.unit === b.unit;
 }
