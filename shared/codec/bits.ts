@@ -98,12 +98,6 @@ export class BitWriter {
     }
     this.write(rest, 8);
   }
-
-  /** The stream so far, a copy. */
-  toBytes(): Uint8Array {
-    this.align();
-    return this.bytes.slice(0, this.length);
-  }
 }
 
 /** Reads bits of `bytes`, up to byte `endByte`; past it every read throws CorruptChunkError. */

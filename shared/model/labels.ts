@@ -70,19 +70,3 @@ export const sourceOf = {
 export function metricOf(source: Labels, name: string): Labels {
   return labelsOf([METRIC_NAME, name], ...source);
 }
-
-/** Series that differ in their names alone. */
-export interface SeriesByName {
-  /** All labels but the name. */
-  readonly labels: Labels;
-  readonly names: readonly string[];
-}
-
-/** The {@link labelsKey} of each series. Encodes the shared labels once. */
-export function seriesKeys({ labels, names }: SeriesByName): string[] {
-  const isBefore = ([label]: Labels[number]) => label < METRIC_NAME;
-  const before = labels.filter(isBefore).map((pair) => `${JSON.stringify(pair)},`);
-  const after = labels.filter((pair) => !isBefore(pair)).map((pair) => `,${JSON.stringify(pair)}`);
-  const [head, tail] = [`[${before.join('')}["${METRIC_NAME}",`, `]${after.join('')}]`];
-  return names.map((name) => head + JSON.stringify(name) + tail);
-}

@@ -1,7 +1,7 @@
 import { ByteReader, ByteWriter, MalformedBytesError } from './bytes';
 import { HashSet } from './hash-set';
 import { idBytes } from './id';
-import { type Labels, labelsOf, METRIC_NAME, type SeriesByName } from './labels';
+import { type Labels, labelsOf, METRIC_NAME } from './labels';
 
 /**
  * The bytes of a layout:
@@ -119,16 +119,6 @@ function encodeAlike(
   return writer.finish();
 }
 
-/** {@link encodeLayout} for series that differ in their names alone, as most sources' do. The names are distinct and ordered. */
-export function encodeNamedLayout({ labels, names }: SeriesByName): Buffer {
-  const [first, ...others] = names;
-  if (first === undefined) throw new RangeError('a layout has at least one series');
-  if (others.length > 0) return encodeLayoutOf(labels, encodeNames(names));
-  // A single series shares every label, the name included.
-  const shared = labelsOf([METRIC_NAME, first], ...labels);
-  return withShared(new ByteWriter(4096).byte(FORMAT).uvarint(1), shared).uvarint(0).uvarint(0).finish();
-}
-
 /** The part of a layout that says how its series are named, which layouts of other labels have in common. */
 export interface EncodedNames {
   readonly count: number;
@@ -142,7 +132,7 @@ export function encodeNames(names: readonly string[]): EncodedNames {
   return { count: names.length, bytes: Uint8Array.from(writer.finish()) };
 }
 
-/** {@link encodeNamedLayout} of names that are encoded already. */
+/** {@link encodeLayout} for series that differ in their names alone, as most sources' do. */
 export function encodeLayoutOf(labels: Labels, { count, bytes }: EncodedNames): Buffer {
   const writer = new ByteWriter(bytes.length + 1024).byte(FORMAT).uvarint(count);
   return withShared(writer, labels).bytes(bytes).finish();

@@ -6,7 +6,6 @@ import {
   labelsKey,
   labelsOf,
   metricOf,
-  seriesKeys,
   sourceOf,
 } from '../../../shared/model/labels';
 import { LabelsHash } from '../../../shared/model/labels-hash';
@@ -14,7 +13,8 @@ import { byKey, decodeLayout, layoutOf, positionsIn, unionLayout } from '../../.
 import {
   checkLayout,
   columnsOfPart,
-  encodeNamedLayout,
+  encodeLayoutOf,
+  encodeNames,
   labelsInLayout,
   seriesHashes,
 } from '../../../shared/model/layout-bytes';
@@ -95,15 +95,14 @@ describe('a layout', () => {
   test('of series that differ in their names alone has the same bytes from the fast encoder', () => {
     const other = labels.map((pairs) => pairs.filter(([name]) => name !== '__name__'));
     const names = fc.uniqueArray(fc.oneof(fc.constantFrom('', '"', '__proto__', 'é'), fc.string()), {
-      minLength: 1,
+      minLength: 2,
       maxLength: 20,
     });
     fc.assert(
       fc.property(other, names, (rest, given) => {
         const all = given.map((name) => labelsOf(['__name__', name], ...rest));
-        expect(seriesKeys({ labels: rest, names: given })).toEqual(all.map(labelsKey));
         const ordered = all.map((one, i) => ({ name: given[i]!, key: labelsKey(one) })).sort(byKey);
-        const bytes = encodeNamedLayout({ labels: rest, names: ordered.map(({ name }) => name) });
+        const bytes = encodeLayoutOf(rest, encodeNames(ordered.map(({ name }) => name)));
         expect(bytes).toEqual(layoutOf(all).bytes);
       }),
     );
