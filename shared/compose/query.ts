@@ -2,10 +2,7 @@ import { ReceiverStore } from '../alerting/receivers';
 import { RuleGroups } from '../alerting/rule-groups';
 import { RuleStates } from '../alerting/rule-states';
 import { SilenceStore } from '../alerting/silence-store';
-import { Cache } from '../model/cache';
-import { CACHES } from '../model/cache-budgets';
 import { ANSWERING } from '../platform/call-time';
-import { type ParsedAnswer, parsedBytes } from '../platform/direct-call';
 import { settings } from '../platform/environment';
 import { SourceMemo } from '../query/source-memo';
 import { TenantIndexes } from '../query/tenant-index';
@@ -24,13 +21,12 @@ import { metaTable } from './tables';
 /** The adapters of the query function, from its environment. */
 export function queryDependencies() {
   const stage = settings();
-  const answers = new Cache<ParsedAnswer>(CACHES.answers, parsedBytes);
-  const table = metaTable(ANSWERING, answers);
+  const table = metaTable(ANSWERING);
   const usage = new UsageTable(table);
   const meter = new TenantMeter(usage, stage);
   const hosts = new Hosts(table);
   const services = new Services(table);
-  const stores = readDependencies(ANSWERING, answers);
+  const stores = readDependencies(ANSWERING);
   const read = {
     ...stores,
     indexes: new TenantIndexes(stores.catalogue, stage.retention, Date.now),

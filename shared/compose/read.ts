@@ -2,9 +2,7 @@ import { Catalogue } from '../catalogue/catalogue';
 import { ColdTier } from '../cold/cold-tier';
 import { Directory } from '../cold/directory';
 import { Manifest } from '../cold/manifest';
-import type { Cache } from '../model/cache';
 import type { CallTimes } from '../platform/call-time';
-import type { ParsedAnswer } from '../platform/direct-call';
 import { settings, variable } from '../platform/environment';
 import { count } from '../platform/meters';
 import { ENV } from '../platform/names';
@@ -22,12 +20,9 @@ import { rollupDirectory } from './rollup-directory';
 import { metaTable, warmTable } from './tables';
 
 /** The adapters of a function that reads the three tiers, from its environment. */
-export function readDependencies(
-  times: CallTimes,
-  answers?: Cache<ParsedAnswer>,
-): ReadDependencies & { readonly tenants: Tenants } {
+export function readDependencies(times: CallTimes): ReadDependencies & { readonly tenants: Tenants } {
   const { retention, warmTtl, purgeAfter, maxSampleAge: maxSampleAgeMs, flusherLanes } = settings();
-  const meta = metaTable(times, answers);
+  const meta = metaTable(times);
   const recovery = new RecoveryTable(meta);
   const hot = hotTier(
     times,
@@ -36,7 +31,7 @@ export function readDependencies(
   const tenants = new Tenants(meta);
   return {
     hot,
-    warm: new WarmTier(warmTable(times, answers), warmTtl),
+    warm: new WarmTier(warmTable(times), warmTtl),
     cold: new ColdTier(objectReader(times), variable(ENV.bucket)),
     catalogue: new Catalogue(meta, retention),
     manifest: new Manifest(meta),

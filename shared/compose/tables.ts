@@ -7,9 +7,8 @@ import {
   QueryCommand,
   UpdateItemCommand,
 } from '@aws-sdk/client-dynamodb';
-import type { Cache } from '../model/cache';
 import { type CallTimes, WORKING } from '../platform/call-time';
-import { callDirectly, type ParsedAnswer } from '../platform/direct-call';
+import { callDirectly } from '../platform/direct-call';
 import { variable } from '../platform/environment';
 import { ENV } from '../platform/names';
 import type { Table } from '../platform/table';
@@ -18,15 +17,14 @@ import { bounded, requestHandler } from './bounded';
 
 interface TableClient {
   readonly times: CallTimes;
-  readonly answers: Cache<ParsedAnswer> | undefined;
   readonly client: DynamoDBClient;
 }
 
 /** A function's clients, one for both tables: calls of either use the same connections. */
 const clients: TableClient[] = [];
 
-function tableClient(times: CallTimes, answers?: Cache<ParsedAnswer>): DynamoDBClient {
-  const known = clients.find((each) => each.times === times && each.answers === answers);
+function tableClient(times: CallTimes): DynamoDBClient {
+  const known = clients.find((each) => each.times === times);
   if (known !== undefined) return known.client;
   const options = { maxAttempts: 5, cacheMiddleware: true, requestHandler: requestHandler(times) };
   const client = callDirectly(
@@ -41,18 +39,17 @@ function tableClient(times: CallTimes, answers?: Cache<ParsedAnswer>): DynamoDBC
       UpdateItem: UpdateItemCommand,
     },
     chargeTables,
-    answers,
   );
-  clients.push({ times, answers, client });
+  clients.push({ times, client });
   return client;
 }
 
 /** The table of everything that is not a chunk. */
-export function metaTable(times: CallTimes = WORKING, answers?: Cache<ParsedAnswer>): Table {
-  return { client: tableClient(times, answers), name: variable(ENV.metaTable) };
+export function metaTable(times: CallTimes = WORKING): Table {
+  return { client: tableClient(times), name: variable(ENV.metaTable) };
 }
 
 /** The table of chunks. */
-export function warmTable(times: CallTimes = WORKING, answers?: Cache<ParsedAnswer>): Table {
-  return { client: tableClient(times, answers), name: variable(ENV.warmTable) };
+export function warmTable(times: CallTimes = WORKING): Table {
+  return { client: tableClient(times), name: variable(ENV.warmTable) };
 }

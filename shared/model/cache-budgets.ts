@@ -30,8 +30,7 @@ export const CACHES = {
   layouts: { name: 'layouts', bytes: 64_000_000 },
   /** Of 20,000 hosts of Telegraf 240,000 layouts, with their entries in the index of series. */
   catalogued: { name: 'what the catalogue has of this instance', bytes: 48_000_000 },
-  /** Query. The manifest of 460 days is 160 KB, a MB when it is parsed. */
-  answers: { name: 'large answers of DynamoDB', bytes: 32_000_000 },
+  /** Query. */
   queryBudgets: { name: 'budgets of queries', bytes: 4_000_000 },
   knownHosts: { name: 'registered hosts', bytes: 16_000_000 },
   hostLabels: { name: 'labels of hosts', bytes: 64_000_000 },

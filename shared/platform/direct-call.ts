@@ -1,6 +1,5 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { KinesisClient } from '@aws-sdk/client-kinesis';
-import type { Cache } from '../model/cache';
 import { failed } from './repeated-call';
 import { makeSigner, type Signer } from './signature';
 
@@ -46,22 +45,6 @@ const SERVICES = {
   },
 } as const satisfies Record<string, Service>;
 
-/** The answer of a query, and the bytes that it was parsed from. */
-export interface ParsedAnswer {
-  readonly bytes: Buffer;
-  readonly answer: object;
-}
-
-/** Memory of a parsed answer for each of its bytes, those included. */
-const PARSED_BYTES = 6;
-/** Smaller answers are parsed faster than they are compared and kept. */
-const MIN_KEPT_BYTES = 4 * 1024;
-
-/** Estimates the memory of a parsed answer. @param query the text that was asked */
-export function parsedBytes({ bytes }: ParsedAnswer, query: string): number {
-  return query.length + PARSED_BYTES * bytes.length;
-}
-
 /**
  * Lets a client make its most frequent calls directly: serialized, signed and parsed here, with the client's own
  * credentials, endpoint, connections and their time-outs. The SDK, which knows errors, retries, throttling and clock skew, sends
@@ -70,21 +53,17 @@ export function parsedBytes({ bytes }: ParsedAnswer, query: string): number {
  *
  * PutRecords takes the SDK 134 us of CPU, or 97 with cached middleware, and this about 20. The difference is as much as
  * everything else that a post of a hundred samples needs (`npm run bench -- ingest`).
- *
- * @param answers keeps large answers of queries by the query's text. A query that gets the same bytes again gets the same object, which
- *   nobody may change. @default every answer is parsed
  */
 export function callDirectly<C extends DynamoDBClient | KinesisClient>(
   client: C,
   serviceName: keyof typeof SERVICES,
   commands: DirectCommands,
   charge: Charge,
-  answers?: Cache<ParsedAnswer>,
 ): C {
   const service = SERVICES[serviceName];
   const operations = new Map(Object.entries(commands).map(([operation, command]) => [command, operation]));
   const send = client.send.bind(client) as (command: unknown, ...rest: unknown[]) => Promise<unknown>;
-  const caller = new DirectCaller(client, service, answers);
+  const caller = new DirectCaller(client, service);
   const sendDirectly = async (command: { constructor: unknown; input: object }, ...rest: unknown[]) => {
     const operation = rest.length === 0 ? operations.get(command.constructor as never) : undefined;
     if (operation === undefined) return send(command, ...rest);
@@ -104,7 +83,6 @@ class DirectCaller {
   constructor(
     private readonly client: DynamoDBClient | KinesisClient,
     private readonly service: Service,
-    private readonly answers: Cache<ParsedAnswer> | undefined,
   ) {
     this.sign = makeSigner(service.signedAs);
   }
@@ -119,8 +97,7 @@ class DirectCaller {
         config.credentials(),
         config.region(),
       ]);
-      const asked = JSON.stringify(toWire({ ...input, ...this.service.asked }));
-      const body = Buffer.from(asked);
+      const body = Buffer.from(JSON.stringify(toWire({ ...input, ...this.service.asked })));
       const headers = {
         'content-type': `application/x-amz-json-${this.service.jsonVersion}`,
         host: origin.port === undefined ? origin.hostname : `${origin.hostname}:${origin.port}`,
@@ -139,21 +116,11 @@ class DirectCaller {
       const { response } = await config.requestHandler.handle(request as never);
       const collected = await config.streamCollector(response.body);
       if (response.statusCode !== 200) return failed(response.statusCode, collected);
-      const bytes = Buffer.from(collected.buffer, collected.byteOffset, collected.length);
-      return operation === 'Query' ? this.answerOf(asked, bytes) : parse(bytes);
+      return parse(Buffer.from(collected.buffer, collected.byteOffset, collected.length));
     } catch {
       // The SDK's attempt tells what is wrong, if it still is.
       return failed();
     }
-  }
-
-  private answerOf(asked: string, bytes: Buffer): object {
-    if (this.answers === undefined || bytes.length < MIN_KEPT_BYTES) return parse(bytes);
-    const known = this.answers.get(asked);
-    if (known?.bytes.equals(bytes)) return known.answer;
-    const answer = parse(bytes);
-    this.answers.set(asked, { bytes, answer });
-    return answer;
   }
 
   private async findOrigin(): Promise<Origin> {

@@ -7,12 +7,10 @@ import {
   DynamoDBClient,
   GetItemCommand,
   PutItemCommand,
-  QueryCommand,
 } from '@aws-sdk/client-dynamodb';
 import { SignatureV4 } from '@smithy/signature-v4';
 import fc from 'fast-check';
-import { Cache } from '../../../shared/model/cache';
-import { callDirectly, parsedBytes } from '../../../shared/platform/direct-call';
+import { callDirectly } from '../../../shared/platform/direct-call';
 import { hmacSha256, makeSigner } from '../../../shared/platform/signature';
 import { takeUnits } from '../../../shared/platform/units';
 import { Sha256 } from '../../support/sha256';
@@ -122,31 +120,6 @@ describe('a client that calls directly', () => {
     expect(timer.mock.calls.map(([ms]) => ms)).toEqual(waits ? [250] : []);
     random.mockRestore();
     timer.mockRestore();
-  });
-
-  test('parses a large answer of a query once, and another answer of the same query anew', async () => {
-    const remembering = callDirectly(
-      new DynamoDBClient({
-        region: 'us-east-1',
-        credentials: { accessKeyId: 'id', secretAccessKey: 'secret' },
-      }),
-      'dynamodb',
-      { Query: QueryCommand },
-      (...call) => charged.push(call),
-      new Cache({ name: 'test', bytes: 1024 * 1024 }, parsedBytes),
-    );
-    const listing = (text: string) => ({
-      status: 200,
-      body: JSON.stringify({ Items: [{ text: { S: text.repeat(5_000) }, bytes: { B: '/wA=' } }] }),
-    });
-    answers = [listing('a'), listing('a'), listing('b'), listing('a')].map((answer) => () => answer);
-    const ask = async () => (await remembering.send(new QueryCommand({ TableName: 't' }))).Items![0]!;
-    const [first, second, changed, third] = [await ask(), await ask(), await ask(), await ask()];
-    expect(second).toBe(first);
-    expect([changed, third].map(({ text }) => text!.S![0])).toEqual(['b', 'a']);
-    expect(third).toEqual(first);
-    expect(charged).toHaveLength(4);
-    remembering.destroy();
   });
 
   test('leaves commands that it was not given, and calls with options, to the SDK', async () => {
