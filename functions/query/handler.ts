@@ -19,7 +19,7 @@ import {
   stage,
   status,
 } from './stores';
-import { budgetOf, queryLimitsOf, samplesOf } from './tenant-samples';
+import { queryLimitsOf, sharedSamplesOf } from './tenant-samples';
 
 const answer = httpHandler(gatekeeper, {
   ...metricHandlers,
@@ -38,7 +38,7 @@ const ruleInputs: RuleInputs = {
   states: ruleStates,
   silences,
   receivers,
-  samplesOf: (tenant, timeMs) => samplesOf(tenant, budgetOf(tenant, timeMs)),
+  samplesOf: sharedSamplesOf,
   queryLimitsOf,
   stage,
 };

@@ -34,6 +34,12 @@ export function samplesOf(tenant: Tenant, budget = budgetOf(tenant)): TierSample
   return new TierSamples(new Querier(dependencies, tenant), retentionMs, Date.now(), budget);
 }
 
+/** A tenant's samples, for several queries with budgets of their own, which share the requests that they have in common. */
+export function sharedSamplesOf(tenant: Tenant): (timeMs: number) => TierSamples {
+  const querier = new Querier(dependencies, tenant);
+  return (timeMs) => new TierSamples(querier, retentionMs, Date.now(), budgetOf(tenant, timeMs));
+}
+
 /** Answers from a tenant's index alone. Its limits fail as those of a query do. */
 export async function browse<T>(
   tenant: Tenant,

@@ -40,6 +40,8 @@ const MAX_BATCH = 200;
 
 /** Most groups that are loaded at a time. */
 const PARALLEL = 16;
+/** Most tenants whose groups are evaluated at a time. */
+const PARALLEL_TENANTS = 4;
 
 type Request = EvaluationRequest['evaluateRules'];
 type Place = Request['groups'][number];
@@ -56,8 +58,8 @@ export interface RuleInputs {
   readonly states: Pick<RuleStates, 'get'>;
   readonly silences: Pick<SilenceStore, 'list'>;
   readonly receivers: Pick<ReceiverStore, 'get'>;
-  /** A tenant's samples, for one read that takes at most `timeMs`. */
-  readonly samplesOf: (tenant: Tenant, timeMs: number) => SampleStore;
+  /** A tenant's samples: gives each read, which takes at most `timeMs`, a store of its own. Reads that begin together share requests. */
+  readonly samplesOf: (tenant: Tenant) => (timeMs: number) => SampleStore;
   readonly queryLimitsOf: (tenant: Tenant) => QueryOptions['limits'];
   readonly stage: RuntimeSettings;
 }
@@ -73,15 +75,18 @@ export async function evaluateRules(
   const loaded = await mapLimited(request.groups, PARALLEL, (place) => load(inputs, place, request, reads));
   const answer: GroupEvaluation[] = [];
   let size = 0;
-  for (const group of loaded) {
-    if (elapsedMs() > BEGIN_MS || size > MAX_ANSWER) break;
-    const { tenant, group: id } = group.place;
-    const evaluation = await group.evaluate(elapsedMs).catch((error: unknown) => failed(group.place, error));
-    answer.push({ tenant, group: id, ...evaluation });
-    if ('samples' in evaluation)
-      for (const { length } of [evaluation.state ?? '', ...evaluation.samples, ...evaluation.batches])
-        size += length;
-  }
+  const byTenant = Map.groupBy(loaded, ({ place }) => place.tenant);
+  // A tenant's samples are read while another's rules are evaluated.
+  await mapLimited([...byTenant.values()], PARALLEL_TENANTS, async (groups) => {
+    for (const { place, evaluate } of groups) {
+      if (elapsedMs() > BEGIN_MS || size > MAX_ANSWER) return;
+      const evaluation = await evaluate(elapsedMs).catch((error: unknown) => failed(place, error));
+      answer.push({ ...place, ...evaluation });
+      if ('samples' in evaluation)
+        for (const { length } of [evaluation.state ?? '', ...evaluation.samples, ...evaluation.batches])
+          size += length;
+    }
+  });
   return answer;
 }
 
@@ -117,8 +122,9 @@ class TenantReads {
   of(tenant: Tenant): SharedReads {
     let reads = this.byTenant.get(tenant.id);
     if (reads === undefined) {
+      const samples = this.inputs.samplesOf(tenant);
       // Each read has a budget of its own.
-      reads = new SharedReads(() => this.inputs.samplesOf(tenant, Math.max(0, QUERY_MS - this.elapsedMs())));
+      reads = new SharedReads(() => samples(Math.max(0, QUERY_MS - this.elapsedMs())));
       this.byTenant.set(tenant.id, reads);
     }
     return reads;

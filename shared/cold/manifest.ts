@@ -1,6 +1,6 @@
 import { DeleteItemCommand, GetItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import type { Day, GroupId, PartitionRef } from '../model/placement';
-import { Batches } from '../platform/concurrency';
+import { SharedCalls } from '../platform/concurrency';
 import { metaKeys } from '../platform/keys';
 import { type Item, queryItems, succeeds, type Table } from '../platform/table';
 import { ArchiveAttempts } from './archive-attempts';
@@ -61,7 +61,7 @@ export function isOpen({ changes, archived }: ManifestDay): boolean {
  */
 export class Manifest {
   readonly attempts: ArchiveAttempts;
-  private readonly asked = new Batches<undefined, readonly ManifestDay[]>();
+  private readonly asked = new SharedCalls<readonly ManifestDay[]>();
 
   constructor(private readonly table: Table) {
     this.attempts = new ArchiveAttempts(table);
@@ -92,10 +92,7 @@ export class Manifest {
   /** The days with data, ascending, from `fromDay` to `toDay`, both included. Who asks together shares the answer. */
   days(ref: PartitionRef, fromDay: Day, toDay: Day): Promise<readonly ManifestDay[]> {
     const key = `${metaKeys.manifestDays(ref)} ${fromDay} ${toDay}`;
-    return this.asked.add(key, undefined, async (items) => {
-      const days = await this.queryDays(ref, fromDay, toDay);
-      return items.map(() => days);
-    });
+    return this.asked.ask(key, () => this.queryDays(ref, fromDay, toDay));
   }
 
   private async queryDays(ref: PartitionRef, fromDay: Day, toDay: Day): Promise<readonly ManifestDay[]> {

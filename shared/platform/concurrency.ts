@@ -48,3 +48,16 @@ export class Batches<Item, Result> {
     return (await batch.results)[index]!;
   }
 }
+
+/** Lets the calls of one moment that ask for the same share a request. The request begins after all of them. */
+export class SharedCalls<Result> {
+  private readonly batches = new Batches<undefined, Result>();
+
+  /** @param run asks; called once for all calls with the key */
+  ask(key: string, run: () => Promise<Result>): Promise<Result> {
+    return this.batches.add(key, undefined, async (items) => {
+      const result = await run();
+      return items.map(() => result);
+    });
+  }
+}

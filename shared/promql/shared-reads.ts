@@ -14,7 +14,7 @@ interface Span {
 
 /**
  * Reads what several expressions need, each selector once: call {@link expect} for all of them, then evaluate them over this store.
- * A selection that nobody announced is read by itself.
+ * The first evaluation begins all announced reads together, so that they share requests. A selection that nobody announced is read by itself.
  */
 export class SharedReads implements SampleStore {
   private readonly spans = new Map<string, Span[]>();
@@ -52,9 +52,17 @@ export class SharedReads implements SampleStore {
       .get(JSON.stringify(matchers))
       ?.find(({ range: { fromMs, toMs } }) => fromMs <= range.fromMs && range.toMs <= toMs);
     if (span === undefined) return this.store().select(matchers, range);
-    span.read ??= this.store().select(span.matchers, span.range);
-    const { series, warnings } = await span.read;
+    if (span.read === undefined) this.readAll();
+    const { series, warnings } = await span.read!;
     return { series: series.map((each) => partOf(each, range)), warnings };
+  }
+
+  private readAll(): void {
+    for (const span of [...this.spans.values()].flat()) {
+      span.read ??= this.store().select(span.matchers, span.range);
+      // Whoever awaits it sees its failure.
+      span.read.catch(() => {});
+    }
   }
 }
 

@@ -10,15 +10,16 @@ import type { LayoutBlock } from '../model/layout-block';
 import { type Matcher, seriesTest } from '../model/matcher';
 import { sourceIdOf } from '../model/placement';
 import type { TimeRange } from '../model/selection';
-import { type Limiter, limiter, mapLimited } from '../platform/concurrency';
+import { type Limiter, limiter, mapLimited, SharedCalls } from '../platform/concurrency';
 import type { HostLabels } from '../registry/host-labels';
 import type { Tenant } from '../tenancy/tenants';
 import { DEFAULT_LIMITS, joinedTo, type SourceSeries, withJoined } from './find-series';
-import { joinTiers, type Reading, readLayout } from './read';
+import { joinTiers, type Reading } from './read';
 import { ReadBudget } from './read-budget';
 import type { ReadDependencies, ReadSteps } from './read-context';
 import type { VersionedView } from './selections';
 import type { SourceMemo } from './source-memo';
+import { SourceReads } from './source-reads';
 import type { TenantIndexes } from './tenant-index';
 
 export interface SelectDependencies extends ReadDependencies {
@@ -81,12 +82,21 @@ const PARALLEL = 1_000;
 /** Sources whose catalogue is read at a time, or what has left memory: each takes a request or two. */
 const PARALLEL_REQUESTS = 32;
 
-/** Reads a tenant's series by matchers: the port for every protocol that reads. */
+/**
+ * Reads a tenant's series by matchers: the port for every protocol that reads. Selections that begin together share the requests that they
+ * have in common.
+ */
 export class Querier {
+  private readonly reads: SourceReads;
+  private readonly changes = new SharedCalls<ReadonlyMap<Id, string>>();
+  private readonly catalogues = new SharedCalls<SourceCatalogue>();
+
   constructor(
     private readonly dependencies: SelectDependencies,
     private readonly tenant: Tenant,
-  ) {}
+  ) {
+    this.reads = new SourceReads(dependencies, tenant);
+  }
 
   /**
    * Reads the series that satisfy all matchers, of whatever sources.
@@ -114,7 +124,7 @@ export class Querier {
     const { dependencies, tenant } = this;
     const joined = hints.source === undefined ? await dependencies.hostLabels.of(tenant.id) : NOTHING_JOINED;
     const source = hints.source ?? hostNamedBy(matchers);
-    const changes = source === undefined ? dependencies.catalogue.changes.recent(tenant.id) : undefined;
+    const changes = source === undefined ? this.recentChanges() : undefined;
     // Whoever awaits it sees its failure.
     changes?.catch(() => {});
     const sources: readonly FoundSource[] =
@@ -152,7 +162,7 @@ export class Querier {
       async ({ source, series, known, layout = layoutOf(series) }) => {
         budget.check();
         const asked = { source, wanted: layout, range, known, beyondMemory, steps: hints.steps };
-        const reading = await readLayout(dependencies, tenant, asked, hints.allowsMissing);
+        const reading = await this.reads.read(asked, hints.allowsMissing);
         budget.takeSamples(sampleCount(reading.block), matchers);
         return { layout, reading, joined: joinedTo(source, joined) };
       },
@@ -213,7 +223,11 @@ export class Querier {
   }
 
   private catalogueOf(sourceId: Id): Promise<SourceCatalogue> {
-    return this.dependencies.catalogue.source(this.tenant.id, sourceId);
+    return this.catalogues.ask(sourceId, () => this.dependencies.catalogue.source(this.tenant.id, sourceId));
+  }
+
+  private recentChanges(): Promise<ReadonlyMap<Id, string>> {
+    return this.changes.ask('', () => this.dependencies.catalogue.changes.recent(this.tenant.id));
   }
 }
 

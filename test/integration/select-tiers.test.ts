@@ -150,11 +150,12 @@ describe('samples split over memory, warm table and archive', () => {
     ],
   ];
 
-  /** Holds what is read against what was posted, for every selector and range. */
+  /** Holds what is read against what was posted, for every selector and range. Those of a range share their reads. */
   async function compare(): Promise<void> {
     const querier = new Querier(tiers, tenant);
-    for (const [name, range] of Object.entries(RANGES))
-      for (const matchers of SELECTORS) {
+    for (const [name, range] of Object.entries(RANGES)) {
+      const read = await Promise.all(SELECTORS.map((matchers) => querier.select(matchers, range)));
+      for (const [i, matchers] of SELECTORS.entries()) {
         const isMatch = seriesTest(matchers);
         const expected = new Map<string, (readonly [number, number])[]>();
         for (const [key, { labels, values }] of posted) {
@@ -163,7 +164,7 @@ describe('samples split over memory, warm table and archive', () => {
             .sort(([a], [b]) => a - b);
           if (isMatch(labels) && samples.length > 0) expected.set(key, samples);
         }
-        const { blocks } = await querier.select(matchers, range);
+        const { blocks } = read[i]!;
         const found = new Map<string, (readonly [number, number])[]>();
         for (const labels of blocks.flatMap(({ layout }) => layout.series)) {
           const { timestamps, values } = samplesOf(blocks, labels);
@@ -179,6 +180,7 @@ describe('samples split over memory, warm table and archive', () => {
           new Map([...expected].sort()),
         ]);
       }
+    }
   }
 
   test('are found again by an index that was lost and rebuilt from the layouts', async () => {
@@ -236,6 +238,14 @@ describe('samples split over memory, warm table and archive', () => {
     const reason = expect.objectContaining({ limit: 'samples' });
     expect(reads).toContainEqual({ status: 'rejected', reason });
     expect(tooFew.signal.aborted).toBe(true);
+    // Selections with budgets of their own share reads, and yet one may fail alone.
+    const apart = [{ ...DEFAULT_LIMITS, samples: cpu - 1 }, DEFAULT_LIMITS].map(
+      (limits) => new ReadBudget(limits),
+    );
+    expect(await Promise.allSettled([samples('cpu', apart[0]), samples('load', apart[1])])).toEqual([
+      { status: 'rejected', reason },
+      { status: 'fulfilled', value: load },
+    ]);
     // What begins now fails with the first error.
     await expect(samples('up', tooFew)).rejects.toBe(tooFew.signal.reason);
     const fewSeries = new ReadBudget({ ...DEFAULT_LIMITS, series: 2 * SOURCES.length - 1 });

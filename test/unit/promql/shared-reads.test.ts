@@ -43,6 +43,24 @@ describe('reads that several expressions share', () => {
     expect(reads).toHaveLength(1);
   });
 
+  test('begin together with the first evaluation, and fail alone', async () => {
+    reads.length = 0;
+    const shared = new SharedReads(() => ({
+      select: async (matchers, range) => {
+        if (matchers.some((matcher) => matcher.op === '=' && matcher.value === 'y'))
+          throw new Error('refused');
+        return counted().select(matchers, range);
+      },
+    }));
+    for (const expr of ['x', 'y', 'x{job="a"}']) shared.expect(parsePromql(expr), 3_000_000);
+    const value = await instantQuery(shared, 'x', 3_000_000, OPTIONS);
+    expect(value).toMatchObject({ samples: 20 });
+    expect(reads).toHaveLength(2);
+    await expect(instantQuery(shared, 'y', 3_000_000, OPTIONS)).rejects.toThrow('refused');
+    expect(await instantQuery(shared, 'x{job="a"}', 3_000_000, OPTIONS)).toMatchObject({ samples: 20 });
+    expect(reads).toHaveLength(2);
+  });
+
   test('leave ranges apart that do not meet, and read by itself what was not announced', async () => {
     reads.length = 0;
     const shared = new SharedReads(counted);

@@ -1,0 +1,70 @@
+import { labelsKey } from '../model/labels';
+import { unionLayout } from '../model/layout';
+import { pickSeries } from '../model/layout-block';
+import { Batches, type Limiter } from '../platform/concurrency';
+import type { Tenant } from '../tenancy/tenants';
+import { type Reading, readLayout } from './read';
+import type { ReadDependencies, SourceRead } from './read-context';
+
+const NOTHING_READ: Reading['tiers'] = {
+  hot: { durationMs: 0, samples: 0, places: [] },
+  warm: { durationMs: 0, samples: 0, places: [] },
+  cold: { durationMs: 0, samples: 0, places: [] },
+};
+
+/**
+ * Reads series of a tenant's sources. Reads of one source and range that begin together are one read of the union of their series: the rules
+ * of a tenant, and the selectors of a query, often want different metrics of the same sources.
+ */
+export class SourceReads {
+  private readonly together = new Batches<SourceRead, Reading>();
+
+  constructor(
+    private readonly dependencies: ReadDependencies,
+    private readonly tenant: Tenant,
+  ) {}
+
+  /** See {@link readLayout}. The first of the reads that are one tells what the tiers gave to all of them. */
+  read(asked: SourceRead, allowsMissing = false): Promise<Reading> {
+    // Units of rollups come by column, which no pick of series knows.
+    if (asked.steps !== undefined) return readLayout(this.dependencies, this.tenant, asked, allowsMissing);
+    const { source, range } = asked;
+    const key = `${range.fromMs} ${range.toMs} ${allowsMissing} ${labelsKey(source)}`;
+    return this.together.add(key, asked, (all) => this.readAll(all, allowsMissing));
+  }
+
+  /** Reads that know different catalogues of the source are not one: the older one may lack groups. */
+  private async readAll(all: readonly SourceRead[], allowsMissing: boolean): Promise<Reading[]> {
+    const readings = new Map<SourceRead, Reading>();
+    await Promise.all(
+      [...Map.groupBy(all, ({ known }) => known).values()].map(async (same) => {
+        const union = unionLayout(same.map(({ wanted }) => wanted));
+        const asked = { ...same[0]!, wanted: union, beyondMemory: boundOf(same) };
+        const whole = await readLayout(this.dependencies, this.tenant, asked, allowsMissing);
+        same.forEach((each, i) => {
+          const block = pickSeries({ block: whole.block, layout: union }, each.wanted)!;
+          readings.set(each, { ...whole, block, tiers: i === 0 ? whole.tiers : NOTHING_READ });
+        });
+      }),
+    );
+    return all.map((each) => readings.get(each)!);
+  }
+}
+
+/** The bound of reads that are one, which goes on while one of them may. */
+function boundOf(reads: readonly SourceRead[]): Limiter {
+  const bounds = reads.map(({ beyondMemory = (work) => work() }) => beyondMemory);
+  return async (work) => {
+    for (let i = 0; ; i++) {
+      let hasBegun = false;
+      try {
+        return await bounds[i]!(() => {
+          hasBegun = true;
+          return work();
+        });
+      } catch (error) {
+        if (hasBegun || i === bounds.length - 1) throw error;
+      }
+    }
+  };
+}
