@@ -87,9 +87,9 @@ export class Catalogue {
     private readonly retentionMs: number,
     private readonly now: () => number = Date.now,
   ) {
-    this.index = new IndexTable(table, retentionMs, this.written);
-    this.sources = new SourceIndex(table, retentionMs, this.written, now);
     this.changes = new ChangeList(table, now);
+    this.index = new IndexTable(table, retentionMs, this.written, this.changes);
+    this.sources = new SourceIndex(table, retentionMs, this.written, now);
     this.deletions = new DeletionTable(table, retentionMs, this.changes, now);
     this.pools = new PoolTable(table, retentionMs, now);
   }

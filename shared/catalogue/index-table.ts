@@ -10,6 +10,7 @@ import { splitLayout } from '../model/shape';
 import { mapLimited } from '../platform/concurrency';
 import { INDEX_BUCKETS, metaKeys } from '../platform/keys';
 import { type Item, insertItems, queryAll, type Table } from '../platform/table';
+import type { ChangeList } from './change-list';
 
 /** A UTC day, `2026-11-22`, or a month, `2026-11`: layouts are indexed in each that they have samples of. */
 export type Period = string;
@@ -44,8 +45,8 @@ const KEPT_MS = 30 * DAY_MS;
  *
  *     pk index#tenant#period#bucket   sk group#layout   common: JSON of pairs   shape: id   expiresAt: seconds
  *
- * Entries never change. The writer of a sample inserts them before the sample is in memory, once in the life of an instance;
- * all of it can be rebuilt from the layouts (`ops rebuild-index`).
+ * Entries never change. The writer of a sample inserts them before the sample is in memory, once in the life of an instance, and then
+ * notes it in the list of changes; all of it can be rebuilt from the layouts (`ops rebuild-index`).
  */
 export class IndexTable {
   /** @param inserted what this instance has inserted, by period, group and layout */
@@ -53,6 +54,7 @@ export class IndexTable {
     private readonly table: Table,
     private readonly retentionMs: number,
     private readonly inserted: CompactMap,
+    private readonly changes: Pick<ChangeList, 'noteIndex'>,
   ) {}
 
   /** Inserts the entries of layouts that this instance has not inserted. */
@@ -71,7 +73,10 @@ export class IndexTable {
         items.push({ key, item: { ...metaKeys.indexed(tenantId, period, group, id), ...entry, expiresAt } });
       }
     }
+    if (items.length === 0) return;
     await this.insert(items.map(({ item }) => item));
+    // Of entries that were there too: whoever inserted them may have ended before it noted it.
+    await this.changes.noteIndex(tenantId);
     for (const { key } of items) this.inserted.set(key, 1);
   }
 

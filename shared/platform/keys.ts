@@ -33,6 +33,7 @@ import { BUCKET_PREFIX } from './names';
  *                                      sk deletion#id                   a deletion
  *                                      sk pool                          the pool of a small source
  *     pk changes#tenant                sk ms since epoch#source         a change of a source's catalogue, kept for a day
+ *                                      sk index                         how often the index of series has changed
  *     pk sources#tenant#bucket         sk source                        a source; the bucket is a hex digit of its id
  *     pk index#tenant#period#bucket     sk group#layout                  a layout with samples of a day or month; 16 buckets by the group
  *     pk manifest#tenant#partition     sk day                           what is archived
@@ -228,6 +229,8 @@ export const metaKeys = {
   changesFrom: (ms: number) => `${String(ms).padStart(15, '0')}#`,
   change: (tenantId: Id, sourceId: Id, ms: number): ItemKey =>
     itemKey(metaKeys.changes(tenantId), `${metaKeys.changesFrom(ms)}${sourceId}`),
+  /** Sorts after all changes of sources. */
+  indexChange: (tenantId: Id): ItemKey => itemKey(metaKeys.changes(tenantId), 'index'),
   parseChangeSort: (sort: string): Id => sort.slice(16),
   /** No layout's sort key begins with this: a group has no `#` in its 27 characters. */
   deletionPrefix: DELETION,

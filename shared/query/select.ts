@@ -1,4 +1,5 @@
 import type { SourceCatalogue } from '../catalogue/catalogue';
+import type { Changes } from '../catalogue/change-list';
 import { type JoinedLabels, NOTHING_JOINED } from '../catalogue/shape-columns';
 import { seriesOf } from '../catalogue/source-series';
 import { sampleCount } from '../codec';
@@ -88,7 +89,7 @@ const PARALLEL_REQUESTS = 32;
  */
 export class Querier {
   private readonly reads: SourceReads;
-  private readonly changes = new SharedCalls<ReadonlyMap<Id, string>>();
+  private readonly changes = new SharedCalls<Changes>();
   private readonly catalogues = new SharedCalls<SourceCatalogue>();
 
   constructor(
@@ -147,7 +148,7 @@ export class Querier {
       PARALLEL_REQUESTS,
       async (found) => {
         budget.check();
-        return { ...found, known: found.known ?? (await this.knownOf(found, await changes!)) };
+        return { ...found, known: found.known ?? (await this.knownOf(found, (await changes!).sources)) };
       },
     );
     const limited = limiter(PARALLEL_REQUESTS);
@@ -186,7 +187,7 @@ export class Querier {
   /** The tenant's index, to browse series of a range by: see browse.ts. */
   async view(range: TimeRange, budget: ReadBudget): Promise<VersionedView> {
     const [indexed, joined] = await Promise.all([
-      this.dependencies.indexes.of(this.tenant.id, range),
+      this.recentChanges().then(({ index }) => this.dependencies.indexes.of(this.tenant.id, range, index)),
       this.dependencies.hostLabels.of(this.tenant.id),
     ]);
     const version = `${indexed.version} ${joined.version}`;
@@ -226,7 +227,7 @@ export class Querier {
     return this.catalogues.ask(sourceId, () => this.dependencies.catalogue.source(this.tenant.id, sourceId));
   }
 
-  private recentChanges(): Promise<ReadonlyMap<Id, string>> {
+  private recentChanges(): Promise<Changes> {
     return this.changes.ask('', () => this.dependencies.catalogue.changes.recent(this.tenant.id));
   }
 }

@@ -22,11 +22,15 @@ const FRESH_MS = 1_000;
 const PAST_FRESH_MS = 15_000;
 /** And after this for each of its entries: ten seconds for 10,000 sources. */
 const FRESH_MS_PER_ENTRY = 1;
+/** How long a period counts as unchanged if no change is listed, ms. */
+const UNCHANGED_MS = 300_000;
 
 interface PeriodLayouts {
   /** Numbers of layouts in the index. */
   readonly layouts: readonly number[];
   readonly readMs: number;
+  /** What the list of changes said before; undefined when it said nothing, or an entry could not be used yet. */
+  readonly changes: string | undefined;
 }
 
 interface TenantIndex {
@@ -44,8 +48,8 @@ interface TenantIndex {
 }
 
 /**
- * Each tenant's series in memory, by period. A period is read when it is first asked for, and again when it has aged: the
- * larger, the later. What is known of a layout is not read again.
+ * Each tenant's series in memory, by period. A period is read when it is first asked for, and again when it has aged, the
+ * larger, the later, unless the list of changes says that it is as it was. What is known of a layout is not read again.
  */
 export class TenantIndexes {
   private readonly tenants = new Cache<TenantIndex>(CACHES.indexes, ({ index }) => index.bytes);
@@ -61,11 +65,13 @@ export class TenantIndexes {
    * The index, and 1 at the number of each layout that may have samples in the range; and a version, the same as before if nothing
    * changed.
    *
+   * @param changes of the index, as the catalogue lists them now (change-list.ts); undefined where nobody asked
    * @throws {SelectLimitError} when the index exceeds its memory
    */
   async of(
     tenantId: Id,
     range: TimeRange,
+    changes?: string,
   ): Promise<{ readonly index: SeriesIndex; readonly live: Uint8Array; readonly version: number }> {
     const periods = periodsOf(clampRange(range, this.now(), this.retentionMs));
     const known = this.tenants.get(tenantId);
@@ -75,12 +81,12 @@ export class TenantIndexes {
       periods: new Map(),
       reading: new Map(),
     };
-    await mapLimited(periods, PERIODS_AT_ONCE, (period) => this.refresh(tenantId, tenant, period));
+    await mapLimited(periods, PERIODS_AT_ONCE, (period) => this.refresh(tenantId, tenant, period, changes));
     const { index } = tenant;
     if (index.bytes > MAX_BYTES) {
       this.tenants.delete(tenantId);
       // It may be large for periods that others asked for.
-      if (known !== undefined) return this.of(tenantId, range);
+      if (known !== undefined) return this.of(tenantId, range, changes);
       throw new SelectLimitError(
         'memory',
         `the index of the range takes more than ${MAX_BYTES / 1e6} MB of memory; ask for a shorter range`,
@@ -98,20 +104,33 @@ export class TenantIndexes {
     return { index, live, version };
   }
 
-  private async refresh(tenantId: Id, tenant: TenantIndex, period: Period): Promise<void> {
+  private async refresh(
+    tenantId: Id,
+    tenant: TenantIndex,
+    period: Period,
+    changes: string | undefined,
+  ): Promise<void> {
     const last = tenant.periods.get(period);
     const now = this.now();
-    const restMs = periodEndMs(period) < now ? PAST_FRESH_MS : FRESH_MS;
-    if (last !== undefined && now - last.readMs < Math.max(restMs, FRESH_MS_PER_ENTRY * last.layouts.length))
-      return;
+    if (last !== undefined) {
+      const restMs = periodEndMs(period) < now ? PAST_FRESH_MS : FRESH_MS;
+      const isUnchanged = changes !== undefined && changes === last.changes;
+      const freshMs = Math.max(restMs, FRESH_MS_PER_ENTRY * last.layouts.length);
+      if (now - last.readMs < (isUnchanged ? Math.max(UNCHANGED_MS, freshMs) : freshMs)) return;
+    }
     const others = tenant.reading.get(period);
     if (others !== undefined) return others;
-    const reading = this.read(tenantId, tenant, period).finally(() => tenant.reading.delete(period));
+    const reading = this.read(tenantId, tenant, period, changes).finally(() => tenant.reading.delete(period));
     tenant.reading.set(period, reading);
     return reading;
   }
 
-  private async read(tenantId: Id, { index, periods }: TenantIndex, period: Period): Promise<void> {
+  private async read(
+    tenantId: Id,
+    { index, periods }: TenantIndex,
+    period: Period,
+    changes: string | undefined,
+  ): Promise<void> {
     const readMs = this.now();
     const entries = await this.catalogue.index.read(tenantId, period);
     await this.addShapes(tenantId, index, entries);
@@ -121,7 +140,11 @@ export class TenantIndexes {
       if (index.numberOf(entry) !== undefined || index.hasShape(entry.shapeId))
         layouts.push(index.add(entry));
     const last = periods.get(period)?.layouts;
-    periods.set(period, { layouts: isEqual(last, layouts) ? last! : layouts, readMs });
+    periods.set(period, {
+      layouts: isEqual(last, layouts) ? last! : layouts,
+      readMs,
+      changes: layouts.length === entries.length ? changes : undefined,
+    });
   }
 
   /** Reads one layout of each shape that the index lacks. */
