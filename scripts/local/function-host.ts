@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { KinesisClient } from '@aws-sdk/client-kinesis';
 import { S3Client } from '@aws-sdk/client-s3';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
+import { type Limiter, limiter } from '../../shared/platform/concurrency';
 import { ENV } from '../../shared/platform/names';
 import { EventSourceMapping, type MappingStart } from './event-source-mapping';
 import { FunctionPool, type InvocationResult } from './function-pool';
@@ -36,7 +37,9 @@ export interface FunctionHostOptions {
 }
 
 /** Most instances of a function at a time. Lambda would run a thousand; this machine has a few cores. */
-const MAX_INSTANCES: Readonly<Record<string, number>> = { post: 2, query: 2, ingester: 4, flusher: 2 };
+const MAX_INSTANCES: Readonly<Record<string, number>> = { post: 2, query: 3, ingester: 4, flusher: 2 };
+/** Most calls of a function at a time by other functions, where people's requests must find an instance too. */
+const MAX_CALLS: Readonly<Record<string, number>> = { query: 1 };
 
 /** A mapping as Lambda's API shows it. */
 export interface MappingDescription {
@@ -51,6 +54,7 @@ export interface MappingDescription {
 /** A small Lambda: runs the functions, mappings and schedules of a synthesized template. */
 export class FunctionHost {
   private readonly pools = new Map<string, FunctionPool>();
+  private readonly callLimiters = new Map<string, Limiter>();
   private readonly mappings = new Map<string, EventSourceMapping>();
   private readonly timers: NodeJS.Timeout[] = [];
   private samplesAppended = 0;
@@ -79,6 +83,7 @@ export class FunctionHost {
         ...(ENV.redis in environment && { [ENV.redis]: to.redisUrl }),
         ...(ENV.apiUrl in environment && { [ENV.apiUrl]: url }),
       });
+      this.callLimiters.set(resource.name, limiter(MAX_CALLS[kind] ?? Infinity));
       this.pools.set(
         resource.name,
         new FunctionPool({
@@ -123,6 +128,11 @@ export class FunctionHost {
     const pool = this.pools.get(functionName);
     if (pool === undefined) throw new Error(`there is no function ${functionName}`);
     return pool.invoke(event);
+  }
+
+  /** Invokes a function as Lambda's API does for other functions and for operators. */
+  call(functionName: string, event: unknown): Promise<InvocationResult> {
+    return this.callLimiters.get(functionName)!(() => this.invoke(functionName, event));
   }
 
   /**

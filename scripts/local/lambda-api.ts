@@ -33,7 +33,7 @@ export async function handleLambdaApi(
     const name = functionNameOf(decodeURIComponent(invoked));
     if (!host.has(name))
       return awsError(response, 404, 'ResourceNotFoundException', `Function not found: ${name}`);
-    const invocation = host.invoke(name, payload);
+    const invocation = host.call(name, payload);
     if (request.headers['x-amz-invocation-type'] === 'Event') {
       invocation.catch(() => {});
       return sendJson(response, 202, null);
