@@ -13,8 +13,11 @@ export interface EvaluatorDependencies {
   readonly groups: Pick<RuleGroups, 'all' | 'forget'>;
   readonly states: Pick<RuleStates, 'commit' | 'beginRun' | 'endRun' | 'putReport'>;
   readonly tenants: Pick<Tenants, 'get'>;
-  /** The query function. */
-  readonly evaluate: (request: EvaluationRequest['evaluateRules']) => Promise<EvaluationAnswer>;
+  /** The query function. @param timeMs after which nobody waits for the answer any more */
+  readonly evaluate: (
+    request: EvaluationRequest['evaluateRules'],
+    timeMs: number,
+  ) => Promise<EvaluationAnswer>;
   /**
    * Puts samples into the stream.
    *
@@ -62,6 +65,8 @@ export interface RunReport {
 
 /** A run begins no group later than this after its start, ms; Lambda ends the run after a minute. */
 const BEGIN_MS = 50_000;
+/** A run waits for no evaluation later than this after its start, ms: what was answered is still to be committed. */
+const WAIT_MS = 54_000;
 /** A run that was killed keeps others from beginning for this long after its start, ms. */
 const RUN_MS = 58_000;
 const HALF_MINUTE_MS = 30_000;
@@ -108,7 +113,7 @@ export async function runEvaluator(
   if (indexed.length === 0) return { began: true, ...report };
   if (!(await states.beginRun(run, startedMs + RUN_MS))) return { began: false, ...report };
   try {
-    const pass = new Pass(dependencies, report, () => now() - startedMs < BEGIN_MS);
+    const pass = new Pass(dependencies, report, startedMs);
     await pass.evaluate(indexed, atMs ?? now());
     await pass.send(indexed);
     const frequent = indexed.filter(({ intervalMs }) => intervalMs <= HALF_MINUTE_MS);
@@ -162,8 +167,14 @@ class Pass {
   constructor(
     private readonly dependencies: EvaluatorDependencies,
     private readonly report: Report,
-    private readonly hasTime: () => boolean,
+    private readonly startedMs: number,
   ) {}
+
+  private readonly hasTime = () => this.elapsedMs() < BEGIN_MS;
+
+  private elapsedMs(): number {
+    return this.dependencies.now() - this.startedMs;
+  }
 
   async evaluate(groups: readonly IndexedGroup[], nowMs: number): Promise<void> {
     const lagMs = await this.dependencies.lagMs();
@@ -202,6 +213,7 @@ class Pass {
         return;
       }
       const answers = await this.ask(rest, time);
+      if (answers === undefined) return this.evaluateApart(rest, time);
       const outcomes = await mapLimited(rest, PARALLEL, async (group) => {
         const answer = answers.find((each) => each.group === group.group && each.tenant === group.tenant);
         return answer === undefined ? 'unanswered' : this.finish(group, answer, time.nowMs);
@@ -215,15 +227,24 @@ class Pass {
     }
   }
 
-  private async ask(groups: readonly IndexedGroup[], time: EvaluationTime): Promise<EvaluationAnswer> {
+  /** Evaluates each tenant's groups by themselves after an invocation for all failed: one that fails it fails no other. */
+  private async evaluateApart(groups: readonly IndexedGroup[], time: EvaluationTime): Promise<void> {
+    const byTenant = [...Map.groupBy(groups, ({ tenantId }) => tenantId).values()];
+    if (byTenant.length === 1) this.report.failedGroups += groups.length;
+    else for (const together of byTenant) await this.evaluateBatch(together, time);
+  }
+
+  /** @returns undefined when the invocation failed */
+  private async ask(
+    groups: readonly IndexedGroup[],
+    time: EvaluationTime,
+  ): Promise<EvaluationAnswer | undefined> {
     try {
-      return await this.dependencies.evaluate({
-        ...time,
-        groups: groups.map(({ tenant, group }) => ({ tenant, group })),
-      });
+      const request = { ...time, groups: groups.map(({ tenant, group }) => ({ tenant, group })) };
+      return await this.dependencies.evaluate(request, Math.max(0, WAIT_MS - this.elapsedMs()));
     } catch (error) {
       log.error('rule groups were not evaluated', { groups: groups.length, error: error as Error });
-      return [];
+      return undefined;
     }
   }
 

@@ -55,7 +55,7 @@ export function evaluatorDependencies(): EvaluatorDependencies {
     states,
     send: (tenants, hasTime) => sendAll(sending, tenants, hasTime),
     tenants: new Tenants(table),
-    evaluate: (request) => invoke(lambda, query, { evaluateRules: request }),
+    evaluate: (request, timeMs) => invoke(lambda, query, { evaluateRules: request }, timeMs),
     write: (tenant, body) => writeResults(outputs, tenant, body),
     lagMs: async () =>
       consumerLagMs((await recovery.readerNotes()).values(), Date.now(), stage.batchWindow) ?? 0,
@@ -106,9 +106,11 @@ async function invoke(
   client: LambdaClient,
   functionName: string,
   request: EvaluationRequest,
+  timeMs: number,
 ): Promise<EvaluationAnswer> {
   const { FunctionError, Payload } = await client.send(
     new InvokeCommand({ FunctionName: functionName, Payload: Buffer.from(JSON.stringify(request)) }),
+    { abortSignal: AbortSignal.timeout(timeMs) },
   );
   const text = Buffer.from(Payload ?? []).toString('utf8');
   if (FunctionError !== undefined) throw new Error(`the query function failed: ${text.slice(0, 1000)}`);

@@ -108,19 +108,39 @@ test('a stream that does not take the samples leaves the slot for the next run',
   expect(committed.size).toBe(0);
 });
 
-test('a query function that fails fails its groups alone', async () => {
-  const groups = [groupOf('a', 'bad', 100), groupOf('b', 'good', 100)];
+test('a run waits for each evaluation as long as it may go on itself', async () => {
+  const waits: number[] = [];
+  const { dependencies, clock } = evaluator([groupOf('a', 'g', 100), groupOf('b', 'h', 100)]);
+  await runEvaluator(
+    {
+      ...dependencies,
+      lagMs: async () => {
+        clock.set(610_000);
+        return 0;
+      },
+      evaluate: async (request, timeMs) => {
+        waits.push(timeMs);
+        return dependencies.evaluate(request, timeMs);
+      },
+    },
+    'run',
+  );
+  expect(waits).toEqual([44_000, 44_000]);
+});
+
+test('a tenant whose groups fail the query function fails no other', async () => {
+  const groups = [groupOf('a', 'bad'), groupOf('b', 'good'), groupOf('c', 'apart', 100)];
   const { dependencies, committed } = evaluator(groups);
   const { evaluate } = dependencies;
   const failing = {
     ...dependencies,
-    evaluate: async (request: Parameters<typeof evaluate>[0]) => {
+    evaluate: async (request: Parameters<typeof evaluate>[0], timeMs: number) => {
       if (request.groups.some(({ group }) => group === 'bad')) throw new Error('out of memory');
-      return evaluate(request);
+      return evaluate(request, timeMs);
     },
   };
-  expect(await runEvaluator(failing, 'run')).toMatchObject({ slots: 1, failedGroups: 1 });
-  expect([...committed.keys()]).toEqual(['good']);
+  expect(await runEvaluator(failing, 'run')).toMatchObject({ slots: 2, failedGroups: 1 });
+  expect([...committed.keys()].sort()).toEqual(['apart', 'good']);
 });
 
 test('a group with slots of half a minute has those evaluated that begin within the run', async () => {
