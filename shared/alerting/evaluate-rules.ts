@@ -86,12 +86,14 @@ export async function evaluateRules(
         for (const { length } of [evaluation.state ?? '', ...evaluation.samples, ...evaluation.batches])
           size += length;
     }
+    reads.release(groups[0]!.place.tenant);
   });
   return answer;
 }
 
 /** What the groups of each tenant share: their reads, and how its receivers are told. */
 class TenantReads {
+  /** By the tenant's name. */
   private readonly byTenant = new Map<string, SharedReads>();
   private readonly tellingByTenant = new Map<Id, Promise<Telling>>();
 
@@ -120,14 +122,19 @@ class TenantReads {
   }
 
   of(tenant: Tenant): SharedReads {
-    let reads = this.byTenant.get(tenant.id);
+    let reads = this.byTenant.get(tenant.name);
     if (reads === undefined) {
       const samples = this.inputs.samplesOf(tenant);
       // Each read has a budget of its own.
       reads = new SharedReads(() => samples(Math.max(0, QUERY_MS - this.elapsedMs())));
-      this.byTenant.set(tenant.id, reads);
+      this.byTenant.set(tenant.name, reads);
     }
     return reads;
+  }
+
+  /** Frees the samples of a tenant whose groups are done. */
+  release(tenant: string): void {
+    this.byTenant.delete(tenant);
   }
 }
 

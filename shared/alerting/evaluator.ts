@@ -72,8 +72,10 @@ const RUN_MS = 58_000;
 const HALF_MINUTE_MS = 30_000;
 /** Most invocations of the query function at a time. */
 const PARALLEL = 8;
-/** Most rules of an invocation. */
+/** Most rules of an invocation for several tenants. */
 const MAX_RULES = 100;
+/** Rules of a tenant that are evaluated together; those beyond wait until every tenant has had its turn. */
+const TURN_RULES = 500;
 /** Age at which the index drops an entry without a group, ms since its last change. A request may still be about to put the group. */
 const FORGET_MS = 120_000;
 
@@ -133,32 +135,40 @@ export async function runEvaluator(
 }
 
 /**
- * Divides groups among invocations. Each tenant's first hundred rules come before any tenant's next, so that no tenant with many rules
- * delays another; tenants with few rules share invocations.
+ * Divides groups among invocations. Each tenant's first rules come before any tenant's next, so that no tenant with many rules
+ * delays another. Those of one turn are evaluated together, since they share reads; tenants with few rules share invocations.
  */
-export function planInvocations(groups: readonly IndexedGroup[], maxRules = MAX_RULES): IndexedGroup[][] {
-  const turns: IndexedGroup[][] = [];
+export function planInvocations(
+  groups: readonly IndexedGroup[],
+  maxRules = MAX_RULES,
+  turnRules = TURN_RULES,
+): IndexedGroup[][] {
+  const planned: { readonly turn: number; readonly group: IndexedGroup }[] = [];
   const ofTenant = new Map<Id, number>();
   for (const group of groups) {
     const before = ofTenant.get(group.tenantId) ?? 0;
-    ofTenant.set(group.tenantId, before + Math.max(1, group.rules));
-    const turn = Math.floor(before / maxRules);
-    for (let i = turns.length; i <= turn; i++) turns.push([]);
-    turns[turn]!.push(group);
+    ofTenant.set(group.tenantId, before + rulesOf([group]));
+    planned.push({ turn: Math.floor(before / turnRules), group });
   }
-  return turns.flatMap((turn) => {
+  const turns = [...Map.groupBy(planned, ({ turn }) => turn)].sort(([a], [b]) => a - b);
+  return turns.flatMap(([, inTurn]) => {
+    const ofTurn = inTurn.map(({ group }) => group);
     const invocations: IndexedGroup[][] = [];
     let rules = Infinity;
-    for (const group of turn) {
-      rules += Math.max(1, group.rules);
+    for (const together of Map.groupBy(ofTurn, ({ tenantId }) => tenantId).values()) {
+      rules += rulesOf(together);
       if (rules > maxRules) {
         invocations.push([]);
-        rules = Math.max(1, group.rules);
+        rules = rulesOf(together);
       }
-      invocations.at(-1)!.push(group);
+      invocations.at(-1)!.push(...together);
     }
     return invocations;
   });
+}
+
+function rulesOf(groups: readonly IndexedGroup[]): number {
+  return groups.reduce((sum, { rules }) => sum + Math.max(1, rules), 0);
 }
 
 type Report = { -readonly [K in keyof Omit<RunReport, 'began'>]: RunReport[K] };

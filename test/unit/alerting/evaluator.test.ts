@@ -178,9 +178,10 @@ test.each([
   { name: 'an invocation has so many rules', groups: ['a 6', 'b 6', 'c 3'], plan: ['a', 'b c'] },
   {
     name: "a tenant's next rules come after every tenant's first",
-    groups: ['a 10', 'a 10', 'a 10', 'b 2', 'c 2'],
-    plan: ['a', 'b c', 'a', 'a'],
+    groups: ['a 20', 'a 10', 'a 20', 'a 9', 'b 2', 'c 2'],
+    plan: ['a a', 'b c', 'a a'],
   },
+  { name: 'a group fills several turns', groups: ['a 70', 'a 9', 'b 9'], plan: ['a', 'b', 'a'] },
   { name: 'a group is never divided', groups: ['a 25'], plan: ['a'] },
   { name: 'there may be nothing to do', groups: [], plan: [] },
 ])('$name', ({ groups, plan }) => {
@@ -188,7 +189,7 @@ test.each([
     const [tenant, rules] = text.split(' ');
     return groupOf(tenant!, String(i), Number(rules));
   });
-  expect(planInvocations(indexed, 10).map((each) => each.map(({ tenant }) => tenant).join(' '))).toEqual(
+  expect(planInvocations(indexed, 10, 30).map((each) => each.map(({ tenant }) => tenant).join(' '))).toEqual(
     plan,
   );
 });
