@@ -20,13 +20,7 @@ export const UNITS_WITH_MINUTES_MS: readonly number[] = [...UNITS_MS, MINUTE_MS]
 
 /** The span of a unit that has a day. */
 export function spanOf(unitMs: number, day: Day): RollupSpan {
-  const name = nameOf(unitMs, day);
-  const known = knownSpans.get(name);
-  if (known !== undefined) return known;
-  const span = { unitMs, name, ...rangeOf(unitMs, day) };
-  if (knownSpans.size >= MAX_KNOWN_SPANS) knownSpans.clear();
-  knownSpans.set(name, span);
-  return span;
+  return { unitMs, name: nameOf(unitMs, day), ...rangeOf(unitMs, day) };
 }
 
 function nameOf(unitMs: number, day: Day): string {
@@ -41,10 +35,6 @@ function rangeOf(unitMs: number, day: Day): TimeRange {
   if (unitMs === HOUR_MS) return { fromMs: Date.UTC(year, month - 1, 1), toMs: Date.UTC(year, month, 1) };
   return { fromMs: Date.UTC(year, 0, 1), toMs: Date.UTC(year + 1, 0, 1) };
 }
-
-/** By name, which tells days, months and years apart. A read asks for each of its days. */
-const knownSpans = new Map<string, RollupSpan>();
-const MAX_KNOWN_SPANS = 1_000;
 
 /** The archived states of a span's days of which a rollup was made. */
 export class RolledDays {

@@ -35,25 +35,12 @@ export function planDays({ fromMs, toMs }: TimeRange, windowLengthsMs: readonly 
   const endMs = Math.ceil(toMs / longestMs) * longestMs;
   return daysIn(fromMs, toMs).map((day) => {
     const startMs = dayStartMs(day);
-    const windowsFromMs = Math.max(startMs, firstMs);
-    const windowsToMs = Math.min(startMs + DAY_MS, endMs);
-    return windowsToMs - windowsFromMs === DAY_MS
-      ? wholeDay(day, startMs)
-      : { day, windowsFromMs, windowsToMs };
+    return {
+      day,
+      windowsFromMs: Math.max(startMs, firstMs),
+      windowsToMs: Math.min(startMs + DAY_MS, endMs),
+    };
   });
-}
-
-/** Plans of whole days: reads of long ranges share them. */
-const wholeDays = new Map<Day, DayPlan>();
-const MAX_WHOLE_DAYS = 10_000;
-
-function wholeDay(day: Day, startMs: number): DayPlan {
-  const known = wholeDays.get(day);
-  if (known !== undefined) return known;
-  const plan = { day, windowsFromMs: startMs, windowsToMs: startMs + DAY_MS };
-  if (wholeDays.size >= MAX_WHOLE_DAYS) wholeDays.clear();
-  wholeDays.set(day, plan);
-  return plan;
 }
 
 /** The range to read, and the step at which to show it; undefined for samples as they are stored. */
