@@ -64,7 +64,8 @@ export class SeriesDictionary {
   /** The free slot where {@link find} ended without a result, or {@link CROWDED}. */
   private freeSlot = CROWDED;
   private readonly names: SeriesNames[] = [];
-  private readonly parts = new Map<unknown, unknown>();
+  /** Each protocol's tables, by their class. */
+  private readonly ofProtocols = new Map<unknown, unknown>();
   private readonly sources: SeriesSource[] = [];
   private readonly sourceTable: ByteTable;
   /** Entries of {@link sourceTable}, by source. */
@@ -96,14 +97,14 @@ export class SeriesDictionary {
     return this.count;
   }
 
-  /** Returns the part in which a protocol keeps its tables. The first call makes it. */
-  part<Part>(Kind: new (dictionary: SeriesDictionary) => Part): Part {
-    let part = this.parts.get(Kind) as Part | undefined;
-    if (part === undefined) {
-      part = new Kind(this);
-      this.parts.set(Kind, part);
+  /** Returns a protocol's tables. The first call makes them. */
+  tables<Tables>(Kind: new (dictionary: SeriesDictionary) => Tables): Tables {
+    let tables = this.ofProtocols.get(Kind) as Tables | undefined;
+    if (tables === undefined) {
+      tables = new Kind(this);
+      this.ofProtocols.set(Kind, tables);
     }
-    return part;
+    return tables;
   }
 
   /** @returns the index that stands for `names` in {@link nameBy} */

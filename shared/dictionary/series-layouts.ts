@@ -18,7 +18,7 @@ export function layoutsOf(
   series: Int32Array,
   splitBits: number,
 ): SeriesLayout[] {
-  const named = splitBits > 0 ? undefined : dictionary.part(NamedSeries).layoutOf(series);
+  const named = splitBits > 0 ? undefined : dictionary.tables(NamedSeries).layoutOf(series);
   if (named !== undefined) return [{ splitIndex: 0, ...named }];
   const ordered = inOrder(Array.from(series, (each) => labelledOf(dictionary, each)));
   const bySplit =

@@ -54,7 +54,7 @@ import { BUCKET_PREFIX } from './names';
  *     pk imports#tenant                sk until                         until when samples of any age arrived
  *     pk usage#tenant                  sk day, series or hosts          counters of a day; number of series or hosts
  *     pk minute#tenant                 sk budget#minute since epoch     use of a budget
- *     pk keys#tenant                   sk rights#slot                   an API key, as its tenant lists it
+ *     pk keys#tenant                   sk rights#number                 an API key, as its tenant lists it
  *     pk key#public id                 sk key                           an API key, as a request looks it up
  *     pk tenants                       sk tenant                        a tenant
  *     pk retention                     sk stage                         the retention by which items are dated
@@ -183,9 +183,9 @@ const DELETION = 'deletion#';
 
 export const metaKeys = {
   apiKey: (publicId: string) => itemKey(`key#${publicId}`, 'key'),
-  apiKeySlot: (tenantId: Id, sortedRights: readonly string[], slot: number): ItemKey =>
-    itemKey(metaKeys.apiKeySlots(tenantId), `${sortedRights.join(',')}#${slot}`),
-  apiKeySlots: (tenantId: Id) => `keys#${tenantId}`,
+  apiKeyOfTenant: (tenantId: Id, sortedRights: readonly string[], number: number): ItemKey =>
+    itemKey(metaKeys.apiKeysOfTenant(tenantId), `${sortedRights.join(',')}#${number}`),
+  apiKeysOfTenant: (tenantId: Id) => `keys#${tenantId}`,
 
   tenants: 'tenants',
   tenant: (tenantId: Id): ItemKey => itemKey(metaKeys.tenants, tenantId),

@@ -46,9 +46,9 @@ export const MAX_ACTIVE_KEYS = 2;
  * API keys. The table holds their SHA-256; a key is shown once, when it is created.
  *
  *     pk key#public id       sk key               hash   tenant   rights   createdAt: ms   expiresAt: seconds
- *     pk keys#tenant id      sk rights#slot       the same without the hash, and the public id
+ *     pk keys#tenant id      sk rights#number     the same without the hash, and the public id
  *
- * The first is what a request looks up. The second is what a tenant has, in as many slots as it may have keys.
+ * The first is what a request looks up. The second is what a tenant has, numbered from 0 to as many as it may have.
  */
 export class ApiKeys {
   /** Found and unknown ids are its owners: unknown ones are cheap to invent, and must not push out keys in use. */
@@ -77,7 +77,7 @@ export class ApiKeys {
       // The table's TTL attribute, in seconds. `verify` refuses an expired key whether or not DynamoDB has removed it.
       ...(expiresAt === undefined ? {} : { expiresAt: { N: String(Math.floor(expiresAt / 1000)) } }),
     };
-    // The key before its slot: a crash in between leaves a key that nobody has seen, not a lost slot.
+    // The key before its number: a crash in between leaves a key that nobody has seen, not a number that is lost.
     await this.table.client.send(
       new PutItemCommand({
         TableName: this.table.name,
@@ -85,12 +85,12 @@ export class ApiKeys {
         ConditionExpression: 'attribute_not_exists(pk)',
       }),
     );
-    for (let slot = 0; slot < MAX_ACTIVE_KEYS; slot++) {
+    for (let number = 0; number < MAX_ACTIVE_KEYS; number++) {
       const isTaken = await succeeds(
         this.table.client.send(
           new PutItemCommand({
             TableName: this.table.name,
-            Item: { ...slotKey(grant, slot), ...described, publicId: { S: publicId } },
+            Item: { ...numberedKey(grant, number), ...described, publicId: { S: publicId } },
             ConditionExpression: 'attribute_not_exists(pk) OR expiresAt <= :now',
             ExpressionAttributeValues: { ':now': { N: String(Math.floor(this.now() / 1000)) } },
           }),
@@ -109,7 +109,7 @@ export class ApiKeys {
     const keys: KeyDescription[] = [];
     const items = queryAll(this.table, {
       KeyConditionExpression: 'pk = :pk',
-      ExpressionAttributeValues: { ':pk': { S: metaKeys.apiKeySlots(tenantId) } },
+      ExpressionAttributeValues: { ':pk': { S: metaKeys.apiKeysOfTenant(tenantId) } },
     });
     for await (const item of items)
       keys.push({
@@ -130,10 +130,10 @@ export class ApiKeys {
     const Item = await this.read(publicId);
     if (Item === undefined) return undefined;
     const grant = grantOf(Item);
-    // The slot before the key: an interrupted revocation can be repeated, because it still finds the key.
-    for (let slot = 0; slot < MAX_ACTIVE_KEYS; slot++)
+    // The number before the key: an interrupted revocation can be repeated, because it still finds the key.
+    for (let number = 0; number < MAX_ACTIVE_KEYS; number++)
       await succeeds(
-        this.remove(slotKey(grant, slot), {
+        this.remove(numberedKey(grant, number), {
           ConditionExpression: 'publicId = :id',
           ExpressionAttributeValues: { ':id': { S: publicId } },
         }),
@@ -208,8 +208,8 @@ interface KeyCopy {
   readonly readAtMs: number;
 }
 
-function slotKey({ tenant, rights }: Grant, slot: number): Item {
-  return metaKeys.apiKeySlot(tenantIdOf(tenant), [...new Set(rights)].sort(), slot);
+function numberedKey({ tenant, rights }: Grant, number: number): Item {
+  return metaKeys.apiKeyOfTenant(tenantIdOf(tenant), [...new Set(rights)].sort(), number);
 }
 
 function grantOf(item: Item): Grant {

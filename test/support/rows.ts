@@ -32,7 +32,7 @@ export function rowOfSeries(
   series: readonly Labels[],
   values: BigUint64Array,
 ): SourceRow {
-  const json = dictionary.part(JsonSeries);
+  const json = dictionary.tables(JsonSeries);
   return { timestamp, series: Int32Array.from(series, (labels) => json.numberOf(labels)), values };
 }
 

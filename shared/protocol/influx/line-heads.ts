@@ -125,7 +125,7 @@ export class LineHeads implements HeadLookup<LineHead> {
 
   constructor(private readonly dictionary: SeriesDictionary) {
     this.table = new ByteTable((bytes) => dictionary.use(bytes));
-    this.named = dictionary.part(NamedSeries);
+    this.named = dictionary.tables(NamedSeries);
   }
 
   guess(body: Buffer, at: number): LineHead | undefined {

@@ -40,7 +40,7 @@ export interface LineOptions {
 export const influxLines: Protocol<Uint8Array, LineOptions, DroppedLines> = {
   parse(dictionary, bytes, { nowMs, maxAgeMs }, { precision }) {
     const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-    const heads = dictionary.part(LineHeads);
+    const heads = dictionary.tables(LineHeads);
     const reader = new LineReader<LineHead>(bytes, precision, heads);
     const rows = new RequestRows(dictionary);
     /** Number of the first line of each row. */

@@ -134,7 +134,7 @@ export function rowsOf(
   labels: Labels,
   byTime: ReadonlyMap<number, ReadonlyMap<string, number>>,
 ): SourceRows {
-  const named = dictionary.part(NamedSeries);
+  const named = dictionary.tables(NamedSeries);
   const set = named.setOf(labels);
   const rows = Array.from(byTime, ([timestamp, byName]) => {
     const series = new Int32Array(byName.size);

@@ -78,7 +78,7 @@ interface Target {
   readonly decode: DecodeAttributes;
 }
 
-type Part = 'sum' | 'count' | number;
+type Member = 'sum' | 'count' | number;
 
 /** A metric as a sender describes it. */
 interface KnownMetric {
@@ -91,7 +91,7 @@ interface KnownMetric {
   readonly family: string;
   readonly scope: Scope;
   /** The other series of a histogram or summary: a number is a bound or a quantile. */
-  readonly parts: Map<Part, Scope>;
+  readonly members: Map<Member, Scope>;
   readonly metadata: OtlpMetadata;
   /** The metric that came after this one. */
   successor: KnownMetric | undefined;
@@ -163,18 +163,19 @@ class PointSeries {
       ...{ traits, decode, name, family, successor: undefined },
       bytes: Buffer.from(bytes.subarray(start, end)),
       scope: this.scopeOf(family),
-      parts: new Map(),
+      members: new Map(),
       metadata: { family, type, help: description, unit },
     };
   }
 
-  partOf({ family, traits, parts }: KnownMetric, part: Part): Scope {
-    let scope = parts.get(part);
+  memberOf({ family, traits, members }: KnownMetric, member: Member): Scope {
+    let scope = members.get(member);
     if (scope === undefined) {
-      if (typeof part === 'string') scope = this.scopeOf(`${family}_${part}`);
-      else if (traits.kind === 'histogram') scope = this.scopeOf(`${family}_bucket`, ['le', boundText(part)]);
-      else scope = this.scopeOf(family, ['quantile', boundText(part)]);
-      parts.set(part, scope);
+      if (typeof member === 'string') scope = this.scopeOf(`${family}_${member}`);
+      else if (traits.kind === 'histogram')
+        scope = this.scopeOf(`${family}_bucket`, ['le', boundText(member)]);
+      else scope = this.scopeOf(family, ['quantile', boundText(member)]);
+      members.set(member, scope);
       this.dictionary.use(60);
     }
     return scope;
@@ -307,7 +308,7 @@ class Translation implements MetricsSink {
   private hasPoints = false;
 
   constructor(dictionary: SeriesDictionary, { nowMs, maxAgeMs }: AcceptedTimes) {
-    this.known = dictionary.part(PointSeries);
+    this.known = dictionary.tables(PointSeries);
     this.rows = new RequestRows(dictionary);
     this.maxAgeMs = maxAgeMs;
     this.oldestMs = nowMs - maxAgeMs;
@@ -423,14 +424,14 @@ class Translation implements MetricsSink {
       return;
     }
     if (this.hasTooMany(name, bounds.length, 'buckets')) return;
-    if (sumBits !== undefined) this.addBits(known.partOf(metric, 'sum'), point, sumBits);
-    this.addNumber(known.partOf(metric, 'count'), point, count);
+    if (sumBits !== undefined) this.addBits(known.memberOf(metric, 'sum'), point, sumBits);
+    this.addNumber(known.memberOf(metric, 'count'), point, count);
     let running = 0;
     for (const [i, bound] of bounds.entries()) {
       running += bucketCounts[i] ?? 0;
-      this.addNumber(known.partOf(metric, bound), point, running);
+      this.addNumber(known.memberOf(metric, bound), point, running);
     }
-    this.addNumber(known.partOf(metric, Infinity), point, count);
+    this.addNumber(known.memberOf(metric, Infinity), point, count);
   }
 
   private hasTooMany(name: string, count: number, what: string): boolean {
@@ -444,9 +445,9 @@ class Translation implements MetricsSink {
     const { count, sumBits, quantiles } = point;
     const { known } = this;
     if (this.hasTooMany(metric.family, quantiles.length, 'quantiles')) return;
-    this.addBits(known.partOf(metric, 'sum'), point, sumBits);
-    this.addNumber(known.partOf(metric, 'count'), point, count);
-    for (const { quantile, bits } of quantiles) this.addBits(known.partOf(metric, quantile), point, bits);
+    this.addBits(known.memberOf(metric, 'sum'), point, sumBits);
+    this.addNumber(known.memberOf(metric, 'count'), point, count);
+    for (const { quantile, bits } of quantiles) this.addBits(known.memberOf(metric, quantile), point, bits);
   }
 
   private addNumber(scope: Scope, point: HistogramPoint | SummaryPoint, value: number): void {

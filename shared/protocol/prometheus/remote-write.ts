@@ -134,8 +134,8 @@ class Recognizer {
     private readonly note: (reason: string) => void,
   ) {
     const { bytes } = request;
-    this.messages = dictionary.part(MessageSeries);
-    this.symbols = dictionary.part(SymbolSeries);
+    this.messages = dictionary.tables(MessageSeries);
+    this.symbols = dictionary.tables(SymbolSeries);
     this.buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     this.references = new References(request, this.symbols);
     this.names = new Uint32Array(request.seriesMetadata.length === 0 ? 0 : request.labels.length / 2);

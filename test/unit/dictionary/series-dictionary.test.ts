@@ -28,8 +28,8 @@ const seriesOf = (i: number): Labels => [
 
 test('a series has one number, whichever bytes and whoever name it', () => {
   const dictionary = new SeriesDictionary('t');
-  const json = dictionary.part(JsonSeries);
-  const named = dictionary.part(NamedSeries);
+  const json = dictionary.tables(JsonSeries);
+  const named = dictionary.tables(NamedSeries);
   const set = named.setOf(seriesOf(0).slice(1));
   const numbers = Array.from({ length: 200 }, (_, i) => {
     const name = Buffer.from(`m${i % 100}`);
@@ -55,8 +55,8 @@ test('a series has one number, whichever bytes and whoever name it', () => {
 
 test('series that are numbered in one go have the same numbers when others name them', () => {
   const dictionary = new SeriesDictionary('t');
-  const named = dictionary.part(NamedSeries);
-  const json = dictionary.part(JsonSeries);
+  const named = dictionary.tables(NamedSeries);
+  const json = dictionary.tables(JsonSeries);
   const names = Int32Array.from({ length: 100 }, (_, i) => {
     const name = Buffer.from(`m${i}`);
     return named.nameOf(name, 0, name.length);
@@ -82,7 +82,7 @@ test('series that are numbered in one go have the same numbers when others name 
 
 test('the labels of 5,000 series are found again, long after they were new', () => {
   const dictionary = new SeriesDictionary('t');
-  const json = dictionary.part(JsonSeries);
+  const json = dictionary.tables(JsonSeries);
   const numbers = Array.from({ length: 5_000 }, (_, i) => json.numberOf(seriesOf(i)));
   expect(new Set(numbers).size).toBe(5_000);
   for (const [i, number] of numbers.entries()) expect(dictionary.labelsOf(number)).toEqual(seriesOf(i));
@@ -113,7 +113,7 @@ test('series of equal hash have numbers of their own, however many a tenant make
   );
   expect(new Set(all.map((labels) => new LabelsHash().of(labels).number)).size).toBe(1);
   const dictionary = new SeriesDictionary('t');
-  const json = dictionary.part(JsonSeries);
+  const json = dictionary.tables(JsonSeries);
   const numbers = all.map((labels) => json.numberOf(labels));
   expect(new Set(numbers).size).toBe(32);
   expect(all.map((labels) => json.numberOf(labels.toReversed()))).toEqual(numbers);
@@ -121,7 +121,7 @@ test('series of equal hash have numbers of their own, however many a tenant make
 
 test('a series that is invalid, or too long, has no number', () => {
   const dictionary = new SeriesDictionary('t');
-  const json = dictionary.part(JsonSeries);
+  const json = dictionary.tables(JsonSeries);
   for (const labels of [[], [[METRIC_NAME, 'x'.repeat(5_000)]]] as Labels[]) {
     expect(() => json.numberOf(labels)).toThrow(InvalidSeriesError);
     expect(() => json.numberOf(labels)).toThrow(InvalidSeriesError);

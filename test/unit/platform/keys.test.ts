@@ -35,7 +35,7 @@ test.each([
   ['API key', text(metaKeys.apiKey('abc')), 'key#abc | key'],
   [
     'API key of a tenant',
-    text(metaKeys.apiKeySlot(tenant, ['read', 'write'], 1)),
+    text(metaKeys.apiKeyOfTenant(tenant, ['read', 'write'], 1)),
     `keys#${tenant} | read,write#1`,
   ],
   ['tenant', text(metaKeys.tenant(tenant)), `tenants | ${tenant}`],

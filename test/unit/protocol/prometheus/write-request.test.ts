@@ -27,7 +27,7 @@ function labelsOfSeries(request: WriteRequest, series: number) {
   const ranges = request.scattered.get(series) ?? request.labels.subarray(2 * series, 2 * series + 2);
   if (request.version === 2) {
     const dictionary = new SeriesDictionary('t');
-    const symbols = dictionary.part(SymbolSeries);
+    const symbols = dictionary.tables(SymbolSeries);
     const references = new References(request, symbols);
     return dictionary.labelsOf(symbols.add(references.bytes, 0, references.read(ranges, true)!));
   }
@@ -290,7 +290,7 @@ describe('the symbols of version 2', () => {
   /** Writes a request as post does. @returns its series, undefined for those that are left out */
   function write(dictionary: SeriesDictionary, jobs: readonly string[], mayAdd = true) {
     const request = requestOf(jobs);
-    const symbols = dictionary.part(SymbolSeries);
+    const symbols = dictionary.tables(SymbolSeries);
     const references = new References(request, symbols);
     return jobs.map((_, i) => {
       const end = references.read(request.labels.subarray(2 * i, 2 * i + 2), mayAdd);
