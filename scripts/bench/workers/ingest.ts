@@ -266,8 +266,8 @@ class Minutes {
 
 /** Measures this process's CPU from now on, ms, without the stand-in for AWS. */
 function meter(): () => number {
-  const [cpu, spentMs] = [ownCpu(), spent.ms];
-  return () => cpu() - (spent.ms - spentMs);
+  const [cpu, spentMs] = [ownCpu(), spent.cpuMs];
+  return () => cpu() - (spent.cpuMs - spentMs);
 }
 
 type Message =
