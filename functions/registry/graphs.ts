@@ -45,7 +45,7 @@ export const graphHandlers: RouteHandlers = {
 
   'PUT /api/v0/graph-annotations/{annotationId}': async ({ tenant, path: { annotationId }, body }) => {
     await requireService(tenant, body.service);
-    const replaced = await annotations.replace(tenant.id, annotationId, body);
+    const replaced = await annotations.change(tenant.id, annotationId, ({ id }) => ({ id, ...body }));
     return reply(200, found('annotation', annotationId, replaced));
   },
 

@@ -3,9 +3,12 @@ import { httpHandler, type RouteHandlers } from '../../shared/http/handler';
 import { bodyText, reply, replyPlain, replyText } from '../../shared/http/http';
 import { openApiDocument } from '../../shared/http/openapi';
 import { answerStatement } from '../../shared/protocol/influx/statement';
+import { dashboardHandlers } from './dashboards';
 import { graphHandlers } from './graphs';
 import { hostHandlers } from './hosts';
 import { metadataHandlers } from './metadata';
+import { monitorHandlers } from './monitors';
+import { notificationHandlers } from './notifications';
 import { receiverHandlers } from './receivers';
 import { ruleHandlers } from './rules';
 import { serviceHandlers } from './services';
@@ -29,6 +32,9 @@ export const handler = httpHandler(gatekeeper, {
   ...ruleHandlers,
   ...receiverHandlers,
   ...silenceHandlers,
+  ...dashboardHandlers,
+  ...monitorHandlers,
+  ...notificationHandlers,
   ...emptyLists,
 
   // Accepted, so that agents do not repeat them; no monitor reads them yet.

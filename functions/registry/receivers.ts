@@ -1,9 +1,8 @@
 import type { Receiver, Receivers } from '../../shared/alerting/receivers';
 import type { RouteHandlers } from '../../shared/http/handler';
 import { HttpError, reply } from '../../shared/http/http';
-import { requirePublicHost } from '../../shared/platform/public-address';
 import type { Tenant } from '../../shared/tenancy/tenants';
-import { alertTopics, allowsPrivateReceivers, receivers, ruleStates } from './stores';
+import { alertTopics, allowsPrivateReceivers, receivers, requirePublicUrl, ruleStates } from './stores';
 
 /** Dead letters that an answer lists. */
 const MAX_UNDELIVERED = 100;
@@ -78,16 +77,10 @@ async function undelivered(tenant: Tenant) {
   });
 }
 
-/** @throws {HttpError} 400. Names are resolved when notifications are sent. */
+/** @throws {HttpError} 400 */
 function checkUrl(field: string, text: string): void {
   if (text.includes(MASK)) throw new HttpError(400, `${field}: ${JSON.stringify(text)} is not stored`);
-  if (allowsPrivateReceivers) return;
-  const url = new URL(text);
-  if (url.protocol !== 'https:')
+  if (!allowsPrivateReceivers && new URL(text).protocol !== 'https:')
     throw new HttpError(400, `${field}: ${JSON.stringify(text)} is not https://...`);
-  try {
-    requirePublicHost(url);
-  } catch (error) {
-    throw new HttpError(400, `${field}: ${(error as Error).message}`);
-  }
+  requirePublicUrl(field, text);
 }

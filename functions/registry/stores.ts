@@ -1,5 +1,6 @@
 import { registryDependencies } from '../../shared/compose/registry';
-import { found } from '../../shared/http/http';
+import { found, HttpError } from '../../shared/http/http';
+import { requirePublicHost } from '../../shared/platform/public-address';
 import type { Host } from '../../shared/registry/hosts';
 import type { Service } from '../../shared/registry/services';
 import type { Tenant } from '../../shared/tenancy/tenants';
@@ -16,6 +17,12 @@ export const {
   ruleStates,
   receivers,
   silences,
+  monitors,
+  downtimes,
+  channels,
+  notificationGroups,
+  alertGroupSettings,
+  dashboards,
   allowsPrivateReceivers,
   alertTopics,
 } = registryDependencies();
@@ -28,4 +35,14 @@ export async function requireHost(tenant: Tenant, hostId: string): Promise<Host>
 /** @throws {HttpError} 404 */
 export async function requireService(tenant: Tenant, name: string): Promise<Service> {
   return found('service', name, await services.get(tenant.id, name));
+}
+
+/** Refuses a URL of a private address, unless the stage allows them. Names are resolved when requests are sent. @throws {HttpError} 400 */
+export function requirePublicUrl(field: string, text: string): void {
+  if (allowsPrivateReceivers) return;
+  try {
+    requirePublicHost(new URL(text));
+  } catch (error) {
+    throw new HttpError(400, `${field}: ${(error as Error).message}`);
+  }
 }

@@ -6,11 +6,17 @@ import { API_TIMEOUT, addFunction, type FunctionProps } from './pipeline-functio
 
 /** Kinds of the documents that it keeps. */
 const DOCUMENTS: readonly MetaKind[] = [
+  'alert-group-settings',
+  'channels',
   'custom-identifiers',
+  'dashboards',
+  'downtimes',
   'graph-annotations',
   'graph-definitions',
   'hosts',
   'metadata',
+  'monitors',
+  'notification-groups',
   'receivers',
   'retired-hosts',
   'rule-groups',
@@ -19,7 +25,7 @@ const DOCUMENTS: readonly MetaKind[] = [
   'silences',
 ];
 
-/** Keeps hosts, services, roles, metadata, graphs and rules, and answers every request that no route matches. */
+/** Keeps hosts, services, roles, metadata, graphs, dashboards, rules and monitors, and answers every request that no route matches. */
 export class Registry extends Construct {
   readonly function: lambda.Function;
 

@@ -2,8 +2,15 @@ import { ReceiverStore } from '../alerting/receivers';
 import { RuleGroups } from '../alerting/rule-groups';
 import { RuleStates } from '../alerting/rule-states';
 import { SilenceStore } from '../alerting/silence-store';
+import type { AlertGroupSetting } from '../monitors/alert-group-setting';
+import type { Channel } from '../monitors/channel';
+import type { Downtime } from '../monitors/downtime';
+import type { Monitor } from '../monitors/monitor';
+import { NotificationGroups } from '../monitors/notification-groups';
 import { ANSWERING } from '../platform/call-time';
 import { settings } from '../platform/environment';
+import { Dashboards } from '../registry/dashboards';
+import { GivenDocuments } from '../registry/given-documents';
 import { GraphAnnotations } from '../registry/graph-annotations';
 import { GraphDefinitions } from '../registry/graph-definitions';
 import { HostRegistration } from '../registry/host-registration';
@@ -38,6 +45,12 @@ export function registryDependencies() {
     ruleStates: new RuleStates(table),
     receivers: new ReceiverStore(table),
     silences: new SilenceStore(table),
+    monitors: new GivenDocuments<Monitor>(table, 'monitors'),
+    downtimes: new GivenDocuments<Downtime>(table, 'downtimes'),
+    channels: new GivenDocuments<Channel>(table, 'channels'),
+    notificationGroups: new NotificationGroups(table),
+    alertGroupSettings: new GivenDocuments<AlertGroupSetting>(table, 'alert-group-settings'),
+    dashboards: new Dashboards(table),
     allowsPrivateReceivers: settings().privateReceivers === 'on',
     alertTopics: settings().alertTopics,
   };

@@ -1,4 +1,6 @@
 import * as z from 'zod';
+import { DASHBOARDS } from './contract/dashboards';
+import { NOTIFICATION_GROUPS } from './contract/monitors';
 import { isRepeatable } from './parse';
 import { ROUTES, type Route } from './routes';
 
@@ -8,11 +10,18 @@ type Json = Record<string, unknown>;
 const ERRORS: Record<number, { readonly description: string; readonly isOf: (route: Route) => boolean }> = {
   400: {
     description: 'Malformed: the message names the field and its value.',
-    isOf: ({ body, rawBody, isForm, query }) => (body ?? rawBody ?? isForm ?? query) !== undefined,
+    isOf: ({ body, rawBody, isForm, query, method, path }) =>
+      (body ?? rawBody ?? isForm ?? query) !== undefined ||
+      // The default group cannot be deleted.
+      (method === 'DELETE' && path.startsWith(NOTIFICATION_GROUPS)),
   },
   401: { description: 'The key is missing or not valid.', isOf: needsKey },
   403: { description: 'The key lacks the right.', isOf: needsKey },
   404: { description: 'The path, or what it names, does not exist.', isOf: needsKey },
+  409: {
+    description: 'Another dashboard has the URL path.',
+    isOf: ({ path, method }) => path.startsWith(DASHBOARDS) && (method === 'POST' || method === 'PUT'),
+  },
   422: {
     description: 'The query fails, or exceeds a limit, which the message names.',
     isOf: ({ errors }) => errors === 'prometheus',

@@ -1,4 +1,5 @@
 import type { FunctionName } from '../platform/names';
+import { dashboardRoutes } from './contract/dashboards';
 import { graphRoutes } from './contract/graphs';
 import { hostRoutes } from './contract/hosts';
 import { influxRoutes } from './contract/influx';
@@ -6,6 +7,7 @@ import { metadataRoutes } from './contract/metadata';
 import { metricTableRoutes } from './contract/metric-table';
 import { metricRoutes } from './contract/metrics';
 import { monitoringRoutes } from './contract/monitoring';
+import { monitorRoutes } from './contract/monitors';
 import { otlpRoutes } from './contract/otlp';
 import { prometheusRoutes } from './contract/prometheus';
 import { promqlRoutes } from './contract/promql';
@@ -38,6 +40,8 @@ export const ROUTES = [
   ...serviceRoutes,
   ...metadataRoutes,
   ...graphRoutes,
+  ...dashboardRoutes,
+  ...monitorRoutes,
   ...monitoringRoutes,
   ...siteRoutes,
 ] as const satisfies readonly Route[];

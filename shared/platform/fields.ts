@@ -34,7 +34,7 @@ export const anyObject = z
   })
   .meta({ type: 'object', additionalProperties: true });
 
-function isNotDeeper(value: unknown, levels: number): boolean {
+export function isNotDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return true;
   if (levels === 0) return false;
   return Object.values(value).every((inner) => isNotDeeper(inner, levels - 1));

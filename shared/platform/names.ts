@@ -29,10 +29,14 @@ export const TABLE_KEYS = { partition: 'pk', sort: 'sk', ttl: 'expiresAt' } as c
 
 /** Kinds of items in the meta table: the first part of a partition key (platform/keys.ts). */
 export const META_KINDS = [
+  'alert-group-settings',
   'archiving',
   'changes',
+  'channels',
   'custom-identifiers',
+  'dashboards',
   'directory',
+  'downtimes',
   'graph-annotations',
   'graph-definitions',
   'hosts',
@@ -46,6 +50,8 @@ export const META_KINDS = [
   'metric-metadata',
   'minute',
   'minuterollups',
+  'monitors',
+  'notification-groups',
   'receivers',
   'recovery',
   'retention',

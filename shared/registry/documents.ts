@@ -19,6 +19,12 @@ export const DOCUMENT_KINDS = [
   'receivers',
   'rule-groups',
   'silences',
+  'monitors',
+  'channels',
+  'notification-groups',
+  'downtimes',
+  'alert-group-settings',
+  'dashboards',
 ] as const satisfies readonly MetaKind[];
 export type DocumentKind = (typeof DOCUMENT_KINDS)[number];
 

@@ -868,7 +868,7 @@ describe('the contract of the Mackerel API', () => {
         path: () => `/api/v0/graph-annotations/${annotation}`,
         status: 404,
       },
-      ...['monitors', 'channels', 'alerts', 'dashboards', 'users'].map((list) => ({
+      ...['monitors', 'channels', 'alerts', 'downtimes', 'dashboards', 'users'].map((list) => ({
         rule: `${list} are an empty list`,
         path: () => `/api/v0/${list}`,
         answer: () => ({ [list]: [] }),
@@ -879,13 +879,6 @@ describe('the contract of the Mackerel API', () => {
         answer: () => ({ aws_integrations: [] }),
       },
       { rule: 'traces: 404', path: () => '/api/v0/traces/abc', status: 404 },
-      {
-        rule: 'a monitor: 405 or 404',
-        method: 'POST',
-        path: () => '/api/v0/monitors',
-        body: {},
-        status: 405,
-      },
     ],
   };
 

@@ -17,13 +17,7 @@ export const checkReports = z.object({ reports: z.array(checkReport).max(100).nu
 
 /** Lists of Mackerel's that are always empty here, so that clients which ask for them go on. */
 export const EMPTY_LISTS = [
-  { path: '/api/v0/monitors', field: 'monitors' },
-  { path: '/api/v0/channels', field: 'channels' },
-  { path: '/api/v0/notification-groups', field: 'notificationGroups' },
   { path: '/api/v0/alerts', field: 'alerts' },
-  { path: '/api/v0/alert-group-settings', field: 'alertGroupSettings' },
-  { path: '/api/v0/downtimes', field: 'downtimes' },
-  { path: '/api/v0/dashboards', field: 'dashboards' },
   { path: '/api/v0/users', field: 'users' },
   { path: '/api/v0/invitations', field: 'invitations' },
   { path: '/api/v0/aws-integrations', field: 'aws_integrations' },

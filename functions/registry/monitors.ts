@@ -1,0 +1,75 @@
+import type { RouteHandlers } from '../../shared/http/handler';
+import { found, HttpError, reply } from '../../shared/http/http';
+import {
+  checkMonitor,
+  requireIds,
+  requireScopes,
+  requireServices,
+} from '../../shared/monitors/check-monitor';
+import type { DowntimeSpec } from '../../shared/monitors/downtime';
+import { type MonitorSpec, sortedMonitors, updatedMonitor } from '../../shared/monitors/monitor';
+import type { Tenant } from '../../shared/tenancy/tenants';
+import { downtimes, gatekeeper, monitors, requirePublicUrl, services } from './stores';
+
+const MAX_DOWNTIMES = 500;
+
+/** Mackerel's monitors and downtimes. */
+export const monitorHandlers: RouteHandlers = {
+  'GET /api/v0/monitors': async ({ tenant }) =>
+    reply(200, { monitors: sortedMonitors(await monitors.list(tenant.id)) }),
+
+  'POST /api/v0/monitors': async ({ tenant, body }) => {
+    await check(tenant, body);
+    return reply(200, await monitors.create(tenant.id, body, gatekeeper.meter.limits(tenant).rules));
+  },
+
+  'GET /api/v0/monitors/{monitorId}': async ({ tenant, path: { monitorId } }) =>
+    reply(200, { monitor: found('monitor', monitorId, await monitors.get(tenant.id, monitorId)) }),
+
+  'PUT /api/v0/monitors/{monitorId}': async ({ tenant, path: { monitorId }, body }) => {
+    await check(tenant, body);
+    const changed = await monitors.change(tenant.id, monitorId, (stored) => {
+      if (stored.type !== body.type)
+        throw new HttpError(400, `type: the monitor is of type ${stored.type}, which cannot change`);
+      return { id: stored.id, ...updatedMonitor(stored, body) };
+    });
+    return reply(200, found('monitor', monitorId, changed));
+  },
+
+  'DELETE /api/v0/monitors/{monitorId}': async ({ tenant, path: { monitorId } }) =>
+    reply(200, found('monitor', monitorId, await monitors.remove(tenant.id, monitorId))),
+
+  'GET /api/v0/downtimes': async ({ tenant }) => reply(200, { downtimes: await downtimes.list(tenant.id) }),
+
+  'POST /api/v0/downtimes': async ({ tenant, body }) => {
+    await checkDowntime(tenant, body);
+    return reply(200, await downtimes.create(tenant.id, body, MAX_DOWNTIMES));
+  },
+
+  'PUT /api/v0/downtimes/{downtimeId}': async ({ tenant, path: { downtimeId }, body }) => {
+    await checkDowntime(tenant, body);
+    const changed = await downtimes.change(tenant.id, downtimeId, ({ id }) => ({ id, ...body }));
+    return reply(200, found('downtime', downtimeId, changed));
+  },
+
+  'DELETE /api/v0/downtimes/{downtimeId}': async ({ tenant, path: { downtimeId } }) =>
+    reply(200, found('downtime', downtimeId, await downtimes.remove(tenant.id, downtimeId))),
+};
+
+async function check(tenant: Tenant, spec: MonitorSpec): Promise<void> {
+  checkMonitor(spec, await services.list(tenant.id), Date.now());
+  if (spec.type === 'external') requirePublicUrl('url', spec.url);
+}
+
+async function checkDowntime(tenant: Tenant, spec: DowntimeSpec): Promise<void> {
+  const [knownServices, knownMonitors] = await Promise.all([
+    services.list(tenant.id),
+    monitors.list(tenant.id),
+  ]);
+  for (const field of ['serviceScopes', 'serviceExcludeScopes'] as const)
+    requireServices(field, spec[field], knownServices);
+  for (const field of ['roleScopes', 'roleExcludeScopes'] as const)
+    requireScopes(field, spec[field], knownServices);
+  for (const field of ['monitorScopes', 'monitorExcludeScopes'] as const)
+    requireIds(field, 'monitor', spec[field], knownMonitors);
+}

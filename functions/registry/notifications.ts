@@ -1,0 +1,151 @@
+import type { RouteHandlers } from '../../shared/http/handler';
+import { found, HttpError, reply } from '../../shared/http/http';
+import type { AlertGroupSettingSpec } from '../../shared/monitors/alert-group-setting';
+import type { Channel, ChannelSpec } from '../../shared/monitors/channel';
+import { requireIds, requireScopes, requireServices } from '../../shared/monitors/check-monitor';
+import { hasCycle, type NotificationGroupSpec } from '../../shared/monitors/notification-group';
+import { defaultGroupId } from '../../shared/monitors/notification-groups';
+import type { Tenant } from '../../shared/tenancy/tenants';
+import {
+  alertGroupSettings,
+  channels,
+  monitors,
+  notificationGroups,
+  requirePublicUrl,
+  services,
+} from './stores';
+
+/** Most objects of each kind that a tenant may have. */
+const MOST = { channels: 200, notificationGroups: 200, alertGroupSettings: 200 } as const;
+
+/** Whom Mackerel's clients tell of alerts: channels, groups of them, and groups of alerts. */
+export const notificationHandlers: RouteHandlers = {
+  'GET /api/v0/channels': async ({ tenant }) =>
+    reply(200, { channels: (await channels.list(tenant.id)).map(channelView) }),
+
+  'POST /api/v0/channels': async ({ tenant, body: { addToDefaultNotificationGroup, ...spec } }) => {
+    checkChannel(spec);
+    const channel = await channels.create(tenant.id, spec, MOST.channels);
+    if (addToDefaultNotificationGroup)
+      await notificationGroups.change(tenant.id, defaultGroupId(tenant.id), (group) => ({
+        ...group,
+        childChannelIds: [...(group.childChannelIds ?? []), channel.id],
+      }));
+    return reply(200, channelView(channel));
+  },
+
+  // A channel that was suspended is sent to again: whoever replaces it has mended it.
+  'PUT /api/v0/channels/{channelId}': async ({ tenant, path: { channelId }, body }) => {
+    const { addToDefaultNotificationGroup: _, ...spec } = body;
+    checkChannel(spec);
+    const changed = await channels.change(tenant.id, channelId, ({ id, type }) => {
+      if (type !== spec.type)
+        throw new HttpError(400, `type: the channel is of type ${type}, which cannot change`);
+      return { id, ...spec };
+    });
+    return reply(200, channelView(found('channel', channelId, changed)));
+  },
+
+  'DELETE /api/v0/channels/{channelId}': async ({ tenant, path: { channelId } }) => {
+    const removed = found('channel', channelId, await channels.remove(tenant.id, channelId));
+    await notificationGroups.removeChild(tenant.id, 'childChannelIds', channelId);
+    return reply(200, channelView(removed));
+  },
+
+  'GET /api/v0/notification-groups': async ({ tenant }) =>
+    reply(200, { notificationGroups: await notificationGroups.list(tenant.id) }),
+
+  'POST /api/v0/notification-groups': async ({ tenant, body }) => {
+    await checkGroup(tenant, body, undefined);
+    const spec = { type: 'group' as const, ...body };
+    return reply(200, await notificationGroups.create(tenant.id, spec, MOST.notificationGroups));
+  },
+
+  'PUT /api/v0/notification-groups/{notificationGroupId}': async ({ tenant, path, body }) => {
+    const { notificationGroupId } = path;
+    await checkGroup(tenant, body, notificationGroupId);
+    const changed = await notificationGroups.change(tenant.id, notificationGroupId, ({ id, type, name }) => {
+      if (type === 'group-default' && body.name !== name)
+        throw new HttpError(
+          400,
+          `name: the default notification group keeps its name ${JSON.stringify(name)}`,
+        );
+      return { id, type, ...body };
+    });
+    return reply(200, found('notification group', notificationGroupId, changed));
+  },
+
+  'DELETE /api/v0/notification-groups/{notificationGroupId}': async ({ tenant, path }) => {
+    const { notificationGroupId: id } = path;
+    if (id === defaultGroupId(tenant.id))
+      throw new HttpError(400, 'the default notification group cannot be deleted');
+    const removed = found('notification group', id, await notificationGroups.remove(tenant.id, id));
+    await notificationGroups.removeChild(tenant.id, 'childNotificationGroupIds', id);
+    return reply(200, removed);
+  },
+
+  'GET /api/v0/alert-group-settings': async ({ tenant }) =>
+    reply(200, { alertGroupSettings: await alertGroupSettings.list(tenant.id) }),
+
+  'GET /api/v0/alert-group-settings/{alertGroupSettingId}': async ({ tenant, path }) => {
+    const { alertGroupSettingId: id } = path;
+    return reply(200, found('alert group setting', id, await alertGroupSettings.get(tenant.id, id)));
+  },
+
+  'POST /api/v0/alert-group-settings': async ({ tenant, body }) => {
+    await checkSetting(tenant, body);
+    return reply(200, await alertGroupSettings.create(tenant.id, body, MOST.alertGroupSettings));
+  },
+
+  'PUT /api/v0/alert-group-settings/{alertGroupSettingId}': async ({ tenant, path, body }) => {
+    const { alertGroupSettingId } = path;
+    await checkSetting(tenant, body);
+    const changed = await alertGroupSettings.change(tenant.id, alertGroupSettingId, ({ id }) => ({
+      id,
+      ...body,
+    }));
+    return reply(200, found('alert group setting', alertGroupSettingId, changed));
+  },
+
+  'DELETE /api/v0/alert-group-settings/{alertGroupSettingId}': async ({ tenant, path }) => {
+    const { alertGroupSettingId: id } = path;
+    return reply(200, found('alert group setting', id, await alertGroupSettings.remove(tenant.id, id)));
+  },
+};
+
+function channelView(channel: Channel) {
+  return { ...channel, suspendedAt: channel.suspendedAt ?? null };
+}
+
+function checkChannel(spec: ChannelSpec): void {
+  if ('url' in spec) requirePublicUrl('url', spec.url);
+}
+
+/** @param id of the group that is replaced */
+async function checkGroup(tenant: Tenant, spec: NotificationGroupSpec, id: string | undefined) {
+  const [groups, knownChannels, knownMonitors, knownServices] = await Promise.all([
+    notificationGroups.list(tenant.id),
+    channels.list(tenant.id),
+    monitors.list(tenant.id),
+    services.list(tenant.id),
+  ]);
+  requireIds('childNotificationGroupIds', 'notification group', spec.childNotificationGroupIds, groups);
+  requireIds('childChannelIds', 'channel', spec.childChannelIds, knownChannels);
+  const monitorIds = spec.monitors?.map((monitor) => monitor.id);
+  requireIds('monitors', 'monitor', monitorIds, knownMonitors);
+  const serviceNames = spec.services?.map(({ name }) => name);
+  requireServices('services', serviceNames, knownServices);
+  const { childNotificationGroupIds } = spec;
+  if (id !== undefined && hasCycle(groups, { id, childNotificationGroupIds }))
+    throw new HttpError(400, 'childNotificationGroupIds: the group would contain itself');
+}
+
+async function checkSetting(tenant: Tenant, spec: AlertGroupSettingSpec): Promise<void> {
+  const [knownServices, knownMonitors] = await Promise.all([
+    services.list(tenant.id),
+    monitors.list(tenant.id),
+  ]);
+  requireServices('serviceScopes', spec.serviceScopes, knownServices);
+  requireScopes('roleScopes', spec.roleScopes, knownServices);
+  requireIds('monitorScopes', 'monitor', spec.monitorScopes, knownMonitors);
+}

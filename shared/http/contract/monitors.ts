@@ -1,0 +1,106 @@
+import * as z from 'zod';
+import { alertGroupSettingSpec } from '../../monitors/alert-group-setting';
+import { channelSpec } from '../../monitors/channel';
+import { downtimeSpec } from '../../monitors/downtime';
+import { monitorSpec } from '../../monitors/monitor';
+import { notificationGroupSpec } from '../../monitors/notification-group';
+import { crudRoutes } from './crud';
+import type { Route } from './route';
+
+const id = z.string();
+
+// A refined schema cannot be extended: an answer has the shape of what was posted, which has been checked.
+const monitor = z
+  .union(monitorSpec.options.map(({ shape }) => z.object({ id, ...shape })))
+  .meta({ id: 'Monitor' });
+const downtime = z.object({ id, ...downtimeSpec.shape }).meta({ id: 'Downtime' });
+const channel = z
+  .union(
+    channelSpec.options.map(({ shape }) =>
+      z.object({
+        id,
+        suspendedAt: z.int().nullable().meta({ description: 'Seconds since epoch.' }),
+        ...shape,
+      }),
+    ),
+  )
+  .meta({ id: 'Channel' });
+const notificationGroup = z
+  .object({ id, type: z.enum(['group', 'group-default']), ...notificationGroupSpec.shape })
+  .meta({ id: 'NotificationGroup' });
+const alertGroupSetting = z.object({ id, ...alertGroupSettingSpec.shape }).meta({ id: 'AlertGroupSetting' });
+
+/** A channel that is made may join the default notification group. */
+export const newChannel = z.intersection(
+  channelSpec,
+  z.object({ addToDefaultNotificationGroup: z.boolean().nullish() }),
+);
+
+const MONITORS = '/api/v0/monitors';
+export const NOTIFICATION_GROUPS = '/api/v0/notification-groups';
+const ALERT_GROUP_SETTINGS = '/api/v0/alert-group-settings';
+
+/** What Mackerel's clients define of monitoring. */
+export const monitorRoutes = [
+  ...crudRoutes({
+    path: MONITORS,
+    parameter: 'monitorId',
+    one: 'a monitor',
+    many: 'monitors, sorted by type and name',
+    body: monitorSpec,
+    answer: monitor,
+    list: z.object({ monitors: z.array(monitor) }),
+  }),
+  {
+    method: 'GET',
+    path: `${MONITORS}/{monitorId}`,
+    right: 'read',
+    function: 'registry',
+    summary: 'Read a monitor',
+    answer: z.object({ monitor }),
+  },
+  ...crudRoutes({
+    path: '/api/v0/downtimes',
+    parameter: 'downtimeId',
+    one: 'a downtime',
+    many: 'downtimes',
+    body: downtimeSpec,
+    answer: downtime,
+    list: z.object({ downtimes: z.array(downtime) }),
+  }),
+  ...crudRoutes({
+    path: '/api/v0/channels',
+    parameter: 'channelId',
+    one: 'a notification channel',
+    many: 'notification channels',
+    body: newChannel,
+    answer: channel,
+    list: z.object({ channels: z.array(channel) }),
+  }),
+  ...crudRoutes({
+    path: NOTIFICATION_GROUPS,
+    parameter: 'notificationGroupId',
+    one: 'a notification group',
+    many: 'notification groups',
+    body: notificationGroupSpec,
+    answer: notificationGroup,
+    list: z.object({ notificationGroups: z.array(notificationGroup) }),
+  }),
+  ...crudRoutes({
+    path: ALERT_GROUP_SETTINGS,
+    parameter: 'alertGroupSettingId',
+    one: 'an alert group setting',
+    many: 'alert group settings',
+    body: alertGroupSettingSpec,
+    answer: alertGroupSetting,
+    list: z.object({ alertGroupSettings: z.array(alertGroupSetting) }),
+  }),
+  {
+    method: 'GET',
+    path: `${ALERT_GROUP_SETTINGS}/{alertGroupSettingId}`,
+    right: 'read',
+    function: 'registry',
+    summary: 'Read an alert group setting',
+    answer: alertGroupSetting,
+  },
+] as const satisfies readonly Route[];

@@ -1,0 +1,103 @@
+import { quotedNames } from '../promql/dotted-names';
+import { PromqlError } from '../promql/errors';
+import { parsePromql } from '../promql/parser';
+import { typeOf } from '../promql/syntax';
+import { RefusedError } from '../registry/refused';
+import type { Service } from '../registry/services';
+import { ExpressionError, parseExpression } from './expression';
+import { parseScope } from './fields';
+import type { MonitorSpec } from './monitor';
+
+/** Longest part of a value in a message, characters. */
+const MAX_SHOWN = 100;
+
+/**
+ * Checks what a monitor names: services and roles, an expression, a query, a time.
+ *
+ * @throws {RefusedError} naming the field and its value
+ */
+export function checkMonitor(spec: MonitorSpec, services: readonly Service[], nowMs: number): void {
+  switch (spec.type) {
+    case 'service':
+      requireServices('service', [spec.service], services);
+      return;
+    case 'external':
+      if (spec.service) requireServices('service', [spec.service], services);
+      return;
+    case 'expression':
+      requireSyntax('expression', () => parseExpression(spec.expression));
+      return;
+    case 'query':
+      requireQuery(spec.query);
+      return;
+    case 'anomalyDetection':
+      requireScopes('scopes', spec.scopes, services);
+      if (spec.trainingPeriodFrom != null && spec.trainingPeriodFrom * 1000 > nowMs)
+        throw new RefusedError(`trainingPeriodFrom: ${spec.trainingPeriodFrom} is in the future`);
+      return;
+    case 'connectivity':
+    case 'host':
+      requireScopes('scopes', spec.scopes, services);
+      requireScopes('excludeScopes', spec.excludeScopes, services);
+      return;
+  }
+}
+
+/** @throws {RefusedError} for a service or role that does not exist */
+export function requireScopes(
+  field: string,
+  scopes: readonly string[] | null | undefined,
+  services: readonly Service[],
+): void {
+  for (const [i, scope] of (scopes ?? []).entries()) {
+    const { service: name, role } = parseScope(scope);
+    const service = services.find((each) => each.name === name);
+    const isKnown =
+      service !== undefined && (role === undefined || service.roles.some((each) => each.name === role));
+    if (!isKnown) throw unknown(`${field}.${i}`, role === undefined ? 'service' : 'role', scope);
+  }
+}
+
+/** @throws {RefusedError} for a service that does not exist */
+export function requireServices(
+  field: string,
+  names: readonly string[] | null | undefined,
+  services: readonly Service[],
+): void {
+  for (const [i, name] of (names ?? []).entries())
+    if (!services.some((each) => each.name === name))
+      throw unknown(field === 'service' ? field : `${field}.${i}`, 'service', name);
+}
+
+/** @throws {RefusedError} for an id that is none of `known` */
+export function requireIds(
+  field: string,
+  what: string,
+  ids: readonly string[] | null | undefined,
+  known: readonly { readonly id: string }[],
+): void {
+  for (const [i, id] of (ids ?? []).entries())
+    if (!known.some((each) => each.id === id)) throw unknown(`${field}.${i}`, what, id);
+}
+
+function unknown(field: string, what: string, name: string): RefusedError {
+  return new RefusedError(`${field}: there is no ${what} ${JSON.stringify(name.slice(0, MAX_SHOWN))}`);
+}
+
+function requireQuery(query: string): void {
+  requireSyntax('query', () => {
+    const type = typeOf(parsePromql(quotedNames(query)));
+    if (type !== 'vector' && type !== 'scalar')
+      throw new RefusedError(`query: expected an instant vector or a scalar, got a ${type}`);
+  });
+}
+
+function requireSyntax(field: string, parse: () => unknown): void {
+  try {
+    parse();
+  } catch (error) {
+    if (error instanceof ExpressionError || error instanceof PromqlError)
+      throw new RefusedError(`${field}: ${error.message}`);
+    throw error;
+  }
+}

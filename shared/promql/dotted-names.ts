@@ -1,0 +1,38 @@
+/**
+ * Rewrites the names with dots that Mackerel's PromQL takes to the quoted form of Prometheus: `cpu.load{host.name="a"}` becomes
+ * `{"cpu.load","host.name"="a"}`. Everything else stays as it is; a text that is no PromQL stays none.
+ */
+export function quotedNames(query: string): string {
+  let quoted = '';
+  /** The brackets that are open, `l` for the parentheses of a list of labels. */
+  const open: string[] = [];
+  let lastWord = '';
+  for (const [token] of query.matchAll(TOKEN)) {
+    if (token === '{' || token === '[') open.push(token);
+    else if (token === '(') open.push(LISTS.has(lastWord) ? 'l' : token);
+    else if (token === '}' || token === ')' || token === ']') open.pop();
+    else if (DOTTED.test(token)) {
+      const { name, brace = '' } = DOTTED.exec(token)!.groups as { name: string; brace?: string };
+      if (open.at(-1) === 'l' || open.at(-1) === '{') quoted += token.replace(name, JSON.stringify(name));
+      else if (brace === '') quoted += `{${JSON.stringify(name)}}`;
+      else {
+        quoted += `{${JSON.stringify(name)},`;
+        open.push('{');
+      }
+      continue;
+    }
+    if (/\S/.test(token)) lastWord = token.toLowerCase();
+    quoted += token;
+  }
+  return quoted;
+}
+
+/** Words before a list of labels. */
+const LISTS: ReadonlySet<string> = new Set(['by', 'without', 'on', 'ignoring', 'group_left', 'group_right']);
+
+/** A name with a dot, and the brace of its matchers. */
+const DOTTED = /^(?<name>[a-zA-Z_:][a-zA-Z0-9_:]*(?:\.[a-zA-Z0-9_:]+)+)(?<brace>\s*\{)?$/;
+
+/** Strings, comments, names, numbers, and everything else a character at a time. */
+const TOKEN =
+  /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`[^`]*`|#[^\n]*|[a-zA-Z_:][a-zA-Z0-9_:]*(?:\.[a-zA-Z0-9_:]+)+(?:\s*\{)?|[a-zA-Z0-9_:.]+|\s+|[\s\S]/g;

@@ -1,0 +1,132 @@
+import type { Id } from '../model/id';
+import { isGivenId, randomId } from '../model/random-id';
+import type { Table } from '../platform/table';
+import type { Dashboard, DashboardSpec } from './dashboard';
+import { Documents } from './documents';
+import { RefusedError } from './refused';
+
+/** Most bytes of a tenant's dashboards as JSON: mkr pulls all in one answer, which may not exceed 4 MB without compression. */
+const MAX_ALL_BYTES = 3_500_000;
+/** Most bytes of a dashboard: an item of DynamoDB holds 400 KB. */
+const MAX_BYTES = 300_000;
+const MAX_DASHBOARDS = 500;
+
+const LIST = 'list';
+
+/** What the list of a tenant's dashboards says of one. */
+interface Entry {
+  readonly id: string;
+  readonly urlPath: string;
+  readonly bytes: number;
+}
+
+/** Another dashboard has the URL path. */
+export class TakenPathError extends Error {
+  override readonly name = 'TakenPathError';
+
+  constructor(urlPath: string) {
+    super(`urlPath: another dashboard has the path ${JSON.stringify(urlPath)}`);
+  }
+}
+
+/**
+ * The dashboards of tenants, one document each, and a list of them, by which paths are unique and bytes are counted exactly. A
+ * dashboard is listed from before it exists until after it is removed: a crash in between leaves an entry that no read shows and
+ * the removal of the dashboard removes.
+ *
+ *     key id   and `list`
+ */
+export class Dashboards {
+  private readonly dashboards: Documents<Dashboard>;
+  private readonly lists: Documents<readonly Entry[]>;
+
+  constructor(
+    table: Table,
+    private readonly now: () => number = Date.now,
+  ) {
+    this.dashboards = new Documents(table, 'dashboards');
+    this.lists = new Documents(table, 'dashboards');
+  }
+
+  /**
+   * @throws {TakenPathError}
+   * @throws {RefusedError} when the dashboard, or all together, would be too large
+   */
+  async create(tenantId: Id, spec: DashboardSpec): Promise<Dashboard> {
+    for (;;) {
+      const id = randomId();
+      const createdAt = this.seconds();
+      const dashboard = { id, createdAt, updatedAt: createdAt, ...spec, urlPath: spec.urlPath ?? id };
+      await this.enlist(tenantId, dashboard);
+      if (await this.dashboards.create(tenantId, id, dashboard)) return dashboard;
+    }
+  }
+
+  async get(tenantId: Id, id: string): Promise<Dashboard | undefined> {
+    return isDashboardId(id) ? this.dashboards.get(tenantId, id) : undefined;
+  }
+
+  /** All dashboards of a tenant, sorted by title. */
+  async list(tenantId: Id): Promise<Dashboard[]> {
+    const found: Dashboard[] = [];
+    for await (const { key, value } of this.dashboards.list(tenantId)) if (key !== LIST) found.push(value);
+    return found.sort((a, b) => (a.title < b.title ? -1 : a.title > b.title ? 1 : 0));
+  }
+
+  /**
+   * @returns the new dashboard; undefined when the id is unknown
+   * @throws as {@link create}
+   */
+  async replace(tenantId: Id, id: string, spec: DashboardSpec): Promise<Dashboard | undefined> {
+    const stored = await this.get(tenantId, id);
+    if (stored === undefined) return undefined;
+    const { createdAt, urlPath } = stored;
+    const dashboard = { id, createdAt, updatedAt: this.seconds(), ...spec, urlPath: spec.urlPath ?? urlPath };
+    await this.enlist(tenantId, dashboard);
+    return this.dashboards.change(tenantId, id, () => dashboard);
+  }
+
+  /** @returns the removed dashboard; undefined when the id is unknown */
+  async remove(tenantId: Id, id: string): Promise<Dashboard | undefined> {
+    if (!isDashboardId(id)) return undefined;
+    const removed = await this.dashboards.remove(tenantId, id);
+    await this.lists.change(tenantId, LIST, (listed) =>
+      listed.some((each) => each.id === id) ? listed.filter((each) => each.id !== id) : listed,
+    );
+    return removed;
+  }
+
+  private async enlist(tenantId: Id, dashboard: Dashboard): Promise<void> {
+    const entry: Entry = {
+      id: dashboard.id,
+      urlPath: dashboard.urlPath!,
+      bytes: Buffer.byteLength(JSON.stringify(dashboard)),
+    };
+    if (entry.bytes > MAX_BYTES)
+      throw new RefusedError(
+        `the dashboard has ${entry.bytes} bytes as JSON; at most ${MAX_BYTES} are allowed`,
+        true,
+      );
+    await this.lists.settle(tenantId, LIST, (listed = []) => {
+      const others = listed.filter(({ id }) => id !== entry.id);
+      if (others.some(({ urlPath }) => urlPath === entry.urlPath)) throw new TakenPathError(entry.urlPath);
+      if (others.length >= MAX_DASHBOARDS)
+        throw new RefusedError(`there are ${MAX_DASHBOARDS} dashboards, the most allowed`);
+      const bytes = others.reduce((sum, each) => sum + each.bytes, entry.bytes);
+      if (bytes > MAX_ALL_BYTES)
+        throw new RefusedError(
+          `all dashboards together would have ${bytes} bytes as JSON; at most ${MAX_ALL_BYTES} are allowed`,
+          true,
+        );
+      return [...others, entry];
+    });
+  }
+
+  private seconds(): number {
+    return Math.floor(this.now() / 1000);
+  }
+}
+
+function isDashboardId(id: string): boolean {
+  return id !== LIST && isGivenId(id);
+}

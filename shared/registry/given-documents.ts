@@ -1,0 +1,48 @@
+import type { Id } from '../model/id';
+import { isGivenId, randomId } from '../model/random-id';
+import type { Table } from '../platform/table';
+import { type DocumentKind, Documents } from './documents';
+import { RefusedError } from './refused';
+
+/** Documents of one kind to which the registry gives their ids. */
+export class GivenDocuments<T extends { readonly id: string }> {
+  protected readonly documents: Documents<T>;
+
+  constructor(table: Table, kind: DocumentKind) {
+    this.documents = new Documents(table, kind);
+  }
+
+  /**
+   * @param most documents of the kind that the tenant may have; two requests at the same time may exceed it by one
+   * @throws {RefusedError} when the tenant has them
+   */
+  async create(tenantId: Id, spec: Omit<T, 'id'>, most = Number.POSITIVE_INFINITY): Promise<T> {
+    if (most < Number.POSITIVE_INFINITY && (await this.list(tenantId)).length >= most)
+      throw new RefusedError(`there are ${most} already, the most allowed`);
+    for (;;) {
+      const document = { id: randomId(), ...spec } as T;
+      if (await this.documents.create(tenantId, document.id, document)) return document;
+    }
+  }
+
+  async get(tenantId: Id, id: string): Promise<T | undefined> {
+    return isGivenId(id) ? this.documents.get(tenantId, id) : undefined;
+  }
+
+  /** All documents of a tenant, sorted by id. */
+  async list(tenantId: Id): Promise<T[]> {
+    const found: T[] = [];
+    for await (const { value } of this.documents.list(tenantId)) found.push(value);
+    return found;
+  }
+
+  /** @returns the changed document; undefined when the id is unknown */
+  async change(tenantId: Id, id: string, change: (document: T) => T): Promise<T | undefined> {
+    return isGivenId(id) ? this.documents.change(tenantId, id, change) : undefined;
+  }
+
+  /** @returns the removed document; undefined when the id is unknown */
+  async remove(tenantId: Id, id: string): Promise<T | undefined> {
+    return isGivenId(id) ? this.documents.remove(tenantId, id) : undefined;
+  }
+}
