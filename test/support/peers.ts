@@ -109,6 +109,43 @@ export function mimirtoolBinary(): string {
   return process.env.MIMIRTOOL ?? join(goPrograms(module, ['./cmd/mimirtool']), 'mimirtool');
 }
 
+/** `MKR`, or Mackerel's command line built from its module. */
+export function mkrBinary(): string {
+  return process.env.MKR ?? join(goPrograms('github.com/mackerelio/mkr@v0.65.0', ['.']), 'mkr');
+}
+
+/** `TOFU`, or OpenTofu built from its module. */
+export function tofuBinary(): string {
+  return process.env.TOFU ?? join(goPrograms('github.com/opentofu/opentofu@v1.12.6', ['./cmd/tofu']), 'tofu');
+}
+
+const MACKEREL_PROVIDER = 'v0.9.1';
+
+/**
+ * Builds the acceptance tests of Terraform's provider for Mackerel, from the checkout that `MACKEREL_PROVIDER` names, or from a clone.
+ *
+ * @returns the test program
+ */
+export function mackerelProviderTests(): string {
+  const checkout = process.env.MACKEREL_PROVIDER;
+  const folder = installed([checkout ?? `terraform-provider-mackerel@${MACKEREL_PROVIDER}`], (into) => {
+    const source = join(into, 'source');
+    if (checkout === undefined) {
+      const repository = 'https://github.com/mackerelio-labs/terraform-provider-mackerel';
+      must('git', ['clone', '--quiet', '--depth', '1', '--branch', MACKEREL_PROVIDER, repository, source]);
+    } else cpSync(checkout, source, { recursive: true });
+    // The provider takes its address from the environment; what looks whether all is deleted does not.
+    const test = join(source, 'internal', 'provider', 'provider_test.go');
+    const client = 'return mackerel.NewClient(os.Getenv("MACKEREL_API_KEY"))';
+    const addressed =
+      'client, _ := mackerel.NewClientWithOptions(os.Getenv("MACKEREL_API_KEY"), os.Getenv("API_BASE"), false)\n\treturn client';
+    writeFileSync(test, readFileSync(test, 'utf8').replace(client, addressed));
+    must('go', ['test', '-c', '-o', join(into, 'acceptance'), './internal/provider'], source);
+    rmSync(source, { recursive: true });
+  });
+  return join(folder, 'acceptance');
+}
+
 /** Builds programs from a copy of their module: its replacements keep `go install` from it. @returns their folder */
 function goPrograms(
   module: string,
