@@ -2,9 +2,10 @@ import { join } from 'node:path';
 import { type PromqlData, writePromqlData } from './data/promql-data';
 import { connectTiers } from './data/tenant-data';
 import { bench } from './frame/bench';
-import { count, number, text } from './frame/options';
+import { count, flag, number, text } from './frame/options';
 import { quantile } from './frame/quantile';
 import { startStores } from './frame/stores';
+import { measureFirst } from './promql-first';
 import { QueryInstances } from './query-instances';
 
 interface Query {
@@ -41,11 +42,14 @@ export const promql = bench({
     seconds: number('how long each query is measured', 5),
     prometheus: text('<url>', 'run the same on an empty Prometheus that accepts remote write'),
     only: text('<text>', 'queries that contain it, written as `hot sum by ...`', ''),
+    first: flag('the first query of new instances, hot, warm and cold, instead'),
     cpuProf: text('<dir>', 'write a CPU profile of each query there, by its number'),
   },
-  run: async ({ sources, seconds, prometheus, only, cpuProf }, frame) => {
+  run: async ({ sources, seconds, prometheus, only, first, cpuProf }, frame) => {
     const stores = await startStores(frame);
-    const data = await writePromqlData(connectTiers(frame, stores), sources, Date.now());
+    const shape = first ? { warmHours: 4, hasArchive: true } : { warmHours: 2, hasArchive: false };
+    const data = await writePromqlData(connectTiers(frame, stores), { sources, nowMs: Date.now(), ...shape });
+    if (first) return measureFirst(frame, stores, data, { sources, only, cpuProf });
     if (prometheus !== undefined) await load(prometheus, data);
     const instances = await QueryInstances.start(frame, stores, 1);
     const durationMs = seconds * 1000;

@@ -8,7 +8,7 @@ import type { Frame } from './frame/frame';
 import { quantile } from './frame/quantile';
 import type { Stores } from './frame/stores';
 import { Worker } from './frame/worker';
-import type { Keeping } from './workers/kept-answers';
+import type { Keeping, Passed } from './workers/kept-answers';
 import type { Asked, Order, Spent } from './workers/query';
 
 /** An instance is young for so many queries of a kind. */
@@ -110,6 +110,20 @@ export class QueryInstances {
       if (response.statusCode !== 503) return;
     }
     throw new Error(`${path.slice(0, 200)}: 503 after ${MAX_TRIES} tries`);
+  }
+
+  /** Measures a query that is the instance's first. */
+  async first(path: string, apiKey: string, holdMs: number, profile?: string) {
+    await this.order(() => ({ holdMs, ...(profile !== undefined && { profile: 'begin' }) }));
+    await this.passed();
+    const { answers, cpuMs } = await this.spent(async () => [await this.ask(0, path, apiKey)]);
+    if (profile !== undefined) await this.order(() => ({ profile: { file: `${profile}.cpuprofile` } }));
+    return { ...answers[0]!, cpuMs, ...(await this.passed()) };
+  }
+
+  /** What the instances asked of AWS since this was called last. */
+  private passed(): Promise<Passed> {
+    return this.keeper.ask<Passed>({ isKeeping: false } satisfies Keeping);
   }
 
   async measure(pathOf: PathOf, apiKey: string, timing: Timing): Promise<Measured> {

@@ -1,24 +1,28 @@
 import { snappyCompress } from 'hysnappy';
+import { gather } from '../../../shared/model/block-layout';
 import { ByteWriter } from '../../../shared/model/bytes';
+import { DAY_MS } from '../../../shared/model/duration';
 import { type Labels, labelsOf, sourceOf } from '../../../shared/model/labels';
 import { dayOf } from '../../../shared/model/placement';
+import type { TimeRange } from '../../../shared/model/selection';
 import { mapLimited } from '../../../shared/platform/concurrency';
 import { HotKeys } from '../../../shared/platform/keys';
 import { parseSettings } from '../../../shared/platform/settings';
 import { writeTimeSeries } from './labelled-bodies';
 import { framesOf, type Place, placeOf, TenantData, type Tiers } from './tenant-data';
 
-/** Sources scraped every 15 s: an hour in memory, the two hours before in the warm table. */
+/** Sources scraped every 15 s: an hour in memory, the hours before in the warm table, and perhaps a day in the archive. */
 export interface PromqlData {
   readonly apiKey: string;
-  /** ms; each range is an hour and lies in one tier. */
-  readonly ranges: Readonly<Record<'hot' | 'warm', { readonly fromMs: number; readonly toMs: number }>>;
+  /** ms; each range lies in one tier: an hour, the warm hours but the first, a day. */
+  readonly ranges: Readonly<Record<'hot' | 'warm' | 'cold', TimeRange>>;
   /** Remote write requests of the same samples, the earlier ones first: Prometheus refuses what is an hour behind. */
   readonly requests: () => Generator<Uint8Array>;
 }
 
 const SCRAPE_MS = 15_000;
 const HOUR_MS = 3_600_000;
+const ARCHIVED_DAYS_AGO = 5;
 const MODES = ['user', 'system', 'idle', 'iowait'];
 /** Series `y_total` of each source, beside one `x_total`. */
 const CORES = 10;
@@ -41,11 +45,24 @@ function seriesOf(i: number): Labels[] {
   ];
 }
 
-export async function writePromqlData(tiers: Tiers, sources: number, nowMs: number): Promise<PromqlData> {
+export interface PromqlShape {
+  readonly sources: number;
+  readonly nowMs: number;
+  /** Hours in the warm table. */
+  readonly warmHours: number;
+  /** Whether a day of the archive has a sample a minute. */
+  readonly hasArchive: boolean;
+}
+
+export async function writePromqlData(
+  tiers: Tiers,
+  { sources, nowMs, warmHours, hasArchive }: PromqlShape,
+): Promise<PromqlData> {
   const tenant = await TenantData.create(tiers, 'promql');
   const toMs = Math.floor(nowMs / 60_000) * 60_000;
   const hotFromMs = Math.floor((toMs - HOUR_MS) / HOUR_MS) * HOUR_MS;
-  const warmFromMs = hotFromMs - 2 * HOUR_MS;
+  const warmFromMs = hotFromMs - warmHours * HOUR_MS;
+  const coldFromMs = Math.floor(nowMs / DAY_MS - ARCHIVED_DAYS_AGO) * DAY_MS;
   const places = Array.from({ length: sources }, (_, i) => {
     const series = seriesOf(i);
     return placeOf(tenant.tenantId, sourceOf.labels(series[0]!), series);
@@ -58,13 +75,14 @@ export async function writePromqlData(tiers: Tiers, sources: number, nowMs: numb
     framesOf(place.layout, [fromMs, until], SCRAPE_MS, sampleOf(place));
 
   const days = [...new Set([warmFromMs, hotFromMs - HOUR_MS, toMs].map(dayOf))];
+  const archived = hasArchive ? [dayOf(coldFromMs)] : [];
   const layouts = places.map(({ group, layout, packed: { packed } }) => ({ group, id: layout.id, packed }));
   const { catalogue, client, losses, manifest } = tiers;
-  const entries = layouts.map((each) => ({ ...each, firstMs: warmFromMs }));
+  const entries = layouts.map((each) => ({ ...each, firstMs: hasArchive ? coldFromMs : warmFromMs }));
   await catalogue.putAll(tenant.tenantId, entries, parseSettings({}).window);
   await catalogue.index.put(
     tenant.tenantId,
-    layouts.map((each) => ({ ...each, days })),
+    layouts.map((each) => ({ ...each, days: [...archived, ...days] })),
   );
   for (const { ref } of new Map(places.map((place) => [place.ref.partition, place])).values()) {
     await losses.resolve(ref);
@@ -78,6 +96,17 @@ export async function writePromqlData(tiers: Tiers, sources: number, nowMs: numb
     for (let at = warmFromMs; at < hotFromMs; at += HOUR_MS)
       await tenant.store(place, at, frames(place, at, at + HOUR_MS));
   });
+
+  const inOrder = places.toSorted((a, b) => (a.group < b.group ? -1 : 1));
+  if (hasArchive)
+    for (const own of Map.groupBy(inOrder, ({ ref }) => ref.partition).values()) {
+      const groups = own.map((place) => {
+        const { layout } = place;
+        const day = framesOf(layout, [coldFromMs, coldFromMs + DAY_MS], 60_000, sampleOf(place));
+        return { place, blocks: [{ block: gather(layout, [layout], day), layout }] };
+      });
+      await tenant.archive(own[0]!.ref, dayOf(coldFromMs), groups);
+    }
 
   /** A request of some sources' samples. */
   const request = (some: readonly Place[], fromMs: number, until: number) => {
@@ -97,7 +126,8 @@ export async function writePromqlData(tiers: Tiers, sources: number, nowMs: numb
     ranges: {
       // A window of five minutes before the first step lies in the same tier.
       hot: { fromMs: Math.max(hotFromMs + 300_000, toMs - HOUR_MS), toMs },
-      warm: { fromMs: hotFromMs - HOUR_MS, toMs: hotFromMs },
+      warm: { fromMs: warmFromMs + HOUR_MS, toMs: hotFromMs },
+      cold: { fromMs: coldFromMs + 300_000, toMs: coldFromMs + DAY_MS },
     },
     *requests() {
       for (let at = warmFromMs; at < toMs; at += REQUEST_MS)

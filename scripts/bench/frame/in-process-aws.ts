@@ -4,7 +4,7 @@
  * measure their speed.
  */
 
-import { writeUnitsOf } from './write-units';
+import { writeUnitsOf } from './table-units';
 
 type Attribute = Record<string, unknown>;
 type Item = Record<string, Attribute>;

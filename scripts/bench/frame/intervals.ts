@@ -11,3 +11,15 @@ export function unionMs(intervals: readonly Interval[]): number {
   }
   return covered;
 }
+
+/** The most intervals that follow one another: each begins when the one before has ended. */
+export function inTurn(intervals: readonly Interval[]): number {
+  let count = 0;
+  let until = -Infinity;
+  for (const [start, end] of [...intervals].sort(([, a], [, b]) => a - b)) {
+    if (start < until) continue;
+    count++;
+    until = end;
+  }
+  return count;
+}

@@ -7,7 +7,7 @@ import { type FlushResult, handler as flusher } from '../../../functions/flusher
 import { type AwsCall, watchAws } from '../frame/aws-meter';
 import { ownCpu } from '../frame/cpu';
 import { serve } from '../frame/serve';
-import { writeUnitsOf } from '../frame/write-units';
+import { writeUnitsOf } from '../frame/table-units';
 
 export interface FlushTask {
   readonly drain: true;

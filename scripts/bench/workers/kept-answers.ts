@@ -13,10 +13,16 @@ import {
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { serve } from '../frame/serve';
+import { readUnitsOf } from '../frame/table-units';
 
 /** What the bench asks of it. */
 export interface Keeping {
   readonly isKeeping: boolean;
+}
+
+/** What it passed on since it was asked last. */
+export interface Passed {
+  readonly readUnits: number;
 }
 
 interface Answer {
@@ -34,6 +40,9 @@ let kept: Map<string, Answer> | undefined;
 const HOP_HEADERS = ['connection', 'keep-alive', 'transfer-encoding', 'content-length'];
 const READS = /^GET$|\.(Query|GetItem|BatchGetItem)$/;
 
+/** Read units of DynamoDB since the bench asked last. */
+let readUnits = 0;
+
 const server = createServer(async (request, response) => {
   const { method, url, headers } = request;
   const body = await buffer(request);
@@ -41,7 +50,10 @@ const server = createServer(async (request, response) => {
   const key = `${operation} ${url} ${headers.range ?? ''} ${body.toString('latin1')}`;
   const keeps = READS.test(operation) ? kept : undefined;
   const answer = keeps?.get(key) ?? (await ask(method!, url!, headers, body));
-  if (answer.status < 300) keeps?.set(key, answer);
+  if (answer.status < 300) {
+    keeps?.set(key, answer);
+    if (READS.test(operation) && operation !== 'GET') readUnits += unitsOf(operation, body, answer.body);
+  }
   response.writeHead(answer.status, answer.headers);
   response.end(answer.body);
 });
@@ -60,7 +72,18 @@ function ask(method: string, path: string, headers: IncomingHttpHeaders, body: B
   });
 }
 
-const keep = ({ isKeeping }: Keeping) => {
+function unitsOf(operation: string, input: Buffer, output: Buffer): number {
+  const { RequestItems = {} } = JSON.parse(input.toString()) as {
+    readonly RequestItems?: Readonly<Record<string, { readonly Keys: readonly unknown[] }>>;
+  };
+  const keys = Object.values(RequestItems).reduce((sum, { Keys }) => sum + Keys.length, 0);
+  return readUnitsOf(operation.split('.')[1]!, JSON.parse(output.toString()), keys);
+}
+
+const keep = ({ isKeeping }: Keeping): Passed => {
   kept = isKeeping ? new Map() : undefined;
+  const passed = { readUnits };
+  readUnits = 0;
+  return passed;
 };
 server.listen(0, '127.0.0.1', () => serve(keep, { port: (server.address() as AddressInfo).port }));

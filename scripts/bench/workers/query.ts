@@ -13,7 +13,7 @@ import { Redis } from 'ioredis';
 import { ROUTES } from '../../../shared/http/routes';
 import { matchRoute, proxyEvent } from '../../local/http-api';
 import { ASKED_HEADER, watchAws } from '../frame/aws-meter';
-import { type Interval, unionMs } from '../frame/intervals';
+import { type Interval, inTurn, unionMs } from '../frame/intervals';
 import { serve } from '../frame/serve';
 
 /** A query's calls to the stores. */
@@ -22,6 +22,8 @@ export interface Asked {
   readonly bytes: number;
   /** Time in which an answer of the stand-in for AWS was waited for. */
   readonly emulatorMs: number;
+  /** Calls that began one after another's answer, once the query was admitted. True only if answers are held back. */
+  readonly rounds: number;
 }
 
 /** CPU of the process since it began, ms. */
@@ -38,13 +40,16 @@ interface Asking {
   requests: number;
   bytes: number;
   readonly emulated: Interval[];
+  /** Calls of any store between the query's admission and its end. */
+  readonly calls: Interval[];
+  updates: number;
 }
 
 const asking = new AsyncLocalStorage<Asking>();
 /** Delay of each store's answer, ms. */
 let holdMs = 0;
 
-watchAws(async ({ bytes, startMs, endMs }) => {
+watchAws(async ({ operation, bytes, startMs, endMs }) => {
   const own = asking.getStore();
   if (own !== undefined) {
     own.requests++;
@@ -52,18 +57,23 @@ watchAws(async ({ bytes, startMs, endMs }) => {
     own.emulated.push([startMs, endMs]);
   }
   if (holdMs > 0) await sleep(holdMs);
+  // Two updates admit the query and count its time: what is asked before, in between and after is the key, the read, and usage.
+  if (operation === 'UpdateItem' && own !== undefined) own.updates++;
+  else if (own?.updates === 1) own.calls.push([startMs, performance.now()]);
 });
 
 // Before the handler is loaded, whose client keeps the method that it finds.
 const { sendCommand } = Redis.prototype;
 Redis.prototype.sendCommand = function (...args: Parameters<typeof sendCommand>) {
   const own = asking.getStore();
+  const startMs = performance.now();
   const answer = sendCommand.apply(this, args) as Promise<unknown>;
   if (own === undefined) return answer;
   return answer.then(async (reply) => {
     own.requests++;
     own.bytes += replyBytes(reply);
     if (holdMs > 0) await sleep(holdMs);
+    own.calls.push([startMs, performance.now()]);
     return reply;
   });
 };
@@ -78,13 +88,19 @@ const routes = ROUTES.map(({ method, path }) => ({ routeKey: `${method} ${path}`
 const loading = import('../../../functions/query/handler');
 
 const server = createServer((request, response) => {
-  const own: Asking = { requests: 0, bytes: 0, emulated: [] };
+  const own: Asking = { requests: 0, bytes: 0, emulated: [], calls: [], updates: 0 };
   const path = request.url!.split('?')[0]!;
   const event = proxyEvent(request, Buffer.alloc(0), matchRoute(routes, request.method!, path)!);
   asking
     .run(own, async () => (await loading).handler(event as unknown as APIGatewayProxyEventV2))
     .then(({ statusCode, headers, body, isBase64Encoded }) => {
-      const asked: Asked = { requests: own.requests, bytes: own.bytes, emulatorMs: unionMs(own.emulated) };
+      const { requests, bytes: askedBytes, emulated, calls } = own;
+      const asked: Asked = {
+        requests,
+        bytes: askedBytes,
+        emulatorMs: unionMs(emulated),
+        rounds: inTurn(calls),
+      };
       const bytes = Buffer.from(body ?? '', isBase64Encoded ? 'base64' : 'utf8');
       response.writeHead(statusCode ?? 200, {
         ...(headers as Record<string, string>),
@@ -119,6 +135,7 @@ async function profile(order: NonNullable<Order['profile']>): Promise<void> {
 }
 
 async function obey(order: Order): Promise<Spent> {
+  await loading;
   if (order.holdMs !== undefined) holdMs = order.holdMs;
   if (order.profile !== undefined) await profile(order.profile);
   const { user, system } = process.cpuUsage();

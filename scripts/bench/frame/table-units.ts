@@ -32,6 +32,8 @@ function valueBytes(attribute: Attribute): number {
     case 'BOOL':
     case 'NULL':
       return 1;
+    case 'L':
+      return (value as Attribute[]).reduce((sum, each) => sum + 1 + valueBytes(each), 3);
     default:
       throw new Error(`the bench cannot size an attribute of type ${type}`);
   }
@@ -74,5 +76,34 @@ export function writeUnitsOf(operation: string, input: Readonly<Record<string, u
       return 0;
     default:
       throw new Error(`the bench cannot count the write units of ${operation}`);
+  }
+}
+
+const READ_UNIT_BYTES = 4096;
+
+/**
+ * Counts a consistent read's units by size: one for each 4 KB begun, of a query's items together, of others each by itself. What the
+ * query's projection leaves out is not known here.
+ *
+ * @param output the answer's JSON; `B` in base64
+ */
+export function readUnitsOf(
+  operation: string,
+  output: Readonly<Record<string, unknown>>,
+  keys: number,
+): number {
+  const units = (bytes: number) => Math.max(1, Math.ceil(bytes / READ_UNIT_BYTES));
+  switch (operation) {
+    case 'GetItem':
+      return units(output.Item === undefined ? 0 : itemBytes(output.Item as Item));
+    case 'Query':
+      return units((output.Items as Item[]).reduce((sum, item) => sum + itemBytes(item), 0));
+    case 'BatchGetItem': {
+      const items = Object.values(output.Responses as Record<string, Item[]>).flat();
+      // A key without an item costs a unit too.
+      return items.reduce((sum, item) => sum + units(itemBytes(item)), keys - items.length);
+    }
+    default:
+      return 0;
   }
 }

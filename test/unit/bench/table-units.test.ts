@@ -1,4 +1,4 @@
-import { itemBytes, writeUnitsOf } from '../../../scripts/bench/frame/write-units';
+import { itemBytes, writeUnitsOf } from '../../../scripts/bench/frame/table-units';
 
 const key = { pk: { S: 'p' }, sk: { S: 's' } };
 const base64 = (bytes: number) => Buffer.alloc(bytes).toString('base64');

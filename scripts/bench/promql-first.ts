@@ -1,0 +1,87 @@
+import type { PromqlData } from './data/promql-data';
+import type { Frame } from './frame/frame';
+import { quantile } from './frame/quantile';
+import type { Stores } from './frame/stores';
+import { QueryInstances } from './query-instances';
+
+/** The first query of new instances: what it costs while an instance remembers nothing. */
+interface FirstRow {
+  readonly read: string;
+  readonly series: number;
+  readonly rounds: number;
+  readonly requests: number;
+  /** Median CPU after the instance has loaded its code, all threads, the HTTP server around the handler included. */
+  readonly cpuMs: number;
+  readonly readUnits: number;
+  readonly megabytes: number;
+  readonly emulatorMs: number;
+}
+
+interface FirstQuery {
+  readonly read: string;
+  readonly tier: 'hot' | 'warm' | 'cold';
+  readonly stepS: number;
+}
+
+const QUERY = 'sum by (mode) (rate(x_total[5m]))';
+const QUERIES: readonly FirstQuery[] = [
+  { read: 'an hour, hot', tier: 'hot', stepS: 60 },
+  { read: '3 hours, warm', tier: 'warm', stepS: 60 },
+  { read: 'a day, cold', tier: 'cold', stepS: 300 },
+];
+/** New instances of which each query is the first; rounds are counted in one more, whose answers are held back. */
+const INSTANCES = 3;
+/** Longer than an instance works between two answers of one round. */
+const HOLD_MS = 1_000;
+
+/** @param only reads whose text contains it */
+export async function measureFirst(
+  frame: Frame,
+  stores: Stores,
+  { apiKey, ranges }: PromqlData,
+  {
+    sources,
+    only,
+    cpuProf,
+  }: { readonly sources: number; readonly only: string; readonly cpuProf?: string | undefined },
+): Promise<FirstRow[]> {
+  const rows: FirstRow[] = [];
+  const add = frame.adder(rows);
+  for (const { read, tier, stepS } of QUERIES.filter((each) => each.read.includes(only))) {
+    const { fromMs, toMs } = ranges[tier];
+    const parameters = {
+      query: QUERY,
+      start: String(fromMs / 1000),
+      end: String(toMs / 1000 - 15),
+      step: String(stepS),
+    };
+    const path = `/prometheus/api/v1/query_range?${new URLSearchParams(parameters)}`;
+    const first = (holdMs: number, profile?: string) =>
+      frame.part(async (part) =>
+        (await QueryInstances.start(part, stores, 1)).first(path, apiKey, holdMs, profile),
+      );
+    const { rounds } = await first(HOLD_MS);
+    const all: Awaited<ReturnType<typeof first>>[] = [];
+    for (let i = 0; i < INSTANCES; i++) all.push(await first(0));
+    if (cpuProf !== undefined) await first(0, `${cpuProf}/${tier}`);
+    const { requests, readUnits, bytes } = all[0]!;
+    const median = (of: 'cpuMs' | 'emulatorMs') =>
+      Math.round(
+        quantile(
+          all.map((each) => each[of]),
+          0.5,
+        ),
+      );
+    add({
+      read,
+      series: sources,
+      rounds,
+      requests,
+      cpuMs: median('cpuMs'),
+      readUnits,
+      megabytes: Math.round(bytes / 1e5) / 10,
+      emulatorMs: median('emulatorMs'),
+    });
+  }
+  return rows;
+}
