@@ -27,7 +27,7 @@ import { ownCpu } from './frame/cpu';
 import { NodeHttpHandler, spent, streamCollector } from './frame/in-process-aws';
 import { count } from './frame/options';
 import { quantile } from './frame/quantile';
-import { itemBytes } from './frame/write-units';
+import { itemBytes } from './frame/table-units';
 
 const TENANT = tenantIdOf('bench');
 const HOUR_MS = 3_600_000;
@@ -158,7 +158,7 @@ async function write(
     await catalogue.putAll(TENANT, layouts, HOUR_MS);
     layoutUnits += spent.writeUnits - units;
     units = spent.writeUnits;
-    indexMs += (await timed(() => catalogue.index.put(TENANT, layouts))).ms;
+    indexMs += (await timed(() => catalogue.index.put(TENANT, layouts, HOUR_MS))).ms;
     indexUnits += spent.writeUnits - units;
   }
   return { indexMs, indexUnits, layoutUnits };

@@ -67,8 +67,8 @@ const PARALLEL = 32;
  *
  *     sk pool   poolId: id, the source's own if it is in none   expiresAt: seconds
  *
- * A reader that knows a source may go by that, as new layouts are in the index of series (index-table.ts), and whatever else changes of
- * a source is listed for all sources together (change-list.ts).
+ * A read of many sources asks for none of it: the index of series (index-table.ts) tells where their samples lie, and one list which of
+ * them have deletions (change-list.ts).
  */
 export class Catalogue {
   readonly index: IndexTable;
@@ -87,7 +87,7 @@ export class Catalogue {
     private readonly retentionMs: number,
     private readonly now: () => number = Date.now,
   ) {
-    this.changes = new ChangeList(table, now);
+    this.changes = new ChangeList(table, retentionMs, now);
     this.index = new IndexTable(table, retentionMs, this.written, this.changes);
     this.sources = new SourceIndex(table, retentionMs, this.written, now);
     this.deletions = new DeletionTable(table, retentionMs, this.changes, now);
@@ -140,8 +140,6 @@ export class Catalogue {
         ),
       );
     const owner = sourceIdOfGroup(group);
-    const hasWindow = Attributes?.windows?.NS?.includes(String(windowMs)) ?? false;
-    if (!isNew && (storedMs > lowestMs || !hasWindow)) await this.changes.note(tenantId, owner);
     await this.sources.renew(tenantId, owner);
     await this.keepPools(tenantId, poolOfMembers(tenantId, owner, { id: layoutId, packed }));
     this.written.set(known, memoOf(day, lowestMs));
@@ -316,20 +314,26 @@ export class Catalogue {
   /**
    * The layouts of a source with the days that they may have samples of: from the first sample to a day after an ingester
    * put the layout last, since samples may be sent a day ahead. For rebuilding the index of series.
+   *
+   * @returns by the length of the windows that their samples were written with, ms
    */
-  async layoutsByDays(tenantId: Id, sourceId: Id): Promise<LayoutOfDays[]> {
-    const layouts: LayoutOfDays[] = [];
+  async layoutsByDays(tenantId: Id, sourceId: Id): Promise<ReadonlyMap<number, readonly LayoutOfDays[]>> {
+    const layouts = new Map<number, LayoutOfDays[]>();
     const items = queryAll(this.table, {
       KeyConditionExpression: 'pk = :pk',
       ExpressionAttributeValues: { ':pk': { S: metaKeys.source(tenantId, sourceId) } },
     });
-    for await (const { sk, layout, firstMs, expiresAt } of items) {
+    for await (const { sk, layout, windows, firstMs, expiresAt } of items) {
       if (layout === undefined) continue;
       const { group, layoutId } = metaKeys.parseLayoutSort(sk!.S!);
       const putMs = Number(expiresAt!.N) * 1000 - this.retentionMs - LAYOUT_KEPT_MS;
       const fromMs = Math.max(Number(firstMs?.N ?? 0), this.now() - this.retentionMs);
       const days = daysIn(fromMs, Math.max(putMs, fromMs) + DAY_MS);
-      layouts.push({ group, id: layoutId, packed: layout.B!, days });
+      for (const windowMs of (windows?.NS ?? []).map(Number)) {
+        const known = layouts.get(windowMs) ?? [];
+        known.push({ group, id: layoutId, packed: layout.B!, days });
+        layouts.set(windowMs, known);
+      }
     }
     return layouts;
   }

@@ -1,44 +1,44 @@
-import { PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
 import { metaKeys } from '../platform/keys';
 import { queryItems, type Table } from '../platform/table';
-
-/** Changes are listed for this long, ms: longer than a reader goes by what it knows, and clocks differ. */
-const CHANGES_LISTED_MS = 900_000;
+import { expiresAtOf } from './lifetimes';
 
 /** What a tenant's list of changes says. */
 export interface Changes {
-  /** A text for each source that changed in the last quarter of an hour: another after each change. */
-  readonly sources: ReadonlyMap<Id, string>;
+  /** For each source that has deletions how often one was put: another number after each put. */
+  readonly deletions: ReadonlyMap<Id, number>;
   /** Another text after each change of the index of series; undefined when none was noted within a day or two. */
   readonly index: string | undefined;
 }
 
 /**
- * Which sources' catalogues have changed lately, other than by a layout: by a deletion, a lower first sample or another window length. And
- * whether the tenant's index of series has changed, so that a reader reads all of its buckets only then.
+ * Which of a tenant's sources have deletions: few have any, so a read of many sources asks only those for them. And whether the tenant's
+ * index of series has changed, so that a reader reads all of its buckets only then.
  *
- *     pk changes#tenant   sk ms#source   expiresAt: seconds
- *                         sk index       version: number   expiresAt: seconds
+ *     pk changes#tenant   sk source   puts: number      expiresAt: seconds
+ *                         sk index    version: number   expiresAt: seconds
  *
  * Note a change after it was made, so that a reader who sees the note also sees the change.
  */
 export class ChangeList {
   constructor(
     private readonly table: Table,
+    private readonly retentionMs: number,
     private readonly now: () => number,
   ) {}
 
-  /** Records that a source has changed. */
-  async note(tenantId: Id, sourceId: Id): Promise<void> {
-    const nowMs = this.now();
+  /** Records that a deletion of a source was put. */
+  async noteDeletion(tenantId: Id, sourceId: Id): Promise<void> {
     await this.table.client.send(
-      new PutItemCommand({
+      new UpdateItemCommand({
         TableName: this.table.name,
-        Item: {
-          ...metaKeys.change(tenantId, sourceId, nowMs),
-          expiresAt: secondsText(nowMs + DAY_MS),
+        Key: metaKeys.changedSource(tenantId, sourceId),
+        UpdateExpression: 'SET expiresAt = :expiresAt ADD puts :one',
+        ExpressionAttributeValues: {
+          ':one': { N: '1' },
+          ':expiresAt': { N: String(expiresAtOf(this.now(), this.retentionMs)) },
         },
       }),
     );
@@ -53,36 +53,24 @@ export class ChangeList {
         UpdateExpression: 'SET expiresAt = :expiresAt ADD version :one',
         ExpressionAttributeValues: {
           ':one': { N: '1' },
-          ':expiresAt': secondsText(this.now() + 2 * DAY_MS),
+          ':expiresAt': { N: String(Math.ceil((this.now() + 2 * DAY_MS) / 1000)) },
         },
       }),
     );
   }
 
-  async recent(tenantId: Id): Promise<Changes> {
-    const sources = new Map<Id, string>();
+  async all(tenantId: Id): Promise<Changes> {
+    const deletions = new Map<Id, number>();
     let index: string | undefined;
     const { sk: indexSort } = metaKeys.indexChange(tenantId);
     const items = await queryItems(this.table, {
-      KeyConditionExpression: 'pk = :pk AND sk >= :from',
-      ExpressionAttributeValues: {
-        ':pk': { S: metaKeys.changes(tenantId) },
-        ':from': { S: metaKeys.changesFrom(this.now() - CHANGES_LISTED_MS) },
-      },
+      KeyConditionExpression: 'pk = :pk',
+      ExpressionAttributeValues: { ':pk': { S: metaKeys.changes(tenantId) } },
     });
-    for (const { sk, version, expiresAt } of items) {
-      if (sk!.S === indexSort.S) {
-        // After it expired, the count begins anew.
-        index = `${version!.N} ${expiresAt!.N}`;
-        continue;
-      }
-      const sourceId = metaKeys.parseChangeSort(sk!.S!);
-      sources.set(sourceId, `${sources.get(sourceId) ?? ''} ${sk!.S!}`);
-    }
-    return { sources, index };
+    // After it expired, the count begins anew.
+    for (const { sk, version, puts, expiresAt } of items)
+      if (sk!.S === indexSort.S) index = `${version!.N} ${expiresAt!.N}`;
+      else deletions.set(sk!.S!, Number(puts!.N));
+    return { deletions, index };
   }
-}
-
-function secondsText(ms: number): { N: string } {
-  return { N: String(Math.ceil(ms / 1000)) };
 }

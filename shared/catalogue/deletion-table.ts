@@ -52,7 +52,7 @@ export class DeletionTable {
       ),
     );
     // Again when it was delivered before: who put it may have got no further.
-    await this.changes.note(ref.tenantId, sourceId);
+    await this.changes.noteDeletion(ref.tenantId, sourceId);
     if (isNew) return true;
     const { Item } = await this.table.client.send(
       new GetItemCommand({ TableName: this.table.name, Key, ConsistentRead: true }),

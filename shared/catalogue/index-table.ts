@@ -23,6 +23,8 @@ export interface IndexedLayout {
   readonly common: Labels;
   /** See {@link splitLayout}. */
   readonly shapeId: Id;
+  /** Length of the windows that its samples were written with, ms. */
+  readonly windowMs: number;
 }
 
 /** A layout, of which samples of some days are about to be written. */
@@ -40,10 +42,11 @@ const PARALLEL = 16;
 const KEPT_MS = 30 * DAY_MS;
 
 /**
- * The index of series by time: which layouts have samples of a day, and of a month. An entry has the labels that all series
- * of the layout share, and the id of the shape that is left without them, so readers fetch one layout of each shape.
+ * The index of series by time: which layouts have samples of a day, and of a month, in windows of which length. An entry has the
+ * labels that all series of the layout share, and the id of the shape that is left without them, so readers fetch one layout of each
+ * shape. So it tells where a source's samples lie without a look at the source's catalogue.
  *
- *     pk index#tenant#period#bucket   sk group#layout   common: JSON of pairs   shape: id   expiresAt: seconds
+ *     pk index#tenant#period#bucket   sk group#layout#window   common: JSON of pairs   shape: id   expiresAt: seconds
  *
  * Entries never change. The writer of a sample inserts them before the sample is in memory, once in the life of an instance, and then
  * notes it in the list of changes; all of it can be rebuilt from the layouts (`ops rebuild-index`).
@@ -57,20 +60,26 @@ export class IndexTable {
     private readonly changes: Pick<ChangeList, 'noteIndex'>,
   ) {}
 
-  /** Inserts the entries of layouts that this instance has not inserted. */
-  async put(tenantId: Id, layouts: readonly LayoutOfDays[]): Promise<void> {
+  /**
+   * Inserts the entries of layouts that this instance has not inserted.
+   *
+   * @param windowMs what their samples are written with
+   */
+  async put(tenantId: Id, layouts: readonly LayoutOfDays[], windowMs: number): Promise<void> {
     const items: { readonly key: string; readonly item: Item }[] = [];
     for (const layout of layouts) {
       const { group, id, days } = layout;
-      const sort = `${group}#${id}`;
       const periods = new Set(days.flatMap((day) => [day, monthOf(day)]));
       let entry: Item | undefined;
       for (const period of periods) {
-        const key = `${period}#${sort}`;
+        const key = `${period}#${group}#${id}#${windowMs}`;
         if (this.inserted.get(key) !== undefined) continue;
         entry ??= entryOf(layout);
         const expiresAt = { N: String(Math.ceil((periodEndMs(period) + this.retentionMs + KEPT_MS) / 1000)) };
-        items.push({ key, item: { ...metaKeys.indexed(tenantId, period, group, id), ...entry, expiresAt } });
+        items.push({
+          key,
+          item: { ...metaKeys.indexed(tenantId, period, group, id, windowMs), ...entry, expiresAt },
+        });
       }
     }
     if (items.length === 0) return;
@@ -99,7 +108,7 @@ export class IndexTable {
       });
       for await (const { sk, common, shape } of items)
         entries.push({
-          ...metaKeys.parseLayoutSort(sk!.S!),
+          ...metaKeys.parseIndexedSort(sk!.S!),
           common: JSON.parse(common!.S!) as Labels,
           shapeId: shape!.S!,
         });
@@ -140,7 +149,7 @@ export function rangeBeforeLastPeriod(range: TimeRange): TimeRange {
   return { fromMs: Math.min(range.fromMs, periodStartMs(before)), toMs };
 }
 
-function periodStartMs(period: Period): number {
+export function periodStartMs(period: Period): number {
   if (period.length === 10) return dayStartMs(period);
   const [year, month] = period.split('-').map(Number);
   return Date.UTC(year!, month! - 1, 1);

@@ -13,7 +13,7 @@ import { type JoinedLabels, type LayoutMatch, ShapeColumns } from './shape-colum
 export class SeriesIndex {
   private readonly texts = new Texts();
   private readonly shapes = new Map<Id, ShapeColumns>();
-  /** Numbers of layouts, in the order of their addition, by group and layout. */
+  /** Numbers of layouts, in the order of their addition. */
   private readonly layouts = new Map<string, number>();
   private seriesBytes = 0;
 
@@ -27,8 +27,8 @@ export class SeriesIndex {
   }
 
   /** @returns the number of a layout; undefined when it was not added */
-  numberOf({ group, layoutId }: Pick<IndexedLayout, 'group' | 'layoutId'>): number | undefined {
-    return this.layouts.get(`${group}#${layoutId}`);
+  numberOf(layout: LayoutKey): number | undefined {
+    return this.layouts.get(keyOf(layout));
   }
 
   hasShape(shapeId: Id): boolean {
@@ -47,7 +47,7 @@ export class SeriesIndex {
     if (known !== undefined) return known;
     const number = this.layouts.size;
     this.shapes.get(layout.shapeId)!.add(layout, number, this.texts);
-    this.layouts.set(`${layout.group}#${layout.layoutId}`, number);
+    this.layouts.set(keyOf(layout), number);
     return number;
   }
 
@@ -79,6 +79,12 @@ export class SeriesIndex {
       if (found.numbers[number] === 1) found.joined.add(this.texts.of(number));
     return [...found.joined];
   }
+}
+
+type LayoutKey = Pick<IndexedLayout, 'group' | 'layoutId' | 'windowMs'>;
+
+function keyOf({ group, layoutId, windowMs }: LayoutKey): string {
+  return `${group}#${layoutId}#${windowMs}`;
 }
 
 /** Estimates: objects, keys of maps, ids and the values of common labels. */

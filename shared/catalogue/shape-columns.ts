@@ -1,5 +1,6 @@
-import type { Id } from '../model/id';
+import { type Id, idOf } from '../model/id';
 import { type Labels, labelsKey, METRIC_NAME, sourceOf } from '../model/labels';
+import { type Layout, lazyLayout } from '../model/layout';
 import type { GroupId } from '../model/placement';
 import type { Shape } from '../model/shape';
 import type { IndexedLayout } from './index-table';
@@ -29,9 +30,10 @@ export class ShapeColumns {
   /** Of the labels that a layout's series share: a value for each layout. */
   private readonly common = new Map<string, Column>();
   /** The number of each layout in the whole index. */
-  private readonly numbers: number[] = [];
+  readonly numbers: number[] = [];
   readonly groups: GroupId[] = [];
   readonly layoutIds: Id[] = [];
+  readonly windowsMs: number[] = [];
   /** Names of all labels, sorted. */
   names: readonly string[];
   /** Whether each series' own labels may name a source of its own. */
@@ -52,10 +54,11 @@ export class ShapeColumns {
     this.hasSources = SOURCE_LABELS.some((name) => this.own.has(name));
   }
 
-  add({ group, layoutId, common }: IndexedLayout, number: number, texts: Texts): void {
+  add({ group, layoutId, windowMs, common }: IndexedLayout, number: number, texts: Texts): void {
     const at = this.numbers.push(number) - 1;
     this.groups.push(group);
     this.layoutIds.push(layoutId);
+    this.windowsMs.push(windowMs);
     for (const [name, value] of common) {
       let column = this.common.get(name);
       if (column === undefined) {
@@ -101,8 +104,8 @@ export class ShapeColumns {
     }
   }
 
-  /** Always returns the same array, by which {@link FoundValues} recognizes rows that it has already. */
-  private allRows(): readonly number[] {
+  /** The row of each series. Always the same array, by which {@link FoundValues} recognizes rows that it has already. */
+  allRows(): readonly number[] {
     this.rows ??= Array.from({ length: this.seriesCount }, (_, row) => row);
     return this.rows;
   }
@@ -161,6 +164,8 @@ export class LayoutMatch {
     private readonly rows: readonly number[],
     private readonly joined: JoinedLabels,
     private readonly texts: Texts,
+    /** The whole layout, which the matches of a pool's sources share. */
+    private readonly pooled?: Layout,
   ) {}
 
   get group(): GroupId {
@@ -171,8 +176,44 @@ export class LayoutMatch {
     return this.shape.layoutIds[this.at]!;
   }
 
+  /** Length of the windows that its samples were written with, ms. */
+  get windowMs(): number {
+    return this.shape.windowsMs[this.at]!;
+  }
+
+  /** Its number in the index. */
+  get number(): number {
+    return this.shape.numbers[this.at]!;
+  }
+
   get size(): number {
     return this.rows.length;
+  }
+
+  /** Its columns in the layout, ascending. */
+  get columns(): readonly number[] {
+    return this.rows;
+  }
+
+  /** How many series the layout has. */
+  get seriesCount(): number {
+    return this.shape.allRows().length;
+  }
+
+  /** The whole layout, made of what the index has of it. */
+  layout(): Layout {
+    return (
+      this.pooled ?? lazyLayout(this.layoutId, () => this.shape.allRows().map((row) => this.labelsOf(row)))
+    );
+  }
+
+  /** A layout of its series, in the order that they have in the whole one. */
+  ownLayout(series: readonly Labels[]): Layout {
+    if (this.rows === this.shape.allRows()) return lazyLayout(this.layoutId, () => series);
+    return lazyLayout(
+      idOf('columns', this.layoutId, new Uint8Array(Uint32Array.from(this.rows).buffer)),
+      () => series,
+    );
   }
 
   /** Its series by source: itself, where they have one. */
@@ -186,9 +227,10 @@ export class LayoutMatch {
       if (part === undefined) parts.set(labelsKey(source), { source, rows: [row] });
       else part.rows.push(row);
     }
+    const pooled = this.layout();
     return [...parts.values()].map(({ source, rows }) => [
       source,
-      new LayoutMatch(this.shape, this.at, rows, this.joined, this.texts),
+      new LayoutMatch(this.shape, this.at, rows, this.joined, this.texts, pooled),
     ]);
   }
 

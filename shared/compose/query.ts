@@ -4,7 +4,8 @@ import { RuleStates } from '../alerting/rule-states';
 import { SilenceStore } from '../alerting/silence-store';
 import { ANSWERING } from '../platform/call-time';
 import { settings } from '../platform/environment';
-import { SourceMemo } from '../query/source-memo';
+import { Selections } from '../query/selections';
+import { SourceDeletions } from '../query/source-deletions';
 import { TenantIndexes } from '../query/tenant-index';
 import { HostLabels } from '../registry/host-labels';
 import { Hosts } from '../registry/hosts';
@@ -31,7 +32,8 @@ export function queryDependencies() {
     ...stores,
     indexes: new TenantIndexes(stores.catalogue, stage.retention, Date.now),
     hostLabels: new HostLabels(hosts, services),
-    memo: new SourceMemo(),
+    selections: new Selections(),
+    deletions: new SourceDeletions(stores.catalogue.deletions),
   };
   return {
     read,

@@ -64,7 +64,8 @@ const MAX_CALL_COST = 20_000;
 const MAX_FRAME_COST = 10;
 /** Each further 8 columns that a query wants of a frame cost 1 more. */
 const COLUMNS_A_COST = 8;
-const MAX_CALL_GROUPS = 256;
+/** Groups of one call: with a frame in 15 s and two windows they fit into its cost. Calls of more groups go side by side. */
+const MAX_CALL_GROUPS = 64;
 /** Bytes of a cache entry besides its frames. The frames count twice: once decoded, they take about as much again. */
 const ENTRY_BYTES = 600;
 const ANY_TIME: TimeRange = { fromMs: -9e15, toMs: 9e15 };
@@ -95,14 +96,21 @@ export class FrameReader {
   windows(ref: PartitionRef, query: GroupQuery): Promise<GroupWindows> {
     const keys = new HotKeys(ref);
     return this.queries.add(keys.tag, query, async (queries) => {
-      const found: GroupWindows[] = [];
-      while (found.length < queries.length) {
-        const waitedMs = await this.pace.turn(ref.tenantId);
-        const next = queries.slice(found.length, found.length + MAX_CALL_GROUPS);
-        found.push(...(await this.readSome(keys, next, waitedMs)));
-      }
-      return found;
+      const parts = Array.from({ length: Math.ceil(queries.length / MAX_CALL_GROUPS) }, (_, i) =>
+        queries.slice(i * MAX_CALL_GROUPS, (i + 1) * MAX_CALL_GROUPS),
+      );
+      return (await Promise.all(parts.map((part) => this.readAll(ref, keys, part)))).flat();
     });
+  }
+
+  /** Reads groups by as many calls, one after the other, as they cost. */
+  private async readAll(ref: PartitionRef, keys: HotKeys, queries: readonly GroupQuery[]) {
+    const found: GroupWindows[] = [];
+    while (found.length < queries.length) {
+      const waitedMs = await this.pace.turn(ref.tenantId);
+      found.push(...(await this.readSome(keys, queries.slice(found.length), waitedMs)));
+    }
+    return found;
   }
 
   /** @returns the windows of the first of `queries`, at least one */

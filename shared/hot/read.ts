@@ -14,7 +14,7 @@ import { type Id, idText } from '../model/id';
 import { type Layout, unionLayout } from '../model/layout';
 import { pickSeries } from '../model/layout-block';
 import { type GroupId, type PartitionRef, windowStartMs } from '../model/placement';
-import type { LocatedBlock, Selection, TimeRange } from '../model/selection';
+import type { ColumnPlaces, LocatedBlock, Selection, TimeRange } from '../model/selection';
 import { mapLimited } from '../platform/concurrency';
 import type { ColumnPick, LeftWindows } from './frame-reader';
 import type { HotTier } from './hot-tier';
@@ -59,14 +59,15 @@ const MAX_PICKS = 16;
 export async function readHot(
   hot: HotTier,
   refs: readonly PartitionRef[],
-  { wanted, groups, range, layouts: known }: Selection,
+  selection: Selection,
   longestWindowMs: number,
   nowMs: number,
   layoutOf: (group: GroupId, id: Id) => Promise<Layout>,
 ): Promise<HotRead> {
+  const { wanted, groups, range, layouts: known } = selection;
   const targets = refs.flatMap((ref) => groups.map((group) => ({ ref, group })));
   const likely = likelyWindows(range, longestWindowMs, nowMs);
-  const { picks, picksKey } = picksOf(known, wanted);
+  const { picks, picksKey } = picksOf(selection);
   // Whole frames would take the room of many picked ones: of a narrow range they are read again.
   const keeps = picks.length > 0 || shareOf(range, likely, longestWindowMs, nowMs) >= KEPT_SHARE;
   const marks: PartitionMark[] = [];
@@ -119,11 +120,10 @@ interface Picks {
 }
 
 /** The columns wanted of known layouts, of those that have some. Most columns of a frame are not worth picking. */
-function picksOf(layouts: ReadonlyMap<Id, Layout>, wanted: Layout): Picks {
+function picksOf({ layouts, places, wanted }: Selection): Picks {
   const picks: WantedColumns[] = [];
   for (const layout of layouts.values()) {
-    const { columns, positions } = placesOf(layout, wanted);
-    const seriesCount = layout.series.length;
+    const { columns, positions, seriesCount } = places?.get(layout.id) ?? placesOf(layout, wanted);
     if (columns.length === 0 || 2 * columns.length > seriesCount) continue;
     picks.push({ id: layout.id, layout: layout.idBytes, columns, positions, seriesCount });
   }
@@ -171,7 +171,7 @@ function samplesOf(counts: Uint32Array, picks: readonly WantedColumns[]): number
 }
 
 /** The columns of `layout` that are wanted, ascending, and for each its column in `wanted`. */
-function placesOf({ columns, series }: Layout, wanted: Layout) {
+function placesOf({ columns, series }: Layout, wanted: Layout): ColumnPlaces {
   const found: [column: number, position: number][] = [];
   for (const [key, position] of wanted.columns) {
     const column = columns.get(key);

@@ -189,7 +189,7 @@ async function catalogueLayouts(
   });
   const [became] = await Promise.all([
     catalogue.putAll(tenantId, puts, windowMs),
-    catalogue.index.put(tenantId, puts),
+    catalogue.index.put(tenantId, puts, windowMs),
   ]);
   return puts.flatMap((layout, i) => {
     const { isNew, isOfNewSource } = became[i]!;

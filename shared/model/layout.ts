@@ -44,6 +44,35 @@ export function layoutOf(series: Iterable<Labels>): Layout {
   );
 }
 
+/**
+ * A layout whose id is known. Whatever else it has is made when it is asked for: most reads of many sources need its id alone.
+ *
+ * @param seriesOf gives its series in their order
+ */
+export function lazyLayout(id: Id, seriesOf: () => readonly Labels[]): Layout {
+  let idBytes: Buffer | undefined;
+  let series: readonly Labels[] | undefined;
+  let columns: ReadonlyMap<string, number> | undefined;
+  return {
+    id,
+    get idBytes() {
+      idBytes ??= Buffer.from(id, 'base64url');
+      return idBytes;
+    },
+    get bytes() {
+      return encodeLayout(this.series.map((labels) => ({ labels })));
+    },
+    get series() {
+      series ??= seriesOf();
+      return series;
+    },
+    get columns() {
+      columns ??= new Map(this.series.map((labels, i) => [labelsKey(labels), i]));
+      return columns;
+    },
+  };
+}
+
 export function byKey(a: Pick<KeyedLabels, 'key'>, b: Pick<KeyedLabels, 'key'>): number {
   return a.key < b.key ? -1 : a.key > b.key ? 1 : 0;
 }
@@ -108,8 +137,10 @@ export function unionLayout(layouts: readonly Layout[]): Layout {
 }
 
 /** An estimate of a decoded layout's memory, for the bounds of caches. */
-export function decodedBytes({ bytes, series }: Layout): number {
-  return bytes.length + 500 * series.length;
+export function decodedBytes({ series, columns }: Layout): number {
+  let bytes = 500 * series.length;
+  for (const key of columns.keys()) bytes += key.length;
+  return bytes;
 }
 
 function assemble(bytes: Uint8Array, series: readonly Labels[], keys: readonly string[]): Layout {

@@ -17,6 +17,18 @@ export interface Selection {
   readonly range: TimeRange;
   /** Layouts that need no look-up. A layout is immutable, so any copy will do. */
   readonly layouts: ReadonlyMap<Id, Layout>;
+  /** Where the layouts have the wanted series, if that is known already. */
+  readonly places?: ReadonlyMap<Id, ColumnPlaces> | undefined;
+}
+
+/** The wanted columns of a layout. */
+export interface ColumnPlaces {
+  /** Ascending. */
+  readonly columns: Uint32Array;
+  /** For each its column in the wanted layout. */
+  readonly positions: Uint32Array;
+  /** Series of the layout. */
+  readonly seriesCount: number;
 }
 
 /** The wanted series' samples out of one place of a tier. */

@@ -35,7 +35,8 @@ export async function rebuildIndex(
   let batch: Id[] = [];
   const indexBatch = async () => {
     await mapLimited(batch, PARALLEL, async (sourceId) => {
-      await catalogue.index.put(tenantId, await catalogue.layoutsByDays(tenantId, sourceId));
+      for (const [windowMs, layouts] of await catalogue.layoutsByDays(tenantId, sourceId))
+        await catalogue.index.put(tenantId, layouts, windowMs);
     });
     sources += batch.length;
     batch = [];

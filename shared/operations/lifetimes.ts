@@ -12,7 +12,7 @@ import type { MetaKind } from '../platform/names';
 import { type Item, succeeds, type Table } from '../platform/table';
 
 /** Kinds of items that expire by the stage's retention. */
-const KINDS: readonly MetaKind[] = ['layouts', 'sources', 'index', 'directory', 'rolled'];
+const KINDS: readonly MetaKind[] = ['layouts', 'sources', 'changes', 'index', 'directory', 'rolled'];
 /** A raise waits so long, ms: instances of the former deploy may still write items by the former retention. */
 const SETTLED_MS = 30 * 60_000;
 const PARALLEL = 32;

@@ -32,10 +32,10 @@ import { BUCKET_PREFIX } from './names';
  *     pk layouts#tenant#source         sk group#layout                  a layout (catalogue)
  *                                      sk deletion#id                   a deletion
  *                                      sk pool                          the pool of a small source
- *     pk changes#tenant                sk ms since epoch#source         a change of a source's catalogue, kept for a day
+ *     pk changes#tenant                sk source                        how often a source's deletions have changed
  *                                      sk index                         how often the index of series has changed
  *     pk sources#tenant#bucket         sk source                        a source; the bucket is a hex digit of its id
- *     pk index#tenant#period#bucket     sk group#layout                  a layout with samples of a day or month; 16 buckets by the group
+ *     pk index#tenant#period#bucket     sk group#layout#window           a layout with samples of a day or month; 16 buckets by the group
  *     pk manifest#tenant#partition     sk day                           what is archived
  *     pk archiving#tenant#partition    sk day                           parts of a day that is being archived
  *     pk directory#tenant#source       sk day                           where a source's series lie in the day's object
@@ -214,8 +214,12 @@ export const metaKeys = {
   /** A period of the index of series lies in {@link INDEX_BUCKETS} buckets, read side by side. */
   index: (tenantId: Id, period: string, bucket: number) =>
     `index#${tenantId}#${period}#${bucket.toString(16)}`,
-  indexed: (tenantId: Id, period: string, group: GroupId, layoutId: Id): ItemKey =>
-    itemKey(metaKeys.index(tenantId, period, bucketOfSource(group)), `${group}#${layoutId}`),
+  indexed: (tenantId: Id, period: string, group: GroupId, layoutId: Id, windowMs: number): ItemKey =>
+    itemKey(metaKeys.index(tenantId, period, bucketOfSource(group)), `${group}#${layoutId}#${windowMs}`),
+  parseIndexedSort: (sort: string): { group: GroupId; layoutId: Id; windowMs: number } => {
+    const [group, layoutId, windowMs] = sort.split('#');
+    return { group: group!, layoutId: layoutId!, windowMs: Number(windowMs) };
+  },
   layout: (tenantId: Id, group: GroupId, layoutId: Id): ItemKey =>
     itemKey(metaKeys.source(tenantId, sourceIdOfGroup(group)), `${group}#${layoutId}`),
   parseLayoutSort: (sort: string): { group: GroupId; layoutId: Id } => ({
@@ -224,14 +228,10 @@ export const metaKeys = {
   }),
   deletion: (tenantId: Id, sourceId: Id, id: Id): ItemKey =>
     itemKey(metaKeys.source(tenantId, sourceId), `${DELETION}${id}`),
-  /** Changes of a tenant's sources, in the order of time. */
   changes: (tenantId: Id) => `changes#${tenantId}`,
-  changesFrom: (ms: number) => `${String(ms).padStart(15, '0')}#`,
-  change: (tenantId: Id, sourceId: Id, ms: number): ItemKey =>
-    itemKey(metaKeys.changes(tenantId), `${metaKeys.changesFrom(ms)}${sourceId}`),
-  /** Sorts after all changes of sources. */
+  changedSource: (tenantId: Id, sourceId: Id): ItemKey => itemKey(metaKeys.changes(tenantId), sourceId),
+  /** No id of a source is so short. */
   indexChange: (tenantId: Id): ItemKey => itemKey(metaKeys.changes(tenantId), 'index'),
-  parseChangeSort: (sort: string): Id => sort.slice(16),
   /** No layout's sort key begins with this: a group has no `#` in its 27 characters. */
   deletionPrefix: DELETION,
   /** `pk` of every source begins with `sources`, of a tenant's with `sourcesOf`. */

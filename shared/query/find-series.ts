@@ -1,9 +1,7 @@
 import type { SeriesIndex } from '../catalogue/series-index';
 import type { JoinedLabels, LayoutMatch } from '../catalogue/shape-columns';
-import type { Id } from '../model/id';
 import { type Labels, labelsKey, labelsOf, labelValue } from '../model/labels';
 import { compileMatcher, type Matcher, matchersText, type Spend } from '../model/matcher';
-import type { GroupId } from '../model/placement';
 
 /** A query would exceed one of its limits, its time, or the memory that a tenant's index may take. */
 export class SelectLimitError extends Error {
@@ -47,8 +45,8 @@ export const DEFAULT_LIMITS: SelectLimits = { series: 100_000, sources: 10_000, 
 export interface SourceSeries {
   readonly source: Labels;
   readonly series: readonly Labels[];
-  /** The layouts that have them. */
-  readonly layouts: readonly { readonly group: GroupId; readonly layoutId: Id }[];
+  /** Its series in each of the layouts that have them. */
+  readonly matches: readonly LayoutMatch[];
 }
 
 /** A tenant's index as a request sees it: the layouts that may have samples in its range, and the registry's labels. */
@@ -82,16 +80,26 @@ export function bySource(
   let count = 0;
   for (const { source, matches: ofSource } of matchesBySource(matches)) {
     if (found.length === maxSources) throw tooMany('sources', maxSources, matchers);
-    const series = new Map<string, Labels>();
-    for (const match of ofSource)
-      for (const labels of match.series()) {
-        series.set(labelsKey(labels), labels);
-        if (count + series.size > maxSeries) throw tooMany('series', maxSeries, matchers);
-      }
-    count += series.size;
-    found.push({ source, series: [...series.values()], layouts: ofSource });
+    const series = seriesOfAll(ofSource, maxSeries - count);
+    if (series === undefined) throw tooMany('series', maxSeries, matchers);
+    count += series.length;
+    found.push({ source, series, matches: ofSource });
   }
   return found;
+}
+
+/** The series of a source's matches, each once; undefined when they are more than `most`. */
+function seriesOfAll(matches: readonly LayoutMatch[], most: number): Labels[] | undefined {
+  const [only, ...others] = matches;
+  // A layout names each series once.
+  if (others.length === 0) return only!.size > most ? undefined : [...only!.series()];
+  const series = new Map<string, Labels>();
+  for (const match of matches)
+    for (const labels of match.series()) {
+      series.set(labelsKey(labels), labels);
+      if (series.size > most) return undefined;
+    }
+  return [...series.values()];
 }
 
 /** Gathers matches by source. A layout whose series have several sources is cut into one match for each. */

@@ -1,4 +1,4 @@
-import type { Catalogue, SourceCatalogue } from '../catalogue/catalogue';
+import type { Catalogue } from '../catalogue/catalogue';
 import type { Erasure } from '../codec';
 import type { ColdTier } from '../cold/cold-tier';
 import type { Directory } from '../cold/directory';
@@ -8,18 +8,8 @@ import type { HotTier } from '../hot/hot-tier';
 import type { Aggregate } from '../model/aggregates';
 import { erasuresOf, type VersionedDeletion } from '../model/deletion';
 import type { Id } from '../model/id';
-import type { Labels } from '../model/labels';
 import type { Layout } from '../model/layout';
-import {
-  type Day,
-  type GroupId,
-  groupIdOf,
-  type PartitionRef,
-  partitionOf,
-  partitionsOn,
-  sourceIdOf,
-  splitIndexOf,
-} from '../model/placement';
+import { type Day, type GroupId, type PartitionRef, partitionOf, partitionsOn } from '../model/placement';
 import type { Selection, TimeRange } from '../model/selection';
 import type { Limiter } from '../platform/concurrency';
 import type { Imports } from '../recovery/imports';
@@ -28,6 +18,7 @@ import type { Tenant } from '../tenancy/tenants';
 import type { WarmTier } from '../warm/warm-tier';
 import { type DayPlan, planDays } from './plan';
 import type { UnarchivedDays } from './unarchived-days';
+import type { Home, Whereabouts } from './whereabouts';
 
 export interface ReadDependencies {
   readonly hot: HotTier;
@@ -55,67 +46,50 @@ export interface ReadSteps {
 }
 
 /** A read of series of one source, before anything of it is read. */
-export interface SourceRead {
-  /** Labels of what posted. */
-  readonly source: Labels;
+export interface SourceRead extends Whereabouts {
   /** Series of that source. */
   readonly wanted: Layout;
   readonly range: TimeRange;
-  /** The source's catalogue. */
-  readonly known: SourceCatalogue;
+  /** All of the source's. */
+  readonly deletions: readonly VersionedDeletion[];
   /** Bounds how many reads side by side go beyond memory; unbounded if absent. */
   readonly beyondMemory?: Limiter;
   readonly steps?: ReadSteps | undefined;
 }
 
-/** A source or pool, its groups that hold the wanted series, and their layouts. */
-interface Owner {
-  readonly id: Id;
-  readonly groups: readonly GroupId[];
-  readonly layouts: ReadonlyMap<Id, Layout>;
-}
-
-/** The ids that the source's groups have: its own, and its pool's. Nearly always one. */
-function ownersOf(tenant: Tenant, { source, wanted, known }: SourceRead): readonly Owner[] {
-  const { splits } = known;
-  const ids = splits.size === 0 ? [sourceIdOf(tenant.id, source)] : [...splits.keys()];
-  // Without the layouts of chunks that the archiver merged, which the catalogue need not have.
-  const layouts = new Map([...known.layouts.values()].flat().map((layout) => [layout.id, layout]));
-  return ids.map((id) => ({ id, groups: groupsOf(id, wanted, known), layouts }));
-}
-
-/** A read for each owner. */
+/** A read for each home. */
 export function contextsOf(dependencies: ReadDependencies, tenant: Tenant, asked: SourceRead): ReadContext[] {
-  const owners = ownersOf(tenant, asked);
-  // Rollups of two owners may have parts of the same hour.
-  const each = owners.length === 1 ? asked : { ...asked, steps: undefined };
+  const { homes } = asked;
+  // Rollups of two homes may have parts of the same hour.
+  const each = homes.length === 1 ? asked : { ...asked, steps: undefined };
   const maxSamples = asked.steps?.maxSamples ?? Infinity;
-  return owners.map((owner) => ({ ...contextOf(dependencies, tenant, owner, each), maxSamples }));
+  return homes.map((home) => ({ ...contextOf(dependencies, tenant, home, each), maxSamples }));
 }
 
 function contextOf(
   dependencies: ReadDependencies,
   tenant: Tenant,
-  { id: ownerId, groups, layouts }: Owner,
-  { wanted, range: whole, known, steps, beyondMemory = (work) => work() }: SourceRead,
+  { id: ownerId, groups, layouts, places }: Home,
+  asked: SourceRead,
 ): Omit<ReadContext, 'maxSamples'> {
+  const { wanted, range: whole, deletions, windowLengthsMs, steps, beyondMemory = (work) => work() } = asked;
   // Clients ask from 0; days before the source's first sample cost nothing.
-  const fromMs = Math.min(Math.max(whole.fromMs, known.firstMs), whole.toMs);
+  const fromMs = Math.min(Math.max(whole.fromMs, asked.firstMs), whole.toMs);
   const range = { fromMs, toMs: whole.toMs };
   return {
     ...dependencies,
     tenant,
     ownerId,
     refs: new Map(),
-    selection: { wanted, groups, range, layouts },
-    erasures: erasuresOf(known.deletions, wanted.series).filter(
+    selection: { wanted, groups, range, layouts, places },
+    erasures: erasuresOf(deletions, wanted.series).filter(
       ({ fromMs, toMs }) => fromMs < range.toMs && toMs > range.fromMs,
     ),
-    deletions: known.deletions,
+    deletions,
     wholeRange: whole,
     steps,
-    longestWindowMs: known.windowLengthsMs.at(-1) ?? 0,
-    days: planDays(range, known.windowLengthsMs),
+    longestWindowMs: windowLengthsMs.at(-1) ?? 0,
+    days: planDays(range, windowLengthsMs),
     beyondMemory,
   };
 }
@@ -141,18 +115,10 @@ export interface ReadContext extends ReadDependencies {
   readonly beyondMemory: Limiter;
 }
 
-/** Finds a layout that the read's catalogue did not have. */
-export function layoutsOf({ catalogue, tenant }: ReadContext) {
-  return (group: GroupId, id: Id): Promise<Layout> => catalogue.layout(tenant.id, group, id);
-}
-
-/** The owner's groups that hold the series: one for each split that it has had. */
-function groupsOf(ownerId: Id, { columns }: Layout, { splits }: SourceCatalogue): GroupId[] {
-  const keys = [...columns.keys()];
-  const groups = (splits.get(ownerId) ?? []).flatMap((bits) =>
-    keys.map((key) => groupIdOf(ownerId, bits, splitIndexOf(key, bits))),
-  );
-  return [...new Set(groups)];
+/** Finds a layout, in the catalogue if the read does not know it. */
+export function layoutsOf({ catalogue, tenant, selection: { layouts } }: ReadContext) {
+  return async (group: GroupId, id: Id): Promise<Layout> =>
+    layouts.get(id) ?? catalogue.layout(tenant.id, group, id);
 }
 
 /** The owner's partition on a day. Placement changes with the day, so it may have had several. */

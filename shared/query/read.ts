@@ -7,6 +7,7 @@ import { gather } from '../model/block-layout';
 import { type Labels, labelsKey } from '../model/labels';
 import { layoutOf } from '../model/layout';
 import { mergeAll } from '../model/layout-block';
+import { sourceIdOf } from '../model/placement';
 import type { LocatedBlock, TimeRange } from '../model/selection';
 import { mapLimited } from '../platform/concurrency';
 import type { Tenant } from '../tenancy/tenants';
@@ -24,6 +25,7 @@ import {
   type SourceRead,
 } from './read-context';
 import type { Span } from './spans';
+import { whereaboutsIn } from './whereabouts';
 
 export type Tier = 'hot' | 'warm' | 'cold';
 export const TIERS: readonly Tier[] = ['hot', 'warm', 'cold'];
@@ -84,7 +86,9 @@ export async function readSeries(
   allowsMissing = false,
 ): Promise<Reading> {
   const wanted = layoutOf(series);
-  const reading = await readLayout(dependencies, tenant, { source, wanted, range, known }, allowsMissing);
+  const whereabouts = whereaboutsIn(known, sourceIdOf(tenant.id, source), wanted);
+  const asked = { wanted, range, deletions: known.deletions, ...whereabouts };
+  const reading = await readLayout(dependencies, tenant, asked, allowsMissing);
   const { block } = reading;
   const columns = series.map((labels) => block.columns[wanted.columns.get(labelsKey(labels))!]!);
   return { ...reading, block: { ...block, columns } };

@@ -4,6 +4,7 @@ import { type JoinedLabels, NOTHING_JOINED } from '../catalogue/shape-columns';
 import { seriesOf } from '../catalogue/source-series';
 import { sampleCount } from '../codec';
 import type { Units } from '../model/aggregates';
+import type { VersionedDeletion } from '../model/deletion';
 import type { Id } from '../model/id';
 import { type Labels, sourceOf } from '../model/labels';
 import { type Layout, layoutOf } from '../model/layout';
@@ -18,15 +19,17 @@ import { DEFAULT_LIMITS, joinedTo, type SourceSeries, withJoined } from './find-
 import { joinTiers, type Reading } from './read';
 import { ReadBudget } from './read-budget';
 import type { ReadDependencies, ReadSteps } from './read-context';
-import type { VersionedView } from './selections';
-import type { SourceMemo } from './source-memo';
+import type { Selections, VersionedView } from './selections';
+import type { SourceDeletions } from './source-deletions';
 import { SourceReads } from './source-reads';
 import type { TenantIndexes } from './tenant-index';
+import { type Whereabouts, whereaboutsIn, whereaboutsOf } from './whereabouts';
 
 export interface SelectDependencies extends ReadDependencies {
   readonly indexes: Pick<TenantIndexes, 'of'>;
   readonly hostLabels: Pick<HostLabels, 'of'>;
-  readonly memo: SourceMemo;
+  readonly selections: Selections;
+  readonly deletions: SourceDeletions;
 }
 
 /** The series that matchers select, before any sample is read. */
@@ -68,19 +71,28 @@ export interface Selected extends Pick<Reading, 'missingSinceMs'> {
 }
 
 /** A source with the series that match. */
-interface FoundSource extends Omit<SourceSeries, 'layouts'> {
+interface FoundSource extends Pick<SourceSeries, 'source' | 'series'> {
   readonly sourceId: Id;
-  /** The layouts that have the series, where the index told them. */
-  readonly layouts?: SourceSeries['layouts'];
-  /** All that the catalogue has of it, where it was asked already. */
-  readonly known?: SourceCatalogue;
-  /** Of the series, where it is known already. */
-  readonly layout?: Layout;
+  /** Of the series. */
+  readonly layout: Layout;
+  readonly whereabouts: () => Whereabouts;
+  readonly deletions: readonly VersionedDeletion[];
 }
+
+/** Sources that were found, and what their hosts' labels are. */
+interface Found {
+  readonly sources: readonly FoundSource[];
+  readonly joined: JoinedLabels;
+  /** See {@link FoundSeries}. */
+  readonly firstMs: number;
+}
+
+/** One array, by which reads of a source see that they know the same deletions. */
+const NOTHING_DELETED: readonly VersionedDeletion[] = [];
 
 /** Sources read at a time. Those of a partition share their requests of memory. */
 const PARALLEL = 1_000;
-/** Sources whose catalogue is read at a time, or what has left memory: each takes a request or two. */
+/** Requests of what has left memory, at a time. */
 const PARALLEL_REQUESTS = 32;
 
 /**
@@ -122,35 +134,16 @@ export class Querier {
     range: TimeRange,
     hints: SelectHints,
   ): Promise<Selected> {
-    const { dependencies, tenant } = this;
-    const joined = hints.source === undefined ? await dependencies.hostLabels.of(tenant.id) : NOTHING_JOINED;
     const source = hints.source ?? hostNamedBy(matchers);
-    const changes = source === undefined ? this.recentChanges() : undefined;
-    // Whoever awaits it sees its failure.
-    changes?.catch(() => {});
-    const sources: readonly FoundSource[] =
+    const { sources, joined, firstMs } =
       source === undefined
-        ? dependencies.memo.selections.of(tenant.id, await this.view(range, budget), matchers, budget.limits)
-        : [await this.findOf(source, matchers, joined, budget)];
+        ? await this.findIndexed(matchers, range, budget)
+        : await this.findOf(source, matchers, hints, budget);
     budget.takeSeries(
       sources.reduce((sum, { series }) => sum + series.length, 0),
       matchers,
     );
-    await hints.check?.({
-      series: sources.flatMap(({ series }) => series),
-      firstMs: sources.reduce(
-        (first, { known }) => Math.min(first, known?.firstMs ?? range.fromMs),
-        Infinity,
-      ),
-    });
-    const wanted = await mapLimited(
-      sources.filter(({ series }) => series.length > 0),
-      PARALLEL_REQUESTS,
-      async (found) => {
-        budget.check();
-        return { ...found, known: found.known ?? (await this.knownOf(found, (await changes!).sources)) };
-      },
-    );
+    await hints.check?.({ series: sources.flatMap(({ series }) => series), firstMs });
     const limited = limiter(PARALLEL_REQUESTS);
     const beyondMemory: Limiter = (work) =>
       limited(async () => {
@@ -158,12 +151,13 @@ export class Querier {
         return work();
       });
     const readings = await mapLimited(
-      wanted,
+      sources,
       PARALLEL,
-      async ({ source, series, known, layout = layoutOf(series) }) => {
+      async ({ source, sourceId, layout, whereabouts, deletions }) => {
         budget.check();
-        const asked = { source, wanted: layout, range, known, beyondMemory, steps: hints.steps };
-        const reading = await this.reads.read(asked, hints.allowsMissing);
+        const { steps } = hints;
+        const asked = { wanted: layout, range, deletions, beyondMemory, steps, ...whereabouts() };
+        const reading = await this.reads.read(sourceId, asked, hints.allowsMissing);
         budget.takeSamples(sampleCount(reading.block), matchers);
         return { layout, reading, joined: joinedTo(source, joined) };
       },
@@ -187,48 +181,68 @@ export class Querier {
   /** The tenant's index, to browse series of a range by: see browse.ts. */
   async view(range: TimeRange, budget: ReadBudget): Promise<VersionedView> {
     const [indexed, joined] = await Promise.all([
-      this.recentChanges().then(({ index }) => this.dependencies.indexes.of(this.tenant.id, range, index)),
+      this.dependencies.indexes.of(
+        this.tenant.id,
+        range,
+        this.listedChanges().then(({ index }) => index),
+      ),
       this.dependencies.hostLabels.of(this.tenant.id),
     ]);
     const version = `${indexed.version} ${joined.version}`;
     return { ...indexed, joined, version, spend: (steps) => budget.spend(steps) };
   }
 
-  /** Reads the catalogue of one source, which knows its newest series. */
+  /** Finds sources by the index. Where their samples lie, and which of them have deletions, takes no request for each. */
+  private async findIndexed(
+    matchers: readonly Matcher[],
+    range: TimeRange,
+    budget: ReadBudget,
+  ): Promise<Found> {
+    const { tenant } = this;
+    const { deletions, selections } = this.dependencies;
+    const [view, listed] = await Promise.all([this.view(range, budget), this.listedChanges()]);
+    const found = selections.of(tenant.id, view, matchers, budget.limits);
+    const ids = found.map(({ sourceId }) => sourceId);
+    const deleted = await deletions.of(tenant.id, ids, listed.deletions);
+    const sources = found.map(
+      ({ source, series, layout, sourceId, matches }): FoundSource => ({
+        source,
+        series,
+        layout,
+        sourceId,
+        whereabouts: () => whereaboutsOf(matches, view.firstMs),
+        deletions: deleted.get(sourceId) ?? NOTHING_DELETED,
+      }),
+    );
+    return { sources, joined: view.joined, firstMs: found.length === 0 ? Infinity : range.fromMs };
+  }
+
+  /** Finds one source by its catalogue, which knows its newest series. */
   private async findOf(
     source: Labels,
     matchers: readonly Matcher[],
-    joined: JoinedLabels,
+    hints: SelectHints,
     budget: ReadBudget,
-  ): Promise<FoundSource> {
-    const sourceId = sourceIdOf(this.tenant.id, source);
+  ): Promise<Found> {
+    const { catalogue, hostLabels } = this.dependencies;
+    const tenantId = this.tenant.id;
+    const sourceId = sourceIdOf(tenantId, source);
+    const [joined, known] = await Promise.all([
+      hints.source === undefined ? hostLabels.of(tenantId) : NOTHING_JOINED,
+      this.catalogues.ask(sourceId, () => catalogue.source(tenantId, sourceId)),
+    ]);
     const added = joinedTo(source, joined);
     const isMatch = seriesTest(matchers, (steps) => budget.spend(steps));
-    const known = await this.catalogueOf(sourceId);
     const series = seriesOf(known).filter((labels) => isMatch(withJoined(labels, added)));
-    return { source, sourceId, series, known };
+    const { deletions, firstMs } = known;
+    if (series.length === 0) return { sources: [], joined, firstMs };
+    const layout = layoutOf(series);
+    const whereabouts = () => whereaboutsIn(known, sourceId, layout);
+    return { sources: [{ source, sourceId, series, layout, whereabouts, deletions }], joined, firstMs };
   }
 
-  /** A source's catalogue, read only if it has changed since it was read last. */
-  private async knownOf(
-    { sourceId, layouts = [] }: FoundSource,
-    changes: ReadonlyMap<Id, string>,
-  ): Promise<SourceCatalogue> {
-    const { memo, now } = this.dependencies;
-    const readMs = now();
-    const current = memo.current(sourceId, layouts, changes, readMs);
-    if (current !== undefined) return current;
-    const catalogue = await this.catalogueOf(sourceId);
-    memo.keep(sourceId, { catalogue, changes, readMs });
-    return catalogue;
-  }
-
-  private catalogueOf(sourceId: Id): Promise<SourceCatalogue> {
-    return this.catalogues.ask(sourceId, () => this.dependencies.catalogue.source(this.tenant.id, sourceId));
-  }
-
-  private recentChanges(): Promise<Changes> {
-    return this.changes.ask('', () => this.dependencies.catalogue.changes.recent(this.tenant.id));
+  private listedChanges(): Promise<Changes> {
+    return this.changes.ask('', () => this.dependencies.catalogue.changes.all(this.tenant.id));
   }
 }
 

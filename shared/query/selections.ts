@@ -15,6 +15,8 @@ export interface SelectedSource extends SourceSeries {
 
 /** A view whose version names what it shows: views of a tenant that have equal ones select the same series. */
 export interface VersionedView extends IndexView {
+  /** None of a layout's samples in the range is earlier, ms; by the layout's number. */
+  readonly firstMs: Float64Array;
   readonly version: string;
 }
 
@@ -57,7 +59,7 @@ export class Selections {
     const sources = bySource(matchesOf(view, matchers), matchers, limits).map((found) => ({
       ...found,
       sourceId: sourceIdOf(tenantId, found.source),
-      layout: layoutOf(found.series),
+      layout: found.matches.length === 1 ? found.matches[0]!.ownLayout(found.series) : layoutOf(found.series),
     }));
     const seriesCount = sources.reduce((sum, { series }) => sum + series.length, 0);
     this.cache.set(key, { version, sources, seriesCount }, tenantId);

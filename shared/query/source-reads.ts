@@ -1,10 +1,11 @@
-import { labelsKey } from '../model/labels';
+import type { Id } from '../model/id';
 import { unionLayout } from '../model/layout';
 import { pickSeries } from '../model/layout-block';
 import { Batches, type Limiter } from '../platform/concurrency';
 import type { Tenant } from '../tenancy/tenants';
 import { type Reading, readLayout } from './read';
 import type { ReadDependencies, SourceRead } from './read-context';
+import { joinWhereabouts } from './whereabouts';
 
 const NOTHING_READ: Reading['tiers'] = {
   hot: { durationMs: 0, samples: 0, places: [] },
@@ -25,21 +26,22 @@ export class SourceReads {
   ) {}
 
   /** See {@link readLayout}. The first of the reads that are one tells what the tiers gave to all of them. */
-  read(asked: SourceRead, allowsMissing = false): Promise<Reading> {
+  read(sourceId: Id, asked: SourceRead, allowsMissing = false): Promise<Reading> {
     // Units of rollups come by column, which no pick of series knows.
     if (asked.steps !== undefined) return readLayout(this.dependencies, this.tenant, asked, allowsMissing);
-    const { source, range } = asked;
-    const key = `${range.fromMs} ${range.toMs} ${allowsMissing} ${labelsKey(source)}`;
+    const { range } = asked;
+    const key = `${range.fromMs} ${range.toMs} ${allowsMissing} ${sourceId}`;
     return this.together.add(key, asked, (all) => this.readAll(all, allowsMissing));
   }
 
-  /** Reads that know different catalogues of the source are not one: the older one may lack groups. */
+  /** Reads that know different deletions of the source are not one. */
   private async readAll(all: readonly SourceRead[], allowsMissing: boolean): Promise<Reading[]> {
     const readings = new Map<SourceRead, Reading>();
     await Promise.all(
-      [...Map.groupBy(all, ({ known }) => known).values()].map(async (same) => {
+      [...Map.groupBy(all, ({ deletions }) => deletions).values()].map(async (same) => {
         const union = unionLayout(same.map(({ wanted }) => wanted));
-        const asked = { ...same[0]!, wanted: union, beyondMemory: boundOf(same) };
+        const whereabouts = same.length === 1 ? same[0]! : joinWhereabouts(same);
+        const asked = { ...same[0]!, ...whereabouts, wanted: union, beyondMemory: boundOf(same) };
         const whole = await readLayout(this.dependencies, this.tenant, asked, allowsMissing);
         same.forEach((each, i) => {
           const block = pickSeries({ block: whole.block, layout: union }, each.wanted)!;

@@ -1,5 +1,11 @@
 import type { Catalogue } from '../catalogue/catalogue';
-import { type IndexedLayout, type Period, periodEndMs, periodsOf } from '../catalogue/index-table';
+import {
+  type IndexedLayout,
+  type Period,
+  periodEndMs,
+  periodStartMs,
+  periodsOf,
+} from '../catalogue/index-table';
 import { SeriesIndex } from '../catalogue/series-index';
 import { Cache } from '../model/cache';
 import { CACHES } from '../model/cache-budgets';
@@ -40,6 +46,7 @@ interface TenantIndex {
     | {
         readonly layouts: readonly (readonly number[])[];
         readonly live: Uint8Array;
+        readonly firstMs: Float64Array;
         readonly version: number;
       }
     | undefined;
@@ -62,17 +69,23 @@ export class TenantIndexes {
   ) {}
 
   /**
-   * The index, and 1 at the number of each layout that may have samples in the range; and a version, the same as before if nothing
-   * changed.
+   * The index, and 1 at the number of each layout that may have samples in the range; no such sample is earlier than its `firstMs`.
+   * And a version, the same as before if nothing changed.
    *
-   * @param changes of the index, as the catalogue lists them now (change-list.ts); undefined where nobody asked
+   * @param changes of the index, as the catalogue lists them now (change-list.ts); undefined where nobody asked. A period that the instance
+   *   has never read is read beside them.
    * @throws {SelectLimitError} when the index exceeds its memory
    */
   async of(
     tenantId: Id,
     range: TimeRange,
-    changes?: string,
-  ): Promise<{ readonly index: SeriesIndex; readonly live: Uint8Array; readonly version: number }> {
+    changes?: Promise<string | undefined>,
+  ): Promise<{
+    readonly index: SeriesIndex;
+    readonly live: Uint8Array;
+    readonly firstMs: Float64Array;
+    readonly version: number;
+  }> {
     const periods = periodsOf(clampRange(range, this.now(), this.retentionMs));
     const known = this.tenants.get(tenantId);
     const tenant = known ?? {
@@ -97,20 +110,30 @@ export class TenantIndexes {
     const layouts = periods.map((period) => tenant.periods.get(period)!.layouts);
     if (!isEqual(tenant.last?.layouts, layouts)) {
       const live = new Uint8Array(index.layoutCount);
-      for (const ofPeriod of layouts) for (const layout of ofPeriod) live[layout] = 1;
-      tenant.last = { layouts, live, version: ++this.versions };
+      const firstMs = new Float64Array(index.layoutCount).fill(Infinity);
+      for (const [i, ofPeriod] of layouts.entries()) {
+        const startMs = periodStartMs(periods[i]!);
+        for (const layout of ofPeriod) {
+          live[layout] = 1;
+          firstMs[layout] = Math.min(firstMs[layout]!, startMs);
+        }
+      }
+      tenant.last = { layouts, live, firstMs, version: ++this.versions };
     }
-    const { live, version } = tenant.last!;
-    return { index, live, version };
+    const { live, firstMs, version } = tenant.last!;
+    return { index, live, firstMs, version };
   }
 
   private async refresh(
     tenantId: Id,
     tenant: TenantIndex,
     period: Period,
-    changes: string | undefined,
+    asked: Promise<string | undefined> | undefined,
   ): Promise<void> {
-    const last = tenant.periods.get(period);
+    let last = tenant.periods.get(period);
+    // What is read beside the changes may be older than they are.
+    const changes = last === undefined ? undefined : await asked;
+    last = tenant.periods.get(period);
     const now = this.now();
     if (last !== undefined) {
       const restMs = periodEndMs(period) < now ? PAST_FRESH_MS : FRESH_MS;

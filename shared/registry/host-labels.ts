@@ -2,7 +2,7 @@ import { Cache } from '../model/cache';
 import { CACHES } from '../model/cache-budgets';
 import type { Id } from '../model/id';
 import type { Labels } from '../model/labels';
-import type { Hosts } from './hosts';
+import type { Host, Hosts } from './hosts';
 import { rolesByService, type Services } from './services';
 
 /** The labels that a registered host's series have beside the stored ones. */
@@ -56,10 +56,11 @@ export class HostLabels {
   }
 
   private async read(tenantId: Id): Promise<HostNames> {
-    const rolesOf = rolesByService(await this.services.list(tenantId));
-    const labels = new Map<string, Labels>();
-    for await (const { id, name, roleIds } of this.hosts.list(tenantId))
-      labels.set(id, labelsOfHost(name, rolesOf(roleIds)));
+    const [services, hosts] = await Promise.all([this.services.list(tenantId), this.namesOf(tenantId)]);
+    const rolesOf = rolesByService(services);
+    const labels = new Map(
+      hosts.map(({ id, name, roleIds }) => [id, labelsOfHost(name, rolesOf(roleIds))] as const),
+    );
     return {
       names: HOST_LABELS,
       of: (host) => labels.get(host),
@@ -67,7 +68,15 @@ export class HostLabels {
       version: ++this.versions,
     };
   }
+
+  private async namesOf(tenantId: Id): Promise<NamedHost[]> {
+    const all: NamedHost[] = [];
+    for await (const { id, name, roleIds } of this.hosts.list(tenantId)) all.push({ id, name, roleIds });
+    return all;
+  }
 }
+
+type NamedHost = Pick<Host, 'id' | 'name' | 'roleIds'>;
 
 interface HostCopy {
   readonly reading: Promise<HostNames>;

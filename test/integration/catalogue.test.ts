@@ -136,7 +136,7 @@ describe('layouts that are put together', () => {
     expect(await lifetimes(RETENTION).renew(() => true)).toBe(0);
     const former = new Catalogue(tiers.meta, RETENTION, () => nowMs);
     await former.put(tenant.id, { group, id, packed, firstMs: now }, HOUR);
-    await former.index.put(tenant.id, [{ group, id, packed, days: [dayOf(now)] }]);
+    await former.index.put(tenant.id, [{ group, id, packed, days: [dayOf(now)] }], HOUR);
     await new PoolTable(tiers.meta, RETENTION, () => nowMs).join(tenant.id, new Map([[sourceId, sourceId]]));
 
     const raised = 2 * RETENTION;

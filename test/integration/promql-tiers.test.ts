@@ -16,7 +16,8 @@ import { instantQuery, type QueryOptions, type QueryResult, rangeQuery } from '.
 import type { SampleStore } from '../../shared/promql/store';
 import { ReadBudget } from '../../shared/query/read-budget';
 import { Querier, type SelectDependencies } from '../../shared/query/select';
-import { SourceMemo } from '../../shared/query/source-memo';
+import { Selections } from '../../shared/query/selections';
+import { SourceDeletions } from '../../shared/query/source-deletions';
 import { TierSamples } from '../../shared/query/tier-samples';
 import { UnarchivedDays } from '../../shared/query/unarchived-days';
 import { rowRecords } from '../../shared/stream/row-records';
@@ -207,7 +208,8 @@ describe(`PromQL over samples in all tiers (FUZZ_SEED=${SEED})`, () => {
       catalogue: tiers.newCatalogue(),
       hot: new HotTier(tiers.redis, RETENTION_MS),
       warm: new WarmTier({ client: tiers.meta.client, name: physicalName('Warm') }, RETENTION_MS),
-      memo: new SourceMemo(),
+      selections: new Selections(),
+      deletions: new SourceDeletions(tiers.catalogue.deletions),
     });
     const all = { fromMs: startMs, toMs: startMs + 3 * WINDOW_MS };
     const read = async (dependencies: SelectDependencies, range: TimeRange) => {

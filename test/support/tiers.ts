@@ -15,7 +15,8 @@ import { HotTier } from '../../shared/hot/hot-tier';
 import type { ReadPace } from '../../shared/hot/read-pace';
 import type { Day, PartitionRef } from '../../shared/model/placement';
 import type { Table } from '../../shared/platform/table';
-import { SourceMemo } from '../../shared/query/source-memo';
+import { Selections } from '../../shared/query/selections';
+import { SourceDeletions } from '../../shared/query/source-deletions';
 import { TenantIndexes } from '../../shared/query/tenant-index';
 import { UnarchivedDays } from '../../shared/query/unarchived-days';
 import { Imports } from '../../shared/recovery/imports';
@@ -53,7 +54,8 @@ export interface Tiers {
   readonly manifest: Manifest;
   readonly directory: Directory;
   readonly unarchived: UnarchivedDays;
-  readonly memo: SourceMemo;
+  readonly selections: Selections;
+  readonly deletions: SourceDeletions;
   readonly recovery: RecoveryTable;
   /** The table of everything but chunks. */
   readonly meta: Table;
@@ -200,7 +202,8 @@ export function connectTiers(redisUrl: string, awsPort: number, pace?: ReadPace)
     directory: new Directory(meta, 460 * DAY_MS),
     // Tests purge at once.
     unarchived: new UnarchivedDays(0),
-    memo: new SourceMemo(),
+    selections: new Selections(),
+    deletions: new SourceDeletions(catalogue.deletions),
     deletedTenants: new DeletedTenants(new Tenants(meta)),
     archivedChunks: async (ref, day) => {
       const { archived } = (await manifest.get(ref, day)) ?? {};

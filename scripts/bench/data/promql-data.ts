@@ -83,6 +83,7 @@ export async function writePromqlData(
   await catalogue.index.put(
     tenant.tenantId,
     layouts.map((each) => ({ ...each, days: [...archived, ...days] })),
+    parseSettings({}).window,
   );
   for (const { ref } of new Map(places.map((place) => [place.ref.partition, place])).values()) {
     await losses.resolve(ref);

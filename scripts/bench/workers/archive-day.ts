@@ -50,7 +50,7 @@ class GeneratedWarm extends WarmTier {
 const NO_TABLE = { client: new DynamoDBClient(), name: 'none' };
 
 class GeneratedCatalogue extends Catalogue {
-  override readonly deletions = new NoDeletions(NO_TABLE, 1, new ChangeList(NO_TABLE, Date.now), Date.now);
+  override readonly deletions = new NoDeletions(NO_TABLE, 1, new ChangeList(NO_TABLE, 1, Date.now), Date.now);
 
   constructor(private readonly generated: GeneratedDay) {
     super(NO_TABLE, 1);

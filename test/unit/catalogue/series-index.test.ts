@@ -21,7 +21,7 @@ function indexOf(layouts: readonly (readonly Labels[])[]) {
     const { id, bytes } = layoutOf(series);
     const { common, shape } = splitLayout(bytes);
     index.addShape(shape);
-    index.add({ group: `group${i}`, layoutId: id, common, shapeId: shape.id });
+    index.add({ group: `group${i}`, layoutId: id, common, shapeId: shape.id, windowMs: 3_600_000 });
   }
   return index;
 }

@@ -42,7 +42,7 @@ for (const [i, series] of LAYOUTS.entries()) {
   const { id, bytes } = layoutOf(series);
   const { common, shape } = splitLayout(bytes);
   view.index.addShape(shape);
-  view.index.add({ group: `group${i}`, layoutId: id, common, shapeId: shape.id });
+  view.index.add({ group: `group${i}`, layoutId: id, common, shapeId: shape.id, windowMs: 3_600_000 });
 }
 
 test('label names are those of all series, or of selected ones, joined ones included', () => {
