@@ -93,10 +93,13 @@ function mayHaveLeft({ windowsFromMs, windowsToMs }: DayPlan, { beforeMs, starts
 }
 
 /**
- * Asks the manifest beside the warm table: what a purge removes before the warm table answers has been in the manifest since
- * before this read began. A day's object and its warm items may be read in any order for the same reason.
+ * Plans a read. The manifest is asked beside the warm table: what a purge removes before the warm table answers has been in the
+ * manifest since before this read began. A day's object and its warm items may be read in any order for the same reason.
+ *
+ * A day that is not open needs no warm items: a flush that trimmed before memory was read had announced itself, so the day's object
+ * holds whatever memory no longer had.
  */
-export function planTogether(facts: BeyondFacts): Round {
+export function planRounds(facts: BeyondFacts): Round {
   const { days, isPruned, unarchived, seen } = facts;
   const certain = isPruned ? days.filter(({ day }) => unarchived.has(day)) : days;
   // What the reader has seen of the table, the manifest tells whether it has changed.
@@ -112,45 +115,6 @@ export function planTogether(facts: BeyondFacts): Round {
       );
       const warmDays = [...first, ...rest];
       return planArchive(facts, answers, warmDays, { days: rest, listed: answers.listed });
-    },
-  };
-}
-
-/**
- * Asks one after the other, for a read that a purge may come in between. What was purged before the warm table answered had been
- * committed to the manifest before that, so the manifest is asked after the warm table.
- */
-export function planInTurn(facts: BeyondFacts): Round {
-  return facts.isPruned ? openDaysInTurn(facts) : allDaysInTurn(facts);
-}
-
-/** Few days: the warm table, the manifest, the archive. */
-function allDaysInTurn(facts: BeyondFacts): Round {
-  const { days } = facts;
-  const manifest: Round = {
-    asks: { manifest: days, ...directoriesOf(facts) },
-    next: (answers) => planArchive(facts, answers, days),
-  };
-  return { asks: { warm: { days } }, next: () => manifest };
-}
-
-/**
- * Many days: the manifest, to find the days with data; the warm table for the open ones; the manifest again; the archive. A day that
- * is not open needs no warm items: a flush that trimmed before memory was read had announced itself, so the day's object holds
- * whatever memory no longer had.
- */
-function openDaysInTurn(facts: BeyondFacts): Round {
-  return {
-    asks: { manifest: facts.days, ...directoriesOf(facts) },
-    next: ({ listed }) => {
-      const days = facts.days.filter(({ day }) => listed.has(day));
-      if (days.length === 0) return undefined;
-      const open = days.filter((plan) => isOpenDay(plan, listed));
-      const manifest: Round = {
-        asks: { manifest: days },
-        next: (answers) => planArchive({ ...facts, days }, answers, open),
-      };
-      return open.length === 0 ? manifest : { asks: { warm: { days: open } }, next: () => manifest };
     },
   };
 }

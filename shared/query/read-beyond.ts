@@ -13,8 +13,7 @@ import {
   type Answers,
   type Asks,
   type BeyondFacts,
-  planInTurn,
-  planTogether,
+  planRounds,
   type Round,
   unarchivedDays,
 } from './beyond-memory';
@@ -54,7 +53,8 @@ export async function readBeyond(
 }
 
 /**
- * Asks manifest and warm table together, or in turn where a purge may come in between.
+ * Asks the manifest and the warm table together. If a purge may have come in between, asks the manifest once more, and begins again
+ * unless it names the same objects: then nothing was purged that they lack.
  *
  * @param fetch asks one round
  * @param facts without what is noted of the days
@@ -66,21 +66,27 @@ export async function readRounds(
 ): Promise<Fetched> {
   const { days, isPruned, isSeen } = facts;
   if (days.length === 0) return {};
-  const beganMs = now();
-  if (unarchived.isFresh(beganMs, beganMs)) {
+  for (;;) {
+    const beganMs = now();
     const noted = days.filter(({ day }) => unarchived.has(partitionOn(day), day, beganMs));
     const known = {
       ...facts,
       unarchived: new Set(noted.map(({ day }) => day)),
       seen: new Set((isPruned ? noted : days).filter(isSeen).map(({ day }) => day)),
     };
-    const round = planTogether(known);
+    const round = planRounds(known);
     const found = await fetchAll(fetch, round);
     for (const day of unarchivedDays(known, round, answersOf(found)))
       unarchived.add(partitionOn(day), day, beganMs);
     if (unarchived.isFresh(beganMs, now())) return found;
+    const { listed } = await fetch({ manifest: days });
+    if (days.every(({ day }) => objectsOf(found, day) === objectsOf({ listed }, day))) return found;
   }
-  return fetchAll(fetch, planInTurn({ ...facts, unarchived: new Set(), seen: new Set() }));
+}
+
+/** Names a day's objects; undefined for none. */
+function objectsOf({ listed }: Pick<Fetched, 'listed'>, day: Day): string | undefined {
+  return listed?.get(day)?.archived?.identity;
 }
 
 async function fetchAll(fetch: (asks: Asks) => Promise<Fetched>, first: Round): Promise<Fetched> {
