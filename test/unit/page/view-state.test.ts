@@ -13,6 +13,7 @@ import {
   INITIAL_STATE,
   keyInHash,
   rangeProblem,
+  VIEWS,
   type ViewState,
   withoutKey,
 } from '../../../functions/page/browser/view/view-state';
@@ -25,7 +26,7 @@ const range = fc.oneof(
 );
 const text = fc.string({ minLength: 1, maxLength: 30 }).filter((value) => value.isWellFormed());
 const state: fc.Arbitrary<ViewState> = fc.record({
-  view: fc.constantFrom('graphs', 'explore', 'alerts', 'status'),
+  view: fc.constantFrom(...VIEWS),
   source: fc.option(fc.record({ kind: fc.constantFrom('host', 'service', 'role', 'labels'), id: text }), {
     nil: undefined,
   }),
@@ -42,6 +43,7 @@ const state: fc.Arbitrary<ViewState> = fc.record({
   queries: fc.array(text, { maxLength: 3 }),
   asTable: fc.boolean(),
   alerts: fc.option(fc.array(text, { maxLength: 3 }), { nil: undefined }),
+  dashboard: fc.option(text, { nil: undefined }),
 });
 
 describe('the address', () => {

@@ -1,5 +1,6 @@
 // First, as in main.tsx: this puts it before the other modules of the file that both share.
 import '../language';
+import '../frame/shared-file';
 import { useState } from 'preact/hooks';
 import type { Alert } from '../api/alerting';
 import { useNow } from '../frame/polling';

@@ -68,7 +68,11 @@ export async function readGraph(
       const fields = { query, start: String(startS), end: String(endS), step: String(stepS) };
       const { data, ...answered } = await api.prometheus<Result>('query_range', fields, signal);
       const graph = graphOf(data, startS, endS, stepS);
-      return { ...answered, ...graph, names: graph.series.map(() => label) };
+      return {
+        ...answered,
+        ...graph,
+        names: graph.series.map((labels) => (typeof label === 'function' ? label(labels) : label)),
+      };
     }),
   );
   return {

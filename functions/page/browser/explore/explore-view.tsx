@@ -1,5 +1,6 @@
 // First, as in main.tsx: this puts it before the other modules of the file that both share.
 import '../language';
+import '../frame/shared-file';
 import { Toolbar } from '../frame/toolbar';
 import type { ViewProps } from '../frame/views';
 import { useMetadata } from '../graphs/use-metadata';

@@ -10,11 +10,13 @@ export interface ToolbarProps {
   readonly span: Span;
   /** Whether the graphs are over several hosts. */
   readonly isOverHosts: boolean;
+  /** Whether the graphs can show their tiers. @default true */
+  readonly hasTiers?: boolean;
   readonly onChange: (change: Partial<ViewState>) => void;
 }
 
 /** The time range that all graphs share, and how they are shown. */
-export function Toolbar({ state, span, isOverHosts, onChange }: ToolbarProps) {
+export function Toolbar({ state, span, isOverHosts, hasTiers = true, onChange }: ToolbarProps) {
   const { range, utc, tiers } = state;
   const to = (next: TimeRange) => onChange({ range: next });
   // A phone shows the options only when they are asked for.
@@ -62,9 +64,11 @@ export function Toolbar({ state, span, isOverHosts, onChange }: ToolbarProps) {
           options={optionsWith(REFRESHES, state.refreshS, (text) => `every ${text}`)}
           onChoose={(text) => onChange({ refreshS: text === '' ? undefined : Number(text) })}
         />
-        <button type="button" aria-pressed={tiers} onClick={() => onChange({ tiers: !tiers })}>
-          Where the data is
-        </button>
+        {hasTiers && (
+          <button type="button" aria-pressed={tiers} onClick={() => onChange({ tiers: !tiers })}>
+            Where the data is
+          </button>
+        )}
         <button type="button" aria-pressed={utc} onClick={() => onChange({ utc: !utc })}>
           UTC
         </button>

@@ -33,6 +33,12 @@ export const VIEW_ENTRIES: Readonly<
   Record<View, { readonly title: string; readonly Component: ComponentType<ViewProps> }>
 > = {
   graphs: { title: 'Graphs', Component: Graphs },
+  dashboards: {
+    title: 'Dashboards',
+    Component: lazyView('Dashboards', () =>
+      import('../dashboards/dashboards-view').then(({ DashboardsView }) => DashboardsView),
+    ),
+  },
   explore: {
     title: 'Explore',
     // The editor is larger than the rest of the page.

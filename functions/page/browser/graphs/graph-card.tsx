@@ -24,6 +24,8 @@ export interface GraphCardProps extends ReadingProps, GraphPanelView {
   /** How a counter or histogram is shown; undefined: as is usual. */
   readonly way: string | undefined;
   readonly onWay: (way: Way) => void;
+  /** Pixels of the plot. */
+  readonly height?: number;
 }
 
 /** Pixels of a plot. */
@@ -54,7 +56,7 @@ function MeasuredGraph(props: GraphCardProps & { readonly measure: Measure }) {
       name={graph.name}
       title={graph.title}
       loneLabel={graph.title}
-      height={HEIGHT}
+      height={props.height ?? HEIGHT}
       panel={panel}
       isWanted={isWanted}
       {...measuredProps(measure, way, props.onWay)}
@@ -84,7 +86,7 @@ function StoredGraph(props: GraphCardProps) {
       graph={graph}
       drawing={drawing}
       error={state.error}
-      height={HEIGHT}
+      height={props.height ?? HEIGHT}
       panel={panel}
       controls={
         whole.measure && (

@@ -131,7 +131,11 @@ function drawnSeries(answer: GraphAnswer | undefined): readonly LabelMap[] {
 const NO_SOURCE = { kind: 'labels', id: '' } as const;
 
 function idOf({ series, names }: GraphAnswer, at: number): string {
-  return names[at] ?? seriesText(series[at]!);
+  const name = names[at];
+  // Two series may be given the same name.
+  return name === undefined || names.indexOf(name) !== names.lastIndexOf(name)
+    ? `${name ?? ''}${seriesText(series[at]!)}`
+    : name;
 }
 
 /** The values of the series that are drawn. */

@@ -1,3 +1,4 @@
+import type { LabelMap } from '../api/promql-answers';
 import { durationText } from '../view/time-range';
 import type { Unit } from './graphs';
 import { describedBy, type Metadata, unitOf } from './metadata';
@@ -38,8 +39,8 @@ export function wayOf({ kind }: Measure, chosen: string | undefined): Way {
 /** One of the expressions that a graph draws. */
 export interface DrawnQuery {
   readonly query: string;
-  /** Names the expression's only series; undefined: its series have labels of their own. */
-  readonly label?: string;
+  /** Names the expression's only series, or each of its series by its labels; undefined: its series have labels of their own. */
+  readonly label?: string | ((labels: LabelMap) => string);
 }
 
 /** Agents post once a minute, and a rate needs several samples. */

@@ -14,7 +14,7 @@ export interface SourceRef {
 export const OVER_HOSTS = ['each', 'average', 'min', 'max', 'sum'] as const;
 export type OverHosts = (typeof OVER_HOSTS)[number];
 
-export const VIEWS = ['graphs', 'explore', 'alerts', 'status'] as const;
+export const VIEWS = ['graphs', 'alerts', 'dashboards', 'explore', 'status'] as const;
 export type View = (typeof VIEWS)[number];
 
 /** All that decides what the page shows. The address has all of it, so that a link shows the same. */
@@ -45,6 +45,8 @@ export interface ViewState {
   readonly asTable: boolean;
   /** Ids of the alerts whose details are shown; undefined: those of the first. */
   readonly alerts: readonly string[] | undefined;
+  /** Id of the dashboard that is shown; undefined: the list of all. */
+  readonly dashboard: string | undefined;
 }
 
 export const INITIAL_STATE: ViewState = {
@@ -63,6 +65,7 @@ export const INITIAL_STATE: ViewState = {
   queries: [],
   asTable: false,
   alerts: undefined,
+  dashboard: undefined,
 };
 
 /** The hidden lines after one was hidden or shown. */
@@ -103,6 +106,7 @@ export function encodeState(state: ViewState): string {
   if (state.asTable) add('show', 'table');
   for (const alert of state.alerts ?? []) add('alert', alert);
   if (state.alerts?.length === 0) add('alert', '');
+  if (state.dashboard !== undefined) add('dashboard', state.dashboard);
   return fields.join('&');
 }
 
@@ -135,6 +139,7 @@ export function decodeState(hash: string): ViewState {
     queries: fields.getAll('query').slice(0, MAX_QUERIES),
     asTable: fields.get('show') === 'table',
     alerts: fields.has('alert') ? fields.getAll('alert').filter((id) => id !== '') : undefined,
+    dashboard: fields.get('dashboard') || undefined,
   };
 }
 

@@ -1,0 +1,59 @@
+import type { ComponentChildren } from 'preact';
+import { useId } from 'preact/hooks';
+import type { Widget } from '../../../../shared/registry/dashboard';
+import type { ViewProps } from '../frame/views';
+import { Breakable } from '../view/breakable';
+
+export interface WidgetProps<T extends Widget['type']> extends ViewProps {
+  readonly widget: Extract<Widget, { type: T }>;
+  /** Pixels of a graph's plot. */
+  readonly height: number;
+}
+
+/** A widget's card. @param title is left out where it is empty */
+export function WidgetCard({
+  title,
+  isWaiting = false,
+  children,
+}: {
+  readonly title: string;
+  readonly isWaiting?: boolean;
+  readonly children: ComponentChildren;
+}) {
+  const titleId = useId();
+  return (
+    <article class="card" aria-labelledby={title === '' ? undefined : titleId} aria-busy={isWaiting}>
+      {title !== '' && (
+        <header>
+          <h2 id={titleId}>
+            <Breakable text={title} />
+          </h2>
+        </header>
+      )}
+      {children}
+    </article>
+  );
+}
+
+/** Says why a widget shows nothing. */
+export function Problem({ children }: { readonly children: ComponentChildren }) {
+  return (
+    <p class="problem" role="alert">
+      {children}
+    </p>
+  );
+}
+
+/** What was computed, or why it could not be. */
+export function attempt<T>(compute: () => T): { readonly value?: T; readonly problem?: string } {
+  try {
+    return { value: compute() };
+  } catch (error) {
+    return { problem: (error as Error).message };
+  }
+}
+
+/** A request that is refused is the widget's matter alone. */
+export function unlessRefused(onAnswer: ViewProps['onAnswer']): ViewProps['onAnswer'] {
+  return (error) => error?.kind !== 'refused' && onAnswer(error);
+}

@@ -1,0 +1,141 @@
+import { type ComponentChildren, h } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
+import type { Widget } from '../../../../shared/registry/dashboard';
+import { type OpenAlert, readOpenAlerts } from '../api/dashboards';
+import { readTable } from '../api/promql-answers';
+import { NO_LISTS } from '../frame/lists';
+import { usePolling } from '../frame/polling';
+import type { ViewProps } from '../frame/views';
+import { useReading } from '../graphs/use-reading';
+import { counted } from '../view/format';
+import type { Span } from '../view/time-range';
+import { GraphWidget } from './graph-widget';
+import { type MarkdownNode, parseMarkdown } from './markdown';
+import { attempt, Problem, unlessRefused, WidgetCard, type WidgetProps } from './widget-card';
+import { hostsOfRole, metricQuery } from './widget-queries';
+
+export function WidgetView(props: ViewProps & { readonly widget: Widget; readonly height: number }) {
+  const { widget } = props;
+  switch (widget.type) {
+    case 'graph':
+      return <GraphWidget {...props} widget={widget} />;
+    case 'value':
+      return <ValueWidget {...props} widget={widget} />;
+    case 'markdown':
+      return <MarkdownWidget {...props} widget={widget} />;
+    case 'alertStatus':
+      return <AlertStatusWidget {...props} widget={widget} />;
+  }
+}
+
+/** Decimal places of a value whose widget names none. */
+const FRACTION_SIZE = 2;
+
+function ValueWidget(props: WidgetProps<'value'>) {
+  const { api, widget, span, state, returns, onAnswer } = props;
+  const { hosts } = props.lists ?? NO_LISTS;
+  const { value: query, problem } = attempt(() => metricQuery(widget.metric, hosts, span));
+  const { reading, error } = useReading(
+    { range: state.range, span, compareS: undefined, returns, onAnswer: unlessRefused(onAnswer) },
+    query,
+    (during: Span, signal) => readTable(api, query!, during, signal),
+    query !== undefined,
+  );
+  const [row] = reading?.rows ?? [];
+  const value = row === undefined ? undefined : Number(row.value);
+  const [rule] = widget.formatRules ?? [];
+  const isEmphasised =
+    rule !== undefined &&
+    value !== undefined &&
+    (rule.operator === '>' ? value > rule.threshold : value < rule.threshold);
+  const isWaiting = query !== undefined && reading === undefined && error === undefined;
+  return (
+    <WidgetCard title={widget.title ?? ''} isWaiting={isWaiting}>
+      {query === undefined && problem === undefined && <p class="note">The metric was deleted.</p>}
+      {problem !== undefined && <Problem>{problem}</Problem>}
+      {error !== undefined && <Problem>{error}</Problem>}
+      {isWaiting ? (
+        <p class="note">reading …</p>
+      ) : (
+        reading !== undefined && (
+          <p class={isEmphasised ? 'number emphasised' : 'number'}>
+            {value === undefined ? '–' : numberText(value, widget.fractionSize ?? FRACTION_SIZE)}
+            {value !== undefined && widget.suffix && <small> {widget.suffix}</small>}
+          </p>
+        )
+      )}
+      {isEmphasised && rule.name && <p class="note">{rule.name}</p>}
+      {reading !== undefined && reading.rows.length > 1 && (
+        <p class="note">The greatest of {counted(reading.rows.length, 'series', 'series')}.</p>
+      )}
+      {reading !== undefined && value === undefined && <p class="note">No sample of the last 5 minutes.</p>}
+    </WidgetCard>
+  );
+}
+
+function numberText(value: number, fractionSize: number): string {
+  return Number.isFinite(value)
+    ? value.toLocaleString('en', { minimumFractionDigits: fractionSize, maximumFractionDigits: fractionSize })
+    : String(value);
+}
+
+function MarkdownWidget({ widget }: WidgetProps<'markdown'>) {
+  const blocks = useMemo(() => parseMarkdown(widget.markdown ?? '', 3).map(rendered), [widget.markdown]);
+  return (
+    <WidgetCard title={widget.title ?? ''}>
+      <div class="markdown">{blocks}</div>
+    </WidgetCard>
+  );
+}
+
+/** HTML in a text is text here, since the page writes no HTML. */
+function rendered(node: MarkdownNode): ComponentChildren {
+  if (typeof node === 'string') return node;
+  const { tag, children, href } = node;
+  const link = href === undefined ? null : { href, target: '_blank', rel: 'noopener noreferrer' };
+  return h(tag, link, ...children.map(rendered));
+}
+
+const STATUSES = ['CRITICAL', 'WARNING', 'UNKNOWN'] as const;
+
+function AlertStatusWidget({ api, widget, lists, onAnswer }: WidgetProps<'alertStatus'>) {
+  const [alerts, setAlerts] = useState<readonly OpenAlert[]>();
+  usePolling(
+    [api],
+    () => readOpenAlerts(api),
+    (found) => {
+      setAlerts(found);
+      return true;
+    },
+    unlessRefused(onAnswer),
+  );
+  const { roleFullname } = widget;
+  const members = new Set(hostsOfRole(lists?.hosts ?? [], roleFullname ?? '').map(({ id }) => id));
+  const open = alerts?.filter(({ hostId }) => hostId !== undefined && members.has(hostId)) ?? [];
+  const counts = STATUSES.map(
+    (status) => [status, open.filter((each) => each.status === status).length] as const,
+  );
+  return (
+    <WidgetCard title={widget.title || roleFullname || ''} isWaiting={alerts === undefined}>
+      {roleFullname == null ? (
+        <p class="note">The role was deleted.</p>
+      ) : alerts === undefined || lists === undefined ? (
+        <p class="note">reading …</p>
+      ) : open.length === 0 ? (
+        <p class="number">OK</p>
+      ) : (
+        <ul class="statuses">
+          {counts.map(
+            ([status, count]) =>
+              count > 0 && (
+                <li key={status} class={status.toLowerCase()}>
+                  <strong>{count}</strong> {status}
+                </li>
+              ),
+          )}
+        </ul>
+      )}
+      {lists !== undefined && <p class="note">{counted(members.size, 'host')}</p>}
+    </WidgetCard>
+  );
+}
