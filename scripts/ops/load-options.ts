@@ -75,7 +75,7 @@ export function inSentences<T>(compute: () => T): T {
   }
 }
 
-function parseSetting(text: string, others: Readonly<Record<string, string>>): Record<string, string> {
+export function parseSetting(text: string, others: Readonly<Record<string, string>>): Record<string, string> {
   const at = text.indexOf('=');
   if (at < 1) throw new InvalidValueError('Give a setting such as window=4h.');
   return { ...others, [text.slice(0, at)]: text.slice(at + 1) };

@@ -6,6 +6,7 @@ import { deleteCommand } from './delete';
 import { drainCommand } from './drain';
 import { importCommand } from './import';
 import { keyCommands } from './keys';
+import { preflightCommand } from './preflight';
 import { quarantineCommands } from './quarantine';
 import { quotasCommand } from './quotas';
 import { rebuildIndexCommand } from './rebuild-index';
@@ -36,6 +37,7 @@ export function opsProgram(): Command {
     usageCommand(),
     rulesCommands(),
     scaleCommand(),
+    preflightCommand(),
     costCommand(),
     quotasCommand(),
     rebuildIndexCommand(),

@@ -1,0 +1,128 @@
+import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
+import { EC2Client, paginateDescribeVpcs } from '@aws-sdk/client-ec2';
+import { ElastiCacheClient, paginateDescribeCacheClusters } from '@aws-sdk/client-elasticache';
+import { GetRoleCommand, IAMClient } from '@aws-sdk/client-iam';
+import { DescribeLimitsCommand, KinesisClient } from '@aws-sdk/client-kinesis';
+import { GetAccountSettingsCommand, LambdaClient, paginateListFunctions } from '@aws-sdk/client-lambda';
+import { GetServiceQuotaCommand, ServiceQuotasClient } from '@aws-sdk/client-service-quotas';
+import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts';
+import { type AccountFacts, LINKED_ROLES, type Told } from './preflight-findings';
+
+/** Default of a quota, where the account cannot be asked. */
+const DEFAULT_VPCS = 5;
+const DEFAULT_CACHE_NODES = 300;
+const CALL_MS = 10_000;
+
+/**
+ * Looks at the account and region of the environment. Each fact that cannot be read says why; the others are there.
+ *
+ * @param names stacks and functions that a stage takes
+ */
+export async function lookAtAccount(names: {
+  readonly stacks: readonly string[];
+  readonly functions: readonly string[];
+}): Promise<AccountFacts> {
+  const sts = new STSClient({ maxAttempts: 2 });
+  const region = await sts.config.region().catch(() => undefined);
+  const abortSignal = () => AbortSignal.timeout(CALL_MS);
+  const options = { region: region ?? 'us-east-1', maxAttempts: 2 };
+  const cloudFormation = new CloudFormationClient(options);
+  const ec2 = new EC2Client(options);
+  const elastiCache = new ElastiCacheClient(options);
+  const iam = new IAMClient(options);
+  const kinesis = new KinesisClient(options);
+  const lambda = new LambdaClient(options);
+  const quotas = new ServiceQuotasClient(options);
+  const at = { abortSignal: abortSignal() };
+
+  const stack = (StackName: string) =>
+    cloudFormation.send(new DescribeStacksCommand({ StackName }), at).then(
+      ({ Stacks = [] }) => Stacks[0],
+      (error: Error) => {
+        if (/does not exist/.test(error.message)) return undefined;
+        throw error;
+      },
+    );
+  const quota = (ServiceCode: string, QuotaCode: string, otherwise: number) =>
+    quotas.send(new GetServiceQuotaCommand({ ServiceCode, QuotaCode }), at).then(
+      ({ Quota }) => Quota?.Value ?? otherwise,
+      () => otherwise,
+    );
+  const clients = [sts, cloudFormation, ec2, elastiCache, iam, kinesis, lambda, quotas];
+  try {
+    const identity = await tell(() =>
+      new STSClient(options)
+        .send(new GetCallerIdentityCommand({}), at)
+        .then(({ Account = '', Arn = '' }) => ({ account: Account, arn: Arn })),
+    );
+    const [bootstrapVersion, stacks, functions, concurrency, shards, vpcs, cacheNodes, linkedRoles] =
+      await Promise.all([
+        tell(async () => {
+          const outputs = (await stack('CDKToolkit'))?.Outputs;
+          const version = outputs?.find(({ OutputKey }) => OutputKey === 'BootstrapVersion')?.OutputValue;
+          return version === undefined ? undefined : Number(version);
+        }),
+        tell(async () => {
+          const found = await Promise.all(names.stacks.map(stack));
+          return found
+            .filter((one) => one !== undefined)
+            .map(({ StackName, StackStatus }) => ({ name: StackName!, status: String(StackStatus) }));
+        }),
+        tell(async () => {
+          const taken: string[] = [];
+          for await (const { Functions = [] } of paginateListFunctions({ client: lambda }, {}))
+            taken.push(...Functions.map(({ FunctionName }) => FunctionName!));
+          return taken.filter((name) => names.functions.includes(name));
+        }),
+        tell(async () => {
+          const { AccountLimit } = await lambda.send(new GetAccountSettingsCommand({}), at);
+          return AccountLimit!.ConcurrentExecutions!;
+        }),
+        tell(async () => {
+          const { OpenShardCount, ShardLimit } = await kinesis.send(new DescribeLimitsCommand({}), at);
+          return { used: OpenShardCount!, limit: ShardLimit! };
+        }),
+        tell(async () => {
+          let used = 0;
+          for await (const { Vpcs = [] } of paginateDescribeVpcs({ client: ec2 }, {})) used += Vpcs.length;
+          return { used, limit: await quota('vpc', 'L-F678F1CE', DEFAULT_VPCS) };
+        }),
+        tell(async () => {
+          let used = 0;
+          for await (const { CacheClusters = [] } of paginateDescribeCacheClusters(
+            { client: elastiCache },
+            {},
+          ))
+            used += CacheClusters.reduce((sum, { NumCacheNodes = 1 }) => sum + NumCacheNodes, 0);
+          return { used, limit: await quota('elasticache', 'L-DFE45DF3', DEFAULT_CACHE_NODES) };
+        }),
+        tell(async () => {
+          const roles = Object.entries(LINKED_ROLES).map(async ([service, RoleName]) =>
+            iam.send(new GetRoleCommand({ RoleName }), at).then(
+              () => [service],
+              (error: Error) => {
+                if (/NoSuchEntity/.test(error.name)) return [];
+                throw error;
+              },
+            ),
+          );
+          return (await Promise.all(roles)).flat();
+        }),
+      ]);
+    return {
+      ...{ identity, region, bootstrapVersion, stacks, functions, concurrency },
+      ...{ shards, vpcs, cacheNodes, linkedRoles },
+    };
+  } finally {
+    for (const client of clients) client.destroy();
+  }
+}
+
+async function tell<T>(look: () => Promise<T>): Promise<Told<T>> {
+  try {
+    return await look();
+  } catch (error) {
+    const { name, message } = error as Error;
+    return { untold: message === '' ? name : message.split('\n')[0]! };
+  }
+}

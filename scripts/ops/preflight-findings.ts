@@ -1,0 +1,182 @@
+import type { Settings } from '../../shared/platform/settings';
+
+/** A fact of an account; or why it cannot be told. */
+export type Told<T> = T | { readonly untold: string };
+
+/** What an account and a region have before a first deploy. */
+export interface AccountFacts {
+  /** Who the credentials are of. */
+  readonly identity: Told<{ readonly account: string; readonly arn: string }>;
+  readonly region: string | undefined;
+  /** Version of the CDK's bootstrap stack; undefined: there is none. */
+  readonly bootstrapVersion: Told<number | undefined>;
+  /** Stacks whose names a stage takes, and their states. */
+  readonly stacks: Told<readonly { readonly name: string; readonly status: string }[]>;
+  /** Functions whose names a stage takes. */
+  readonly functions: Told<readonly string[]>;
+  /** Concurrent executions of the region. */
+  readonly concurrency: Told<number>;
+  readonly shards: Told<Quota>;
+  readonly vpcs: Told<Quota>;
+  readonly cacheNodes: Told<Quota>;
+  /** Services of {@link LINKED_ROLES} that have their role. */
+  readonly linkedRoles: Told<readonly string[]>;
+}
+
+interface Quota {
+  readonly used: number;
+  readonly limit: number;
+}
+
+export interface Finding {
+  readonly what: string;
+  readonly state: 'ready' | 'wrong' | 'unknown';
+  readonly saw: string;
+  /** undefined: nothing. */
+  readonly todo: string | undefined;
+}
+
+/** Services that act by a role of their own, which their first use creates if the deployer may. */
+export const LINKED_ROLES = {
+  'elasticache.amazonaws.com': 'AWSServiceRoleForElastiCache',
+} as const;
+
+/** The newest template that `cdk deploy` asks for. */
+const MIN_BOOTSTRAP = 6;
+/** Lambda keeps so many executions unreserved. */
+const UNRESERVED = 100;
+/** An account that Lambda has not looked at yet has so few. */
+const NEW_ACCOUNT = 10;
+
+/** States of a stack from which no deploy goes on. */
+const STUCK = /^(ROLLBACK_COMPLETE|ROLLBACK_FAILED|DELETE_FAILED|CREATE_FAILED)$/;
+
+/**
+ * Judges an account before a stage is deployed, the prerequisites first.
+ *
+ * @param names stacks and functions of the stage
+ */
+export function preflightFindings(
+  facts: AccountFacts,
+  settings: Settings,
+  names: { readonly stacks: readonly string[] },
+): Finding[] {
+  const hasStack = !isUntold(facts.stacks) && facts.stacks.length > 0;
+  return [
+    judge('credentials', facts.identity, 'set AWS_PROFILE, or sign in with aws sso login', (identity) => ({
+      saw: `account ${identity.account}, as ${identity.arn}`,
+    })),
+    facts.region === undefined
+      ? wrong('region', 'none', 'set AWS_REGION, such as AWS_REGION=us-east-1')
+      : ready('region', facts.region),
+    judge(
+      'CDK bootstrap',
+      facts.bootstrapVersion,
+      'may you cloudformation:DescribeStacks on CDKToolkit?',
+      (version) => ({
+        saw: version === undefined ? 'no stack CDKToolkit' : `version ${version}`,
+        todo: version === undefined || version < MIN_BOOTSTRAP ? 'run npx cdk bootstrap' : undefined,
+      }),
+    ),
+    judge('names of stacks', facts.stacks, 'may you cloudformation:DescribeStacks?', (stacks) => {
+      const stuck = stacks.find(({ status }) => STUCK.test(status));
+      return {
+        saw:
+          stacks.map(({ name, status }) => `${name} ${status}`).join(', ') ||
+          `${names.stacks.join(', ')} are free`,
+        todo: stuck && `delete it first: aws cloudformation delete-stack --stack-name ${stuck.name}`,
+      };
+    }),
+    judge('names of functions', facts.functions, 'may you lambda:ListFunctions?', (taken) => ({
+      saw: taken.length === 0 ? 'free' : taken.join(', '),
+      // Those of a stack that is there are its own.
+      todo:
+        taken.length > 0 && !hasStack
+          ? 'another application has them: delete its functions, or take another stage'
+          : undefined,
+    })),
+    judge('concurrent executions', facts.concurrency, 'may you lambda:GetAccountSettings?', (limit) =>
+      concurrencyOf(limit, settings),
+    ),
+    quotaFinding(
+      'shards of streams',
+      facts.shards,
+      settings.streamMode === 'on-demand' || hasStack ? 0 : settings.streamShards,
+      'may you kinesis:DescribeLimits?',
+      'ask for more: Service Quotas, Kinesis Data Streams, shards per Region',
+    ),
+    quotaFinding(
+      'VPCs',
+      facts.vpcs,
+      hasStack ? 0 : 1,
+      'may you ec2:DescribeVpcs and servicequotas:GetServiceQuota?',
+      'ask for more: Service Quotas, Amazon VPC, L-F678F1CE; or delete one that is unused',
+    ),
+    quotaFinding(
+      'cache nodes',
+      facts.cacheNodes,
+      hasStack ? 0 : settings.cacheShards * (1 + settings.cacheReplicas),
+      'may you elasticache:DescribeCacheClusters?',
+      'ask for more: Service Quotas, Amazon ElastiCache, nodes per Region',
+    ),
+    judge('service-linked roles', facts.linkedRoles, 'may you iam:GetRole?', (there) => {
+      const missing = Object.keys(LINKED_ROLES).filter((service) => !there.includes(service));
+      return {
+        saw: missing.length === 0 ? 'there' : `none of ${missing.join(', ')}`,
+        todo:
+          missing.length === 0
+            ? undefined
+            : missing
+                .map((service) => `aws iam create-service-linked-role --aws-service-name ${service}`)
+                .join('; '),
+      };
+    }),
+  ];
+}
+
+function concurrencyOf(limit: number, settings: Settings): { saw: string; todo?: string } {
+  const reserved = (settings.queryConcurrency ?? 0) + (settings.flusherConcurrency ?? 0);
+  const saw = `${limit}; the stage is set for ${settings.accountConcurrency}${reserved > 0 ? ` and reserves ${reserved}` : ''}`;
+  if (limit === settings.accountConcurrency) return { saw };
+  if (limit <= NEW_ACCOUNT)
+    return {
+      saw,
+      todo: `a new account's: ask for 1000 (Service Quotas, Lambda, L-B99A9384), which takes hours; until then deploy a dev stage with -c accountConcurrency=${limit}`,
+    };
+  if (reserved > 0 && limit - reserved < UNRESERVED)
+    return { saw, todo: `ask for ${settings.accountConcurrency} (Service Quotas, Lambda, L-B99A9384)` };
+  return {
+    saw,
+    todo: `deploy with -c accountConcurrency=${limit}, or ask for ${settings.accountConcurrency} (L-B99A9384)`,
+  };
+}
+
+function quotaFinding(what: string, quota: Told<Quota>, needs: number, right: string, todo: string): Finding {
+  return judge(what, quota, right, ({ used, limit }) => ({
+    saw: `${used} of ${limit} used, ${needs} more needed`,
+    todo: used + needs > limit ? todo : undefined,
+  }));
+}
+
+function judge<T>(
+  what: string,
+  fact: Told<T>,
+  right: string,
+  look: (value: T) => { readonly saw: string; readonly todo?: string | undefined },
+): Finding {
+  if (isUntold(fact)) return { what, state: 'unknown', saw: fact.untold, todo: right };
+  const { saw, todo } = look(fact);
+  return todo === undefined ? ready(what, saw) : wrong(what, saw, todo);
+}
+
+function isUntold<T>(fact: Told<T>): fact is { readonly untold: string } {
+  return typeof fact === 'object' && fact !== null && 'untold' in fact;
+}
+
+function ready(what: string, saw: string): Finding {
+  return { what, state: 'ready', saw, todo: undefined };
+}
+
+function wrong(what: string, saw: string, todo: string): Finding {
+  return { what, state: 'wrong', saw, todo };
+}

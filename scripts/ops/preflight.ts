@@ -1,0 +1,65 @@
+import { Command, Option } from 'commander';
+import { FUNCTIONS, functionName, stageName } from '../../shared/platform/names';
+import { inSentences, parseSetting } from './load-options';
+import { type Finding, preflightFindings } from './preflight-findings';
+import { table } from './table';
+
+interface PreflightOptions {
+  readonly stage: string;
+  readonly set: Readonly<Record<string, string>>;
+  readonly json?: boolean;
+}
+
+/** The output of `ops preflight --json`. */
+interface PreflightReport {
+  /** The line that deploys the stage. */
+  readonly deploy: string;
+  /** A month without a post or a read. */
+  readonly dollars: number;
+  readonly findings: readonly Finding[];
+}
+
+/** `ops preflight`. It only reads. */
+export function preflightCommand(): Command {
+  return new Command('preflight')
+    .description('look at the account and region before a first deploy: what is missing, and what to do')
+    .option('--stage <name>', 'the stage to deploy: dev, staging or production', 'production')
+    .addOption(
+      new Option('--set <key=value>', 'another value of a setting, as cdk deploy -c takes it; repeatable')
+        .argParser(parseSetting)
+        .default({}, "the stage's settings"),
+    )
+    .option('--json', 'print the result as JSON on stdout')
+    .action(async ({ stage, set, json }: PreflightOptions) => {
+      const [{ idleReport }, { deployedStage }, { lookAtAccount }] = await Promise.all([
+        import('./cost-report'),
+        import('./stage-shape'),
+        import('./account'),
+      ]);
+      const { settings } = inSentences(() => deployedStage(stage, set)).shape;
+      const { deploy, dollars } = inSentences(() => idleReport({ stage, set }));
+      const names = {
+        stacks: ['stateful', 'stateless'].map((half) => `${stageName(stage)}-${half}`),
+        functions: FUNCTIONS.map((name) => functionName(stage, name)),
+      };
+      const findings = preflightFindings(await lookAtAccount(names), settings, names);
+      const report = { deploy, dollars, findings };
+      console.log(json ? JSON.stringify(report) : preflightText(report));
+      if (findings.some(({ state }) => state === 'wrong')) process.exitCode = 1;
+    });
+}
+
+function preflightText({ deploy, dollars, findings }: PreflightReport): string {
+  const open = findings.filter(({ todo }) => todo !== undefined);
+  return [
+    table(
+      ['', 'what', 'found'],
+      findings.map(({ what, state, saw }) => [state, what, saw]),
+    ),
+    '',
+    ...open.map(({ what, todo }) => `${what}: ${todo}`),
+    ...(open.length > 0 ? [''] : []),
+    `A month without load costs about $${dollars.toFixed(0)}. ${open.length === 0 ? 'Deploy with' : 'Then deploy with'}`,
+    `  ${deploy}`,
+  ].join('\n');
+}
