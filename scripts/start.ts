@@ -9,6 +9,10 @@ import { startProgress } from './local/progress';
 import { startStack } from './local/stack';
 import { parseStartOptions, type StartOptions } from './local/start-options.mjs';
 
+function seedOf(text: string | undefined): number | undefined {
+  return text === undefined || text === '' ? undefined : Number(text);
+}
+
 async function start(options: StartOptions): Promise<void> {
   checkNames(options.set);
   const report = (line: string) => console.error(line);
@@ -23,6 +27,8 @@ async function start(options: StartOptions): Promise<void> {
     dataDir: options.ephemeral ? undefined : resolve(options.dataDir),
     settings: options.set,
     report,
+    // Tests and the curious set it.
+    freedomsSeed: seedOf(process.env.FREEDOMS_SEED),
   });
   const { addresses } = stack;
   const stopProgress = options.json ? () => {} : startProgress(stack, report);

@@ -1,4 +1,4 @@
-"""Runs ministack, the stand-in for AWS, with three corrections and a saving.
+"""Runs ministack, the stand-in for AWS, with five corrections and a saving.
 
 ministack numbers records upwards over all shards of all streams. Kinesis' sequence numbers are "specific to a shard": the ranges of
 two shards say nothing about time. Here each shard has a range of its own, laid out as Kinesis lays out its numbers, in a random
@@ -15,11 +15,12 @@ ministack takes any credentials and answers web pages of every origin. Here it r
 ministack looks at every record of a stream, and at every shard iterator of the last five minutes, whenever records are put or
 got. Here it looks at each shard's first record, which is the oldest, and at the iterators once a second.
 
-ministack lets any role write any item. Here a function may call DynamoDB as its role's policies allow, with their conditions
-on partition keys. The session token of a call is the function's name.
+ministack takes calls that AWS would refuse, of any role. Here each call is held against the service's model, its limits and the
+policies of its function's role (contract.py). The session token of a call is the function's name.
+
+ministack is kinder than AWS has to be. With FREEDOMS_SEED it throttles, fails, loses answers and gives parts (freedoms.py).
 """
 
-import fnmatch
 import json
 import os
 import random
@@ -28,8 +29,12 @@ import sys
 import threading
 import time
 
+from contract import answers_checks, checks_contract
+from forward import forwards
+from freedoms import uses_freedoms
 from ministack import app as ministack
-from ministack.services import dynamodb, kinesis
+from ministack.services import kinesis
+from rights import Rights
 
 CLOSED = "ending_sequence_number"
 
@@ -145,6 +150,12 @@ def ends_with_the_shard(get_records):
     return call
 
 
+def shard_of(iterator):
+    """Stream and shard that an iterator reads."""
+    at = kinesis._shard_iterators.get(iterator) or {}
+    return at.get("stream"), at.get("shard_id")
+
+
 def expire_records(stream):
     cutoff = time.time() - stream["RetentionPeriodHours"] * 3600
     for shard in stream["shards"].values():
@@ -166,76 +177,6 @@ def at_most_once_a_second(expire):
     return call
 
 
-def items_asked(action, data):
-    """(action, table, partition keys) of each part of a call; the keys are None where a call names none."""
-    table = data.get("TableName")
-    if action in ("GetItem", "UpdateItem", "DeleteItem"):
-        return [(action, table, [data["Key"]["pk"]["S"]])]
-    if action == "PutItem":
-        return [(action, table, [data["Item"]["pk"]["S"]])]
-    if action == "BatchGetItem":
-        return [(action, name, [key["pk"]["S"] for key in asked["Keys"]]) for name, asked in data["RequestItems"].items()]
-    if action == "TransactWriteItems":
-        parts = [next(iter(each.items())) for each in data["TransactItems"]]
-        return [part for kind, item in parts for part in items_asked(f"{kind}Item", item)]
-    if action == "BatchExecuteStatement":
-        return [inserted(each["Statement"], each["Parameters"]) for each in data["Statements"]]
-    return [(action, table, None)]
-
-
-INSERT = re.compile(r'INSERT INTO "([^"]+)" VALUE \{(.*)\}$')
-
-
-def inserted(statement, parameters):
-    table, values = INSERT.match(statement).groups()
-    at = re.findall(r"'(\w+)': \?", values).index("pk")
-    return ("PartiQLInsert", table, [parameters[at]["S"]])
-
-
-class Rights:
-    def __init__(self, file):
-        self.file = file
-        self.read_at = None
-        self.by_function = {}
-
-    def allow(self, function, asked):
-        changed = os.stat(self.file).st_mtime_ns
-        if changed != self.read_at:
-            with open(self.file) as file:
-                self.by_function = json.load(file)
-            self.read_at = changed
-        return all(
-            any(self.covers(right, part) for right in self.by_function.get(function, [])) for part in asked
-        )
-
-    @staticmethod
-    def covers(right, part):
-        action, table, keys = part
-        if action not in right["actions"] or table not in right["tables"]:
-            return False
-        patterns = right.get("keys")
-        return patterns is None or (
-            keys is not None
-            and all(any(fnmatch.fnmatchcase(key, pattern) for pattern in patterns) for key in keys)
-        )
-
-
-def asks_for_rights(handle, rights):
-    async def call(method, path, headers, body, query_params):
-        function = headers.get("x-amz-security-token")
-        if function is not None:
-            action = headers.get("x-amz-target", "").split(".")[-1]
-            asked = items_asked(action, json.loads(body))
-            if not rights.allow(function, asked):
-                action, table, keys = asked[0]
-                message = f"User: {function} is not authorized to perform: dynamodb:{action} on {table} {keys}"
-                print(message, file=sys.stderr, flush=True)
-                return dynamodb.error_response_json("AccessDeniedException", message, 400)
-        return await handle(method, path, headers, body, query_params)
-
-    return call
-
-
 LOOPBACK = {"127.0.0.1", "localhost", "[::1]"}
 
 
@@ -252,7 +193,8 @@ def refuses_web_pages(app):
     return call
 
 
-ministack.app = refuses_web_pages(ministack.app)
+rights = Rights(os.environ["RIGHTS_FILE"]) if "RIGHTS_FILE" in os.environ else None
+ministack.app = refuses_web_pages(checks_contract(uses_freedoms(answers_checks(forwards(ministack.app))), rights, shard_of))
 kinesis._split_shard = keeps_closed_shards(kinesis._split_shard)
 kinesis._merge_shards = keeps_closed_shards(kinesis._merge_shards)
 kinesis._build_shards = begins_in_its_range(kinesis._build_shards)
@@ -264,8 +206,6 @@ kinesis._expire_records = expire_records
 kinesis._expire_iterators = at_most_once_a_second(kinesis._expire_iterators)
 kinesis._get_records = ends_with_the_shard(kinesis._get_records)
 
-if "RIGHTS_FILE" in os.environ:
-    dynamodb.handle_request = asks_for_rights(dynamodb.handle_request, Rights(os.environ["RIGHTS_FILE"]))
 
 if __name__ == "__main__":
     print(f"shards of streams have ranges of sequence numbers in the random order of SHARD_SEED={SHARD_SEED}", flush=True)

@@ -4,7 +4,8 @@ import { mkdirSync, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { freePort, hotServerBinary, within } from './servers';
+import { freePort, within } from './server-process';
+import { hotServerBinary } from './servers';
 import { planSlotMoves } from './slot-moves';
 
 const SLOTS = 16_384;

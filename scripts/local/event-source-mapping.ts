@@ -25,6 +25,8 @@ export interface MappingDependencies {
   readonly invoke: (event: unknown) => Promise<InvocationResult>;
   /** Decides how a shard's next batch is delivered. */
   readonly delivery: (shardId: string) => Delivery;
+  /** Decides how many of the records that would make a batch do make it. */
+  readonly batchLength: (most: number) => number;
   readonly report: (line: string) => void;
 }
 
@@ -167,7 +169,7 @@ export class EventSourceMapping {
           await sleep(Math.min(IDLE_MS, this.mapping.batchWindowMs));
           continue;
         }
-        const length = batchLength(buffered, this.mapping.batchSize);
+        const length = this.dependencies.batchLength(batchLength(buffered, this.mapping.batchSize));
         this.undelivered.set(shardId, buffered[0]!.arrivalMs);
         await this.deliver(shardId, buffered.slice(0, length));
         this.undelivered.delete(shardId);
@@ -220,10 +222,12 @@ export class EventSourceMapping {
   /** @returns the result of a batch's last delivery */
   private async invoke(shardId: string, records: readonly ShardRecord[]): Promise<InvocationResult> {
     const { invoke, delivery } = this.dependencies;
-    const { times, delayMs } = delivery(shardId);
+    const { times, delayMs, isTwiceAtOnce = false } = delivery(shardId);
     if (delayMs > 0) await sleep(delayMs);
     const event = kinesisEvent(records, shardId, this.mapping.streamArn);
+    const twin = isTwiceAtOnce ? invoke(event).catch(() => undefined) : undefined;
     let result = await invoke(event);
+    await twin;
     for (let n = 1; n < times; n++) result = await invoke(event);
     return result;
   }

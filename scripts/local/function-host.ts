@@ -5,8 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { KinesisClient } from '@aws-sdk/client-kinesis';
 import { S3Client } from '@aws-sdk/client-s3';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
+import { Redis } from 'ioredis';
 import { type Limiter, limiter } from '../../shared/platform/concurrency';
 import { ENV } from '../../shared/platform/names';
+import type { Freedoms } from '../faults/freedoms';
 import { EventSourceMapping, type MappingStart } from './event-source-mapping';
 import { FunctionPool, type InvocationResult } from './function-pool';
 import { Problem } from './problem';
@@ -34,6 +36,8 @@ export interface FunctionHostOptions {
   readonly report: (line: string) => void;
   /** Faults between functions and stores. @default none */
   readonly faults?: HostFaults;
+  /** Uses the freedoms that AWS has. @default uses none */
+  readonly freedoms?: Freedoms;
 }
 
 /** Most instances of a function at a time. Lambda would run a thousand; this machine has a few cores. */
@@ -58,14 +62,10 @@ export class FunctionHost {
   private readonly mappings = new Map<string, EventSourceMapping>();
   private readonly timers: NodeJS.Timeout[] = [];
   private samplesAppended = 0;
-  private readonly kinesis: KinesisClient;
-  private readonly s3: S3Client;
+  private readonly clients: { destroy(): void }[] = [];
 
   constructor(private readonly options: FunctionHostOptions) {
-    const { stack, aws, redisUrl, dataDir, url, secret, adopt, faults } = options;
-    // The stand-in cuts answers at 64 KB over HTTP/2, the SDK's default for Kinesis.
-    this.kinesis = new KinesisClient({ ...aws, requestHandler: new NodeHttpHandler() });
-    this.s3 = new S3Client({ ...aws, forcePathStyle: true });
+    const { stack, aws, redisUrl, dataDir, url, secret, adopt, faults, freedoms } = options;
     const addresses: StoreAddresses = { redisUrl, awsUrl: aws.endpoint, lambdaUrl: url };
     const direct: Wiring = { addresses, clockSkewMs: 0, attach: () => {}, close: () => {} };
     for (const resource of stack.functions) {
@@ -89,11 +89,13 @@ export class FunctionHost {
         new FunctionPool({
           resource,
           environmentOf,
-          wire: async () => (await faults?.wire(kind, addresses)) ?? direct,
+          wire: async () =>
+            (await faults?.wire(kind, addresses)) ?? { ...direct, clockSkewMs: freedoms?.clockSkewMs() ?? 0 },
           maxInstances: MAX_INSTANCES[kind] ?? 1,
           logFile: join(dataDir, 'functions.log'),
           adopt,
           onLogLine: (line) => this.meter(line),
+          freedoms,
         }),
       );
     }
@@ -108,12 +110,29 @@ export class FunctionHost {
       const file = join(dataDir, `checkpoints-${id}.json`);
       this.run(new EventSourceMapping(id, mapping, start, this.mappingDependencies(mapping), file));
     }
+    const { freedoms } = this.options;
     const tick = async ({ functionName, input }: ScheduleResource) => {
       const result = await this.invoke(functionName, input);
       if (!result.ok) this.options.report(`${functionName}: ${result.error.errorMessage}`);
     };
+    const fire = (schedule: ScheduleResource) => {
+      const times = freedoms?.takes('timer twice') ? 2 : 1;
+      for (let n = 0; n < times; n++) void tick(schedule).catch(() => {});
+    };
     for (const schedule of stack.schedules)
-      this.timers.push(setInterval(() => void tick(schedule), schedule.periodMs));
+      this.timers.push(
+        setInterval(
+          () => setTimeout(() => fire(schedule), freedoms?.delayMs('timer late') ?? 0),
+          schedule.periodMs,
+        ),
+      );
+    if (freedoms !== undefined) {
+      const redis = new Redis(this.options.redisUrl, { maxRetriesPerRequest: 0 });
+      redis.on('error', () => {});
+      const drop = () => void redis.call('CLIENT', 'KILL', 'TYPE', 'NORMAL', 'SKIPME', 'YES').catch(() => {});
+      this.timers.push(setInterval(drop, freedoms.dropConnectionsMs));
+      this.clients.push({ destroy: () => redis.disconnect() });
+    }
     // Once now, in the template's order: after a kill the flushers notice the loss, and recovery then acts.
     void (async () => {
       for (const schedule of stack.schedules) await tick(schedule);
@@ -203,8 +222,7 @@ export class FunctionHost {
       sleep(5_000, undefined, { ref: false }),
     ]);
     for (const pool of this.pools.values()) pool.close();
-    this.kinesis.destroy();
-    this.s3.destroy();
+    for (const client of this.clients) client.destroy();
   }
 
   /** Reads a function's metrics where CloudWatch does: in its log, in the embedded metric format. */
@@ -219,13 +237,27 @@ export class FunctionHost {
   }
 
   private mappingDependencies({ functionName }: MappingResource) {
-    const { report, faults } = this.options;
+    const { report, faults, aws, freedoms } = this.options;
     const kind = kindOf(functionName);
+    // Lambda reads the stream, and writes what it gives up, by the rights of the function's role.
+    const asFunction = { ...aws, credentials: { ...aws.credentials, sessionToken: functionName } };
+    // The stand-in cuts answers at 64 KB over HTTP/2, the SDK's default for Kinesis.
+    const kinesis = new KinesisClient({ ...asFunction, requestHandler: new NodeHttpHandler() });
+    const s3 = new S3Client({ ...asFunction, forcePathStyle: true });
+    this.clients.push(kinesis, s3);
     return {
-      kinesis: this.kinesis,
-      s3: this.s3,
+      kinesis,
+      s3,
       invoke: (event: unknown) => this.invoke(functionName, event),
-      delivery: (shardId: string) => faults?.delivery(kind, shardId) ?? { times: 1, delayMs: 0 },
+      delivery: (shardId: string) => {
+        const { times, delayMs } = faults?.delivery(kind, shardId) ?? { times: 1, delayMs: 0 };
+        return {
+          times: times + (freedoms?.takes('batch again') ? 1 : 0),
+          delayMs,
+          isTwiceAtOnce: freedoms?.takes('batch twice at once') ?? false,
+        };
+      },
+      batchLength: (most: number) => freedoms?.batchLength(most) ?? most,
       report,
     };
   }

@@ -4,6 +4,7 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { isDeepStrictEqual } from 'node:util';
+import type { Freedoms } from '../faults/freedoms';
 import type { FunctionResource } from './template';
 import type { StoreAddresses, Wiring } from './wiring';
 
@@ -33,6 +34,8 @@ export interface FunctionPoolOptions {
   readonly logFile: string;
   readonly adopt: (child: ChildProcess) => void;
   readonly onLogLine: (line: string) => void;
+  /** @default every instance lasts, and stands by between invocations */
+  readonly freedoms: Freedoms | undefined;
 }
 
 /**
@@ -69,10 +72,7 @@ export class FunctionPool {
         clearTimeout(timer);
         instance.settle = undefined;
         if (instance.isOld) instance.process.kill('SIGTERM');
-        else {
-          instance.isBusy = false;
-          this.waiting.shift()?.();
-        }
+        else this.rest(instance);
         resolve(result);
       };
       instance.process.send(
@@ -108,6 +108,29 @@ export class FunctionPool {
   close(): void {
     this.isClosed = true;
     for (const { process } of this.instances) process.kill('SIGTERM');
+  }
+
+  /** Gives an instance to the next invocation; as the freedoms say, after it stood still or ended. */
+  private rest(instance: Instance): void {
+    const { freedoms } = this.options;
+    const free = () => {
+      // Its code may have been replaced meanwhile.
+      if (instance.isOld) return void instance.process.kill('SIGTERM');
+      instance.isBusy = false;
+      this.waiting.shift()?.();
+    };
+    // What it has printed is read before it ends.
+    if (freedoms?.takes('instance reclaimed')) return void instance.process.disconnect();
+    const frozenMs = freedoms?.delayMs('instance frozen') ?? 0;
+    if (frozenMs === 0) {
+      free();
+      return;
+    }
+    instance.process.kill('SIGSTOP');
+    setTimeout(() => {
+      instance.process.kill('SIGCONT');
+      free();
+    }, frozenMs);
   }
 
   private async acquire(): Promise<Instance> {

@@ -15,12 +15,14 @@ export async function handleLambdaApi(
   request: IncomingMessage,
   response: ServerResponse,
   host: FunctionHost,
+  awsUrl: string,
 ): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://127.0.0.1');
   const path = url.pathname.slice(LAMBDA_API.length).replace(/\/$/, '');
   const body = await readBody(request);
   if (body === undefined)
     return awsError(response, 413, 'RequestTooLargeException', 'the payload is too large');
+  if (await isRefused(request, response, body, awsUrl)) return;
   let payload: unknown;
   try {
     payload = body.length === 0 ? {} : JSON.parse(body.toString('utf8'));
@@ -69,6 +71,36 @@ export async function handleLambdaApi(
     'ResourceNotFoundException',
     `the local stack has no ${request.method} ${url.pathname}`,
   );
+}
+
+/** Headers that the stand-in for AWS reads. */
+const CHECKED_HEADERS = [
+  'authorization',
+  'content-type',
+  'x-amz-invocation-type',
+  'x-amz-security-token',
+] as const;
+
+/** Asks the stand-in for AWS whether Lambda would take a call (contract.py), and passes a refusal on. */
+async function isRefused(
+  request: IncomingMessage,
+  response: ServerResponse,
+  body: Buffer,
+  awsUrl: string,
+): Promise<boolean> {
+  const given = CHECKED_HEADERS.flatMap((name) => {
+    const value = request.headers[name];
+    return value === undefined ? [] : [[name, String(value)]];
+  });
+  const checked = await fetch(new URL(request.url!, awsUrl), {
+    method: request.method!,
+    headers: { ...Object.fromEntries(given), 'x-contract-only': '1' },
+    ...(request.method !== 'GET' && { body: new Uint8Array(body) }),
+  });
+  if (checked.status === 204) return false;
+  const { __type, message } = (await checked.json()) as { __type: string; message: string };
+  awsError(response, checked.status, __type, message);
+  return true;
 }
 
 function createMapping(response: ServerResponse, host: FunctionHost, payload: unknown): void {

@@ -1,14 +1,16 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import type { FunctionResource } from './template';
 
-/** What a statement of a function's role allows on DynamoDB. */
-export interface TableRight {
-  /** Actions such as `UpdateItem`. */
+/** What a statement of a function's role allows. */
+export interface Right {
+  /** Such as `dynamodb:UpdateItem`. */
   readonly actions: readonly string[];
-  /** Physical names. */
-  readonly tables: readonly string[];
+  /** ARNs, with `*` for any text. */
+  readonly resources: readonly string[];
   /** Patterns of partition keys, with `*` for any text. @default any key */
   readonly keys?: readonly string[];
+  /** ARN of the one function that a mapping may invoke. @default any */
+  readonly function?: string;
 }
 
 interface Statement {
@@ -16,26 +18,25 @@ interface Statement {
   readonly Resource: unknown;
   readonly Condition?: {
     readonly 'ForAllValues:StringLike'?: { readonly 'dynamodb:LeadingKeys'?: string | readonly string[] };
+    readonly ArnEquals?: { readonly 'lambda:FunctionArn'?: string };
   };
 }
 
-const DYNAMODB = 'dynamodb:';
-
-/** Reads the rights to tables from a policy's statements, whose references are resolved. */
-export function tableRights(statements: readonly Statement[]): TableRight[] {
-  return statements.flatMap(({ Action, Resource, Condition }) => {
-    const actions = [Action].flat().filter((action) => action.startsWith(DYNAMODB));
+/** Reads the rights from a policy's statements, whose references are resolved. */
+export function rightsOf(statements: readonly Statement[]): Right[] {
+  return statements.map(({ Action, Resource, Condition }) => {
     const keys = Condition?.['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'];
-    if (actions.length === 0) return [];
+    const invoked = Condition?.ArnEquals?.['lambda:FunctionArn'];
     return {
-      actions: actions.map((action) => action.slice(DYNAMODB.length)),
-      tables: [Resource].flat().map((arn) => String(arn).split('/').at(-1)!),
+      actions: [Action].flat(),
+      resources: [Resource].flat().map(String),
       ...(keys !== undefined && { keys: [keys].flat() }),
+      ...(invoked !== undefined && { function: invoked }),
     };
   });
 }
 
-/** Writes the rights of functions for the stand-in for AWS (aws.py), which reads the file again once it has changed. */
+/** Writes the rights of functions for the stand-in for AWS (rights.py), which reads the file again once it has changed. */
 export function writeRights(file: string, functions: readonly FunctionResource[]): void {
   const rights = Object.fromEntries(functions.map(({ name, rights }) => [name, rights]));
   writeFileSync(`${file}.new`, JSON.stringify(rights));

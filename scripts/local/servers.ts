@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, mkdirSync, openSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { startOtherServers } from './other-servers';
 import { Problem } from './problem';
+import { type Adopt, ended, within } from './server-process';
 
 const root = join(__dirname, '..', '..');
 const venv = join(root, '.local', 'venv');
@@ -18,20 +17,6 @@ export interface Server {
   pid(): number;
   /** Saves the state and stops. */
   stop(): Promise<void>;
-}
-
-/** Takes a process that must not outlive the stack. */
-export type Adopt = (child: ChildProcess) => void;
-
-/** Finds a free port of 127.0.0.1. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Problem('no free port on 127.0.0.1');
-  return address.port;
 }
 
 /** Path of a Valkey or Redis server, 7 or later: the PATH's, else the one that set-up installed. */
@@ -109,7 +94,8 @@ export async function startHotServer(
  * stand-in ends by itself; `onLost` is called then.
  *
  * @param shardSeed decides the order between the sequence numbers of different shards (aws.py). @default a random one
- * @param rightsFile of {@link writeRights}; without it the stand-in takes every call
+ * @param freedomsSeed lets the stand-in use the freedoms of AWS (freedoms.py). @default it uses none
+ * @param rightsFile of {@link writeRights}; without it functions may do everything
  */
 export async function startAws(
   dataDir: string,
@@ -118,12 +104,14 @@ export async function startAws(
   onLost: () => void,
   shardSeed = process.env.SHARD_SEED,
   rightsFile?: string,
+  freedomsSeed?: number,
 ): Promise<Server> {
   const state = join(dataDir, 'aws');
   const objects = join(dataDir, 's3');
   mkdirSync(state, { recursive: true });
   mkdirSync(objects, { recursive: true });
   const log = openSync(join(dataDir, 'aws.log'), 'a');
+  const others = await startOtherServers(dataDir, adopt);
   const child = spawn(join(venv, 'bin', 'python'), [join(__dirname, 'aws.py')], {
     env: {
       PATH: process.env.PATH,
@@ -137,7 +125,13 @@ export async function startAws(
       S3_DATA_DIR: objects,
       SERVICES: 'kinesis,dynamodb,s3,sns',
       SHARD_SEED: shardSeed,
+      ...(freedomsSeed !== undefined && { FREEDOMS_SEED: String(freedomsSeed) }),
+      // The checkout may be read-only.
+      PYTHONDONTWRITEBYTECODE: '1',
       ...(rightsFile !== undefined && { RIGHTS_FILE: rightsFile }),
+      ...(others !== undefined && { FORWARD_TO: JSON.stringify(others.servers) }),
+      // Tests set it (contract.py).
+      ...(process.env.CONTRACT_DIR !== undefined && { CONTRACT_DIR: process.env.CONTRACT_DIR }),
     },
     stdio: ['ignore', log, log],
     detached: true,
@@ -157,32 +151,10 @@ export async function startAws(
   return {
     port,
     pid: () => child.pid!,
-    stop: () => {
+    stop: async () => {
       isStopping = true;
-      return ended(child);
+      await ended(child);
+      await others?.stop();
     },
   };
-}
-
-/** Asks a server to end, and waits until it has saved its state and ended. */
-async function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const gone = once(child, 'exit');
-  child.kill('SIGTERM');
-  await gone;
-}
-
-/** Waits for a condition, of which errors count as not yet. @throws {Problem} */
-export async function within(ms: number, what: string, isReady: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + ms;
-  for (;;) {
-    try {
-      if (await isReady()) return;
-    } catch (error) {
-      if (error instanceof Problem) throw error;
-      // Not listening yet.
-    }
-    if (Date.now() > deadline) throw new Problem(`${what} was not ready within ${ms / 1000} s`);
-    await sleep(50);
-  }
 }

@@ -22,6 +22,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig } from '../../infra/config';
 import { ENV } from '../../shared/platform/names';
 import type { RuntimeSettings } from '../../shared/platform/settings';
+import { Freedoms } from '../faults/freedoms';
 import { bootstrap, KEY_FILE } from './bootstrap';
 import { type Deployment, handleDeploy, LOCAL_API } from './deploy';
 import { FunctionHost } from './function-host';
@@ -31,7 +32,8 @@ import { makeSecret, refusal } from './operator-secret';
 import { Problem } from './problem';
 import { localAws, provision } from './provision';
 import { writeRights } from './rights';
-import { freePort, type Server, startAws, startHotServer } from './servers';
+import { freePort } from './server-process';
+import { type Server, startAws, startHotServer } from './servers';
 import { synthesize } from './synth';
 import { type FunctionResource, readAssembly } from './template';
 import type { HostFaults } from './wiring';
@@ -49,6 +51,8 @@ export interface StackOptions {
   readonly faults?: HostFaults;
   /** Decides the order between the sequence numbers of different shards. @default the variable SHARD_SEED, else a random one */
   readonly shardSeed?: number;
+  /** Lets the stand-ins use the freedoms that AWS has (scripts/faults/freedoms.json). @default they use none */
+  readonly freedomsSeed?: number;
 }
 
 /** Printed by `npm start -- --json`. */
@@ -138,7 +142,17 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
           return server;
         }),
       freePort()
-        .then((free) => startAws(dataDir, free, adopt, onAwsLost, options.shardSeed?.toString(), rightsFile))
+        .then((free) =>
+          startAws(
+            dataDir,
+            free,
+            adopt,
+            onAwsLost,
+            options.shardSeed?.toString(),
+            rightsFile,
+            options.freedomsSeed,
+          ),
+        )
         .then((server) => {
           stores.push(server);
           return server;
@@ -172,6 +186,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
       adopt,
       report,
       faults: options.faults,
+      freedoms: options.freedomsSeed === undefined ? undefined : new Freedoms(options.freedomsSeed),
     });
     cleanups.push(() => host.stop());
     let { routes } = stack;
@@ -197,7 +212,7 @@ export async function startStack(options: StackOptions): Promise<RunningStack> {
       const refused = refusal(request.headers, secret);
       if (isLambdaApi)
         return refused === undefined
-          ? handleLambdaApi(request, response, host)
+          ? handleLambdaApi(request, response, host, address.endpoint)
           : awsError(response, 403, 'AccessDeniedException', refused);
       if (refused !== undefined) return sendJson(response, 403, { error: { message: refused } });
       return handleDeploy(request, response, deploy);

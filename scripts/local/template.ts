@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ENV } from '../../shared/platform/names';
 import type { RuntimeSettings } from '../../shared/platform/settings';
 import { Problem } from './problem';
-import { type TableRight, tableRights } from './rights';
+import { type Right, rightsOf } from './rights';
 
 /**
  * Reads functions, routes, mappings, schedules and stores from a synthesized cloud assembly, exactly as they would be
@@ -30,7 +30,7 @@ export interface FunctionResource {
   readonly timeoutMs: number;
   readonly memoryMb: number;
   /** What its role may do with items of tables. */
-  readonly rights: readonly TableRight[];
+  readonly rights: readonly Right[];
 }
 
 /** Functions with some settings changed, as another deployment has them. */
@@ -240,10 +240,10 @@ function readTemplate(template: Template, resolve: Resolve, assemblyDir: string)
     ]),
   );
 
-  const rightsOf = (roleId: unknown) =>
+  const rightsOfRole = (roleId: unknown) =>
     ofType('AWS::IAM::Policy')
       .filter(({ properties }) => (properties.Roles as { Ref: string }[]).some(({ Ref }) => Ref === roleId))
-      .flatMap(({ properties }) => tableRights(resolved(properties).PolicyDocument.Statement));
+      .flatMap(({ properties }) => rightsOf(resolved(properties).PolicyDocument.Statement));
 
   return {
     functions: ofType('AWS::Lambda::Function').map(({ logicalId, properties, metadata }) => {
@@ -259,7 +259,9 @@ function readTemplate(template: Template, resolve: Resolve, assemblyDir: string)
         ),
         timeoutMs: Number(properties.Timeout ?? 3) * 1000,
         memoryMb: Number(properties.MemorySize ?? 128),
-        rights: rightsOf((properties.Role as { 'Fn::GetAtt'?: string[] } | undefined)?.['Fn::GetAtt']?.[0]),
+        rights: rightsOfRole(
+          (properties.Role as { 'Fn::GetAtt'?: string[] } | undefined)?.['Fn::GetAtt']?.[0],
+        ),
       };
     }),
     routes: ofType('AWS::ApiGatewayV2::Route').map(({ logicalId, properties }) => {

@@ -24,6 +24,8 @@ export interface Delivery {
   readonly times: number;
   /** Before the first delivery; other shards go on meanwhile. */
   readonly delayMs: number;
+  /** To two instances at a time. */
+  readonly isTwiceAtOnce?: boolean;
 }
 
 /** Faults between functions, stores and the stream. */

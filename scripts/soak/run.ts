@@ -136,6 +136,7 @@ export async function soak({
     },
     report: () => {},
     faults,
+    freedomsSeed: seed,
     shardSeed: seed,
   });
   const { url, apiKey, redisUrl } = stack.addresses;

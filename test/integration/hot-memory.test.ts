@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { Redis } from 'ioredis';
-import { freePort, type Server, startHotServer } from '../../scripts/local/servers';
+import { freePort } from '../../scripts/local/server-process';
+import { type Server, startHotServer } from '../../scripts/local/servers';
 import { HotTier } from '../../shared/hot/hot-tier';
 import { reducePartition } from '../../shared/ingest/reduce';
 import { metricOf, sourceOf } from '../../shared/model/labels';

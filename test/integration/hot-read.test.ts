@@ -1,7 +1,8 @@
 import { rmSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { Redis } from 'ioredis';
-import { freePort, type Server, startHotServer } from '../../scripts/local/servers';
+import { freePort } from '../../scripts/local/server-process';
+import { type Server, startHotServer } from '../../scripts/local/servers';
 import {
   type Block,
   CorruptChunkError,

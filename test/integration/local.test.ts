@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } f
 import { type OutgoingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { freePort } from '../../scripts/local/servers';
+import { freePort } from '../../scripts/local/server-process';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { ops } from '../support/ops';
 import { temporaryDir } from '../support/temporary-dir';

@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { Redis } from 'ioredis';
-import { freePort, startHotServer } from '../../scripts/local/servers';
+import { freePort } from '../../scripts/local/server-process';
+import { startHotServer } from '../../scripts/local/servers';
 import type { HotTier } from '../../shared/hot/hot-tier';
 import type { PrimaryState } from '../../shared/hot/topology';
 import { tenantIdOf } from '../../shared/model/placement';

@@ -6,6 +6,7 @@ import { packLayout } from '../../shared/model/packed-layout';
 import { groupIdOf, sourceIdBytesOf, sourceIdOf, tenantIdOf } from '../../shared/model/placement';
 import type { DeliveredRecord } from '../../shared/stream/delivered';
 import { encodeRecord } from '../../shared/stream/record';
+import { expectRefusals } from '../support/aws-contract';
 import { startTiers, type Tiers } from '../support/tiers';
 
 const HOUR_MS = 3_600_000;
@@ -48,6 +49,8 @@ describe('a record that a store refuses for its size', () => {
   }
 
   test('goes to quarantine within one delivery, with the reason, and the records around it are appended', async () => {
+    expectRefusals('dynamodb.itemBytes', /dynamodb/);
+    expectRefusals('refused', /dynamodb/);
     const long = Array.from({ length: 2_600 }, () =>
       Buffer.from(crypto.getRandomValues(new Uint8Array(187))).toString('base64url'),
     );

@@ -19,6 +19,7 @@ import { partitionOf, sourceIdBytesOf, sourceIdOf, tenantIdOf } from '../../shar
 import { rowsOf } from '../../shared/protocol/mackerel/json';
 import { encodeRecords } from '../../shared/stream/record';
 import { rowRecords } from '../../shared/stream/row-records';
+import { expectRefusals } from '../support/aws-contract';
 import { Client } from '../support/client';
 import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { ops } from '../support/ops';
@@ -304,6 +305,8 @@ describe('the stream', () => {
   });
 
   test('puts a record that DynamoDB refuses for its size into quarantine alone, and what is behind it is readable', async () => {
+    expectRefusals('dynamodb.itemBytes', /^dynamodb:/);
+    expectRefusals('refused', /^dynamodb:/);
     const [front, host] = [await client.createHost('before-large'), await client.createHost('large')];
     const before = new Set(await keys('quarantine/'));
     // Names that do not compress: the packed layout exceeds an item.

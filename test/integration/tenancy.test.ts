@@ -40,6 +40,7 @@ import { HostCount } from '../../shared/tenancy/host-count';
 import { Tenants } from '../../shared/tenancy/tenants';
 import { UsageTable } from '../../shared/tenancy/usage-table';
 import { WarmTier } from '../../shared/warm/warm-tier';
+import { expectRefusals } from '../support/aws-contract';
 import { Client } from '../support/client';
 import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { ops } from '../support/ops';
@@ -922,6 +923,7 @@ describe("a function's role", () => {
       isAllowed: false,
     },
   ])('of $name, lets it $does: $isAllowed', async ({ name, call, isAllowed }) => {
+    if (!isAllowed) expectRefusals('rights', /^dynamodb:UpdateItem$/);
     // Credentials of a role have a token; here it names the role's function.
     const credentials = { ...localAws(0).credentials, sessionToken: functionName('local', name) };
     const client = new DynamoDBClient({ ...localAws(Number(new URL(stack.awsEndpoint).port)), credentials });
@@ -934,6 +936,7 @@ describe("a function's role", () => {
   });
 
   test('also bounds the items that a batch of statements inserts', async () => {
+    expectRefusals('rights', /^dynamodb:BatchExecuteStatement$/);
     const credentials = { ...localAws(0).credentials, sessionToken: functionName('local', 'post') };
     const client = new DynamoDBClient({ ...localAws(Number(new URL(stack.awsEndpoint).port)), credentials });
     await client.send(insert(metaKeys.pool(tenant, sourceIdOf(tenant, [['host', 'inserted']]))));

@@ -9,7 +9,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parse, stringify } from 'yaml';
-import { freePort } from '../../scripts/local/servers';
+import { freePort } from '../../scripts/local/server-process';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { alertGeneratorTester } from '../support/peers';
 import { temporaryDir } from '../support/temporary-dir';

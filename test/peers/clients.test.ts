@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { GetObjectCommand, paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3';
-import { freePort } from '../../scripts/local/servers';
+import { freePort } from '../../scripts/local/server-process';
 import { type LocalStack, startLocalStack } from '../support/local-stack';
 import { ops } from '../support/ops';
 import { prometheusBinaries, runPeer } from '../support/peers';

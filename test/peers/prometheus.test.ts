@@ -11,7 +11,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { snappyCompress } from 'hysnappy';
 import protobuf from 'protobufjs';
-import { freePort } from '../../scripts/local/servers';
+import { freePort } from '../../scripts/local/server-process';
 import { labelsKey, labelsOf } from '../../shared/model/labels';
 import { labelsOfMessages } from '../../shared/protocol/prometheus/series-labels';
 import { uncompressBlock } from '../../shared/protocol/prometheus/snappy';

@@ -47,6 +47,13 @@ export interface LocalStack extends StackAddresses {
   stop(): Promise<void>;
 }
 
+/** Draws the seed of a stack that uses the freedoms of AWS, and prints it; FREEDOMS_SEED repeats one. */
+export function freedomsSeed(): number {
+  const seed = Number(process.env.FREEDOMS_SEED ?? Math.floor(Math.random() * 2 ** 32));
+  console.log(`freedoms of AWS are used by FREEDOMS_SEED=${seed}`);
+  return seed;
+}
+
 /** Starts the whole pipeline as `npm start` does, on free ports, with a data directory of its own. */
 export async function startLocalStack(options: {
   readonly settings?: Readonly<Record<string, string>>;
@@ -54,12 +61,16 @@ export async function startLocalStack(options: {
   readonly port?: number;
   /** An earlier stack's data, not removed at the end. @default a new folder, removed at the end */
   readonly dataDir?: string;
+  /** Seed by which the stack uses the freedoms that AWS has ({@link freedomsSeed}). @default it uses none */
+  readonly freedomsSeed?: number;
 }): Promise<LocalStack> {
   const dataDir = options.dataDir ?? temporaryDir();
   const settings = Object.entries(options.settings ?? {}).flatMap(([key, value]) => [
     '--set',
     `${key}=${value}`,
   ]);
+  // Jest's own copy of the variables has what the test file changed.
+  const env = { ...process.env, FREEDOMS_SEED: options.freedomsSeed?.toString() };
   const child: ChildProcess = spawn(
     join(root, 'node_modules', '.bin', 'tsx'),
     [
@@ -72,7 +83,7 @@ export async function startLocalStack(options: {
       dataDir,
       ...settings,
     ],
-    { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] },
+    { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] },
   );
   let errors = '';
   child.stderr!.on('data', (chunk) => {

@@ -6,7 +6,7 @@ import { request as httpsRequest } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { freePort } from '../../scripts/local/servers';
+import { freePort } from '../../scripts/local/server-process';
 import { until } from './until';
 
 const root = join(__dirname, '..', '..');

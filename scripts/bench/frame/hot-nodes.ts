@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { startCluster } from '../../local/cluster';
-import { freePort, startHotServer } from '../../local/servers';
+import { freePort } from '../../local/server-process';
+import { startHotServer } from '../../local/servers';
 import { mainThreadCpuMs } from './cpu';
 import type { Frame } from './frame';
 

@@ -5,7 +5,8 @@ import { Redis } from 'ioredis';
 import { ENV, TABLE_KEYS } from '../../../shared/platform/names';
 import { parseSettings } from '../../../shared/platform/settings';
 import { type AwsAddress, localAws } from '../../local/provision';
-import { freePort, type Server, startAws, startHotServer } from '../../local/servers';
+import { freePort } from '../../local/server-process';
+import { type Server, startAws, startHotServer } from '../../local/servers';
 import type { Frame } from './frame';
 
 /** A real Valkey, and the stand-in for AWS with the tables and the bucket; and a function's variables for them. */

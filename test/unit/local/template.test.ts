@@ -120,6 +120,7 @@ describe('from two templates the local stack takes', () => {
   const stack = readTemplates([stateful, stateless], '/out');
 
   test('functions, with their environment resolved over stacks', () => {
+    const table = 'arn:aws:dynamodb:us-east-1:000000000000:table/heterotsdb-local-warm-table';
     expect(stack.functions).toEqual([
       {
         logicalId: 'Ingester',
@@ -130,8 +131,9 @@ describe('from two templates the local stack takes', () => {
         timeoutMs: 120_000,
         memoryMb: 1769,
         rights: [
-          { actions: ['GetItem', 'Query'], tables: ['heterotsdb-local-warm-table'] },
-          { actions: ['UpdateItem'], tables: ['heterotsdb-local-warm-table'], keys: ['usage', 'usage#*'] },
+          { actions: ['kinesis:PutRecords'], resources: ['*'] },
+          { actions: ['dynamodb:GetItem', 'dynamodb:Query'], resources: [table] },
+          { actions: ['dynamodb:UpdateItem'], resources: [table], keys: ['usage', 'usage#*'] },
         ],
       },
     ]);

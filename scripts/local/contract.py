@@ -1,0 +1,205 @@
+"""Holds every call to the stand-in for AWS against the service's model, its documented limits and the caller's rights.
+
+A call that breaks one is refused, as AWS would, and written to CONTRACT_DIR/breaks.jsonl, where the tests look. CONTRACT_DIR also
+gets the number of calls by function and operation, and the actions that functions used.
+"""
+
+import atexit
+import json
+import os
+import sys
+import time
+from collections import Counter
+from html import escape
+
+from limits import LIMITS, broken_limits
+from rights import needs_of
+from service_models import differences, read_call
+
+# Errors of requests that no retry makes right.
+REFUSALS = {
+    "ValidationException",
+    "SerializationException",
+    "InvalidArgumentException",
+    "InvalidParameterException",
+    "UnknownOperationException",
+    "InvalidAction",
+    "InvalidArgument",
+    "InvalidParameter",
+    "InvalidPart",
+    "InvalidPartOrder",
+    "EntityTooSmall",
+    "EntityTooLarge",
+    "KeyTooLongError",
+    "MalformedXML",
+    "MethodNotAllowed",
+}
+JOURNAL_SECONDS = 1
+
+
+class Journal:
+    def __init__(self, folder, rights):
+        self.folder = folder
+        self.rights = rights
+        self.calls = Counter()
+        self.actions = {}
+        self.written = 0.0
+        if folder:
+            os.makedirs(folder, exist_ok=True)
+            atexit.register(self.write)
+
+    def count(self, call):
+        self.calls[f"{call.function or '-'} {call.name}"] += 1
+        if self.folder and time.monotonic() - self.written > JOURNAL_SECONDS:
+            self.write()
+
+    def add_use(self, function, needs):
+        self.actions.setdefault(function, set()).update(action for action, *_ in needs)
+
+    def write(self):
+        self.written = time.monotonic()
+        actions = {function: sorted(used) for function, used in self.actions.items()}
+        file = os.path.join(self.folder, f"calls-{os.getpid()}.json")
+        with open(f"{file}.new", "w") as out:
+            json.dump({"calls": self.calls, "actions": actions, "allowed": self.allowed()}, out)
+        os.replace(f"{file}.new", file)
+
+    def allowed(self):
+        """Actions by function that has made a call."""
+        by_function = self.rights.by_function if self.rights else {}
+        return {
+            function: sorted({action for right in by_function[function] for action in right["actions"]})
+            for function in self.actions
+            if function in by_function
+        }
+
+    def add_break(self, call, rule, sentence):
+        found = {"rule": rule, "function": call.function, "call": call.name, "sentence": sentence}
+        print(f"breaks the contract of AWS: {json.dumps(found)}", file=sys.stderr, flush=True)
+        if self.folder:
+            with open(os.path.join(self.folder, "breaks.jsonl"), "a") as out:
+                out.write(json.dumps(found) + "\n")
+
+
+def checks_contract(app, rights, shard_of):
+    """@param rights rights.Rights, or None: functions may do everything"""
+    journal = Journal(os.environ.get("CONTRACT_DIR"), rights)
+
+    async def call_app(scope, receive, send):
+        if scope["type"] != "http":
+            return await app(scope, receive, send)
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        body = await whole_body(receive)
+        # The caller has gone.
+        if body is None:
+            return None
+        path = scope.get("raw_path", scope["path"].encode()).decode("latin-1").partition("?")[0]
+        call = read_call(scope["method"], path, scope.get("query_string", b"").decode(), headers, body)
+        if call is None:
+            return await app(scope, replayed(body, receive), send)
+        found = differences(call)
+        if found:
+            journal.add_break(call, "model", "; ".join(found[:5]))
+            return await refuse(send, call.service, 400, "ValidationException", found[0])
+        journal.count(call)
+        needs = needs_of(call)
+        for rule, sentence in broken_limits(call, shard_of):
+            journal.add_break(call, rule, sentence)
+            if not LIMITS[rule].get("refusedByStandIn"):
+                return await refuse(send, call.service, 400, "ValidationException", sentence)
+        denied = rights and call.function and rights.refused(call.function, needs)
+        if denied:
+            action, resource, keys, _ = denied
+            sentence = f"User: {call.function} is not authorized to perform: {action} on {resource} {keys or ''}"
+            journal.add_break(call, "rights", sentence)
+            return await refuse(send, call.service, 403 if call.service == "s3" else 400, "AccessDeniedException", sentence)
+        if call.function:
+            journal.add_use(call.function, needs)
+        scope["aws_call"] = call
+        return await app(scope, replayed(body, receive), noting_refusals(send, call, journal))
+
+    return call_app
+
+
+def answers_checks(app):
+    """Answers calls to Lambda's API, which another server does once they are checked."""
+
+    async def call_app(scope, receive, send):
+        call = scope.get("aws_call")
+        if call is None or call.service != "lambda":
+            return await app(scope, receive, send)
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body", "body": b""})
+
+    return call_app
+
+
+async def whole_body(receive):
+    parts = []
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        parts.append(message.get("body", b""))
+        if not message.get("more_body"):
+            return b"".join(parts)
+
+
+def replayed(body, receive):
+    is_read = False
+
+    async def call():
+        nonlocal is_read
+        if is_read:
+            return await receive()
+        is_read = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return call
+
+
+def noting_refusals(send, call, journal):
+    """The stand-in validates too, with what it has stored: whatever it refuses as invalid is a break."""
+    status = None
+
+    async def answer(message):
+        nonlocal status
+        if message["type"] == "http.response.start":
+            status = message["status"]
+        elif status is not None and 400 <= status < 500 and message.get("body"):
+            code, text = error_of(call.service, message["body"])
+            if code in REFUSALS:
+                journal.add_break(call, "refused", f"{code}: {text}")
+        await send(message)
+
+    return answer
+
+
+def error_of(service, body):
+    text = body.decode("utf-8", "replace")
+    if service in ("s3", "sns"):
+        between = lambda tag: text.partition(f"<{tag}>")[2].partition(f"</{tag}>")[0]
+        return between("Code"), between("Message")
+    try:
+        answer = json.loads(text)
+        return str(answer.get("__type", "")).rpartition("#")[2], answer.get("message") or answer.get("Message") or ""
+    except ValueError:
+        return "", ""
+
+
+XML_CODES = {"ValidationException": "InvalidArgument", "AccessDeniedException": "AccessDenied"}
+
+
+async def refuse(send, service, status, code, sentence):
+    if service in ("s3", "sns"):
+        error = f"<Error><Code>{XML_CODES.get(code, code)}</Code><Message>{escape(sentence)}</Message></Error>"
+        body = error if service == "s3" else f"<ErrorResponse>{error}</ErrorResponse>"
+        kind = "application/xml"
+    else:
+        body = json.dumps({"__type": code, "message": sentence})
+        kind = "application/x-amz-json-1.0"
+    headers = [(b"content-type", kind.encode()), (b"content-length", str(len(body.encode())).encode())]
+    if service not in ("s3", "sns"):
+        headers.append((b"x-amzn-errortype", code.encode()))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body.encode()})

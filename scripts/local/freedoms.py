@@ -1,0 +1,284 @@
+"""Uses the freedoms that AWS's documents leave AWS: ../faults/freedoms.json lists them, and where they are used.
+
+FREEDOMS_SEED is the seed; without it nothing is done. Only calls of functions meet them, since tests look with clients of their own.
+"""
+
+import asyncio
+import atexit
+import copy
+import json
+import os
+import random
+import re
+import time
+from collections import Counter
+from pathlib import Path
+
+from contract import refuse, replayed
+from ministack.services import dynamodb
+from rights import S3_ACTIONS
+
+FREEDOMS = {
+    one["name"]: one
+    for one in json.loads((Path(__file__).parent.parent / "faults" / "freedoms.json").read_text())
+    if one["where"] == "stand-in"
+}
+
+THROTTLED = {
+    "dynamodb": [(400, "ThrottlingException"), (400, "ProvisionedThroughputExceededException")],
+    "kinesis": [(400, "ProvisionedThroughputExceededException")],
+    "s3": [(503, "SlowDown")],
+    "sns": [(400, "Throttled")],
+    "lambda": [(429, "TooManyRequestsException")],
+}
+FAILED = {
+    "dynamodb": (500, "InternalServerError"),
+    "kinesis": (500, "InternalFailure"),
+    "s3": (500, "InternalError"),
+    "sns": (500, "InternalError"),
+    "lambda": (500, "ServiceException"),
+}
+INJECTED = "used as a freedom of AWS"
+OF_RECORDS = (
+    ("ProvisionedThroughputExceededException", "Rate exceeded for shard"),
+    ("InternalFailure", "Internal service failure."),
+)
+WRITES = re.compile(r"Put|Update|Delete|Write|Execute")
+
+
+class Freedoms:
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.bursts = {}
+        self.used = Counter()
+        self.changed = Changes()
+        folder = os.environ.get("CONTRACT_DIR")
+        if folder:
+            atexit.register(self.write, folder)
+
+    def write(self, folder):
+        with open(os.path.join(folder, f"freedoms-{os.getpid()}.json"), "w") as out:
+            json.dump(self.used, out)
+
+    def takes(self, name):
+        if self.random.random() >= FREEDOMS[name]["share"]:
+            return False
+        self.used[name] += 1
+        return True
+
+    def is_throttled(self, service):
+        left = self.bursts.get(service, 0)
+        if left > 0:
+            self.bursts[service] = left - 1
+            return True
+        if not self.takes("throttled"):
+            return False
+        self.bursts[service] = self.random.randrange(FREEDOMS["throttled"]["most"])
+        return True
+
+    def some(self, values):
+        """At least one of the values, in their order; and the others."""
+        first = self.random.randrange(len(values))
+        is_taken = [i == first or self.random.random() < 0.5 for i in range(len(values))]
+        return is_taken
+
+
+class Changes:
+    """Items as they were before their last change, for reads that need not see it."""
+
+    MOST = 4096
+
+    def __init__(self):
+        self.images = {}
+
+    def note(self, call):
+        for table, pk, sk in written_keys(call):
+            if len(self.images) >= self.MOST:
+                self.images.clear()
+            self.images[table, pk, sk] = (time.monotonic(), copy.deepcopy(stored(table, pk, sk)))
+
+    def before(self, table, item):
+        """(item before its last change,) if that was a moment ago; None if not."""
+        at = self.images.get((table, text_of(item.get("pk")), text_of(item.get("sk"))))
+        is_young = at and time.monotonic() - at[0] < FREEDOMS["stale read"]["mostMs"] / 1000
+        return (copy.deepcopy(at[1]),) if is_young else None
+
+
+def text_of(attribute):
+    return next(iter(attribute.values())) if attribute else None
+
+
+def stored(table_name, pk, sk):
+    for (_, _, name), table in dynamodb._tables.all_items():
+        if name == table_name:
+            return table["items"].get(pk, {}).get(sk)
+    return None
+
+
+def written_keys(call):
+    given = call.input
+    if call.operation in ("PutItem", "UpdateItem", "DeleteItem"):
+        parts = [given]
+    elif call.operation == "TransactWriteItems":
+        parts = [next(iter(one.values())) for one in given["TransactItems"]]
+    elif call.operation == "BatchWriteItem":
+        parts = [{"TableName": t, **next(iter(one.values()))} for t, all in given["RequestItems"].items() for one in all]
+    else:
+        parts = []
+    for part in parts:
+        key = part.get("Key") or part.get("Item") or {}
+        yield part.get("TableName"), text_of(key.get("pk")), text_of(key.get("sk"))
+
+
+def uses_freedoms(app):
+    seed = os.environ.get("FREEDOMS_SEED")
+    if not seed:
+        return app
+    freedoms = Freedoms(int(seed))
+
+    async def call_app(scope, receive, send):
+        call = scope.get("aws_call")
+        if call is None or call.function is None:
+            return await app(scope, receive, send)
+        if freedoms.takes("slow"):
+            await asyncio.sleep(freedoms.random.random() * FREEDOMS["slow"]["mostMs"] / 1000)
+        if freedoms.is_throttled(call.service):
+            return await refuse(send, call.service, *freedoms.random.choice(THROTTLED[call.service]), INJECTED)
+        if freedoms.takes("failed inside"):
+            return await refuse(send, call.service, *FAILED[call.service], INJECTED)
+        if call.operation == "GetRecords" and freedoms.takes("iterator expired"):
+            return await refuse(send, "kinesis", 400, "ExpiredIteratorException", INJECTED)
+        is_conditional = call.service == "s3" and ("IfMatch" in call.input or "IfNoneMatch" in call.input)
+        if is_conditional and call.operation != "GetObject" and freedoms.takes("conflict of conditions"):
+            return await refuse(send, "s3", 409, "ConditionalRequestConflict", INJECTED)
+
+        change = changed_call(freedoms, call, scope)
+        if call.service == "dynamodb" and WRITES.search(call.operation):
+            freedoms.changed.note(call)
+        answer = await answer_of(app, scope, receive, call.body)
+        if answer is None:
+            return None
+        status, headers, body = answer
+        if status == 200 and change is not None:
+            body = change(body)
+        if status == 200 and call.name in ("dynamodb:GetItem", "dynamodb:Query"):
+            body = stale(freedoms, call, body)
+        # Lambda's calls are done elsewhere, after this.
+        is_lost = status < 300 and call.service != "lambda" and freedoms.takes("answer lost")
+        if is_lost and freedoms.random.random() < 0.5:
+            return await refuse(send, call.service, *FAILED[call.service], INJECTED)
+        is_cut = is_lost or (call.operation == "GetObject" and len(body) > 1 and freedoms.takes("body cut"))
+        length = [(b"content-length", str(len(body)).encode())]
+        if scope["method"] == "HEAD":
+            length = [(name, value) for name, value in headers if name.lower() == b"content-length"]
+        kept = [(name, value) for name, value in headers if name.lower() not in (b"content-length", b"x-amz-crc32")]
+        await send({"type": "http.response.start", "status": status, "headers": kept + length})
+        if is_cut and len(body) > 1:
+            await send({"type": "http.response.body", "body": body[: len(body) // 2], "more_body": True})
+            # The server cuts a connection whose answer is not whole.
+            raise ConnectionAbortedError("an answer is cut, as a freedom of AWS")
+        await send({"type": "http.response.body", "body": body})
+
+    return call_app
+
+
+async def answer_of(app, scope, receive, body):
+    """(status, headers, body); None if the app gave none."""
+    start, parts = None, []
+
+    async def keep(message):
+        nonlocal start
+        if message["type"] == "http.response.start":
+            start = message
+        else:
+            parts.append(message.get("body", b""))
+
+    await app(scope, replayed(body, receive), keep)
+    return start and (start["status"], start["headers"], b"".join(parts))
+
+
+def changed_call(freedoms, call, scope):
+    """Changes what the stand-in is asked. Returns what turns its answer into one to the whole call, or None."""
+    given = call.input
+    if call.operation == "PutRecords" and len(given["Records"]) > 1 and freedoms.takes("records refused"):
+        return refused_records(freedoms, call)
+    if call.operation == "GetRecords" and freedoms.takes("records held back"):
+        ask(call, {**given, "Limit": freedoms.random.randint(1, 3)})
+    elif call.operation in ("Query", "Scan") and freedoms.takes("query ends early"):
+        ask(call, {**given, "Limit": min(given.get("Limit", 10**6), freedoms.random.randint(1, 4))})
+    elif call.operation == "BatchGetItem" and freedoms.takes("keys unprocessed"):
+        return unprocessed(freedoms, call, "UnprocessedKeys", lambda one: one["Keys"], lambda one, keys: {**one, "Keys": keys})
+    elif call.operation == "BatchWriteItem" and freedoms.takes("items unprocessed"):
+        return unprocessed(freedoms, call, "UnprocessedItems", lambda one: one, lambda _, requests: requests)
+    elif S3_ACTIONS.get(call.operation, "").startswith("ListBucket") and freedoms.takes("short page of a list"):
+        query = re.sub(rb"&?max-keys=\d+", b"", scope.get("query_string", b""))
+        scope["query_string"] = query + b"&max-keys=%d" % freedoms.random.randint(1, 3)
+    return None
+
+
+def ask(call, given):
+    call.input = given
+    call.body = json.dumps(given).encode()
+
+
+def refused_records(freedoms, call):
+    records = call.input["Records"]
+    is_taken = freedoms.some(records)
+    ask(call, {**call.input, "Records": [one for one, taken in zip(records, is_taken) if taken]})
+    code, message = freedoms.random.choice(OF_RECORDS)
+
+    def whole(body):
+        answer = json.loads(body)
+        taken = iter(answer["Records"])
+        answer["Records"] = [next(taken) if is_one else {"ErrorCode": code, "ErrorMessage": message} for is_one in is_taken]
+        answer["FailedRecordCount"] = answer.get("FailedRecordCount", 0) + is_taken.count(False)
+        return json.dumps(answer).encode()
+
+    return whole
+
+
+def unprocessed(freedoms, call, member, values_of, with_values):
+    asked = call.input["RequestItems"]
+    flat = [(table, i) for table, one in asked.items() for i in range(len(values_of(one)))]
+    taken = {place for place, is_one in zip(flat, freedoms.some(flat)) if is_one}
+
+    def part(is_wanted):
+        chosen = {
+            table: with_values(one, [value for i, value in enumerate(values_of(one)) if ((table, i) in taken) == is_wanted])
+            for table, one in asked.items()
+        }
+        return {table: one for table, one in chosen.items() if values_of(one)}
+
+    left = part(False)
+    ask(call, {**call.input, "RequestItems": part(True)})
+
+    def whole(body):
+        answer = json.loads(body)
+        answer[member] = {**answer.get(member, {}), **left}
+        return json.dumps(answer).encode()
+
+    return whole
+
+
+def stale(freedoms, call, body):
+    """Items of a read that is not declared consistent, as they were before a change of the last moment."""
+    given = call.input
+    answer = json.loads(body)
+
+    def older(table, item, asked):
+        before = None if asked.get("ConsistentRead") else freedoms.changed.before(table, item)
+        return before if before is not None and freedoms.takes("stale read") else None
+
+    if call.operation == "GetItem" and "ProjectionExpression" not in given:
+        found = older(given["TableName"], given["Key"], given)
+        if found is not None:
+            answer.pop("Item", None)
+            if found[0] is not None:
+                answer["Item"] = found[0]
+    elif call.operation == "Query" and not {"ProjectionExpression", "FilterExpression", "Select"} & given.keys():
+        items = [(item, older(given["TableName"], item, given)) for item in answer.get("Items", [])]
+        answer["Items"] = [found[0] if found else item for item, found in items if not found or found[0] is not None]
+        answer["Count"] = len(answer["Items"])
+    else:
+        return body
+    return json.dumps(answer).encode()

@@ -1,0 +1,3 @@
+import { failOnBreaks } from './aws-contract';
+
+afterEach(failOnBreaks);

@@ -1,0 +1,42 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** A call that broke AWS's contract, as scripts/local/contract.py writes it down. */
+interface Break {
+  /** `model`, `rights`, `refused`, or the name of a limit in scripts/local/aws-limits.json. */
+  readonly rule: string;
+  readonly function: string | null;
+  readonly call: string;
+  readonly sentence: string;
+}
+
+const folder = join(process.env.CONTRACT_DIR!, process.env.JEST_WORKER_ID!);
+const file = join(folder, 'breaks.jsonl');
+const reported = join(folder, 'reported');
+// Stacks of this file's tests write there: their processes inherit it.
+process.env.CONTRACT_DIR = folder;
+
+const expected: { readonly rule: string; readonly call: RegExp }[] = [];
+
+/** Lets the running test make calls that AWS refuses by a rule. */
+export function expectRefusals(rule: string, call: RegExp): void {
+  expected.push({ rule, call });
+}
+
+/** Fails the test in which a call broke AWS's contract. */
+export function failOnBreaks(): void {
+  const lines = existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n') : [];
+  const seen = existsSync(reported) ? Number(readFileSync(reported, 'utf8')) : 0;
+  const allowed = expected.splice(0);
+  if (lines.length === seen) return;
+  writeFileSync(reported, String(lines.length));
+  const breaks = lines
+    .slice(seen)
+    .map((line) => JSON.parse(line) as Break)
+    .filter((found) => !allowed.some(({ rule, call }) => rule === found.rule && call.test(found.call)));
+  if (breaks.length === 0) return;
+  const sentences = breaks.map(
+    ({ rule, call, ...of }) => `${of.function ?? '-'} ${call}, ${rule}: ${of.sentence}`,
+  );
+  throw new Error(`calls broke the contract of AWS:\n${[...new Set(sentences)].join('\n')}`);
+}
