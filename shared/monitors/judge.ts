@@ -1,0 +1,122 @@
+import type { SampleColumns } from '../promql/store';
+
+/** Points are numbers at times, ms since epoch, ascending. */
+export type Points = Pick<SampleColumns, 'timestamps' | 'values'>;
+
+export const ALERT_STATUSES = ['OK', 'WARNING', 'CRITICAL', 'UNKNOWN'] as const;
+export type AlertStatus = (typeof ALERT_STATUSES)[number];
+
+/** What a monitor says of one thing that it watches: a host, a service's metric, a series. */
+export interface Judgement {
+  readonly status: AlertStatus;
+  /** The newest point that was judged, ms since epoch. Absent: the time of the evaluation was judged, such as the lack of points. */
+  readonly pointMs?: number;
+  readonly value?: number;
+  readonly message?: string;
+}
+
+export interface Thresholds {
+  readonly operator?: '>' | '<' | null;
+  readonly warning?: number | null;
+  readonly critical?: number | null;
+}
+
+/** A point older than this is never judged, ms. */
+export const MAX_POINT_AGE_MS = 20 * 60_000;
+/** The points of an average lie within this, ms. */
+export const AVERAGE_SPAN_MS = 24 * 3_600_000;
+/** An agent that posted nothing for this long is gone, ms. */
+export const GONE_MS = 10 * 60_000;
+
+/** The status of a value. A threshold itself is not exceeded. */
+export function statusOf(value: number, { operator, warning, critical }: Thresholds): AlertStatus {
+  const exceeds = (threshold: number | null | undefined) =>
+    threshold != null && (operator === '<' ? value < threshold : value > threshold);
+  return exceeds(critical) ? 'CRITICAL' : exceeds(warning) ? 'WARNING' : 'OK';
+}
+
+/** The points that have a number, up to a time and after another. */
+export function pointsWithin({ timestamps, values }: Points, afterMs: number, untilMs: number): Points {
+  const kept: number[] = [];
+  for (let i = 0; i < timestamps.length; i++)
+    if (timestamps[i]! > afterMs && timestamps[i]! <= untilMs && !Number.isNaN(values[i])) kept.push(i);
+  return {
+    timestamps: Float64Array.from(kept, (i) => timestamps[i]!),
+    values: Float64Array.from(kept, (i) => values[i]!),
+  };
+}
+
+/**
+ * The average of the latest points, of `duration` points and not minutes.
+ *
+ * @returns undefined when the newest point is too old, or when there are too few within 24 hours
+ */
+export function latestAverage(
+  points: Points,
+  duration: number,
+  nowMs: number,
+): { readonly pointMs: number; readonly value: number } | undefined {
+  const { timestamps, values } = pointsWithin(points, nowMs - AVERAGE_SPAN_MS, nowMs);
+  const pointMs = timestamps.at(-1);
+  if (pointMs === undefined || nowMs - pointMs > MAX_POINT_AGE_MS || values.length < duration)
+    return undefined;
+  const latest = values.subarray(values.length - duration);
+  return { pointMs, value: latest.reduce((sum, value) => sum + value, 0) / duration };
+}
+
+/** Judges the points of a metric. @returns undefined when they say nothing */
+export function judgePoints(
+  points: Points,
+  { duration, ...thresholds }: Thresholds & { readonly duration: number },
+  nowMs: number,
+): Judgement | undefined {
+  const latest = latestAverage(points, duration, nowMs);
+  return latest && { ...latest, status: statusOf(latest.value, thresholds) };
+}
+
+/** The worst of several; of equally bad ones the first. */
+export function worstOf(judgements: readonly Judgement[]): Judgement | undefined {
+  const badness = ({ status }: Judgement) => ['OK', 'WARNING', 'UNKNOWN', 'CRITICAL'].indexOf(status);
+  return judgements.reduce<Judgement | undefined>(
+    (worst, each) => (worst === undefined || badness(each) > badness(worst) ? each : worst),
+    undefined,
+  );
+}
+
+export interface MissingDurations {
+  /** Minutes. */
+  readonly missingDurationWarning?: number | null;
+  readonly missingDurationCritical?: number | null;
+}
+
+/**
+ * Judges whether points are missing.
+ *
+ * @param newestMs the last point that was ever posted, ms since epoch
+ * @returns undefined when they are not missing for long enough
+ */
+export function judgeMissing(
+  newestMs: number,
+  { missingDurationWarning: warning, missingDurationCritical: critical }: MissingDurations,
+  nowMs: number,
+): Judgement | undefined {
+  const isMissing = (minutes: number | null | undefined) =>
+    minutes != null && nowMs - newestMs >= minutes * 60_000;
+  if (isMissing(critical)) return { status: 'CRITICAL', message: missingText(critical!) };
+  if (isMissing(warning)) return { status: 'WARNING', message: missingText(warning!) };
+  return undefined;
+}
+
+function missingText(minutes: number): string {
+  return `no points for ${minutes} minutes or longer`;
+}
+
+/** Judges the result of an expression, which must have one line. */
+export function judgeLines(values: readonly number[], thresholds: Thresholds): Judgement {
+  const [value] = values;
+  if (values.length > 1)
+    return { status: 'UNKNOWN', message: `the expression yields ${values.length} lines instead of one` };
+  if (value === undefined || Number.isNaN(value))
+    return { status: 'UNKNOWN', message: 'the expression yields no value' };
+  return { status: statusOf(value, thresholds), value };
+}

@@ -1,0 +1,86 @@
+import type { Points } from './judge';
+
+/** How a percentage is computed from metrics that agents post. */
+interface PercentMetric {
+  /** Names of the metrics, as a regular expression. */
+  readonly names: string;
+  /** @returns the percentages; several when each is judged by itself */
+  readonly compute: (metrics: ReadonlyMap<string, Points>) => Points[];
+}
+
+/**
+ * Mackerel's percentages of hosts.
+ *
+ * @see https://support.mackerel.io/hc/en-us/articles/360040107951
+ */
+const PERCENTAGES: Readonly<Record<string, PercentMetric>> = {
+  'cpu%': {
+    names: 'cpu[.][a-z]+[.]percentage',
+    // The percentages of a host add up to 100 for each core.
+    compute: (metrics) =>
+      ratio(metrics, (at) => {
+        const idle = at('cpu.idle.percentage');
+        const sum = [...metrics.keys()].reduce((all, name) => all + (at(name) ?? 0), 0);
+        return idle === undefined ? undefined : [sum - idle, sum];
+      }),
+  },
+  'memory%': {
+    names: 'memory[.](used|total)',
+    compute: (metrics) => ratio(metrics, (at) => [at('memory.used'), at('memory.total')]),
+  },
+  'swap%': {
+    names: 'memory[.]swap_(free|total)',
+    compute: (metrics) =>
+      ratio(metrics, (at) => {
+        const [free, total] = [at('memory.swap_free'), at('memory.swap_total')];
+        return free === undefined || total === undefined ? undefined : [total - free, total];
+      }),
+  },
+  'disk%': {
+    names: 'filesystem[.][^.]+[.](used|size)',
+    compute: (metrics) =>
+      [...metrics.keys()]
+        .filter((name) => name.endsWith('.used'))
+        .flatMap((used) => {
+          const size = used.replace(/used$/, 'size');
+          return ratio(metrics, (at) => [at(used), at(size)]);
+        }),
+  },
+};
+
+export function percentMetricOf(metric: string): PercentMetric | undefined {
+  return Object.hasOwn(PERCENTAGES, metric) ? PERCENTAGES[metric] : undefined;
+}
+
+type ValueAt = (name: string) => number | undefined;
+
+/**
+ * Percentages at the times of any of the metrics. Times at which a metric is missing, or the whole is 0 as on a host without swap, have none.
+ *
+ * @param parts of a time: a part and its whole
+ */
+function ratio(
+  metrics: ReadonlyMap<string, Points>,
+  parts: (at: ValueAt) => readonly [number | undefined, number | undefined] | undefined,
+): Points[] {
+  const byTime = new Map<number, Map<string, number>>();
+  for (const [name, { timestamps, values }] of metrics)
+    timestamps.forEach((ms, i) => {
+      const ofTime = byTime.get(ms) ?? new Map<string, number>();
+      byTime.set(ms, ofTime.set(name, values[i]!));
+    });
+  const points = [...byTime]
+    .sort(([a], [b]) => a - b)
+    .flatMap(([ms, values]) => {
+      const [part, whole] = parts((name) => values.get(name)) ?? [];
+      return part === undefined || !(whole! > 0) ? [] : [[ms, (100 * part) / whole!] as const];
+    });
+  return points.length === 0
+    ? []
+    : [
+        {
+          timestamps: Float64Array.from(points, ([ms]) => ms),
+          values: Float64Array.from(points, ([, value]) => value),
+        },
+      ];
+}
