@@ -1,11 +1,14 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { evaluateRules, isEvaluation, type RuleInputs } from '../../shared/alerting/evaluate-rules';
+import type { EvaluationRequest } from '../../shared/alerting/evaluation';
 import { httpHandler } from '../../shared/http/handler';
 import { reply } from '../../shared/http/http';
+import { evaluateMonitors } from '../../shared/monitors/evaluate-monitors';
 import { withMetrics } from '../../shared/platform/meters';
 import { latestHandlers } from './latest';
 import { metricTableHandlers } from './metric-table';
 import { metricHandlers } from './metrics';
+import { monitorStores } from './monitors';
 import { promqlHandlers } from './promql';
 import { ruleListHandlers } from './rule-lists';
 import { seriesHandlers } from './series';
@@ -43,7 +46,12 @@ const ruleInputs: RuleInputs = {
   stage,
 };
 
+const evaluate = (event: EvaluationRequest) =>
+  event.evaluateRules.kind === 'monitor'
+    ? evaluateMonitors(monitorStores, event)
+    : evaluateRules(ruleInputs, event);
+
 export const handler = withMetrics('query', (event: APIGatewayProxyEventV2) =>
   // The evaluator's answer is no answer of the API's.
-  isEvaluation(event) ? (evaluateRules(ruleInputs, event) as Promise<never>) : answer(event),
+  isEvaluation(event) ? (evaluate(event) as Promise<never>) : answer(event),
 );

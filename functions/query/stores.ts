@@ -7,8 +7,12 @@ import { type Labels, sourceOf } from '../../shared/model/labels';
 import { sourceIdOf } from '../../shared/model/placement';
 import type { Tenant } from '../../shared/tenancy/tenants';
 
-const { services, ...stores } = queryDependencies();
+const stores = queryDependencies();
 export const {
+  services,
+  monitors,
+  monitorStates,
+  downtimes,
   read: dependencies,
   hosts,
   metricMetadata,

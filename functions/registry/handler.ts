@@ -3,6 +3,7 @@ import { httpHandler, type RouteHandlers } from '../../shared/http/handler';
 import { bodyText, reply, replyPlain, replyText } from '../../shared/http/http';
 import { openApiDocument } from '../../shared/http/openapi';
 import { answerStatement } from '../../shared/protocol/influx/statement';
+import { alertHandlers } from './alerts';
 import { dashboardHandlers } from './dashboards';
 import { graphHandlers } from './graphs';
 import { hostHandlers } from './hosts';
@@ -13,7 +14,7 @@ import { receiverHandlers } from './receivers';
 import { ruleHandlers } from './rules';
 import { serviceHandlers } from './services';
 import { silenceHandlers } from './silences';
-import { gatekeeper, requireHost } from './stores';
+import { gatekeeper } from './stores';
 
 const startedAt = new Date();
 
@@ -26,6 +27,7 @@ const emptyLists = Object.fromEntries(
 
 export const handler = httpHandler(gatekeeper, {
   ...hostHandlers,
+  ...alertHandlers,
   ...serviceHandlers,
   ...metadataHandlers,
   ...graphHandlers,
@@ -36,14 +38,6 @@ export const handler = httpHandler(gatekeeper, {
   ...monitorHandlers,
   ...notificationHandlers,
   ...emptyLists,
-
-  // Accepted, so that agents do not repeat them; no monitor reads them yet.
-  'POST /api/v0/monitoring/checks/report': async () => reply(200, { success: true }),
-
-  'GET /api/v0/hosts/{hostId}/monitored-statuses': async ({ tenant, path }) => {
-    await requireHost(tenant, path.hostId);
-    return reply(200, { monitoredStatuses: [] });
-  },
 
   'GET /health': async () =>
     reply(200, { name: 'heterotsdb', message: 'ready for queries and writes', status: 'pass', checks: [] }),

@@ -6,16 +6,17 @@ import { mapLimited } from '../../shared/platform/concurrency';
 import { hostViews, listHosts } from '../../shared/registry/host-list';
 import { type Host, requireActive } from '../../shared/registry/hosts';
 import type { Tenant } from '../../shared/tenancy/tenants';
-import { gatekeeper, hosts, registration, requireHost, services } from './stores';
+import { alerts, checks, gatekeeper, hosts, registration, requireHost, services } from './stores';
 
 /** Hosts read or written in parallel. */
 const LANES = 16;
 
 export const hostHandlers: RouteHandlers = {
-  'POST /api/v0/hosts': async ({ tenant, body: { spec, roles } }) => {
+  'POST /api/v0/hosts': async ({ tenant, body: { spec, roles, checks: listed } }) => {
     const limit = gatekeeper.meter.limits(tenant).hosts;
     const host = await registration.register(tenant.id, spec, roles, limit);
     if (host === undefined) throw overLimit('hosts', limit);
+    if (listed !== undefined) await checks.setListed(tenant, host.id, listed);
     return reply(200, { id: host.id });
   },
 
@@ -25,8 +26,13 @@ export const hostHandlers: RouteHandlers = {
   'GET /api/v0/hosts/{hostId}': async ({ tenant, path }) =>
     view(tenant, await requireHost(tenant, path.hostId)),
 
-  'PUT /api/v0/hosts/{hostId}': async ({ tenant, path: { hostId }, body: { spec, roles } }) => {
+  'PUT /api/v0/hosts/{hostId}': async ({
+    tenant,
+    path: { hostId },
+    body: { spec, roles, checks: listed },
+  }) => {
     const host = found('host', hostId, await registration.update(tenant.id, hostId, spec, roles));
+    if (listed !== undefined) await checks.setListed(tenant, hostId, listed);
     return reply(200, { id: host.id });
   },
 
@@ -41,7 +47,7 @@ export const hostHandlers: RouteHandlers = {
   },
 
   'POST /api/v0/hosts/{hostId}/retire': async ({ tenant, path: { hostId } }) => {
-    found('host', hostId, (await registration.retire(tenant.id, hostId)) || undefined);
+    found('host', hostId, (await retire(tenant, hostId)) || undefined);
     return reply(200, { success: true });
   },
 
@@ -54,7 +60,7 @@ export const hostHandlers: RouteHandlers = {
 
   'POST /api/v0/hosts/bulk-retire': async ({ tenant, body: { ids } }) => {
     await mapLimited(ids, LANES, (id) => requireHost(tenant, id));
-    await mapLimited(ids, LANES, (id) => registration.retire(tenant.id, id));
+    await mapLimited(ids, LANES, (id) => retire(tenant, id));
     return reply(200, { success: true });
   },
 
@@ -64,6 +70,13 @@ export const hostHandlers: RouteHandlers = {
     return view(tenant, found('host with the custom identifier', identifier, host));
   },
 };
+
+/** Retires a host. Its checks go, and their alerts close; those of monitors close when they are evaluated next. */
+async function retire(tenant: Tenant, hostId: string): Promise<boolean> {
+  if (!(await registration.retire(tenant.id, hostId))) return false;
+  await alerts.record(tenant.id, await checks.retireHost(tenant, hostId));
+  return true;
+}
 
 async function view(tenant: Tenant, host: Host) {
   return reply(200, { host: hostViews(await services.list(tenant.id))(host) });

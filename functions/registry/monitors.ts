@@ -1,5 +1,6 @@
 import type { RouteHandlers } from '../../shared/http/handler';
 import { found, HttpError, reply } from '../../shared/http/http';
+import { randomId } from '../../shared/model/random-id';
 import {
   checkMonitor,
   requireIds,
@@ -7,9 +8,15 @@ import {
   requireServices,
 } from '../../shared/monitors/check-monitor';
 import type { DowntimeSpec } from '../../shared/monitors/downtime';
-import { type MonitorSpec, sortedMonitors, updatedMonitor } from '../../shared/monitors/monitor';
+import {
+  type Monitor,
+  type MonitorSpec,
+  sortedMonitors,
+  updatedMonitor,
+} from '../../shared/monitors/monitor';
+import { intervalOf } from '../../shared/monitors/monitor-state';
 import type { Tenant } from '../../shared/tenancy/tenants';
-import { downtimes, gatekeeper, monitors, requirePublicUrl, services } from './stores';
+import { downtimes, gatekeeper, monitors, requirePublicUrl, ruleGroups, services } from './stores';
 
 const MAX_DOWNTIMES = 500;
 
@@ -20,7 +27,9 @@ export const monitorHandlers: RouteHandlers = {
 
   'POST /api/v0/monitors': async ({ tenant, body }) => {
     await check(tenant, body);
-    return reply(200, await monitors.create(tenant.id, body, gatekeeper.meter.limits(tenant).rules));
+    const monitor = { ...body, id: randomId() };
+    await index(tenant, monitor, 1);
+    return reply(200, await monitors.create(tenant.id, monitor, gatekeeper.meter.limits(tenant).rules));
   },
 
   'GET /api/v0/monitors/{monitorId}': async ({ tenant, path: { monitorId } }) =>
@@ -36,8 +45,11 @@ export const monitorHandlers: RouteHandlers = {
     return reply(200, found('monitor', monitorId, changed));
   },
 
-  'DELETE /api/v0/monitors/{monitorId}': async ({ tenant, path: { monitorId } }) =>
-    reply(200, found('monitor', monitorId, await monitors.remove(tenant.id, monitorId))),
+  'DELETE /api/v0/monitors/{monitorId}': async ({ tenant, path: { monitorId } }) => {
+    const removed = found('monitor', monitorId, await monitors.remove(tenant.id, monitorId));
+    await index(tenant, removed, 0);
+    return reply(200, removed);
+  },
 
   'GET /api/v0/downtimes': async ({ tenant }) => reply(200, { downtimes: await downtimes.list(tenant.id) }),
 
@@ -55,6 +67,12 @@ export const monitorHandlers: RouteHandlers = {
   'DELETE /api/v0/downtimes/{downtimeId}': async ({ tenant, path: { downtimeId } }) =>
     reply(200, found('downtime', downtimeId, await downtimes.remove(tenant.id, downtimeId))),
 };
+
+/** Has the evaluator know of a monitor, or end what a removed one left: then it has no rules. */
+async function index(tenant: Tenant, monitor: Monitor, rules: 0 | 1): Promise<void> {
+  const intervalMs = intervalOf(monitor);
+  if (intervalMs !== undefined) await ruleGroups.index(tenant, 'monitor', monitor.id, rules, intervalMs);
+}
 
 async function check(tenant: Tenant, spec: MonitorSpec): Promise<void> {
   checkMonitor(spec, await services.list(tenant.id), Date.now());

@@ -1,3 +1,4 @@
+import { type EventBatch, isEventBatch, type NotificationBatch } from '../../shared/alerting/notification';
 import type { Receiver, Receivers } from '../../shared/alerting/receivers';
 import type { RouteHandlers } from '../../shared/http/handler';
 import { HttpError, reply } from '../../shared/http/http';
@@ -67,14 +68,29 @@ async function putReceivers(tenant: Tenant, asked: Receivers) {
 async function undelivered(tenant: Tenant) {
   const items = await ruleStates.undelivered(tenant.id, MAX_UNDELIVERED);
   return reply(200, {
-    batches: items.map(({ attempts, batch: { namespace, group, slotMs, notifications } }) => ({
-      ...{ namespace, group, attempts, evaluatedAt: new Date(slotMs).toISOString() },
-      alerts: notifications.map(({ id, state, labels }) => ({
-        ...{ id, status: state },
-        labels: Object.fromEntries(labels),
-      })),
+    batches: items.map(({ attempts, batch }) => ({
+      ...(isEventBatch(batch) ? eventView(batch) : batchView(batch)),
+      ...{ attempts, evaluatedAt: new Date(batch.slotMs).toISOString() },
     })),
   });
+}
+
+function batchView({ namespace, group, notifications }: NotificationBatch) {
+  const alerts = notifications.map(({ id, state, labels }) => ({
+    ...{ id, status: state },
+    labels: Object.fromEntries(labels),
+  }));
+  return { namespace, group, alerts };
+}
+
+/** Events of a monitor, as those of a group. */
+function eventView({ monitorId, events }: EventBatch) {
+  const alerts = events.map(({ id, alertId, status }) => ({
+    id,
+    status: status === 'OK' ? 'resolved' : 'firing',
+    labels: { alert: alertId, monitor: monitorId },
+  }));
+  return { namespace: 'monitors', group: monitorId, alerts };
 }
 
 /** @throws {HttpError} 400 */

@@ -30,7 +30,7 @@ export class Evaluator extends Construct implements Monitored {
       config,
       stores,
       name: 'evaluator',
-      description: 'Evaluates recording and alerting rules',
+      description: 'Evaluates rules and monitors',
       memoryMb: 512,
       timeout: Duration.minutes(1),
       invokedBy: 'schedule',
@@ -43,7 +43,10 @@ export class Evaluator extends Construct implements Monitored {
     });
     stream.grantPut(this.function);
     tables.meta.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.readMany);
-    const kinds = ['rule-index', 'rule-outbox', 'rule-run', 'rule-states', 'rule-undelivered'] as const;
+    const kinds = [
+      ...(['rule-index', 'rule-outbox', 'rule-run', 'rule-states', 'rule-undelivered'] as const),
+      ...(['monitor-states', 'alerts', 'open-alerts', 'alert-logs', 'channels'] as const),
+    ];
     tables.grantMeta(this.function, kinds, ...ITEM_ACTIONS.put, ...ITEM_ACTIONS.delete);
     tables.grantMeta(this.function, ['minute', 'usage'], ...ITEM_ACTIONS.count);
     // The pools of small sources.

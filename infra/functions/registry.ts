@@ -7,7 +7,10 @@ import { API_TIMEOUT, addFunction, type FunctionProps } from './pipeline-functio
 /** Kinds of the documents that it keeps. */
 const DOCUMENTS: readonly MetaKind[] = [
   'alert-group-settings',
+  'alert-logs',
+  'alerts',
   'channels',
+  'checks',
   'custom-identifiers',
   'dashboards',
   'downtimes',
@@ -15,8 +18,10 @@ const DOCUMENTS: readonly MetaKind[] = [
   'graph-definitions',
   'hosts',
   'metadata',
+  'monitor-states',
   'monitors',
   'notification-groups',
+  'open-alerts',
   'receivers',
   'retired-hosts',
   'rule-groups',
@@ -49,5 +54,7 @@ export class Registry extends Construct {
     tables.meta.grant(this.function, ...ITEM_ACTIONS.read);
     tables.grantMeta(this.function, DOCUMENTS, ...ITEM_ACTIONS.put, ...ITEM_ACTIONS.delete);
     tables.grantMeta(this.function, ['minute', 'usage'], ...ITEM_ACTIONS.write);
+    // What happens to alerts, by reports of checks and by hand.
+    tables.grantMeta(this.function, ['rule-outbox'], ...ITEM_ACTIONS.put);
   }
 }

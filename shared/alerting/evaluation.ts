@@ -1,6 +1,9 @@
 import type { Id } from '../model/id';
 import type { EvaluationTime } from './due-slots';
 
+/** What a group is made of: the rules of a file, or one of Mackerel's monitors. */
+export type GroupKind = 'rule' | 'monitor';
+
 /**
  * The call by which the evaluator, which is outside of the VPC, lets the query function evaluate rule groups, and its answer. The query
  * function reads groups, states and samples, and writes nothing.
@@ -10,6 +13,8 @@ export interface EvaluationRequest {
     readonly nowMs: number;
     readonly lagMs: number;
     readonly quiet?: EvaluationTime['quiet'];
+    /** All groups of a call are of one kind. @default 'rule' */
+    readonly kind?: GroupKind;
     readonly groups: readonly { readonly tenant: string; readonly group: Id }[];
   };
 }

@@ -112,11 +112,11 @@ export async function runEvaluator(
   };
   const indexed = await dependencies.groups.all();
   report.groups = indexed.length;
-  if (indexed.length === 0) return { began: true, ...report };
   if (!(await states.beginRun(run, startedMs + RUN_MS))) return { began: false, ...report };
   try {
     const pass = new Pass(dependencies, report, startedMs);
-    await pass.evaluate(indexed, atMs ?? now());
+    if (indexed.length > 0) await pass.evaluate(indexed, atMs ?? now());
+    // Reports of checks leave batches without a group.
     await pass.send(indexed);
     const frequent = indexed.filter(({ intervalMs }) => intervalMs <= HALF_MINUTE_MS);
     if (frequent.length > 0 && atMs === undefined)
@@ -193,7 +193,10 @@ class Pass {
     if (quiet !== undefined && quiet.toMs === undefined) this.report.quietMs = nowMs - quiet.fromMs;
     const time = { nowMs, lagMs, ...(quiet !== undefined && { quiet }) };
     const due = groups.filter((group) => this.mayBeDue(group, nowMs));
-    await mapLimited(planInvocations(due), PARALLEL, (batch) => this.evaluateBatch(batch, time));
+    const invocations = [...Map.groupBy(due, ({ kind }) => kind).values()].flatMap((groups) =>
+      planInvocations(groups),
+    );
+    await mapLimited(invocations, PARALLEL, (batch) => this.evaluateBatch(batch, time));
   }
 
   async send(groups: readonly IndexedGroup[]): Promise<void> {
@@ -250,7 +253,11 @@ class Pass {
     time: EvaluationTime,
   ): Promise<EvaluationAnswer | undefined> {
     try {
-      const request = { ...time, groups: groups.map(({ tenant, group }) => ({ tenant, group })) };
+      const request = {
+        ...time,
+        kind: groups[0]!.kind,
+        groups: groups.map(({ tenant, group }) => ({ tenant, group })),
+      };
       return await this.dependencies.evaluate(request, Math.max(0, WAIT_MS - this.elapsedMs()));
     } catch (error) {
       log.error('rule groups were not evaluated', { groups: groups.length, error: error as Error });
@@ -282,7 +289,7 @@ class Pass {
 
   private async commit(group: IndexedGroup, evaluated: EvaluatedGroup, nowMs: number): Promise<boolean> {
     const { states, tenants, write, done } = this.dependencies;
-    const { tenantId, group: id, tenant: name } = group;
+    const { tenantId, kind, group: id, tenant: name } = group;
     const { report } = this;
     try {
       const tenant = await tenants.get(name);
@@ -291,6 +298,7 @@ class Pass {
       const { state, afterMs, slotMs, batches } = evaluated;
       const isCommitted = await states.commit({
         tenantId,
+        kind,
         group: id,
         afterMs,
         slotMs,

@@ -43,6 +43,16 @@ export interface NotificationBatch {
   readonly notifications: readonly Notification[];
 }
 
+/** What happened to alerts of monitors and checks: an item of the outbox, of which `monitors/alert-event.ts` knows more. */
+export interface EventBatch extends Pick<NotificationBatch, 'tenant' | 'slotMs'> {
+  readonly monitorId: string;
+  readonly events: readonly { readonly id: Id; readonly alertId: string; readonly status: string }[];
+}
+
+export function isEventBatch(batch: NotificationBatch | EventBatch): batch is EventBatch {
+  return 'events' in batch;
+}
+
 /** What receivers were last told of an alert that fires. */
 export type ToldAlert = Pick<Alert, 'labels' | 'annotations' | 'value'> & { readonly firedAtMs: number };
 

@@ -6,6 +6,7 @@ import { Documents } from '../registry/documents';
 import { RefusedError } from '../registry/refused';
 import type { Limits } from '../tenancy/limits';
 import type { Tenant } from '../tenancy/tenants';
+import type { GroupKind } from './evaluation';
 import { type GroupDocument, intervalOf } from './rule-document';
 
 /** A tenant's rule group. Namespaces are the files of Prometheus. */
@@ -19,6 +20,8 @@ export interface IndexedGroup {
   readonly tenantId: Id;
   /** The tenant's name. */
   readonly tenant: string;
+  readonly kind: GroupKind;
+  /** Of a monitor its id. */
   readonly group: Id;
   /** 0 when the group was removed: what its rules left is still to be ended. */
   readonly rules: number;
@@ -43,7 +46,7 @@ export function ruleGroupId(namespace: string, name: string): Id {
  * The rule groups of tenants, and an index of all of them, which the evaluator reads at once.
  *
  *     pk rule-groups#tenant   sk group          json: {namespace, document}   revision
- *     pk rule-index           sk tenant#group   tenant: name   rules   interval: ms   changed: ms
+ *     pk rule-index           sk tenant#group   tenant: name   rules   interval: ms   changed: ms   kind: monitor, or absent
  *
  * A group is in the index from before it exists until after the evaluator has ended what it left. Two requests that add groups at
  * the same time may exceed a limit by one group each.
@@ -81,14 +84,16 @@ export class RuleGroups {
     const group = ruleGroupId(namespace, document.name);
     const rules = document.rules.length;
     requireWithin('rulesPerGroup', limits.rulesPerGroup, rules);
-    const others = (await this.indexOf(tenant.id)).filter((each) => each.group !== group && each.rules > 0);
+    const others = (await this.indexOf(tenant.id)).filter(
+      (each) => each.kind === 'rule' && each.group !== group && each.rules > 0,
+    );
     requireWithin('ruleGroups', limits.ruleGroups, others.length + 1);
     requireWithin(
       'rules',
       limits.rules,
       others.reduce((sum, each) => sum + each.rules, rules),
     );
-    await this.index(tenant, group, document);
+    await this.index(tenant, 'rule', group, rules, intervalOf(document.interval));
     await this.groups.settle(tenant.id, group, () => ({ namespace, document }));
   }
 
@@ -110,7 +115,7 @@ export class RuleGroups {
     const group = ruleGroupId(namespace, name);
     const removed = await this.groups.remove(tenant.id, group);
     if (removed === undefined) return false;
-    await this.index(tenant, group, undefined);
+    await this.index(tenant, 'rule', group, 0, intervalOf(undefined));
     return true;
   }
 
@@ -140,16 +145,28 @@ export class RuleGroups {
     return entries;
   }
 
-  private async index({ id, name }: Tenant, group: Id, document: GroupDocument | undefined): Promise<void> {
+  /**
+   * Enters a group into the index. Do it before the group is stored, and after it was removed, with 0 rules.
+   *
+   * @param intervalMs how often it is evaluated
+   */
+  async index(
+    { id, name }: Pick<Tenant, 'id' | 'name'>,
+    kind: GroupKind,
+    group: Id,
+    rules: number,
+    intervalMs: number,
+  ): Promise<void> {
     await this.table.client.send(
       new PutItemCommand({
         TableName: this.table.name,
         Item: {
           ...metaKeys.indexedRules(id, group),
           tenant: { S: name },
-          rules: { N: String(document?.rules.length ?? 0) },
-          interval: { N: String(intervalOf(document?.interval)) },
+          rules: { N: String(rules) },
+          interval: { N: String(intervalMs) },
           changed: { N: String(this.now()) },
+          ...(kind !== 'rule' && { kind: { S: kind } }),
         },
       }),
     );
@@ -170,6 +187,7 @@ function indexedOf(item: Item): IndexedGroup {
   return {
     ...metaKeys.parseIndexedRules(item.sk!.S!),
     tenant: item.tenant!.S!,
+    kind: (item.kind?.S as GroupKind | undefined) ?? 'rule',
     rules: Number(item.rules!.N),
     intervalMs: Number(item.interval!.N),
     changedMs: Number(item.changed!.N),

@@ -10,13 +10,16 @@ import type { Id } from '../model/id';
 import { type ItemKey, metaKeys } from '../platform/keys';
 import { TABLE_KEYS } from '../platform/names';
 import { type Item, queryAll, queryItems, succeeds, type Table } from '../platform/table';
+import type { GroupKind } from './evaluation';
 import { decodeJson, decodeState, type GroupState } from './group-state';
 import type { QuietSpan } from './ingest-quiet';
-import type { NotificationBatch } from './notification';
+import type { EventBatch, NotificationBatch } from './notification';
 
 /** A group's slot, ready to be committed. */
 export interface SlotCommit {
   readonly tenantId: Id;
+  /** @default 'rule' */
+  readonly kind?: GroupKind;
   readonly group: Id;
   /** The slot of the state that this one follows; undefined for a group's first. */
   readonly afterMs: number | undefined;
@@ -32,7 +35,7 @@ export interface SlotCommit {
 export interface OutboxItem {
   readonly key: string;
   readonly tenantId: Id;
-  readonly batch: NotificationBatch;
+  readonly batch: NotificationBatch | EventBatch;
   /** How often it was sent in vain. */
   readonly attempts: number;
   /** When the batch is sent again, ms since epoch. */
@@ -67,6 +70,7 @@ export const MAX_BATCHES = 99;
  * condition is the slot before: of two evaluators, one commits, and its notifications are the only ones.
  *
  *     pk rule-states#tenant   sk group                     slot: ms   state: zstd of JSON (group-state.ts)
+ *     pk monitor-states#tenant   sk monitor id            the same of a monitor (monitors/monitor-states.ts)
  *     pk rule-outbox          sk slot#tenant#group#part    batch: zstd of JSON (notification.ts)   expiresAt: s   attempts   dueMs   taken: URLs
  *     pk rule-undelivered#tenant   sk as in the outbox      the same: a dead letter
  *     pk rule-run             sk run                       run: id   untilMs
@@ -119,14 +123,22 @@ export class RuleStates {
     }
   }
 
-  private itemsOf({ tenantId, group, afterMs, slotMs, state, batches }: SlotCommit): TransactWriteItem[] {
+  private itemsOf({
+    tenantId,
+    kind,
+    group,
+    afterMs,
+    slotMs,
+    state,
+    batches,
+  }: SlotCommit): TransactWriteItem[] {
     const place = { TableName: this.table.name };
-    const key = metaKeys.ruleState(tenantId, group);
+    const key =
+      kind === 'monitor' ? metaKeys.monitorState(tenantId, group) : metaKeys.ruleState(tenantId, group);
     const condition = {
       ConditionExpression: afterMs === undefined ? 'attribute_not_exists(pk)' : 'slot = :after',
       ...(afterMs !== undefined && { ExpressionAttributeValues: { ':after': { N: String(afterMs) } } }),
     };
-    const expiresAt = { N: String(Math.ceil(this.now() / 1000) + OUTBOX_SECONDS) };
     return [
       state === undefined
         ? { Delete: { ...place, Key: key, ...condition } }
@@ -137,17 +149,22 @@ export class RuleStates {
               ...condition,
             },
           },
-      ...batches.map((batch, part) => ({
-        Put: {
-          ...place,
-          Item: {
-            ...metaKeys.outboxBatch(slotMs, tenantId, group, part),
-            batch: { B: batch },
-            [TABLE_KEYS.ttl]: expiresAt,
-          },
-        },
-      })),
+      ...batches.map((batch, part) => this.outboxPut(tenantId, group, slotMs, batch, part)),
     ];
+  }
+
+  /** The part of a transaction that puts a batch into the outbox. */
+  outboxPut(tenantId: Id, group: Id, slotMs: number, batch: Uint8Array, part = 0): TransactWriteItem {
+    return {
+      Put: {
+        TableName: this.table.name,
+        Item: {
+          ...metaKeys.outboxBatch(slotMs, tenantId, group, part),
+          batch: { B: batch },
+          [TABLE_KEYS.ttl]: { N: String(Math.ceil(this.now() / 1000) + OUTBOX_SECONDS) },
+        },
+      },
+    };
   }
 
   /** The last span in which tenants posted next to nothing. */
@@ -289,7 +306,7 @@ function outboxItem(item: Item): OutboxItem {
   return {
     key: item.sk!.S!,
     tenantId: metaKeys.parseOutboxBatch(item.sk!.S!),
-    batch: decodeJson(item.batch!.B!) as NotificationBatch,
+    batch: decodeJson(item.batch!.B!) as OutboxItem['batch'],
     attempts: Number(item.attempts?.N ?? 0),
     dueMs: Number(item.dueMs?.N ?? 0),
     taken: item.taken?.SS ?? [],

@@ -4,13 +4,32 @@ import { log } from '../platform/log';
 import type { Tenant } from '../tenancy/tenants';
 import { type Channel, channelsOf, notificationsFor } from './channels';
 import { slackBody, type TopicMessage, topicMessages } from './message-text';
-import { isChange, type NotificationBatch } from './notification';
+import { type EventBatch, isChange, isEventBatch, type NotificationBatch } from './notification';
 import { DeliveryError, type OutsideRequest } from './post-outside';
 import { alertmanagerBodies, webhookBody } from './receiver-bodies';
 import type { ReceiverStore, Receivers } from './receivers';
 import type { OutboxItem, RuleStates } from './rule-states';
 
+/** Somebody who is to be told of a batch. */
+export interface Target {
+  /** Names it among the targets of its tenant. */
+  readonly address: string;
+  /** Batches of the target and queue are sent in order. */
+  readonly queue: string;
+  /** How much of the batch is for it. */
+  readonly count: number;
+  /** @throws {DeliveryError} */
+  readonly deliver: () => Promise<void>;
+}
+
 export interface SendDependencies {
+  /** Who is to be told of alerts of monitors and checks. */
+  readonly eventTargets: (
+    tenant: Pick<Tenant, 'id' | 'name'>,
+    batch: EventBatch,
+  ) => Promise<readonly Target[]>;
+  /** Hears of the addresses that did not take a batch of events until it was given up. */
+  readonly gaveUp: (tenantId: Id, addresses: readonly string[]) => Promise<void>;
   readonly receivers: Pick<ReceiverStore, 'get'>;
   readonly states: Pick<RuleStates, 'list' | 'outbox' | 'sent' | 'putOff' | 'giveUp'>;
   readonly post: (request: OutsideRequest) => Promise<void>;
@@ -72,7 +91,7 @@ export async function sendAll(
       const receivers = await dependencies.receivers.get(tenant.id);
       await tellAlertmanagers(dependencies, tenant, receivers, report);
       const items = outbox.filter(({ tenantId }) => tenantId === tenant.id);
-      await empty(dependencies, receivers, items, report, hasTime);
+      await empty(dependencies, tenant, receivers, items, report, hasTime);
     } catch (error) {
       report.failed++;
       log.error('notifications were not sent', { tenant: tenant.name, error: error as Error });
@@ -146,6 +165,7 @@ function note(tenant: string, error: unknown, report: Report): DeliveryError {
  */
 async function empty(
   dependencies: SendDependencies,
+  tenant: Pick<Tenant, 'id' | 'name'>,
   receivers: Receivers,
   items: readonly OutboxItem[],
   report: Report,
@@ -159,60 +179,69 @@ async function empty(
   for (const item of items.slice(surplus.length)) {
     if (!hasTime()) return;
     const { batch, attempts, dueMs } = item;
-    const isRepeat = !batch.notifications.some(isChange);
+    const isRepeat = !isEventBatch(batch) && !batch.notifications.some(isChange);
+    const targets = isEventBatch(batch)
+      ? await dependencies.eventTargets(tenant, batch)
+      : channels.map((channel) => targetOf(dependencies, channel, batch));
     const taken = new Set(item.taken);
     let hasFailed = false;
-    for (const channel of channels) {
-      const queue = JSON.stringify([channel.address, batch.namespace, batch.group]);
-      if (taken.has(channel.address)) continue;
+    for (const target of targets) {
+      const { address, queue } = target;
+      if (taken.has(address)) continue;
       if (!isRepeat && (waiting.has(queue) || dueMs > now())) {
         waiting.add(queue);
         continue;
       }
-      if (await deliver(dependencies, channel, batch, report)) taken.add(channel.address);
+      if (await deliver(target, batch.tenant, report)) taken.add(address);
       else {
         hasFailed = true;
         waiting.add(queue);
       }
     }
-    if (isRepeat || channels.every(({ address }) => taken.has(address))) await states.sent(item.key);
-    else if (hasFailed && attempts + 1 === MAX_ATTEMPTS)
+    const left = targets.filter(({ address }) => !taken.has(address)).map(({ address }) => address);
+    if (isRepeat || left.length === 0) await states.sent(item.key);
+    else if (hasFailed && attempts + 1 === MAX_ATTEMPTS) {
       await giveUp(dependencies, { ...item, attempts: MAX_ATTEMPTS, taken: [...taken] }, report);
-    else if (hasFailed || taken.size > item.taken.length)
+      if (isEventBatch(batch)) await dependencies.gaveUp(tenant.id, left);
+    } else if (hasFailed || taken.size > item.taken.length)
       await states.putOff({
         ...item,
         ...(hasFailed && { attempts: attempts + 1, dueMs: now() + waitMs(attempts + 1) }),
         taken: [...taken],
       });
-    if (!isRepeat)
-      report.oldestMs = Math.min(report.oldestMs, taken.size < channels.length ? batch.slotMs : Infinity);
+    if (!isRepeat) report.oldestMs = Math.min(report.oldestMs, left.length > 0 ? batch.slotMs : Infinity);
   }
 }
 
 /** Moves a batch to the dead letters. */
 async function giveUp({ states }: SendDependencies, item: OutboxItem, report: Report): Promise<void> {
-  const { tenant, notifications } = item.batch;
-  report.dropped += notifications.length;
-  log.error('notifications were given up', { tenant, key: item.key, notifications: notifications.length });
+  const { batch, key } = item;
+  const notifications = isEventBatch(batch) ? batch.events.length : batch.notifications.length;
+  report.dropped += notifications;
+  log.error('notifications were given up', { tenant: batch.tenant, key, notifications });
   await states.giveUp(item);
 }
 
-/** @returns whether the batch is done with for this channel, taken or refused for good */
-async function deliver(
-  dependencies: SendDependencies,
-  channel: Channel,
-  batch: NotificationBatch,
-  report: Report,
-): Promise<boolean> {
+function targetOf(dependencies: SendDependencies, channel: Channel, batch: NotificationBatch): Target {
   const notifications = notificationsFor(channel, batch.notifications);
-  if (notifications.length === 0) return true;
+  return {
+    address: channel.address,
+    queue: JSON.stringify([channel.address, batch.namespace, batch.group]),
+    count: notifications.length,
+    deliver: () => tell(dependencies, channel, { ...batch, notifications }),
+  };
+}
+
+/** @returns whether the batch is done with for this target, taken or refused for good */
+async function deliver({ count, deliver }: Target, tenant: string, report: Report): Promise<boolean> {
+  if (count === 0) return true;
   try {
-    await tell(dependencies, channel, { ...batch, notifications });
+    await deliver();
     report.sent++;
     return true;
   } catch (error) {
-    const { isFinal } = note(batch.tenant, error, report);
-    if (isFinal) report.dropped += notifications.length;
+    const { isFinal } = note(tenant, error, report);
+    if (isFinal) report.dropped += count;
     return isFinal;
   }
 }

@@ -14,11 +14,17 @@ import { type ResultOutputs, writeResults } from '../alerting/write-results';
 import { SeriesDictionaries } from '../dictionary/dictionaries';
 import { CACHES } from '../model/cache-budgets';
 import type { Id } from '../model/id';
+import type { AlertBatch } from '../monitors/alert-event';
+import { AlertStore } from '../monitors/alert-store';
+import type { Channel } from '../monitors/channel';
+import { NotificationGroups } from '../monitors/notification-groups';
+import { type TargetStores, targetsOf } from '../monitors/targets';
 import { WORKING } from '../platform/call-time';
 import { settings, variable } from '../platform/environment';
 import { ENV } from '../platform/names';
 import { consumerLagMs } from '../recovery/consumer-lag';
 import { RecoveryTable } from '../recovery/recovery-table';
+import { GivenDocuments } from '../registry/given-documents';
 import type { BudgetName } from '../tenancy/tenant-meter';
 import { Tenants } from '../tenancy/tenants';
 import { UsageTable } from '../tenancy/usage-table';
@@ -41,14 +47,33 @@ export function evaluatorDependencies(): EvaluatorDependencies {
   };
   const states = new RuleStates(table);
   const usage = new UsageTable(table);
+  const externalUrl = variable(ENV.apiUrl).replace(/\/$/, '');
+  const post: SendDependencies['post'] = (request) => postOutside(request, stage.privateReceivers === 'on');
+  const channels = new GivenDocuments<Channel>(table, 'channels');
+  const targets: TargetStores = {
+    alerts: new AlertStore(table),
+    channels,
+    groups: new NotificationGroups(table),
+    post,
+    externalUrl,
+  };
   const sending: SendDependencies = {
     receivers: new ReceiverStore(table),
     states,
-    post: (request) => postOutside(request, stage.privateReceivers === 'on'),
+    post,
     publish: publisher(),
-    externalUrl: variable(ENV.apiUrl).replace(/\/$/, ''),
+    externalUrl,
     now: Date.now,
     told: new Map(),
+    eventTargets: (tenant, batch) => targetsOf(targets, tenant, batch as AlertBatch),
+    gaveUp: async (tenantId, addresses) => {
+      const suspendedAt = Math.floor(Date.now() / 1000);
+      for (const id of addresses)
+        await channels.change(tenantId, id, (channel) => ({
+          ...channel,
+          suspendedAt: channel.suspendedAt ?? suspendedAt,
+        }));
+    },
   };
   return {
     groups: new RuleGroups(table),

@@ -2,11 +2,15 @@ import { ReceiverStore } from '../alerting/receivers';
 import { RuleGroups } from '../alerting/rule-groups';
 import { RuleStates } from '../alerting/rule-states';
 import { SilenceStore } from '../alerting/silence-store';
+import type { Downtime } from '../monitors/downtime';
+import type { Monitor } from '../monitors/monitor';
+import { MonitorStates } from '../monitors/monitor-states';
 import { ANSWERING } from '../platform/call-time';
 import { settings } from '../platform/environment';
 import { Selections } from '../query/selections';
 import { SourceDeletions } from '../query/source-deletions';
 import { TenantIndexes } from '../query/tenant-index';
+import { GivenDocuments } from '../registry/given-documents';
 import { HostLabels } from '../registry/host-labels';
 import { Hosts } from '../registry/hosts';
 import { MetricMetadataStore } from '../registry/metric-metadata';
@@ -44,6 +48,9 @@ export function queryDependencies() {
     ruleGroups: new RuleGroups(table),
     ruleStates: new RuleStates(table),
     silences: new SilenceStore(table),
+    monitors: new GivenDocuments<Monitor>(table, 'monitors'),
+    monitorStates: new MonitorStates(table),
+    downtimes: new GivenDocuments<Downtime>(table, 'downtimes'),
     gatekeeper: {
       keys: new ApiKeys(table),
       tenants: read.tenants,

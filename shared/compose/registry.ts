@@ -3,9 +3,13 @@ import { RuleGroups } from '../alerting/rule-groups';
 import { RuleStates } from '../alerting/rule-states';
 import { SilenceStore } from '../alerting/silence-store';
 import type { AlertGroupSetting } from '../monitors/alert-group-setting';
+import { AlertStore } from '../monitors/alert-store';
 import type { Channel } from '../monitors/channel';
+import { CheckStore } from '../monitors/check-store';
+import type { ClosingStores } from '../monitors/close-alert';
 import type { Downtime } from '../monitors/downtime';
 import type { Monitor } from '../monitors/monitor';
+import { MonitorStates } from '../monitors/monitor-states';
 import { NotificationGroups } from '../monitors/notification-groups';
 import { ANSWERING } from '../platform/call-time';
 import { settings } from '../platform/environment';
@@ -29,7 +33,15 @@ export function registryDependencies() {
   const table = metaTable(ANSWERING);
   const hosts = new Hosts(table);
   const services = new Services(table);
+  const ruleStates = new RuleStates(table);
+  const alerts = new AlertStore(table);
+  const checks = new CheckStore(table, ruleStates);
+  const monitorStates = new MonitorStates(table);
   return {
+    alerts,
+    checks,
+    monitorStates,
+    closing: { alerts, checks, monitorStates, ruleStates, hosts, services } satisfies ClosingStores,
     gatekeeper: {
       keys: new ApiKeys(table),
       tenants: new Tenants(table),
@@ -42,7 +54,7 @@ export function registryDependencies() {
     graphDefinitions: new GraphDefinitions(table),
     annotations: new GraphAnnotations(table),
     ruleGroups: new RuleGroups(table),
-    ruleStates: new RuleStates(table),
+    ruleStates,
     receivers: new ReceiverStore(table),
     silences: new SilenceStore(table),
     monitors: new GivenDocuments<Monitor>(table, 'monitors'),

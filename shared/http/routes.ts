@@ -1,4 +1,5 @@
 import type { FunctionName } from '../platform/names';
+import { alertRoutes } from './contract/alerts';
 import { dashboardRoutes } from './contract/dashboards';
 import { graphRoutes } from './contract/graphs';
 import { hostRoutes } from './contract/hosts';
@@ -40,6 +41,7 @@ export const ROUTES = [
   ...serviceRoutes,
   ...metadataRoutes,
   ...graphRoutes,
+  ...alertRoutes,
   ...dashboardRoutes,
   ...monitorRoutes,
   ...monitoringRoutes,

@@ -49,6 +49,7 @@ import { BUCKET_PREFIX } from './names';
  *                                      sk quiet                         when tenants last posted next to nothing
  *                                      sk report                        what the evaluator's last run did
  *     pk rule-states#tenant            sk group                         what the last evaluated slot of a rule group left
+ *     pk monitor-states#tenant         sk monitor id                    the same of a monitor
  *     pk rule-outbox                   sk slot#tenant#group#part        notifications that wait to be sent
  *     pk rule-undelivered#tenant       sk slot#tenant#group#part        notifications that were given up
  *     pk imports#tenant                sk until                         until when samples of any age arrived
@@ -272,6 +273,9 @@ export const metaKeys = {
   },
   ruleStates: (tenantId: Id) => `rule-states#${tenantId}`,
   ruleState: (tenantId: Id, group: Id): ItemKey => itemKey(metaKeys.ruleStates(tenantId), group),
+  monitorStates: (tenantId: Id) => `monitor-states#${tenantId}`,
+  monitorState: (tenantId: Id, monitorId: string): ItemKey =>
+    itemKey(metaKeys.monitorStates(tenantId), monitorId),
   ruleOutbox: 'rule-outbox',
   /** Batches lie in the order of their slots. */
   outboxBatch: (slotMs: number, tenantId: Id, group: Id, part: number): ItemKey =>

@@ -30,9 +30,12 @@ export const TABLE_KEYS = { partition: 'pk', sort: 'sk', ttl: 'expiresAt' } as c
 /** Kinds of items in the meta table: the first part of a partition key (platform/keys.ts). */
 export const META_KINDS = [
   'alert-group-settings',
+  'alert-logs',
+  'alerts',
   'archiving',
   'changes',
   'channels',
+  'checks',
   'custom-identifiers',
   'dashboards',
   'directory',
@@ -50,8 +53,10 @@ export const META_KINDS = [
   'metric-metadata',
   'minute',
   'minuterollups',
+  'monitor-states',
   'monitors',
   'notification-groups',
+  'open-alerts',
   'receivers',
   'recovery',
   'retention',

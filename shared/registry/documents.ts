@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DeleteItemCommand, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import {
+  DeleteItemCommand,
+  GetItemCommand,
+  PutItemCommand,
+  TransactionCanceledException,
+  type TransactWriteItem,
+  TransactWriteItemsCommand,
+} from '@aws-sdk/client-dynamodb';
 import type { Id } from '../model/id';
 import { metaKeys } from '../platform/keys';
 import type { MetaKind } from '../platform/names';
@@ -8,6 +15,10 @@ import { type Item, queryAll, succeeds, type Table } from '../platform/table';
 
 /** The kinds of documents; each is one item collection a tenant. */
 export const DOCUMENT_KINDS = [
+  'alerts',
+  'open-alerts',
+  'alert-logs',
+  'checks',
   'hosts',
   'retired-hosts',
   'custom-identifiers',
@@ -49,20 +60,34 @@ export class Documents<T> {
     return (await this.read(tenantId, key))?.value;
   }
 
-  /** Yields the documents whose keys begin with `prefix` and follow the key `after`, sorted by key. */
-  async *list(tenantId: Id, { prefix = '', after }: { prefix?: string; after?: string } = {}) {
+  /**
+   * Yields the documents whose keys begin with `prefix` and follow the key `after`, sorted by key.
+   *
+   * @param options.page documents that are read at a time. @default as many as the table gives
+   */
+  async *list(
+    tenantId: Id,
+    {
+      prefix = '',
+      after,
+      isDescending = false,
+      page,
+    }: { prefix?: string; after?: string; isDescending?: boolean; page?: number } = {},
+  ) {
     const pk = { S: metaKeys.documents(this.kind, tenantId) };
     const items = queryAll(this.table, {
       KeyConditionExpression: prefix === '' ? 'pk = :pk' : 'pk = :pk AND begins_with(sk, :prefix)',
       ExpressionAttributeValues: { ':pk': pk, ...(prefix === '' ? {} : { ':prefix': { S: prefix } }) },
       ...(after === undefined ? {} : { ExclusiveStartKey: { pk, sk: { S: after } } }),
+      ...(isDescending && { ScanIndexForward: false }),
+      ...(page !== undefined && { Limit: page }),
     });
     for await (const item of items) yield { key: item.sk!.S!, value: documentOf<T>(item) };
   }
 
   /** Creates a document. @returns false when the key is taken */
   create(tenantId: Id, key: string, value: T): Promise<boolean> {
-    return this.put(tenantId, key, value, undefined);
+    return this.put(this.putInput(tenantId, key, value, undefined));
   }
 
   /**
@@ -81,7 +106,30 @@ export class Documents<T> {
       const found = await this.read(tenantId, key);
       const next = decide(found?.value);
       if (next === undefined || next === found?.value) return found?.value;
-      if (await this.put(tenantId, key, next, found?.revision)) return next;
+      if (await this.put(this.putInput(tenantId, key, next, found?.revision))) return next;
+      await sleep(Math.random() * waitMs);
+    }
+  }
+
+  /**
+   * Creates or changes a document as {@link settle} does, together with other items of the table: all or nothing.
+   *
+   * @param decide `also` are the other items, whose conditions must hold
+   */
+  async settleWith(
+    tenantId: Id,
+    key: string,
+    decide: (
+      value: T | undefined,
+    ) => { readonly value: T; readonly also: readonly TransactWriteItem[] } | undefined,
+  ): Promise<T | undefined> {
+    for (let waitMs = 5; ; waitMs = Math.min(MAX_WAIT_MS, waitMs * 2)) {
+      const found = await this.read(tenantId, key);
+      const next = decide(found?.value);
+      if (next === undefined) return found?.value;
+      const put = this.putInput(tenantId, key, next.value, found?.revision);
+      if (next.also.length === 0 ? await this.put(put) : await this.putAll([{ Put: put }, ...next.also]))
+        return next.value;
       await sleep(Math.random() * waitMs);
     }
   }
@@ -114,22 +162,40 @@ export class Documents<T> {
     return Item && { value: documentOf<T>(Item), revision: Item.revision!.S! };
   }
 
-  private put(tenantId: Id, key: string, value: T, previous: string | undefined): Promise<boolean> {
-    return succeeds(
-      this.table.client.send(
-        new PutItemCommand({
-          TableName: this.table.name,
-          Item: {
-            ...metaKeys.document(this.kind, tenantId, key),
-            json: { S: JSON.stringify(value) },
-            revision: { S: randomUUID() },
-          },
-          ConditionExpression: previous === undefined ? 'attribute_not_exists(pk)' : 'revision = :previous',
-          ExpressionAttributeValues: previous === undefined ? undefined : { ':previous': { S: previous } },
-        }),
-      ),
-    );
+  private put(input: DocumentPut): Promise<boolean> {
+    return succeeds(this.table.client.send(new PutItemCommand(input)));
   }
+
+  private async putAll(items: TransactWriteItem[]): Promise<boolean> {
+    try {
+      await this.table.client.send(new TransactWriteItemsCommand({ TransactItems: items }));
+      return true;
+    } catch (error) {
+      // Two transactions over one item cancel each other, too.
+      if (error instanceof TransactionCanceledException && error.CancellationReasons?.some(isLost))
+        return false;
+      throw error;
+    }
+  }
+
+  private putInput(tenantId: Id, key: string, value: T, previous: string | undefined): DocumentPut {
+    return {
+      TableName: this.table.name,
+      Item: {
+        ...metaKeys.document(this.kind, tenantId, key),
+        json: { S: JSON.stringify(value) },
+        revision: { S: randomUUID() },
+      },
+      ConditionExpression: previous === undefined ? 'attribute_not_exists(pk)' : 'revision = :previous',
+      ExpressionAttributeValues: previous === undefined ? undefined : { ':previous': { S: previous } },
+    };
+  }
+}
+
+type DocumentPut = NonNullable<TransactWriteItem['Put']>;
+
+function isLost({ Code }: { readonly Code?: string | undefined }): boolean {
+  return Code === 'ConditionalCheckFailed' || Code === 'TransactionConflict';
 }
 
 function documentOf<T>(item: Item): T {

@@ -13,10 +13,15 @@ export class GivenDocuments<T extends { readonly id: string }> {
   }
 
   /**
+   * @param spec has the id only if it was drawn before
    * @param most documents of the kind that the tenant may have; two requests at the same time may exceed it by one
    * @throws {RefusedError} when the tenant has them
    */
-  async create(tenantId: Id, spec: Omit<T, 'id'>, most = Number.POSITIVE_INFINITY): Promise<T> {
+  async create(
+    tenantId: Id,
+    spec: Omit<T, 'id'> & { readonly id?: string },
+    most = Number.POSITIVE_INFINITY,
+  ): Promise<T> {
     if (most < Number.POSITIVE_INFINITY && (await this.list(tenantId)).length >= most)
       throw new RefusedError(`there are ${most} already, the most allowed`);
     for (;;) {

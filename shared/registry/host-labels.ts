@@ -13,14 +13,22 @@ const FRESH_MS = 10_000;
 /** And after this for each host, since one of a real agent is 5 KB: 100 s for 10,000. */
 const FRESH_MS_PER_HOST = 10;
 /** Approximate memory of a host in a copy. */
-const HOST_BYTES = 1_000;
+const HOST_BYTES = 1_500;
+/** Characters of a host's memo that a copy keeps. */
+const MAX_MEMO = 250;
+
+/** A host as the registry knows it, without its spec. */
+export interface RegisteredHost extends Pick<Host, 'id' | 'name' | 'status' | 'createdAt' | 'memo'> {
+  /** Names of roles by service. */
+  readonly roles: Readonly<Record<string, readonly string[]>>;
+}
 
 /** The labels of a tenant's hosts by host id. */
 export interface HostNames {
   readonly names: typeof HOST_LABELS;
   readonly of: (host: string) => Labels | undefined;
-  /** How many hosts have labels. */
-  readonly hosts: number;
+  /** The hosts that have labels, sorted by id. */
+  readonly hosts: readonly RegisteredHost[];
   /** Another after each reading. */
   readonly version: number;
 }
@@ -47,8 +55,8 @@ export class HostLabels {
     this.cache.set(tenantId, { reading, hosts: 0 }, tenantId, FRESH_MS);
     reading.then(
       ({ hosts }) => {
-        const freshMs = Math.max(FRESH_MS, FRESH_MS_PER_HOST * hosts);
-        this.cache.set(tenantId, { reading, hosts }, tenantId, freshMs);
+        const freshMs = Math.max(FRESH_MS, FRESH_MS_PER_HOST * hosts.length);
+        this.cache.set(tenantId, { reading, hosts: hosts.length }, tenantId, freshMs);
       },
       () => this.cache.delete(tenantId, tenantId),
     );
@@ -56,27 +64,27 @@ export class HostLabels {
   }
 
   private async read(tenantId: Id): Promise<HostNames> {
-    const [services, hosts] = await Promise.all([this.services.list(tenantId), this.namesOf(tenantId)]);
+    const [services, all] = await Promise.all([this.services.list(tenantId), this.factsOf(tenantId)]);
     const rolesOf = rolesByService(services);
-    const labels = new Map(
-      hosts.map(({ id, name, roleIds }) => [id, labelsOfHost(name, rolesOf(roleIds))] as const),
-    );
+    const hosts = all.map(({ roleIds, ...host }): RegisteredHost => ({ ...host, roles: rolesOf(roleIds) }));
+    const labels = new Map(hosts.map(({ id, name, roles }) => [id, labelsOfHost(name, roles)] as const));
     return {
       names: HOST_LABELS,
       of: (host) => labels.get(host),
-      hosts: labels.size,
+      hosts,
       version: ++this.versions,
     };
   }
 
-  private async namesOf(tenantId: Id): Promise<NamedHost[]> {
-    const all: NamedHost[] = [];
-    for await (const { id, name, roleIds } of this.hosts.list(tenantId)) all.push({ id, name, roleIds });
+  private async factsOf(tenantId: Id): Promise<HostFacts[]> {
+    const all: HostFacts[] = [];
+    for await (const { id, name, status, createdAt, memo, roleIds } of this.hosts.list(tenantId))
+      all.push({ id, name, status, createdAt, memo: memo.slice(0, MAX_MEMO), roleIds });
     return all;
   }
 }
 
-type NamedHost = Pick<Host, 'id' | 'name' | 'roleIds'>;
+type HostFacts = Omit<RegisteredHost, 'roles'> & Pick<Host, 'roleIds'>;
 
 interface HostCopy {
   readonly reading: Promise<HostNames>;

@@ -327,10 +327,11 @@ describe('rights', () => {
         'kinesis:PutRecords on Stream',
         ...items('MetaTable', ...read),
         ...kinds(
-          'custom-identifiers graph-annotations graph-definitions hosts metadata receivers retired-hosts rule-groups rule-index services silences',
+          'alert-group-settings alert-logs alerts channels checks custom-identifiers dashboards downtimes graph-annotations graph-definitions hosts metadata monitor-states monitors notification-groups open-alerts receivers retired-hosts rule-groups rule-index services silences',
           'PutItem',
           'DeleteItem',
         ),
+        ...kinds('rule-outbox', 'PutItem'),
         ...kinds('minute usage', ...write),
       ],
     ],
@@ -364,7 +365,11 @@ describe('rights', () => {
       [
         'kinesis:PutRecords on Stream',
         ...items('MetaTable', ...read, 'BatchGetItem'),
-        ...kinds('rule-index rule-outbox rule-run rule-states rule-undelivered', 'PutItem', 'DeleteItem'),
+        ...kinds(
+          'rule-index rule-outbox rule-run rule-states rule-undelivered monitor-states alerts open-alerts alert-logs channels',
+          'PutItem',
+          'DeleteItem',
+        ),
         ...kinds('minute usage', 'UpdateItem'),
         ...kinds('layouts', 'UpdateItem', 'PartiQLInsert'),
         'lambda:InvokeFunction on Query',

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { ALERT_STATUSES } from '../../monitors/judge';
 import { anyObject, epochSeconds, text } from '../../platform/fields';
 import { HOST_STATUSES, type HostSpec } from '../../registry/hosts';
 import { SERVICE_NAME } from '../../registry/services';
@@ -37,6 +38,8 @@ const optionalName = text(0, 255)
   .nullish()
   .transform((value) => value || null);
 
+const listedCheck = z.object({ name: text(1, 255), memo: text(0, 250).nullish() });
+
 /** Unknown fields are ignored: agents of other releases send more. */
 export const hostBody = z
   .object({
@@ -47,10 +50,13 @@ export const hostBody = z
     meta: anyObject.nullish(),
     interfaces: z.array(hostInterface).max(1000).nullish(),
     roleFullnames: roleFullnames.nullish(),
-    /** Check monitors: ignored, there are none yet. */
-    checks: z.array(anyObject).max(1000).nullish(),
+    checks: z
+      .array(anyObject)
+      .max(1000)
+      .nullish()
+      .meta({ description: 'All checks of the host: objects with `name` and `memo`. Others are ignored.' }),
   })
-  .transform(({ roleFullnames: roles, checks: _, ...spec }) => ({
+  .transform(({ roleFullnames: roles, checks, ...spec }) => ({
     spec: {
       ...spec,
       memo: spec.memo ?? '',
@@ -58,6 +64,7 @@ export const hostBody = z
       interfaces: spec.interfaces ?? [],
     } satisfies HostSpec as HostSpec,
     roles: roles ?? [],
+    checks: checks?.flatMap((each) => listedCheck.safeParse(each).data ?? []),
   }));
 
 const hostId = z.object({ id: z.string() });
@@ -116,7 +123,15 @@ const ids = z.array(z.string()).max(30);
 const bulkStatusBody = z.object({ ids, status: hostStatus });
 const bulkRetireBody = z.object({ ids });
 
-const monitoredStatuses = z.object({ monitoredStatuses: z.array(z.unknown()) });
+const monitoredStatuses = z.object({
+  monitoredStatuses: z.array(
+    z.object({
+      monitorId: z.string(),
+      status: z.enum(ALERT_STATUSES),
+      detail: z.object({ type: z.literal('check'), message: z.string(), memo: z.string() }).optional(),
+    }),
+  ),
+});
 
 export const hostRoutes = [
   {
@@ -213,7 +228,7 @@ export const hostRoutes = [
     path: `${HOST}/monitored-statuses`,
     right: 'read',
     function: 'registry',
-    summary: 'List the monitors of a host: always empty',
+    summary: 'List the open alerts and the checks of a host',
     answer: monitoredStatuses,
   },
   {

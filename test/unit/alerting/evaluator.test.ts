@@ -9,7 +9,7 @@ import type { SlotCommit } from '../../../shared/alerting/rule-states';
 import type { Tenant } from '../../../shared/tenancy/tenants';
 
 const groupOf = (tenant: string, group: string, rules = 1, intervalMs = 60_000): IndexedGroup => ({
-  ...{ tenantId: `id-${tenant}`, tenant, group, rules, intervalMs, changedMs: 0 },
+  ...{ tenantId: `id-${tenant}`, tenant, kind: 'rule', group, rules, intervalMs, changedMs: 0 },
 });
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');

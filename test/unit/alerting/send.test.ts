@@ -123,6 +123,8 @@ function sender(
   let nowMs = NOW_MS;
   let state = stateOf();
   const dependencies: SendDependencies = {
+    eventTargets: async () => [],
+    gaveUp: async () => {},
     receivers: { get: async () => receivers },
     states: {
       list: async () => new Map([['g', state]]),

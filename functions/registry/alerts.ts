@@ -1,0 +1,146 @@
+import type { RouteHandlers } from '../../shared/http/handler';
+import { found, HttpError, reply } from '../../shared/http/http';
+import type { Id } from '../../shared/model/id';
+import { isGivenId } from '../../shared/model/random-id';
+import { type CheckReport, checkIdOf, checkReport } from '../../shared/monitors/check-report';
+import { closeAlert } from '../../shared/monitors/close-alert';
+import { concerns, holdsAt } from '../../shared/monitors/downtime-times';
+import { mapLimited } from '../../shared/platform/concurrency';
+import { log } from '../../shared/platform/log';
+import type { RegisteredHost } from '../../shared/registry/host-labels';
+import { rolesByService } from '../../shared/registry/services';
+import type { Tenant } from '../../shared/tenancy/tenants';
+import { alerts, checks, closing, downtimes, hosts, monitorStates, requireHost, services } from './stores';
+
+const MAX_MEMO_BYTES = 80 * 1024;
+/** Checks that are written at a time. */
+const PARALLEL = 8;
+
+/** Alerts of monitors and checks. */
+export const alertHandlers: RouteHandlers = {
+  'GET /api/v0/alerts': async ({ tenant, query: { withClosed, nextId: after, limit } }) => {
+    const options = { withClosed, limit, ...(after !== undefined && { after: requireId('nextId', after) }) };
+    const { items, nextId } = await alerts.list(tenant.id, options);
+    return reply(200, { alerts: items, ...(nextId !== undefined && { nextId }) });
+  },
+
+  'GET /api/v0/alerts/{alertId}': async ({ tenant, path: { alertId } }) =>
+    reply(200, found('alert', alertId, await alerts.get(tenant.id, alertId))),
+
+  'PUT /api/v0/alerts/{alertId}': async ({ tenant, path: { alertId }, body }) => {
+    const memo = body.memo ?? '';
+    const bytes = Buffer.byteLength(memo);
+    if (bytes > MAX_MEMO_BYTES)
+      throw new HttpError(413, `memo: it has ${bytes} bytes; at most ${MAX_MEMO_BYTES} are allowed`);
+    found('alert', alertId, (await alerts.setMemo(tenant.id, alertId, memo)) || undefined);
+    return reply(200, { id: alertId, memo });
+  },
+
+  'POST /api/v0/alerts/{alertId}/close': async ({ tenant, path: { alertId }, body: { reason } }) =>
+    reply(200, found('alert', alertId, await closeAlert(closing, tenant, alertId, reason))),
+
+  'GET /api/v0/alerts/{alertId}/logs': async ({ tenant, path: { alertId }, query }) => {
+    const { nextId: after, limit } = query;
+    found('alert', alertId, await alerts.get(tenant.id, alertId));
+    const options = { limit, ...(after !== undefined && { after: requireId('nextId', after) }) };
+    const { items, nextId } = await alerts.logsOf(tenant.id, alertId, options);
+    return reply(200, { logs: items, ...(nextId !== undefined && { nextId }) });
+  },
+
+  'POST /api/v0/monitoring/checks/report': async ({ tenant, body: { reports } }) => {
+    await takeReports(tenant, reports ?? []);
+    return reply(200, { success: true });
+  },
+
+  'GET /api/v0/monitoring/checks': async ({ tenant, query: { nextId: from, limit } }) => {
+    const page: { id: string; name: string }[] = [];
+    if (from !== undefined) {
+      const first = await checks.get(tenant, requireId('nextId', from));
+      if (first !== undefined) page.push({ id: first.id, name: first.name });
+    }
+    for await (const { value } of checks.list(tenant, from === undefined ? {} : { after: from })) {
+      page.push({ id: value.id, name: value.name });
+      if (page.length > limit) break;
+    }
+    const next = page[limit];
+    return reply(200, { checks: page.slice(0, limit), ...(next && { nextId: next.id }) });
+  },
+
+  'GET /api/v0/monitoring/checks/{checkId}': async ({ tenant, path: { checkId } }) => {
+    const check = isGivenId(checkId) ? await checks.get(tenant, checkId) : undefined;
+    const { id, name } = found('check', checkId, check);
+    return reply(200, { check: { id, name } });
+  },
+
+  'GET /api/v0/hosts/{hostId}/monitored-statuses': async ({ tenant, path: { hostId } }) => {
+    await requireHost(tenant, hostId);
+    const ofMonitors = (await monitorStates.list(tenant.id)).flatMap(({ monitor, tracks }) =>
+      tracks.flatMap(({ key, alert }) =>
+        key === hostId && alert !== undefined ? [{ monitorId: monitor.id, status: alert.status }] : [],
+      ),
+    );
+    const ofChecks = [];
+    for await (const { value } of checks.list(tenant, { prefix: hostId })) {
+      const { id, memo, last } = value;
+      if (last === undefined) continue;
+      ofChecks.push({
+        ...{ monitorId: id, status: last.status },
+        detail: { type: 'check', message: last.message, memo },
+      });
+    }
+    return reply(200, { monitoredStatuses: [...ofMonitors, ...ofChecks] });
+  },
+};
+
+function requireId(field: string, text: string): string {
+  if (!isGivenId(text)) throw new HttpError(400, `${field}: ${JSON.stringify(text)} is not an id`);
+  return text;
+}
+
+/** Takes the reports that can be used. A bad one, or one of an unknown host, costs none of the others: agents drop a batch that is refused. */
+async function takeReports(tenant: Tenant, given: readonly unknown[]): Promise<void> {
+  const reports = given.flatMap((each) => checkReport.safeParse(each).data ?? []);
+  if (reports.length < given.length)
+    log.warn('reports of checks were dropped', {
+      tenant: tenant.name,
+      dropped: given.length - reports.length,
+    });
+  if (reports.length === 0) return;
+  const [known, allDowntimes] = await Promise.all([
+    hostsOf(tenant.id, new Set(reports.map(({ source }) => source.hostId))),
+    downtimes.list(tenant.id),
+  ]);
+  const current = allDowntimes.filter((downtime) => holdsAt(downtime, Date.now()));
+  // Reports of one check are taken in their order.
+  const byCheck = Map.groupBy(reports, ({ source, name }) => checkIdOf(source.hostId, name));
+  await mapLimited([...byCheck], PARALLEL, async ([monitorId, ofCheck]) => {
+    const host = known.get(ofCheck[0]!.source.hostId);
+    if (host === undefined) return;
+    const { status, roles } = host;
+    const context = {
+      isWatched: status === 'working' || status === 'standby',
+      isDown: current.some((downtime) => concerns(downtime, { monitorId, roles })),
+    };
+    for (const report of ofCheck.sort(byTime)) {
+      const event = await checks.report(tenant, report, host, context);
+      if (event !== undefined) await alerts.record(tenant.id, [event]);
+    }
+  });
+}
+
+function byTime(a: CheckReport, b: CheckReport): number {
+  return a.occurredAt - b.occurredAt;
+}
+
+/** Those of some hosts that are registered and not retired. */
+async function hostsOf(tenantId: Id, ids: ReadonlySet<string>): Promise<Map<string, RegisteredHost>> {
+  const rolesOf = rolesByService(await services.list(tenantId));
+  const found = await mapLimited([...ids], PARALLEL, async (id) => hosts.get(tenantId, id));
+  return new Map(
+    found.flatMap((host) =>
+      host === undefined || host.retiredAt !== null
+        ? []
+        : [[host.id, { ...host, roles: rolesOf(host.roleIds) }] as const],
+    ),
+  );
+}

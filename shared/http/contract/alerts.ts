@@ -1,0 +1,138 @@
+import * as z from 'zod';
+import { ALERT_STATUSES } from '../../monitors/judge';
+import { text } from '../../platform/fields';
+import type { Route } from './route';
+import { integerParameter, success } from './values';
+
+/** Entries of a page, the most and the default. */
+export const MAX_PAGE = 100;
+
+const MAX_REASON = 2_048;
+const MAX_REPORTS = 100;
+
+const page = {
+  // mkr sends it empty for the first page.
+  nextId: z
+    .string()
+    .max(255)
+    .transform((id) => (id === '' ? undefined : id))
+    .optional()
+    .meta({ description: 'The `nextId` of the page before.' }),
+  limit: integerParameter
+    .pipe(z.number().min(1).max(MAX_PAGE))
+    .default(MAX_PAGE)
+    .meta({ type: 'integer', minimum: 1, maximum: MAX_PAGE }),
+};
+const flag = z
+  .string()
+  .regex(/^(true|false)?$/, 'expected true or false')
+  .transform((value) => value === 'true')
+  .default(false);
+
+const status = z.enum(ALERT_STATUSES);
+
+const alert = z
+  .object({
+    id: z.string(),
+    status,
+    monitorId: z.string(),
+    type: z.enum([
+      'connectivity',
+      'host',
+      'service',
+      'external',
+      'expression',
+      'anomalyDetection',
+      'query',
+      'check',
+    ]),
+    hostId: z.string().optional(),
+    series: z.object({ name: z.string(), labels: z.record(z.string(), z.string()) }).optional(),
+    value: z.number().optional(),
+    message: z.string().optional(),
+    reason: z.string().optional(),
+    memo: z.string().optional(),
+    openedAt: z.int(),
+    closedAt: z.int().optional(),
+  })
+  .meta({ id: 'Alert' });
+
+const log = z.object({
+  id: z.string(),
+  createdAt: z.int(),
+  status,
+  trigger: z.enum(['monitoring', 'manual', 'monitorDelete', 'hostRetire', 'serviceDelete']),
+  monitorId: z.string(),
+  targetValue: z.number().nullable(),
+  statusDetail: z
+    .object({ type: z.literal('check'), detail: z.object({ message: z.string(), memo: z.string() }) })
+    .nullable(),
+});
+
+const check = z.object({ id: z.string(), name: z.string() }).meta({ id: 'Check' });
+
+const ALERT = '/api/v0/alerts/{alertId}';
+const reading = { method: 'GET', right: 'read', function: 'registry' } as const;
+
+/** Alerts of Mackerel's monitors and checks, and the reports of checks. */
+export const alertRoutes = [
+  {
+    ...reading,
+    path: '/api/v0/alerts',
+    summary: 'List the alerts of monitors and checks, the newest opening first',
+    query: z.object({
+      ...page,
+      withClosed: flag.meta({ description: 'Whether to list alerts that have closed, too.' }),
+    }),
+    answer: z.object({ alerts: z.array(alert), nextId: z.string().optional() }),
+  },
+  { ...reading, path: ALERT, summary: 'Read an alert', answer: alert },
+  {
+    method: 'PUT',
+    path: ALERT,
+    right: 'write',
+    function: 'registry',
+    summary: 'Set the memo of an alert',
+    // Its bytes are counted by the handler, which answers 413.
+    body: z.object({ memo: z.string().nullish() }),
+    answer: z.object({ id: z.string(), memo: z.string() }),
+  },
+  {
+    method: 'POST',
+    path: `${ALERT}/close`,
+    right: 'write',
+    function: 'registry',
+    summary: 'Close an alert: while its cause lasts, the next judgement opens another',
+    body: z.object({ reason: text(0, MAX_REASON) }),
+    answer: alert,
+  },
+  {
+    ...reading,
+    path: `${ALERT}/logs`,
+    summary: 'List what happened to an alert, the newest first',
+    query: z.object(page),
+    answer: z.object({ logs: z.array(log), nextId: z.string().optional() }),
+  },
+  {
+    method: 'POST',
+    path: '/api/v0/monitoring/checks/report',
+    right: 'write',
+    function: 'registry',
+    summary: 'Report checks: a report that cannot be used is dropped, and the others are taken',
+    body: z.object({ reports: z.array(z.unknown()).max(MAX_REPORTS).nullable() }),
+    answer: success,
+  },
+  {
+    ...reading,
+    path: '/api/v0/monitoring/checks',
+    summary: 'List the checks that agents report; `nextId` is the first of the next page',
+    query: z.object(page),
+    answer: z.object({ checks: z.array(check), nextId: z.string().optional() }),
+  },
+  {
+    ...reading,
+    path: '/api/v0/monitoring/checks/{checkId}',
+    summary: 'Read a check',
+    answer: z.object({ check }),
+  },
+] as const satisfies readonly Route[];

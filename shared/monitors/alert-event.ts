@@ -1,0 +1,107 @@
+import { type Id, idOf } from '../model/id';
+import type { AlertStatus } from './judge';
+import type { AlertTransition } from './tracks';
+
+/** The types of alerts: those of monitors, and of checks that agents report. */
+export type AlertType =
+  | 'connectivity'
+  | 'host'
+  | 'service'
+  | 'external'
+  | 'expression'
+  | 'anomalyDetection'
+  | 'query'
+  | 'check';
+
+/** What an alert is about, as its notifications describe it. */
+export interface AlertSubject {
+  readonly type: AlertType;
+  readonly monitorId: string;
+  readonly monitorName: string;
+  readonly memo: string;
+  readonly hostId?: string;
+  /** The host, if the registry still has it. */
+  readonly host?: SubjectHost;
+  readonly service?: SubjectService;
+  /** The series of a query monitor. */
+  readonly series?: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
+  readonly metricLabel?: string;
+  readonly operator?: '>' | '<';
+  readonly warning?: number;
+  readonly critical?: number;
+  readonly duration?: number;
+  /** The services that it concerns, for notification groups. */
+  readonly services: readonly string[];
+}
+
+export interface SubjectHost {
+  readonly id: string;
+  readonly name: string;
+  readonly status: string;
+  readonly memo: string;
+  readonly isRetired: boolean;
+  /** Names of roles by service. */
+  readonly roles: Readonly<Record<string, readonly string[]>>;
+}
+
+export interface SubjectService {
+  readonly id: string;
+  readonly name: string;
+  readonly memo: string;
+  readonly roles: readonly string[];
+}
+
+/** Something that happened to an alert, for its record and for channels. */
+export interface AlertEvent {
+  /** Names the transition: a receiver may drop one whose id it has seen. */
+  readonly id: Id;
+  readonly kind: AlertTransition['kind'];
+  readonly trigger: AlertTransition['trigger'];
+  readonly alertId: string;
+  /** As of the event; OK when the alert closed. */
+  readonly status: AlertStatus;
+  readonly value?: number;
+  readonly message?: string;
+  readonly reason?: string;
+  /** When it happened, ms since epoch, as all times here. */
+  readonly atMs: number;
+  readonly openedAtMs: number;
+  readonly changedAtMs: number;
+  /** Whether the alert has been CRITICAL or UNKNOWN. */
+  readonly wasCritical: boolean;
+  /** Whether channels hear of it: not of a muted monitor, nor of a host that is not `working`. */
+  readonly isTold: boolean;
+  readonly subject: AlertSubject;
+}
+
+/** Events that one evaluation or report leaves: an item of the outbox. */
+export interface AlertBatch {
+  /** The tenant's name. */
+  readonly tenant: string;
+  /** ms since epoch. */
+  readonly slotMs: number;
+  readonly monitorId: string;
+  readonly events: readonly AlertEvent[];
+}
+
+export function eventOf(
+  transition: AlertTransition,
+  atMs: number,
+  isTold: boolean,
+  subject: AlertSubject,
+): AlertEvent {
+  const { kind, trigger, alert, status, value, message, reason } = transition;
+  return {
+    id: idOf('alert-event', alert.id, kind, status, String(atMs)),
+    ...{ kind, trigger, alertId: alert.id, status },
+    ...(value !== undefined && { value }),
+    ...(message !== undefined && { message }),
+    ...(reason !== undefined && { reason }),
+    atMs,
+    openedAtMs: alert.openedAtMs,
+    changedAtMs: kind === 'closed' ? atMs : alert.changedAtMs,
+    wasCritical: alert.wasCritical,
+    isTold,
+    subject,
+  };
+}

@@ -1,0 +1,204 @@
+import type { Id } from '../model/id';
+import { isGivenId } from '../model/random-id';
+import { mapLimited } from '../platform/concurrency';
+import type { Table } from '../platform/table';
+import { Documents } from '../registry/documents';
+import type { AlertEvent, AlertType } from './alert-event';
+import type { AlertStatus } from './judge';
+
+/** An alert as the API shows it. Times are seconds since epoch. */
+export interface AlertRecord {
+  readonly id: string;
+  readonly status: AlertStatus;
+  readonly monitorId: string;
+  readonly type: AlertType;
+  readonly hostId?: string;
+  readonly series?: AlertEvent['subject']['series'];
+  readonly value?: number;
+  readonly message?: string;
+  readonly reason?: string;
+  readonly memo?: string;
+  readonly openedAt: number;
+  readonly closedAt?: number;
+}
+
+/** An entry of an alert's log. */
+export interface AlertLog {
+  readonly id: string;
+  readonly createdAt: number;
+  readonly status: AlertStatus;
+  readonly trigger: AlertEvent['trigger'];
+  readonly monitorId: string;
+  readonly targetValue: number | null;
+  readonly statusDetail: null | {
+    readonly type: 'check';
+    readonly detail: { readonly message: string; readonly memo: string };
+  };
+}
+
+export interface Page<T> {
+  readonly items: readonly T[];
+  /** The last of the page, if there are more. */
+  readonly nextId: string | undefined;
+}
+
+/** Of each alert when it last changed, ms since epoch: an event that is recorded again does not undo a later one. */
+interface StoredAlert {
+  readonly alert: AlertRecord;
+  readonly changedMs: number;
+}
+
+/** Events that are recorded at a time. */
+const PARALLEL = 16;
+
+/**
+ * The alerts of monitors and checks, for lists: what the outbox says of them, recorded before channels are told. Ids sort by the time of
+ * opening. An alert moves from `open-alerts` to `alerts` when it closes.
+ */
+export class AlertStore {
+  private readonly open: Documents<StoredAlert>;
+  private readonly closed: Documents<StoredAlert>;
+  private readonly logs: Documents<AlertLog>;
+
+  constructor(table: Table) {
+    this.open = new Documents(table, 'open-alerts');
+    this.closed = new Documents(table, 'alerts');
+    this.logs = new Documents(table, 'alert-logs');
+  }
+
+  /** Records events, those of one alert in their order. Safe to repeat. */
+  async record(tenantId: Id, events: readonly AlertEvent[]): Promise<void> {
+    const ofAlerts = [...Map.groupBy(events, ({ alertId }) => alertId).values()];
+    await mapLimited(ofAlerts, PARALLEL, async (each) => {
+      for (const event of each) await this.recordOne(tenantId, event);
+    });
+  }
+
+  private async recordOne(tenantId: Id, event: AlertEvent): Promise<void> {
+    const { alertId, kind, atMs } = event;
+    if (kind === 'repeated') return;
+    if (kind !== 'updated') {
+      const log = logOf(event);
+      await this.logs.create(tenantId, log.id, log);
+    }
+    if (kind === 'closed') {
+      const found = await this.open.get(tenantId, alertId);
+      const { memo } = found?.alert ?? {};
+      const alert = { ...recordOf(event), ...(memo !== undefined && { memo }) };
+      await this.closed.create(tenantId, alertId, { alert, changedMs: atMs });
+      await this.open.remove(tenantId, alertId);
+      return;
+    }
+    if ((await this.closed.get(tenantId, alertId)) !== undefined) return;
+    await this.open.settle(tenantId, alertId, (stored) => {
+      if (stored !== undefined && stored.changedMs >= atMs) return stored;
+      const memo = stored?.alert.memo;
+      return { alert: { ...recordOf(event), ...(memo !== undefined && { memo }) }, changedMs: atMs };
+    });
+  }
+
+  async get(tenantId: Id, id: string): Promise<AlertRecord | undefined> {
+    if (!isGivenId(id)) return undefined;
+    const [open, closed] = await Promise.all([this.open.get(tenantId, id), this.closed.get(tenantId, id)]);
+    return (closed ?? open)?.alert;
+  }
+
+  /**
+   * Alerts, the newest opening first.
+   *
+   * @param after the page holds alerts that opened before this one
+   */
+  async list(
+    tenantId: Id,
+    {
+      withClosed,
+      after,
+      limit,
+    }: { readonly withClosed: boolean; readonly after?: string; readonly limit: number },
+  ): Promise<Page<AlertRecord>> {
+    const first = async (documents: Documents<StoredAlert>) => {
+      const options = { isDescending: true, page: limit + 1, ...(after !== undefined && { after }) };
+      return firstOf(documents.list(tenantId, options), limit + 1);
+    };
+    const [open, closed] = await Promise.all([first(this.open), withClosed ? first(this.closed) : []]);
+    // An alert that closes meanwhile may be found in both.
+    const byId = new Map([...open, ...closed].map(({ key, value }) => [key, value.alert]));
+    return pageOf(
+      [...byId.values()].sort((a, b) => (a.id < b.id ? 1 : -1)),
+      limit,
+    );
+  }
+
+  /** @returns false when there is no such alert */
+  async setMemo(tenantId: Id, id: string, memo: string): Promise<boolean> {
+    if (!isGivenId(id)) return false;
+    const change = (stored: StoredAlert) => ({ ...stored, alert: { ...stored.alert, memo } });
+    const open = await this.open.change(tenantId, id, change);
+    return (await this.closed.change(tenantId, id, change)) !== undefined || open !== undefined;
+  }
+
+  /** The log of an alert, newest first. */
+  async logsOf(
+    tenantId: Id,
+    id: string,
+    { after, limit }: { readonly after?: string; readonly limit: number },
+  ): Promise<Page<AlertLog>> {
+    const found = await firstOf(
+      this.logs.list(tenantId, {
+        ...{ prefix: `${id}x`, isDescending: true, page: limit + 1 },
+        ...(after !== undefined && { after }),
+      }),
+      limit + 1,
+    );
+    return pageOf(
+      found.map(({ value }) => value),
+      limit,
+    );
+  }
+}
+
+async function firstOf<T>(items: AsyncIterable<T>, most: number): Promise<T[]> {
+  const found: T[] = [];
+  for await (const item of items) {
+    found.push(item);
+    if (found.length === most) break;
+  }
+  return found;
+}
+
+function pageOf<T extends { readonly id: string }>(found: readonly T[], limit: number): Page<T> {
+  const items = found.slice(0, limit);
+  return { items, nextId: found.length > limit ? items.at(-1)!.id : undefined };
+}
+
+function seconds(ms: number): number {
+  return Math.floor(ms / 1000);
+}
+
+/** The alert as an event leaves it. */
+export function recordOf(event: AlertEvent): AlertRecord {
+  const { alertId, status, value, message, reason, subject, openedAtMs, atMs, kind } = event;
+  const { monitorId, type, hostId, series } = subject;
+  return {
+    id: alertId,
+    ...{ status, monitorId, type },
+    ...(hostId !== undefined && { hostId }),
+    ...(series !== undefined && { series }),
+    ...(value !== undefined && Number.isFinite(value) && { value }),
+    ...(message !== undefined && { message }),
+    ...(reason !== undefined && { reason }),
+    openedAt: seconds(openedAtMs),
+    ...(kind === 'closed' && { closedAt: seconds(atMs) }),
+  };
+}
+
+/** Its id sorts by time among those of the alert. */
+function logOf({ alertId, atMs, status, trigger, value, message, subject }: AlertEvent): AlertLog {
+  const { monitorId, type, memo } = subject;
+  return {
+    id: `${alertId}x${String(atMs).padStart(15, '0')}`,
+    ...{ createdAt: seconds(atMs), status, trigger, monitorId },
+    targetValue: value !== undefined && Number.isFinite(value) ? value : null,
+    statusDetail: type === 'check' ? { type, detail: { message: message ?? '', memo } } : null,
+  };
+}

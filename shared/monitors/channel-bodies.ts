@@ -1,0 +1,118 @@
+import type { AlertEvent, SubjectHost, SubjectService } from './alert-event';
+import type { ChannelOf } from './channel';
+import { alertUrl, messageOf } from './event-text';
+
+/** Where a notification comes from. */
+export interface Origin {
+  /** The tenant's name. */
+  readonly organization: string;
+  /** The address of this service, without a slash at its end. */
+  readonly externalUrl: string;
+}
+
+/**
+ * The body of a webhook's request, in Mackerel's format and order.
+ *
+ * @see https://mackerel.io/docs/entry/howto/alerts/webhook
+ */
+export function webhookBody(event: AlertEvent, origin: Origin): string {
+  const { subject, alertId, openedAtMs, changedAtMs, atMs, kind, status, value, trigger } = event;
+  const { host, service, series, type, memo, metricLabel, monitorName, operator } = subject;
+  const { warning, critical, duration } = subject;
+  const isOpen = kind !== 'closed';
+  return JSON.stringify({
+    orgName: origin.organization,
+    event: 'alert',
+    imageUrl: null,
+    memo,
+    type,
+    message: messageOf(event),
+    ...(host !== undefined && { host: hostView(host, origin) }),
+    ...(service !== undefined && { service: serviceView(service, origin) }),
+    ...(series !== undefined && { metric: { labels: series.labels, name: series.name } }),
+    alert: {
+      openedAt: seconds(openedAtMs),
+      ...(!isOpen && { closedAt: seconds(atMs) }),
+      createdAt: openedAtMs,
+      statusChangedAt: seconds(changedAtMs),
+      ...(critical !== undefined && { criticalThreshold: critical }),
+      ...(duration !== undefined && { duration }),
+      isOpen,
+      ...(metricLabel !== undefined && { metricLabel }),
+      ...(value !== undefined && Number.isFinite(value) && { metricValue: value }),
+      monitorName,
+      ...(operator !== undefined && { monitorOperator: operator }),
+      status: status.toLowerCase(),
+      trigger: trigger === 'monitoring' ? 'monitor' : trigger,
+      id: alertId,
+      url: alertUrl(origin.externalUrl, alertId),
+      ...(warning !== undefined && { warningThreshold: warning }),
+    },
+  });
+}
+
+function seconds(ms: number): number {
+  return Math.floor(ms / 1000);
+}
+
+function hostView({ id, name, status, memo, isRetired, roles }: SubjectHost, origin: Origin) {
+  return {
+    id,
+    name,
+    url: `${origin.externalUrl}/hosts?host=${id}`,
+    type: 'unknown',
+    ...{ status, memo, isRetired },
+    roles: Object.entries(roles).flatMap(([service, names]) =>
+      names.map((role) => roleView(service, role, origin)),
+    ),
+  };
+}
+
+function roleView(service: string, role: string, { externalUrl }: Origin) {
+  return {
+    fullname: `${service}: ${role}`,
+    serviceName: service,
+    serviceUrl: `${externalUrl}/hosts?service=${service}`,
+    roleName: role,
+    roleUrl: `${externalUrl}/hosts?service=${service}&role=${role}`,
+  };
+}
+
+function serviceView({ id, name, memo, roles }: SubjectService, origin: Origin) {
+  return {
+    ...{ id, memo, name, orgId: origin.organization },
+    roles: roles.map((role) => roleView(name, role, origin)),
+  };
+}
+
+/** Events that a message names; it counts the rest. */
+const MAX_LISTED = 20;
+const MAX_LINE = 600;
+
+/** A message for Slack. Events of one status mention whom the channel wants for it. */
+export function slackBody(
+  events: readonly AlertEvent[],
+  mentions: ChannelOf<'slack'>['mentions'],
+  origin: Origin,
+): string {
+  const statuses = new Set(events.map(({ status }) => status));
+  const mentioned = [
+    statuses.has('OK') && mentions?.ok,
+    statuses.has('WARNING') && mentions?.warning,
+    (statuses.has('CRITICAL') || statuses.has('UNKNOWN')) && mentions?.critical,
+  ].filter((text) => typeof text === 'string' && text !== '');
+  const lines = events.slice(0, MAX_LISTED).map((event) => {
+    const { subject, status, alertId } = event;
+    const where = subject.host === undefined ? '' : ` ${slackText(subject.host.name)}`;
+    return `*[${status}]* *${slackText(subject.monitorName)}*${where} ${slackText(messageOf(event))} <${alertUrl(origin.externalUrl, alertId)}|alert>`;
+  });
+  const rest = events.length > MAX_LISTED ? [`and ${events.length - MAX_LISTED} more`] : [];
+  return JSON.stringify({
+    text: [...(mentioned.length > 0 ? [mentioned.join(' ')] : []), ...lines, ...rest].join('\n'),
+  });
+}
+
+/** @see https://docs.slack.dev/messaging/formatting-message-text#escaping */
+function slackText(text: string): string {
+  return text.slice(0, MAX_LINE).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}

@@ -1,0 +1,98 @@
+import * as z from 'zod';
+import { idBytes } from '../model/id';
+import { type AlertTransition, advanceTrack, type Track } from './tracks';
+
+const MAX_MESSAGE = 1024;
+const MAX_NAME = 255;
+const MAX_ATTEMPTS = 10;
+const LEAST_INTERVAL = 10;
+
+/** One report of a check, as agents send it. Values beyond Mackerel's bounds are brought within them. */
+export const checkReport = z.object({
+  source: z.object({ type: z.literal('host'), hostId: z.string().regex(/^[A-Za-z0-9]{1,64}$/) }),
+  name: z.string().min(1).max(MAX_NAME),
+  status: z.enum(['OK', 'CRITICAL', 'WARNING', 'UNKNOWN']),
+  message: z
+    .string()
+    .nullish()
+    .transform((text) => [...(text ?? '').toWellFormed()].slice(0, MAX_MESSAGE).join('')),
+  /** Seconds since epoch. */
+  occurredAt: z.int().min(0).max(1e11),
+  /** Minutes. */
+  notificationInterval: z
+    .number()
+    .nullish()
+    .transform((minutes) => (minutes != null && minutes > 0 ? Math.max(LEAST_INTERVAL, minutes) : undefined)),
+  maxCheckAttempts: z
+    .number()
+    .nullish()
+    .transform((attempts) => Math.min(MAX_ATTEMPTS, Math.max(1, Math.floor(attempts ?? 1)))),
+});
+export type CheckReport = z.output<typeof checkReport>;
+
+/** A check of a host, as it was reported last. */
+export interface CheckState {
+  /** {@link checkIdOf} */
+  readonly id: string;
+  readonly hostId: string;
+  readonly name: string;
+  readonly memo: string;
+  /** Absent until it was reported. */
+  readonly last?: Pick<CheckReport, 'status' | 'message' | 'occurredAt'>;
+  readonly track?: Track;
+}
+
+/** The id of a host's check: the host's id, then a hash of the name. A host's checks lie together. */
+export function checkIdOf(hostId: string, name: string): string {
+  return hostId + idBytes('check', hostId, name).toString('hex').slice(0, 16);
+}
+
+export function newCheck(hostId: string, name: string, memo = ''): CheckState {
+  return { id: checkIdOf(hostId, name), hostId, name, memo };
+}
+
+export interface ReportContext {
+  readonly tenantId: string;
+  readonly nowMs: number;
+  /** Whether the host is watched: not in maintenance, nor off. */
+  readonly isWatched: boolean;
+  readonly isDown: boolean;
+}
+
+/** A report older than this, or further in the future, is ignored, ms. */
+const MAX_AGE_MS = 6 * 3_600_000;
+
+export interface AdvancedCheck {
+  readonly check: CheckState;
+  readonly transition?: AlertTransition;
+}
+
+/**
+ * Takes a report into account.
+ *
+ * @returns undefined for a report that changes nothing: it is too old, or the check has been reported since
+ */
+export function advanceCheck(
+  check: CheckState,
+  report: CheckReport,
+  { tenantId, nowMs, isWatched, isDown }: ReportContext,
+): AdvancedCheck | undefined {
+  const { status, message, occurredAt, maxCheckAttempts, notificationInterval } = report;
+  const pointMs = occurredAt * 1000;
+  if (Math.abs(nowMs - pointMs) > MAX_AGE_MS) return undefined;
+  if (check.last !== undefined && occurredAt <= check.last.occurredAt) return undefined;
+  const { track: before, ...rest } = check;
+  const last = { status, message, occurredAt };
+  if (!isWatched) return { check: { ...rest, last, ...(before && { track: before }) } };
+  const rules = {
+    id: `${tenantId} ${check.id}`,
+    maxCheckAttempts,
+    ...(notificationInterval !== undefined && { repeatMs: notificationInterval * 60_000 }),
+    ...{ nowMs, isDown, opensAfterDowntime: false },
+  };
+  // A check has a row of attempts only if its reports are not further apart.
+  const isContinued = before?.alert !== undefined || pointMs - (before?.pointMs ?? pointMs) <= MAX_AGE_MS;
+  const known = isContinued ? before : undefined;
+  const { track, transition } = advanceTrack(check.id, known, { status, message, pointMs }, rules);
+  return { check: { ...rest, last, ...(track && { track }) }, ...(transition && { transition }) };
+}

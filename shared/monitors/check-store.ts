@@ -1,0 +1,155 @@
+import { encodeJson } from '../alerting/group-state';
+import type { RuleStates } from '../alerting/rule-states';
+import { idOf } from '../model/id';
+import { mapLimited } from '../platform/concurrency';
+import type { Table } from '../platform/table';
+import { Documents } from '../registry/documents';
+import type { RegisteredHost } from '../registry/host-labels';
+import type { Tenant } from '../tenancy/tenants';
+import { type AlertBatch, type AlertEvent, type AlertSubject, eventOf } from './alert-event';
+import {
+  advanceCheck,
+  type CheckReport,
+  type CheckState,
+  checkIdOf,
+  newCheck,
+  type ReportContext,
+} from './check-report';
+import { type AlertTransition, closedByHand, closing } from './tracks';
+
+type Owner = Pick<Tenant, 'id' | 'name'>;
+
+/** Checks of a host that are changed at a time. */
+const PARALLEL = 8;
+
+/** The checks that agents report, by check id. What happens to their alerts goes into the outbox, in one transaction with the check. */
+export class CheckStore {
+  private readonly checks: Documents<CheckState>;
+
+  constructor(
+    table: Table,
+    private readonly states: Pick<RuleStates, 'outboxPut'>,
+    private readonly now: () => number = Date.now,
+  ) {
+    this.checks = new Documents(table, 'checks');
+  }
+
+  get({ id }: Owner, checkId: string): Promise<CheckState | undefined> {
+    return this.checks.get(id, checkId);
+  }
+
+  /** A tenant's checks, or a host's, sorted by id. @param after leaves out those up to this id */
+  list({ id }: Owner, options: { readonly prefix?: string; readonly after?: string } = {}) {
+    return this.checks.list(id, options);
+  }
+
+  /** @returns what happened to the check's alert */
+  report(
+    tenant: Owner,
+    report: CheckReport,
+    host: RegisteredHost,
+    context: Pick<ReportContext, 'isWatched' | 'isDown'>,
+  ): Promise<AlertEvent | undefined> {
+    const { hostId } = report.source;
+    return this.advance(tenant, checkIdOf(hostId, report.name), host, (stored) =>
+      advanceCheck(stored ?? newCheck(hostId, report.name), report, {
+        ...context,
+        tenantId: tenant.id,
+        nowMs: this.now(),
+      }),
+    );
+  }
+
+  /** Closes the alert of a check. @returns undefined when it is not open any more */
+  close(
+    tenant: Owner,
+    checkId: string,
+    alertId: string,
+    reason: string,
+    host: RegisteredHost | undefined,
+  ): Promise<AlertEvent | undefined> {
+    return this.advance(tenant, checkId, host, (stored) => {
+      if (stored?.track?.alert?.id !== alertId) return undefined;
+      const { track, transition } = closedByHand(stored.track, reason);
+      return { check: { ...stored, ...(track && { track }) }, ...(transition && { transition }) };
+    });
+  }
+
+  /** Removes the checks of a retired host, and closes their alerts. */
+  async retireHost(tenant: Owner, hostId: string): Promise<AlertEvent[]> {
+    const all: CheckState[] = [];
+    for await (const { value } of this.checks.list(tenant.id, { prefix: hostId })) all.push(value);
+    const events = await mapLimited(all, PARALLEL, async ({ id }) => {
+      const event = await this.advance(tenant, id, undefined, (stored) => {
+        const alert = stored?.track?.alert;
+        if (alert === undefined) return undefined;
+        const { track: _, ...check } = stored!;
+        return { check, transition: closing(id, alert, 'hostRetire') };
+      });
+      await this.checks.remove(tenant.id, id);
+      return event ?? [];
+    });
+    return events.flat();
+  }
+
+  /** Makes a host's checks those that its agent lists. Others stay only while their alerts are open. */
+  async setListed(
+    { id }: Owner,
+    hostId: string,
+    listed: readonly { readonly name: string; readonly memo?: string | null | undefined }[],
+  ): Promise<void> {
+    const byId = new Map(listed.map((each) => [checkIdOf(hostId, each.name), each]));
+    const stale: string[] = [];
+    for await (const { value } of this.checks.list(id, { prefix: hostId }))
+      if (!byId.has(value.id) && value.track?.alert === undefined) stale.push(value.id);
+    await mapLimited(stale, PARALLEL, (checkId) => this.checks.remove(id, checkId));
+    await mapLimited([...byId], PARALLEL, ([checkId, { name, memo }]) =>
+      this.checks.settle(id, checkId, (stored) => {
+        const text = memo ?? '';
+        if (stored === undefined) return newCheck(hostId, name, text);
+        return stored.memo === text ? stored : { ...stored, memo: text };
+      }),
+    );
+  }
+
+  private async advance(
+    tenant: Owner,
+    checkId: string,
+    host: RegisteredHost | undefined,
+    decide: (
+      stored: CheckState | undefined,
+    ) => { readonly check: CheckState; readonly transition?: AlertTransition } | undefined,
+  ): Promise<AlertEvent | undefined> {
+    let event: AlertEvent | undefined;
+    await this.checks.settleWith(tenant.id, checkId, (stored) => {
+      event = undefined;
+      const next = decide(stored);
+      if (next === undefined) return undefined;
+      const { check, transition } = next;
+      if (transition === undefined) return { value: check, also: [] };
+      const nowMs = this.now();
+      event = eventOf(transition, nowMs, host?.status === 'working', subjectOf(check, host));
+      return { value: check, also: [this.outboxPut(tenant, event)] };
+    });
+    return event;
+  }
+
+  private outboxPut(tenant: Owner, event: AlertEvent) {
+    const { monitorId } = event.subject;
+    const batch: AlertBatch = { tenant: tenant.name, slotMs: event.atMs, monitorId, events: [event] };
+    return this.states.outboxPut(tenant.id, idOf('check', monitorId), event.atMs, encodeJson(batch));
+  }
+}
+
+function subjectOf({ id, hostId, name, memo }: CheckState, host: RegisteredHost | undefined): AlertSubject {
+  return {
+    ...{ type: 'check', monitorId: id, monitorName: name, memo, hostId },
+    ...(host !== undefined && {
+      host: {
+        ...{ id: host.id, name: host.name, status: host.status, memo: host.memo, roles: host.roles },
+        isRetired: false,
+      },
+    }),
+    services: Object.keys(host?.roles ?? {}),
+  };
+}

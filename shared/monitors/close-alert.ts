@@ -1,0 +1,88 @@
+import { encodeJson } from '../alerting/group-state';
+import type { RuleStates } from '../alerting/rule-states';
+import type { RegisteredHost } from '../registry/host-labels';
+import type { Hosts } from '../registry/hosts';
+import { rolesByService, type Services } from '../registry/services';
+import type { Tenant } from '../tenancy/tenants';
+import { type AlertBatch, type AlertEvent, eventOf } from './alert-event';
+import type { AlertRecord, AlertStore } from './alert-store';
+import type { CheckStore } from './check-store';
+import type { MonitorStates } from './monitor-states';
+import { subjectOf } from './subject';
+import { closedByHand } from './tracks';
+
+export interface ClosingStores {
+  readonly alerts: Pick<AlertStore, 'get' | 'record'>;
+  readonly checks: Pick<CheckStore, 'close'>;
+  readonly monitorStates: Pick<MonitorStates, 'get'>;
+  readonly ruleStates: Pick<RuleStates, 'commit'>;
+  readonly hosts: Pick<Hosts, 'get'>;
+  readonly services: Pick<Services, 'list'>;
+}
+
+/**
+ * Closes an alert by hand. One that is closed stays as it is.
+ *
+ * @returns the alert afterwards; undefined when there is none
+ */
+export async function closeAlert(
+  stores: ClosingStores,
+  tenant: Tenant,
+  id: string,
+  reason: string,
+): Promise<AlertRecord | undefined> {
+  const alert = await stores.alerts.get(tenant.id, id);
+  if (alert === undefined || alert.status === 'OK') return alert;
+  const event =
+    alert.type === 'check'
+      ? await stores.checks.close(
+          tenant,
+          alert.monitorId,
+          id,
+          reason,
+          await registered(stores, tenant, alert.hostId),
+        )
+      : await closeOfMonitor(stores, tenant, alert, reason);
+  if (event !== undefined) await stores.alerts.record(tenant.id, [event]);
+  return stores.alerts.get(tenant.id, id);
+}
+
+/** A close is a slot of its own, a ms after the one before: an evaluation that began before it is not committed. */
+async function closeOfMonitor(
+  stores: ClosingStores,
+  tenant: Tenant,
+  { id, monitorId }: AlertRecord,
+  reason: string,
+): Promise<AlertEvent | undefined> {
+  for (;;) {
+    const state = await stores.monitorStates.get(tenant.id, monitorId);
+    const track = state?.tracks.find(({ alert }) => alert?.id === id);
+    if (state === undefined || track === undefined) return undefined;
+    const { track: left, transition } = closedByHand(track, reason);
+    const slotMs = state.slotMs + 1;
+    const host = await registered(stores, tenant, track.key);
+    const subject = subjectOf(state.monitor, track.key, {
+      hosts: new Map(host === undefined ? [] : [[host.id, host]]),
+      services: await stores.services.list(tenant.id),
+    });
+    const atMs = Math.max(Date.now(), slotMs);
+    const event = eventOf(transition!, atMs, state.monitor.isMute !== true, subject);
+    const batch: AlertBatch = { tenant: tenant.name, slotMs, monitorId, events: [event] };
+    const tracks = state.tracks.map((each) => (each === track ? left! : each));
+    const isCommitted = await stores.ruleStates.commit({
+      ...{ tenantId: tenant.id, kind: 'monitor', group: monitorId, afterMs: state.slotMs, slotMs },
+      state: encodeJson({ ...state, slotMs, tracks }),
+      batches: [encodeJson(batch)],
+    });
+    if (isCommitted) return event;
+  }
+}
+
+async function registered(
+  { hosts, services }: Pick<ClosingStores, 'hosts' | 'services'>,
+  tenant: Tenant,
+  hostId: string | undefined,
+): Promise<RegisteredHost | undefined> {
+  const host = hostId === undefined ? undefined : await hosts.get(tenant.id, hostId);
+  return host && { ...host, roles: rolesByService(await services.list(tenant.id))(host.roleIds) };
+}

@@ -1,0 +1,324 @@
+import { type DueSlots, dueSlots } from '../alerting/due-slots';
+import { RuleError } from '../alerting/evaluate-rule';
+import type { EvaluationAnswer, EvaluationRequest, GroupEvaluation } from '../alerting/evaluation';
+import { encodeJson, MAX_STATE_BYTES } from '../alerting/group-state';
+import { MAX_BATCHES } from '../alerting/rule-states';
+import type { Id } from '../model/id';
+import { mapLimited } from '../platform/concurrency';
+import { log } from '../platform/log';
+import type { RuntimeSettings } from '../platform/settings';
+import type { QueryOptions } from '../promql/query';
+import type { SampleStore, SelectedSamples } from '../promql/store';
+import type { HostNames } from '../registry/host-labels';
+import type { Hosts } from '../registry/hosts';
+import type { Services } from '../registry/services';
+import type { Tenant, Tenants } from '../tenancy/tenants';
+import { type AlertBatch, type AlertEvent, eventOf } from './alert-event';
+import type { Downtime } from './downtime';
+import { concerns, holdsAt } from './downtime-times';
+import { ExpressionError } from './expression';
+import { judgeMonitor, MonitorError } from './judge-monitor';
+import { DEFAULTS, type Monitor } from './monitor';
+import { intervalOf, type MonitorState } from './monitor-state';
+import { type SubjectSources, subjectOf } from './subject';
+import { type AlertTransition, advanceTrack, closing, type Track } from './tracks';
+
+/** What an evaluation of monitors reads; it writes nothing. */
+export interface MonitorStores {
+  readonly tenants: Pick<Tenants, 'get'>;
+  readonly monitors: { get(tenantId: Id, id: string): Promise<Monitor | undefined> };
+  readonly states: { get(tenantId: Id, monitorId: string): Promise<MonitorState | undefined> };
+  readonly downtimes: { list(tenantId: Id): Promise<readonly Downtime[]> };
+  readonly hosts: Pick<Hosts, 'get'>;
+  readonly hostNames: (tenantId: Id) => Promise<HostNames>;
+  readonly services: Pick<Services, 'list'>;
+  /** Whether a host has ever posted a metric. */
+  readonly hasPosted: (tenant: Tenant, hostId: string) => Promise<boolean>;
+  /** A tenant's samples, for one read that takes at most `timeMs`. */
+  readonly samplesOf: (tenant: Tenant, timeMs: number) => SampleStore;
+  readonly queryLimitsOf: (tenant: Tenant) => QueryOptions['limits'];
+  readonly stage: Pick<RuntimeSettings, 'ruleQueryOffset'>;
+}
+
+/** An invocation begins no monitor later than this, ms. */
+const BEGIN_MS = 15_000;
+/** An invocation gives up its queries after this time, ms; the function's time-out is 29 s. */
+const QUERY_MS = 24_000;
+/** An answer that has more characters of base64 than this takes no further monitor. Lambda refuses answers over 6 MB. */
+const MAX_ANSWER = 3_000_000;
+/** Monitors that are evaluated at a time. */
+const PARALLEL = 4;
+/** Events of a batch. */
+const MAX_BATCH = 200;
+
+type Request = EvaluationRequest['evaluateRules'];
+type Place = Request['groups'][number];
+type Outcome<T = GroupEvaluation> = T extends unknown ? Omit<T, 'tenant' | 'group'> : never;
+
+/**
+ * Evaluates monitors, each as a group of one rule. Of several slots that are due only the newest is evaluated: it judges the newest points,
+ * and those before them are judged by nobody, as at Mackerel.
+ */
+export async function evaluateMonitors(
+  stores: MonitorStores,
+  { evaluateRules: request }: EvaluationRequest,
+): Promise<EvaluationAnswer> {
+  const startedMs = performance.now();
+  const elapsedMs = () => performance.now() - startedMs;
+  const views = new Map<Id, Promise<TenantView>>();
+  const answer: GroupEvaluation[] = [];
+  let size = 0;
+  await mapLimited(request.groups, PARALLEL, async (place) => {
+    if (elapsedMs() > BEGIN_MS || size > MAX_ANSWER) return;
+    const { tenant: name, group } = place;
+    const outcome = await evaluate(stores, views, place, request, elapsedMs).catch(
+      (error: unknown): Outcome => {
+        log.error('a monitor was not evaluated', { ...place, error: error as Error });
+        return { outcome: 'failed', reason: (error as Error).message };
+      },
+    );
+    answer.push({ tenant: name, group, ...outcome });
+    if ('samples' in outcome)
+      size += outcome.batches.reduce((sum, { length }) => sum + length, outcome.state?.length ?? 0);
+  });
+  return answer;
+}
+
+/** What the monitors of a tenant share. */
+interface TenantView extends SubjectSources {
+  readonly names: HostNames;
+  readonly downtimes: readonly Downtime[];
+  readonly store: SampleStore;
+}
+
+async function viewOf(
+  { hostNames, services, downtimes, samplesOf }: MonitorStores,
+  tenant: Tenant,
+  nowMs: number,
+  elapsedMs: () => number,
+): Promise<TenantView> {
+  const [names, allServices, allDowntimes] = await Promise.all([
+    hostNames(tenant.id),
+    services.list(tenant.id),
+    downtimes.list(tenant.id),
+  ]);
+  return {
+    names,
+    hosts: new Map(names.hosts.map((host) => [host.id, host])),
+    services: allServices,
+    downtimes: allDowntimes.filter((downtime) => holdsAt(downtime, nowMs)),
+    store: sharing(() => samplesOf(tenant, Math.max(0, QUERY_MS - elapsedMs()))),
+  };
+}
+
+/** Makes equal selections one read. Each read has a budget of its own. */
+function sharing(store: () => SampleStore): SampleStore {
+  const reads = new Map<string, Promise<SelectedSamples>>();
+  return {
+    select: (matchers, range) => {
+      const key = JSON.stringify([matchers, range]);
+      const read = reads.get(key) ?? store().select(matchers, range);
+      reads.set(key, read);
+      return read;
+    },
+  };
+}
+
+async function evaluate(
+  stores: MonitorStores,
+  views: Map<Id, Promise<TenantView>>,
+  place: Place,
+  request: Request,
+  elapsedMs: () => number,
+): Promise<Outcome> {
+  const tenant = await stores.tenants.get(place.tenant);
+  if (tenant === undefined) return { outcome: 'gone' };
+  const [monitor, state] = await Promise.all([
+    stores.monitors.get(tenant.id, place.group),
+    stores.states.get(tenant.id, place.group),
+  ]);
+  if (monitor === undefined && state === undefined) return { outcome: 'gone' };
+  const reading = views.get(tenant.id) ?? viewOf(stores, tenant, request.nowMs, elapsedMs);
+  views.set(tenant.id, reading);
+  const view = await reading;
+  if (monitor === undefined) return removed(tenant, state!, view, request.nowMs);
+  const slotMs = newestSlot(monitor, state, request, stores.stage.ruleQueryOffset);
+  if (slotMs === undefined) return { outcome: 'idle' };
+  const query = { limits: stores.queryLimitsOf(tenant), isLate: () => elapsedMs() > QUERY_MS };
+  return advance(stores, { tenant, monitor, state, view, slotMs, query });
+}
+
+function newestSlot(
+  monitor: Monitor,
+  state: MonitorState | undefined,
+  time: Request,
+  queryOffsetMs: number,
+): number | undefined {
+  const intervalMs = intervalOf(monitor);
+  if (intervalMs === undefined) return undefined;
+  const { slots }: DueSlots = dueSlots({ intervalMs, queryOffsetMs }, state?.slotMs, time);
+  return slots.at(-1);
+}
+
+interface DueMonitor {
+  readonly tenant: Tenant;
+  readonly monitor: Monitor;
+  readonly state: MonitorState | undefined;
+  readonly view: TenantView;
+  readonly slotMs: number;
+  readonly query: QueryOptions;
+}
+
+async function advance(stores: MonitorStores, due: DueMonitor): Promise<Outcome> {
+  const { tenant, monitor, state, view, slotMs, query } = due;
+  const before = new Map((state?.tracks ?? []).map((track) => [track.key, track]));
+  let [judged, lastError]: [Awaited<ReturnType<typeof judgeMonitor>> | undefined, string | undefined] = [
+    undefined,
+    undefined,
+  ];
+  try {
+    judged = await judgeMonitor(monitor, state?.memory ?? {}, [...before.keys()], {
+      store: view.store,
+      hosts: view.names.hosts,
+      hasPosted: (hostId) => stores.hasPosted(tenant, hostId),
+      query,
+      nowMs: slotMs,
+    });
+  } catch (error) {
+    lastError = errorText(error);
+    if (lastError === undefined) {
+      log.error('samples of a monitor were not read', { id: monitor.id, error: error as Error });
+      lastError = 'a store did not answer';
+    }
+  }
+  const judgements = judged?.judgements ?? new Map();
+  const tracks: Track[] = [];
+  const transitions: AlertTransition[] = [];
+  for (const key of new Set([...before.keys(), ...judgements.keys()])) {
+    if (isOfHosts(monitor) && before.has(key) && (await isRetired(stores, view, tenant, key))) {
+      const { alert } = before.get(key)!;
+      if (alert !== undefined) transitions.push(closing(key, alert, 'hostRetire'));
+      continue;
+    }
+    const { track, transition } = advanceTrack(key, before.get(key), judgements.get(key), {
+      id: `${tenant.id} ${monitor.id}`,
+      maxCheckAttempts: attemptsOf(monitor),
+      ...(monitor.notificationInterval != null && { repeatMs: monitor.notificationInterval * 60_000 }),
+      nowMs: slotMs,
+      isDown: isDown(view, monitor, key),
+      opensAfterDowntime: monitor.type === 'connectivity',
+    });
+    if (track !== undefined) tracks.push(track);
+    if (transition !== undefined) transitions.push(transition);
+  }
+  const events = transitions.map((each) => {
+    const host = view.hosts.get(each.key);
+    const isTold =
+      monitor.isMute !== true &&
+      each.trigger !== 'hostRetire' &&
+      (!isOfHosts(monitor) || host?.status === 'working');
+    return eventOf(each, slotMs, isTold, subjectOf(monitor, each.key, view));
+  });
+  const next: MonitorState = {
+    slotMs,
+    monitor,
+    tracks,
+    memory: judged?.memory ?? state?.memory ?? {},
+    ...(lastError !== undefined && { lastError }),
+  };
+  const encoded = encodeJson(next);
+  if (encoded.length > MAX_STATE_BYTES)
+    throw new Error('the alerts of the monitor are more than an item of the table holds');
+  return {
+    outcome: 'evaluated',
+    ...(state !== undefined && { afterMs: state.slotMs }),
+    slotMs,
+    state: base64(encoded),
+    batches: batchesOf(tenant, monitor.id, slotMs, events),
+    ...{ samples: [], slots: 1, skipped: 0, rules: 1, hasMore: false },
+    failing: lastError === undefined ? 0 : 1,
+  };
+}
+
+/** @returns undefined for an error of the store */
+function errorText(error: unknown): string | undefined {
+  return error instanceof MonitorError || error instanceof RuleError || error instanceof ExpressionError
+    ? error.message
+    : undefined;
+}
+
+function isOfHosts({ type }: Monitor): boolean {
+  return type === 'host' || type === 'connectivity';
+}
+
+async function isRetired(
+  { hosts }: MonitorStores,
+  view: TenantView,
+  tenant: Tenant,
+  hostId: string,
+): Promise<boolean> {
+  // The copy of the hosts may be seconds old, and lack a host that was just registered.
+  return !view.hosts.has(hostId) && (await hosts.get(tenant.id, hostId))?.retiredAt !== null;
+}
+
+function attemptsOf(monitor: Monitor): number {
+  if (monitor.type === 'anomalyDetection')
+    return monitor.maxCheckAttempts ?? DEFAULTS.anomalyMaxCheckAttempts;
+  return ('maxCheckAttempts' in monitor ? monitor.maxCheckAttempts : undefined) ?? DEFAULTS.maxCheckAttempts;
+}
+
+function isDown({ downtimes, hosts }: TenantView, monitor: Monitor, key: string): boolean {
+  const subject = {
+    monitorId: monitor.id,
+    ...(isOfHosts(monitor) && { roles: hosts.get(key)?.roles ?? {} }),
+    ...(monitor.type === 'service' && { service: monitor.service }),
+    ...(monitor.type === 'external' && monitor.service && { service: monitor.service }),
+  };
+  return downtimes.some((downtime) => concerns(downtime, subject));
+}
+
+/** Ends the alerts of a monitor that was removed. */
+function removed(tenant: Tenant, state: MonitorState, view: TenantView, nowMs: number): Outcome {
+  const { monitor, tracks } = state;
+  const events = tracks.flatMap(({ key, alert }) =>
+    alert === undefined
+      ? []
+      : [
+          eventOf(
+            closing(key, alert, 'monitorDelete'),
+            nowMs,
+            monitor.isMute !== true,
+            subjectOf(monitor, key, view),
+          ),
+        ],
+  );
+  return {
+    outcome: 'removed',
+    ...{ afterMs: state.slotMs, slotMs: state.slotMs, samples: [] },
+    batches: batchesOf(tenant, monitor.id, nowMs, events),
+    ...{ slots: 0, skipped: 0, rules: 0, failing: 0, hasMore: false },
+  };
+}
+
+/** Batches are larger if there would be more than a commit takes. */
+function batchesOf(
+  { name }: Tenant,
+  monitorId: string,
+  slotMs: number,
+  events: readonly AlertEvent[],
+): string[] {
+  const size = Math.max(MAX_BATCH, Math.ceil(events.length / MAX_BATCHES));
+  return Array.from({ length: Math.ceil(events.length / size) }, (_, i) => {
+    const batch: AlertBatch = {
+      tenant: name,
+      slotMs,
+      monitorId,
+      events: events.slice(i * size, (i + 1) * size),
+    };
+    return base64(encodeJson(batch));
+  });
+}
+
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64');
+}

@@ -1,0 +1,326 @@
+import { instantVector } from '../alerting/instant-vector';
+import { type Labels, labelValue, METRIC_NAME } from '../model/labels';
+import { equals, isIn, type Matcher } from '../model/matcher';
+import type { QueryOptions } from '../promql/query';
+import type { SampleColumns, SampleStore } from '../promql/store';
+import { HOST_LABELS, type RegisteredHost } from '../registry/host-labels';
+import { parseExpression } from './expression';
+import { promqlOf } from './expression-promql';
+import {
+  AVERAGE_SPAN_MS,
+  GONE_MS,
+  type Judgement,
+  judgeLines,
+  judgeMissing,
+  judgePoints,
+  latestAverage,
+  MAX_POINT_AGE_MS,
+  type Points,
+  pointsWithin,
+  statusOf,
+  worstOf,
+} from './judge';
+import { DEFAULTS, type Monitor, type MonitorOf } from './monitor';
+import { percentMetricOf } from './percent-metrics';
+import { isInScope, watches } from './scope';
+
+/** What an evaluation of a monitor reads. */
+export interface MonitorInputs {
+  readonly store: SampleStore;
+  /** The tenant's hosts that are not retired. */
+  readonly hosts: readonly RegisteredHost[];
+  /** Whether a host has ever posted a metric. */
+  readonly hasPosted: (hostId: string) => Promise<boolean>;
+  readonly query: QueryOptions;
+  /** The time of the evaluation, ms since epoch. */
+  readonly nowMs: number;
+}
+
+/** What a monitor remembers beside its alerts. */
+export interface MonitorMemory {
+  /** Metrics by which hosts were found that post none of {@link USUAL_METRICS}. */
+  readonly witnesses?: readonly string[];
+  /** The newest point of a service's metric, ms since epoch. */
+  readonly newestMs?: number;
+}
+
+export interface JudgedMonitor {
+  /** By the key of a track. Things of which nothing can be said are absent. */
+  readonly judgements: ReadonlyMap<string, Judgement>;
+  readonly memory: MonitorMemory;
+}
+
+/** A monitor cannot be judged as it is. */
+export class MonitorError extends Error {
+  override readonly name = 'MonitorError';
+}
+
+/**
+ * Judges all that a monitor watches.
+ *
+ * @param openKeys things that have been found abnormal
+ * @throws {MonitorError | RuleError} when the monitor cannot be judged; other errors are of the store
+ */
+export async function judgeMonitor(
+  monitor: Monitor,
+  memory: MonitorMemory,
+  openKeys: readonly string[],
+  inputs: MonitorInputs,
+): Promise<JudgedMonitor> {
+  switch (monitor.type) {
+    case 'connectivity':
+      return judgeConnectivity(monitor, memory, openKeys, inputs);
+    case 'host':
+      return { judgements: await judgeHosts(monitor, inputs), memory };
+    case 'service':
+      return judgeService(monitor, memory, inputs);
+    case 'expression':
+      return { judgements: new Map([['', await judgeExpression(monitor, inputs)]]), memory };
+    case 'query':
+      return { judgements: await judgeQuery(monitor, openKeys, inputs), memory };
+    case 'anomalyDetection':
+      throw new MonitorError(ANOMALY_TEXT);
+    case 'external':
+      throw new MonitorError('external monitors send no requests here yet');
+  }
+}
+
+const ANOMALY_TEXT =
+  'anomaly detection is kept and not evaluated: a statistic that Mackerel does not publish cannot be copied; use an expression monitor';
+
+/** Hosts that are judged. Those of other statuses keep their alerts. */
+function watchedHosts(
+  monitor: MonitorOf<'host' | 'connectivity'>,
+  hosts: readonly RegisteredHost[],
+): RegisteredHost[] {
+  return hosts.filter(
+    ({ status, roles }) => (status === 'working' || status === 'standby') && watches(monitor, roles),
+  );
+}
+
+/** Reads the metrics of hosts, which have no label but their name, host and what the registry joins. */
+async function readHosts(
+  { store, nowMs }: MonitorInputs,
+  name: Matcher,
+  host: Matcher,
+  spanMs: number,
+): Promise<Map<string, Map<string, Points>>> {
+  const series = await selectWhole(store, [name, host], nowMs - spanMs, nowMs);
+  const byHost = new Map<string, Map<string, Points>>();
+  for (const { labels, ...columns } of series) {
+    if (labels.some(([label]) => !HOST_SERIES.has(label))) continue;
+    const [hostId, metric] = [labelValue(labels, 'host')!, labelValue(labels, METRIC_NAME)!];
+    const metrics = byHost.get(hostId) ?? new Map<string, Points>();
+    byHost.set(hostId, metrics.set(metric, columns));
+  }
+  return byHost;
+}
+
+const HOST_SERIES: ReadonlySet<string> = new Set([METRIC_NAME, 'host', ...HOST_LABELS]);
+
+/** @throws {MonitorError} when samples are known to be missing */
+async function selectWhole(
+  store: SampleStore,
+  matchers: readonly Matcher[],
+  afterMs: number,
+  untilMs: number,
+): Promise<readonly SampleColumns[]> {
+  // Ranges are half-open: from, and before.
+  const { series, warnings } = await store.select(matchers, { fromMs: afterMs + 1, toMs: untilMs + 1 });
+  if (warnings.length > 0) throw new MonitorError(warnings[0]!);
+  return series;
+}
+
+/** Monitors of this many hosts or fewer name them; others read every host, which they then share. */
+const MAX_NAMED_HOSTS = 50;
+const EVERY_HOST: Matcher = { label: 'host', op: '!=', value: '' };
+
+async function judgeHosts(
+  monitor: MonitorOf<'host'>,
+  inputs: MonitorInputs,
+): Promise<Map<string, Judgement>> {
+  const { nowMs } = inputs;
+  const percent = percentMetricOf(monitor.metric);
+  if (percent === undefined && monitor.metric.endsWith('%'))
+    throw new MonitorError(`${monitor.metric} is not computed here`);
+  const name: Matcher =
+    percent === undefined
+      ? equals(METRIC_NAME, monitor.metric)
+      : { label: METRIC_NAME, op: '=~', value: percent.names };
+  const seriesOf = (metrics: ReadonlyMap<string, Points>): Points[] =>
+    percent === undefined ? [...metrics.values()] : percent.compute(metrics);
+  const hosts = watchedHosts(monitor, inputs.hosts);
+  if (hosts.length === 0) return new Map();
+  const isFew = hosts.length <= MAX_NAMED_HOSTS;
+  const named = isFew
+    ? isIn(
+        'host',
+        hosts.map(({ id }) => id),
+      )
+    : EVERY_HOST;
+  const recent = await readHosts(inputs, name, named, MAX_POINT_AGE_MS);
+  const watched = new Set(hosts.map(({ id }) => id));
+  const judgements = new Map<string, Judgement>();
+  const sparse: string[] = [];
+  for (const [hostId, metrics] of recent) {
+    if (!watched.has(hostId)) continue;
+    const series = seriesOf(metrics);
+    if (series.some((points) => isSparse(points, monitor.duration, nowMs))) sparse.push(hostId);
+    else judge(judgements, hostId, series, monitor, nowMs);
+  }
+  for (let i = 0; i < sparse.length; i += MAX_NAMED_HOSTS) {
+    const part = isIn('host', sparse.slice(i, i + MAX_NAMED_HOSTS));
+    for (const [hostId, metrics] of await readHosts(inputs, name, part, AVERAGE_SPAN_MS))
+      judge(judgements, hostId, seriesOf(metrics), monitor, nowMs);
+  }
+  return judgements;
+}
+
+function judge(
+  judgements: Map<string, Judgement>,
+  hostId: string,
+  series: readonly Points[],
+  monitor: MonitorOf<'host'>,
+  nowMs: number,
+): void {
+  const found = worstOf(series.flatMap((points) => judgePoints(points, monitor, nowMs) ?? []));
+  if (found !== undefined) judgements.set(hostId, found);
+}
+
+/** Whether there is something to judge, and older points are needed for it. */
+function isSparse(points: Points, duration: number, nowMs: number): boolean {
+  return (
+    duration > 1 &&
+    latestAverage(points, 1, nowMs) !== undefined &&
+    latestAverage(points, duration, nowMs) === undefined
+  );
+}
+
+async function judgeService(
+  monitor: MonitorOf<'service'>,
+  memory: MonitorMemory,
+  { store, nowMs }: MonitorInputs,
+): Promise<JudgedMonitor> {
+  const { service, metric, duration } = monitor;
+  // Series of hosts have their service joined.
+  const matchers = [equals(METRIC_NAME, metric), equals('service', service), equals('host', '')];
+  const read = async (spanMs: number): Promise<Points> => {
+    const series = await selectWhole(store, matchers, nowMs - spanMs, nowMs);
+    const own = series.find(({ labels }) => labels.length === 2);
+    return own === undefined ? NO_POINTS : pointsWithin(own, nowMs - spanMs, nowMs);
+  };
+  let points = await read(MAX_POINT_AGE_MS);
+  if (duration != null && isSparse(points, duration, nowMs)) points = await read(AVERAGE_SPAN_MS);
+  const missing = longestMissingMs(monitor);
+  if (points.values.length === 0 && memory.newestMs === undefined && missing > 0)
+    points = await read(missing + 60_000);
+  const newestMs = points.timestamps.at(-1) ?? memory.newestMs;
+  const judgements = new Map<string, Judgement>();
+  const found =
+    (newestMs === undefined ? undefined : judgeMissing(newestMs, monitor, nowMs)) ??
+    (duration == null ? presence(points, nowMs) : judgePoints(points, { ...monitor, duration }, nowMs));
+  if (found !== undefined) judgements.set('', found);
+  return { judgements, memory: newestMs === undefined ? memory : { ...memory, newestMs } };
+}
+
+const NO_POINTS: Points = { timestamps: new Float64Array(), values: new Float64Array() };
+
+function longestMissingMs({ missingDurationWarning, missingDurationCritical }: MonitorOf<'service'>): number {
+  return Math.max(missingDurationWarning ?? 0, missingDurationCritical ?? 0) * 60_000;
+}
+
+/** Of a monitor without thresholds any recent point ends an alert. */
+function presence(points: Points, nowMs: number): Judgement | undefined {
+  const latest = latestAverage(points, 1, nowMs);
+  return latest && { status: 'OK', ...latest };
+}
+
+async function judgeExpression(
+  monitor: MonitorOf<'expression'>,
+  { store, hosts, query, nowMs }: MonitorInputs,
+): Promise<Judgement> {
+  const hostsOf = (role: string) => hosts.filter(({ roles }) => isInScope(roles, [role])).map(({ id }) => id);
+  const text = promqlOf(parseExpression(monitor.expression), hostsOf);
+  const minutes = monitor.evaluateBackwardMinutes ?? DEFAULTS.expressionBackwardMinutes;
+  const found = await instantVector(wholeOf(store), text, nowMs - minutes * 60_000, query);
+  return judgeLines(
+    found.map(({ value }) => value),
+    monitor,
+  );
+}
+
+/** The key of a series' alert. */
+export function seriesKey(labels: Labels): string {
+  return JSON.stringify(labels);
+}
+
+async function judgeQuery(
+  monitor: MonitorOf<'query'>,
+  openKeys: readonly string[],
+  { store, query, nowMs }: MonitorInputs,
+): Promise<Map<string, Judgement>> {
+  const minutes = monitor.evaluateBackwardMinutes ?? DEFAULTS.queryBackwardMinutes;
+  const found = await instantVector(wholeOf(store), monitor.query, nowMs - minutes * 60_000, query);
+  const judgements = new Map<string, Judgement>();
+  for (const { labels, value } of found)
+    judgements.set(
+      seriesKey(labels),
+      Number.isNaN(value) ? NO_VALUE : { status: statusOf(value, monitor), value },
+    );
+  // The key of a result without series.
+  judgements.set('', found.length === 0 ? NO_VALUE : { status: 'OK' });
+  if (found.length === 0) return judgements;
+  for (const key of openKeys) if (!judgements.has(key)) judgements.set(key, NO_VALUE);
+  return judgements;
+}
+
+const NO_VALUE: Judgement = { status: 'UNKNOWN', message: 'the query yields no value' };
+
+/** A store that fails where samples are known to be missing. */
+function wholeOf(store: SampleStore): SampleStore {
+  return {
+    select: async (matchers, range) => {
+      const selected = await store.select(matchers, range);
+      if (selected.warnings.length > 0) throw new MonitorError(selected.warnings[0]!);
+      return selected;
+    },
+  };
+}
+
+/** Metrics of which nearly every agent posts one. */
+const USUAL_METRICS = ['loadavg5', 'processor_queue_length'];
+const MAX_WITNESSES = 20;
+
+/** Finds the hosts that posted nothing lately. Those that never posted are not watched. */
+async function judgeConnectivity(
+  monitor: MonitorOf<'connectivity'>,
+  memory: MonitorMemory,
+  openKeys: readonly string[],
+  inputs: MonitorInputs,
+): Promise<JudgedMonitor> {
+  const { nowMs, hasPosted } = inputs;
+  const witnesses = new Set(memory.witnesses);
+  const hosts = watchedHosts(monitor, inputs.hosts);
+  const names = isIn(METRIC_NAME, [...USUAL_METRICS, ...witnesses]);
+  const seen = new Set(
+    hosts.length === 0 ? [] : (await readHosts(inputs, names, EVERY_HOST, GONE_MS)).keys(),
+  );
+  const missing = hosts.filter(({ id, createdAt }) => !seen.has(id) && nowMs - createdAt * 1000 >= GONE_MS);
+  // These may post other metrics.
+  for (let i = 0; i < missing.length; i += MAX_NAMED_HOSTS) {
+    const part = missing.slice(i, i + MAX_NAMED_HOSTS).map(({ id }) => id);
+    const anyMetric: Matcher = { label: METRIC_NAME, op: '!=', value: '' };
+    for (const [id, metrics] of await readHosts(inputs, anyMetric, isIn('host', part), GONE_MS)) {
+      seen.add(id);
+      const [witness] = metrics.keys();
+      if (witnesses.size < MAX_WITNESSES) witnesses.add(witness!);
+    }
+  }
+  const judgements = new Map<string, Judgement>();
+  const open = new Set(openKeys);
+  for (const { id } of hosts) if (seen.has(id)) judgements.set(id, { status: 'OK' });
+  const status = monitor.alertStatusOnGone ?? DEFAULTS.alertStatusOnGone;
+  for (const { id } of missing)
+    if (!seen.has(id) && (open.has(id) || (await hasPosted(id)))) judgements.set(id, { status });
+  return { judgements, memory: { ...memory, ...(witnesses.size > 0 && { witnesses: [...witnesses] }) } };
+}

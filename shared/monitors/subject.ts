@@ -1,0 +1,103 @@
+import { METRIC_NAME } from '../model/labels';
+import type { RegisteredHost } from '../registry/host-labels';
+import type { Service } from '../registry/services';
+import type { AlertSubject, SubjectHost } from './alert-event';
+import { type Monitor, nameOf } from './monitor';
+
+/** The registry's objects that subjects of alerts name. */
+export interface SubjectSources {
+  readonly hosts: ReadonlyMap<string, RegisteredHost>;
+  readonly services: readonly Service[];
+}
+
+/**
+ * Describes what an alert of a monitor is about.
+ *
+ * @param key of the track: of monitors of hosts a host's id, of query monitors the labels of a series
+ */
+export function subjectOf(monitor: Monitor, key: string, { hosts, services }: SubjectSources): AlertSubject {
+  const common = { type: monitor.type, monitorId: monitor.id, memo: monitor.memo ?? '' };
+  switch (monitor.type) {
+    case 'connectivity':
+    case 'anomalyDetection':
+      return { ...common, monitorName: nameOf(monitor), ...hostPart(key, hosts.get(key)) };
+    case 'host':
+      return {
+        ...common,
+        ...{ monitorName: nameOf(monitor), metricLabel: monitor.metric, duration: monitor.duration },
+        ...thresholdsOf(monitor),
+        ...hostPart(key, hosts.get(key)),
+      };
+    case 'service': {
+      const service = services.find(({ name }) => name === monitor.service);
+      return {
+        ...common,
+        ...{ monitorName: nameOf(monitor), metricLabel: monitor.metric },
+        ...(monitor.duration != null && { duration: monitor.duration }),
+        ...thresholdsOf(monitor),
+        ...(service !== undefined && {
+          service: { ...pick(service), roles: service.roles.map(({ name }) => name) },
+        }),
+        services: [monitor.service],
+      };
+    }
+    case 'expression':
+      return {
+        ...common,
+        ...{ monitorName: nameOf(monitor), metricLabel: monitor.expression, services: [] },
+        ...thresholdsOf(monitor),
+      };
+    case 'query': {
+      const series = seriesOf(key);
+      const monitorName = expanded(nameOf(monitor), series?.labels ?? {});
+      return {
+        ...common,
+        ...{ monitorName, metricLabel: expanded(monitor.legend || monitor.query, series?.labels ?? {}) },
+        ...thresholdsOf(monitor),
+        ...(series !== undefined && { series }),
+        services: [],
+      };
+    }
+    case 'external':
+      return {
+        ...common,
+        ...{ monitorName: nameOf(monitor), services: monitor.service ? [monitor.service] : [] },
+      };
+  }
+}
+
+function pick({ id, name, memo }: Service) {
+  return { id, name, memo };
+}
+
+function hostPart(hostId: string, host: RegisteredHost | undefined) {
+  if (host === undefined) return { hostId, services: [] };
+  const { id, name, status, memo, roles } = host;
+  const view: SubjectHost = { id, name, status, memo, isRetired: false, roles };
+  return { hostId, host: view, services: Object.keys(roles) };
+}
+
+type Thresholded = Extract<Monitor, { type: 'host' | 'service' | 'expression' | 'query' }>;
+
+function thresholdsOf({ operator, warning, critical }: Thresholded) {
+  return {
+    ...(operator != null && { operator }),
+    ...(warning != null && { warning }),
+    ...(critical != null && { critical }),
+  };
+}
+
+function seriesOf(key: string): AlertSubject['series'] {
+  if (key === '') return undefined;
+  const labels = new Map(JSON.parse(key) as [string, string][]);
+  const name = labels.get(METRIC_NAME) ?? '';
+  labels.delete(METRIC_NAME);
+  return { name, labels: Object.fromEntries(labels) };
+}
+
+/** Puts values of labels where `{{label}}` stands. */
+function expanded(text: string, labels: Readonly<Record<string, string>>): string {
+  return text.replaceAll(/\{\{\s*([^{}]*?)\s*\}\}/g, (_, name: string) =>
+    Object.hasOwn(labels, name) ? labels[name]! : '',
+  );
+}

@@ -1,0 +1,117 @@
+import { DeliveryError, type OutsideRequest } from '../alerting/post-outside';
+import type { Target } from '../alerting/send';
+import type { Id } from '../model/id';
+import type { Tenant } from '../tenancy/tenants';
+import type { AlertBatch, AlertEvent } from './alert-event';
+import type { AlertStore } from './alert-store';
+import type { Channel } from './channel';
+import { slackBody, webhookBody } from './channel-bodies';
+import type { NotificationGroup } from './notification-group';
+
+export interface TargetStores {
+  readonly alerts: Pick<AlertStore, 'record'>;
+  readonly channels: { list(tenantId: Id): Promise<readonly Channel[]> };
+  readonly groups: { list(tenantId: Id): Promise<readonly NotificationGroup[]> };
+  readonly post: (request: OutsideRequest) => Promise<void>;
+  readonly externalUrl: string;
+}
+
+/** The address of the list of alerts, which hears of every batch first. */
+const RECORD = 'record';
+
+/** Who is told of a batch: the list of alerts, then the channels of notification groups, each of what it wants. */
+export async function targetsOf(
+  { alerts, channels, groups, post, externalUrl }: TargetStores,
+  { id, name }: Pick<Tenant, 'id' | 'name'>,
+  batch: AlertBatch,
+): Promise<Target[]> {
+  const record: Target = {
+    ...{ address: RECORD, queue: RECORD, count: batch.events.length },
+    deliver: () => alerts.record(id, batch.events),
+  };
+  const told = batch.events.filter(({ isTold, kind }) => isTold && kind !== 'updated');
+  if (told.length === 0) return [record];
+  const [allChannels, allGroups] = await Promise.all([channels.list(id), groups.list(id)]);
+  const origin = { organization: name, externalUrl };
+  const targets = allChannels.flatMap((channel): Target[] => {
+    const events = told.filter((event) => channelsFor(event, allGroups).has(channel.id));
+    const deliver = deliveryTo(channel, events, post, origin);
+    if (events.length === 0 || deliver === undefined) return [];
+    return [
+      { address: channel.id, queue: `${channel.id} ${batch.monitorId}`, count: events.length, deliver },
+    ];
+  });
+  return [record, ...targets];
+}
+
+/** @returns undefined for a channel that nothing is sent to: suspended, of another kind, or not for alerts */
+function deliveryTo(
+  channel: Channel,
+  events: readonly AlertEvent[],
+  post: TargetStores['post'],
+  origin: Parameters<typeof webhookBody>[1],
+): (() => Promise<void>) | undefined {
+  if (channel.suspendedAt != null) return undefined;
+  if ('events' in channel && channel.events != null && !channel.events.includes('alert')) return undefined;
+  switch (channel.type) {
+    case 'webhook':
+      return () =>
+        postEach(
+          events.map((event) => ({ url: channel.url, json: webhookBody(event, origin) })),
+          post,
+        );
+    case 'slack':
+      return () => post({ url: channel.url, json: slackBody(events, channel.mentions, origin) });
+    default:
+      return undefined;
+  }
+}
+
+/** Posts in order. A request that is refused for good holds up none after it. @throws {DeliveryError} */
+async function postEach(requests: readonly OutsideRequest[], post: TargetStores['post']): Promise<void> {
+  let refused: unknown;
+  for (const request of requests)
+    await post(request).catch((error: unknown) => {
+      if (!(error instanceof DeliveryError && error.isFinal)) throw error;
+      refused = error;
+    });
+  if (refused !== undefined) throw refused;
+}
+
+/** The ids of the channels that an event is for. A group that only has children is asked by its parents. */
+export function channelsFor(event: AlertEvent, groups: readonly NotificationGroup[]): Set<string> {
+  const { monitorId, services } = event.subject;
+  const byId = new Map(groups.map((group) => [group.id, group]));
+  const own = groups.filter(({ type }) => type === 'group');
+  const exclusive = own.filter(({ monitors }) =>
+    (monitors ?? []).some(({ id, skipDefault }) => id === monitorId && skipDefault === true),
+  );
+  const asked =
+    exclusive.length > 0
+      ? exclusive
+      : groups.filter(
+          ({ type, monitors, services: wanted }) =>
+            type === 'group-default' ||
+            (monitors ?? []).some(({ id }) => id === monitorId) ||
+            (wanted ?? []).some(({ name }) => services.includes(name)),
+        );
+  const found = new Set<string>();
+  const visited = new Set<string>();
+  const visit = (group: NotificationGroup | undefined) => {
+    if (group === undefined || visited.has(group.id) || !isLoudEnough(event, group)) return;
+    visited.add(group.id);
+    for (const id of group.childChannelIds ?? []) found.add(id);
+    for (const id of group.childNotificationGroupIds ?? []) visit(byId.get(id));
+  };
+  for (const group of asked) visit(group);
+  return found;
+}
+
+/** A group of the level `critical` hears of the end of alerts that it was told of. */
+function isLoudEnough(
+  { status, wasCritical }: AlertEvent,
+  { notificationLevel }: NotificationGroup,
+): boolean {
+  if (notificationLevel === 'all') return true;
+  return status === 'OK' ? wasCritical : status !== 'WARNING';
+}

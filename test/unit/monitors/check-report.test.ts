@@ -1,0 +1,144 @@
+import {
+  advanceCheck,
+  type CheckReport,
+  type CheckState,
+  checkReport,
+  newCheck,
+} from '../../../shared/monitors/check-report';
+
+const NOW_S = 1_795_212_151;
+const sent = {
+  source: { type: 'host', hostId: '2vJ965ygiXf' },
+  ...{ name: 'filecount', status: 'CRITICAL', message: 'file counts: 101 over 100', occurredAt: NOW_S },
+};
+const report = (changes: object = {}): CheckReport => checkReport.parse({ ...sent, ...changes });
+
+test.each([
+  {
+    name: 'an interval below 10 minutes',
+    given: { notificationInterval: 3 },
+    read: { notificationInterval: 10 },
+  },
+  { name: 'attempts of 0', given: { maxCheckAttempts: 0 }, read: { maxCheckAttempts: 1 } },
+  { name: 'many attempts', given: { maxCheckAttempts: 1e9 }, read: { maxCheckAttempts: 10 } },
+  { name: 'no message', given: { message: null }, read: { message: '' } },
+  {
+    name: 'a message of characters outside of the first plane',
+    given: { message: '😀'.repeat(2000) },
+    read: { message: '😀'.repeat(1024) },
+  },
+])('$name is brought within bounds', ({ given, read }) => {
+  expect(report(given)).toMatchObject(read);
+});
+
+test.each([
+  { status: 'BAD' },
+  { source: { type: 'host', hostId: 'a#b' } },
+  { occurredAt: 1.5 },
+  { occurredAt: 1e300 },
+  { name: '' },
+])('a report with %o is refused by itself', (changes) => {
+  expect(checkReport.safeParse({ ...sent, ...changes }).success).toBe(false);
+});
+
+/** Takes reports in their order, each at the time at which it occurred. Returns what happened. */
+function run(
+  reports: readonly object[],
+  context: { isWatched?: boolean; isDown?: boolean } = {},
+  nowS?: number,
+): string[] {
+  let check: CheckState = newCheck(sent.source.hostId, sent.name);
+  return reports.map((changes) => {
+    const given = report(changes);
+    const nowMs = (nowS ?? given.occurredAt) * 1000;
+    const next = advanceCheck(check, given, {
+      tenantId: 't',
+      nowMs,
+      isWatched: true,
+      isDown: false,
+      ...context,
+    });
+    check = next?.check ?? check;
+    if (next === undefined) return 'ignored';
+    return next.transition === undefined ? '-' : `${next.transition.kind} ${next.transition.status}`;
+  });
+}
+const at = (minute: number, status: string, changes: object = {}) => ({
+  occurredAt: NOW_S + 60 * minute,
+  status,
+  ...changes,
+});
+
+test.each([
+  {
+    name: 'opens and closes',
+    reports: [at(0, 'OK'), at(1, 'CRITICAL'), at(2, 'OK')],
+    happened: ['-', 'opened CRITICAL', 'closed OK'],
+  },
+  {
+    name: 'opens after three reports',
+    reports: [0, 1, 2].map((i) => at(i, 'WARNING', { maxCheckAttempts: 3 })),
+    happened: ['-', '-', 'opened WARNING'],
+  },
+  { name: 'UNKNOWN opens', reports: [at(0, 'UNKNOWN')], happened: ['opened UNKNOWN'] },
+  {
+    name: 'a report that is sent again is ignored',
+    reports: [at(0, 'CRITICAL'), at(0, 'CRITICAL')],
+    happened: ['opened CRITICAL', 'ignored'],
+  },
+  {
+    name: 'a report that was overtaken is ignored',
+    reports: [at(1, 'CRITICAL'), at(0, 'OK')],
+    happened: ['opened CRITICAL', 'ignored'],
+  },
+  {
+    name: 'another message is shown',
+    reports: [at(0, 'CRITICAL'), at(1, 'CRITICAL', { message: 'more' })],
+    happened: ['opened CRITICAL', 'updated CRITICAL'],
+  },
+  {
+    name: 'is told again with the first report after its interval',
+    reports: [
+      at(0, 'CRITICAL', { notificationInterval: 10 }),
+      at(9, 'CRITICAL', { notificationInterval: 10 }),
+      at(10, 'CRITICAL', { notificationInterval: 10 }),
+    ],
+    happened: ['opened CRITICAL', '-', 'repeated CRITICAL'],
+  },
+  {
+    name: 'attempts more than 6 hours apart are not in a row',
+    reports: [
+      at(0, 'CRITICAL', { maxCheckAttempts: 2 }),
+      at(361, 'CRITICAL', { maxCheckAttempts: 2 }),
+      at(362, 'CRITICAL', { maxCheckAttempts: 2 }),
+    ],
+    happened: ['-', '-', 'opened CRITICAL'],
+  },
+  {
+    name: 'an open alert stays for longer',
+    reports: [at(0, 'CRITICAL'), at(3000, 'OK')],
+    happened: ['opened CRITICAL', 'closed OK'],
+  },
+  {
+    name: 'in a downtime nothing opens, nor after it',
+    reports: [at(0, 'CRITICAL')],
+    context: { isDown: true },
+    happened: ['-'],
+  },
+  {
+    name: 'of a host in maintenance',
+    reports: [at(0, 'CRITICAL')],
+    context: { isWatched: false },
+    happened: ['-'],
+  },
+])('a check: $name', ({ reports, happened, context }) => {
+  expect(run(reports, context)).toEqual(happened);
+});
+
+test.each([
+  { minutes: -361, happened: 'ignored' },
+  { minutes: -359, happened: 'opened CRITICAL' },
+  { minutes: 361, happened: 'ignored' },
+])('a report of $minutes minutes from now: $happened', ({ minutes, happened }) => {
+  expect(run([at(minutes, 'CRITICAL')], {}, NOW_S)).toEqual([happened]);
+});

@@ -1,0 +1,413 @@
+import type { EvaluatedGroup } from '../../../shared/alerting/evaluation';
+import { decodeJson } from '../../../shared/alerting/group-state';
+import type { AlertBatch } from '../../../shared/monitors/alert-event';
+import type { Downtime } from '../../../shared/monitors/downtime';
+import { evaluateMonitors, type MonitorStores } from '../../../shared/monitors/evaluate-monitors';
+import type { Monitor } from '../../../shared/monitors/monitor';
+import type { MonitorState } from '../../../shared/monitors/monitor-state';
+import { MemorySampleStore } from '../../../shared/promql/memory-store';
+import type { RegisteredHost } from '../../../shared/registry/host-labels';
+import type { Host } from '../../../shared/registry/hosts';
+import type { Tenant } from '../../../shared/tenancy/tenants';
+
+const MINUTE_MS = 60_000;
+const START_MS = 29_000_000 * MINUTE_MS;
+
+/** A tenant with samples in memory, whose monitors are evaluated minute by minute. */
+class World {
+  readonly samples = new MemorySampleStore();
+  hosts: RegisteredHost[] = [this.host('h1'), this.host('h2', { shop: ['db'] })];
+  readonly retired = new Set<string>();
+  monitor: Monitor | undefined;
+  downtimes: Downtime[] = [];
+  state: MonitorState | undefined;
+  fails = false;
+  warning: string | undefined;
+  minute = 0;
+
+  host(
+    id: string,
+    roles: RegisteredHost['roles'] = {},
+    status: RegisteredHost['status'] = 'working',
+  ): RegisteredHost {
+    return { id, name: `name-${id}`, status, memo: '', createdAt: START_MS / 1000 - 3600, roles };
+  }
+
+  /** Posts a point of the present minute, or some minutes ago. */
+  post(labels: Record<string, string>, value: number, ago = 0): void {
+    const all = Object.entries({ ...labels }).sort(([a], [b]) => (a < b ? -1 : 1));
+    this.samples.add(all, this.nowMs - ago * MINUTE_MS, value);
+  }
+
+  load(host: string, value: number, ago = 0): void {
+    this.post({ __name__: 'loadavg5', host, hostname: `name-${host}` }, value, ago);
+  }
+
+  get nowMs(): number {
+    return START_MS + this.minute * MINUTE_MS;
+  }
+
+  private get stores(): MonitorStores {
+    return {
+      tenants: { get: async (name) => ({ id: 't', name }) as Tenant },
+      monitors: { get: async () => this.monitor },
+      states: { get: async () => this.state },
+      downtimes: { list: async () => this.downtimes },
+      hosts: {
+        get: async (_, id) =>
+          this.retired.has(id) ? ({ id, retiredAt: 1 } as Host) : ({ id, retiredAt: null } as Host),
+      },
+      hostNames: async () => ({
+        names: ['hostname', 'role', 'service'],
+        of: () => undefined,
+        hosts: this.hosts,
+        version: 1,
+      }),
+      services: { list: async () => [{ id: 's', name: 'shop', memo: '', roles: [] }] },
+      hasPosted: async (_, id) => id !== 'never',
+      samplesOf: () => ({
+        select: async (matchers, range) => {
+          if (this.fails) throw new Error('the store does not answer');
+          const selected = await this.samples.select(matchers, range);
+          return {
+            series: selected.series.filter(({ values }) => values.length > 0),
+            warnings: this.warning === undefined ? [] : [this.warning],
+          };
+        },
+      }),
+      queryLimitsOf: () => ({ maxSeries: 1000, maxSamples: 100_000, maxPoints: 100_000 }),
+      stage: { ruleQueryOffset: 0 },
+    };
+  }
+
+  /** Evaluates the present minute. @returns what happened, as `key kind status` */
+  async evaluate(): Promise<string[]> {
+    const [outcome] = await evaluateMonitors(this.stores, {
+      evaluateRules: {
+        nowMs: this.nowMs,
+        lagMs: 0,
+        kind: 'monitor',
+        groups: [{ tenant: 'acme', group: 'm1' }],
+      },
+    });
+    if (outcome!.outcome === 'idle' || outcome!.outcome === 'gone') return [outcome!.outcome];
+    if (outcome!.outcome === 'failed') throw new Error(outcome!.reason);
+    const { state, batches } = outcome as EvaluatedGroup;
+    this.state = state === undefined ? undefined : (decodeJson(Buffer.from(state, 'base64')) as MonitorState);
+    return batches.flatMap((batch) =>
+      (decodeJson(Buffer.from(batch, 'base64')) as AlertBatch).events.map(
+        ({ subject, kind, status, trigger, isTold }) =>
+          `${subject.hostId ?? subject.series?.labels.job ?? '-'} ${kind} ${status}${trigger === 'monitoring' ? '' : ` ${trigger}`}${isTold ? '' : ' untold'}`,
+      ),
+    );
+  }
+
+  async next(): Promise<string[]> {
+    this.minute++;
+    return this.evaluate();
+  }
+}
+
+const common = { id: 'm1', name: 'load' };
+const hostMonitor = (changes: object = {}): Monitor =>
+  ({
+    ...common,
+    type: 'host',
+    metric: 'loadavg5',
+    operator: '>',
+    warning: 3,
+    critical: 5,
+    duration: 1,
+    ...changes,
+  }) as Monitor;
+
+let world: World;
+beforeEach(() => {
+  world = new World();
+});
+
+describe('a host monitor', () => {
+  test('opens an alert for each host, and closes it', async () => {
+    world.monitor = hostMonitor();
+    world.load('h1', 4);
+    world.load('h2', 1);
+    expect(await world.evaluate()).toEqual(['h1 opened WARNING']);
+    world.minute++;
+    world.load('h1', 6);
+    world.load('h2', 6);
+    expect(await world.evaluate()).toEqual(['h1 changed CRITICAL', 'h2 opened CRITICAL']);
+    expect(await world.evaluate()).toEqual(['idle']);
+    world.minute++;
+    world.load('h1', 1);
+    expect(await world.evaluate()).toEqual(['h1 closed OK']);
+    expect(world.state!.tracks.map(({ key }) => key)).toEqual(['h2']);
+  });
+
+  test('judges the newest point, and no late one', async () => {
+    world.monitor = hostMonitor();
+    world.load('h1', 6, 1);
+    world.load('h1', 1);
+    expect(await world.evaluate()).toEqual([]);
+    world.load('h1', 9, 2);
+    expect(await world.next()).toEqual([]);
+    world.minute = 40;
+    expect(await world.next()).toEqual([]);
+  });
+
+  test('reads older points when hosts post rarely', async () => {
+    world.monitor = hostMonitor({ duration: 3 });
+    for (const ago of [0, 60, 120]) world.load('h1', 9, ago);
+    for (const ago of [0, 60, 1441]) world.load('h2', 9, ago);
+    expect(await world.evaluate()).toEqual(['h1 opened CRITICAL']);
+  });
+
+  test('watches its scope, and of that no host in maintenance or off; standby is told nobody', async () => {
+    world.monitor = hostMonitor({ scopes: ['shop'], excludeScopes: ['shop:web'] });
+    const roles = { shop: ['db'] };
+    world.hosts = [
+      world.host('none'),
+      world.host('works', roles),
+      world.host('excluded', { shop: ['db', 'web'] }),
+      world.host('maintained', roles, 'maintenance'),
+      world.host('off', roles, 'poweroff'),
+      world.host('standby', roles, 'standby'),
+    ];
+    for (const { id } of world.hosts) world.load(id, 9);
+    expect(await world.evaluate()).toEqual(['works opened CRITICAL', 'standby opened CRITICAL untold']);
+    world.hosts = world.hosts.map((host) => ({
+      ...host,
+      status: host.id === 'works' ? 'maintenance' : 'working',
+    }));
+    world.minute++;
+    for (const { id } of world.hosts) world.load(id, id === 'maintained' || id === 'off' ? 1 : 0);
+    expect(await world.evaluate()).toEqual(['standby closed OK']);
+    expect(world.state!.tracks.map(({ key }) => key)).toEqual(['works']);
+  });
+
+  test('leaves series alone that are no metrics of hosts', async () => {
+    world.monitor = hostMonitor();
+    world.post({ __name__: 'loadavg5', host: 'h1', job: 'scraped' }, 9);
+    expect(await world.evaluate()).toEqual([]);
+  });
+
+  test('of a percentage judges the worst disk', async () => {
+    world.monitor = hostMonitor({ metric: 'disk%', warning: 80, critical: 90 });
+    for (const [disk, used] of [
+      ['vda', 95],
+      ['vdb', 10],
+    ] as const) {
+      world.post({ __name__: `filesystem.${disk}.used`, host: 'h1' }, used);
+      world.post({ __name__: `filesystem.${disk}.size`, host: 'h1' }, 100);
+    }
+    expect(await world.evaluate()).toEqual(['h1 opened CRITICAL']);
+    expect(world.state!.tracks[0]!.alert!.value).toBe(95);
+  });
+
+  test('that is muted opens alerts, and tells nobody', async () => {
+    world.monitor = hostMonitor({ isMute: true });
+    world.load('h1', 9);
+    expect(await world.evaluate()).toEqual(['h1 opened CRITICAL untold']);
+  });
+
+  test('opens nothing in a downtime of its roles', async () => {
+    world.monitor = hostMonitor();
+    world.downtimes = [{ id: 'd', name: 'd', start: START_MS / 1000, duration: 2, roleScopes: ['shop: db'] }];
+    const happened: string[][] = [];
+    for (; world.minute < 4; world.minute++) {
+      world.load('h1', 9);
+      world.load('h2', world.minute === 2 ? 1 : 9);
+      happened.push(await world.evaluate());
+    }
+    expect(happened).toEqual([['h1 opened CRITICAL'], [], [], ['h2 opened CRITICAL']]);
+  });
+
+  test('ends the alerts of a retired host without telling', async () => {
+    world.monitor = hostMonitor();
+    world.load('h1', 9);
+    await world.evaluate();
+    world.hosts = [];
+    // The copy of the hosts may lack one that was just registered.
+    expect(await world.next()).toEqual([]);
+    world.retired.add('h1');
+    expect(await world.next()).toEqual(['h1 closed OK hostRetire untold']);
+    expect(world.state!.tracks).toEqual([]);
+  });
+
+  test('that is deleted ends its alerts', async () => {
+    world.monitor = hostMonitor();
+    world.load('h1', 9);
+    await world.evaluate();
+    world.monitor = undefined;
+    expect(await world.next()).toEqual(['h1 closed OK monitorDelete']);
+    expect(await world.next()).toEqual(['gone']);
+  });
+
+  test('keeps its alerts when samples cannot be read, or are missing', async () => {
+    world.monitor = hostMonitor();
+    world.load('h1', 9);
+    await world.evaluate();
+    world.fails = true;
+    expect(await world.next()).toEqual([]);
+    expect(world.state).toMatchObject({ lastError: 'a store did not answer' });
+    world.fails = false;
+    world.warning = 'samples since 12:00 are missing';
+    expect(await world.next()).toEqual([]);
+    expect(world.state).toMatchObject({ lastError: 'samples since 12:00 are missing' });
+    world.warning = undefined;
+    world.load('h1', 1);
+    expect(await world.next()).toEqual(['h1 closed OK']);
+    expect(world.state!.lastError).toBeUndefined();
+  });
+
+  test('is told again at its interval', async () => {
+    world.monitor = hostMonitor({ notificationInterval: 10 });
+    world.load('h1', 9);
+    await world.evaluate();
+    world.minute = 8;
+    expect(await world.next()).toEqual([]);
+    expect(await world.next()).toEqual(['h1 repeated CRITICAL']);
+  });
+});
+
+describe('a connectivity monitor', () => {
+  const connectivity = { ...common, type: 'connectivity', alertStatusOnGone: 'WARNING' } as Monitor;
+
+  test('finds a host that posts nothing for ten minutes, and its return', async () => {
+    world.monitor = connectivity;
+    world.load('h1', 1);
+    world.load('h2', 1);
+    expect(await world.evaluate()).toEqual([]);
+    world.minute = 9;
+    world.load('h2', 1);
+    expect(await world.evaluate()).toEqual([]);
+    expect(await world.next()).toEqual(['h1 opened WARNING']);
+    world.load('h1', 1);
+    expect(await world.next()).toEqual(['h1 closed OK']);
+  });
+
+  test('finds hosts by any of their metrics, and remembers which', async () => {
+    world.monitor = connectivity;
+    world.post({ __name__: 'custom.a', host: 'h1' }, 1);
+    world.post({ __name__: 'custom.b', host: 'h2' }, 1);
+    expect(await world.evaluate()).toEqual([]);
+    expect(world.state!.memory.witnesses).toEqual(['custom.a', 'custom.b']);
+  });
+
+  test('leaves hosts alone that never posted, or were just registered', async () => {
+    world.monitor = connectivity;
+    world.hosts = [world.host('never'), { ...world.host('young'), createdAt: START_MS / 1000 - 60 }];
+    expect(await world.evaluate()).toEqual([]);
+  });
+
+  test('opens after a downtime', async () => {
+    world.monitor = connectivity;
+    world.hosts = [world.host('h1')];
+    world.downtimes = [{ id: 'd', name: 'd', start: START_MS / 1000, duration: 2 }];
+    expect(await world.evaluate()).toEqual([]);
+    expect(await world.next()).toEqual([]);
+    expect(await world.next()).toEqual(['h1 opened WARNING']);
+  });
+});
+
+describe('a service monitor', () => {
+  const service = (changes: object): Monitor =>
+    ({ ...common, type: 'service', service: 'shop', metric: 'sold', ...changes }) as Monitor;
+
+  test('judges its metric, and not those of hosts in the service', async () => {
+    world.monitor = service({ operator: '<', warning: 10, critical: null, duration: 2 });
+    world.post({ __name__: 'sold', service: 'shop' }, 5);
+    world.post({ __name__: 'sold', service: 'shop' }, 11, 1);
+    world.post({ __name__: 'sold', service: 'shop', host: 'h1' }, 1000);
+    expect(await world.evaluate()).toEqual(['- opened WARNING']);
+  });
+
+  test('finds that points are missing, also when it is younger than the last', async () => {
+    world.post({ __name__: 'sold', service: 'shop' }, 5);
+    world.minute = 25;
+    world.monitor = service({ missingDurationWarning: 10, missingDurationCritical: 30 });
+    expect(await world.evaluate()).toEqual(['- opened WARNING']);
+    world.minute = 29;
+    expect(await world.next()).toEqual(['- changed CRITICAL']);
+    world.minute++;
+    world.post({ __name__: 'sold', service: 'shop' }, 5);
+    expect(await world.evaluate()).toEqual(['- closed OK']);
+  });
+
+  test('that was never posted is not missing', async () => {
+    world.monitor = service({ missingDurationCritical: 10 });
+    expect(await world.evaluate()).toEqual([]);
+  });
+});
+
+describe('an expression monitor', () => {
+  const expression = (text: string): Monitor =>
+    ({
+      ...common,
+      type: 'expression',
+      expression: text,
+      operator: '>',
+      warning: 3,
+      critical: null,
+    }) as Monitor;
+
+  test('judges the value of two minutes ago, every five minutes', async () => {
+    world.monitor = expression('avg(role(shop:db, loadavg5))');
+    world.load('h2', 4, 2);
+    world.load('h2', 1);
+    expect(await world.evaluate()).toEqual(['- opened WARNING']);
+    expect(await world.next()).toEqual(['idle']);
+    world.minute = 5;
+    expect(await world.evaluate()).toEqual(['- closed OK']);
+    world.minute = 15;
+    expect(await world.evaluate()).toEqual(['- opened UNKNOWN']);
+  });
+
+  test('of several lines is UNKNOWN', async () => {
+    world.monitor = expression('group(host(h1, loadavg5), host(h2, loadavg5))');
+    world.load('h1', 1, 2);
+    world.load('h2', 1, 2);
+    expect(await world.evaluate()).toEqual(['- opened UNKNOWN']);
+  });
+});
+
+describe('a query monitor', () => {
+  beforeEach(() => {
+    world.monitor = {
+      ...common,
+      type: 'query',
+      query: 'errors',
+      legend: '',
+      operator: '>',
+      warning: null,
+      critical: 3,
+    } as Monitor;
+  });
+
+  test('opens an alert for each series', async () => {
+    world.post({ __name__: 'errors', job: 'a' }, 9);
+    world.post({ __name__: 'errors', job: 'b' }, 1);
+    expect(await world.evaluate()).toEqual(['a opened CRITICAL']);
+    world.minute++;
+    world.post({ __name__: 'errors', job: 'b' }, 9);
+    expect(await world.evaluate()).toEqual(['b opened CRITICAL']);
+    world.minute = 5;
+    // The first series has ended; the second is there for a minute more.
+    expect(await world.evaluate()).toEqual(['a changed UNKNOWN']);
+  });
+
+  test('of nothing is UNKNOWN', async () => {
+    expect(await world.evaluate()).toEqual(['- opened UNKNOWN']);
+    world.post({ __name__: 'errors', job: 'a' }, 1);
+    expect(await world.next()).toEqual(['- closed OK']);
+  });
+});
+
+test('anomaly detection is not evaluated', async () => {
+  world.monitor = {
+    ...common,
+    type: 'anomalyDetection',
+    scopes: ['shop:db'],
+    warningSensitivity: 'normal',
+  } as Monitor;
+  expect(await world.evaluate()).toEqual(['idle']);
+});
