@@ -1,0 +1,215 @@
+import { Random } from '../../scripts/faults/random';
+import { type EvaluatorDependencies, runEvaluator } from '../../shared/alerting/evaluator';
+import { DeliveryError } from '../../shared/alerting/post-outside';
+import { NO_RECEIVERS } from '../../shared/alerting/receivers';
+import { RuleGroups } from '../../shared/alerting/rule-groups';
+import { RuleStates } from '../../shared/alerting/rule-states';
+import { sendAll } from '../../shared/alerting/send';
+import { randomId } from '../../shared/model/random-id';
+import type { AlertBatch } from '../../shared/monitors/alert-event';
+import { type AlertRecord, AlertStore } from '../../shared/monitors/alert-store';
+import type { Channel } from '../../shared/monitors/channel';
+import { checkReport } from '../../shared/monitors/check-report';
+import { CheckStore } from '../../shared/monitors/check-store';
+import { closeAlert } from '../../shared/monitors/close-alert';
+import { evaluateMonitors, type MonitorStores } from '../../shared/monitors/evaluate-monitors';
+import type { Monitor } from '../../shared/monitors/monitor';
+import { MonitorStates } from '../../shared/monitors/monitor-states';
+import { NotificationGroups } from '../../shared/monitors/notification-groups';
+import { targetsOf } from '../../shared/monitors/targets';
+import { MemorySampleStore } from '../../shared/promql/memory-store';
+import { GivenDocuments } from '../../shared/registry/given-documents';
+import type { Tenant } from '../../shared/tenancy/tenants';
+import { startTiers, type Tiers } from '../support/tiers';
+
+const MINUTE_MS = 60_000;
+const SEED = Number(process.env.ALERT_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const MINUTES = 40;
+
+/** Alerts of a monitor and of checks, over a real table, while any step may fail before or after it has acted. */
+describe(`alerts of random values (ALERT_SEED=${SEED})`, () => {
+  const random = new Random(SEED);
+  let tiers: Tiers;
+  let nowMs = Math.ceil(Date.now() / MINUTE_MS) * MINUTE_MS;
+  const now = () => nowMs;
+
+  beforeAll(async () => {
+    tiers = await startTiers();
+  });
+
+  afterAll(async () => {
+    await tiers?.stop();
+  });
+
+  /** How likely a step fails. */
+  let faults = 0;
+  const faulty =
+    <A extends unknown[], R>(step: (...args: A) => Promise<R>) =>
+    async (...args: A): Promise<R> => {
+      if (random.chance(faults)) throw new Error('killed before the step');
+      const result = await step(...args);
+      if (random.chance(faults)) throw new Error('killed after the step');
+      return result;
+    };
+
+  test('each transition is told at least once, and in order', async () => {
+    const table = tiers.meta;
+    const tenant: Tenant = await tiers.tenants.create('acme', 1);
+    const states = new RuleStates(table, now);
+    const groups = new RuleGroups(table, now);
+    const alerts = new AlertStore(table);
+    const checks = new CheckStore(table, states, now);
+    const monitors = new GivenDocuments<Monitor>(table, 'monitors');
+    const monitorStates = new MonitorStates(table);
+    const channels = new GivenDocuments<Channel>(table, 'channels');
+    const notificationGroups = new NotificationGroups(table);
+    const samples = new MemorySampleStore();
+    const { hosts, services, hostLabels } = tiers;
+
+    const channel = await channels.create(tenant.id, {
+      ...{ type: 'webhook', name: 'hook', url: 'https://hook' },
+    });
+    const [standard] = await notificationGroups.list(tenant.id);
+    await notificationGroups.change(tenant.id, standard!.id, (group) => ({
+      ...group,
+      childChannelIds: [channel.id],
+    }));
+    const spec = { name: '', displayName: null, customIdentifier: null, memo: '', meta: {}, interfaces: [] };
+    const registered = await Promise.all(
+      ['a', 'b', 'c'].map((name) => hosts.create(tenant.id, { ...spec, name }, [])),
+    );
+    const monitor = await monitors.create(tenant.id, {
+      ...{
+        type: 'host',
+        name: 'load',
+        metric: 'loadavg5',
+        operator: '>',
+        warning: 3,
+        critical: 6,
+        duration: 1,
+      },
+    });
+    await groups.index(tenant, 'monitor', monitor.id, 1, MINUTE_MS);
+
+    const stores: MonitorStores = {
+      ...{ tenants: tiers.tenants, monitors, states: monitorStates, hosts, services },
+      downtimes: { list: async () => [] },
+      hostNames: (tenantId) => hostLabels.of(tenantId),
+      hasPosted: async () => true,
+      samplesOf: () => samples,
+      queryLimitsOf: () => ({ maxSeries: 1000, maxSamples: 100_000, maxPoints: 100_000 }),
+      stage: { ruleQueryOffset: 0 },
+    };
+    /** By alert, what the webhook got. */
+    const told = new Map<string, string[]>();
+    const post = faulty(async ({ json }: { readonly json: string }) => {
+      if (random.chance(faults)) throw new DeliveryError('the receiver fails', false);
+      const { alert } = JSON.parse(json);
+      told.set(alert.id, [
+        ...(told.get(alert.id) ?? []),
+        `${alert.statusChangedAt} ${alert.status.toUpperCase()}`,
+      ]);
+    });
+    const targets = {
+      alerts: { record: faulty((...args: Parameters<AlertStore['record']>) => alerts.record(...args)) },
+      ...{ channels, groups: notificationGroups, externalUrl: '', post },
+    };
+    const sending = {
+      ...{
+        receivers: { get: async () => NO_RECEIVERS },
+        publish: async () => {},
+        externalUrl: '',
+        now,
+        post,
+        told: new Map(),
+      },
+      states: {
+        list: async () => new Map(),
+        outbox: () => states.outbox(),
+        sent: faulty((key: string) => states.sent(key)),
+        putOff: faulty((...args: Parameters<RuleStates['putOff']>) => states.putOff(...args)),
+        giveUp: (...args: Parameters<RuleStates['giveUp']>) => states.giveUp(...args),
+      },
+      eventTargets: (owner: Pick<Tenant, 'id' | 'name'>, batch: object) =>
+        targetsOf(targets, owner, batch as AlertBatch),
+      gaveUp: async () => {},
+    };
+    const evaluator: EvaluatorDependencies = {
+      groups,
+      states: {
+        commit: faulty((...args: Parameters<RuleStates['commit']>) => states.commit(...args)),
+        beginRun: (...args) => states.beginRun(...args),
+        endRun: (...args) => states.endRun(...args),
+        putReport: (...args) => states.putReport(...args),
+      },
+      tenants: tiers.tenants,
+      evaluate: faulty((request: Parameters<EvaluatorDependencies['evaluate']>[0]) =>
+        evaluateMonitors(stores, { evaluateRules: request }),
+      ),
+      write: async () => {},
+      send: (owners, hasTime) => sendAll(sending, owners, hasTime),
+      lagMs: async () => 0,
+      quiet: async () => undefined,
+      done: new Map(),
+      ...{ now, sleep: async () => {} },
+    };
+    const run = () => runEvaluator(evaluator, randomId(), nowMs);
+
+    const openAlerts = async (): Promise<readonly AlertRecord[]> =>
+      (await alerts.list(tenant.id, { withClosed: false, limit: 100 })).items;
+    const report = async (status: string) => {
+      const [host] = registered;
+      const given = checkReport.parse({
+        ...{ source: { type: 'host', hostId: host!.id }, name: 'procs', status, message: status },
+        occurredAt: nowMs / 1000,
+      });
+      const context = { isWatched: true, isDown: false };
+      await checks.report(tenant, given, { ...host!, roles: {} }, context);
+    };
+
+    faults = 0.1;
+    for (let minute = 0; minute < MINUTES; minute++) {
+      nowMs += MINUTE_MS;
+      for (const { id } of registered)
+        if (random.chance(0.9))
+          samples.add(
+            [
+              ['__name__', 'loadavg5'],
+              ['host', id],
+            ],
+            nowMs,
+            random.pick([0, 4, 9]),
+          );
+      if (random.chance(0.5)) await report(random.pick(['OK', 'WARNING', 'CRITICAL']));
+      const open = await openAlerts();
+      if (open.length > 0 && random.chance(0.2))
+        await closeAlert(
+          { alerts, checks, monitorStates, ruleStates: states, hosts, services },
+          tenant,
+          random.pick(open).id,
+          'by hand',
+        );
+      await run();
+    }
+    faults = 0;
+    for (let hours = 0; (await states.outbox()).length > 0; hours++) {
+      expect(hours).toBeLessThan(24);
+      nowMs += 60 * MINUTE_MS;
+      await run();
+    }
+
+    const { items } = await alerts.list(tenant.id, { withClosed: true, limit: 100 });
+    expect(items.length).toBeGreaterThan(5);
+    for (const { id } of items) {
+      const { items: logs } = await alerts.logsOf(tenant.id, id, { limit: 100 });
+      const happened = logs.map(({ createdAt, status }) => `${createdAt} ${status}`).reverse();
+      expect({ id, told: [...new Set(told.get(id))] }).toEqual({ id, told: happened });
+    }
+    // What is open is what the states say.
+    const tracks = (await monitorStates.list(tenant.id)).flatMap((state) => state.tracks);
+    for await (const { value } of checks.list(tenant))
+      if (value.track !== undefined) tracks.push(value.track);
+    const openIds = tracks.flatMap(({ alert }) => alert?.id ?? []).sort();
+    expect((await openAlerts()).map(({ id }) => id).sort()).toEqual(openIds);
+  });
+});
