@@ -14,6 +14,8 @@ import { quantile } from './frame/quantile';
 import { type BenchStack, startBenchStack, UNLIMITED } from './frame/stack';
 
 const MINUTE_MS = 60_000;
+/** A slot begins so long after the one before, ms: what query keeps for ten seconds is read anew, as in each minute. */
+const APART_MS = 10_000;
 /** Time between two samples of a series; a rule takes a sample of the last five minutes. */
 const INTERVAL_S = 120;
 /** Samples reach this far before and after the beginning of the run, s. */
@@ -42,7 +44,7 @@ export const rules = bench({
     'Evaluates the rules of many small tenants and of a large one, a slot of a minute at a time: half of the rules alert, half record. ' +
     'First undisturbed, then while a further tenant posts and reads, in turns with the same requests alone.',
   notes:
-    'The whole local stack runs, with two instances of query and of post; Lambda would give each request its own. ' +
+    'The whole local stack runs, with two instances of post, and three of query, one of which evaluates rules; Lambda would give each request its own. ' +
     'Write `measured` of the JSON to scripts/ops/measured-rules.json.',
   options: {
     tenants: count('small tenants', 1000),
@@ -65,6 +67,7 @@ export const rules = bench({
     const cpu = cpuByKind(run.bench.stack.processes);
     const seconds: number[] = [];
     for (let slot = 0; slot < options.slots; slot++) {
+      await run.untilApart();
       seconds.push(await run.evaluate());
       frame.log(`slot ${slot + 1} of ${options.slots}: ${total} rules in ${seconds.at(-1)!.toFixed(1)} s`);
     }
@@ -86,6 +89,7 @@ export const rules = bench({
 
 class Run {
   private slotMs = 0;
+  private beganMs = -Infinity;
   private readonly startS = Math.ceil(Date.now() / MINUTE_MS) * 60;
 
   private constructor(
@@ -138,13 +142,18 @@ class Run {
     }
   }
 
+  /** Waits until a slot may begin. */
+  async untilApart(): Promise<void> {
+    await sleep(Math.max(0, this.beganMs + APART_MS - performance.now()));
+  }
+
   /** Evaluates the slot after that of {@link invoke}'s last call. @returns how long it took, s */
   async evaluate(): Promise<number> {
-    const startedMs = performance.now();
+    this.beganMs = performance.now();
     const report = await this.invoke();
     if (report.failedGroups + report.failingRules > 0 || report.slots !== report.groups)
       throw new Error(`the slot was not evaluated in full: ${JSON.stringify(report)}`);
-    return (performance.now() - startedMs) / 1000;
+    return (performance.now() - this.beganMs) / 1000;
   }
 
   /** Makes up the slots since the stack's schedule began with the groups, which may take several runs. */
@@ -196,15 +205,20 @@ class Run {
       // A tenant's requests come now and then.
       await sleep(20);
     };
-    for (let i = 0; i < 50; i++) await send(timesOf());
-    for (let round = 0; round < rounds; round++) {
+    const sendBeside = async (times: ReturnType<typeof timesOf>) => {
+      await this.untilApart();
       let isRunning = true;
       const evaluated = this.evaluate().finally(() => {
         isRunning = false;
       });
-      const before = beside.posts.length;
-      while (isRunning) await send(beside);
+      while (isRunning) await send(times);
       await evaluated;
+    };
+    // An instance of query starts that only requests beside an evaluation need.
+    await sendBeside(timesOf());
+    for (let round = 0; round < rounds; round++) {
+      const before = beside.posts.length;
+      await sendBeside(beside);
       for (let i = before; i < beside.posts.length; i++) await send(alone);
     }
     const of = (kind: keyof typeof kinds) => ({
