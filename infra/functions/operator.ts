@@ -28,10 +28,11 @@ export class Operator extends Construct {
       },
     });
     hotTier.grantConnect(this.function);
-    tables.warm.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.delete);
+    tables.warm.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.readMany, ...ITEM_ACTIONS.delete);
     tables.meta.grant(
       this.function,
       ...ITEM_ACTIONS.read,
+      ...ITEM_ACTIONS.readMany,
       ...ITEM_ACTIONS.write,
       ...ITEM_ACTIONS.insert,
       ...ITEM_ACTIONS.delete,

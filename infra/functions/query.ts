@@ -30,8 +30,8 @@ export class Query extends Construct {
       },
     });
     hotTier.grantConnect(this.function);
-    tables.warm.grant(this.function, ...ITEM_ACTIONS.read);
-    tables.meta.grant(this.function, ...ITEM_ACTIONS.read);
+    for (const table of [tables.warm, tables.meta])
+      table.grant(this.function, ...ITEM_ACTIONS.read, ...ITEM_ACTIONS.readMany);
     tables.grantMeta(this.function, ['minute', 'usage'], ...ITEM_ACTIONS.count);
     bucket.grantReadArchive(this.function);
   }

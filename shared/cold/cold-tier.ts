@@ -12,10 +12,11 @@ import type { Id } from '../model/id';
 import type { Day, PartitionRef } from '../model/placement';
 import { randomId } from '../model/random-id';
 import type { LocatedBlock, Selection } from '../model/selection';
-import { mapLimited } from '../platform/concurrency';
+import { anyLimiter, Batches, type Limiter, mapLimited } from '../platform/concurrency';
 import { bucketKeys } from '../platform/keys';
 import { type ArchiveReader, type ByteRange, CorruptArchiveError, isAsked } from './archive-format';
 import type { ListedSource } from './directory';
+import { mergeRanges } from './merged-ranges';
 import { ObjectUpload } from './object-upload';
 import { openArchiveObject, readListed } from './parquet-format';
 import { ReadAhead } from './read-ahead';
@@ -23,6 +24,10 @@ import { ReadAhead } from './read-ahead';
 /** The object was replaced while it was read: the read begins again, from the index. */
 export class ObjectChangedError extends Error {
   override readonly name = 'ObjectChangedError';
+}
+
+interface LimitedRange extends ByteRange {
+  readonly limit: Limiter;
 }
 
 /** The first read of an object fetches this many of its last bytes: the index of some thousand groups. */
@@ -43,6 +48,10 @@ export interface OpenArchive {
  * The archive in S3: the objects of each partition-day, of which the manifest says which count. No object is ever replaced.
  */
 export class ColdTier {
+  /** Gathers what reads of one moment want of an object: see {@link Batches}. */
+  private readonly opened = new Batches<Limiter, OpenArchive | undefined>();
+  private readonly ranges = new Batches<LimitedRange, Uint8Array>();
+
   constructor(
     private readonly client: S3Client,
     private readonly bucket: string,
@@ -82,21 +91,28 @@ export class ColdTier {
     return { key, etag, bytes: objectBytes, reader };
   }
 
+  /** Opens an object as {@link open} does. Reads that ask together share it. */
+  openTogether(key: string, limit: Limiter): Promise<OpenArchive | undefined> {
+    return this.opened.add(key, limit, async (limits) => {
+      const object = await anyLimiter(limits)(() => this.open(key));
+      return limits.map(() => object);
+    });
+  }
+
   /**
-   * Reads series of an object by its directory's entry: a request for each chunk of a group.
+   * Reads series of an object by its directory's entry. Of reads that ask together, those whose bytes lie near each other share requests.
    *
    * @param isContested whether the read has, or may have, other samples of these times, ms, both included
+   * @param limit bounds the requests of several reads
    * @throws {ObjectChangedError} when the object is another by now
    */
   async readListed(
     { key, etag, chunks }: ListedSource,
     selection: Selection,
     isContested: (minMs: number, maxMs: number) => boolean,
+    limit: Limiter,
   ): Promise<LocatedBlock[]> {
-    const slice = async ({ offset, length }: ByteRange): Promise<Uint8Array> => {
-      const part = await this.get(key, `bytes=${offset}-${offset + length - 1}`, etag);
-      return part!.body;
-    };
+    const slice = (range: ByteRange) => this.sliceTogether(key, etag, range, limit);
     const asked = chunks.filter(({ chunk }) => isAsked(chunk, selection));
     const found = await Promise.all(
       asked.map((listed) => {
@@ -156,6 +172,18 @@ export class ColdTier {
    */
   async slice(key: string, etag: string, { offset, length }: ByteRange): Promise<Uint8Array> {
     return (await this.get(key, `bytes=${offset}-${offset + length - 1}`, etag))!.body;
+  }
+
+  private sliceTogether(key: string, etag: string, range: ByteRange, limit: Limiter): Promise<Uint8Array> {
+    return this.ranges.add(`${key} ${etag}`, { ...range, limit }, async (all) => {
+      const { merged, indexes } = mergeRanges(all);
+      const bound = anyLimiter(all.map((each) => each.limit));
+      const parts = await Promise.all(merged.map((part) => bound(() => this.slice(key, etag, part))));
+      return all.map(({ offset, length }, i) => {
+        const start = offset - merged[indexes[i]!]!.offset;
+        return parts[indexes[i]!]!.subarray(start, start + length);
+      });
+    });
   }
 
   /** Removes an object. The bucket keeps its versions for a month. */

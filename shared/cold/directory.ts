@@ -1,9 +1,9 @@
 import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import type { Id } from '../model/id';
-import { type Day, sourceIdOfGroup } from '../model/placement';
-import { mapLimited } from '../platform/concurrency';
+import { type Day, dayStartMs, daysIn, sourceIdOfGroup } from '../model/placement';
+import { Batches, mapLimited } from '../platform/concurrency';
 import { metaKeys } from '../platform/keys';
-import { type Item, queryItems, type Table } from '../platform/table';
+import { getItems, type Item, queryItems, type Table } from '../platform/table';
 import type { ListedChunk } from './archive-format';
 
 /** What an object has of one source: enough to fetch any of its series in one request. */
@@ -17,6 +17,9 @@ export interface ListedSource {
 /** A source with more is read by the object's index. A read of 460 days fetches as many entries. */
 const MAX_ENTRY_BYTES = 16 * 1024;
 const PARALLEL = 32;
+/** As many sources, of so few days, are asked for by the keys of their entries: each entry takes a read unit, there or not. */
+const MIN_SOURCES = 8;
+const MAX_DAYS = 3;
 
 /**
  * The directory of the archive: per source and day where its series lie in the day's object. A hint: an entry counts only
@@ -25,6 +28,8 @@ const PARALLEL = 32;
  *     pk directory#tenant#source   sk day   key, etag: text   chunks: JSON   directories: list of bytes   expiresAt: seconds
  */
 export class Directory {
+  private readonly asked = new Batches<Id, Map<Day, ListedSource>>();
+
   constructor(
     private readonly table: Table,
     private readonly keptMs: number,
@@ -63,24 +68,48 @@ export class Directory {
     );
   }
 
-  /** A source's entries from `fromDay` to `toDay`, both included. */
-  async of(tenantId: Id, sourceId: Id, fromDay: Day, toDay: Day): Promise<Map<Day, ListedSource>> {
-    const found = new Map<Day, ListedSource>();
-    for (const item of await queryItems(this.table, {
-      KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
-      ExpressionAttributeValues: {
-        ':pk': { S: metaKeys.directoryOf(tenantId, sourceId) },
-        ':from': { S: fromDay },
-        ':to': { S: toDay },
-      },
-    })) {
-      const chunks: ListedChunk['chunk'][] = JSON.parse(item.chunks!.S!);
-      found.set(item.sk!.S!, {
-        key: item.key!.S!,
-        etag: item.etag!.S!,
-        chunks: chunks.map((chunk, i) => ({ chunk, directory: item.directories!.L![i]!.B! })),
-      });
-    }
-    return found;
+  /** A source's entries from `fromDay` to `toDay`, both included. Many sources that are asked for together share requests. */
+  of(tenantId: Id, sourceId: Id, fromDay: Day, toDay: Day): Promise<Map<Day, ListedSource>> {
+    return this.asked.add(`${tenantId} ${fromDay} ${toDay}`, sourceId, async (sourceIds) => {
+      const days = daysIn(dayStartMs(fromDay), dayStartMs(toDay) + 1);
+      const distinct = [...new Set(sourceIds)];
+      const found =
+        distinct.length >= MIN_SOURCES && days.length <= MAX_DAYS
+          ? await this.byKeys(tenantId, distinct, days)
+          : await this.byQueries(tenantId, distinct, fromDay, toDay);
+      return sourceIds.map(
+        (id) => new Map((found.get(id) ?? []).map((item) => [item.sk!.S!, listedOf(item)])),
+      );
+    });
   }
+
+  private async byKeys(tenantId: Id, sourceIds: readonly Id[], days: readonly Day[]) {
+    const ids = new Map(sourceIds.map((id) => [metaKeys.directoryOf(tenantId, id), id]));
+    const keys = sourceIds.flatMap((id) => days.map((day) => metaKeys.directory(tenantId, id, day)));
+    return Map.groupBy(await getItems(this.table, keys), ({ pk }) => ids.get(pk!.S!)!);
+  }
+
+  private async byQueries(tenantId: Id, sourceIds: readonly Id[], fromDay: Day, toDay: Day) {
+    const found = await mapLimited(sourceIds, PARALLEL, async (id) => {
+      const items = await queryItems(this.table, {
+        KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
+        ExpressionAttributeValues: {
+          ':pk': { S: metaKeys.directoryOf(tenantId, id) },
+          ':from': { S: fromDay },
+          ':to': { S: toDay },
+        },
+      });
+      return [id, items] as const;
+    });
+    return new Map<Id, readonly Item[]>(found);
+  }
+}
+
+function listedOf({ key, etag, chunks: text, directories }: Item): ListedSource {
+  const chunks: ListedChunk['chunk'][] = JSON.parse(text!.S!);
+  return {
+    key: key!.S!,
+    etag: etag!.S!,
+    chunks: chunks.map((chunk, i) => ({ chunk, directory: directories!.L![i]!.B! })),
+  };
 }

@@ -1,6 +1,6 @@
 import type { Day } from '../model/placement';
 import type { LocatedBlock, Selection } from '../model/selection';
-import { mapLimited } from '../platform/concurrency';
+import { type Limiter, mapLimited } from '../platform/concurrency';
 import { type ColdTier, ObjectChangedError } from './cold-tier';
 import type { ListedSource } from './directory';
 
@@ -17,9 +17,10 @@ export interface ColdDay {
 
 /**
  * Reads a source's series out of the archive. Where the directory lists the day, one request fetches them; otherwise the object's
- * index says where they lie.
+ * index says where they lie. Reads of several sources that come together share requests.
  *
  * @param listed the source's entries in the directory, by day
+ * @param limit bounds the requests of several reads
  * @throws {ObjectChangedError} when an object was replaced or removed meanwhile: the read begins again
  */
 export async function readCold(
@@ -27,25 +28,33 @@ export async function readCold(
   days: readonly ColdDay[],
   listed: ReadonlyMap<Day, ListedSource>,
   selection: Selection,
+  limit: Limiter,
 ): Promise<LocatedBlock[]> {
   const found = await mapLimited(days, PARALLEL, async ({ day, key, isContested }) => {
     const entry = listed.get(day);
-    if (entry?.key !== key) return readByIndex(cold, key, selection);
+    if (entry?.key !== key) return readByIndex(cold, key, selection, limit);
     try {
-      return await cold.readListed(entry, selection, isContested);
+      return await cold.readListed(entry, selection, isContested, limit);
     } catch (error) {
       // The directory lags behind the object.
-      if (error instanceof ObjectChangedError) return readByIndex(cold, key, selection);
+      if (error instanceof ObjectChangedError) return readByIndex(cold, key, selection, limit);
       throw error;
     }
   });
   return found.flat();
 }
 
-async function readByIndex(cold: ColdTier, key: string, selection: Selection): Promise<LocatedBlock[]> {
-  const object = await cold.open(key);
+async function readByIndex(
+  cold: ColdTier,
+  key: string,
+  selection: Selection,
+  limit: Limiter,
+): Promise<LocatedBlock[]> {
+  const object = await cold.openTogether(key, limit);
   if (object === undefined) throw new ObjectChangedError(`${key} was removed after the manifest was read`);
   const { reader } = object;
-  const blocks = await mapLimited(reader.plan(selection), PARALLEL, (planned) => reader.read(planned));
+  const blocks = await mapLimited(reader.plan(selection), PARALLEL, (planned) =>
+    limit(() => reader.read(planned)),
+  );
   return blocks.filter((block) => block !== undefined);
 }

@@ -21,6 +21,24 @@ export type Limiter = <T>(work: () => Promise<T>) => Promise<T>;
 /** Makes a bound that several callers share; {@link mapLimited} bounds one list. */
 export const limiter: (most: number) => Limiter = pLimit;
 
+/** The bound of work that several callers share: it goes on while one of their bounds, each of which may refuse it, lets it begin. */
+export function anyLimiter(bounds: readonly Limiter[]): Limiter {
+  return async (work) => {
+    for (let i = 0; i < bounds.length; i++) {
+      let hasBegun = false;
+      try {
+        return await bounds[i]!(() => {
+          hasBegun = true;
+          return work();
+        });
+      } catch (error) {
+        if (hasBegun || i === bounds.length - 1) throw error;
+      }
+    }
+    return work();
+  };
+}
+
 /** Gathers the calls of one moment by key, so that one request serves them. The request begins after all of them. */
 export class Batches<Item, Result> {
   private readonly waiting = new Map<

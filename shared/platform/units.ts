@@ -133,8 +133,9 @@ export function chargeTables(commandName: string | undefined, input: TableInput,
       use('ReadUnits', Math.max(said, readUnitsOf(input, output)));
       break;
     case 'BatchGetItemCommand':
-      // Of small items, found or not.
-      for (const { Keys = [] } of Object.values(input.RequestItems ?? {})) use('ReadUnits', Keys.length);
+      // At least one for each key, found or not.
+      for (const { Keys = [] } of Object.values(input.RequestItems ?? {}))
+        use('ReadUnits', Math.max(said, Keys.length));
       break;
     case 'PutItemCommand':
     case 'UpdateItemCommand':

@@ -116,12 +116,14 @@ function factsOf(read: ReadContext, days: readonly DayPlan[], fromMemory: readon
   const isStored = unitMs !== undefined && rollups?.unitsMs.includes(unitMs) === true;
   // Minutes may stand for the samples of even a few days, if these are archived.
   const mayBeMinutes = isStored && unitMs === MINUTE_MS && isPast(read);
-  const isLong = read.days.length > MAX_UNPRUNED_DAYS || mayBeMinutes;
+  const isLong = read.days.length > MAX_UNPRUNED_DAYS;
+  const past = isPast(read);
   return {
     days,
-    isLong,
-    isPruned: days.length > MAX_UNPRUNED_DAYS || mayBeMinutes,
-    unitMs: isLong && isStored ? unitMs : undefined,
+    // Of past days most are archived: the manifest tells, and the directory is likely to be needed.
+    isLong: isLong || past,
+    isPruned: days.length > MAX_UNPRUNED_DAYS || past,
+    unitMs: isStored && (isLong || mayBeMinutes) ? unitMs : undefined,
     memory: fromMemory.flatMap(({ block: { timestamps } }) =>
       timestamps.length === 0 ? [] : [{ firstMs: timestamps[0]!, lastMs: timestamps.at(-1)! }],
     ),
@@ -155,7 +157,7 @@ async function fetchRound(read: ReadContext, asks: Asks): Promise<Fetched> {
     asks.directory === true ? listedDays(read) : undefined,
     asks.rollupDirectory === true ? listedRollups(read) : undefined,
     asks.warm && timed(() => warmBlocks(read, asks.warm!)),
-    (asks.samples ?? asks.rollups) && timed(() => read.beyondMemory(() => fromArchive(read, asks))),
+    (asks.samples ?? asks.rollups) && timed(() => fromArchive(read, asks)),
   ]);
   return {
     ...(listed && { listed }),
@@ -204,10 +206,12 @@ function warmBlocks(read: ReadContext, { days, listed }: NonNullable<Asks['warm'
 }
 
 async function fromArchive(read: ReadContext, { samples, rollups = [] }: Asks): Promise<Fetched> {
-  const { cold, selection, steps } = read;
+  const { cold, selection, steps, beyondMemory } = read;
   const [blocks, reading] = await Promise.all([
-    samples === undefined ? [] : readCold(cold, samples.days, samples.directory, selection),
-    rollups.length === 0 ? undefined : readRollups(cold, rollups, selection, steps!.aggregate),
+    samples === undefined ? [] : readCold(cold, samples.days, samples.directory, selection, beyondMemory),
+    rollups.length === 0
+      ? undefined
+      : beyondMemory(() => readRollups(cold, rollups, selection, steps!.aggregate)),
   ]);
   const days = rollups.reduce((sum, each) => sum + each.days, 0);
   return { cold: blocks, ...(reading && { rolled: { ...reading, days } }) };

@@ -1,7 +1,7 @@
 import type { Id } from '../model/id';
 import { unionLayout } from '../model/layout';
 import { pickSeries } from '../model/layout-block';
-import { Batches, type Limiter } from '../platform/concurrency';
+import { anyLimiter, Batches } from '../platform/concurrency';
 import type { Tenant } from '../tenancy/tenants';
 import { type Reading, readLayout } from './read';
 import type { ReadDependencies, SourceRead } from './read-context';
@@ -40,8 +40,9 @@ export class SourceReads {
     await Promise.all(
       [...Map.groupBy(all, ({ deletions }) => deletions).values()].map(async (same) => {
         const union = unionLayout(same.map(({ wanted }) => wanted));
+        const bounds = same.flatMap(({ beyondMemory = [] }) => beyondMemory);
         const whereabouts = same.length === 1 ? same[0]! : joinWhereabouts(same);
-        const asked = { ...same[0]!, ...whereabouts, wanted: union, beyondMemory: boundOf(same) };
+        const asked = { ...same[0]!, ...whereabouts, wanted: union, beyondMemory: anyLimiter(bounds) };
         const whole = await readLayout(this.dependencies, this.tenant, asked, allowsMissing);
         same.forEach((each, i) => {
           const block = pickSeries({ block: whole.block, layout: union }, each.wanted)!;
@@ -51,22 +52,4 @@ export class SourceReads {
     );
     return all.map((each) => readings.get(each)!);
   }
-}
-
-/** The bound of reads that are one, which goes on while one of them may. */
-function boundOf(reads: readonly SourceRead[]): Limiter {
-  const bounds = reads.map(({ beyondMemory = (work) => work() }) => beyondMemory);
-  return async (work) => {
-    for (let i = 0; ; i++) {
-      let hasBegun = false;
-      try {
-        return await bounds[i]!(() => {
-          hasBegun = true;
-          return work();
-        });
-      } catch (error) {
-        if (hasBegun || i === bounds.length - 1) throw error;
-      }
-    }
-  };
 }

@@ -315,8 +315,8 @@ describe('rights', () => {
       [
         ...hot,
         ...inVpc,
-        ...items('WarmTable', ...read),
-        ...items('MetaTable', ...read),
+        ...items('WarmTable', ...read, 'BatchGetItem'),
+        ...items('MetaTable', ...read, 'BatchGetItem'),
         ...kinds('minute usage', 'UpdateItem'),
         ...readArchive,
       ],
@@ -340,8 +340,8 @@ describe('rights', () => {
       [
         ...hot,
         ...inVpc,
-        ...items('WarmTable', ...read, 'DeleteItem'),
-        ...items('MetaTable', ...read, ...write, 'PartiQLInsert', 'DeleteItem', 'Scan'),
+        ...items('WarmTable', ...read, 'BatchGetItem', 'DeleteItem'),
+        ...items('MetaTable', ...read, 'BatchGetItem', ...write, 'PartiQLInsert', 'DeleteItem', 'Scan'),
         ...readArchive,
         's3:DeleteObjectVersion on Bucket/archive/*',
         's3:DeleteObjectVersion on Bucket/rollups/*',

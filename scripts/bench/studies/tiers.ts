@@ -306,7 +306,12 @@ class Load {
       const listed = (await directory.of(ref.tenantId, sourceId, day, day)).get(day)!;
       const range = rangeOf(Math.floor(Math.random() * minutes));
       const selection = { wanted: layout, groups: [group], range, layouts: new Map([[layout.id, layout]]) };
-      const found = await cold.readListed(listed, selection, () => false);
+      const found = await cold.readListed(
+        listed,
+        selection,
+        () => false,
+        (work) => work(),
+      );
       if (found.length !== 1) throw new Error(`the archive has ${found.length} blocks of an item`);
     });
     add({ ...row, case: 'random reads', ...read });

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { Batches, limiter } from '../../../shared/platform/concurrency';
+import { anyLimiter, Batches, type Limiter, limiter } from '../../../shared/platform/concurrency';
 
 test('a limiter runs as many as it may at a time, in order, and goes on after a failure', async () => {
   const limit = limiter(2);
@@ -49,4 +49,29 @@ test('a call fails with its request', async () => {
   const fail = () => Promise.reject(new Error('no'));
   const outcomes = await Promise.allSettled([batches.add('a', 1, fail), batches.add('a', 2, fail)]);
   expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+});
+
+describe('a bound that several callers share', () => {
+  const refusing: Limiter = async () => {
+    throw new Error('late');
+  };
+  const allowing: Limiter = (work) => work();
+
+  test('lets work begin while one of them may', async () => {
+    await expect(anyLimiter([refusing, allowing])(async () => 1)).resolves.toBe(1);
+  });
+
+  test('refuses it as the last of them does', async () => {
+    await expect(anyLimiter([refusing, refusing])(async () => 1)).rejects.toThrow('late');
+  });
+
+  test('does work that fails once', async () => {
+    let begun = 0;
+    const work = async () => {
+      begun++;
+      throw new Error('work');
+    };
+    await expect(anyLimiter([allowing, allowing])(work)).rejects.toThrow('work');
+    expect(begun).toBe(1);
+  });
 });
