@@ -10,7 +10,7 @@ import { packLayout } from '../model/packed-layout';
 import { dayOf, type GroupId, type PartitionRef } from '../model/placement';
 import { type Limiter, limiter, mapLimited } from '../platform/concurrency';
 import type { WarmTier } from '../warm/warm-tier';
-import { announcedDays, planLayer, planParts, planTake, type TakePlan } from './plan';
+import { announcedDays, isInSeveral, planLayer, planParts, planTake, type TakePlan } from './plan';
 
 export interface FlushDependencies {
   readonly hot: HotTier;
@@ -139,8 +139,11 @@ async function moveWindow(
     await catalogue.put(ref.tenantId, { group, id: union.id, packed, firstMs: windowStart }, windowMs);
     let bytes = 0;
     let isFirst = true;
-    for (const { replaces, ...part } of planParts(block, windowStart, merged)) {
-      isFirst = await warm.put(ref, day, { group, windowStart, layer, ...part }, replaces);
+    const puts = planParts(block, windowStart, merged);
+    const isDivided = isInSeveral(parts, puts);
+    if (isDivided) await warm.noteDivided(ref, day);
+    for (const { replaces, ...part } of puts) {
+      isFirst = await warm.put(ref, day, { group, windowStart, layer, ...part, isDivided }, replaces);
       if (!isFirst) break;
       bytes += part.chunk.length;
     }

@@ -121,6 +121,14 @@ export function planParts(
     .filter(({ revision, replaces }) => revision !== replaces);
 }
 
+/** Whether a window has several items once the puts are done. */
+export function isInSeveral(
+  existing: readonly unknown[],
+  puts: readonly Pick<PartPut, 'replaces'>[],
+): boolean {
+  return existing.length + puts.filter(({ replaces }) => replaces === undefined).length > 1;
+}
+
 /** The first part also takes what is before its start. */
 function sliceOf(block: Block, starts: readonly number[], i: number): Block {
   if (starts.length === 1) return block;

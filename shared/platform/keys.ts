@@ -26,6 +26,7 @@ import { BUCKET_PREFIX } from './names';
  * DynamoDB, the warm table. Times have 15 digits, layers 4, so that text sorts as numbers do:
  *
  *     pk tenant#partition#day          sk group#window#layer#start      a chunk
+ *                                      sk ~divided                      whether a window of the day has several chunks
  *
  * DynamoDB, the meta table. The second part of `pk` is the tenant, except under `key`, `tenants`, `retention`, `recovery` and `rule-` kinds without one:
  *
@@ -155,6 +156,9 @@ export const warmKeys = {
   groupFrom: (group: GroupId, ms: number) => `${group}#${timeText(ms)}`,
   item: (ref: PartitionRef, day: Day, place: WarmPlace) =>
     itemKey(warmKeys.partition(ref, day), warmKeys.sort(place)),
+  /** Above every group: the item that says that windows of the day are divided among items. */
+  dividedSort: '~divided',
+  divided: (ref: PartitionRef, day: Day) => itemKey(warmKeys.partition(ref, day), warmKeys.dividedSort),
   parseSort: (sort: string): WarmPlace => {
     const [group, windowStart, layer, startMs] = sort.split('#');
     return {

@@ -43,14 +43,24 @@ export async function queryItems(table: Table, input: QueryInput): Promise<Item[
 const MAX_KEYS = 100;
 const GET_PARALLEL = 16;
 
-/** Reads those items of distinct keys that exist, consistently, in any order. */
-export async function getItems({ client, name }: Table, keys: readonly ItemKey[]): Promise<Item[]> {
+/**
+ * Reads those items of distinct keys that exist, consistently, in any order.
+ *
+ * @param ProjectionExpression the attributes that are wanted; undefined: all
+ */
+export async function getItems(
+  { client, name }: Table,
+  keys: readonly ItemKey[],
+  ProjectionExpression?: string,
+): Promise<Item[]> {
   const batches = Array.from({ length: Math.ceil(keys.length / MAX_KEYS) }, (_, i) =>
     keys.slice(i * MAX_KEYS, (i + 1) * MAX_KEYS),
   );
   const found = await mapLimited(batches, GET_PARALLEL, async (Keys) => {
     const items: Item[] = [];
-    let RequestItems: BatchGetItemCommandInput['RequestItems'] = { [name]: { Keys, ConsistentRead: true } };
+    let RequestItems: BatchGetItemCommandInput['RequestItems'] = {
+      [name]: { Keys, ConsistentRead: true, ProjectionExpression },
+    };
     while (RequestItems?.[name] !== undefined) {
       const answer: BatchGetItemCommandOutput = await client.send(new BatchGetItemCommand({ RequestItems }));
       items.push(...(answer.Responses?.[name] ?? []));

@@ -200,6 +200,7 @@ function warmBlocks(read: ReadContext, { days, listed }: NonNullable<Asks['warm'
   const located = days.map((plan) => ({
     ...plan,
     ref: partitionOn(read, plan.day),
+    windowLengthsMs: read.windowLengthsMs,
     changes: listed && (listed.get(plan.day)?.changes ?? 0),
   }));
   return readWarm(read.warm, located, read.selection, read.beyondMemory, layoutsOf(read));

@@ -88,6 +88,7 @@ function contextOf(
     deletions,
     wholeRange: whole,
     steps,
+    windowLengthsMs,
     longestWindowMs: windowLengthsMs.at(-1) ?? 0,
     days: planDays(range, windowLengthsMs),
     beyondMemory,
@@ -110,6 +111,8 @@ export interface ReadContext extends ReadDependencies {
   readonly steps: ReadSteps | undefined;
   /** See {@link ReadSteps}; it holds without steps too. */
   readonly maxSamples: number;
+  /** Every length that windows of the read's samples may have, ms. */
+  readonly windowLengthsMs: readonly number[];
   readonly longestWindowMs: number;
   readonly days: readonly DayPlan[];
   readonly beyondMemory: Limiter;

@@ -14,6 +14,8 @@ export interface WarmDay {
   readonly day: Day;
   readonly windowsFromMs: number;
   readonly windowsToMs: number;
+  /** Every length that the windows may have, ms. */
+  readonly windowLengthsMs: readonly number[];
   /** The day's announcements, counted after memory was read; undefined: they were not, so the table is asked. */
   readonly changes: number | undefined;
 }
@@ -22,8 +24,8 @@ export interface WarmDay {
 const PARALLEL = 16;
 
 /**
- * Reads series out of the warm table: one query a day and group, and none of those that the reader has seen since the day last
- * changed.
+ * Reads series out of the warm table, but none of the groups' days that the reader has seen since they last changed. Reads of several
+ * sources that come together share requests.
  *
  * @param limit bounds the queries of several reads
  * @param layoutOf finds a chunk's layout
@@ -65,16 +67,12 @@ async function itemsOf(
   const { memo } = warm;
   const { ref, day, group, windowsFromMs: fromMs, windowsToMs: toMs, changes } = target;
   const known = changes === undefined ? undefined : memo.items(ref, day, group, fromMs, toMs, changes);
-  return (
-    known ??
-    limit(async () => {
-      // Before the table is asked: flushes that it counts have put their items.
-      const counted = changes ?? memo.lastCount(ref, day);
-      const items = await warm.group(ref, day, group, fromMs, toMs);
-      if (counted !== undefined) memo.keep(ref, day, group, { changes: counted, fromMs, toMs, items });
-      return items;
-    })
-  );
+  if (known !== undefined) return known;
+  // Before the table is asked: flushes that it counts have put their items.
+  const counted = changes ?? memo.lastCount(ref, day);
+  const items = await warm.groupTogether(ref, day, { ...target, limit });
+  if (counted !== undefined) memo.keep(ref, day, group, { changes: counted, fromMs, toMs, items });
+  return items;
 }
 
 async function pickWanted(

@@ -1,10 +1,20 @@
 import { DeleteItemCommand, PutItemCommand, QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { DAY_MS } from '../model/duration';
 import { idOf } from '../model/id';
 import type { Day, GroupId, PartitionRef } from '../model/placement';
-import { mapLimited } from '../platform/concurrency';
+import { anyLimiter, Batches, type Limiter, mapLimited } from '../platform/concurrency';
 import { type WarmPlace, warmKeys } from '../platform/keys';
-import { deleteItems, type Item, queryAll, queryItems, succeeds, type Table } from '../platform/table';
+import {
+  deleteItems,
+  getItems,
+  type Item,
+  queryAll,
+  queryItems,
+  succeeds,
+  type Table,
+} from '../platform/table';
 import { ItemMemo } from './known-items';
+import { planKeys, type WantedWindows } from './plan';
 
 /**
  * One chunk in DynamoDB: a group's window, or a part of it when the whole exceeds an item. Parts are ranges of time. A
@@ -20,6 +30,15 @@ export interface WarmItem {
   /** Hash of the chunk, which conditional writes and the archive's record compare. */
   readonly revision: string;
   readonly chunk: Uint8Array;
+  /** Whether the window had other items when this one was written. */
+  readonly isDivided?: boolean;
+}
+
+/** A group's items of a day that a read wants. */
+export interface GroupAsk extends WantedWindows {
+  readonly group: GroupId;
+  /** Bounds the requests of several reads. */
+  readonly limit: Limiter;
 }
 
 /** Groups from one on, and before another. */
@@ -43,11 +62,18 @@ export function revisionOf(chunk: Uint8Array): string {
 /**
  * The disk tier, in DynamoDB.
  *
- *     pk tenant#partition#day   sk group#window#layer#start   chunk: bytes   revision: text   expiresAt: seconds
+ *     pk tenant#partition#day   sk group#window#layer#start   chunk: bytes   revision: text   divided: true   expiresAt: seconds
+ *     pk tenant#partition#day   sk ~divided                   expiresAt: seconds
+ *
+ * Nearly every window is one item, whose key follows from the window. So reads of many groups ask for keys, and for `~divided`, which
+ * is there before a window of the day is divided among items: then they ask by queries. An item that is cut short when its window is
+ * divided says so itself, for a read that asked for `~divided` before that.
  */
 export class WarmTier {
   /** What this instance's readers have seen. */
   readonly memo = new ItemMemo();
+  /** Gathers what reads of one moment ask of a partition's day. */
+  private readonly asked = new Batches<GroupAsk, readonly WarmItem[]>();
 
   constructor(
     private readonly table: Table,
@@ -70,6 +96,60 @@ export class WarmTier {
     toMs: number,
   ): Promise<WarmItem[]> {
     return this.query(ref, day, warmKeys.groupFrom(group, fromMs), warmKeys.groupFrom(group, toMs));
+  }
+
+  /** Reads what {@link group} reads. Reads of several groups that ask together share requests. */
+  groupTogether(ref: PartitionRef, day: Day, ask: GroupAsk): Promise<readonly WarmItem[]> {
+    return this.asked.add(warmKeys.partition(ref, day), ask, async (asks) => {
+      const starts = planKeys(asks);
+      const found = starts && (await this.byKeys(ref, day, asks, starts));
+      return Promise.all(asks.map((each, i) => found?.[i] ?? each.limit(() => this.byQuery(ref, day, each))));
+    });
+  }
+
+  private byQuery(ref: PartitionRef, day: Day, { group, windowsFromMs, windowsToMs }: GroupAsk) {
+    return this.group(ref, day, group, windowsFromMs, windowsToMs);
+  }
+
+  /** @returns for each ask its items by their keys; undefined where these may not be all */
+  private async byKeys(
+    ref: PartitionRef,
+    day: Day,
+    asks: readonly GroupAsk[],
+    starts: readonly (readonly number[])[],
+  ): Promise<(readonly WarmItem[] | undefined)[]> {
+    const keys = new Map(
+      asks.flatMap(({ group }, i) =>
+        starts[i]!.map((startMs) => {
+          const key = warmKeys.item(ref, day, { group, windowStart: startMs, layer: 0, startMs });
+          return [key.sk.S, key] as const;
+        }),
+      ),
+    );
+    const bound = anyLimiter(asks.map(({ limit }) => limit));
+    const all = await bound(() =>
+      getItems(this.table, [warmKeys.divided(ref, day), ...keys.values()], 'sk, chunk, revision, divided'),
+    );
+    if (all.some(({ sk }) => sk!.S === warmKeys.dividedSort)) return [];
+    const items = new Map(all.map((item) => [item.sk!.S!, item]));
+    return asks.map(({ group }, i) => {
+      const own = starts[i]!.map((startMs) =>
+        items.get(warmKeys.sort({ group, windowStart: startMs, layer: 0, startMs })),
+      ).filter((item) => item !== undefined);
+      return own.some(({ divided }) => divided?.BOOL) ? undefined : own.map(warmItemOf);
+    });
+  }
+
+  /** Notes that windows of the day are divided among items. Call it before one is, however often. */
+  async noteDivided(ref: PartitionRef, day: Day): Promise<void> {
+    await this.table.client.send(
+      new UpdateItemCommand({
+        TableName: this.table.name,
+        Key: warmKeys.divided(ref, day),
+        UpdateExpression: 'SET expiresAt = :expiresAt',
+        ExpressionAttributeValues: { ':expiresAt': this.expiresAt(DAY_MS) },
+      }),
+    );
   }
 
   /** Reads a group's items of one day, in order. */
@@ -126,6 +206,7 @@ export class WarmTier {
             ...warmKeys.item(ref, day, item),
             chunk: { B: item.chunk },
             revision: { S: item.revision },
+            ...(item.isDivided ? { divided: { BOOL: true } } : {}),
             expiresAt: this.expiresAt(),
           },
           ConditionExpression: previous === undefined ? 'attribute_not_exists(pk)' : 'revision = :previous',
@@ -167,6 +248,18 @@ export class WarmTier {
         ),
       ),
     );
+    if (sortKeys.length > 0)
+      await succeeds(
+        this.table.client.send(
+          new UpdateItemCommand({
+            TableName: this.table.name,
+            Key: warmKeys.divided(ref, day),
+            UpdateExpression: 'SET expiresAt = :expiresAt',
+            ConditionExpression: 'attribute_exists(pk)',
+            ExpressionAttributeValues: { ':expiresAt': this.expiresAt(DAY_MS) },
+          }),
+        ),
+      );
     return extended.filter(Boolean).length;
   }
 
@@ -215,8 +308,8 @@ export class WarmTier {
     return `${this.table.name}: ${warmKeys.partition(ref, day)} / ${warmKeys.sort(item)}`;
   }
 
-  private expiresAt() {
-    return { N: String(Math.ceil((this.now() + this.ttlMs) / 1000)) };
+  private expiresAt(longerMs = 0) {
+    return { N: String(Math.ceil((this.now() + this.ttlMs + longerMs) / 1000)) };
   }
 
   private async query(ref: PartitionRef, day: Day, from: string, to: string): Promise<WarmItem[]> {

@@ -1,3 +1,5 @@
+import { DeleteItemCommand } from '@aws-sdk/client-dynamodb';
+import { physicalName } from '../../scripts/local/template';
 import { archiveDay } from '../../shared/archive/execute';
 import { purgeDay } from '../../shared/archive/purge';
 import { flushPartition } from '../../shared/flush/execute';
@@ -9,12 +11,14 @@ import { layoutOf } from '../../shared/model/layout';
 import { packLayout } from '../../shared/model/packed-layout';
 import {
   dayOf,
+  type GroupId,
   groupIdOf,
   partitionOf,
   sourceIdBytesOf,
   sourceIdOf,
   tenantIdOf,
 } from '../../shared/model/placement';
+import { warmKeys } from '../../shared/platform/keys';
 import { readSeries } from '../../shared/query/read';
 import { encodeRecord } from '../../shared/stream/record';
 import { UsageTable } from '../../shared/tenancy/usage-table';
@@ -272,6 +276,40 @@ describe('moving group-windows', () => {
     });
   });
 
+  /** Reads the window of a group as a read of many groups does, and of each other group of the read what it has. */
+  async function readTogether(groups: readonly GroupId[]) {
+    const others = Array.from({ length: 8 }, (_, i) =>
+      groupIdOf(sourceIdOf(tenant.id, sourceOf.host(`no${i}`)), 0, 0),
+    );
+    const asked = [...groups, ...others].map((group) =>
+      tiers.warm.groupTogether(ref, dayOf(start), {
+        group,
+        windowsFromMs: start,
+        windowsToMs: start + HOUR_MS,
+        windowLengthsMs: [HOUR_MS],
+        limit: (work) => work(),
+      }),
+    );
+    const found = (await Promise.all(asked)).map((items) => items.map(({ isDivided, ...item }) => item));
+    expect(found.slice(groups.length)).toEqual(others.map(() => []));
+    return found.slice(0, groups.length);
+  }
+
+  const readEach = (groups: readonly GroupId[]) =>
+    Promise.all(groups.map((group) => tiers.warm.group(ref, dayOf(start), group, start, start + HOUR_MS)));
+
+  test('the windows of many groups are read by one request', async () => {
+    const hosts = Array.from({ length: 10 }, (_, i) => `many${i}`);
+    for (const host of hosts) await post(host, [{ at: start, values: { a: 1 } }]);
+    await flush();
+    const groups = hosts.map((host) => groupIdOf(sourceIdOf(tenant.id, sourceOf.host(host)), 0, 0));
+    const each = await readEach(groups);
+    expect(each.map((items) => items.length)).toEqual(hosts.map(() => 1));
+    const before = tiers.calls();
+    expect(await readTogether(groups)).toEqual(each);
+    expect(tiers.calls() - before).toBe(1);
+  });
+
   test('a window of more frames than are read at once, and larger than an item, moves whole, in parts', async () => {
     // Bits that nothing compresses: 2,500 posts of 40 series are 800 kB.
     const noise = Array.from({ length: 2500 }, (_, i) => ({
@@ -288,6 +326,12 @@ describe('moving group-windows', () => {
     for (const { chunk } of parts) expect(chunk.length).toBeLessThanOrEqual(MAX_ITEM_CHUNK_BYTES);
     const expected = new Map(noise.map(({ values }, i) => [i, values.m7!]));
     expect(await read('large', 'm7')).toEqual(expected);
+
+    expect(await readTogether([group])).toEqual([parts]);
+    // The first part says itself that it is not all, to a read that asked before the day said so.
+    const Key = warmKeys.divided(ref, dayOf(start));
+    await tiers.meta.client.send(new DeleteItemCommand({ TableName: physicalName('Warm'), Key }));
+    expect(await readTogether([group])).toEqual([parts]);
 
     // Late data for one of the parts leaves the others as they are.
     await post('large', [
@@ -318,6 +362,7 @@ describe('moving group-windows', () => {
     const group = groupIdOf(sourceIdOf(tenant.id, sourceOf.host('churn')), 0, 0);
     const layers = (await tiers.warm.window(ref, dayOf(start), group, start)).map(({ layer }) => layer);
     expect(Math.max(...layers)).toBeGreaterThan(0);
+    expect(await readTogether([group])).toEqual(await readEach([group]));
     for (const i of [0, 150, 299]) {
       const name = Object.keys(posts[i]!.values)[3]!;
       expect([...(await read('churn', name))]).toEqual([[i, i + 3 / 7]]);
