@@ -1,6 +1,7 @@
 import { instantVector } from '../alerting/instant-vector';
 import { type Labels, labelValue, METRIC_NAME } from '../model/labels';
 import { equals, isIn, type Matcher } from '../model/matcher';
+import { quotedNames } from '../promql/dotted-names';
 import type { QueryOptions } from '../promql/query';
 import type { SampleColumns, SampleStore } from '../promql/store';
 import { HOST_LABELS, type RegisteredHost } from '../registry/host-labels';
@@ -260,7 +261,12 @@ async function judgeQuery(
   { store, query, nowMs }: MonitorInputs,
 ): Promise<Map<string, Judgement>> {
   const minutes = monitor.evaluateBackwardMinutes ?? DEFAULTS.queryBackwardMinutes;
-  const found = await instantVector(wholeOf(store), monitor.query, nowMs - minutes * 60_000, query);
+  const found = await instantVector(
+    wholeOf(store),
+    quotedNames(monitor.query),
+    nowMs - minutes * 60_000,
+    query,
+  );
   const judgements = new Map<string, Judgement>();
   for (const { labels, value } of found)
     judgements.set(
