@@ -868,7 +868,12 @@ describe('the contract of the Mackerel API', () => {
         path: () => `/api/v0/graph-annotations/${annotation}`,
         status: 404,
       },
-      ...['monitors', 'channels', 'alerts', 'downtimes', 'dashboards', 'users'].map((list) => ({
+      {
+        rule: 'alerts list what the reports of checks opened',
+        path: () => '/api/v0/alerts',
+        answer: () => ({ alerts: [expect.objectContaining({ type: 'check', status: 'WARNING' })] }),
+      },
+      ...['monitors', 'channels', 'downtimes', 'dashboards', 'users'].map((list) => ({
         rule: `${list} are an empty list`,
         path: () => `/api/v0/${list}`,
         answer: () => ({ [list]: [] }),

@@ -1,0 +1,339 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RunReport } from '../../shared/alerting/evaluator';
+import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
+import { OpenApiChecker } from '../support/openapi-checker';
+import { until } from '../support/until';
+
+interface Told {
+  readonly alert: {
+    readonly id: string;
+    readonly status: string;
+    readonly isOpen: boolean;
+    readonly statusChangedAt: number;
+  };
+  readonly type: string;
+}
+
+describe('monitors and checks', () => {
+  let stack: LocalStack;
+  let checker: OpenApiChecker;
+  /** Slots are in the future: the schedule of the stack evaluates the present, and finds these done. */
+  const startMs = Math.ceil(Date.now() / 600_000) * 600_000 + 2 * 3_600_000;
+  const slot = (n: number) => startMs + n * 60_000;
+
+  const told: Told[] = [];
+  let failing = false;
+  const webhook = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk) => {
+      body += chunk;
+    });
+    request.on('end', () => {
+      response.statusCode = failing ? 503 : 200;
+      if (!failing) told.push(JSON.parse(body) as Told);
+      response.end();
+    });
+  });
+  const statesOf = (alertId: string) =>
+    told.filter(({ alert }) => alert.id === alertId).map(({ alert }) => alert.status);
+
+  beforeAll(async () => {
+    await new Promise<void>((resolve) => webhook.listen(0, '127.0.0.1', resolve));
+    stack = await startLocalStack({ settings: SHARED_SETTINGS.shop });
+    checker = new OpenApiChecker(
+      (await (await fetch(new URL('/openapi.json', stack.url))).json()) as Record<string, unknown>,
+    );
+  });
+
+  afterAll(async () => {
+    webhook.closeAllConnections();
+    webhook.close();
+    await stack?.stop();
+  });
+
+  // biome-ignore lint/suspicious/noExplicitAny: answers are checked by the OpenAPI document
+  const call = async (method: string, path: string, body?: unknown, status = 200): Promise<any> => {
+    const response = await fetch(new URL(path, stack.url), {
+      method,
+      headers: {
+        'x-api-key': stack.apiKey,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      body: body === undefined ? null : JSON.stringify(body),
+    });
+    const text = await response.text();
+    expect({ path, status: response.status, text }).toMatchObject({ path, status });
+    const template = path
+      .split('?')[0]!
+      .replace(/\/alerts\/[^/]+/, '/alerts/{alertId}')
+      .replace(/\/monitors\/[^/]+/, '/monitors/{monitorId}')
+      .replace(/\/checks\/(?!report)[^/]+/, '/checks/{checkId}')
+      .replace(/\/hosts\/[^/]+/, '/hosts/{hostId}');
+    expect(
+      checker.flawOf(method, template, response.status, response.headers.get('content-type'), text),
+    ).toBeUndefined();
+    return JSON.parse(text);
+  };
+
+  const evaluate = (atMs: number) =>
+    until(
+      'no other run goes on',
+      async () => {
+        const response = await fetch(
+          new URL('/2015-03-31/functions/heterotsdb-local-evaluator/invocations', stack.url),
+          { method: 'POST', headers: stack.operatorHeaders, body: JSON.stringify({ atMs }) },
+        );
+        return (await response.json()) as RunReport;
+      },
+      ({ began }) => began,
+    );
+
+  const postLoad = async (hostId: string, atMs: number, value: number) => {
+    await call('POST', '/api/v0/tsdb', [{ hostId, name: 'loadavg5', time: atMs / 1000, value }]);
+    await until(
+      'the sample can be read',
+      async () => {
+        const range = `from=${atMs / 1000}&to=${atMs / 1000}`;
+        const response = await fetch(
+          new URL(`/api/v0/hosts/${hostId}/metrics?name=loadavg5&${range}`, stack.url),
+          {
+            headers: { 'x-api-key': stack.apiKey },
+          },
+        );
+        return response.status === 200
+          ? ((await response.json()) as { metrics: unknown[] }).metrics.length
+          : 0;
+      },
+      (count) => count === 1,
+    );
+  };
+
+  const openAlerts = async () => (await call('GET', '/api/v0/alerts')).alerts;
+  const host = async (name: string): Promise<string> =>
+    (await call('POST', '/api/v0/hosts', { name, meta: {}, roleFullnames: ['shop:db'] })).id;
+
+  let hostId: string;
+  let monitorId: string;
+  let alertId: string;
+
+  test('a monitor opens an alert, which is listed and told', async () => {
+    hostId = await host('app01');
+    const { port } = webhook.address() as AddressInfo;
+    const channel = await call('POST', '/api/v0/channels', {
+      type: 'webhook',
+      name: 'hook',
+      url: `http://127.0.0.1:${port}/`,
+    });
+    const [standard] = (await call('GET', '/api/v0/notification-groups')).notificationGroups;
+    const { id: __, type: ___, ...spec } = standard;
+    await fetch(new URL(`/api/v0/notification-groups/${standard.id}`, stack.url), {
+      method: 'PUT',
+      headers: { 'x-api-key': stack.apiKey, 'content-type': 'application/json' },
+      body: JSON.stringify({ ...spec, childChannelIds: [channel.id] }),
+    });
+    const monitor = {
+      type: 'host',
+      name: 'load',
+      metric: 'loadavg5',
+      operator: '>',
+      warning: 3,
+      critical: 5,
+      duration: 1,
+      scopes: ['shop: db'],
+    };
+    monitorId = (await call('POST', '/api/v0/monitors', monitor)).id;
+
+    await postLoad(hostId, slot(0), 4);
+    expect(await evaluate(slot(0))).toMatchObject({ failedGroups: 0, failingRules: 0 });
+    const [alert, ...others] = await openAlerts();
+    expect(others).toEqual([]);
+    expect(alert).toEqual({
+      ...{
+        id: expect.stringMatching(/^[0-9A-Za-z]{16}$/),
+        status: 'WARNING',
+        monitorId,
+        type: 'host',
+        hostId,
+        value: 4,
+      },
+      openedAt: slot(0) / 1000,
+    });
+    alertId = alert.id;
+    expect(statesOf(alertId)).toEqual(['warning']);
+    expect((await call('GET', `/api/v0/hosts/${hostId}/monitored-statuses`)).monitoredStatuses).toEqual([
+      { monitorId, status: 'WARNING' },
+    ]);
+    // The same point again changes nothing.
+    await evaluate(slot(1));
+    expect(statesOf(alertId)).toEqual(['warning']);
+  });
+
+  test('each transition arrives in order, through a receiver that fails and functions that are killed', async () => {
+    failing = true;
+    await postLoad(hostId, slot(2), 9);
+    const killed = evaluate(slot(2)).catch(() => undefined);
+    await sleep(Math.random() * 200);
+    await stack.killFunctions();
+    await killed;
+    await evaluate(slot(2));
+    await postLoad(hostId, slot(3), 1);
+    await evaluate(slot(3));
+    expect(await openAlerts()).toEqual([]);
+    expect(statesOf(alertId)).toEqual(['warning']);
+    failing = false;
+    await until(
+      'the receiver hears of both',
+      async () => {
+        await evaluate(slot(3));
+        return [...new Set(statesOf(alertId))];
+      },
+      (states) => states.length === 3,
+    );
+    expect([...new Set(statesOf(alertId))]).toEqual(['warning', 'critical', 'ok']);
+    const closed = await call('GET', `/api/v0/alerts/${alertId}`);
+    expect(closed).toMatchObject({ status: 'OK', closedAt: slot(3) / 1000, value: 1 });
+    const { logs } = await call('GET', `/api/v0/alerts/${alertId}/logs?limit=100&nextId=`);
+    expect(
+      logs.map(({ status, trigger, targetValue }: Record<string, unknown>) => [status, trigger, targetValue]),
+    ).toEqual([
+      ['OK', 'monitoring', 1],
+      ['CRITICAL', 'monitoring', 9],
+      ['WARNING', 'monitoring', 4],
+    ]);
+  });
+
+  test('an alert that is closed by hand opens anew while its cause lasts', async () => {
+    await postLoad(hostId, slot(10), 9);
+    await evaluate(slot(10));
+    const [{ id }] = await openAlerts();
+    await call('PUT', `/api/v0/alerts/${id}`, { memo: 'looking' });
+    const closed = await call('POST', `/api/v0/alerts/${id}/close`, { reason: 'known' });
+    expect(closed).toMatchObject({
+      id,
+      status: 'OK',
+      reason: 'known',
+      memo: 'looking',
+      closedAt: expect.any(Number),
+    });
+    expect(await call('POST', `/api/v0/alerts/${id}/close`, { reason: 'again' })).toEqual(closed);
+    expect(await openAlerts()).toEqual([]);
+    await evaluate(slot(11));
+    expect(await openAlerts()).toEqual([]);
+    await postLoad(hostId, slot(12), 9);
+    await evaluate(slot(12));
+    const [anew] = await openAlerts();
+    expect(anew.id).not.toBe(id);
+    expect(statesOf(id)).toEqual(['critical', 'ok']);
+    expect((await call('GET', `/api/v0/alerts/${id}/logs`)).logs[0]).toMatchObject({
+      trigger: 'manual',
+      status: 'OK',
+    });
+    await call('DELETE', `/api/v0/monitors/${monitorId}`);
+    await evaluate(slot(13));
+    expect(await openAlerts()).toEqual([]);
+    expect((await call('GET', `/api/v0/alerts/${anew.id}/logs`)).logs[0]).toMatchObject({
+      trigger: 'monitorDelete',
+    });
+  });
+
+  test('alerts are paged, the newest first', async () => {
+    const pages: string[] = [];
+    let next = '';
+    do {
+      const page = await call('GET', `/api/v0/alerts?withClosed=true&limit=1&nextId=${next}`);
+      pages.push(...page.alerts.map(({ id }: { id: string }) => id));
+      next = page.nextId ?? '';
+    } while (next !== '');
+    expect(pages).toHaveLength(3);
+    expect([...pages].sort().reverse()).toEqual(pages);
+    expect(pages.at(-1)).toBe(alertId);
+  });
+
+  test('reports of checks open and close alerts, and a bad one costs no other', async () => {
+    const nowS = Math.floor(Date.now() / 1000);
+    const report = (status: string, agoS: number, changes: object = {}) => ({
+      ...{
+        source: { type: 'host', hostId },
+        name: 'procs',
+        status,
+        message: `procs ${status}`,
+        occurredAt: nowS - agoS,
+      },
+      ...changes,
+    });
+    await call('POST', '/api/v0/monitoring/checks/report', {
+      reports: [
+        { bad: true },
+        report('CRITICAL', 60),
+        report('CRITICAL', 60, { source: { type: 'host', hostId: 'unknown' } }),
+        report('OK', 60, { name: 'disk' }),
+        null,
+      ],
+    });
+    const [alert, ...others] = await openAlerts();
+    expect(others).toEqual([]);
+    expect(alert).toMatchObject({ type: 'check', hostId, status: 'CRITICAL', message: 'procs CRITICAL' });
+    const { checks } = await call('GET', '/api/v0/monitoring/checks');
+    expect(checks.map(({ name }: { name: string }) => name).sort()).toEqual(['disk', 'procs']);
+    expect(await call('GET', `/api/v0/monitoring/checks/${alert.monitorId}`)).toEqual({
+      check: { id: alert.monitorId, name: 'procs' },
+    });
+    const first = await call('GET', '/api/v0/monitoring/checks?limit=1');
+    expect((await call('GET', `/api/v0/monitoring/checks?nextId=${first.nextId}`)).checks).toEqual(
+      checks.slice(1),
+    );
+    // The report again, and an older one.
+    await call('POST', '/api/v0/monitoring/checks/report', {
+      reports: [report('CRITICAL', 60), report('OK', 120)],
+    });
+    await call('POST', '/api/v0/monitoring/checks/report', { reports: [report('OK', 0)] });
+    expect(await openAlerts()).toEqual([]);
+    await evaluate(slot(14));
+    expect(statesOf(alert.id)).toEqual(['critical', 'ok']);
+    expect(await call('POST', '/api/v0/monitoring/checks/report', { reports: null })).toEqual({
+      success: true,
+    });
+    await call('POST', '/api/v0/monitoring/checks/report', { reports: Array(101).fill({}) }, 400);
+  });
+
+  test('the check of a host goes with the host, and its alert ends untold', async () => {
+    const retiring = await host('app02');
+    await call('POST', '/api/v0/monitoring/checks/report', {
+      reports: [
+        {
+          ...{ source: { type: 'host', hostId: retiring }, name: 'procs', status: 'WARNING', message: '' },
+          occurredAt: Math.floor(Date.now() / 1000),
+        },
+      ],
+    });
+    const [{ id }] = await openAlerts();
+    await call('PUT', `/api/v0/hosts/${retiring}`, {
+      name: 'app02',
+      meta: {},
+      checks: [{ name: 'other', memo: 'm' }],
+    });
+    const names = async () =>
+      (await call('GET', '/api/v0/monitoring/checks')).checks.map(({ name }: { name: string }) => name);
+    expect((await names()).sort()).toEqual(['disk', 'other', 'procs', 'procs']);
+    await call('POST', `/api/v0/hosts/${retiring}/retire`, {});
+    expect(await openAlerts()).toEqual([]);
+    expect((await call('GET', `/api/v0/alerts/${id}/logs`)).logs[0]).toMatchObject({ trigger: 'hostRetire' });
+    await evaluate(slot(15));
+    expect(statesOf(id)).toEqual(['warning']);
+  });
+
+  test('errors', async () => {
+    for (const path of ['/api/v0/alerts/none', '/api/v0/alerts/none/logs', '/api/v0/monitoring/checks/none'])
+      await call('GET', path, undefined, 404);
+    await call('POST', '/api/v0/alerts/none/close', { reason: '' }, 404);
+    await call('PUT', '/api/v0/alerts/none', { memo: 'x' }, 404);
+    await call('PUT', `/api/v0/alerts/${alertId}`, { memo: 'x'.repeat(80 * 1024 + 1) }, 413);
+    await call('POST', `/api/v0/alerts/${alertId}/close`, {}, 400);
+    for (const path of ['/api/v0/alerts', `/api/v0/alerts/${alertId}/logs`, '/api/v0/monitoring/checks']) {
+      await call('GET', `${path}?limit=101`, undefined, 400);
+      await call('GET', `${path}?nextId=%23`, undefined, 400);
+    }
+  });
+});
