@@ -92,7 +92,10 @@ const NOTHING_DELETED: readonly VersionedDeletion[] = [];
 
 /** Sources read at a time. Those of a partition share their requests of memory. */
 const PARALLEL = 1_000;
-/** Requests of what has left memory, at a time. */
+/**
+ * Requests to AWS at a time, of all selections that begin together. A tenant's rules begin hundreds: sent at once, their requests would
+ * wait for each other until they time out.
+ */
 const PARALLEL_REQUESTS = 32;
 
 /**
@@ -103,6 +106,7 @@ export class Querier {
   private readonly reads: SourceReads;
   private readonly changes = new SharedCalls<Changes>();
   private readonly catalogues = new SharedCalls<SourceCatalogue>();
+  private readonly limited = limiter(PARALLEL_REQUESTS);
 
   constructor(
     private readonly dependencies: SelectDependencies,
@@ -144,9 +148,8 @@ export class Querier {
       matchers,
     );
     await hints.check?.({ series: sources.flatMap(({ series }) => series), firstMs });
-    const limited = limiter(PARALLEL_REQUESTS);
     const beyondMemory: Limiter = (work) =>
-      limited(async () => {
+      this.limited(async () => {
         budget.check();
         return work();
       });
@@ -229,7 +232,7 @@ export class Querier {
     const sourceId = sourceIdOf(tenantId, source);
     const [joined, known] = await Promise.all([
       hints.source === undefined ? hostLabels.of(tenantId) : NOTHING_JOINED,
-      this.catalogues.ask(sourceId, () => catalogue.source(tenantId, sourceId)),
+      this.catalogues.ask(sourceId, () => this.limited(() => catalogue.source(tenantId, sourceId))),
     ]);
     const added = joinedTo(source, joined);
     const isMatch = seriesTest(matchers, (steps) => budget.spend(steps));

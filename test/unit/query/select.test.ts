@@ -1,0 +1,43 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import type { SourceCatalogue } from '../../../shared/catalogue/catalogue';
+import { NOTHING_JOINED } from '../../../shared/catalogue/shape-columns';
+import { tenantIdOf } from '../../../shared/model/placement';
+import { Querier, type SelectDependencies } from '../../../shared/query/select';
+import type { Tenant } from '../../../shared/tenancy/tenants';
+
+const tenant = { id: tenantIdOf('a'), name: 'a', placement: { epochs: [] } } as unknown as Tenant;
+const nothing: SourceCatalogue = {
+  layouts: new Map(),
+  splits: new Map(),
+  windowLengthsMs: [],
+  firstMs: Infinity,
+  deletions: [],
+};
+
+describe('selections that begin together', () => {
+  test('500 selections of a host each have at most 32 requests to the catalogue under way', async () => {
+    let underWay = 0;
+    let most = 0;
+    let asked = 0;
+    const source = async () => {
+      asked++;
+      most = Math.max(most, ++underWay);
+      await turn();
+      underWay--;
+      return nothing;
+    };
+    const querier = new Querier(
+      {
+        hostLabels: { of: async () => NOTHING_JOINED },
+        catalogue: { source },
+      } as unknown as SelectDependencies,
+      tenant,
+    );
+    const hosts = Array.from({ length: 500 }, (_, i) => `h${i}`);
+    const selected = await Promise.all(
+      hosts.map((value) => querier.select([{ label: 'host', op: '=', value }], { fromMs: 0, toMs: 1 })),
+    );
+    expect(selected.every(({ blocks }) => blocks.length === 0)).toBe(true);
+    expect({ asked, most }).toEqual({ asked: 500, most: 32 });
+  });
+});
