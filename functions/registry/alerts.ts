@@ -2,6 +2,7 @@ import type { RouteHandlers } from '../../shared/http/handler';
 import { found, HttpError, reply } from '../../shared/http/http';
 import type { Id } from '../../shared/model/id';
 import { isGivenId } from '../../shared/model/random-id';
+import { isLogOf } from '../../shared/monitors/alert-store';
 import { type CheckReport, checkIdOf, checkReport } from '../../shared/monitors/check-report';
 import { closeAlert } from '../../shared/monitors/close-alert';
 import { concerns, holdsAt } from '../../shared/monitors/downtime-times';
@@ -42,7 +43,12 @@ export const alertHandlers: RouteHandlers = {
   'GET /api/v0/alerts/{alertId}/logs': async ({ tenant, path: { alertId }, query }) => {
     const { nextId: after, limit } = query;
     found('alert', alertId, await alerts.get(tenant.id, alertId));
-    const options = { limit, ...(after !== undefined && { after: requireId('nextId', after) }) };
+    if (after !== undefined && !(isGivenId(after) && isLogOf(after, alertId)))
+      throw new HttpError(
+        400,
+        `nextId: ${JSON.stringify(after)} is not an entry of the log of alert ${alertId}`,
+      );
+    const options = { limit, ...(after !== undefined && { after }) };
     const { items, nextId } = await alerts.logsOf(tenant.id, alertId, options);
     return reply(200, { logs: items, ...(nextId !== undefined && { nextId }) });
   },

@@ -145,7 +145,7 @@ export class AlertStore {
   ): Promise<Page<AlertLog>> {
     const found = await firstOf(
       this.logs.list(tenantId, {
-        ...{ prefix: `${id}x`, isDescending: true, page: limit + 1 },
+        ...{ prefix: logPrefix(id), isDescending: true, page: limit + 1 },
         ...(after !== undefined && { after }),
       }),
       limit + 1,
@@ -192,11 +192,20 @@ export function recordOf(event: AlertEvent): AlertRecord {
   };
 }
 
+function logPrefix(alertId: string): string {
+  return `${alertId}x`;
+}
+
+/** Whether an id is that of an entry of an alert's log. */
+export function isLogOf(id: string, alertId: string): boolean {
+  return id.startsWith(logPrefix(alertId));
+}
+
 /** Its id sorts by time among those of the alert. */
 function logOf({ alertId, atMs, status, trigger, value, message, subject }: AlertEvent): AlertLog {
   const { monitorId, type, memo } = subject;
   return {
-    id: `${alertId}x${String(atMs).padStart(15, '0')}`,
+    id: `${logPrefix(alertId)}${String(atMs).padStart(15, '0')}`,
     ...{ createdAt: seconds(atMs), status, trigger, monitorId },
     targetValue: value !== undefined && Number.isFinite(value) ? value : null,
     statusDetail: type === 'check' ? { type, detail: { message: message ?? '', memo } } : null,
