@@ -114,6 +114,14 @@ export function mkrBinary(): string {
   return process.env.MKR ?? join(goPrograms('github.com/mackerelio/mkr@v0.65.0', ['.']), 'mkr');
 }
 
+/** `MACKEREL_AGENT`, or Mackerel's agent built from its module. */
+export function mackerelAgentBinary(): string {
+  return (
+    process.env.MACKEREL_AGENT ??
+    join(goPrograms('github.com/mackerelio/mackerel-agent@v0.87.0', ['.']), 'mackerel-agent')
+  );
+}
+
 /** `TOFU`, or OpenTofu built from its module. */
 export function tofuBinary(): string {
   return process.env.TOFU ?? join(goPrograms('github.com/opentofu/opentofu@v1.12.6', ['./cmd/tofu']), 'tofu');
