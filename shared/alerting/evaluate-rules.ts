@@ -17,7 +17,13 @@ import {
   planGroup,
 } from './advance-group';
 import { channelsOf } from './channels';
-import type { EvaluatedGroup, EvaluationAnswer, EvaluationRequest, GroupEvaluation } from './evaluation';
+import {
+  type EvaluatedGroup,
+  type EvaluationAnswer,
+  type EvaluationRequest,
+  type GroupEvaluation,
+  INVOCATION,
+} from './evaluation';
 import { encodeJson, encodeState, type GroupState } from './group-state';
 import { isChange, type Notification, type NotificationBatch, type Telling } from './notification';
 import type { ReceiverStore } from './receivers';
@@ -29,12 +35,6 @@ import { MAX_BATCHES, type RuleStates } from './rule-states';
 import type { SilenceStore } from './silence-store';
 import { silenceTest } from './silences';
 
-/** An invocation begins no group and no slot later than this, ms. */
-const BEGIN_MS = 15_000;
-/** An invocation gives up its queries after this time, ms; the function's time-out is 29 s. */
-const QUERY_MS = 24_000;
-/** An answer that has more characters of base64 than this takes no further group. Lambda refuses answers over 6 MB. */
-const MAX_ANSWER = 3_000_000;
 /** Notifications of a batch, which is one item of the outbox. Batches are larger if there would be over {@link MAX_BATCHES}. */
 const MAX_BATCH = 200;
 
@@ -79,7 +79,7 @@ export async function evaluateRules(
   // A tenant's samples are read while another's rules are evaluated.
   await mapLimited([...byTenant.values()], PARALLEL_TENANTS, async (groups) => {
     for (const { place, evaluate } of groups) {
-      if (elapsedMs() > BEGIN_MS || size > MAX_ANSWER) return;
+      if (elapsedMs() > INVOCATION.beginMs || size > INVOCATION.maxAnswer) return;
       const evaluation = await evaluate(elapsedMs).catch((error: unknown) => failed(place, error));
       answer.push({ ...place, ...evaluation });
       if ('samples' in evaluation)
@@ -126,7 +126,7 @@ class TenantReads {
     if (reads === undefined) {
       const samples = this.inputs.samplesOf(tenant);
       // Each read has a budget of its own.
-      reads = new SharedReads(() => samples(Math.max(0, QUERY_MS - this.elapsedMs())));
+      reads = new SharedReads(() => samples(Math.max(0, INVOCATION.queryMs - this.elapsedMs())));
       this.byTenant.set(tenant.name, reads);
     }
     return reads;
@@ -214,12 +214,12 @@ async function advance(
     reads: reads.of(tenant),
     query: {
       limits: inputs.queryLimitsOf(tenant),
-      isLate: () => elapsedMs() > QUERY_MS,
+      isLate: () => elapsedMs() > INVOCATION.queryMs,
     },
     externalUrl: '',
     maxAlerts: limitsOf(inputs.stage, tenant.limits).alertsPerRule,
     telling: () => reads.telling(tenant),
-    hasTime: () => elapsedMs() < BEGIN_MS,
+    hasTime: () => elapsedMs() < INVOCATION.beginMs,
     clock: () => performance.now(),
     onFailure: (error) => log.error('samples of a rule were not read', { id, error: error as Error }),
   };

@@ -19,6 +19,16 @@ export interface EvaluationRequest {
   };
 }
 
+/** The bounds of one invocation that evaluates rules or monitors. */
+export const INVOCATION = {
+  /** No group and no slot begins later than this, ms. */
+  beginMs: 15_000,
+  /** Queries are given up after this time, ms; the function's time-out is 29 s. */
+  queryMs: 24_000,
+  /** An answer that has more characters of base64 than this takes no further group. Lambda refuses answers over 6 MB. */
+  maxAnswer: 3_000_000,
+} as const;
+
 /** What became of a group. */
 export type GroupEvaluation = {
   readonly tenant: string;

@@ -1,17 +1,10 @@
 import { type Id, idOf } from '../model/id';
 import type { AlertStatus } from './judge';
+import type { MonitorType } from './monitor';
 import type { AlertTransition } from './tracks';
 
 /** The types of alerts: those of monitors, and of checks that agents report. */
-export type AlertType =
-  | 'connectivity'
-  | 'host'
-  | 'service'
-  | 'external'
-  | 'expression'
-  | 'anomalyDetection'
-  | 'query'
-  | 'check';
+export type AlertType = MonitorType | 'check';
 
 /** What an alert is about, as its notifications describe it. */
 export interface AlertSubject {

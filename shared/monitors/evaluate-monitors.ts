@@ -1,6 +1,11 @@
 import { type DueSlots, dueSlots } from '../alerting/due-slots';
 import { RuleError } from '../alerting/evaluate-rule';
-import type { EvaluationAnswer, EvaluationRequest, GroupEvaluation } from '../alerting/evaluation';
+import {
+  type EvaluationAnswer,
+  type EvaluationRequest,
+  type GroupEvaluation,
+  INVOCATION,
+} from '../alerting/evaluation';
 import { encodeJson, MAX_STATE_BYTES } from '../alerting/group-state';
 import { MAX_BATCHES } from '../alerting/rule-states';
 import type { Id } from '../model/id';
@@ -40,12 +45,6 @@ export interface MonitorStores {
   readonly stage: Pick<RuntimeSettings, 'ruleQueryOffset'>;
 }
 
-/** An invocation begins no monitor later than this, ms. */
-const BEGIN_MS = 15_000;
-/** An invocation gives up its queries after this time, ms; the function's time-out is 29 s. */
-const QUERY_MS = 24_000;
-/** An answer that has more characters of base64 than this takes no further monitor. Lambda refuses answers over 6 MB. */
-const MAX_ANSWER = 3_000_000;
 /** Monitors that are evaluated at a time. */
 const PARALLEL = 4;
 /** Events of a batch. */
@@ -69,7 +68,7 @@ export async function evaluateMonitors(
   const answer: GroupEvaluation[] = [];
   let size = 0;
   await mapLimited(request.groups, PARALLEL, async (place) => {
-    if (elapsedMs() > BEGIN_MS || size > MAX_ANSWER) return;
+    if (elapsedMs() > INVOCATION.beginMs || size > INVOCATION.maxAnswer) return;
     const { tenant: name, group } = place;
     const outcome = await evaluate(stores, views, place, request, elapsedMs).catch(
       (error: unknown): Outcome => {
@@ -107,7 +106,7 @@ async function viewOf(
     hosts: new Map(names.hosts.map((host) => [host.id, host])),
     services: allServices,
     downtimes: allDowntimes.filter((downtime) => holdsAt(downtime, nowMs)),
-    store: sharing(() => samplesOf(tenant, Math.max(0, QUERY_MS - elapsedMs()))),
+    store: sharing(() => samplesOf(tenant, Math.max(0, INVOCATION.queryMs - elapsedMs()))),
   };
 }
 
@@ -144,7 +143,7 @@ async function evaluate(
   if (monitor === undefined) return removed(tenant, state!, view, request.nowMs);
   const slotMs = newestSlot(monitor, state, request, stores.stage.ruleQueryOffset);
   if (slotMs === undefined) return { outcome: 'idle' };
-  const query = { limits: stores.queryLimitsOf(tenant), isLate: () => elapsedMs() > QUERY_MS };
+  const query = { limits: stores.queryLimitsOf(tenant), isLate: () => elapsedMs() > INVOCATION.queryMs };
   return advance(stores, { tenant, monitor, state, view, slotMs, query });
 }
 

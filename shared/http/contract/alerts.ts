@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { ALERT_STATUSES } from '../../monitors/judge';
+import { MONITOR_TYPES } from '../../monitors/monitor';
 import { text } from '../../platform/fields';
 import type { Route } from './route';
 import { integerParameter, success } from './values';
@@ -36,16 +37,7 @@ const alert = z
     id: z.string(),
     status,
     monitorId: z.string(),
-    type: z.enum([
-      'connectivity',
-      'host',
-      'service',
-      'external',
-      'expression',
-      'anomalyDetection',
-      'query',
-      'check',
-    ]),
+    type: z.enum([...MONITOR_TYPES, 'check']),
     hostId: z.string().optional(),
     series: z.object({ name: z.string(), labels: z.record(z.string(), z.string()) }).optional(),
     value: z.number().optional(),
