@@ -149,6 +149,8 @@ describe('the parser of templates', () => {
     ['{{ else }}', 'unexpected {{else}}'],
     ['{{ break }}', '{{break}} outside {{range}}'],
     ['{{ (1 }}', 'unclosed left paren'],
+    ['{{ 08 }}', 'integer overflow: 08'],
+    ['{{ -0_19 }}', 'integer overflow: -0_19'],
     ['{{ 1 ) }}', 'unexpected right paren'],
     ['{{ "a" "b" }}', 'takes no arguments'],
     ['{{ 1 | "b" }}', 'a literal cannot follow "|"'],
