@@ -994,8 +994,13 @@ describe('secrets', () => {
     for (const file of readdirSync(stack.dataDir).filter((name) => name.endsWith('.log')))
       texts.set(file, readFileSync(join(stack.dataDir, file), 'utf8'));
     const synthesized = join(__dirname, '..', '..', '.local', 'synth');
-    for (const file of readdirSync(synthesized, { recursive: true, encoding: 'utf8' }))
-      if (file.endsWith('.json')) texts.set(file, readFileSync(join(synthesized, file), 'utf8'));
+    // Another test file's stack may be synthesizing: its folder has a process id behind a dot, and is renamed when it is whole.
+    const whole = readdirSync(synthesized).filter((name) => !/^[0-9a-f]{16}\.\d+$/.test(name));
+    for (const name of whole)
+      for (const entry of readdirSync(join(synthesized, name), { recursive: true, withFileTypes: true })) {
+        const file = join(entry.parentPath, entry.name);
+        if (entry.isFile() && file.endsWith('.json')) texts.set(file, readFileSync(file, 'utf8'));
+      }
     for (const pid of [pids.stack, pids.hot, pids.aws, ...pids.functions])
       for (const listing of ['environ', 'cmdline'])
         texts.set(`${pid} ${listing}`, readFileSync(`/proc/${pid}/${listing}`, 'utf8'));
