@@ -183,12 +183,11 @@ export class Querier {
 
   /** The tenant's index, to browse series of a range by: see browse.ts. */
   async view(range: TimeRange, budget: ReadBudget): Promise<VersionedView> {
+    const changes = this.listedChanges().then(({ index }) => index);
+    // TenantIndexes awaits it only for periods that it has read before.
+    changes.catch(() => {});
     const [indexed, joined] = await Promise.all([
-      this.dependencies.indexes.of(
-        this.tenant.id,
-        range,
-        this.listedChanges().then(({ index }) => index),
-      ),
+      this.dependencies.indexes.of(this.tenant.id, range, changes),
       this.dependencies.hostLabels.of(this.tenant.id),
     ]);
     const version = `${indexed.version} ${joined.version}`;

@@ -41,3 +41,21 @@ describe('selections that begin together', () => {
     expect({ asked, most }).toEqual({ asked: 500, most: 32 });
   });
 });
+
+describe('the list of changes', () => {
+  test('fails a selection alone, even if the index needs no list', async () => {
+    const querier = new Querier(
+      {
+        // A period that the instance has never read is read without the list.
+        indexes: { of: async () => ({ version: 1 }) },
+        hostLabels: { of: async () => NOTHING_JOINED },
+        catalogue: { changes: { all: () => Promise.reject(new Error('no list')) } },
+      } as unknown as SelectDependencies,
+      tenant,
+    );
+    const selected = querier.select([{ label: 'a', op: '=', value: 'b' }], { fromMs: 0, toMs: 1 });
+    await expect(selected).rejects.toThrow('no list');
+    // Jest fails the test at a rejection that nobody handles by then.
+    await turn();
+  });
+});
