@@ -1,17 +1,20 @@
 import { parseDuration } from '../model/duration';
+import { type Id, idOf } from '../model/id';
 import type { Labels } from '../model/labels';
 import { seriesTest } from '../model/matcher';
 import { parseLabelMatcher } from './label-matcher';
 import type { Notification } from './notification';
-import type { ChannelOptions, Receivers } from './receivers';
+import type { ChannelOptions, Receiver, Receivers } from './receivers';
 
 /** A receiver that is told of changes, and again of what goes on; Alertmanagers are told everything all the time. */
 export interface Channel {
+  /** Names the channel among those of its tenant, by its address and options. */
+  readonly id: Id;
   readonly kind: 'webhook' | 'slack' | 'topic';
   /** A URL; of a topic its ARN. */
   readonly address: string;
   readonly authorization?: string;
-  /** How long after it was told of an alert the channel is told again, ms. */
+  /** The channel is told again each time that an alert has fired for a multiple of this, ms. */
   readonly repeatMs: number;
   /** Whether the channel is told of an alert with these labels. */
   readonly isWanted: (labels: Labels) => boolean;
@@ -22,21 +25,25 @@ const DEFAULT_REPEAT = '4h';
 
 export function channelsOf({ webhooks, slack, topics }: Receivers): Channel[] {
   return [
-    ...webhooks.map(({ url, authorization, ...options }) => ({
-      ...{ kind: 'webhook' as const, address: url },
-      ...(authorization !== undefined && { authorization }),
-      ...optionsOf(options),
-    })),
-    ...slack.map(({ url, ...options }) => ({ kind: 'slack' as const, address: url, ...optionsOf(options) })),
-    ...topics.map(({ topicArn, ...options }) => ({
-      ...{ kind: 'topic' as const, address: topicArn },
-      ...optionsOf(options),
-    })),
+    ...webhooks.map(({ url, ...options }) => channelOf('webhook', url, options)),
+    ...slack.map(({ url, ...options }) => channelOf('slack', url, options)),
+    ...topics.map(({ topicArn, ...options }) => channelOf('topic', topicArn, options)),
   ];
 }
 
-function optionsOf({ match = [], repeatInterval = DEFAULT_REPEAT }: ChannelOptions) {
+function channelOf(
+  kind: Channel['kind'],
+  address: string,
+  {
+    authorization,
+    match = [],
+    repeatInterval = DEFAULT_REPEAT,
+  }: ChannelOptions & Pick<Receiver, 'authorization'>,
+): Channel {
   return {
+    id: idOf('channel', kind, address, authorization ?? '', JSON.stringify(match), repeatInterval),
+    ...{ kind, address },
+    ...(authorization !== undefined && { authorization }),
     repeatMs: parseDuration(repeatInterval)!,
     isWanted: seriesTest(match.map(parseLabelMatcher)),
   };

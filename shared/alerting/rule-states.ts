@@ -71,7 +71,7 @@ export const MAX_BATCHES = 99;
  *
  *     pk rule-states#tenant   sk group                     slot: ms   state: zstd of JSON (group-state.ts)
  *     pk monitor-states#tenant   sk monitor id            the same of a monitor (monitors/monitor-states.ts)
- *     pk rule-outbox          sk slot#tenant#group#part    batch: zstd of JSON (notification.ts)   expiresAt: s   attempts   dueMs   taken: URLs
+ *     pk rule-outbox          sk slot#tenant#group#part    batch: zstd of JSON (notification.ts)   expiresAt: s   attempts   dueMs   taken: addresses of targets
  *     pk rule-undelivered#tenant   sk as in the outbox      the same: a dead letter
  *     pk rule-run             sk run                       run: id   untilMs
  *     pk rule-run             sk quiet                     json: QuietSpan

@@ -225,8 +225,8 @@ async function giveUp({ states }: SendDependencies, item: OutboxItem, report: Re
 function targetOf(dependencies: SendDependencies, channel: Channel, batch: NotificationBatch): Target {
   const notifications = notificationsFor(channel, batch.notifications);
   return {
-    address: channel.address,
-    queue: JSON.stringify([channel.address, batch.namespace, batch.group]),
+    address: channel.id,
+    queue: JSON.stringify([channel.id, batch.namespace, batch.group]),
     count: notifications.length,
     deliver: () => tell(dependencies, channel, { ...batch, notifications }),
   };

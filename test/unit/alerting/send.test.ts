@@ -234,6 +234,25 @@ test('a channel is told of what it matches, and of repeats at its own interval, 
   expect(outbox.size).toBe(0);
 });
 
+test('channels with one address are told of what each matches', async () => {
+  const { send, got, failing, outbox, later } = sender([], [batchOf('g'), batchOf('h')], {
+    webhooks: [
+      { url: 'a', match: ['job="none"'] },
+      { url: 'a', match: ['job="g"'] },
+      { url: 'a', match: ['job="h"'], authorization: 'Bearer b' },
+      { url: 'a', match: ['job="h"'], authorization: 'Bearer c' },
+    ],
+  });
+  failing.set('a', false);
+  expect(await send()).toMatchObject({ sent: 0, failed: 3 });
+  expect(outbox.size).toBe(2);
+  failing.clear();
+  later(waitMs(1));
+  await send();
+  expect(got).toEqual(['a g 00', 'a h 00', 'a h 00']);
+  expect(outbox.size).toBe(0);
+});
+
 test('Slack and a topic get texts; the topic a message for each protocol', async () => {
   const { send, got, published } = sender([], [batchOf('<g>')], {
     slack: [{ url: 'slack' }],
