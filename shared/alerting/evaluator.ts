@@ -114,7 +114,8 @@ export async function runEvaluator(
   report.groups = indexed.length;
   if (!(await states.beginRun(run, startedMs + RUN_MS))) return { began: false, ...report };
   try {
-    const pass = new Pass(dependencies, report, startedMs);
+    const tenants = [...new Set(indexed.map(({ tenantId }) => tenantId))];
+    const pass = new Pass(dependencies, report, startedMs, tenants);
     if (indexed.length > 0) await pass.evaluate(indexed, atMs ?? now());
     // Reports of checks leave batches without a group.
     await pass.send(indexed);
@@ -178,6 +179,8 @@ class Pass {
     private readonly dependencies: EvaluatorDependencies,
     private readonly report: Report,
     private readonly startedMs: number,
+    /** All tenants with groups, whichever groups a pass evaluates. */
+    private readonly tenants: readonly Id[],
   ) {}
 
   private readonly hasTime = () => this.elapsedMs() < BEGIN_MS;
@@ -189,7 +192,7 @@ class Pass {
   async evaluate(groups: readonly IndexedGroup[], nowMs: number): Promise<void> {
     const lagMs = await this.dependencies.lagMs();
     this.report.lagMs = Math.max(this.report.lagMs, lagMs);
-    const quiet = await this.dependencies.quiet([...new Set(groups.map(({ tenantId }) => tenantId))], nowMs);
+    const quiet = await this.dependencies.quiet(this.tenants, nowMs);
     if (quiet !== undefined && quiet.toMs === undefined) this.report.quietMs = nowMs - quiet.fromMs;
     const time = { nowMs, lagMs, ...(quiet !== undefined && { quiet }) };
     const due = groups.filter((group) => this.mayBeDue(group, nowMs));

@@ -161,6 +161,25 @@ test('a group with slots of half a minute has those evaluated that begin within 
   expect(asked).toEqual(['fast 607', 'slow 607', 'fast 630']);
 });
 
+test('the tenants whose posts tell whether ingest is near nothing are those of all groups, in each pass of a run', async () => {
+  const heard: (readonly string[])[] = [];
+  const { dependencies, clock } = evaluator(
+    [groupOf('a', 'fast', 1, 30_000), groupOf('b', 'slow'), groupOf('b', 'other')],
+    {
+      quiet: async (tenants) => {
+        heard.push(tenants);
+        return undefined;
+      },
+    },
+  );
+  clock.set(607_000);
+  await runEvaluator(dependencies, 'run');
+  expect(heard).toEqual([
+    ['id-a', 'id-b'],
+    ['id-a', 'id-b'],
+  ]);
+});
+
 test('the index forgets a removed group, but not one that a request may be putting', async () => {
   const { dependencies, events, clock } = evaluator([groupOf('a', 'g', 0)], {
     evaluate: async ({ groups }) => groups.map((each) => ({ ...each, outcome: 'gone' })),
