@@ -18,3 +18,12 @@ test.each([
 test.each(['', 'a', '="x"', 'a="x', 'a="x"y', 'a b="x"', '{a="x"}'])('%j is no matcher', (text) => {
   expect(() => parseLabelMatcher(text)).toThrow(MatcherError);
 });
+
+test.each([
+  { name: 'spaces before a quote', text: `a=${' '.repeat(100_000)}"` },
+  { name: 'spaces inside a value', text: `a=b${' '.repeat(100_000)}"` },
+  { name: 'spaces alone', text: ' '.repeat(100_000) },
+  { name: 'escapes without an end', text: `a="${'\\\\'.repeat(50_000)}` },
+])('a hostile text of 100,000 characters is refused: $name', ({ text }) => {
+  expect(() => parseLabelMatcher(text)).toThrow(MatcherError);
+});
