@@ -22,9 +22,11 @@ export async function lookAtAccount(names: {
   readonly stacks: readonly string[];
   readonly functions: readonly string[];
 }): Promise<AccountFacts> {
-  const sts = new STSClient({ maxAttempts: 2 });
-  const region = await sts.config.region().catch(() => undefined);
-  const abortSignal = () => AbortSignal.timeout(CALL_MS);
+  const unplaced = new STSClient({});
+  const region = await unplaced.config.region().catch(() => undefined);
+  unplaced.destroy();
+  // Each call has a signal of its own.
+  const at = () => ({ abortSignal: AbortSignal.timeout(CALL_MS) });
   const options = { region: region ?? 'us-east-1', maxAttempts: 2 };
   const cloudFormation = new CloudFormationClient(options);
   const ec2 = new EC2Client(options);
@@ -33,10 +35,10 @@ export async function lookAtAccount(names: {
   const kinesis = new KinesisClient(options);
   const lambda = new LambdaClient(options);
   const quotas = new ServiceQuotasClient(options);
-  const at = { abortSignal: abortSignal() };
+  const sts = new STSClient(options);
 
   const stack = (StackName: string) =>
-    cloudFormation.send(new DescribeStacksCommand({ StackName }), at).then(
+    cloudFormation.send(new DescribeStacksCommand({ StackName }), at()).then(
       ({ Stacks = [] }) => Stacks[0],
       (error: Error) => {
         if (/does not exist/.test(error.message)) return undefined;
@@ -44,15 +46,15 @@ export async function lookAtAccount(names: {
       },
     );
   const quota = (ServiceCode: string, QuotaCode: string, otherwise: number) =>
-    quotas.send(new GetServiceQuotaCommand({ ServiceCode, QuotaCode }), at).then(
+    quotas.send(new GetServiceQuotaCommand({ ServiceCode, QuotaCode }), at()).then(
       ({ Quota }) => Quota?.Value ?? otherwise,
       () => otherwise,
     );
   const clients = [sts, cloudFormation, ec2, elastiCache, iam, kinesis, lambda, quotas];
   try {
     const identity = await tell(() =>
-      new STSClient(options)
-        .send(new GetCallerIdentityCommand({}), at)
+      sts
+        .send(new GetCallerIdentityCommand({}), at())
         .then(({ Account = '', Arn = '' }) => ({ account: Account, arn: Arn })),
     );
     const [bootstrapVersion, stacks, functions, concurrency, shards, vpcs, cacheNodes, linkedRoles] =
@@ -70,21 +72,22 @@ export async function lookAtAccount(names: {
         }),
         tell(async () => {
           const taken: string[] = [];
-          for await (const { Functions = [] } of paginateListFunctions({ client: lambda }, {}))
+          for await (const { Functions = [] } of paginateListFunctions({ client: lambda }, {}, at()))
             taken.push(...Functions.map(({ FunctionName }) => FunctionName!));
           return taken.filter((name) => names.functions.includes(name));
         }),
         tell(async () => {
-          const { AccountLimit } = await lambda.send(new GetAccountSettingsCommand({}), at);
+          const { AccountLimit } = await lambda.send(new GetAccountSettingsCommand({}), at());
           return AccountLimit!.ConcurrentExecutions!;
         }),
         tell(async () => {
-          const { OpenShardCount, ShardLimit } = await kinesis.send(new DescribeLimitsCommand({}), at);
+          const { OpenShardCount, ShardLimit } = await kinesis.send(new DescribeLimitsCommand({}), at());
           return { used: OpenShardCount!, limit: ShardLimit! };
         }),
         tell(async () => {
           let used = 0;
-          for await (const { Vpcs = [] } of paginateDescribeVpcs({ client: ec2 }, {})) used += Vpcs.length;
+          for await (const { Vpcs = [] } of paginateDescribeVpcs({ client: ec2 }, {}, at()))
+            used += Vpcs.length;
           return { used, limit: await quota('vpc', 'L-F678F1CE', DEFAULT_VPCS) };
         }),
         tell(async () => {
@@ -92,13 +95,14 @@ export async function lookAtAccount(names: {
           for await (const { CacheClusters = [] } of paginateDescribeCacheClusters(
             { client: elastiCache },
             {},
+            at(),
           ))
             used += CacheClusters.reduce((sum, { NumCacheNodes = 1 }) => sum + NumCacheNodes, 0);
           return { used, limit: await quota('elasticache', 'L-DFE45DF3', DEFAULT_CACHE_NODES) };
         }),
         tell(async () => {
           const roles = Object.entries(LINKED_ROLES).map(async ([service, RoleName]) =>
-            iam.send(new GetRoleCommand({ RoleName }), at).then(
+            iam.send(new GetRoleCommand({ RoleName }), at()).then(
               () => [service],
               (error: Error) => {
                 if (/NoSuchEntity/.test(error.name)) return [];
