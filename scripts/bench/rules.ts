@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunReport } from '../../shared/alerting/evaluator';
 import type { Units } from '../../shared/cost/measured-units';
-
 import { HttpClient } from '../local/http-client';
 import { createTenant } from '../ops/create-tenant';
 import { bench } from './frame/bench';

@@ -14,7 +14,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
 REGION = "us-east-1"
-# Set anew, or of the caller's connection.
+# Headers that this server sets itself, and those of the caller's connection.
 OWN_HEADERS = {
     "authorization",
     "connection",

@@ -77,7 +77,7 @@ class Freedoms:
         return True
 
     def some(self, values):
-        """At least one of the values, in their order; and the others."""
+        """Draws some of the values, at least one. Returns for each value whether it was drawn."""
         first = self.random.randrange(len(values))
         is_taken = [i == first or self.random.random() < 0.5 for i in range(len(values))]
         return is_taken

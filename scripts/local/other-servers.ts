@@ -35,7 +35,7 @@ export async function startOtherServers(
     adopt(child);
     children.push(child);
     const url = `http://127.0.0.1:${port}`;
-    // Whatever it answers.
+    // Any answer means that the server listens.
     await within(READY_MS, name, async () => (await fetch(url)).status > 0);
     return { url, ...key };
   };

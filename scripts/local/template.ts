@@ -29,7 +29,7 @@ export interface FunctionResource {
   readonly environment: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
   readonly memoryMb: number;
-  /** What its role may do with items of tables. */
+  /** What its role may do. */
   readonly rights: readonly Right[];
 }
 

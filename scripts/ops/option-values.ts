@@ -58,7 +58,7 @@ export function parseDurationOption(text: string): number {
   throw new InvalidValueError(`Give a duration such as 60s, 15m, 1h or 460d.${hint}`);
 }
 
-/** Reads a whole number from 1 to `max`. */
+/** Reads a whole number from `least` to `max`. */
 export function parseCount(max: number, least = 1): (text: string) => number {
   return (text) => {
     const count = Number(text);

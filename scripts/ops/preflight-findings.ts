@@ -43,9 +43,9 @@ export const LINKED_ROLES = {
 
 /** The newest template that `cdk deploy` asks for. */
 const MIN_BOOTSTRAP = 6;
-/** Lambda keeps so many executions unreserved. */
+/** Lambda keeps 100 executions of an account unreserved. */
 const UNRESERVED = 100;
-/** An account that Lambda has not looked at yet has so few. */
+/** The concurrent executions of a new account, until AWS raises the quota. */
 const NEW_ACCOUNT = 10;
 
 /** States of a stack from which no deploy goes on. */

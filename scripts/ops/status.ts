@@ -33,7 +33,7 @@ export function statusText({ stream, rules, flush, archive, usage }: TenantStatu
             `${archive.samples} samples${sized(archive.bytes)}; ${archive.openDays} of ${archive.days} partition-days wait for the archiver`,
           ],
       rules === null
-        ? ['rules', '-', 'no rule was ever evaluated']
+        ? ['rules', '-', 'the evaluator has not run yet']
         : [
             'rules',
             behind(rules.behindMs),

@@ -269,8 +269,8 @@ function endSeries(written: MemorySampleStore, series: readonly Labels[], atMs: 
 }
 
 /**
- * Ends what a removed group left: its series, and the alerts that receivers were told of, silenced or not: nothing of the group stays that
- * could tell them later.
+ * Ends what a removed group left: its series, and the alerts that receivers were told of. Silences do not hold these notifications back,
+ * because the group's state is deleted and could not tell them later.
  *
  * @param id names the group among all of all tenants
  */

@@ -14,7 +14,7 @@ export interface Receiver {
 export interface ChannelOptions {
   /** Matchers of labels, all of which an alert must satisfy: `severity="page"`. @default every alert */
   readonly match?: readonly string[];
-  /** How long after an alert began to fire the channel is told again, and again: a duration. @default 4h */
+  /** The channel is told again each time that an alert has fired for a multiple of this: a duration. @default 4h */
   readonly repeatInterval?: string;
 }
 

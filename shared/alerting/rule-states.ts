@@ -176,7 +176,7 @@ export class RuleStates {
     await this.putJson(metaKeys.ruleQuiet, span);
   }
 
-  /** What the last run that evaluated rules did. */
+  /** What the last run of the evaluator did. */
   async report(): Promise<StoredReport | undefined> {
     return (await this.json(metaKeys.ruleReport)) as StoredReport | undefined;
   }

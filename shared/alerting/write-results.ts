@@ -21,8 +21,9 @@ export interface ResultOutputs {
 }
 
 /**
- * Puts samples of rules into the stream as a post does, under the tenant's limit of series and in its usage. They are no posts: they use up
- * no budget of posts, by which the evaluator sees whether clients post at all. Samples beyond a limit are dropped, since trying again at once does not help, and the rules' alerts go on.
+ * Puts samples of rules into the stream as a post does, under the tenant's limit of series and in its usage. They are no posts, and use
+ * up no budget of posts: the evaluator tells from that budget whether clients post. Samples beyond a limit are dropped, since a second try
+ * at once would not help. The rules' alerts go on.
  *
  * @param body zstd of a `prometheus.WriteRequest`
  * @throws {StreamUnavailableError} when the stream does not take all

@@ -70,7 +70,7 @@ export class ArchiveAttempts {
             attempt: { S: stored },
             expiresAt: { N: String(Math.ceil((nowMs + ATTEMPT_KEPT_MS) / 1000)) },
           },
-          // As in a commit, what is there may be this very attempt.
+          // A retry may find the attempt that its first try wrote.
           ConditionExpression: `${previous === undefined ? 'attribute_not_exists(pk)' : 'attempt = :previous'} OR attempt = :stored`,
           ExpressionAttributeValues: {
             ':stored': { S: stored },

@@ -16,7 +16,7 @@ export const measuredRulesSchema = z.object({
 export type MeasuredRules = z.output<typeof measuredRulesSchema>;
 
 const MINUTES_OF_MONTH = HOURS_OF_MONTH * 60;
-/** Rules that an invocation of the query function evaluates: the evaluator fills them up. */
+/** Rules in a full invocation of the query function: MAX_RULES of alerting/evaluator.ts. A tenant with more has up to 500 in one. */
 const RULES_OF_INVOCATION = 100;
 const EXPLAINED_RULES = 1000;
 

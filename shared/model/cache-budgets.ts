@@ -2,7 +2,7 @@
  * The memory of every cache and compact map, in bytes of its entries as it estimates them. A function has those of the modules that it
  * is made of; a test (`infra/cache-budgets`) adds them to what its worst request takes, and compares the sum with its memory.
  *
- * What a module remembers besides is bounded where it stands, and small: days and placements by name.
+ * Smaller memories, such as days and placements by name, are bounded in their own modules.
  */
 export const CACHES = {
   /** These are in all functions that answer requests. */

@@ -33,7 +33,7 @@ export const status = z
         dropped: count.meta({ description: 'Notifications that the last run gave up.' }),
       })
       .nullable()
-      .meta({ description: 'How evaluation stands for all tenants; null when no rule was ever evaluated.' }),
+      .meta({ description: 'How evaluation stands for all tenants; null until the evaluator has run once.' }),
     archive: z
       .object({
         days: count.meta({ description: 'Partition-days that have samples beyond memory.' }),

@@ -18,7 +18,7 @@ const NEVER_POOLED: ReadonlySet<string> = new Set(['host', 'service', 'job', 'in
 
 const OWN = 'own';
 
-/** Pools of the sources whose pools are remembered although their dictionary is forgotten. */
+/** Most pools that are remembered after the dictionary of their sources is forgotten. */
 const MAX_POOLS = 200_000;
 
 /**

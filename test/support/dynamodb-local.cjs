@@ -17,7 +17,7 @@ exports.startDynamodbLocal = async () => {
   const path = ['-Xmx1g', `-Djava.library.path=${folder}`, '-cp', join(folder, '*')];
   server = spawn('java', [...path, main, '-inMemory', '-port', String(port)], {
     stdio: 'ignore',
-    // It writes a file there.
+    // DynamoDB Local writes a file into its working directory.
     cwd: folder,
   });
   const url = `http://127.0.0.1:${port}`;

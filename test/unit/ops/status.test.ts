@@ -42,6 +42,6 @@ test('status says what is not known', () => {
   });
   expect(text).toContain('stream      unknown');
   expect(text).toContain('0 group-windows; each stays 70m');
-  expect(text).toContain('rules       -        no rule was ever evaluated');
+  expect(text).toContain('rules       -        the evaluator has not run yet');
   expect(text).toContain('archive     unknown  not counted: the tenant has too many partitions');
 });
