@@ -234,33 +234,27 @@ export class WarmTier {
     });
     const sortKeys: string[] = [];
     for await (const { sk } of expiring) sortKeys.push(sk!.S!);
-    const extended = await mapLimited(sortKeys, EXTEND_PARALLEL, (sk) =>
-      // Not one that was purged meanwhile.
-      succeeds(
-        this.table.client.send(
-          new UpdateItemCommand({
-            TableName: this.table.name,
-            Key: { pk: { S: warmKeys.partition(ref, day) }, sk: { S: sk } },
-            UpdateExpression: 'SET expiresAt = :expiresAt',
-            ConditionExpression: 'attribute_exists(pk)',
-            ExpressionAttributeValues: { ':expiresAt': this.expiresAt() },
-          }),
-        ),
+    if (sortKeys.length === 0) return 0;
+    // The marker first: it must outlive the items even if the invocation ends before all of them are renewed.
+    await this.renew(warmKeys.divided(ref, day), DAY_MS);
+    const pk = { S: warmKeys.partition(ref, day) };
+    const extended = await mapLimited(sortKeys, EXTEND_PARALLEL, (sk) => this.renew({ pk, sk: { S: sk } }));
+    return extended.filter(Boolean).length;
+  }
+
+  /** @returns false when there is no such item, or no longer; nothing was changed */
+  private renew(key: Item, longerMs = 0): Promise<boolean> {
+    return succeeds(
+      this.table.client.send(
+        new UpdateItemCommand({
+          TableName: this.table.name,
+          Key: key,
+          UpdateExpression: 'SET expiresAt = :expiresAt',
+          ConditionExpression: 'attribute_exists(pk)',
+          ExpressionAttributeValues: { ':expiresAt': this.expiresAt(longerMs) },
+        }),
       ),
     );
-    if (sortKeys.length > 0)
-      await succeeds(
-        this.table.client.send(
-          new UpdateItemCommand({
-            TableName: this.table.name,
-            Key: warmKeys.divided(ref, day),
-            UpdateExpression: 'SET expiresAt = :expiresAt',
-            ConditionExpression: 'attribute_exists(pk)',
-            ExpressionAttributeValues: { ':expiresAt': this.expiresAt(DAY_MS) },
-          }),
-        ),
-      );
-    return extended.filter(Boolean).length;
   }
 
   /** @returns false when the item has another revision; nothing was changed */
