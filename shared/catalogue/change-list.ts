@@ -1,7 +1,7 @@
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { DAY_MS } from '../model/duration';
 import type { Id } from '../model/id';
-import { metaKeys } from '../platform/keys';
+import { type ItemKey, metaKeys } from '../platform/keys';
 import { queryItems, type Table } from '../platform/table';
 import { expiresAtOf } from './lifetimes';
 
@@ -31,32 +31,14 @@ export class ChangeList {
 
   /** Records that a deletion of a source was put. */
   async noteDeletion(tenantId: Id, sourceId: Id): Promise<void> {
-    await this.table.client.send(
-      new UpdateItemCommand({
-        TableName: this.table.name,
-        Key: metaKeys.changedSource(tenantId, sourceId),
-        UpdateExpression: 'SET expiresAt = :expiresAt ADD puts :one',
-        ExpressionAttributeValues: {
-          ':one': { N: '1' },
-          ':expiresAt': { N: String(expiresAtOf(this.now(), this.retentionMs)) },
-        },
-      }),
-    );
+    const expiresAt = expiresAtOf(this.now(), this.retentionMs);
+    await this.count(metaKeys.changedSource(tenantId, sourceId), 'puts', expiresAt);
   }
 
   /** Records that the index of series has changed. */
   async noteIndex(tenantId: Id): Promise<void> {
-    await this.table.client.send(
-      new UpdateItemCommand({
-        TableName: this.table.name,
-        Key: metaKeys.indexChange(tenantId),
-        UpdateExpression: 'SET expiresAt = :expiresAt ADD version :one',
-        ExpressionAttributeValues: {
-          ':one': { N: '1' },
-          ':expiresAt': { N: String(Math.ceil((this.now() + 2 * DAY_MS) / 1000)) },
-        },
-      }),
-    );
+    const expiresAt = Math.ceil((this.now() + 2 * DAY_MS) / 1000);
+    await this.count(metaKeys.indexChange(tenantId), 'version', expiresAt);
   }
 
   async all(tenantId: Id): Promise<Changes> {
@@ -67,10 +49,21 @@ export class ChangeList {
       KeyConditionExpression: 'pk = :pk',
       ExpressionAttributeValues: { ':pk': { S: metaKeys.changes(tenantId) } },
     });
-    // After it expired, the count begins anew.
+    // The item expires and its count then begins at 1 again, so the text has the time of expiry too.
     for (const { sk, version, puts, expiresAt } of items)
       if (sk!.S === indexSort.S) index = `${version!.N} ${expiresAt!.N}`;
-      else deletions.set(sk!.S!, Number(puts!.N));
+      else if (puts?.N !== undefined) deletions.set(sk!.S!, Number(puts.N));
     return { deletions, index };
+  }
+
+  private async count(key: ItemKey, attribute: 'puts' | 'version', expiresAt: number): Promise<void> {
+    await this.table.client.send(
+      new UpdateItemCommand({
+        TableName: this.table.name,
+        Key: key,
+        UpdateExpression: `SET expiresAt = :expiresAt ADD ${attribute} :one`,
+        ExpressionAttributeValues: { ':one': { N: '1' }, ':expiresAt': { N: String(expiresAt) } },
+      }),
+    );
   }
 }
