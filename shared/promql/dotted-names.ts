@@ -8,11 +8,12 @@ export function quotedNames(query: string): string {
   const open: string[] = [];
   let lastWord = '';
   for (const [token] of query.matchAll(TOKEN)) {
+    const dotted = DOTTED.exec(token)?.groups as { name: string; brace?: string } | undefined;
     if (token === '{' || token === '[') open.push(token);
     else if (token === '(') open.push(LISTS.has(lastWord) ? 'l' : token);
     else if (token === '}' || token === ')' || token === ']') open.pop();
-    else if (DOTTED.test(token)) {
-      const { name, brace = '' } = DOTTED.exec(token)!.groups as { name: string; brace?: string };
+    else if (dotted !== undefined) {
+      const { name, brace = '' } = dotted;
       if (open.at(-1) === 'l' || open.at(-1) === '{') quoted += token.replace(name, JSON.stringify(name));
       else if (brace === '') quoted += `{${JSON.stringify(name)}}`;
       else {
@@ -21,7 +22,7 @@ export function quotedNames(query: string): string {
       }
       continue;
     }
-    if (/\S/.test(token)) lastWord = token.toLowerCase();
+    if (/^[^\s#]/.test(token)) lastWord = token.toLowerCase();
     quoted += token;
   }
   return quoted;

@@ -14,6 +14,7 @@ test.each([
   ['a * on (x.y) group_left (z.w) b', 'a * on ("x.y") group_left ("z.w") b'],
   ['sum(a.b) BY (c.d)', 'sum({"a.b"}) BY ("c.d")'],
   ['up{job="a.b{c"} # a.b', 'up{job="a.b{c"} # a.b'],
+  ['sum by # x\n (host.name) (a)', 'sum by # x\n ("host.name") (a)'],
   ['{"a.b", c.d!=\'e\'}', '{"a.b", "c.d"!=\'e\'}'],
   ['1e3 + .5 + 0x1F > bool 2.25', '1e3 + .5 + 0x1F > bool 2.25'],
 ])('%s', (query, expected) => {
