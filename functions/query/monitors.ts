@@ -10,7 +10,7 @@ import {
   services,
   stage,
 } from './stores';
-import { budgetOf, queryLimitsOf, samplesOf } from './tenant-samples';
+import { queryLimitsOf, sharedSamplesOf } from './tenant-samples';
 
 /** What the evaluation of monitors reads. */
 export const monitorStores: MonitorStores = {
@@ -23,7 +23,7 @@ export const monitorStores: MonitorStores = {
   services,
   hasPosted: async (tenant, hostId) =>
     Number.isFinite((await catalogueOf(tenant, sourceOf.host(hostId))).firstMs),
-  samplesOf: (tenant, timeMs) => samplesOf(tenant, budgetOf(tenant, timeMs)),
+  samplesOf: sharedSamplesOf,
   queryLimitsOf,
   stage,
 };

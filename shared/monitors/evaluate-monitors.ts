@@ -39,8 +39,8 @@ export interface MonitorStores {
   readonly services: Pick<Services, 'list'>;
   /** Whether a host has ever posted a metric. */
   readonly hasPosted: (tenant: Tenant, hostId: string) => Promise<boolean>;
-  /** A tenant's samples, for one read that takes at most `timeMs`. */
-  readonly samplesOf: (tenant: Tenant, timeMs: number) => SampleStore;
+  /** A tenant's samples, for several reads of at most `timeMs` each. They share the requests that they have in common. */
+  readonly samplesOf: (tenant: Tenant) => (timeMs: number) => SampleStore;
   readonly queryLimitsOf: (tenant: Tenant) => QueryOptions['limits'];
   readonly stage: Pick<RuntimeSettings, 'ruleQueryOffset'>;
 }
@@ -101,12 +101,13 @@ async function viewOf(
     services.list(tenant.id),
     downtimes.list(tenant.id),
   ]);
+  const samples = samplesOf(tenant);
   return {
     names,
     hosts: new Map(names.hosts.map((host) => [host.id, host])),
     services: allServices,
     downtimes: allDowntimes.filter((downtime) => holdsAt(downtime, nowMs)),
-    store: sharing(() => samplesOf(tenant, Math.max(0, INVOCATION.queryMs - elapsedMs()))),
+    store: sharing(() => samples(Math.max(0, INVOCATION.queryMs - elapsedMs()))),
   };
 }
 

@@ -96,7 +96,7 @@ describe(`alerts of random values (ALERT_SEED=${SEED})`, () => {
       downtimes: { list: async () => [] },
       hostNames: (tenantId) => hostLabels.of(tenantId),
       hasPosted: async () => true,
-      samplesOf: () => samples,
+      samplesOf: () => () => samples,
       queryLimitsOf: () => ({ maxSeries: 1000, maxSamples: 100_000, maxPoints: 100_000 }),
       stage: { ruleQueryOffset: 0 },
     };

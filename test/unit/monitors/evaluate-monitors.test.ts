@@ -65,7 +65,7 @@ class World {
       }),
       services: { list: async () => [{ id: 's', name: 'shop', memo: '', roles: [] }] },
       hasPosted: async (_, id) => id !== 'never',
-      samplesOf: () => ({
+      samplesOf: () => () => ({
         select: async (matchers, range) => {
           if (this.fails) throw new Error('the store does not answer');
           const selected = await this.samples.select(matchers, range);
