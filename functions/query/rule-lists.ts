@@ -42,17 +42,20 @@ export const ruleListHandlers: RouteHandlers = {
   },
 
   'GET /prometheus/api/v1/alerts': async ({ tenant }) => {
-    const [states, silencedBy] = await Promise.all([ruleStates.list(tenant.id), silencesOf(tenant)]);
+    const [states, viewOf] = await Promise.all([ruleStates.list(tenant.id), alertViews(tenant)]);
     const alerts = [...states.values()]
       .flatMap(({ rules }) => rules.flatMap(({ alerts }) => alerts))
       .filter(isActive)
-      .map((alert) => alertView(alert, silencedBy));
+      .map(viewOf);
     return prometheusAnswer(JSON.stringify({ alerts }));
   },
 };
 
-async function silencesOf({ id }: Tenant): Promise<SilenceTest> {
-  return silenceTest(await silences.list(id), Date.now());
+type AlertViewOf = (alert: Alert) => ReturnType<typeof alertView>;
+
+async function alertViews({ id }: Tenant): Promise<AlertViewOf> {
+  const silencesOfAlert = silenceTest(await silences.list(id), Date.now());
+  return (alert) => alertView(alert, silencesOfAlert);
 }
 
 async function rules(tenant: Tenant, query: RulesQuery) {
@@ -60,18 +63,17 @@ async function rules(tenant: Tenant, query: RulesQuery) {
   if (token && limit === undefined)
     throw invalidParameter('group_limit', 'group_limit needs to be set in order to paginate over the groups');
   const isWanted = ruleTest(query);
-  const [stored, states, silencedBy] = await Promise.all([
+  const [stored, states, viewOf] = await Promise.all([
     ruleGroups.list(tenant.id),
     ruleStates.list(tenant.id),
-    silencesOf(tenant),
+    query.exclude_alerts === true ? undefined : alertViews(tenant),
   ]);
   const groups = stored
     .filter(({ namespace }) => files === undefined || files.includes(namespace))
     .filter(({ document }) => names === undefined || names.includes(document.name))
     .flatMap((each) => {
       const state = states.get(ruleGroupId(each.namespace, each.document.name));
-      const viewOf = (alert: Alert) => alertView(alert, silencedBy);
-      const view = groupView(each, state, query.exclude_alerts === true ? undefined : viewOf, isWanted);
+      const view = groupView(each, state, viewOf, isWanted);
       return view.rules.length === 0 ? [] : [{ view, token: tokenOf(each) }];
     });
   const from = token ? groups.findIndex((each) => each.token === token) : 0;
@@ -107,8 +109,6 @@ function ruleTest({ type, 'rule_name[]': names, 'match[]': matches, state, healt
     (state === undefined || view.state === state) &&
     (health === undefined || view.health === health);
 }
-
-type AlertViewOf = (alert: Alert) => ReturnType<typeof alertView>;
 
 /** @param viewOf undefined: alerts are left out */
 function groupView(
