@@ -114,10 +114,10 @@ function factsOf(read: ReadContext, days: readonly DayPlan[], fromMemory: readon
   const { selection, rollups, steps } = read;
   const unitMs = steps && storedUnitMs(steps.stepMs);
   const isStored = unitMs !== undefined && rollups?.unitsMs.includes(unitMs) === true;
-  // Minutes may stand for the samples of even a few days, if these are archived.
-  const mayBeMinutes = isStored && unitMs === MINUTE_MS && isPast(read);
-  const isLong = read.days.length > MAX_UNPRUNED_DAYS;
   const past = isPast(read);
+  // Minutes may stand for the samples of even a few days, if these are archived.
+  const mayBeMinutes = isStored && unitMs === MINUTE_MS && past;
+  const isLong = read.days.length > MAX_UNPRUNED_DAYS;
   return {
     days,
     // Of past days most are archived: the manifest tells, and the directory is likely to be needed.
@@ -218,10 +218,10 @@ async function fromArchive(read: ReadContext, { samples, rollups = [] }: Asks): 
   return { cold: blocks, ...(reading && { rolled: { ...reading, days } }) };
 }
 
-function listedRollups({ tenant, ownerId, days, rollups, steps }: ReadContext) {
-  return rollups!.of(tenant.id, ownerId, storedUnitMs(steps!.stepMs)!, days[0]!.day, days.at(-1)!.day);
+function listedRollups({ tenant, homeId, days, rollups, steps }: ReadContext) {
+  return rollups!.of(tenant.id, homeId, storedUnitMs(steps!.stepMs)!, days[0]!.day, days.at(-1)!.day);
 }
 
-function listedDays({ directory, tenant, ownerId, days }: ReadContext): Promise<Map<Day, ListedSource>> {
-  return directory.of(tenant.id, ownerId, days[0]!.day, days.at(-1)!.day);
+function listedDays({ directory, tenant, homeId, days }: ReadContext): Promise<Map<Day, ListedSource>> {
+  return directory.of(tenant.id, homeId, days[0]!.day, days.at(-1)!.day);
 }

@@ -50,7 +50,7 @@ export interface SourceRead extends Whereabouts {
   /** Series of that source. */
   readonly wanted: Layout;
   readonly range: TimeRange;
-  /** All of the source's. */
+  /** All deletions of the source. */
   readonly deletions: readonly VersionedDeletion[];
   /** Bounds how many reads side by side go beyond memory; unbounded if absent. */
   readonly beyondMemory?: Limiter;
@@ -69,7 +69,7 @@ export function contextsOf(dependencies: ReadDependencies, tenant: Tenant, asked
 function contextOf(
   dependencies: ReadDependencies,
   tenant: Tenant,
-  { id: ownerId, groups, layouts, places }: Home,
+  { id: homeId, groups, layouts, places }: Home,
   asked: SourceRead,
 ): Omit<ReadContext, 'maxSamples'> {
   const { wanted, range: whole, deletions, windowLengthsMs, steps, beyondMemory = (work) => work() } = asked;
@@ -79,7 +79,7 @@ function contextOf(
   return {
     ...dependencies,
     tenant,
-    ownerId,
+    homeId,
     refs: new Map(),
     selection: { wanted, groups, range, layouts, places },
     erasures: erasuresOf(deletions, wanted.series).filter(
@@ -98,13 +98,13 @@ function contextOf(
 export interface ReadContext extends ReadDependencies {
   readonly tenant: Tenant;
   /** The source, or the pool whose groups have its series. */
-  readonly ownerId: Id;
-  /** The owner's partition, by how many the tenant has: a long range asks for each of its days. */
+  readonly homeId: Id;
+  /** The home's partition, by how many the tenant has: a long range asks for each of its days. */
   readonly refs: Map<number, PartitionRef>;
   readonly selection: Selection;
   /** Deletions of the wanted series that touch the range. */
   readonly erasures: readonly Erasure[];
-  /** All of the source's. */
+  /** All deletions of the source. */
   readonly deletions: readonly VersionedDeletion[];
   /** The range as asked: the selection's begins with the source's first sample. */
   readonly wholeRange: TimeRange;
@@ -124,12 +124,12 @@ export function layoutsOf({ catalogue, tenant, selection: { layouts } }: ReadCon
     layouts.get(id) ?? catalogue.layout(tenant.id, group, id);
 }
 
-/** The owner's partition on a day. Placement changes with the day, so it may have had several. */
-export function partitionOn({ tenant, ownerId, refs }: ReadContext, day: Day): PartitionRef {
+/** The home's partition on a day. Placement changes with the day, so it may have had several. */
+export function partitionOn({ tenant, homeId, refs }: ReadContext, day: Day): PartitionRef {
   const partitions = partitionsOn(tenant.placement, day);
   const known = refs.get(partitions);
   if (known !== undefined) return known;
-  const ref = { tenantId: tenant.id, partition: partitionOf(ownerId, partitions) };
+  const ref = { tenantId: tenant.id, partition: partitionOf(homeId, partitions) };
   refs.set(partitions, ref);
   return ref;
 }
