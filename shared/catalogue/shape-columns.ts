@@ -209,7 +209,7 @@ export class LayoutMatch {
 
   /** A layout of its series, in the order that they have in the whole one. */
   ownLayout(series: readonly Labels[]): Layout {
-    if (this.rows === this.shape.allRows()) return lazyLayout(this.layoutId, () => series);
+    if (this.size === this.seriesCount) return lazyLayout(this.layoutId, () => series);
     return lazyLayout(
       idOf('columns', this.layoutId, new Uint8Array(Uint32Array.from(this.rows).buffer)),
       () => series,
