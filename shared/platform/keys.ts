@@ -347,7 +347,7 @@ export const bucketKeys = {
     `${bucketKeys.archiveDay(ref, day)}-${name}.parquet`,
   /** The opposite of `archiveNamed`. */
   parseArchiveName: (ref: PartitionRef, day: Day, key: string): string =>
-    key.slice(bucketKeys.archiveNamed(ref, day, '').length - '.parquet'.length, -'.parquet'.length),
+    key.slice(bucketKeys.archiveDay(ref, day).length + 1, -'.parquet'.length),
   /** `changes` of an object's key. */
   parseArchiveChanges: (key: string): number => Number(/-(\d+)-[A-Za-z0-9]+\.parquet$/.exec(key)?.[1]),
   /** Rollup objects of a tenant begin with this. */

@@ -1,6 +1,6 @@
 import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import {
-  type CALLS_REPEATED,
+  type CountedUse,
   ENV,
   ESSENTIAL_METRICS,
   METRIC_DIMENSION,
@@ -9,7 +9,6 @@ import {
   METRICS,
   type MeteredFunction,
   type MetricName,
-  type Unit,
 } from './names';
 import type { RuntimeSettings } from './settings';
 import { takeUnits } from './units';
@@ -26,7 +25,7 @@ const MEMORY_MB = Number(process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE ?? 0);
 /** Adds to the metrics of a function, which {@link withMetrics} publishes. */
 export function count<F extends MeteredFunction>(
   _name: F,
-  counts: Readonly<Partial<Record<Exclude<MetricName<F>, Unit | typeof CALLS_REPEATED>, number>>>,
+  counts: Readonly<Partial<Record<Exclude<MetricName<F>, CountedUse>, number>>>,
 ): void {
   for (const [metric, value] of Object.entries(counts as Readonly<Record<string, number>>))
     add(metric, value);
@@ -49,7 +48,7 @@ export function withMetrics<F extends MeteredFunction, Args extends unknown[], R
     try {
       return await handler(...args);
     } finally {
-      const units = new Map<Unit | typeof CALLS_REPEATED, number>(takeUnits());
+      const units = new Map<CountedUse, number>(takeUnits());
       units.set('FunctionMbMs', Math.ceil(performance.now() - startedMs) * MEMORY_MB);
       for (const [unit, amount] of units) {
         if ((METRICS[name] as readonly string[]).includes(unit)) add(unit, amount);

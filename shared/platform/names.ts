@@ -153,6 +153,9 @@ export type Unit = (typeof UNITS)[number];
  */
 export const CALLS_REPEATED = 'CallsRepeated';
 
+/** What a function counts of its calls to AWS. */
+export type CountedUse = Unit | typeof CALLS_REPEATED;
+
 /**
  * The metrics of each function: its code counts no others, and alarms and dashboard name no others. A custom metric costs $0.30
  * a month, so only functions that samples pass through have metrics of units. The SampleCount of FunctionMbMs is the

@@ -2,14 +2,14 @@ import type { AttributeValue, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { KinesisClient, PutRecordsInput } from '@aws-sdk/client-kinesis';
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { Redis } from 'ioredis';
-import type { CALLS_REPEATED, Unit } from './names';
+import type { CountedUse } from './names';
 
 /** Bytes of a put unit of the stream. */
 export const STREAM_UNIT_BYTES = 25_000;
 const WRITE_UNIT_BYTES = 1024;
 const READ_UNIT_BYTES = 4096;
 
-type StoreUnit = Exclude<Unit, 'FunctionMbMs'> | typeof CALLS_REPEATED;
+type StoreUnit = Exclude<CountedUse, 'FunctionMbMs'>;
 
 /** Units used, and calls repeated, since they were last taken. One count per process, as an instance has one invocation at a time. */
 const used = new Map<StoreUnit, number>();
