@@ -70,7 +70,7 @@ export class TenantIndexes {
 
   /**
    * The index, and 1 at the number of each layout that may have samples in the range; no such sample is earlier than its `firstMs`.
-   * And a version, the same as before if nothing changed.
+   * `version` stays the same while nothing changes.
    *
    * @param changes of the index, as the catalogue lists them now (change-list.ts); undefined where nobody asked. A period that the instance
    *   has never read is read beside them.
@@ -130,10 +130,9 @@ export class TenantIndexes {
     period: Period,
     asked: Promise<string | undefined> | undefined,
   ): Promise<void> {
-    let last = tenant.periods.get(period);
     // What is read beside the changes may be older than they are.
-    const changes = last === undefined ? undefined : await asked;
-    last = tenant.periods.get(period);
+    const changes = tenant.periods.has(period) ? await asked : undefined;
+    const last = tenant.periods.get(period);
     const now = this.now();
     if (last !== undefined) {
       const restMs = periodEndMs(period) < now ? PAST_FRESH_MS : FRESH_MS;
