@@ -67,8 +67,8 @@ const PARALLEL = 32;
  *
  *     sk pool   poolId: id, the source's own if it is in none   expiresAt: seconds
  *
- * A read of many sources asks for none of it: the index of series (index-table.ts) tells where their samples lie, and one list which of
- * them have deletions (change-list.ts).
+ * A read of many sources does not ask the catalogue: the index of series (index-table.ts) tells where their samples lie, and the list of
+ * changes (change-list.ts) tells which of them have deletions.
  */
 export class Catalogue {
   readonly index: IndexTable;

@@ -9,7 +9,8 @@ import type { ChangeList } from './change-list';
 import { expiresAtOf } from './lifetimes';
 
 /**
- * The deletions of each source, beside its layouts, so that a read, which asks for the layouts first, asks for nothing more:
+ * The deletions of each source, beside its layouts. A read of one source gets both with one query; a read of many asks only the sources
+ * that the list of changes names (change-list.ts):
  *
  *     pk layouts#tenant#source   sk deletion#hash of what, when and which partition   name, isPrefix, fromMs, toMs   version: hex   place: hex, ascends with versions   isOpened   expiresAt: seconds
  */

@@ -44,7 +44,7 @@ const KEPT_MS = 30 * DAY_MS;
 /**
  * The index of series by time: which layouts have samples of a day, and of a month, in windows of which length. An entry has the
  * labels that all series of the layout share, and the id of the shape that is left without them, so readers fetch one layout of each
- * shape. So it tells where a source's samples lie without a look at the source's catalogue.
+ * shape. The index alone tells where a source's samples lie; a reader need not ask the source's catalogue.
  *
  *     pk index#tenant#period#bucket   sk group#layout#window   common: JSON of pairs   shape: id   expiresAt: seconds
  *
@@ -63,7 +63,7 @@ export class IndexTable {
   /**
    * Inserts the entries of layouts that this instance has not inserted.
    *
-   * @param windowMs what their samples are written with
+   * @param windowMs length of the windows that their samples are written with, ms
    */
   async put(tenantId: Id, layouts: readonly LayoutOfDays[], windowMs: number): Promise<void> {
     const items: { readonly key: string; readonly item: Item }[] = [];
@@ -84,7 +84,7 @@ export class IndexTable {
     }
     if (items.length === 0) return;
     await this.insert(items.map(({ item }) => item));
-    // Of entries that were there too: whoever inserted them may have ended before it noted it.
+    // Note it even if all entries were there: the instance that inserted them may have ended before it noted the change.
     await this.changes.noteIndex(tenantId);
     for (const { key } of items) this.inserted.set(key, 1);
   }

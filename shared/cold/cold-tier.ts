@@ -48,7 +48,7 @@ export interface OpenArchive {
  * The archive in S3: the objects of each partition-day, of which the manifest says which count. No object is ever replaced.
  */
 export class ColdTier {
-  /** Gathers what reads of one moment want of an object: see {@link Batches}. */
+  /** Gathers the reads of one moment by object. */
   private readonly opened = new Batches<Limiter, OpenArchive | undefined>();
   private readonly ranges = new Batches<LimitedRange, Uint8Array>();
 
@@ -100,7 +100,7 @@ export class ColdTier {
   }
 
   /**
-   * Reads series of an object by its directory's entry. Of reads that ask together, those whose bytes lie near each other share requests.
+   * Reads series of an object by its directory's entry. Reads that ask together share a request where their bytes lie near each other.
    *
    * @param isContested whether the read has, or may have, other samples of these times, ms, both included
    * @param limit bounds the requests of several reads

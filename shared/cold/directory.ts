@@ -17,7 +17,10 @@ export interface ListedSource {
 /** A source with more is read by the object's index. A read of 460 days fetches as many entries. */
 const MAX_ENTRY_BYTES = 16 * 1024;
 const PARALLEL = 32;
-/** As many sources, of so few days, are asked for by the keys of their entries: each entry takes a read unit, there or not. */
+/**
+ * A batch of at least MIN_SOURCES sources and at most MAX_DAYS days reads entries by their keys. A key costs a read unit even where no
+ * entry exists.
+ */
 const MIN_SOURCES = 8;
 const MAX_DAYS = 3;
 

@@ -27,9 +27,9 @@ export interface HomePolicy {
     readonly rows: number;
     /** Each time it happens, the next time takes this many times as many rows: a sender of small random rows is not relearnt for ever. */
     readonly patience: number;
-    /** Afterwards a union grows to this many times the series of the largest row at most, */
+    /** Afterwards a union has at most this many times the series of the largest row, but may always have `series`. */
     readonly rowsAUnion: number;
-    /** or to this many series, if that is more. */
+    /** Series that a union may always have afterwards. */
     readonly series: number;
   };
   /**

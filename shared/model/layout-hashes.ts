@@ -6,7 +6,7 @@ import { bytesOfPacked, type PackedLayout } from './packed-layout';
 
 /**
  * Hashes of layouts, by id. The rows of a group may have several layouts, whose hashes are then compared in each batch; without the
- * cache an ingester unpacks and hashes them each time, a fifth of its CPU for remote write.
+ * cache an ingester unpacks and hashes them each time.
  */
 const hashesById = new Cache<Float64Array>(CACHES.layoutHashes, ({ byteLength }) => byteLength + 200);
 

@@ -21,7 +21,10 @@ export type Limiter = <T>(work: () => Promise<T>) => Promise<T>;
 /** Makes a bound that several callers share; {@link mapLimited} bounds one list. */
 export const limiter: (most: number) => Limiter = pLimit;
 
-/** The bound of work that several callers share: it goes on while one of their bounds, each of which may refuse it, lets it begin. */
+/**
+ * Bounds work that several callers share. It tries their bounds one after the other until one lets the work begin; a bound may refuse by
+ * throwing. Throws the last refusal, or the work's own error.
+ */
 export function anyLimiter(bounds: readonly Limiter[]): Limiter {
   return async (work) => {
     for (let i = 0; i < bounds.length; i++) {

@@ -73,13 +73,13 @@ export interface Selected extends Pick<Reading, 'missingSinceMs'> {
 /** A source with the series that match. */
 interface FoundSource extends Pick<SourceSeries, 'source' | 'series'> {
   readonly sourceId: Id;
-  /** Of the series. */
+  /** The layout of `series`. */
   readonly layout: Layout;
   readonly whereabouts: () => Whereabouts;
   readonly deletions: readonly VersionedDeletion[];
 }
 
-/** Sources that were found, and what their hosts' labels are. */
+/** The sources that were found, and the labels that the registry adds by host. */
 interface Found {
   readonly sources: readonly FoundSource[];
   readonly joined: JoinedLabels;
@@ -194,7 +194,10 @@ export class Querier {
     return { ...indexed, joined, version, spend: (steps) => budget.spend(steps) };
   }
 
-  /** Finds sources by the index. Where their samples lie, and which of them have deletions, takes no request for each. */
+  /**
+   * Finds sources by the index. The index and the list of changes tell where their samples lie and which have deletions, without a request
+   * for each source.
+   */
   private async findIndexed(
     matchers: readonly Matcher[],
     range: TimeRange,
