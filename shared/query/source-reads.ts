@@ -25,7 +25,10 @@ export class SourceReads {
     private readonly tenant: Tenant,
   ) {}
 
-  /** See {@link readLayout}. Reads that are joined share one result; only the first one's `tiers` has its figures, so that sums count them once. */
+  /**
+   * See {@link readLayout}. Reads that are joined share one result; only the first one's `tiers` has its figures, so that sums count them
+   * once.
+   */
   read(sourceId: Id, asked: SourceRead, allowsMissing = false): Promise<Reading> {
     // Units of rollups come by column, which no pick of series knows.
     if (asked.steps !== undefined) return readLayout(this.dependencies, this.tenant, asked, allowsMissing);
