@@ -64,10 +64,13 @@ export function decodeState(bytes: Uint8Array): GroupState {
   return decodeJson(bytes) as GroupState;
 }
 
+/** The numbers that JSON lacks, as text. */
+const NOT_FINITE: readonly unknown[] = ['NaN', 'Infinity', '-Infinity'];
+
 /** JSON in which the `value` of an alert may be NaN or infinite, compressed. */
 export function encodeJson(given: unknown): Uint8Array {
   const text = JSON.stringify(given, (key, value) =>
-    key === 'value' && !Number.isFinite(value) ? String(value) : value,
+    key === 'value' && typeof value === 'number' && !Number.isFinite(value) ? String(value) : value,
   );
   return zstdCompressSync(Buffer.from(text));
 }
@@ -75,6 +78,6 @@ export function encodeJson(given: unknown): Uint8Array {
 export function decodeJson(bytes: Uint8Array): unknown {
   const text = zstdDecompressSync(bytes, { maxOutputLength: MAX_STATE_TEXT }).toString('utf8');
   return JSON.parse(text, (key, value) =>
-    key === 'value' && typeof value === 'string' ? Number(value) : value,
+    key === 'value' && NOT_FINITE.includes(value) ? Number(value) : value,
   );
 }

@@ -2,14 +2,13 @@ import {
   DeleteItemCommand,
   GetItemCommand,
   PutItemCommand,
-  TransactionCanceledException,
   type TransactWriteItem,
   TransactWriteItemsCommand,
 } from '@aws-sdk/client-dynamodb';
 import type { Id } from '../model/id';
 import { type ItemKey, metaKeys } from '../platform/keys';
 import { TABLE_KEYS } from '../platform/names';
-import { type Item, queryAll, queryItems, succeeds, type Table } from '../platform/table';
+import { type Item, queryAll, queryItems, succeeds, type Table, wins } from '../platform/table';
 import type { GroupKind } from './evaluation';
 import { decodeJson, decodeState, type GroupState } from './group-state';
 import type { QuietSpan } from './ingest-quiet';
@@ -103,24 +102,14 @@ export class RuleStates {
     return new Map(items.map((item) => [item.sk!.S!, decodeState(item.state!.B!)]));
   }
 
-  /** @returns false when another evaluator was first: then nothing is written */
+  /** @returns false when another evaluator, or who closes an alert, was first: then nothing is written */
   async commit(slot: SlotCommit): Promise<boolean> {
+    const { client } = this.table;
     const items = this.itemsOf(slot);
-    try {
-      if (items.length > 1)
-        await this.table.client.send(new TransactWriteItemsCommand({ TransactItems: items }));
-      else if (items[0]!.Put !== undefined)
-        return await succeeds(this.table.client.send(new PutItemCommand(items[0]!.Put)));
-      else return await succeeds(this.table.client.send(new DeleteItemCommand(items[0]!.Delete!)));
-      return true;
-    } catch (error) {
-      if (
-        error instanceof TransactionCanceledException &&
-        error.CancellationReasons?.some(({ Code }) => Code === 'ConditionalCheckFailed')
-      )
-        return false;
-      throw error;
-    }
+    const { Put, Delete } = items[0]!;
+    if (items.length > 1) return wins(client.send(new TransactWriteItemsCommand({ TransactItems: items })));
+    if (Put !== undefined) return wins(client.send(new PutItemCommand(Put)));
+    return wins(client.send(new DeleteItemCommand(Delete!)));
   }
 
   private itemsOf({

@@ -1,6 +1,6 @@
 import { type Id, idOf } from '../model/id';
 import type { AlertStatus } from './judge';
-import type { MonitorType } from './monitor';
+import { isOfHosts, type Monitor, type MonitorType } from './monitor';
 import type { AlertTransition } from './tracks';
 
 /** The types of alerts: those of monitors, and of checks that agents report. */
@@ -75,6 +75,11 @@ export interface AlertBatch {
   readonly slotMs: number;
   readonly monitorId: string;
   readonly events: readonly AlertEvent[];
+}
+
+/** Whether channels hear of a monitor's alert. @param host that the alert is about, if it is about a registered one */
+export function isToldOf(monitor: Monitor, host: Pick<SubjectHost, 'status'> | undefined): boolean {
+  return monitor.isMute !== true && (!isOfHosts(monitor) || host?.status === 'working');
 }
 
 export function eventOf(

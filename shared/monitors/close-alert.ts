@@ -2,9 +2,9 @@ import { encodeJson } from '../alerting/group-state';
 import type { RuleStates } from '../alerting/rule-states';
 import type { RegisteredHost } from '../registry/host-labels';
 import type { Hosts } from '../registry/hosts';
-import { rolesByService, type Services } from '../registry/services';
+import { rolesByService, type Service, type Services } from '../registry/services';
 import type { Tenant } from '../tenancy/tenants';
-import { type AlertBatch, type AlertEvent, eventOf } from './alert-event';
+import { type AlertBatch, type AlertEvent, eventOf, isToldOf } from './alert-event';
 import type { AlertRecord, AlertStore } from './alert-store';
 import type { CheckStore } from './check-store';
 import type { MonitorStates } from './monitor-states';
@@ -40,7 +40,7 @@ export async function closeAlert(
           alert.monitorId,
           id,
           reason,
-          await registered(stores, tenant, alert.hostId),
+          await registered(stores.hosts, tenant, alert.hostId, await stores.services.list(tenant.id)),
         )
       : await closeOfMonitor(stores, tenant, alert, reason);
   if (event !== undefined) await stores.alerts.record(tenant.id, [event]);
@@ -60,13 +60,14 @@ async function closeOfMonitor(
     if (state === undefined || track === undefined) return undefined;
     const { track: left, transition } = closedByHand(track, reason);
     const slotMs = state.slotMs + 1;
-    const host = await registered(stores, tenant, track.key);
+    const services = await stores.services.list(tenant.id);
+    const host = await registered(stores.hosts, tenant, track.key, services);
     const subject = subjectOf(state.monitor, track.key, {
       hosts: new Map(host === undefined ? [] : [[host.id, host]]),
-      services: await stores.services.list(tenant.id),
+      services,
     });
     const atMs = Math.max(Date.now(), slotMs);
-    const event = eventOf(transition!, atMs, state.monitor.isMute !== true, subject);
+    const event = eventOf(transition!, atMs, isToldOf(state.monitor, host), subject);
     const batch: AlertBatch = { tenant: tenant.name, slotMs, monitorId, events: [event] };
     const tracks = state.tracks.map((each) => (each === track ? left! : each));
     const isCommitted = await stores.ruleStates.commit({
@@ -79,10 +80,11 @@ async function closeOfMonitor(
 }
 
 async function registered(
-  { hosts, services }: Pick<ClosingStores, 'hosts' | 'services'>,
+  hosts: ClosingStores['hosts'],
   tenant: Tenant,
   hostId: string | undefined,
+  services: readonly Service[],
 ): Promise<RegisteredHost | undefined> {
   const host = hostId === undefined ? undefined : await hosts.get(tenant.id, hostId);
-  return host && { ...host, roles: rolesByService(await services.list(tenant.id))(host.roleIds) };
+  return host && { ...host, roles: rolesByService(services)(host.roleIds) };
 }

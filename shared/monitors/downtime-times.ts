@@ -76,15 +76,15 @@ function latestMonths(firstMs: number, months: number, nowMs: number, durationMs
 /** What a downtime is asked about. */
 export interface DownSubject {
   readonly monitorId: string;
-  /** Of a host. */
+  /** The host's roles, if the subject is a host. */
   readonly roles?: HostRoles;
-  /** Of a service's metric. */
+  /** The service, if the subject is a service's metric. */
   readonly service?: string;
 }
 
 /** Whether a downtime, while it holds, is about something: every kind of scope that it names must fit. */
 export function concerns(downtime: Downtime, { monitorId, roles = {}, service }: DownSubject): boolean {
-  const all: HostRoles = service === undefined ? roles : { ...roles, [service]: roles[service] ?? [] };
+  const all: HostRoles = service === undefined ? roles : { [service]: [] };
   const fits = (
     included: readonly string[] | null | undefined,
     excluded: readonly string[] | null | undefined,

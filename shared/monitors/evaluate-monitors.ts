@@ -18,12 +18,12 @@ import type { HostNames } from '../registry/host-labels';
 import type { Hosts } from '../registry/hosts';
 import type { Services } from '../registry/services';
 import type { Tenant, Tenants } from '../tenancy/tenants';
-import { type AlertBatch, type AlertEvent, eventOf } from './alert-event';
+import { type AlertBatch, type AlertEvent, eventOf, isToldOf } from './alert-event';
 import type { Downtime } from './downtime';
 import { concerns, holdsAt } from './downtime-times';
 import { ExpressionError } from './expression';
 import { judgeMonitor, MonitorError } from './judge-monitor';
-import { DEFAULTS, type Monitor } from './monitor';
+import { DEFAULTS, isOfHosts, type Monitor } from './monitor';
 import { intervalOf, type MonitorState } from './monitor-state';
 import { type SubjectSources, subjectOf } from './subject';
 import { type AlertTransition, advanceTrack, closing, type Track } from './tracks';
@@ -212,11 +212,7 @@ async function advance(stores: MonitorStores, due: DueMonitor): Promise<Outcome>
     if (transition !== undefined) transitions.push(transition);
   }
   const events = transitions.map((each) => {
-    const host = view.hosts.get(each.key);
-    const isTold =
-      monitor.isMute !== true &&
-      each.trigger !== 'hostRetire' &&
-      (!isOfHosts(monitor) || host?.status === 'working');
+    const isTold = isToldOf(monitor, view.hosts.get(each.key)) && each.trigger !== 'hostRetire';
     return eventOf(each, slotMs, isTold, subjectOf(monitor, each.key, view));
   });
   const next: MonitorState = {
@@ -245,10 +241,6 @@ function errorText(error: unknown): string | undefined {
   return error instanceof MonitorError || error instanceof RuleError || error instanceof ExpressionError
     ? error.message
     : undefined;
-}
-
-function isOfHosts({ type }: Monitor): boolean {
-  return type === 'host' || type === 'connectivity';
 }
 
 async function isRetired(
@@ -287,7 +279,7 @@ function removed(tenant: Tenant, state: MonitorState, view: TenantView, nowMs: n
           eventOf(
             closing(key, alert, 'monitorDelete'),
             nowMs,
-            monitor.isMute !== true,
+            isToldOf(monitor, view.hosts.get(key)),
             subjectOf(monitor, key, view),
           ),
         ],

@@ -235,6 +235,11 @@ export type Monitor = MonitorSpec & { readonly id: string };
 /** The monitors of one type. */
 export type MonitorOf<T extends MonitorType> = Extract<MonitorSpec, { type: T }> & { readonly id: string };
 
+/** Whether a monitor watches hosts: then the keys of its tracks are their ids. */
+export function isOfHosts({ type }: MonitorSpec): boolean {
+  return type === 'host' || type === 'connectivity';
+}
+
 export function nameOf(monitor: MonitorSpec): string {
   return monitor.name ?? DEFAULTS.name;
 }

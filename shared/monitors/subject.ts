@@ -97,7 +97,8 @@ function seriesOf(key: string): AlertSubject['series'] {
 
 /** Puts values of labels where `{{label}}` stands. */
 function expanded(text: string, labels: Readonly<Record<string, string>>): string {
-  return text.replaceAll(/\{\{\s*([^{}]*?)\s*\}\}/g, (_, name: string) =>
-    Object.hasOwn(labels, name) ? labels[name]! : '',
-  );
+  return text.replaceAll(/\{\{([^{}]*)\}\}/g, (_, given: string) => {
+    const name = given.trim();
+    return Object.hasOwn(labels, name) ? labels[name]! : '';
+  });
 }

@@ -9,6 +9,8 @@ import {
   type DynamoDBClient,
   paginateQuery,
   type QueryCommandInput,
+  TransactionCanceledException,
+  TransactionConflictException,
 } from '@aws-sdk/client-dynamodb';
 import { mapLimited } from './concurrency';
 import type { ItemKey } from './keys';
@@ -151,4 +153,26 @@ export async function succeeds(write: Promise<unknown>): Promise<boolean> {
     if (error instanceof ConditionalCheckFailedException) return false;
     throw error;
   }
+}
+
+/**
+ * Awaits a conditional write, or a transaction of such writes. Returns false if a condition did not hold, or another transaction had one
+ * of the items: then nothing was written. Throws any other failure.
+ */
+export async function wins(write: Promise<unknown>): Promise<boolean> {
+  try {
+    await write;
+    return true;
+  } catch (error) {
+    if (isLost(error)) return false;
+    throw error;
+  }
+}
+
+function isLost(error: unknown): boolean {
+  if (error instanceof TransactionCanceledException)
+    return (error.CancellationReasons ?? []).some(
+      ({ Code }) => Code === 'ConditionalCheckFailed' || Code === 'TransactionConflict',
+    );
+  return error instanceof ConditionalCheckFailedException || error instanceof TransactionConflictException;
 }

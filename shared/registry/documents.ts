@@ -2,16 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   DeleteItemCommand,
+  type DeleteItemCommandInput,
   GetItemCommand,
   PutItemCommand,
-  TransactionCanceledException,
+  TransactionConflictException,
   type TransactWriteItem,
   TransactWriteItemsCommand,
 } from '@aws-sdk/client-dynamodb';
 import type { Id } from '../model/id';
 import { metaKeys } from '../platform/keys';
 import type { MetaKind } from '../platform/names';
-import { type Item, queryAll, succeeds, type Table } from '../platform/table';
+import { type Item, queryAll, succeeds, type Table, wins } from '../platform/table';
 
 /** The kinds of documents; each is one item collection a tenant. */
 export const DOCUMENT_KINDS = [
@@ -87,7 +88,8 @@ export class Documents<T> {
 
   /** Creates a document. @returns false when the key is taken */
   create(tenantId: Id, key: string, value: T): Promise<boolean> {
-    return this.put(this.putInput(tenantId, key, value, undefined));
+    const input = this.putInput(tenantId, key, value, undefined);
+    return outsideTransactions(() => succeeds(this.table.client.send(new PutItemCommand(input))));
   }
 
   /**
@@ -102,13 +104,10 @@ export class Documents<T> {
     key: string,
     decide: (value: T | undefined) => T | undefined,
   ): Promise<T | undefined> {
-    for (let waitMs = 5; ; waitMs = Math.min(MAX_WAIT_MS, waitMs * 2)) {
-      const found = await this.read(tenantId, key);
-      const next = decide(found?.value);
-      if (next === undefined || next === found?.value) return found?.value;
-      if (await this.put(this.putInput(tenantId, key, next, found?.revision))) return next;
-      await sleep(Math.random() * waitMs);
-    }
+    return this.settleWith(tenantId, key, (stored) => {
+      const value = decide(stored);
+      return value === undefined || value === stored ? undefined : { value, also: [] };
+    });
   }
 
   /**
@@ -127,9 +126,12 @@ export class Documents<T> {
       const found = await this.read(tenantId, key);
       const next = decide(found?.value);
       if (next === undefined) return found?.value;
-      const put = this.putInput(tenantId, key, next.value, found?.revision);
-      if (next.also.length === 0 ? await this.put(put) : await this.putAll([{ Put: put }, ...next.also]))
-        return next.value;
+      const Put = this.putInput(tenantId, key, next.value, found?.revision);
+      const write =
+        next.also.length === 0
+          ? this.table.client.send(new PutItemCommand(Put))
+          : this.table.client.send(new TransactWriteItemsCommand({ TransactItems: [{ Put }, ...next.also] }));
+      if (await wins(write)) return next.value;
       await sleep(Math.random() * waitMs);
     }
   }
@@ -141,12 +143,13 @@ export class Documents<T> {
 
   /** @returns the removed document; undefined when there was none */
   async remove(tenantId: Id, key: string): Promise<T | undefined> {
-    const { Attributes } = await this.table.client.send(
-      new DeleteItemCommand({
-        TableName: this.table.name,
-        Key: metaKeys.document(this.kind, tenantId, key),
-        ReturnValues: 'ALL_OLD',
-      }),
+    const input: DeleteItemCommandInput = {
+      TableName: this.table.name,
+      Key: metaKeys.document(this.kind, tenantId, key),
+      ReturnValues: 'ALL_OLD',
+    };
+    const { Attributes } = await outsideTransactions(() =>
+      this.table.client.send(new DeleteItemCommand(input)),
     );
     return Attributes && documentOf<T>(Attributes);
   }
@@ -160,22 +163,6 @@ export class Documents<T> {
       }),
     );
     return Item && { value: documentOf<T>(Item), revision: Item.revision!.S! };
-  }
-
-  private put(input: DocumentPut): Promise<boolean> {
-    return succeeds(this.table.client.send(new PutItemCommand(input)));
-  }
-
-  private async putAll(items: TransactWriteItem[]): Promise<boolean> {
-    try {
-      await this.table.client.send(new TransactWriteItemsCommand({ TransactItems: items }));
-      return true;
-    } catch (error) {
-      // Two transactions over one item cancel each other, too.
-      if (error instanceof TransactionCanceledException && error.CancellationReasons?.some(isLost))
-        return false;
-      throw error;
-    }
   }
 
   private putInput(tenantId: Id, key: string, value: T, previous: string | undefined): DocumentPut {
@@ -194,8 +181,16 @@ export class Documents<T> {
 
 type DocumentPut = NonNullable<TransactWriteItem['Put']>;
 
-function isLost({ Code }: { readonly Code?: string | undefined }): boolean {
-  return Code === 'ConditionalCheckFailed' || Code === 'TransactionConflict';
+/** Repeats a write of one document until no transaction has the document meanwhile. */
+async function outsideTransactions<R>(write: () => Promise<R>): Promise<R> {
+  for (let waitMs = 5; ; waitMs = Math.min(MAX_WAIT_MS, waitMs * 2)) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!(error instanceof TransactionConflictException)) throw error;
+    }
+    await sleep(Math.random() * waitMs);
+  }
 }
 
 function documentOf<T>(item: Item): T {

@@ -107,3 +107,14 @@ test.each([
   const downtime = { id: 'd', name: 'd', start, duration: 60, ...scopes };
   expect([host, service, expression].map((each) => concerns(downtime, each))).toEqual(concerned);
 });
+
+test('a service may have the name of a property of every object', () => {
+  const downtime = { id: 'd', name: 'd', start, duration: 60, serviceScopes: ['constructor'] };
+  expect(concerns(downtime, { monitorId: 'm', service: 'constructor' })).toBe(true);
+  expect(
+    concerns(
+      { ...downtime, serviceScopes: undefined, roleScopes: ['constructor:web'] },
+      { monitorId: 'm', service: 'constructor' },
+    ),
+  ).toBe(false);
+});

@@ -242,6 +242,15 @@ describe('a host monitor', () => {
     expect(await world.next()).toEqual(['gone']);
   });
 
+  test('that is deleted tells nobody of a standby host', async () => {
+    world.monitor = hostMonitor();
+    world.hosts = [world.host('h1', {}, 'standby')];
+    world.load('h1', 9);
+    expect(await world.evaluate()).toEqual(['h1 opened CRITICAL untold']);
+    world.monitor = undefined;
+    expect(await world.next()).toEqual(['h1 closed OK monitorDelete untold']);
+  });
+
   test('keeps its alerts when samples cannot be read, or are missing', async () => {
     world.monitor = hostMonitor();
     world.load('h1', 9);

@@ -1,0 +1,13 @@
+import { decodeJson, encodeJson } from '../../../shared/alerting/group-state';
+
+test.each([
+  { value: Number.NaN },
+  { value: Number.POSITIVE_INFINITY },
+  { value: Number.NEGATIVE_INFINITY },
+  { value: 1.5 },
+  { value: null },
+  { labels: { value: 'db' }, value: 1 },
+  { labels: { value: '12' }, annotations: { value: '' } },
+])('%j is read as it was written', (given) => {
+  expect(decodeJson(encodeJson(given))).toEqual(given);
+});

@@ -1,0 +1,68 @@
+import {
+  type DynamoDBClient,
+  TransactionCanceledException,
+  TransactionConflictException,
+} from '@aws-sdk/client-dynamodb';
+import { RuleStates } from '../../../shared/alerting/rule-states';
+import { idOf } from '../../../shared/model/id';
+import { Documents } from '../../../shared/registry/documents';
+
+const TENANT = idOf('tenant', 'acme');
+const metadata = { $metadata: {}, message: 'a transaction has the item' };
+const conflict = new TransactionConflictException(metadata);
+const cancelled = (Code: string) =>
+  new TransactionCanceledException({ ...metadata, CancellationReasons: [{ Code: 'None' }, { Code }] });
+
+/** A table whose first writes fail, one error each. */
+function tableFailing(...errors: Error[]) {
+  const writes: string[] = [];
+  const send = async ({ constructor: { name } }: object) => {
+    if (name === 'GetItemCommand') return { Item: { json: { S: '"before"' }, revision: { S: 'r' } } };
+    writes.push(name);
+    const error = errors.shift();
+    if (error !== undefined) throw error;
+    return { Attributes: { json: { S: '"before"' } } };
+  };
+  return { table: { name: 'meta', client: { send } as unknown as DynamoDBClient }, writes };
+}
+
+describe('while a transaction has the document', () => {
+  type Run = (documents: Documents<string>) => Promise<unknown>;
+  const create: Run = (documents) => documents.create(TENANT, 'k', 'next');
+  const settle: Run = (documents) => documents.settle(TENANT, 'k', () => 'next');
+  const remove: Run = (documents) => documents.remove(TENANT, 'k');
+
+  test.each([
+    { name: 'create', run: create, gives: true },
+    { name: 'settle', run: settle, gives: 'next' },
+    { name: 'remove', run: remove, gives: 'before' },
+  ])('$name tries again', async ({ run, gives }) => {
+    const { table, writes } = tableFailing(conflict, conflict);
+    expect(await run(new Documents(table, 'checks'))).toBe(gives);
+    expect(writes).toHaveLength(3);
+  });
+});
+
+describe('a slot that loses to another writer is not committed', () => {
+  const batch = Buffer.from('batch');
+  const slot = { tenantId: TENANT, group: idOf('group', 'g'), afterMs: 1, slotMs: 2, state: batch };
+
+  test.each([
+    {
+      name: 'a transaction whose condition fails',
+      error: cancelled('ConditionalCheckFailed'),
+      batches: [batch],
+    },
+    { name: 'a transaction beside another', error: cancelled('TransactionConflict'), batches: [batch] },
+    { name: 'a put beside a transaction', error: conflict, batches: [] },
+  ])('$name', async ({ error, batches }) => {
+    const { table } = tableFailing(error);
+    expect(await new RuleStates(table).commit({ ...slot, batches })).toBe(false);
+  });
+
+  test('other failures are thrown', async () => {
+    const error = cancelled('ValidationError');
+    const { table } = tableFailing(error);
+    await expect(new RuleStates(table).commit({ ...slot, batches: [batch] })).rejects.toBe(error);
+  });
+});
