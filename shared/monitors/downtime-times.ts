@@ -1,9 +1,8 @@
-import type { Downtime } from './downtime';
+import { type Downtime, WEEKDAYS } from './downtime';
 import { type HostRoles, isInScope } from './scope';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-const WEEKDAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
 
 type Times = Pick<Downtime, 'start' | 'duration' | 'recurrence'>;
 
@@ -13,64 +12,53 @@ type Times = Pick<Downtime, 'start' | 'duration' | 'recurrence'>;
  */
 export function holdsAt({ start, duration, recurrence }: Times, nowMs: number): boolean {
   const startMs = start * 1000;
-  const durationMs = duration * MINUTE_MS;
-  const untilMs = recurrence?.until == null ? Infinity : recurrence.until * 1000;
-  const holds = (fromMs: number) =>
-    fromMs >= startMs && fromMs <= untilMs && fromMs <= nowMs && nowMs < fromMs + durationMs;
-  if (recurrence == null) return holds(startMs);
-  if (nowMs < startMs) return false;
+  const lastMs = recurrence?.until == null ? nowMs : Math.min(nowMs, recurrence.until * 1000);
+  // All occurrences last equally long: if one holds, then the newest that has begun does, too.
+  return newest(startMs, recurrence, lastMs).some(
+    (fromMs) => fromMs >= startMs && fromMs <= lastMs && nowMs < fromMs + duration * MINUTE_MS,
+  );
+}
+
+/** The newest occurrence that begins by a time, or one for each weekday. */
+function newest(startMs: number, recurrence: Times['recurrence'], lastMs: number): number[] {
+  if (recurrence == null) return [startMs];
   const { type, interval, weekdays } = recurrence;
   switch (type) {
     case 'hourly':
+      return [newestOf(startMs, interval * 60 * MINUTE_MS, lastMs)];
     case 'daily':
-      return latest(
-        startMs,
-        interval * (type === 'hourly' ? 60 * MINUTE_MS : DAY_MS),
-        nowMs,
-        durationMs,
-      ).some(holds);
+      return [newestOf(startMs, interval * DAY_MS, lastMs)];
     case 'weekly': {
       // Weeks begin on Sunday; each named day has the start's time of day.
-      const first = new Date(startMs);
-      const days =
-        weekdays == null || weekdays.length === 0
-          ? [first.getUTCDay()]
-          : weekdays.map((day) => WEEKDAYS.indexOf(day));
-      return days.some((day) =>
-        latest(startMs + (day - first.getUTCDay()) * DAY_MS, interval * 7 * DAY_MS, nowMs, durationMs).some(
-          holds,
-        ),
-      );
+      const first = new Date(startMs).getUTCDay();
+      const days = weekdays?.length ? weekdays.map((day) => WEEKDAYS.indexOf(day)) : [first];
+      return days.map((day) => newestOf(startMs + (day - first) * DAY_MS, interval * 7 * DAY_MS, lastMs));
     }
     case 'monthly':
+      return [newestOfMonths(startMs, interval, lastMs)];
     case 'yearly':
-      return latestMonths(startMs, interval * (type === 'monthly' ? 1 : 12), nowMs, durationMs).some(holds);
+      return [newestOfMonths(startMs, interval * 12, lastMs)];
   }
 }
 
-/** Most occurrences of one downtime that may overlap, since one may last longer than its interval. */
-const MAX_OVERLAPS = 10_000;
-
-/** The times of a period's occurrences that may hold at a time. */
-function latest(firstMs: number, periodMs: number, nowMs: number, durationMs: number): number[] {
-  const last = Math.floor((nowMs - firstMs) / periodMs);
-  const count = Math.min(MAX_OVERLAPS, Math.ceil(durationMs / periodMs) + 1);
-  return Array.from({ length: count }, (_, i) => firstMs + (last - i) * periodMs);
+function newestOf(firstMs: number, periodMs: number, lastMs: number): number {
+  return firstMs + Math.floor((lastMs - firstMs) / periodMs) * periodMs;
 }
 
-function latestMonths(firstMs: number, months: number, nowMs: number, durationMs: number): number[] {
+function newestOfMonths(firstMs: number, months: number, lastMs: number): number {
   const first = new Date(firstMs);
-  const now = new Date(nowMs);
-  const between =
-    (now.getUTCFullYear() - first.getUTCFullYear()) * 12 + now.getUTCMonth() - first.getUTCMonth();
-  const last = Math.floor(between / months);
-  const count = Math.min(MAX_OVERLAPS, Math.ceil(durationMs / (28 * DAY_MS * months)) + 1);
-  return Array.from({ length: count }, (_, i) => {
-    const month = first.getUTCMonth() + (last - i) * months;
+  const last = new Date(lastMs);
+  const at = (count: number) => {
+    const month = first.getUTCMonth() + count * months;
     const lastDay = new Date(Date.UTC(first.getUTCFullYear(), month + 1, 0)).getUTCDate();
     const day = Math.min(first.getUTCDate(), lastDay);
     return Date.UTC(first.getUTCFullYear(), month, day) + (firstMs % DAY_MS);
-  });
+  };
+  const between =
+    (last.getUTCFullYear() - first.getUTCFullYear()) * 12 + last.getUTCMonth() - first.getUTCMonth();
+  const count = Math.floor(between / months);
+  // Within its month, the occurrence may lie after the time.
+  return at(count) <= lastMs ? at(count) : at(count - 1);
 }
 
 /** What a downtime is asked about. */
