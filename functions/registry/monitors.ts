@@ -68,7 +68,7 @@ export const monitorHandlers: RouteHandlers = {
     reply(200, found('downtime', downtimeId, await downtimes.remove(tenant.id, downtimeId))),
 };
 
-/** Has the evaluator know of a monitor, or end what a removed one left: then it has no rules. */
+/** Enters a monitor into the evaluator's index. 0 rules: the monitor was removed, and the evaluator closes its alerts. */
 async function index(tenant: Tenant, monitor: Monitor, rules: 0 | 1): Promise<void> {
   const intervalMs = intervalOf(monitor);
   if (intervalMs !== undefined) await ruleGroups.index(tenant, 'monitor', monitor.id, rules, intervalMs);

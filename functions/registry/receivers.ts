@@ -15,7 +15,7 @@ export const receiverHandlers: RouteHandlers = {
   'GET /api/v1/alert-receivers/undelivered': async ({ tenant }) => undelivered(tenant),
 };
 
-/** A secret that is stored, in an answer; and in a request, that it stays. */
+/** In an answer, it hides a stored secret. In a request, it keeps the stored secret. */
 const MASK = '***';
 
 function maskedReceiver<T extends Receiver>(each: T): T {

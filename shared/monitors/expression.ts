@@ -83,7 +83,7 @@ export function parseExpression(text: string): Expression {
 interface Token {
   readonly kind: '(' | ')' | ',' | 'quoted' | 'word' | 'end';
   readonly text: string;
-  /** Of its first character in the expression. */
+  /** Index of the token's first character in the expression. */
   readonly at: number;
 }
 

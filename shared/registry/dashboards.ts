@@ -31,8 +31,8 @@ export class TakenPathError extends Error {
 
 /**
  * The dashboards of tenants, one document each, and a list of them, by which paths are unique and bytes are counted exactly. A
- * dashboard is listed from before it exists until after it is removed: a crash in between leaves an entry that no read shows and
- * the removal of the dashboard removes.
+ * dashboard is listed from before it exists until after it is removed. A crash in between leaves an entry that no read shows: its path
+ * stays taken, until somebody removes the id of the entry.
  *
  *     key id   and `list`
  */

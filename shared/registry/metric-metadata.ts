@@ -23,9 +23,9 @@ const MAX_NAME = 500;
 /** Families written for one request: senders repeat theirs, so the rest is written with later requests. */
 const MAX_WRITES = 100;
 const PARALLEL = 16;
-/** How long a writer goes by what the instance read: senders repeat their metadata. */
+/** How long a write uses the copy in memory, ms: senders repeat their metadata. */
 const WRITER_MS = 3_600_000;
-/** How long a reader does: editors ask for all families whenever they open. */
+/** How long a list uses the copy, ms. */
 const READER_MS = 60_000;
 /** Approximate memory of a family in a copy. */
 const FAMILY_BYTES = 500;

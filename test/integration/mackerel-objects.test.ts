@@ -448,7 +448,7 @@ describe('the objects of the Mackerel API', () => {
     }
   });
 
-  test.each(kinds)('%s: what is no object is refused', async (kind) => {
+  test.each(kinds)('%s: a body that is not an object is refused', async (kind) => {
     for (const body of ['', 'null', '[]', '"x"', '{', '1e999'])
       expect((await send('POST', KINDS[kind].path, body)).status).toBe(400);
   });

@@ -324,7 +324,7 @@ describe('monitors and checks', () => {
     expect(statesOf(id)).toEqual(['warning']);
   });
 
-  test('errors', async () => {
+  test('unknown ids, a memo that is too long and bad pages are refused', async () => {
     for (const path of ['/api/v0/alerts/none', '/api/v0/alerts/none/logs', '/api/v0/monitoring/checks/none'])
       await call('GET', path, undefined, 404);
     await call('POST', '/api/v0/alerts/none/close', { reason: '' }, 404);

@@ -120,7 +120,7 @@ test.each([
     happened: ['opened CRITICAL', 'closed OK'],
   },
   {
-    name: 'in a downtime nothing opens, nor after it',
+    name: 'in a downtime nothing opens',
     reports: [at(0, 'CRITICAL')],
     context: { isDown: true },
     happened: ['-'],

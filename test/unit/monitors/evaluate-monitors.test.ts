@@ -330,7 +330,7 @@ describe('a service monitor', () => {
     expect(await world.evaluate()).toEqual(['- opened WARNING']);
   });
 
-  test('finds that points are missing, also when it is younger than the last', async () => {
+  test('finds missing points, even if the last point is older than the monitor', async () => {
     world.post({ __name__: 'sold', service: 'shop' }, 5);
     world.minute = 25;
     world.monitor = service({ missingDurationWarning: 10, missingDurationCritical: 30 });
