@@ -6,6 +6,7 @@ import { isLogOf } from '../../shared/monitors/alert-store';
 import { type CheckReport, checkIdOf, checkReport } from '../../shared/monitors/check-report';
 import { closeAlert } from '../../shared/monitors/close-alert';
 import { concerns, holdsAt } from '../../shared/monitors/downtime-times';
+import { isWatchedStatus } from '../../shared/monitors/scope';
 import { mapLimited } from '../../shared/platform/concurrency';
 import { log } from '../../shared/platform/log';
 import type { RegisteredHost } from '../../shared/registry/host-labels';
@@ -124,7 +125,7 @@ async function takeReports(tenant: Tenant, given: readonly unknown[]): Promise<v
     if (host === undefined) return;
     const { status, roles } = host;
     const context = {
-      isWatched: status === 'working' || status === 'standby',
+      isWatched: isWatchedStatus(status),
       isDown: current.some((downtime) => concerns(downtime, { monitorId, roles })),
     };
     for (const report of ofCheck.sort(byTime)) {
@@ -138,7 +139,7 @@ function byTime(a: CheckReport, b: CheckReport): number {
   return a.occurredAt - b.occurredAt;
 }
 
-/** Those of some hosts that are registered and not retired. */
+/** Reads the hosts with these ids. Unknown and retired hosts are left out. */
 async function hostsOf(tenantId: Id, ids: ReadonlySet<string>): Promise<Map<string, RegisteredHost>> {
   const rolesOf = rolesByService(await services.list(tenantId));
   const found = await mapLimited([...ids], PARALLEL, async (id) => hosts.get(tenantId, id));

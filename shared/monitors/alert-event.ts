@@ -82,6 +82,11 @@ export function isToldOf(monitor: Monitor, host: Pick<SubjectHost, 'status'> | u
   return monitor.isMute !== true && (!isOfHosts(monitor) || host?.status === 'working');
 }
 
+/** A time in ms as clients see it: whole seconds. */
+export function seconds(ms: number): number {
+  return Math.floor(ms / 1000);
+}
+
 export function eventOf(
   transition: AlertTransition,
   atMs: number,

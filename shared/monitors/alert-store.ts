@@ -3,7 +3,7 @@ import { isGivenId } from '../model/random-id';
 import { mapLimited } from '../platform/concurrency';
 import type { Table } from '../platform/table';
 import { Documents } from '../registry/documents';
-import type { AlertEvent, AlertType } from './alert-event';
+import { type AlertEvent, type AlertType, seconds } from './alert-event';
 import type { AlertStatus } from './judge';
 
 /** An alert as the API shows it. Times are seconds since epoch. */
@@ -42,7 +42,7 @@ export interface Page<T> {
   readonly nextId: string | undefined;
 }
 
-/** Of each alert when it last changed, ms since epoch: an event that is recorded again does not undo a later one. */
+/** An alert, and when it last changed (ms since epoch). A repeated event does not undo a later one. */
 interface StoredAlert {
   readonly alert: AlertRecord;
   readonly changedMs: number;
@@ -52,8 +52,8 @@ interface StoredAlert {
 const PARALLEL = 16;
 
 /**
- * The alerts of monitors and checks, for lists: what the outbox says of them, recorded before channels are told. Ids sort by the time of
- * opening. An alert moves from `open-alerts` to `alerts` when it closes.
+ * The alerts of monitors and checks, for lists: what the outbox says of them, recorded before channels are told. Closes, reports and
+ * retirements in the registry record their events directly, too. Ids sort by the time of opening. An alert moves from `open-alerts` to `alerts` when it closes.
  */
 export class AlertStore {
   private readonly open: Documents<StoredAlert>;
@@ -169,10 +169,6 @@ async function firstOf<T>(items: AsyncIterable<T>, most: number): Promise<T[]> {
 function pageOf<T extends { readonly id: string }>(found: readonly T[], limit: number): Page<T> {
   const items = found.slice(0, limit);
   return { items, nextId: found.length > limit ? items.at(-1)!.id : undefined };
-}
-
-function seconds(ms: number): number {
-  return Math.floor(ms / 1000);
 }
 
 /** The alert as an event leaves it. */

@@ -1,4 +1,4 @@
-import type { AlertEvent, SubjectHost, SubjectService } from './alert-event';
+import { type AlertEvent, type SubjectHost, type SubjectService, seconds } from './alert-event';
 import type { ChannelOf } from './channel';
 import { alertUrl, messageOf } from './event-text';
 
@@ -49,10 +49,6 @@ export function webhookBody(event: AlertEvent, origin: Origin): string {
       ...(warning !== undefined && { warningThreshold: warning }),
     },
   });
-}
-
-function seconds(ms: number): number {
-  return Math.floor(ms / 1000);
 }
 
 function hostView({ id, name, status, memo, isRetired, roles }: SubjectHost, origin: Origin) {

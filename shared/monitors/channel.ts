@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { text } from '../platform/fields';
-import { name } from './fields';
+import { httpUrl, name } from './fields';
 
 /** Types of channels that clients describe in full, and that are sent to. */
-export const SENT_CHANNEL_TYPES = ['email', 'slack', 'webhook'] as const;
+const SENT_CHANNEL_TYPES = ['email', 'slack', 'webhook'] as const;
 /** Types of which a name is kept, and that nothing is sent to. */
 export const KEPT_CHANNEL_TYPES = [
   'email-broadcast',
@@ -17,7 +17,7 @@ export const KEPT_CHANNEL_TYPES = [
   'line',
 ] as const;
 
-export const CHANNEL_EVENTS = [
+const CHANNEL_EVENTS = [
   'alert',
   'alertGroup',
   'hostStatus',
@@ -26,14 +26,10 @@ export const CHANNEL_EVENTS = [
   'monitor',
 ] as const;
 
-const MAX_URL = 2_048;
 const MAX_MENTION = 1_000;
 const MAX_EMAILS = 100;
 
 const events = z.array(z.enum(CHANNEL_EVENTS)).max(CHANNEL_EVENTS.length).nullish();
-const url = text(1, MAX_URL).refine((value) => /^https?:\/\//i.test(value) && URL.canParse(value), {
-  error: 'expected a URL with http or https',
-});
 const enabledGraphImage = z.boolean().nullish();
 const mention = text(0, MAX_MENTION).nullish();
 
@@ -51,13 +47,19 @@ const emailChannel = z.object({
 const slackChannel = z.object({
   type: z.literal('slack'),
   name,
-  url,
+  url: httpUrl,
   mentions: z.object({ ok: mention, warning: mention, critical: mention }).nullish(),
   enabledGraphImage,
   events,
 });
 
-const webhookChannel = z.object({ type: z.literal('webhook'), name, url, enabledGraphImage, events });
+const webhookChannel = z.object({
+  type: z.literal('webhook'),
+  name,
+  url: httpUrl,
+  enabledGraphImage,
+  events,
+});
 
 const keptChannel = z.object({ type: z.enum(KEPT_CHANNEL_TYPES), name });
 

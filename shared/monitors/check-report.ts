@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { idBytes } from '../model/id';
+import { ALERT_STATUSES } from './judge';
 import { type AlertTransition, advanceTrack, type Track } from './tracks';
 
 const MAX_MESSAGE = 1024;
@@ -11,7 +12,7 @@ const LEAST_INTERVAL = 10;
 export const checkReport = z.object({
   source: z.object({ type: z.literal('host'), hostId: z.string().regex(/^[A-Za-z0-9]{1,64}$/) }),
   name: z.string().min(1).max(MAX_NAME),
-  status: z.enum(['OK', 'CRITICAL', 'WARNING', 'UNKNOWN']),
+  status: z.enum(ALERT_STATUSES),
   message: z
     .string()
     .nullish()
@@ -83,7 +84,7 @@ export function advanceCheck(
   if (check.last !== undefined && occurredAt <= check.last.occurredAt) return undefined;
   const { track: before, ...rest } = check;
   const last = { status, message, occurredAt };
-  if (!isWatched) return { check: { ...rest, last, ...(before && { track: before }) } };
+  if (!isWatched) return { check: { ...check, last } };
   const rules = {
     id: `${tenantId} ${check.id}`,
     maxCheckAttempts,

@@ -8,6 +8,7 @@ import type { RegisteredHost } from '../registry/host-labels';
 import type { Tenant } from '../tenancy/tenants';
 import { type AlertBatch, type AlertEvent, type AlertSubject, eventOf } from './alert-event';
 import {
+  type AdvancedCheck,
   advanceCheck,
   type CheckReport,
   type CheckState,
@@ -15,7 +16,8 @@ import {
   newCheck,
   type ReportContext,
 } from './check-report';
-import { type AlertTransition, closedByHand, closing } from './tracks';
+import { hostPart } from './subject';
+import { closedByHand, closing } from './tracks';
 
 type Owner = Pick<Tenant, 'id' | 'name'>;
 
@@ -116,9 +118,7 @@ export class CheckStore {
     tenant: Owner,
     checkId: string,
     host: RegisteredHost | undefined,
-    decide: (
-      stored: CheckState | undefined,
-    ) => { readonly check: CheckState; readonly transition?: AlertTransition } | undefined,
+    decide: (stored: CheckState | undefined) => AdvancedCheck | undefined,
   ): Promise<AlertEvent | undefined> {
     let event: AlertEvent | undefined;
     await this.checks.settleWith(tenant.id, checkId, (stored) => {
@@ -142,14 +142,5 @@ export class CheckStore {
 }
 
 function subjectOf({ id, hostId, name, memo }: CheckState, host: RegisteredHost | undefined): AlertSubject {
-  return {
-    ...{ type: 'check', monitorId: id, monitorName: name, memo, hostId },
-    ...(host !== undefined && {
-      host: {
-        ...{ id: host.id, name: host.name, status: host.status, memo: host.memo, roles: host.roles },
-        isRetired: false,
-      },
-    }),
-    services: Object.keys(host?.roles ?? {}),
-  };
+  return { type: 'check', monitorId: id, monitorName: name, memo, ...hostPart(hostId, host) };
 }

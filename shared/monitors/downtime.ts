@@ -3,7 +3,7 @@ import { epochSeconds } from '../platform/fields';
 import { givenIds, memo, name, scopeTexts } from './fields';
 
 /** Mackerel's downtimes: times in which alerts of what matches are not opened. */
-export const RECURRENCES = ['hourly', 'daily', 'weekly', 'monthly', 'yearly'] as const;
+const RECURRENCES = ['hourly', 'daily', 'weekly', 'monthly', 'yearly'] as const;
 export const WEEKDAYS = [
   'Sunday',
   'Monday',

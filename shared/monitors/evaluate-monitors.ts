@@ -22,7 +22,7 @@ import { type AlertBatch, type AlertEvent, eventOf, isToldOf } from './alert-eve
 import type { Downtime } from './downtime';
 import { concerns, holdsAt } from './downtime-times';
 import { ExpressionError } from './expression';
-import { judgeMonitor, MonitorError } from './judge-monitor';
+import { type JudgedMonitor, judgeMonitor, MonitorError } from './judge-monitor';
 import { DEFAULTS, isOfHosts, type Monitor } from './monitor';
 import { intervalOf, type MonitorState } from './monitor-state';
 import { type SubjectSources, subjectOf } from './subject';
@@ -172,10 +172,8 @@ interface DueMonitor {
 async function advance(stores: MonitorStores, due: DueMonitor): Promise<Outcome> {
   const { tenant, monitor, state, view, slotMs, query } = due;
   const before = new Map((state?.tracks ?? []).map((track) => [track.key, track]));
-  let [judged, lastError]: [Awaited<ReturnType<typeof judgeMonitor>> | undefined, string | undefined] = [
-    undefined,
-    undefined,
-  ];
+  let judged: JudgedMonitor | undefined;
+  let lastError: string | undefined;
   try {
     judged = await judgeMonitor(monitor, state?.memory ?? {}, [...before.keys()], {
       store: view.store,
@@ -254,8 +252,6 @@ async function isRetired(
 }
 
 function attemptsOf(monitor: Monitor): number {
-  if (monitor.type === 'anomalyDetection')
-    return monitor.maxCheckAttempts ?? DEFAULTS.anomalyMaxCheckAttempts;
   return ('maxCheckAttempts' in monitor ? monitor.maxCheckAttempts : undefined) ?? DEFAULTS.maxCheckAttempts;
 }
 
@@ -264,7 +260,6 @@ function isDown({ downtimes, hosts }: TenantView, monitor: Monitor, key: string)
     monitorId: monitor.id,
     ...(isOfHosts(monitor) && { roles: hosts.get(key)?.roles ?? {} }),
     ...(monitor.type === 'service' && { service: monitor.service }),
-    ...(monitor.type === 'external' && monitor.service && { service: monitor.service }),
   };
   return downtimes.some((downtime) => concerns(downtime, subject));
 }

@@ -12,6 +12,13 @@ const MAX_SCOPES = 200;
 export const name = text(1, MAX_NAME);
 export const memo = text(0, MAX_MEMO).nullish();
 
+const MAX_URL = 2_048;
+
+export const httpUrl = text(1, MAX_URL).refine(
+  (value) => /^https?:\/\//i.test(value) && URL.canParse(value),
+  { error: 'expected a URL with http or https' },
+);
+
 /** An id of an object that the registry made. */
 export const givenId = text(1, 64).regex(/^[A-Za-z0-9]+$/, 'expected an id: letters and digits');
 export const givenIds = z.array(givenId).max(MAX_SCOPES);

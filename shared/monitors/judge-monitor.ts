@@ -23,7 +23,7 @@ import {
 } from './judge';
 import { DEFAULTS, type Monitor, type MonitorOf } from './monitor';
 import { percentMetricOf } from './percent-metrics';
-import { isInScope, watches } from './scope';
+import { isInScope, isWatchedStatus, watches } from './scope';
 
 /** What an evaluation of a monitor reads. */
 export interface MonitorInputs {
@@ -79,24 +79,19 @@ export async function judgeMonitor(
       return { judgements: new Map([['', await judgeExpression(monitor, inputs)]]), memory };
     case 'query':
       return { judgements: await judgeQuery(monitor, openKeys, inputs), memory };
+    // The evaluator leaves these alone: they have no interval.
     case 'anomalyDetection':
-      throw new MonitorError(ANOMALY_TEXT);
     case 'external':
-      throw new MonitorError('external monitors send no requests here yet');
+      throw new MonitorError(`monitors of type ${monitor.type} are not evaluated`);
   }
 }
-
-const ANOMALY_TEXT =
-  'anomaly detection is kept and not evaluated: a statistic that Mackerel does not publish cannot be copied; use an expression monitor';
 
 /** Hosts that are judged. Those of other statuses keep their alerts. */
 function watchedHosts(
   monitor: MonitorOf<'host' | 'connectivity'>,
   hosts: readonly RegisteredHost[],
 ): RegisteredHost[] {
-  return hosts.filter(
-    ({ status, roles }) => (status === 'working' || status === 'standby') && watches(monitor, roles),
-  );
+  return hosts.filter(({ status, roles }) => isWatchedStatus(status) && watches(monitor, roles));
 }
 
 /** Reads the metrics of hosts, which have no label but their name, host and what the registry joins. */
@@ -127,8 +122,7 @@ async function selectWhole(
   untilMs: number,
 ): Promise<readonly SampleColumns[]> {
   // Ranges are half-open: from, and before.
-  const { series, warnings } = await store.select(matchers, { fromMs: afterMs + 1, toMs: untilMs + 1 });
-  if (warnings.length > 0) throw new MonitorError(warnings[0]!);
+  const { series } = await wholeOf(store).select(matchers, { fromMs: afterMs + 1, toMs: untilMs + 1 });
   return series;
 }
 
@@ -230,7 +224,7 @@ function longestMissingMs({ missingDurationWarning, missingDurationCritical }: M
   return Math.max(missingDurationWarning ?? 0, missingDurationCritical ?? 0) * 60_000;
 }
 
-/** Of a monitor without thresholds any recent point ends an alert. */
+/** If a monitor has no thresholds, any recent point ends its alert. */
 function presence(points: Points, nowMs: number): Judgement | undefined {
   const latest = latestAverage(points, 1, nowMs);
   return latest && { status: 'OK', ...latest };

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { epochSeconds, text } from '../platform/fields';
-import { memo, name, notificationInterval, scopeTexts } from './fields';
+import { httpUrl, memo, name, notificationInterval, scopeTexts } from './fields';
 
 /**
  * Mackerel's monitors, as clients post them and read them again: a field that was left out stays out, so that `mkr monitors diff`
@@ -19,21 +19,17 @@ export const MONITOR_TYPES = [
 ] as const;
 export type MonitorType = (typeof MONITOR_TYPES)[number];
 
-/** What an absent field means. */
+/** What an absent field means to the evaluator. */
 export const DEFAULTS = {
   name: 'connectivity',
   alertStatusOnGone: 'CRITICAL',
   maxCheckAttempts: 1,
-  anomalyMaxCheckAttempts: 3,
-  method: 'GET',
-  headers: [{ name: 'Cache-Control', value: 'no-cache' }],
-  dualstack: 'ipv4',
   expressionBackwardMinutes: 2,
   queryBackwardMinutes: 0,
 } as const;
 
 /** Metrics of hosts that are computed from others, in percent. */
-export const PERCENT_METRICS: ReadonlySet<string> = new Set([
+const PERCENT_METRICS: ReadonlySet<string> = new Set([
   'cpu%',
   'memory%',
   'disk%',
@@ -44,7 +40,6 @@ export const PERCENT_METRICS: ReadonlySet<string> = new Set([
 
 const MAX_METRIC = 255;
 const MAX_EXPRESSION = 10_000;
-const MAX_URL = 2_048;
 const MAX_REQUEST_BODY = 10_000;
 const MAX_HEADERS = 50;
 const MAX_HEADER_VALUE = 4_096;
@@ -135,7 +130,7 @@ const externalMonitor = z
   .object({
     type: z.literal('external'),
     ...common,
-    url: text(1, MAX_URL).refine(isHttpUrl, { error: 'expected a URL with http or https' }),
+    url: httpUrl,
     method: z.enum(['GET', 'POST', 'PUT', 'DELETE']).nullish(),
     service: text(1, 63).nullish(),
     maxCheckAttempts,
@@ -280,8 +275,4 @@ function requireThreshold({ warning, critical }: Thresholds, context: z.Refineme
 /** @param value is in the message; of an absent field null stands there, since `undefined` would read as "is missing" alone */
 function flaw(context: z.RefinementCtx, field: string, message: string, value: unknown): void {
   context.addIssue({ code: 'custom', path: [field], message, input: value ?? null });
-}
-
-function isHttpUrl(value: string): boolean {
-  return /^https?:\/\//i.test(value) && URL.canParse(value);
 }

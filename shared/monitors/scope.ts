@@ -1,7 +1,13 @@
+import type { HostStatus } from '../registry/hosts';
 import { parseScope } from './fields';
 
 /** The names of a host's roles by service. */
 export type HostRoles = Readonly<Record<string, readonly string[]>>;
+
+/** Whether hosts of a status are watched: those in maintenance or off are not. */
+export function isWatchedStatus(status: HostStatus): boolean {
+  return status === 'working' || status === 'standby';
+}
 
 export interface Scopes {
   readonly scopes?: readonly string[] | null;

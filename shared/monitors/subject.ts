@@ -70,7 +70,8 @@ function pick({ id, name, memo }: Service) {
   return { id, name, memo };
 }
 
-function hostPart(hostId: string, host: RegisteredHost | undefined) {
+/** What an alert's subject says of a host. */
+export function hostPart(hostId: string, host: RegisteredHost | undefined) {
   if (host === undefined) return { hostId, services: [] };
   const { id, name, status, memo, roles } = host;
   const view: SubjectHost = { id, name, status, memo, isRetired: false, roles };

@@ -29,7 +29,8 @@ export interface Track {
   readonly alert?: OpenAlert;
 }
 
-export type Trigger = 'monitoring' | 'manual' | 'monitorDelete' | 'hostRetire' | 'serviceDelete';
+export const TRIGGERS = ['monitoring', 'manual', 'monitorDelete', 'hostRetire', 'serviceDelete'] as const;
+export type Trigger = (typeof TRIGGERS)[number];
 
 /** What happened to an alert. */
 export interface AlertTransition {
@@ -40,7 +41,7 @@ export interface AlertTransition {
   readonly alert: OpenAlert;
   /** OK when it closed. */
   readonly status: AlertStatus;
-  /** The judgement's; of an alert that closed, those that closed it. */
+  /** Value and message of the judgement. For a closed alert: of the judgement that closed it. */
   readonly value?: number;
   readonly message?: string;
   readonly trigger: Trigger;

@@ -135,7 +135,7 @@ export type Widget = NonNullable<DashboardSpec['widgets']>[number];
 export type WidgetGraph = Extract<Widget, { type: 'graph' }>['graph'];
 export type WidgetMetric = Extract<Widget, { type: 'value' }>['metric'];
 
-export interface DashboardTimes {
+interface DashboardTimes {
   readonly id: string;
   /** Seconds since epoch. */
   readonly createdAt: number;

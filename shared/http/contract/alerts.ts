@@ -1,12 +1,13 @@
 import * as z from 'zod';
 import { ALERT_STATUSES } from '../../monitors/judge';
 import { MONITOR_TYPES } from '../../monitors/monitor';
+import { TRIGGERS } from '../../monitors/tracks';
 import { text } from '../../platform/fields';
 import type { Route } from './route';
-import { integerParameter, success } from './values';
+import { booleanParameter, integerParameter, success } from './values';
 
 /** Entries of a page, the most and the default. */
-export const MAX_PAGE = 100;
+const MAX_PAGE = 100;
 
 const MAX_REASON = 2_048;
 const MAX_REPORTS = 100;
@@ -24,11 +25,6 @@ const page = {
     .default(MAX_PAGE)
     .meta({ type: 'integer', minimum: 1, maximum: MAX_PAGE }),
 };
-const flag = z
-  .string()
-  .regex(/^(true|false)?$/, 'expected true or false')
-  .transform((value) => value === 'true')
-  .default(false);
 
 const status = z.enum(ALERT_STATUSES);
 
@@ -53,7 +49,7 @@ const log = z.object({
   id: z.string(),
   createdAt: z.int(),
   status,
-  trigger: z.enum(['monitoring', 'manual', 'monitorDelete', 'hostRetire', 'serviceDelete']),
+  trigger: z.enum(TRIGGERS),
   monitorId: z.string(),
   targetValue: z.number().nullable(),
   statusDetail: z
@@ -74,7 +70,9 @@ export const alertRoutes = [
     summary: 'List the alerts of monitors and checks, the newest opening first',
     query: z.object({
       ...page,
-      withClosed: flag.meta({ description: 'Whether to list alerts that have closed, too.' }),
+      withClosed: booleanParameter(false).meta({
+        description: 'Whether to list alerts that have closed, too.',
+      }),
     }),
     answer: z.object({ alerts: z.array(alert), nextId: z.string().optional() }),
   },

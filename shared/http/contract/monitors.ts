@@ -31,7 +31,7 @@ const notificationGroup = z
 const alertGroupSetting = z.object({ id, ...alertGroupSettingSpec.shape }).meta({ id: 'AlertGroupSetting' });
 
 /** A channel that is made may join the default notification group. */
-export const newChannel = z.intersection(
+const newChannel = z.intersection(
   channelSpec,
   z.object({ addToDefaultNotificationGroup: z.boolean().nullish() }),
 );
@@ -40,7 +40,7 @@ const MONITORS = '/api/v0/monitors';
 export const NOTIFICATION_GROUPS = '/api/v0/notification-groups';
 const ALERT_GROUP_SETTINGS = '/api/v0/alert-group-settings';
 
-/** What Mackerel's clients define of monitoring. */
+/** Monitors, downtimes, channels, notification groups and alert group settings. */
 export const monitorRoutes = [
   ...crudRoutes({
     path: MONITORS,

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { text } from '../../platform/fields';
 import type { Route } from './route';
+import { booleanParameter } from './values';
 
 /** Alertmanager's API, below a path of its own: `amtool --alertmanager.url=https://.../alertmanager`. */
 const ALERTMANAGER = '/alertmanager/api/v2';
@@ -23,7 +24,7 @@ const fields = {
   createdBy: text(0, MAX_TEXT),
   comment: text(0, MAX_TEXT),
 };
-export const silenceBody = z.object({
+const silenceBody = z.object({
   id: z.string().nullish().meta({ description: 'Changes this silence; absent or empty: adds one.' }),
   ...fields,
 });
@@ -40,20 +41,15 @@ const filter = z
   .array(z.string().max(2 * MAX_TEXT))
   .max(MAX_MATCHERS)
   .optional();
-export const silencesQuery = z.object({
+const silencesQuery = z.object({
   filter: filter.meta({
     description: 'Matchers such as `job="shop"`: only silences whose matchers have such names and values.',
   }),
 });
-const flag = z
-  .string()
-  .regex(/^(true|false)?$/, 'expected true or false')
-  .transform((value) => value !== 'false')
-  .default(true);
 export const alertsQuery = z.object({
   filter: filter.meta({ description: 'Matchers of labels: only alerts that satisfy all.' }),
-  active: flag.meta({ description: 'Whether to list alerts that no silence holds back.' }),
-  silenced: flag.meta({ description: 'Whether to list alerts that a silence holds back.' }),
+  active: booleanParameter(true).meta({ description: 'Whether to list alerts that no silence holds back.' }),
+  silenced: booleanParameter(true).meta({ description: 'Whether to list alerts that a silence holds back.' }),
 });
 
 const labels = z.record(z.string(), z.string());

@@ -13,6 +13,15 @@ export const integerParameter = z
   })
   .meta({ type: 'integer', pattern: undefined });
 
+/** `true` or `false` in a query string. @param absent what an absent or empty parameter means */
+export function booleanParameter(absent: boolean) {
+  return z
+    .string()
+    .regex(/^(true|false)?$/, 'expected true or false')
+    .transform((value) => (value === '' ? absent : value === 'true'))
+    .default(absent);
+}
+
 /** Longer than any useful step. */
 const MAX_DURATION_MS = 366 * DAY_MS;
 

@@ -171,7 +171,6 @@ function run(
   values: readonly (number | undefined)[],
   rules: Partial<TrackRules> & {
     readonly down?: (minute: number) => boolean;
-    readonly missing?: boolean;
   } = {},
 ): string[] {
   const happened: string[] = [];
@@ -180,7 +179,7 @@ function run(
     const nowMs = START_MS + minute * MINUTE_MS;
     const judgement =
       value === undefined ? undefined : { status: statusOf(value, over(1, 2)), pointMs: nowMs, value };
-    const { down, missing: _, ...given } = rules;
+    const { down, ...given } = rules;
     const context = {
       id: 'm',
       maxCheckAttempts: 1,
