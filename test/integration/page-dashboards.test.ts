@@ -4,7 +4,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core';
 import { Client } from '../support/client';
 import { type LocalStack, SHARED_SETTINGS, startLocalStack } from '../support/local-stack';
 import { ops } from '../support/ops';
-import { Pages, PHONE, violations } from '../support/pages';
+import { Pages, PHONE, REQUEST_FAILED, violations } from '../support/pages';
 import { until } from '../support/until';
 
 /** Screenshots stay there for people to look at. */
@@ -168,6 +168,12 @@ describe('the dashboards view', () => {
     await page.getByRole('link', { name: 'The shop' }).click();
     await page.getByRole('heading', { name: 'The shop', level: 1 }).waitFor();
     expect(await page.title()).toBe('The shop · HeteroTSDB');
+    await page.getByRole('link', { name: 'All dashboards' }).click();
+    await until(
+      'the title of the list',
+      () => page.title(),
+      (title) => title === 'Dashboards · HeteroTSDB',
+    );
   });
 
   const drawn = async (page: Page) => {
@@ -217,6 +223,90 @@ describe('the dashboards view', () => {
       (queries) => queries.some((query) => Number(query.get('end')) - Number(query.get('start')) > 20_000),
     );
     expect(page.url()).toContain('last=6h');
+  });
+
+  /** Opens the dashboard once `prepare` has set the routes of its page. */
+  const openedAfter = async (prepare: (page: Page) => Promise<void>) => {
+    const page = await pages.open('about:blank', { viewport: { ...WIDE, height: 2_000 } });
+    await prepare(page);
+    await page.goto(`${stack.url}/#view=dashboards&dashboard=${dashboard.id}&key=${stack.apiKey}`);
+    return page;
+  };
+
+  test('values are read once the hosts of roles are known', async () => {
+    const asked: string[] = [];
+    let answerHosts = () => {};
+    const hostsWanted = new Promise<void>((resolve) => {
+      answerHosts = resolve;
+    });
+    const page = await openedAfter(async (each) => {
+      each.on('request', (request) => asked.push(new URL(request.url()).pathname));
+      await each.route('**/api/v0/hosts?*', async (route) => {
+        await hostsWanted;
+        await route.continue();
+      });
+    });
+    // Its graph needs no list of hosts.
+    await page.getByRole('slider', { name: 'Orders over time over time' }).waitFor();
+    expect(asked.filter((path) => path.endsWith('/query'))).toEqual([]);
+    await card(page, 'Queue').getByText('reading …').waitFor();
+    answerHosts();
+    await card(page, 'Queue').getByText('too long').waitFor();
+  });
+
+  test('an alert of a role is found on a later page of the open alerts', async () => {
+    const page = await openedAfter(async (each) => {
+      await each.route('**/api/v0/alerts*', (route) =>
+        route.fulfill({
+          json: route.request().url().includes('nextId=later')
+            ? { alerts: [{ id: 'old', status: 'CRITICAL', hostId: hosts[0] }] }
+            : { alerts: [{ id: 'new', status: 'WARNING', hostId: 'another' }], nextId: 'later' },
+        }),
+      );
+    });
+    await card(page, 'Alerts').getByText('1 CRITICAL').waitFor();
+  });
+
+  test('a refused read of the open alerts is said', async () => {
+    const page = await openedAfter(async (each) => {
+      await each.route('**/api/v0/alerts*', (route) =>
+        route.fulfill({ status: 400, json: { error: { message: 'Alerts are out of order.' } } }),
+      );
+    });
+    await card(page, 'Alerts').getByRole('alert').getByText('Alerts are out of order.').waitFor();
+    await page.close();
+    expect(new Set(pages.errors.splice(0))).toEqual(new Set([expect.stringMatching(REQUEST_FAILED)]));
+  });
+
+  test('a graph with an absolute range is read once, however often the others are', async () => {
+    const [first] = hosts;
+    const graph = { type: 'host', hostId: first, name: 'loadavg' };
+    const [start, end] = [nowS - 3_000, nowS - 600];
+    const fixed = await client.json<{ id: string }>('POST', '/api/v0/dashboards', {
+      title: 'Then and now',
+      urlPath: 'then',
+      widgets: [
+        {
+          ...{ type: 'graph', title: 'Then', layout: { x: 0, y: 0, width: 12, height: 10 } },
+          ...{ graph, range: { type: 'absolute', start, end } },
+        },
+        { type: 'graph', title: 'Now', layout: { x: 12, y: 0, width: 12, height: 10 }, graph },
+      ],
+    });
+    const page = await opened(`&dashboard=${fixed.id}&last=1h&refresh=5`);
+    const began: string[] = [];
+    page.on('request', (request) => {
+      const { pathname, searchParams } = new URL(request.url());
+      if (pathname.endsWith('/metrics')) began.push(searchParams.get('from')!);
+    });
+    await page.reload();
+    const isFixed = (from: string) => from === String(start);
+    await until(
+      'the other graph is read a third time',
+      async () => began.filter((from) => !isFixed(from)).length,
+      (count) => count >= 3,
+    );
+    expect(began.filter(isFixed)).toHaveLength(1);
   });
 
   test.each([

@@ -9,6 +9,7 @@ import {
   roleGraph,
 } from '../../../functions/page/browser/dashboards/widget-queries';
 import { graphsOf } from '../../../functions/page/browser/graphs/graphs';
+import { leastCpuSeconds } from '../../support/cpu-seconds';
 
 const host = (id: string, name: string, roles: Host['roles']): Host => ({
   ...{ id, name, roles, status: 'working' },
@@ -57,7 +58,7 @@ describe('an expression', () => {
     ]);
   });
 
-  test('that is none throws the place', () => {
+  test('a text that is no expression throws the place', () => {
     expect(() => expressionQueries('sum(', hosts)).toThrow();
   });
 });
@@ -73,6 +74,15 @@ describe('a query', () => {
     ['a.b{c.d="e"}', 60, '{"a.b","c.d"="e"}'],
   ])('%s at steps of %d s is %s', (query, stepS, expected) => {
     expect(queryAt(query, stepS, span)).toBe(expected);
+  });
+
+  test('names a series in linear time, by whatever legend', () => {
+    const seconds = (count: number) => {
+      const labelOf = legendOf(`{{${' '.repeat(count)}`)!;
+      return leastCpuSeconds(() => void labelOf({}));
+    };
+    // Four times the characters; the time used to grow with their square.
+    expect(seconds(10_000)).toBeLessThan(10 * (seconds(2_500) + 0.001));
   });
 
   test('names its series by the labels of its legend', () => {
@@ -135,5 +145,21 @@ describe('Markdown', () => {
     '|-\n'.repeat(16_000),
   ])('of hostile text ends: %#', (text) => {
     expect(parseMarkdown(text, 3)).toBeDefined();
+  });
+
+  test.each([
+    ['a row below a table', (count: number) => `|\n${'-'.repeat(count)}x|`],
+    ['a heading', (count: number) => `# a${' '.repeat(count)}b`],
+    ['a heading with a line separator', (count: number) => `# ${' '.repeat(count)}a\u2028b`],
+    ['an item with a line separator', (count: number) => `- ${' '.repeat(count)}a\u2028b`],
+  ])('takes linear time for %s', (_, textOf) => {
+    const seconds = (count: number) => {
+      const text = textOf(count);
+      return leastCpuSeconds(() => {
+        for (let i = 0; i < 10; i++) parseMarkdown(text, 3);
+      });
+    };
+    // Seven times the characters; quadratic time would be 49 times as long. A millisecond is the clock's noise.
+    expect(seconds(49_000)).toBeLessThan(25 * (seconds(7_000) + 0.001));
   });
 });

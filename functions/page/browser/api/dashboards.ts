@@ -14,7 +14,18 @@ export interface OpenAlert {
   readonly hostId?: string;
 }
 
-/** The open alerts, the latest hundred. */
+/** Pages of 100 alerts that are read at most. */
+const MAX_PAGES = 100;
+
+/** The open alerts, the newest first. */
 export async function readOpenAlerts(api: Api): Promise<readonly OpenAlert[]> {
-  return (await api.json<{ alerts: OpenAlert[] }>('/api/v0/alerts')).alerts;
+  const found: OpenAlert[] = [];
+  let next: string | undefined;
+  for (let pages = 0; pages < MAX_PAGES && (pages === 0 || next !== undefined); pages++) {
+    const query = next === undefined ? '' : `?nextId=${encodeURIComponent(next)}`;
+    const page: { alerts: OpenAlert[]; nextId?: string } = await api.json(`/api/v0/alerts${query}`);
+    found.push(...page.alerts);
+    next = page.nextId;
+  }
+  return found;
 }

@@ -11,6 +11,7 @@ import { Breakable } from '../view/breakable';
 import { counted, formatTime } from '../view/format';
 import { encodeState } from '../view/view-state';
 import rules from './dashboards.css' with { type: 'text' };
+import { useOpenAlerts } from './use-open-alerts';
 import { WidgetView } from './widgets';
 
 // With the page's own style, people who look at graphs alone would fetch these rules too.
@@ -37,7 +38,7 @@ export function DashboardsView(props: ViewProps) {
   );
   const shown = dashboards?.find(({ id }) => id === state.dashboard);
   useEffect(() => {
-    if (shown !== undefined) document.title = `${shown.title} · HeteroTSDB`;
+    document.title = `${shown?.title ?? 'Dashboards'} · HeteroTSDB`;
   }, [shown?.title]);
   return (
     <section class="dashboards" aria-busy={dashboards === undefined}>
@@ -93,9 +94,14 @@ function DashboardList({ state, dashboards }: ViewProps & { readonly dashboards:
 }
 
 function OneDashboard(props: ViewProps & { readonly dashboard: Dashboard }) {
-  const { state, span, dashboard, onChange } = props;
+  const { api, state, span, dashboard, onChange, onAnswer } = props;
   const isWide = useIsWide();
   const widgets = inOrder(dashboard.widgets ?? []);
+  const openAlerts = useOpenAlerts(
+    api,
+    widgets.some(({ type }) => type === 'alertStatus'),
+    onAnswer,
+  );
   return (
     <>
       <p class="note">
@@ -110,7 +116,12 @@ function OneDashboard(props: ViewProps & { readonly dashboard: Dashboard }) {
       <ul class="widgets">
         {widgets.map((widget, i) => (
           <li key={`${dashboard.updatedAt} ${i}`} style={isWide ? placeOf(widget) : undefined}>
-            <WidgetView {...props} widget={widget} height={isWide ? plotHeight(widget) : PHONE_PLOT} />
+            <WidgetView
+              {...props}
+              widget={widget}
+              height={isWide ? plotHeight(widget) : PHONE_PLOT}
+              openAlerts={openAlerts}
+            />
           </li>
         ))}
       </ul>

@@ -54,7 +54,9 @@ function useGraphProps({
   const own = ownRange(widget.range);
   const nowS = () => Date.now() / 1000;
   const [line] = widget.referenceLines ?? [];
-  const ownSpan = useMemo(() => own?.(span.toS) ?? span, [span, widget.range]);
+  // An absolute range stays the same object, since a new one would be read again.
+  const present = widget.range?.type === 'absolute' ? undefined : span;
+  const ownSpan = useMemo(() => own?.(span.toS) ?? span, [present, widget.range]);
   return {
     api,
     sourceName: 'dashboard',
@@ -103,7 +105,9 @@ function SourceGraph(props: Of<'host' | 'service'>) {
   }, [names, definitions, named.name, widget.legendList]);
   const host = lists?.hosts.find(({ id }) => id === source.id);
   const title = widget.title || `${host?.name ?? source.id} ${graph?.title ?? named.name}`;
-  if (graph === undefined || graph.lines.length === 0)
+  // A new object would be read again.
+  const titled = useMemo(() => graph && { ...graph, title }, [graph, title]);
+  if (titled === undefined || titled.lines.length === 0)
     return (
       <WidgetCard title={title} isWaiting={names === undefined && problem === undefined}>
         {problem !== undefined ? (
@@ -115,7 +119,7 @@ function SourceGraph(props: Of<'host' | 'service'>) {
         )}
       </WidgetCard>
     );
-  return <GraphCard {...common} graph={{ ...graph, title }} />;
+  return <GraphCard {...common} graph={titled} />;
 }
 
 function useMetricNames(

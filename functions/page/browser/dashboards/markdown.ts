@@ -32,7 +32,9 @@ function withoutGaps(blocks: readonly MarkdownElement[], level: number): Markdow
 const MAX_TEXT = 50_000;
 const MAX_NESTING = 8;
 
-const LIST = /^\s{0,3}(?:[-*+]|(\d{1,9})[.)])\s+(.*)$/;
+// `s`: without it, `.` stops at a lone \r, and a line of spaces before one would take quadratic time.
+const LIST = /^\s{0,3}(?:[-*+]|(\d{1,9})[.)])\s+(.*)$/s;
+const HEADING = /^(#{1,6})\s+(.*)$/s;
 
 function blocksOf(lines: readonly string[], depth = 0): MarkdownElement[] {
   const blocks: MarkdownElement[] = [];
@@ -44,7 +46,7 @@ function blocksOf(lines: readonly string[], depth = 0): MarkdownElement[] {
       while (i < lines.length && test(lines[i]!)) i++;
       return lines.slice(from, i) as string[];
     };
-    const heading = /^(#{1,6})\s+(.*?)\s*#*$/.exec(line);
+    const heading = HEADING.exec(line);
     if (line.trim() === '') i++;
     else if (/^\s{0,3}```/.test(line)) {
       i++;
@@ -53,7 +55,7 @@ function blocksOf(lines: readonly string[], depth = 0): MarkdownElement[] {
       blocks.push(element('pre', [element('code', [code.join('\n')])]));
     } else if (heading !== null) {
       i++;
-      blocks.push(element(depth === 0 ? `h${heading[1]!.length}` : 'p', inline(heading[2]!)));
+      blocks.push(element(depth === 0 ? `h${heading[1]!.length}` : 'p', inline(withoutClosing(heading[2]!))));
     } else if (/^\s{0,3}([-*_])(\s*\1){2,}\s*$/.test(line)) {
       i++;
       blocks.push(element('hr', []));
@@ -82,6 +84,13 @@ function blocksOf(lines: readonly string[], depth = 0): MarkdownElement[] {
   return blocks;
 }
 
+/** A heading's text without the `#`s that may close it. */
+function withoutClosing(text: string): string {
+  let end = text.length;
+  while (text[end - 1] === '#') end--;
+  return text.slice(0, end).trimEnd();
+}
+
 /** The items of a list, each the lines below it with their indent taken off. */
 function itemsOf(lines: readonly string[]): string[][] {
   const items: string[][] = [];
@@ -98,11 +107,8 @@ function indentOf(line: string): number {
 }
 
 function isTable(lines: readonly string[], at: number): boolean {
-  return (
-    lines[at]!.includes('|') &&
-    /^[\s|:-]*-[\s|:-]*$/.test(lines[at + 1] ?? '') &&
-    lines[at + 1]!.includes('|')
-  );
+  const next = lines[at + 1] ?? '';
+  return lines[at]!.includes('|') && /^[\s|:-]+$/.test(next) && next.includes('-') && next.includes('|');
 }
 
 function table([head, , ...rows]: readonly string[]): MarkdownElement {

@@ -84,7 +84,7 @@ function isOneLine({ func, metrics, values }: Expression): boolean {
 /** A function that names series: `{{label}}` stands for a label's value. Undefined for an empty legend. */
 export function legendOf(legend: string | null | undefined): ((labels: LabelMap) => string) | undefined {
   if (legend == null || legend === '') return undefined;
-  return (labels) => legend.replace(/\{\{\s*([^{}]*?)\s*\}\}/g, (_, label: string) => labels[label] ?? '');
+  return (labels) => legend.replace(/\{\{([^{}]*)\}\}/g, (_, label: string) => labels[label.trim()] ?? '');
 }
 
 /** Agents post once a minute, and a rate needs several samples. */

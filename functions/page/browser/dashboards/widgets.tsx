@@ -1,20 +1,25 @@
 import { type ComponentChildren, h } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import type { Widget } from '../../../../shared/registry/dashboard';
-import { type OpenAlert, readOpenAlerts } from '../api/dashboards';
 import { readTable } from '../api/promql-answers';
 import { NO_LISTS } from '../frame/lists';
-import { usePolling } from '../frame/polling';
 import type { ViewProps } from '../frame/views';
 import { useReading } from '../graphs/use-reading';
 import { counted } from '../view/format';
 import type { Span } from '../view/time-range';
 import { GraphWidget } from './graph-widget';
 import { type MarkdownNode, parseMarkdown } from './markdown';
+import type { OpenAlerts } from './use-open-alerts';
 import { attempt, Problem, unlessRefused, WidgetCard, type WidgetProps } from './widget-card';
 import { hostsOfRole, metricQuery } from './widget-queries';
 
-export function WidgetView(props: ViewProps & { readonly widget: Widget; readonly height: number }) {
+interface WidgetViewProps extends ViewProps {
+  readonly widget: Widget;
+  readonly height: number;
+  readonly openAlerts: OpenAlerts;
+}
+
+export function WidgetView(props: WidgetViewProps) {
   const { widget } = props;
   switch (widget.type) {
     case 'graph':
@@ -39,7 +44,8 @@ function ValueWidget(props: WidgetProps<'value'>) {
     { range: state.range, span, compareS: undefined, returns, onAnswer: unlessRefused(onAnswer) },
     query,
     (during: Span, signal) => readTable(api, query!, during, signal),
-    query !== undefined,
+    // A role's hosts are in the query.
+    query !== undefined && props.lists !== undefined,
   );
   const [row] = reading?.rows ?? [];
   const value = row === undefined ? undefined : Number(row.value);
@@ -98,17 +104,10 @@ function rendered(node: MarkdownNode): ComponentChildren {
 
 const STATUSES = ['CRITICAL', 'WARNING', 'UNKNOWN'] as const;
 
-function AlertStatusWidget({ api, widget, lists, onAnswer }: WidgetProps<'alertStatus'>) {
-  const [alerts, setAlerts] = useState<readonly OpenAlert[]>();
-  usePolling(
-    [api],
-    () => readOpenAlerts(api),
-    (found) => {
-      setAlerts(found);
-      return true;
-    },
-    unlessRefused(onAnswer),
-  );
+interface AlertStatusProps extends WidgetProps<'alertStatus'>, Pick<WidgetViewProps, 'openAlerts'> {}
+
+function AlertStatusWidget({ widget, lists, openAlerts }: AlertStatusProps) {
+  const { alerts, problem } = openAlerts;
   const { roleFullname } = widget;
   const members = new Set(hostsOfRole(lists?.hosts ?? [], roleFullname ?? '').map(({ id }) => id));
   const open = alerts?.filter(({ hostId }) => hostId !== undefined && members.has(hostId)) ?? [];
@@ -116,9 +115,14 @@ function AlertStatusWidget({ api, widget, lists, onAnswer }: WidgetProps<'alertS
     (status) => [status, open.filter((each) => each.status === status).length] as const,
   );
   return (
-    <WidgetCard title={widget.title || roleFullname || ''} isWaiting={alerts === undefined}>
+    <WidgetCard
+      title={widget.title || roleFullname || ''}
+      isWaiting={alerts === undefined && problem === undefined}
+    >
       {roleFullname == null ? (
         <p class="note">The role was deleted.</p>
+      ) : problem !== undefined ? (
+        <Problem>{problem}</Problem>
       ) : alerts === undefined || lists === undefined ? (
         <p class="note">reading …</p>
       ) : open.length === 0 ? (

@@ -1,0 +1,29 @@
+import { useState } from 'preact/hooks';
+import type { Api } from '../api/api';
+import { type OpenAlert, readOpenAlerts } from '../api/dashboards';
+import { type OnAnswer, usePolling } from '../frame/polling';
+
+export interface OpenAlerts {
+  /** Undefined until the first answer. */
+  readonly alerts?: readonly OpenAlert[];
+  /** Why they cannot be read. */
+  readonly problem?: string;
+}
+
+/** The open alerts, once for all widgets of a dashboard. @param isWanted whether a widget shows them */
+export function useOpenAlerts(api: Api, isWanted: boolean, onAnswer: OnAnswer): OpenAlerts {
+  const [openAlerts, setOpenAlerts] = useState<OpenAlerts>({});
+  usePolling(
+    [api, isWanted],
+    async () => (isWanted ? readOpenAlerts(api) : []),
+    (alerts) => {
+      setOpenAlerts({ alerts });
+      return true;
+    },
+    (error) => {
+      if (error?.kind === 'refused') setOpenAlerts({ problem: error.message });
+      else if (isWanted) onAnswer(error);
+    },
+  );
+  return openAlerts;
+}
