@@ -52,6 +52,6 @@ function merged(below: SampleColumns, above: SampleColumns): SampleColumns {
 }
 
 /** Values as their bits: a NaN that passes through a number may change. */
-function bitsOf({ buffer, byteOffset, length }: Float64Array): BigUint64Array {
+export function bitsOf({ buffer, byteOffset, length }: Float64Array): BigUint64Array {
   return new BigUint64Array(buffer, byteOffset, length);
 }

@@ -4,6 +4,7 @@ import { ByteWriter } from '../../../shared/model/bytes';
 import { type Labels, labelsKey, labelsOf } from '../../../shared/model/labels';
 import type { Matcher } from '../../../shared/model/matcher';
 import type { TimeRange } from '../../../shared/model/selection';
+import { bitsOf } from '../../../shared/promql/overlay-store';
 import type { SampleColumns, SampleStore, SelectedSamples } from '../../../shared/promql/store';
 import { uncompressBlock } from '../../../shared/protocol/prometheus/snappy';
 import { WireReader, writeInt64, writeMessage } from '../../../shared/protocol/wire';
@@ -145,9 +146,4 @@ function concatenated(labels: Labels, a: SampleColumns, b: SampleColumns): Sampl
     return new Float64Array(bits.buffer);
   };
   return { labels, timestamps: join(a.timestamps, b.timestamps), values: join(a.values, b.values) };
-}
-
-/** Values as their bits: a NaN that passes through a number may change. */
-function bitsOf({ buffer, byteOffset, length }: Float64Array): BigUint64Array {
-  return new BigUint64Array(buffer, byteOffset, length);
 }
