@@ -1,5 +1,6 @@
 import { zstdCompressSync } from 'node:zlib';
 import type { Id } from '../model/id';
+import { partsOf } from '../model/parts';
 import { mapLimited } from '../platform/concurrency';
 import { log } from '../platform/log';
 import type { RuntimeSettings } from '../platform/settings';
@@ -18,11 +19,13 @@ import {
 } from './advance-group';
 import { channelsOf } from './channels';
 import {
+  base64,
   type EvaluatedGroup,
   type EvaluationAnswer,
   type EvaluationRequest,
   type GroupEvaluation,
   INVOCATION,
+  type Outcome,
 } from './evaluation';
 import { encodeJson, encodeState, type GroupState } from './group-state';
 import { isChange, type Notification, type NotificationBatch, type Telling } from './notification';
@@ -181,8 +184,6 @@ async function load(
   }
 }
 
-type Outcome<T = GroupEvaluation> = T extends unknown ? Omit<T, 'tenant' | 'group'> : never;
-
 async function remove(tenant: Tenant, group: string, state: GroupState, nowMs: number): Promise<Outcome> {
   const { series, notifications } = endGroup(state, `${tenant.id} ${group}`, nowMs);
   const about = { ...state, slotMs: nowMs, isLate: false };
@@ -273,14 +274,9 @@ function batchesOf(
   // One batch of either kind may be partly filled.
   const size = Math.max(MAX_BATCH, Math.ceil(notifications.length / (MAX_BATCHES - 1)));
   return [notifications.filter(isChange), notifications.filter((each) => !isChange(each))].flatMap((all) =>
-    Array.from({ length: Math.ceil(all.length / size) }, (_, i) => {
-      const part = all.slice(i * size, (i + 1) * size);
+    partsOf(all, size).map((part) => {
       const batch: NotificationBatch = { ...about, notifications: part };
       return base64(encodeJson(batch));
     }),
   );
-}
-
-function base64(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64');
 }

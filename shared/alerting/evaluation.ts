@@ -42,6 +42,9 @@ export type GroupEvaluation = {
   | ({ readonly outcome: 'evaluated' | 'removed' } & EvaluatedGroup)
 );
 
+/** What became of a group, without its name. */
+export type Outcome<T = GroupEvaluation> = T extends unknown ? Omit<T, 'tenant' | 'group'> : never;
+
 export interface EvaluatedGroup {
   /** The slot of the state that was read; undefined: there was none. */
   readonly afterMs?: number;
@@ -63,3 +66,8 @@ export interface EvaluatedGroup {
 
 /** One for each group of the request that time sufficed for. */
 export type EvaluationAnswer = readonly GroupEvaluation[];
+
+/** Encodes bytes for an answer. */
+export function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64');
+}

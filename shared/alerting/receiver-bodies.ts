@@ -1,4 +1,5 @@
 import { type Labels, labelsKey, labelValue } from '../model/labels';
+import { partsOf } from '../model/parts';
 import { type Alert, RESOLVED_RETENTION_MS } from './alert-state';
 import type { GroupState } from './group-state';
 import type { Notification, NotificationBatch } from './notification';
@@ -38,10 +39,10 @@ export function alertmanagerBodies(
         if (isTold(alert, nowMs) && isDue(key))
           due.push({ key, alert: postable(alert, expr, nowMs, externalUrl) });
       }
-  return Array.from({ length: Math.ceil(due.length / MAX_ALERTS) }, (_, i) => {
-    const part = due.slice(i * MAX_ALERTS, (i + 1) * MAX_ALERTS);
-    return { json: JSON.stringify(part.map(({ alert }) => alert)), keys: part.map(({ key }) => key) };
-  });
+  return partsOf(due, MAX_ALERTS).map((part) => ({
+    json: JSON.stringify(part.map(({ alert }) => alert)),
+    keys: part.map(({ key }) => key),
+  }));
 }
 
 function isTold({ state, resolvedAtMs }: Alert, nowMs: number): boolean {

@@ -4,6 +4,7 @@ import { CACHES } from '../model/cache-budgets';
 import type { Id } from '../model/id';
 import type { Layout } from '../model/layout';
 import { knownLayout, openLayout } from '../model/open-layouts';
+import { partsOf } from '../model/parts';
 import type { GroupId, PartitionRef } from '../model/placement';
 import type { TimeRange } from '../model/selection';
 import { Batches } from '../platform/concurrency';
@@ -96,9 +97,7 @@ export class FrameReader {
   windows(ref: PartitionRef, query: GroupQuery): Promise<GroupWindows> {
     const keys = new HotKeys(ref);
     return this.queries.add(keys.tag, query, async (queries) => {
-      const parts = Array.from({ length: Math.ceil(queries.length / MAX_CALL_GROUPS) }, (_, i) =>
-        queries.slice(i * MAX_CALL_GROUPS, (i + 1) * MAX_CALL_GROUPS),
-      );
+      const parts = partsOf(queries, MAX_CALL_GROUPS);
       return (await Promise.all(parts.map((part) => this.readAll(ref, keys, part)))).flat();
     });
   }

@@ -1,3 +1,4 @@
+import { partsOf } from '../model/parts';
 import type { PartitionRef } from '../model/placement';
 import { mapLimited } from '../platform/concurrency';
 import { HotKeys } from '../platform/keys';
@@ -88,10 +89,7 @@ export class PartitionMarks {
     await this.nodes.now();
     const places = refs.map((ref, index) => ({ index, keys: new HotKeys(ref) }));
     const calls = [...Map.groupBy(places, ({ keys }) => this.nodes.nodeOf(keys.tag)).values()].flatMap(
-      (sameNode) =>
-        Array.from({ length: Math.ceil(sameNode.length / MAX_SURVEYED) }, (_, i) =>
-          sameNode.slice(i * MAX_SURVEYED, (i + 1) * MAX_SURVEYED),
-        ),
+      (sameNode) => partsOf(sameNode, MAX_SURVEYED),
     );
     const looks = new Array<PartitionLook | undefined>(refs.length).fill(undefined);
     await mapLimited(calls, SURVEYS_AT_ONCE, async (call) => {

@@ -1,14 +1,17 @@
 import { type DueSlots, dueSlots } from '../alerting/due-slots';
 import { RuleError } from '../alerting/evaluate-rule';
 import {
+  base64,
   type EvaluationAnswer,
   type EvaluationRequest,
   type GroupEvaluation,
   INVOCATION,
+  type Outcome,
 } from '../alerting/evaluation';
 import { encodeJson, MAX_STATE_BYTES } from '../alerting/group-state';
 import { MAX_BATCHES } from '../alerting/rule-states';
 import type { Id } from '../model/id';
+import { partsOf } from '../model/parts';
 import { mapLimited } from '../platform/concurrency';
 import { log } from '../platform/log';
 import type { RuntimeSettings } from '../platform/settings';
@@ -52,7 +55,6 @@ const MAX_BATCH = 200;
 
 type Request = EvaluationRequest['evaluateRules'];
 type Place = Request['groups'][number];
-type Outcome<T = GroupEvaluation> = T extends unknown ? Omit<T, 'tenant' | 'group'> : never;
 
 /**
  * Evaluates monitors, each as a group of one rule. Of several slots that are due only the newest is evaluated: it judges the newest points,
@@ -295,17 +297,8 @@ function batchesOf(
   events: readonly AlertEvent[],
 ): string[] {
   const size = Math.max(MAX_BATCH, Math.ceil(events.length / MAX_BATCHES));
-  return Array.from({ length: Math.ceil(events.length / size) }, (_, i) => {
-    const batch: AlertBatch = {
-      tenant: name,
-      slotMs,
-      monitorId,
-      events: events.slice(i * size, (i + 1) * size),
-    };
+  return partsOf(events, size).map((part) => {
+    const batch: AlertBatch = { tenant: name, slotMs, monitorId, events: part };
     return base64(encodeJson(batch));
   });
-}
-
-function base64(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64');
 }

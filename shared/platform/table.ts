@@ -12,6 +12,7 @@ import {
   TransactionCanceledException,
   TransactionConflictException,
 } from '@aws-sdk/client-dynamodb';
+import { partsOf } from '../model/parts';
 import { mapLimited } from './concurrency';
 import type { ItemKey } from './keys';
 
@@ -55,10 +56,7 @@ export async function getItems(
   keys: readonly ItemKey[],
   ProjectionExpression?: string,
 ): Promise<Item[]> {
-  const batches = Array.from({ length: Math.ceil(keys.length / MAX_KEYS) }, (_, i) =>
-    keys.slice(i * MAX_KEYS, (i + 1) * MAX_KEYS),
-  );
-  const found = await mapLimited(batches, GET_PARALLEL, async (Keys) => {
+  const found = await mapLimited(partsOf(keys, MAX_KEYS), GET_PARALLEL, async (Keys) => {
     const items: Item[] = [];
     let RequestItems: BatchGetItemCommandInput['RequestItems'] = {
       [name]: { Keys, ConsistentRead: true, ProjectionExpression },
@@ -93,17 +91,18 @@ export async function insertItems(table: Table, items: readonly Item[]): Promise
       Parameters: names.map((name) => item[name]!),
     };
   });
-  const batches = Array.from({ length: Math.ceil(statements.length / MAX_STATEMENTS) }, (_, i) =>
-    statements.slice(i * MAX_STATEMENTS, (i + 1) * MAX_STATEMENTS),
+  const outcomes = await mapLimited(
+    partsOf(statements, MAX_STATEMENTS),
+    INSERT_PARALLEL,
+    async (Statements) => {
+      const { Responses } = await table.client.send(new BatchExecuteStatementCommand({ Statements }));
+      return Statements.map((_, i): Insertion => {
+        const response = Responses?.[i];
+        if (response !== undefined && response.Error === undefined) return 'inserted';
+        return response?.Error?.Code === 'DuplicateItem' ? 'exists' : 'refused';
+      });
+    },
   );
-  const outcomes = await mapLimited(batches, INSERT_PARALLEL, async (Statements) => {
-    const { Responses } = await table.client.send(new BatchExecuteStatementCommand({ Statements }));
-    return Statements.map((_, i): Insertion => {
-      const response = Responses?.[i];
-      if (response !== undefined && response.Error === undefined) return 'inserted';
-      return response?.Error?.Code === 'DuplicateItem' ? 'exists' : 'refused';
-    });
-  });
   return outcomes.flat();
 }
 
