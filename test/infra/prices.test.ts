@@ -55,7 +55,7 @@ const PRICES: Readonly<Record<string, readonly string[]>> = {
     `pay ${dollars(ofLines(onDemand, 'stream on demand'))} a month for the stream instead of ${dollars(ofLines(batched, 'stream shards', 'stream puts'))}`,
   ],
   'shared/DESIGN.md': [
-    `It costs ${cents(huge.dollarsPerBillion)} a billion samples (\`ops cost\`, $${(huge.dollars / 1000).toFixed(1)} k a month)`,
+    `It costs ${cents(huge.dollarsPerBillion)} a billion samples (\`ops cost --series 100000000 --tenants 10000 --set size=large\`, $${(huge.dollars / 1000).toFixed(1)} k a month)`,
   ],
   'shared/decisions/aws.md': [
     `${dollars(traced.dollars - batched.dollars)} a month at a million series, ${cents(traced.dollarsPerBillion - batched.dollarsPerBillion)} of ${cents(traced.dollarsPerBillion)} a billion samples`,
