@@ -6,8 +6,9 @@ import { type OutgoingRecord, partitionKeyOf } from './outgoing';
 import { encodeRecord } from './record';
 
 /**
- * Encodes a deletion as records: one for each partition that the source has or had, cut to the days it was there. The
- * sequence numbers that order the samples then order their deletion too.
+ * Encodes a deletion as records: one for each partition that holds or held the source, with the range cut to
+ * the days when it did. Deletions travel through the stream because its sequence numbers then order them
+ * among the samples.
  */
 export function deletionRecords(tenant: Tenant, source: Labels, deletion: Deletion): OutgoingRecord[] {
   const sourceId = sourceIdOf(tenant.id, source);
@@ -31,7 +32,10 @@ interface SourceDays {
   readonly endMs: number;
 }
 
-/** The partitions of a source, ascending by time. The last has no end here: its arrival ends it (`withinKnownEpochs`). */
+/**
+ * Lists the partitions of a source and when it was in each, ascending by time. The last one has no end here:
+ * on arrival, the end of known epochs cuts it (`withinKnownEpochs`).
+ */
 function placesOf(epochs: readonly PlacementEpoch[], sourceId: string): SourceDays[] {
   const places: SourceDays[] = [];
   for (const [i, { partitions }] of epochs.entries()) {

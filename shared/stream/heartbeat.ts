@@ -1,8 +1,9 @@
 import { MalformedRecordError } from './record-decoder';
 
 /**
- * A record without samples. The recovery function puts one into every shard each minute, so that readers advance where
- * nobody posts and their lag is known. A replay that meets a heartbeat made after it began has read all that came before.
+ * A record without samples. The recovery function puts one into every shard each minute, so that readers
+ * advance in shards that nobody posts to, and their lag can be measured. A replay that meets a heartbeat with
+ * its own id has read all records that existed when it began.
  *
  *     'H' 'B'  magic
  *     byte     format version, 1
@@ -16,7 +17,8 @@ export function encodeHeartbeat(replay: string): Buffer {
 
 /**
  * @returns the id of the running replay, '' for none; undefined for a record that is not a heartbeat
- * @throws {MalformedRecordError} when it is a heartbeat of a format that this release does not read
+ * @throws {MalformedRecordError} when the heartbeat has a format version that this release does not read, or
+ *   is too long
  */
 export function decodeHeartbeat(bytes: Uint8Array): string | undefined {
   if (bytes[0] !== HEADER[0] || bytes[1] !== HEADER[1]) return undefined;

@@ -7,40 +7,45 @@ import { type Id, idText } from '../model/id';
 import type { Labels } from '../model/labels';
 import { poolIdBytesOf, sourceIdOf } from '../model/placement';
 
-/** Series of one row of a source that may join a pool. */
+/** A source joins a pool only if each of its rows has at most this many series. */
 const MAX_SMALL_SERIES = 4;
-/** Sources of a pool. */
+/** Most sources in a pool. */
 const MAX_POOL = 64;
-/** New sources of one request that make a pool. */
+/** Fewer new sources than this in one request do not make a pool. */
 const MIN_POOL = 8;
-/** What grows, or may be deleted by its name, lies in groups of its own. */
+/** Sources with one of these labels have groups of their own, since they may grow, or be deleted by name. */
 const NEVER_POOLED: ReadonlySet<string> = new Set(['host', 'service', 'job', 'instance']);
 
+// Stands for "in no pool".
 const OWN = 'own';
 
-/** Most pools that are remembered after the dictionary of their sources is forgotten. */
+/** Most pool ids in memory. When one more is needed, all are forgotten and looked up again. */
 const MAX_POOLS = 200_000;
 
 /**
- * The pools of sources that were posted.
+ * Finds and makes the pools of sources.
  *
- * A source of one series that has a group to itself pays a version, a layout id and a chunk for each sample. Sources that a
- * gateway posts together share them: up to {@link MAX_POOL} new sources of a request become a pool, in the order of the
- * request. Whichever instance of post writes a source's pool down first decides for all, before it sends the first sample.
+ * A source of one series that has a group to itself pays for a version, a layout id and a chunk with each
+ * sample. Sources that a gateway posts together share these costs in a pool: up to {@link MAX_POOL} new
+ * sources of a request become a pool, in the order of the request. If several instances of post place the
+ * same source, the first one to write its choice decides for all of them, before any sends a sample.
  */
 export class Pools {
-  /** Numbers of pools, by source; 0: the source stays by itself. */
+  /** Each known source's index in `ids`; 0 means that the source is in no pool. */
   private pools = new CompactMap(CACHES.pools);
   private ids: Id[] = [OWN];
   private numbers = new Map<Id, number>();
 
-  /** @param makesPools false: each new source stays by itself, and those that are in a pool stay there */
+  /** @param makesPools false: no new pools are made, but sources that are already in a pool stay there */
   constructor(
     private readonly table: Pick<PoolTable, 'find' | 'join'>,
     private readonly makesPools = true,
   ) {}
 
-  /** Finds the homes of a request's sources that may be in pools, and makes the pools of new ones. */
+  /**
+   * Gives each source of a request its home, if the source may be in a pool. New sources are put into new
+   * pools.
+   */
   async settle(sources: readonly SourceRows[]): Promise<void> {
     const unknown = new Map<Id, SourceRows>();
     for (const rows of sources) {
@@ -59,7 +64,7 @@ export class Pools {
     const found = new Map<Id, PoolOfSource>(await this.table.find(tenantId, [...unknown.keys()]));
     const fresh = [...unknown].filter(([id]) => !found.has(id));
     const small = fresh.flatMap(([id, [, rows]]) => (this.makesPools && rows.every(isSmall) ? [id] : []));
-    // That a source stays by itself is written down too, before another instance puts it into a pool.
+    // Write down sources that stay alone too, before another instance puts them into a pool.
     const placed = new Map([...fresh.map(([id]) => [id, id] as const), ...poolsOf(tenantId, small)]);
     if (placed.size > 0)
       for (const [id, pool] of await this.table.join(tenantId, placed)) found.set(id, pool);
@@ -91,7 +96,7 @@ export class Pools {
 
 function settleIn(source: SeriesSource, pool: PoolOfSource): void {
   const { dictionary } = source;
-  // Another request may have come first.
+  // Another request may have settled the source first.
   if (source.home !== undefined) return;
   if (pool === OWN) {
     source.settle();
@@ -113,7 +118,7 @@ function isSmall({ values }: SourceRow): boolean {
   return values.length <= MAX_SMALL_SERIES;
 }
 
-/** Deals new sources out to pools of nearly the same size. */
+/** Divides new sources into pools of nearly the same size. */
 function poolsOf(tenantId: Id, sourceIds: readonly Id[]): Map<Id, Id> {
   const pools = new Map<Id, Id>();
   if (sourceIds.length < MIN_POOL) return pools;

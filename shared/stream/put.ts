@@ -2,20 +2,23 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type KinesisClient, PutRecordsCommand } from '@aws-sdk/client-kinesis';
 import type { OutgoingRecord } from './outgoing';
 
-/** The stream took only some of a request's records. Those are harmless when the sender repeats the request. */
+/**
+ * The stream took only some of a request's records. Repeating the request is safe: records that were taken
+ * merge with their repetition.
+ */
 export class StreamUnavailableError extends Error {
   override readonly name = 'StreamUnavailableError';
 }
 
-/** Kinesis' limits on one PutRecords call, with room for partition keys. */
+/** PutRecords takes 500 records and 10 MB; the margin is for partition keys. */
 const MAX_CALL_RECORDS = 500;
 const MAX_CALL_BYTES = 9 * 1024 * 1024;
 const MAX_TRIES = 6;
 const FIRST_DELAY_MS = 50;
 
 /**
- * Puts every record into the stream. Sends refused records again, alone, with jittered backoff, for about 3 s at most:
- * senders give up after 30 s.
+ * Puts every record into the stream. Sends refused records again, with jittered backoff, for about 3 s at
+ * most: senders give up after 30 s.
  *
  * @throws {StreamUnavailableError} when the stream still refuses any (DESIGN.md, rule 1)
  */
@@ -36,7 +39,7 @@ export async function putRecords(
   }
 }
 
-/** @returns the records that the stream refused */
+/** Makes one call. @returns the records that the stream refused */
 async function putCall(client: KinesisClient, stream: string, records: readonly OutgoingRecord[]) {
   const { FailedRecordCount, Records } = await client.send(
     new PutRecordsCommand({

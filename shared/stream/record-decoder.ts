@@ -11,18 +11,19 @@ import { noteChecked, type PackedLayout, unpackLayout } from '../model/packed-la
 import { MAX_PARTITIONS } from '../model/placement';
 import { CRC_BYTES, HEADER_BYTES, MAGIC, type StreamRecord, VERSION } from './record';
 
-/** Poison: a record that this release cannot read, and that goes to quarantine. */
+/** This release cannot read a record, now or later. The ingester puts such a record into quarantine. */
 export class MalformedRecordError extends Error {
   override readonly name = 'MalformedRecordError';
 }
 
-/** Timestamp, presence flag, one value. */
+/** The smallest frame: a timestamp (8 bytes), a presence flag (1) and one value (8). */
 const MIN_FRAME_BYTES = 17;
 
 /**
- * Reads a record. Values are views of the record.
+ * Decodes a record. The frames' values are views of `bytes`, not copies.
  *
- * @throws {MalformedRecordError} when the bytes are not a record of the format version this release reads
+ * @throws {MalformedRecordError} when the bytes are not a record of the format version that this release
+ *   reads
  */
 export function decodeRecord(bytes: Uint8Array): StreamRecord {
   if (!MAGIC.equals(bytes.subarray(0, MAGIC.length)))
@@ -50,10 +51,10 @@ function checkedBody(bytes: Uint8Array): Uint8Array {
   return body;
 }
 
-/** Well-formed layouts, by id: the same few come minute after minute. */
+/** Layouts that were verified, by id. Most records repeat the same few layouts every minute. */
 const checkedLayouts = new Cache<PackedLayout>(CACHES.checkedLayouts, ({ packed }) => packed.length + 350);
 
-/** Verifies a layout that the cache lacks; compares any other with the cache. */
+/** Returns a record's layout. Verifies its bytes unless the cache has an equal layout. */
 function packedLayout(idBytes: Uint8Array, packed: Buffer): PackedLayout {
   const id = idText(idBytes);
   const cached = checkedLayouts.get(id);
@@ -63,7 +64,7 @@ function packedLayout(idBytes: Uint8Array, packed: Buffer): PackedLayout {
   if (!found.equals(idBytes))
     throw new MalformedBytesError(`the record says layout ${id}, its bytes are layout ${idText(found)}`);
   const hashes = checkLayout(bytes);
-  // A copy: views would keep the whole record.
+  // A copy, because a view would keep the whole record in memory.
   const layout = { id, idBytes: found, seriesCount: hashes.length, packed: new Uint8Array(packed) };
   noteChecked(id, bytes);
   noteHashes(id, hashes);
@@ -96,7 +97,7 @@ function decodeBody(reader: ByteReader): StreamRecord {
   return deletions.length === 0 ? { tenant, partition, groups } : { tenant, partition, groups, deletions };
 }
 
-/** @returns undefined when all series are present */
+/** Reads a frame's presence map. @returns undefined when all series are present */
 function decodePresence(reader: ByteReader, seriesCount: number): Uint8Array | undefined {
   const flag = reader.byte();
   if (flag === 0) return undefined;

@@ -4,7 +4,8 @@ import type { SourceDeletion } from '../model/deletion';
 import type { PackedLayout } from '../model/packed-layout';
 
 /**
- * A stream record holds all that is needed to rebuild the later tiers (DESIGN.md, rule 6). The stream adds the version.
+ * A stream record holds everything that is needed to rebuild the later tiers, except the version, which the
+ * stream adds (DESIGN.md, rule 6).
  *
  *     'H' 'R'  magic
  *     byte     format version, 1
@@ -20,15 +21,18 @@ import type { PackedLayout } from '../model/packed-layout';
  *       16 bytes source id, byte 0 for one name or 1 for a prefix of names, text name or prefix
  *       int64 from, int64 to: ms, half-open
  *
- * A record as a whole is not compressed. A layout is packed, and checked, once in the life of an instance, and one
- * timestamp's values compress to no fewer of the stream's 25 KB units.
+ * Only layouts are compressed. An instance packs and checks a layout once in its life. Compressing the values
+ * of one timestamp would not reduce the number of 25 KB units that Kinesis bills.
  *
- * A record's groups all lie in its partition. No two of its frames have a value for one (series, timestamp). Its deletions
- * are older than its samples.
+ * All groups of a record lie in its partition. No two frames have a value for the same series and timestamp.
+ * The deletions of a record are older than its samples.
  */
 export interface RecordFrame {
   readonly timestamp: number;
-  /** The series of the layout that the frame has values of (codec/presence.ts); absent: all. */
+  /**
+   * Presence map of the series that the frame has values of (codec/presence.ts). Absent: it has values of all
+   * series.
+   */
   readonly presence?: Uint8Array;
   /** 8 raw little-endian bytes for each series that is present. */
   readonly values: Uint8Array;
@@ -50,7 +54,7 @@ export interface StreamRecord {
   readonly deletions?: readonly SourceDeletion[];
 }
 
-/** Most bytes of a record's body: below Kinesis' 1 MiB even when nothing compresses. */
+/** Most bytes of a record's body. Below Kinesis' limit of 1 MiB even when nothing compresses. */
 export const MAX_BODY_BYTES = 900_000;
 export const MAGIC = Buffer.from('HR');
 export const VERSION = 1;
@@ -58,9 +62,10 @@ export const HEADER_BYTES = MAGIC.length + 1;
 export const CRC_BYTES = 4;
 
 /**
- * Encodes groups of one partition, in as many records as keep each below the stream's limit.
+ * Encodes groups of one partition in one or more records, each below the stream's limit.
  *
- * @throws {RangeError} when a single frame with its layout exceeds a record; groups are bounded far below
+ * @throws {RangeError} when a single frame with its layout exceeds a record; the limits on groups are far
+ *   below that
  */
 export function encodeRecords(tenant: string, partition: number, groups: readonly RecordGroup[]): Buffer[] {
   const records: Buffer[] = [];
@@ -121,7 +126,7 @@ export function encodeRecord(record: StreamRecord): Buffer {
   return bytes;
 }
 
-/** An estimate of a record's size, rather too high. */
+/** Estimates a record's size. Tends to be too high, so that the writer need not grow. */
 function estimatedBytes({ groups }: StreamRecord): number {
   let bytes = 1024;
   for (const { layout, frames } of groups)

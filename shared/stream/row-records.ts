@@ -9,7 +9,8 @@ import { encodeRecords, type RecordFrame, type RecordGroup } from './record';
 /**
  * Encodes a request's rows as records, split by partition and group.
  *
- * @param sources after {@link Pools.settle}, which finds their pools; a source without a pool has groups of its own
+ * @param sources must have gone through {@link Pools.settle}, which finds their pools; sources without a pool
+ *   get groups of their own
  */
 export function rowRecords(tenant: Tenant, sources: Iterable<SourceRows>): OutgoingRecord[] {
   const byPartition = new Map<number, RecordGroup[]>();
@@ -42,7 +43,7 @@ export function rowRecords(tenant: Tenant, sources: Iterable<SourceRows>): Outgo
   );
 }
 
-/** The rows of each source of a home. */
+/** Gathers the rows of the sources that share a home. */
 function rowsByHome(sources: Iterable<SourceRows>): Map<Home, (readonly SourceRow[])[]> {
   const byHome = new Map<Home, (readonly SourceRow[])[]>();
   for (const [source, rows] of sources) {
@@ -54,7 +55,7 @@ function rowsByHome(sources: Iterable<SourceRows>): Map<Home, (readonly SourceRo
   return byHome;
 }
 
-/** Joins the rows that have the same timestamp. A generator, because a request may have 65,536 rows. */
+/** Joins rows with equal timestamps into one row. A generator, because a request may have 65,536 rows. */
 function* joined(rowsOfSources: readonly (readonly SourceRow[])[]): Generator<SourceRow> {
   if (rowsOfSources.length === 1) {
     yield* rowsOfSources[0]!;
@@ -73,7 +74,7 @@ function* joined(rowsOfSources: readonly (readonly SourceRow[])[]): Generator<So
     const series = new Int32Array(count);
     const values = new BigUint64Array(count);
     let at = 0;
-    // Few each: a loop costs less than to copy by views.
+    // Rows have few series each, so a loop is cheaper than copying through views.
     for (const row of rows)
       for (let i = 0; i < row.series.length; i++, at++) {
         series[at] = row.series[i]!;

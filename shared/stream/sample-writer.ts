@@ -9,7 +9,10 @@ import type { Pools } from './pools';
 import { putRecords } from './put';
 import { rowRecords } from './row-records';
 
-/** When a tenant may try new series again: series without samples for a day leave the count by the hour. */
+/**
+ * Told to senders of a tenant at its limit of series: series without samples for a day leave the count once
+ * an hour.
+ */
 const SERIES_RETRY_MS = 3_600_000;
 
 export interface SampleWriterDependencies {
@@ -26,12 +29,13 @@ export class SampleWriter {
   constructor(private readonly dependencies: SampleWriterDependencies) {}
 
   /**
-   * Returns once every sample is in the stream (DESIGN.md, rule 1).
+   * Returns once every accepted sample is in the stream (DESIGN.md, rule 1). A tenant at its limit of series
+   * may only send samples of known series; the others are dropped.
    *
    * @param samples the number of samples in `sources`
-   * @returns how many samples were dropped because the tenant has reached its limit of series, and theirs are new
-   * @throws {SeriesLimitError} when the limit leaves no sample, or too many sources were looked up to tell
-   * @throws {StreamUnavailableError} when the stream does not take all
+   * @returns the number of samples dropped because of the limit of series
+   * @throws {SeriesLimitError} when the limit leaves no sample, or the look-ups of sources are used up
+   * @throws {StreamUnavailableError} when the stream does not take all records
    */
   async write(tenant: Tenant, sources: readonly SourceRows[], samples: number): Promise<number> {
     const { meter, knownSeries } = this.dependencies;
@@ -50,10 +54,11 @@ export class SampleWriter {
   }
 
   /**
-   * Puts rows into the stream without a look at the tenant's limits, and counts nothing: an operator imports like this.
+   * Puts rows into the stream without checking the tenant's limits or counting usage, as an operator's import
+   * does.
    *
-   * @returns the bytes of each record
-   * @throws {StreamUnavailableError} when the stream does not take all
+   * @returns the number of bytes of each record
+   * @throws {StreamUnavailableError} when the stream does not take all records
    */
   async put(tenant: Tenant, sources: readonly SourceRows[]): Promise<number[]> {
     const { kinesis, stream, pools } = this.dependencies;

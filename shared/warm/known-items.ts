@@ -5,9 +5,9 @@ import type { Id } from '../model/id';
 import { type Day, type GroupId, type PartitionRef, partitionText } from '../model/placement';
 import type { WarmItem } from './warm-tier';
 
-/** What the warm table had of a group's day. */
+/** The warm items of a group's day that a reader has cached. */
 interface KnownItems {
-  /** The day's announcements, counted before the table was asked. */
+  /** Number of the day's announcements, counted before the table was read. */
   readonly changes: number;
   /** Windows that begin in `[fromMs, toMs)`. */
   readonly fromMs: number;
@@ -15,49 +15,59 @@ interface KnownItems {
   readonly items: readonly WarmItem[];
 }
 
-/** The wanted series of a chunk; no block when it has none. */
+/** The wanted series of a chunk. `block` is undefined when the chunk has none of them. */
 export interface PickedChunk {
   readonly block: Block | undefined;
-  /** Samples of the whole chunk. */
+  /** Number of samples in the whole chunk. */
   readonly samples: number;
 }
 
+// Estimates of what cached values take in memory.
 const ITEM_BYTES = 500;
 const BLOCK_BYTES = 1_000;
-/** Of a sample, with its share of a time and a version. */
+/** Bytes of a sample, with its share of a timestamp and a version. */
 const SAMPLE_BYTES = 24;
 
 /**
- * What a reader has seen of the warm table. A flush announces itself once more before it trims (DESIGN.md, rule 12), so while a
- * day counts the announcements that it had before the table was asked, the table had all that has left memory since.
+ * Caches what readers of this instance have read from the warm table.
+ *
+ * Cached items stay complete as long as the number of the day's announcements does not change. A flush
+ * announces the day before it writes to the warm table, and once more before it trims memory (DESIGN.md, rule
+ * 12). So if the number is still the one that was counted before the table was read, nothing has left memory
+ * since that is not among the cached items.
  */
 export class ItemMemo {
   private readonly cache = new Cache<KnownItems>(CACHES.warmItems, ({ items }) =>
     items.reduce((sum, { chunk }) => sum + ITEM_BYTES + chunk.length, ITEM_BYTES),
   );
-  /** By the chunk's hash and the wanted layout: true for ever. */
+  /**
+   * Picked chunks by the chunk's hash and the wanted layout's id. Both are hashes of content, so entries
+   * never become stale.
+   */
   readonly picked = new Cache<PickedChunk>(
     CACHES.warmChunks,
     ({ block }) =>
       BLOCK_BYTES + SAMPLE_BYTES * (block?.columns.reduce((sum, { values }) => sum + values.length, 0) ?? 0),
   );
-  /** Announcements of each partition's day when they were last counted. */
+  /** The last counted number of announcements of each partition's day. */
   private readonly counted = new Cache<number>(CACHES.announcements, (_, key) => key.length);
 
-  /** Notes how many announcements a day has. */
+  /** Stores the number of a day's announcements. */
   count(ref: PartitionRef, day: Day, changes: number): void {
     this.counted.set(dayKey(ref, day), changes);
   }
 
-  /** How many announcements a day had when they were last counted. */
+  /** Returns the last counted number of a day's announcements. */
   lastCount(ref: PartitionRef, day: Day): number | undefined {
     return this.counted.get(dayKey(ref, day));
   }
 
   /**
-   * The items of the windows that begin in `[fromMs, toMs)`, if the reader has seen them.
+   * Returns the cached items of the windows that begin in `[fromMs, toMs)`, or undefined when the cache does
+   * not have all of them.
    *
-   * @param changes the day's announcements, counted after memory was read; undefined: whatever they are
+   * @param changes number of the day's announcements, counted after memory was read; undefined accepts cached
+   *   items whatever the number was
    */
   items(
     ref: PartitionRef,
@@ -73,7 +83,7 @@ export class ItemMemo {
     return known.items.filter(({ windowStart }) => windowStart >= fromMs && windowStart < toMs);
   }
 
-  /** @param known its `changes` were counted before the table was asked */
+  /** Caches a group's items. @param known its `changes` must have been counted before the table was read */
   keep(ref: PartitionRef, day: Day, group: GroupId, known: KnownItems): void {
     this.cache.set(groupKey(ref, day, group), known);
   }

@@ -1,25 +1,29 @@
 import { DAY_MS } from '../model/duration';
 import { windowStartMs } from '../model/placement';
 
-/** What a read wants of a group's day. */
+/** The windows of a group's day that a read wants. */
 export interface WantedWindows {
-  /** The half-open range, ms, in which the windows begin. */
+  /** Half-open range of the windows' starts, ms. */
   readonly windowsFromMs: number;
   readonly windowsToMs: number;
-  /** Every length that they may have, ms. */
+  /** Every length that the windows may have, ms. */
   readonly windowLengthsMs: readonly number[];
 }
 
-/** Fewer groups are asked for by a query each. */
+/** Fewer groups than this are read with one query each. */
 const MIN_GROUPS = 8;
-/** A key takes a read unit of 4 KB where a query takes its share of one, so more windows are asked for by a query a group. */
+/**
+ * A read by key costs a read unit of 4 KB an item; a query shares units among its items. So groups with more
+ * windows are queried.
+ */
 const MAX_WINDOWS = 6;
 
 /**
- * Plans how reads of one moment ask for groups of a partition's day.
+ * Plans whether groups of a partition's day are read by key or with one query each.
  *
  * @param all one entry a group
- * @returns for each the starts of its windows, whose keys BatchGetItem takes; undefined: a query a group
+ * @returns for each group the starts of its windows, for reads by key with BatchGetItem; undefined when each
+ *   group should be queried
  */
 export function planKeys(all: readonly WantedWindows[]): readonly (readonly number[])[] | undefined {
   if (all.length < MIN_GROUPS) return undefined;
@@ -27,7 +31,7 @@ export function planKeys(all: readonly WantedWindows[]): readonly (readonly numb
   return starts.some((own) => own === undefined) ? undefined : (starts as readonly number[][]);
 }
 
-/** The starts of windows; undefined when there are more than {@link MAX_WINDOWS}. */
+/** Lists the starts of the wanted windows; undefined when there are more than {@link MAX_WINDOWS}. */
 function startsOf({ windowsFromMs, windowsToMs, windowLengthsMs }: WantedWindows): number[] | undefined {
   const starts = new Set<number>();
   for (const lengthMs of windowLengthsMs) {

@@ -8,7 +8,7 @@ import { type Limiter, mapLimited } from '../platform/concurrency';
 import type { PickedChunk } from './known-items';
 import type { WarmItem, WarmTier } from './warm-tier';
 
-/** A partition's day, and the half-open range, ms, in which its windows begin. */
+/** A partition's day, and the half-open range, ms, of the starts of the wanted windows. */
 export interface WarmDay {
   readonly ref: PartitionRef;
   readonly day: Day;
@@ -16,7 +16,10 @@ export interface WarmDay {
   readonly windowsToMs: number;
   /** Every length that the windows may have, ms. */
   readonly windowLengthsMs: readonly number[];
-  /** The day's announcements, counted after memory was read; undefined: they were not, so the table is asked. */
+  /**
+   * Number of the day's announcements, counted after memory was read. Undefined when they were not counted:
+   * then the cache is not used.
+   */
   readonly changes: number | undefined;
 }
 
@@ -24,10 +27,10 @@ export interface WarmDay {
 const PARALLEL = 16;
 
 /**
- * Reads series out of the warm table, but none of the groups' days that the reader has seen since they last changed. Reads of several
- * sources that come together share requests.
+ * Reads series from the warm table. Groups' days that are cached and have not changed since are not read
+ * again. Concurrent reads of several sources share requests.
  *
- * @param limit bounds the queries of several reads
+ * @param limit bounds the concurrent queries of several reads
  * @param layoutOf finds a chunk's layout
  */
 export async function readWarm(
@@ -45,7 +48,7 @@ export async function readWarm(
       block && { place: warm.placeOf(ref, day, item), bytes: item.chunk.length, samples, block };
     const keyOf = ({ revision }: WarmItem) => `${revision} ${wanted.id}`;
     const known = items.map((item) => warm.memo.picked.get(keyOf(item)));
-    // A turn of the queue for each item is most of what known ones would take.
+    // Return without `mapLimited`: its queue would take longer than looking up cached chunks does.
     if (known.every((picked) => picked !== undefined))
       return known.map((picked, i) => located(items[i]!, picked));
     return mapLimited([...items.entries()], PARALLEL, async ([i, item]) => {
@@ -68,7 +71,7 @@ async function itemsOf(
   const { ref, day, group, windowsFromMs: fromMs, windowsToMs: toMs, changes } = target;
   const known = changes === undefined ? undefined : memo.items(ref, day, group, fromMs, toMs, changes);
   if (known !== undefined) return known;
-  // Before the table is asked: flushes that it counts have put their items.
+  // Count before reading the table: every flush that the count includes has already written its items.
   const counted = changes ?? memo.lastCount(ref, day);
   const items = await warm.groupTogether(ref, day, { ...target, limit });
   if (counted !== undefined) memo.keep(ref, day, group, { changes: counted, fromMs, toMs, items });

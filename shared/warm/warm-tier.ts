@@ -17,8 +17,9 @@ import { ItemMemo } from './known-items';
 import { planKeys, type WantedWindows } from './plan';
 
 /**
- * One chunk in DynamoDB: a group's window, or a part of it when the whole exceeds an item. Parts are ranges of time. A
- * window with more series than one layout can name has several layers.
+ * One chunk in DynamoDB: the samples of a group's window, or a part of them when the whole exceeds the size
+ * of an item. Parts are ranges of time. A window with more series than one layout can name has several
+ * layers.
  */
 export interface WarmItem {
   readonly group: GroupId;
@@ -27,7 +28,9 @@ export interface WarmItem {
   readonly layer: number;
   /** Start of the part, ms; a window's first part starts with the window. */
   readonly startMs: number;
-  /** Hash of the chunk, which conditional writes and the archive's record compare. */
+  /**
+   * Hash of the chunk. Conditional writes compare it, and so does the manifest's record of what was archived.
+   */
   readonly revision: string;
   readonly chunk: Uint8Array;
   /** Whether the window had other items when this one was written. */
@@ -41,10 +44,10 @@ export interface GroupAsk extends WantedWindows {
   readonly limit: Limiter;
 }
 
-/** Groups from one on, and before another. */
+/** Half-open range of group ids. */
 export interface GroupRange {
   readonly from: GroupId;
-  /** Undefined: to the last. */
+  /** Undefined: up to the last group. */
   readonly to: GroupId | undefined;
 }
 
@@ -52,7 +55,7 @@ const EXTEND_PARALLEL = 32;
 
 const ALL_GROUPS: GroupRange = { from: '', to: undefined };
 
-/** Largest chunk of an item: DynamoDB's 400 KB less keys and attributes. */
+/** Largest chunk of an item: DynamoDB's limit of 400 KB, less keys and attributes. */
 export const MAX_ITEM_CHUNK_BYTES = 380 * 1024;
 
 export function revisionOf(chunk: Uint8Array): string {
@@ -65,14 +68,16 @@ export function revisionOf(chunk: Uint8Array): string {
  *     pk tenant#partition#day   sk group#window#layer#start   chunk: bytes   revision: text   divided: true   expiresAt: seconds
  *     pk tenant#partition#day   sk ~divided                   expiresAt: seconds
  *
- * Nearly every window is one item, whose key follows from the window. So reads of many groups ask for keys, and for `~divided`, which
- * is there before a window of the day is divided among items: then they ask by queries. An item that is cut short when its window is
- * divided says so itself, for a read that asked for `~divided` before that.
+ * Nearly every window is one item, whose key can be derived from the window. So reads of many groups get
+ * items by key. They also get the marker `~divided`, which is written before any window of the day is divided
+ * among several items. If the marker exists, such reads fall back to queries. An item that shrinks because
+ * its window is being divided also has the attribute `divided`, for reads that got the marker's absence
+ * before it was written.
  */
 export class WarmTier {
-  /** What this instance's readers have seen. */
+  /** Cache of what this instance's readers have read. */
   readonly memo = new ItemMemo();
-  /** Gathers what reads of one moment ask of a partition's day. */
+  /** Gathers concurrent reads of a partition's day. */
   private readonly asked = new Batches<GroupAsk, readonly WarmItem[]>();
 
   constructor(
@@ -98,7 +103,7 @@ export class WarmTier {
     return this.query(ref, day, warmKeys.groupFrom(group, fromMs), warmKeys.groupFrom(group, toMs));
   }
 
-  /** Reads what {@link group} reads. Reads of several groups that ask together share requests. */
+  /** Reads the same items as {@link group}. Concurrent reads of several groups share requests. */
   groupTogether(ref: PartitionRef, day: Day, ask: GroupAsk): Promise<readonly WarmItem[]> {
     return this.asked.add(warmKeys.partition(ref, day), ask, async (asks) => {
       const starts = planKeys(asks);
@@ -111,7 +116,7 @@ export class WarmTier {
     return this.group(ref, day, group, windowsFromMs, windowsToMs);
   }
 
-  /** @returns for each ask its items by their keys; undefined where these may not be all */
+  /** @returns each ask's items, read by key; undefined for an ask whose windows may have further items */
   private async byKeys(
     ref: PartitionRef,
     day: Day,
@@ -140,7 +145,10 @@ export class WarmTier {
     });
   }
 
-  /** Notes that windows of the day are divided among items. Call it before one is, however often. */
+  /**
+   * Writes the marker that windows of the day are divided among items. Call it before dividing a window;
+   * repeating it is harmless.
+   */
   async noteDivided(ref: PartitionRef, day: Day): Promise<void> {
     await this.table.client.send(
       new UpdateItemCommand({
@@ -157,12 +165,12 @@ export class WarmTier {
     return this.query(ref, day, `${group}#`, `${group}$`);
   }
 
-  /** Reads a partition-day's items, group after group. */
+  /** Reads a partition-day's items, ordered by group. */
   async *day(ref: PartitionRef, day: Day, groups: GroupRange = ALL_GROUPS): AsyncGenerator<WarmItem> {
     for await (const item of queryAll(this.table, inGroups(ref, day, groups))) yield warmItemOf(item);
   }
 
-  /** Reads the revisions of a partition-day's items, in order, by sort key. */
+  /** Reads the revisions of a partition-day's items, keyed and ordered by sort key. */
   async revisions(
     ref: PartitionRef,
     day: Day,
@@ -192,9 +200,9 @@ export class WarmTier {
   }
 
   /**
-   * Puts a part.
+   * Puts an item on condition that nobody else wrote it first.
    *
-   * @param previous the revision it replaces, or undefined when there was none
+   * @param previous the revision to replace, or undefined when there must be no item yet
    * @returns false when another writer came first; nothing was changed
    */
   async put(ref: PartitionRef, day: Day, item: WarmItem, previous: string | undefined): Promise<boolean> {
@@ -217,10 +225,10 @@ export class WarmTier {
   }
 
   /**
-   * Lets a partition-day's items live as if they were written now.
+   * Renews the time to live of a partition-day's items, as if they were written now.
    *
-   * @param beforeMs only those that expire before it, ms since epoch
-   * @returns how many: each costs the write units of its size
+   * @param beforeMs only items that expire before this time, ms since epoch, are renewed
+   * @returns the number of renewed items; each costs the write units of its size
    */
   async extend(ref: PartitionRef, day: Day, beforeMs: number): Promise<number> {
     const expiring = queryAll(this.table, {
@@ -235,14 +243,15 @@ export class WarmTier {
     const sortKeys: string[] = [];
     for await (const { sk } of expiring) sortKeys.push(sk!.S!);
     if (sortKeys.length === 0) return 0;
-    // The marker first: it must outlive the items even if the invocation ends before all of them are renewed.
+    // Renew the marker first: it must outlive the items even if the invocation ends before all of them are
+    // renewed.
     await this.renew(warmKeys.divided(ref, day), DAY_MS);
     const pk = { S: warmKeys.partition(ref, day) };
     const extended = await mapLimited(sortKeys, EXTEND_PARALLEL, (sk) => this.renew({ pk, sk: { S: sk } }));
     return extended.filter(Boolean).length;
   }
 
-  /** @returns false when there is no such item, or no longer; nothing was changed */
+  /** @returns false when the item does not exist; nothing was changed */
   private renew(key: Item, longerMs = 0): Promise<boolean> {
     return succeeds(
       this.table.client.send(
@@ -257,7 +266,7 @@ export class WarmTier {
     );
   }
 
-  /** @returns false when the item has another revision; nothing was changed */
+  /** Deletes an item. @returns false when the item has another revision; nothing was changed */
   async delete(ref: PartitionRef, day: Day, sortKey: string, revision: string): Promise<boolean> {
     return succeeds(
       this.table.client.send(
@@ -271,7 +280,9 @@ export class WarmTier {
     );
   }
 
-  /** Counts the bytes of a partition-day's chunks. Reads every item: one read unit for each 4 KB. */
+  /**
+   * Counts the bytes of a partition-day's chunks. Reads every item, which costs one read unit for each 4 KB.
+   */
   async bytes(ref: PartitionRef, day: Day): Promise<number> {
     let bytes = 0;
     for await (const { chunk } of this.day(ref, day)) bytes += chunk.length;
@@ -279,10 +290,10 @@ export class WarmTier {
   }
 
   /**
-   * Deletes a partition-day's items, whatever their revisions.
+   * Deletes all items of a partition-day, whatever their revisions.
    *
    * @param hasTime asked before each batch
-   * @returns how many were deleted; `isDone` is false when time was up first
+   * @returns the number of deleted items; `isDone` is false when time was up first
    */
   async erase(
     ref: PartitionRef,
@@ -297,7 +308,7 @@ export class WarmTier {
     return deleteItems(this.table, items, hasTime);
   }
 
-  /** Names an item's place for people: `table: partition key / sort key`. */
+  /** Returns an item's place in words for people: `table: partition key / sort key`. */
   placeOf(ref: PartitionRef, day: Day, item: WarmPlace): string {
     return `${this.table.name}: ${warmKeys.partition(ref, day)} / ${warmKeys.sort(item)}`;
   }
@@ -325,7 +336,7 @@ function inGroups(ref: PartitionRef, day: Day, { from, to }: GroupRange) {
     KeyConditionExpression: 'pk = :pk AND sk BETWEEN :from AND :to',
     ExpressionAttributeValues: {
       ':pk': { S: warmKeys.partition(ref, day) },
-      // Sort keys go on after the group: the last one is excluded.
+      // The group `to` is excluded: the sort keys of its items are longer than its id, so they come after it.
       ':from': { S: from === '' ? ' ' : from },
       ':to': { S: to ?? '~' },
     },
